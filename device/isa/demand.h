@@ -1,0 +1,66 @@
+#pragma once
+// What an instruction asks of the hardware; never a time.
+
+#include <array>
+#include <cstdint>
+
+#include "device/program/engine.h"
+
+namespace neuron_sim {
+
+/// Which unit does a step.
+enum class Unit : uint8_t {
+  kLoadStationary,  ///< TensorE: weights into the array
+  kMultiplyMoving,  ///< TensorE: stream the moving operand
+  kElementwise,     ///< Vector, Scalar or GpSimd: a pipeline of elements
+  kDma,             ///< a transfer by the 16 DMA engines
+  kSequencer,       ///< register instructions: the sequencer of the engine
+};
+
+/// Cycles per element are architecture data (struct Rates, same order).
+enum class RateClass : uint8_t {
+  kOneInput,
+  kTwoInputs,
+  kTwoInputsPsum,
+  kTwoInputs16bit,
+  kCopy16bit,
+  kCopy16bitMixed,
+  kScalarOperandFp32,
+  kReduce16bit,
+  kMemset16bitZero,
+  kIterative,
+  kGpSimdOneInput,
+  kGpSimdTwoInputs,
+};
+
+/// Precision of TensorE operands.
+enum class MatmulClass : uint8_t { k16bit, kFp32, kFp32Transpose };
+
+/// How DMA descriptors are made.
+enum class DescriptorKind : uint8_t { kStatic, kHardware, kSoftware };
+
+/// One step of an instruction on one unit.
+struct Step {
+  Unit unit = Unit::kElementwise;
+  RateClass rate = RateClass::kOneInput;
+  MatmulClass matmul = MatmulClass::k16bit;
+  DescriptorKind descriptors = DescriptorKind::kStatic;
+  bool source_psum = false;       ///< the main source is in PSUM
+  bool pointer_operand = false;   ///< reads a per-partition scalar operand
+  bool strided = false;           ///< innermost stride of an operand exceeds 16 bytes
+  bool reads_accumulator = false; ///< reduction registers are read at the end
+  bool store = false;             ///< DMA: the source is on chip
+  int8_t table = -1;              ///< activation table, -1 none
+  int64_t elements = 0;           ///< per partition; columns for TensorE; descriptors for DMA
+  int64_t bytes = 0;              ///< DMA: bytes per descriptor
+  int64_t fragments = 0;          ///< DMA: contiguous runs per descriptor (1 = contiguous)
+};
+
+/// At most two steps: nc_matmul loads stationary, then multiplies moving.
+struct Demand {
+  std::array<Step, 2> steps{};
+  int count = 0;
+  void add(const Step& step) { steps[static_cast<size_t>(count++)] = step; }
+};
+
+}  // namespace neuron_sim

@@ -1,0 +1,139 @@
+#pragma once
+// The generic form of an instruction and the table entry behind its opcode. Generic code (text
+// form, bindings, dependencies, trace) works on these; only an instruction's own file knows more.
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "device/arch/architecture.h"
+#include "device/isa/demand.h"
+#include "device/isa/opcode.h"
+#include "device/program/engine.h"
+#include "device/program/view.h"
+
+namespace neuron_sim {
+
+enum class Direction : uint8_t { kRead, kWrite, kReadWrite };
+
+inline constexpr int kMaximumOperands = 6;
+inline constexpr int kMaximumAttributes = 8;
+
+/// An immediate of an instruction: an integer, an enumerator, a flag or a real number.
+struct Attribute {
+  int64_t bits = 0;
+  static Attribute of(int64_t value) { return {value}; }
+  static Attribute of(double value) { return {std::bit_cast<int64_t>(value)}; }
+  static Attribute of(bool value) { return {value ? 1 : 0}; }
+  template <typename Enum>
+    requires std::is_enum_v<Enum>
+  static Attribute of(Enum value) {
+    return {static_cast<int64_t>(value)};
+  }
+  int64_t integer() const { return bits; }
+  double real() const { return std::bit_cast<double>(bits); }
+  bool flag() const { return bits != 0; }
+  template <typename Enum>
+  Enum as() const {
+    return static_cast<Enum>(bits);
+  }
+};
+
+/// An instruction as a front end writes it, before it is checked and stored in a Program.
+struct Draft {
+  Opcode opcode{};
+  EngineKind engine = EngineKind::kAuto;
+  int operand_count = 0;
+  int attribute_count = 0;
+  std::array<View, kMaximumOperands> operands{};
+  std::array<Attribute, kMaximumAttributes> attributes{};
+
+  const View& operand(int index) const { return operands[static_cast<size_t>(index)]; }
+  const Attribute& attribute(int index) const { return attributes[static_cast<size_t>(index)]; }
+};
+
+/// Builds a Draft in the order of the field table.
+Draft make_draft(Opcode opcode, EngineKind engine, std::initializer_list<const View*> operands,
+                 std::initializer_list<Attribute> attributes);
+
+/// One operand of one instance with its storage resolved, ready to be read or written.
+/// Rank counts free dimensions only; sizes of absent dimensions are 1.
+struct Access {
+  std::byte* data = nullptr;        ///< first element of the first partition
+  int64_t partition_stride = 0;     ///< bytes from partition to partition
+  int32_t partitions = 0;
+  Dtype dtype = Dtype::kFloat32;
+  MemoryKind memory = MemoryKind::kNone;
+  int rank = 0;
+  std::array<Dimension, kMaximumFreeDimensions> free{};  ///< outermost first, strides in bytes
+  /// fp32 copy of a low-precision on-chip operand, kept by the executor; null when there is none.
+  /// Its strides are those of the operand times 4 / itemsize.
+  float* widened = nullptr;
+  int64_t widened_partition_stride = 0;  ///< in floats
+  const int32_t* rows = nullptr;    ///< indirect operand: row of each partition, -1 is skipped
+
+  bool present() const { return memory != MemoryKind::kNone; }
+  int64_t elements() const;         ///< per partition
+  std::byte* partition(int64_t index) const {
+    return data + partition_stride * (rows == nullptr ? index : rows[index]);
+  }
+};
+
+/// Registers of one sequencer; a Program's register instructions and loops use them.
+struct RegisterFile {
+  std::array<int64_t, 64> values{};
+};
+
+/// What `run` gets: operands in field order, attributes, and the few states instructions share.
+struct Instance {
+  EngineKind engine{};
+  const Architecture* architecture = nullptr;
+  std::span<const Access> operands;
+  std::span<const Attribute> attributes;
+  RegisterFile* registers = nullptr;
+
+  const Access& operand(int index) const { return operands[static_cast<size_t>(index)]; }
+  const Attribute& attribute(int index) const { return attributes[static_cast<size_t>(index)]; }
+};
+
+struct OperandField {
+  const char* name;
+  Direction direction;
+  bool optional = false;
+  /// A written operand that is read as well when this attribute is true (accumulation); -1 never.
+  int8_t read_if_attribute = -1;
+};
+
+enum class AttributeKind : uint8_t { kInteger, kReal, kFlag, kAluOp, kActivation, kDescriptor };
+
+struct AttributeField {
+  const char* name;
+  AttributeKind kind;
+};
+
+/// The table entry of an opcode. `check` sees a Draft whose engine is already chosen.
+struct InstructionType {
+  Opcode opcode;
+  std::string_view name;
+  std::span<const OperandField> operands;
+  std::span<const AttributeField> attributes;
+  /// The engine for EngineKind::kAuto.
+  EngineKind (*choose_engine)(const Draft&, const Architecture&);
+  /// Throws KernelError in the vendor's wording where it exists.
+  void (*check)(const Draft&, const Architecture&);
+  /// Computes bytes and never sees time. Null for instructions only the sequencer executes.
+  void (*run)(const Instance&);
+  /// Says what it asks of the hardware, never a time.
+  Demand (*demand)(const Draft&, const Architecture&);
+};
+
+/// The entry of that opcode; the one list is device/isa/list.cpp.
+const InstructionType& instruction_type(Opcode opcode);
+/// All entries in opcode order.
+std::span<const InstructionType* const> instruction_list();
+
+}  // namespace neuron_sim

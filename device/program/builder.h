@@ -1,0 +1,97 @@
+#pragma once
+// Builds a Program: tensors, tiles, counted loops, registers and instructions. Everything is
+// checked when it is emitted; a failed emit leaves the builder as it was.
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "device/memory/tile_allocator.h"
+#include "device/program/program.h"
+
+namespace neuron_sim {
+
+/// Vocabulary of NKI: allocate a tile, load, compute, store, loop.
+class Builder {
+ public:
+  Builder(std::string kernel, const Architecture& architecture);
+
+  const Architecture& architecture() const { return architecture_; }
+  const Limits& limits() const { return architecture_.limits; }
+
+  /// The next argument of the kernel: an HBM tensor; strides in elements. Dense when empty.
+  View argument(const std::string& label, const std::vector<int64_t>& shape, Dtype dtype,
+                const std::vector<int64_t>& strides = {});
+  /// An HBM tensor with contents that belong to the program (dense).
+  View constant(const std::string& label, const std::vector<int64_t>& shape, Dtype dtype,
+                std::vector<std::byte> contents);
+
+  /// Tile [partitions, free...] in SBUF, `ring` of them; use `tile.turn(index)` in loops.
+  View sbuf(const std::string& label, const std::vector<int64_t>& shape, Dtype dtype,
+            int ring = 1);
+  /// The same in PSUM; every tile starts at a bank.
+  View psum(const std::string& label, const std::vector<int64_t>& shape,
+            Dtype dtype = Dtype::kFloat32, int ring = 1);
+  /// Direct and modulo allocation: tile i lies at address + (i mod ring) * bytes per partition;
+  /// PSUM: ring tiles follow in whole banks. May overlap other tiles: then they serialise.
+  View place(MemoryKind memory, const std::string& label, const std::vector<int64_t>& shape,
+             Dtype dtype, int64_t address, int start_partition = 0, int ring = 1);
+  /// The reduction registers of the Scalar engine, [partitions, 1] fp32.
+  View accumulator(int64_t partitions) const;
+
+  /// Tiles allocated inside `body` are released at its end.
+  void scope(const std::function<void()>& body);
+  /// Emits a counted loop; `body` gets its variable (0 .. trip_count - 1). A scope of its own.
+  /// Nothing is emitted when trip_count is 0; a single iteration is emitted without a loop.
+  void loop(int64_t trip_count, const std::function<void(Affine)>& body);
+  /// The same with the trip count in a register of `engine`, at most `bound`.
+  void loop_register(EngineKind engine, int register_index, int64_t bound,
+                     const std::function<void(Affine)>& body);
+  /// A fresh register of the sequencers.
+  int allocate_register();
+
+  /// Chooses the engine, checks and appends.
+  template <typename Instruction>
+  void emit(const Instruction& instruction) {
+    append(instruction.draft());
+  }
+  void append(Draft draft);
+  /// The user's source line of the instructions that follow (empty: none).
+  void set_source_line(const std::string& line);
+
+  /// Ends the kernel: hazard groups, widened tiles, loop periods. The builder is empty afterwards.
+  std::shared_ptr<const Program> finish();
+
+ private:
+  struct OpenLoop {
+    uint32_t loop;
+    int64_t bound;
+  };
+  View add_tile(MemoryKind memory, const std::string& label, const std::vector<int64_t>& shape,
+                Dtype dtype, int64_t address, int start_partition, int ring, int64_t pitch);
+  View allocate_tile(TileAllocator& allocator, MemoryKind memory, const std::string& label,
+                     const std::vector<int64_t>& shape, Dtype dtype, int ring);
+  void check_tile(MemoryKind memory, const std::string& label, const std::vector<int64_t>& shape,
+                  Dtype dtype) const;
+  void run_loop(Loop loop, const std::function<void(Affine)>& body);
+  Operand store_operand(const Draft& draft, const InstructionType& type, int index);
+  void add_terms(const View& view, Operand& operand);
+  void check_bounds(const Draft& draft, int index) const;
+  int64_t smallest(const Affine& affine) const;
+  int64_t largest(const Affine& affine) const;
+  uint32_t store_demand(const Demand& demand);
+  Block& block();
+
+  const Architecture& architecture_;
+  std::shared_ptr<Program> program_;
+  TileAllocator sbuf_, psum_;
+  std::vector<std::pair<TileAllocator*, int64_t>> allocated_;  // to release at scope ends
+  std::vector<OpenLoop> open_loops_;
+  std::map<TileId, int64_t> ring_pitch_;
+  int32_t source_line_ = -1;
+  int next_register_ = 0;
+};
+
+}  // namespace neuron_sim

@@ -1,0 +1,179 @@
+#pragma once
+// A kernel as the simulator sees it: a tree of instructions and counted loops, stored compactly,
+// that the executor, the timeline and the definedness check read through one cursor.
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "device/arch/architecture.h"
+#include "device/isa/instruction_type.h"
+#include "device/program/region.h"
+
+namespace neuron_sim {
+
+/// A tile of SBUF or PSUM, or an HBM tensor (argument or constant).
+struct Tile {
+  std::string label;
+  MemoryKind memory = MemoryKind::kNone;
+  Dtype dtype = Dtype::kFloat32;
+  int32_t start_partition = 0;
+  int32_t partitions = 0;
+  int64_t address = 0;        ///< on chip: first byte within each partition
+  int64_t bytes = 0;          ///< on chip: bytes per partition; HBM: bytes of the tensor
+  int32_t argument = -1;      ///< HBM: slot of the argument, -1 for a constant
+  int32_t constant = -1;      ///< HBM: index into Program::constants
+  int32_t hazard_group = -1;  ///< tiles whose bytes overlap share one history; -1 needs none
+  bool widened = false;       ///< the executor keeps an fp32 copy for nc_matmul
+};
+
+/// How an address depends on one enclosing loop.
+struct Term {
+  int32_t level = 0;
+  int32_t ring_step = 0;
+  int32_t partition_step = 0;
+  int64_t offset_step = 0;
+};
+
+/// An operand as stored: the View resolved as far as it is constant.
+struct Operand {
+  TileId tile = kNoTile;          ///< first tile of the ring
+  int32_t ring = 1;
+  int32_t ring_start = 0;
+  int64_t ring_stride = 0;        ///< bytes (on chip)
+  MemoryKind memory = MemoryKind::kNone;
+  Dtype dtype = Dtype::kFloat32;
+  Direction direction = Direction::kRead;
+  int8_t rank = 0;                ///< free dimensions
+  int16_t register_index = -1;
+  bool indirect = false;
+  uint8_t term_count = 0;
+  uint32_t first_term = 0;
+  int32_t start_partition = 0;    ///< on chip
+  int32_t partitions = 0;
+  int64_t partition_stride = 0;   ///< HBM: bytes; on chip: 1, or 0 to broadcast one partition
+  int64_t offset = 0;             ///< on chip: byte within the partition; HBM: within the tensor
+  int64_t register_scale = 0;
+  int64_t index_rows = 0;
+  std::array<Dimension, kMaximumFreeDimensions> free{};
+  Region region{};                ///< with loop variables, ring index and registers at 0
+
+  bool present() const { return memory != MemoryKind::kNone; }
+  bool reads() const { return direction != Direction::kWrite; }
+  bool writes() const { return direction != Direction::kRead; }
+};
+
+/// One instruction; operands and attributes are runs of the Program's pools.
+struct Instruction {
+  Opcode opcode{};
+  EngineKind engine{};
+  uint8_t core = 0;
+  uint8_t operand_count = 0;
+  uint8_t attribute_count = 0;
+  uint32_t first_operand = 0;
+  uint32_t first_attribute = 0;
+  uint32_t demand = 0;
+  int32_t source_line = -1;       ///< index into Program::source_lines
+};
+
+/// Child of a block: an instruction or a loop.
+struct Node {
+  enum class Kind : uint8_t { kInstruction, kLoop } kind = Kind::kInstruction;
+  uint32_t index = 0;
+};
+using Block = std::vector<Node>;
+
+/// A counted loop. The trip count is constant, or the value of a register of `engine` at entry.
+struct Loop {
+  int32_t level = 0;
+  int64_t trip_count = 0;
+  int16_t register_index = -1;
+  EngineKind engine = EngineKind::kSync;
+  int64_t bound = 0;              ///< largest trip count; equals trip_count when that is constant
+  int64_t period = 1;             ///< least common multiple of the rings its variable turns
+  Block body;
+};
+
+/// An HBM tensor the caller passes.
+struct Argument {
+  std::string label;
+  Dtype dtype = Dtype::kFloat32;
+  std::vector<int64_t> shape;     ///< as the kernel names it
+  int64_t bytes = 0;
+  bool read = false;
+  bool written = false;
+};
+
+/// Where an operand of one instance lies.
+struct Location {
+  TileId tile = kNoTile;
+  int32_t partition = 0;
+  int64_t offset = 0;
+};
+
+/// A finished kernel. Immutable; shared by all launches.
+struct Program {
+  std::string kernel;                       ///< "matmul", for messages, traces and reports
+  const Architecture* architecture = nullptr;
+  std::vector<Block> cores;                 ///< one instruction order per core
+  std::vector<Instruction> instructions;
+  std::vector<Operand> operands;
+  std::vector<Term> terms;
+  std::vector<Attribute> attributes;
+  std::vector<Loop> loops;
+  std::vector<Tile> tiles;                  ///< tile 0 is the Scalar engine's accumulator
+  std::vector<Argument> arguments;
+  std::vector<std::vector<std::byte>> constants;
+  std::vector<Demand> demands;              ///< one per distinct demand
+  std::vector<std::string> source_lines;
+  int32_t hazard_groups = 0;
+  int64_t sbuf_peak = 0, psum_peak = 0;     ///< bytes per partition in use at most
+  bool uses_registers = false;              ///< a loop, operand or descriptor depends on data
+
+  std::span<const Operand> operands_of(const Instruction& instruction) const {
+    return {operands.data() + instruction.first_operand, instruction.operand_count};
+  }
+  std::span<const Attribute> attributes_of(const Instruction& instruction) const {
+    return {attributes.data() + instruction.first_attribute, instruction.attribute_count};
+  }
+};
+
+/// Tile, partition and byte of an operand for these loop variables and registers (of the
+/// instruction's engine; null when the program uses none).
+inline Location locate(const Program& program, const Operand& operand, const int64_t* variables,
+                       const int64_t* registers) {
+  Location location{operand.tile, operand.start_partition, operand.offset};
+  int64_t ring = operand.ring_start;
+  const Term* term = program.terms.data() + operand.first_term;
+  for (uint8_t i = 0; i < operand.term_count; ++i, ++term) {
+    const int64_t variable = variables[term->level];
+    location.offset += term->offset_step * variable;
+    location.partition += static_cast<int32_t>(term->partition_step * variable);
+    ring += term->ring_step * variable;
+  }
+  if (operand.ring > 1) {
+    ring %= operand.ring;
+    if (ring < 0) ring += operand.ring;
+    location.tile += static_cast<TileId>(ring);
+    location.offset += ring * operand.ring_stride;
+  }
+  if (operand.register_index >= 0) {
+    location.offset += registers[operand.register_index] * operand.register_scale;
+  }
+  return location;
+}
+
+/// The region of an operand at that location.
+inline Region region_at(const Operand& operand, const Location& location) {
+  Region region = operand.region;
+  region.low += location.offset - operand.offset;
+  region.partition += location.partition - operand.start_partition;
+  return region;
+}
+
+/// Human-readable listing: one line per instruction, loops indented.
+std::string listing(const Program& program);
+
+}  // namespace neuron_sim

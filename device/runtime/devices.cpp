@@ -1,0 +1,92 @@
+#include "device/runtime/devices.h"
+
+#include <pthread.h>
+
+#include <cstdlib>
+#include <deque>
+#include <string>
+
+#include "device/base/errors.h"
+#include "device/memory/hbm_fault.h"
+
+namespace neuron_sim {
+namespace {
+
+constexpr int kDefaultDevices = 2;
+constexpr int kMostDevices = 16;
+
+int read_device_count() {
+  const char* setting = std::getenv("NEURON_SIM_DEVICES");
+  if (setting == nullptr || *setting == '\0') return kDefaultDevices;
+  char* end = nullptr;
+  const long count = std::strtol(setting, &end, 10);
+  if (*end != '\0' || count < 1 || count > kMostDevices) {
+    fail(text("NEURON_SIM_DEVICES is '", std::string(setting), "' and must be a number from 1 to ",
+              kMostDevices));
+  }
+  return static_cast<int>(count);
+}
+
+/// Never destroyed: tensors may outlive every static object.
+struct Devices {
+  const Architecture& architecture = default_architecture();
+  Hbm hbm{device_count(), architecture.limits.hbm, architecture.name};
+  HostClock host;
+  std::deque<Schedule> schedules;
+};
+
+Devices& devices();
+
+void lock_devices() {
+  devices().hbm.lock_for_fork();
+  for (Schedule& schedule : devices().schedules) schedule.lock_for_fork();
+}
+
+void unlock_devices() {
+  for (Schedule& schedule : devices().schedules) schedule.unlock_after_fork();
+  devices().hbm.unlock_after_fork();
+}
+
+Devices* make_devices() {
+  auto* made = new Devices;
+  for (int device = 0; device < device_count(); ++device) made->schedules.emplace_back(made->host);
+  explain_faults_in(made->hbm);
+  return made;
+}
+
+Devices& devices() {
+  static Devices* const instance = [] {
+    Devices* made = make_devices();
+    pthread_atfork(lock_devices, unlock_devices, unlock_devices);
+    return made;
+  }();
+  return *instance;
+}
+
+void check_device(int device) {
+  if (device >= 0 && device < device_count()) return;
+  fail(text("device index ", device, " is out of range: this process has ", device_count(),
+            " neuron_sim devices, 0 to ", device_count() - 1, " (set by NEURON_SIM_DEVICES)"),
+       ErrorKind::kIndex);
+}
+
+}  // namespace
+
+int device_count() {
+  static const int count = read_device_count();
+  return count;
+}
+
+Hbm& hbm() { return devices().hbm; }
+
+Schedule& schedule(int device) {
+  check_device(device);
+  return devices().schedules[static_cast<size_t>(device)];
+}
+
+const Architecture& device_architecture(int device) {
+  check_device(device);
+  return devices().architecture;
+}
+
+}  // namespace neuron_sim

@@ -1,0 +1,33 @@
+#pragma once
+// What a kernel is built for: shapes, strides and dtypes of its tensors, never their data.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "device/numerics/dtype.h"
+#include "device/program/program.h"
+
+namespace neuron_sim {
+
+/// One tensor argument of an op.
+struct TensorSpec {
+  std::vector<int64_t> shape;
+  std::vector<int64_t> strides;  ///< elements; empty means dense row-major
+  Dtype dtype = Dtype::kFloat32;
+
+  int64_t elements() const;
+  bool operator==(const TensorSpec&) const = default;
+};
+
+/// "input [2, 3, 8, 8] float32", for messages.
+std::string describe(const std::string& name, const TensorSpec& spec);
+
+/// A built op: the program's arguments are the op's tensors in order, then its output. A null
+/// program means that there is nothing to compute (an empty output).
+struct BuiltOp {
+  std::shared_ptr<const Program> program;
+  TensorSpec output;
+};
+
+}  // namespace neuron_sim
