@@ -2,6 +2,7 @@
 // Addresses are affine in the loop variables: constant + sum of coefficient * loop variable.
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 
 namespace neuron_sim {

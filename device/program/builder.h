@@ -61,7 +61,7 @@ class Builder {
   /// The user's source line of the instructions that follow (empty: none).
   void set_source_line(const std::string& line);
 
-  /// Ends the kernel: hazard groups, widened tiles, loop periods. The builder is empty afterwards.
+  /// Ends the kernel: hazard groups, widened tiles, loop periods. The builder is spent afterwards.
   std::shared_ptr<const Program> finish();
 
  private:

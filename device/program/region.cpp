@@ -18,7 +18,61 @@ int overlap_by_rows(const Region& a, const Region& b, int64_t stride) {
   return row_a < row_b + b.count && row_b < row_a + a.count ? 1 : 0;
 }
 
+/// Drops repetitions that add no bytes and sorts the rest by stride, smallest first.
+std::vector<Repetition> normalised(std::vector<Repetition> repetitions) {
+  std::erase_if(repetitions, [](const Repetition& r) { return r.size <= 1 || r.stride == 0; });
+  std::sort(repetitions.begin(), repetitions.end(),
+            [](const Repetition& a, const Repetition& b) { return a.stride < b.stride; });
+  return repetitions;
+}
+
 }  // namespace
+
+Region region_of(int64_t low, int64_t itemsize, std::vector<Repetition> repetitions) {
+  Region region;
+  region.low = low;
+  region.run = itemsize;
+  std::vector<Repetition> levels;
+  for (Repetition next : normalised(std::move(repetitions))) {
+    if (next.stride < 0) {
+      region.low += (next.size - 1) * next.stride;
+      next.stride = -next.stride;
+    }
+    if (levels.empty() && next.stride <= region.run) {
+      region.run += (next.size - 1) * next.stride;
+    } else if (!levels.empty() && next.stride == levels.back().stride * levels.back().size) {
+      levels.back().size *= next.size;
+    } else {
+      levels.push_back(next);
+    }
+  }
+  while (levels.size() > 1) {  // widen the innermost level to a contiguous run
+    region.run += (levels.front().size - 1) * levels.front().stride;
+    region.exact = false;
+    levels.erase(levels.begin());
+    while (!levels.empty() && levels.front().stride <= region.run) {
+      region.run += (levels.front().size - 1) * levels.front().stride;
+      levels.erase(levels.begin());
+    }
+  }
+  if (!levels.empty()) {
+    region.stride = levels.front().stride;
+    region.count = static_cast<int32_t>(levels.front().size);
+  }
+  return region;
+}
+
+bool is_injective(int64_t itemsize, std::vector<Repetition> repetitions) {
+  int64_t extent = itemsize;
+  for (const Repetition& next : repetitions) {
+    if (next.size > 1 && next.stride == 0) return false;
+  }
+  for (const Repetition& next : normalised(std::move(repetitions))) {
+    if (next.stride < extent) return false;
+    extent += (next.size - 1) * next.stride;
+  }
+  return true;
+}
 
 bool overlap(const Region& a, const Region& b) {
   if (a.partition >= b.partition + b.partitions || b.partition >= a.partition + a.partitions) {

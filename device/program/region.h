@@ -2,8 +2,15 @@
 // The bytes an access touches, in a form that two accesses can be compared exactly and fast.
 
 #include <cstdint>
+#include <vector>
 
 namespace neuron_sim {
+
+/// A repetition: `size` times, `stride` bytes apart.
+struct Repetition {
+  int64_t stride = 0;
+  int64_t size = 1;
+};
 
 /// `count` runs of `run` bytes, `stride` bytes apart, from byte `low`, in partitions
 /// [partition, partition + partitions). Patterns with more levels are widened to the next
@@ -21,6 +28,10 @@ struct Region {
   bool operator==(const Region&) const = default;
 };
 
+/// The region of elements of `itemsize` bytes repeated that way from byte `low` (partitions: 0, 1).
+Region region_of(int64_t low, int64_t itemsize, std::vector<Repetition> repetitions);
+/// Whether no two elements of those repetitions share a byte (sufficient test: nested strides).
+bool is_injective(int64_t itemsize, std::vector<Repetition> repetitions);
 /// Whether two regions may share a byte; exact when both are and their strides are equal or one
 /// is contiguous, by a gcd test for different strides.
 bool overlap(const Region& a, const Region& b);

@@ -1,0 +1,37 @@
+# How every C++ file of the project is compiled.
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Debug or Release" FORCE)
+endif()
+
+find_program(NEURON_SIM_CCACHE ccache)
+if(NEURON_SIM_CCACHE AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER "${NEURON_SIM_CCACHE}")
+endif()
+
+# Flags of our own targets only; imported targets never inherit them. No -march: the library runs
+# on any x86-64 (oneDNN chooses its instruction set at run time). Contraction is off and fast-math
+# is absent because simulated bytes must not depend on what the compiler fuses.
+add_library(neuron_sim_flags INTERFACE)
+target_compile_options(neuron_sim_flags INTERFACE -Wall -Wextra -ffp-contract=off
+                                                  $<$<CONFIG:Release>:-O3>)
+
+if(NEURON_SIM_SANITIZE)
+  set(flags "-fsanitize=${NEURON_SIM_SANITIZE}" -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  target_compile_options(neuron_sim_flags INTERFACE ${flags} -g1)
+  target_link_options(neuron_sim_flags INTERFACE ${flags})
+endif()
+
+# Globs sources of a folder, so that a new file is picked up by the next build.
+function(neuron_sim_glob result)
+  set(patterns ${ARGN})
+  list(TRANSFORM patterns PREPEND "${PROJECT_SOURCE_DIR}/")
+  file(GLOB_RECURSE found CONFIGURE_DEPENDS ${patterns})
+  set(${result} ${found} PARENT_SCOPE)
+endfunction()

@@ -1,0 +1,57 @@
+# Third-party packages. Everything from pip is found from the active Python's prefix, without
+# importing it: importing torch would load our own backend while it is being built.
+
+if(NOT DEFINED Python_EXECUTABLE)
+  set(Python_FIND_VIRTUALENV FIRST)
+endif()
+if(NEURON_SIM_PYTHON)
+  find_package(Python 3.11 REQUIRED COMPONENTS Interpreter Development.Module)
+else()
+  find_package(Python 3.11 REQUIRED COMPONENTS Interpreter)
+endif()
+
+# Runs a line of Python and returns what it prints; an empty string when it fails.
+function(neuron_sim_ask_python result line)
+  execute_process(COMMAND "${Python_EXECUTABLE}" -c "${line}" OUTPUT_VARIABLE answer
+                  OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+  set(${result} "${answer}" PARENT_SCOPE)
+endfunction()
+
+find_package(Threads REQUIRED)
+find_package(fmt REQUIRED CONFIG)
+
+# toml++ is header only; Debian ships a CMake package, others only pkg-config or the header.
+find_package(tomlplusplus QUIET CONFIG)
+if(NOT TARGET tomlplusplus::tomlplusplus)
+  find_path(NEURON_SIM_TOMLPLUSPLUS_INCLUDE toml++/toml.h REQUIRED)
+  add_library(tomlplusplus::tomlplusplus INTERFACE IMPORTED)
+  target_include_directories(tomlplusplus::tomlplusplus
+                             INTERFACE "${NEURON_SIM_TOMLPLUSPLUS_INCLUDE}")
+endif()
+
+# oneDNN from the wheel onednn-devel-cpu-gomp, which installs into the prefix of the environment.
+# The entry is looked up again at each configure, so that another environment takes effect.
+neuron_sim_ask_python(python_prefix "import sys; print(sys.prefix)")
+unset(dnnl_DIR CACHE)
+find_package(dnnl 3.2 CONFIG REQUIRED HINTS "${python_prefix}")
+
+if(NEURON_SIM_TORCH)
+  include(neuron_sim_torch)
+  neuron_sim_ask_python(torch_folder
+    "import importlib.util, os; print(os.path.dirname(importlib.util.find_spec('torch').origin))")
+  if(NOT torch_folder)
+    message(FATAL_ERROR "${Python_EXECUTABLE} has no torch: run `make setup`, or configure with "
+                        "-DNEURON_SIM_TORCH=OFF for the core alone.")
+  endif()
+  neuron_sim_import_torch("${torch_folder}")
+endif()
+
+if(NEURON_SIM_PYTHON)
+  neuron_sim_ask_python(nanobind_folder "import nanobind; print(nanobind.cmake_dir())")
+  if(NOT nanobind_folder)
+    message(FATAL_ERROR "${Python_EXECUTABLE} has no nanobind: run `make setup`, or configure with "
+                        "-DNEURON_SIM_PYTHON=OFF.")
+  endif()
+  set(nanobind_DIR "${nanobind_folder}" CACHE INTERNAL "")
+  find_package(nanobind CONFIG REQUIRED)
+endif()

@@ -1,0 +1,36 @@
+# libneuron_sim_core.so (device + ops, no torch) and libtorch_neuron_sim.so (csrc). A folder that
+# holds no .cpp gives no target; everything that needs the target is then skipped too.
+
+neuron_sim_glob(architecture_files device/arch/*.toml)
+neuron_sim_glob(core_sources device/*.cpp ops/*.cpp)
+
+if(core_sources)
+  # The architecture files become string constants (device/arch/embedded.h).
+  set(embedded "${CMAKE_CURRENT_BINARY_DIR}/generated/embedded_architectures.cpp")
+  add_custom_command(
+    OUTPUT "${embedded}"
+    COMMAND "${CMAKE_COMMAND}" "-DOUTPUT=${embedded}" "-DARCHITECTURE_FILES=${architecture_files}"
+            -P "${PROJECT_SOURCE_DIR}/cmake/embed_architectures.cmake"
+    DEPENDS ${architecture_files} "${PROJECT_SOURCE_DIR}/cmake/embed_architectures.cmake"
+    COMMENT "Embedding the architecture files" VERBATIM)
+
+  add_library(neuron_sim_core SHARED ${core_sources} "${embedded}")
+  target_include_directories(neuron_sim_core PUBLIC "${PROJECT_SOURCE_DIR}")
+  target_link_libraries(neuron_sim_core
+    PUBLIC Threads::Threads
+    PRIVATE $<BUILD_INTERFACE:neuron_sim_flags> fmt::fmt-header-only tomlplusplus::tomlplusplus
+            DNNL::dnnl)
+  if(NOT NEURON_SIM_SANITIZE)  # a sanitized library leaves the run-time's symbols to the program
+    target_link_options(neuron_sim_core PRIVATE LINKER:-z,defs)
+  endif()
+endif()
+
+neuron_sim_glob(torch_sources csrc/*.cpp)
+
+if(NEURON_SIM_TORCH AND TARGET neuron_sim_core AND torch_sources)
+  add_library(torch_neuron_sim SHARED ${torch_sources})
+  target_link_libraries(torch_neuron_sim
+    PUBLIC neuron_sim_core neuron_sim::torch
+    PRIVATE $<BUILD_INTERFACE:neuron_sim_flags>)
+  target_link_options(torch_neuron_sim PRIVATE LINKER:-z,defs)
+endif()

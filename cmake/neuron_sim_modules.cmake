@@ -1,0 +1,17 @@
+# The two extension modules of the Python package.
+
+# _core: nanobind over the core; no torch.
+neuron_sim_glob(core_module_sources python_bindings/core_module/*.cpp)
+if(NEURON_SIM_PYTHON AND TARGET neuron_sim_core AND core_module_sources)
+  nanobind_add_module(_core NOMINSIZE ${core_module_sources})
+  target_link_libraries(_core PRIVATE neuron_sim_flags neuron_sim_core)
+endif()
+
+# _C: the pybind11 that torch ships, so that both share one registry of types.
+neuron_sim_glob(torch_module_sources python_bindings/torch_module/*.cpp)
+if(NEURON_SIM_PYTHON AND TARGET torch_neuron_sim AND torch_module_sources)
+  Python_add_library(_C MODULE WITH_SOABI ${torch_module_sources})
+  target_compile_definitions(_C PRIVATE TORCH_EXTENSION_NAME=_C)
+  target_link_libraries(_C PRIVATE neuron_sim_flags torch_neuron_sim
+                                   "${NEURON_SIM_TORCH_FOLDER}/lib/libtorch_python.so")
+endif()

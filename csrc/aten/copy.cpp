@@ -1,0 +1,73 @@
+// Copies between host and device, between devices and within one; any dtypes, strides and
+// conjugate or negative views on either side.
+
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/_local_scalar_dense_native.h>
+#include <ATen/ops/copy_native.h>
+#include <torch/library.h>
+
+#include "csrc/tensor_access.h"
+#include "csrc/transfer.h"
+
+namespace neuron_sim {
+namespace {
+
+using at::Tensor;
+
+void check_place(const Tensor& tensor) {
+  TORCH_CHECK_NOT_IMPLEMENTED(
+      tensor.layout() == at::kStrided && (tensor.is_cpu() || on_device(tensor)),
+      "neuron_sim: copies go between dense CPU and neuron_sim tensors, not ", tensor.layout(),
+      " tensors on ", tensor.device());
+}
+
+/// The host converts dtypes, so what crosses the link is in the dtype of the device side.
+void account(const Tensor& source, const Tensor& target, bool non_blocking) {
+  if (!on_device(source)) {
+    account_to_device(device_index(target), tensor_bytes(target), non_blocking);
+  } else if (!on_device(target)) {
+    account_to_host(device_index(source), tensor_bytes(source), non_blocking);
+  } else if (source.device() == target.device()) {
+    account_on_device(device_index(target), tensor_bytes(target));
+  } else {
+    account_between(device_index(source), device_index(target), tensor_bytes(source));
+  }
+}
+
+Tensor copy_from(const Tensor& self, const Tensor& target, bool non_blocking) {
+  check_place(self);
+  check_place(target);
+  if (target.numel() > 0) account(self, target, non_blocking);
+  Tensor host_target = host_tensor(target);
+  at::native::copy_(host_target, host_tensor(self), /*non_blocking=*/false);
+  return target;
+}
+
+Tensor copy_from_and_resize(const Tensor& self, const Tensor& target) {
+  target.resize_(self.sizes());
+  return copy_from(self, target, /*non_blocking=*/false);
+}
+
+at::Scalar local_scalar_dense(const Tensor& self) {
+  account_to_host(device_index(self), tensor_bytes(self));
+  return at::native::_local_scalar_dense_cpu(host_tensor(self));
+}
+
+}  // namespace
+
+TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
+  m.impl("_copy_from", copy_from);
+  m.impl("_copy_from_and_resize", copy_from_and_resize);
+  m.impl("_local_scalar_dense", local_scalar_dense);
+}
+
+// Materialising a conjugate or negative view is itself a copy, which would materialise its source
+// and so recurse for ever; copy_from honours both bits instead.
+TORCH_LIBRARY_IMPL(aten, Conjugate, m) {
+  m.impl("_copy_from", torch::CppFunction::makeFallthrough());
+}
+TORCH_LIBRARY_IMPL(aten, Negative, m) {
+  m.impl("_copy_from", torch::CppFunction::makeFallthrough());
+}
+
+}  // namespace neuron_sim

@@ -1,0 +1,105 @@
+#include "csrc/aten/fallback.h"
+
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/core/ivalue.h>
+#include <ATen/core/stack.h>
+#include <torch/library.h>
+
+#include "csrc/aten/host_call.h"
+#include "csrc/errors.h"
+#include "csrc/generator.h"
+#include "csrc/runtime.h"
+
+namespace neuron_sim {
+namespace {
+
+bool is_written(const c10::Argument& argument) {
+  return argument.alias_info() != nullptr && argument.alias_info()->isWrite();
+}
+
+bool takes_generator(const c10::Argument& argument) {
+  c10::TypePtr type = argument.type();
+  if (const auto optional = type->cast<c10::OptionalType>()) type = optional->getElementType();
+  return type->kind() == c10::TypeKind::GeneratorType;
+}
+
+template <typename Element>
+c10::List<Element> on_host(const c10::List<Element>& tensors, bool written, HostCall& call) {
+  c10::List<Element> host;
+  host.reserve(tensors.size());
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    const std::optional<at::Tensor> tensor = tensors.get(i);
+    host.push_back(tensor ? Element(call.argument(*tensor, written)) : Element());
+  }
+  return host;
+}
+
+/// Replaces one argument on the stack by what the CPU kernel is to see.
+void hand_over(c10::IValue& value, const c10::Argument& argument, HostCall& call) {
+  const bool written = is_written(argument);
+  if (value.isTensor()) {
+    value = call.argument(value.toTensor(), written);
+  } else if (value.isTensorList()) {
+    value = on_host(value.toTensorList(), written, call);
+  } else if (value.isOptionalTensorList()) {
+    value = on_host(value.toOptionalTensorList(), written, call);
+  } else if (value.isDevice() && value.toDevice().type() == kDeviceType) {
+    const int index = checked_device(value.toDevice().index());
+    call.set_device(at::Device(kDeviceType, static_cast<c10::DeviceIndex>(index)));
+    value = at::Device(at::kCPU);
+  }
+}
+
+/// A random operator draws from the device's generator, through its CPU twin.
+void hand_over_generator(c10::IValue& value, const HostCall& call) {
+  if (value.isNone()) {
+    value = host_twin(default_generator(call.device() ? call.device()->index() : -1));
+  } else if (value.toGenerator().device().type() == kDeviceType) {
+    value = host_twin(value.toGenerator());
+  }
+}
+
+void take_back(c10::IValue& value, HostCall& call) {
+  if (value.isTensor()) {
+    value = call.result(value.toTensor());
+  } else if (value.isTensorList()) {
+    c10::List<at::Tensor> device;
+    for (const at::Tensor& tensor : value.toTensorVector()) device.push_back(call.result(tensor));
+    value = std::move(device);
+  }
+}
+
+void check_no_view(const c10::OperatorHandle& op) {
+  for (const c10::Argument& result : op.schema().returns()) {
+    TORCH_CHECK_NOT_IMPLEMENTED(
+        result.alias_info() == nullptr || result.alias_info()->isWrite(), "neuron_sim: operator '",
+        op.operator_name(), "' returns a view and has no device kernel; a copy would not be a view");
+  }
+}
+
+/// Every operator that has no kernel for the device arrives here.
+void run_on_host(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
+  check_no_view(op);
+  note_fallback(c10::toString(op.operator_name()));
+  const auto& arguments = op.schema().arguments();
+  const size_t first = stack->size() - arguments.size();
+  HostCall call;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    hand_over((*stack)[first + i], arguments[i], call);
+  }
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    if (takes_generator(arguments[i])) hand_over_generator((*stack)[first + i], call);
+  }
+  op.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), stack);
+  call.finish();
+  const size_t results = op.schema().returns().size();
+  for (size_t i = stack->size() - results; i < stack->size(); ++i) take_back((*stack)[i], call);
+}
+
+}  // namespace
+
+TORCH_LIBRARY_IMPL(_, PrivateUse1, m) {
+  m.fallback(torch::CppFunction::makeFromBoxedFunction<&run_on_host>());
+}
+
+}  // namespace neuron_sim

@@ -1,0 +1,80 @@
+#include "csrc/aten/host_call.h"
+
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/copy_native.h>
+
+#include <cstring>
+
+#include "csrc/aten/storage.h"
+#include "csrc/tensor_access.h"
+#include "csrc/transfer.h"
+#include "device/runtime/devices.h"
+
+namespace neuron_sim {
+namespace {
+
+/// The kernel may have given the host tensor new sizes, or memory of its own.
+void reflect(const at::Tensor& host, const at::Tensor& device) {
+  const c10::Storage& host_memory = host.storage();
+  const c10::Storage& device_memory = device.storage();
+  const void* before =
+      device_memory.data() == nullptr ? nullptr : hbm().backing(device_memory.data());
+  if (host_memory.data() != before) {
+    resize_storage(device_memory, host_memory.nbytes());
+    if (host_memory.nbytes() > 0) {
+      std::memcpy(hbm().backing(device_memory.data()), host_memory.data(), host_memory.nbytes());
+    }
+  }
+  c10::TensorImpl* implementation = device.unsafeGetTensorImpl();
+  if (host.sizes() != device.sizes() || host.strides() != device.strides()) {
+    implementation->set_sizes_and_strides(host.sizes(), host.strides());
+  }
+  if (host.storage_offset() != device.storage_offset()) {
+    implementation->set_storage_offset(host.storage_offset());
+  }
+}
+
+}  // namespace
+
+at::Tensor HostCall::argument(const at::Tensor& tensor, bool written) {
+  if (!tensor.defined() || !on_device(tensor)) return tensor;
+  for (Passed& passed : passed_) {
+    if (!passed.device.is_same(tensor)) continue;
+    passed.written |= written;
+    return passed.host;
+  }
+  if (!device_) device_ = tensor.device();
+  account_to_host(device_index(tensor), tensor_bytes(tensor));
+  passed_.push_back({tensor, host_tensor(tensor, shared_storage(tensor.storage())), written});
+  return passed_.back().host;
+}
+
+c10::Storage HostCall::shared_storage(const c10::Storage& device_storage) {
+  for (const auto& [device, host] : storages_) {
+    if (device == device_storage.unsafeGetStorageImpl()) return host;
+  }
+  storages_.emplace_back(device_storage.unsafeGetStorageImpl(), host_storage(device_storage));
+  return storages_.back().second;
+}
+
+void HostCall::finish() {
+  for (const Passed& passed : passed_) {
+    if (!passed.written) continue;
+    reflect(passed.host, passed.device);
+    account_to_device(device_index(passed.device), tensor_bytes(passed.device));
+  }
+}
+
+at::Tensor HostCall::result(const at::Tensor& host) {
+  if (!host.defined() || !host.is_cpu() || !device_) return host;
+  for (const Passed& passed : passed_) {
+    if (passed.host.is_same(host)) return passed.device;
+  }
+  at::Tensor device = at::empty_like(host, host.options().device(*device_));
+  at::Tensor target = host_tensor(device);
+  at::native::copy_(target, host, /*non_blocking=*/false);
+  account_to_device(device_index(device), tensor_bytes(device));
+  return device;
+}
+
+}  // namespace neuron_sim

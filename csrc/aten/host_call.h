@@ -1,0 +1,47 @@
+#pragma once
+// Hands device tensors to a CPU kernel.
+
+#include <ATen/core/Tensor.h>
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace neuron_sim {
+
+/// The tensors of one call to a CPU kernel. Device tensors are passed as CPU tensors over the same
+/// memory: nothing is copied, in-place results need no copying back, and even a mutation that the
+/// operator's schema does not declare (the running statistics of batch_norm) is kept. Tensors that
+/// share a storage share it on the host too, so the CPU kernel sees overlaps.
+///
+/// The simulated time is that of the real thing: inputs cross the host link, the host computes in no
+/// time, results cross back.
+class HostCall {
+ public:
+  /// The CPU tensor for an argument of the call; an undefined or non-device tensor is returned as it
+  /// is. `written`: the kernel writes it (and may resize it).
+  at::Tensor argument(const at::Tensor& tensor, bool written = false);
+  /// Brings sizes, strides and reallocated storage of written arguments back to the device tensors.
+  void finish();
+  /// The device tensor for a result of the kernel: the argument itself if the kernel returned one,
+  /// else a copy on the device of the call. Call after finish().
+  at::Tensor result(const at::Tensor& host);
+
+  /// Where results go: the device of the first device tensor, unless set.
+  std::optional<at::Device> device() const { return device_; }
+  void set_device(at::Device device) { device_ = device; }
+
+ private:
+  struct Passed {
+    at::Tensor device;
+    at::Tensor host;
+    bool written = false;
+  };
+  c10::Storage shared_storage(const c10::Storage& device_storage);
+
+  std::vector<Passed> passed_;
+  std::vector<std::pair<c10::StorageImpl*, c10::Storage>> storages_;  ///< device -> host
+  std::optional<at::Device> device_;
+};
+
+}  // namespace neuron_sim

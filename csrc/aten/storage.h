@@ -1,0 +1,14 @@
+#pragma once
+// Growing and replacing the storage of device tensors.
+
+#include <c10/core/Storage.h>
+
+#include <cstddef>
+
+namespace neuron_sim {
+
+/// Gives `storage` exactly `bytes` bytes; the common front part keeps its contents. c10::Error when
+/// it is not resizable, torch.OutOfMemoryError when it does not fit (and then nothing changed).
+void resize_storage(const c10::Storage& storage, size_t bytes);
+
+}  // namespace neuron_sim

@@ -1,0 +1,59 @@
+#include "csrc/transfer.h"
+
+#include "csrc/errors.h"
+#include "csrc/runtime.h"
+#include "device/runtime/devices.h"
+
+namespace neuron_sim {
+namespace {
+
+Picoseconds host_copy_duration(int device, Bytes bytes) {
+  const DmaTiming& dma = device_architecture(device).dma;
+  return dma.host_latency +
+         from_nanoseconds(static_cast<double>(bytes.count) / dma.host_bytes_per_nanosecond);
+}
+
+void account_host_copy(int device, Resource resource, Bytes bytes, bool non_blocking) {
+  translate_errors([&] {
+    Schedule& target = schedule(device);
+    const TimeSpan span = target.submit(current_stream(device), resource,
+                                        host_copy_duration(device, bytes));
+    if (!non_blocking) target.host().wait_until(span.end);
+  });
+}
+
+}  // namespace
+
+void account_to_device(int device, Bytes bytes, bool non_blocking) {
+  account_host_copy(device, Resource::kHostToDevice, bytes, non_blocking);
+}
+
+void account_to_host(int device, Bytes bytes, bool non_blocking) {
+  account_host_copy(device, Resource::kDeviceToHost, bytes, non_blocking);
+}
+
+void account_between(int from, int to, Bytes bytes) {
+  translate_errors([&] {
+    const TimeSpan out = schedule(from).submit(current_stream(from), Resource::kDeviceToHost,
+                                               host_copy_duration(from, bytes));
+    const int64_t stream = current_stream(to);
+    schedule(to).block(stream, out.end);
+    const TimeSpan in =
+        schedule(to).submit(stream, Resource::kHostToDevice, host_copy_duration(to, bytes));
+    // The source may not be overwritten before it has been read.
+    schedule(from).block(current_stream(from), in.end);
+  });
+}
+
+void account_on_device(int device, Bytes bytes) {
+  translate_errors([&] {
+    const DmaTiming& dma = device_architecture(device).dma;
+    const double rate = static_cast<double>(dma.engines) * dma.bytes_per_nanosecond;
+    const Picoseconds duration = dma.static_trigger + dma.static_first_load +
+                                 from_nanoseconds(static_cast<double>(bytes.count) / rate) +
+                                 dma.complete_store;
+    schedule(device).submit(current_stream(device), Resource::kCore, duration);
+  });
+}
+
+}  // namespace neuron_sim

@@ -1,0 +1,24 @@
+#pragma once
+// Computes the bytes of a Program: what the chip computes, never when.
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "device/execute/plan.h"
+#include "device/execute/thread_pool.h"
+#include "device/memory/core_memory.h"
+#include "device/program/control_log.h"
+#include "device/program/program.h"
+
+namespace neuron_sim {
+
+/// Runs `program` on one core's memories. `arguments` holds the host address of each argument's
+/// first element. Returns what data-dependent control flow decided (empty for other programs).
+/// Independent instances run on the pool's threads in any order that the dependencies allow: the
+/// bytes are the same for any number of threads. KernelError for indices out of bounds at run
+/// time; the outputs are then unspecified, all memories stay usable.
+ControlLog execute(const Program& program, const ExecutionPlan& plan, CoreMemory& memory,
+                   std::span<std::byte* const> arguments, ThreadPool& pool);
+
+}  // namespace neuron_sim

@@ -1,0 +1,193 @@
+#include "device/execute/plan.h"
+
+#include <algorithm>
+
+#include "device/program/cursor.h"
+#include "device/program/definedness.h"
+#include "device/program/tile_history.h"
+
+namespace neuron_sim {
+namespace {
+
+// Instances kept per program; beyond, the walk is repeated at every launch.
+constexpr int64_t kMaximumKept = 65536;
+// Host nanoseconds below which handing work to other threads costs more than it brings.
+constexpr double kSerialNanoseconds = 150e3;
+constexpr double kSerialPerInstance = 1500;
+
+/// Instances that must come first; a merged entry stands for all of its instances.
+struct Instances {
+  std::vector<uint32_t> ids;
+  void merge(const Instances& other) {
+    ids.insert(ids.end(), other.ids.begin(), other.ids.end());
+  }
+};
+
+/// Rough host cost of one instance, only to choose a mode.
+double host_nanoseconds(const Program& program, const Instruction& instruction) {
+  double bytes = 0;
+  double rows = 0;
+  for (const Operand& operand : program.operands_of(instruction)) {
+    double elements = operand.partitions;
+    rows += operand.partitions;
+    for (int i = 0; i < operand.rank; ++i) {
+      elements *= static_cast<double>(operand.free[static_cast<size_t>(i)].size);
+    }
+    bytes += elements * itemsize(operand.dtype);
+  }
+  double cost = 60 + rows * 2 + bytes / 8;
+  if (instruction.opcode == Opcode::kNcMatmul) {
+    const Demand& demand = program.demands[instruction.demand];
+    const auto operands = program.operands_of(instruction);
+    cost += 2.0 * operands[1].partitions * static_cast<double>(demand.steps[0].elements) *
+            static_cast<double>(demand.steps[1].elements) / 200;
+  }
+  return cost;
+}
+
+struct Work {
+  double instances = 0;
+  double nanoseconds = 0;
+};
+
+Work work_of(const Program& program, const Block& block) {
+  Work total;
+  for (const Node& node : block) {
+    if (node.kind == Node::Kind::kInstruction) {
+      total.instances += 1;
+      total.nanoseconds += host_nanoseconds(program, program.instructions[node.index]);
+    } else {
+      const Loop& loop = program.loops[node.index];
+      const Work body = work_of(program, loop.body);
+      total.instances += body.instances * static_cast<double>(loop.bound);
+      total.nanoseconds += body.nanoseconds * static_cast<double>(loop.bound);
+    }
+  }
+  return total;
+}
+
+/// Visitor that adds every instance of a program without registers to a graph.
+struct Collect {
+  GraphBuilder& builder;
+  int64_t trip_count(const Loop& loop) const { return loop.trip_count; }
+  int64_t boundary(const Loop&, uint32_t, int64_t, int64_t) const { return 0; }
+  void instruction(uint32_t index, const int64_t* variables) { builder.add(index, variables); }
+};
+
+std::vector<TileId> tiles_to_fill(const Program& program) {
+  std::vector<TileId> tiles;
+  for (const UndefinedRead& read : undefined_reads(program)) tiles.push_back(read.tile);
+  return tiles;
+}
+
+}  // namespace
+
+struct GraphBuilder::State {
+  const Program& program;
+  std::vector<TileHistory<Instances>> histories;
+  InstanceGraph graph;
+  std::vector<std::pair<uint32_t, uint32_t>> edges;
+  std::vector<uint32_t> sources;
+};
+
+GraphBuilder::GraphBuilder(const Program& program) : state_(new State{program, {}, {}, {}, {}}) {
+  state_->histories.resize(static_cast<size_t>(program.hazard_groups));
+}
+GraphBuilder::~GraphBuilder() = default;
+
+size_t GraphBuilder::size() const { return state_->graph.instances.size(); }
+
+void GraphBuilder::add(uint32_t index, const int64_t* variables) {
+  State& state = *state_;
+  const Program& program = state.program;
+  const Instruction& instruction = program.instructions[index];
+  const auto id = static_cast<uint32_t>(state.graph.instances.size());
+  const auto first = static_cast<uint32_t>(state.graph.locations.size());
+  state.graph.instances.push_back({index, first});
+  state.sources.clear();
+  const auto operands = program.operands_of(instruction);
+  const auto history_of = [&](const Location& location) -> TileHistory<Instances>* {
+    const int32_t group = program.tiles[static_cast<size_t>(location.tile)].hazard_group;
+    return group < 0 ? nullptr : &state.histories[static_cast<size_t>(group)];
+  };
+  for (const Operand& operand : operands) {
+    Location location;
+    if (operand.present()) {
+      location = locate(program, operand, variables, nullptr);
+      if (const auto* history = history_of(location)) {
+        history->collect(region_at(operand, location), operand.reads(), operand.writes(),
+                         [&](const HistoryEntry<Instances>& entry, bool) {
+                           state.sources.insert(state.sources.end(), entry.stamp.ids.begin(),
+                                                entry.stamp.ids.end());
+                         });
+      }
+    }
+    state.graph.locations.push_back(location);
+  }
+  for (size_t i = 0; i < operands.size(); ++i) {
+    if (!operands[i].present()) continue;
+    const Location& location = state.graph.locations[first + i];
+    if (auto* history = history_of(location)) {
+      history->record(region_at(operands[i], location), operands[i].writes(), 0, {{id}});
+    }
+  }
+  std::sort(state.sources.begin(), state.sources.end());
+  state.sources.erase(std::unique(state.sources.begin(), state.sources.end()),
+                      state.sources.end());
+  std::erase(state.sources, id);
+  state.graph.waits.push_back(static_cast<int32_t>(state.sources.size()));
+  for (const uint32_t source : state.sources) state.edges.emplace_back(source, id);
+}
+
+InstanceGraph GraphBuilder::take() {
+  State& state = *state_;
+  InstanceGraph graph = std::move(state.graph);
+  state.graph = {};
+  graph.first_successor.assign(graph.instances.size() + 1, 0);
+  for (const auto& [source, target] : state.edges) ++graph.first_successor[source + 1];
+  for (size_t i = 1; i < graph.first_successor.size(); ++i) {
+    graph.first_successor[i] += graph.first_successor[i - 1];
+  }
+  graph.successors.resize(state.edges.size());
+  std::vector<uint32_t> next(graph.first_successor.begin(), graph.first_successor.end() - 1);
+  for (const auto& [source, target] : state.edges) graph.successors[next[source]++] = target;
+  state.edges.clear();
+  for (auto& history : state.histories) history.clear();
+  return graph;
+}
+
+ExecutionPlan make_plan(const Program& program) {
+  ExecutionPlan plan;
+  if (program.uses_registers) {
+    for (size_t i = 0; i < program.tiles.size(); ++i) {
+      const MemoryKind memory = program.tiles[i].memory;
+      if (memory == MemoryKind::kSbuf || memory == MemoryKind::kPsum) {
+        plan.fill.push_back(static_cast<TileId>(i));
+      }
+    }
+    return plan;
+  }
+  plan.fill = tiles_to_fill(program);
+  Work work;
+  for (const Block& block : program.cores) {
+    const Work core = work_of(program, block);
+    work.instances += core.instances;
+    work.nanoseconds += core.nanoseconds;
+  }
+  const bool small = work.nanoseconds < kSerialNanoseconds ||
+                     work.nanoseconds < kSerialPerInstance * work.instances;
+  const bool kept = work.instances <= static_cast<double>(kMaximumKept);
+  plan.mode = small  ? ExecutionPlan::Mode::kSerial
+              : kept ? ExecutionPlan::Mode::kGraph
+                     : ExecutionPlan::Mode::kWindows;
+  if (kept) {
+    GraphBuilder builder(program);
+    Collect collect{builder};
+    Cursor<Collect>(program, collect).walk();
+    plan.graph = builder.take();
+    plan.resolved = true;
+  }
+  return plan;
+}
+
+}  // namespace neuron_sim

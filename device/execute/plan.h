@@ -1,0 +1,60 @@
+#pragma once
+// What the executor derives once per Program: resolved instances, the graph of their dependencies,
+// which tiles to fill because something reads them before it writes them.
+
+#include <cstdint>
+#include <vector>
+
+#include "device/program/control_log.h"
+#include "device/program/program.h"
+
+namespace neuron_sim {
+
+/// One instance with its operands' locations.
+struct PlannedInstance {
+  uint32_t instruction = 0;
+  uint32_t first_location = 0;
+};
+
+/// Instances of a stretch of the program and the order they need.
+struct InstanceGraph {
+  std::vector<PlannedInstance> instances;
+  std::vector<Location> locations;
+  std::vector<int32_t> waits;             ///< per instance: how many earlier ones it waits for
+  std::vector<uint32_t> first_successor;  ///< per instance, one more at the end
+  std::vector<uint32_t> successors;
+};
+
+/// How a program is executed. Immutable, cached with the program.
+struct ExecutionPlan {
+  enum class Mode {
+    kSerial,     ///< in program order on the calling thread: little work, or data dependent
+    kGraph,      ///< one graph, kept for later launches
+    kWindows,    ///< too many instances to keep: a graph per window, built while walking
+  };
+  Mode mode = Mode::kSerial;
+  InstanceGraph graph;                    ///< for kGraph; for kSerial without registers too
+  bool resolved = false;                  ///< `graph.instances` is complete
+  std::vector<TileId> fill;               ///< tiles read before they are written
+};
+
+/// Derives the plan; `program` must outlive it.
+ExecutionPlan make_plan(const Program& program);
+
+/// Adds instances to a graph in program order, with their dependencies.
+class GraphBuilder {
+ public:
+  explicit GraphBuilder(const Program& program);
+  ~GraphBuilder();
+  /// Appends an instance and the edges from the instances it must wait for.
+  void add(uint32_t instruction, const int64_t* variables);
+  size_t size() const;
+  /// The graph of everything added; the builder starts over.
+  InstanceGraph take();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace neuron_sim

@@ -1,0 +1,162 @@
+#include "device/execute/run_instance.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "device/base/errors.h"
+
+namespace neuron_sim {
+
+InstanceRunner::InstanceRunner(const Program& program, CoreMemory& memory,
+                               std::span<std::byte* const> arguments)
+    : program_(program), memory_(memory), arguments_(arguments) {}
+
+Access InstanceRunner::resolve(const Operand& operand, const Location& location) {
+  Access access;
+  if (!operand.present()) return access;
+  const Tile& tile = program_.tiles[static_cast<size_t>(location.tile)];
+  access.memory = operand.memory;
+  access.dtype = operand.dtype;
+  access.partitions = operand.partitions;
+  access.rank = operand.rank;
+  access.free = operand.free;
+  if (operand.memory == MemoryKind::kHbm) {
+    const std::byte* base =
+        tile.argument >= 0
+            ? arguments_[static_cast<size_t>(tile.argument)]
+            : program_.constants[static_cast<size_t>(tile.constant)].data();
+    access.data = const_cast<std::byte*>(base) + location.offset;
+    access.partition_stride = operand.partition_stride;
+    return access;
+  }
+  access.data = memory_.at(operand.memory, location.partition, location.offset);
+  access.partition_stride = memory_.pitch(operand.memory) * operand.partition_stride;
+  if (tile.widened) {
+    const int size = itemsize(operand.dtype);
+    access.widened = memory_.widened(size, location.partition, location.offset);
+    access.widened_partition_stride =
+        memory_.widened_pitch(size) / 4 * operand.partition_stride;
+  }
+  return access;
+}
+
+void InstanceRunner::check_address(const Instruction& instruction, const Operand& operand,
+                                   const Location& location) const {
+  const Tile& tile = program_.tiles[static_cast<size_t>(location.tile)];
+  int64_t extent = itemsize(operand.dtype);
+  for (int i = 0; i < operand.rank; ++i) {
+    const Dimension& dimension = operand.free[static_cast<size_t>(i)];
+    extent += (dimension.size - 1) * dimension.stride;
+  }
+  if (operand.memory == MemoryKind::kHbm && !operand.indirect) {
+    extent += (operand.partitions - 1) * operand.partition_stride;
+  }
+  const int64_t base = operand.memory == MemoryKind::kHbm ? 0 : tile.address;
+  const int64_t first = location.offset - base;
+  if (first >= 0 && first + extent <= tile.bytes) return;
+  fail(text("Out-of-bound access for tensor `", tile.label, "` by '",
+            instruction_type(instruction.opcode).name, "': register ", operand.register_index,
+            " addresses bytes [", first, ", ", first + extent, ") of ", tile.bytes, "."),
+       ErrorKind::kIndex);
+}
+
+void InstanceRunner::resolve_rows(const Instruction& instruction, std::span<Access> accesses) {
+  const InstructionType& type = instruction_type(instruction.opcode);
+  const auto operands = program_.operands_of(instruction);
+  const auto field_named = [&](std::string_view wanted) {
+    for (size_t i = 0; i < type.operands.size(); ++i) {
+      if (type.operands[i].name == wanted) return i;
+    }
+    require(false, "an indirect instruction has an operand 'index'");
+    return size_t{0};
+  };
+  bool skip = false;
+  for (size_t i = 0; i < type.attributes.size(); ++i) {
+    if (std::string_view(type.attributes[i].name) == "oob_skip") {
+      skip = program_.attributes_of(instruction)[i].flag();
+    }
+  }
+  const Access& index = accesses[field_named("index")];
+  for (size_t i = 0; i < accesses.size(); ++i) {
+    if (!accesses[i].present() || !operands[i].indirect) continue;
+    rows_.assign(static_cast<size_t>(accesses[i].partitions), -1);
+    moved_rows_ = 0;
+    for (int64_t p = 0; p < accesses[i].partitions; ++p) {
+      int64_t row = 0;
+      load_integers(index.partition(p), index.dtype, itemsize(index.dtype), &row, 1);
+      if (row >= 0 && row < operands[i].index_rows) {
+        rows_[static_cast<size_t>(p)] = static_cast<int32_t>(row);
+        ++moved_rows_;
+      } else if (!skip) {
+        const Tile& tile = program_.tiles[static_cast<size_t>(operands[i].tile)];
+        fail(text("Out-of-bound access for tensor `", tile.label, "` on dimension 0: index ", row,
+                  " of partition ", p, " exceed dimension size of ", operands[i].index_rows,
+                  " (instruction '", type.name, "')."),
+             ErrorKind::kIndex);
+      }
+    }
+    accesses[i].rows = rows_.data();
+  }
+}
+
+void InstanceRunner::widen(const Access& access) {
+  // The fp32 copy has the operand's strides scaled by 4 / itemsize.
+  const int size = itemsize(access.dtype);
+  std::array<Dimension, kMaximumFreeDimensions> free = access.free;
+  const auto rank = static_cast<size_t>(access.rank);
+  int64_t run = 1;
+  size_t outer = rank;
+  while (outer > 0 && (free[outer - 1].stride == run * size || free[outer - 1].size == 1)) {
+    run *= free[--outer].size;
+  }
+  for (int64_t p = 0; p < access.partitions; ++p) {
+    const std::byte* source = access.partition(p);
+    float* target = access.widened + p * access.widened_partition_stride;
+    std::array<int64_t, kMaximumFreeDimensions> at{};
+    while (true) {
+      int64_t offset = 0;
+      for (size_t d = 0; d < outer; ++d) offset += at[d] * free[d].stride;
+      load_floats(source + offset, access.dtype, size, target + offset / size, run);
+      size_t d = outer;
+      while (d > 0 && ++at[d - 1] == free[d - 1].size) at[--d] = 0;
+      if (d == 0) break;
+    }
+  }
+}
+
+void InstanceRunner::run(const Instruction& instruction, const Location* locations) {
+  const auto operands = program_.operands_of(instruction);
+  bool indirect = false;
+  for (size_t i = 0; i < operands.size(); ++i) {
+    accesses_[i] = resolve(operands[i], locations[i]);
+    indirect = indirect || operands[i].indirect;
+    if (operands[i].register_index >= 0) check_address(instruction, operands[i], locations[i]);
+  }
+  const std::span<Access> accesses(accesses_.data(), operands.size());
+  moved_rows_ = -1;
+  if (indirect) resolve_rows(instruction, accesses);
+  Instance instance;
+  instance.engine = instruction.engine;
+  instance.architecture = program_.architecture;
+  instance.operands = accesses;
+  instance.attributes = program_.attributes_of(instruction);
+  instance.registers = &registers(instruction.engine);
+  instruction_type(instruction.opcode).run(instance);
+  for (size_t i = 0; i < operands.size(); ++i) {
+    if (operands[i].writes() && accesses_[i].widened != nullptr) widen(accesses_[i]);
+  }
+}
+
+void InstanceRunner::fill(const Tile& tile) {
+  const int size = itemsize(tile.dtype);
+  for (int64_t p = 0; p < tile.partitions; ++p) {
+    std::byte* data = memory_.at(tile.memory, tile.start_partition + p, tile.address);
+    const int64_t count = tile.bytes / size;
+    fill_uninitialised(data, tile.dtype, size, count);
+    if (!tile.widened) continue;
+    load_floats(data, tile.dtype, size,
+                memory_.widened(size, tile.start_partition + p, tile.address), count);
+  }
+}
+
+}  // namespace neuron_sim

@@ -1,0 +1,32 @@
+#pragma once
+// What the element-by-element instructions share: their step of demand and dtype questions.
+
+#include <initializer_list>
+
+#include "device/isa/instruction_type.h"
+
+namespace neuron_sim::elementwise {
+
+/// float16 or bfloat16, the types of the fast modes of the Vector engine.
+bool is_16bit_float(Dtype dtype);
+/// int32 or uint32, the types GpSimd computes exactly.
+bool is_32bit_integer(Dtype dtype);
+/// Smallest and largest value of an integer dtype; bool is [0, 1]. Both 0 for floating dtypes.
+struct IntegerRange {
+  int64_t lowest = 0;
+  int64_t highest = 0;
+};
+IntegerRange integer_range(Dtype dtype);
+/// Neighbours of the innermost free dimension are neighbours in memory.
+bool is_contiguous(const View& view);
+/// The innermost free stride of the view exceeds 16 bytes (isa.json cost_composition.stride).
+bool is_strided(const View& view);
+/// A one-source instruction of 16-bit floats on the Vector engine has a fast mode when
+/// both sides are in SBUF and contiguous (kCopy16bit), a slower one when one side is in PSUM or
+/// they are not (kCopy16bitMixed); else kOneInput (isa.json tensor_copy, tensor_scalar).
+RateClass one_source_rate(EngineKind engine, const View& source, const View& target);
+/// A Demand of one step: elements per partition and source_psum of `main`, strided when any of the
+/// operands is.
+Demand demand(RateClass rate, const View& main, std::initializer_list<const View*> operands);
+
+}  // namespace neuron_sim::elementwise

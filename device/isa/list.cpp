@@ -1,0 +1,43 @@
+// The one list of instructions; it alone sees them all.
+
+#include <array>
+
+#include "device/base/errors.h"
+#include "device/isa/activation.h"
+#include "device/isa/dma_copy.h"
+#include "device/isa/instruction_type.h"
+#include "device/isa/iota.h"
+#include "device/isa/max8.h"
+#include "device/isa/memset.h"
+#include "device/isa/nc_find_index8.h"
+#include "device/isa/nc_matmul.h"
+#include "device/isa/nc_transpose.h"
+#include "device/isa/reciprocal.h"
+#include "device/isa/register_load.h"
+#include "device/isa/register_move.h"
+#include "device/isa/tensor_copy.h"
+#include "device/isa/tensor_reduce.h"
+#include "device/isa/tensor_scalar.h"
+#include "device/isa/tensor_tensor.h"
+
+namespace neuron_sim {
+namespace {
+
+/// In opcode order.
+constexpr std::array kList = {
+    &kDmaCopy,    &kNcMatmul,   &kNcTranspose, &kTensorTensor,  &kTensorScalar,
+    &kActivation, &kTensorReduce, &kTensorCopy, &kMemset,       &kReciprocal,
+    &kIota,       &kMax8,       &kNcFindIndex8, &kRegisterMove, &kRegisterLoad,
+};
+
+}  // namespace
+
+const InstructionType& instruction_type(Opcode opcode) {
+  const size_t index = static_cast<size_t>(opcode);
+  require(index < kList.size(), "the opcode is in the list");
+  return *kList[index];
+}
+
+std::span<const InstructionType* const> instruction_list() { return kList; }
+
+}  // namespace neuron_sim

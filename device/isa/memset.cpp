@@ -1,0 +1,81 @@
+#include "device/isa/memset.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "device/base/errors.h"
+#include "device/isa/checks.h"
+#include "device/isa/elementwise.h"
+#include "device/isa/rows.h"
+
+namespace neuron_sim {
+namespace {
+
+enum Operand { kDst };
+enum Attributes { kValue };
+
+constexpr std::string_view kName = "memset";
+
+constexpr OperandField kOperands[] = {{"dst", Direction::kWrite}};
+constexpr AttributeField kAttributes[] = {{"value", AttributeKind::kReal}};
+
+EngineKind choose_engine(const Draft&, const Architecture&) { return EngineKind::kVector; }
+
+void check_value(const View& dst, double value) {
+  if (!is_integer(dst.dtype())) return;
+  const elementwise::IntegerRange range = elementwise::integer_range(dst.dtype());
+  if (value == std::floor(value) && value >= static_cast<double>(range.lowest) &&
+      value <= static_cast<double>(range.highest)) {
+    return;
+  }
+  fail(text("value ", value, " of 'memset' must match the dtype ", name(dst.dtype()),
+            " of operand 'dst': an integer in [", range.lowest, ", ", range.highest, "]."));
+}
+
+void check(const Draft& draft, const Architecture& architecture) {
+  checks::engine(kName, draft.engine, {EngineKind::kVector, EngineKind::kGpSimd}, architecture);
+  checks::compute_operand(kName, "dst", draft.operand(kDst), draft.engine, architecture);
+  check_value(draft.operand(kDst), draft.attribute(kValue).real());
+}
+
+void run(const Instance& instance) {
+  const Access& dst = instance.operand(kDst);
+  const double value = instance.attribute(kValue).real();
+  const size_t count = static_cast<size_t>(dst.elements());
+  if (dst.partitions == 0) return;
+  // The first partition is converted, the others are copies of it.
+  if (is_integer(dst.dtype)) {
+    std::vector<int64_t>& row = row_scratch().result_integers;
+    row.assign(count, static_cast<int64_t>(value));
+    write_integer_row(dst, 0, row.data());
+  } else {
+    std::vector<float>& row = row_scratch().result;
+    row.assign(count, static_cast<float>(value));
+    write_row(dst, 0, row.data());
+  }
+  for (int64_t p = 1; p < dst.partitions; ++p) copy_row(dst, 0, dst, p);
+}
+
+Demand demand(const Draft& draft, const Architecture&) {
+  const View& dst = draft.operand(kDst);
+  RateClass rate = RateClass::kOneInput;
+  if (draft.engine == EngineKind::kGpSimd) {
+    rate = RateClass::kGpSimdOneInput;
+  } else if (draft.attribute(kValue).real() == 0 && elementwise::is_16bit_float(dst.dtype())) {
+    rate = RateClass::kMemset16bitZero;
+  }
+  Demand result = elementwise::demand(rate, dst, {&dst});
+  result.steps[0].source_psum = false;  // there is no source
+  return result;
+}
+
+}  // namespace
+
+Draft Memset::draft() const {
+  return make_draft(Opcode::kMemset, engine, {&dst}, {Attribute::of(value)});
+}
+
+constinit const InstructionType kMemset = {
+    Opcode::kMemset, kName, kOperands, kAttributes, choose_engine, check, run, demand};
+
+}  // namespace neuron_sim

