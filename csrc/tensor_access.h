@@ -7,6 +7,7 @@
 #include <cstddef>
 
 #include "csrc/export.h"
+#include "device/base/units.h"
 #include "device/numerics/dtype.h"
 
 namespace neuron_sim {

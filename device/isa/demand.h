@@ -2,6 +2,7 @@
 // What an instruction asks of the hardware; never a time.
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 
 #include "device/program/engine.h"

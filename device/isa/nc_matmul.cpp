@@ -1,5 +1,7 @@
 #include "device/isa/nc_matmul.h"
 
+#include <algorithm>
+
 #include "device/base/errors.h"
 #include "device/isa/checks.h"
 #include "device/isa/element_copy.h"
@@ -61,6 +63,13 @@ void check_dtypes(const Draft& draft, const Architecture& architecture) {
   }
 }
 
+/// Bytes per partition that one product may fill: a bank, or all of them where the limit of the
+/// moving operand is beyond a bank (generation 4; nki.isa.nc_matmul, "Tile size").
+int64_t product_room(const Limits& limits) {
+  const bool one_bank = limits.moving_free * 4 <= limits.psum_bank.count;
+  return limits.psum_bank.count * (one_bank ? 1 : limits.psum_banks);
+}
+
 void check_shapes(const Draft& draft, const Architecture& architecture) {
   const Limits& limits = architecture.limits;
   const View& dst = draft.operand(kDst);
@@ -76,10 +85,10 @@ void check_shapes(const Draft& draft, const Architecture& architecture) {
   }
   checks::same_free_elements(kName, "dst", dst, "moving", moving);
   const int64_t bytes = dst.free_elements() * itemsize(dst.dtype());
-  if (bytes > limits.psum_bank.count) {
+  const int64_t room = product_room(limits);
+  if (bytes > room) {
     fail(text("operand 'dst' of 'nc_matmul' needs ", bytes, " bytes per partition, which exceed ",
-              "architecture limitation of ", limits.psum_bank.count, " of one PSUM bank. ",
-              "(architecture ", architecture.name, ")"));
+              "architecture limitation of ", room, " (architecture ", architecture.name, ")"));
   }
 }
 

@@ -2,6 +2,7 @@
 // this library links libtorch_python.
 
 #include <ATen/Context.h>
+#include <torch/csrc/Exceptions.h>
 #include <torch/csrc/Generator.h>
 #include <torch/csrc/utils/device_lazy_init.h>
 #include <torch/csrc/utils/pybind.h>
@@ -50,18 +51,19 @@ const char* policy_name(FallbackPolicy policy) {
   return "";
 }
 
+/// c10 errors become the Python classes PyTorch has for them (ValueError, OutOfMemoryError, ...).
+void translate_c10_error(std::exception_ptr pointer) {
+  try {
+    std::rethrow_exception(pointer);
+  } catch (const c10::Error&) {
+    torch::translate_exception_to_python(pointer);
+  }
+}
+
 }  // namespace
 
-// HANDLE_TH_ERRORS turns c10 errors into the Python classes (ValueError, OutOfMemoryError, ...).
-#define NEURON_SIM_BIND(call) [] { HANDLE_TH_ERRORS return call; END_HANDLE_TH_ERRORS_PYBIND }
-
 PYBIND11_MODULE(_C, m) {
-  py::register_local_exception_translator([](std::exception_ptr pointer) {
-    try {
-      if (pointer) std::rethrow_exception(pointer);
-    }
-    CATCH_TH_ERRORS(return)
-  });
+  py::register_local_exception_translator(translate_c10_error);
   m.attr("torch_version") = TORCH_VERSION;
   m.def("initialize", [] {
     torch::utils::register_fork_handler_for_device_init(kDeviceType);

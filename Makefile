@@ -1,0 +1,59 @@
+# The entry points of development. Each installs what it needs; a second run takes seconds.
+#   make demo    build, install the package and run models/demo.py
+#   make test    core tests with sanitizers, ctest, pytest
+#   make lint    formatting, types, include directions, file length, clang-tidy on changed files
+#   make bench   every benchmark
+# The environment is the active one (VIRTUAL_ENV), else .venv, created when missing.
+
+SHELL := /bin/bash
+export VENV := $(or $(VIRTUAL_ENV),$(CURDIR)/.venv)
+export VIRTUAL_ENV := $(VENV)
+export PYTHON ?= python3
+# setup needs the interpreter from outside the environment; all others use the environment's.
+IN_VENV := PATH="$(VENV)/bin:$$PATH"
+export CMAKE_BUILD_PARALLEL_LEVEL ?= $(shell nproc)
+
+.PHONY: help setup build demo test test-sanitize test-threads lint tidy format bench clean
+.NOTPARALLEL:
+
+help:
+	@sed -n 's/^#   //p' Makefile
+
+setup:
+	@tools/setup.sh
+
+build: setup
+	@$(IN_VENV) tools/build.sh release
+
+demo: build
+	@echo "demo: models/demo.py"
+	@$(IN_VENV) python models/demo.py
+
+test: build
+	@$(IN_VENV) tools/test.sh
+
+test-sanitize: setup
+	@$(IN_VENV) tools/test_sanitized.sh asan-ubsan
+
+test-threads: setup
+	@$(IN_VENV) tools/test_sanitized.sh tsan
+
+lint: setup
+	@$(IN_VENV) tools/build.sh --configure release
+	@$(IN_VENV) tools/lint.sh
+
+# clang-tidy on every file of device/ and ops/, not only on the changed ones.
+tidy: setup
+	@$(IN_VENV) tools/build.sh --configure release
+	@$(IN_VENV) python tools/run_clang_tidy.py build/release --all
+
+format: setup
+	@find device ops csrc python_bindings models benchmarks tests examples \
+	  \( -name '*.h' -o -name '*.cpp' \) -print0 2>/dev/null | xargs -0 clang-format -i
+	@$(IN_VENV) ruff check --quiet --fix . ; $(IN_VENV) ruff format --quiet .
+
+bench: build
+	@$(IN_VENV) tools/bench.sh
+
+clean:
+	rm -rf build

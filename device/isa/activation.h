@@ -1,0 +1,46 @@
+#pragma once
+// activation: a function of the Scalar engine with scale, bias and a running sum.
+
+#include "device/isa/instruction_type.h"
+#include "device/isa/operators.h"
+
+namespace neuron_sim {
+
+/// What an instruction does with the reduction registers (numbers of nki.isa.reduce_cmd).
+enum class ReduceCommand : uint8_t {
+  kIdle,         ///< leave them alone
+  kReset,        ///< set to 0, add nothing
+  kReduce,       ///< add
+  kResetReduce,  ///< set to 0, then add
+  kLoadReduce,   ///< not of this instruction: it has no initial value (isa.json)
+};
+
+/// dst = op(data * scale + bias) in fp32, rounded once on output; product and sum are rounded
+/// separately. data, dst: SBUF or PSUM, any dtype, the same partitions and elements per partition.
+///
+/// Scale is the constant `scale`, or the [P, 1] fp32 tile `scale_tile`. Bias is the [P, 1] tile
+/// `bias_tile` (any dtype but tfloat32) or the constant `bias`; a constant other than 0 needs
+/// features.scalar_constant_bias. Without a bias nothing is added.
+///
+/// `reduce_command` works on the Scalar engine's registers, one fp32 per partition: operand
+/// `accumulator`, [P, 1], present exactly when reduce_command is not kIdle or reduce_res is given.
+/// Each register adds the sum of its partition's fp32 results, before they are rounded to the dtype
+/// of dst. Order of that sum: 16 partial sums take the elements in turn, then neighbours are added
+/// pairwise (0+1, 2+3, ...), four times. `reduce_res`, [P, 1], gets the registers afterwards.
+/// `reduce_op` must be kAdd where something is reduced.
+struct Activate {
+  View dst, data;
+  Activation op = Activation::kIdentity;
+  View bias_tile, scale_tile;
+  double scale = 1;
+  double bias = 0;
+  View accumulator, reduce_res;
+  AluOp reduce_op = AluOp::kNone;
+  ReduceCommand reduce_command = ReduceCommand::kIdle;
+
+  Draft draft() const;
+};
+
+extern const InstructionType kActivation;
+
+}  // namespace neuron_sim

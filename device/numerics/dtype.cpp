@@ -1,0 +1,257 @@
+#include "device/numerics/dtype.h"
+
+#include <array>
+#include <bit>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+
+#include "device/base/errors.h"
+#include "device/numerics/elements.h"
+#include "device/numerics/float_conversion.h"
+
+namespace neuron_sim {
+
+namespace {
+
+struct Properties {
+  std::string_view name;
+  int itemsize;
+  bool floating;
+};
+
+// In the order of Dtype.
+constexpr std::array<Properties, kDtypeCount> kProperties = {{
+    {"bool_", 1, false},
+    {"int8", 1, false},
+    {"int16", 2, false},
+    {"int32", 4, false},
+    {"uint8", 1, false},
+    {"uint16", 2, false},
+    {"uint32", 4, false},
+    {"float8_e4m3", 1, true},
+    {"float8_e5m2", 1, true},
+    {"float16", 2, true},
+    {"bfloat16", 2, true},
+    {"tfloat32", 4, true},
+    {"float32", 4, true},
+}};
+
+const Properties& properties(Dtype dtype) { return kProperties[static_cast<size_t>(dtype)]; }
+
+void load_half(const std::byte* source, int64_t stride, float* target, int64_t count) {
+  namespace fc = float_conversion;
+  if (stride == 2) return fc::widen_half(source, target, count);
+  elements::load<uint16_t>(source, stride, target, count,
+                           [](uint16_t bits) { return fc::Half::widen(bits); });
+}
+
+void store_half(const float* source, std::byte* target, int64_t stride, int64_t count) {
+  namespace fc = float_conversion;
+  if (stride == 2) return fc::narrow_half(source, target, count);
+  elements::store<uint16_t>(source, target, stride, count, [](float value) {
+    return static_cast<uint16_t>(fc::Half::narrow(value));
+  });
+}
+
+template <typename Integer>
+void load_as_float(const std::byte* source, int64_t stride, float* target, int64_t count) {
+  elements::load<Integer>(source, stride, target, count,
+                          [](Integer value) { return static_cast<float>(value); });
+}
+
+/// To nearest even, saturating, NaN becomes 0; for integers whose values are exact in fp32.
+template <typename Integer>
+Integer narrow_integer(float value) {
+  constexpr float kLowest = static_cast<float>(std::numeric_limits<Integer>::lowest());
+  constexpr float kHighest = static_cast<float>(std::numeric_limits<Integer>::max());
+  // Adding 1.5 * 2^23 leaves the rounded integer in the low bits (no libm call, vectorises).
+  constexpr float kMagic = 12582912.0f;
+  float clamped = value < kLowest ? kLowest : value;
+  clamped = clamped > kHighest ? kHighest : clamped;
+  clamped = value == value ? clamped : 0.0f;
+  return static_cast<Integer>(std::bit_cast<uint32_t>(clamped + kMagic) -
+                              std::bit_cast<uint32_t>(kMagic));
+}
+
+/// The same for int32 and uint32, whose largest value is not an fp32 number.
+template <typename Integer>
+Integer narrow_wide_integer(float value) {
+  constexpr float kLowest = static_cast<float>(std::numeric_limits<Integer>::lowest());
+  constexpr float kBeyond = std::is_signed_v<Integer> ? 2147483648.0f : 4294967296.0f;
+  if (!(value == value)) return 0;
+  if (value >= kBeyond) return std::numeric_limits<Integer>::max();
+  if (value <= kLowest) return std::numeric_limits<Integer>::lowest();
+  // |value| >= 2^23 is integral already; below, 2^23 pushes the fraction out.
+  constexpr float kMagic = 8388608.0f;
+  if (value < kMagic && value > -kMagic) {
+    value = value < 0 ? (value - kMagic) + kMagic : (value + kMagic) - kMagic;
+  }
+  return static_cast<Integer>(static_cast<int64_t>(value));
+}
+
+template <typename Integer>
+void store_as_integer(const float* source, std::byte* target, int64_t stride, int64_t count) {
+  elements::store<Integer>(source, target, stride, count, [](float value) {
+    if constexpr (sizeof(Integer) == 4) {
+      return narrow_wide_integer<Integer>(value);
+    } else {
+      return narrow_integer<Integer>(value);
+    }
+  });
+}
+
+template <typename Element>
+void fill(std::byte* target, Element element, int64_t stride, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) {
+    std::memcpy(target + i * stride, &element, sizeof element);
+  }
+}
+
+void require_integer(Dtype dtype) {
+  if (!is_integer(dtype)) {
+    require(false, text("integer access to elements of dtype ", name(dtype)));
+  }
+}
+
+}  // namespace
+
+int itemsize(Dtype dtype) { return properties(dtype).itemsize; }
+std::string_view name(Dtype dtype) { return properties(dtype).name; }
+bool is_float(Dtype dtype) { return properties(dtype).floating; }
+bool is_integer(Dtype dtype) { return !properties(dtype).floating; }
+bool is_low_precision(Dtype dtype) { return is_float(dtype) && itemsize(dtype) < 4; }
+
+std::optional<Dtype> parse_dtype(std::string_view name) {
+  if (name == "bool") return Dtype::kBool;
+  for (size_t i = 0; i < kProperties.size(); ++i) {
+    if (kProperties[i].name == name) return static_cast<Dtype>(i);
+  }
+  return std::nullopt;
+}
+
+void load_floats(const std::byte* source, Dtype dtype, int64_t stride, float* target,
+                 int64_t count) {
+  namespace fc = float_conversion;
+  switch (dtype) {
+    case Dtype::kBool:
+      return elements::load<uint8_t>(source, stride, target, count,
+                                     [](uint8_t byte) { return byte != 0 ? 1.0f : 0.0f; });
+    case Dtype::kInt8: return load_as_float<int8_t>(source, stride, target, count);
+    case Dtype::kInt16: return load_as_float<int16_t>(source, stride, target, count);
+    case Dtype::kInt32: return load_as_float<int32_t>(source, stride, target, count);
+    case Dtype::kUint8: return load_as_float<uint8_t>(source, stride, target, count);
+    case Dtype::kUint16: return load_as_float<uint16_t>(source, stride, target, count);
+    case Dtype::kUint32: return load_as_float<uint32_t>(source, stride, target, count);
+    case Dtype::kFloat8E4m3:
+      return elements::load<uint8_t>(source, stride, target, count,
+                                     [](uint8_t bits) { return fc::kE4m3Values[bits]; });
+    case Dtype::kFloat8E5m2:
+      return elements::load<uint8_t>(source, stride, target, count,
+                                     [](uint8_t bits) { return fc::kE5m2Values[bits]; });
+    case Dtype::kFloat16: return load_half(source, stride, target, count);
+    case Dtype::kBfloat16:
+      return elements::load<uint16_t>(source, stride, target, count,
+                                      [](uint16_t bits) { return fc::widen_bfloat16(bits); });
+    case Dtype::kTfloat32:
+      return elements::load<uint32_t>(source, stride, target, count,
+                                      [](uint32_t bits) { return fc::truncate_tfloat32(bits); });
+    case Dtype::kFloat32: return load_as_float<float>(source, stride, target, count);
+  }
+}
+
+void store_floats(const float* source, std::byte* target, Dtype dtype, int64_t stride,
+                  int64_t count) {
+  namespace fc = float_conversion;
+  switch (dtype) {
+    case Dtype::kBool:
+      return elements::store<uint8_t>(source, target, stride, count, [](float value) {
+        return static_cast<uint8_t>(value != 0.0f);
+      });
+    case Dtype::kInt8: return store_as_integer<int8_t>(source, target, stride, count);
+    case Dtype::kInt16: return store_as_integer<int16_t>(source, target, stride, count);
+    case Dtype::kInt32: return store_as_integer<int32_t>(source, target, stride, count);
+    case Dtype::kUint8: return store_as_integer<uint8_t>(source, target, stride, count);
+    case Dtype::kUint16: return store_as_integer<uint16_t>(source, target, stride, count);
+    case Dtype::kUint32: return store_as_integer<uint32_t>(source, target, stride, count);
+    case Dtype::kFloat8E4m3:
+      return elements::store<uint8_t>(source, target, stride, count, [](float value) {
+        return static_cast<uint8_t>(fc::E4m3::narrow(value));
+      });
+    case Dtype::kFloat8E5m2:
+      return elements::store<uint8_t>(source, target, stride, count, [](float value) {
+        return static_cast<uint8_t>(fc::E5m2::narrow(value));
+      });
+    case Dtype::kFloat16: return store_half(source, target, stride, count);
+    case Dtype::kBfloat16:
+      return elements::store<uint16_t>(source, target, stride, count,
+                                       [](float value) { return fc::narrow_bfloat16(value); });
+    case Dtype::kTfloat32:
+      return elements::store<uint32_t>(source, target, stride, count,
+                                       [](float value) { return fc::narrow_tfloat32(value); });
+    case Dtype::kFloat32:
+      return elements::store<float>(source, target, stride, count,
+                                    [](float value) { return value; });
+  }
+}
+
+void load_integers(const std::byte* source, Dtype dtype, int64_t stride, int64_t* target,
+                   int64_t count) {
+  const auto load = [&](auto example) {
+    using Integer = decltype(example);
+    elements::load<Integer>(source, stride, target, count,
+                            [](Integer value) { return static_cast<int64_t>(value); });
+  };
+  require_integer(dtype);
+  switch (dtype) {
+    case Dtype::kInt8: return load(int8_t{});
+    case Dtype::kInt16: return load(int16_t{});
+    case Dtype::kInt32: return load(int32_t{});
+    case Dtype::kUint8: return load(uint8_t{});
+    case Dtype::kUint16: return load(uint16_t{});
+    case Dtype::kUint32: return load(uint32_t{});
+    default:
+      return elements::load<uint8_t>(source, stride, target, count,
+                                     [](uint8_t byte) { return int64_t{byte != 0}; });
+  }
+}
+
+void store_integers(const int64_t* source, std::byte* target, Dtype dtype, int64_t stride,
+                    int64_t count) {
+  require_integer(dtype);
+  if (dtype == Dtype::kBool) {
+    return elements::store<uint8_t>(source, target, stride, count, [](int64_t value) {
+      return static_cast<uint8_t>(value != 0);
+    });
+  }
+  const auto store = [&](auto example) {
+    using Integer = decltype(example);
+    elements::store<Integer>(source, target, stride, count,
+                             [](int64_t value) { return static_cast<Integer>(value); });
+  };
+  switch (itemsize(dtype)) {
+    case 1: return store(uint8_t{});
+    case 2: return store(uint16_t{});
+    default: return store(uint32_t{});
+  }
+}
+
+void fill_uninitialised(std::byte* target, Dtype dtype, int64_t stride, int64_t count) {
+  switch (dtype) {
+    case Dtype::kBool: return fill<uint8_t>(target, 1, stride, count);
+    case Dtype::kFloat8E4m3: return fill<uint8_t>(target, 0x7c, stride, count);
+    case Dtype::kFloat8E5m2: return fill<uint8_t>(target, 0x7e, stride, count);
+    case Dtype::kFloat16: return fill<uint16_t>(target, 0x7e00, stride, count);
+    case Dtype::kBfloat16: return fill<uint16_t>(target, 0x7fc0, stride, count);
+    case Dtype::kTfloat32:
+    case Dtype::kFloat32: return fill<uint32_t>(target, 0x7fc00000, stride, count);
+    default: break;
+  }
+  switch (itemsize(dtype)) {
+    case 1: return fill<uint8_t>(target, 4, stride, count);
+    case 2: return fill<uint16_t>(target, 4, stride, count);
+    default: return fill<uint32_t>(target, 4, stride, count);
+  }
+}
+
+}  // namespace neuron_sim

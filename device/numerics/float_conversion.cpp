@@ -1,0 +1,105 @@
+#include "device/numerics/float_conversion.h"
+
+#include <cstddef>
+#include <cstring>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace neuron_sim::float_conversion {
+
+namespace {
+
+template <typename Float8>
+constexpr std::array<float, 256> all_values() {
+  std::array<float, 256> values{};
+  for (uint32_t bits = 0; bits < 256; ++bits) values[bits] = Float8::widen(bits);
+  return values;
+}
+
+}  // namespace
+
+constexpr std::array<float, 256> kE4m3Values = all_values<E4m3>();
+constexpr std::array<float, 256> kE5m2Values = all_values<E5m2>();
+
+void widen_half_portable(const void* source, float* target, int64_t count) {
+  const auto* __restrict from = static_cast<const std::byte*>(source);
+  float* __restrict to = target;
+  for (int64_t i = 0; i < count; ++i) {
+    uint16_t bits;
+    std::memcpy(&bits, from + 2 * i, sizeof bits);
+    to[i] = Half::widen(bits);
+  }
+}
+
+void narrow_half_portable(const float* source, void* target, int64_t count) {
+  const float* __restrict from = source;
+  auto* __restrict to = static_cast<std::byte*>(target);
+  for (int64_t i = 0; i < count; ++i) {
+    const uint16_t bits = static_cast<uint16_t>(Half::narrow(from[i]));
+    std::memcpy(to + 2 * i, &bits, sizeof bits);
+  }
+}
+
+#if defined(__x86_64__)
+
+namespace {
+
+__attribute__((target("avx,f16c"))) void widen_half_f16c(const std::byte* source, float* target,
+                                                        int64_t count) {
+  int64_t i = 0;
+  for (; i + 8 <= count; i += 8) {
+    const __m128i bits = _mm_loadu_si128(reinterpret_cast<const __m128i*>(source + 2 * i));
+    _mm256_storeu_ps(target + i, _mm256_cvtph_ps(bits));
+  }
+  widen_half_portable(source + 2 * i, target + i, count - i);
+}
+
+__attribute__((target("avx,f16c"))) void narrow_half_f16c(const float* source, std::byte* target,
+                                                         int64_t count) {
+  constexpr int kNearest = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
+  int64_t i = 0;
+  for (; i + 8 <= count; i += 8) {
+    const __m128i bits = _mm256_cvtps_ph(_mm256_loadu_ps(source + i), kNearest);
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(target + 2 * i), bits);
+  }
+  narrow_half_portable(source + i, target + 2 * i, count - i);
+}
+
+}  // namespace
+
+bool has_half_instructions() {
+  static const bool has = __builtin_cpu_supports("avx") && __builtin_cpu_supports("f16c");
+  return has;
+}
+
+void widen_half(const void* source, float* target, int64_t count) {
+  if (has_half_instructions()) {
+    widen_half_f16c(static_cast<const std::byte*>(source), target, count);
+  } else {
+    widen_half_portable(source, target, count);
+  }
+}
+
+void narrow_half(const float* source, void* target, int64_t count) {
+  if (has_half_instructions()) {
+    narrow_half_f16c(source, static_cast<std::byte*>(target), count);
+  } else {
+    narrow_half_portable(source, target, count);
+  }
+}
+
+#else
+
+bool has_half_instructions() { return false; }
+void widen_half(const void* source, float* target, int64_t count) {
+  widen_half_portable(source, target, count);
+}
+void narrow_half(const float* source, void* target, int64_t count) {
+  narrow_half_portable(source, target, count);
+}
+
+#endif
+
+}  // namespace neuron_sim::float_conversion

@@ -1,0 +1,109 @@
+#pragma once
+// Contiguous conversions between fp32 and the narrower floating types, as raw bit patterns.
+// Internal to device/numerics; everybody else calls load_floats and store_floats.
+
+#include <array>
+#include <bit>
+#include <cstdint>
+
+namespace neuron_sim::float_conversion {
+
+/// A floating type with an IEEE layout: sign, exponent, mantissa; the all-ones exponent holds
+/// infinity and NaN. E4m3, E5m2 and half have fewer exponent bits than fp32.
+template <int exponent_bits, int mantissa_bits>
+struct Format {
+  static constexpr int kBias = (1 << (exponent_bits - 1)) - 1;
+  static constexpr int kShift = 23 - mantissa_bits;  ///< fp32 mantissa bits that are dropped
+  static constexpr int kSignShift = 31 - exponent_bits - mantissa_bits;
+  static constexpr uint32_t kInfinity = ((1u << exponent_bits) - 1) << mantissa_bits;
+  static constexpr uint32_t kQuiet = 1u << (mantissa_bits - 1);
+  static constexpr uint32_t kMagnitude = (1u << (exponent_bits + mantissa_bits)) - 1;
+  static constexpr uint32_t kRebias = static_cast<uint32_t>(127 - kBias) << 23;
+  static constexpr uint32_t kSmallestNormal = static_cast<uint32_t>(128 - kBias) << 23;
+
+  /// Exact. A signalling NaN becomes quiet and keeps its payload. Branch-free, and without
+  /// arithmetic on subnormal fp32, so that flush-to-zero modes cannot change the result.
+  static constexpr float widen(uint32_t bits) {
+    const uint32_t magnitude = (bits & kMagnitude) << kShift;
+    const uint32_t sign = (bits & (kMagnitude + 1)) << kSignShift;
+    const uint32_t normal = magnitude + kRebias;
+    // 1.mantissa - 1 at the scale of the smallest normal number normalises a subnormal one.
+    const float subnormal = std::bit_cast<float>(magnitude + kSmallestNormal) -
+                            std::bit_cast<float>(kSmallestNormal);
+    const uint32_t quiet = magnitude > (kInfinity << kShift) ? 0x00400000u : 0u;
+    const uint32_t special = magnitude | 0x7f800000u | quiet;
+    uint32_t result = magnitude < (1u << 23) ? std::bit_cast<uint32_t>(subnormal) : normal;
+    result = magnitude >= (kInfinity << kShift) ? special : result;
+    return std::bit_cast<float>(result | sign);
+  }
+
+  /// Rounds once, to nearest even; overflow becomes infinity; NaN becomes quiet and keeps its sign
+  /// and the high bits of its payload (what F16C does). Branch-free.
+  static constexpr uint32_t narrow(float value) {
+    const uint32_t bits = std::bit_cast<uint32_t>(value);
+    const uint32_t magnitude = bits & 0x7fffffffu;
+    const uint32_t sign = (bits >> kSignShift) & (kMagnitude + 1);
+    const uint32_t odd = (magnitude >> kShift) & 1u;
+    const uint32_t rounded = magnitude - kRebias + ((1u << (kShift - 1)) - 1) + odd;
+    const uint32_t normal = rounded >> kShift;
+    // Adding a number whose last place is the last place of a subnormal result rounds there.
+    constexpr uint32_t kMagic = static_cast<uint32_t>(128 - kBias + kShift) << 23;
+    const float aligned = std::bit_cast<float>(magnitude) + std::bit_cast<float>(kMagic);
+    const uint32_t subnormal = std::bit_cast<uint32_t>(aligned) - kMagic;
+    const uint32_t payload = (magnitude >> kShift) & (kQuiet - 1);
+    uint32_t result = normal < kInfinity ? normal : kInfinity;
+    result = magnitude < kSmallestNormal ? subnormal : result;
+    result = magnitude > 0x7f800000u ? (kInfinity | kQuiet | payload) : result;
+    return result | sign;
+  }
+};
+
+using E4m3 = Format<4, 3>;
+using E5m2 = Format<5, 2>;
+using Half = Format<5, 10>;
+
+/// bfloat16 is the high half of fp32; widening keeps every bit, of a signalling NaN too.
+constexpr float widen_bfloat16(uint16_t bits) {
+  return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16);
+}
+
+/// Rounds to nearest even; NaN becomes quiet and keeps sign and high payload bits.
+constexpr uint16_t narrow_bfloat16(float value) {
+  const uint32_t bits = std::bit_cast<uint32_t>(value);
+  const uint32_t rounded = (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;
+  const uint32_t quiet = (bits >> 16) | 0x40u;
+  return static_cast<uint16_t>((bits & 0x7fffffffu) > 0x7f800000u ? quiet : rounded);
+}
+
+/// tf32 in four bytes: drops the 13 low mantissa bits; a NaN stays a (quiet) NaN.
+constexpr float truncate_tfloat32(uint32_t bits) {
+  const uint32_t quiet = (bits & 0x7fffffffu) > 0x7f800000u ? 0x00400000u : 0u;
+  return std::bit_cast<float>((bits | quiet) & 0xffffe000u);
+}
+
+/// Rounds to 10 mantissa bits, to nearest even; NaN becomes quiet.
+constexpr uint32_t narrow_tfloat32(float value) {
+  const uint32_t bits = std::bit_cast<uint32_t>(value);
+  const uint32_t rounded = bits + 0xfffu + ((bits >> 13) & 1u);
+  const uint32_t quiet = bits | 0x00400000u;
+  return ((bits & 0x7fffffffu) > 0x7f800000u ? quiet : rounded) & 0xffffe000u;
+}
+
+/// The 256 values of an fp8 format.
+extern const std::array<float, 256> kE4m3Values;
+extern const std::array<float, 256> kE5m2Values;
+
+/// Widen or narrow `count` fp16 elements that lie one after the other; source and target must not
+/// overlap and need no alignment. Uses F16C where the processor has it, else the portable loop;
+/// both give the same bits.
+void widen_half(const void* source, float* target, int64_t count);
+void narrow_half(const float* source, void* target, int64_t count);
+
+/// The portable loops, for processors without F16C and for the test that compares both.
+void widen_half_portable(const void* source, float* target, int64_t count);
+void narrow_half_portable(const float* source, void* target, int64_t count);
+
+/// True when widen_half and narrow_half use F16C on this processor.
+bool has_half_instructions();
+
+}  // namespace neuron_sim::float_conversion

@@ -1,0 +1,54 @@
+#include "device/timeline/core_state.h"
+
+namespace neuron_sim {
+
+CoreState::CoreState(const Program& program, bool starts_warm)
+    : tensor(*program.architecture, starts_warm),
+      pipelines{ElementwiseEngine{program.architecture->sync, program.architecture->rates,
+                                  program.architecture->clocks.tensor},
+                ElementwiseEngine{program.architecture->vector, program.architecture->rates,
+                                  program.architecture->clocks.vector},
+                ElementwiseEngine{program.architecture->scalar, program.architecture->rates,
+                                  program.architecture->clocks.scalar},
+                ElementwiseEngine{program.architecture->gpsimd, program.architecture->rates,
+                                  program.architecture->clocks.gpsimd},
+                ElementwiseEngine{program.architecture->sync, program.architecture->rates,
+                                  program.architecture->clocks.sync}},
+      dma(*program.architecture),
+      semaphores(*program.architecture),
+      histories(static_cast<size_t>(program.hazard_groups)) {}
+
+Picoseconds CoreState::next_issue(EngineKind engine) const {
+  const Picoseconds pipeline = pipelines[static_cast<size_t>(engine)].next_issue();
+  return engine == EngineKind::kTensor ? std::max(pipeline, tensor.next_issue()) : pipeline;
+}
+
+void CoreState::hold_all_until(Picoseconds time) {
+  tensor.hold_until(time);
+  for (ElementwiseEngine& engine : pipelines) engine.hold_until(time);
+}
+
+void CoreState::visit(StateVisitor& visitor) {
+  tensor.visit(visitor);
+  for (ElementwiseEngine& engine : pipelines) engine.visit(visitor);
+  dma.visit(visitor);
+  semaphores.visit(visitor);
+  for (Picoseconds& time : registers_ready) visitor.time(time);
+  visitor.time(last);
+  for (auto& history : histories) {
+    for (auto* entries : {&history.reads(), &history.writes()}) {
+      visitor.other(static_cast<int64_t>(entries->size()));
+      for (auto& entry : *entries) {
+        const Region& region = entry.region;
+        for (const int64_t number :
+             {int64_t{region.partition}, int64_t{region.partitions}, region.low, region.run,
+              region.stride, int64_t{region.count}, int64_t{region.exact}, int64_t{entry.slot}}) {
+          visitor.other(number);
+        }
+        visitor.time(entry.stamp.time);
+      }
+    }
+  }
+}
+
+}  // namespace neuron_sim

@@ -1,0 +1,43 @@
+#pragma once
+// Everything the timeline remembers between two instructions of one core.
+
+#include <array>
+#include <vector>
+
+#include "device/program/program.h"
+#include "device/program/tile_history.h"
+#include "device/timeline/dma_engines.h"
+#include "device/timeline/elementwise_engine.h"
+#include "device/timeline/semaphores.h"
+#include "device/timeline/tensor_engine.h"
+#include "device/timeline/timing.h"
+
+namespace neuron_sim {
+
+/// Completion time of pending accesses; what waits for a merged entry waits for the later one.
+struct Completion {
+  Picoseconds time{};
+  void merge(const Completion& other) { time = std::max(time, other.time); }
+};
+
+/// Units, queues and access histories. `visit` shows all of it (the PE clock's phase apart).
+struct CoreState {
+  CoreState(const Program& program, bool starts_warm);
+
+  Picoseconds next_issue(EngineKind engine) const;
+  ElementwiseEngine& pipeline(EngineKind engine) {
+    return pipelines[static_cast<size_t>(engine)];
+  }
+  void hold_all_until(Picoseconds time);
+  void visit(StateVisitor& visitor);
+
+  TensorEngine tensor;
+  std::array<ElementwiseEngine, kEngineCount> pipelines;  // index kTensor: DMA triggers only
+  DmaEngines dma;
+  Semaphores semaphores;
+  std::vector<TileHistory<Completion>> histories;
+  std::array<Picoseconds, kEngineCount> registers_ready{};
+  Picoseconds last{};  // latest completion so far
+};
+
+}  // namespace neuron_sim

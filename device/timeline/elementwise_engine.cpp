@@ -1,0 +1,61 @@
+#include "device/timeline/elementwise_engine.h"
+
+#include <algorithm>
+
+namespace neuron_sim {
+
+double ElementwiseEngine::rate(RateClass rate) const {
+  switch (rate) {
+    case RateClass::kOneInput: return rates_.one_input;
+    case RateClass::kTwoInputs: return rates_.two_inputs;
+    case RateClass::kTwoInputsPsum: return rates_.two_inputs_psum;
+    case RateClass::kTwoInputs16bit: return rates_.two_inputs_16bit;
+    case RateClass::kCopy16bit: return rates_.copy_16bit;
+    case RateClass::kCopy16bitMixed: return rates_.copy_16bit_mixed;
+    case RateClass::kScalarOperandFp32: return rates_.scalar_operand_fp32;
+    case RateClass::kReduce16bit: return rates_.reduce_16bit;
+    case RateClass::kMemset16bitZero: return rates_.memset_16bit_zero;
+    case RateClass::kIterative: return rates_.iterative;
+    case RateClass::kGpSimdOneInput: return rates_.gpsimd_one_input;
+    case RateClass::kGpSimdTwoInputs: return rates_.gpsimd_two_inputs;
+  }
+  return 1;
+}
+
+Span ElementwiseEngine::run(const Step& step, Picoseconds ready) {
+  Picoseconds start = std::max(next_issue_, ready);
+  if (step.table >= 0 && step.table != table_) {
+    table_ = step.table;
+    start += timing_.table_load;
+  }
+  double work = static_cast<double>(step.elements) * rate(step.rate);
+  if (step.strided) work *= timing_.stride_factor;
+  double overhead = step.source_psum ? timing_.overhead_psum : timing_.overhead_sbuf;
+  Picoseconds latency = timing_.latency;
+  if (step.pointer_operand) {
+    overhead += timing_.pointer_overhead;
+    latency += timing_.pointer_latency;
+  }
+  if (step.table >= 0) {
+    overhead += timing_.function_overhead;
+    if (!step.source_psum) overhead += timing_.function_overhead_sbuf;
+    latency += timing_.function_latency;
+  }
+  if (step.reads_accumulator) work += timing_.accumulator_read;
+  const double busy = std::max(work + overhead, timing_.minimum_cycles);
+  next_issue_ = start + clock_.duration(busy);
+  return {start, next_issue_, start + clock_.duration(work) + latency};
+}
+
+Span ElementwiseEngine::occupy(Picoseconds ready, Picoseconds duration) {
+  const Picoseconds start = std::max(next_issue_, ready);
+  next_issue_ = start + duration;
+  return {start, next_issue_, next_issue_};
+}
+
+void ElementwiseEngine::visit(StateVisitor& visitor) {
+  visitor.time(next_issue_);
+  visitor.other(table_);
+}
+
+}  // namespace neuron_sim

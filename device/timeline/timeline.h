@@ -1,0 +1,43 @@
+#pragma once
+// Computes when each instruction of a Program starts and ends: what the chip's clock would say.
+// Reads Program and ControlLog, never memories.
+
+#include "device/isa/demand.h"
+#include "device/program/control_log.h"
+#include "device/program/program.h"
+#include "device/timeline/tensor_engine.h"
+#include "device/timeline/timing.h"
+
+namespace neuron_sim {
+
+/// One step of one instance, for traces and logs.
+struct StepEvent {
+  uint32_t instruction = 0;
+  uint8_t core = 0;
+  Unit unit{};
+  EngineKind engine{};          ///< issuing engine; the queue for kDma
+  bool trigger = false;         ///< the DMA trigger on its engine, not the transfer
+  Span span{};
+  int64_t bytes = 0;            ///< DMA
+};
+
+/// Listens; changes nothing.
+class TimelineObserver {
+ public:
+  virtual ~TimelineObserver();
+  virtual void step(const Program& program, const StepEvent& event) = 0;
+};
+
+struct TimelineOptions {
+  bool skip_steady_loops = true;   ///< exact; off for proof
+  bool starts_warm = false;        ///< PE clock at the start of the program
+  TimelineObserver* observer = nullptr;  ///< sees every step; turns skipping off
+};
+
+/// Simulated time of `program`. Deterministic. `log` must come from a run of a program whose
+/// control depends on data; without it (timing only) the loops' and descriptors' upper bounds
+/// count.
+Timing simulate(const Program& program, const ControlLog& log = {},
+                const TimelineOptions& options = {});
+
+}  // namespace neuron_sim

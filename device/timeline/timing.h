@@ -1,0 +1,43 @@
+#pragma once
+// What the timeline says about one run of a Program.
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+#include "device/arch/architecture.h"
+#include "device/program/engine.h"
+
+namespace neuron_sim {
+
+/// Simulated time of one run, from the first user instruction to the last completion.
+struct Timing {
+  Picoseconds body{};
+  std::array<Picoseconds, kEngineCount> busy{};      ///< engine occupied, by EngineKind
+  std::array<int64_t, kEngineCount> instructions{};  ///< instances, by EngineKind (DMA: trigger)
+  Picoseconds dma_busy{};                            ///< summed over the DMA engines
+  int64_t dma_engines = 0;
+  int64_t dma_transfers = 0;
+  int64_t dma_bytes = 0;
+  int64_t instances = 0;
+  int64_t skipped_instances = 0;                     ///< of those, added as steady iterations
+  int64_t widened_accesses = 0;                      ///< history entries made coarser
+  double multiply_accumulates = 0;                   ///< of nc_matmul
+
+  /// As the vendor's benchmark reports it (nc_latency).
+  Picoseconds benchmark(const Architecture& architecture) const {
+    return body + architecture.launch.benchmark;
+  }
+  /// As the vendor's profiler reports it (total_time).
+  Picoseconds profile(const Architecture& architecture) const {
+    return body + architecture.launch.profile;
+  }
+  /// Busy share of an engine, 0 to 1.
+  double utilisation(EngineKind engine) const;
+  /// Busy share of the DMA engines, 0 to 1.
+  double dma_utilisation() const;
+  /// The busiest of the engines and "DMA"; "latency" when none is busy half of the time.
+  std::string bottleneck() const;
+};
+
+}  // namespace neuron_sim

@@ -1,0 +1,42 @@
+#pragma once
+// Convolution, bias, activation and max pooling in one kernel, without im2col.
+//
+// Algorithm: an image tile holds channels on partitions and rows of pixels, with its zero border,
+// in the free dimensions. For a filter tap (kernel row, kernel column) the moving operand is a
+// shifted, strided window of that tile, the stationary operand the [channels, filters] slice of the
+// weights, and all taps of all channel blocks accumulate in one PSUM bank of up to 512 outputs. With
+// few channels several kernel rows share the partitions, so that the array is filled. Scalar adds
+// the bias, applies the activation and rounds while a bank leaves PSUM; Vector takes the maxima.
+//
+// Tile plan (conv2d_plan.h): weights stay in SBUF, transposed on chip; bands of output rows with
+// their halo rows stream through a ring of image tiles; banks rotate through all of PSUM.
+//
+// Roofline: KH * KW * ceil(Cin / 128) * ceil(Cout / 128) columns of the PE array per output pixel.
+// 256 -> 256 channels, 3 x 3, 224 x 224: 36 * 222 * 222 columns, 739 us at 2.4 GHz (bf16, trn2).
+
+#include "device/arch/architecture.h"
+#include "device/isa/operators.h"
+#include "ops/tensor_spec.h"
+
+namespace neuron_sim {
+
+struct Conv2dMaxpoolOptions {
+  int64_t pool_size = 1;  ///< kernel and stride of the max pooling; 1: none
+  int64_t stride_h = 1, stride_w = 1;
+  int64_t padding_h = 0, padding_w = 0;  ///< zeros on both sides of the input
+  Activation activation = Activation::kIdentity;
+};
+
+/// max_pool2d(activation(conv2d(input, weight, bias, stride, padding)), pool_size).
+///
+/// input [N, Cin, H, W], weight [Cout, Cin, KH, KW], bias [Cout], all float32, float16 or bfloat16
+/// alike, with any strides; output [N, Cout, OH / pool_size, OW / pool_size], dense. Products
+/// accumulate in fp32; bias and activation are computed in fp32 and rounded once. Arguments of the
+/// program: input, weight, bias, output. N = 0 gives no program. KernelError for shapes that do
+/// not fit together, a pooling window that does not divide the convolution's output, other dtypes,
+/// and sizes whose smallest tiles exceed SBUF.
+BuiltOp build_conv2d_maxpool(const Architecture& architecture, const TensorSpec& input,
+                             const TensorSpec& weight, const TensorSpec& bias,
+                             const Conv2dMaxpoolOptions& options);
+
+}  // namespace neuron_sim

@@ -1,0 +1,160 @@
+// The weights of a convolution: [Cout, Cin, KH, KW] in HBM, [contraction, filters] per tap in SBUF.
+
+#include <algorithm>
+
+#include "device/isa/nc_transpose.h"
+#include "device/isa/tensor_copy.h"
+#include "ops/kernels/conv2d_tiles.h"
+#include "ops/tiles.h"
+
+namespace neuron_sim {
+namespace {
+
+// Weights and images load side by side: the Scalar engine has nothing to do before they are there.
+constexpr EngineKind kWeightQueue = EngineKind::kScalar;
+
+/// target [depth, tap rows, KW, filters] = source [filters, tap rows, KW, depth], transposed on the
+/// Tensor engine, several taps per PSUM bank and copy.
+void transpose_on_tensor(Builder& builder, const View& source, const View& target) {
+  const int64_t filters = source.partitions(), columns = source.size(2), depth = source.size(3);
+  const int64_t bank = builder.limits().psum_bank.count / itemsize(source.dtype());
+  const int64_t group = std::min(columns, bank / filters);
+  builder.scope([&] {
+    const View psum = builder.psum("transposed weights",
+                                   {builder.limits().partitions, group, filters},
+                                   source.dtype(), 2);
+    const int64_t groups = ceiling(columns, group);
+    builder.loop(source.size(1), [&](const Affine& row) {
+      for_tiles(builder, columns, group, [&](const Affine& start, int64_t size,
+                                             const Affine& index) {
+        const View bank_tile = psum.turn(row * groups + index).slice(0, 0, depth);
+        for (int64_t i = 0; i < size; ++i) {
+          builder.emit(NcTranspose{.dst = bank_tile.select(1, i),
+                                   .data = source.select(1, row).select(1, start + i),
+                                   .engine = EngineKind::kTensor});
+        }
+        builder.emit(TensorCopy{.dst = target.select(1, row).slice(1, start, size),
+                                .src = bank_tile.slice(1, 0, size)});
+      });
+    });
+  });
+}
+
+/// The same on the Vector engine in small squares: bit exact where the Tensor engine's transpose is
+/// a product, which would spread one infinity over a whole row.
+void transpose_on_vector(Builder& builder, const View& source, const View& target) {
+  const int64_t edge = builder.limits().vector_transpose;
+  const int64_t filters = source.partitions(), depth = source.size(3);
+  builder.loop(source.size(1), [&](const Affine& row) {
+    builder.loop(source.size(2), [&](const Affine& column) {
+      const View from = source.select(1, row).select(1, column);
+      const View to = target.select(1, row).select(1, column);
+      for_tiles(builder, depth, edge, [&](const Affine& k, int64_t rows, const Affine&) {
+        for_tiles(builder, filters, edge, [&](const Affine& m, int64_t columns, const Affine&) {
+          builder.emit(NcTranspose{.dst = to.slice(0, k, rows).slice(1, m, columns),
+                                   .data = from.slice(0, m, columns).slice(1, k, rows),
+                                   .engine = EngineKind::kVector});
+        });
+      });
+    });
+  });
+}
+
+void transpose(Builder& builder, const View& source, const View& target) {
+  if (builder.architecture().features.exact_transpose) {
+    transpose_on_tensor(builder, source, target);
+  } else {
+    transpose_on_vector(builder, source, target);
+  }
+}
+
+/// Few channels: one copy puts (kernel row, channel) side by side; blocks are windows of that.
+void load_packed(Builder& builder, const Conv2dPlan& plan, const View& source,
+                 const RawWeights& raw, const View& target) {
+  load(builder, raw.rows, source, kWeightQueue);
+  builder.emit(TensorCopy{.dst = raw.reordered, .src = raw.rows.permute({0, 3, 2, 1})});
+  const View windows = raw.reordered.merge(2);  // [filters, KW, KH * channels]
+  const int64_t window = plan.block_kernel_rows * plan.shape.channels;
+  for (int64_t block = 0; block < plan.blocks; ++block) {
+    const int64_t depth = plan.depth(block);
+    transpose(builder, windows.slice(2, block * window, depth).expand(1),
+              target.select(1, block).slice(0, 0, depth));
+  }
+}
+
+void load_blocks(Builder& builder, const Conv2dPlan& plan, const View& source, const View& rows,
+                 const View& target) {
+  if (!plan.weights_by_block) load(builder, rows, source, kWeightQueue);
+  for_tiles(builder, plan.shape.channels, plan.block_channels,
+            [&](const Affine& start, int64_t depth, const Affine& index) {
+              View part = rows.slice(1, plan.weights_by_block ? Affine(0) : start, depth);
+              if (plan.weights_by_block) {
+                part = part.turn(index);
+                load(builder, part, source.slice(1, start, depth), kWeightQueue);
+              }
+              transpose(builder, part.permute({0, 2, 3, 1}),
+                        target.select(1, index).slice(0, 0, depth));
+            });
+}
+
+/// Weights that are too large to stage: the DMA engines transpose, element by element.
+void load_by_dma(Builder& builder, const Conv2dPlan& plan, const View& source,
+                 const View& target) {
+  const View transposed = source.permute({1, 2, 3, 0});  // [Cin, KH, KW, filters]
+  const int64_t channels = plan.shape.channels;
+  if (!plan.packed) {
+    for_tiles(builder, channels, plan.block_channels,
+              [&](const Affine& start, int64_t depth, const Affine& index) {
+                load(builder, target.select(1, index).slice(0, 0, depth),
+                     transposed.slice(0, start, depth), kWeightQueue);
+              });
+    return;
+  }
+  for (int64_t row = 0; row < plan.shape.kernel_h; ++row) {
+    const int64_t first = row % plan.block_kernel_rows * channels;
+    load(builder, target.select(1, row / plan.block_kernel_rows).slice(0, first, channels),
+         transposed.slice(1, row, 1), kWeightQueue);
+  }
+}
+
+}  // namespace
+
+View allocate_weights(Builder& builder, const Conv2dPlan& plan) {
+  return builder.sbuf("weights",
+                      {builder.limits().partitions, plan.blocks, plan.tap_rows,
+                       plan.shape.kernel_w, plan.pass_filters},
+                      plan.shape.dtype);
+}
+
+RawWeights allocate_raw_weights(Builder& builder, const Conv2dPlan& plan) {
+  RawWeights raw;
+  const Conv2dShape& shape = plan.shape;
+  if (plan.weights_by_dma) return raw;
+  const int64_t channels = plan.weights_by_block ? plan.block_channels : shape.channels;
+  raw.rows = builder.sbuf("raw weights",
+                          {plan.filter_block, channels, shape.kernel_h, shape.kernel_w},
+                          shape.dtype, 2);
+  if (plan.packed) {
+    raw.reordered = builder.sbuf("reordered weights",
+                                 {plan.filter_block, shape.kernel_w, shape.kernel_h, channels},
+                                 shape.dtype, 2);
+  }
+  return raw;
+}
+
+void load_weights(Builder& builder, const Conv2dPlan& plan, const View& weight,
+                  const RawWeights& raw, const View& weights, const Conv2dPass& pass) {
+  for_tiles(builder, pass.count, plan.filter_block,
+            [&](const Affine& start, int64_t size, const Affine& index) {
+              const View source = weight.slice(0, pass.first + start, size);
+              const View target = weights.slice(4, start, size);
+              if (plan.weights_by_dma) return load_by_dma(builder, plan, source, target);
+              RawWeights staged;
+              staged.rows = raw.rows.turn(index).slice(0, 0, size);
+              if (!plan.packed) return load_blocks(builder, plan, source, staged.rows, target);
+              staged.reordered = raw.reordered.turn(index).slice(0, 0, size);
+              load_packed(builder, plan, source, staged, target);
+            });
+}
+
+}  // namespace neuron_sim

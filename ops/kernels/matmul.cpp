@@ -1,0 +1,88 @@
+#include "ops/kernels/matmul.h"
+
+#include <algorithm>
+
+#include "device/base/errors.h"
+#include "device/isa/memset.h"
+#include "ops/kernels/matmul_plans.h"
+#include "ops/operand_checks.h"
+#include "ops/tiles.h"
+
+namespace neuron_sim {
+namespace {
+
+constexpr int64_t kStreamedRows = 512;
+
+/// K = 0: a sum of nothing.
+void emit_zeros(Builder& builder, const View& out) {
+  const int64_t partitions = builder.limits().partitions;
+  const int64_t width = std::min<int64_t>(out.size(1), 2048);
+  const View zeros = builder.sbuf("zeros", {partitions, width}, out.dtype());
+  builder.emit(Memset{.dst = zeros});
+  for_tiles(builder, out.size(0), partitions,
+            [&](const Affine& row, int64_t rows, const Affine&) {
+    for_tiles(builder, out.size(1), width,
+              [&](const Affine& column, int64_t columns, const Affine&) {
+                store(builder, out.slice(0, row, rows).slice(1, column, columns),
+                      zeros.slice(0, 0, rows).slice(1, 0, columns));
+              });
+  });
+}
+
+void check_options(const Builder& builder, const MatmulOptions& options) {
+  const int64_t step = builder.limits().partitions;
+  if (options.panel_columns < 0 || options.panel_columns % step != 0 || options.panel_rows < 0 ||
+      options.panel_rows % step != 0) {
+    fail(text("matmul: panel_columns ", options.panel_columns, " and panel_rows ",
+              options.panel_rows, " must be multiples of ", step, "."));
+  }
+}
+
+}  // namespace
+
+void store_result(Builder& builder, const View& psum, const View& staging, const View& out,
+                  const OutputTile& window, const Epilogue& epilogue) {
+  const View tile = staging.slice(0, 0, window.rows).slice(1, 0, window.columns);
+  evacuate(builder, psum, tile, epilogue, 0, window.column);
+  store(builder, out.slice(0, window.row, window.rows).slice(1, window.column, window.columns),
+        tile);
+}
+
+void emit_matmul(Builder& builder, const View& a, const View& b, const View& out,
+                 const Epilogue& epilogue, const MatmulOptions& options) {
+  check_options(builder, options);
+  const MatmulOperands operands{a, b, out};
+  int64_t columns = resident_columns(builder.limits(), operands);
+  if (options.panel_columns > 0) columns = std::min(columns, options.panel_columns);
+  if (columns > 0 && options.panel_rows == 0) {
+    emit_resident_matmul(builder, operands, epilogue, columns);
+  } else {
+    emit_streamed_matmul(builder, operands, epilogue,
+                         options.panel_rows > 0 ? options.panel_rows : kStreamedRows);
+  }
+}
+
+BuiltOp build_matmul(const Architecture& architecture, const TensorSpec& a, const TensorSpec& b,
+                     const MatmulOptions& options) {
+  check_rank("matmul", "a", a, 2);
+  check_rank("matmul", "b", b, 2);
+  check_same_dtype("matmul", "a", a, "b", b);
+  check_float_operand("matmul", "a", a);
+  check_size("matmul", "b", b, 0, a.shape[1]);
+  BuiltOp built;
+  built.output = {{a.shape[0], b.shape[1]}, {}, a.dtype};
+  if (built.output.elements() == 0) return built;
+  Builder builder("matmul", architecture);
+  const View a_view = builder.argument("a", a.shape, a.dtype, a.strides);
+  const View b_view = builder.argument("b", b.shape, b.dtype, b.strides);
+  const View out = builder.argument("out", built.output.shape, a.dtype);
+  if (a.shape[1] == 0) {
+    emit_zeros(builder, out);
+  } else {
+    emit_matmul(builder, a_view, b_view, out, {}, options);
+  }
+  built.program = builder.finish();
+  return built;
+}
+
+}  // namespace neuron_sim

@@ -1,0 +1,126 @@
+#include <algorithm>
+#include <optional>
+
+#include "ops/contraction.h"
+#include "ops/kernels/matmul_plans.h"
+#include "ops/tiles.h"
+
+namespace neuron_sim {
+namespace {
+
+constexpr int kRowRing = 2;       // row tiles of a, all of K
+constexpr int kOutputRing = 4;
+constexpr int kResultRing = 4;    // PSUM banks that accumulate
+
+/// One panel of columns of b with the row tiles of a streaming past it.
+class ResidentMatmul {
+ public:
+  ResidentMatmul(Builder& builder, const MatmulOperands& operands, const Epilogue& epilogue,
+                 int64_t panel_columns)
+      : builder_(builder), operands_(operands), epilogue_(epilogue) {
+    const Limits& limits = builder.limits();
+    const Dtype dtype = operands.a.dtype();
+    const int64_t depth = operands.depth();
+    row_tile_ = limits.partitions;
+    column_tile_ = std::min(limits.moving_free, operands.columns());
+    panels_ = ceiling(operands.columns(), panel_columns);
+    panel_ = blocked_tile(builder, "b_panel", depth, std::min(panel_columns, operands.columns()),
+                          dtype, panels_ > 1 ? 2 : 1);
+    rows_ = blocked_tile(builder, "a_rows", depth, std::min(row_tile_, operands.rows()), dtype,
+                         kRowRing);
+    staging_ = builder.sbuf("result", {limits.partitions, column_tile_}, operands.out.dtype(),
+                            kOutputRing);
+    psum_ = builder.psum("product", {limits.partitions, column_tile_}, Dtype::kFloat32,
+                         kResultRing);
+    const bool transposes =
+        needs_transposing(operands.a_by_depth()) || needs_transposing(operands.b);
+    if (transposes) transposer_.emplace(builder, dtype);
+    Transposer* transposer = transposes ? &*transposer_ : nullptr;
+    // a on a queue of its own: its first tile need not wait for all of b.
+    load_a_.emplace(builder, operands.a_by_depth(), depth, transposer, EngineKind::kScalar);
+    load_b_.emplace(builder, operands.b, depth, transposer, kLoadQueue);
+  }
+
+  void emit_panel(const Affine& column, int64_t columns, const Affine& index) {
+    const BlockedMatrix panel{panel_.turn(index), operands_.depth(), columns};
+    for_tiles(builder_, columns, column_tile_,
+              [&](const Affine& start, int64_t count, const Affine&) {
+                load_b_->load(operands_.b.slice(1, column + start, count),
+                              {panel.tile.slice(2, start, count), panel.rows, count});
+              });
+    const int64_t full = operands_.rows() / row_tile_, rest = operands_.rows() % row_tile_;
+    if (full > 0) {
+      prepare(0, row_tile_);
+      builder_.loop(full - 1, [&](const Affine& tile) {
+        prepare(tile + 1, row_tile_);
+        emit_row_tile(panel, column, tile, row_tile_);
+      });
+    }
+    if (rest > 0) prepare(full, rest);
+    if (full > 0) emit_row_tile(panel, column, full - 1, row_tile_);
+    if (rest > 0) emit_row_tile(panel, column, full, rest);
+  }
+
+ private:
+  BlockedMatrix row_tile(const Affine& tile, int64_t rows) const {
+    return {rows_.turn(tile), operands_.depth(), rows};
+  }
+
+  void prepare(const Affine& tile, int64_t rows) {
+    load_a_->load(operands_.a_by_depth().slice(1, tile * row_tile_, rows), row_tile(tile, rows));
+  }
+
+  void emit_row_tile(const BlockedMatrix& panel, const Affine& panel_column, const Affine& tile,
+                     int64_t rows) {
+    const BlockedMatrix stationary = row_tile(tile, rows);
+    const int64_t steps = ceiling(panel.columns, column_tile_);
+    for_tiles(builder_, panel.columns, column_tile_,
+              [&](const Affine& start, int64_t count, const Affine& index) {
+                const Affine turn = tile * steps + index;
+                const View psum = psum_.turn(turn).slice(0, 0, rows).slice(1, 0, count);
+                multiply(builder_, psum, {stationary, 0, rows}, {panel, start, count});
+                store_result(builder_, psum, staging_.turn(turn), operands_.out,
+                             {tile * row_tile_, rows, panel_column + start, count}, epilogue_);
+              });
+  }
+
+  Builder& builder_;
+  const MatmulOperands& operands_;
+  const Epilogue& epilogue_;
+  int64_t row_tile_ = 0, column_tile_ = 0, panels_ = 0;
+  View panel_, rows_, staging_, psum_;
+  std::optional<Transposer> transposer_;
+  std::optional<ContractionLoader> load_a_, load_b_;
+};
+
+}  // namespace
+
+int64_t resident_columns(const Limits& limits, const MatmulOperands& operands) {
+  const int64_t depth = operands.depth(), columns = operands.columns();
+  const Dtype dtype = operands.a.dtype();
+  const int64_t row_tile = std::min(limits.partitions, operands.rows());
+  // Rings are rounded up to allocation steps; 1 KiB covers all of them.
+  const int64_t others = kRowRing * blocked_bytes(limits, depth, row_tile, dtype) +
+                         ContractionLoader::staging_bytes(operands.a_by_depth(), depth) +
+                         ContractionLoader::staging_bytes(operands.b, depth) +
+                         kOutputRing * limits.moving_free * itemsize(operands.out.dtype()) + 1024;
+  const int64_t left = limits.sbuf_usable.count - others;
+  const int64_t column_bytes = blocked_bytes(limits, depth, 1, dtype);
+  if (columns * column_bytes <= left) return columns;
+  const int64_t fitting = left / (2 * column_bytes);  // two panels, to load one ahead
+  const int64_t step = fitting >= limits.moving_free ? limits.moving_free : limits.partitions;
+  return fitting < limits.partitions ? 0 : fitting / step * step;
+}
+
+void emit_resident_matmul(Builder& builder, const MatmulOperands& operands,
+                          const Epilogue& epilogue, int64_t panel_columns) {
+  builder.scope([&] {
+    ResidentMatmul kernel(builder, operands, epilogue, panel_columns);
+    for_tiles(builder, operands.columns(), panel_columns,
+              [&](const Affine& column, int64_t columns, const Affine& index) {
+                kernel.emit_panel(column, columns, index);
+              });
+  });
+}
+
+}  // namespace neuron_sim

@@ -1,0 +1,105 @@
+#include <algorithm>
+#include <optional>
+
+#include "ops/contraction.h"
+#include "ops/kernels/matmul_plans.h"
+#include "ops/tiles.h"
+
+namespace neuron_sim {
+namespace {
+
+constexpr int64_t kRowTiles = 4;  // PSUM banks that accumulate together
+constexpr int kPanelRing = 2;
+constexpr int kOutputRing = 4;
+
+/// A block of the output, [4 row tiles, 512 columns], accumulating while K streams by.
+class StreamedMatmul {
+ public:
+  StreamedMatmul(Builder& builder, const MatmulOperands& operands, const Epilogue& epilogue,
+                 int64_t panel_rows)
+      : builder_(builder), operands_(operands), epilogue_(epilogue), panel_rows_(panel_rows) {
+    const Limits& limits = builder.limits();
+    const Dtype dtype = operands.a.dtype();
+    row_tile_ = limits.partitions;
+    const int64_t rows = std::min(kRowTiles * row_tile_, operands.rows());
+    const int64_t columns = std::min(limits.moving_free, operands.columns());
+    a_panel_ = blocked_tile(builder, "a_panel", panel_rows, rows, dtype, kPanelRing);
+    b_panel_ = blocked_tile(builder, "b_panel", panel_rows, columns, dtype, kPanelRing);
+    staging_ = builder.sbuf("result", {row_tile_, columns}, operands.out.dtype(), kOutputRing);
+    psum_ = builder.psum("product", {row_tile_, columns}, Dtype::kFloat32,
+                         static_cast<int>(kRowTiles));
+    const bool transposes =
+        needs_transposing(operands.a_by_depth()) || needs_transposing(operands.b);
+    if (transposes) transposer_.emplace(builder, dtype);
+    Transposer* transposer = transposes ? &*transposer_ : nullptr;
+    load_a_.emplace(builder, operands.a_by_depth(), panel_rows, transposer, EngineKind::kScalar);
+    load_b_.emplace(builder, operands.b, panel_rows, transposer, kLoadQueue);
+  }
+
+  void emit_block(const OutputTile& block) {
+    const int64_t depth = operands_.depth();
+    const int64_t full = depth / panel_rows_, rest = depth % panel_rows_;
+    if (full > 0) emit_panel(block, 0, panel_rows_, false);
+    builder_.loop(std::max<int64_t>(full - 1, 0), [&](const Affine& panel) {
+      emit_panel(block, panel + 1, panel_rows_, true);
+    });
+    if (rest > 0) emit_panel(block, full, rest, full > 0);
+    for_row_tiles(block.rows, [&](int64_t tile, int64_t row, int64_t rows) {
+      const View psum = result(tile, rows, block.columns);
+      store_result(builder_, psum, staging_.turn(tile), operands_.out,
+                   {block.row + row, rows, block.column, block.columns}, epilogue_);
+    });
+  }
+
+ private:
+  View result(int64_t tile, int64_t rows, int64_t columns) const {
+    return psum_.turn(tile).slice(0, 0, rows).slice(1, 0, columns);
+  }
+
+  void for_row_tiles(int64_t rows,
+                     const std::function<void(int64_t tile, int64_t row, int64_t rows)>& body) {
+    for (int64_t row = 0; row < rows; row += row_tile_) {
+      body(row / row_tile_, row, std::min(row_tile_, rows - row));
+    }
+  }
+
+  void emit_panel(const OutputTile& block, const Affine& panel, int64_t depth, bool accumulate) {
+    const BlockedMatrix a{a_panel_.turn(panel).slice(2, 0, block.rows), depth, block.rows};
+    const BlockedMatrix b{b_panel_.turn(panel).slice(2, 0, block.columns), depth, block.columns};
+    const Affine first = panel * panel_rows_;
+    load_a_->load(operands_.a_by_depth().slice(0, first, depth).slice(1, block.row, block.rows),
+                  a);
+    load_b_->load(operands_.b.slice(0, first, depth).slice(1, block.column, block.columns), b);
+    for_row_tiles(block.rows, [&](int64_t tile, int64_t row, int64_t rows) {
+      multiply(builder_, result(tile, rows, block.columns), {a, row, rows},
+               {b, 0, block.columns}, accumulate);
+    });
+  }
+
+  Builder& builder_;
+  const MatmulOperands& operands_;
+  const Epilogue& epilogue_;
+  int64_t panel_rows_, row_tile_ = 0;
+  View a_panel_, b_panel_, staging_, psum_;
+  std::optional<Transposer> transposer_;
+  std::optional<ContractionLoader> load_a_, load_b_;
+};
+
+}  // namespace
+
+void emit_streamed_matmul(Builder& builder, const MatmulOperands& operands,
+                          const Epilogue& epilogue, int64_t panel_rows) {
+  builder.scope([&] {
+    StreamedMatmul kernel(builder, operands, epilogue, panel_rows);
+    const Limits& limits = builder.limits();
+    for_tiles(builder, operands.rows(), kRowTiles * limits.partitions,
+              [&](const Affine& row, int64_t rows, const Affine&) {
+      for_tiles(builder, operands.columns(), limits.moving_free,
+                [&](const Affine& column, int64_t columns, const Affine&) {
+                  kernel.emit_block({row, rows, column, columns});
+                });
+    });
+  });
+}
+
+}  // namespace neuron_sim

@@ -1,0 +1,119 @@
+"""Registers the device with PyTorch.
+
+Every import order works: `import torch` first (PyTorch calls `autoload` through its entry point),
+`import neuron_sim` first, or `import neuron_sim.torch_device` with or without autoload.
+"""
+
+from __future__ import annotations
+
+import sys
+import types
+from typing import NoReturn
+
+BACKEND = "neuron_sim"
+# The C++ interface of PyTorch changes between minor versions.
+TORCH_SERIES = "2.13"
+
+_registered = False
+
+
+class BackendUnavailableError(AttributeError, RuntimeError):
+    """The neuron_sim device could not be registered with PyTorch.
+
+    Also an AttributeError, so that PyTorch's `hasattr` probes of device modules stay harmless.
+    """
+
+
+class UnavailableDeviceModule(types.ModuleType):
+    """Stands in for `torch.neuron_sim` when registration failed: raises the reason on any use."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"torch.{BACKEND}", "The neuron_sim device is not available.")
+        self.__dict__["_reason"] = reason
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise BackendUnavailableError(self.__dict__["_reason"])
+
+    # PyTorch calls these on every device module, also for programs that never use this device.
+    @staticmethod
+    def is_available() -> bool:
+        return False
+
+    @staticmethod
+    def device_count() -> int:
+        return 0
+
+    @staticmethod
+    def _is_in_bad_fork() -> bool:
+        return False
+
+    @staticmethod
+    def manual_seed_all(seed: int) -> None:
+        del seed
+
+
+def autoload() -> None:
+    """Entry point that PyTorch calls at the end of `import torch`.
+
+    Never raises, because that would make `import torch` fail for everybody; instead leaves a
+    `torch.neuron_sim` that raises the reason when it is used.
+    """
+    try:
+        register()
+    except BaseException as error:  # noqa: BLE001 - see the docstring
+        if isinstance(error, (KeyboardInterrupt, SystemExit)):
+            raise
+        _leave_reason(error)
+
+
+def register() -> None:
+    """Registers device, methods and module with PyTorch; does nothing the second time.
+
+    Raises ImportError when this PyTorch is not the one neuron_sim was built for.
+    """
+    global _registered
+    import torch  # may run all of this through the entry point before it returns
+
+    if _registered:
+        return
+    _check_torch_version(str(torch.__version__))
+    from neuron_sim import _C  # type: ignore[attr-defined]
+
+    _check_torch_version(str(torch.__version__), built_for=_C.torch_version)
+    from neuron_sim import _device_module
+
+    # The C++ library has set the name already; this adds the aliases that Python knows.
+    torch.utils.rename_privateuse1_backend(BACKEND)
+    _replace_device_module(_device_module)
+    if not hasattr(torch.Tensor, "is_neuron_sim"):
+        torch.utils.generate_methods_for_privateuse1_backend(
+            for_tensor=True, for_module=True, for_packed_sequence=True, for_storage=True
+        )
+    _registered = True
+
+
+def _check_torch_version(running: str, built_for: str = TORCH_SERIES) -> None:
+    public = running.split("+")[0]
+    wanted = built_for.split("+")[0]
+    if public != wanted and not public.startswith(wanted + "."):
+        raise ImportError(f"neuron_sim was built for torch {wanted}, but torch {running} is running")
+
+
+def _replace_device_module(module: types.ModuleType) -> None:
+    import torch
+
+    if hasattr(torch, BACKEND):  # the stand-in of an earlier failure
+        delattr(torch, BACKEND)
+        sys.modules.pop(f"torch.{BACKEND}", None)
+    torch._register_device_module(BACKEND, module)
+
+
+def _leave_reason(error: BaseException) -> None:
+    reason = f"the neuron_sim device is not available: {type(error).__name__}: {error}"
+    try:
+        import torch
+
+        torch.utils.rename_privateuse1_backend(BACKEND)
+        _replace_device_module(UnavailableDeviceModule(reason))
+    except Exception:  # noqa: BLE001 - e.g. another backend has taken PrivateUse1
+        sys.modules[f"torch.{BACKEND}"] = UnavailableDeviceModule(reason)

@@ -1,0 +1,62 @@
+"""Random number functions of `torch.neuron_sim`. A seed gives the same numbers as on the CPU."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import torch
+
+from neuron_sim import _C  # type: ignore[attr-defined]
+from neuron_sim._device_state import DeviceLike, device_count, device_index
+
+
+def default_generator(device: DeviceLike = None) -> torch.Generator:
+    """The generator that `device` draws from when none is given."""
+    return _C.default_generator(device_index(device))
+
+
+def manual_seed(seed: int) -> None:
+    """Seeds the current device."""
+    default_generator().manual_seed(int(seed))
+
+
+def manual_seed_all(seed: int) -> None:
+    """Seeds all devices; torch.manual_seed calls it."""
+    for index in range(device_count()):
+        default_generator(index).manual_seed(int(seed))
+
+
+def seed() -> None:
+    """Seeds the current device with a random number."""
+    default_generator().seed()
+
+
+def seed_all() -> None:
+    """Seeds all devices with one random number."""
+    manual_seed_all(default_generator().seed())
+
+
+def initial_seed() -> int:
+    """The seed of the current device."""
+    return default_generator().initial_seed()
+
+
+def get_rng_state(device: DeviceLike = "neuron_sim") -> torch.Tensor:
+    """The state of a device's generator, a CPU tensor of bytes."""
+    return default_generator(device).get_state()
+
+
+def get_rng_state_all() -> list[torch.Tensor]:
+    """The states of all devices' generators."""
+    return [get_rng_state(index) for index in range(device_count())]
+
+
+def set_rng_state(new_state: torch.Tensor, device: DeviceLike = "neuron_sim") -> None:
+    """Sets the state of a device's generator."""
+    default_generator(device).set_state(new_state)
+
+
+def set_rng_state_all(new_states: Iterable[torch.Tensor]) -> None:
+    """Sets the states of all devices' generators."""
+    for index, state in enumerate(new_states):
+        set_rng_state(state, index)

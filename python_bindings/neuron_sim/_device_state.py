@@ -1,0 +1,76 @@
+"""Which device is current, and initialisation, for `torch.neuron_sim`."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any, TypeAlias, Union
+
+import torch
+
+from neuron_sim import _C  # type: ignore[attr-defined]
+
+DeviceLike: TypeAlias = Union[torch.device, str, int, None, Any]
+
+_initialized = False
+_initialization_lock = threading.Lock()
+
+
+def _is_in_bad_fork() -> bool:
+    return _C.is_in_bad_fork()
+
+
+def is_initialized() -> bool:
+    """Whether this process has used the device."""
+    return _initialized and not _is_in_bad_fork()
+
+
+def _lazy_init() -> None:
+    """Called by PyTorch before the first use of the device in a process."""
+    global _initialized
+    if is_initialized():
+        return
+    with _initialization_lock:
+        if is_initialized():
+            return
+        if _is_in_bad_fork():
+            raise RuntimeError(
+                "Cannot re-initialize neuron_sim in forked subprocess. To use neuron_sim with "
+                "multiprocessing, you must use the 'spawn' start method"
+            )
+        _C.initialize()
+        _initialized = True
+
+
+def init() -> None:
+    """Initialises the device; happens by itself at first use."""
+    _lazy_init()
+
+
+def device_count() -> int:
+    """Number of devices: 2, or the environment variable NEURON_SIM_DEVICES (1 to 16)."""
+    return _C.device_count()
+
+
+def current_device() -> int:
+    """Index of this thread's current device."""
+    return _C.current_device()
+
+
+def device_index(device: DeviceLike = None) -> int:
+    """The index of a device given as index, name or torch.device; the current one for None."""
+    if device is None:
+        return current_device()
+    if isinstance(device, int):
+        index = device
+        if index < 0:
+            raise ValueError(f"neuron_sim: device index {index} is negative")
+        return _C.checked_device(index)
+    device = torch.device(device)
+    if device.type != "neuron_sim":
+        raise ValueError(f"expected a neuron_sim device, got {device}")
+    return current_device() if device.index is None else _C.checked_device(device.index)
+
+
+def set_device(device: DeviceLike) -> None:
+    """Makes `device` this thread's current device."""
+    _C.set_device(device_index(device))

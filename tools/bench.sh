@@ -1,0 +1,14 @@
+#!/usr/bin/env bash
+# Runs every benchmark: the programs of benchmarks/*.cpp, then benchmarks/bench_*.py.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+shopt -s nullglob
+for source in benchmarks/*.cpp; do
+  echo "bench: $source"
+  "build/release/benchmarks/$(basename "$source" .cpp)"
+done
+for script in benchmarks/bench_*.py; do
+  echo "bench: $script"
+  python "$script"
+done

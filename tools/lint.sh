@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# Every check that needs no test run. All run even when one fails; the end is non-zero if any failed.
+set -uo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+failed=()
+run() {
+  local name=$1
+  shift
+  echo "lint: $name"
+  "$@" || failed+=("$name")
+}
+
+mapfile -t cpp_files < <(find device ops csrc python_bindings models benchmarks tests examples \
+  \( -name '*.h' -o -name '*.cpp' \) 2>/dev/null | sort)
+mapfile -t typed < <(find python_bindings/neuron_sim models tools -name '*.py' 2>/dev/null | sort)
+
+if [[ ${#cpp_files[@]} -gt 0 ]]; then
+  run "clang-format" clang-format --dry-run -Werror "${cpp_files[@]}"
+fi
+run "ruff check" ruff check --quiet .
+run "ruff format" ruff format --check --quiet .
+run "mypy" mypy "${typed[@]}"
+run "include directions" python tools/check_include_directions.py
+run "file length and suppressed warnings" python tools/check_files.py
+run "clang-tidy" python tools/run_clang_tidy.py build/release "$@"
+
+for name in "${failed[@]}"; do echo "lint: FAILED: $name" >&2; done
+exit $((${#failed[@]} > 0))

@@ -1,0 +1,68 @@
+#!/usr/bin/env bash
+# Brings a fresh Debian 12 to the point where everything builds: system packages, a virtual
+# environment, the Python packages of requirements-dev.txt. Does nothing when nothing is missing.
+# VENV names the environment; PYTHON the interpreter it is created from.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+: "${VENV:=${VIRTUAL_ENV:-$PWD/.venv}}" "${PYTHON:=python3}"
+
+has_program() { command -v "$1" >/dev/null; }
+has_header() { echo "#include <$1>" | g++ -std=c++20 -E -x c++ - >/dev/null 2>&1; }
+python_has() { has_program "$PYTHON" && "$PYTHON" -c "$1" 2>/dev/null; }
+
+# Prints the Debian packages that are missing, one per line.
+missing_packages() {
+  has_program g++ || echo g++
+  has_program cmake || echo cmake
+  has_program ninja || echo ninja-build
+  has_program ccache || echo ccache
+  has_program clang-format || echo clang-format
+  has_program clang-tidy || echo clang-tidy
+  has_header fmt/format.h || echo libfmt-dev
+  has_header toml++/toml.h || echo libtomlplusplus-dev
+  has_header gtest/gtest.h || echo libgtest-dev
+  python_has 'import ensurepip, venv' || echo python3-venv
+  python_has 'import os, sysconfig
+open(os.path.join(sysconfig.get_path("include"), "Python.h")).close()' || echo python3-dev
+}
+
+install_system_packages() {
+  local packages
+  mapfile -t packages < <(missing_packages)
+  [[ ${#packages[@]} -eq 0 ]] && return
+  if [[ $(id -u) -ne 0 ]] || ! has_program apt-get; then
+    echo "setup: system packages are missing. Install them as root, then try again:" >&2
+    echo "  apt-get install --no-install-recommends ${packages[*]}" >&2
+    exit 1
+  fi
+  echo "setup: installing system packages: ${packages[*]}"
+  apt-get update -qq
+  DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${packages[@]}"
+}
+
+create_environment() {
+  [[ -x "$VENV/bin/python" ]] && return
+  echo "setup: creating the virtual environment $VENV"
+  python_has 'import sys; sys.exit(sys.version_info < (3, 11))' || {
+    echo "setup: $PYTHON is older than Python 3.11; name another: make setup PYTHON=..." >&2
+    exit 1
+  }
+  "$PYTHON" -m venv "$VENV"
+}
+
+install_python_packages() {
+  local key stamp="$VENV/.neuron_sim_setup"
+  key=$(cat requirements-dev.txt tools/setup.sh | sha256sum)
+  [[ -f "$stamp" && $(<"$stamp") == "$key" ]] && return
+  local pip=("$VENV/bin/python" -m pip --disable-pip-version-check install --quiet)
+  echo "setup: installing $(grep '^torch==' requirements-dev.txt)"
+  "${pip[@]}" "$(grep '^torch==' requirements-dev.txt)"
+  echo "setup: installing requirements-dev.txt"
+  "${pip[@]}" -r requirements-dev.txt
+  echo "$key" >"$stamp"
+}
+
+install_system_packages
+create_environment
+install_python_packages
+echo "setup: ready ($VENV)"

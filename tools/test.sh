@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# Runs all tests of the release build: the sanitized core tests, C++ through ctest, Python through
+# pytest. All run even when one fails; the end is non-zero if any failed.
+set -uo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+: "${VENV:=${VIRTUAL_ENV:-$PWD/.venv}}"
+
+failed=()
+run() {
+  local name=$1
+  shift
+  echo "test: $name"
+  "$@" || failed+=("$name")
+}
+
+run "core tests under AddressSanitizer and UndefinedBehaviorSanitizer" tools/test_sanitized.sh
+run "ctest" ctest --test-dir build/release --output-on-failure --no-tests=ignore -j2
+run "pytest" "$VENV/bin/python" -m pytest tests/python -q
+
+for name in "${failed[@]}"; do echo "test: FAILED: $name" >&2; done
+exit $((${#failed[@]} > 0))
