@@ -3,6 +3,7 @@
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_CXX_FLAGS_RELEASE "-O3 -DNDEBUG")
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 
@@ -19,8 +20,9 @@ endif()
 # on any x86-64 (oneDNN chooses its instruction set at run time). Contraction is off and fast-math
 # is absent because simulated bytes must not depend on what the compiler fuses.
 add_library(neuron_sim_flags INTERFACE)
-target_compile_options(neuron_sim_flags INTERFACE -Wall -Wextra -ffp-contract=off
-                                                  $<$<CONFIG:Release>:-O3>)
+# __FILE__ is the path from the repository root, so that no machine's paths end up in a library.
+target_compile_options(neuron_sim_flags INTERFACE
+  -Wall -Wextra -ffp-contract=off "-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=")
 
 if(NEURON_SIM_SANITIZE)
   set(flags "-fsanitize=${NEURON_SIM_SANITIZE}" -fno-sanitize-recover=all -fno-omit-frame-pointer)

@@ -20,14 +20,13 @@ endfunction()
 find_package(Threads REQUIRED)
 find_package(fmt REQUIRED CONFIG)
 
-# toml++ is header only; Debian ships a CMake package, others only pkg-config or the header.
-find_package(tomlplusplus QUIET CONFIG)
-if(NOT TARGET tomlplusplus::tomlplusplus)
-  find_path(NEURON_SIM_TOMLPLUSPLUS_INCLUDE toml++/toml.h REQUIRED)
-  add_library(tomlplusplus::tomlplusplus INTERFACE IMPORTED)
-  target_include_directories(tomlplusplus::tomlplusplus
-                             INTERFACE "${NEURON_SIM_TOMLPLUSPLUS_INCLUDE}")
-endif()
+# toml++ as headers. Debian's CMake package is not used: it links a shared library, which a wheel
+# cannot rely on.
+find_path(NEURON_SIM_TOMLPLUSPLUS_INCLUDE toml++/toml.h REQUIRED)
+add_library(neuron_sim_tomlplusplus INTERFACE)
+target_include_directories(neuron_sim_tomlplusplus SYSTEM
+                           INTERFACE "${NEURON_SIM_TOMLPLUSPLUS_INCLUDE}")
+target_compile_definitions(neuron_sim_tomlplusplus INTERFACE TOML_HEADER_ONLY=1)
 
 # oneDNN from the wheel onednn-devel-cpu-gomp, which installs into the prefix of the environment.
 # The entry is looked up again at each configure, so that another environment takes effect.
@@ -44,6 +43,8 @@ if(NEURON_SIM_TORCH)
                         "-DNEURON_SIM_TORCH=OFF for the core alone.")
   endif()
   neuron_sim_import_torch("${torch_folder}")
+  # Checks inside torch's headers put __FILE__ into our library.
+  target_compile_options(neuron_sim_flags INTERFACE "-fmacro-prefix-map=${torch_folder}/=torch/")
 endif()
 
 if(NEURON_SIM_PYTHON)

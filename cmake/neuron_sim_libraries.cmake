@@ -18,7 +18,7 @@ if(core_sources)
   target_include_directories(neuron_sim_core PUBLIC "${PROJECT_SOURCE_DIR}")
   target_link_libraries(neuron_sim_core
     PUBLIC Threads::Threads
-    PRIVATE $<BUILD_INTERFACE:neuron_sim_flags> fmt::fmt-header-only tomlplusplus::tomlplusplus
+    PRIVATE neuron_sim_flags fmt::fmt-header-only neuron_sim_tomlplusplus
             DNNL::dnnl)
   if(NOT NEURON_SIM_SANITIZE)  # a sanitized library leaves the run-time's symbols to the program
     target_link_options(neuron_sim_core PRIVATE LINKER:-z,defs)
@@ -31,6 +31,6 @@ if(NEURON_SIM_TORCH AND TARGET neuron_sim_core AND torch_sources)
   add_library(torch_neuron_sim SHARED ${torch_sources})
   target_link_libraries(torch_neuron_sim
     PUBLIC neuron_sim_core neuron_sim::torch
-    PRIVATE $<BUILD_INTERFACE:neuron_sim_flags>)
+    PRIVATE neuron_sim_flags)
   target_link_options(torch_neuron_sim PRIVATE LINKER:-z,defs)
 endif()

@@ -4,11 +4,13 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 : "${VENV:=${VIRTUAL_ENV:-$PWD/.venv}}"
+# Under one name in both build trees: ccache tells g++ from c++.
+export CXX=${CXX:-g++}
 
 # Configures again only when the environment or the presets change; ninja sees the rest.
 configure() {
   local preset=$1 stamp="build/$1/.configured" key
-  key="$VENV $(cat CMakePresets.json requirements-dev.txt | sha256sum)"
+  key="$VENV $CXX $(cat CMakePresets.json requirements-dev.txt | sha256sum)"
   [[ -f "build/$preset/build.ninja" && -f "$stamp" && $(<"$stamp") == "$key" ]] && return
   echo "build: configuring build/$preset"
   cmake --preset "$preset" "-DPython_EXECUTABLE=$VENV/bin/python" --log-level=WARNING

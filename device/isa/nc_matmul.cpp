@@ -88,7 +88,7 @@ void check_shapes(const Draft& draft, const Architecture& architecture) {
   const int64_t room = product_room(limits);
   if (bytes > room) {
     fail(text("operand 'dst' of 'nc_matmul' needs ", bytes, " bytes per partition, which exceed ",
-              "architecture limitation of ", room, " (architecture ", architecture.name, ")"));
+              "architecture limitation of ", room, ". (architecture ", architecture.name, ")"));
   }
 }
 

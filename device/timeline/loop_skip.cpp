@@ -49,7 +49,8 @@ LoopSkip::LoopFacts& LoopSkip::facts_of(const Loop& loop, uint32_t index) {
 
 std::vector<int64_t*> LoopSkip::counters() {
   std::vector<int64_t*> result{&timing_.dma_busy.count, &timing_.dma_transfers,
-                               &timing_.dma_bytes, &timing_.instances};
+                               &timing_.dma_bytes, &timing_.instances,
+                               &timing_.multiply_accumulates};
   for (auto& busy : timing_.busy) result.push_back(&busy.count);
   for (auto& count : timing_.instructions) result.push_back(&count);
   return result;

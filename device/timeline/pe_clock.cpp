@@ -102,6 +102,7 @@ Picoseconds PeClock::busy_between(Picoseconds from, Picoseconds to) const {
 
 bool PeClock::steady(Picoseconds since, Picoseconds period) const {
   if (!gated_) return true;
+  if (since < kept_since_) return false;
   const Picoseconds window = architecture_.tensor.gate_window;
   const Picoseconds total = busy_between(since, since + period);
   // Busy time of any window = whole periods + a remainder; candidates for the extremes start
@@ -140,6 +141,7 @@ bool PeClock::steady(Picoseconds since, Picoseconds period) const {
 
 void PeClock::shift(Picoseconds by) {
   if (!gated_ || intervals_.empty()) return;
+  kept_since_ += by;
   for (Interval& interval : intervals_) {
     interval.start += by;
     interval.end += by;
@@ -154,7 +156,10 @@ void PeClock::shift(Picoseconds by) {
 
 void PeClock::forget_before(Picoseconds time) {
   const Picoseconds limit = time - architecture_.tensor.gate_window * 2;
-  while (!intervals_.empty() && intervals_.front().end < limit) intervals_.pop_front();
+  while (!intervals_.empty() && intervals_.front().end < limit) {
+    kept_since_ = intervals_.front().end;
+    intervals_.pop_front();
+  }
 }
 
 }  // namespace neuron_sim

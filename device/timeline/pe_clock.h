@@ -53,6 +53,7 @@ class PeClock {
   Picoseconds window_end_{};
   Picoseconds busy_{};                // within the open window
   std::deque<Interval> intervals_;    // merged, in order
+  Picoseconds kept_since_{};          // older intervals may be forgotten
 };
 
 }  // namespace neuron_sim

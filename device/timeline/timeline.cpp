@@ -136,6 +136,11 @@ void Walk::matmul(uint32_t index, const Instruction& instruction, const Demand& 
       demand.steps[1], state_.semaphores.start(tensor, multiply_waits, load.start));
   report(index, instruction, Unit::kMultiplyMoving, multiply);
   busy(tensor) += multiply.end - multiply.start;
+  if (instruction.opcode == Opcode::kNcMatmul) {
+    const int64_t rows = program_.operands[instruction.first_operand + 1].partitions;
+    timing_.multiply_accumulates +=
+        rows * demand.steps[0].elements * demand.steps[1].elements;
+  }
   complete(instruction, slot_of(tensor), multiply.done);
   state_.tensor.clock().forget_before(multiply.start - Picoseconds{2'000'000'000});
 }

@@ -75,9 +75,11 @@ void clear_columns(Builder& builder, const View& tile, const Clip& columns) {
 }
 
 Conv2dBand whole_image(const Conv2dPlan& plan) {
-  return {.images = plan.band_images,
-          .rows = plan.shape.output_h,
-          .columns = plan.shape.output_w};
+  Conv2dBand band;
+  band.images = plan.band_images;
+  band.rows = plan.shape.output_h;
+  band.columns = plan.shape.output_w;
+  return band;
 }
 
 /// The rectangle of an image tile's block that a load fills, [128, images, rows, columns].

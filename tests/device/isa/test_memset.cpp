@@ -27,7 +27,7 @@ TEST(Memset, fills_every_pattern_of_every_dtype_and_nothing_else) {
 
 TEST(Memset, a_floating_value_rounds_to_the_dtype_and_may_be_nan_or_infinite) {
   for (Dtype dtype : {kF32, Dtype::kBfloat16, Dtype::kFloat16, Dtype::kFloat8E5m2}) {
-    for (double value : {1.1, -0.0, 1e6, -INFINITY, std::nan("")}) {
+    for (double value : {1.1, -0.0, 1e6, -HUGE_VAL, std::nan("")}) {
       InstructionBench bench;
       Memset instruction{.dst = bench.tile(kSbuf, dtype, {128, 3}, "dst"), .value = value};
       bench.run(kMemset, instruction.draft());

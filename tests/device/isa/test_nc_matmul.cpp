@@ -264,7 +264,7 @@ TEST(NcMatmul, ReportsSizesBeyondTheLimits) {
   bench.architecture().limits.moving_free = 512;
   EXPECT_EQ(error({128, 128, 512}),
             "operand 'dst' of 'nc_matmul' needs 2048 bytes per partition, which exceed architecture "
-            "limitation of 2044 (architecture trn2)");
+            "limitation of 2044. (architecture trn2)");
 }
 
 TEST(NcMatmul, ReportsWrongShapesMemoriesAndDtypes) {

@@ -1,0 +1,245 @@
+#include "device/arch/fields.h"
+
+#include <array>
+#include <type_traits>
+
+namespace neuron_sim {
+
+namespace {
+
+void assign(int64_t& member, double value) { member = static_cast<int64_t>(value); }
+void assign(double& member, double value) { member = value; }
+void assign(bool& member, double value) { member = value != 0; }
+void assign(Bytes& member, double value) { member = {static_cast<int64_t>(value)}; }
+void assign(Gigahertz& member, double value) { member = {value}; }
+void assign(Picoseconds& member, double value) { member = from_nanoseconds(value); }
+
+double number(int64_t member) { return static_cast<double>(member); }
+double number(double member) { return member; }
+double number(bool member) { return member ? 1 : 0; }
+double number(Bytes member) { return static_cast<double>(member.count); }
+double number(Gigahertz member) { return member.value; }
+double number(Picoseconds member) { return member.nanoseconds(); }
+
+template <typename Member>
+constexpr Form form_of() {
+  if (std::is_same_v<Member, bool>) return Form::kBoolean;
+  const bool whole = std::is_same_v<Member, int64_t> || std::is_same_v<Member, Bytes>;
+  return whole ? Form::kInteger : Form::kNumber;
+}
+
+/// `access` is a function from Architecture& to the member.
+template <typename Access>
+Field field(std::string key, const char* unit, Bound bound, Access access) {
+  using Member = std::remove_reference_t<decltype(access(std::declval<Architecture&>()))>;
+  return {std::move(key), unit, form_of<Member>(), bound,
+          [access](Architecture& target, double value) { assign(access(target), value); },
+          [access](const Architecture& source) {
+            // The accessor only forms a reference; nothing is written through it.
+            return number(access(const_cast<Architecture&>(source)));
+          }};
+}
+
+/// The fields of one section: keys are the section's name, a dot and the member's name.
+template <typename Section>
+class SectionFields {
+ public:
+  SectionFields(std::vector<Field>& fields, std::string name, Section Architecture::*section)
+      : fields_(fields), name_(std::move(name)), section_(section) {}
+
+  template <typename Member>
+  void add(const char* key, const char* unit, Bound bound, Member Section::*member) {
+    fields_.push_back(field(name_ + "." + key, unit, bound,
+                            [section = section_, member](Architecture& architecture) -> Member& {
+                              return architecture.*section.*member;
+                            }));
+  }
+
+ private:
+  std::vector<Field>& fields_;
+  std::string name_;
+  Section Architecture::*section_;
+};
+
+void add_limits(std::vector<Field>& fields) {
+  SectionFields limits(fields, "limits", &Architecture::limits);
+  const auto positive = Bound::kPositive;
+  limits.add("partitions", "1", positive, &Limits::partitions);
+  limits.add("stationary_free", "1", positive, &Limits::stationary_free);
+  limits.add("moving_free", "1", positive, &Limits::moving_free);
+  limits.add("psum_banks", "1", positive, &Limits::psum_banks);
+  limits.add("psum_bank", "bytes", positive, &Limits::psum_bank);
+  limits.add("sbuf_partition", "bytes", positive, &Limits::sbuf_partition);
+  limits.add("sbuf_usable", "bytes", positive, &Limits::sbuf_usable);
+  limits.add("hbm", "bytes", positive, &Limits::hbm);
+  limits.add("cores", "1", positive, &Limits::cores);
+  limits.add("vector_sbuf_elements", "1", positive, &Limits::vector_sbuf_elements);
+  limits.add("vector_psum_elements", "1", positive, &Limits::vector_psum_elements);
+  limits.add("free_dimensions", "1", positive, &Limits::free_dimensions);
+  limits.add("registers", "1", positive, &Limits::registers);
+  limits.add("max8_minimum_elements", "1", positive, &Limits::max8_minimum_elements);
+  limits.add("max8_maximum_elements", "1", positive, &Limits::max8_maximum_elements);
+  limits.add("vector_transpose", "1", positive, &Limits::vector_transpose);
+}
+
+void add_features(std::vector<Field>& fields) {
+  SectionFields features(fields, "features", &Architecture::features);
+  const auto flag = Bound::kFraction;
+  features.add("exact_transpose", "1", flag, &Features::exact_transpose);
+  features.add("scalar_constant_bias", "1", flag, &Features::scalar_constant_bias);
+  features.add("hardware_descriptors", "1", flag, &Features::hardware_descriptors);
+  features.add("scalar_tensor_ops", "1", flag, &Features::scalar_tensor_ops);
+  features.add("clock_gating", "1", flag, &Features::clock_gating);
+  features.add("hidden_weight_load", "1", flag, &Features::hidden_weight_load);
+}
+
+void add_clocks(std::vector<Field>& fields) {
+  SectionFields clocks(fields, "clocks", &Architecture::clocks);
+  clocks.add("tensor", "GHz", Bound::kPositive, &Clocks::tensor);
+  clocks.add("tensor_cold", "GHz", Bound::kPositive, &Clocks::tensor_cold);
+  clocks.add("vector", "GHz", Bound::kPositive, &Clocks::vector);
+  clocks.add("scalar", "GHz", Bound::kPositive, &Clocks::scalar);
+  clocks.add("gpsimd", "GHz", Bound::kPositive, &Clocks::gpsimd);
+  clocks.add("sync", "GHz", Bound::kPositive, &Clocks::sync);
+}
+
+void add_tensor(std::vector<Field>& fields) {
+  SectionFields tensor(fields, "tensor", &Architecture::tensor);
+  const auto positive = Bound::kPositive;
+  const auto zero = Bound::kNotNegative;
+  tensor.add("minimum_columns", "1", zero, &TensorTiming::minimum_columns);
+  tensor.add("columns_init", "1", zero, &TensorTiming::columns_init);
+  tensor.add("passes_fp32", "cycles", positive, &TensorTiming::passes_fp32);
+  tensor.add("passes_fp32_transpose", "cycles", positive, &TensorTiming::passes_fp32_transpose);
+  tensor.add("load_cycles_16bit", "cycles", positive, &TensorTiming::load_cycles_16bit);
+  tensor.add("load_cycles_fp32", "cycles", positive, &TensorTiming::load_cycles_fp32);
+  tensor.add("load_cycles_fp32_transpose", "cycles", positive,
+             &TensorTiming::load_cycles_fp32_transpose);
+  tensor.add("strided_load_factor", "1", positive, &TensorTiming::strided_load_factor);
+  tensor.add("issue_overhead", "ns", zero, &TensorTiming::issue_overhead);
+  tensor.add("load_issue", "ns", zero, &TensorTiming::load_issue);
+  tensor.add("drain", "ns", zero, &TensorTiming::drain);
+  tensor.add("drain_cycles", "cycles", zero, &TensorTiming::drain_cycles);
+  tensor.add("gate_window", "ns", positive, &TensorTiming::gate_window);
+  tensor.add("gate_up", "1", Bound::kFraction, &TensorTiming::gate_up);
+  tensor.add("gate_down", "1", Bound::kFraction, &TensorTiming::gate_down);
+}
+
+void add_engine(std::vector<Field>& fields, const char* name,
+                EngineTiming Architecture::*section) {
+  SectionFields engine(fields, name, section);
+  const auto zero = Bound::kNotNegative;
+  engine.add("minimum_cycles", "cycles", zero, &EngineTiming::minimum_cycles);
+  engine.add("overhead_sbuf", "cycles", zero, &EngineTiming::overhead_sbuf);
+  engine.add("overhead_psum", "cycles", zero, &EngineTiming::overhead_psum);
+  engine.add("pointer_overhead", "cycles", zero, &EngineTiming::pointer_overhead);
+  engine.add("function_overhead", "cycles", zero, &EngineTiming::function_overhead);
+  engine.add("function_overhead_sbuf", "cycles", zero, &EngineTiming::function_overhead_sbuf);
+  engine.add("latency", "ns", zero, &EngineTiming::latency);
+  engine.add("pointer_latency", "ns", zero, &EngineTiming::pointer_latency);
+  engine.add("function_latency", "ns", zero, &EngineTiming::function_latency);
+  engine.add("accumulator_read", "cycles", zero, &EngineTiming::accumulator_read);
+  engine.add("table_load", "ns", zero, &EngineTiming::table_load);
+  engine.add("stride_factor", "1", Bound::kPositive, &EngineTiming::stride_factor);
+}
+
+void add_rates(std::vector<Field>& fields) {
+  SectionFields rates(fields, "rates", &Architecture::rates);
+  const auto add = [&](const char* key, double Rates::*member) {
+    rates.add(key, "cycles", Bound::kPositive, member);
+  };
+  add("one_input", &Rates::one_input);
+  add("two_inputs", &Rates::two_inputs);
+  add("two_inputs_psum", &Rates::two_inputs_psum);
+  add("two_inputs_16bit", &Rates::two_inputs_16bit);
+  add("copy_16bit", &Rates::copy_16bit);
+  add("copy_16bit_mixed", &Rates::copy_16bit_mixed);
+  add("scalar_operand_fp32", &Rates::scalar_operand_fp32);
+  add("reduce_16bit", &Rates::reduce_16bit);
+  add("memset_16bit_zero", &Rates::memset_16bit_zero);
+  add("iterative", &Rates::iterative);
+  add("gpsimd_one_input", &Rates::gpsimd_one_input);
+  add("gpsimd_two_inputs", &Rates::gpsimd_two_inputs);
+}
+
+void add_dma(std::vector<Field>& fields) {
+  SectionFields dma(fields, "dma", &Architecture::dma);
+  const auto duration = [&](const char* key, Picoseconds DmaTiming::*member) {
+    dma.add(key, "ns", Bound::kNotNegative, member);
+  };
+  dma.add("engines", "1", Bound::kPositive, &DmaTiming::engines);
+  dma.add("bytes_per_nanosecond", "bytes/ns", Bound::kPositive, &DmaTiming::bytes_per_nanosecond);
+  duration("packet", &DmaTiming::packet);
+  dma.add("software_packet", "bytes", Bound::kPositive, &DmaTiming::software_packet);
+  duration("hardware_trigger", &DmaTiming::hardware_trigger);
+  duration("hardware_trigger_element", &DmaTiming::hardware_trigger_element);
+  duration("hardware_first_load", &DmaTiming::hardware_first_load);
+  duration("hardware_first_store", &DmaTiming::hardware_first_store);
+  duration("software_trigger", &DmaTiming::software_trigger);
+  duration("software_trigger_element", &DmaTiming::software_trigger_element);
+  duration("software_first_load", &DmaTiming::software_first_load);
+  duration("software_first_store", &DmaTiming::software_first_store);
+  duration("static_trigger", &DmaTiming::static_trigger);
+  duration("static_first_load", &DmaTiming::static_first_load);
+  duration("static_first_store", &DmaTiming::static_first_store);
+  duration("engine_skew", &DmaTiming::engine_skew);
+  duration("complete_load", &DmaTiming::complete_load);
+  duration("complete_store", &DmaTiming::complete_store);
+  duration("element_scatter", &DmaTiming::element_scatter);
+  dma.add("host_bytes_per_nanosecond", "bytes/ns", Bound::kPositive,
+          &DmaTiming::host_bytes_per_nanosecond);
+  duration("host_latency", &DmaTiming::host_latency);
+}
+
+void add_semaphore(std::vector<Field>& fields) {
+  // In the order of EngineKind; DMA only wakes others.
+  constexpr std::array<const char*, 6> kNames = {"tensor", "vector", "scalar",
+                                                 "gpsimd", "sync",   "dma"};
+  const std::string section = "semaphore.";
+  for (size_t producer = 0; producer < 6; ++producer) {
+    for (size_t consumer = 0; consumer < 5; ++consumer) {
+      fields.push_back(field(section + "wake." + kNames[producer] + "." + kNames[consumer], "ns",
+                             Bound::kNotNegative, [=](Architecture& target) -> Picoseconds& {
+                               return target.semaphore.wake[producer][consumer];
+                             }));
+    }
+  }
+  fields.push_back(field(section + "same_engine", "ns", Bound::kNotNegative,
+                         [](Architecture& target) -> Picoseconds& {
+                           return target.semaphore.same_engine;
+                         }));
+  for (size_t engine = 0; engine < 5; ++engine) {
+    fields.push_back(field(section + "extra_wait." + kNames[engine], "ns", Bound::kNotNegative,
+                           [=](Architecture& target) -> Picoseconds& {
+                             return target.semaphore.extra_wait[engine];
+                           }));
+  }
+}
+
+std::vector<Field> all_fields() {
+  std::vector<Field> fields;
+  add_limits(fields);
+  add_features(fields);
+  add_clocks(fields);
+  add_tensor(fields);
+  add_engine(fields, "vector", &Architecture::vector);
+  add_engine(fields, "scalar", &Architecture::scalar);
+  add_engine(fields, "gpsimd", &Architecture::gpsimd);
+  add_engine(fields, "sync", &Architecture::sync);
+  add_rates(fields);
+  add_dma(fields);
+  add_semaphore(fields);
+  SectionFields launch(fields, "launch", &Architecture::launch);
+  launch.add("benchmark", "ns", Bound::kNotNegative, &LaunchTiming::benchmark);
+  launch.add("profile", "ns", Bound::kNotNegative, &LaunchTiming::profile);
+  return fields;
+}
+
+}  // namespace
+
+const std::vector<Field>& architecture_fields() {
+  static const std::vector<Field> fields = all_fields();
+  return fields;
+}
+
+}  // namespace neuron_sim

@@ -1,0 +1,39 @@
+#pragma once
+// The schema of an architecture file: one table of keys. Internal to device/arch.
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "device/arch/architecture.h"
+
+namespace neuron_sim {
+
+/// What a value may be.
+enum class Bound : uint8_t {
+  kPositive,     ///< more than 0: sizes, clocks, rates
+  kNotNegative,  ///< 0 or more: overheads, durations
+  kFraction,     ///< from 0 to 1
+};
+
+/// How a value is written.
+enum class Form : uint8_t {
+  kInteger,  ///< 128
+  kNumber,   ///< 2.4 or 2
+  kBoolean,  ///< true
+};
+
+/// One key of an architecture file and the member of Architecture it fills.
+struct Field {
+  std::string key;   ///< "limits.partitions"
+  std::string unit;  ///< the only unit accepted
+  Form form;
+  Bound bound;
+  std::function<void(Architecture&, double)> set;
+  std::function<double(const Architecture&)> get;  ///< in `unit`
+};
+
+/// Every key, in the order of the members of Architecture. Built once.
+const std::vector<Field>& architecture_fields();
+
+}  // namespace neuron_sim

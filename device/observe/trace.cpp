@@ -1,0 +1,121 @@
+#include "device/observe/trace.h"
+
+#include <algorithm>
+#include <set>
+
+#include "device/base/errors.h"
+
+namespace neuron_sim {
+namespace {
+
+/// Track of an event: engines first (TensorE has one for its loads), then DMA queues.
+int track_of(const StepEvent& event) {
+  const int engine = static_cast<int>(event.engine);
+  if (event.unit == Unit::kLoadStationary) return 1;
+  if (event.unit == Unit::kDma && !event.trigger) return 16 + engine;
+  return event.engine == EngineKind::kTensor ? 2 : 3 + engine;
+}
+
+std::string track_name(int track) {
+  if (track == 1) return "Tensor (load stationary)";
+  if (track == 2) return "Tensor (multiply moving)";
+  if (track >= 16) return text("DMA queue of ", name(static_cast<EngineKind>(track - 16)));
+  return name(static_cast<EngineKind>(track - 3));
+}
+
+/// Decimal microseconds of a time in picoseconds, exactly.
+std::string microseconds(Picoseconds time) {
+  std::string digits = text(time.count % 1'000'000);
+  return text(time.count / 1'000'000, ".", std::string(6 - digits.size(), '0'), digits);
+}
+
+std::string quoted(std::string_view raw) {
+  std::string result = "\"";
+  for (const char c : raw) {
+    if (c == '"' || c == '\\') result += '\\';
+    if (static_cast<unsigned char>(c) < 0x20) {
+      result += ' ';
+    } else {
+      result += c;
+    }
+  }
+  return result + "\"";
+}
+
+std::string operand_text(const Program& program, const Operand& operand) {
+  std::string shape = text(operand.partitions);
+  for (int i = 0; i < operand.rank; ++i) {
+    shape += text(", ", operand.free[static_cast<size_t>(i)].size);
+  }
+  const Tile& tile = program.tiles[static_cast<size_t>(operand.tile)];
+  return text(tile.label, " [", shape, "] ", name(operand.dtype), " ", name(operand.memory));
+}
+
+std::string event_name(const Program& program, const StepEvent& event) {
+  const Instruction& instruction = program.instructions[event.instruction];
+  const std::string_view base = instruction_type(instruction.opcode).name;
+  if (event.unit == Unit::kLoadStationary) return text(base, " load stationary");
+  return event.trigger ? text(base, " trigger") : std::string(base);
+}
+
+std::string arguments_of(const Program& program, const StepEvent& event) {
+  const Instruction& instruction = program.instructions[event.instruction];
+  const InstructionType& type = instruction_type(instruction.opcode);
+  std::string result = text("{\"visible_us\":", microseconds(event.span.done));
+  const auto operands = program.operands_of(instruction);
+  for (size_t i = 0; i < operands.size(); ++i) {
+    if (!operands[i].present()) continue;
+    result += text(",", quoted(type.operands[i].name), ":",
+                   quoted(operand_text(program, operands[i])));
+  }
+  if (event.bytes > 0) result += text(",\"bytes\":", event.bytes);
+  if (instruction.source_line >= 0) {
+    result += text(",\"source\":",
+                   quoted(program.source_lines[static_cast<size_t>(instruction.source_line)]));
+  }
+  return result + "}";
+}
+
+}  // namespace
+
+void TraceObserver::step(const Program&, const StepEvent& event) { events_.push_back(event); }
+
+void TraceObserver::write(std::ostream& out, const Program& program, Picoseconds start) const {
+  out << "{\"displayTimeUnit\":\"ns\",\"otherData\":{\"kernel\":" << quoted(program.kernel)
+      << ",\"architecture\":" << quoted(program.architecture->name) << "},\"traceEvents\":[";
+  std::set<std::pair<int, int>> tracks;
+  for (const StepEvent& event : events_) tracks.insert({event.core, track_of(event)});
+  const char* separator = "\n";
+  for (const auto& [core, track] : tracks) {
+    out << separator << "{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":" << core
+        << ",\"tid\":" << track << ",\"args\":{\"name\":" << quoted(track_name(track)) << "}}";
+    out << ",\n{\"ph\":\"M\",\"name\":\"thread_sort_index\",\"pid\":" << core
+        << ",\"tid\":" << track << ",\"args\":{\"sort_index\":" << track << "}}";
+    separator = ",\n";
+  }
+  for (const StepEvent& event : events_) {
+    const StepEvent shifted = [&] {
+      StepEvent moved = event;
+      moved.span.done += start;
+      return moved;
+    }();
+    out << separator << "{\"ph\":\"X\",\"name\":" << quoted(event_name(program, event))
+        << ",\"pid\":" << int{event.core} << ",\"tid\":" << track_of(event)
+        << ",\"ts\":" << microseconds(event.span.start + start)
+        << ",\"dur\":" << microseconds(event.span.end - event.span.start)
+        << ",\"args\":" << arguments_of(program, shifted) << "}";
+    separator = ",\n";
+  }
+  out << "\n]}\n";
+}
+
+Timing write_trace(std::ostream& out, const Program& program, const ControlLog& log) {
+  TraceObserver observer;
+  TimelineOptions options;
+  options.observer = &observer;
+  const Timing timing = simulate(program, log, options);
+  observer.write(out, program);
+  return timing;
+}
+
+}  // namespace neuron_sim

@@ -1,0 +1,90 @@
+#include "device/runtime/kernel_cache.h"
+
+namespace neuron_sim {
+namespace {
+
+constexpr size_t kProcessCapacity = 1024;
+
+}  // namespace
+
+KernelKey::KernelKey(std::string_view kernel, const Architecture& architecture) {
+  numbers_.reserve(48);
+  add(reinterpret_cast<int64_t>(&architecture));
+  add(kernel);
+}
+
+KernelKey& KernelKey::add(std::string_view text) {
+  add(static_cast<int64_t>(text.size()));
+  int64_t packed = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    packed = static_cast<int64_t>(static_cast<uint64_t>(packed) << 8 |
+                                  static_cast<unsigned char>(text[i]));
+    if (i % 8 == 7 || i + 1 == text.size()) {
+      add(packed);
+      packed = 0;
+    }
+  }
+  return *this;
+}
+
+KernelKey& KernelKey::add(const std::vector<int64_t>& numbers) {
+  add(static_cast<int64_t>(numbers.size()));
+  numbers_.insert(numbers_.end(), numbers.begin(), numbers.end());
+  return *this;
+}
+
+size_t KernelKey::hash() const {
+  uint64_t hash = 0x9E3779B97F4A7C15ULL;
+  for (const int64_t number : numbers_) {
+    hash ^= static_cast<uint64_t>(number);
+    hash *= 0xFF51AFD7ED558CCDULL;
+    hash ^= hash >> 32;
+  }
+  return static_cast<size_t>(hash);
+}
+
+std::shared_ptr<const Kernel> KernelCache::find(const KernelKey& key) {
+  const std::lock_guard lock(mutex_);
+  const auto found = entries_.find(key);
+  if (found == entries_.end()) return nullptr;
+  ++statistics_.hits;
+  order_.splice(order_.begin(), order_, found->second.position);
+  return found->second.kernel;
+}
+
+std::shared_ptr<const Kernel> KernelCache::find_or_build(const KernelKey& key,
+                                                         const Build& build) {
+  if (auto kernel = find(key)) return kernel;
+  auto kernel = std::make_shared<const Kernel>(build());
+  const std::lock_guard lock(mutex_);
+  ++statistics_.misses;
+  const auto [entry, added] = entries_.try_emplace(key);
+  if (!added) return entry->second.kernel;
+  order_.push_front(key);
+  entry->second = {kernel, order_.begin()};
+  if (entries_.size() > capacity_) {
+    entries_.erase(order_.back());
+    order_.pop_back();
+  }
+  return kernel;
+}
+
+CacheStatistics KernelCache::statistics() const {
+  const std::lock_guard lock(mutex_);
+  CacheStatistics result = statistics_;
+  result.kernels = static_cast<int64_t>(entries_.size());
+  return result;
+}
+
+void KernelCache::clear() {
+  const std::lock_guard lock(mutex_);
+  entries_.clear();
+  order_.clear();
+}
+
+KernelCache& kernel_cache() {
+  static auto* cache = new KernelCache(kProcessCapacity);
+  return *cache;
+}
+
+}  // namespace neuron_sim

@@ -1,0 +1,33 @@
+#pragma once
+// Runs compiled kernels on a device: bytes by the executor, time by the timeline and the schedule.
+
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "device/runtime/kernel.h"
+#include "device/runtime/schedule.h"
+
+namespace neuron_sim {
+
+/// One finished launch.
+struct LaunchRecord {
+  std::shared_ptr<const Kernel> kernel;
+  int device = 0;
+  TimeSpan span{};   ///< on the device's schedule
+  Timing timing{};
+};
+
+/// Runs `kernel` on `device`. `arguments` are host addresses (for HBM tensors: their backing), one
+/// per program argument; written arguments must not overlap others. The task is scheduled on
+/// `stream` for the kernel's benchmark time (body and launch overhead). Launches on one device
+/// take turns.
+LaunchRecord launch(int device, Schedule::StreamId stream,
+                    const std::shared_ptr<const Kernel>& kernel,
+                    std::span<std::byte* const> arguments);
+
+/// Calls `listener` after every launch of this process until it is replaced; empty: nobody.
+void set_launch_listener(std::function<void(const LaunchRecord&)> listener);
+
+}  // namespace neuron_sim

@@ -1,0 +1,44 @@
+#include "ops/collapse.h"
+
+namespace neuron_sim {
+namespace {
+
+bool adjacent(const SharedDimension& outer, const SharedDimension& inner) {
+  for (size_t t = 0; t < outer.strides.size(); ++t) {
+    if (outer.strides[t] != inner.strides[t] * inner.size) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::vector<SharedDimension> collapse(const std::vector<int64_t>& shape,
+                                      const std::vector<std::vector<int64_t>>& strides) {
+  std::vector<SharedDimension> result;
+  for (size_t i = 0; i < shape.size(); ++i) {
+    if (shape[i] == 1) continue;
+    SharedDimension dimension{shape[i], {}};
+    for (const auto& tensor : strides) dimension.strides.push_back(tensor[i]);
+    if (!result.empty() && adjacent(result.back(), dimension)) {
+      result.back() = {result.back().size * dimension.size, dimension.strides};
+    } else {
+      result.push_back(dimension);
+    }
+  }
+  if (result.empty()) result.push_back({1, std::vector<int64_t>(strides.size(), 1)});
+  return result;
+}
+
+std::vector<int64_t> sizes_of(const std::vector<SharedDimension>& dimensions) {
+  std::vector<int64_t> sizes;
+  for (const SharedDimension& dimension : dimensions) sizes.push_back(dimension.size);
+  return sizes;
+}
+
+std::vector<int64_t> strides_of(const std::vector<SharedDimension>& dimensions, size_t tensor) {
+  std::vector<int64_t> strides;
+  for (const SharedDimension& dimension : dimensions) strides.push_back(dimension.strides[tensor]);
+  return strides;
+}
+
+}  // namespace neuron_sim

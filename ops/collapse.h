@@ -1,0 +1,24 @@
+#pragma once
+// Fewer, longer dimensions that describe the same elements.
+
+#include <cstdint>
+#include <vector>
+
+namespace neuron_sim {
+
+/// A dimension that several tensors share, with the stride (elements) of each.
+struct SharedDimension {
+  int64_t size;
+  std::vector<int64_t> strides;
+};
+
+/// Drops dimensions of size 1 and merges neighbours that are adjacent in memory for every tensor
+/// (equal strides of 0 merge too). `strides[t]` are those of tensor t. At least one dimension stays.
+std::vector<SharedDimension> collapse(const std::vector<int64_t>& shape,
+                                      const std::vector<std::vector<int64_t>>& strides);
+
+/// Sizes, and the strides of tensor `tensor`.
+std::vector<int64_t> sizes_of(const std::vector<SharedDimension>& dimensions);
+std::vector<int64_t> strides_of(const std::vector<SharedDimension>& dimensions, size_t tensor);
+
+}  // namespace neuron_sim

@@ -1,0 +1,34 @@
+#pragma once
+// Rings of tiles through which vector_add moves its operands; see vector_add.h.
+
+#include "device/program/builder.h"
+
+namespace neuron_sim {
+
+/// Adds pieces of two HBM tensors of one dtype.
+class AddTiles {
+ public:
+  /// Rings of `ring` tiles [partitions, elements].
+  AddTiles(Builder& builder, Dtype dtype, int64_t partitions, int64_t elements, int ring);
+
+  /// out = a + b for HBM views [P, F...] of equal shape that fit a tile. `turn` counts pieces.
+  void add(const View& a, const View& b, const View& out, const Affine& turn);
+
+ private:
+  View load_operand(const View& ring, const View& hbm, const Affine& turn);
+  void add_wrapping(const View& sum, const View& a, const View& b, const Affine& turn);
+
+  Builder& builder_;
+  View a_, b_, sum_;
+  View wide_;  ///< int32, for the narrow integers
+};
+
+/// Elements per partition of a tile so that `rings` rings of them take at most half of SBUF, and
+/// the work splits into enough tiles to overlap loads, additions and stores.
+int64_t choose_free_dim(const Limits& limits, int64_t elements, Dtype dtype);
+
+/// The strided plan: [...] HBM views of equal shape and rank 2 to 5.
+void emit_strided_add(Builder& builder, const View& a, const View& b, const View& out,
+                      int64_t free_dim);
+
+}  // namespace neuron_sim

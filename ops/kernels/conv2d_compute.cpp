@@ -1,0 +1,276 @@
+// The arithmetic of a convolution: taps accumulate in PSUM, leave it with bias and activation, and
+// are pooled.
+
+#include <algorithm>
+
+#include "device/isa/nc_matmul.h"
+#include "device/isa/tensor_copy.h"
+#include "device/isa/tensor_reduce.h"
+#include "device/isa/tensor_tensor.h"
+#include "ops/kernels/conv2d_tiles.h"
+#include "ops/tiles.h"
+
+namespace neuron_sim {
+namespace {
+
+// More taps than this become loops, so that the program stays small.
+constexpr int64_t kUnrolledTaps = 64;
+// Small windows: maxima of pairs of rows, then columns, take long contiguous operands.
+constexpr int64_t kLargestPairwisePool = 4;
+
+}  // namespace
+
+/// One filter block of one band.
+struct Conv2dBandKernel::Block {
+  const View& tile;
+  const Conv2dBand& band;
+  Affine first;     ///< first filter, counted within the pass
+  int64_t filters;
+  Affine number;    ///< of the filter block within the pass
+  Affine index;     ///< running number of (band, filter block), for rings
+  View staged;      ///< [filters, rows of all images, columns]
+};
+
+/// PSUM banks that take the same taps one after the other.
+struct Conv2dBandKernel::Group {
+  Affine unit;             ///< number of the first bank within the band
+  int64_t banks = 1;
+  int64_t images = 1, rows = 1, columns = 1;  ///< of a bank
+  int64_t column = 0;      ///< first output column within the band
+  int64_t number = 0;      ///< first bank of this group's columns within the band
+};
+
+Conv2dBandKernel::Conv2dBandKernel(Builder& builder, const Conv2dPlan& plan, const View& weights,
+                                   const Epilogue& epilogue, const View& output)
+    : builder_(builder), plan_(plan), weights_(weights), epilogue_(epilogue), output_(output) {
+  const int64_t rows = plan.band_images * plan.band_rows, pool = plan.shape.pool;
+  const int64_t pooled_rows = ceiling(rows, pool), pooled_columns = ceiling(plan.panel_columns, pool);
+  const Dtype dtype = plan.shape.dtype;
+  staging_ = builder.sbuf("output", {plan.filter_block, rows, plan.panel_columns}, dtype, 2);
+  if (pool == 1) return;
+  half_ = builder.sbuf("row maxima", {plan.filter_block, pooled_rows, plan.panel_columns}, dtype, 2);
+  pooled_ = builder.sbuf("pooled", {plan.filter_block, pooled_rows, pooled_columns}, dtype, 2);
+  if (plan.window_parts == 1) return;
+  const int64_t blocks = ceiling(plan.pass_filters, plan.filter_block);
+  maxima_ = builder.sbuf("maxima", {plan.filter_block, blocks, 1, pooled_columns}, dtype);
+}
+
+void Conv2dBandKernel::begin_pass(const Conv2dPass& pass) {
+  pass_ = pass;
+  const Limits& limits = builder_.limits();
+  psum_ = builder_.psum("accumulators",
+                        {limits.stationary_free, limits.psum_bank.count / itemsize(Dtype::kFloat32)},
+                        Dtype::kFloat32, static_cast<int>(limits.psum_banks));
+}
+
+void Conv2dBandKernel::compute(const View& tile, const Conv2dBand& band) {
+  const int64_t blocks = ceiling(pass_.count, plan_.filter_block);
+  for_tiles(builder_, pass_.count, plan_.filter_block,
+            [&](const Affine& first, int64_t filters, const Affine& number) {
+              const Affine index = band.index * blocks + number;
+              const View staged = staging_.turn(index)
+                                      .slice(0, 0, filters)
+                                      .slice(1, 0, band.images * band.rows)
+                                      .slice(2, 0, band.columns);
+              const Block block{tile, band, first, filters, number, index, staged};
+              int64_t bank_number = 0;
+              for (const IntervalRun& run : cut(band.columns, plan_.bank_columns)) {
+                for (int64_t i = 0; i < run.count; ++i) {
+                  emit_columns(block, run.start + i * run.size, run.size, bank_number);
+                  bank_number += ceiling(band.images * band.rows,
+                                         plan_.bank_images * plan_.bank_rows);
+                }
+              }
+              if (plan_.shape.pool > 1) return pool(block);
+              store_block(block, block.staged);
+            });
+}
+
+/// All rows of one range of columns: full groups in a loop, then single banks, then the rest.
+void Conv2dBandKernel::emit_columns(const Block& block, int64_t column, int64_t columns,
+                                    int64_t number) {
+  Group group;
+  group.images = std::min(plan_.bank_images, block.band.images);
+  group.rows = std::min(plan_.bank_rows, block.band.rows);
+  group.columns = columns;
+  group.column = column;
+  group.number = number;
+  const int64_t total = block.band.images * block.band.rows;
+  const int64_t units = total / (group.images * group.rows);
+  const int64_t sets = units / plan_.banks, left = units % plan_.banks;
+  builder_.loop(sets, [&](const Affine& set) {
+    group.unit = set * plan_.banks;
+    group.banks = plan_.banks;
+    emit_group(block, group);
+  });
+  group.unit = sets * plan_.banks;
+  group.banks = left;
+  if (left > 0) emit_group(block, group);
+  const int64_t rest = total % (group.images * group.rows);
+  if (rest == 0) return;
+  group.unit = units;
+  group.banks = 1;
+  (group.images > 1 ? group.images : group.rows) =
+      group.images > 1 ? rest / block.band.rows : rest;
+  emit_group(block, group);
+}
+
+View Conv2dBandKernel::bank(const Block& block, const Group& group, const Affine& unit) const {
+  const int64_t pixels = plan_.band_images * plan_.band_rows;
+  const int64_t ranges = ceiling(plan_.panel_columns, plan_.bank_columns);
+  const int64_t per_block = ceiling(pixels, plan_.bank_images * plan_.bank_rows) * ranges;
+  return psum_.turn(block.index * per_block + unit + group.number)
+      .slice(0, 0, block.filters)
+      .slice(1, 0, group.images * group.rows * group.columns);
+}
+
+void Conv2dBandKernel::emit_group(const Block& block, const Group& group) {
+  multiply(block, group);
+  const int64_t unit_rows = std::min(plan_.bank_images, block.band.images) *
+                            std::min(plan_.bank_rows, block.band.rows);
+  builder_.loop(group.banks, [&](const Affine& i) {
+    const Affine unit = group.unit + i;
+    const View target = block.staged.slice(1, unit * unit_rows, group.images * group.rows)
+                            .slice(2, group.column, group.columns);
+    evacuate(builder_, bank(block, group, unit), target, epilogue_, pass_.block + block.number);
+  });
+}
+
+/// All taps: unrolled, or kernel rows and contraction blocks in loops with the first one peeled,
+/// because it overwrites the bank that the others accumulate into.
+void Conv2dBandKernel::multiply(const Block& block, const Group& group) {
+  const int64_t blocks = plan_.blocks, rows = plan_.tap_rows;
+  if (blocks * rows * plan_.shape.kernel_w <= kUnrolledTaps) {
+    for (int64_t b = 0; b < blocks; ++b) {
+      for (int64_t row = 0; row < rows; ++row) {
+        multiply_tap(block, group, b, plan_.depth(b), row, b == 0 && row == 0);
+      }
+    }
+    return;
+  }
+  multiply_tap(block, group, 0, plan_.depth(0), 0, true);
+  builder_.loop(rows - 1, [&](const Affine& row) {
+    multiply_tap(block, group, 0, plan_.depth(0), row + 1, false);
+  });
+  const int64_t full = plan_.depth(blocks - 1) == plan_.depth(0) ? blocks : blocks - 1;
+  builder_.loop(full - 1, [&](const Affine& b) {
+    builder_.loop(rows, [&](const Affine& row) {
+      multiply_tap(block, group, b + 1, plan_.depth(0), row, false);
+    });
+  });
+  if (full == blocks || blocks == 1) return;
+  builder_.loop(rows, [&](const Affine& row) {
+    multiply_tap(block, group, blocks - 1, plan_.depth(blocks - 1), row, false);
+  });
+}
+
+/// One kernel row of one contraction block.
+void Conv2dBandKernel::multiply_tap(const Block& block, const Group& group,
+                                    const Affine& contraction, int64_t depth,
+                                    const Affine& tap_row, bool first) {
+  const Conv2dShape& shape = plan_.shape;
+  const View weights = weights_.select(1, contraction)
+                           .select(1, tap_row)
+                           .slice(0, 0, depth)
+                           .slice(2, block.first, block.filters);
+  const View image = block.tile.select(1, contraction).slice(0, 0, depth);
+  for (int64_t column = 0; column < shape.kernel_w; ++column) {
+    const View window =
+        image.slice(3, group.column * shape.stride_w + column, group.columns, shape.stride_w);
+    // Shifted by the kernel row; the rows of a bank are chosen below.
+    const View shifted = plan_.packed ? window
+                                      : window.slice(2, tap_row, window.size(2) - shape.kernel_h + 1);
+    multiply_banks(block, group, weights.select(1, column), shifted, !(first && column == 0));
+  }
+}
+
+void Conv2dBandKernel::multiply_banks(const Block& block, const Group& group,
+                                      const View& stationary, const View& window,
+                                      bool accumulate) {
+  const int64_t step = plan_.packed ? 1 : plan_.shape.stride_h;
+  const bool by_image = plan_.bank_images > 1;
+  builder_.loop(group.banks, [&](const Affine& i) {
+    const Affine unit = group.unit + i;
+    const Affine image = by_image ? unit * std::min(plan_.bank_images, block.band.images) : 0;
+    const Affine row = by_image ? 0 : unit * std::min(plan_.bank_rows, block.band.rows) * step;
+    builder_.emit(NcMatmul{.dst = bank(block, group, unit),
+                           .stationary = stationary,
+                           .moving = window.slice(1, image, group.images)
+                                         .slice(2, row, group.rows, step),
+                           .accumulate = accumulate});
+  });
+}
+
+/// Maxima of the staged outputs; windows that are cut into parts are merged band by band.
+void Conv2dBandKernel::pool(const Block& block) {
+  const int64_t pool = plan_.shape.pool, window = plan_.window_rows();
+  const int64_t rows = block.staged.size(1) / window, columns = block.staged.size(2) / pool;
+  const auto part = [&](const View& tile) {
+    return tile.slice(0, 0, block.filters).slice(1, 0, rows).slice(2, 0, tile.size(2));
+  };
+  const View pooled = part(pooled_.turn(block.index)).slice(2, 0, columns);
+  const bool merged = plan_.window_parts > 1;
+  const View maxima =
+      merged ? maxima_.select(1, block.number).slice(0, 0, block.filters).slice(2, 0, columns)
+             : View();
+  const View target = merged && block.band.first_part ? maxima : pooled;
+  if (pool <= kLargestPairwisePool && !merged) {
+    pool_by_pairs(block.staged,
+                  part(half_.turn(block.index)).slice(2, 0, block.staged.size(2)), target);
+  } else {
+    builder_.emit(TensorReduce{.dst = target,
+                               .data = block.staged.split(1, rows, window)
+                                           .split(3, columns, pool)
+                                           .permute({0, 1, 3, 2, 4}),
+                               .op = AluOp::kMaximum,
+                               .axes = 2});
+  }
+  if (merged && !block.band.first_part) {
+    builder_.emit(TensorTensor{
+        .dst = maxima, .data1 = maxima, .data2 = pooled, .op = AluOp::kMaximum});
+  }
+  if (block.band.last_part) store_block(block, merged ? maxima : pooled);
+}
+
+/// Row maxima, then column maxima of those.
+void Conv2dBandKernel::pool_by_pairs(const View& staged, const View& half,
+                                     const View& target) const {
+  const int64_t pool = plan_.shape.pool;
+  const View rows = staged.split(1, half.size(1), pool);
+  const View columns = half.split(2, target.size(2), pool);
+  for (int64_t i = 1; i < pool; ++i) {
+    builder_.emit(TensorTensor{.dst = half,
+                               .data1 = i == 1 ? rows.select(2, 0) : half,
+                               .data2 = rows.select(2, i),
+                               .op = AluOp::kMaximum});
+  }
+  for (int64_t i = 1; i < pool; ++i) {
+    builder_.emit(TensorTensor{.dst = target,
+                               .data1 = i == 1 ? columns.select(3, 0) : target,
+                               .data2 = columns.select(3, i),
+                               .op = AluOp::kMaximum});
+  }
+}
+
+void Conv2dBandKernel::store_block(const Block& block, const View& result) const {
+  const int64_t pool = plan_.shape.pool;
+  const Conv2dBand& band = block.band;
+  // A band that ends a window which it shares with others starts in the same row of windows. Its
+  // first row is then window_row * pool + offset; the caller passes band.row of the first part.
+  const int64_t rows = std::max<int64_t>(1, band.rows / pool), columns = band.columns / pool;
+  const auto pooled = [&](const Affine& position) {
+    Affine quotient = position.constant() / pool;
+    for (int level = 0; level < position.levels(); ++level) {
+      quotient += Affine::variable(level) * (position.coefficient(level) / pool);
+    }
+    return quotient;
+  };
+  store(builder_,
+        output_.slice(0, pass_.first + block.first, block.filters)
+            .slice(1, band.image, band.images)
+            .slice(2, pooled(band.row), rows)
+            .slice(3, pooled(band.column), columns),
+        result);
+}
+
+}  // namespace neuron_sim

@@ -1,0 +1,54 @@
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <set>
+#include <string>
+
+#include "device/base/errors.h"
+#include "device/isa/instruction_type.h"
+
+namespace neuron_sim {
+namespace {
+
+TEST(InstructionList, every_opcode_is_its_index) {
+  const auto list = instruction_list();
+  ASSERT_EQ(list.size(), static_cast<size_t>(Opcode::kRegisterLoad) + 1);
+  for (size_t i = 0; i < list.size(); ++i) {
+    EXPECT_EQ(list[i]->opcode, static_cast<Opcode>(i)) << list[i]->name;
+    EXPECT_EQ(&instruction_type(static_cast<Opcode>(i)), list[i]);
+  }
+  EXPECT_THROW(instruction_type(static_cast<Opcode>(list.size())), SimulatorBug);
+}
+
+TEST(InstructionList, names_of_instructions_and_fields_are_distinct) {
+  std::set<std::string_view> names;
+  for (const InstructionType* type : instruction_list()) {
+    EXPECT_TRUE(names.insert(type->name).second) << type->name;
+    std::set<std::string> fields;
+    for (const OperandField& field : type->operands) {
+      EXPECT_NE(std::string(field.name), "") << type->name;
+      EXPECT_TRUE(fields.insert(field.name).second) << type->name << " " << field.name;
+      EXPECT_LT(field.read_if_attribute, static_cast<int>(type->attributes.size()));
+    }
+    for (const AttributeField& field : type->attributes) {
+      EXPECT_NE(std::string(field.name), "") << type->name;
+      EXPECT_TRUE(fields.insert(field.name).second) << type->name << " " << field.name;
+    }
+    EXPECT_LE(type->operands.size(), static_cast<size_t>(kMaximumOperands)) << type->name;
+    EXPECT_LE(type->attributes.size(), static_cast<size_t>(kMaximumAttributes)) << type->name;
+  }
+}
+
+TEST(InstructionList, every_instruction_has_its_members_and_a_test_file) {
+  const std::filesystem::path directory = std::filesystem::path(__FILE__).parent_path();
+  for (const InstructionType* type : instruction_list()) {
+    EXPECT_NE(type->choose_engine, nullptr) << type->name;
+    EXPECT_NE(type->check, nullptr) << type->name;
+    EXPECT_NE(type->demand, nullptr) << type->name;
+    const auto test = directory / ("test_" + std::string(type->name) + ".cpp");
+    EXPECT_TRUE(std::filesystem::exists(test)) << test;
+  }
+}
+
+}  // namespace
+}  // namespace neuron_sim
