@@ -1,6 +1,7 @@
 #pragma once
 // Fewer, longer dimensions that describe the same elements.
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 

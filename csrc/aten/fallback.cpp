@@ -96,8 +96,16 @@ void run_on_host(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   for (size_t i = stack->size() - results; i < stack->size(); ++i) take_back((*stack)[i], call);
 }
 
+void refuse_sparse(const c10::OperatorHandle& op, torch::jit::Stack*) {
+  TORCH_CHECK_NOT_IMPLEMENTED(false, "neuron_sim: operator '", op.operator_name(),
+                              "' was called for a sparse tensor; the device has dense ones only");
+}
+
 }  // namespace
 
+TORCH_LIBRARY_IMPL(_, SparsePrivateUse1, m) {
+  m.fallback(torch::CppFunction::makeFromBoxedFunction<&refuse_sparse>());
+}
 TORCH_LIBRARY_IMPL(_, PrivateUse1, m) {
   m.fallback(torch::CppFunction::makeFromBoxedFunction<&run_on_host>());
 }

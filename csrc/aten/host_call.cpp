@@ -1,7 +1,7 @@
 #include "csrc/aten/host_call.h"
 
-#include <ATen/ops/empty_like.h>
 #include <ATen/ops/copy_native.h>
+#include <ATen/ops/empty_like.h>
 
 #include <cstring>
 
@@ -43,6 +43,8 @@ at::Tensor HostCall::argument(const at::Tensor& tensor, bool written) {
     passed.written |= written;
     return passed.host;
   }
+  TORCH_CHECK_NOT_IMPLEMENTED(tensor.layout() == at::kStrided,
+                              "neuron_sim: tensors have layout torch.strided, not ", tensor.layout());
   if (!device_) device_ = tensor.device();
   account_to_host(device_index(tensor), tensor_bytes(tensor));
   passed_.push_back({tensor, host_tensor(tensor, shared_storage(tensor.storage())), written});

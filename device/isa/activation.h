@@ -31,10 +31,10 @@ enum class ReduceCommand : uint8_t {
 struct Activate {
   View dst, data;
   Activation op = Activation::kIdentity;
-  View bias_tile, scale_tile;
+  View bias_tile{}, scale_tile{};
   double scale = 1;
   double bias = 0;
-  View accumulator, reduce_res;
+  View accumulator{}, reduce_res{};
   AluOp reduce_op = AluOp::kNone;
   ReduceCommand reduce_command = ReduceCommand::kIdle;
 

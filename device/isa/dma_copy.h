@@ -22,8 +22,9 @@ namespace neuron_sim {
 /// cannot cast or follow an index. `engine` triggers the transfer: GpSimd for software descriptors,
 /// Sync or Scalar for hardware ones, any engine for static ones (which hold no register address).
 struct DmaCopy {
-  View dst, src, index;
-  std::optional<DescriptorKind> descriptors;
+  View dst, src;
+  View index{};
+  std::optional<DescriptorKind> descriptors{};
   bool oob_skip = false;
   EngineKind engine = EngineKind::kAuto;
 

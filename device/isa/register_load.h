@@ -9,7 +9,7 @@ namespace neuron_sim {
 /// uint32 in SBUF or HBM. register_index < limits.registers. EngineKind::kAuto is Sync.
 struct RegisterLoad {
   int64_t register_index = 0;
-  View source;
+  View source{};
   EngineKind engine = EngineKind::kAuto;
 
   Draft draft() const;

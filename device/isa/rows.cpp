@@ -17,9 +17,15 @@ struct Runs {
 
 /// Merges adjacent dimensions whose strides allow it, so that runs are as long as possible.
 Runs find_runs(const Access& access) {
+  Runs runs;
+  if (access.rank == 1) {  // the common case, without the search
+    runs.length = access.free[0].size;
+    runs.stride = access.free[0].stride;
+    runs.empty = runs.length == 0;
+    return runs;
+  }
   std::array<Dimension, kMaximumFreeDimensions> merged{};
   int count = 0;
-  Runs runs;
   for (int i = access.rank - 1; i >= 0; --i) {  // innermost first
     const Dimension& next = access.free[static_cast<size_t>(i)];
     if (next.size == 0) runs.empty = true;

@@ -65,12 +65,14 @@ void check(const Draft& draft, const Architecture& architecture) {
   if (is_bitwise(op)) check_bitwise(draft, op);
 }
 
-/// Partial result l takes in l + 8, then l + 4, l + 2, l + 1, of the first `count` partial results.
+/// Fewer than 16 values: each is its own partial result.
 template <typename Function>
-float fold(float* partials, int64_t count, Function function) {
+float reduce_few(const float* values, int64_t count, Function function) {
+  float partials[kPartials];
+  for (int64_t l = 0; l < count; ++l) partials[l] = values[l];
   for (int64_t half = kPartials / 2; half >= 1; half /= 2) {
-    for (int64_t l = 0; l < half && l + half < count; ++l) {
-      partials[l] = function(partials[l], partials[l + half]);
+    for (int64_t l = half; l < count; ++l) {
+      partials[l - half] = function(partials[l - half], partials[l]);
     }
     count = std::min(count, half);
   }
@@ -79,15 +81,18 @@ float fold(float* partials, int64_t count, Function function) {
 
 template <typename Function>
 float reduce(const float* values, int64_t count, Function function) {
+  if (count < kPartials) return reduce_few(values, count, function);
   float partials[kPartials];
-  const int64_t lanes = std::min(count, kPartials);
-  std::copy(values, values + lanes, partials);
+  std::copy(values, values + kPartials, partials);
   int64_t i = kPartials;
   for (; i + kPartials <= count; i += kPartials) {
     for (int64_t l = 0; l < kPartials; ++l) partials[l] = function(partials[l], values[i + l]);
   }
-  for (; i < count; ++i) partials[i % kPartials] = function(partials[i % kPartials], values[i]);
-  return fold(partials, lanes, function);
+  for (int64_t l = 0; i + l < count; ++l) partials[l] = function(partials[l], values[i + l]);
+  for (int64_t half = kPartials / 2; half >= 1; half /= 2) {
+    for (int64_t l = 0; l < half; ++l) partials[l] = function(partials[l], partials[l + half]);
+  }
+  return partials[0];
 }
 
 float subtract_in_order(const float* values, int64_t count) {

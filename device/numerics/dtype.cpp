@@ -14,6 +14,8 @@ namespace neuron_sim {
 
 namespace {
 
+using float_conversion::select;
+
 struct Properties {
   std::string_view name;
   int itemsize;
@@ -67,11 +69,11 @@ Integer narrow_integer(float value) {
   constexpr float kHighest = static_cast<float>(std::numeric_limits<Integer>::max());
   // Adding 1.5 * 2^23 leaves the rounded integer in the low bits (no libm call, vectorises).
   constexpr float kMagic = 12582912.0f;
-  float clamped = value < kLowest ? kLowest : value;
-  clamped = clamped > kHighest ? kHighest : clamped;
-  clamped = value == value ? clamped : 0.0f;
-  return static_cast<Integer>(std::bit_cast<uint32_t>(clamped + kMagic) -
-                              std::bit_cast<uint32_t>(kMagic));
+  const auto bits = [](float number) { return std::bit_cast<uint32_t>(number); };
+  uint32_t clamped = select(value < kLowest, bits(kLowest), bits(value));
+  clamped = select(value > kHighest, bits(kHighest), clamped);
+  clamped = select(value != value, 0, clamped);
+  return static_cast<Integer>(bits(std::bit_cast<float>(clamped) + kMagic) - bits(kMagic));
 }
 
 /// The same for int32 and uint32, whose largest value is not an fp32 number.

@@ -8,43 +8,50 @@
 
 namespace neuron_sim::elements {
 
+/// One loop of load: a constant `step` lets the compiler vectorise it.
+template <typename Element, typename Target, typename Convert>
+inline __attribute__((always_inline)) void load_loop(const std::byte* __restrict source,
+                                                     int64_t step, Target* __restrict target,
+                                                     int64_t count, Convert convert) {
+  for (int64_t i = 0; i < count; ++i) {
+    Element element;
+    std::memcpy(&element, source + i * step, sizeof element);
+    target[i] = convert(element);
+  }
+}
+
+/// One loop of store.
+template <typename Element, typename Source, typename Convert>
+inline __attribute__((always_inline)) void store_loop(const Source* __restrict source,
+                                                      std::byte* __restrict target, int64_t step,
+                                                      int64_t count, Convert convert) {
+  for (int64_t i = 0; i < count; ++i) {
+    const Element element = convert(source[i]);
+    std::memcpy(target + i * step, &element, sizeof element);
+  }
+}
+
 /// target[i] = convert(element i), elements being `stride` bytes apart, without alignment.
+/// Source and target must not overlap.
 template <typename Element, typename Target, typename Convert>
 void load(const std::byte* source, int64_t stride, Target* target, int64_t count,
           Convert convert) {
-  const std::byte* __restrict from = source;
-  Target* __restrict to = target;
-  const auto loop = [&](int64_t step) __attribute__((always_inline)) {
-    for (int64_t i = 0; i < count; ++i) {
-      Element element;
-      std::memcpy(&element, from + i * step, sizeof element);
-      to[i] = convert(element);
-    }
-  };
   if (stride == static_cast<int64_t>(sizeof(Element))) {
-    loop(sizeof(Element));
+    load_loop<Element>(source, sizeof(Element), target, count, convert);
   } else {
-    loop(stride);
+    load_loop<Element>(source, stride, target, count, convert);
   }
 }
 
 /// Element i = convert(source[i]), elements being `stride` bytes apart, without alignment. Bytes
-/// between the elements stay as they are.
+/// between the elements stay as they are. Source and target must not overlap.
 template <typename Element, typename Source, typename Convert>
 void store(const Source* source, std::byte* target, int64_t stride, int64_t count,
            Convert convert) {
-  const Source* __restrict from = source;
-  std::byte* __restrict to = target;
-  const auto loop = [&](int64_t step) __attribute__((always_inline)) {
-    for (int64_t i = 0; i < count; ++i) {
-      const Element element = convert(from[i]);
-      std::memcpy(to + i * step, &element, sizeof element);
-    }
-  };
   if (stride == static_cast<int64_t>(sizeof(Element))) {
-    loop(sizeof(Element));
+    store_loop<Element>(source, target, sizeof(Element), count, convert);
   } else {
-    loop(stride);
+    store_loop<Element>(source, target, stride, count, convert);
   }
 }
 

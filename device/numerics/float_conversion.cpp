@@ -1,11 +1,12 @@
 #include "device/numerics/float_conversion.h"
 
 #include <cstddef>
-#include <cstring>
 
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
+
+#include "device/numerics/elements.h"
 
 namespace neuron_sim::float_conversion {
 
@@ -24,22 +25,14 @@ constexpr std::array<float, 256> kE4m3Values = all_values<E4m3>();
 constexpr std::array<float, 256> kE5m2Values = all_values<E5m2>();
 
 void widen_half_portable(const void* source, float* target, int64_t count) {
-  const auto* __restrict from = static_cast<const std::byte*>(source);
-  float* __restrict to = target;
-  for (int64_t i = 0; i < count; ++i) {
-    uint16_t bits;
-    std::memcpy(&bits, from + 2 * i, sizeof bits);
-    to[i] = Half::widen(bits);
-  }
+  elements::load<uint16_t>(static_cast<const std::byte*>(source), 2, target, count,
+                           [](uint16_t bits) { return Half::widen(bits); });
 }
 
 void narrow_half_portable(const float* source, void* target, int64_t count) {
-  const float* __restrict from = source;
-  auto* __restrict to = static_cast<std::byte*>(target);
-  for (int64_t i = 0; i < count; ++i) {
-    const uint16_t bits = static_cast<uint16_t>(Half::narrow(from[i]));
-    std::memcpy(to + 2 * i, &bits, sizeof bits);
-  }
+  elements::store<uint16_t>(source, static_cast<std::byte*>(target), 2, count, [](float value) {
+    return static_cast<uint16_t>(Half::narrow(value));
+  });
 }
 
 #if defined(__x86_64__)

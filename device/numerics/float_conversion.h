@@ -8,6 +8,13 @@
 
 namespace neuron_sim::float_conversion {
 
+/// `condition ? yes : no` through a mask. With ?: the compiler moves floating-point arithmetic of
+/// one side behind a branch (it might trap) and then does not vectorise the loop.
+constexpr uint32_t select(bool condition, uint32_t yes, uint32_t no) {
+  const uint32_t mask = 0u - static_cast<uint32_t>(condition);
+  return no ^ ((yes ^ no) & mask);
+}
+
 /// A floating type with an IEEE layout: sign, exponent, mantissa; the all-ones exponent holds
 /// infinity and NaN. E4m3, E5m2 and half have fewer exponent bits than fp32.
 template <int exponent_bits, int mantissa_bits>
@@ -30,10 +37,10 @@ struct Format {
     // 1.mantissa - 1 at the scale of the smallest normal number normalises a subnormal one.
     const float subnormal = std::bit_cast<float>(magnitude + kSmallestNormal) -
                             std::bit_cast<float>(kSmallestNormal);
-    const uint32_t quiet = magnitude > (kInfinity << kShift) ? 0x00400000u : 0u;
+    const uint32_t quiet = select(magnitude > (kInfinity << kShift), 0x00400000u, 0u);
     const uint32_t special = magnitude | 0x7f800000u | quiet;
-    uint32_t result = magnitude < (1u << 23) ? std::bit_cast<uint32_t>(subnormal) : normal;
-    result = magnitude >= (kInfinity << kShift) ? special : result;
+    uint32_t result = select(magnitude < (1u << 23), std::bit_cast<uint32_t>(subnormal), normal);
+    result = select(magnitude >= (kInfinity << kShift), special, result);
     return std::bit_cast<float>(result | sign);
   }
 
@@ -51,9 +58,9 @@ struct Format {
     const float aligned = std::bit_cast<float>(magnitude) + std::bit_cast<float>(kMagic);
     const uint32_t subnormal = std::bit_cast<uint32_t>(aligned) - kMagic;
     const uint32_t payload = (magnitude >> kShift) & (kQuiet - 1);
-    uint32_t result = normal < kInfinity ? normal : kInfinity;
-    result = magnitude < kSmallestNormal ? subnormal : result;
-    result = magnitude > 0x7f800000u ? (kInfinity | kQuiet | payload) : result;
+    uint32_t result = select(normal < kInfinity, normal, kInfinity);
+    result = select(magnitude < kSmallestNormal, subnormal, result);
+    result = select(magnitude > 0x7f800000u, kInfinity | kQuiet | payload, result);
     return result | sign;
   }
 };

@@ -14,6 +14,8 @@
 #include <gtest/gtest.h>
 
 #include <mutex>
+#include <string>
+#include <thread>
 
 #include "csrc/aten/fallback.h"
 #include "csrc/errors.h"
@@ -160,11 +162,15 @@ TEST_F(Backend, EventsCarrySimulatedTime) {
   EXPECT_DOUBLE_EQ(start.elapsedTime(end), 2.5);
 }
 
-TEST_F(Backend, StreamsOfAnotherThreadAreNotChanged) {
-  const int64_t before = exchange_stream(0, 5);
-  EXPECT_EQ(current_stream(0), 5);
-  EXPECT_EQ(current_stream(1), 0);
-  exchange_stream(0, before);
+TEST_F(Backend, CurrentDeviceAndStreamBelongToTheThread) {
+  set_device(1);
+  const int64_t before = exchange_stream(1, 5);
+  std::thread([] {
+    EXPECT_EQ(current_device(), 0);
+    EXPECT_EQ(current_stream(1), 0);
+  }).join();
+  EXPECT_EQ(current_stream(1), 5);
+  exchange_stream(1, before);
 }
 
 }  // namespace

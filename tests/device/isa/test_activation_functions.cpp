@@ -3,6 +3,7 @@
 #include <cstring>
 #include <functional>
 #include <limits>
+#include <string>
 
 #include "device/isa/operators.h"
 #include "tests/device/isa/oracles.h"
@@ -41,7 +42,7 @@ void expect_accuracy(Activation function, double ulps, const std::function<doubl
     }
   }
   EXPECT_LE(worst, ulps) << name(function) << " at " << worst_at;
-  RecordProperty(std::string(name(function)), std::to_string(worst));
+  ::testing::Test::RecordProperty(std::string(name(function)), std::to_string(worst));
 }
 
 TEST(ActivationFunctions, exp_is_within_one_unit_in_the_last_place) {

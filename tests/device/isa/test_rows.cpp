@@ -33,8 +33,10 @@ TEST(Rows, other_patterns_and_dtypes_go_through_the_buffer) {
                     pattern_view(bench, Pattern::kDense, Dtype::kTfloat32, "z"),
                     pattern_view(bench, Pattern::kDense, Dtype::kBfloat16, "w")}) {
     Access access = bench.resolve(view);
-    EXPECT_EQ(read_row(access, 0, buffer), buffer.data());
-    EXPECT_EQ(row_target(access, 0, buffer), buffer.data());
+    const float* row = read_row(access, 0, buffer);
+    EXPECT_EQ(row, buffer.data());
+    const float* target = row_target(access, 0, buffer);
+    EXPECT_EQ(target, buffer.data());
   }
 }
 

@@ -1,0 +1,140 @@
+#include "ops/kernels/bias_add_activation.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "device/base/errors.h"
+#include "device/isa/activation.h"
+#include "device/isa/tensor_tensor.h"
+#include "ops/collapse.h"
+#include "ops/epilogue.h"
+#include "ops/operand_checks.h"
+#include "ops/softmax.h"
+#include "ops/tiles.h"
+
+namespace neuron_sim {
+namespace {
+
+constexpr int64_t kElements = 2048;  // per partition and tile
+constexpr int kRing = 3;
+
+class BiasAdd {
+ public:
+  BiasAdd(Builder& builder, const View& x, const View& bias, const View& out,
+          const OutputFunction& function)
+      : builder_(builder), bias_(bias), function_(function) {
+    partitions_ = builder.limits().partitions;
+    const int64_t features = bias.size(0);
+    columns_ = function.softmax ? features : std::min(features, kElements);
+    const int64_t rows = x.size(x.rank() - 2);
+    group_ = function.softmax
+                 ? 1
+                 : std::clamp<int64_t>(kElements / columns_, 1, ceiling(rows, partitions_));
+    const std::vector<int64_t> shape{partitions_, group_, columns_};
+    // Two tiles of a long softmax row leave room for it; three overlap better.
+    const int ring = columns_ > kElements ? 1 : kRing;
+    bias_tile_ = builder.sbuf("bias", {partitions_, columns_}, bias.dtype(),
+                              columns_ < features ? 2 : 1);
+    input_ = builder.sbuf("x_tile", shape, x.dtype(), ring);
+    sum_ = builder.sbuf("sum", shape, Dtype::kFloat32, std::min(ring, 2));
+    output_ = builder.sbuf("result", shape, out.dtype(), ring);
+    if (function.softmax) softmax_.emplace(builder);
+  }
+
+  /// x and out are [leading..., rows, features].
+  void emit(const View& x, const View& out) {
+    for_tiles(builder_, bias_.size(0), columns_,
+              [&](const Affine& column, int64_t columns, const Affine& index) {
+      bias_panel_ = bias_tile_.turn(index).slice(1, 0, columns);
+      load(builder_, bias_panel_,
+           bias_.slice(0, column, columns).expand(0).broadcast(0, partitions_));
+      emit_leading(x.slice(x.rank() - 1, column, columns),
+                   out.slice(out.rank() - 1, column, columns));
+    });
+  }
+
+ private:
+  void emit_leading(const View& x, const View& out) {
+    if (x.rank() == 2) return emit_rows(x, out);
+    builder_.loop(x.size(0), [&](const Affine& index) {
+      emit_leading(x.select(0, index), out.select(0, index));
+    });
+  }
+
+  void emit_rows(const View& x, const View& out) {
+    const int64_t step = partitions_ * group_;
+    const int64_t full = x.size(0) / step * step;
+    for_tiles(builder_, full, step, [&](const Affine& row, int64_t rows, const Affine& index) {
+      emit_tile(x.slice(0, row, rows).split(0, partitions_, group_),
+                out.slice(0, row, rows).split(0, partitions_, group_), index);
+    });
+    for_tiles(builder_, x.size(0) - full, partitions_,
+              [&](const Affine& row, int64_t rows, const Affine& index) {
+                emit_tile(x.slice(0, row + full, rows).expand(1),
+                          out.slice(0, row + full, rows).expand(1), index);
+              });
+  }
+
+  /// x and out are [P, group, columns].
+  void emit_tile(const View& x, const View& out, const Affine& turn) {
+    const auto cut = [&](const View& ring) {
+      return ring.turn(turn).slice(0, 0, x.size(0)).slice(1, 0, x.size(1)).slice(2, 0, x.size(2));
+    };
+    const View input = cut(input_), sum = cut(sum_), output = cut(output_);
+    const View bias = bias_panel_.slice(0, 0, x.size(0)).expand(1).broadcast(1, x.size(1));
+    const bool plain = !function_.softmax && function_.pointwise == Activation::kIdentity;
+    load(builder_, input, x);
+    builder_.emit(TensorTensor{.dst = plain ? output : sum, .data1 = input, .data2 = bias});
+    if (function_.softmax) {
+      softmax_->apply(output.select(1, 0), sum.select(1, 0), turn);
+    } else if (!plain) {
+      builder_.emit(Activate{.dst = output, .data = sum, .op = function_.pointwise});
+    }
+    store(builder_, out, output);
+  }
+
+  Builder& builder_;
+  const View bias_;
+  const OutputFunction function_;
+  int64_t partitions_ = 0, columns_ = 0, group_ = 1;
+  View bias_tile_, bias_panel_, input_, sum_, output_;
+  std::optional<Softmax> softmax_;
+};
+
+/// [leading..., features], the leading dimensions collapsed; tensor 0 is x, tensor 1 the output.
+std::vector<SharedDimension> collapse_rows(const TensorSpec& x, const TensorSpec& output) {
+  const std::vector<int64_t> x_strides = strides_of(x), out_strides = strides_of(output);
+  const auto leading = [](const std::vector<int64_t>& values) {
+    return std::vector<int64_t>(values.begin(), values.end() - 1);
+  };
+  auto dimensions = collapse(leading(x.shape), {leading(x_strides), leading(out_strides)});
+  dimensions.push_back({x.shape.back(), {x_strides.back(), out_strides.back()}});
+  return dimensions;
+}
+
+}  // namespace
+
+BuiltOp build_bias_add_activation(const Architecture& architecture, const TensorSpec& x,
+                                  const TensorSpec& bias, const std::string& activation) {
+  constexpr std::string_view kOp = "bias_add_activation";
+  const OutputFunction function = parse_output_function(kOp, activation);
+  if (x.shape.empty()) fail(text(kOp, ": ", describe("x", x), " has no last dimension."));
+  check_rank(kOp, "bias", bias, 1);
+  check_float_operand(kOp, "x", x);
+  check_same_dtype(kOp, "x", x, "bias", bias);
+  check_size(kOp, "bias", bias, 0, x.shape.back());
+  BuiltOp built;
+  built.output = {x.shape, {}, x.dtype};
+  if (x.elements() == 0) return built;
+  Builder builder("bias_add_activation", architecture);
+  const auto dimensions = collapse_rows(x, built.output);
+  const View source =
+      builder.argument("x", sizes_of(dimensions), x.dtype, strides_of(dimensions, 0));
+  const View bias_view = builder.argument("bias", bias.shape, bias.dtype, bias.strides);
+  const View out = builder.argument("out", sizes_of(dimensions), x.dtype);
+  BiasAdd(builder, source, bias_view, out, function).emit(source, out);
+  built.program = builder.finish();
+  return built;
+}
+
+}  // namespace neuron_sim

@@ -1,0 +1,154 @@
+#include "ops/kernels/transpose.h"
+
+#include <algorithm>
+
+#include "ops/operand_checks.h"
+#include "ops/tiles.h"
+#include "ops/transposer.h"
+
+namespace neuron_sim {
+namespace {
+
+constexpr int64_t kColumns = 512;   // columns of x per step
+constexpr int64_t kCopyBytes = 8192;
+constexpr int kInputRing = 3;
+constexpr int kOutputRing = 8;
+constexpr int kResultRing = 6;      // PSUM banks
+
+/// out rows are contiguous in x as well: copy them through SBUF.
+void emit_copy(Builder& builder, const View& source, const View& out) {
+  const int64_t partitions = builder.limits().partitions;
+  const int64_t width = std::min(out.size(1), kCopyBytes / itemsize(out.dtype()));
+  const View ring = builder.sbuf("rows", {partitions, width}, out.dtype(), kOutputRing);
+  const int64_t steps = ceiling(out.size(1), width);
+  for_tiles(builder, out.size(0), partitions,
+            [&](const Affine& row, int64_t rows, const Affine& index) {
+    for_tiles(builder, out.size(1), width,
+              [&](const Affine& column, int64_t columns, const Affine& step) {
+                const View tile =
+                    ring.turn(index * steps + step).slice(0, 0, rows).slice(1, 0, columns);
+                const auto cut = [&](const View& view) {
+                  return view.slice(0, row, rows).slice(1, column, columns);
+                };
+                load(builder, tile, cut(source));
+                store(builder, cut(out), tile, EngineKind::kScalar);
+              });
+  });
+}
+
+/// A step: all of a group of row blocks times some columns of x.
+struct Window {
+  Affine row;
+  int64_t rows;
+  Affine column;
+  int64_t columns;
+  Affine index;
+};
+
+class TransposeKernel {
+ public:
+  TransposeKernel(Builder& builder, const View& x, const View& out)
+      : builder_(builder),
+        x_(x),
+        out_(out),
+        partitions_(builder.limits().partitions),
+        transposer_(builder, x.dtype(), kResultRing) {
+    const int64_t group = transposer_.group();
+    columns_ = std::min(kColumns, x.size(1));
+    input_ = builder.sbuf("rows", {partitions_, group, columns_}, x.dtype(), kInputRing);
+    output_ = builder.sbuf("columns", {partitions_, group * partitions_}, x.dtype(), kOutputRing);
+  }
+
+  void emit() {
+    const int64_t steps = ceiling(x_.size(1), columns_);
+    for_tiles(builder_, x_.size(0), transposer_.group() * partitions_,
+              [&](const Affine& row, int64_t rows, const Affine& index) {
+      for_tiles(builder_, x_.size(1), columns_,
+                [&](const Affine& column, int64_t columns, const Affine& step) {
+                  emit_window({row, rows, column, columns, index * steps + step});
+                });
+    });
+  }
+
+ private:
+  void emit_window(const Window& window) {
+    const int64_t blocks = window.rows / partitions_, rest = window.rows % partitions_;
+    const View source = x_.slice(0, window.row, window.rows).slice(1, window.column,
+                                                                   window.columns);
+    const View input = input_.turn(window.index).slice(2, 0, window.columns);
+    if (blocks > 0) {
+      load(builder_, input.slice(1, 0, blocks),
+           source.slice(0, 0, blocks * partitions_).split(0, blocks, partitions_).permute(
+               {1, 0, 2}));
+    }
+    if (rest > 0) {
+      load(builder_, input.select(1, blocks).slice(0, 0, rest),
+           source.slice(0, blocks * partitions_, rest));
+    }
+    const int64_t column_blocks = ceiling(columns_, partitions_);
+    for (int64_t column = 0; column < window.columns; column += partitions_) {
+      emit_columns(window, input, column,
+                   window.index * column_blocks + column / partitions_);
+    }
+  }
+
+  void emit_columns(const Window& window, const View& input, int64_t column, const Affine& turn) {
+    const int64_t blocks = window.rows / partitions_, rest = window.rows % partitions_;
+    const int64_t width = std::min(partitions_, window.columns - column);
+    const bool scalar = builder_.architecture().features.scalar_tensor_ops &&
+                        (column / partitions_) % 2 == 1;
+    const EngineKind engine = scalar ? EngineKind::kScalar : EngineKind::kVector;
+    const View output = output_.turn(turn).slice(0, 0, width);
+    const auto source = [&](int64_t block, int64_t rows) {
+      return input.select(1, block).slice(0, 0, rows).slice(1, column, width);
+    };
+    if (blocks > 0) {
+      transposer_.transpose(
+          output.slice(1, 0, blocks * partitions_).split(1, blocks, partitions_),
+          [&](int64_t j) { return source(j, partitions_); }, turn, engine);
+    }
+    if (rest > 0) {
+      transposer_.transpose(output.slice(1, blocks * partitions_, rest).expand(1),
+                            [&](int64_t) { return source(blocks, rest); }, turn + 1, engine);
+    }
+    store(builder_,
+          out_.slice(0, window.column + column, width).slice(1, window.row, window.rows),
+          output.slice(1, 0, window.rows));
+  }
+
+  Builder& builder_;
+  const View x_, out_;
+  int64_t partitions_, columns_ = 0;
+  Transposer transposer_;
+  View input_, output_;
+};
+
+}  // namespace
+
+void emit_transpose(Builder& builder, const View& x, const View& out) {
+  builder.scope([&] {
+    const int64_t element = itemsize(x.dtype());
+    const bool rows_contiguous = x.size(1) == 1 || x.dimension(1).stride == element;
+    const bool columns_contiguous = x.size(0) == 1 || x.dimension(0).stride == element;
+    if (columns_contiguous && !(rows_contiguous && x.size(1) > 1 && x.size(0) > 1)) {
+      emit_copy(builder, x.permute({1, 0}), out);
+    } else {
+      TransposeKernel(builder, x, out).emit();
+    }
+  });
+}
+
+BuiltOp build_transpose(const Architecture& architecture, const TensorSpec& x) {
+  check_rank("transpose", "x", x, 2);
+  BuiltOp built;
+  built.output = {{x.shape[1], x.shape[0]}, {}, x.dtype};
+  if (x.elements() == 0) return built;
+  Builder builder("transpose", architecture);
+  const View source = builder.argument("x", x.shape, x.dtype, x.strides);
+  const View out = builder.argument("out", built.output.shape, x.dtype);
+  emit_transpose(builder, source, out);
+  built.program = builder.finish();
+  return built;
+}
+
+}  // namespace neuron_sim

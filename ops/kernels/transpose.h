@@ -1,0 +1,26 @@
+#pragma once
+// transpose: out[C, R] = x[R, C], bit by bit.
+//
+// Algorithm. Row blocks are loaded as they lie, [128 rows, columns]; 128x128 blocks are transposed
+// on chip; blocks that are neighbours in the output share a PSUM bank and leave with one copy,
+// alternating between Vector and Scalar, and one store of 2 KiB runs. A matrix whose columns are
+// contiguous is already transposed: it is copied.
+//
+// Tile plan: 2 KiB of one column of the output (512 fp32, 1024 16-bit, 2048 8-bit elements) times
+// 512 columns of x per step: 8 KiB per partition in, 2 KiB out, in rings.
+//
+// Roofline: DMA, 2 * elements * itemsize; TensorE needs 2 cycles per 128 fp32 elements (1 for
+// 16 bit) and the copies out of PSUM about as much as the DMA of the same bytes.
+
+#include "device/program/builder.h"
+#include "ops/tensor_spec.h"
+
+namespace neuron_sim {
+
+/// out = x transposed, for HBM views [R, C] and [C, R] of one dtype, not empty.
+void emit_transpose(Builder& builder, const View& x, const View& out);
+
+/// 2-D x of any dtype and strides; the output is dense. KernelError for other ranks.
+BuiltOp build_transpose(const Architecture& architecture, const TensorSpec& x);
+
+}  // namespace neuron_sim

@@ -1,0 +1,181 @@
+#pragma once
+// Runs the convolution kernel on random tensors and compares it with a direct one in double.
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "device/arch/architecture.h"
+#include "device/base/errors.h"
+#include "device/execute/executor.h"
+#include "device/numerics/dtype.h"
+#include "ops/kernels/conv2d_maxpool.h"
+
+namespace neuron_sim {
+
+struct Convolution {
+  int64_t images = 1, channels = 1, height = 1, width = 1, filters = 1;
+  int64_t kernel_h = 3, kernel_w = 3, stride = 1, padding = 0, pool = 1;
+  Activation activation = Activation::kIdentity;
+  Dtype dtype = Dtype::kFloat32;
+  std::string architecture = "trn2";
+  std::vector<int64_t> input_strides{}, weight_strides{}, bias_strides{};
+  std::vector<std::pair<int64_t, float>> poison_input{}, poison_weight{};  ///< row-major index
+
+  TensorSpec input() const {
+    return {{images, channels, height, width}, input_strides, dtype};
+  }
+  TensorSpec weight() const {
+    return {{filters, channels, kernel_h, kernel_w}, weight_strides, dtype};
+  }
+  TensorSpec bias() const { return {{filters}, bias_strides, dtype}; }
+  int64_t output_h() const { return (height + 2 * padding - kernel_h) / stride + 1; }
+  int64_t output_w() const { return (width + 2 * padding - kernel_w) / stride + 1; }
+};
+
+inline BuiltOp build(const Convolution& c) {
+  return build_conv2d_maxpool(load_architecture(c.architecture), c.input(), c.weight(), c.bias(),
+                              {.pool_size = c.pool,
+                               .stride_h = c.stride,
+                               .stride_w = c.stride,
+                               .padding_h = c.padding,
+                               .padding_w = c.padding,
+                               .activation = c.activation});
+}
+
+/// A tensor in host memory: values in row-major order, and the bytes a program gets.
+struct HostTensor {
+  std::vector<float> values;  ///< exactly as stored
+  std::vector<std::byte> bytes;
+};
+
+/// Random values in [-1, 1), rounded to the dtype and stored with the strides of `spec`.
+inline HostTensor make_tensor(const TensorSpec& spec, uint32_t seed,
+                              const std::vector<std::pair<int64_t, float>>& poison = {}) {
+  std::vector<int64_t> strides(spec.shape.size(), 1);
+  for (size_t i = strides.size() - 1; i-- > 0;) strides[i] = strides[i + 1] * spec.shape[i + 1];
+  const std::vector<int64_t> dense = strides;
+  if (!spec.strides.empty()) strides = spec.strides;
+  int64_t last = 0;
+  for (size_t i = 0; i < strides.size(); ++i) last += (spec.shape[i] - 1) * strides[i];
+  HostTensor tensor;
+  const int64_t size = itemsize(spec.dtype);
+  tensor.bytes.resize(static_cast<size_t>((last + 1) * size));
+  tensor.values.resize(static_cast<size_t>(spec.elements()));
+  for (int64_t i = 0; i < spec.elements(); ++i) {
+    seed = seed * 1664525U + 1013904223U;
+    float value = static_cast<float>(seed >> 8) * 0x1p-23F - 1;
+    for (const auto& [index, poisoned] : poison) value = index == i ? poisoned : value;
+    int64_t offset = 0;
+    for (size_t d = 0; d < dense.size(); ++d) offset += i / dense[d] % spec.shape[d] * strides[d];
+    store_floats(&value, tensor.bytes.data() + offset * size, spec.dtype, size, 1);
+  }
+  for (int64_t i = 0; i < spec.elements(); ++i) {  // several elements may share one place
+    int64_t offset = 0;
+    for (size_t d = 0; d < dense.size(); ++d) offset += i / dense[d] % spec.shape[d] * strides[d];
+    load_floats(tensor.bytes.data() + offset * size, spec.dtype, size,
+                &tensor.values[static_cast<size_t>(i)], 1);
+  }
+  return tensor;
+}
+
+inline double activate(Activation function, double x) {
+  switch (function) {
+    case Activation::kRelu: return std::isnan(x) || x > 0 ? x : 0;
+    case Activation::kGelu: return 0.5 * x * (1 + std::erf(x / std::sqrt(2.0)));
+    case Activation::kSigmoid: return 1 / (1 + std::exp(-x));
+    case Activation::kTanh: return std::tanh(x);
+    default: return x;
+  }
+}
+
+/// Sums of one image and filter, [OH][OW], with the sums of magnitudes in `scale`.
+inline std::vector<double> convolve(const Convolution& c, const HostTensor& input,
+                                    const HostTensor& weight, float bias, int64_t image,
+                                    int64_t filter, std::vector<double>& scale) {
+  std::vector<double> sums(static_cast<size_t>(c.output_h() * c.output_w()), bias);
+  scale.assign(sums.size(), std::abs(bias));
+  for (int64_t channel = 0; channel < c.channels; ++channel) {
+    const float* plane = input.values.data() + (image * c.channels + channel) * c.height * c.width;
+    const float* taps =
+        weight.values.data() + (filter * c.channels + channel) * c.kernel_h * c.kernel_w;
+    for (int64_t tap = 0; tap < c.kernel_h * c.kernel_w; ++tap) {
+      const double w = taps[tap];
+      for (int64_t y = 0; y < c.output_h(); ++y) {
+        const int64_t row = y * c.stride - c.padding + tap / c.kernel_w;
+        for (int64_t x = 0; x < c.output_w(); ++x) {
+          const int64_t column = x * c.stride - c.padding + tap % c.kernel_w;
+          const bool inside = row >= 0 && row < c.height && column >= 0 && column < c.width;
+          const double value = inside ? plane[row * c.width + column] : 0;
+          sums[static_cast<size_t>(y * c.output_w() + x)] += w * value;
+          scale[static_cast<size_t>(y * c.output_w() + x)] += std::abs(w * value);
+        }
+      }
+    }
+  }
+  return sums;
+}
+
+/// Compares one output with the maximum of its window; errors are relative to sums of magnitudes.
+inline void expect_window(const Convolution& c, const std::vector<double>& sums,
+                          const std::vector<double>& scale, int64_t row, int64_t column,
+                          float actual) {
+  double expected = -INFINITY, magnitude = 0;
+  for (int64_t i = 0; i < c.pool * c.pool; ++i) {
+    const size_t at = static_cast<size_t>((row * c.pool + i / c.pool) * c.output_w() +
+                                          column * c.pool + i % c.pool);
+    const double value = activate(c.activation, sums[at]);
+    expected = std::isnan(value) || std::isnan(expected) ? NAN : std::max(expected, value);
+    magnitude = std::max(magnitude, scale[at]);
+  }
+  if (!std::isfinite(expected)) {
+    ASSERT_EQ(std::isnan(actual), std::isnan(expected)) << row << ", " << column;
+    if (!std::isnan(expected)) {
+      ASSERT_EQ(actual, expected) << row << ", " << column;
+    }
+    return;
+  }
+  const double rounding = c.dtype == Dtype::kFloat32   ? 0x1p-24
+                          : c.dtype == Dtype::kFloat16 ? 0x1p-11
+                                                       : 0x1p-8;
+  const double tolerance = 1e-6 * (1 + magnitude) + 1.01 * rounding * std::abs(expected);
+  ASSERT_NEAR(actual, expected, tolerance) << row << ", " << column;
+}
+
+/// Runs the kernel on two threads and compares every output.
+inline void check_convolution(const Convolution& c) {
+  SCOPED_TRACE(text(describe("input", c.input()), ", ", describe("weight", c.weight()),
+                    ", stride ", c.stride, ", padding ", c.padding, ", pool ", c.pool, ", ",
+                    c.architecture));
+  const BuiltOp op = build(c);
+  HostTensor input = make_tensor(c.input(), 1, c.poison_input);
+  HostTensor weight = make_tensor(c.weight(), 2, c.poison_weight);
+  HostTensor bias = make_tensor(c.bias(), 3);
+  const int64_t size = itemsize(c.dtype);
+  std::vector<std::byte> output(static_cast<size_t>(op.output.elements() * size), std::byte{0xA5});
+  std::byte* const arguments[] = {input.bytes.data(), weight.bytes.data(), bias.bytes.data(),
+                                  output.data()};
+  CoreMemory memory(*op.program->architecture);
+  ThreadPool pool(2);
+  execute(*op.program, make_plan(*op.program), memory, arguments, pool);
+  const int64_t rows = c.output_h() / c.pool, columns = c.output_w() / c.pool;
+  const std::vector<int64_t> shape{c.images, c.filters, rows, columns};
+  ASSERT_EQ(op.output.shape, shape);
+  std::vector<double> scale;
+  for (int64_t i = 0; i < c.images * c.filters && !testing::Test::HasFatalFailure(); ++i) {
+    const std::vector<double> sums =
+        convolve(c, input, weight, bias.values[static_cast<size_t>(i % c.filters)],
+                 i / c.filters, i % c.filters, scale);
+    for (int64_t p = 0; p < rows * columns && !testing::Test::HasFatalFailure(); ++p) {
+      float actual = 0;
+      load_floats(output.data() + (i * rows * columns + p) * size, c.dtype, size, &actual, 1);
+      expect_window(c, sums, scale, p / columns, p % columns, actual);
+    }
+  }
+}
+
+}  // namespace neuron_sim

@@ -1,0 +1,168 @@
+"""Memory statistics, out of memory, pinned memory and the fault of a host access."""
+
+import gc
+import os
+import subprocess
+import sys
+
+import pytest
+import torch
+
+import neuron_sim.torch_device as device_module
+
+GIB = 1 << 30
+
+
+@pytest.fixture(autouse=True)
+def clean_statistics():
+    gc.collect()
+    for index in range(device_module.device_count()):
+        device_module.reset_peak_memory_stats(index)
+    yield
+
+
+def test_allocated_bytes_follow_the_tensors():
+    before = device_module.memory_allocated(1)
+    tensor = torch.empty(1000, dtype=torch.uint8, device="neuron_sim:1")
+    assert device_module.memory_allocated(1) - before == 1024
+    view = tensor[10:]
+    del tensor
+    assert device_module.memory_allocated(1) - before == 1024
+    del view
+    assert device_module.memory_allocated(1) == before
+    assert device_module.max_memory_allocated(1) - before == 1024
+    device_module.reset_peak_memory_stats(1)
+    assert device_module.max_memory_allocated(1) == before
+
+
+def test_the_other_device_is_not_charged():
+    before = device_module.memory_allocated(0)
+    kept = torch.empty(GIB, dtype=torch.uint8, device="neuron_sim:1")
+    assert device_module.memory_allocated(0) == before
+    free, total = device_module.mem_get_info(1)
+    assert total == device_module.get_device_properties(1).total_memory
+    assert free <= total - kept.nbytes
+
+
+def test_statistics_agree_with_torch_accelerator():
+    kept = torch.empty(4096, device="neuron_sim")
+    statistics = device_module.memory_stats()
+    assert statistics["allocated_bytes.all.current"] == device_module.memory_allocated()
+    assert statistics["allocated_bytes.all.current"] >= kept.nbytes
+    assert torch.accelerator.max_memory_allocated() == device_module.max_memory_allocated()
+    device_module.reset_accumulated_memory_stats()
+    assert device_module.memory_stats()["allocated_bytes.all.allocated"] == 0
+    assert device_module.memory_reserved() == device_module.memory_allocated()
+    assert device_module.max_memory_reserved() == device_module.max_memory_allocated()
+
+
+def test_empty_cache_keeps_live_tensors():
+    tensor = torch.arange(1 << 20, device="neuron_sim")
+    garbage = torch.ones(1 << 22, device="neuron_sim")
+    del garbage
+    device_module.empty_cache()
+    assert tensor[-1].item() == (1 << 20) - 1
+
+
+@pytest.mark.parametrize("device", ["neuron_sim:0", "neuron_sim:1"])
+def test_out_of_memory_names_the_numbers_and_leaves_everything_usable(device):
+    kept = torch.arange(5, device=device)
+    total = device_module.get_device_properties(device).total_memory
+    most = torch.empty(total - GIB, dtype=torch.uint8, device=device)
+    failures = device_module.memory_stats(device)["num_ooms"]
+    with pytest.raises(torch.OutOfMemoryError, match=rf"{GIB + 1} bytes on device.*architecture"):
+        torch.empty(GIB + 1, dtype=torch.uint8, device=device)
+    assert device_module.memory_stats(device)["num_ooms"] == failures + 1
+    del most
+    again = torch.empty(2 * GIB, dtype=torch.uint8, device=device)
+    assert kept.tolist() == [0, 1, 2, 3, 4] and again.numel() == 2 * GIB
+
+
+def test_a_failed_resize_changes_nothing():
+    tensor = torch.arange(3.0, device="neuron_sim")
+    with pytest.raises(torch.OutOfMemoryError):
+        tensor.untyped_storage().resize_(1 << 50)
+    assert tensor.tolist() == [0, 1, 2]
+
+
+def test_memory_is_on_the_device_of_the_tensor_not_on_the_current_one():
+    for make in (
+        lambda: torch.arange(3, device="neuron_sim:1"),
+        lambda: torch.ones(3).to("neuron_sim:1"),
+        lambda: torch.randperm(9, device="neuron_sim:1"),
+        lambda: torch.ones(3, device="neuron_sim:1") + 1,
+        lambda: torch.linspace(0, 1, 5, device="neuron_sim:1"),
+        lambda: torch.ones(2, 2, device="neuron_sim:1").nonzero(),
+        lambda: torch.empty(0, device="neuron_sim:1").resize_(4),
+    ):
+        tensor = make()
+        assert tensor.device == torch.device("neuron_sim:1")
+        assert tensor.untyped_storage().device == torch.device("neuron_sim:1")
+
+
+def test_pinned_memory_is_recognised():
+    pinned = torch.arange(10.0).pin_memory()
+    assert pinned.is_pinned() and pinned[3:].is_pinned()
+    assert not torch.arange(10.0).is_pinned()
+    assert torch.empty(4, pin_memory=True).is_pinned()
+    assert pinned.to("neuron_sim", non_blocking=True).tolist() == list(range(10))
+
+
+def test_data_loader_pins_batches():
+    data = torch.utils.data.TensorDataset(torch.arange(8.0))
+    loader = torch.utils.data.DataLoader(data, batch_size=4, pin_memory=True, num_workers=2)
+    batches = [batch for (batch,) in loader]
+    assert all(batch.is_pinned() for batch in batches)
+    assert torch.cat([b.to("neuron_sim") for b in batches]).tolist() == list(range(8))
+
+
+def run(program: str, **environment: str) -> subprocess.CompletedProcess:
+    program = "import torch, ctypes, neuron_sim.torch_device\n" + program
+    return subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        env={**os.environ, **environment},
+    )
+
+
+ACCESS = "ctypes.string_at(torch.ones(4, device='neuron_sim:1').data_ptr(), 1)"
+
+
+def test_a_host_access_to_a_device_pointer_faults_with_one_sentence():
+    result = run(ACCESS)
+    assert result.returncode == -11
+    assert result.stderr.count("host code accessed device pointer 0x") == 1
+    assert "of device 1; the host cannot address HBM" in result.stderr
+
+
+@pytest.mark.parametrize("enabled_first", [True, False])
+def test_pythons_faulthandler_still_reports(enabled_first):
+    if enabled_first:
+        result = run(ACCESS, PYTHONFAULTHANDLER="1")
+        assert "host code accessed device pointer" in result.stderr
+    else:
+        result = run(f"t = torch.ones(1, device='neuron_sim')\nimport faulthandler\n"
+                     f"faulthandler.enable()\n{ACCESS}")
+    assert result.returncode == -11
+    assert "Fatal Python error: Segmentation fault" in result.stderr
+    assert "string_at" in result.stderr
+
+
+def test_other_faults_are_left_alone():
+    result = run("torch.ones(1, device='neuron_sim')\nctypes.string_at(8, 1)")
+    assert result.returncode == -11 and "neuron_sim" not in result.stderr
+
+
+@pytest.mark.parametrize("count", ["1", "5", "16"])
+def test_the_environment_sets_the_number_of_devices(count):
+    result = run("print(torch.neuron_sim.device_count(), torch.accelerator.device_count())\n"
+                 f"torch.ones(2, device='neuron_sim:{int(count) - 1}')", NEURON_SIM_DEVICES=count)
+    assert result.stdout.split() == [count, count], result.stderr
+
+
+@pytest.mark.parametrize("count", ["0", "17", "two", "-1", "3x"])
+def test_a_wrong_number_of_devices_is_named(count):
+    result = run("torch.ones(1, device='neuron_sim')", NEURON_SIM_DEVICES=count)
+    assert result.returncode == 1
+    assert f"'{count}'" in result.stderr and "from 1 to 16" in result.stderr
