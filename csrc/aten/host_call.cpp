@@ -32,6 +32,9 @@ void reflect(const at::Tensor& host, const at::Tensor& device) {
   if (host.storage_offset() != device.storage_offset()) {
     implementation->set_storage_offset(host.storage_offset());
   }
+  // linalg_lu_solve leaves its result as a conjugate view, for example.
+  if (host.is_conj() != device.is_conj()) device._set_conj(host.is_conj());
+  if (host.is_neg() != device.is_neg()) device._set_neg(host.is_neg());
 }
 
 }  // namespace

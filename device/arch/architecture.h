@@ -20,7 +20,7 @@ struct Fact {
   double value = 0;        ///< booleans are 0 or 1
   std::string unit;        ///< "bytes", "GHz", "cycles", "ns", "bytes/ns", "1" for counts and flags
   std::string source;      ///< document, trace or reasoning
-  std::string certainty;   ///< documented, measured, fitted or assumed
+  std::string certainty;   ///< documented, measured, fitted, assumed or derived
 };
 
 /// Sizes and bounds; exceeding one is a KernelError.
@@ -175,10 +175,13 @@ class Architecture {
 };
 
 /// The architecture of that name (trn1, trn2, trn3, aliases inf2, gen2, gen3, gen4) or read from
-/// that file (a path ending in .toml). KernelError names the key, the file and what is wrong.
+/// that file (a path ending in .toml; read again at each call). A file may name a `base`, a
+/// built-in or a sibling file, and list only what differs. The reference stays valid until the
+/// process ends; thread-safe. KernelError names the key, the file and what is wrong.
 const Architecture& load_architecture(std::string_view name_or_path);
 
-/// NEURON_SIM_ARCH, else NEURON_PLATFORM_TARGET_OVERRIDE, else trn2.
+/// NEURON_SIM_ARCH (a name or a file), else NEURON_PLATFORM_TARGET_OVERRIDE (a name), else trn2;
+/// an empty variable counts as unset. A file is read once per path. Thread-safe.
 const Architecture& default_architecture();
 
 /// {"trn1", "trn2", "trn3"}.

@@ -71,6 +71,7 @@ inline double complementary_error(double z) {
   const double t = 2.0 / (2.0 + z);
   const double y = 4.0 * t - 2.0;
   double last = 0, before = 0;
+#pragma GCC unroll 16
   for (int k = static_cast<int>(std::size(kCoefficients)) - 1; k >= 1; --k) {
     const double next = y * last - before + kCoefficients[k];
     before = last;

@@ -1,5 +1,6 @@
 #include "device/isa/max8.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -40,17 +41,38 @@ void check(const Draft& draft, const Architecture& architecture) {
 
 bool before(float a, float b) { return a > b || (std::isnan(b) && !std::isnan(a)); }
 
-std::array<float, kCount> largest(const float* values, int64_t count) {
-  std::array<float, kCount> top{};
+/// The largest values so far, sorted; NaN is smaller than everything.
+struct Top {
+  std::array<float, kCount> values{};
   size_t filled = 0;
-  for (int64_t i = 0; i < count; ++i) {
-    const float value = values[i];
-    if (filled == kCount && !before(value, top[kCount - 1])) continue;
+
+  void offer(float value) {
+    if (filled == kCount && !before(value, values[kCount - 1])) return;
     size_t place = filled < kCount ? filled++ : kCount - 1;
-    for (; place > 0 && before(value, top[place - 1]); --place) top[place] = top[place - 1];
-    top[place] = value;
+    for (; place > 0 && before(value, values[place - 1]); --place) {
+      values[place] = values[place - 1];
+    }
+    values[place] = value;
   }
-  return top;
+  /// True when none of these can enter; whole blocks are compared at once.
+  bool rejects(const float* block, int64_t count) const {
+    const float least = values[kCount - 1];
+    if (filled < kCount || std::isnan(least)) return false;
+    int larger = 0;
+    for (int64_t i = 0; i < count; ++i) larger |= block[i] > least ? 1 : 0;
+    return larger == 0;
+  }
+};
+
+std::array<float, kCount> largest(const float* values, int64_t count) {
+  constexpr int64_t kBlock = 32;
+  Top top;
+  for (int64_t i = 0; i < count; i += kBlock) {
+    const int64_t size = std::min(kBlock, count - i);
+    if (top.rejects(values + i, size)) continue;
+    for (int64_t j = 0; j < size; ++j) top.offer(values[i + j]);
+  }
+  return top.values;
 }
 
 void run(const Instance& instance) {

@@ -38,6 +38,7 @@ void Schedule::block(StreamId stream, Picoseconds time) {
   const std::lock_guard lock(mutex_);
   Picoseconds& end = streams_[stream];
   end = std::max(end, time);
+  last_ = std::max(last_, end);
 }
 
 Picoseconds Schedule::synchronize() {

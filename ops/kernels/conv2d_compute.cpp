@@ -57,10 +57,10 @@ Conv2dBandKernel::Conv2dBandKernel(Builder& builder, const Conv2dPlan& plan, con
 
 void Conv2dBandKernel::begin_pass(const Conv2dPass& pass) {
   pass_ = pass;
-  const Limits& limits = builder_.limits();
   psum_ = builder_.psum("accumulators",
-                        {limits.stationary_free, limits.psum_bank.count / itemsize(Dtype::kFloat32)},
-                        Dtype::kFloat32, static_cast<int>(limits.psum_banks));
+                        {plan_.filter_block,
+                         plan_.bank_images * plan_.bank_rows * plan_.bank_columns},
+                        Dtype::kFloat32, static_cast<int>(builder_.limits().psum_banks));
 }
 
 void Conv2dBandKernel::compute(const View& tile, const Conv2dBand& band) {

@@ -49,6 +49,13 @@ TEST(Schedule, AnEventBlocksAnotherStreamUntilExactlyItsTime) {
   EXPECT_EQ(device.submit(other, Resource::kHostToDevice, {1}), span(11, 12));
 }
 
+TEST(Schedule, WaitingForTheDeviceIncludesStreamsThatWait) {
+  HostClock host;
+  Schedule device(host);
+  device.block(kDefault, {30});
+  EXPECT_EQ(device.synchronize().count, 30);
+}
+
 TEST(Schedule, ABlockedStreamDoesNotHoldTheResourceBeforeItStarts) {
   HostClock host;
   Schedule device(host);

@@ -1,0 +1,208 @@
+#include "device/arch/document.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <sstream>
+#include <toml++/toml.h>
+#include <vector>
+
+#include "device/arch/fields.h"
+#include "device/base/errors.h"
+
+namespace neuron_sim {
+
+namespace {
+
+constexpr std::array<std::string_view, 5> kCertainties = {"documented", "measured", "fitted",
+                                                          "assumed", "derived"};
+constexpr std::array<std::string_view, 4> kFactKeys = {"value", "unit", "source", "certainty"};
+/// What a fit records besides, and remarks.
+constexpr std::array<std::string_view, 4> kRemarkKeys = {"note", "date", "data_hash",
+                                                         "standard_error"};
+/// Every integer up to here is a double, and so many nanoseconds fit into Picoseconds.
+constexpr double kLargest = 9007199254740992.0;
+
+template <typename Names>
+std::string listed(const Names& names) {
+  std::string list;
+  for (const auto& each : names) list += (list.empty() ? "" : ", ") + std::string(each);
+  return list;
+}
+
+template <typename Names>
+bool contains(const Names& names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+std::string written(const toml::node& node) {
+  std::ostringstream out;
+  node.visit([&](const auto& value) { out << value; });
+  return out.str();
+}
+
+template <typename... Parts>
+[[noreturn]] void fail_at(const std::string& file, const std::string& key, const Parts&... parts) {
+  fail(text("key '", key, "' of architecture file '", file, "' ", parts...));
+}
+
+/// Walks one file; `key` is always the full dotted key.
+class DocumentReader {
+ public:
+  explicit DocumentReader(const std::string& file) : file_(file) {}
+
+  Document read(const toml::table& root) {
+    for (const auto& [name, node] : root) {
+      const std::string key(name.str());
+      if (key == "base") {
+        document_.base = string_at(key, node);
+      } else if (key == "name") {
+        document_.name = string_at(key, node);
+      } else if (key == "neuron_core") {
+        document_.neuron_core = string_at(key, node);
+      } else if (key == "generation") {
+        document_.generation = generation_at(key, node);
+      } else {
+        read_section(key, node);
+      }
+    }
+    return std::move(document_);
+  }
+
+ private:
+  std::string string_at(const std::string& key, const toml::node& node) const {
+    const auto value = node.value_exact<std::string>();
+    if (!value) fail_at(file_, key, "is ", written(node), ", but must be a string.");
+    if (value->empty()) fail_at(file_, key, "is an empty string.");
+    return *value;
+  }
+
+  int64_t generation_at(const std::string& key, const toml::node& node) const {
+    const auto value = node.value_exact<int64_t>();
+    if (!value || *value < 1) {
+      fail_at(file_, key, "is ", written(node), ", but must be an integer of 1 or more.");
+    }
+    return *value;
+  }
+
+  /// `node` is a fact if `key` is in the schema, else a table of facts or of such tables.
+  void read_section(const std::string& key, const toml::node& node) {
+    const auto& fields = architecture_fields();
+    const auto same = [&](const Field& field) { return field.key == key; };
+    const auto field = std::find_if(fields.begin(), fields.end(), same);
+    if (field != fields.end()) {
+      document_.facts[key] = fact_at(*field, node);
+      return;
+    }
+    const auto below = [&](const Field& field) { return field.key.starts_with(key + "."); };
+    if (std::none_of(fields.begin(), fields.end(), below)) {
+      fail_at(file_, key, "is unknown; allowed there: ", listed(neighbours(key)), ".");
+    }
+    const toml::table* table = node.as_table();
+    if (table == nullptr) fail_at(file_, key, "is ", written(node), ", but must be a table.");
+    for (const auto& [name, inner] : *table) read_section(key + "." + std::string(name.str()), inner);
+  }
+
+  /// The names that could stand where the last part of `key` stands.
+  static std::vector<std::string> neighbours(const std::string& key) {
+    const size_t dot = key.rfind('.');
+    const std::string prefix = dot == std::string::npos ? "" : key.substr(0, dot + 1);
+    std::vector<std::string> names;
+    if (prefix.empty()) names = {"base", "name", "neuron_core", "generation"};
+    for (const Field& field : architecture_fields()) {
+      if (!field.key.starts_with(prefix)) continue;
+      const std::string rest = field.key.substr(prefix.size());
+      const std::string name = rest.substr(0, rest.find('.'));
+      if (!contains(names, name)) names.push_back(name);
+    }
+    return names;
+  }
+
+  Fact fact_at(const Field& field, const toml::node& node) const {
+    const toml::table* table = node.as_table();
+    if (table == nullptr) {
+      fail_at(file_, field.key, "is ", written(node), ", but must be a table of ",
+              listed(kFactKeys), ".");
+    }
+    for (const auto& [name, inner] : *table) {
+      if (contains(kFactKeys, name.str()) || contains(kRemarkKeys, name.str())) continue;
+      fail_at(file_, field.key + "." + std::string(name.str()), "is unknown; allowed there: ",
+              listed(kFactKeys), ", ", listed(kRemarkKeys), ".");
+    }
+    for (const std::string_view name : kFactKeys) {
+      if (!table->contains(name)) {
+        fail_at(file_, field.key + "." + std::string(name), "is missing; a value needs ",
+                listed(kFactKeys), ".");
+      }
+    }
+    Fact fact;
+    fact.value = value_at(field, *table->get("value"));
+    fact.unit = string_at(field.key + ".unit", *table->get("unit"));
+    fact.source = string_at(field.key + ".source", *table->get("source"));
+    fact.certainty = string_at(field.key + ".certainty", *table->get("certainty"));
+    check_words(field, fact);
+    return fact;
+  }
+
+  void check_words(const Field& field, const Fact& fact) const {
+    if (fact.unit != field.unit) {
+      fail_at(file_, field.key + ".unit", "is '", fact.unit, "', but must be '", field.unit, "'.");
+    }
+    if (!contains(kCertainties, fact.certainty)) {
+      fail_at(file_, field.key + ".certainty", "is '", fact.certainty, "', but must be one of ",
+              listed(kCertainties), ".");
+    }
+  }
+
+  double value_at(const Field& field, const toml::node& node) const {
+    const std::string key = field.key + ".value";
+    switch (field.form) {
+      case Form::kBoolean:
+        if (const auto flag = node.value_exact<bool>()) return *flag ? 1 : 0;
+        fail_at(file_, key, "is ", written(node), ", but must be true or false.");
+      case Form::kInteger:
+        if (!node.is_integer()) {
+          fail_at(file_, key, "is ", written(node), ", but must be an integer.");
+        }
+        break;
+      case Form::kNumber:
+        if (!node.is_number()) {
+          fail_at(file_, key, "is ", written(node), ", but must be a number.");
+        }
+        break;
+    }
+    const double value = *node.value<double>();
+    check_range(field.bound, key, value, node);
+    return value;
+  }
+
+  void check_range(Bound bound, const std::string& key, double value,
+                   const toml::node& node) const {
+    // Written so that NaN is outside.
+    const bool inside = value >= 0 && value <= (bound == Bound::kFraction ? 1.0 : kLargest) &&
+                        (bound != Bound::kPositive || value > 0);
+    if (inside) return;
+    const char* allowed = bound == Bound::kPositive      ? "more than 0 and at most 2^53"
+                          : bound == Bound::kNotNegative ? "from 0 to 2^53"
+                                                         : "from 0 to 1";
+    fail_at(file_, key, "is ", written(node), ", but must be ", allowed, ".");
+  }
+
+  const std::string& file_;
+  Document document_;
+};
+
+}  // namespace
+
+Document parse_document(std::string_view toml, const std::string& file) {
+  toml::table root;
+  try {
+    root = toml::parse(toml, file);
+  } catch (const toml::parse_error& error) {
+    fail(text("architecture file '", file, "', line ", error.source().begin.line,
+              ", is not valid TOML: ", error.description(), "."));
+  }
+  return DocumentReader(file).read(root);
+}
+
+}  // namespace neuron_sim

@@ -1,0 +1,164 @@
+#include "device/arch/reader.h"
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <iterator>
+#include <utility>
+
+#include "device/arch/fields.h"
+#include "device/base/errors.h"
+
+namespace neuron_sim {
+
+namespace {
+
+// The vendor's NEURON_PLATFORM_TARGET_OVERRIDE accepts the generations; inf2 has trn1's core.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kAliases = {
+    {{"inf2", "trn1"}, {"gen2", "trn1"}, {"gen3", "trn2"}, {"gen4", "trn3"}}};
+
+constexpr std::string_view kOverlayPrefix = "fitted/";
+
+bool is_path(std::string_view name_or_path) { return name_or_path.ends_with(".toml"); }
+
+std::string read_file(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string content{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  if (!file || !std::filesystem::is_regular_file(path)) {
+    fail(text("architecture file '", path.string(), "' cannot be read."));
+  }
+  return content;
+}
+
+/// `changes` over `base`.
+Document merged(Document base, Document changes) {
+  for (auto& [key, fact] : changes.facts) base.facts[key] = std::move(fact);
+  if (changes.name) base.name = changes.name;
+  if (changes.neuron_core) base.neuron_core = changes.neuron_core;
+  if (changes.generation) base.generation = changes.generation;
+  return base;
+}
+
+void check_overlay(const Document& overlay, const std::string& file) {
+  if (overlay.base || overlay.name || overlay.neuron_core || overlay.generation) {
+    fail(text("architecture file '", file, "' is an overlay of fitted values and must hold nothing",
+              " but values."));
+  }
+  for (const auto& [key, fact] : overlay.facts) {
+    if (fact.certainty != "fitted") {
+      fail(text("key '", key, ".certainty' of architecture file '", file, "' is '", fact.certainty,
+                "', but must be 'fitted' in an overlay of fitted values."));
+    }
+  }
+}
+
+[[noreturn]] void fail_missing(const std::string& key, std::string_view file) {
+  fail(text("key '", key, "' of architecture file '", file, "' is missing, and no base has it."));
+}
+
+void check_order(const Architecture& architecture, std::string_view file, const char* smaller,
+                 const char* larger) {
+  const double low = architecture.facts().at(smaller).value;
+  const double high = architecture.facts().at(larger).value;
+  if (low > high) {
+    fail(text("key '", smaller, ".value' of architecture file '", file, "' is ", low,
+              ", but must be at most ", high, ", the value of '", larger, "'."));
+  }
+}
+
+void check_orders(const Architecture& architecture, std::string_view file) {
+  check_order(architecture, file, "limits.sbuf_usable", "limits.sbuf_partition");
+  check_order(architecture, file, "limits.max8_minimum_elements", "limits.max8_maximum_elements");
+  check_order(architecture, file, "clocks.tensor_cold", "clocks.tensor");
+  check_order(architecture, file, "tensor.gate_down", "tensor.gate_up");
+}
+
+}  // namespace
+
+std::string without_alias(std::string_view name) {
+  for (const auto& [alias, target] : kAliases) {
+    if (alias == name) return std::string(target);
+  }
+  return std::string(name);
+}
+
+const EmbeddedFile* ArchitectureReader::find(std::string_view name) const {
+  for (const EmbeddedFile& file : builtin_) {
+    if (name == file.name) return &file;
+  }
+  return nullptr;
+}
+
+std::vector<std::string> ArchitectureReader::names() const {
+  std::vector<std::string> names;
+  for (const EmbeddedFile& file : builtin_) {
+    if (!std::string_view(file.name).starts_with(kOverlayPrefix)) names.emplace_back(file.name);
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+Document ArchitectureReader::resolve_builtin(const std::string& name) const {
+  const EmbeddedFile* file = find(name);
+  if (file == nullptr || name.starts_with(kOverlayPrefix)) {
+    std::string allowed;
+    for (const std::string& each : names()) allowed += each + ", ";
+    for (const auto& alias : kAliases) allowed += std::string(alias.first) + ", ";
+    fail(text("architecture '", name, "' is unknown; allowed: ", allowed,
+              "or the path of a file that ends in .toml."));
+  }
+  Document document = parse_document(file->text, name + ".toml");
+  const std::string overlay_name = std::string(kOverlayPrefix) + name;
+  if (const EmbeddedFile* overlay = find(overlay_name)) {
+    Document fitted = parse_document(overlay->text, overlay_name + ".toml");
+    check_overlay(fitted, overlay_name + ".toml");
+    document = merged(std::move(document), std::move(fitted));
+  }
+  return document;
+}
+
+Document ArchitectureReader::resolve(const std::string& name_or_path,
+                                     const std::filesystem::path& folder, Chain& chain) const {
+  const bool from_file = is_path(name_or_path);
+  const std::filesystem::path path =
+      from_file ? std::filesystem::weakly_canonical(folder / name_or_path) : "";
+  const std::string identity = from_file ? path.string() : without_alias(name_or_path);
+  const bool cyclic = std::find(chain.begin(), chain.end(), identity) != chain.end();
+  chain.push_back(identity);
+  if (cyclic) {
+    std::string steps;
+    for (const std::string& step : chain) steps += (steps.empty() ? "" : " -> ") + step;
+    fail(text("key 'base' of architecture file '", chain[chain.size() - 2],
+              "' leads back to itself: ", steps, "."));
+  }
+  Document document = from_file ? parse_document(read_file(path), (folder / name_or_path).string())
+                                : resolve_builtin(identity);
+  if (!document.name) {
+    document.name = from_file ? path.stem().string() : identity;
+  }
+  if (!document.base) return document;
+  // A base named by a path is a sibling of the file that names it.
+  Document base = resolve(*document.base, from_file ? path.parent_path() : folder, chain);
+  return merged(std::move(base), std::move(document));
+}
+
+Architecture ArchitectureReader::read(std::string_view name_or_path) const {
+  Chain chain;
+  Document document = resolve(std::string(name_or_path), "", chain);
+  if (!document.neuron_core) fail_missing("neuron_core", name_or_path);
+  if (!document.generation) fail_missing("generation", name_or_path);
+  Architecture architecture;
+  architecture.name = *document.name;
+  architecture.neuron_core = *document.neuron_core;
+  architecture.generation = *document.generation;
+  for (const Field& field : architecture_fields()) {
+    const auto fact = document.facts.find(field.key);
+    if (fact == document.facts.end()) fail_missing(field.key, name_or_path);
+    field.set(architecture, fact->second.value);
+  }
+  architecture.facts_ = std::move(document.facts);
+  check_orders(architecture, name_or_path);
+  return architecture;
+}
+
+}  // namespace neuron_sim

@@ -1,0 +1,178 @@
+"""Operators without a device kernel: counted, warned about or refused; right on the CPU."""
+
+import os
+import subprocess
+import sys
+import warnings
+
+import pytest
+import torch
+
+import neuron_sim.torch_device as device_module
+
+# An operator that will hardly ever get a device kernel.
+EXOTIC = "aten::i0"
+
+
+@pytest.fixture(autouse=True)
+def fresh_counts():
+    device_module.reset_fallback_counts()
+    yield
+    device_module.set_fallback_policy("allow")
+
+
+def exotic(device="neuron_sim"):
+    return torch.ones(3, device=device).i0()
+
+
+def exotic_count() -> int:
+    return sum(n for name, n in device_module.fallback_counts().items() if name.startswith(EXOTIC))
+
+
+def test_each_use_is_counted():
+    exotic()
+    exotic()
+    assert exotic_count() == 2
+    device_module.reset_fallback_counts()
+    assert device_module.fallback_counts() == {}
+
+
+def test_strict_mode_names_the_operator_and_does_not_run_it():
+    tensor = torch.ones(3, device="neuron_sim")
+    with device_module.strict():
+        with pytest.raises(NotImplementedError, match=f"{EXOTIC}.*strict"):
+            tensor.i0()
+        assert exotic_count() == 0
+        assert tensor.cpu().tolist() == [1, 1, 1]  # copies are not fallbacks
+        tensor.view(3, 1).t()
+    assert device_module.fallback_policy() == "allow"
+    tensor.i0()
+
+
+def test_strict_mode_refuses_convolution_fallbacks():
+    layer = torch.nn.Conv2d(1, 1, 3).to("neuron_sim")
+    image = torch.zeros(1, 1, 4, 4, device="neuron_sim")
+    layer(image)
+    if not any("convolution" in name for name in device_module.fallback_counts()):
+        pytest.skip("convolution has a device kernel")
+    with device_module.strict(), pytest.raises(NotImplementedError, match="convolution"):
+        layer(image)
+
+
+def test_strict_mode_ends_when_its_block_raises():
+    with pytest.raises(KeyError), device_module.strict():
+        raise KeyError
+    assert device_module.fallback_policy() == "allow"
+
+
+def test_the_warning_comes_once_per_operator():
+    device_module.set_fallback_policy("warn")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        exotic()
+        exotic()
+    messages = [str(w.message) for w in caught if EXOTIC in str(w.message)]
+    assert len(messages) == 1 and "runs on the CPU" in messages[0]
+
+
+def test_a_wrong_policy_is_named():
+    with pytest.raises(ValueError, match="'maybe'.*'allow'"):
+        device_module.set_fallback_policy("maybe")
+
+
+@pytest.mark.parametrize("policy,code", [("allow", 0), ("error", 1), ("warn", 0), ("perhaps", 1)])
+def test_the_environment_sets_the_policy(policy, code):
+    result = subprocess.run(
+        [sys.executable, "-c", "import torch, neuron_sim.torch_device\n"
+         "torch.empty(3, device='neuron_sim').i0()"],
+        env={**os.environ, "NEURON_SIM_FALLBACK": policy}, capture_output=True, text=True,
+    )  # fmt: skip
+    assert result.returncode == code, result.stderr
+    assert ("NotImplementedError" in result.stderr) == (policy == "error")
+    assert ("'perhaps'" in result.stderr) == (policy == "perhaps")
+    assert (EXOTIC in result.stderr) == (policy in ("warn", "error"))
+
+
+def test_in_place_operators_write_the_device_tensor():
+    tensor = torch.arange(6.0, device="neuron_sim:1")
+    view = tensor[2:5]
+    assert view.i0_() is view
+    expected = torch.arange(6.0)
+    expected[2:5].i0_()
+    assert torch.equal(tensor.cpu(), expected)
+
+
+@pytest.mark.parametrize("shape", [(0,), (2,), (5,), (2, 9)])
+def test_out_tensors_are_resized_in_place(shape):
+    out = torch.empty(shape, device="neuron_sim:1")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # resizing a non-empty out is deprecated
+        returned = torch.i0(torch.ones(5, device="neuron_sim:1"), out=out)
+    assert returned is out and out.shape == (5,)
+    assert out.device == torch.device("neuron_sim:1") == out.untyped_storage().device
+    assert torch.equal(out.cpu(), torch.i0(torch.ones(5)))
+
+
+def test_mutations_that_no_schema_declares_are_kept():
+    torch.manual_seed(0)
+    layer = torch.nn.BatchNorm1d(3)
+    there = torch.nn.BatchNorm1d(3).to("neuron_sim")
+    data = torch.randn(10, 3) * 2 + 5
+    layer(data)
+    there(data.to("neuron_sim"))
+    assert torch.equal(there.running_mean.cpu(), layer.running_mean)
+    assert torch.equal(there.running_var.cpu(), layer.running_var)
+
+
+def test_a_result_that_the_host_leaves_as_a_conjugate_view_is_one():
+    torch.manual_seed(0)
+    matrix, right = torch.randn(2, 3, 3, dtype=torch.complex64).unbind()
+    factors, pivots = torch.linalg.lu_factor(matrix)
+    expected = torch.linalg.lu_solve(factors, pivots, right, left=False)
+    there = torch.linalg.lu_solve(
+        *(t.to("neuron_sim") for t in (factors, pivots, right)), left=False
+    )
+    assert torch.equal(there.cpu(), expected)
+
+
+def test_lists_and_optional_tensors_are_handed_over():
+    parameters = [torch.ones(2, device="neuron_sim"), torch.ones(3, device="neuron_sim")]
+    torch._foreach_add_(parameters, 2)
+    assert [p.tolist() for p in parameters] == [[3, 3], [3, 3, 3]]
+    table = torch.arange(12, device="neuron_sim").view(3, 4)
+    rows = torch.tensor([0, 2], device="neuron_sim")
+    assert table[rows, :, None].shape == (2, 4, 1)
+    assert table[:, rows].tolist() == [[0, 2], [4, 6], [8, 10]]
+    table[rows] = 0
+    assert table.tolist() == [[0] * 4, [4, 5, 6, 7], [0] * 4]
+
+
+def test_overlapping_arguments_are_refused_as_on_the_cpu():
+    base = torch.ones(5, device="neuron_sim")
+    with pytest.raises(RuntimeError, match="single memory location"):
+        torch.i0(base[:4], out=base[1:])
+
+
+def test_an_error_on_the_host_leaves_the_device_usable():
+    with pytest.raises(RuntimeError, match="shape"):
+        torch.mm(torch.ones(2, 3, device="neuron_sim"), torch.ones(2, 3, device="neuron_sim"))
+    assert exotic().shape == (3,)
+
+
+def test_results_stay_on_the_device_of_their_inputs():
+    tensor = torch.ones(4, 4, device="neuron_sim:1")
+    values, indices = torch.linalg.eigh(tensor)
+    assert values.device == indices.device == torch.device("neuron_sim:1")
+    pieces = torch.split(tensor, 2)
+    assert all(piece.device == tensor.device for piece in pieces)
+
+
+def test_a_fallback_costs_the_transfer_of_its_operands():
+    small, large = (torch.ones(n, device="neuron_sim") for n in (1, 1 << 20))
+
+    def cost(tensor):
+        before = device_module.simulated_time()
+        tensor.i0()
+        return device_module.simulated_time() - before
+
+    assert cost(large) > cost(small) > 0

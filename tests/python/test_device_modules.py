@@ -1,0 +1,221 @@
+"""Modules, training, autocast and serialization."""
+
+import copy
+import io
+import pickle
+
+import pytest
+import torch
+from torch import nn
+
+import neuron_sim.torch_device  # noqa: F401
+
+
+class Tied(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Linear(3, 3, bias=False)
+        self.second = nn.Linear(3, 3, bias=False)
+        self.second.weight = self.first.weight
+
+    def forward(self, x):
+        return self.second(self.first(x))
+
+
+def test_moving_a_module_keeps_its_parameters():
+    module = Tied()
+    weight = module.first.weight
+    optimizer = torch.optim.SGD(module.parameters(), 0.1)
+    module.to("neuron_sim:1")
+    assert module.first.weight is weight is module.second.weight
+    assert weight.device == torch.device("neuron_sim:1")
+    before = weight.detach().cpu().clone()
+    module(torch.ones(2, 3, device="neuron_sim:1")).sum().backward()
+    optimizer.step()
+    assert not torch.equal(weight.cpu(), before)
+    module.cpu()
+    assert module.first.weight is weight and weight.is_cpu
+
+
+def small_network():
+    return nn.Sequential(
+        nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(),
+        nn.Linear(36, 5), nn.LayerNorm(5),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("optimizer", [torch.optim.SGD, torch.optim.AdamW])
+def test_training_equals_that_on_the_cpu(optimizer):
+    losses = {}
+    for device in ("cpu", "neuron_sim:1"):
+        torch.manual_seed(0)
+        network, data = small_network().to(device), torch.randn(8, 1, 8, 8).to(device)
+        target = torch.arange(8).to(device) % 5
+        steps = optimizer(network.parameters(), lr=0.05)
+        losses[device] = []
+        for _ in range(4):
+            steps.zero_grad()
+            loss = nn.functional.cross_entropy(network(data), target)
+            loss.backward()
+            steps.step()
+            losses[device].append(loss.item())
+    assert losses["neuron_sim:1"] == pytest.approx(losses["cpu"], rel=1e-4)
+    assert losses["cpu"][-1] < losses["cpu"][0]
+
+
+@pytest.mark.parametrize("kind", [nn.LSTM, nn.GRU, nn.RNN])
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("bidirectional", [True, False])
+def test_recurrent_networks_and_their_gradients_equal_those_of_the_cpu(kind, bias, bidirectional):
+    torch.manual_seed(0)
+    here = kind(3, 4, num_layers=2, bias=bias, bidirectional=bidirectional)
+    there = copy.deepcopy(here).to("neuron_sim")
+    data = torch.randn(5, 2, 3)
+    results = []
+    for module, device in ((here, "cpu"), (there, "neuron_sim")):
+        inputs = data.to(device).requires_grad_()
+        output, state = module(inputs)
+        state = state[1] if isinstance(state, tuple) else state  # LSTM: the cell state
+        (output.sin().sum() + state.cos().sum()).backward()
+        results.append([output, inputs.grad, *(p.grad for p in module.parameters())])
+    for expected, found in zip(*results, strict=True):
+        torch.testing.assert_close(found.detach().cpu(), expected.detach())
+
+
+def test_an_lstm_cell_without_one_of_its_gradients():
+    torch.manual_seed(0)
+    here = nn.LSTMCell(3, 4)
+    there = copy.deepcopy(here).to("neuron_sim")
+    for pick in (0, 1):
+        for module, device in ((here, "cpu"), (there, "neuron_sim")):
+            module.zero_grad()
+            module(torch.ones(2, 3, device=device))[pick].sum().backward()
+        for p, q in zip(here.parameters(), there.parameters(), strict=True):
+            torch.testing.assert_close(q.grad.cpu(), p.grad)
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+@pytest.mark.parametrize("dimensions", [1, 2, 3])
+def test_convolutions_and_their_gradients_equal_those_of_the_cpu(transposed, dimensions):
+    torch.manual_seed(0)
+    name = f"Conv{'Transpose' if transposed else ''}{dimensions}d"
+    here = getattr(nn, name)(4, 6, 3, stride=2, padding=1, groups=2)
+    there = copy.deepcopy(here).to("neuron_sim:1")
+    data = torch.randn(2, 4, *[7] * dimensions)
+    inputs = [data.clone().requires_grad_(), data.to("neuron_sim:1").requires_grad_()]
+    outputs = [here(inputs[0]), there(inputs[1])]
+    for output in outputs:
+        output.square().sum().backward()
+    pairs = [outputs, [t.grad for t in inputs]]
+    pairs += [[p.grad, q.grad] for p, q in zip(here.parameters(), there.parameters(), strict=True)]
+    for expected, found in pairs:
+        assert found.device == torch.device("neuron_sim:1")
+        torch.testing.assert_close(found.detach().cpu(), expected.detach(), rtol=1e-4, atol=1e-4)
+
+
+def test_attention_equals_that_of_the_cpu():
+    torch.manual_seed(0)
+    query, key, value = torch.randn(3, 2, 4, 6, 8).unbind()
+    there = [t.to("neuron_sim") for t in (query, key, value)]
+    for causal in (False, True):
+        expected = nn.functional.scaled_dot_product_attention(query, key, value, is_causal=causal)
+        found = nn.functional.scaled_dot_product_attention(*there, is_causal=causal)
+        torch.testing.assert_close(found.cpu(), expected)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_autocast_lowers_products_and_keeps_reductions(dtype):
+    layer = nn.Linear(4, 4).to("neuron_sim")
+    data = torch.randn(3, 4, device="neuron_sim")
+    with torch.autocast("neuron_sim", dtype=dtype):
+        product = layer(data)
+        assert product.dtype == dtype
+        assert nn.functional.softmax(product, dim=1).dtype == torch.float32
+        assert (product + data).dtype == torch.float32  # promotes
+        assert (data * 2).dtype == torch.float32
+    assert layer(data).dtype == torch.float32
+    product.float().sum().backward()
+    assert layer.weight.grad.dtype == torch.float32
+
+
+def test_gradients_are_scaled():
+    layer = nn.Linear(2, 1).to("neuron_sim")
+    scaler = torch.amp.GradScaler("neuron_sim", init_scale=4.0)
+    optimizer = torch.optim.SGD(layer.parameters(), 0.1)
+    scaler.scale(layer(torch.ones(1, 2, device="neuron_sim")).sum()).backward()
+    assert layer.weight.grad.tolist() == [[4, 4]]
+    scaler.step(optimizer)
+    scaler.update()
+    assert layer.weight.grad.tolist() == [[1, 1]]
+
+
+def saved(thing) -> io.BytesIO:
+    buffer = io.BytesIO()
+    torch.save(thing, buffer)
+    buffer.seek(0)
+    return buffer
+
+
+@pytest.mark.parametrize("target", [None, "cpu", "neuron_sim:0", {"neuron_sim:1": "neuron_sim:0"}])
+def test_saving_and_loading_keeps_values_device_and_sharing(target):
+    base = torch.arange(10.0, device="neuron_sim:1")
+    loaded = torch.load(saved([base, base[2:5]]), map_location=target)
+    expected = {None: "neuron_sim:1", "cpu": "cpu"}.get(
+        target if isinstance(target, str) or target is None else "", "neuron_sim:0"
+    )
+    assert all(t.device == torch.device(expected) for t in loaded)
+    assert loaded[0].tolist() == base.tolist() and loaded[1].tolist() == [2, 3, 4]
+    loaded[0][2] = 99
+    assert loaded[1][0].item() == 99
+
+
+def test_cpu_files_load_to_the_device_and_modules_round_trip():
+    network = small_network()
+    state = torch.load(saved(network.state_dict()), map_location="neuron_sim:1")
+    assert all(t.device == torch.device("neuron_sim:1") for t in state.values())
+    there = small_network().to("neuron_sim:1")
+    there.load_state_dict(state)
+    for expected, found in zip(network.parameters(), there.parameters(), strict=True):
+        assert torch.equal(found.cpu(), expected)
+
+
+def test_deepcopy_and_pickle_stay_on_the_device():
+    tensor = torch.arange(5.0, device="neuron_sim:1", requires_grad=True)
+    for twin in (copy.deepcopy(tensor), pickle.loads(pickle.dumps(tensor))):
+        assert twin.device == tensor.device and twin.requires_grad
+        assert twin.tolist() == tensor.tolist() and twin.data_ptr() != tensor.data_ptr()
+
+
+def test_torchscript_runs_on_the_device(tmp_path):
+    with pytest.warns(DeprecationWarning):
+        scripted = torch.jit.script(small_network().eval())
+    scripted.save(str(tmp_path / "network.pt"))
+    data = torch.randn(2, 1, 8, 8)
+    expected = scripted(data)
+    loaded = torch.jit.load(str(tmp_path / "network.pt"), map_location="neuron_sim:1")
+    assert loaded(data.to("neuron_sim:1")).device == torch.device("neuron_sim:1")
+    moved = torch.jit.load(str(tmp_path / "network.pt")).to("neuron_sim")
+    torch.testing.assert_close(moved(data.to("neuron_sim")).cpu(), expected)
+
+
+def test_exported_programs_move_to_the_device():
+    network = nn.Sequential(nn.Linear(3, 4), nn.ReLU()).eval()
+    data = torch.randn(2, 3)
+    exported = torch.export.export(network, (data,))
+    moved = torch.export.passes.move_to_device_pass(exported, "neuron_sim:1")
+    found = moved.module()(data.to("neuron_sim:1"))
+    torch.testing.assert_close(found.cpu(), network(data))
+
+
+def test_compile_without_a_backend_for_the_device_runs_eagerly_or_fails_clearly():
+    function = torch.compile(lambda x: x * 2 + 1, backend="aot_eager")
+    data = torch.ones(3, device="neuron_sim")
+    assert function(data).tolist() == [3, 3, 3]
+
+
+def test_functional_transforms_work():
+    data = torch.randn(4, 3, device="neuron_sim")
+    rows = torch.func.vmap(lambda row: row.sin().sum())(data)
+    torch.testing.assert_close(rows.cpu(), data.cpu().sin().sum(1))
+    gradient = torch.func.grad(lambda x: (x * x).sum())(data)
+    torch.testing.assert_close(gradient.cpu(), 2 * data.cpu())
