@@ -17,40 +17,40 @@ namespace neuron_sim {
 
 /// One value of an architecture file with where it comes from.
 struct Fact {
-  double value = 0;        ///< booleans are 0 or 1
-  std::string unit;        ///< "bytes", "GHz", "cycles", "ns", "bytes/ns", "1" for counts and flags
-  std::string source;      ///< document, trace or reasoning
-  std::string certainty;   ///< documented, measured, fitted, assumed or derived
+  double value = 0;       ///< booleans are 0 or 1
+  std::string unit;       ///< "bytes", "GHz", "cycles", "ns", "bytes/ns", "1" for counts and flags
+  std::string source;     ///< document, trace or reasoning
+  std::string certainty;  ///< documented, measured, fitted, assumed or derived
 };
 
 /// Sizes and bounds; exceeding one is a KernelError.
 struct Limits {
-  int64_t partitions = 0;               ///< SBUF and PSUM partitions (128)
-  int64_t stationary_free = 0;          ///< columns of a stationary operand of nc_matmul (128)
-  int64_t moving_free = 0;              ///< columns of a moving operand of nc_matmul (512)
-  int64_t psum_banks = 0;               ///< 8
-  Bytes psum_bank{};                    ///< bytes per bank and partition (2048)
-  Bytes sbuf_partition{};               ///< bytes per partition in hardware
-  Bytes sbuf_usable{};                  ///< of those, what a kernel may allocate
-  Bytes hbm{};                          ///< HBM capacity of the device
-  int64_t cores = 0;                    ///< NeuronCores per device
-  int64_t vector_sbuf_elements = 0;     ///< elements per partition of one instruction in SBUF (65536)
-  int64_t vector_psum_elements = 0;     ///< the same in PSUM (4096)
-  int64_t free_dimensions = 0;          ///< dimensions of a free access pattern (4)
-  int64_t registers = 0;                ///< 32-bit registers per sequencer (64)
-  int64_t max8_minimum_elements = 0;    ///< 8
-  int64_t max8_maximum_elements = 0;    ///< 16384
-  int64_t vector_transpose = 0;         ///< edge of an nc_transpose on the Vector engine (32)
+  int64_t partitions = 0;             ///< SBUF and PSUM partitions (128)
+  int64_t stationary_free = 0;        ///< columns of a stationary operand of nc_matmul (128)
+  int64_t moving_free = 0;            ///< columns of a moving operand of nc_matmul (512)
+  int64_t psum_banks = 0;             ///< 8
+  Bytes psum_bank{};                  ///< bytes per bank and partition (2048)
+  Bytes sbuf_partition{};             ///< bytes per partition in hardware
+  Bytes sbuf_usable{};                ///< of those, what a kernel may allocate
+  Bytes hbm{};                        ///< HBM capacity of the device
+  int64_t cores = 0;                  ///< NeuronCores per device
+  int64_t vector_sbuf_elements = 0;   ///< elements per partition of one instruction in SBUF (65536)
+  int64_t vector_psum_elements = 0;   ///< the same in PSUM (4096)
+  int64_t free_dimensions = 0;        ///< dimensions of a free access pattern (4)
+  int64_t registers = 0;              ///< 32-bit registers per sequencer (64)
+  int64_t max8_minimum_elements = 0;  ///< 8
+  int64_t max8_maximum_elements = 0;  ///< 16384
+  int64_t vector_transpose = 0;       ///< edge of an nc_transpose on the Vector engine (32)
 };
 
 /// What the generation can do.
 struct Features {
-  bool exact_transpose = false;          ///< nc_transpose on TensorE is bit exact, dst dtype = data
-  bool scalar_constant_bias = false;     ///< activation accepts a constant bias
-  bool hardware_descriptors = false;     ///< hardware DGE on Sync and Scalar queues
-  bool scalar_tensor_ops = false;        ///< tensor_scalar and exact tensor_copy on ScalarE
-  bool clock_gating = false;             ///< PE clock halves when idle
-  bool hidden_weight_load = false;       ///< LoadStationary overlaps the previous multiply
+  bool exact_transpose = false;       ///< nc_transpose on TensorE is bit exact, dst dtype = data
+  bool scalar_constant_bias = false;  ///< activation accepts a constant bias
+  bool hardware_descriptors = false;  ///< hardware DGE on Sync and Scalar queues
+  bool scalar_tensor_ops = false;     ///< tensor_scalar and exact tensor_copy on ScalarE
+  bool clock_gating = false;          ///< PE clock halves when idle
+  bool hidden_weight_load = false;    ///< LoadStationary overlaps the previous multiply
 };
 
 /// Engine clocks.
@@ -60,75 +60,75 @@ struct Clocks {
 
 /// TensorE: cycles are of the PE clock.
 struct TensorTiming {
-  double minimum_columns = 0;            ///< shortest multiply, in columns (64)
-  double columns_init = 0;               ///< added to every pass (64 on generation 2, else 0)
-  double passes_fp32 = 0;                ///< cycles per column for fp32 operands (4)
-  double passes_fp32_transpose = 0;      ///< the same for an fp32 transpose (2; 4 on generation 2)
-  double load_cycles_16bit = 0;          ///< LoadStationary of 128 columns, 16-bit and narrower (32)
-  double load_cycles_fp32 = 0;           ///< the same, fp32 (256; two loads on trn2)
-  double load_cycles_fp32_transpose = 0; ///< the same, fp32 transpose (128)
-  double strided_load_factor = 0;        ///< stationary innermost stride > 16 bytes
-  Picoseconds issue_overhead{};          ///< added to each multiply when warm (2.5 ns)
-  Picoseconds load_issue{};              ///< LoadStationary may start so long after a multiply starts
-  Picoseconds drain{};                   ///< multiply's next slot to result visible, fixed part
-  double drain_cycles = 0;               ///< and its clocked part
-  Picoseconds gate_window{};             ///< clock gating looks at windows of this length
-  double gate_up = 0;                    ///< cold to warm when the busy share is at least this
-  double gate_down = 0;                  ///< warm to cold when the busy share is below this
+  double minimum_columns = 0;        ///< shortest multiply, in columns (64)
+  double columns_init = 0;           ///< added to every pass (64 on generation 2, else 0)
+  double passes_fp32 = 0;            ///< cycles per column for fp32 operands (4)
+  double passes_fp32_transpose = 0;  ///< the same for an fp32 transpose (2; 4 on generation 2)
+  double load_cycles_16bit = 0;      ///< LoadStationary of 128 columns, 16-bit and narrower (32)
+  double load_cycles_fp32 = 0;       ///< the same, fp32 (256; two loads on trn2)
+  double load_cycles_fp32_transpose = 0;  ///< the same, fp32 transpose (128)
+  double strided_load_factor = 0;         ///< stationary innermost stride > 16 bytes
+  Picoseconds issue_overhead{};           ///< added to each multiply when warm (2.5 ns)
+  Picoseconds load_issue{};   ///< LoadStationary may start so long after a multiply starts
+  Picoseconds drain{};        ///< multiply's next slot to result visible, fixed part
+  double drain_cycles = 0;    ///< and its clocked part
+  Picoseconds gate_window{};  ///< clock gating looks at windows of this length
+  double gate_up = 0;         ///< cold to warm when the busy share is at least this
+  double gate_down = 0;       ///< warm to cold when the busy share is below this
 };
 
 /// Vector, Scalar or GpSimd: interval = (elements * rate + overhead cycles), result visible after
 /// elements * rate + latency.
 struct EngineTiming {
-  double minimum_cycles = 0;             ///< MIN_II
-  double overhead_sbuf = 0;              ///< cycles added to the interval, source in SBUF
-  double overhead_psum = 0;              ///< the same, source in PSUM
-  double pointer_overhead = 0;           ///< cycles when a per-partition operand is read
-  double function_overhead = 0;          ///< ScalarE: further cycles for a table function
-  double function_overhead_sbuf = 0;     ///< ScalarE: and for a table function with SBUF source
-  Picoseconds latency{};                 ///< fixed part of start to result visible
+  double minimum_cycles = 0;          ///< MIN_II
+  double overhead_sbuf = 0;           ///< cycles added to the interval, source in SBUF
+  double overhead_psum = 0;           ///< the same, source in PSUM
+  double pointer_overhead = 0;        ///< cycles when a per-partition operand is read
+  double function_overhead = 0;       ///< ScalarE: further cycles for a table function
+  double function_overhead_sbuf = 0;  ///< ScalarE: and for a table function with SBUF source
+  Picoseconds latency{};              ///< fixed part of start to result visible
   Picoseconds pointer_latency{};
   Picoseconds function_latency{};
-  double accumulator_read = 0;           ///< cycles to read the reduction registers (64)
-  Picoseconds table_load{};              ///< ScalarE: loading an activation table
-  double stride_factor = 0;              ///< rate factor when the innermost stride exceeds 16 bytes
+  double accumulator_read = 0;  ///< cycles to read the reduction registers (64)
+  Picoseconds table_load{};     ///< ScalarE: loading an activation table
+  double stride_factor = 0;     ///< rate factor when the innermost stride exceeds 16 bytes
 };
 
 /// Cycles per element of a kind of work (see RateClass in device/isa/demand.h; same order there).
 struct Rates {
-  double one_input = 0;                  ///< copy, reduce, tensor_scalar, activation
-  double two_inputs = 0;                 ///< tensor_tensor, both in SBUF, fp32
-  double two_inputs_psum = 0;            ///< tensor_tensor with one operand in PSUM
-  double two_inputs_16bit = 0;           ///< tensor_tensor, SBUF, all 16-bit floats
-  double copy_16bit = 0;                 ///< tensor_copy/tensor_scalar, SBUF to SBUF, 16-bit floats
-  double copy_16bit_mixed = 0;           ///< the same, strided, or one side in PSUM
-  double scalar_operand_fp32 = 0;        ///< tensor_scalar, SBUF to SBUF, fp32
-  double reduce_16bit = 0;               ///< tensor_reduce add/max, 16-bit floats in and out
-  double memset_16bit_zero = 0;          ///< memset to zero of 16-bit floats
-  double iterative = 0;                  ///< reciprocal (8)
-  double gpsimd_one_input = 0;           ///< GpSimd per element, one input
-  double gpsimd_two_inputs = 0;          ///< GpSimd per element, two inputs
+  double one_input = 0;            ///< copy, reduce, tensor_scalar, activation
+  double two_inputs = 0;           ///< tensor_tensor, both in SBUF, fp32
+  double two_inputs_psum = 0;      ///< tensor_tensor with one operand in PSUM
+  double two_inputs_16bit = 0;     ///< tensor_tensor, SBUF, all 16-bit floats
+  double copy_16bit = 0;           ///< tensor_copy/tensor_scalar, SBUF to SBUF, 16-bit floats
+  double copy_16bit_mixed = 0;     ///< the same, strided, or one side in PSUM
+  double scalar_operand_fp32 = 0;  ///< tensor_scalar, SBUF to SBUF, fp32
+  double reduce_16bit = 0;         ///< tensor_reduce add/max, 16-bit floats in and out
+  double memset_16bit_zero = 0;    ///< memset to zero of 16-bit floats
+  double iterative = 0;            ///< reciprocal (8)
+  double gpsimd_one_input = 0;     ///< GpSimd per element, one input
+  double gpsimd_two_inputs = 0;    ///< GpSimd per element, two inputs
 };
 
 /// DMA: triggers, descriptors, 16 engines.
 struct DmaTiming {
-  int64_t engines = 0;                   ///< DMA engines per core (16)
-  double bytes_per_nanosecond = 0;       ///< one engine
-  Picoseconds packet{};                  ///< fixed time per packet
-  int64_t software_packet = 0;           ///< bytes that software descriptors pack rows into (4096)
-  Picoseconds hardware_trigger{};        ///< issuing engine blocked: fixed part
-  Picoseconds hardware_trigger_element{};///< and per descriptor, at most 128
-  Picoseconds hardware_first_load{};     ///< trigger start to first packet, HBM source
-  Picoseconds hardware_first_store{};    ///< the same, SBUF source
-  Picoseconds software_trigger{};        ///< GpSimd blocked: fixed part
-  Picoseconds software_trigger_element{};///< and per descriptor
-  Picoseconds software_first_load{};     ///< end of generation to first packet
+  int64_t engines = 0;              ///< DMA engines per core (16)
+  double bytes_per_nanosecond = 0;  ///< one engine
+  Picoseconds packet{};             ///< fixed time per packet
+  int64_t software_packet = 0;      ///< bytes that software descriptors pack rows into (4096)
+  Picoseconds hardware_trigger{};   ///< issuing engine blocked: fixed part
+  Picoseconds hardware_trigger_element{};  ///< and per descriptor, at most 128
+  Picoseconds hardware_first_load{};       ///< trigger start to first packet, HBM source
+  Picoseconds hardware_first_store{};      ///< the same, SBUF source
+  Picoseconds software_trigger{};          ///< GpSimd blocked: fixed part
+  Picoseconds software_trigger_element{};  ///< and per descriptor
+  Picoseconds software_first_load{};       ///< end of generation to first packet
   Picoseconds software_first_store{};
-  Picoseconds static_trigger{};          ///< descriptors prepared by the compiler
+  Picoseconds static_trigger{};  ///< descriptors prepared by the compiler
   Picoseconds static_first_load{};
   Picoseconds static_first_store{};
-  Picoseconds engine_skew{};             ///< start of engine i+1 after engine i
-  Picoseconds complete_load{};           ///< last packet to semaphore visible
+  Picoseconds engine_skew{};    ///< start of engine i+1 after engine i
+  Picoseconds complete_load{};  ///< last packet to semaphore visible
   Picoseconds complete_store{};
   Picoseconds element_scatter{};         ///< per element when the innermost run is one element
   double host_bytes_per_nanosecond = 0;  ///< host link, each direction
@@ -139,23 +139,23 @@ struct DmaTiming {
 /// gpsimd, sync), then DMA as a producer.
 struct SemaphoreTiming {
   std::array<std::array<Picoseconds, 5>, 6> wake{};
-  Picoseconds same_engine{};             ///< read after write on one engine, after the latency
+  Picoseconds same_engine{};                ///< read after write on one engine, after the latency
   std::array<Picoseconds, 5> extra_wait{};  ///< a second wait of one instruction
 };
 
 /// Launch overheads for the three published notions of latency.
 struct LaunchTiming {
-  Picoseconds benchmark{};               ///< nc_latency minus kernel body
-  Picoseconds profile{};                 ///< profiler total_time minus kernel body
+  Picoseconds benchmark{};  ///< nc_latency minus kernel body
+  Picoseconds profile{};    ///< profiler total_time minus kernel body
 };
 
 /// One NeuronCore generation. Immutable; equal content is the same object (interned), so the
 /// address identifies the architecture in cache keys.
 class Architecture {
  public:
-  std::string name;            ///< "trn2", or the stem of a user's file
-  std::string neuron_core;     ///< "NeuronCore-v3"
-  int64_t generation = 0;      ///< 2, 3, 4 (gen2, gen3, gen4)
+  std::string name;         ///< "trn2", or the stem of a user's file
+  std::string neuron_core;  ///< "NeuronCore-v3"
+  int64_t generation = 0;   ///< 2, 3, 4 (gen2, gen3, gen4)
   Limits limits;
   Features features;
   Clocks clocks;

@@ -209,7 +209,7 @@ void count_descriptors(const View& dst, const View& src, Step& step) {
     const bool contiguous = inner.source_stride == itemsize(src.dtype()) &&
                             inner.target_stride == itemsize(dst.dtype());
     if (!crosses_partitions) run = inner.size;
-    if (!crosses_partitions && !contiguous) step.fragments = run;
+    if (!contiguous) step.fragments = run;
   }
   step.elements = total / run;
   step.bytes = run * item;

@@ -57,6 +57,20 @@ TEST(Max8, PutsNanLastAndKeepsTies) {
                                  -1, -1, -2});
 }
 
+TEST(Max8, ReplacesNanByAnyNumberThatFollows) {
+  InstructionBench bench;
+  std::vector<double> values(200, NAN);
+  for (int i = 0; i < 8; ++i) values[static_cast<size_t>(40 + 20 * i)] = -1e30 * (i + 1);
+  const View src = bench.tile(kSbuf, kFp32, {1, 200}, "src", values);
+  const View dst = bench.tile(kSbuf, kFp32, {1, 8}, "dst");
+  bench.run(kMax8, Max8{.dst = dst, .src = src}.draft());
+  expect_values(bench.get(dst), eight_largest({bench.get(src)[40], bench.get(src)[60],
+                                               bench.get(src)[80], bench.get(src)[100],
+                                               bench.get(src)[120], bench.get(src)[140],
+                                               bench.get(src)[160], bench.get(src)[180]},
+                                              1));
+}
+
 TEST(Max8, ReportsWrongSizesAndEngines) {
   InstructionBench bench;
   const auto error = [&](int64_t elements, int64_t found) {

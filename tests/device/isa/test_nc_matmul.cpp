@@ -54,7 +54,8 @@ NcMatmul make(InstructionBench& bench, const Shape& shape, Dtype stationary = kF
 }
 
 TEST(NcMatmul, MultipliesTilesOfEveryShapeAndDtype) {
-  const Shape shapes[] = {{1, 1, 1}, {1, 3, 5}, {7, 1, 13}, {33, 65, 1}, {128, 128, 512}, {127, 31, 222}};
+  const Shape shapes[] = {{1, 1, 1},    {1, 3, 5},       {7, 1, 13},
+                          {33, 65, 1},  {128, 128, 512}, {127, 31, 222}};
   const std::pair<Dtype, Dtype> dtypes[] = {{kFp32, kFp32},
                                             {kFp32, Dtype::kTfloat32},
                                             {Dtype::kTfloat32, Dtype::kTfloat32},
@@ -102,13 +103,17 @@ TEST(NcMatmul, AccumulatesIntoScatteredDestinationsWithTheSameBits) {
   InstructionBench bench;
   NcMatmul matmul = make(bench, {64, 32, 60});
   const View wide = bench.tile(MemoryKind::kPsum, kFp32, {32, 2, 60}, "wide");
-  NcMatmul scattered = matmul;
-  scattered.dst = wide.select(1, 1).split(1, 6, 10).slice(2, 0, 10).permute({0, 2, 1});
-  for (const bool accumulate : {false, true}) {
-    matmul.accumulate = scattered.accumulate = accumulate;
-    bench.run(kNcMatmul, matmul.draft());
-    bench.run(kNcMatmul, scattered.draft());
-    expect_values(bench.get(scattered.dst), bench.get(matmul.dst));
+  for (const View& dst : {wide.select(1, 1).split(1, 6, 10).permute({0, 2, 1}),
+                          wide.slice(2, 7, 30),  // runs shorter than the one of moving
+                          wide.select(1, 0)}) {
+    NcMatmul scattered = matmul;
+    scattered.dst = dst;
+    for (const bool accumulate : {false, true}) {
+      matmul.accumulate = scattered.accumulate = accumulate;
+      bench.run(kNcMatmul, matmul.draft());
+      bench.run(kNcMatmul, scattered.draft());
+      expect_values(bench.get(scattered.dst), bench.get(matmul.dst));
+    }
   }
 }
 

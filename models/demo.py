@@ -1,0 +1,261 @@
+"""What `make demo` shows: networks trained on real data run on device="neuron_sim".
+
+Per layer: op, shape, largest difference to torch.nn.functional, simulated time, utilisation of the
+engines and the bottleneck. Then the vector additions of the course handout, the C++ TorchScript
+program, and a trace to open in Perfetto.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+from digits import DigitsCnn, DigitsFeedForward, TestSet, accuracy, load_data, train
+from rich.console import Console
+from rich.table import Table
+from torch import Tensor
+from torch.nn import functional
+
+import neuron_sim.torch_device  # noqa: F401  (the device, also without autoload)
+
+ROOT = Path(__file__).resolve().parent.parent
+CONSOLE = Console(width=118)
+OPS = torch.ops.neuron_sim
+ENGINES = ("Tensor", "Vector", "Scalar", "GpSimd", "Sync", "DMA")
+
+
+def announce(text: str) -> None:
+    """One line of progress."""
+    CONSOLE.print(f"[bold cyan]>[/] {text}")
+
+
+def utilisation_text(launch: object) -> str:
+    """The two busiest units, in percent."""
+    shares = launch.utilisation  # type: ignore[attr-defined]
+    busiest = sorted(ENGINES, key=lambda engine: -shares.get(engine, 0.0))[:2]
+    return ", ".join(f"{engine} {100 * shares.get(engine, 0.0):.0f}%" for engine in busiest)
+
+
+def layer_table(title: str) -> Table:
+    """An empty table of layers."""
+    table = Table(title=title, title_justify="left", title_style="bold")
+    table.add_column("op")
+    table.add_column("output shape")
+    table.add_column("max error", justify="right")
+    table.add_column("simulated", justify="right")
+    table.add_column("busiest units")
+    table.add_column("bottleneck")
+    return table
+
+
+def add_layer(table: Table, name: str, run: Callable[[], Tensor], expected: Tensor) -> Tensor:
+    """Runs one layer on the device and adds its row; returns its output."""
+    with torch.neuron_sim.record_launches() as launches:
+        output = run()
+    error = float((output.cpu().float() - expected.float()).abs().max())
+    latency = sum(launch.latency_us for launch in launches)
+    last = launches[-1]
+    table.add_row(
+        name,
+        " x ".join(map(str, output.shape)),
+        f"{error:.1e}",
+        f"{latency:.2f} us",
+        utilisation_text(last),
+        last.bottleneck,
+    )
+    return output
+
+
+def show_cnn(model: DigitsCnn, images: Tensor) -> None:
+    """The CNN layer by layer, each compared with torch.nn.functional on the same input."""
+    host = model.cpu()
+    device = DigitsCnn().to("neuron_sim")
+    device.load_state_dict(host.state_dict())
+    table = layer_table(f"digits CNN, {len(images)} images, trn2")
+    x = images.to("neuron_sim")
+    for weight, bias in (("weight0", "bias0"), ("weight1", "bias1")):
+        w, b = getattr(host, weight), getattr(host, bias)
+        expected = functional.max_pool2d(
+            functional.relu(functional.conv2d(x.cpu(), w, b, padding=1)), 2
+        )
+        dw, db = getattr(device, weight), getattr(device, bias)
+        x = add_layer(
+            table,
+            "conv2d_maxpool",
+            lambda x=x, w=dw, b=db: OPS.conv2d_maxpool(
+                x, w, b, 2, padding=[1, 1], activation="relu"
+            ),
+            expected,
+        )
+    flat = x.flatten(1)
+    expected = functional.linear(flat.cpu(), host.weight2.t())
+    x = add_layer(table, "matmul", lambda: OPS.matmul(flat, device.weight2), expected)
+    add_layer(
+        table,
+        "bias_add_activation",
+        lambda x=x: OPS.bias_add_activation(x, device.bias2, "identity"),
+        x.cpu() + host.bias2,
+    )
+    CONSOLE.print(table)
+
+
+def feed_forward_reference(model: DigitsFeedForward, images: Tensor) -> Tensor:
+    """The network with torch.nn.functional."""
+    x = functional.relu(images.flatten(1) @ model.weight0 + model.bias0)
+    x = functional.relu(x @ model.weight1 + model.bias1)
+    return functional.softmax(x @ model.weight2 + model.bias2, 1)
+
+
+def show_feed_forward(model: DigitsFeedForward, images: Tensor) -> None:
+    """The feed-forward net: one program for all layers, and one with the argmax."""
+    expected = feed_forward_reference(model, images)
+    device = DigitsFeedForward().to("neuron_sim")
+    device.load_state_dict(model.state_dict())
+    on_device = images.to("neuron_sim")
+    table = layer_table(f"digits feed-forward net 64-96-48-10, {len(images)} images, trn2")
+    add_layer(table, "ffnn_forward", lambda: device(on_device), expected)
+    add_layer(table, "ffnn_predict", lambda: device.predict(on_device), expected.argmax(1))
+    CONSOLE.print(table)
+
+
+def show_predictions(name: str, on_device: Tensor, reference: Tensor, labels: Tensor) -> bool:
+    """Accuracy of both and whether all predictions are equal."""
+    equal = bool(torch.equal(on_device.cpu(), reference))
+    CONSOLE.print(
+        f"  {name}: accuracy on the device {accuracy(on_device, labels):.2f} %, "
+        f"on the CPU {accuracy(reference, labels):.2f} %, predictions equal: "
+        f"{'[green]yes[/]' if equal else '[red]no[/]'}"
+    )
+    return equal
+
+
+def show_vector_add() -> None:
+    """Part 1 of the Stanford CS149 handout: what chunk sizes do to the time."""
+    table = Table(title="vector_add, as in the handout (fp32, trn2)", title_justify="left")
+    for column in ("variant", "elements", "DMA transfers", "kernel body", "nc_latency"):
+        table.add_column(column, justify="left" if column == "variant" else "right")
+    cases: list[tuple[str, int, dict[str, object]]] = [
+        ("naive", 128, {"variant": "naive"}),
+        ("tiled, row_chunk 1", 25600, {"variant": "tiled", "row_chunk": 1}),
+        ("tiled, row_chunk 128", 25600, {"variant": "tiled", "row_chunk": 128}),
+        ("stream, free_dim 2", 25600, {"variant": "stream", "free_dim": 2}),
+        ("stream, free_dim 200", 25600, {"variant": "stream", "free_dim": 200}),
+        ("stream, free_dim 1000", 256000, {"variant": "stream", "free_dim": 1000}),
+        ("stream, free_dim 2000", 256000, {"variant": "stream", "free_dim": 2000}),
+    ]
+    for name, size, options in cases:
+        a = torch.rand(size)
+        with torch.neuron_sim.record_launches() as launches:
+            result = OPS.vector_add(a.to("neuron_sim"), a.to("neuron_sim"), **options)
+        assert torch.equal(result.cpu(), a + a)
+        launch = launches[0]
+        table.add_row(
+            name,
+            str(size),
+            str(launch.dma_transfers),
+            f"{launch.body_us:.2f} us",
+            f"{launch.latency_us:.2f} us",
+        )
+    CONSOLE.print(table)
+    a = torch.rand(25600, device="neuron_sim")
+    try:
+        OPS.vector_add(a, a, variant="tiled", row_chunk=256)
+    except ValueError as error:
+        CONSOLE.print(f"  tiled, row_chunk 256: [yellow]{str(error).splitlines()[0]}[/]")
+
+
+def export(model: DigitsCnn, test_set: TestSet, folder: Path) -> tuple[Path, Path]:
+    """TorchScript files for the C++ program."""
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = folder / "digits_cnn.pt", folder / "digits_test.pt"
+    torch.jit.script(model.cpu().eval()).save(str(paths[0]))
+    torch.jit.script(test_set).save(str(paths[1]))
+    return paths
+
+
+def run_cpp(program: Path, paths: tuple[Path, Path]) -> bool:
+    """Runs the C++ TorchScript program and shows what it prints."""
+    result = subprocess.run(
+        [str(program), *map(str, paths)], capture_output=True, text=True, check=False
+    )
+    for line in (result.stdout + result.stderr).splitlines():
+        CONSOLE.print(f"  {line}", highlight=False)
+    return result.returncode == 0
+
+
+def write_trace(model: DigitsFeedForward, images: Tensor, path: Path) -> None:
+    """A trace of the feed-forward net's program."""
+    device = DigitsFeedForward().to("neuron_sim")
+    device.load_state_dict(model.state_dict())
+    with torch.neuron_sim.record_launches() as launches:
+        device(images.to("neuron_sim"))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    launches[0].write_trace(str(path))
+
+
+def train_both() -> tuple[DigitsFeedForward, DigitsCnn, TestSet, Tensor]:
+    """Trains both networks in seconds; returns them with the test data and labels."""
+    data = load_data()
+    torch.manual_seed(3)
+    net, cnn = DigitsFeedForward(), DigitsCnn()
+    for name, model, epochs, probabilities in (
+        ("feed-forward net", net, 30, True),
+        ("CNN", cnn, 12, False),
+    ):
+        start = time.perf_counter()
+        loss = train(model, data, epochs, probabilities)
+        seconds = time.perf_counter() - start
+        announce(
+            f"trained the {name} on the CPU: loss {loss:.4f} after {epochs} epochs, {seconds:.1f} s"
+        )
+    return net, cnn, TestSet(data), data.test_labels
+
+
+def main() -> int:
+    """Returns 0 when every prediction on the device equals the CPU's."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument(
+        "--out", type=Path, default=ROOT / "out", help="folder for models and trace"
+    )
+    parser.add_argument(
+        "--cpp", type=Path, default=ROOT / "build/release/models/digits_cnn", help="C++ program"
+    )
+    options = parser.parse_args()
+    announce("scikit-learn's digits: 1,797 images of 8 x 8 pixels")
+    net, cnn, test_set, labels = train_both()
+    good = True
+    with torch.no_grad():
+        images = test_set.images
+        announce("layer by layer on neuron_sim, compared with torch.nn.functional")
+        show_cnn(cnn, images)
+        show_feed_forward(net, images)
+        announce("whole models on neuron_sim, strictly: no CPU fallback")
+        x = images.to("neuron_sim")
+        predicted = DigitsFeedForward().to("neuron_sim")
+        predicted.load_state_dict(net.state_dict())
+        convolutional = DigitsCnn().to("neuron_sim")
+        convolutional.load_state_dict(cnn.state_dict())
+        with torch.neuron_sim.strict():
+            classes, logits = predicted.predict(x), convolutional(x)
+        reference = feed_forward_reference(net, images).argmax(1)
+        good &= show_predictions("feed-forward net", classes, reference, labels)
+        good &= show_predictions("CNN", logits.cpu().argmax(1), cnn(images).argmax(1), labels)
+        show_vector_add()
+        announce("the exported CNN in a C++ program (torch::jit::load)")
+        good &= run_cpp(options.cpp, export(cnn, test_set, options.out))
+        trace = options.out / "digits_ffnn_trace.json"
+        write_trace(net, images, trace)
+    announce(f"trace written to {trace}: open it in https://ui.perfetto.dev (Open trace file)")
+    CONSOLE.print(
+        "[bold green]demo: all predictions equal[/]" if good else "[bold red]demo: FAILED[/]"
+    )
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

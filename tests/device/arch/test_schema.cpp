@@ -1,0 +1,201 @@
+// What an architecture file may say, and the sentences that refuse the rest.
+
+#include <gtest/gtest.h>
+
+#include "device/arch/fields.h"
+#include "device/arch/reader.h"
+#include "tests/device/arch/architecture_files.h"
+
+namespace neuron_sim {
+namespace {
+
+using test::block;
+using test::builtin_text;
+using test::fact;
+using test::message_of;
+using test::replaced;
+using test::TemporaryFolder;
+
+struct NamedText {
+  std::string name;
+  std::string content;
+};
+
+Architecture read(const std::vector<NamedText>& files, const std::string& name) {
+  std::vector<EmbeddedFile> embedded;
+  for (const NamedText& file : files) {
+    embedded.push_back({file.name.c_str(), file.content.c_str()});
+  }
+  return ArchitectureReader(embedded).read(name);
+}
+
+Architecture read_trn2_with(const std::string& content) {
+  return read({{"trn2", builtin_text("trn2")}, {"mine", "base = \"trn2\"\n" + content}}, "mine");
+}
+
+void expect_parts(const std::string& message, const std::vector<std::string>& parts) {
+  EXPECT_FALSE(message.empty()) << "nothing was refused";
+  for (const std::string& part : parts) {
+    EXPECT_NE(message.find(part), std::string::npos) << "'" << part << "' is not in: " << message;
+  }
+}
+
+void expect_refused(const std::string& content, const std::vector<std::string>& parts) {
+  expect_parts(message_of([&] { read_trn2_with(content); }), parts);
+}
+
+TEST(Schema, EachMissingKeyIsNamed) {
+  const std::string complete = builtin_text("trn2");
+  for (const Field& field : architecture_fields()) {
+    const std::string without = replaced(complete, block(complete, field.key), "");
+    expect_parts(message_of([&] { read({{"trn2", without}}, "trn2"); }),
+                 {"'" + field.key + "'", "'trn2'", "missing"});
+  }
+  for (const char* line : {"neuron_core = \"NeuronCore-v3\"", "generation = 3"}) {
+    const std::string without = replaced(complete, line, "");
+    const std::string key = std::string(line).substr(0, std::string(line).find(' '));
+    expect_parts(message_of([&] { read({{"trn2", without}}, "trn2"); }), {"'" + key + "'"});
+  }
+}
+
+TEST(Schema, EachMissingPropertyOfAValueIsNamed) {
+  const std::string complete = fact("limits.cores", "3", "1");
+  EXPECT_EQ(read_trn2_with(complete).limits.cores, 3);
+  for (const std::string line : {"value = 3\n", "unit = \"1\"\n", "source = \"a test\"\n",
+                                 "certainty = \"assumed\"\n"}) {
+    const std::string key = "limits.cores." + line.substr(0, line.find(' '));
+    expect_refused(replaced(complete, line, ""), {"'" + key + "'", "'mine.toml'", "missing"});
+  }
+}
+
+TEST(Schema, UnknownKeysAreRefusedWithTheAllowedOnes) {
+  expect_refused(fact("limits.partition", "128", "1"),
+                 {"'limits.partition'", "'mine.toml'", "unknown", "partitions", "moving_free"});
+  expect_refused(fact("limit.partitions", "128", "1"),
+                 {"'limit'", "unknown", "limits", "features", "generation"});
+  expect_refused(fact("semaphore.wake.dma.dma", "1", "ns"),
+                 {"'semaphore.wake.dma.dma'", "tensor, vector, scalar, gpsimd, sync."});
+  expect_refused("bases = \"trn1\"\n", {"'bases'", "base, name"});
+  expect_refused(fact("limits.cores", "3", "1") + "units = \"1\"\n",
+                 {"'limits.cores.units'", "value, unit, source, certainty"});
+  EXPECT_EQ(read_trn2_with(fact("limits.cores", "3", "1") + "note = \"why\"\n").limits.cores, 3);
+}
+
+TEST(Schema, WrongTypesAreRefused) {
+  expect_refused(fact("limits.cores", "3.0", "1"), {"'limits.cores.value'", "3.0", "integer"});
+  expect_refused(fact("limits.cores", "\"3\"", "1"), {"'limits.cores.value'", "integer"});
+  expect_refused(fact("limits.cores", "true", "1"), {"'limits.cores.value'", "true", "integer"});
+  expect_refused(fact("features.clock_gating", "1", "1"),
+                 {"'features.clock_gating.value'", "1", "true or false"});
+  expect_refused(fact("clocks.vector", "\"fast\"", "GHz"), {"'clocks.vector.value'", "number"});
+  EXPECT_EQ(read_trn2_with(fact("clocks.vector", "1", "GHz")).clocks.vector.value, 1)
+      << "an integer is a number";
+  EXPECT_FALSE(read_trn2_with(fact("features.clock_gating", "false", "1")).features.clock_gating);
+  expect_refused("limits = 3\n", {"'limits'", "3", "table"});
+  expect_refused("limits.cores = 3\n", {"'limits.cores'", "3", "table"});
+  expect_refused("name = 3\n", {"'name'", "3", "string"});
+  expect_refused("name = \"\"\n", {"'name'", "empty"});
+  expect_refused("generation = \"3\"\n", {"'generation'", "integer"});
+  expect_refused("generation = 0\n", {"'generation'", "0"});
+  expect_refused("[limits.cores]\nvalue = 1\nunit = 1\nsource = \"s\"\ncertainty = \"assumed\"\n",
+                 {"'limits.cores.unit'", "string"});
+}
+
+TEST(Schema, WrongUnitsAndCertaintiesAreRefused) {
+  expect_refused(fact("dma.packet", "5", "us"), {"'dma.packet.unit'", "'us'", "'ns'"});
+  expect_refused(fact("limits.hbm", "5", "GiB"), {"'limits.hbm.unit'", "'GiB'", "'bytes'"});
+  expect_refused(fact("dma.packet", "5", "ns", "guessed"),
+                 {"'dma.packet.certainty'", "'guessed'", "documented, measured, fitted, assumed"});
+  for (const char* certainty : {"documented", "measured", "fitted", "assumed", "derived"}) {
+    EXPECT_EQ(read_trn2_with(fact("dma.packet", "5", "ns", certainty)).dma.packet.count, 5000);
+  }
+}
+
+TEST(Schema, RangesHoldAtBothEdges) {
+  expect_refused(fact("limits.cores", "0", "1"), {"'limits.cores.value'", "0", "more than 0"});
+  expect_refused(fact("limits.cores", "-1", "1"), {"-1"});
+  EXPECT_EQ(read_trn2_with(fact("limits.cores", "1", "1")).limits.cores, 1);
+  expect_refused(fact("clocks.gpsimd", "0.0", "GHz"), {"'clocks.gpsimd.value'", "more than 0"});
+  EXPECT_EQ(read_trn2_with(fact("dma.packet", "0", "ns")).dma.packet.count, 0);
+  expect_refused(fact("dma.packet", "-0.001", "ns"), {"'dma.packet.value'", "from 0"});
+  expect_refused(fact("dma.packet", "nan", "ns"), {"'dma.packet.value'", "nan"});
+  expect_refused(fact("dma.packet", "inf", "ns"), {"'dma.packet.value'", "inf"});
+  expect_refused(fact("dma.packet", "9007199254740994", "ns"), {"'dma.packet.value'"});
+  EXPECT_EQ(read_trn2_with(fact("dma.packet", "9007199254740992", "ns")).dma.packet.count,
+            9007199254740992000);
+  EXPECT_EQ(read_trn2_with(fact("tensor.gate_up", "1", "1")).tensor.gate_up, 1);
+  expect_refused(fact("tensor.gate_up", "1.01", "1"), {"'tensor.gate_up.value'", "from 0 to 1"});
+}
+
+TEST(Schema, ValuesThatContradictEachOtherAreRefused) {
+  const int64_t hardware = read_trn2_with("").limits.sbuf_partition.count;
+  EXPECT_EQ(read_trn2_with(fact("limits.sbuf_usable", std::to_string(hardware), "bytes"))
+                .limits.sbuf_usable.count, hardware);
+  expect_refused(fact("limits.sbuf_usable", std::to_string(hardware + 1), "bytes"),
+                 {"'limits.sbuf_usable.value'", std::to_string(hardware), "sbuf_partition"});
+  expect_refused(fact("tensor.gate_down", "0.9", "1"), {"'tensor.gate_down.value'", "gate_up"});
+  expect_refused(fact("clocks.tensor_cold", "2.5", "GHz"), {"'clocks.tensor_cold.value'"});
+}
+
+TEST(Schema, BrokenTomlIsRefusedWithItsLine) {
+  expect_refused("name = \n", {"'mine.toml'", "line 2"});
+  expect_refused("name = \"a\"\nname = \"b\"\n", {"'mine.toml'", "line 3"});
+}
+
+TEST(Schema, AnOverlayOfFittedValuesGoesOverTheBuiltinFile) {
+  const std::string overlay = fact("dma.packet", "6.5", "ns", "fitted") +
+                              "date = \"2026-11-21\"\ndata_hash = \"00\"\nstandard_error = 0.2\n";
+  const std::vector<NamedText> files = {{"fitted/trn2", overlay},
+                                        {"mine", "base = \"trn2\"\n"},
+                                        {"trn2", builtin_text("trn2")}};
+  EXPECT_EQ(read(files, "trn2").dma.packet.count, 6500);
+  EXPECT_EQ(read(files, "trn2").facts().at("dma.packet").certainty, "fitted");
+  EXPECT_EQ(read(files, "mine").dma.packet.count, 6500) << "a base brings its overlay";
+  EXPECT_EQ(ArchitectureReader(std::vector<EmbeddedFile>{{"fitted/a", ""}, {"b", ""}, {"a", ""}})
+                .names(), (std::vector<std::string>{"a", "b"}));
+  for (const std::string& wrong : {fact("dma.packet", "6", "ns"), std::string("name = \"x\"\n")}) {
+    const auto load = [&] {
+      read({{"fitted/trn2", wrong}, {"trn2", builtin_text("trn2")}}, "trn2");
+    };
+    expect_parts(message_of(load), {"fitted/trn2.toml", "overlay"});
+  }
+}
+
+TEST(Schema, BasesMayBeSiblingFilesAndChains) {
+  const TemporaryFolder folder;
+  folder.write("first.toml", "base = \"inf2\"\n" + fact("limits.cores", "3", "1"));
+  const std::string second = folder.write(
+      "second.toml", "base = \"first.toml\"\ngeneration = 7\n" + fact("dma.packet", "9", "ns"));
+  const Architecture architecture = read({{"trn1", builtin_text("trn1")}}, second);
+  EXPECT_EQ(architecture.name, "second");
+  EXPECT_EQ(architecture.generation, 7);
+  EXPECT_EQ(architecture.limits.cores, 3);
+  EXPECT_EQ(architecture.dma.packet.count, 9000);
+  EXPECT_EQ(architecture.clocks.tensor.value, 2.8);
+}
+
+TEST(Schema, CyclesOfBasesShowTheChain) {
+  const TemporaryFolder folder;
+  const std::string first = folder.write("a.toml", "base = \"b.toml\"\n");
+  folder.write("b.toml", "base = \"./a.toml\"\n");
+  const std::string self = folder.write("self.toml", "base = \"self.toml\"\n");
+  expect_parts(message_of([&] { read({}, first); }), {"'base'", "a.toml -> ", "b.toml -> "});
+  expect_parts(message_of([&] { read({}, self); }), {"'base'", "self.toml -> "});
+  const std::vector<NamedText> builtin = {{"trn1", "base = \"trn2\"\n"},
+                                          {"trn2", "base = \"inf2\"\n"}};
+  expect_parts(message_of([&] { read(builtin, "trn1"); }), {"trn1 -> trn2 -> trn1"});
+}
+
+TEST(Schema, FilesThatCannotBeReadAreNamed) {
+  const TemporaryFolder folder;
+  expect_parts(message_of([&] { read({}, folder.path("none.toml")); }), {"none.toml", "read"});
+  std::filesystem::create_directory(folder.path("folder.toml"));
+  expect_parts(message_of([&] { read({}, folder.path("folder.toml")); }), {"folder.toml", "read"});
+  const std::string lost = folder.write("lost.toml", "base = \"none.toml\"\n");
+  expect_parts(message_of([&] { read({}, lost); }), {"none.toml"});
+  const std::string unknown = folder.write("unknown.toml", "base = \"trn9\"\n");
+  expect_parts(message_of([&] { read({}, unknown); }), {"'trn9'", "unknown"});
+}
+
+}  // namespace
+}  // namespace neuron_sim
