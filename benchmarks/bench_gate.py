@@ -10,9 +10,8 @@ import statistics
 import time
 from collections.abc import Callable
 
-import torch
-
 import neuron_sim.torch_device  # noqa: F401  (the device, also without autoload)
+import torch
 
 REPETITIONS = 7
 

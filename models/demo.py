@@ -14,14 +14,13 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import neuron_sim.torch_device  # noqa: F401  (the device, also without autoload)
 import torch
 from digits import DigitsCnn, DigitsFeedForward, TestSet, accuracy, load_data, train
 from rich.console import Console
 from rich.table import Table
 from torch import Tensor
 from torch.nn import functional
-
-import neuron_sim.torch_device  # noqa: F401  (the device, also without autoload)
 
 ROOT = Path(__file__).resolve().parent.parent
 CONSOLE = Console(width=118)

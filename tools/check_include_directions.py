@@ -28,7 +28,8 @@ LIBTORCH = (r"torch/.+", r"ATen/.+", r"c10/.+")
 TORCH_PYTHON = (r"torch/(extension|python)\.h", r"torch/csrc/(.*/)?(python_|pybind|THP).*")
 GTEST = (r"g(test|mock)/.+",)
 NANOBIND = (r"nanobind/.+", r"Python\.h")
-PUBLIC_CSRC = (r"csrc/(.*/)?public(/|_|\.).*",)
+# What programs include: the one public header, or anything marked as public.
+PUBLIC_CSRC = (r"csrc/neuron_sim\.h", r"csrc/(.*/)?public(/|_|\.).*")
 ANYTHING = (r".+",)
 
 

@@ -20,8 +20,8 @@ constexpr std::array<std::string_view, 4> kFactKeys = {"value", "unit", "source"
 /// What a fit records besides, and remarks.
 constexpr std::array<std::string_view, 4> kRemarkKeys = {"note", "date", "data_hash",
                                                          "standard_error"};
-/// Every integer up to here is a double, and so many nanoseconds fit into Picoseconds.
-constexpr double kLargest = 9007199254740992.0;
+/// 2^53 - 1: integers up to here are exact in a double, and so many ns fit into Picoseconds.
+constexpr double kLargest = 9007199254740991.0;
 
 template <typename Names>
 std::string listed(const Names& names) {
@@ -171,7 +171,9 @@ class DocumentReader {
         }
         break;
     }
-    const double value = *node.value<double>();
+    // toml++ gives no double for an integer that a double cannot hold.
+    const auto integer = node.value_exact<int64_t>();
+    const double value = integer ? static_cast<double>(*integer) : node.value_or(0.0);
     check_range(field.bound, key, value, node);
     return value;
   }
@@ -182,8 +184,8 @@ class DocumentReader {
     const bool inside = value >= 0 && value <= (bound == Bound::kFraction ? 1.0 : kLargest) &&
                         (bound != Bound::kPositive || value > 0);
     if (inside) return;
-    const char* allowed = bound == Bound::kPositive      ? "more than 0 and at most 2^53"
-                          : bound == Bound::kNotNegative ? "from 0 to 2^53"
+    const char* allowed = bound == Bound::kPositive      ? "more than 0 and less than 2^53"
+                          : bound == Bound::kNotNegative ? "from 0 to less than 2^53"
                                                          : "from 0 to 1";
     fail_at(file_, key, "is ", written(node), ", but must be ", allowed, ".");
   }

@@ -4,6 +4,7 @@
 #include <array>
 #include <fstream>
 #include <iterator>
+#include <system_error>
 #include <utility>
 
 #include "device/arch/fields.h"
@@ -22,12 +23,13 @@ constexpr std::string_view kOverlayPrefix = "fitted/";
 bool is_path(std::string_view name_or_path) { return name_or_path.ends_with(".toml"); }
 
 std::string read_file(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::string content{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  if (!file || !std::filesystem::is_regular_file(path)) {
-    fail(text("architecture file '", path.string(), "' cannot be read."));
-  }
-  return content;
+  std::error_code ignored;
+  // Opening a folder succeeds and reading it throws, so ask first.
+  const bool readable = !std::filesystem::is_directory(path, ignored);
+  std::ifstream file;
+  if (readable) file.open(path, std::ios::binary);
+  if (!file.is_open()) fail(text("architecture file '", path.string(), "' cannot be read."));
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
 /// `changes` over `base`.

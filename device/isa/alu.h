@@ -12,11 +12,17 @@
 namespace neuron_sim::alu {
 
 struct Maximum {  // a NaN on either side wins; of +0 and -0 the second operand
-  float operator()(float a, float b) const { return ((a > b) | (a != a)) ? a : b; }
+  float operator()(float a, float b) const {
+    const float larger = a > b ? a : b;
+    return a != a ? a : larger;
+  }
   int64_t operator()(int64_t a, int64_t b) const { return std::max(a, b); }
 };
 struct Minimum {
-  float operator()(float a, float b) const { return ((a < b) | (a != a)) ? a : b; }
+  float operator()(float a, float b) const {
+    const float smaller = a < b ? a : b;
+    return a != a ? a : smaller;
+  }
   int64_t operator()(int64_t a, int64_t b) const { return std::min(a, b); }
 };
 struct AbsMax {
@@ -53,7 +59,9 @@ bool with_predicate(AluOp op, Body& body) {
       body([=](Value a, Value b) { return a >= b ? one : zero; });
       return true;
     case AluOp::kGreater: body([=](Value a, Value b) { return a > b ? one : zero; }); return true;
-    case AluOp::kLessEqual: body([=](Value a, Value b) { return a <= b ? one : zero; }); return true;
+    case AluOp::kLessEqual:
+      body([=](Value a, Value b) { return a <= b ? one : zero; });
+      return true;
     case AluOp::kLess: body([=](Value a, Value b) { return a < b ? one : zero; }); return true;
     case AluOp::kLogicalAnd:
       body([=](Value a, Value b) { return ((a != zero) & (b != zero)) ? one : zero; });

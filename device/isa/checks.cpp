@@ -75,8 +75,8 @@ void memory(std::string_view instruction, std::string_view operand, const View& 
             std::initializer_list<MemoryKind> allowed) {
   if (std::find(allowed.begin(), allowed.end(), view.memory()) != allowed.end()) return;
   if (!view.present()) {
-    fail(text("Expected operand '", operand, "' of '", instruction,
-              "' to be in address space '", join(allowed, "|"), "', but it is missing."));
+    fail(text("Expected operand '", operand, "' of '", instruction, "' to be in address space '",
+              join(allowed, "|"), "', but it is missing."));
   }
   fail(text("Expected operand '", operand, "' of '", instruction, "' to be in address space '",
             join(allowed, "|"), "', but got a tile in '", name(view.memory()), "' instead."));
@@ -109,8 +109,8 @@ void start_partition(std::string_view instruction, std::string_view operand, con
   if (count <= limit / 2) multiple = limit / 2;
   if (count <= limit / 4) multiple = limit / 4;
   if (start % multiple == 0 && start + count <= limit) return;
-  fail(text("start partition ", start, " of ", count,
-            " partitions must be a multiple of ", multiple, " within ", limit, " partitions.",
+  fail(text("start partition ", start, " of ", count, " partitions must be a multiple of ",
+            multiple, " within ", limit, " partitions.",
             where(instruction, operand, architecture)));
 }
 

@@ -75,8 +75,8 @@ void run(const Instance& instance) {
   const bool integers = is_integer(dst.dtype);
   const elementwise::IntegerRange range = elementwise::integer_range(dst.dtype);
   for (int64_t p = 0; p < dst.partitions; ++p) {
-    const int64_t start =
-        instance.attribute(kOffset).integer() + p * instance.attribute(kChannelMultiplier).integer();
+    const int64_t start = instance.attribute(kOffset).integer() +
+                          p * instance.attribute(kChannelMultiplier).integer();
     for (size_t i = 0; i < count; ++i) {
       row[i] = static_cast<int32_t>(static_cast<uint32_t>(start + pattern[i]));
     }
@@ -104,7 +104,7 @@ Draft Iota::draft() const {
                      Attribute::of(steps[3])});
 }
 
-constinit const InstructionType kIota = {
-    Opcode::kIota, kName, kOperands, kAttributes, choose_engine, check, run, demand};
+constinit const InstructionType kIota = {Opcode::kIota, kName, kOperands, kAttributes,
+                                         choose_engine, check, run,       demand};
 
 }  // namespace neuron_sim

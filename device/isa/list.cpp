@@ -25,9 +25,9 @@ namespace {
 
 /// In opcode order.
 constexpr std::array kList = {
-    &kDmaCopy,    &kNcMatmul,   &kNcTranspose, &kTensorTensor,  &kTensorScalar,
-    &kActivation, &kTensorReduce, &kTensorCopy, &kMemset,       &kReciprocal,
-    &kIota,       &kMax8,       &kNcFindIndex8, &kRegisterMove, &kRegisterLoad,
+    &kDmaCopy,    &kNcMatmul,     &kNcTranspose,  &kTensorTensor, &kTensorScalar,
+    &kActivation, &kTensorReduce, &kTensorCopy,   &kMemset,       &kReciprocal,
+    &kIota,       &kMax8,         &kNcFindIndex8, &kRegisterMove, &kRegisterLoad,
 };
 
 }  // namespace

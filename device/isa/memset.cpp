@@ -75,7 +75,7 @@ Draft Memset::draft() const {
   return make_draft(Opcode::kMemset, engine, {&dst}, {Attribute::of(value)});
 }
 
-constinit const InstructionType kMemset = {
-    Opcode::kMemset, kName, kOperands, kAttributes, choose_engine, check, run, demand};
+constinit const InstructionType kMemset = {Opcode::kMemset, kName, kOperands, kAttributes,
+                                           choose_engine,   check, run,       demand};
 
 }  // namespace neuron_sim

@@ -8,10 +8,10 @@ namespace neuron_sim {
 namespace {
 
 constexpr std::array<std::string_view, 24> kAluNames = {
-    "none",        "add",          "subtract",   "multiply",   "divide",      "maximum",
-    "minimum",     "equal",        "not_equal",  "greater_equal", "greater",  "less_equal",
-    "less",        "logical_and",  "logical_or", "logical_xor", "bitwise_and", "bitwise_or",
-    "bitwise_xor", "left_shift",   "right_shift", "power",     "abs_max",     "abs_min"};
+    "none",        "add",         "subtract",    "multiply",      "divide",      "maximum",
+    "minimum",     "equal",       "not_equal",   "greater_equal", "greater",     "less_equal",
+    "less",        "logical_and", "logical_or",  "logical_xor",   "bitwise_and", "bitwise_or",
+    "bitwise_xor", "left_shift",  "right_shift", "power",         "abs_max",     "abs_min"};
 
 constexpr std::array<std::string_view, 9> kActivationNames = {
     "copy", "relu", "exp", "gelu", "sigmoid", "tanh", "square", "sqrt", "rsqrt"};

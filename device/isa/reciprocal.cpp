@@ -48,7 +48,7 @@ Draft Reciprocal::draft() const {
   return make_draft(Opcode::kReciprocal, engine, {&dst, &data}, {});
 }
 
-constinit const InstructionType kReciprocal = {
-    Opcode::kReciprocal, kName, kOperands, {}, choose_engine, check, run, demand};
+constinit const InstructionType kReciprocal = {Opcode::kReciprocal, kName, kOperands, {},
+                                               choose_engine,       check, run,       demand};
 
 }  // namespace neuron_sim

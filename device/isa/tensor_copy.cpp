@@ -29,8 +29,8 @@ void check(const Draft& draft, const Architecture& architecture) {
 void run(const Instance& instance) {
   const Access& dst = instance.operand(kDst);
   const Access& src = instance.operand(kSrc);
-  const bool exact_engine = instance.engine != EngineKind::kScalar ||
-                            instance.architecture->features.scalar_tensor_ops;
+  const bool exact_engine =
+      instance.engine != EngineKind::kScalar || instance.architecture->features.scalar_tensor_ops;
   if (dst.dtype == src.dtype && exact_engine) {
     for (int64_t p = 0; p < dst.partitions; ++p) copy_row(src, p, dst, p);
     return;
@@ -54,7 +54,7 @@ Draft TensorCopy::draft() const {
   return make_draft(Opcode::kTensorCopy, engine, {&dst, &src}, {});
 }
 
-constinit const InstructionType kTensorCopy = {
-    Opcode::kTensorCopy, kName, kOperands, {}, choose_engine, check, run, demand};
+constinit const InstructionType kTensorCopy = {Opcode::kTensorCopy, kName, kOperands, {},
+                                               choose_engine,       check, run,       demand};
 
 }  // namespace neuron_sim

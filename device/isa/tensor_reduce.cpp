@@ -110,8 +110,8 @@ void reduce_row(AluOp op, const float* values, int64_t group, float* results, in
   alu::with_float_operator(op, [&](auto function) {
     for (int64_t i = 0; i < count; ++i) results[i] = reduce(values + i * group, group, function);
   });
-  const bool logical = op == AluOp::kLogicalAnd || op == AluOp::kLogicalOr ||
-                       op == AluOp::kLogicalXor;
+  const bool logical =
+      op == AluOp::kLogicalAnd || op == AluOp::kLogicalOr || op == AluOp::kLogicalXor;
   if (!logical || group > 1) return;
   for (int64_t i = 0; i < count; ++i) results[i] = results[i] != 0 ? 1.0F : 0.0F;
 }
@@ -172,7 +172,7 @@ Draft TensorReduce::draft() const {
                     {Attribute::of(op), Attribute::of(axes), Attribute::of(negate)});
 }
 
-constinit const InstructionType kTensorReduce = {Opcode::kTensorReduce, kName, kOperands, kAttributes,
-                                       choose_engine,         check, run,       demand};
+constinit const InstructionType kTensorReduce = {
+    Opcode::kTensorReduce, kName, kOperands, kAttributes, choose_engine, check, run, demand};
 
 }  // namespace neuron_sim

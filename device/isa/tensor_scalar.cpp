@@ -21,8 +21,8 @@ constexpr OperandField kOperands[] = {{"dst", Direction::kWrite},
                                       {"operand0", Direction::kRead, true},
                                       {"operand1", Direction::kRead, true}};
 constexpr AttributeField kAttributes[] = {
-    {"op0", AttributeKind::kAluOp}, {"constant0", AttributeKind::kReal},
-    {"reverse0", AttributeKind::kFlag}, {"op1", AttributeKind::kAluOp},
+    {"op0", AttributeKind::kAluOp},      {"constant0", AttributeKind::kReal},
+    {"reverse0", AttributeKind::kFlag},  {"op1", AttributeKind::kAluOp},
     {"constant1", AttributeKind::kReal}, {"reverse1", AttributeKind::kFlag}};
 
 /// One of the two operations.
@@ -103,8 +103,8 @@ void check_operand(const Draft& draft, int index, const Architecture& architectu
   const View& dst = draft.operand(kDst);
   const View& data = draft.operand(kData);
   if (!view.present()) {
-    if (is_bitwise(stage.op) && (stage.constant != std::floor(stage.constant) ||
-                                 std::abs(stage.constant) > UINT32_MAX)) {
+    if (is_bitwise(stage.op) &&
+        (stage.constant != std::floor(stage.constant) || std::abs(stage.constant) > UINT32_MAX)) {
       fail(text("constant ", stage.constant, " of '", operand, "' of 'tensor_scalar' must be a",
                 " 32-bit integer for the bitwise operator ", name(stage.op), "."));
     }
@@ -116,10 +116,9 @@ void check_operand(const Draft& draft, int index, const Architecture& architectu
   checks::compute_operand(kName, operand, view, draft.engine, architecture);
   checks::per_partition(kName, operand, view, data);
   if (is_bitwise(stage.op)) return check_bitwise_dtype(view, operand, dst, stage.op);
-  const bool exact = draft.engine == EngineKind::kGpSimd &&
-                     elementwise::is_32bit_integer(data.dtype()) &&
-                     elementwise::is_32bit_integer(dst.dtype()) &&
-                     elementwise::is_32bit_integer(view.dtype());
+  const bool exact =
+      draft.engine == EngineKind::kGpSimd && elementwise::is_32bit_integer(data.dtype()) &&
+      elementwise::is_32bit_integer(dst.dtype()) && elementwise::is_32bit_integer(view.dtype());
   if (view.dtype() != Dtype::kFloat32 && !exact) {
     checks::dtype_error(kName, operand, view,
                         "float32 (int32 and uint32 on GpSimd with int32 or uint32 data and dst)");
@@ -257,7 +256,7 @@ Draft TensorScalar::draft() const {
                      Attribute::of(op1), Attribute::of(constant1), Attribute::of(reverse1)});
 }
 
-constinit const InstructionType kTensorScalar = {Opcode::kTensorScalar, kName, kOperands, kAttributes,
-                                       choose_engine,         check, run,       demand};
+constinit const InstructionType kTensorScalar = {
+    Opcode::kTensorScalar, kName, kOperands, kAttributes, choose_engine, check, run, demand};
 
 }  // namespace neuron_sim

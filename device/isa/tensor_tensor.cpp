@@ -53,7 +53,8 @@ void check_dtypes(const Draft& draft, AluOp op) {
 void check(const Draft& draft, const Architecture& architecture) {
   const AluOp op = draft.attribute(kOp).as<AluOp>();
   if (op == AluOp::kNone) {
-    fail(text("operator 'none' of '", kName, "' is not supported; it needs an operator on two"
+    fail(text("operator 'none' of '", kName,
+              "' is not supported; it needs an operator on two"
               " operands."));
   }
   if (op == AluOp::kPower) {
@@ -65,8 +66,7 @@ void check(const Draft& draft, const Architecture& architecture) {
     checks::engine(kName, draft.engine, {EngineKind::kVector, EngineKind::kGpSimd}, architecture);
   }
   for (int i = kDst; i <= kData2; ++i) {
-    checks::compute_operand(kName, kOperands[i].name, draft.operand(i), draft.engine,
-                            architecture);
+    checks::compute_operand(kName, kOperands[i].name, draft.operand(i), draft.engine, architecture);
   }
   const View& dst = draft.operand(kDst);
   const View& data1 = draft.operand(kData1);
@@ -103,9 +103,9 @@ void run_integers(const Instance& instance, AluOp op) {
 void run(const Instance& instance) {
   const AluOp op = instance.attribute(kOp).as<AluOp>();
   const Access& dst = instance.operand(kDst);
-  const bool exact = instance.engine == EngineKind::kGpSimd && is_exact_on_integers(op) &&
-                     all_32bit_integers(dst.dtype, instance.operand(kData1).dtype,
-                                        instance.operand(kData2).dtype);
+  const bool exact =
+      instance.engine == EngineKind::kGpSimd && is_exact_on_integers(op) &&
+      all_32bit_integers(dst.dtype, instance.operand(kData1).dtype, instance.operand(kData2).dtype);
   if (exact || is_bitwise(op)) return run_integers(instance, op);
   RowScratch& scratch = row_scratch();
   const int64_t count = dst.elements();
@@ -144,7 +144,7 @@ Draft TensorTensor::draft() const {
   return make_draft(Opcode::kTensorTensor, engine, {&dst, &data1, &data2}, {Attribute::of(op)});
 }
 
-constinit const InstructionType kTensorTensor = {Opcode::kTensorTensor, kName,         kOperands, kAttributes,
-                                       choose_engine,         check,         run,       demand};
+constinit const InstructionType kTensorTensor = {
+    Opcode::kTensorTensor, kName, kOperands, kAttributes, choose_engine, check, run, demand};
 
 }  // namespace neuron_sim

@@ -20,7 +20,9 @@ def run_checker(tool: str, root: Path) -> tuple[int, str]:
 @pytest.fixture
 def tree(tmp_path):
     """A function that writes files of a tree and returns the include checker's answer."""
-    for header in ("device/base.h", "ops/kernel.h", "csrc/guard.h", "csrc/public/backend.h"):
+    headers = ["device/base.h", "ops/kernel.h"]
+    headers += ["csrc/guard.h", "csrc/neuron_sim.h", "csrc/public/backend.h"]
+    for header in headers:
         (tmp_path / header).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / header).write_text("#pragma once\n#include <vector>\n")
 
@@ -48,6 +50,7 @@ ALLOWED = [
     ("csrc/a.h", "<ATen/ATen.h>"),
     ("csrc/a.cpp", "<torch/library.h>"),
     ("models/cpp/a.cpp", '"csrc/public/backend.h"'),
+    ("models/cpp/a.cpp", '"csrc/neuron_sim.h"'),
     ("models/cpp/a.cpp", "<torch/torch.h>"),
     ("python_bindings/torch_module/a.cpp", "<torch/extension.h>"),
     ("python_bindings/torch_module/a.cpp", '"csrc/guard.h"'),

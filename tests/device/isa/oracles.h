@@ -97,10 +97,9 @@ inline std::vector<double> random_values(int64_t count, double low = -4, double 
 inline void expect_values(const std::vector<double>& actual, const std::vector<double>& expected) {
   ASSERT_EQ(actual.size(), expected.size());
   for (size_t i = 0; i < actual.size(); ++i) {
-    bool same = std::isnan(expected[i])
-                    ? std::isnan(actual[i])
-                    : actual[i] == expected[i] &&
-                          std::signbit(actual[i]) == std::signbit(expected[i]);
+    bool same = std::isnan(expected[i]) ? std::isnan(actual[i])
+                                        : actual[i] == expected[i] &&
+                                              std::signbit(actual[i]) == std::signbit(expected[i]);
     ASSERT_TRUE(same) << "element " << i << ": " << actual[i] << ", expected " << expected[i];
   }
 }

@@ -35,16 +35,13 @@ inline View pattern_view(InstructionBench& bench, Pattern pattern, Dtype dtype,
   const int64_t p = kPatternPartitions;
   switch (pattern) {
     case Pattern::kDense: return bench.tile(memory, dtype, {p, 24}, label);
-    case Pattern::kEveryOther:
-      return bench.tile(memory, dtype, {p, 50}, label).slice(1, 1, 24, 2);
-    case Pattern::kPermuted:
-      return bench.tile(memory, dtype, {p, 6, 4}, label).permute({0, 2, 1});
+    case Pattern::kEveryOther: return bench.tile(memory, dtype, {p, 50}, label).slice(1, 1, 24, 2);
+    case Pattern::kPermuted: return bench.tile(memory, dtype, {p, 6, 4}, label).permute({0, 2, 1});
     case Pattern::kGaps:
       return bench.tile(memory, dtype, {p, 2, 3, 3, 4}, label).slice(3, 1, 2).slice(4, 1, 2);
     case Pattern::kPartitionOffset:
       return bench.tile(memory, dtype, {128, 24}, label).slice(0, 96, p);
-    case Pattern::kBroadcast:
-      return bench.tile(memory, dtype, {p, 1}, label).broadcast(1, 24);
+    case Pattern::kBroadcast: return bench.tile(memory, dtype, {p, 1}, label).broadcast(1, 24);
   }
   return {};
 }

@@ -33,7 +33,8 @@ class InstructionBench {
   Architecture& architecture() { return architecture_; }
   RegisterFile& registers() { return registers_; }
 
-  /// A tile [partitions, free...] on chip (of 128 partitions, padded pitch), or a dense tensor in HBM.
+  /// A tile [partitions, free...] on chip (of 128 partitions, padded pitch), or a dense tensor in
+  /// HBM.
   View tile(MemoryKind memory, Dtype dtype, std::vector<int64_t> shape, std::string label) {
     Tile tile;
     int64_t row = itemsize(dtype);
@@ -123,8 +124,8 @@ class InstructionBench {
     int64_t offset = view.offset().constant();
     if (!hbm) offset += view.partition().constant() * tile.pitch;
     if (view.register_index() >= 0) {
-      offset += registers_.values[static_cast<size_t>(view.register_index())] *
-                view.register_scale();
+      offset +=
+          registers_.values[static_cast<size_t>(view.register_index())] * view.register_scale();
     }
     access.data = tile.bytes.data() + offset;
     access.partitions = static_cast<int32_t>(view.partitions());
@@ -182,8 +183,11 @@ class InstructionBench {
     for (int i = 0; i < draft.operand_count; ++i) operands.push_back(resolve(draft.operand(i)));
     std::vector<int32_t> rows = resolve_rows(type, draft, operands);
     for (const Tile& tile : tiles_) before.push_back(tile.bytes);
-    type.run({draft.engine, &architecture_, operands,
-              {draft.attributes.data(), static_cast<size_t>(draft.attribute_count)}, &registers_});
+    type.run({draft.engine,
+              &architecture_,
+              operands,
+              {draft.attributes.data(), static_cast<size_t>(draft.attribute_count)},
+              &registers_});
     for (size_t i = 0; i < operands.size(); ++i) {
       if (type.operands[i].direction == Direction::kRead || !operands[i].present()) continue;
       const View& view = draft.operand(static_cast<int>(i));
@@ -208,8 +212,7 @@ class InstructionBench {
 
   Tile& tile_of(const View& view) { return tiles_.at(static_cast<size_t>(view.tile())); }
 
-  static void for_each_element(const Access& access,
-                               const std::function<void(std::byte*)>& visit) {
+  static void for_each_element(const Access& access, const std::function<void(std::byte*)>& visit) {
     std::array<Dimension, kMaximumFreeDimensions> free{};
     for (int i = 0; i < access.rank; ++i) {
       free[static_cast<size_t>(i)] = access.free[static_cast<size_t>(i)];

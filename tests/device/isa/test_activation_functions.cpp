@@ -28,8 +28,9 @@ double error_in_ulps(float actual, double exact) {
 }
 
 /// Every 997th bit pattern of fp32 (about 4.3 million values, denormals included), not NaN.
-void expect_accuracy(Activation function, double ulps, const std::function<double(double)>& exact,
-                     const std::function<bool(float)>& in_domain = [](float) { return true; }) {
+void expect_accuracy(
+    Activation function, double ulps, const std::function<double(double)>& exact,
+    const std::function<bool(float)>& in_domain = [](float) { return true; }) {
   double worst = 0;
   float worst_at = 0;
   for (uint64_t bits = 0; bits < (uint64_t{1} << 32); bits += 997) {
@@ -66,8 +67,10 @@ TEST(ActivationFunctions, gelu_is_the_exact_form_within_one_unit_in_the_last_pla
 TEST(ActivationFunctions, roots_squares_and_copies_are_correctly_rounded) {
   auto not_negative = [](float x) { return x >= 0; };
   auto positive = [](float x) { return x > 0; };
-  expect_accuracy(Activation::kSqrt, 0.5, [](double x) { return std::sqrt(x); }, not_negative);
-  expect_accuracy(Activation::kRsqrt, 0.501, [](double x) { return 1 / std::sqrt(x); }, positive);
+  expect_accuracy(
+      Activation::kSqrt, 0.5, [](double x) { return std::sqrt(x); }, not_negative);
+  expect_accuracy(
+      Activation::kRsqrt, 0.501, [](double x) { return 1 / std::sqrt(x); }, positive);
   expect_accuracy(Activation::kSquare, 0.5, [](double x) { return x * x; });
   expect_accuracy(Activation::kRelu, 0, [](double x) { return std::max(x, 0.0); });
   expect_accuracy(Activation::kIdentity, 0, [](double x) { return x; });

@@ -68,10 +68,14 @@ TEST(Checks, memory_names_the_allowed_address_spaces) {
   EXPECT_EQ(sentence([&] { checks::memory("load", "src", sbuf, {kHbm}); }),
             "Expected operand 'src' of 'load' to be in address space 'hbm', but got a tile in "
             "'sbuf' instead.");
-  EXPECT_EQ(sentence([&] { checks::memory("exp", "x", hbm, {kPsum, kSbuf}); }),
+  EXPECT_EQ(sentence([&] {
+              checks::memory("exp", "x", hbm, {kPsum, kSbuf});
+            }),
             "Expected operand 'x' of 'exp' to be in address space 'psum|sbuf', but got a tile in "
             "'hbm' instead.");
-  EXPECT_EQ(sentence([&] { checks::memory("exp", "x", View(), {kPsum, kSbuf}); }),
+  EXPECT_EQ(sentence([&] {
+              checks::memory("exp", "x", View(), {kPsum, kSbuf});
+            }),
             "Expected operand 'x' of 'exp' to be in address space 'psum|sbuf', but it is missing.");
   EXPECT_EQ(sentence([&] { checks::memory("load", "src", hbm, {kHbm}); }), "");
 }
@@ -81,9 +85,8 @@ TEST(Checks, start_partitions_are_quadrants_halves_or_zero) {
   InstructionBench bench;
   View tile = bench.tile(kSbuf, kF32, {128, 1}, "x");
   auto error = [&](int64_t start, int64_t count) {
-    return sentence([&] {
-      checks::start_partition("f", "x", tile.slice(0, start, count), architecture);
-    });
+    return sentence(
+        [&] { checks::start_partition("f", "x", tile.slice(0, start, count), architecture); });
   };
   for (int64_t start : {0, 32, 64, 96}) EXPECT_EQ(error(start, 32), "");
   for (int64_t start : {0, 64}) EXPECT_EQ(error(start, 64), "");

@@ -47,9 +47,8 @@ TEST(Iota, casts_to_every_dtype_over_strided_targets) {
 
 TEST(Iota, arithmetic_wraps_at_32_bits_and_large_values_are_exact) {
   InstructionBench bench;
-  Iota instruction{.dst = bench.tile(kSbuf, Dtype::kInt32, {1, 3}, "dst"),
-                   .offset = 2147483646,
-                   .steps = {1}};
+  Iota instruction{
+      .dst = bench.tile(kSbuf, Dtype::kInt32, {1, 3}, "dst"), .offset = 2147483646, .steps = {1}};
   bench.run(kIota, instruction.draft());
   expect_values(bench.get(instruction.dst), {2147483646, 2147483647, -2147483648.0});
   instruction.offset = 16777216;

@@ -18,8 +18,7 @@ TEST(Memset, fills_every_pattern_of_every_dtype_and_nothing_else) {
         InstructionBench bench;
         Memset instruction{.dst = pattern_view(bench, pattern, dtype, "dst"), .value = value};
         bench.run(kMemset, instruction.draft());
-        expect_values(bench.get(instruction.dst),
-                      std::vector<double>(kPatternValues, value));
+        expect_values(bench.get(instruction.dst), std::vector<double>(kPatternValues, value));
       }
     }
   }

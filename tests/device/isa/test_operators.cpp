@@ -77,8 +77,8 @@ TEST(Operators, nan_is_true_and_unequal) {
 TEST(Operators, integers_are_exact_and_shifts_logical) {
   const int64_t one = 1;
   EXPECT_EQ(apply(AluOp::kAdd, int64_t{2147483647}, one), 2147483648);
-  EXPECT_EQ(static_cast<uint32_t>(apply(AluOp::kMultiply, int64_t{4294967295}, int64_t{4294967295})),
-            1U);
+  EXPECT_EQ(
+      static_cast<uint32_t>(apply(AluOp::kMultiply, int64_t{4294967295}, int64_t{4294967295})), 1U);
   EXPECT_EQ(apply(AluOp::kRightShift, int64_t{-1}, one), 0x7FFFFFFF);
   EXPECT_EQ(apply(AluOp::kLeftShift, one, int64_t{31}), int64_t{1} << 31);
   EXPECT_EQ(apply(AluOp::kLeftShift, one, int64_t{32}), 0);

@@ -119,7 +119,8 @@ TEST(Rows, a_scalar_is_the_first_element_as_fp32) {
 
 TEST(Rows, rows_of_an_indirect_access_follow_its_index) {
   InstructionBench bench;
-  Access access = bench.resolve(bench.tile(MemoryKind::kHbm, kF32, {3, 2}, "x", {1, 2, 3, 4, 5, 6}));
+  Access access =
+      bench.resolve(bench.tile(MemoryKind::kHbm, kF32, {3, 2}, "x", {1, 2, 3, 4, 5, 6}));
   const int32_t rows[] = {2, 0};
   access.rows = rows;
   std::vector<float> buffer;

@@ -11,9 +11,8 @@ constexpr auto kSbuf = MemoryKind::kSbuf;
 constexpr auto kPsum = MemoryKind::kPsum;
 constexpr auto kF32 = Dtype::kFloat32;
 
-TensorCopy tiles_of(InstructionBench& bench, Dtype source, Dtype target,
-                    std::vector<int64_t> shape, MemoryKind source_memory = kSbuf,
-                    MemoryKind target_memory = kSbuf) {
+TensorCopy tiles_of(InstructionBench& bench, Dtype source, Dtype target, std::vector<int64_t> shape,
+                    MemoryKind source_memory = kSbuf, MemoryKind target_memory = kSbuf) {
   return {.dst = bench.tile(target_memory, target, shape, "dst"),
           .src = bench.tile(source_memory, source, shape, "src")};
 }

@@ -36,12 +36,12 @@ double expected_value(AluOp op, double a, double b) {
   }
 }
 
-const std::vector<AluOp> kArithmetic = {
-    AluOp::kAdd,          AluOp::kSubtract,   AluOp::kMultiply,  AluOp::kDivide,
-    AluOp::kMaximum,      AluOp::kMinimum,    AluOp::kEqual,     AluOp::kNotEqual,
-    AluOp::kGreaterEqual, AluOp::kGreater,    AluOp::kLessEqual, AluOp::kLess,
-    AluOp::kLogicalAnd,   AluOp::kLogicalOr,  AluOp::kLogicalXor, AluOp::kAbsMax,
-    AluOp::kAbsMin};
+const std::vector<AluOp> kArithmetic = {AluOp::kAdd,        AluOp::kSubtract,  AluOp::kMultiply,
+                                        AluOp::kDivide,     AluOp::kMaximum,   AluOp::kMinimum,
+                                        AluOp::kEqual,      AluOp::kNotEqual,  AluOp::kGreaterEqual,
+                                        AluOp::kGreater,    AluOp::kLessEqual, AluOp::kLess,
+                                        AluOp::kLogicalAnd, AluOp::kLogicalOr, AluOp::kLogicalXor,
+                                        AluOp::kAbsMax,     AluOp::kAbsMin};
 
 struct Tiles {
   InstructionBench bench;
@@ -175,8 +175,8 @@ TEST(TensorTensor, nan_and_infinity_follow_ieee_and_maximum_keeps_nan) {
     bench.run(kTensorTensor, instruction.draft());
     std::vector<double> expected;
     for (size_t i = 0; i < a.size(); ++i) {
-      expected.push_back(stored(kF32, expected_value(op, static_cast<float>(a[i]),
-                                                     static_cast<float>(b[i]))));
+      expected.push_back(
+          stored(kF32, expected_value(op, static_cast<float>(a[i]), static_cast<float>(b[i]))));
     }
     expect_values(bench.get(instruction.dst), expected);
   }
@@ -325,8 +325,7 @@ TEST(TensorTensor, memories_engines_dtypes_and_operators_are_checked) {
   EXPECT_EQ(error(bitwise),
             "dtype float32 of operand 'dst' of 'tensor_tensor' is not supported; expected "
             "integers of one size for the bitwise operator bitwise_and.");
-  EXPECT_EQ(bitwise.bench.error_kind(kTensorTensor, bitwise.instruction.draft()),
-            ErrorKind::kType);
+  EXPECT_EQ(bitwise.bench.error_kind(kTensorTensor, bitwise.instruction.draft()), ErrorKind::kType);
   Tiles none = dense_tiles(kF32, {2, 2});
   none.instruction.op = AluOp::kNone;
   EXPECT_EQ(error(none),

@@ -1,0 +1,92 @@
+#include "csrc/custom_ops/argument_checks.h"
+
+#include <c10/util/Exception.h>
+
+#include <sstream>
+
+#include "csrc/errors.h"
+#include "csrc/tensor_access.h"
+#include "device/isa/operators.h"
+#include "ops/epilogue.h"
+
+namespace neuron_sim {
+namespace {
+
+std::string dtype_name(const at::Tensor& tensor) {
+  try {
+    return std::string(name(dtype_of(tensor.scalar_type())));
+  } catch (const KernelError&) {
+    return c10::toString(tensor.scalar_type());  // the chip does not have it
+  }
+}
+
+}  // namespace
+
+std::string describe(const Operand& operand) {
+  std::ostringstream out;
+  out << operand.name << ' ' << operand.tensor.sym_sizes() << ' ' << dtype_name(operand.tensor);
+  return out.str();
+}
+
+void check_same_device(const char* op, std::initializer_list<Operand> operands) {
+  const Operand& first = *operands.begin();
+  for (const Operand& operand : operands) {
+    TORCH_CHECK(operand.tensor.device() == first.tensor.device(),
+                "Expected all tensors to be on the same device, but found at least two devices, ",
+                first.tensor.device(), " and ", operand.tensor.device(), ": ", op, " got ",
+                first.name, " on ", first.tensor.device(), " and ", operand.name, " on ",
+                operand.tensor.device(), ".");
+  }
+}
+
+void check_same_dtype(const char* op, std::initializer_list<Operand> operands) {
+  const Operand& first = *operands.begin();
+  for (const Operand& operand : operands) {
+    TORCH_CHECK_TYPE(operand.tensor.scalar_type() == first.tensor.scalar_type(), op, ": ",
+                     describe(first), " and ", describe(operand), " have different dtypes.");
+  }
+}
+
+void check_float(const char* op, const Operand& operand) {
+  const at::ScalarType type = operand.tensor.scalar_type();
+  TORCH_CHECK_TYPE(type == at::kFloat || type == at::kHalf || type == at::kBFloat16, op, ": ",
+                   describe(operand), " has a dtype other than float32, float16 and bfloat16.");
+}
+
+void check_rank(const char* op, const Operand& operand, int64_t rank) {
+  TORCH_CHECK_VALUE(operand.tensor.dim() == rank, op, ": ", describe(operand), " has ",
+                    operand.tensor.dim(), " dimensions, expected ", rank, ".");
+}
+
+void check_size(const char* op, const Operand& operand, int64_t dimension,
+                const c10::SymInt& expected, const char* reason) {
+  const c10::SymInt& actual = operand.tensor.sym_sizes()[static_cast<size_t>(dimension)];
+  TORCH_CHECK_VALUE(actual.sym_eq(expected).expect_true(__FILE__, __LINE__), op, ": dimension ",
+                    dimension, " of ", describe(operand), " is ", actual, ", expected ", expected,
+                    " (", reason, ").");
+}
+
+void check_not_empty(const char* op, const Operand& operand) {
+  for (int64_t dimension = 0; dimension < operand.tensor.dim(); ++dimension) {
+    const c10::SymInt& size = operand.tensor.sym_sizes()[static_cast<size_t>(dimension)];
+    TORCH_CHECK_VALUE(size.sym_gt(0).expect_true(__FILE__, __LINE__), op, ": dimension ", dimension,
+                      " of ", describe(operand), " is 0, expected at least 1.");
+  }
+}
+
+void check_activation(const char* op, const char* argument, std::string_view name,
+                      bool softmax_allowed) {
+  if (parse_activation(name)) return;
+  const std::string place = std::string(op) + ": " + argument;
+  const OutputFunction function =
+      translate_errors([&] { return parse_output_function(place, name); });
+  TORCH_CHECK_VALUE(!function.softmax || softmax_allowed, place,
+                    " 'softmax' is not pointwise; it needs a whole row.");
+}
+
+void check_at_least(const char* op, const char* argument, int64_t value, int64_t minimum) {
+  TORCH_CHECK_VALUE(value >= minimum, op, ": ", argument, " ", value, " must be at least ", minimum,
+                    ".");
+}
+
+}  // namespace neuron_sim

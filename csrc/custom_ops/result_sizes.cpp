@@ -1,0 +1,190 @@
+#include "csrc/custom_ops/result_sizes.h"
+
+#include <c10/util/Exception.h>
+
+#include <algorithm>
+
+#include "csrc/custom_ops/argument_checks.h"
+#include "csrc/errors.h"
+#include "csrc/tensor_access.h"
+
+namespace neuron_sim {
+namespace {
+
+using at::Tensor;
+
+bool is_addable(at::ScalarType type) {
+  switch (type) {
+    case at::kFloat:
+    case at::kHalf:
+    case at::kBFloat16:
+    case at::kInt:
+    case at::kShort:
+    case at::kChar:
+    case at::kByte: return true;
+    default: return false;
+  }
+}
+
+/// Size of dimension `i` from the right; 1 where the tensor has none.
+c10::SymInt size_from_right(const Tensor& tensor, int64_t i) {
+  const int64_t dimension = tensor.dim() - 1 - i;
+  return dimension < 0 ? c10::SymInt(1) : tensor.sym_sizes()[static_cast<size_t>(dimension)];
+}
+
+/// Output rows or columns of a convolution, before pooling.
+c10::SymInt convolved(const char* axis, const c10::SymInt& extent, const c10::SymInt& kernel,
+                      int64_t stride, int64_t padding) {
+  const c10::SymInt room = extent + 2 * padding - kernel;
+  TORCH_CHECK_VALUE(room.sym_ge(0).expect_true(__FILE__, __LINE__),
+                    "conv2d_maxpool: the kernel ", axis, " of ", kernel,
+                    " exceeds the padded input ", axis, " of ", extent + 2 * padding, " (", extent,
+                    " + 2 * ", padding, ").");
+  return room / stride + 1;
+}
+
+c10::SymInt pooled(const char* axis, const c10::SymInt& size, int64_t pool_size) {
+  TORCH_CHECK_VALUE((size % pool_size).sym_eq(0).expect_true(__FILE__, __LINE__),
+                    "conv2d_maxpool: the pool_size of ", pool_size,
+                    " does not divide the convolution output ", axis, " of ", size, ".");
+  return size / pool_size;
+}
+
+void check_convolution_arguments(const ConvolutionArguments& arguments) {
+  constexpr const char* kOp = "conv2d_maxpool";
+  TORCH_CHECK_VALUE(arguments.stride.size() == 2 && arguments.padding.size() == 2, kOp,
+                    ": stride and padding have ", arguments.stride.size(), " and ",
+                    arguments.padding.size(), " values, expected 2 (height, width).");
+  check_at_least(kOp, "pool_size", arguments.pool_size, 1);
+  for (const int64_t stride : arguments.stride) check_at_least(kOp, "stride", stride, 1);
+  for (const int64_t padding : arguments.padding) check_at_least(kOp, "padding", padding, 0);
+  check_activation(kOp, "activation", arguments.activation, /*softmax_allowed=*/false);
+}
+
+void check_layer(const char* op, const Tensor& x, const Operand& weight, const Operand& bias,
+                 const c10::SymInt& depth) {
+  check_same_device(op, {{"x", x}, weight, bias});
+  check_same_dtype(op, {{"x", x}, weight, bias});
+  check_rank(op, weight, 2);
+  check_rank(op, bias, 1);
+  check_size(op, weight, 0, depth, "the width of the layer's input");
+  check_not_empty(op, weight);
+  check_size(op, bias, 0, weight.tensor.sym_size(1), "the columns of its weight");
+}
+
+}  // namespace
+
+VectorAddOptions vector_add_options(std::string_view variant, int64_t row_chunk,
+                                    int64_t free_dim) {
+  VectorAddOptions options;
+  if (variant == "naive") {
+    options.variant = VectorAddVariant::kNaive;
+  } else if (variant == "tiled") {
+    options.variant = VectorAddVariant::kTiled;
+  } else {
+    TORCH_CHECK_VALUE(variant == "stream", "vector_add: variant '", variant,
+                      "' is unknown; the variants are naive, tiled and stream.");
+  }
+  check_at_least("vector_add", "row_chunk", row_chunk, 1);
+  check_at_least("vector_add", "free_dim", free_dim, 0);
+  options.row_chunk = row_chunk;
+  options.free_dim = free_dim;
+  return options;
+}
+
+Sizes vector_add_sizes(const Tensor& a, const Tensor& b) {
+  check_same_device("vector_add", {{"a", a}, {"b", b}});
+  check_same_dtype("vector_add", {{"a", a}, {"b", b}});
+  TORCH_CHECK_TYPE(is_addable(a.scalar_type()), "vector_add: ", describe({"a", a}),
+                   " has a dtype other than float32, float16, bfloat16, int32, int16, int8 and "
+                   "uint8.");
+  const int64_t rank = std::max(a.dim(), b.dim());
+  Sizes sizes(static_cast<size_t>(rank), 1);
+  for (int64_t i = 0; i < rank; ++i) {
+    const c10::SymInt from_a = size_from_right(a, i), from_b = size_from_right(b, i);
+    c10::SymInt& size = sizes[static_cast<size_t>(rank - 1 - i)];
+    if (TORCH_GUARD_OR_FALSE(from_a.sym_eq(1))) {
+      size = from_b;
+      continue;
+    }
+    size = from_a;
+    if (TORCH_GUARD_OR_FALSE(from_b.sym_eq(1))) continue;
+    TORCH_CHECK_VALUE(from_a.sym_eq(from_b).expect_true(__FILE__, __LINE__), "vector_add: ",
+                      describe({"a", a}), " and ", describe({"b", b}),
+                      " cannot be broadcast: dimension ", rank - 1 - i, " of the result is ",
+                      from_a, " in a and ", from_b, " in b.");
+  }
+  return sizes;
+}
+
+Sizes matmul_sizes(const Tensor& a, const Tensor& b) {
+  check_same_device("matmul", {{"a", a}, {"b", b}});
+  check_same_dtype("matmul", {{"a", a}, {"b", b}});
+  check_float("matmul", {"a", a});
+  check_rank("matmul", {"a", a}, 2);
+  check_rank("matmul", {"b", b}, 2);
+  check_size("matmul", {"b", b}, 0, a.sym_size(1), "the columns of a");
+  return {a.sym_size(0), b.sym_size(1)};
+}
+
+Sizes transpose_sizes(const Tensor& a) {
+  check_rank("transpose", {"a", a}, 2);
+  translate_errors([&] { return dtype_of(a.scalar_type()); });
+  return {a.sym_size(1), a.sym_size(0)};
+}
+
+Sizes bias_add_activation_sizes(const Tensor& x, const Tensor& bias, std::string_view activation) {
+  constexpr const char* kOp = "bias_add_activation";
+  check_same_device(kOp, {{"x", x}, {"bias", bias}});
+  check_same_dtype(kOp, {{"x", x}, {"bias", bias}});
+  check_float(kOp, {"x", x});
+  TORCH_CHECK_VALUE(x.dim() > 0, kOp, ": ", describe({"x", x}), " has no last dimension.");
+  check_rank(kOp, {"bias", bias}, 1);
+  check_size(kOp, {"bias", bias}, 0, x.sym_size(-1), "the last dimension of x");
+  check_activation(kOp, "activation", activation, /*softmax_allowed=*/true);
+  return Sizes(x.sym_sizes());
+}
+
+Sizes conv2d_maxpool_sizes(const Tensor& input, const Tensor& weight, const Tensor& bias,
+                           const ConvolutionArguments& arguments) {
+  constexpr const char* kOp = "conv2d_maxpool";
+  const Operand operands[] = {{"input", input}, {"weight", weight}, {"bias", bias}};
+  check_same_device(kOp, {operands[0], operands[1], operands[2]});
+  check_same_dtype(kOp, {operands[0], operands[1], operands[2]});
+  check_float(kOp, operands[0]);
+  check_rank(kOp, operands[0], 4);
+  check_rank(kOp, operands[1], 4);
+  check_rank(kOp, operands[2], 1);
+  check_size(kOp, operands[1], 1, input.sym_size(1), "the channels of input");
+  check_size(kOp, operands[2], 0, weight.sym_size(0), "the output channels of weight");
+  check_not_empty(kOp, operands[1]);
+  check_convolution_arguments(arguments);
+  const c10::SymInt height = convolved("height", input.sym_size(2), weight.sym_size(2),
+                                       arguments.stride[0], arguments.padding[0]);
+  const c10::SymInt width = convolved("width", input.sym_size(3), weight.sym_size(3),
+                                      arguments.stride[1], arguments.padding[1]);
+  return {input.sym_size(0), weight.sym_size(0), pooled("height", height, arguments.pool_size),
+          pooled("width", width, arguments.pool_size)};
+}
+
+Sizes network_sizes(const char* op, const NetworkArguments& arguments) {
+  const auto& [x, weights, biases, hidden_activation, output_activation] = arguments;
+  check_float(op, {"x", x});
+  check_rank(op, {"x", x}, 2);
+  TORCH_CHECK_VALUE(!weights.empty() && weights.size() == biases.size(), op, ": ", weights.size(),
+                    " weights and ", biases.size(),
+                    " biases; there must be as many biases as weights, and at least one.");
+  check_activation(op, "hidden_activation", hidden_activation, /*softmax_allowed=*/false);
+  check_activation(op, "output_activation", output_activation, /*softmax_allowed=*/true);
+  c10::SymInt depth = x.sym_size(1);
+  for (size_t layer = 0; layer < weights.size(); ++layer) {
+    const std::string weight_name = c10::str("weights[", layer, "]");
+    const std::string bias_name = c10::str("biases[", layer, "]");
+    check_layer(op, x, {weight_name.c_str(), weights[layer]}, {bias_name.c_str(), biases[layer]},
+                depth);
+    depth = weights[layer].sym_size(1);
+  }
+  return {x.sym_size(0), depth};
+}
+
+}  // namespace neuron_sim

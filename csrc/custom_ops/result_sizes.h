@@ -1,0 +1,46 @@
+#pragma once
+// Checks all arguments of a custom op and computes the sizes of its result. The device, CPU and meta
+// kernels of an op all begin with it, so that they accept and refuse the same calls.
+//
+// Errors: RuntimeError for tensors on different devices, TypeError for dtypes, ValueError else.
+
+#include <ATen/core/Tensor.h>
+#include <c10/core/SymInt.h>
+
+#include <string_view>
+
+#include "ops/kernels/vector_add.h"
+
+namespace neuron_sim {
+
+using Sizes = c10::SymDimVector;
+
+/// Arguments of conv2d_maxpool that are not tensors.
+struct ConvolutionArguments {
+  int64_t pool_size = 1;
+  at::IntArrayRef stride, padding;  ///< height, width
+  std::string_view activation;
+};
+
+/// Arguments of ffnn_forward and ffnn_predict.
+struct NetworkArguments {
+  const at::Tensor& x;
+  at::TensorList weights, biases;
+  std::string_view hidden_activation, output_activation;
+};
+
+/// "naive", "tiled" or "stream"; c10::ValueError otherwise.
+VectorAddOptions vector_add_options(std::string_view variant, int64_t row_chunk, int64_t free_dim);
+
+/// Sizes of a and b broadcast as torch.add does.
+Sizes vector_add_sizes(const at::Tensor& a, const at::Tensor& b);
+Sizes matmul_sizes(const at::Tensor& a, const at::Tensor& b);
+Sizes transpose_sizes(const at::Tensor& a);
+Sizes bias_add_activation_sizes(const at::Tensor& x, const at::Tensor& bias,
+                                std::string_view activation);
+Sizes conv2d_maxpool_sizes(const at::Tensor& input, const at::Tensor& weight,
+                           const at::Tensor& bias, const ConvolutionArguments& arguments);
+/// [N, classes]. `op` is "ffnn_forward" or "ffnn_predict", whose result is [N].
+Sizes network_sizes(const char* op, const NetworkArguments& arguments);
+
+}  // namespace neuron_sim

@@ -1,0 +1,178 @@
+#include "python_bindings/core_module/build_kernel.h"
+
+#include <charconv>
+
+#include "device/base/errors.h"
+#include "ops/kernels/bias_add_activation.h"
+#include "ops/kernels/conv2d_maxpool.h"
+#include "ops/kernels/ffnn.h"
+#include "ops/kernels/matmul.h"
+#include "ops/kernels/transpose.h"
+#include "ops/kernels/vector_add.h"
+
+namespace neuron_sim {
+namespace {
+
+/// One request: inputs, and options that are consumed one by one so that leftovers can be named.
+class Request {
+ public:
+  Request(std::string kernel, const std::vector<std::vector<int64_t>>& shapes,
+          const std::string& dtype_name, const std::string& architecture, KernelOptions options)
+      : kernel_(std::move(kernel)),
+        architecture_(load_architecture(architecture)),
+        options_(std::move(options)) {
+    const auto dtype = parse_dtype(dtype_name);
+    if (!dtype) fail(text("kernel '", kernel_, "': unknown dtype '", dtype_name, "'."));
+    for (const auto& shape : shapes) inputs_.push_back({shape, {}, *dtype});
+  }
+
+  const Architecture& architecture() const { return architecture_; }
+  const TensorSpec& input(size_t index) const { return inputs_[index]; }
+  size_t inputs() const { return inputs_.size(); }
+
+  void expect_inputs(size_t count) const {
+    if (inputs_.size() == count) return;
+    fail(text("kernel '", kernel_, "' has ", count, " inputs, not ", inputs_.size(), "."));
+  }
+  std::string take(const std::string& option, const std::string& otherwise) {
+    const auto found = options_.find(option);
+    if (found == options_.end()) return otherwise;
+    const std::string value = found->second;
+    options_.erase(found);
+    return value;
+  }
+  int64_t take(const std::string& option, int64_t otherwise) {
+    const std::string value = take(option, text(otherwise));
+    int64_t number = 0;
+    const auto [end, error] =
+        std::from_chars(value.data(), value.data() + value.size(), number);
+    if (error != std::errc{} || end != value.data() + value.size()) {
+      fail(text("kernel '", kernel_, "': option '", option, "' is '", value,
+                "', not a whole number."));
+    }
+    return number;
+  }
+  void expect_no_more_options() const {
+    if (options_.empty()) return;
+    fail(text("kernel '", kernel_, "' has no option '", options_.begin()->first, "'."));
+  }
+
+ private:
+  std::string kernel_;
+  const Architecture& architecture_;
+  std::vector<TensorSpec> inputs_;
+  KernelOptions options_;
+};
+
+BuiltOp vector_add(Request& request) {
+  request.expect_inputs(2);
+  VectorAddOptions options;
+  const std::string variant = request.take("variant", std::string("stream"));
+  options.row_chunk = request.take("row_chunk", options.row_chunk);
+  options.free_dim = request.take("free_dim", options.free_dim);
+  request.expect_no_more_options();
+  if (variant == "naive") {
+    options.variant = VectorAddVariant::kNaive;
+  } else if (variant == "tiled") {
+    options.variant = VectorAddVariant::kTiled;
+  } else if (variant != "stream") {
+    fail(text("vector_add: variant is '", variant, "'; it is naive, tiled or stream."));
+  }
+  return build_vector_add(request.architecture(), request.input(0), request.input(1), options);
+}
+
+BuiltOp matmul(Request& request) {
+  request.expect_inputs(2);
+  request.expect_no_more_options();
+  return build_matmul(request.architecture(), request.input(0), request.input(1));
+}
+
+BuiltOp transpose(Request& request) {
+  request.expect_inputs(1);
+  request.expect_no_more_options();
+  return build_transpose(request.architecture(), request.input(0));
+}
+
+BuiltOp bias_add_activation(Request& request) {
+  request.expect_inputs(2);
+  const std::string activation = request.take("activation", std::string("identity"));
+  request.expect_no_more_options();
+  return build_bias_add_activation(request.architecture(), request.input(0), request.input(1),
+                                   activation);
+}
+
+BuiltOp conv2d_maxpool(Request& request) {
+  request.expect_inputs(3);
+  Conv2dMaxpoolOptions options;
+  options.pool_size = request.take("pool_size", options.pool_size);
+  options.stride_h = options.stride_w = request.take("stride", options.stride_h);
+  options.padding_h = options.padding_w = request.take("padding", options.padding_h);
+  const std::string activation = request.take("activation", std::string("identity"));
+  const auto function = parse_activation(activation);
+  if (!function) fail(text("conv2d_maxpool: unknown activation '", activation, "'."));
+  options.activation = *function;
+  request.expect_no_more_options();
+  return build_conv2d_maxpool(request.architecture(), request.input(0), request.input(1),
+                              request.input(2), options);
+}
+
+/// Inputs: x, then all weights, then all biases.
+BuiltOp ffnn(Request& request, bool predict) {
+  if (request.inputs() < 3 || request.inputs() % 2 == 0) {
+    fail(text("ffnn has x, its weights and as many biases as inputs, not ", request.inputs(),
+              " tensors."));
+  }
+  FfnnSpecs specs;
+  specs.x = request.input(0);
+  const size_t layers = (request.inputs() - 1) / 2;
+  for (size_t i = 0; i < layers; ++i) {
+    specs.weights.push_back(request.input(1 + i));
+    specs.biases.push_back(request.input(1 + layers + i));
+  }
+  FfnnOptions options;
+  options.hidden_activation = request.take("hidden_activation", options.hidden_activation);
+  options.output_activation = request.take("output_activation", options.output_activation);
+  request.expect_no_more_options();
+  return predict ? build_ffnn_predict(request.architecture(), specs, options)
+                 : build_ffnn_forward(request.architecture(), specs, options);
+}
+
+BuiltOp ffnn_forward(Request& request) { return ffnn(request, false); }
+BuiltOp ffnn_predict(Request& request) { return ffnn(request, true); }
+
+struct Entry {
+  const char* name;
+  BuiltOp (*build)(Request&);
+};
+
+constexpr Entry kKernels[] = {
+    {"vector_add", vector_add},         {"matmul", matmul},
+    {"transpose", transpose},           {"bias_add_activation", bias_add_activation},
+    {"conv2d_maxpool", conv2d_maxpool}, {"ffnn_forward", ffnn_forward},
+    {"ffnn_predict", ffnn_predict},
+};
+
+}  // namespace
+
+std::vector<std::string> kernel_names() {
+  std::vector<std::string> names;
+  for (const Entry& entry : kKernels) names.emplace_back(entry.name);
+  return names;
+}
+
+std::shared_ptr<const Program> build_kernel(const std::string& kernel,
+                                            const std::vector<std::vector<int64_t>>& shapes,
+                                            const std::string& dtype,
+                                            const std::string& architecture,
+                                            const KernelOptions& options) {
+  for (const Entry& entry : kKernels) {
+    if (entry.name != kernel) continue;
+    Request request(kernel, shapes, dtype, architecture, options);
+    BuiltOp op = entry.build(request);
+    if (!op.program) fail(text("kernel '", kernel, "' has nothing to compute for these shapes."));
+    return op.program;
+  }
+  fail(text("unknown kernel '", kernel, "'."));
+}
+
+}  // namespace neuron_sim

@@ -1,0 +1,144 @@
+// The module neuron_sim._core: the NeuronCore model without torch, for NumPy.
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <sstream>
+
+#include "device/arch/architecture.h"
+#include "device/base/errors.h"
+#include "device/isa/instruction_type.h"
+#include "device/numerics/dtype.h"
+#include "device/observe/trace.h"
+#include "device/timeline/timeline.h"
+#include "python_bindings/core_module/build_kernel.h"
+
+namespace nb = nanobind;
+
+namespace neuron_sim {
+namespace {
+
+void translate(const std::exception_ptr& error, void*) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const KernelError& kernel_error) {
+    PyObject* type = PyExc_ValueError;
+    switch (kernel_error.kind()) {
+      case ErrorKind::kValue: break;
+      case ErrorKind::kType: type = PyExc_TypeError; break;
+      case ErrorKind::kIndex: type = PyExc_IndexError; break;
+      case ErrorKind::kOutOfMemory: type = PyExc_MemoryError; break;
+      case ErrorKind::kNotImplemented: type = PyExc_NotImplementedError; break;
+      case ErrorKind::kRuntime: type = PyExc_RuntimeError; break;
+    }
+    PyErr_SetString(type, kernel_error.what());
+  }
+}
+
+nb::dict architecture_facts(const std::string& name_or_path) {
+  nb::dict result;
+  for (const auto& [key, fact] : load_architecture(name_or_path).facts()) {
+    nb::dict entry;
+    entry["value"] = fact.value;
+    entry["unit"] = fact.unit;
+    entry["source"] = fact.source;
+    entry["certainty"] = fact.certainty;
+    result[key.c_str()] = entry;
+  }
+  return result;
+}
+
+using FloatArray = nb::ndarray<const float, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+nb::object rounded(const FloatArray& values, const std::string& dtype_name) {
+  const auto dtype = parse_dtype(dtype_name);
+  if (!dtype) fail(text("unknown dtype '", dtype_name, "'."));
+  const auto count = static_cast<int64_t>(values.size());
+  std::vector<std::byte> stored(static_cast<size_t>(count * itemsize(*dtype)));
+  store_floats(values.data(), stored.data(), *dtype, itemsize(*dtype), count);
+  auto* result = new float[static_cast<size_t>(std::max<int64_t>(count, 1))];
+  load_floats(stored.data(), *dtype, itemsize(*dtype), result, count);
+  const nb::capsule owner(result, [](void* data) noexcept { delete[] static_cast<float*>(data); });
+  return nb::cast(nb::ndarray<nb::numpy, float>(result, {values.size()}, owner));
+}
+
+nb::dict timing_as_dict(const Timing& timing, const Architecture& architecture) {
+  nb::dict result;
+  result["body_us"] = timing.body.microseconds();
+  result["latency_us"] = timing.benchmark(architecture).microseconds();
+  result["profile_us"] = timing.profile(architecture).microseconds();
+  result["bottleneck"] = timing.bottleneck();
+  result["instructions"] = timing.instances;
+  result["dma_transfers"] = timing.dma_transfers;
+  result["dma_bytes"] = timing.dma_bytes;
+  nb::dict utilisation;
+  for (int engine = 0; engine < kEngineCount; ++engine) {
+    const auto kind = static_cast<EngineKind>(engine);
+    utilisation[name(kind)] = timing.utilisation(kind);
+  }
+  utilisation["DMA"] = timing.dma_utilisation();
+  result["utilisation"] = utilisation;
+  return result;
+}
+
+nb::dict time_kernel(const std::string& kernel, const std::vector<std::vector<int64_t>>& shapes,
+                     const std::string& dtype, const std::string& architecture,
+                     const KernelOptions& options) {
+  const auto program = build_kernel(kernel, shapes, dtype, architecture, options);
+  return timing_as_dict(simulate(*program), *program->architecture);
+}
+
+std::string trace_kernel(const std::string& kernel,
+                         const std::vector<std::vector<int64_t>>& shapes,
+                         const std::string& dtype, const std::string& architecture,
+                         const KernelOptions& options) {
+  std::ostringstream out;
+  write_trace(out, *build_kernel(kernel, shapes, dtype, architecture, options));
+  return out.str();
+}
+
+std::string list_kernel(const std::string& kernel,
+                        const std::vector<std::vector<int64_t>>& shapes,
+                        const std::string& dtype, const std::string& architecture,
+                        const KernelOptions& options) {
+  return listing(*build_kernel(kernel, shapes, dtype, architecture, options));
+}
+
+std::vector<std::string> instructions() {
+  std::vector<std::string> result;
+  for (const InstructionType* type : instruction_list()) result.emplace_back(type->name);
+  return result;
+}
+
+}  // namespace
+}  // namespace neuron_sim
+
+NB_MODULE(_core, m) {
+  using namespace neuron_sim;
+  nb::register_exception_translator(translate);
+  m.doc() = "The NeuronCore model without torch.";
+  m.def("architectures", &builtin_architectures, "Names of the built-in architectures.");
+  m.def("architecture_facts", &architecture_facts, nb::arg("name_or_path"),
+        "Every value of an architecture: key -> {value, unit, source, certainty}.");
+  m.def("instructions", &instructions, "Names of all instructions, in opcode order.");
+  m.def("rounded", &rounded, nb::arg("values"), nb::arg("dtype"),
+        "fp32 values [N] after one rounding to `dtype` and back.");
+  m.def("kernels", &kernel_names, "Names that time_kernel, trace_kernel and list_kernel know.");
+  const char* arguments =
+      "shapes: of the inputs, in order; dtype of all of them; architecture: a name or a TOML file; "
+      "options: of the kernel, by name.";
+  m.def("time_kernel", &time_kernel, nb::arg("kernel"), nb::arg("shapes"),
+        nb::arg("dtype") = "float32", nb::arg("architecture") = "trn2",
+        nb::arg("options") = KernelOptions{}, arguments);
+  m.def("trace_kernel", &trace_kernel, nb::arg("kernel"), nb::arg("shapes"),
+        nb::arg("dtype") = "float32", nb::arg("architecture") = "trn2",
+        nb::arg("options") = KernelOptions{}, arguments);
+  m.def("list_kernel", &list_kernel, nb::arg("kernel"), nb::arg("shapes"),
+        nb::arg("dtype") = "float32", nb::arg("architecture") = "trn2",
+        nb::arg("options") = KernelOptions{}, arguments);
+}
