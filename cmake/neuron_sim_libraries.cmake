@@ -19,7 +19,7 @@ if(core_sources)
   target_link_libraries(neuron_sim_core
     PUBLIC Threads::Threads
     PRIVATE neuron_sim_flags fmt::fmt-header-only neuron_sim_tomlplusplus
-            DNNL::dnnl)
+            DNNL::dnnl gomp)
   if(NOT NEURON_SIM_SANITIZE)  # a sanitized library leaves the run-time's symbols to the program
     target_link_options(neuron_sim_core PRIVATE LINKER:-z,defs)
   endif()

@@ -1,6 +1,7 @@
 #pragma once
 // The vocabulary that kernels share: queues, loads, stores and loops over tiles.
 
+#include <algorithm>
 #include <functional>
 
 #include "device/program/builder.h"
@@ -24,6 +25,12 @@ void store(Builder& builder, const View& hbm, const View& tile, EngineKind queue
 using TileBody = std::function<void(const Affine& start, int64_t size, const Affine& index)>;
 /// A counted loop over the full tiles of a dimension of `extent` elements, then the remainder.
 void for_tiles(Builder& builder, int64_t extent, int64_t tile, const TileBody& body);
+
+/// Columns of an fp32 product in one PSUM bank, at most what one nc_matmul takes (512). Wider products
+/// (trn3) would only hold more banks at a time.
+inline int64_t product_columns(const Limits& limits) {
+  return std::min(limits.moving_free, limits.psum_bank.count / itemsize(Dtype::kFloat32));
+}
 
 /// ceil(value / divisor).
 constexpr int64_t ceiling(int64_t value, int64_t divisor) {

@@ -14,7 +14,7 @@ run() {
 }
 
 run "core tests under AddressSanitizer and UndefinedBehaviorSanitizer" tools/test_sanitized.sh
-run "ctest" ctest --test-dir build/release --output-on-failure --no-tests=ignore -j2
+run "ctest" ctest --test-dir build/release --output-on-failure --no-tests=error -j2
 run "pytest" "$VENV/bin/python" -m pytest tests/python -q
 
 for name in "${failed[@]}"; do echo "test: FAILED: $name" >&2; done

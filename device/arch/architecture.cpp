@@ -16,8 +16,8 @@ constexpr const char* kArchitectureVariable = "NEURON_SIM_ARCH";
 constexpr const char* kVendorVariable = "NEURON_PLATFORM_TARGET_OVERRIDE";
 
 ArchitectureReader builtin_reader() {
-  return ArchitectureReader(std::span(kEmbeddedArchitectures,
-                                      static_cast<size_t>(kEmbeddedArchitectureCount)));
+  return ArchitectureReader(
+      std::span(kEmbeddedArchitectures, static_cast<size_t>(kEmbeddedArchitectureCount)));
 }
 
 /// Equal exactly when two architectures agree in everything a caller can see.
@@ -25,8 +25,8 @@ std::string content_of(const Architecture& architecture) {
   std::string content = text(architecture.name, "\n", architecture.neuron_core, "\n",
                              static_cast<long>(architecture.generation), "\n");
   for (const auto& [key, fact] : architecture.facts()) {
-    content += text(key, "\t", fact.value, "\t", fact.unit, "\t", fact.source, "\t",
-                    fact.certainty, "\n");
+    content +=
+        text(key, "\t", fact.value, "\t", fact.unit, "\t", fact.source, "\t", fact.certainty, "\n");
   }
   return content;
 }

@@ -1,10 +1,10 @@
 #include "device/arch/document.h"
 
+#include <toml++/toml.h>
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <sstream>
-#include <toml++/toml.h>
 #include <vector>
 
 #include "device/arch/fields.h"
@@ -100,7 +100,9 @@ class DocumentReader {
     }
     const toml::table* table = node.as_table();
     if (table == nullptr) fail_at(file_, key, "is ", written(node), ", but must be a table.");
-    for (const auto& [name, inner] : *table) read_section(key + "." + std::string(name.str()), inner);
+    for (const auto& [name, inner] : *table) {
+      read_section(key + "." + std::string(name.str()), inner);
+    }
   }
 
   /// The names that could stand where the last part of `key` stands.
@@ -126,8 +128,8 @@ class DocumentReader {
     }
     for (const auto& [name, inner] : *table) {
       if (contains(kFactKeys, name.str()) || contains(kRemarkKeys, name.str())) continue;
-      fail_at(file_, field.key + "." + std::string(name.str()), "is unknown; allowed there: ",
-              listed(kFactKeys), ", ", listed(kRemarkKeys), ".");
+      fail_at(file_, field.key + "." + std::string(name.str()),
+              "is unknown; allowed there: ", listed(kFactKeys), ", ", listed(kRemarkKeys), ".");
     }
     for (const std::string_view name : kFactKeys) {
       if (!table->contains(name)) {

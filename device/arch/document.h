@@ -14,11 +14,11 @@ namespace neuron_sim {
 
 /// The contents of one file; a file with a base lists only what differs.
 struct Document {
-  std::optional<std::string> base;         ///< a built-in architecture or a sibling .toml file
+  std::optional<std::string> base;  ///< a built-in architecture or a sibling .toml file
   std::optional<std::string> name;
   std::optional<std::string> neuron_core;
   std::optional<int64_t> generation;
-  std::map<std::string, Fact> facts;       ///< by dotted key
+  std::map<std::string, Fact> facts;  ///< by dotted key
 };
 
 /// Parses TOML and checks every key, type, unit, range and certainty in it, but not that all keys

@@ -32,7 +32,10 @@ constexpr Form form_of() {
 template <typename Access>
 Field field(std::string key, const char* unit, Bound bound, Access access) {
   using Member = std::remove_reference_t<decltype(access(std::declval<Architecture&>()))>;
-  return {std::move(key), unit, form_of<Member>(), bound,
+  return {std::move(key),
+          unit,
+          form_of<Member>(),
+          bound,
           [access](Architecture& target, double value) { assign(access(target), value); },
           [access](const Architecture& source) {
             // The accessor only forms a reference; nothing is written through it.
@@ -125,8 +128,7 @@ void add_tensor(std::vector<Field>& fields) {
   tensor.add("gate_down", "1", Bound::kFraction, &TensorTiming::gate_down);
 }
 
-void add_engine(std::vector<Field>& fields, const char* name,
-                EngineTiming Architecture::*section) {
+void add_engine(std::vector<Field>& fields, const char* name, EngineTiming Architecture::*section) {
   SectionFields engine(fields, name, section);
   const auto zero = Bound::kNotNegative;
   engine.add("minimum_cycles", "cycles", zero, &EngineTiming::minimum_cycles);
@@ -204,15 +206,13 @@ void add_semaphore(std::vector<Field>& fields) {
                              }));
     }
   }
-  fields.push_back(field(section + "same_engine", "ns", Bound::kNotNegative,
-                         [](Architecture& target) -> Picoseconds& {
-                           return target.semaphore.same_engine;
-                         }));
+  fields.push_back(
+      field(section + "same_engine", "ns", Bound::kNotNegative,
+            [](Architecture& target) -> Picoseconds& { return target.semaphore.same_engine; }));
   for (size_t engine = 0; engine < 5; ++engine) {
-    fields.push_back(field(section + "extra_wait." + kNames[engine], "ns", Bound::kNotNegative,
-                           [=](Architecture& target) -> Picoseconds& {
-                             return target.semaphore.extra_wait[engine];
-                           }));
+    fields.push_back(field(
+        section + "extra_wait." + kNames[engine], "ns", Bound::kNotNegative,
+        [=](Architecture& target) -> Picoseconds& { return target.semaphore.extra_wait[engine]; }));
   }
 }
 

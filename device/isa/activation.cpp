@@ -50,7 +50,8 @@ void check_scale_and_bias(const Draft& draft, const Architecture& architecture) 
     }
   } else if (bias_constant != 0 && !architecture.features.scalar_constant_bias) {
     fail(text("bias ", bias_constant, " of 'activation' must be a vector of one element per ",
-              "partition; architecture ", architecture.name, " has no constant bias other than 0."));
+              "partition; architecture ", architecture.name,
+              " has no constant bias other than 0."));
   }
   if (!scale.present()) return;
   checks::compute_operand(kName, "scale", scale, draft.engine, architecture);
@@ -69,9 +70,10 @@ void check_reduction(const Draft& draft, const Architecture& architecture) {
   const auto command = draft.attribute(kReduceCommand).as<ReduceCommand>();
   const auto op = draft.attribute(kReduceOp).as<AluOp>();
   if (command == ReduceCommand::kLoadReduce) {
-    fail("'activation' has no initial value for reduce_cmd 'load_reduce'; use 'reset_reduce' or"
-         " 'reduce'.",
-         ErrorKind::kNotImplemented);
+    fail(
+        "'activation' has no initial value for reduce_cmd 'load_reduce'; use 'reset_reduce' or"
+        " 'reduce'.",
+        ErrorKind::kNotImplemented);
   }
   if (op != AluOp::kAdd && (reduces(command) || op != AluOp::kNone)) {
     fail(text("reduce_op '", name(op), "' of 'activation' is not supported; only 'add' is."));
@@ -81,8 +83,9 @@ void check_reduction(const Draft& draft, const Architecture& architecture) {
     checks::per_partition(kName, "reduce_res", result, data);
   }
   if (accumulator.present() != (command != ReduceCommand::kIdle || result.present())) {
-    fail("'activation' needs operand 'accumulator' exactly when it has a reduce_cmd other than"
-         " 'idle' or a reduce_res.");
+    fail(
+        "'activation' needs operand 'accumulator' exactly when it has a reduce_cmd other than"
+        " 'idle' or a reduce_res.");
   }
   if (!accumulator.present()) return;
   checks::memory(kName, "accumulator", accumulator, {MemoryKind::kAccumulator});
@@ -107,7 +110,8 @@ float ordered_sum(const float* values, int64_t count) {
   std::array<float, kLanes> sums{};
   int64_t i = 0;
   for (; i + kLanes <= count; i += kLanes) {
-    for (size_t lane = 0; lane < kLanes; ++lane) sums[lane] += values[i + static_cast<int64_t>(lane)];
+    for (size_t lane = 0; lane < kLanes; ++lane)
+      sums[lane] += values[i + static_cast<int64_t>(lane)];
   }
   for (size_t lane = 0; i < count; ++i, ++lane) sums[lane] += values[i];
   for (size_t width = kLanes / 2; width > 0; width /= 2) {

@@ -5,7 +5,6 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
-#include <iterator>
 
 #include "device/base/errors.h"
 #include "device/isa/operators.h"
@@ -73,43 +72,12 @@ inline float hyperbolic_tangent(float x, double e) {
   return static_cast<float>(square < 0x1p-12 ? small : large);
 }
 
-/// |x| / sqrt 2, the argument of erfc; beyond 1000 the tail is 0 in fp32, and infinity would give
-/// NaN.
-inline double tail_argument(float x) {
+/// x * Phi(x) = x/2 * erfc(-x / sqrt 2): no cancellation in the left tail.
+float gelu(float x) {
   constexpr double kRootHalf = 0.707106781186547524401;
-  const double magnitude = std::fabs(static_cast<double>(x));
-  return (magnitude > 1000.0 ? 1000.0 : magnitude) * kRootHalf;
-}
-
-/// erfc(z) = t exp(-z^2 + series(t)) for z >= 0, with t = 2 / (2 + z) in (0, 1]. This is the
-/// exponent, to about 2^-36. The coefficients are the Chebyshev expansion of log(erfc(z) / t) + z^2
-/// over t, computed at the roots of T_64 with 40 decimal digits.
-inline double tail_exponent(float x) {
-  constexpr double kCoefficients[] = {
-      -1.30265371978170928,     0.641969792356490108,      0.0194764732041859822,
-      -0.0095615147868087666,   -0.000946595344481916827,  0.000366839497852659829,
-      0.0000425233248069880162, -0.0000202785781125907753, -1.62429000461584537e-6,
-      1.30365583557559185e-6,   1.56264417006207552e-8,    -8.52380958677488135e-8,
-      6.52905436758636469e-9,   5.05934358928922447e-9,    -9.91364269696832589e-10,
-      -2.27364992951069645e-10, 9.64677693380609203e-11};
-  const double z = tail_argument(x);
-  const double y = 8.0 / (2.0 + z) - 2.0;
-  double last = 0, before = 0;
-#pragma GCC unroll 16
-  for (int k = static_cast<int>(std::size(kCoefficients)) - 1; k >= 1; --k) {
-    const double next = y * last - before + kCoefficients[k];
-    before = last;
-    last = next;
-  }
-  return 0.5 * (kCoefficients[0] + y * last) - before - z * z;
-}
-
-/// x * Phi(x) = x/2 * erfc(-x / sqrt 2), given e = exp(tail_exponent(x)): no cancellation in the
-/// left tail. -inf gives -0, the limit.
-inline float gelu(float x, double e) {
-  const double wide = x < -1000.0F ? -1000.0 : static_cast<double>(x);
-  const double tail = 2.0 / (2.0 + tail_argument(x)) * e;
-  return static_cast<float>(0.5 * wide * (wide < 0 ? tail : 2.0 - tail));
+  if (x == -INFINITY) return -0.0F;  // the limit, not -inf * 0
+  const double wide = x;
+  return static_cast<float>(0.5 * wide * std::erfc(-wide * kRootHalf));
 }
 
 }  // namespace
@@ -123,7 +91,7 @@ void apply(Activation function, const float* source, float* target, int64_t coun
       return map_exponential(
           source, target, count, [](float x) -> double { return x; },
           [](float, double e) { return static_cast<float>(e); });
-    case Activation::kGelu: return map_exponential(source, target, count, tail_exponent, gelu);
+    case Activation::kGelu: return map(source, target, count, gelu);
     case Activation::kSigmoid:
       return map_exponential(
           source, target, count, [](float x) -> double { return -x; },

@@ -12,15 +12,16 @@ namespace neuron_sim {
 /// copied bit by bit, others are cast through fp32. PSUM is out of reach.
 ///
 /// `index`, [P, 1] int32 or uint32 in SBUF, gathers or scatters rows: exactly one side is an
-/// indirect HBM view with P rows, and its row p is row index[p] of the tensor. The executor resolves
-/// the index into Access::rows; with `oob_skip` a row out of range becomes -1 and is left alone (a
-/// gather keeps the old bytes of dst), without it the executor raises IndexError. Scattering two
-/// rows to one place keeps the later one.
+/// indirect HBM view with P rows, and its row p is row index[p] of the tensor. The executor
+/// resolves the index into Access::rows; with `oob_skip` a row out of range becomes -1 and is left
+/// alone (a gather keeps the old bytes of dst), without it the executor raises IndexError.
+/// Scattering two rows to one place keeps the later one.
 ///
 /// `descriptors`: empty chooses software for an index, a cast or the GpSimd engine, hardware where
-/// features.hardware_descriptors and the engine is Sync or Scalar, else static. Hardware descriptors
-/// cannot cast or follow an index. `engine` triggers the transfer: GpSimd for software descriptors,
-/// Sync or Scalar for hardware ones, any engine for static ones (which hold no register address).
+/// features.hardware_descriptors and the engine is Sync or Scalar, else static. Hardware
+/// descriptors cannot cast or follow an index. `engine` triggers the transfer: GpSimd for software
+/// descriptors, Sync or Scalar for hardware ones, any engine for static ones (which hold no
+/// register address).
 struct DmaCopy {
   View dst, src;
   View index{};

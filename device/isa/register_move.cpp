@@ -18,7 +18,8 @@ void check(const Draft& draft, const Architecture& architecture) {
   check_register(kName, draft.engine, draft.attribute(kRegister).integer(), architecture);
   const int64_t value = draft.attribute(kImmediate).integer();
   if (value < std::numeric_limits<int32_t>::min() || value > std::numeric_limits<uint32_t>::max()) {
-    fail(text("immediate ", value, " of 'register_move' does not fit into the 32 bits of a register."));
+    fail(text("immediate ", value,
+              " of 'register_move' does not fit into the 32 bits of a register."));
   }
 }
 
@@ -34,7 +35,7 @@ Draft RegisterMove::draft() const {
                     {Attribute::of(register_index), Attribute::of(immediate)});
 }
 
-const InstructionType kRegisterMove = {
-    Opcode::kRegisterMove, kName, {}, kAttributes, sequencer_engine, check, run, sequencer_demand};
+const InstructionType kRegisterMove = {Opcode::kRegisterMove, kName, {},  kAttributes,
+                                       sequencer_engine,      check, run, sequencer_demand};
 
 }  // namespace neuron_sim

@@ -168,7 +168,8 @@ void store_floats(const float* source, std::byte* target, Dtype dtype, int64_t s
   switch (dtype) {
     case Dtype::kBool:
       return elements::store<uint8_t>(source, target, stride, count, [](float value) {
-        return static_cast<uint8_t>(value != 0.0f);
+        // By bits: a comparison would take subnormals for 0 while denormals-are-zero is set.
+        return static_cast<uint8_t>((std::bit_cast<uint32_t>(value) & 0x7fffffffu) != 0);
       });
     case Dtype::kInt8: return store_as_integer<int8_t>(source, target, stride, count);
     case Dtype::kInt16: return store_as_integer<int16_t>(source, target, stride, count);
@@ -222,9 +223,8 @@ void store_integers(const int64_t* source, std::byte* target, Dtype dtype, int64
                     int64_t count) {
   require_integer(dtype);
   if (dtype == Dtype::kBool) {
-    return elements::store<uint8_t>(source, target, stride, count, [](int64_t value) {
-      return static_cast<uint8_t>(value != 0);
-    });
+    return elements::store<uint8_t>(source, target, stride, count,
+                                    [](int64_t value) { return static_cast<uint8_t>(value != 0); });
   }
   const auto store = [&](auto example) {
     using Integer = decltype(example);

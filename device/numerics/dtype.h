@@ -11,7 +11,7 @@ namespace neuron_sim {
 /// Element types a NeuronCore memory can hold. float8_e4m3 is the IEEE-like one of generations
 /// 2 and 3 (bias 7, has infinities, largest finite 240), not e4m3fn.
 enum class Dtype : uint8_t {
-  kBool,      ///< one byte, 0 or 1
+  kBool,  ///< one byte, 0 or 1
   kInt8,
   kInt16,
   kInt32,
@@ -41,11 +41,12 @@ bool is_low_precision(Dtype dtype);
 /// Widens `count` elements of `dtype`, `stride` bytes apart, to fp32. int32 and uint32 beyond 2^24
 /// round to nearest even, as the engines do. tf32 drops its 13 low mantissa bits (they are zero
 /// when it was stored through store_floats).
-void load_floats(const std::byte* source, Dtype dtype, int64_t stride, float* target, int64_t count);
+void load_floats(const std::byte* source, Dtype dtype, int64_t stride, float* target,
+                 int64_t count);
 
-/// Rounds `count` fp32 values once, to nearest even, into elements of `dtype`, `stride` bytes apart.
-/// Floats: overflow becomes infinity (e4m3 and e5m2 too), NaN stays NaN. Integers: round to nearest
-/// even, saturate; NaN becomes 0. bool: 0 stays 0, anything else (NaN too) becomes 1.
+/// Rounds `count` fp32 values once, to nearest even, into elements of `dtype`, `stride` bytes
+/// apart. Floats: overflow becomes infinity (e4m3 and e5m2 too), NaN stays NaN. Integers: round to
+/// nearest even, saturate; NaN becomes 0. bool: 0 stays 0, anything else (NaN too) becomes 1.
 void store_floats(const float* source, std::byte* target, Dtype dtype, int64_t stride,
                   int64_t count);
 

@@ -34,8 +34,7 @@ inline __attribute__((always_inline)) void store_loop(const Source* __restrict s
 /// target[i] = convert(element i), elements being `stride` bytes apart, without alignment.
 /// Source and target must not overlap.
 template <typename Element, typename Target, typename Convert>
-void load(const std::byte* source, int64_t stride, Target* target, int64_t count,
-          Convert convert) {
+void load(const std::byte* source, int64_t stride, Target* target, int64_t count, Convert convert) {
   if (stride == static_cast<int64_t>(sizeof(Element))) {
     load_loop<Element>(source, sizeof(Element), target, count, convert);
   } else {

@@ -30,9 +30,8 @@ void widen_half_portable(const void* source, float* target, int64_t count) {
 }
 
 void narrow_half_portable(const float* source, void* target, int64_t count) {
-  elements::store<uint16_t>(source, static_cast<std::byte*>(target), 2, count, [](float value) {
-    return static_cast<uint16_t>(Half::narrow(value));
-  });
+  elements::store<uint16_t>(source, static_cast<std::byte*>(target), 2, count,
+                            [](float value) { return static_cast<uint16_t>(Half::narrow(value)); });
 }
 
 #if defined(__x86_64__)
@@ -40,7 +39,7 @@ void narrow_half_portable(const float* source, void* target, int64_t count) {
 namespace {
 
 __attribute__((target("avx,f16c"))) void widen_half_f16c(const std::byte* source, float* target,
-                                                        int64_t count) {
+                                                         int64_t count) {
   int64_t i = 0;
   for (; i + 8 <= count; i += 8) {
     const __m128i bits = _mm_loadu_si128(reinterpret_cast<const __m128i*>(source + 2 * i));
@@ -50,7 +49,7 @@ __attribute__((target("avx,f16c"))) void widen_half_f16c(const std::byte* source
 }
 
 __attribute__((target("avx,f16c"))) void narrow_half_f16c(const float* source, std::byte* target,
-                                                         int64_t count) {
+                                                          int64_t count) {
   constexpr int kNearest = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
   int64_t i = 0;
   for (; i + 8 <= count; i += 8) {

@@ -35,8 +35,8 @@ struct Format {
     const uint32_t sign = (bits & (kMagnitude + 1)) << kSignShift;
     const uint32_t normal = magnitude + kRebias;
     // 1.mantissa - 1 at the scale of the smallest normal number normalises a subnormal one.
-    const float subnormal = std::bit_cast<float>(magnitude + kSmallestNormal) -
-                            std::bit_cast<float>(kSmallestNormal);
+    const float subnormal =
+        std::bit_cast<float>(magnitude + kSmallestNormal) - std::bit_cast<float>(kSmallestNormal);
     const uint32_t quiet = select(magnitude > (kInfinity << kShift), 0x00400000u, 0u);
     const uint32_t special = magnitude | 0x7f800000u | quiet;
     uint32_t result = select(magnitude < (1u << 23), std::bit_cast<uint32_t>(subnormal), normal);

@@ -13,7 +13,7 @@ inline constexpr int kMaximumLoopDepth = 8;
 /// constant + sum over enclosing loops (by nesting level, outermost is 0) of coefficient * variable.
 class Affine {
  public:
-  Affine(int64_t constant = 0) : constant_(constant) {}  // NOLINT: a number is an affine expression
+  Affine(int64_t constant = 0) : constant_(constant) {}  // NOLINT(google-explicit-constructor): a number is one
 
   /// The variable of the loop at that nesting level.
   static Affine variable(int level);

@@ -132,7 +132,7 @@ void Conv2dBandKernel::emit_group(const Block& block, const Group& group) {
     const Affine unit = group.unit + i;
     const View target = block.staged.slice(1, unit * unit_rows, group.images * group.rows)
                             .slice(2, group.column, group.columns);
-    evacuate(builder_, bank(block, group, unit), target, epilogue_, pass_.block + block.number);
+    evacuate(builder_, bank(block, group, unit), target, epilogue_, block.number);
   });
 }
 
@@ -169,10 +169,10 @@ void Conv2dBandKernel::multiply_tap(const Block& block, const Group& group,
                                     const Affine& contraction, int64_t depth,
                                     const Affine& tap_row, bool first) {
   const Conv2dShape& shape = plan_.shape;
-  const View weights = weights_.select(1, contraction)
+  const View weights = weights_.turn(block.number * plan_.blocks + contraction)
                            .select(1, tap_row)
                            .slice(0, 0, depth)
-                           .slice(2, block.first, block.filters);
+                           .slice(2, 0, block.filters);
   const View image = block.tile.select(1, contraction).slice(0, 0, depth);
   for (int64_t column = 0; column < shape.kernel_w; ++column) {
     const View window =

@@ -95,21 +95,6 @@ Conv2dShape make_shape(const TensorSpec& input, const TensorSpec& weight,
   return shape;
 }
 
-/// SBUF [filter block, blocks].
-View load_bias(Builder& builder, const Conv2dPlan& plan, const View& bias) {
-  const int64_t block = plan.filter_block;
-  const View tile =
-      builder.sbuf("bias", {block, ceiling(plan.shape.filters, block)}, plan.shape.dtype);
-  const int64_t full = plan.shape.filters / block, rest = plan.shape.filters % block;
-  load(builder, tile.slice(1, 0, full),
-       bias.slice(0, 0, full * block).split(0, full, block).permute({1, 0}));
-  if (rest > 0) {
-    load(builder, tile.slice(0, 0, rest).slice(1, full, 1),
-         bias.slice(0, full * block, rest).expand(1));
-  }
-  return tile;
-}
-
 /// Loops over images, panels of columns and bands of rows.
 class BandLoops {
  public:
@@ -200,13 +185,13 @@ void emit_convolution(Builder& builder, const Conv2dPlan& plan, const Conv2dTens
   const View weights = allocate_weights(builder, plan);
   const RawWeights raw = allocate_raw_weights(builder, plan);
   clear_borders(builder, plan, images);
-  epilogue.partition_bias = load_bias(builder, plan, tensors.bias);
+  epilogue.partition_bias = allocate_bias(builder, plan);
   Conv2dBandKernel kernel(builder, plan, weights, epilogue, tensors.output);
   for_tiles(builder, plan.shape.filters, plan.pass_filters,
-            [&](const Affine& first, int64_t count, const Affine& number) {
-              const int64_t blocks = ceiling(plan.pass_filters, plan.filter_block);
-              const Conv2dPass pass{first, count, number * blocks};
+            [&](const Affine& first, int64_t count, const Affine&) {
+              const Conv2dPass pass{first, count};
               load_weights(builder, plan, tensors.weight, raw, weights, pass);
+              load_bias(builder, plan, tensors.bias, epilogue.partition_bias, pass);
               kernel.begin_pass(pass);
               BandLoops(builder, plan, tensors.input, images, kernel).run();
             });

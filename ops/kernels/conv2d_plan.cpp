@@ -8,9 +8,9 @@
 namespace neuron_sim {
 namespace {
 
-// Bytes per partition of one image tile: 128 partitions of it load in some 10 us, long enough to
-// amortise the fixed cost of a DMA and the halo rows, short against the multiplication.
-constexpr int64_t kImageTileBytes = 32 * 1024;
+// Elements per partition of one image tile: 128 partitions of them load in some 5 to 10 us, long
+// enough to amortise the fixed cost of a DMA and the halo rows, short against the multiplication.
+constexpr int64_t kImageTileElements = 8 * 1024;
 // With less work than this many tiles per image the first load would not overlap with anything.
 constexpr int64_t kTilesPerImage = 4;
 constexpr int64_t kSmallestTileRows = 8;
@@ -55,7 +55,8 @@ class Planner {
   }
 
   int64_t weight_bytes(int64_t filters) const {
-    return plan_.blocks * plan_.tap_rows * plan_.shape.kernel_w * filters * element_;
+    const int64_t tile = plan_.tap_rows * plan_.shape.kernel_w * plan_.filter_block * element_;
+    return ceil_div(filters, plan_.filter_block) * plan_.blocks * ceil_div(tile, 64) * 64;
   }
 
   /// All filters at once when their weights take at most a third of SBUF, else one block (of fewer
@@ -154,7 +155,7 @@ class Planner {
     plan_.band_rows = 2;
     const int64_t row = image_bytes() - one;
     const int64_t halo = one - row;
-    int64_t rows = std::max<int64_t>(1, (kImageTileBytes - halo) / row);
+    int64_t rows = std::max<int64_t>(1, (kImageTileElements * element_ - halo) / row);
     const int64_t share = ceil_div(plan_.shape.output_h, kTilesPerImage);
     if (plan_.shape.images == 1) rows = std::min(rows, std::max(share, kSmallestTileRows));
     rows = std::min(rows, plan_.shape.output_h);

@@ -28,7 +28,6 @@ struct Conv2dBand {
 struct Conv2dPass {
   Affine first;
   int64_t count = 0;
-  Affine block;  ///< number of the first filter block
 };
 
 /// SBUF image tiles [128, blocks, images, rows, columns].
@@ -39,7 +38,9 @@ void clear_borders(Builder& builder, const Conv2dPlan& plan, const View& images)
 void load_band(Builder& builder, const Conv2dPlan& plan, const View& input, const View& tile,
                const Conv2dBand& band);
 
-/// SBUF weights [128, blocks, tap rows, KW, filters of a pass].
+/// SBUF weights: a ring of tiles [128, tap rows, KW, filters], number
+/// filter block * plan.blocks + contraction block. Tiles of their own, so that the first products
+/// start before the last weights are there.
 View allocate_weights(Builder& builder, const Conv2dPlan& plan);
 /// SBUF staging tiles of untransposed weights, absent when they are not needed.
 struct RawWeights {
@@ -50,6 +51,12 @@ RawWeights allocate_raw_weights(Builder& builder, const Conv2dPlan& plan);
 /// Loads and transposes the weights of a pass.
 void load_weights(Builder& builder, const Conv2dPlan& plan, const View& weight,
                   const RawWeights& raw, const View& weights, const Conv2dPass& pass);
+/// SBUF [filters of a block, blocks of a pass].
+View allocate_bias(Builder& builder, const Conv2dPlan& plan);
+/// Loads the bias of a pass. Emit it behind the weights: nothing needs it before the first bank is
+/// complete, and its single elements cost the DMA engines more than their bytes.
+void load_bias(Builder& builder, const Conv2dPlan& plan, const View& bias, const View& tile,
+               const Conv2dPass& pass);
 
 /// Multiplies, evacuates, pools and stores bands.
 class Conv2dBandKernel {

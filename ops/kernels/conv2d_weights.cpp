@@ -1,6 +1,7 @@
 // The weights of a convolution: [Cout, Cin, KH, KW] in HBM, [contraction, filters] per tap in SBUF.
 
 #include <algorithm>
+#include <functional>
 
 #include "device/isa/nc_transpose.h"
 #include "device/isa/tensor_copy.h"
@@ -12,6 +13,9 @@ namespace {
 
 // Weights and images load side by side: the Scalar engine has nothing to do before they are there.
 constexpr EngineKind kWeightQueue = EngineKind::kScalar;
+
+/// [128, tap rows, KW, filters]: where the weights of a contraction block go.
+using Target = std::function<View(const Affine& block)>;
 
 /// target [depth, tap rows, KW, filters] = source [filters, tap rows, KW, depth], transposed on the
 /// Tensor engine, several taps per PSUM bank and copy.
@@ -70,7 +74,7 @@ void transpose(Builder& builder, const View& source, const View& target) {
 
 /// Few channels: one copy puts (kernel row, channel) side by side; blocks are windows of that.
 void load_packed(Builder& builder, const Conv2dPlan& plan, const View& source,
-                 const RawWeights& raw, const View& target) {
+                 const RawWeights& raw, const Target& target) {
   load(builder, raw.rows, source, kWeightQueue);
   builder.emit(TensorCopy{.dst = raw.reordered, .src = raw.rows.permute({0, 3, 2, 1})});
   const View windows = raw.reordered.merge(2);  // [filters, KW, KH * channels]
@@ -78,12 +82,12 @@ void load_packed(Builder& builder, const Conv2dPlan& plan, const View& source,
   for (int64_t block = 0; block < plan.blocks; ++block) {
     const int64_t depth = plan.depth(block);
     transpose(builder, windows.slice(2, block * window, depth).expand(1),
-              target.select(1, block).slice(0, 0, depth));
+              target(block).slice(0, 0, depth));
   }
 }
 
 void load_blocks(Builder& builder, const Conv2dPlan& plan, const View& source, const View& rows,
-                 const View& target) {
+                 const Target& target) {
   if (!plan.weights_by_block) load(builder, rows, source, kWeightQueue);
   for_tiles(builder, plan.shape.channels, plan.block_channels,
             [&](const Affine& start, int64_t depth, const Affine& index) {
@@ -93,26 +97,26 @@ void load_blocks(Builder& builder, const Conv2dPlan& plan, const View& source, c
                 load(builder, part, source.slice(1, start, depth), kWeightQueue);
               }
               transpose(builder, part.permute({0, 2, 3, 1}),
-                        target.select(1, index).slice(0, 0, depth));
+                        target(index).slice(0, 0, depth));
             });
 }
 
 /// Weights that are too large to stage: the DMA engines transpose, element by element.
 void load_by_dma(Builder& builder, const Conv2dPlan& plan, const View& source,
-                 const View& target) {
+                 const Target& target) {
   const View transposed = source.permute({1, 2, 3, 0});  // [Cin, KH, KW, filters]
   const int64_t channels = plan.shape.channels;
   if (!plan.packed) {
     for_tiles(builder, channels, plan.block_channels,
               [&](const Affine& start, int64_t depth, const Affine& index) {
-                load(builder, target.select(1, index).slice(0, 0, depth),
+                load(builder, target(index).slice(0, 0, depth),
                      transposed.slice(0, start, depth), kWeightQueue);
               });
     return;
   }
   for (int64_t row = 0; row < plan.shape.kernel_h; ++row) {
     const int64_t first = row % plan.block_kernel_rows * channels;
-    load(builder, target.select(1, row / plan.block_kernel_rows).slice(0, first, channels),
+    load(builder, target(row / plan.block_kernel_rows).slice(0, first, channels),
          transposed.slice(1, row, 1), kWeightQueue);
   }
 }
@@ -120,10 +124,11 @@ void load_by_dma(Builder& builder, const Conv2dPlan& plan, const View& source,
 }  // namespace
 
 View allocate_weights(Builder& builder, const Conv2dPlan& plan) {
-  return builder.sbuf("weights",
-                      {builder.limits().partitions, plan.blocks, plan.tap_rows,
-                       plan.shape.kernel_w, plan.pass_filters},
-                      plan.shape.dtype);
+  const int64_t tiles = plan.blocks * ceiling(plan.pass_filters, plan.filter_block);
+  return builder.sbuf(
+      "weights",
+      {builder.limits().partitions, plan.tap_rows, plan.shape.kernel_w, plan.filter_block},
+      plan.shape.dtype, static_cast<int>(tiles));
 }
 
 RawWeights allocate_raw_weights(Builder& builder, const Conv2dPlan& plan) {
@@ -147,7 +152,9 @@ void load_weights(Builder& builder, const Conv2dPlan& plan, const View& weight,
   for_tiles(builder, pass.count, plan.filter_block,
             [&](const Affine& start, int64_t size, const Affine& index) {
               const View source = weight.slice(0, pass.first + start, size);
-              const View target = weights.slice(4, start, size);
+              const Target target = [&](const Affine& block) {
+                return weights.turn(index * plan.blocks + block).slice(3, 0, size);
+              };
               if (plan.weights_by_dma) return load_by_dma(builder, plan, source, target);
               RawWeights staged;
               staged.rows = raw.rows.turn(index).slice(0, 0, size);
@@ -155,6 +162,27 @@ void load_weights(Builder& builder, const Conv2dPlan& plan, const View& weight,
               staged.reordered = raw.reordered.turn(index).slice(0, 0, size);
               load_packed(builder, plan, source, staged, target);
             });
+}
+
+View allocate_bias(Builder& builder, const Conv2dPlan& plan) {
+  return builder.sbuf("bias",
+                      {plan.filter_block, ceiling(plan.pass_filters, plan.filter_block)},
+                      plan.shape.dtype);
+}
+
+void load_bias(Builder& builder, const Conv2dPlan& plan, const View& bias, const View& tile,
+               const Conv2dPass& pass) {
+  const int64_t block = plan.filter_block;
+  const int64_t full = pass.count / block, rest = pass.count % block;
+  if (full > 0) {
+    load(builder, tile.slice(1, 0, full),
+         bias.slice(0, pass.first, full * block).split(0, full, block).permute({1, 0}),
+         kWeightQueue);
+  }
+  if (rest > 0) {
+    load(builder, tile.slice(0, 0, rest).slice(1, full, 1),
+         bias.slice(0, pass.first + full * block, rest).expand(1), kWeightQueue);
+  }
 }
 
 }  // namespace neuron_sim

@@ -53,9 +53,9 @@ FfnnOperands operands_of(Builder& builder, std::string_view op, const FfnnSpecs&
   FfnnOperands operands;
   const OutputFunction hidden = parse_output_function(op, options.hidden_activation);
   if (hidden.softmax) fail(text(op, ": hidden_activation 'softmax' is not pointwise."));
-  if (options.batch_tile < 0 || options.batch_tile > builder.limits().moving_free) {
-    fail(text(op, ": batch_tile ", options.batch_tile, " must be between 0 and ",
-              builder.limits().moving_free, "."));
+  const int64_t most = product_columns(builder.limits());
+  if (options.batch_tile < 0 || options.batch_tile > most) {
+    fail(text(op, ": batch_tile ", options.batch_tile, " must be between 0 and ", most, "."));
   }
   operands.hidden = hidden.pointwise;
   operands.output = parse_output_function(op, options.output_activation);
@@ -79,12 +79,14 @@ class Probabilities {
     if (!operands.output.softmax) return;
     const int64_t classes = operands.width(operands.layers());
     softmax_.emplace(builder);
+    if (operands.x.dtype() == Dtype::kFloat32) return;  // in place
     result_ = builder.sbuf("probabilities", {builder.limits().partitions, classes},
                            operands.x.dtype(), classes > 4096 ? 1 : kRing);
   }
   View of(const View& values, const Affine& turn) {
     if (!softmax_) return values;
-    const View result = result_.turn(turn).slice(0, 0, values.partitions());
+    const View result =
+        result_.present() ? result_.turn(turn).slice(0, 0, values.partitions()) : values;
     softmax_->apply(result, values, turn);
     return result;
   }

@@ -31,9 +31,11 @@ int64_t other_bytes(const Limits& limits, const FfnnOperands& operands, int64_t 
     bytes += kActivationRing * blocked_bytes(limits, operands.width(i), batch, dtype);
     bytes += blocked_bytes(limits, operands.width(i), 1, dtype) + 64;
   }
-  // Logits, probabilities and the bias in every partition.
-  return bytes + classes * (2 * output_ring(classes) * itemsize(Dtype::kFloat32) +
-                            itemsize(dtype)) + 4096;
+  // Logits (fp32 probabilities take their place), probabilities, the bias in every partition.
+  const int64_t probabilities = dtype == Dtype::kFloat32 ? 0 : itemsize(dtype);
+  return bytes + 4096 +
+         classes * (output_ring(classes) * (itemsize(Dtype::kFloat32) + probabilities) +
+                    itemsize(dtype));
 }
 
 }  // namespace
@@ -129,8 +131,8 @@ FfnnKernel::FfnnKernel(Builder& builder, const FfnnOperands& operands, const Ffn
   }
   weights_.emplace(builder, operands, transposer, plan.resident_weights);
   const int64_t classes = operands.width(operands.layers());
-  columns_ = plan.resident_weights ? limits.moving_free : limits.partitions;
-  psum_ = builder.psum("product", {limits.partitions, limits.moving_free}, Dtype::kFloat32,
+  columns_ = plan.resident_weights ? product_columns(limits) : limits.partitions;
+  psum_ = builder.psum("product", {limits.partitions, product_columns(limits)}, Dtype::kFloat32,
                        kResultRing);
   output_ = builder.sbuf("logits", {limits.partitions, classes}, output_dtype,
                          output_ring(classes));

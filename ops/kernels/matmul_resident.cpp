@@ -22,7 +22,7 @@ class ResidentMatmul {
     const Dtype dtype = operands.a.dtype();
     const int64_t depth = operands.depth();
     row_tile_ = limits.partitions;
-    column_tile_ = std::min(limits.moving_free, operands.columns());
+    column_tile_ = std::min(product_columns(limits), operands.columns());
     panels_ = ceiling(operands.columns(), panel_columns);
     panel_ = blocked_tile(builder, "b_panel", depth, std::min(panel_columns, operands.columns()),
                           dtype, panels_ > 1 ? 2 : 1);
@@ -103,12 +103,12 @@ int64_t resident_columns(const Limits& limits, const MatmulOperands& operands) {
   const int64_t others = kRowRing * blocked_bytes(limits, depth, row_tile, dtype) +
                          ContractionLoader::staging_bytes(operands.a_by_depth(), depth) +
                          ContractionLoader::staging_bytes(operands.b, depth) +
-                         kOutputRing * limits.moving_free * itemsize(operands.out.dtype()) + 1024;
+                         kOutputRing * product_columns(limits) * itemsize(operands.out.dtype()) + 1024;
   const int64_t left = limits.sbuf_usable.count - others;
   const int64_t column_bytes = blocked_bytes(limits, depth, 1, dtype);
   if (columns * column_bytes <= left) return columns;
   const int64_t fitting = left / (2 * column_bytes);  // two panels, to load one ahead
-  const int64_t step = fitting >= limits.moving_free ? limits.moving_free : limits.partitions;
+  const int64_t step = fitting >= product_columns(limits) ? product_columns(limits) : limits.partitions;
   return fitting < limits.partitions ? 0 : fitting / step * step;
 }
 

@@ -22,7 +22,7 @@ class StreamedMatmul {
     const Dtype dtype = operands.a.dtype();
     row_tile_ = limits.partitions;
     const int64_t rows = std::min(kRowTiles * row_tile_, operands.rows());
-    const int64_t columns = std::min(limits.moving_free, operands.columns());
+    const int64_t columns = std::min(product_columns(limits), operands.columns());
     a_panel_ = blocked_tile(builder, "a_panel", panel_rows, rows, dtype, kPanelRing);
     b_panel_ = blocked_tile(builder, "b_panel", panel_rows, columns, dtype, kPanelRing);
     staging_ = builder.sbuf("result", {row_tile_, columns}, operands.out.dtype(), kOutputRing);
@@ -94,7 +94,7 @@ void emit_streamed_matmul(Builder& builder, const MatmulOperands& operands,
     const Limits& limits = builder.limits();
     for_tiles(builder, operands.rows(), kRowTiles * limits.partitions,
               [&](const Affine& row, int64_t rows, const Affine&) {
-      for_tiles(builder, operands.columns(), limits.moving_free,
+      for_tiles(builder, operands.columns(), product_columns(limits),
                 [&](const Affine& column, int64_t columns, const Affine&) {
                   kernel.emit_block({row, rows, column, columns});
                 });

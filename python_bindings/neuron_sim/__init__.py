@@ -5,6 +5,6 @@ by itself (`torch.ones(3, device="neuron_sim")` needs no import); with
 `TORCH_DEVICE_BACKEND_AUTOLOAD=0`, `import neuron_sim.torch_device` registers it.
 """
 
-from neuron_sim._autoload import autoload as _autoload  # entry point of group torch.backends
+from neuron_sim._registration import autoload as _autoload  # entry point of group torch.backends
 
 __all__ = ["_autoload"]

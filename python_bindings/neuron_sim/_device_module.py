@@ -44,8 +44,8 @@ from neuron_sim._device_random import (
 )
 from neuron_sim._device_state import (
     DeviceLike,
-    _is_in_bad_fork,
-    _lazy_init,
+    _is_in_bad_fork,  # noqa: F401 - PyTorch calls it
+    _lazy_init,  # noqa: F401 - PyTorch calls it
     current_device,
     device_count,
     device_index,
@@ -63,11 +63,23 @@ from neuron_sim._device_streams import (
     stream,
     synchronize,
 )
+from neuron_sim._launches import (
+    KernelCacheInfo,
+    Launch,
+    clear_kernel_cache,
+    host_threads,
+    kernel_cache_info,
+    record_launches,
+    set_host_threads,
+)
 
 __all__ = [
     "DeviceProperties",
     "Event",
+    "KernelCacheInfo",
+    "Launch",
     "Stream",
+    "clear_kernel_cache",
     "current_device",
     "current_stream",
     "default_generator",
@@ -84,11 +96,13 @@ __all__ = [
     "get_device_properties",
     "get_rng_state",
     "get_rng_state_all",
+    "host_threads",
     "init",
     "initial_seed",
     "is_available",
     "is_bf16_supported",
     "is_initialized",
+    "kernel_cache_info",
     "manual_seed",
     "manual_seed_all",
     "max_memory_allocated",
@@ -97,6 +111,7 @@ __all__ = [
     "memory_allocated",
     "memory_reserved",
     "memory_stats",
+    "record_launches",
     "reset_accumulated_memory_stats",
     "reset_fallback_counts",
     "reset_peak_memory_stats",
@@ -104,6 +119,7 @@ __all__ = [
     "seed_all",
     "set_device",
     "set_fallback_policy",
+    "set_host_threads",
     "set_rng_state",
     "set_rng_state_all",
     "set_stream",
@@ -188,6 +204,15 @@ def is_bf16_supported(including_emulation: bool = True) -> bool:
     """Always true: bfloat16 is native."""
     del including_emulation
     return True
+
+
+def __getattr__(name: str) -> Any:
+    """TorchInductor asks for its code generators here; importing them needs TorchInductor."""
+    if name in ("Scheduling", "PythonWrapperCodegen", "CppWrapperCodegen", "WrapperFxCodegen"):
+        from neuron_sim import _device_inductor
+
+        return getattr(_device_inductor, name)
+    raise AttributeError(f"module 'torch.neuron_sim' has no attribute {name!r}")
 
 
 def _exchange_device(index: int) -> int:

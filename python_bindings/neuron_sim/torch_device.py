@@ -3,7 +3,7 @@
 It offers the same names as `torch.neuron_sim`. Needed only when PyTorch's autoload is off.
 """
 
-from neuron_sim._autoload import register as _register
+from neuron_sim._registration import register as _register
 
 _register()
 

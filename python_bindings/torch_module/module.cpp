@@ -12,6 +12,7 @@
 #include "csrc/errors.h"
 #include "csrc/runtime.h"
 #include "device/runtime/devices.h"
+#include "python_bindings/torch_module/launches.h"
 
 namespace py = pybind11;
 
@@ -86,6 +87,7 @@ PYBIND11_MODULE(_C, m) {
   m.def("fallback_policy", [] { return policy_name(fallback_policy()); });
   m.def("set_fallback_policy",
         [](const std::string& name) { set_fallback_policy(parse_fallback_policy(name)); });
+  bind_launches(m);
 }
 
 }  // namespace neuron_sim

@@ -59,7 +59,7 @@ def test_without_autoload_one_import_registers_the_device(imports):
     check(f"{imports}\n{USE}", TORCH_DEVICE_BACKEND_AUTOLOAD="0")
 
 
-BREAK = "import neuron_sim._autoload as a; a.TORCH_SERIES = '1.0'\nimport torch\n"
+BREAK = "import neuron_sim._registration as a; a.TORCH_SERIES = '1.0'\nimport torch\n"
 
 
 def test_autoload_never_raises_and_leaves_the_reason():

@@ -91,7 +91,7 @@ def test_events_without_timing_or_without_a_record_have_no_elapsed_time():
         timed.elapsed_time(timed)
     timed.record()
     untimed.record()
-    with pytest.raises(RuntimeError, match="enable_timing"):
+    with pytest.raises(ValueError, match="enable_timing"):
         timed.elapsed_time(untimed)
 
 

@@ -130,8 +130,8 @@ TEST(Architecture, AnUnknownNameListsTheKnownOnes) {
 
 TEST(Architecture, AUsersFileOverridesOneValueOfItsBase) {
   const TemporaryFolder folder;
-  const std::string path = folder.write(
-      "wide.toml", "base = \"trn2\"\n" + fact("limits.moving_free", "1024", "1"));
+  const std::string path =
+      folder.write("wide.toml", "base = \"trn2\"\n" + fact("limits.moving_free", "1024", "1"));
   const Architecture& wide = load_architecture(path);
   const Architecture& trn2 = load_architecture("trn2");
   EXPECT_EQ(wide.name, "wide");

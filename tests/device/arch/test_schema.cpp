@@ -48,7 +48,9 @@ TEST(Schema, EachMissingKeyIsNamed) {
   const std::string complete = builtin_text("trn2");
   for (const Field& field : architecture_fields()) {
     const std::string without = replaced(complete, block(complete, field.key), "");
-    expect_parts(message_of([&] { read({{"trn2", without}}, "trn2"); }),
+    expect_parts(message_of([&] {
+                   read({{"trn2", without}}, "trn2");
+                 }),
                  {"'" + field.key + "'", "'trn2'", "missing"});
   }
   for (const char* line : {"neuron_core = \"NeuronCore-v3\"", "generation = 3"}) {
@@ -61,8 +63,8 @@ TEST(Schema, EachMissingKeyIsNamed) {
 TEST(Schema, EachMissingPropertyOfAValueIsNamed) {
   const std::string complete = fact("limits.cores", "3", "1");
   EXPECT_EQ(read_trn2_with(complete).limits.cores, 3);
-  for (const std::string line : {"value = 3\n", "unit = \"1\"\n", "source = \"a test\"\n",
-                                 "certainty = \"assumed\"\n"}) {
+  for (const std::string line :
+       {"value = 3\n", "unit = \"1\"\n", "source = \"a test\"\n", "certainty = \"assumed\"\n"}) {
     const std::string key = "limits.cores." + line.substr(0, line.find(' '));
     expect_refused(replaced(complete, line, ""), {"'" + key + "'", "'mine.toml'", "missing"});
   }
@@ -131,7 +133,8 @@ TEST(Schema, RangesHoldAtBothEdges) {
 TEST(Schema, ValuesThatContradictEachOtherAreRefused) {
   const int64_t hardware = read_trn2_with("").limits.sbuf_partition.count;
   EXPECT_EQ(read_trn2_with(fact("limits.sbuf_usable", std::to_string(hardware), "bytes"))
-                .limits.sbuf_usable.count, hardware);
+                .limits.sbuf_usable.count,
+            hardware);
   expect_refused(fact("limits.sbuf_usable", std::to_string(hardware + 1), "bytes"),
                  {"'limits.sbuf_usable.value'", std::to_string(hardware), "sbuf_partition"});
   expect_refused(fact("tensor.gate_down", "0.9", "1"), {"'tensor.gate_down.value'", "gate_up"});
@@ -146,14 +149,14 @@ TEST(Schema, BrokenTomlIsRefusedWithItsLine) {
 TEST(Schema, AnOverlayOfFittedValuesGoesOverTheBuiltinFile) {
   const std::string overlay = fact("dma.packet", "6.5", "ns", "fitted") +
                               "date = \"2026-11-21\"\ndata_hash = \"00\"\nstandard_error = 0.2\n";
-  const std::vector<NamedText> files = {{"fitted/trn2", overlay},
-                                        {"mine", "base = \"trn2\"\n"},
-                                        {"trn2", builtin_text("trn2")}};
+  const std::vector<NamedText> files = {
+      {"fitted/trn2", overlay}, {"mine", "base = \"trn2\"\n"}, {"trn2", builtin_text("trn2")}};
   EXPECT_EQ(read(files, "trn2").dma.packet.count, 6500);
   EXPECT_EQ(read(files, "trn2").facts().at("dma.packet").certainty, "fitted");
   EXPECT_EQ(read(files, "mine").dma.packet.count, 6500) << "a base brings its overlay";
-  EXPECT_EQ(ArchitectureReader(std::vector<EmbeddedFile>{{"fitted/a", ""}, {"b", ""}, {"a", ""}})
-                .names(), (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(
+      ArchitectureReader(std::vector<EmbeddedFile>{{"fitted/a", ""}, {"b", ""}, {"a", ""}}).names(),
+      (std::vector<std::string>{"a", "b"}));
   for (const std::string& wrong : {fact("dma.packet", "6", "ns"), std::string("name = \"x\"\n")}) {
     const auto load = [&] {
       read({{"fitted/trn2", wrong}, {"trn2", builtin_text("trn2")}}, "trn2");
@@ -165,8 +168,8 @@ TEST(Schema, AnOverlayOfFittedValuesGoesOverTheBuiltinFile) {
 TEST(Schema, BasesMayBeSiblingFilesAndChains) {
   const TemporaryFolder folder;
   folder.write("first.toml", "base = \"inf2\"\n" + fact("limits.cores", "3", "1"));
-  const std::string second = folder.write(
-      "second.toml", "base = \"first.toml\"\ngeneration = 7\n" + fact("dma.packet", "9", "ns"));
+  const std::string second = folder.write("second.toml", "base = \"first.toml\"\ngeneration = 7\n" +
+                                                             fact("dma.packet", "9", "ns"));
   const Architecture architecture = read({{"trn1", builtin_text("trn1")}}, second);
   EXPECT_EQ(architecture.name, "second");
   EXPECT_EQ(architecture.generation, 7);

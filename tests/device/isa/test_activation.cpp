@@ -1,7 +1,6 @@
-#include "device/isa/activation.h"
-
 #include <gtest/gtest.h>
 
+#include "device/isa/activation.h"
 #include "tests/device/isa/run_instruction.h"
 
 namespace neuron_sim {
@@ -13,15 +12,24 @@ constexpr Dtype kBf16 = Dtype::kBfloat16;
 
 double reference(Activation op, double x) {
   switch (op) {
-    case Activation::kIdentity: return x;
-    case Activation::kRelu: return std::isnan(x) ? x : std::max(x, 0.0);
-    case Activation::kExp: return std::exp(x);
-    case Activation::kGelu: return 0.5 * x * (1 + std::erf(x / std::sqrt(2.0)));
-    case Activation::kSigmoid: return 1 / (1 + std::exp(-x));
-    case Activation::kTanh: return std::tanh(x);
-    case Activation::kSquare: return x * x;
-    case Activation::kSqrt: return std::sqrt(x);
-    case Activation::kRsqrt: return 1 / std::sqrt(x);
+    case Activation::kIdentity:
+      return x;
+    case Activation::kRelu:
+      return std::isnan(x) ? x : std::max(x, 0.0);
+    case Activation::kExp:
+      return std::exp(x);
+    case Activation::kGelu:
+      return 0.5 * x * (1 + std::erf(x / std::sqrt(2.0)));
+    case Activation::kSigmoid:
+      return 1 / (1 + std::exp(-x));
+    case Activation::kTanh:
+      return std::tanh(x);
+    case Activation::kSquare:
+      return x * x;
+    case Activation::kSqrt:
+      return std::sqrt(x);
+    case Activation::kRsqrt:
+      return 1 / std::sqrt(x);
   }
   return x;
 }
@@ -32,13 +40,13 @@ TEST(Activate, AppliesEveryFunctionToScaledAndShiftedData) {
     SCOPED_TRACE(name(function));
     const bool roots = function == Activation::kSqrt || function == Activation::kRsqrt;
     InstructionBench bench;
-    const View data = bench.tile(kPsum, kFp32, {65, 33}, "data",
-                                 random_values(65 * 33, roots ? 0.1 : -4, 4));
+    const View data =
+        bench.tile(kPsum, kFp32, {65, 33}, "data", random_values(65 * 33, roots ? 0.1 : -4, 4));
     const View bias = bench.tile(kSbuf, kBf16, {65, 1}, "bias", random_values(65, 0, 2, 4));
     const View dst = bench.tile(kSbuf, kFp32, {65, 33}, "dst");
-    bench.run(kActivation, Activate{.dst = dst, .data = data, .op = function, .bias_tile = bias,
-                                    .scale = 0.75}
-                               .draft());
+    bench.run(kActivation,
+              Activate{.dst = dst, .data = data, .op = function, .bias_tile = bias, .scale = 0.75}
+                  .draft());
     const std::vector<double> x = bench.get(data), b = bench.get(bias), y = bench.get(dst);
     for (size_t i = 0; i < y.size(); ++i) {
       const double input = round_to(kFp32, round_to(kFp32, x[i] * 0.75) + b[i / 33]);
@@ -67,7 +75,8 @@ TEST(Activate, TakesScalesPerPartitionAndStridedOperands) {
   InstructionBench bench;
   const View wide = bench.tile(kSbuf, kBf16, {96, 10, 7}, "wide", random_values(96 * 70));
   const View data = wide.slice(0, 64, 32).slice(1, 0, 5, 2).slice(2, 1, 5);
-  const View scale = bench.tile(kSbuf, kFp32, {32, 3}, "scale", random_values(96, -2, 2, 3)).slice(1, 1, 1);
+  const View scale =
+      bench.tile(kSbuf, kFp32, {32, 3}, "scale", random_values(96, -2, 2, 3)).slice(1, 1, 1);
   const View dst = bench.tile(kPsum, kFp32, {128, 25}, "dst").slice(0, 32, 32);
   bench.run(kActivation, Activate{.dst = dst, .data = data, .scale_tile = scale}.draft());
   const std::vector<double> x = bench.get(data), s = bench.get(scale);
@@ -105,8 +114,11 @@ TEST(Activate, KeepsARunningSumInTheRegisters) {
   const View dst = bench.tile(kSbuf, kBf16, {4, 37}, "dst");
   const View registers = bench.tile(kAccumulator, kFp32, {4, 1}, "accumulator", {9, 9, 9, 9});
   const View result = bench.tile(kSbuf, kFp32, {4, 1}, "result");
-  Activate activate{.dst = dst, .data = data, .accumulator = registers,
-                    .reduce_op = AluOp::kAdd, .reduce_command = ReduceCommand::kResetReduce};
+  Activate activate{.dst = dst,
+                    .data = data,
+                    .accumulator = registers,
+                    .reduce_op = AluOp::kAdd,
+                    .reduce_command = ReduceCommand::kResetReduce};
   const std::vector<double> x = bench.get(data);
   std::vector<double> once, twice;
   for (size_t p = 0; p < 4; ++p) {
@@ -162,23 +174,28 @@ TEST(Activate, ReportsWrongBiasScaleAndReduction) {
   EXPECT_EQ(error(good), "");
   Activate activate = good;
   activate.bias_tile = bench.tile(kSbuf, Dtype::kTfloat32, {8, 1}, "bias");
-  EXPECT_EQ(error(activate), "dtype tfloat32 of operand 'bias' of 'activation' is not supported; "
-                             "expected any dtype but tfloat32.");
+  EXPECT_EQ(error(activate),
+            "dtype tfloat32 of operand 'bias' of 'activation' is not supported; "
+            "expected any dtype but tfloat32.");
   activate.bias_tile = column;
   activate.bias = 2;
-  EXPECT_EQ(error(activate), "'activation' has a bias tile column[8, 1] and a constant bias 2; it "
-                             "adds only one.");
+  EXPECT_EQ(error(activate),
+            "'activation' has a bias tile column[8, 1] and a constant bias 2; it "
+            "adds only one.");
   activate = good;
   activate.bias_tile = data;
-  EXPECT_EQ(error(activate), "operand 'bias[8, 4]' of 'activation' must have one element per "
-                             "partition, but it has 4.");
+  EXPECT_EQ(error(activate),
+            "operand 'bias[8, 4]' of 'activation' must have one element per "
+            "partition, but it has 4.");
   activate = good;
   activate.scale_tile = data;
-  EXPECT_EQ(error(activate), "scale data[8, 4] of 'activation' must be a scalar or a vector of one "
-                             "element per partition.");
+  EXPECT_EQ(error(activate),
+            "scale data[8, 4] of 'activation' must be a scalar or a vector of one "
+            "element per partition.");
   activate.scale_tile = bench.tile(kSbuf, kBf16, {8, 1}, "scale");
-  EXPECT_EQ(error(activate), "dtype bfloat16 of operand 'scale' of 'activation' is not supported; "
-                             "expected float32.");
+  EXPECT_EQ(error(activate),
+            "dtype bfloat16 of operand 'scale' of 'activation' is not supported; "
+            "expected float32.");
   activate = good;
   activate.reduce_command = ReduceCommand::kReduce;
   activate.accumulator = registers;
@@ -189,16 +206,19 @@ TEST(Activate, ReportsWrongBiasScaleAndReduction) {
   activate.reduce_op = AluOp::kAdd;
   EXPECT_EQ(error(activate), "");
   activate.reduce_command = ReduceCommand::kLoadReduce;
-  EXPECT_EQ(error(activate), "'activation' has no initial value for reduce_cmd 'load_reduce'; use "
-                             "'reset_reduce' or 'reduce'.");
+  EXPECT_EQ(error(activate),
+            "'activation' has no initial value for reduce_cmd 'load_reduce'; use "
+            "'reset_reduce' or 'reduce'.");
   EXPECT_EQ(bench.error_kind(kActivation, activate.draft()), ErrorKind::kNotImplemented);
   activate = good;
   activate.reduce_res = column;
-  EXPECT_EQ(error(activate), "'activation' needs operand 'accumulator' exactly when it has a "
-                             "reduce_cmd other than 'idle' or a reduce_res.");
+  EXPECT_EQ(error(activate),
+            "'activation' needs operand 'accumulator' exactly when it has a "
+            "reduce_cmd other than 'idle' or a reduce_res.");
   activate.accumulator = column;
-  EXPECT_EQ(error(activate), "Expected operand 'accumulator' of 'activation' to be in address space "
-                             "'accumulator', but got a tile in 'sbuf' instead.");
+  EXPECT_EQ(error(activate),
+            "Expected operand 'accumulator' of 'activation' to be in address space "
+            "'accumulator', but got a tile in 'sbuf' instead.");
 }
 
 TEST(Activate, DemandsAnElementwiseStepOnTheScalarEngine) {
@@ -207,7 +227,10 @@ TEST(Activate, DemandsAnElementwiseStepOnTheScalarEngine) {
   const View dst = bench.tile(kSbuf, kFp32, {8, 100}, "dst");
   const View column = bench.tile(kSbuf, kFp32, {8, 1}, "column");
   const Demand demand = bench.demand(
-      kActivation, Activate{.dst = dst, .data = data, .op = Activation::kExp, .bias_tile = column,
+      kActivation, Activate{.dst = dst,
+                            .data = data,
+                            .op = Activation::kExp,
+                            .bias_tile = column,
                             .accumulator = bench.tile(kAccumulator, kFp32, {8, 1}, "registers"),
                             .reduce_res = column}
                        .draft());

@@ -1,7 +1,6 @@
-#include "device/isa/dma_copy.h"
-
 #include <gtest/gtest.h>
 
+#include "device/isa/dma_copy.h"
 #include "tests/device/isa/run_instruction.h"
 
 namespace neuron_sim {
@@ -46,8 +45,7 @@ TEST(DmaCopy, CopiesStridedSlicesAndPartitionsInPlace) {
   const View image = bench.tile(kHbm, kBf16, {50, 8, 64}, "image");
   expect_copied(bench, tile.slice(0, 64, 50).slice(1, 1, 4).slice(2, 5, 20),
                 image.slice(1, 0, 4, 2).slice(2, 1, 20, 3));
-  expect_copied(bench, image.slice(0, 3, 20).slice(1, 2, 6).slice(2, 0, 40),
-                tile.slice(0, 96, 20));
+  expect_copied(bench, image.slice(0, 3, 20).slice(1, 2, 6).slice(2, 0, 40), tile.slice(0, 96, 20));
 }
 
 TEST(DmaCopy, TransposesOnTheWay) {
@@ -65,10 +63,8 @@ TEST(DmaCopy, TransposesOnTheWay) {
 TEST(DmaCopy, TransposesInnerDimensionsOfTensors) {
   InstructionBench bench;
   const View tensor = bench.tile(kHbm, kFp32, {3, 40, 5, 21}, "tensor");
-  expect_copied(bench, bench.tile(kSbuf, kFp32, {21, 3, 5, 40}, "a"),
-                tensor.permute({3, 0, 2, 1}));
-  expect_copied(bench, bench.tile(kSbuf, kFp32, {40, 21, 3, 5}, "b"),
-                tensor.permute({1, 3, 0, 2}));
+  expect_copied(bench, bench.tile(kSbuf, kFp32, {21, 3, 5, 40}, "a"), tensor.permute({3, 0, 2, 1}));
+  expect_copied(bench, bench.tile(kSbuf, kFp32, {40, 21, 3, 5}, "b"), tensor.permute({1, 3, 0, 2}));
   expect_copied(bench, tensor.permute({3, 2, 0, 1}), bench.tile(kHbm, kFp32, {21, 5, 3, 40}, "c"));
 }
 
@@ -118,8 +114,7 @@ TEST(DmaCopy, CastsLongStridedAndInterleavedRows) {
   std::vector<double> expected;
   for (const double value : bench.get(src)) expected.push_back(round_to(kBf16, value));
   expect_values(bench.get(dst), expected);
-  const View rows_of_4 =
-      bench.tile(kHbm, kFp32, {6, 5}, "four", random_values(30)).slice(1, 0, 4);
+  const View rows_of_4 = bench.tile(kHbm, kFp32, {6, 5}, "four", random_values(30)).slice(1, 0, 4);
   const View rows_of_6 = bench.tile(kHbm, kBf16, {4, 7}, "six").slice(1, 1, 6);
   bench.run(kDmaCopy, DmaCopy{.dst = rows_of_6, .src = rows_of_4}.draft());
   expected.clear();
@@ -132,14 +127,14 @@ TEST(DmaCopy, GathersRows) {
   const View table = bench.tile(kHbm, kFp32, {10, 3}, "table", random_values(30));
   const View index = bench.tile(kSbuf, Dtype::kInt32, {4, 1}, "index", {7, 0, -1, 7});
   const View dst = bench.tile(kSbuf, kFp32, {4, 3}, "dst", std::vector<double>(12, 5));
-  bench.run(kDmaCopy, DmaCopy{.dst = dst,
-                              .src = table.slice(0, 0, 4).indirect(10),
-                              .index = index,
-                              .oob_skip = true}
-                          .draft());
+  bench.run(
+      kDmaCopy,
+      DmaCopy{
+          .dst = dst, .src = table.slice(0, 0, 4).indirect(10), .index = index, .oob_skip = true}
+          .draft());
   const std::vector<double> all = bench.get(table);
-  expect_values(bench.get(dst), {all[21], all[22], all[23], all[0], all[1], all[2], 5, 5, 5, all[21],
-                                 all[22], all[23]});
+  expect_values(bench.get(dst), {all[21], all[22], all[23], all[0], all[1], all[2], 5, 5, 5,
+                                 all[21], all[22], all[23]});
 }
 
 TEST(DmaCopy, ScattersRowsWithACast) {

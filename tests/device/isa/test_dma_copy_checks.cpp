@@ -16,15 +16,18 @@ TEST(DmaCopyChecks, ReportsMemoriesAndShapes) {
   const View sbuf = bench.tile(kSbuf, kFp32, {8, 4}, "sbuf");
   const View psum = bench.tile(kPsum, kFp32, {8, 4}, "psum");
   const auto error = [&](const DmaCopy& copy) { return bench.error(kDmaCopy, copy.draft()); };
-  EXPECT_EQ(error({.dst = sbuf, .src = psum}),
-            "Expected operand 'src' of 'dma_copy' to be in address space 'hbm|sbuf', but got a tile "
-            "in 'psum' instead.");
-  EXPECT_EQ(error({.dst = psum, .src = hbm}),
-            "Expected operand 'dst' of 'dma_copy' to be in address space 'hbm|sbuf', but got a tile "
-            "in 'psum' instead.");
-  EXPECT_EQ(error({.dst = sbuf, .src = hbm.slice(1, 0, 3)}),
-            "'dma_copy' needs equal element counts, but dst sbuf[8, 4] has 32 and src hbm[8, 3] has "
-            "24.");
+  EXPECT_EQ(
+      error({.dst = sbuf, .src = psum}),
+      "Expected operand 'src' of 'dma_copy' to be in address space 'hbm|sbuf', but got a tile "
+      "in 'psum' instead.");
+  EXPECT_EQ(
+      error({.dst = psum, .src = hbm}),
+      "Expected operand 'dst' of 'dma_copy' to be in address space 'hbm|sbuf', but got a tile "
+      "in 'psum' instead.");
+  EXPECT_EQ(
+      error({.dst = sbuf, .src = hbm.slice(1, 0, 3)}),
+      "'dma_copy' needs equal element counts, but dst sbuf[8, 4] has 32 and src hbm[8, 3] has "
+      "24.");
   EXPECT_EQ(error({.dst = sbuf.slice(1, 0, 0), .src = hbm.slice(1, 0, 0)}),
             "'dma_copy' of no elements to sbuf[8, 0].");
   EXPECT_EQ(error({.dst = sbuf.slice(1, 0, 1).broadcast(1, 4), .src = hbm}),
@@ -54,15 +57,17 @@ TEST(DmaCopyChecks, ReportsDescriptorsThatCannotBeMade) {
   EXPECT_EQ(error({.dst = cast, .src = hbm, .engine = EngineKind::kSync}),
             narrow + "Sync of architecture trn2: software descriptors need engine GpSimd.");
   EXPECT_EQ(error({.dst = cast, .src = hbm, .descriptors = kStatic}), "");
-  EXPECT_EQ(error({.dst = sbuf, .src = hbm, .descriptors = kHardware, .engine = EngineKind::kVector}),
-            same + "Vector of architecture trn2: hardware descriptors need engine Sync or Scalar.");
+  EXPECT_EQ(
+      error({.dst = sbuf, .src = hbm, .descriptors = kHardware, .engine = EngineKind::kVector}),
+      same + "Vector of architecture trn2: hardware descriptors need engine Sync or Scalar.");
   const View rows = hbm.indirect(8);
   EXPECT_EQ(error({.dst = sbuf, .src = rows, .index = index, .descriptors = kHardware}),
             same + "Sync of architecture trn2: hardware descriptors cannot follow an index.");
   EXPECT_EQ(error({.dst = sbuf, .src = rows, .index = index, .descriptors = kStatic}),
             same + "Sync of architecture trn2: static descriptors cannot follow an index.");
-  EXPECT_EQ(error({.dst = sbuf, .src = hbm.at_register(1, 4), .engine = EngineKind::kVector}),
-            same + "Vector of architecture trn2: static descriptors cannot hold a register address.");
+  EXPECT_EQ(
+      error({.dst = sbuf, .src = hbm.at_register(1, 4), .engine = EngineKind::kVector}),
+      same + "Vector of architecture trn2: static descriptors cannot hold a register address.");
   EXPECT_EQ(error({.dst = sbuf, .src = hbm.at_register(1, 4)}), "");
   bench.architecture().features.hardware_descriptors = false;
   const DmaCopy hardware{.dst = sbuf, .src = hbm, .descriptors = kHardware};
@@ -81,19 +86,19 @@ TEST(DmaCopyChecks, ReportsWrongIndices) {
             "'dma_copy' needs operand 'index' together with an indirect 'src' or 'dst'.");
   EXPECT_EQ(error({.dst = rows, .src = rows, .index = index}),
             "'dma_copy' cannot have an indirect 'src' and an indirect 'dst'.");
-  EXPECT_EQ(error({.dst = sbuf, .src = rows,
-                   .index = bench.tile(kSbuf, kFp32, {8, 1}, "index")}),
+  EXPECT_EQ(error({.dst = sbuf, .src = rows, .index = bench.tile(kSbuf, kFp32, {8, 1}, "index")}),
             "dtype float32 of operand 'index' of 'dma_copy' is not supported; expected int32 or "
             "uint32.");
-  EXPECT_EQ(error({.dst = sbuf, .src = rows, .index = index.broadcast(1, 2)}),
-            "operand 'index' of 'dma_copy' is index[8, 2], but must have one element per partition.");
+  EXPECT_EQ(
+      error({.dst = sbuf, .src = rows, .index = index.broadcast(1, 2)}),
+      "operand 'index' of 'dma_copy' is index[8, 2], but must have one element per partition.");
   EXPECT_EQ(error({.dst = sbuf, .src = rows, .index = index.slice(0, 0, 7)}),
             "number of partitions (dimension 0 size of a tile) mismatch in parameters (dst[8, 4], "
             "index[7, 1]) of 'dma_copy'");
-  EXPECT_EQ(error({.dst = sbuf, .src = rows,
-                   .index = bench.tile(kHbm, Dtype::kInt32, {8, 1}, "index")}),
-            "Expected operand 'index' of 'dma_copy' to be in address space 'sbuf', but got a tile "
-            "in 'hbm' instead.");
+  EXPECT_EQ(
+      error({.dst = sbuf, .src = rows, .index = bench.tile(kHbm, Dtype::kInt32, {8, 1}, "index")}),
+      "Expected operand 'index' of 'dma_copy' to be in address space 'sbuf', but got a tile "
+      "in 'hbm' instead.");
 }
 
 TEST(DmaCopyDemand, CountsDescriptorsBytesAndFragments) {

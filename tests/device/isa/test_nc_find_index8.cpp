@@ -1,8 +1,7 @@
-#include "device/isa/nc_find_index8.h"
-
 #include <gtest/gtest.h>
 
 #include "device/isa/max8.h"
+#include "device/isa/nc_find_index8.h"
 #include "tests/device/isa/run_instruction.h"
 
 namespace neuron_sim {
@@ -30,8 +29,8 @@ TEST(NcFindIndex8, FindsFirstOccurrences) {
   for (const Dtype dtype : {kFp32, Dtype::kBfloat16, Dtype::kInt16}) {
     for (const int64_t elements : {8, 63, 64, 65, 1000, 16384}) {
       InstructionBench bench;
-      const View data = bench.tile(kSbuf, dtype, {5, elements}, "data",
-                                   random_values(5 * elements, -90, 90));
+      const View data =
+          bench.tile(kSbuf, dtype, {5, elements}, "data", random_values(5 * elements, -90, 90));
       const View vals = bench.tile(kPsum, dtype, {5, 8}, "vals");
       bench.run(kMax8, Max8{.dst = vals, .src = data}.draft());
       for (const Dtype index : {Dtype::kUint16, Dtype::kUint32}) {
@@ -46,7 +45,8 @@ TEST(NcFindIndex8, FindsFirstOccurrences) {
 TEST(NcFindIndex8, GivesAllOnesForMissingValuesAndNan) {
   InstructionBench bench;
   const View data = bench.tile(kSbuf, kFp32, {1, 8}, "data", {NAN, 1, 1, -0.0, 2, INFINITY, 3, 4});
-  const View vals = bench.tile(kSbuf, kFp32, {1, 8}, "vals", {NAN, 1, 1, 0.0, 9, INFINITY, 4, -INFINITY});
+  const View vals =
+      bench.tile(kSbuf, kFp32, {1, 8}, "vals", {NAN, 1, 1, 0.0, 9, INFINITY, 4, -INFINITY});
   const View narrow = bench.tile(kSbuf, Dtype::kUint16, {1, 8}, "narrow");
   bench.run(kNcFindIndex8, NcFindIndex8{.dst = narrow, .data = data, .vals = vals}.draft());
   expect_values(bench.get(narrow), {65535, 1, 1, 3, 65535, 5, 7, 65535});
@@ -80,9 +80,10 @@ TEST(NcFindIndex8, ReportsWrongSizesAndDtypes) {
   EXPECT_EQ(error(7, 8, 8, Dtype::kUint16),
             "operand 'data' of 'nc_find_index8' has 7 elements per partition; architecture trn2 "
             "allows 8 to 16384.");
-  EXPECT_EQ(error(16385, 8, 8, Dtype::kUint16),
-            "operand 'data' of 'nc_find_index8' has 16385 elements per partition; architecture trn2 "
-            "allows 8 to 16384.");
+  EXPECT_EQ(
+      error(16385, 8, 8, Dtype::kUint16),
+      "operand 'data' of 'nc_find_index8' has 16385 elements per partition; architecture trn2 "
+      "allows 8 to 16384.");
   EXPECT_EQ(error(8, 7, 8, Dtype::kUint16),
             "operand 'vals' of 'nc_find_index8' has 7 elements per partition, but must have 8.");
   EXPECT_EQ(error(8, 8, 9, Dtype::kUint16),
@@ -94,11 +95,11 @@ TEST(NcFindIndex8, ReportsWrongSizesAndDtypes) {
 
 TEST(NcFindIndex8, DemandsOnePassOverTheData) {
   InstructionBench bench;
-  const Demand demand =
-      bench.demand(kNcFindIndex8, NcFindIndex8{.dst = bench.tile(kSbuf, Dtype::kUint32, {2, 8}, "d"),
-                                               .data = bench.tile(kSbuf, kFp32, {2, 500}, "data"),
-                                               .vals = bench.tile(kSbuf, kFp32, {2, 8}, "vals")}
-                                      .draft());
+  const Demand demand = bench.demand(
+      kNcFindIndex8, NcFindIndex8{.dst = bench.tile(kSbuf, Dtype::kUint32, {2, 8}, "d"),
+                                  .data = bench.tile(kSbuf, kFp32, {2, 500}, "data"),
+                                  .vals = bench.tile(kSbuf, kFp32, {2, 8}, "vals")}
+                         .draft());
   ASSERT_EQ(demand.count, 1);
   EXPECT_EQ(demand.steps[0].unit, Unit::kElementwise);
   EXPECT_EQ(demand.steps[0].elements, 500);

@@ -1,7 +1,6 @@
-#include "device/isa/nc_transpose.h"
-
 #include <gtest/gtest.h>
 
+#include "device/isa/nc_transpose.h"
 #include "tests/device/isa/run_instruction.h"
 
 namespace neuron_sim {
@@ -36,19 +35,21 @@ void fill_with_patterns(InstructionBench& bench, const View& view) {
 void expect_exact(InstructionBench& bench, const NcTranspose& transpose) {
   fill_with_patterns(bench, transpose.data);
   bench.run(kNcTranspose, transpose.draft());
-  EXPECT_EQ(bench.bits(transpose.dst),
-            transposed(bench.bits(transpose.data),
-                       static_cast<size_t>(transpose.data.partitions())));
+  EXPECT_EQ(
+      bench.bits(transpose.dst),
+      transposed(bench.bits(transpose.data), static_cast<size_t>(transpose.data.partitions())));
 }
 
 TEST(NcTranspose, MovesBitsOnTheTensorEngine) {
-  for (const Dtype dtype : {kFp32, Dtype::kInt32, Dtype::kBfloat16, Dtype::kFloat16, Dtype::kUint8}) {
-    for (const auto& [partitions, elements] :
-         std::vector<std::pair<int64_t, int64_t>>{{1, 1}, {128, 128}, {17, 33}, {128, 1}, {1, 128}, {100, 48}}) {
+  for (const Dtype dtype :
+       {kFp32, Dtype::kInt32, Dtype::kBfloat16, Dtype::kFloat16, Dtype::kUint8}) {
+    for (const auto& [partitions, elements] : std::vector<std::pair<int64_t, int64_t>>{
+             {1, 1}, {128, 128}, {17, 33}, {128, 1}, {1, 128}, {100, 48}}) {
       SCOPED_TRACE(text(name(dtype), " ", partitions, " ", elements));
       InstructionBench bench;
-      expect_exact(bench, {.dst = bench.tile(MemoryKind::kPsum, dtype, {elements, partitions}, "dst"),
-                           .data = bench.tile(MemoryKind::kSbuf, dtype, {partitions, elements}, "x")});
+      expect_exact(bench,
+                   {.dst = bench.tile(MemoryKind::kPsum, dtype, {elements, partitions}, "dst"),
+                    .data = bench.tile(MemoryKind::kSbuf, dtype, {partitions, elements}, "x")});
     }
   }
 }
@@ -92,9 +93,9 @@ TEST(NcTranspose, MultipliesByAnIdentityWithoutTransposeMode) {
 
 TEST(NcTranspose, ProductWithAnIdentitySpreadsNonFiniteValues) {
   InstructionBench bench(without_transpose_mode());
-  const NcTranspose transpose{
-      .dst = bench.tile(MemoryKind::kPsum, kFp32, {3, 3}, "dst"),
-      .data = bench.tile(MemoryKind::kSbuf, kFp32, {3, 3}, "x", {1, INFINITY, NAN, 2, 5, 8, 3, 6, -0.0})};
+  const NcTranspose transpose{.dst = bench.tile(MemoryKind::kPsum, kFp32, {3, 3}, "dst"),
+                              .data = bench.tile(MemoryKind::kSbuf, kFp32, {3, 3}, "x",
+                                                 {1, INFINITY, NAN, 2, 5, 8, 3, 6, -0.0})};
   bench.run(kNcTranspose, transpose.draft());
   expect_values(bench.get(transpose.dst), {1, 2, 3, INFINITY, NAN, NAN, NAN, NAN, NAN});
 }
@@ -132,9 +133,10 @@ TEST(NcTranspose, ReportsWhatTheEnginesCannotDo) {
   EXPECT_EQ(error({33, 32}, EngineKind::kVector),
             "size of dimension 0 in 'data[33, 32]' of 'nc_transpose' exceed architecture "
             "limitation of 32. (architecture trn2)");
-  EXPECT_EQ(error({64, 64}, EngineKind::kAuto, MemoryKind::kSbuf),
-            "Expected operand 'dst' of 'nc_transpose' to be in address space 'psum', but got a tile "
-            "in 'sbuf' instead.");
+  EXPECT_EQ(
+      error({64, 64}, EngineKind::kAuto, MemoryKind::kSbuf),
+      "Expected operand 'dst' of 'nc_transpose' to be in address space 'psum', but got a tile "
+      "in 'sbuf' instead.");
   EXPECT_EQ(error({8, 8}, EngineKind::kScalar),
             "instruction 'nc_transpose' cannot run on the Scalar engine; architecture trn2 has it "
             "on: Tensor, Vector.");
@@ -154,8 +156,9 @@ TEST(NcTranspose, ReportsWhatTheEnginesCannotDo) {
             "dtype, because the Tensor engine transposes by multiplying.");
   transpose.dst = old.tile(MemoryKind::kPsum, Dtype::kBfloat16, {8, 8}, "dst");
   transpose.data = old.tile(MemoryKind::kSbuf, Dtype::kBfloat16, {8, 8}, "x");
-  EXPECT_EQ(old.error(kNcTranspose, transpose.draft()),
-            "dtype bfloat16 of operand 'dst' of 'nc_transpose' is not supported; expected float32.");
+  EXPECT_EQ(
+      old.error(kNcTranspose, transpose.draft()),
+      "dtype bfloat16 of operand 'dst' of 'nc_transpose' is not supported; expected float32.");
 }
 
 TEST(NcTranspose, DemandsDataAsStationaryAndTheIdentityAsMoving) {

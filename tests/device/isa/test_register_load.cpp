@@ -1,7 +1,6 @@
-#include "device/isa/register_load.h"
-
 #include <gtest/gtest.h>
 
+#include "device/isa/register_load.h"
 #include "tests/device/isa/run_instruction.h"
 
 namespace neuron_sim {
@@ -13,7 +12,8 @@ TEST(RegisterLoad, ReadsOneIntegerOfSbufOrHbm) {
   for (const MemoryKind memory : {kSbuf, kHbm}) {
     InstructionBench bench;
     const View table = bench.tile(memory, Dtype::kInt32, {1, 3}, "table", {5, -7, 9});
-    bench.run(kRegisterLoad, RegisterLoad{.register_index = 3, .source = table.slice(1, 1, 1)}.draft());
+    bench.run(kRegisterLoad,
+              RegisterLoad{.register_index = 3, .source = table.slice(1, 1, 1)}.draft());
     EXPECT_EQ(bench.registers().values[3], -7);
     const View large = bench.tile(memory, Dtype::kUint32, {1, 1}, "large", {4294967295.0});
     bench.run(kRegisterLoad, RegisterLoad{.register_index = 4, .source = large}.draft());
@@ -32,26 +32,28 @@ TEST(RegisterLoad, ReportsWrongSourcesAndRegisters) {
                            .draft());
   };
   EXPECT_EQ(error(63, kSbuf, Dtype::kInt32, {1, 1}), "");
-  EXPECT_EQ(error(64, kSbuf, Dtype::kInt32, {1, 1}),
-            "register 64 of 'register_load' does not exist; a sequencer of architecture trn2 has 64 "
-            "registers.");
-  EXPECT_EQ(error(0, kPsum, Dtype::kInt32, {1, 1}),
-            "Expected operand 'source' of 'register_load' to be in address space 'hbm|sbuf', but got "
-            "a tile in 'psum' instead.");
+  EXPECT_EQ(
+      error(64, kSbuf, Dtype::kInt32, {1, 1}),
+      "register 64 of 'register_load' does not exist; a sequencer of architecture trn2 has 64 "
+      "registers.");
+  EXPECT_EQ(
+      error(0, kPsum, Dtype::kInt32, {1, 1}),
+      "Expected operand 'source' of 'register_load' to be in address space 'hbm|sbuf', but got "
+      "a tile in 'psum' instead.");
   EXPECT_EQ(error(0, kSbuf, Dtype::kInt32, {2, 1}),
             "operand 'source' of 'register_load' is t[2, 1], but must have one element.");
   EXPECT_EQ(error(0, kSbuf, Dtype::kInt32, {1, 2}),
             "operand 'source' of 'register_load' is t[1, 2], but must have one element.");
-  EXPECT_EQ(error(0, kSbuf, Dtype::kInt16, {1, 1}),
-            "dtype int16 of operand 'source' of 'register_load' is not supported; expected int32 or "
-            "uint32.");
+  EXPECT_EQ(
+      error(0, kSbuf, Dtype::kInt16, {1, 1}),
+      "dtype int16 of operand 'source' of 'register_load' is not supported; expected int32 or "
+      "uint32.");
 }
 
 TEST(RegisterLoad, DemandsTheSequencer) {
   InstructionBench bench;
   const Demand demand = bench.demand(
-      kRegisterLoad,
-      RegisterLoad{.source = bench.tile(kSbuf, Dtype::kInt32, {1, 1}, "t")}.draft());
+      kRegisterLoad, RegisterLoad{.source = bench.tile(kSbuf, Dtype::kInt32, {1, 1}, "t")}.draft());
   ASSERT_EQ(demand.count, 1);
   EXPECT_EQ(demand.steps[0].unit, Unit::kSequencer);
 }

@@ -1,7 +1,6 @@
-#include "device/isa/register_move.h"
-
 #include <gtest/gtest.h>
 
+#include "device/isa/register_move.h"
 #include "tests/device/isa/run_instruction.h"
 
 namespace neuron_sim {
@@ -35,14 +34,18 @@ TEST(RegisterMove, ReportsRegistersAndImmediatesOutOfRange) {
                        RegisterMove{.register_index = index, .immediate = value}.draft());
   };
   EXPECT_EQ(error(63, 0), "");
-  EXPECT_EQ(error(64, 0), "register 64 of 'register_move' does not exist; a sequencer of "
-                          "architecture trn2 has 64 registers.");
-  EXPECT_EQ(error(-1, 0), "register -1 of 'register_move' does not exist; a sequencer of "
-                          "architecture trn2 has 64 registers.");
-  EXPECT_EQ(error(0, 4294967296), "immediate 4294967296 of 'register_move' does not fit into the 32 "
-                                  "bits of a register.");
-  EXPECT_EQ(error(0, -2147483649), "immediate -2147483649 of 'register_move' does not fit into the "
-                                   "32 bits of a register.");
+  EXPECT_EQ(error(64, 0),
+            "register 64 of 'register_move' does not exist; a sequencer of "
+            "architecture trn2 has 64 registers.");
+  EXPECT_EQ(error(-1, 0),
+            "register -1 of 'register_move' does not exist; a sequencer of "
+            "architecture trn2 has 64 registers.");
+  EXPECT_EQ(error(0, 4294967296),
+            "immediate 4294967296 of 'register_move' does not fit into the 32 "
+            "bits of a register.");
+  EXPECT_EQ(error(0, -2147483649),
+            "immediate -2147483649 of 'register_move' does not fit into the "
+            "32 bits of a register.");
 }
 
 }  // namespace

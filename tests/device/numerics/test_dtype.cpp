@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -40,15 +40,19 @@ uint32_t store_bits(float value, Dtype dtype) {
   return bits;
 }
 
+std::vector<uint32_t> bits_of(const std::vector<float>& values) {
+  std::vector<uint32_t> bits;
+  for (const float value : values) bits.push_back(std::bit_cast<uint32_t>(value));
+  return bits;
+}
+
 // The oracle: a format by its definition, in double arithmetic.
 struct FloatFormat {
   Dtype dtype;
   int exponent_bits;
   int mantissa_bits;
   int bits() const { return 1 + exponent_bits + mantissa_bits; }
-  uint32_t magnitude_of_infinity() const {
-    return ((1u << exponent_bits) - 1) << mantissa_bits;
-  }
+  uint32_t magnitude_of_infinity() const { return ((1u << exponent_bits) - 1) << mantissa_bits; }
   uint32_t sign() const { return 1u << (exponent_bits + mantissa_bits); }
 
   double value(uint32_t pattern) const {
@@ -57,8 +61,8 @@ struct FloatFormat {
     const int exponent = static_cast<int>(magnitude >> mantissa_bits);
     const double fraction = magnitude & ((1u << mantissa_bits) - 1);
     const double scaled = std::ldexp(fraction, -mantissa_bits);
-    const double result = exponent == 0 ? std::ldexp(scaled, 1 - bias)
-                                        : std::ldexp(1 + scaled, exponent - bias);
+    const double result =
+        exponent == 0 ? std::ldexp(scaled, 1 - bias) : std::ldexp(1 + scaled, exponent - bias);
     if (magnitude == magnitude_of_infinity()) return pattern & sign() ? -HUGE_VAL : HUGE_VAL;
     if (magnitude > magnitude_of_infinity()) return std::nan("");
     return pattern & sign() ? -result : result;
@@ -80,9 +84,7 @@ struct FloatFormat {
     return (up ? high : low) | (std::signbit(wanted) ? sign() : 0);
   }
 
-  double beyond() const {
-    return 2 * value(magnitude_of_infinity() - (1u << mantissa_bits));
-  }
+  double beyond() const { return 2 * value(magnitude_of_infinity() - (1u << mantissa_bits)); }
 };
 
 const FloatFormat kFormats[] = {{Dtype::kFloat8E4m3, 4, 3},
@@ -170,8 +172,7 @@ TEST(Dtype, OverflowBecomesInfinityAtTheMidpointBeyondTheLargestValue) {
   for (const FloatFormat& format : kFormats) {
     for (const float value : {largest, kInfinity}) {
       EXPECT_EQ(store_bits(value, format.dtype), format.magnitude_of_infinity());
-      EXPECT_EQ(store_bits(-value, format.dtype),
-                format.magnitude_of_infinity() | format.sign());
+      EXPECT_EQ(store_bits(-value, format.dtype), format.magnitude_of_infinity() | format.sign());
     }
     for (const uint32_t nan : {0x7f800001u, 0x7fc00000u, 0xffffffffu, 0xff800001u}) {
       const uint32_t bits = store_bits(std::bit_cast<float>(nan), format.dtype);
@@ -252,13 +253,14 @@ TEST(Dtype, ContiguousAndStridedAccessGiveTheSameElements) {
         store_floats(values.data(), sparse.data() + 1, dtype, stride, count);
         for (int64_t i = 0; i < count; ++i) {
           ASSERT_EQ(std::memcmp(&sparse[static_cast<size_t>(i * stride) + 1],
-                                &dense[static_cast<size_t>(i * size)],
-                                static_cast<size_t>(size)), 0) << name(dtype);
+                                &dense[static_cast<size_t>(i * size)], static_cast<size_t>(size)),
+                    0)
+              << name(dtype);
           ASSERT_EQ(sparse[static_cast<size_t>(i * stride + size) + 1], std::byte{0xa5});
         }
         std::vector<float> loaded(values.size());
         load_floats(sparse.data() + 1, dtype, stride, loaded.data(), count);
-        ASSERT_EQ(std::memcmp(loaded.data(), reference.data(), values.size() * 4), 0);
+        ASSERT_EQ(bits_of(loaded), bits_of(reference)) << name(dtype);
       }
     }
   }

@@ -56,14 +56,15 @@ int64_t rounded_and_saturated(float value, const IntegerType& type) {
 TEST(IntegerDtype, FloatsRoundToEvenAndSaturateAtBothEdges) {
   ASSERT_EQ(std::fegetround(), FE_TONEAREST);
   for (const IntegerType& type : kIntegerTypes) {
-    std::vector<float> values = {0.0f, -0.0f, 0.5f, 1.5f, 2.5f, -0.5f, -1.5f, -2.5f, 0.49999997f,
-                                 8388607.5f, 8388608.0f, -8388607.5f, 16777217.0f, kInfinity,
-                                 -kInfinity, 3e38f, -3e38f, 1e-45f};
+    std::vector<float> values = {0.0f,       -0.0f,       0.5f,        1.5f,        2.5f,
+                                 -0.5f,      -1.5f,       -2.5f,       0.49999997f, 8388607.5f,
+                                 8388608.0f, -8388607.5f, 16777217.0f, kInfinity,   -kInfinity,
+                                 3e38f,      -3e38f,      1e-45f};
     for (const int64_t edge : {type.lowest, type.highest}) {
       for (const double offset : {-1.0, -0.5, -0.25, 0.0, 0.25, 0.5, 0.75, 1.0}) {
         const float near = static_cast<float>(static_cast<double>(edge) + offset);
-        values.insert(values.end(), {near, std::nextafter(near, kInfinity),
-                                     std::nextafter(near, -kInfinity)});
+        values.insert(values.end(),
+                      {near, std::nextafter(near, kInfinity), std::nextafter(near, -kInfinity)});
       }
     }
     for (const float value : values) {
@@ -85,8 +86,8 @@ TEST(IntegerDtype, RandomFloatsMatchDoubleArithmeticInLongRows) {
     const double span = static_cast<double>(type.highest - type.lowest) * 1.2;
     for (float& value : values) {
       const double share = static_cast<double>(random()) / 4294967296.0 - 0.1;
-      value = static_cast<float>(std::round((static_cast<double>(type.lowest) + share * span) * 4) /
-                                 4);
+      value =
+          static_cast<float>(std::round((static_cast<double>(type.lowest) + share * span) * 4) / 4);
     }
     const auto count = static_cast<int64_t>(values.size());
     std::vector<std::byte> memory(values.size() * 4);
@@ -101,8 +102,8 @@ TEST(IntegerDtype, RandomFloatsMatchDoubleArithmeticInLongRows) {
 }
 
 TEST(IntegerDtype, WideIntegersLoadRoundedToNearestEven) {
-  const std::vector<int64_t> interesting = {0, 1, 16777215, 16777216, 16777217, 16777218, 16777219,
-                                            2147483583, 2147483584, 2147483647};
+  const std::vector<int64_t> interesting = {0,        1,        16777215,   16777216,   16777217,
+                                            16777218, 16777219, 2147483583, 2147483584, 2147483647};
   for (const int64_t magnitude : interesting) {
     for (const int64_t value : {magnitude, -magnitude}) {
       const int32_t element = static_cast<int32_t>(value);
@@ -116,12 +117,13 @@ TEST(IntegerDtype, WideIntegersLoadRoundedToNearestEven) {
     }
   }
   std::vector<uint32_t> elements = {16777217u, 16777219u, 4294967295u, 4294967167u, 2147483648u,
-                                    0u, 1u, 4294967168u, 3000000001u};
+                                    0u,        1u,        4294967168u, 3000000001u};
   std::vector<float> loaded(elements.size());
-  load_floats(reinterpret_cast<const std::byte*>(elements.data()), Dtype::kUint32, 4,
-              loaded.data(), static_cast<int64_t>(elements.size()));
-  const std::vector<float> expected = {16777216.0f, 16777220.0f, 4294967296.0f, 4294967040.0f,
-                                       2147483648.0f, 0.0f, 1.0f, 4294967296.0f, 3000000000.0f};
+  load_floats(reinterpret_cast<const std::byte*>(elements.data()), Dtype::kUint32, 4, loaded.data(),
+              static_cast<int64_t>(elements.size()));
+  const std::vector<float> expected = {16777216.0f,   16777220.0f,   4294967296.0f,
+                                       4294967040.0f, 2147483648.0f, 0.0f,
+                                       1.0f,          4294967296.0f, 3000000000.0f};
   EXPECT_EQ(loaded, expected) << "4294967168 is a tie and goes to the even 2^32";
 }
 

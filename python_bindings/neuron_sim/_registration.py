@@ -34,6 +34,10 @@ class UnavailableDeviceModule(types.ModuleType):
     def __getattr__(self, name: str) -> NoReturn:
         raise BackendUnavailableError(self.__dict__["_reason"])
 
+    def _lazy_init(self) -> NoReturn:
+        """PyTorch calls it before it makes a tensor on the device."""
+        raise BackendUnavailableError(self.__dict__["_reason"])
+
     # PyTorch calls these on every device module, also for programs that never use this device.
     @staticmethod
     def is_available() -> bool:
@@ -76,10 +80,10 @@ def register() -> None:
 
     if _registered:
         return
-    _check_torch_version(str(torch.__version__))
+    _check_torch_version(str(torch.__version__), TORCH_SERIES)
     from neuron_sim import _C  # type: ignore[attr-defined]
 
-    _check_torch_version(str(torch.__version__), built_for=_C.torch_version)
+    _check_torch_version(str(torch.__version__), _C.torch_version)
     from neuron_sim import _device_module
 
     # The C++ library has set the name already; this adds the aliases that Python knows.
@@ -92,7 +96,7 @@ def register() -> None:
     _registered = True
 
 
-def _check_torch_version(running: str, built_for: str = TORCH_SERIES) -> None:
+def _check_torch_version(running: str, built_for: str) -> None:
     public = running.split("+")[0]
     wanted = built_for.split("+")[0]
     if public != wanted and not public.startswith(wanted + "."):

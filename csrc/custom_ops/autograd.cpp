@@ -1,0 +1,236 @@
+// Autograd of the custom ops. Each op is differentiable once.
+
+#include <ATen/ExpandUtils.h>
+#include <ATen/core/LegacyTypeDispatch.h>
+#include <torch/csrc/autograd/custom_function.h>
+#include <torch/csrc/autograd/functions/basic_ops.h>
+#include <torch/library.h>
+
+#include "csrc/custom_ops/gradients.h"
+#include "csrc/neuron_sim.h"
+
+namespace neuron_sim {
+namespace {
+
+using at::Tensor;
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+
+bool is_tracked(const Tensor& tensor) {
+  return tensor.requires_grad() || tensor._fw_grad(/*level=*/0).defined();
+}
+bool is_tracked(at::TensorList tensors) {
+  return std::any_of(tensors.begin(), tensors.end(), [](const Tensor& t) { return is_tracked(t); });
+}
+
+/// Whether autograd must see the call. It costs microseconds, so calls without gradients skip it.
+template <typename... Tensors>
+bool needs_autograd(const Tensors&... tensors) {
+  return (is_tracked(tensors) || ...) &&
+         (at::GradMode::is_enabled() || at::AutoFwGradMode::is_enabled());
+}
+
+/// Calls the op's kernel for the tensors' device.
+template <typename Op, typename... Arguments>
+Tensor call_below(Op op, const Arguments&... arguments) {
+  const at::AutoDispatchBelowADInplaceOrView guard;
+  return op(arguments...);
+}
+
+/// Gradients computed by `compute`; deriving them once more is a clear error.
+template <typename Compute>
+variable_list once_differentiable(const char* op, Compute compute) {
+  variable_list gradients;
+  {
+    const at::AutoGradMode off(false);
+    gradients = compute();
+  }
+  if (!at::GradMode::is_enabled()) return gradients;
+  for (Tensor& gradient : gradients) {
+    if (gradient.defined()) gradient = gradient.detach().requires_grad_(true);
+  }
+  const auto error = std::make_shared<torch::autograd::DelayedError>(
+      c10::str("neuron_sim::", op, ": the gradient of its gradient is not supported; it is "
+               "differentiable once."),
+      static_cast<int64_t>(gradients.size()));
+  return (*error)(std::move(gradients));
+}
+
+struct VectorAdd : torch::autograd::Function<VectorAdd> {
+  static Tensor forward(AutogradContext* context, const Tensor& a, const Tensor& b,
+                        std::string variant, int64_t row_chunk, int64_t free_dim) {
+    context->saved_data["a"] = a.sym_sizes();
+    context->saved_data["b"] = b.sym_sizes();
+    return call_below(vector_add, a, b, variant, row_chunk, free_dim);
+  }
+  static variable_list backward(AutogradContext* context, const variable_list& gradients) {
+    return once_differentiable("vector_add", [&]() -> variable_list {
+      const auto of = [&](const char* operand, size_t index) {
+        if (!context->needs_input_grad(index)) return Tensor();
+        return at::sum_to(gradients[0], context->saved_data[operand].toSymIntVector());
+      };
+      return {of("a", 0), of("b", 1), Tensor(), Tensor(), Tensor()};
+    });
+  }
+};
+
+struct Matmul : torch::autograd::Function<Matmul> {
+  static Tensor forward(AutogradContext* context, const Tensor& a, const Tensor& b) {
+    context->save_for_backward({a, b});
+    return call_below(matmul, a, b);
+  }
+  static variable_list backward(AutogradContext* context, const variable_list& gradients) {
+    return once_differentiable("matmul", [&]() -> variable_list {
+      const variable_list saved = context->get_saved_variables();
+      auto [a, b] = matmul_gradients(gradients[0], saved[0], saved[1],
+                                     {context->needs_input_grad(0), context->needs_input_grad(1)});
+      return {a, b};
+    });
+  }
+};
+
+struct Transpose : torch::autograd::Function<Transpose> {
+  static Tensor forward(AutogradContext*, const Tensor& a) { return call_below(transpose, a); }
+  static variable_list backward(AutogradContext*, const variable_list& gradients) {
+    return once_differentiable("transpose",
+                               [&]() -> variable_list { return {transpose(gradients[0])}; });
+  }
+};
+
+struct BiasAddActivation : torch::autograd::Function<BiasAddActivation> {
+  static Tensor forward(AutogradContext* context, const Tensor& x, const Tensor& bias,
+                        std::string activation) {
+    context->save_for_backward({x, bias});
+    context->saved_data["activation"] = activation;
+    return call_below(bias_add_activation, x, bias, activation);
+  }
+  static variable_list backward(AutogradContext* context, const variable_list& gradients) {
+    return once_differentiable("bias_add_activation", [&]() -> variable_list {
+      const variable_list saved = context->get_saved_variables();
+      auto [x, bias] = bias_add_activation_gradients(
+          gradients[0], saved[0], saved[1], context->saved_data["activation"].toStringRef());
+      return {x, bias, Tensor()};
+    });
+  }
+};
+
+/// One argument for autograd, which counts the elements of a list as arguments of their own.
+struct ConvolutionOptions {
+  int64_t pool_size;
+  std::array<int64_t, 2> stride, padding;
+  std::string activation;
+};
+
+struct Conv2dMaxpool : torch::autograd::Function<Conv2dMaxpool> {
+  static Tensor forward(AutogradContext* context, const Tensor& input, const Tensor& weight,
+                        const Tensor& bias, const ConvolutionOptions& options) {
+    context->save_for_backward({input, weight, bias});
+    context->saved_data["pool_size"] = options.pool_size;
+    context->saved_data["stride"] = at::IntArrayRef(options.stride);
+    context->saved_data["padding"] = at::IntArrayRef(options.padding);
+    context->saved_data["activation"] = options.activation;
+    return call_below(conv2d_maxpool, input, weight, bias, options.pool_size, options.stride,
+                      options.padding, options.activation);
+  }
+  static variable_list backward(AutogradContext* context, const variable_list& gradients) {
+    return once_differentiable("conv2d_maxpool", [&] {
+      const variable_list saved = context->get_saved_variables();
+      auto& data = context->saved_data;
+      const std::vector<int64_t> stride = data["stride"].toIntVector();
+      const std::vector<int64_t> padding = data["padding"].toIntVector();
+      variable_list result = conv2d_maxpool_gradients(
+          gradients[0], saved[0], saved[1], saved[2],
+          {data["pool_size"].toInt(), stride, padding, data["activation"].toStringRef()});
+      result.emplace_back();
+      return result;
+    });
+  }
+};
+
+struct FfnnForward : torch::autograd::Function<FfnnForward> {
+  static Tensor forward(AutogradContext* context, const Tensor& x, at::TensorList weights,
+                        at::TensorList biases, std::string hidden, std::string output) {
+    variable_list saved = {x};
+    saved.insert(saved.end(), weights.begin(), weights.end());
+    saved.insert(saved.end(), biases.begin(), biases.end());
+    context->save_for_backward(std::move(saved));
+    context->saved_data["hidden"] = hidden;
+    context->saved_data["output"] = output;
+    return call_below(ffnn_forward, x, weights, biases, hidden, output);
+  }
+  static variable_list backward(AutogradContext* context, const variable_list& gradients) {
+    return once_differentiable("ffnn_forward", [&] {
+      const variable_list saved = context->get_saved_variables();
+      const at::TensorList all(saved);
+      const size_t layers = (saved.size() - 1) / 2;
+      variable_list result = network_gradients(
+          gradients[0], {saved[0], all.slice(1, layers), all.slice(1 + layers, layers),
+                         context->saved_data["hidden"].toStringRef(),
+                         context->saved_data["output"].toStringRef()});
+      result.resize(result.size() + 2);  // the two names
+      return result;
+    });
+  }
+};
+
+Tensor vector_add_autograd(const Tensor& a, const Tensor& b, std::string_view variant,
+                           int64_t row_chunk, int64_t free_dim) {
+  if (!needs_autograd(a, b)) return call_below(vector_add, a, b, variant, row_chunk, free_dim);
+  return VectorAdd::apply(a, b, std::string(variant), row_chunk, free_dim);
+}
+
+Tensor matmul_autograd(const Tensor& a, const Tensor& b) {
+  return needs_autograd(a, b) ? Matmul::apply(a, b) : call_below(matmul, a, b);
+}
+
+Tensor transpose_autograd(const Tensor& a) {
+  return needs_autograd(a) ? Transpose::apply(a) : call_below(transpose, a);
+}
+
+Tensor bias_add_activation_autograd(const Tensor& x, const Tensor& bias,
+                                    std::string_view activation) {
+  if (!needs_autograd(x, bias)) return call_below(bias_add_activation, x, bias, activation);
+  return BiasAddActivation::apply(x, bias, std::string(activation));
+}
+
+Tensor conv2d_maxpool_autograd(const Tensor& input, const Tensor& weight, const Tensor& bias,
+                               int64_t pool_size, at::IntArrayRef stride, at::IntArrayRef padding,
+                               std::string_view activation) {
+  TORCH_CHECK_VALUE(stride.size() == 2 && padding.size() == 2,
+                    "conv2d_maxpool: stride and padding have ", stride.size(), " and ",
+                    padding.size(), " values, expected 2 (height, width).");
+  const ConvolutionOptions options{
+      pool_size, {stride[0], stride[1]}, {padding[0], padding[1]}, std::string(activation)};
+  if (needs_autograd(input, weight, bias)) {
+    return Conv2dMaxpool::apply(input, weight, bias, options);
+  }
+  return call_below(conv2d_maxpool, input, weight, bias, pool_size, options.stride,
+                    options.padding, activation);
+}
+
+Tensor ffnn_forward_autograd(const Tensor& x, at::TensorList weights, at::TensorList biases,
+                             std::string_view hidden, std::string_view output) {
+  if (!needs_autograd(x, weights, biases)) {
+    return call_below(ffnn_forward, x, weights, biases, hidden, output);
+  }
+  return FfnnForward::apply(x, weights, biases, std::string(hidden), std::string(output));
+}
+
+Tensor ffnn_predict_autograd(const Tensor& x, at::TensorList weights, at::TensorList biases,
+                             std::string_view hidden, std::string_view output) {
+  return call_below(ffnn_predict, x, weights, biases, hidden, output);  // integers: no gradient
+}
+
+}  // namespace
+
+TORCH_LIBRARY_IMPL(neuron_sim, Autograd, m) {
+  m.impl("vector_add", vector_add_autograd);
+  m.impl("matmul", matmul_autograd);
+  m.impl("transpose", transpose_autograd);
+  m.impl("bias_add_activation", bias_add_activation_autograd);
+  m.impl("conv2d_maxpool", conv2d_maxpool_autograd);
+  m.impl("ffnn_forward", ffnn_forward_autograd);
+  m.impl("ffnn_predict", ffnn_predict_autograd);
+}
+
+}  // namespace neuron_sim

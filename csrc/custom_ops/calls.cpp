@@ -1,0 +1,67 @@
+// The custom ops as C++ functions: calls of the dispatcher.
+
+#include <ATen/core/dispatch/Dispatcher.h>
+
+#include "csrc/neuron_sim.h"
+
+namespace neuron_sim {
+namespace {
+
+using at::Tensor;
+
+template <typename Signature>
+c10::TypedOperatorHandle<Signature> find(const char* name) {
+  return c10::Dispatcher::singleton().findSchemaOrThrow(name, "").typed<Signature>();
+}
+
+using Network = Tensor(const Tensor&, at::TensorList, at::TensorList, std::string_view,
+                       std::string_view);
+
+}  // namespace
+
+Tensor vector_add(const Tensor& a, const Tensor& b, std::string_view variant, int64_t row_chunk,
+                  int64_t free_dim) {
+  static const auto op =
+      find<Tensor(const Tensor&, const Tensor&, std::string_view, int64_t, int64_t)>(
+          "neuron_sim::vector_add");
+  return op.call(a, b, variant, row_chunk, free_dim);
+}
+
+Tensor matmul(const Tensor& a, const Tensor& b) {
+  static const auto op = find<Tensor(const Tensor&, const Tensor&)>("neuron_sim::matmul");
+  return op.call(a, b);
+}
+
+Tensor transpose(const Tensor& a) {
+  static const auto op = find<Tensor(const Tensor&)>("neuron_sim::transpose");
+  return op.call(a);
+}
+
+Tensor bias_add_activation(const Tensor& x, const Tensor& bias, std::string_view activation) {
+  static const auto op = find<Tensor(const Tensor&, const Tensor&, std::string_view)>(
+      "neuron_sim::bias_add_activation");
+  return op.call(x, bias, activation);
+}
+
+Tensor conv2d_maxpool(const Tensor& input, const Tensor& weight, const Tensor& bias,
+                      int64_t pool_size, std::array<int64_t, 2> stride,
+                      std::array<int64_t, 2> padding, std::string_view activation) {
+  static const auto op =
+      find<Tensor(const Tensor&, const Tensor&, const Tensor&, int64_t, at::IntArrayRef,
+                  at::IntArrayRef, std::string_view)>("neuron_sim::conv2d_maxpool");
+  return op.call(input, weight, bias, pool_size, stride, padding, activation);
+}
+
+Tensor ffnn_forward(const Tensor& x, at::TensorList weights, at::TensorList biases,
+                    std::string_view hidden_activation, std::string_view output_activation) {
+  static const auto op = find<Network>("neuron_sim::ffnn_forward");
+  return op.call(x, weights, biases, hidden_activation, output_activation);
+}
+
+Tensor ffnn_predict(const Tensor& x, at::TensorList weights, at::TensorList biases,
+                    std::string_view hidden_activation, std::string_view output_activation) {
+  static const auto op = find<Network>("neuron_sim::ffnn_predict");
+  return op.call(x, weights, biases, hidden_activation, output_activation);
+}
+
+}  // namespace neuron_sim

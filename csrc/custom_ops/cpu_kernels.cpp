@@ -1,0 +1,157 @@
+// The custom ops on CPU tensors: the oneDNN references, so that a model runs the same without the
+// device.
+
+#include <ATen/ops/empty.h>
+#include <torch/library.h>
+
+#include "csrc/custom_ops/result_sizes.h"
+#include "csrc/errors.h"
+#include "csrc/tensor_access.h"
+#include "ops/reference/reference.h"
+
+namespace neuron_sim {
+namespace {
+
+using at::Tensor;
+
+/// A new tensor of those sizes and the dtype and device of `like`.
+Tensor new_result(const Tensor& like, c10::SymIntArrayRef sizes) {
+  return at::empty(C10_AS_INTARRAYREF_SLOW(sizes), like.options());
+}
+
+Dtype dtype_of(const Tensor& tensor) { return dtype_of(tensor.scalar_type()); }
+
+Tensor vector_add(const Tensor& a, const Tensor& b, std::string_view variant, int64_t row_chunk,
+                  int64_t free_dim) {
+  vector_add_options(variant, row_chunk, free_dim);
+  const Sizes sizes = vector_add_sizes(a, b);
+  const Tensor out = new_result(a, sizes);
+  const Tensor left = a.expand_symint(sizes).contiguous();
+  const Tensor right = b.expand_symint(sizes).contiguous();
+  translate_errors([&] {
+    reference::vector_add(left.const_data_ptr(), right.const_data_ptr(), out.mutable_data_ptr(),
+                          out.numel(), dtype_of(a));
+  });
+  return out;
+}
+
+Tensor matmul(const Tensor& a, const Tensor& b) {
+  const Tensor out = new_result(a, matmul_sizes(a, b));
+  const Tensor left = a.contiguous(), right = b.contiguous();
+  translate_errors([&] {
+    reference::matmul(left.const_data_ptr(), right.const_data_ptr(), out.mutable_data_ptr(),
+                      {a.size(0), a.size(1), b.size(1)}, dtype_of(a));
+  });
+  return out;
+}
+
+Tensor transpose(const Tensor& a) {
+  const Tensor out = new_result(a, transpose_sizes(a));
+  const Tensor source = a.contiguous();
+  translate_errors([&] {
+    reference::transpose(source.const_data_ptr(), out.mutable_data_ptr(), a.size(0), a.size(1),
+                         dtype_of(a));
+  });
+  return out;
+}
+
+Tensor bias_add_activation(const Tensor& x, const Tensor& bias, std::string_view activation) {
+  const Tensor out = new_result(x, bias_add_activation_sizes(x, bias, activation));
+  const Tensor source = x.contiguous(), addend = bias.contiguous();
+  const int64_t features = bias.size(0);
+  translate_errors([&] {
+    reference::bias_add_activation(source.const_data_ptr(), addend.const_data_ptr(),
+                                   out.mutable_data_ptr(),
+                                   features == 0 ? 0 : x.numel() / features, features,
+                                   std::string(activation), dtype_of(x));
+  });
+  return out;
+}
+
+Tensor conv2d_maxpool(const Tensor& input, const Tensor& weight, const Tensor& bias,
+                      int64_t pool_size, at::IntArrayRef stride, at::IntArrayRef padding,
+                      std::string_view activation) {
+  const Tensor out = new_result(
+      input, conv2d_maxpool_sizes(input, weight, bias, {pool_size, stride, padding, activation}));
+  const Tensor image = input.contiguous(), filter = weight.contiguous(), addend = bias.contiguous();
+  reference::ConvolutionSize size;
+  size.images = input.size(0);
+  size.channels = input.size(1);
+  size.height = input.size(2);
+  size.width = input.size(3);
+  size.filters = weight.size(0);
+  size.kernel_h = weight.size(2);
+  size.kernel_w = weight.size(3);
+  size.stride_h = stride[0];
+  size.stride_w = stride[1];
+  size.padding_h = padding[0];
+  size.padding_w = padding[1];
+  size.pool = pool_size;
+  translate_errors([&] {
+    reference::conv2d_maxpool(image.const_data_ptr(), filter.const_data_ptr(),
+                              addend.const_data_ptr(), out.mutable_data_ptr(), size,
+                              std::string(activation), dtype_of(input));
+  });
+  return out;
+}
+
+/// The arrays of a network, made contiguous; `kept` owns copies.
+reference::Network make_network(const NetworkArguments& arguments, std::vector<Tensor>& kept) {
+  const auto pointer = [&](const Tensor& tensor) {
+    kept.push_back(tensor.contiguous());
+    return kept.back().const_data_ptr();
+  };
+  reference::Network network;
+  network.batch = arguments.x.size(0);
+  network.widths.push_back(arguments.x.size(1));
+  for (const Tensor& weight : arguments.weights) {
+    network.widths.push_back(weight.size(1));
+    network.weights.push_back(pointer(weight));
+  }
+  for (const Tensor& bias : arguments.biases) network.biases.push_back(pointer(bias));
+  network.hidden_activation = arguments.hidden_activation;
+  network.output_activation = arguments.output_activation;
+  return network;
+}
+
+Tensor ffnn_forward(const Tensor& x, at::TensorList weights, at::TensorList biases,
+                    std::string_view hidden_activation, std::string_view output_activation) {
+  const NetworkArguments arguments{x, weights, biases, hidden_activation, output_activation};
+  const Tensor out = new_result(x, network_sizes("ffnn_forward", arguments));
+  std::vector<Tensor> kept;
+  const reference::Network network = make_network(arguments, kept);
+  const Tensor rows = x.contiguous();
+  translate_errors([&] {
+    reference::ffnn_forward(rows.const_data_ptr(), out.mutable_data_ptr(), network, dtype_of(x));
+  });
+  return out;
+}
+
+Tensor ffnn_predict(const Tensor& x, at::TensorList weights, at::TensorList biases,
+                    std::string_view hidden_activation, std::string_view output_activation) {
+  const NetworkArguments arguments{x, weights, biases, hidden_activation, output_activation};
+  network_sizes("ffnn_predict", arguments);
+  const Tensor out = at::empty({x.size(0)}, x.options().dtype(at::kInt));
+  std::vector<Tensor> kept;
+  const reference::Network network = make_network(arguments, kept);
+  const Tensor rows = x.contiguous();
+  translate_errors([&] {
+    reference::ffnn_predict(rows.const_data_ptr(), out.mutable_data_ptr<int32_t>(), network,
+                            dtype_of(x));
+  });
+  return out.to(at::kLong);
+}
+
+}  // namespace
+
+TORCH_LIBRARY_IMPL(neuron_sim, CPU, m) {
+  m.impl("vector_add", vector_add);
+  m.impl("matmul", matmul);
+  m.impl("transpose", transpose);
+  m.impl("bias_add_activation", bias_add_activation);
+  m.impl("conv2d_maxpool", conv2d_maxpool);
+  m.impl("ffnn_forward", ffnn_forward);
+  m.impl("ffnn_predict", ffnn_predict);
+}
+
+}  // namespace neuron_sim

@@ -1,0 +1,144 @@
+// The custom ops on the device: each builds or finds its compiled kernel and launches it.
+
+#include <torch/library.h>
+
+#include "csrc/custom_ops/kernel_call.h"
+#include "csrc/custom_ops/result_sizes.h"
+#include "csrc/errors.h"
+#include "device/isa/operators.h"
+#include "ops/kernels/bias_add_activation.h"
+#include "ops/kernels/conv2d_maxpool.h"
+#include "ops/kernels/ffnn.h"
+#include "ops/kernels/matmul.h"
+#include "ops/kernels/transpose.h"
+#include "ops/kernels/vector_add.h"
+
+namespace neuron_sim {
+namespace {
+
+using at::Tensor;
+
+/// `tensor` with strides of 0 where it is broadcast.
+Tensor broadcast(const Tensor& tensor, const Sizes& sizes) {
+  const c10::SymIntArrayRef wanted(sizes);
+  return tensor.sym_sizes() == wanted ? tensor : tensor.expand_symint(wanted);
+}
+
+Tensor vector_add(const Tensor& a, const Tensor& b, std::string_view variant, int64_t row_chunk,
+                  int64_t free_dim) {
+  const VectorAddOptions options = vector_add_options(variant, row_chunk, free_dim);
+  const Sizes sizes = vector_add_sizes(a, b);
+  return translate_errors([&] {
+    KernelCall call("vector_add", a.device());
+    call.operand(broadcast(a, sizes)).operand(broadcast(b, sizes));
+    call.option(static_cast<int64_t>(options.variant)).option(row_chunk).option(free_dim);
+    return call.run(sizes, a.scalar_type(), [&] {
+      return build_vector_add(call.architecture(), call.spec(0), call.spec(1), options);
+    });
+  });
+}
+
+Tensor matmul(const Tensor& a, const Tensor& b) {
+  const Sizes sizes = matmul_sizes(a, b);
+  return translate_errors([&] {
+    KernelCall call("matmul", a.device());
+    call.operand(a).operand(b);
+    return call.run(sizes, a.scalar_type(), [&] {
+      return build_matmul(call.architecture(), call.spec(0), call.spec(1));
+    });
+  });
+}
+
+Tensor transpose(const Tensor& a) {
+  const Sizes sizes = transpose_sizes(a);
+  return translate_errors([&] {
+    KernelCall call("transpose", a.device());
+    call.operand(a);
+    return call.run(sizes, a.scalar_type(),
+                    [&] { return build_transpose(call.architecture(), call.spec(0)); });
+  });
+}
+
+Tensor bias_add_activation(const Tensor& x, const Tensor& bias, std::string_view activation) {
+  const Sizes sizes = bias_add_activation_sizes(x, bias, activation);
+  return translate_errors([&] {
+    KernelCall call("bias_add_activation", x.device());
+    call.operand(x).operand(bias).option(activation);
+    return call.run(sizes, x.scalar_type(), [&] {
+      return build_bias_add_activation(call.architecture(), call.spec(0), call.spec(1),
+                                       std::string(activation));
+    });
+  });
+}
+
+Tensor conv2d_maxpool(const Tensor& input, const Tensor& weight, const Tensor& bias,
+                      int64_t pool_size, at::IntArrayRef stride, at::IntArrayRef padding,
+                      std::string_view activation) {
+  const Sizes sizes =
+      conv2d_maxpool_sizes(input, weight, bias, {pool_size, stride, padding, activation});
+  return translate_errors([&] {
+    const Conv2dMaxpoolOptions options{pool_size,  stride[0],  stride[1],
+                                       padding[0], padding[1], *parse_activation(activation)};
+    KernelCall call("conv2d_maxpool", input.device());
+    call.operand(input).operand(weight).operand(bias);
+    call.option(pool_size).option(stride[0]).option(stride[1]).option(padding[0]);
+    call.option(padding[1]).option(static_cast<int64_t>(options.activation));
+    return call.run(sizes, input.scalar_type(), [&] {
+      return build_conv2d_maxpool(call.architecture(), call.spec(0), call.spec(1), call.spec(2),
+                                  options);
+    });
+  });
+}
+
+/// `build`: build_ffnn_forward or build_ffnn_predict.
+template <typename BuildNetwork>
+Tensor run_network(const char* op, const NetworkArguments& arguments, c10::SymIntArrayRef sizes,
+                   at::ScalarType dtype, BuildNetwork build) {
+  return translate_errors([&] {
+    const size_t layers = arguments.weights.size();
+    KernelCall call(op, arguments.x.device());
+    call.option(static_cast<int64_t>(layers)).operand(arguments.x);
+    for (const Tensor& weight : arguments.weights) call.operand(weight);
+    for (const Tensor& bias : arguments.biases) call.operand(bias);
+    call.option(arguments.hidden_activation).option(arguments.output_activation);
+    return call.run(sizes, dtype, [&] {
+      FfnnOptions options;
+      options.hidden_activation = arguments.hidden_activation;
+      options.output_activation = arguments.output_activation;
+      return build(call.architecture(),
+                   FfnnSpecs{call.spec(0), call.specs(1, layers), call.specs(1 + layers, layers)},
+                   options);
+    });
+  });
+}
+
+Tensor ffnn_forward(const Tensor& x, at::TensorList weights, at::TensorList biases,
+                    std::string_view hidden_activation, std::string_view output_activation) {
+  const NetworkArguments arguments{x, weights, biases, hidden_activation, output_activation};
+  const Sizes sizes = network_sizes("ffnn_forward", arguments);
+  return run_network("ffnn_forward", arguments, sizes, x.scalar_type(), build_ffnn_forward);
+}
+
+Tensor ffnn_predict(const Tensor& x, at::TensorList weights, at::TensorList biases,
+                    std::string_view hidden_activation, std::string_view output_activation) {
+  const NetworkArguments arguments{x, weights, biases, hidden_activation, output_activation};
+  const Sizes sizes = network_sizes("ffnn_predict", arguments);
+  // The chip has no 64-bit integers; torch's indices are int64.
+  return run_network("ffnn_predict", arguments, c10::SymIntArrayRef(sizes).slice(0, 1), at::kInt,
+                     build_ffnn_predict)
+      .to(at::kLong);
+}
+
+}  // namespace
+
+TORCH_LIBRARY_IMPL(neuron_sim, PrivateUse1, m) {
+  m.impl("vector_add", vector_add);
+  m.impl("matmul", matmul);
+  m.impl("transpose", transpose);
+  m.impl("bias_add_activation", bias_add_activation);
+  m.impl("conv2d_maxpool", conv2d_maxpool);
+  m.impl("ffnn_forward", ffnn_forward);
+  m.impl("ffnn_predict", ffnn_predict);
+}
+
+}  // namespace neuron_sim

@@ -1,0 +1,112 @@
+#include "csrc/custom_ops/gradients.h"
+
+#include <ATen/ops/convolution.h>
+#include <ATen/ops/convolution_backward.h>
+#include <ATen/ops/max_pool2d_with_indices.h>
+#include <ATen/ops/max_pool2d_with_indices_backward.h>
+
+#include <numeric>
+
+#include "csrc/custom_ops/activation_functions.h"
+#include "csrc/neuron_sim.h"
+
+namespace neuron_sim {
+namespace {
+
+using at::Tensor;
+
+/// Sum over all dimensions but the last one.
+Tensor sum_rows(const Tensor& tensor) {
+  if (tensor.dim() == 1) return tensor;
+  std::vector<int64_t> leading(static_cast<size_t>(tensor.dim() - 1));
+  std::iota(leading.begin(), leading.end(), 0);
+  return tensor.sum(leading);
+}
+
+Tensor convolve(const Tensor& input, const Tensor& weight, const Tensor& bias,
+                const ConvolutionArguments& arguments) {
+  return at::convolution(input, weight, bias, arguments.stride, arguments.padding,
+                         /*dilation=*/{1, 1}, /*transposed=*/false, /*output_padding=*/{0, 0},
+                         /*groups=*/1);
+}
+
+Tensor pooling_gradient(const Tensor& gradient, const Tensor& unpooled, int64_t pool_size) {
+  if (pool_size == 1) return gradient;
+  const std::vector<int64_t> window = {pool_size, pool_size}, none = {0, 0}, unit = {1, 1};
+  const Tensor indices =
+      std::get<1>(at::max_pool2d_with_indices(unpooled, window, window, none, unit, false));
+  return at::max_pool2d_with_indices_backward(gradient, unpooled, window, window, none, unit,
+                                              /*ceil_mode=*/false, indices);
+}
+
+/// One layer of a network, as the forward pass computed it.
+struct Layer {
+  Tensor input, product;
+  std::string_view activation;
+};
+
+std::vector<Layer> run_layers(const NetworkArguments& arguments) {
+  std::vector<Layer> layers;
+  Tensor hidden = arguments.x;
+  const size_t last = arguments.weights.size() - 1;
+  for (size_t i = 0; i <= last; ++i) {
+    const std::string_view activation =
+        i == last ? arguments.output_activation : arguments.hidden_activation;
+    const Tensor product = matmul(hidden, arguments.weights[i]);
+    layers.push_back({hidden, product, activation});
+    if (i < last) hidden = bias_add_activation(product, arguments.biases[i], activation);
+  }
+  return layers;
+}
+
+}  // namespace
+
+std::pair<Tensor, Tensor> matmul_gradients(const Tensor& gradient, const Tensor& a, const Tensor& b,
+                                           std::pair<bool, bool> wanted) {
+  return {wanted.first ? matmul(gradient, b.t()) : Tensor(),
+          wanted.second ? matmul(a.t(), gradient) : Tensor()};
+}
+
+std::pair<Tensor, Tensor> bias_add_activation_gradients(const Tensor& gradient, const Tensor& x,
+                                                        const Tensor& bias,
+                                                        std::string_view activation) {
+  const Tensor sum = x.to(at::kFloat) + bias.to(at::kFloat);
+  const Tensor result = apply_activation(sum, activation);
+  const Tensor inner = activation_gradient(gradient.to(at::kFloat), sum, result, activation);
+  return {inner.to(x.scalar_type()), sum_rows(inner).to(bias.scalar_type())};
+}
+
+std::vector<Tensor> conv2d_maxpool_gradients(const Tensor& gradient, const Tensor& input,
+                                             const Tensor& weight, const Tensor& bias,
+                                             const ConvolutionArguments& arguments) {
+  const Tensor wide_input = input.to(at::kFloat), wide_weight = weight.to(at::kFloat);
+  const Tensor sum = convolve(wide_input, wide_weight, bias.to(at::kFloat), arguments);
+  const Tensor result = apply_activation(sum, arguments.activation);
+  const Tensor unpooled = pooling_gradient(gradient.to(at::kFloat), result, arguments.pool_size);
+  const Tensor inner = activation_gradient(unpooled, sum, result, arguments.activation);
+  const auto [input_gradient, weight_gradient, bias_gradient] = at::convolution_backward_symint(
+      inner, wide_input, wide_weight, bias.sym_sizes(), c10::fromIntArrayRefSlow(arguments.stride),
+      c10::fromIntArrayRefSlow(arguments.padding), {1, 1}, false, {0, 0}, 1, {true, true, true});
+  const at::ScalarType dtype = input.scalar_type();
+  return {input_gradient.to(dtype), weight_gradient.to(dtype), bias_gradient.to(dtype)};
+}
+
+std::vector<Tensor> network_gradients(const Tensor& gradient, const NetworkArguments& arguments) {
+  const size_t count = arguments.weights.size();
+  const std::vector<Layer> layers = run_layers(arguments);
+  std::vector<Tensor> gradients(1 + 2 * count);
+  Tensor outer = gradient;
+  for (size_t i = count; i-- > 0;) {
+    const auto [inner, bias_gradient] = bias_add_activation_gradients(
+        outer, layers[i].product, arguments.biases[i], layers[i].activation);
+    const auto [input_gradient, weight_gradient] =
+        matmul_gradients(inner, layers[i].input, arguments.weights[i], {true, true});
+    gradients[1 + i] = weight_gradient;
+    gradients[1 + count + i] = bias_gradient;
+    outer = input_gradient;
+  }
+  gradients[0] = outer;
+  return gradients;
+}
+
+}  // namespace neuron_sim

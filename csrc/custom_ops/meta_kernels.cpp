@@ -1,0 +1,64 @@
+// The custom ops without data: checks and the shape of the result, for meta and fake tensors.
+
+#include <ATen/ops/empty.h>
+#include <torch/library.h>
+
+#include "csrc/custom_ops/result_sizes.h"
+
+namespace neuron_sim {
+namespace {
+
+using at::Tensor;
+
+Tensor vector_add(const Tensor& a, const Tensor& b, std::string_view variant, int64_t row_chunk,
+                  int64_t free_dim) {
+  vector_add_options(variant, row_chunk, free_dim);
+  return at::empty_symint(vector_add_sizes(a, b), a.options());
+}
+
+Tensor matmul(const Tensor& a, const Tensor& b) {
+  return at::empty_symint(matmul_sizes(a, b), a.options());
+}
+
+Tensor transpose(const Tensor& a) { return at::empty_symint(transpose_sizes(a), a.options()); }
+
+Tensor bias_add_activation(const Tensor& x, const Tensor& bias, std::string_view activation) {
+  return at::empty_symint(bias_add_activation_sizes(x, bias, activation), x.options());
+}
+
+Tensor conv2d_maxpool(const Tensor& input, const Tensor& weight, const Tensor& bias,
+                      int64_t pool_size, at::IntArrayRef stride, at::IntArrayRef padding,
+                      std::string_view activation) {
+  return at::empty_symint(
+      conv2d_maxpool_sizes(input, weight, bias, {pool_size, stride, padding, activation}),
+      input.options());
+}
+
+Tensor ffnn_forward(const Tensor& x, at::TensorList weights, at::TensorList biases,
+                    std::string_view hidden_activation, std::string_view output_activation) {
+  return at::empty_symint(
+      network_sizes("ffnn_forward",
+                    {x, weights, biases, hidden_activation, output_activation}),
+      x.options());
+}
+
+Tensor ffnn_predict(const Tensor& x, at::TensorList weights, at::TensorList biases,
+                    std::string_view hidden_activation, std::string_view output_activation) {
+  const Sizes sizes = network_sizes(
+      "ffnn_predict", {x, weights, biases, hidden_activation, output_activation});
+  return at::empty_symint({sizes[0]}, x.options().dtype(at::kLong));
+}
+
+}  // namespace
+
+TORCH_LIBRARY_IMPL(neuron_sim, Meta, m) {
+  m.impl("vector_add", vector_add);
+  m.impl("matmul", matmul);
+  m.impl("transpose", transpose);
+  m.impl("bias_add_activation", bias_add_activation);
+  m.impl("conv2d_maxpool", conv2d_maxpool);
+  m.impl("ffnn_forward", ffnn_forward);
+  m.impl("ffnn_predict", ffnn_predict);
+}
+
+}  // namespace neuron_sim

@@ -1,0 +1,67 @@
+#include "csrc/launches.h"
+
+#include <map>
+#include <mutex>
+#include <utility>
+
+#include "csrc/errors.h"
+#include "device/base/errors.h"
+#include "device/observe/trace.h"
+
+namespace neuron_sim {
+namespace {
+
+/// The active recordings. Never destroyed: threads may launch until the process ends.
+struct Recordings {
+  std::mutex mutex;
+  RecordingId next = 1;
+  std::map<RecordingId, std::vector<LaunchRecord>> active;
+};
+
+Recordings& recordings() {
+  static auto* instance = new Recordings;
+  return *instance;
+}
+
+void record(const LaunchRecord& launch) {
+  const std::lock_guard lock(recordings().mutex);
+  for (auto& [id, launches] : recordings().active) launches.push_back(launch);
+}
+
+std::string argument_text(const Argument& argument) {
+  std::string sizes;
+  for (const int64_t size : argument.shape) sizes += text(sizes.empty() ? "" : ", ", size);
+  return text(argument.label, " [", sizes, "] ", name(argument.dtype));
+}
+
+}  // namespace
+
+RecordingId start_recording() {
+  const std::lock_guard lock(recordings().mutex);
+  if (recordings().active.empty()) set_launch_listener(record);
+  const RecordingId id = recordings().next++;
+  recordings().active.try_emplace(id);
+  return id;
+}
+
+std::vector<LaunchRecord> finish_recording(RecordingId recording) {
+  const std::lock_guard lock(recordings().mutex);
+  auto found = recordings().active.extract(recording);
+  if (recordings().active.empty()) set_launch_listener({});
+  return found.empty() ? std::vector<LaunchRecord>{} : std::move(found.mapped());
+}
+
+std::string shapes_text(const LaunchRecord& launch) {
+  std::string inputs, outputs;
+  for (const Argument& argument : launch.kernel->program().arguments) {
+    std::string& list = argument.written ? outputs : inputs;
+    list += text(list.empty() ? "" : ", ", argument_text(argument));
+  }
+  return text(inputs, " -> ", outputs);
+}
+
+void write_trace(std::ostream& out, const LaunchRecord& launch) {
+  translate_errors([&] { write_trace(out, launch.kernel->program()); });
+}
+
+}  // namespace neuron_sim

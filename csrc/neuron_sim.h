@@ -1,0 +1,63 @@
+#pragma once
+// All a C++ LibTorch program needs: the device, its streams' clock and the custom ops.
+//
+//   #include "csrc/neuron_sim.h"
+//   neuron_sim::initialize();
+//   auto a = torch::ones({1000}, torch::Device("neuron_sim"));
+//   auto sum = neuron_sim::vector_add(a, a);
+//
+// The ops run on neuron_sim, CPU and meta tensors, are differentiable (once; ffnn_predict is not)
+// and are the operators torch.ops.neuron_sim.* of Python and TorchScript. Errors: c10::Error for
+// tensors on different devices, c10::TypeError for dtypes, c10::ValueError for shapes and options.
+
+#include <ATen/core/Tensor.h>
+
+#include <array>
+#include <string_view>
+
+#include "csrc/export.h"
+#include "csrc/runtime.h"
+
+namespace neuron_sim {
+
+/// a + b, broadcast; equal dtypes: float32, float16, bfloat16, int32, int16, int8 or uint8.
+/// `variant`: "naive", "tiled" (`row_chunk` partitions per tile) or "stream" (`free_dim` elements
+/// per partition and tile, 0 chooses); it decides the time, not the result.
+NEURON_SIM_TORCH_API at::Tensor vector_add(const at::Tensor& a, const at::Tensor& b,
+                                           std::string_view variant = "stream",
+                                           int64_t row_chunk = 128, int64_t free_dim = 0);
+
+/// a [M, K] @ b [K, N], both float32, float16 or bfloat16; accumulates in fp32, rounds once.
+NEURON_SIM_TORCH_API at::Tensor matmul(const at::Tensor& a, const at::Tensor& b);
+
+/// A new contiguous tensor [C, R] of a [R, C], of any dtype of the chip.
+NEURON_SIM_TORCH_API at::Tensor transpose(const at::Tensor& a);
+
+/// activation(x + bias) for x [..., F] and bias [F]. `activation`: identity, relu, exp, gelu,
+/// sigmoid, tanh, square, sqrt, rsqrt or softmax (over F).
+NEURON_SIM_TORCH_API at::Tensor bias_add_activation(const at::Tensor& x, const at::Tensor& bias,
+                                                    std::string_view activation);
+
+/// max_pool2d(activation(conv2d(input, weight, bias, stride, padding)), pool_size) for input
+/// [N, Cin, H, W], weight [Cout, Cin, KH, KW], bias [Cout]. The pool must divide the convolution's
+/// output. `activation` as above, without softmax.
+NEURON_SIM_TORCH_API at::Tensor conv2d_maxpool(const at::Tensor& input, const at::Tensor& weight,
+                                               const at::Tensor& bias, int64_t pool_size,
+                                               std::array<int64_t, 2> stride = {1, 1},
+                                               std::array<int64_t, 2> padding = {0, 0},
+                                               std::string_view activation = "identity");
+
+/// A feedforward network: x [N, d0], weights [d_i, d_{i+1}], biases [d_{i+1}]; the result is
+/// [N, classes].
+NEURON_SIM_TORCH_API at::Tensor ffnn_forward(const at::Tensor& x, at::TensorList weights,
+                                             at::TensorList biases,
+                                             std::string_view hidden_activation = "relu",
+                                             std::string_view output_activation = "softmax");
+
+/// int64 [N]: the class of the largest output of ffnn_forward, the lowest of equal ones.
+NEURON_SIM_TORCH_API at::Tensor ffnn_predict(const at::Tensor& x, at::TensorList weights,
+                                             at::TensorList biases,
+                                             std::string_view hidden_activation = "relu",
+                                             std::string_view output_activation = "softmax");
+
+}  // namespace neuron_sim

@@ -1,0 +1,173 @@
+#include "ops/reference/primitives.h"
+
+#include <oneapi/dnnl/dnnl.hpp>
+#include <optional>
+#include <vector>
+
+#include "device/base/errors.h"
+
+namespace neuron_sim::reference {
+namespace {
+
+using dnnl::algorithm;
+using dnnl::memory;
+using Tag = memory::format_tag;
+using Type = memory::data_type;
+
+const dnnl::engine& engine() {
+  static const dnnl::engine cpu(dnnl::engine::kind::cpu, 0);
+  return cpu;
+}
+
+memory::desc describe(const memory::dims& shape, Tag tag) { return {shape, Type::f32, tag}; }
+
+memory wrap(const memory::desc& description, const float* data) {
+  return {description, engine(), const_cast<float*>(data)};
+}
+
+void run(const dnnl::primitive& primitive, const std::unordered_map<int, memory>& arguments) {
+  dnnl::stream stream(engine());
+  primitive.execute(stream, arguments);
+  stream.wait();
+}
+
+struct Function {
+  algorithm kind;
+  float alpha = 0, beta = 0;
+};
+
+/// Empty for identity.
+std::optional<Function> function_of(const std::string& name) {
+  if (name == "identity") return std::nullopt;
+  if (name == "relu") return Function{algorithm::eltwise_relu};
+  if (name == "exp") return Function{algorithm::eltwise_exp};
+  if (name == "gelu") return Function{algorithm::eltwise_gelu_erf};
+  if (name == "sigmoid") return Function{algorithm::eltwise_logistic};
+  if (name == "tanh") return Function{algorithm::eltwise_tanh};
+  if (name == "square") return Function{algorithm::eltwise_square};
+  if (name == "sqrt") return Function{algorithm::eltwise_sqrt};
+  if (name == "rsqrt") return Function{algorithm::eltwise_pow, 1, -0.5F};
+  fail(text("reference: activation '", name, "' is unknown."));
+}
+
+void apply_function(float* data, int64_t rows, int64_t features, const std::string& name) {
+  const memory::desc matrix = describe({rows, features}, Tag::ab);
+  const memory values = wrap(matrix, data);
+  if (name == "softmax") {
+    const dnnl::softmax_forward::primitive_desc softmax(
+        engine(), dnnl::prop_kind::forward_inference, algorithm::softmax_accurate, matrix, matrix,
+        1);
+    return run(dnnl::softmax_forward(softmax), {{DNNL_ARG_SRC, values}, {DNNL_ARG_DST, values}});
+  }
+  const auto function = function_of(name);
+  if (!function) return;
+  const dnnl::eltwise_forward::primitive_desc eltwise(
+      engine(), dnnl::prop_kind::forward_inference, function->kind, matrix, matrix,
+      function->alpha, function->beta);
+  run(dnnl::eltwise_forward(eltwise), {{DNNL_ARG_SRC, values}, {DNNL_ARG_DST, values}});
+}
+
+void add_broadcast(const memory::desc& left, const float* a, const memory::desc& right,
+                   const float* b, float* out) {
+  const dnnl::binary::primitive_desc sum(engine(), algorithm::binary_add, left, right, left);
+  run(dnnl::binary(sum), {{DNNL_ARG_SRC_0, wrap(left, a)},
+                          {DNNL_ARG_SRC_1, wrap(right, b)},
+                          {DNNL_ARG_DST, wrap(left, out)}});
+}
+
+/// In oneDNN's own layout and back: several times faster than the plain layouts.
+memory reordered(const memory& source, const memory::desc& wanted) {
+  if (source.get_desc() == wanted) return source;
+  memory target(wanted, engine());
+  run(dnnl::reorder(source, target), {{DNNL_ARG_FROM, source}, {DNNL_ARG_TO, target}});
+  return target;
+}
+
+void pool_maximum(const float* input, float* out, const ConvolutionSize& size) {
+  const memory::desc from = describe(
+      {size.images, size.filters, size.convolved_height(), size.convolved_width()}, Tag::nchw);
+  const memory::desc to = describe(
+      {size.images, size.filters, size.output_height(), size.output_width()}, Tag::nchw);
+  const memory::dims window{size.pool, size.pool}, none{0, 0};
+  const dnnl::pooling_forward::primitive_desc pooling(
+      engine(), dnnl::prop_kind::forward_inference, algorithm::pooling_max, from, to, window,
+      window, none, none, none);
+  run(dnnl::pooling_forward(pooling),
+      {{DNNL_ARG_SRC, wrap(from, input)}, {DNNL_ARG_DST, wrap(to, out)}});
+}
+
+/// [images, filters, convolved height, convolved width].
+void convolve_only(const float* input, const float* weight, const float* bias, float* out,
+                   const ConvolutionSize& size) {
+  const memory::dims from{size.images, size.channels, size.height, size.width};
+  const memory::dims taps{size.filters, size.channels, size.kernel_h, size.kernel_w};
+  const memory::dims to{size.images, size.filters, size.convolved_height(),
+                        size.convolved_width()};
+  const memory::dims padding{size.padding_h, size.padding_w};
+  const memory::desc bias_desc = describe({size.filters}, Tag::a);
+  const dnnl::convolution_forward::primitive_desc convolution(
+      engine(), dnnl::prop_kind::forward_inference, algorithm::convolution_direct,
+      describe(from, Tag::any), describe(taps, Tag::any), bias_desc, describe(to, Tag::any),
+      {size.stride_h, size.stride_w}, padding, padding);
+  const memory source =
+      reordered(wrap(describe(from, Tag::nchw), input), convolution.src_desc());
+  const memory weights =
+      reordered(wrap(describe(taps, Tag::oihw), weight), convolution.weights_desc());
+  const memory result(convolution.dst_desc(), engine());
+  run(dnnl::convolution_forward(convolution), {{DNNL_ARG_SRC, source},
+                                               {DNNL_ARG_WEIGHTS, weights},
+                                               {DNNL_ARG_BIAS, wrap(bias_desc, bias)},
+                                               {DNNL_ARG_DST, result}});
+  memory plain = wrap(describe(to, Tag::nchw), out);
+  memory produced = result;
+  run(dnnl::reorder(produced, plain), {{DNNL_ARG_FROM, produced}, {DNNL_ARG_TO, plain}});
+}
+
+}  // namespace
+
+void add(const float* a, const float* b, float* out, int64_t elements) {
+  const memory::desc vector = describe({elements}, Tag::a);
+  add_broadcast(vector, a, vector, b, out);
+}
+
+void product(const float* a, const float* b, float* out, const MatmulSize& size) {
+  const memory::desc left = describe({size.rows, size.depth}, Tag::ab);
+  const memory::desc right = describe({size.depth, size.columns}, Tag::ab);
+  const memory::desc result = describe({size.rows, size.columns}, Tag::ab);
+  const dnnl::matmul::primitive_desc matmul(engine(), left, right, result);
+  run(dnnl::matmul(matmul), {{DNNL_ARG_SRC, wrap(left, a)},
+                             {DNNL_ARG_WEIGHTS, wrap(right, b)},
+                             {DNNL_ARG_DST, wrap(result, out)}});
+}
+
+void add_bias(const float* x, const float* bias, float* out, int64_t rows, int64_t features,
+              const std::string& function) {
+  add_broadcast(describe({rows, features}, Tag::ab), x, describe({1, features}, Tag::ab), bias,
+                out);
+  apply_function(out, rows, features, function);
+}
+
+void convolve(const float* input, const float* weight, const float* bias, float* out,
+              const ConvolutionSize& size, const std::string& function) {
+  const int64_t elements =
+      size.images * size.filters * size.convolved_height() * size.convolved_width();
+  std::vector<float> unpooled;
+  float* convolved = out;
+  if (size.pool > 1) {
+    unpooled.resize(static_cast<size_t>(elements));
+    convolved = unpooled.data();
+  }
+  convolve_only(input, weight, bias, convolved, size);
+  apply_function(convolved, 1, elements, function);
+  if (size.pool > 1) pool_maximum(convolved, out, size);
+}
+
+void move_transposed(const void* x, void* out, int64_t rows, int64_t columns, int element_bytes) {
+  const Type type = element_bytes == 4 ? Type::s32 : element_bytes == 2 ? Type::bf16 : Type::s8;
+  const memory from({{rows, columns}, type, Tag::ab}, engine(), const_cast<void*>(x));
+  memory to({{rows, columns}, type, Tag::ba}, engine(), out);
+  memory source = from;
+  run(dnnl::reorder(source, to), {{DNNL_ARG_FROM, source}, {DNNL_ARG_TO, to}});
+}
+
+}  // namespace neuron_sim::reference

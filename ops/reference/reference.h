@@ -1,0 +1,61 @@
+#pragma once
+// CPU references of all ops, computed by oneDNN: what the CPU dispatch key of each op runs and what
+// tests compare with. They share no code with the kernels.
+//
+// All arrays are contiguous and row-major. fp16 and bf16 operands are widened to fp32, everything
+// is computed in fp32, and results are rounded once, to nearest even, at the end.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "device/numerics/dtype.h"
+
+namespace neuron_sim::reference {
+
+/// out = a + b. Floats as above; int32, int16, int8 and uint8 modulo 2^bits.
+void vector_add(const void* a, const void* b, void* out, int64_t elements, Dtype dtype);
+
+/// out[rows, columns] = a[rows, depth] @ b[depth, columns]. depth 0 gives zeros.
+struct MatmulSize {
+  int64_t rows = 0, depth = 0, columns = 0;
+};
+void matmul(const void* a, const void* b, void* out, const MatmulSize& size, Dtype dtype);
+
+/// out[columns, rows] = x[rows, columns] transposed, bit by bit, any dtype.
+void transpose(const void* x, void* out, int64_t rows, int64_t columns, Dtype dtype);
+
+/// out = activation(x[rows, features] + bias[features]); activations as parse_output_function names
+/// them (identity, relu, exp, gelu, sigmoid, tanh, square, sqrt, rsqrt, softmax).
+void bias_add_activation(const void* x, const void* bias, void* out, int64_t rows,
+                         int64_t features, const std::string& activation, Dtype dtype);
+
+/// Sizes of conv2d_maxpool; output_height() and output_width() are those after pooling.
+struct ConvolutionSize {
+  int64_t images = 0, channels = 0, height = 0, width = 0;  ///< input [N, Cin, H, W]
+  int64_t filters = 0, kernel_h = 1, kernel_w = 1;          ///< weight [Cout, Cin, KH, KW]
+  int64_t stride_h = 1, stride_w = 1, padding_h = 0, padding_w = 0;
+  int64_t pool = 1;                                         ///< kernel and stride of the pooling
+  int64_t convolved_height() const { return (height + 2 * padding_h - kernel_h) / stride_h + 1; }
+  int64_t convolved_width() const { return (width + 2 * padding_w - kernel_w) / stride_w + 1; }
+  int64_t output_height() const { return convolved_height() / pool; }
+  int64_t output_width() const { return convolved_width() / pool; }
+};
+/// out [N, Cout, output_height, output_width] =
+/// max_pool(activation(convolution(input, weight) + bias)); activation as above but softmax.
+void conv2d_maxpool(const void* input, const void* weight, const void* bias, void* out,
+                    const ConvolutionSize& size, const std::string& activation, Dtype dtype);
+
+/// A network as build_ffnn_forward takes it: widths[0] features in, widths[i + 1] out of layer i.
+struct Network {
+  int64_t batch = 0;
+  std::vector<int64_t> widths;
+  std::vector<const void*> weights, biases;
+  std::string hidden_activation = "relu", output_activation = "softmax";
+};
+/// out [batch, widths.back()]; hidden activations are rounded to the dtype, as on the device.
+void ffnn_forward(const void* x, void* out, const Network& network, Dtype dtype);
+/// Index of the largest output of each row, the lowest of equal ones; the first NaN if there is one.
+void ffnn_predict(const void* x, int32_t* out, const Network& network, Dtype dtype);
+
+}  // namespace neuron_sim::reference

@@ -1,0 +1,41 @@
+"""What TorchInductor finds for this device: a sentence that says why it cannot be used.
+
+Without it `torch.compile` of a device tensor ends in a KeyError.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+from torch._inductor.codegen import wrapper
+from torch._inductor.codegen.common import DeviceOpOverrides, register_device_op_overrides
+from torch._inductor.scheduler import BaseScheduling
+
+REASON = (
+    "TorchInductor generates code that runs on the host, and the host cannot address the memory of "
+    "a neuron_sim device; choose another backend, e.g. torch.compile(model, backend='aot_eager')"
+)
+
+
+class Scheduling(BaseScheduling):
+    """Never made: PythonWrapperCodegen refuses before."""
+
+
+class PythonWrapperCodegen(wrapper.PythonWrapperCodegen):
+    """TorchInductor makes one for each graph on the device."""
+
+    @staticmethod
+    def create(*args: Any, **kwargs: Any) -> NoReturn:
+        raise NotImplementedError(REASON)
+
+
+class CppWrapperCodegen(PythonWrapperCodegen):
+    """The same for torch._inductor.config.cpp_wrapper."""
+
+
+class WrapperFxCodegen(PythonWrapperCodegen):
+    """The same for torch._inductor.config.fx_wrapper."""
+
+
+# Looked up before the wrapper is made.
+register_device_op_overrides("neuron_sim", DeviceOpOverrides())

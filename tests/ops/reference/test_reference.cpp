@@ -1,0 +1,167 @@
+#include "ops/reference/reference.h"
+
+#include "tests/ops/run_op.h"
+
+namespace neuron_sim {
+namespace {
+
+constexpr Dtype kFloats[] = {Dtype::kFloat32, Dtype::kFloat16, Dtype::kBfloat16};
+
+HostTensor random_tensor(std::vector<int64_t> shape, Dtype dtype, unsigned seed) {
+  TensorSpec spec{std::move(shape), {}, dtype};
+  const std::vector<double> values = random_values(spec.elements(), -2, 2, seed);
+  return HostTensor(spec, values);
+}
+
+TEST(Reference, VectorAddRoundsOnceAndWrapsIntegers) {
+  for (const Dtype dtype : kFloats) {
+    HostTensor a = random_tensor({999}, dtype, 1), b = random_tensor({999}, dtype, 2);
+    HostTensor out({{999}, {}, dtype});
+    reference::vector_add(a.data(), b.data(), out.data(), 999, dtype);
+    std::vector<double> expected;
+    for (size_t i = 0; i < 999; ++i) {
+      expected.push_back(round_to(
+          dtype, static_cast<float>(a.values()[i]) + static_cast<float>(b.values()[i])));
+    }
+    expect_values(out.values(), expected);
+  }
+  HostTensor a({{3}, {}, Dtype::kInt8}, {127, -128, 5}), b({{3}, {}, Dtype::kInt8}, {1, -1, 6});
+  HostTensor out({{3}, {}, Dtype::kInt8});
+  reference::vector_add(a.data(), b.data(), out.data(), 3, Dtype::kInt8);
+  EXPECT_EQ(out.values(), (std::vector<double>{-128, 127, 11}));
+  EXPECT_THROW(reference::vector_add(a.data(), b.data(), out.data(), 3, Dtype::kBool),
+               KernelError);
+}
+
+TEST(Reference, MatmulEqualsDoublePrecision) {
+  for (const Dtype dtype : kFloats) {
+    HostTensor a = random_tensor({7, 33}, dtype, 1), b = random_tensor({33, 5}, dtype, 2);
+    HostTensor out({{7, 5}, {}, dtype});
+    reference::matmul(a.data(), b.data(), out.data(), {7, 33, 5}, dtype);
+    const std::vector<double> x = a.values(), y = b.values();
+    std::vector<double> expected(35, 0.0);
+    for (size_t i = 0; i < 7; ++i)
+      for (size_t j = 0; j < 5; ++j)
+        for (size_t k = 0; k < 33; ++k) expected[i * 5 + j] += x[i * 33 + k] * y[k * 5 + j];
+    expect_close(out.values(), expected, unit_of(dtype));
+  }
+  std::vector<float> zeros(6, 1.0F);
+  reference::matmul(nullptr, nullptr, zeros.data(), {2, 0, 3}, Dtype::kFloat32);
+  EXPECT_EQ(zeros, std::vector<float>(6, 0.0F));
+}
+
+TEST(Reference, TransposeMovesBits) {
+  for (const Dtype dtype : {Dtype::kFloat32, Dtype::kInt16, Dtype::kBfloat16, Dtype::kUint8}) {
+    HostTensor x({{13, 37}, {}, dtype}), out({{37, 13}, {}, dtype});
+    std::mt19937 generator(1);
+    std::vector<uint32_t> bits;
+    for (int i = 0; i < 13 * 37; ++i) bits.push_back(generator());
+    x.set_bits(bits);
+    bits = x.bits();
+    reference::transpose(x.data(), out.data(), 13, 37, dtype);
+    const std::vector<uint32_t> moved = out.bits();
+    for (size_t r = 0; r < 13; ++r) {
+      for (size_t c = 0; c < 37; ++c) ASSERT_EQ(moved[c * 13 + r], bits[r * 37 + c]);
+    }
+  }
+}
+
+TEST(Reference, BiasAddActivationKnowsEveryFunction) {
+  const std::vector<std::pair<std::string, double (*)(double)>> functions = {
+      {"identity", [](double x) { return x; }},
+      {"relu", [](double x) { return std::max(x, 0.0); }},
+      {"exp", [](double x) { return std::exp(x); }},
+      {"gelu", [](double x) { return 0.5 * x * (1 + std::erf(x / std::sqrt(2.0))); }},
+      {"sigmoid", [](double x) { return 1 / (1 + std::exp(-x)); }},
+      {"tanh", [](double x) { return std::tanh(x); }},
+      {"square", [](double x) { return x * x; }},
+      {"sqrt", [](double x) { return std::sqrt(x); }},
+      {"rsqrt", [](double x) { return 1 / std::sqrt(x); }}};
+  for (const auto& [name, function] : functions) {
+    SCOPED_TRACE(name);
+    HostTensor x = random_tensor({9, 6}, Dtype::kFloat32, 1), bias({{6}, {}}, {3, 3, 4, 4, 5, 5});
+    HostTensor out({{9, 6}, {}});
+    reference::bias_add_activation(x.data(), bias.data(), out.data(), 9, 6, name,
+                                   Dtype::kFloat32);
+    std::vector<double> expected;
+    for (size_t i = 0; i < 54; ++i) expected.push_back(function(x.values()[i] + bias.values()[i % 6]));
+    expect_close(out.values(), expected, 1e-5);
+  }
+  std::vector<float> row{0, 0, 0}, bias{0, 0, 1}, out(3);
+  reference::bias_add_activation(row.data(), bias.data(), out.data(), 1, 3, "softmax",
+                                 Dtype::kFloat32);
+  EXPECT_NEAR(out[2], std::exp(1.0) / (2 + std::exp(1.0)), 1e-6);
+  EXPECT_THROW(reference::bias_add_activation(row.data(), bias.data(), out.data(), 1, 3, "swish",
+                                              Dtype::kFloat32),
+               KernelError);
+}
+
+/// max_pool(relu(convolution + bias)) in double precision.
+std::vector<double> convolution(HostTensor& input, HostTensor& weight, HostTensor& bias,
+                                const reference::ConvolutionSize& s) {
+  const std::vector<double> x = input.values(), w = weight.values(), b = bias.values();
+  const auto at = [&](int64_t n, int64_t f, int64_t row, int64_t column) {
+    double sum = b[static_cast<size_t>(f)];
+    for (int64_t c = 0; c < s.channels; ++c)
+      for (int64_t i = 0; i < s.kernel_h; ++i)
+        for (int64_t j = 0; j < s.kernel_w; ++j) {
+          const int64_t y = row * s.stride_h + i - s.padding_h;
+          const int64_t z = column * s.stride_w + j - s.padding_w;
+          if (y < 0 || y >= s.height || z < 0 || z >= s.width) continue;
+          sum += x[static_cast<size_t>(((n * s.channels + c) * s.height + y) * s.width + z)] *
+                 w[static_cast<size_t>(((f * s.channels + c) * s.kernel_h + i) * s.kernel_w + j)];
+        }
+    return std::max(sum, 0.0);
+  };
+  std::vector<double> result;
+  for (int64_t n = 0; n < s.images; ++n)
+    for (int64_t f = 0; f < s.filters; ++f)
+      for (int64_t row = 0; row < s.output_height(); ++row)
+        for (int64_t column = 0; column < s.output_width(); ++column) {
+          double largest = -INFINITY;
+          for (int64_t i = 0; i < s.pool * s.pool; ++i) {
+            largest = std::max(largest, at(n, f, row * s.pool + i / s.pool,
+                                           column * s.pool + i % s.pool));
+          }
+          result.push_back(largest);
+        }
+  return result;
+}
+
+TEST(Reference, ConvolutionWithStridePaddingAndPoolingEqualsDoublePrecision) {
+  const reference::ConvolutionSize sizes[] = {{2, 3, 9, 10, 5, 3, 3, 1, 1, 0, 0, 1},
+                                              {1, 4, 11, 9, 6, 3, 2, 2, 1, 1, 1, 1},
+                                              {2, 2, 10, 8, 3, 3, 3, 1, 1, 1, 1, 2}};
+  for (const auto& size : sizes) {
+    for (const Dtype dtype : kFloats) {
+      HostTensor x =
+          random_tensor({size.images, size.channels, size.height, size.width}, dtype, 1);
+      HostTensor w =
+          random_tensor({size.filters, size.channels, size.kernel_h, size.kernel_w}, dtype, 2);
+      HostTensor b = random_tensor({size.filters}, dtype, 3);
+      HostTensor out(
+          {{size.images, size.filters, size.output_height(), size.output_width()}, {}, dtype});
+      reference::conv2d_maxpool(x.data(), w.data(), b.data(), out.data(), size, "relu", dtype);
+      expect_close(out.values(), convolution(x, w, b, size), unit_of(dtype) * 2);
+    }
+  }
+}
+
+TEST(Reference, NetworkIsItsLayersAndPredictsTheFirstLargest) {
+  HostTensor x({{2, 2}, {}}, {1, 2, -1, 0}), w1({{2, 3}, {}}, {1, 0, -1, 0, 1, 1});
+  HostTensor b1({{3}, {}}, {0, 0, 0}), w2({{3, 2}, {}}, {1, 0, 0, 1, 0, 0});
+  HostTensor b2({{2}, {}}, {0, 0});
+  reference::Network network{2, {2, 3, 2}, {w1.data(), w2.data()}, {b1.data(), b2.data()},
+                             "relu", "softmax"};
+  HostTensor out({{2, 2}, {}});
+  reference::ffnn_forward(x.data(), out.data(), network, Dtype::kFloat32);
+  const double e = std::exp(1.0);  // hidden rows: (1, 2, 1) and (0, 0, 1)
+  expect_close(out.values(), {1 / (1 + e), e / (1 + e), 0.5, 0.5}, 1e-6);
+  int32_t indices[2];
+  reference::ffnn_predict(x.data(), indices, network, Dtype::kFloat32);
+  EXPECT_EQ(indices[0], 1);
+  EXPECT_EQ(indices[1], 0);
+}
+
+}  // namespace
+}  // namespace neuron_sim
