@@ -29,4 +29,19 @@ void for_tiles(Builder& builder, int64_t extent, int64_t tile, const TileBody& b
   if (rest > 0) builder.scope([&] { body(full * tile, rest, full); });
 }
 
+void for_tiles_ahead(Builder& builder, int64_t extent, int64_t tile, const TileBody& prepare,
+                     const TileBody& body) {
+  const int64_t full = extent / tile, rest = extent % tile;
+  if (full > 0) {
+    prepare(0, tile, 0);
+    builder.loop(full - 1, [&](const Affine& index) {
+      prepare((index + 1) * tile, tile, index + 1);
+      body(index * tile, tile, index);
+    });
+  }
+  if (rest > 0) prepare(full * tile, rest, full);
+  if (full > 0) body((full - 1) * tile, tile, full - 1);
+  if (rest > 0) body(full * tile, rest, full);
+}
+
 }  // namespace neuron_sim

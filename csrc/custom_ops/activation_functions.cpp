@@ -1,5 +1,6 @@
 #include "csrc/custom_ops/activation_functions.h"
 
+#include <ATen/TensorOperators.h>
 #include <ATen/ops/_softmax_backward_data.h>
 #include <ATen/ops/exp.h>
 #include <ATen/ops/gelu.h>

@@ -22,15 +22,15 @@ std::string dtype_name(const at::Tensor& tensor) {
 
 }  // namespace
 
-std::string describe(const Operand& operand) {
+std::string describe(const NamedTensor& operand) {
   std::ostringstream out;
   out << operand.name << ' ' << operand.tensor.sym_sizes() << ' ' << dtype_name(operand.tensor);
   return out.str();
 }
 
-void check_same_device(const char* op, std::initializer_list<Operand> operands) {
-  const Operand& first = *operands.begin();
-  for (const Operand& operand : operands) {
+void check_same_device(const char* op, std::initializer_list<NamedTensor> operands) {
+  const NamedTensor& first = *operands.begin();
+  for (const NamedTensor& operand : operands) {
     TORCH_CHECK(operand.tensor.device() == first.tensor.device(),
                 "Expected all tensors to be on the same device, but found at least two devices, ",
                 first.tensor.device(), " and ", operand.tensor.device(), ": ", op, " got ",
@@ -39,26 +39,26 @@ void check_same_device(const char* op, std::initializer_list<Operand> operands) 
   }
 }
 
-void check_same_dtype(const char* op, std::initializer_list<Operand> operands) {
-  const Operand& first = *operands.begin();
-  for (const Operand& operand : operands) {
+void check_same_dtype(const char* op, std::initializer_list<NamedTensor> operands) {
+  const NamedTensor& first = *operands.begin();
+  for (const NamedTensor& operand : operands) {
     TORCH_CHECK_TYPE(operand.tensor.scalar_type() == first.tensor.scalar_type(), op, ": ",
                      describe(first), " and ", describe(operand), " have different dtypes.");
   }
 }
 
-void check_float(const char* op, const Operand& operand) {
+void check_float(const char* op, const NamedTensor& operand) {
   const at::ScalarType type = operand.tensor.scalar_type();
   TORCH_CHECK_TYPE(type == at::kFloat || type == at::kHalf || type == at::kBFloat16, op, ": ",
                    describe(operand), " has a dtype other than float32, float16 and bfloat16.");
 }
 
-void check_rank(const char* op, const Operand& operand, int64_t rank) {
+void check_rank(const char* op, const NamedTensor& operand, int64_t rank) {
   TORCH_CHECK_VALUE(operand.tensor.dim() == rank, op, ": ", describe(operand), " has ",
                     operand.tensor.dim(), " dimensions, expected ", rank, ".");
 }
 
-void check_size(const char* op, const Operand& operand, int64_t dimension,
+void check_size(const char* op, const NamedTensor& operand, int64_t dimension,
                 const c10::SymInt& expected, const char* reason) {
   const c10::SymInt& actual = operand.tensor.sym_sizes()[static_cast<size_t>(dimension)];
   TORCH_CHECK_VALUE(actual.sym_eq(expected).expect_true(__FILE__, __LINE__), op, ": dimension ",
@@ -66,7 +66,7 @@ void check_size(const char* op, const Operand& operand, int64_t dimension,
                     " (", reason, ").");
 }
 
-void check_not_empty(const char* op, const Operand& operand) {
+void check_not_empty(const char* op, const NamedTensor& operand) {
   for (int64_t dimension = 0; dimension < operand.tensor.dim(); ++dimension) {
     const c10::SymInt& size = operand.tensor.sym_sizes()[static_cast<size_t>(dimension)];
     TORCH_CHECK_VALUE(size.sym_gt(0).expect_true(__FILE__, __LINE__), op, ": dimension ", dimension,

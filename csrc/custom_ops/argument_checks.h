@@ -12,27 +12,27 @@
 namespace neuron_sim {
 
 /// A tensor argument of an op and its name.
-struct Operand {
+struct NamedTensor {
   const char* name;
   const at::Tensor& tensor;
 };
 
 /// "b [4, 5] float32 on neuron_sim:0", for messages.
-std::string describe(const Operand& operand);
+std::string describe(const NamedTensor& operand);
 
 /// All on the device of the first one; c10::Error (RuntimeError) otherwise.
-void check_same_device(const char* op, std::initializer_list<Operand> operands);
+void check_same_device(const char* op, std::initializer_list<NamedTensor> operands);
 /// All of the dtype of the first one; c10::TypeError otherwise.
-void check_same_dtype(const char* op, std::initializer_list<Operand> operands);
+void check_same_dtype(const char* op, std::initializer_list<NamedTensor> operands);
 /// float32, float16 or bfloat16; c10::TypeError otherwise.
-void check_float(const char* op, const Operand& operand);
+void check_float(const char* op, const NamedTensor& operand);
 /// Number of dimensions; c10::ValueError otherwise.
-void check_rank(const char* op, const Operand& operand, int64_t rank);
+void check_rank(const char* op, const NamedTensor& operand, int64_t rank);
 /// Size of a dimension; c10::ValueError otherwise. `reason` says where the expected size is from.
-void check_size(const char* op, const Operand& operand, int64_t dimension,
+void check_size(const char* op, const NamedTensor& operand, int64_t dimension,
                 const c10::SymInt& expected, const char* reason);
 /// No dimension is empty; c10::ValueError otherwise.
-void check_not_empty(const char* op, const Operand& operand);
+void check_not_empty(const char* op, const NamedTensor& operand);
 
 /// An activation that a kernel applies to single elements, or softmax where `softmax_allowed`;
 /// c10::ValueError otherwise.

@@ -1,5 +1,6 @@
 #include "csrc/custom_ops/gradients.h"
 
+#include <ATen/TensorOperators.h>
 #include <ATen/ops/convolution.h>
 #include <ATen/ops/convolution_backward.h>
 #include <ATen/ops/max_pool2d_with_indices.h>

@@ -61,7 +61,7 @@ void check_convolution_arguments(const ConvolutionArguments& arguments) {
   check_activation(kOp, "activation", arguments.activation, /*softmax_allowed=*/false);
 }
 
-void check_layer(const char* op, const Tensor& x, const Operand& weight, const Operand& bias,
+void check_layer(const char* op, const Tensor& x, const NamedTensor& weight, const NamedTensor& bias,
                  const c10::SymInt& depth) {
   check_same_device(op, {{"x", x}, weight, bias});
   check_same_dtype(op, {{"x", x}, weight, bias});
@@ -148,7 +148,7 @@ Sizes bias_add_activation_sizes(const Tensor& x, const Tensor& bias, std::string
 Sizes conv2d_maxpool_sizes(const Tensor& input, const Tensor& weight, const Tensor& bias,
                            const ConvolutionArguments& arguments) {
   constexpr const char* kOp = "conv2d_maxpool";
-  const Operand operands[] = {{"input", input}, {"weight", weight}, {"bias", bias}};
+  const NamedTensor operands[] = {{"input", input}, {"weight", weight}, {"bias", bias}};
   check_same_device(kOp, {operands[0], operands[1], operands[2]});
   check_same_dtype(kOp, {operands[0], operands[1], operands[2]});
   check_float(kOp, operands[0]);

@@ -23,8 +23,7 @@ class AddTiles {
   View wide_;  ///< int32, for the narrow integers
 };
 
-/// Elements per partition of a tile so that `rings` rings of them take at most half of SBUF, and
-/// the work splits into enough tiles to overlap loads, additions and stores.
+/// Elements per partition of a tile: equal tiles of at most 4 KiB per partition.
 int64_t choose_free_dim(const Limits& limits, int64_t elements, Dtype dtype);
 
 /// The strided plan: [...] HBM views of equal shape and rank 2 to 5.

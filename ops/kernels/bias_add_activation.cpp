@@ -31,8 +31,7 @@ class BiasAdd {
                  ? 1
                  : std::clamp<int64_t>(kElements / columns_, 1, ceiling(rows, partitions_));
     const std::vector<int64_t> shape{partitions_, group_, columns_};
-    // Two tiles of a long softmax row leave room for it; three overlap better.
-    const int ring = columns_ > kElements ? 1 : kRing;
+    const int ring = fitting_ring(x.dtype());
     bias_tile_ = builder.sbuf("bias", {partitions_, columns_}, bias.dtype(),
                               columns_ < features ? 2 : 1);
     input_ = builder.sbuf("x_tile", shape, x.dtype(), ring);
@@ -54,6 +53,17 @@ class BiasAdd {
   }
 
  private:
+  /// Tiles of each kind that fit SBUF, at most three; long softmax rows leave room for one.
+  int fitting_ring(Dtype dtype) const {
+    const int64_t element = itemsize(dtype);
+    for (int ring = kRing; ring > 1; --ring) {
+      const int64_t bytes = 2 * ring * element + std::min(ring, 2) * itemsize(Dtype::kFloat32);
+      const int64_t all = columns_ * (group_ * bytes + 2 * element);
+      if (all + 4096 <= builder_.limits().sbuf_usable.count) return ring;
+    }
+    return 1;
+  }
+
   void emit_leading(const View& x, const View& out) {
     if (x.rank() == 2) return emit_rows(x, out);
     builder_.loop(x.size(0), [&](const Affine& index) {

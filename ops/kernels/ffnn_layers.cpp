@@ -143,15 +143,19 @@ BlockedMatrix FfnnKernel::activations(size_t layer, int64_t rows, const Affine& 
 }
 
 void FfnnKernel::emit(const FfnnSink& sink) {
-  for_tiles(builder_, operands_.x.size(0), plan_.batch_tile,
-            [&](const Affine& row, int64_t rows, const Affine& index) {
-              emit_batch(row, rows, index, sink);
-            });
+  for_tiles_ahead(
+      builder_, operands_.x.size(0), plan_.batch_tile,
+      [&](const Affine& row, int64_t rows, const Affine& index) {
+        load_x_->load(operands_.x.permute({1, 0}).slice(1, row, rows),
+                      activations(0, rows, index));
+      },
+      [&](const Affine& row, int64_t rows, const Affine& index) {
+        emit_batch(row, rows, index, sink);
+      });
 }
 
 void FfnnKernel::emit_batch(const Affine& row, int64_t rows, const Affine& index,
                             const FfnnSink& sink) {
-  load_x_->load(operands_.x.permute({1, 0}).slice(1, row, rows), activations(0, rows, index));
   for (size_t layer = 0; layer + 1 < operands_.layers(); ++layer) {
     hidden_layer(layer, rows, index);
   }

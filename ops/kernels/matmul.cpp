@@ -52,10 +52,10 @@ void emit_matmul(Builder& builder, const View& a, const View& b, const View& out
                  const Epilogue& epilogue, const MatmulOptions& options) {
   check_options(builder, options);
   const MatmulOperands operands{a, b, out};
-  int64_t columns = resident_columns(builder.limits(), operands);
-  if (options.panel_columns > 0) columns = std::min(columns, options.panel_columns);
-  if (columns > 0 && options.panel_rows == 0) {
-    emit_resident_matmul(builder, operands, epilogue, columns);
+  ResidentPlan plan = plan_resident(builder.limits(), operands);
+  if (options.panel_columns > 0) plan.columns = std::min(plan.columns, options.panel_columns);
+  if (plan.columns > 0 && options.panel_rows == 0) {
+    emit_resident_matmul(builder, operands, epilogue, plan);
   } else {
     emit_streamed_matmul(builder, operands, epilogue,
                          options.panel_rows > 0 ? options.panel_rows : kStreamedRows);

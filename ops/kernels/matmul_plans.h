@@ -15,12 +15,15 @@ struct MatmulOperands {
   View a_by_depth() const { return a.permute({1, 0}); }
 };
 
-/// Columns of `b` that stay resident with all of K; 0 when not even 128 do.
-int64_t resident_columns(const Limits& limits, const MatmulOperands& operands);
+/// Panels of `b` that are resident with all of K.
+struct ResidentPlan {
+  int64_t columns = 0;  ///< per panel; 0 when not even 128 fit
+  int ring = 1;         ///< panels in SBUF
+};
+ResidentPlan plan_resident(const Limits& limits, const MatmulOperands& operands);
 
-/// All K of `panel_columns` columns of b resident.
 void emit_resident_matmul(Builder& builder, const MatmulOperands& operands,
-                          const Epilogue& epilogue, int64_t panel_columns);
+                          const Epilogue& epilogue, const ResidentPlan& plan);
 /// K streamed in panels of `panel_rows`.
 void emit_streamed_matmul(Builder& builder, const MatmulOperands& operands,
                           const Epilogue& epilogue, int64_t panel_rows);

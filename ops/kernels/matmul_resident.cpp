@@ -16,16 +16,15 @@ constexpr int kResultRing = 4;    // PSUM banks that accumulate
 class ResidentMatmul {
  public:
   ResidentMatmul(Builder& builder, const MatmulOperands& operands, const Epilogue& epilogue,
-                 int64_t panel_columns)
+                 const ResidentPlan& plan)
       : builder_(builder), operands_(operands), epilogue_(epilogue) {
     const Limits& limits = builder.limits();
     const Dtype dtype = operands.a.dtype();
     const int64_t depth = operands.depth();
     row_tile_ = limits.partitions;
     column_tile_ = std::min(product_columns(limits), operands.columns());
-    panels_ = ceiling(operands.columns(), panel_columns);
-    panel_ = blocked_tile(builder, "b_panel", depth, std::min(panel_columns, operands.columns()),
-                          dtype, panels_ > 1 ? 2 : 1);
+    panel_ = blocked_tile(builder, "b_panel", depth, std::min(plan.columns, operands.columns()),
+                          dtype, plan.ring);
     rows_ = blocked_tile(builder, "a_rows", depth, std::min(row_tile_, operands.rows()), dtype,
                          kRowRing);
     staging_ = builder.sbuf("result", {limits.partitions, column_tile_}, operands.out.dtype(),
@@ -48,26 +47,19 @@ class ResidentMatmul {
                 load_b_->load(operands_.b.slice(1, column + start, count),
                               {panel.tile.slice(2, start, count), panel.rows, count});
               });
-    const int64_t full = operands_.rows() / row_tile_, rest = operands_.rows() % row_tile_;
-    if (full > 0) {
-      prepare(0, row_tile_);
-      builder_.loop(full - 1, [&](const Affine& tile) {
-        prepare(tile + 1, row_tile_);
-        emit_row_tile(panel, column, tile, row_tile_);
-      });
-    }
-    if (rest > 0) prepare(full, rest);
-    if (full > 0) emit_row_tile(panel, column, full - 1, row_tile_);
-    if (rest > 0) emit_row_tile(panel, column, full, rest);
+    for_tiles_ahead(
+        builder_, operands_.rows(), row_tile_,
+        [&](const Affine& row, int64_t rows, const Affine& tile) {
+          load_a_->load(operands_.a_by_depth().slice(1, row, rows), row_tile(tile, rows));
+        },
+        [&](const Affine&, int64_t rows, const Affine& tile) {
+          emit_row_tile(panel, column, tile, rows);
+        });
   }
 
  private:
   BlockedMatrix row_tile(const Affine& tile, int64_t rows) const {
     return {rows_.turn(tile), operands_.depth(), rows};
-  }
-
-  void prepare(const Affine& tile, int64_t rows) {
-    load_a_->load(operands_.a_by_depth().slice(1, tile * row_tile_, rows), row_tile(tile, rows));
   }
 
   void emit_row_tile(const BlockedMatrix& panel, const Affine& panel_column, const Affine& tile,
@@ -87,7 +79,7 @@ class ResidentMatmul {
   Builder& builder_;
   const MatmulOperands& operands_;
   const Epilogue& epilogue_;
-  int64_t row_tile_ = 0, column_tile_ = 0, panels_ = 0;
+  int64_t row_tile_ = 0, column_tile_ = 0;
   View panel_, rows_, staging_, psum_;
   std::optional<Transposer> transposer_;
   std::optional<ContractionLoader> load_a_, load_b_;
@@ -95,7 +87,7 @@ class ResidentMatmul {
 
 }  // namespace
 
-int64_t resident_columns(const Limits& limits, const MatmulOperands& operands) {
+ResidentPlan plan_resident(const Limits& limits, const MatmulOperands& operands) {
   const int64_t depth = operands.depth(), columns = operands.columns();
   const Dtype dtype = operands.a.dtype();
   const int64_t row_tile = std::min(limits.partitions, operands.rows());
@@ -103,20 +95,26 @@ int64_t resident_columns(const Limits& limits, const MatmulOperands& operands) {
   const int64_t others = kRowRing * blocked_bytes(limits, depth, row_tile, dtype) +
                          ContractionLoader::staging_bytes(operands.a_by_depth(), depth) +
                          ContractionLoader::staging_bytes(operands.b, depth) +
-                         kOutputRing * product_columns(limits) * itemsize(operands.out.dtype()) + 1024;
-  const int64_t left = limits.sbuf_usable.count - others;
-  const int64_t column_bytes = blocked_bytes(limits, depth, 1, dtype);
-  if (columns * column_bytes <= left) return columns;
-  const int64_t fitting = left / (2 * column_bytes);  // two panels, to load one ahead
-  const int64_t step = fitting >= product_columns(limits) ? product_columns(limits) : limits.partitions;
-  return fitting < limits.partitions ? 0 : fitting / step * step;
+                         kOutputRing * product_columns(limits) * itemsize(operands.out.dtype()) +
+                         1024;
+  const int64_t fitting =
+      (limits.sbuf_usable.count - others) / blocked_bytes(limits, depth, 1, dtype);
+  if (columns <= fitting) return {columns, 1};
+  // A panel of two column tiles loads one of the next panel while the other is in use. A narrower
+  // one needs a second panel, unless many row tiles make the wait short in comparison.
+  const int64_t step = product_columns(limits);
+  if (fitting >= 2 * step) return {fitting / step * step, 1};
+  if (operands.rows() >= 8 * limits.partitions && fitting >= limits.partitions) {
+    return {fitting / limits.partitions * limits.partitions, 1};
+  }
+  return {fitting / 2 / limits.partitions * limits.partitions, 2};
 }
 
 void emit_resident_matmul(Builder& builder, const MatmulOperands& operands,
-                          const Epilogue& epilogue, int64_t panel_columns) {
+                          const Epilogue& epilogue, const ResidentPlan& plan) {
   builder.scope([&] {
-    ResidentMatmul kernel(builder, operands, epilogue, panel_columns);
-    for_tiles(builder, operands.columns(), panel_columns,
+    ResidentMatmul kernel(builder, operands, epilogue, plan);
+    for_tiles(builder, operands.columns(), plan.columns,
               [&](const Affine& column, int64_t columns, const Affine& index) {
                 kernel.emit_panel(column, columns, index);
               });
