@@ -9,7 +9,7 @@
 namespace neuron_sim {
 namespace {
 
-using test::block;
+using test::without_key;
 using test::builtin_text;
 using test::fact;
 using test::message_of;
