@@ -6,6 +6,8 @@
 #include <torch/csrc/autograd/functions/basic_ops.h>
 #include <torch/library.h>
 
+#include <algorithm>
+
 #include "csrc/custom_ops/gradients.h"
 #include "csrc/neuron_sim.h"
 
@@ -17,7 +19,8 @@ using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
 bool is_tracked(const Tensor& tensor) {
-  return tensor.requires_grad() || tensor._fw_grad(/*level=*/0).defined();
+  return (at::GradMode::is_enabled() && tensor.requires_grad()) ||
+         tensor._fw_grad(/*level=*/0).defined();
 }
 bool is_tracked(at::TensorList tensors) {
   return std::any_of(tensors.begin(), tensors.end(), [](const Tensor& t) { return is_tracked(t); });
@@ -26,8 +29,7 @@ bool is_tracked(at::TensorList tensors) {
 /// Whether autograd must see the call. It costs microseconds, so calls without gradients skip it.
 template <typename... Tensors>
 bool needs_autograd(const Tensors&... tensors) {
-  return (is_tracked(tensors) || ...) &&
-         (at::GradMode::is_enabled() || at::AutoFwGradMode::is_enabled());
+  return (is_tracked(tensors) || ...);
 }
 
 /// Calls the op's kernel for the tensors' device.
@@ -93,7 +95,7 @@ struct Transpose : torch::autograd::Function<Transpose> {
   static Tensor forward(AutogradContext*, const Tensor& a) { return call_below(transpose, a); }
   static variable_list backward(AutogradContext*, const variable_list& gradients) {
     return once_differentiable("transpose",
-                               [&]() -> variable_list { return {transpose(gradients[0])}; });
+                               [&]() -> variable_list { return {neuron_sim::transpose(gradients[0])}; });
   }
 };
 

@@ -19,7 +19,7 @@ Tensor new_result(const Tensor& like, c10::SymIntArrayRef sizes) {
   return at::empty(C10_AS_INTARRAYREF_SLOW(sizes), like.options());
 }
 
-Dtype dtype_of(const Tensor& tensor) { return dtype_of(tensor.scalar_type()); }
+Dtype dtype_of(const Tensor& tensor) { return neuron_sim::dtype_of(tensor.scalar_type()); }
 
 Tensor vector_add(const Tensor& a, const Tensor& b, std::string_view variant, int64_t row_chunk,
                   int64_t free_dim) {

@@ -53,7 +53,7 @@ std::vector<Layer> run_layers(const NetworkArguments& arguments) {
   for (size_t i = 0; i <= last; ++i) {
     const std::string_view activation =
         i == last ? arguments.output_activation : arguments.hidden_activation;
-    const Tensor product = matmul(hidden, arguments.weights[i]);
+    const Tensor product = neuron_sim::matmul(hidden, arguments.weights[i]);
     layers.push_back({hidden, product, activation});
     if (i < last) hidden = bias_add_activation(product, arguments.biases[i], activation);
   }
@@ -64,8 +64,8 @@ std::vector<Layer> run_layers(const NetworkArguments& arguments) {
 
 std::pair<Tensor, Tensor> matmul_gradients(const Tensor& gradient, const Tensor& a, const Tensor& b,
                                            std::pair<bool, bool> wanted) {
-  return {wanted.first ? matmul(gradient, b.t()) : Tensor(),
-          wanted.second ? matmul(a.t(), gradient) : Tensor()};
+  return {wanted.first ? neuron_sim::matmul(gradient, b.t()) : Tensor(),
+          wanted.second ? neuron_sim::matmul(a.t(), gradient) : Tensor()};
 }
 
 std::pair<Tensor, Tensor> bias_add_activation_gradients(const Tensor& gradient, const Tensor& x,

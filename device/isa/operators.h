@@ -42,8 +42,8 @@ bool is_reduction(AluOp op);
 /// Has an integer form: everything but none, divide and power, which go through fp32.
 bool is_exact_on_integers(AluOp op);
 /// a op b in fp32. Comparisons and logical operators give 1 or 0 (NaN counts as true, compares
-/// unequal). Maximum, minimum, abs_max and abs_min give NaN when either operand is NaN. SimulatorBug
-/// for bitwise operators.
+/// unequal). Maximum, minimum, abs_max and abs_min give NaN when either operand is NaN.
+/// SimulatorBug for bitwise operators.
 float apply(AluOp op, float a, float b);
 /// a op b on integers, exact (the destination wraps); shifts are logical on 32 bits, an amount
 /// outside [0, 31] gives 0. SimulatorBug unless is_exact_on_integers(op).

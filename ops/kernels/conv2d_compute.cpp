@@ -33,7 +33,8 @@ struct Conv2dBandKernel::Block {
 
 /// PSUM banks that take the same taps one after the other.
 struct Conv2dBandKernel::Group {
-  Affine unit;             ///< number of the first bank within the band
+  Affine image;            ///< within the band, when a bank holds rows of one image
+  Affine unit;             ///< number of the first bank within the band or image
   int64_t banks = 1;
   int64_t images = 1, rows = 1, columns = 1;  ///< of a bank
   int64_t column = 0;      ///< first output column within the band
@@ -77,8 +78,7 @@ void Conv2dBandKernel::compute(const View& tile, const Conv2dBand& band) {
               for (const IntervalRun& run : cut(band.columns, plan_.bank_columns)) {
                 for (int64_t i = 0; i < run.count; ++i) {
                   emit_columns(block, run.start + i * run.size, run.size, bank_number);
-                  bank_number += ceiling(band.images * band.rows,
-                                         plan_.bank_images * plan_.bank_rows);
+                  bank_number += banks_per_range();
                 }
               }
               if (plan_.shape.pool > 1) return pool(block);
@@ -86,16 +86,29 @@ void Conv2dBandKernel::compute(const View& tile, const Conv2dBand& band) {
             });
 }
 
-/// All rows of one range of columns: full groups in a loop, then single banks, then the rest.
+/// Banks that one range of columns of a full band takes.
+int64_t Conv2dBandKernel::banks_per_range() const {
+  return ceiling(plan_.band_images, plan_.bank_images) * ceiling(plan_.band_rows, plan_.bank_rows);
+}
+
 void Conv2dBandKernel::emit_columns(const Block& block, int64_t column, int64_t columns,
                                     int64_t number) {
   Group group;
-  group.images = std::min(plan_.bank_images, block.band.images);
-  group.rows = std::min(plan_.bank_rows, block.band.rows);
   group.columns = columns;
   group.column = column;
   group.number = number;
-  const int64_t total = block.band.images * block.band.rows;
+  if (plan_.bank_images > 1) return emit_units(block, group, block.band.images * block.band.rows);
+  builder_.loop(block.band.images, [&](const Affine& image) {
+    group.image = image;
+    emit_units(block, group, block.band.rows);
+  });
+}
+
+/// All rows (of one image or all) of a range of columns: full groups in a loop, then the banks that
+/// are left, then a shorter bank.
+void Conv2dBandKernel::emit_units(const Block& block, Group group, int64_t total) {
+  group.images = std::min(plan_.bank_images, block.band.images);
+  group.rows = std::min(plan_.bank_rows, block.band.rows);
   const int64_t units = total / (group.images * group.rows);
   const int64_t sets = units / plan_.banks, left = units % plan_.banks;
   builder_.loop(sets, [&](const Affine& set) {
@@ -110,16 +123,18 @@ void Conv2dBandKernel::emit_columns(const Block& block, int64_t column, int64_t 
   if (rest == 0) return;
   group.unit = units;
   group.banks = 1;
-  (group.images > 1 ? group.images : group.rows) =
-      group.images > 1 ? rest / block.band.rows : rest;
+  if (plan_.bank_images > 1) {
+    group.images = rest / block.band.rows;
+  } else {
+    group.rows = rest;
+  }
   emit_group(block, group);
 }
 
 View Conv2dBandKernel::bank(const Block& block, const Group& group, const Affine& unit) const {
-  const int64_t pixels = plan_.band_images * plan_.band_rows;
   const int64_t ranges = ceiling(plan_.panel_columns, plan_.bank_columns);
-  const int64_t per_block = ceiling(pixels, plan_.bank_images * plan_.bank_rows) * ranges;
-  return psum_.turn(block.index * per_block + unit + group.number)
+  const Affine first = group.image * ceiling(plan_.band_rows, plan_.bank_rows) + group.number;
+  return psum_.turn(block.index * (banks_per_range() * ranges) + first + unit)
       .slice(0, 0, block.filters)
       .slice(1, 0, group.images * group.rows * group.columns);
 }
@@ -130,7 +145,8 @@ void Conv2dBandKernel::emit_group(const Block& block, const Group& group) {
                             std::min(plan_.bank_rows, block.band.rows);
   builder_.loop(group.banks, [&](const Affine& i) {
     const Affine unit = group.unit + i;
-    const View target = block.staged.slice(1, unit * unit_rows, group.images * group.rows)
+    const Affine first_row = group.image * block.band.rows + unit * unit_rows;
+    const View target = block.staged.slice(1, first_row, group.images * group.rows)
                             .slice(2, group.column, group.columns);
     evacuate(builder_, bank(block, group, unit), target, epilogue_, block.number);
   });
@@ -191,7 +207,8 @@ void Conv2dBandKernel::multiply_banks(const Block& block, const Group& group,
   const bool by_image = plan_.bank_images > 1;
   builder_.loop(group.banks, [&](const Affine& i) {
     const Affine unit = group.unit + i;
-    const Affine image = by_image ? unit * std::min(plan_.bank_images, block.band.images) : 0;
+    const Affine image = by_image ? unit * std::min(plan_.bank_images, block.band.images)
+                                  : group.image;
     const Affine row = by_image ? 0 : unit * std::min(plan_.bank_rows, block.band.rows) * step;
     builder_.emit(NcMatmul{.dst = bank(block, group, unit),
                            .stationary = stationary,

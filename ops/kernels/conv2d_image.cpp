@@ -1,6 +1,7 @@
 // The images of a convolution: borders and loads.
 
 #include <algorithm>
+#include <vector>
 
 #include "device/isa/memset.h"
 #include "ops/kernels/conv2d_tiles.h"
@@ -74,6 +75,16 @@ void clear_columns(Builder& builder, const View& tile, const Clip& columns) {
   clear(builder, tile, 4, columns.lead + columns.count, columns.trail);
 }
 
+/// The same for `count` rows, by DMA.
+void load_zeros(Builder& builder, const View& zeros, const View& tile, int64_t start,
+                int64_t count) {
+  if (count == 0) return;
+  const View rows = tile.slice(3, start, count);
+  View source = zeros;
+  for (int i = 0; i < 4; ++i) source = source.broadcast(i, rows.size(i));
+  load(builder, rows, source);
+}
+
 Conv2dBand whole_image(const Conv2dPlan& plan) {
   Conv2dBand band;
   band.images = plan.band_images;
@@ -122,17 +133,27 @@ void clear_borders(Builder& builder, const Conv2dPlan& plan, const View& images)
   });
 }
 
-void load_band(Builder& builder, const Conv2dPlan& plan, const View& input, const View& tile,
-               const Conv2dBand& band) {
+View zero_row(Builder& builder, const Conv2dPlan& plan) {
+  if (is_whole(plan) || plan.shape.padding_h == 0) return View();
+  const int64_t bytes = plan.tile_columns() * itemsize(plan.shape.dtype);
+  return builder.constant("zeros", {1, 1, 1, 1, plan.tile_columns()}, plan.shape.dtype,
+                          std::vector<std::byte>(static_cast<size_t>(bytes)));
+}
+
+void load_band(Builder& builder, const Conv2dPlan& plan, const Conv2dTensors& tensors,
+               const View& tile, const Conv2dBand& band) {
   const Clip columns = clip_columns(plan, band);
   const Clip all_rows = clip_all_rows(plan, band);
   const int64_t size = all_rows.lead + all_rows.count + all_rows.trail;
   const View used = tile.slice(3, 0, size);
-  if (!is_whole(plan)) clear_rows(builder, used, all_rows);
+  if (!is_whole(plan)) {
+    load_zeros(builder, tensors.zeros, used, 0, all_rows.lead);
+    load_zeros(builder, tensors.zeros, used, all_rows.lead + all_rows.count, all_rows.trail);
+  }
   if (plan.panel_columns != plan.shape.output_w) clear_columns(builder, used, columns);
   if (columns.count == 0) return;
   const View source =
-      input.slice(1, band.image, band.images).slice(3, columns.start, columns.count);
+      tensors.input.slice(1, band.image, band.images).slice(3, columns.start, columns.count);
   if (plan.packed) return load_packed(builder, plan, source, tile, band, columns);
   if (all_rows.count == 0) return;
   for_tiles(builder, plan.shape.channels, plan.block_channels,

@@ -98,9 +98,9 @@ Conv2dShape make_shape(const TensorSpec& input, const TensorSpec& weight,
 /// Loops over images, panels of columns and bands of rows.
 class BandLoops {
  public:
-  BandLoops(Builder& builder, const Conv2dPlan& plan, const View& input, const View& images,
-            Conv2dBandKernel& kernel)
-      : builder_(builder), plan_(plan), input_(input), images_(images), kernel_(kernel) {}
+  BandLoops(Builder& builder, const Conv2dPlan& plan, const Conv2dTensors& tensors,
+            const View& images, Conv2dBandKernel& kernel)
+      : builder_(builder), plan_(plan), tensors_(tensors), images_(images), kernel_(kernel) {}
 
   void run() {
     const int64_t rows = plan_.window_parts > 1 ? plan_.shape.pool : plan_.band_rows;
@@ -167,13 +167,14 @@ class BandLoops {
     Conv2dBand loaded = band;
     loaded.row = row;
     const View tile = images_.turn(band.index);
-    load_band(builder_, plan_, input_, tile, loaded);
+    load_band(builder_, plan_, tensors_, tile, loaded);
     kernel_.compute(tile, band);
   }
 
   Builder& builder_;
   const Conv2dPlan& plan_;
-  View input_, images_;
+  const Conv2dTensors& tensors_;
+  View images_;
   Conv2dBandKernel& kernel_;
 };
 
@@ -193,7 +194,7 @@ void emit_convolution(Builder& builder, const Conv2dPlan& plan, const Conv2dTens
               load_weights(builder, plan, tensors.weight, raw, weights, pass);
               load_bias(builder, plan, tensors.bias, epilogue.partition_bias, pass);
               kernel.begin_pass(pass);
-              BandLoops(builder, plan, tensors.input, images, kernel).run();
+              BandLoops(builder, plan, tensors, images, kernel).run();
             });
 }
 
@@ -220,6 +221,7 @@ BuiltOp build_conv2d_maxpool(const Architecture& architecture, const TensorSpec&
   tensors.bias = builder.argument("bias", bias.shape, shape.dtype, bias.strides);
   tensors.output =
       builder.argument("output", op.output.shape, shape.dtype).permute({1, 0, 2, 3});
+  tensors.zeros = zero_row(builder, plan);
   emit_convolution(builder, plan, tensors, options.activation);
   op.program = builder.finish();
   return op;

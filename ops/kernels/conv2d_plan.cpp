@@ -123,7 +123,7 @@ class Planner {
     plan_.band_rows = shape.output_h;
     plan_.band_images = plan_.bank_images;
     plan_.image_ring = 3;
-    if (plan_.bank_images > 1 && fits()) return widen_bands();
+    if (gather_images()) return;
     plan_.band_images = plan_.bank_images = 1;
     cut_rows();
     if (fits()) return;
@@ -140,11 +140,20 @@ class Planner {
     }
   }
 
-  /// Small images: as many per tile as share one load of the weights.
-  void widen_bands() {
-    plan_.banks = std::min(plan_.banks, ceil_div(plan_.shape.images, plan_.bank_images));
-    plan_.band_images = plan_.bank_images * plan_.banks;
-    while (!fits()) plan_.band_images = plan_.bank_images * --plan_.banks;
+  /// Small images: several of them per tile, so that there are fewer and longer transfers, but
+  /// enough tiles to overlap; at least as many as share one load of the weights.
+  bool gather_images() {
+    plan_.band_images = 1;
+    const int64_t banks = ceil_div(plan_.shape.images, plan_.bank_images);
+    const int64_t image = image_bytes() * plan_.bank_images;
+    const int64_t room = kImageTileElements * element_ / image;
+    int64_t count = std::min(room, ceil_div(banks, kTilesPerImage));
+    if (plan_.bank_images > 1) count = std::max(count, std::min(banks, plan_.banks));
+    for (; count >= 1; --count) {
+      plan_.band_images = count * plan_.bank_images;
+      if (plan_.band_images > 1 && fits()) return true;
+    }
+    return false;
   }
 
   /// Rows per tile: a multiple of the pooling window and, if possible, of whole PSUM banks.
@@ -156,11 +165,12 @@ class Planner {
     const int64_t row = image_bytes() - one;
     const int64_t halo = one - row;
     int64_t rows = std::max<int64_t>(1, (kImageTileElements * element_ - halo) / row);
-    const int64_t share = ceil_div(plan_.shape.output_h, kTilesPerImage);
+    const int64_t unit = std::lcm(pool, plan_.bank_rows);
+    const int64_t share = ceil_div(ceil_div(plan_.shape.output_h, kTilesPerImage), unit) * unit;
     if (plan_.shape.images == 1) rows = std::min(rows, std::max(share, kSmallestTileRows));
     rows = std::min(rows, plan_.shape.output_h);
     for (const int64_t step : {std::lcm(pool, plan_.bank_rows * plan_.banks),
-                               std::lcm(pool, plan_.bank_rows), pool}) {
+                               unit, pool}) {
       plan_.band_rows = std::max(step, rows / step * step);
       if (step <= rows && fits()) return;
     }

@@ -13,6 +13,7 @@ struct Conv2dTensors {
   View weight;  ///< [Cout, Cin, KH, KW]
   View bias;    ///< [Cout]
   View output;  ///< [Cout, N, PH, PW]
+  View zeros;   ///< a row of an image tile; absent when no load needs one
 };
 
 /// Outputs (before pooling) that one image tile produces.
@@ -34,9 +35,12 @@ struct Conv2dPass {
 View allocate_images(Builder& builder, const Conv2dPlan& plan);
 /// Zeroes those borders of all image tiles that no load overwrites.
 void clear_borders(Builder& builder, const Conv2dPlan& plan, const View& images);
+/// A row of zeros in HBM, [1, 1, 1, 1, columns]: rows of padding are loaded like all others. A
+/// memset would queue behind the pooling of the previous band and delay the load that waits for it.
+View zero_row(Builder& builder, const Conv2dPlan& plan);
 /// Loads the input of a band, with zeros where it is padding, into one image tile.
-void load_band(Builder& builder, const Conv2dPlan& plan, const View& input, const View& tile,
-               const Conv2dBand& band);
+void load_band(Builder& builder, const Conv2dPlan& plan, const Conv2dTensors& tensors,
+               const View& tile, const Conv2dBand& band);
 
 /// SBUF weights: a ring of tiles [128, tap rows, KW, filters], number
 /// filter block * plan.blocks + contraction block. Tiles of their own, so that the first products
@@ -78,6 +82,8 @@ class Conv2dBandKernel {
                       const View& window, bool accumulate);
   void emit_group(const Block& block, const Group& group);
   void emit_columns(const Block& block, int64_t column, int64_t columns, int64_t number);
+  void emit_units(const Block& block, Group group, int64_t total);
+  int64_t banks_per_range() const;
   View bank(const Block& block, const Group& group, const Affine& unit) const;
   void pool(const Block& block);
   void pool_by_pairs(const View& staged, const View& half, const View& target) const;

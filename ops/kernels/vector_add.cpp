@@ -114,7 +114,8 @@ int64_t choose_free_dim(const Limits& limits, int64_t elements, Dtype dtype) {
   // Three rings of three tiles, and the int32 tiles of narrow integers, in half of SBUF; 4 KiB per
   // partition and tile keep the DMA engines busy (simulated: 2 KiB 10 % slower, 8 KiB 2 %).
   const int64_t bytes = 3 * kStreamRing * itemsize(dtype) + 2 * itemsize(Dtype::kInt32);
-  const int64_t most = std::min(limits.sbuf_usable.count / 2 / bytes, 4096 / itemsize(dtype));
+  const int64_t most = std::min(limits.sbuf_usable.count / 2 / bytes,
+                                          int64_t{4096} / itemsize(dtype));
   const int64_t per_partition = std::max<int64_t>(1, elements / limits.partitions);
   const int64_t tiles = ceiling(per_partition, most);
   return ceiling(per_partition, tiles);
