@@ -20,9 +20,11 @@ endif()
 # on any x86-64 (oneDNN chooses its instruction set at run time). Contraction is off and fast-math
 # is absent because simulated bytes must not depend on what the compiler fuses.
 add_library(neuron_sim_flags INTERFACE)
+# Without traps and errno, loops over roots and clamps vectorise; their values stay the same.
 # __FILE__ is the path from the repository root, so that no machine's paths end up in a library.
 target_compile_options(neuron_sim_flags INTERFACE
-  -Wall -Wextra -ffp-contract=off "-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=")
+  -Wall -Wextra -ffp-contract=off -fno-trapping-math -fno-math-errno
+  "-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=")
 
 if(NEURON_SIM_SANITIZE)
   set(flags "-fsanitize=${NEURON_SIM_SANITIZE}" -fno-sanitize-recover=all -fno-omit-frame-pointer)

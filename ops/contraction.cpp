@@ -49,9 +49,10 @@ ContractionLoader::ContractionLoader(Builder& builder, const View& matrix, int64
                           matrix.dtype(), kStagingRing);
 }
 
-void ContractionLoader::load(const View& source, const BlockedMatrix& target) {
+void ContractionLoader::load(const View& source, const BlockedMatrix& target,
+                             const Affine& turn) {
   if (transposer_ != nullptr) {
-    load_transposed(source, target);
+    load_transposed(source, target, turn);
   } else {
     load_rows(source, target);
   }
@@ -76,24 +77,27 @@ void ContractionLoader::load_rows(const View& source, const BlockedMatrix& targe
                    source.slice(0, full * partitions, target.rest()), queue_);
 }
 
-void ContractionLoader::load_transposed(const View& source, const BlockedMatrix& target) {
+void ContractionLoader::load_transposed(const View& source, const BlockedMatrix& target,
+                                        const Affine& turn) {
   const int64_t partitions = target.tile.partitions();
   const int64_t full = target.full_blocks(), rest = target.rest();
   const int64_t calls = ceiling(full, transposer_->group()) + (rest > 0 ? 1 : 0);
   const View by_columns = source.permute({1, 0});
+  const int64_t tiles = ceiling(target.columns, partitions);
   for_tiles(builder_, target.columns, partitions,
-            [&](const Affine& column, int64_t count, const Affine& index) {
+            [&](const Affine& column, int64_t count, const Affine& tile) {
+    const Affine index = turn * tiles + tile;
     const View staged = staging_.turn(index).slice(0, 0, count).slice(1, 0, target.rows);
     neuron_sim::load(builder_, staged, by_columns.slice(0, column, count), queue_);
     const View place = target.tile.slice(2, column, count);
     for_tiles(builder_, full, transposer_->group(),
-              [&](const Affine& block, int64_t blocks, const Affine& turn) {
+              [&](const Affine& block, int64_t blocks, const Affine& call) {
                 transposer_->transpose(
                     place.slice(1, block, blocks),
                     [&](int64_t j) {
                       return staged.slice(1, (block + j) * partitions, partitions);
                     },
-                    index * calls + turn);
+                    index * calls + call);
               });
     if (rest > 0) {
       transposer_->transpose(

@@ -20,14 +20,15 @@ class ContractionLoader {
   /// operand needs transposing; `transposer` (for its dtype) must be present then.
   ContractionLoader(Builder& builder, const View& matrix, int64_t rows, Transposer* transposer,
                     EngineKind queue);
-  /// Loads the panel `source` [rows, columns] into `target`.
-  void load(const View& source, const BlockedMatrix& target);
+  /// Loads the panel `source` [rows, columns] into `target`. `turn` counts panels of equal size, to
+  /// turn the rings.
+  void load(const View& source, const BlockedMatrix& target, const Affine& turn = 0);
   /// Bytes per partition of the staging tiles.
   static int64_t staging_bytes(const View& matrix, int64_t rows);
 
  private:
   void load_rows(const View& source, const BlockedMatrix& target);
-  void load_transposed(const View& source, const BlockedMatrix& target);
+  void load_transposed(const View& source, const BlockedMatrix& target, const Affine& turn);
 
   Builder& builder_;
   Transposer* transposer_ = nullptr;

@@ -3,22 +3,20 @@
 #include "device/isa/activation.h"
 #include "device/isa/reciprocal.h"
 #include "device/isa/tensor_reduce.h"
-#include "device/isa/tensor_scalar.h"
 
 namespace neuron_sim {
 
-Softmax::Softmax(Builder& builder, int ring) : builder_(builder) {
+Softmax::Softmax(Builder& builder) : builder_(builder) {
+  constexpr int kRing = 3;
   const std::vector<int64_t> shape{builder.limits().partitions, 1};
-  maximum_ = builder.sbuf("row_maximum", shape, Dtype::kFloat32, ring);
-  sum_ = builder.sbuf("row_sum", shape, Dtype::kFloat32, ring);
-  inverse_ = builder.sbuf("row_inverse", shape, Dtype::kFloat32, ring);
+  maximum_ = builder.sbuf("row_maximum", shape, Dtype::kFloat32, kRing);
+  sum_ = builder.sbuf("row_sum", shape, Dtype::kFloat32, kRing);
+  inverse_ = builder.sbuf("row_inverse", shape, Dtype::kFloat32, kRing);
 }
 
-void Softmax::apply(const View& dst, const View& logits, const Affine& turn) {
+void Softmax::start(const View& logits, const Affine& turn) {
   const int64_t rows = logits.partitions();
   const View maximum = maximum_.turn(turn).slice(0, 0, rows);
-  const View sum = sum_.turn(turn).slice(0, 0, rows);
-  const View inverse = inverse_.turn(turn).slice(0, 0, rows);
   builder_.emit(
       TensorReduce{.dst = maximum, .data = logits, .op = AluOp::kMaximum, .negate = true});
   builder_.emit(Activate{.dst = logits,
@@ -26,12 +24,17 @@ void Softmax::apply(const View& dst, const View& logits, const Affine& turn) {
                          .op = Activation::kExp,
                          .bias_tile = maximum,
                          .accumulator = builder_.accumulator(rows),
-                         .reduce_res = sum,
+                         .reduce_res = sum_.turn(turn).slice(0, 0, rows),
                          .reduce_op = AluOp::kAdd,
                          .reduce_command = ReduceCommand::kResetReduce});
-  builder_.emit(Reciprocal{.dst = inverse, .data = sum});
-  builder_.emit(TensorScalar{
-      .dst = dst, .data = logits, .operand0 = inverse, .op0 = AluOp::kMultiply});
+}
+
+void Softmax::finish(const View& dst, const View& logits, const Affine& turn) {
+  const int64_t rows = logits.partitions();
+  const View inverse = inverse_.turn(turn).slice(0, 0, rows);
+  builder_.emit(Reciprocal{.dst = inverse, .data = sum_.turn(turn).slice(0, 0, rows)});
+  builder_.emit(Activate{
+      .dst = dst, .data = logits, .op = Activation::kIdentity, .scale_tile = inverse});
 }
 
 }  // namespace neuron_sim

@@ -6,15 +6,22 @@
 namespace neuron_sim {
 
 /// Row maximum (Vector), exp with the negated maximum as bias and a running sum (Scalar, one
-/// instruction), reciprocal of the sum and a multiplication (Vector). NaN, and infinity - infinity,
+/// instruction), reciprocal of the sum (Vector) and a multiplication (Scalar, which has less to do). NaN, and infinity - infinity,
 /// make the whole row NaN, as in torch.
 class Softmax {
  public:
-  /// Takes rings of `ring` tiles [partitions, 1].
-  Softmax(Builder& builder, int ring = 2);
+  /// Takes rings of tiles [partitions, 1].
+  explicit Softmax(Builder& builder);
   /// dst[P, F] = softmax of each row of logits [P, F]; `logits` is fp32 in SBUF and is overwritten
   /// with the exponentials. `turn` counts calls.
-  void apply(const View& dst, const View& logits, const Affine& turn);
+  void apply(const View& dst, const View& logits, const Affine& turn) {
+    start(logits, turn);
+    finish(dst, logits, turn);
+  }
+  /// The two halves, so that `start` of the next tile can be emitted before `finish` of this one:
+  /// Vector is in order and would wait for the exponentials.
+  void start(const View& logits, const Affine& turn);
+  void finish(const View& dst, const View& logits, const Affine& turn);
 
  private:
   Builder& builder_;

@@ -31,12 +31,12 @@ class BiasAdd {
                  ? 1
                  : std::clamp<int64_t>(kElements / columns_, 1, ceiling(rows, partitions_));
     const std::vector<int64_t> shape{partitions_, group_, columns_};
-    const int ring = fitting_ring(x.dtype());
+    ring_ = fitting_ring(x.dtype());
     bias_tile_ = builder.sbuf("bias", {partitions_, columns_}, bias.dtype(),
                               columns_ < features ? 2 : 1);
-    input_ = builder.sbuf("x_tile", shape, x.dtype(), ring);
-    sum_ = builder.sbuf("sum", shape, Dtype::kFloat32, std::min(ring, 2));
-    output_ = builder.sbuf("result", shape, out.dtype(), ring);
+    input_ = builder.sbuf("x_tile", shape, x.dtype(), ring_);
+    sum_ = builder.sbuf("sum", shape, Dtype::kFloat32, std::min(ring_, 2));
+    output_ = builder.sbuf("result", shape, out.dtype(), ring_);
     if (function.softmax) softmax_.emplace(builder);
   }
 
@@ -74,30 +74,53 @@ class BiasAdd {
   void emit_rows(const View& x, const View& out) {
     const int64_t step = partitions_ * group_;
     const int64_t full = x.size(0) / step * step;
-    for_tiles(builder_, full, step, [&](const Affine& row, int64_t rows, const Affine& index) {
-      emit_tile(x.slice(0, row, rows).split(0, partitions_, group_),
-                out.slice(0, row, rows).split(0, partitions_, group_), index);
+    emit_tiles(full, step, [&](bool output, const Affine& row, int64_t rows) {
+      return (output ? out : x).slice(0, row, rows).split(0, partitions_, group_);
     });
-    for_tiles(builder_, x.size(0) - full, partitions_,
-              [&](const Affine& row, int64_t rows, const Affine& index) {
-                emit_tile(x.slice(0, row + full, rows).expand(1),
-                          out.slice(0, row + full, rows).expand(1), index);
-              });
+    emit_tiles(x.size(0) - full, partitions_, [&](bool output, const Affine& row, int64_t rows) {
+      return (output ? out : x).slice(0, row + full, rows).expand(1);
+    });
   }
 
-  /// x and out are [P, group, columns].
-  void emit_tile(const View& x, const View& out, const Affine& turn) {
-    const auto cut = [&](const View& ring) {
-      return ring.turn(turn).slice(0, 0, x.size(0)).slice(1, 0, x.size(1)).slice(2, 0, x.size(2));
+  /// `cut` gives the window [P, group, columns] of x or of the output.
+  void emit_tiles(int64_t rows, int64_t step,
+                  const std::function<View(bool output, const Affine&, int64_t)>& cut) {
+    const TileBody start = [&](const Affine& row, int64_t count, const Affine& turn) {
+      start_tile(cut(false, row, count), turn);
     };
-    const View input = cut(input_), sum = cut(sum_), output = cut(output_);
+    const TileBody finish = [&](const Affine& row, int64_t count, const Affine& turn) {
+      finish_tile(cut(true, row, count), turn);
+    };
+    if (ring_ > 1) return for_tiles_ahead(builder_, rows, step, start, finish);
+    for_tiles(builder_, rows, step, [&](const Affine& row, int64_t count, const Affine& turn) {
+      start(row, count, turn);
+      finish(row, count, turn);
+    });
+  }
+
+  bool plain() const {
+    return !function_.softmax && function_.pointwise == Activation::kIdentity;
+  }
+  static View cut(const View& ring, const View& window, const Affine& turn) {
+    return ring.turn(turn)
+        .slice(0, 0, window.size(0))
+        .slice(1, 0, window.size(1))
+        .slice(2, 0, window.size(2));
+  }
+
+  void start_tile(const View& x, const Affine& turn) {
+    const View input = cut(input_, x, turn), sum = cut(plain() ? output_ : sum_, x, turn);
     const View bias = bias_panel_.slice(0, 0, x.size(0)).expand(1).broadcast(1, x.size(1));
-    const bool plain = !function_.softmax && function_.pointwise == Activation::kIdentity;
     load(builder_, input, x);
-    builder_.emit(TensorTensor{.dst = plain ? output : sum, .data1 = input, .data2 = bias});
+    builder_.emit(TensorTensor{.dst = sum, .data1 = input, .data2 = bias});
+    if (function_.softmax) softmax_->start(sum.select(1, 0), turn);
+  }
+
+  void finish_tile(const View& out, const Affine& turn) {
+    const View sum = cut(sum_, out, turn), output = cut(output_, out, turn);
     if (function_.softmax) {
-      softmax_->apply(output.select(1, 0), sum.select(1, 0), turn);
-    } else if (!plain) {
+      softmax_->finish(output.select(1, 0), sum.select(1, 0), turn);
+    } else if (!plain()) {
       builder_.emit(Activate{.dst = output, .data = sum, .op = function_.pointwise});
     }
     store(builder_, out, output);
@@ -107,6 +130,7 @@ class BiasAdd {
   const View bias_;
   const OutputFunction function_;
   int64_t partitions_ = 0, columns_ = 0, group_ = 1;
+  int ring_ = 1;
   View bias_tile_, bias_panel_, input_, sum_, output_;
   std::optional<Softmax> softmax_;
 };

@@ -85,7 +85,12 @@ FfnnWeights::FfnnWeights(Builder& builder, const FfnnOperands& operands, Transpo
     if (!resident) continue;
     resident_.push_back({blocked_tile(builder, "weight", weight.size(0), weight.size(1), dtype),
                          weight.size(0), weight.size(1)});
-    loaders_.back().load(weight, resident_.back());
+  }
+}
+
+void FfnnWeights::load() {
+  for (size_t i = 0; i < resident_.size(); ++i) {
+    loaders_[i].load(operands_.weights[i], resident_[i]);
   }
 }
 
@@ -100,7 +105,8 @@ void FfnnWeights::for_panels(size_t layer, const Affine& column, int64_t columns
     const int64_t rows = std::min(kPanelRows, weight.size(0) - row);
     const View tile = stream_.turn(turn * panels + panel).slice(2, 0, columns);
     const BlockedMatrix target{tile, rows, columns};
-    loaders_[layer].load(weight.slice(0, row, rows).slice(1, column, columns), target);
+    loaders_[layer].load(weight.slice(0, row, rows).slice(1, column, columns), target,
+                         turn * panels + panel);
     body(target, 0, row / partitions, row > 0);
   }
 }
@@ -147,7 +153,9 @@ void FfnnKernel::emit(const FfnnSink& sink) {
       builder_, operands_.x.size(0), plan_.batch_tile,
       [&](const Affine& row, int64_t rows, const Affine& index) {
         load_x_->load(operands_.x.permute({1, 0}).slice(1, row, rows),
-                      activations(0, rows, index));
+                      activations(0, rows, index), index);
+        // The weights come after the first rows: those are needed first.
+        if (index.is_constant() && index.constant() == 0) weights_->load();
       },
       [&](const Affine& row, int64_t rows, const Affine& index) {
         emit_batch(row, rows, index, sink);

@@ -38,6 +38,8 @@ class FfnnWeights {
  public:
   FfnnWeights(Builder& builder, const FfnnOperands& operands, Transposer* transposer,
               bool resident);
+  /// Loads what is resident; once, before the first use.
+  void load();
   /// Calls body(panel, column in the panel, first row block, accumulate) for all row panels of the
   /// columns [column, column + columns) of a layer's weight. `turn` counts the calls of a layer.
   using Body = std::function<void(const BlockedMatrix& panel, const Affine& column,

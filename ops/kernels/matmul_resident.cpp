@@ -42,15 +42,12 @@ class ResidentMatmul {
 
   void emit_panel(const Affine& column, int64_t columns, const Affine& index) {
     const BlockedMatrix panel{panel_.turn(index), operands_.depth(), columns};
-    for_tiles(builder_, columns, column_tile_,
-              [&](const Affine& start, int64_t count, const Affine&) {
-                load_b_->load(operands_.b.slice(1, column + start, count),
-                              {panel.tile.slice(2, start, count), panel.rows, count});
-              });
     for_tiles_ahead(
         builder_, operands_.rows(), row_tile_,
         [&](const Affine& row, int64_t rows, const Affine& tile) {
-          load_a_->load(operands_.a_by_depth().slice(1, row, rows), row_tile(tile, rows));
+          load_a_->load(operands_.a_by_depth().slice(1, row, rows), row_tile(tile, rows), tile);
+          // The panel comes after the first row tile: that is small and needed at once.
+          if (tile.is_constant() && tile.constant() == 0) load_panel(panel, column);
         },
         [&](const Affine&, int64_t rows, const Affine& tile) {
           emit_row_tile(panel, column, tile, rows);
@@ -58,6 +55,14 @@ class ResidentMatmul {
   }
 
  private:
+  void load_panel(const BlockedMatrix& panel, const Affine& column) {
+    for_tiles(builder_, panel.columns, column_tile_,
+              [&](const Affine& start, int64_t count, const Affine& index) {
+                load_b_->load(operands_.b.slice(1, column + start, count),
+                              {panel.tile.slice(2, start, count), panel.rows, count}, index);
+              });
+  }
+
   BlockedMatrix row_tile(const Affine& tile, int64_t rows) const {
     return {rows_.turn(tile), operands_.depth(), rows};
   }

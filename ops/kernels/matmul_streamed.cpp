@@ -68,8 +68,9 @@ class StreamedMatmul {
     const BlockedMatrix b{b_panel_.turn(panel).slice(2, 0, block.columns), depth, block.columns};
     const Affine first = panel * panel_rows_;
     load_a_->load(operands_.a_by_depth().slice(0, first, depth).slice(1, block.row, block.rows),
-                  a);
-    load_b_->load(operands_.b.slice(0, first, depth).slice(1, block.column, block.columns), b);
+                  a, panel);
+    load_b_->load(operands_.b.slice(0, first, depth).slice(1, block.column, block.columns), b,
+                  panel);
     for_row_tiles(block.rows, [&](int64_t tile, int64_t row, int64_t rows) {
       multiply(builder_, result(tile, rows, block.columns), {a, row, rows},
                {b, 0, block.columns}, accumulate);
