@@ -33,16 +33,15 @@ class DeviceAllocator final : public c10::DeviceAllocator {
  public:
   c10::DataPtr allocate(size_t bytes) override {
     const int index = current_device();
-    void* pointer = translate_errors(
-        [&] { return hbm().allocate(index, Bytes{static_cast<int64_t>(bytes)}); });
+    void* pointer =
+        translate_errors([&] { return hbm().allocate(index, Bytes{static_cast<int64_t>(bytes)}); });
     return {pointer, pointer, &free_device_pointer,
             c10::Device(kDeviceType, static_cast<c10::DeviceIndex>(index))};
   }
   c10::DeleterFnPtr raw_deleter() const override { return &free_device_pointer; }
   void copy_data(void* target, const void* source, size_t bytes) const override {
     if (bytes == 0) return;
-    translate_errors(
-        [&] { std::memcpy(hbm().backing(target), hbm().backing(source), bytes); });
+    translate_errors([&] { std::memcpy(hbm().backing(target), hbm().backing(source), bytes); });
   }
 
   bool initialized() override { return true; }

@@ -122,7 +122,8 @@ void GuardImplementation::record(void** event, const Stream& stream, const Devic
               static_cast<int>(stream.device_index()));
   if (*event == nullptr) *event = new RecordedEvent;
   auto& recorded = *static_cast<RecordedEvent*>(*event);
-  recorded.time = translate_errors([&] { return schedule(stream.device_index()).record(stream.id()); });
+  recorded.time =
+      translate_errors([&] { return schedule(stream.device_index()).record(stream.id()); });
   recorded.device = stream.device_index();
   recorded.timing = flag == c10::EventFlag::BACKEND_DEFAULT;
 }
@@ -130,8 +131,7 @@ void GuardImplementation::record(void** event, const Stream& stream, const Devic
 void GuardImplementation::block(void* event, const Stream& stream) const {
   if (event == nullptr) return;  // never recorded: nothing to wait for
   translate_errors([&] {
-    schedule(stream.device_index())
-        .block(stream.id(), static_cast<RecordedEvent*>(event)->time);
+    schedule(stream.device_index()).block(stream.id(), static_cast<RecordedEvent*>(event)->time);
   });
 }
 

@@ -52,9 +52,7 @@ class Hooks final : public at::PrivateUse1HooksInterface {
   const at::Generator& getDefaultGenerator(DeviceIndex device) const override {
     return default_generator(device);
   }
-  at::Generator getNewGenerator(DeviceIndex device) const override {
-    return new_generator(device);
-  }
+  at::Generator getNewGenerator(DeviceIndex device) const override { return new_generator(device); }
   void resizePrivateUse1Bytes(const c10::Storage& storage, size_t bytes) const override {
     resize_storage(storage, bytes);
   }

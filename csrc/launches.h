@@ -20,12 +20,12 @@ NEURON_SIM_TORCH_API RecordingId start_recording();
 /// Ends a recording and returns its launches in order; none when there is no such recording.
 NEURON_SIM_TORCH_API std::vector<LaunchRecord> finish_recording(RecordingId recording);
 
-/// Tensor arguments of a launch, "a [128, 64] float32, b [64, 32] float32 -> out [128, 32] float32",
-/// in the shapes the kernel was compiled for (vector_add merges dimensions).
+/// Tensor arguments of a launch, "a [128, 64] float32, b [64, 32] float32 -> out [128, 32]
+/// float32", in the shapes the kernel was compiled for (vector_add merges dimensions).
 NEURON_SIM_TORCH_API std::string shapes_text(const LaunchRecord& launch);
 
-/// Writes the launch as a Chrome trace by simulating it once more; time 0 is its start. Kernels whose
-/// control depends on data get their upper bound.
+/// Writes the launch as a Chrome trace by simulating it once more; time 0 is its start. Kernels
+/// whose control depends on data get their upper bound.
 NEURON_SIM_TORCH_API void write_trace(std::ostream& out, const LaunchRecord& launch);
 
 }  // namespace neuron_sim

@@ -6,6 +6,8 @@
 //   auto a = torch::ones({1000}, torch::Device("neuron_sim"));
 //   auto sum = neuron_sim::vector_add(a, a);
 //
+// Write the namespace: at::matmul and at::transpose are candidates of an unqualified call.
+//
 // The ops run on neuron_sim, CPU and meta tensors, are differentiable (once; ffnn_predict is not)
 // and are the operators torch.ops.neuron_sim.* of Python and TorchScript. Errors: c10::Error for
 // tensors on different devices, c10::TypeError for dtypes, c10::ValueError for shapes and options.

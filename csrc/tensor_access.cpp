@@ -11,15 +11,15 @@
 namespace neuron_sim {
 
 std::byte* backing(const at::Tensor& tensor) {
-  TORCH_CHECK(on_device(tensor), "neuron_sim: expected a tensor on a neuron_sim device, got one on ",
-              tensor.device());
+  TORCH_CHECK(on_device(tensor),
+              "neuron_sim: expected a tensor on a neuron_sim device, got one on ", tensor.device());
   if (tensor.numel() == 0) return nullptr;
   return translate_errors([&] { return hbm().backing(tensor.const_data_ptr()); });
 }
 
 int device_index(const at::Tensor& tensor) {
-  TORCH_CHECK(on_device(tensor), "neuron_sim: expected a tensor on a neuron_sim device, got one on ",
-              tensor.device());
+  TORCH_CHECK(on_device(tensor),
+              "neuron_sim: expected a tensor on a neuron_sim device, got one on ", tensor.device());
   return tensor.device().index();
 }
 
@@ -50,8 +50,8 @@ c10::Storage host_storage(const c10::Storage& device_storage) {
     host_pointer = translate_errors([&] { return hbm().backing(device_pointer); });
   }
   auto* owner = new c10::Storage(device_storage);
-  c10::DataPtr data(host_pointer, owner,
-                    [](void* kept) { delete static_cast<c10::Storage*>(kept); }, c10::kCPU);
+  c10::DataPtr data(
+      host_pointer, owner, [](void* kept) { delete static_cast<c10::Storage*>(kept); }, c10::kCPU);
   return c10::Storage(c10::Storage::use_byte_size_t(), device_storage.nbytes(), std::move(data),
                       c10::GetCPUAllocator(), /*resizable=*/true);
 }

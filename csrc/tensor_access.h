@@ -33,8 +33,8 @@ inline Bytes tensor_bytes(const at::Tensor& tensor) {
   return {tensor.numel() * static_cast<int64_t>(tensor.element_size())};
 }
 
-/// A CPU storage over the host memory behind a device storage, which it keeps alive. If a CPU kernel
-/// resizes it, it gets memory of its own.
+/// A CPU storage over the host memory behind a device storage, which it keeps alive. If a CPU
+/// kernel resizes it, it gets memory of its own.
 c10::Storage host_storage(const c10::Storage& device_storage);
 /// A CPU tensor over `storage` (made by host_storage) with sizes, strides, offset, dtype and
 /// conjugate and negative bits of `tensor`.

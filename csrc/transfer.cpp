@@ -16,8 +16,8 @@ Picoseconds host_copy_duration(int device, Bytes bytes) {
 void account_host_copy(int device, Resource resource, Bytes bytes, bool non_blocking) {
   translate_errors([&] {
     Schedule& target = schedule(device);
-    const TimeSpan span = target.submit(current_stream(device), resource,
-                                        host_copy_duration(device, bytes));
+    const TimeSpan span =
+        target.submit(current_stream(device), resource, host_copy_duration(device, bytes));
     if (!non_blocking) target.host().wait_until(span.end);
   });
 }

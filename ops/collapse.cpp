@@ -31,12 +31,14 @@ std::vector<SharedDimension> collapse(const std::vector<int64_t>& shape,
 
 std::vector<int64_t> sizes_of(const std::vector<SharedDimension>& dimensions) {
   std::vector<int64_t> sizes;
+  sizes.reserve(dimensions.size());
   for (const SharedDimension& dimension : dimensions) sizes.push_back(dimension.size);
   return sizes;
 }
 
 std::vector<int64_t> strides_of(const std::vector<SharedDimension>& dimensions, size_t tensor) {
   std::vector<int64_t> strides;
+  strides.reserve(dimensions.size());
   for (const SharedDimension& dimension : dimensions) strides.push_back(dimension.strides[tensor]);
   return strides;
 }

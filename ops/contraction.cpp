@@ -10,10 +10,9 @@ namespace neuron_sim {
 namespace {
 
 // A DMA of this size keeps all 16 engines busy longer than its trigger takes.
-constexpr int64_t kTransferBytes = 512 * 1024;
+constexpr int64_t kTransferBytes = int64_t{512} * 1024;
 // Elements below which a gather by DMA is over before a transpose on chip would be.
 constexpr int64_t kGatherElements = 128;
-constexpr int kStagingRing = 2;
 
 }  // namespace
 
@@ -36,21 +35,20 @@ bool needs_transposing(const View& matrix) {
 }
 
 int64_t ContractionLoader::staging_bytes(const View& matrix, int64_t rows) {
-  return needs_transposing(matrix) ? kStagingRing * rows * itemsize(matrix.dtype()) : 0;
+  return needs_transposing(matrix) ? 2 * rows * itemsize(matrix.dtype()) : 0;
 }
 
 ContractionLoader::ContractionLoader(Builder& builder, const View& matrix, int64_t rows,
-                                     Transposer* transposer, EngineKind queue)
+                                     Transposer* transposer, EngineKind queue, int staging_ring)
     : builder_(builder), queue_(queue) {
   if (!needs_transposing(matrix)) return;
   require(transposer != nullptr, "an operand that is transposed on chip needs a transposer");
   transposer_ = transposer;
   staging_ = builder.sbuf(matrix.label() + "_rows", {builder.limits().partitions, rows},
-                          matrix.dtype(), kStagingRing);
+                          matrix.dtype(), staging_ring);
 }
 
-void ContractionLoader::load(const View& source, const BlockedMatrix& target,
-                             const Affine& turn) {
+void ContractionLoader::load(const View& source, const BlockedMatrix& target, const Affine& turn) {
   if (transposer_ != nullptr) {
     load_transposed(source, target, turn);
   } else {
@@ -59,18 +57,17 @@ void ContractionLoader::load(const View& source, const BlockedMatrix& target,
 }
 
 void ContractionLoader::load_rows(const View& source, const BlockedMatrix& target) {
-  const int64_t partitions = target.tile.partitions();
+  const int64_t partitions = target.tile.size(0);
   const int64_t row_bytes = target.columns * itemsize(source.dtype());
   const int64_t step = std::max<int64_t>(1, kTransferBytes / (partitions * row_bytes));
-  for_tiles(builder_, target.full_blocks(), step,
-            [&](const Affine& block, int64_t count, const Affine&) {
-              const View rows = source.slice(0, block * partitions, count * partitions)
-                                    .split(0, count, partitions)
-                                    .permute({1, 0, 2});
-              neuron_sim::load(builder_,
-                               target.tile.slice(1, block, count).slice(2, 0, target.columns),
-                               rows, queue_);
-            });
+  for_tiles(
+      builder_, target.full_blocks(), step, [&](const Affine& block, int64_t count, const Affine&) {
+        const View rows = source.slice(0, block * partitions, count * partitions)
+                              .split(0, count, partitions)
+                              .permute({1, 0, 2});
+        neuron_sim::load(builder_, target.tile.slice(1, block, count).slice(2, 0, target.columns),
+                         rows, queue_);
+      });
   if (target.rest() == 0) return;
   const int64_t full = target.full_blocks();
   neuron_sim::load(builder_, target.part(full, target.rest(), 0, target.columns),
@@ -79,33 +76,33 @@ void ContractionLoader::load_rows(const View& source, const BlockedMatrix& targe
 
 void ContractionLoader::load_transposed(const View& source, const BlockedMatrix& target,
                                         const Affine& turn) {
-  const int64_t partitions = target.tile.partitions();
+  const int64_t partitions = target.tile.size(0);
   const int64_t full = target.full_blocks(), rest = target.rest();
   const int64_t calls = ceiling(full, transposer_->group()) + (rest > 0 ? 1 : 0);
   const View by_columns = source.permute({1, 0});
   const int64_t tiles = ceiling(target.columns, partitions);
   for_tiles(builder_, target.columns, partitions,
             [&](const Affine& column, int64_t count, const Affine& tile) {
-    const Affine index = turn * tiles + tile;
-    const View staged = staging_.turn(index).slice(0, 0, count).slice(1, 0, target.rows);
-    neuron_sim::load(builder_, staged, by_columns.slice(0, column, count), queue_);
-    const View place = target.tile.slice(2, column, count);
-    for_tiles(builder_, full, transposer_->group(),
-              [&](const Affine& block, int64_t blocks, const Affine& call) {
+              const Affine index = turn * tiles + tile;
+              const View staged = staging_.turn(index).slice(0, 0, count).slice(1, 0, target.rows);
+              neuron_sim::load(builder_, staged, by_columns.slice(0, column, count), queue_);
+              const View place = target.tile.slice(2, column, count);
+              for_tiles(builder_, full, transposer_->group(),
+                        [&](const Affine& block, int64_t blocks, const Affine& call) {
+                          transposer_->transpose(
+                              place.slice(1, block, blocks),
+                              [&](int64_t j) {
+                                return staged.slice(1, (block + j) * partitions, partitions);
+                              },
+                              index * calls + call);
+                        });
+              if (rest > 0) {
                 transposer_->transpose(
-                    place.slice(1, block, blocks),
-                    [&](int64_t j) {
-                      return staged.slice(1, (block + j) * partitions, partitions);
-                    },
-                    index * calls + call);
-              });
-    if (rest > 0) {
-      transposer_->transpose(
-          place.slice(0, 0, rest).slice(1, full, 1),
-          [&](int64_t) { return staged.slice(1, full * partitions, rest); },
-          index * calls + (calls - 1));
-    }
-  });
+                    place.slice(0, 0, rest).slice(1, full, 1),
+                    [&](int64_t) { return staged.slice(1, full * partitions, rest); },
+                    index * calls + (calls - 1));
+              }
+            });
 }
 
 void multiply(Builder& builder, const View& psum, const ColumnWindow& stationary,
@@ -115,9 +112,9 @@ void multiply(Builder& builder, const View& psum, const ColumnWindow& stationary
   require(stationary.matrix.rows == moving.matrix.rows && stationary.matrix.rows > 0,
           "a product contracts equal, non-empty dimensions");
   const auto step = [&](const Affine& block, int64_t rows, bool add) {
-    builder.emit(NcMatmul{
-        psum, stationary.matrix.part(block, rows, stationary.column, stationary.columns),
-        moving.matrix.part(block, rows, moving.column, moving.columns), add});
+    builder.emit(
+        NcMatmul{psum, stationary.matrix.part(block, rows, stationary.column, stationary.columns),
+                 moving.matrix.part(block, rows, moving.column, moving.columns), add});
   };
   if (full > 0) step(0, partitions, accumulate);
   builder.loop(full - 1 > 0 ? full - 1 : 0,

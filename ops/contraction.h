@@ -16,14 +16,14 @@ bool needs_transposing(const View& matrix);
 /// contiguous along neither is gathered by DMA element by element.
 class ContractionLoader {
  public:
-  /// For panels of at most `rows` rows of `matrix`. Takes a ring of two staging tiles when the
-  /// operand needs transposing; `transposer` (for its dtype) must be present then.
+  /// For panels of at most `rows` rows of `matrix`. Takes a ring of staging tiles when the operand
+  /// needs transposing; `transposer` (for its dtype) must be present then.
   ContractionLoader(Builder& builder, const View& matrix, int64_t rows, Transposer* transposer,
-                    EngineKind queue);
+                    EngineKind queue, int staging_ring = 2);
   /// Loads the panel `source` [rows, columns] into `target`. `turn` counts panels of equal size, to
   /// turn the rings.
   void load(const View& source, const BlockedMatrix& target, const Affine& turn = 0);
-  /// Bytes per partition of the staging tiles.
+  /// Bytes per partition of a ring of two staging tiles.
   static int64_t staging_bytes(const View& matrix, int64_t rows);
 
  private:

@@ -15,8 +15,7 @@ void evacuate(Builder& builder, const View& psum, const View& dst, const Epilogu
   const int64_t rows = psum.partitions();
   const bool plain = epilogue.activation == Activation::kIdentity;
   if (epilogue.column_bias.present()) {
-    const View bias =
-        epilogue.column_bias.slice(0, 0, rows).slice(1, column, psum.free_elements());
+    const View bias = epilogue.column_bias.slice(0, 0, rows).slice(1, column, psum.free_elements());
     builder.emit(TensorTensor{.dst = plain ? dst : psum, .data1 = psum, .data2 = bias});
     if (!plain) builder.emit(Activate{.dst = dst, .data = psum, .op = epilogue.activation});
     return;
@@ -37,7 +36,7 @@ View load_partition_bias(Builder& builder, const View& bias) {
   const int64_t channels = bias.size(0);
   const int64_t full = channels / partitions, rest = channels % partitions;
   const int64_t blocks = full + (rest > 0 ? 1 : 0);
-  const View tile = builder.sbuf("bias", {partitions, blocks}, bias.dtype());
+  View tile = builder.sbuf("bias", {partitions, blocks}, bias.dtype());
   if (full > 0) {
     const View source = bias.slice(0, 0, full * partitions).split(0, full, partitions);
     load(builder, tile.slice(1, 0, full), source.permute({1, 0}));
@@ -51,7 +50,7 @@ View load_partition_bias(Builder& builder, const View& bias) {
 
 View load_column_bias(Builder& builder, const View& bias) {
   const int64_t partitions = builder.limits().partitions;
-  const View tile = builder.sbuf("bias", {partitions, bias.size(0)}, bias.dtype());
+  View tile = builder.sbuf("bias", {partitions, bias.size(0)}, bias.dtype());
   load(builder, tile, bias.expand(0).broadcast(0, partitions));
   return tile;
 }
@@ -60,7 +59,8 @@ OutputFunction parse_output_function(std::string_view op, std::string_view name)
   if (name == "softmax") return {Activation::kIdentity, true};
   const auto function = parse_activation(name);
   if (!function) {
-    fail(text(op, ": activation '", name, "' is not one of identity, relu, exp, gelu, sigmoid, "
+    fail(text(op, ": activation '", name,
+              "' is not one of identity, relu, exp, gelu, sigmoid, "
               "tanh, square, sqrt, rsqrt, softmax."));
   }
   return {*function, false};

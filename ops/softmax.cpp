@@ -33,8 +33,8 @@ void Softmax::finish(const View& dst, const View& logits, const Affine& turn) {
   const int64_t rows = logits.partitions();
   const View inverse = inverse_.turn(turn).slice(0, 0, rows);
   builder_.emit(Reciprocal{.dst = inverse, .data = sum_.turn(turn).slice(0, 0, rows)});
-  builder_.emit(Activate{
-      .dst = dst, .data = logits, .op = Activation::kIdentity, .scale_tile = inverse});
+  builder_.emit(
+      Activate{.dst = dst, .data = logits, .op = Activation::kIdentity, .scale_tile = inverse});
 }
 
 }  // namespace neuron_sim

@@ -26,13 +26,14 @@ using TileBody = std::function<void(const Affine& start, int64_t size, const Aff
 /// A counted loop over the full tiles of a dimension of `extent` elements, then the remainder.
 void for_tiles(Builder& builder, int64_t extent, int64_t tile, const TileBody& body);
 
-/// for_tiles with a stage ahead: `prepare` of a tile is emitted before `body` of the previous one, so
-/// that an in-order engine prepares the next tile instead of waiting for it. Both see a tile once.
+/// for_tiles with a stage ahead: `prepare` of a tile is emitted before `body` of the previous one,
+/// so that an in-order engine prepares the next tile instead of waiting for it. Both see a tile
+/// once. Tiles that carry data from one to the other come from rings of two or more.
 void for_tiles_ahead(Builder& builder, int64_t extent, int64_t tile, const TileBody& prepare,
                      const TileBody& body);
 
-/// Columns of an fp32 product in one PSUM bank, at most what one nc_matmul takes (512). Wider products
-/// (trn3) would only hold more banks at a time.
+/// Columns of an fp32 product in one PSUM bank, at most what one nc_matmul takes (512). Wider
+/// products (trn3) would only hold more banks at a time.
 inline int64_t product_columns(const Limits& limits) {
   return std::min(limits.moving_free, limits.psum_bank.count / itemsize(Dtype::kFloat32));
 }

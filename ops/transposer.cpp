@@ -21,10 +21,8 @@ void Transposer::transpose(const View& dst, const std::function<View(int64_t)>& 
     for (int64_t j = 0; j < count; ++j) by_vector(dst.select(1, j), source(j));
     return;
   }
-  const View bank = psum_.turn(turn)
-                        .slice(0, 0, dst.partitions())
-                        .slice(1, 0, count)
-                        .slice(2, 0, dst.size(2));
+  const View bank =
+      psum_.turn(turn).slice(0, 0, dst.partitions()).slice(1, 0, count).slice(2, 0, dst.size(2));
   for (int64_t j = 0; j < count; ++j) {
     builder_.emit(NcTranspose{bank.select(1, j), source(j), EngineKind::kTensor});
   }

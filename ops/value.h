@@ -8,14 +8,14 @@ namespace neuron_sim {
 /// A matrix whose rows lie on partitions: the layout of both operands of nc_matmul, with the
 /// contracted dimension as rows.
 struct BlockedMatrix {
-  View tile;            ///< SBUF [partitions, blocks, columns]: row r at partition r % partitions of
-                        ///< block r / partitions
+  /// SBUF [partitions, blocks, columns]: row r at partition r % partitions of block r / partitions.
+  View tile;
   int64_t rows = 0;
   int64_t columns = 0;
 
   /// Full blocks, and the rows of a last partial one.
-  int64_t full_blocks() const { return rows / tile.partitions(); }
-  int64_t rest() const { return rows % tile.partitions(); }
+  int64_t full_blocks() const { return rows / tile.size(0); }
+  int64_t rest() const { return rows % tile.size(0); }
   /// [rows, columns] of one block.
   View part(const Affine& block, int64_t block_rows, const Affine& column,
             int64_t column_count) const {

@@ -28,10 +28,12 @@ Tensor convolution(const Tensor& input, const Tensor& weight, const std::optiona
   return call.result(output.contiguous());
 }
 
-std::tuple<Tensor, Tensor, Tensor> convolution_backward(
-    const Tensor& gradient, const Tensor& input, const Tensor& weight, IntArrayRef stride,
-    IntArrayRef padding, IntArrayRef dilation, bool transposed, IntArrayRef output_padding,
-    int64_t groups, std::array<bool, 3> output_mask) {
+std::tuple<Tensor, Tensor, Tensor> convolution_backward(const Tensor& gradient, const Tensor& input,
+                                                        const Tensor& weight, IntArrayRef stride,
+                                                        IntArrayRef padding, IntArrayRef dilation,
+                                                        bool transposed, IntArrayRef output_padding,
+                                                        int64_t groups,
+                                                        std::array<bool, 3> output_mask) {
   note_fallback("aten::convolution_backward_overrideable");
   HostCall call;
   const int64_t channels = transposed ? weight.size(1) * groups : weight.size(0);

@@ -13,8 +13,9 @@
 namespace neuron_sim {
 namespace {
 
-bool is_written(const c10::Argument& argument) {
-  return argument.alias_info() != nullptr && argument.alias_info()->isWrite();
+Access access_of(const c10::Argument& argument) {
+  if (argument.alias_info() == nullptr || !argument.alias_info()->isWrite()) return Access::kRead;
+  return argument.is_out() ? Access::kWrite : Access::kUpdate;
 }
 
 bool takes_generator(const c10::Argument& argument) {
@@ -24,25 +25,25 @@ bool takes_generator(const c10::Argument& argument) {
 }
 
 template <typename Element>
-c10::List<Element> on_host(const c10::List<Element>& tensors, bool written, HostCall& call) {
+c10::List<Element> on_host(const c10::List<Element>& tensors, Access access, HostCall& call) {
   c10::List<Element> host;
   host.reserve(tensors.size());
   for (size_t i = 0; i < tensors.size(); ++i) {
     const std::optional<at::Tensor> tensor = tensors.get(i);
-    host.push_back(tensor ? Element(call.argument(*tensor, written)) : Element());
+    host.push_back(tensor ? Element(call.argument(*tensor, access)) : Element());
   }
   return host;
 }
 
 /// Replaces one argument on the stack by what the CPU kernel is to see.
 void hand_over(c10::IValue& value, const c10::Argument& argument, HostCall& call) {
-  const bool written = is_written(argument);
+  const Access access = access_of(argument);
   if (value.isTensor()) {
-    value = call.argument(value.toTensor(), written);
+    value = call.argument(value.toTensor(), access);
   } else if (value.isTensorList()) {
-    value = on_host(value.toTensorList(), written, call);
+    value = on_host(value.toTensorList(), access, call);
   } else if (value.isOptionalTensorList()) {
-    value = on_host(value.toOptionalTensorList(), written, call);
+    value = on_host(value.toOptionalTensorList(), access, call);
   } else if (value.isDevice() && value.toDevice().type() == kDeviceType) {
     const int index = checked_device(value.toDevice().index());
     call.set_device(at::Device(kDeviceType, static_cast<c10::DeviceIndex>(index)));
@@ -73,7 +74,8 @@ void check_no_view(const c10::OperatorHandle& op) {
   for (const c10::Argument& result : op.schema().returns()) {
     TORCH_CHECK_NOT_IMPLEMENTED(
         result.alias_info() == nullptr || result.alias_info()->isWrite(), "neuron_sim: operator '",
-        op.operator_name(), "' returns a view and has no device kernel; a copy would not be a view");
+        op.operator_name(),
+        "' returns a view and has no device kernel; a copy would not be a view");
   }
 }
 

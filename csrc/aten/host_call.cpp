@@ -39,7 +39,8 @@ void reflect(const at::Tensor& host, const at::Tensor& device) {
 
 }  // namespace
 
-at::Tensor HostCall::argument(const at::Tensor& tensor, bool written) {
+at::Tensor HostCall::argument(const at::Tensor& tensor, Access access) {
+  const bool written = access != Access::kRead;
   if (!tensor.defined() || !on_device(tensor)) return tensor;
   for (Passed& passed : passed_) {
     if (!passed.device.is_same(tensor)) continue;
@@ -47,9 +48,10 @@ at::Tensor HostCall::argument(const at::Tensor& tensor, bool written) {
     return passed.host;
   }
   TORCH_CHECK_NOT_IMPLEMENTED(tensor.layout() == at::kStrided,
-                              "neuron_sim: tensors have layout torch.strided, not ", tensor.layout());
+                              "neuron_sim: tensors have layout torch.strided, not ",
+                              tensor.layout());
   if (!device_) device_ = tensor.device();
-  account_to_host(device_index(tensor), tensor_bytes(tensor));
+  if (access != Access::kWrite) account_to_host(device_index(tensor), tensor_bytes(tensor));
   passed_.push_back({tensor, host_tensor(tensor, shared_storage(tensor.storage())), written});
   return passed_.back().host;
 }

@@ -9,18 +9,25 @@
 
 namespace neuron_sim {
 
+/// What the CPU kernel does with an argument.
+enum class Access {
+  kRead,
+  kUpdate,  ///< reads and writes it, and may resize it
+  kWrite    ///< an out= tensor: writes it only, and may resize it
+};
+
 /// The tensors of one call to a CPU kernel. Device tensors are passed as CPU tensors over the same
 /// memory: nothing is copied, in-place results need no copying back, and even a mutation that the
 /// operator's schema does not declare (the running statistics of batch_norm) is kept. Tensors that
 /// share a storage share it on the host too, so the CPU kernel sees overlaps.
 ///
-/// The simulated time is that of the real thing: inputs cross the host link, the host computes in no
-/// time, results cross back.
+/// The simulated time is that of the real thing: inputs cross the host link, the host computes in
+/// no time, results cross back.
 class HostCall {
  public:
-  /// The CPU tensor for an argument of the call; an undefined or non-device tensor is returned as it
-  /// is. `written`: the kernel writes it (and may resize it).
-  at::Tensor argument(const at::Tensor& tensor, bool written = false);
+  /// The CPU tensor for an argument of the call; an undefined or non-device tensor is returned as
+  /// it is.
+  at::Tensor argument(const at::Tensor& tensor, Access access = Access::kRead);
   /// Brings sizes, strides and reallocated storage of written arguments back to the device tensors.
   void finish();
   /// The device tensor for a result of the kernel: the argument itself if the kernel returned one,

@@ -1,8 +1,8 @@
 // nn.LSTM and nn.GRU on a PrivateUse1 device pick "fused" cells that have no CPU kernel. Here they
 // are composed of operators that run on the device (or fall back one by one, and are counted so).
 
-#include <ATen/core/Tensor.h>
 #include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
 #include <ATen/ops/add.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/chunk.h>
@@ -63,10 +63,10 @@ std::tuple<Tensor, Tensor, Tensor> lstm_cell_backward(const OptionalTensor& grad
     grad_c = grad_c + *grad_hy * output * tanh_slope(tanh_cy);
     grad_output = *grad_hy * tanh_cy * sigmoid_slope(output);
   }
-  const Tensor grad_gates = at::cat({grad_c * cell * sigmoid_slope(input),
-                                     grad_c * cx * sigmoid_slope(forget),
-                                     grad_c * input * tanh_slope(cell), grad_output},
-                                    1);
+  const Tensor grad_gates =
+      at::cat({grad_c * cell * sigmoid_slope(input), grad_c * cx * sigmoid_slope(forget),
+               grad_c * input * tanh_slope(cell), grad_output},
+              1);
   return {grad_gates, grad_c * forget, has_bias ? grad_gates.sum(0) : Tensor()};
 }
 

@@ -52,7 +52,8 @@ variable_list once_differentiable(const char* op, Compute compute) {
     if (gradient.defined()) gradient = gradient.detach().requires_grad_(true);
   }
   const auto error = std::make_shared<torch::autograd::DelayedError>(
-      c10::str("neuron_sim::", op, ": the gradient of its gradient is not supported; it is "
+      c10::str("neuron_sim::", op,
+               ": the gradient of its gradient is not supported; it is "
                "differentiable once."),
       static_cast<int64_t>(gradients.size()));
   return (*error)(std::move(gradients));
@@ -94,8 +95,8 @@ struct Matmul : torch::autograd::Function<Matmul> {
 struct Transpose : torch::autograd::Function<Transpose> {
   static Tensor forward(AutogradContext*, const Tensor& a) { return call_below(transpose, a); }
   static variable_list backward(AutogradContext*, const variable_list& gradients) {
-    return once_differentiable("transpose",
-                               [&]() -> variable_list { return {neuron_sim::transpose(gradients[0])}; });
+    return once_differentiable(
+        "transpose", [&]() -> variable_list { return {neuron_sim::transpose(gradients[0])}; });
   }
 };
 
@@ -206,8 +207,8 @@ Tensor conv2d_maxpool_autograd(const Tensor& input, const Tensor& weight, const 
   if (needs_autograd(input, weight, bias)) {
     return Conv2dMaxpool::apply(input, weight, bias, options);
   }
-  return call_below(conv2d_maxpool, input, weight, bias, pool_size, options.stride,
-                    options.padding, activation);
+  return call_below(conv2d_maxpool, input, weight, bias, pool_size, options.stride, options.padding,
+                    activation);
 }
 
 Tensor ffnn_forward_autograd(const Tensor& x, at::TensorList weights, at::TensorList biases,

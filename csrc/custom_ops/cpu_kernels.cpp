@@ -61,9 +61,8 @@ Tensor bias_add_activation(const Tensor& x, const Tensor& bias, std::string_view
   const int64_t features = bias.size(0);
   translate_errors([&] {
     reference::bias_add_activation(source.const_data_ptr(), addend.const_data_ptr(),
-                                   out.mutable_data_ptr(),
-                                   features == 0 ? 0 : x.numel() / features, features,
-                                   std::string(activation), dtype_of(x));
+                                   out.mutable_data_ptr(), features == 0 ? 0 : x.numel() / features,
+                                   features, std::string(activation), dtype_of(x));
   });
   return out;
 }

@@ -43,9 +43,8 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
   return translate_errors([&] {
     KernelCall call("matmul", a.device());
     call.operand(a).operand(b);
-    return call.run(sizes, a.scalar_type(), [&] {
-      return build_matmul(call.architecture(), call.spec(0), call.spec(1));
-    });
+    return call.run(sizes, a.scalar_type(),
+                    [&] { return build_matmul(call.architecture(), call.spec(0), call.spec(1)); });
   });
 }
 

@@ -79,7 +79,8 @@ std::pair<Tensor, Tensor> bias_add_activation_gradients(const Tensor& gradient, 
 
 std::vector<Tensor> conv2d_maxpool_gradients(const Tensor& gradient, const Tensor& input,
                                              const Tensor& weight, const Tensor& bias,
-                                             const ConvolutionArguments& arguments) {
+                                             const ConvolutionArguments& arguments,
+                                             std::array<bool, 3> wanted) {
   const Tensor wide_input = input.to(at::kFloat), wide_weight = weight.to(at::kFloat);
   const Tensor sum = convolve(wide_input, wide_weight, bias.to(at::kFloat), arguments);
   const Tensor result = apply_activation(sum, arguments.activation);
@@ -87,12 +88,14 @@ std::vector<Tensor> conv2d_maxpool_gradients(const Tensor& gradient, const Tenso
   const Tensor inner = activation_gradient(unpooled, sum, result, arguments.activation);
   const auto [input_gradient, weight_gradient, bias_gradient] = at::convolution_backward_symint(
       inner, wide_input, wide_weight, bias.sym_sizes(), c10::fromIntArrayRefSlow(arguments.stride),
-      c10::fromIntArrayRefSlow(arguments.padding), {1, 1}, false, {0, 0}, 1, {true, true, true});
+      c10::fromIntArrayRefSlow(arguments.padding), {1, 1}, false, {0, 0}, 1, wanted);
   const at::ScalarType dtype = input.scalar_type();
-  return {input_gradient.to(dtype), weight_gradient.to(dtype), bias_gradient.to(dtype)};
+  const auto rounded = [&](const Tensor& wide) { return wide.defined() ? wide.to(dtype) : wide; };
+  return {rounded(input_gradient), rounded(weight_gradient), rounded(bias_gradient)};
 }
 
-std::vector<Tensor> network_gradients(const Tensor& gradient, const NetworkArguments& arguments) {
+std::vector<Tensor> network_gradients(const Tensor& gradient, const NetworkArguments& arguments,
+                                      const std::vector<bool>& wanted) {
   const size_t count = arguments.weights.size();
   const std::vector<Layer> layers = run_layers(arguments);
   std::vector<Tensor> gradients(1 + 2 * count);
@@ -101,7 +104,8 @@ std::vector<Tensor> network_gradients(const Tensor& gradient, const NetworkArgum
     const auto [inner, bias_gradient] = bias_add_activation_gradients(
         outer, layers[i].product, arguments.biases[i], layers[i].activation);
     const auto [input_gradient, weight_gradient] =
-        matmul_gradients(inner, layers[i].input, arguments.weights[i], {true, true});
+        matmul_gradients(inner, layers[i].input, arguments.weights[i],
+                         {i > 0 || wanted[0], static_cast<bool>(wanted[1 + i])});
     gradients[1 + i] = weight_gradient;
     gradients[1 + count + i] = bias_gradient;
     outer = input_gradient;

@@ -1,10 +1,12 @@
 #pragma once
 // Gradients of the custom ops as plain functions; custom_ops/autograd.cpp hands them to PyTorch.
 // Products run as matmul kernels; the rest are PyTorch operators (on the device: CPU fallbacks,
-// counted). Inputs are recomputed rather than kept. fp16 and bf16 are computed in fp32, rounded once.
+// counted). Inputs are recomputed rather than kept. fp16 and bf16 are computed in fp32, rounded
+// once.
 
 #include <ATen/core/Tensor.h>
 
+#include <array>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,14 +26,16 @@ std::pair<at::Tensor, at::Tensor> bias_add_activation_gradients(const at::Tensor
                                                                 const at::Tensor& bias,
                                                                 std::string_view activation);
 
-/// Gradients of input, weight and bias.
+/// Gradients of input, weight and bias; those that are not `wanted` may be undefined.
 std::vector<at::Tensor> conv2d_maxpool_gradients(const at::Tensor& gradient,
                                                  const at::Tensor& input, const at::Tensor& weight,
                                                  const at::Tensor& bias,
-                                                 const ConvolutionArguments& arguments);
+                                                 const ConvolutionArguments& arguments,
+                                                 std::array<bool, 3> wanted);
 
-/// Gradients of x, all weights, all biases.
+/// Gradients of x, all weights, all biases; `wanted` in the same order, others may be undefined.
 std::vector<at::Tensor> network_gradients(const at::Tensor& gradient,
-                                          const NetworkArguments& arguments);
+                                          const NetworkArguments& arguments,
+                                          const std::vector<bool>& wanted);
 
 }  // namespace neuron_sim

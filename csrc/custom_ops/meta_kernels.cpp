@@ -37,15 +37,14 @@ Tensor conv2d_maxpool(const Tensor& input, const Tensor& weight, const Tensor& b
 Tensor ffnn_forward(const Tensor& x, at::TensorList weights, at::TensorList biases,
                     std::string_view hidden_activation, std::string_view output_activation) {
   return at::empty_symint(
-      network_sizes("ffnn_forward",
-                    {x, weights, biases, hidden_activation, output_activation}),
+      network_sizes("ffnn_forward", {x, weights, biases, hidden_activation, output_activation}),
       x.options());
 }
 
 Tensor ffnn_predict(const Tensor& x, at::TensorList weights, at::TensorList biases,
                     std::string_view hidden_activation, std::string_view output_activation) {
-  const Sizes sizes = network_sizes(
-      "ffnn_predict", {x, weights, biases, hidden_activation, output_activation});
+  const Sizes sizes =
+      network_sizes("ffnn_predict", {x, weights, biases, hidden_activation, output_activation});
   return at::empty_symint({sizes[0]}, x.options().dtype(at::kLong));
 }
 

@@ -36,10 +36,9 @@ c10::SymInt size_from_right(const Tensor& tensor, int64_t i) {
 c10::SymInt convolved(const char* axis, const c10::SymInt& extent, const c10::SymInt& kernel,
                       int64_t stride, int64_t padding) {
   const c10::SymInt room = extent + 2 * padding - kernel;
-  TORCH_CHECK_VALUE(room.sym_ge(0).expect_true(__FILE__, __LINE__),
-                    "conv2d_maxpool: the kernel ", axis, " of ", kernel,
-                    " exceeds the padded input ", axis, " of ", extent + 2 * padding, " (", extent,
-                    " + 2 * ", padding, ").");
+  TORCH_CHECK_VALUE(room.sym_ge(0).expect_true(__FILE__, __LINE__), "conv2d_maxpool: the kernel ",
+                    axis, " of ", kernel, " exceeds the padded input ", axis, " of ",
+                    extent + 2 * padding, " (", extent, " + 2 * ", padding, ").");
   return room / stride + 1;
 }
 
@@ -61,8 +60,8 @@ void check_convolution_arguments(const ConvolutionArguments& arguments) {
   check_activation(kOp, "activation", arguments.activation, /*softmax_allowed=*/false);
 }
 
-void check_layer(const char* op, const Tensor& x, const NamedTensor& weight, const NamedTensor& bias,
-                 const c10::SymInt& depth) {
+void check_layer(const char* op, const Tensor& x, const NamedTensor& weight,
+                 const NamedTensor& bias, const c10::SymInt& depth) {
   check_same_device(op, {{"x", x}, weight, bias});
   check_same_dtype(op, {{"x", x}, weight, bias});
   check_rank(op, weight, 2);
@@ -74,8 +73,7 @@ void check_layer(const char* op, const Tensor& x, const NamedTensor& weight, con
 
 }  // namespace
 
-VectorAddOptions vector_add_options(std::string_view variant, int64_t row_chunk,
-                                    int64_t free_dim) {
+VectorAddOptions vector_add_options(std::string_view variant, int64_t row_chunk, int64_t free_dim) {
   VectorAddOptions options;
   if (variant == "naive") {
     options.variant = VectorAddVariant::kNaive;
@@ -109,8 +107,8 @@ Sizes vector_add_sizes(const Tensor& a, const Tensor& b) {
     }
     size = from_a;
     if (TORCH_GUARD_OR_FALSE(from_b.sym_eq(1))) continue;
-    TORCH_CHECK_VALUE(from_a.sym_eq(from_b).expect_true(__FILE__, __LINE__), "vector_add: ",
-                      describe({"a", a}), " and ", describe({"b", b}),
+    TORCH_CHECK_VALUE(from_a.sym_eq(from_b).expect_true(__FILE__, __LINE__),
+                      "vector_add: ", describe({"a", a}), " and ", describe({"b", b}),
                       " cannot be broadcast: dimension ", rank - 1 - i, " of the result is ",
                       from_a, " in a and ", from_b, " in b.");
   }

@@ -1,6 +1,6 @@
 #pragma once
-// Checks all arguments of a custom op and computes the sizes of its result. The device, CPU and meta
-// kernels of an op all begin with it, so that they accept and refuse the same calls.
+// Checks all arguments of a custom op and computes the sizes of its result. The device, CPU and
+// meta kernels of an op all begin with it, so that they accept and refuse the same calls.
 //
 // Errors: RuntimeError for tensors on different devices, TypeError for dtypes, ValueError else.
 

@@ -55,12 +55,15 @@ class GraphRun {
   bool take(const std::vector<uint32_t>& released, uint32_t& id) {
     std::unique_lock lock(mutex_);
     for (const uint32_t next : released) ready_.push(next);
-    if (released.size() > 1) available_.notify_all();
     available_.wait(lock, [&] { return failed_ || left_ == 0 || !ready_.empty(); });
     if (failed_ || left_ == 0) return false;
     id = ready_.top();
     ready_.pop();
-    if (--left_ == 0) available_.notify_all();
+    if (--left_ == 0) {
+      available_.notify_all();
+    } else if (!ready_.empty()) {
+      available_.notify_one();
+    }
     return true;
   }
 

@@ -39,8 +39,8 @@ Hbm::Hbm(int devices, Bytes per_device, std::string architecture)
   reserve(devices, per_device);
   for (int device = 0; device < devices; ++device) {
     heaps_.push_back(std::make_unique<DeviceHeap>());
-    heaps_.back()->heap = std::make_unique<HbmHeap>(
-        Bytes{region_}, [this, device](int64_t offset, int64_t bytes) {
+    heaps_.back()->heap =
+        std::make_unique<HbmHeap>(Bytes{region_}, [this, device](int64_t offset, int64_t bytes) {
           release_range(device, offset, bytes);
         });
   }

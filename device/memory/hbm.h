@@ -13,15 +13,16 @@
 
 namespace neuron_sim {
 
-/// One anonymous reservation of twice the HBM of all devices. Device pointers lie in its lower half,
-/// which is never accessible: host code that takes a device tensor for a host tensor faults at once.
-/// The upper half, at a constant distance, is the backing; its pages exist from first use until the
-/// block is freed. Private, not shared: a forked process writes into its own copy. Thread safe.
+/// One anonymous reservation of twice the HBM of all devices. Device pointers lie in its lower
+/// half, which is never accessible: host code that takes a device tensor for a host tensor faults
+/// at once. The upper half, at a constant distance, is the backing; its pages exist from first use
+/// until the block is freed. Private, not shared: a forked process writes into its own copy. Thread
+/// safe.
 class Hbm {
  public:
-  /// Reserves `per_device` bytes for each of `devices` devices. When the host does not grant so much
-  /// address space the HBM is halved, with a warning on stderr, until it fits. `architecture` is
-  /// named in out-of-memory errors.
+  /// Reserves `per_device` bytes for each of `devices` devices. When the host does not grant so
+  /// much address space the HBM is halved, with a warning on stderr, until it fits. `architecture`
+  /// is named in out-of-memory errors.
   Hbm(int devices, Bytes per_device, std::string architecture);
   ~Hbm();
   Hbm(const Hbm&) = delete;

@@ -19,20 +19,20 @@ namespace neuron_sim {
 /// A quantity that rises and falls: blocks or bytes.
 struct HbmCounter {
   int64_t current = 0;
-  int64_t peak = 0;    ///< highest `current` since reset_peak
-  int64_t added = 0;   ///< sum of all rises since reset_accumulated
-  int64_t removed = 0; ///< sum of all falls since reset_accumulated
+  int64_t peak = 0;     ///< highest `current` since reset_peak
+  int64_t added = 0;    ///< sum of all rises since reset_accumulated
+  int64_t removed = 0;  ///< sum of all falls since reset_accumulated
   void add(int64_t amount);
   void remove(int64_t amount);
 };
 
 /// What one device's HBM has been used for.
 struct HbmStatistics {
-  Bytes limit{};              ///< capacity
-  HbmCounter blocks;          ///< live allocations
-  HbmCounter bytes;           ///< bytes of live allocations, rounded up to the alignment
-  HbmCounter requested_bytes; ///< the same before rounding
-  int64_t failures = 0;       ///< requests that did not fit
+  Bytes limit{};               ///< capacity
+  HbmCounter blocks;           ///< live allocations
+  HbmCounter bytes;            ///< bytes of live allocations, rounded up to the alignment
+  HbmCounter requested_bytes;  ///< the same before rounding
+  int64_t failures = 0;        ///< requests that did not fit
 };
 
 /// Best-fit allocator with coalescing, and a cache of small blocks in front of it (an operator

@@ -10,7 +10,8 @@ namespace neuron_sim {
 /// Number of devices: 2, or NEURON_SIM_DEVICES (1 to 16; KernelError otherwise), read at first use.
 int device_count();
 
-/// The HBM of all devices; as much per device as the architecture has. Lives until the process ends.
+/// The HBM of all devices; as much per device as the architecture has. Lives until the process
+/// ends.
 Hbm& hbm();
 
 /// The schedule of one device; KernelError (kIndex) when there is no such device.

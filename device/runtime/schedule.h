@@ -50,8 +50,8 @@ class Schedule {
   TimeSpan submit(StreamId stream, Resource resource, Picoseconds duration);
   /// The time an event recorded on `stream` now fires: the end of all its tasks so far.
   Picoseconds record(StreamId stream) const;
-  /// Later tasks of `stream` start at `time` or later (the time of an event of any device). The wait
-  /// is itself a task: whoever waits for the stream waits for it.
+  /// Later tasks of `stream` start at `time` or later (the time of an event of any device). The
+  /// wait is itself a task: whoever waits for the stream waits for it.
   void block(StreamId stream, Picoseconds time);
   /// The host waits for all tasks of the device, or of one stream; returns the host's time then.
   Picoseconds synchronize();

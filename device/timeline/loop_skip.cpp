@@ -5,31 +5,48 @@
 namespace neuron_sim {
 namespace {
 
-// A loop that was not steady this often will not become so.
-constexpr int64_t kMaximumFailures = 12;
+// A loop that ran so often without becoming steady will not become so.
+constexpr int64_t kMaximumFailedEntries = 8;
 // Comparing states costs more than walking a loop shorter than this.
 constexpr int64_t kMinimumTrips = 6;
+// Comparisons between two replacements of the snapshot, at most.
+constexpr int64_t kComparisons = 32;
 
 }  // namespace
 
 LoopSkip::LoopSkip(const Program& program, CoreState& state, Timing& timing)
-    : program_(program),
-      state_(state),
-      timing_(timing),
-      loops_(program.loops.size()),
-      known_(program.loops.size()) {}
+    : program_(program), state_(state), timing_(timing), loops_(program.loops.size()) {}
 
-void LoopSkip::gather(const Block& block, LoopFacts& facts) const {
+bool LoopSkip::follows_variable(const Instruction& instruction, const Operand& operand,
+                                int32_t level) const {
+  bool moves = false;
+  for (uint8_t i = 0; i < operand.term_count; ++i) {
+    const Term& term = program_.terms[operand.first_term + i];
+    moves = moves || (term.level == level && (term.offset_step != 0 || term.partition_step != 0));
+  }
+  if (!moves) return false;
+  // Which weights are loaded is state too.
+  if (instruction.opcode == Opcode::kNcMatmul || instruction.opcode == Opcode::kNcTranspose) {
+    return true;
+  }
+  for (int32_t i = 0; i < operand.ring; ++i) {
+    if (program_.tiles[static_cast<size_t>(operand.tile + i)].hazard_group >= 0) return true;
+  }
+  return false;
+}
+
+void LoopSkip::gather(const Block& block, int32_t level, LoopFacts& facts) const {
   for (const Node& node : block) {
     if (node.kind == Node::Kind::kLoop) {
       const Loop& loop = program_.loops[node.index];
       if (loop.register_index >= 0) facts.allowed = false;
-      gather(loop.body, facts);
+      gather(loop.body, level, facts);
       continue;
     }
     const Instruction& instruction = program_.instructions[node.index];
     for (const Operand& operand : program_.operands_of(instruction)) {
-      if (operand.indirect) facts.allowed = false;  // its descriptor count is in the log
+      // The descriptor count of an indirect transfer is in the log.
+      if (operand.indirect || follows_variable(instruction, operand, level)) facts.allowed = false;
     }
     if (std::find(facts.engines.begin(), facts.engines.end(), instruction.engine) ==
         facts.engines.end()) {
@@ -40,20 +57,26 @@ void LoopSkip::gather(const Block& block, LoopFacts& facts) const {
 
 LoopSkip::LoopFacts& LoopSkip::facts_of(const Loop& loop, uint32_t index) {
   LoopFacts& facts = loops_[index];
-  if (!known_[index]) {
-    known_[index] = true;
-    gather(loop.body, facts);
+  if (!facts.known) {
+    facts.known = true;
+    gather(loop.body, loop.level, facts);
   }
   return facts;
 }
 
-std::vector<int64_t*> LoopSkip::counters() {
+std::vector<int64_t*> LoopSkip::counter_places() {
   std::vector<int64_t*> result{&timing_.dma_busy.count, &timing_.dma_transfers,
                                &timing_.dma_bytes, &timing_.instances,
                                &timing_.multiply_accumulates};
   for (auto& busy : timing_.busy) result.push_back(&busy.count);
   for (auto& count : timing_.instructions) result.push_back(&count);
   return result;
+}
+
+int64_t LoopSkip::widened() const {
+  int64_t sum = timing_.widened_accesses;
+  for (const auto& history : state_.histories) sum += history.widened();
+  return sum;
 }
 
 void LoopSkip::take(Snapshot& snapshot, int64_t iteration) {
@@ -64,7 +87,19 @@ void LoopSkip::take(Snapshot& snapshot, int64_t iteration) {
   snapshot.times.clear();
   for (const Picoseconds* time : visitor_.times) snapshot.times.push_back(time->count);
   snapshot.counters.clear();
-  for (const int64_t* counter : counters()) snapshot.counters.push_back(*counter);
+  for (const int64_t* counter : counter_places()) snapshot.counters.push_back(*counter);
+  snapshot.widened = widened();
+  snapshot.clock_busy_until = state_.tensor.clock().busy_until();
+  state_.tensor.clock().recent(snapshot.clock_edges);
+}
+
+bool LoopSkip::clock_is_steady(const Snapshot& before, Picoseconds period) {
+  PeClock& clock = state_.tensor.clock();
+  if (clock.busy_until() == before.clock_busy_until) return true;  // not used in the loop
+  if (clock.busy_until() - before.clock_busy_until != period) return false;
+  clock.recent(clock_edges_);
+  // Equal times of one window's length before both boundaries: from there on all is periodic.
+  return clock_edges_ == before.clock_edges && clock.settled_since(before.clock_busy_until);
 }
 
 bool LoopSkip::moved_by_constant(const LoopFacts& facts, Picoseconds& period) {
@@ -74,7 +109,6 @@ bool LoopSkip::moved_by_constant(const LoopFacts& facts, Picoseconds& period) {
   if (visitor_.structure != before.structure || visitor_.times.size() != before.times.size()) {
     return false;
   }
-  // `last`, the latest completion, moves with the loop; engines move with it or stand still.
   Picoseconds horizon{INT64_MAX};
   for (const EngineKind engine : facts.engines) {
     horizon = std::min(horizon, state_.next_issue(engine));
@@ -92,53 +126,55 @@ bool LoopSkip::moved_by_constant(const LoopFacts& facts, Picoseconds& period) {
     if (difference == 0 && *visitor_.times[i] <= settled) continue;
     return false;
   }
-  const Picoseconds since = state_.tensor.next_issue() - period;
-  const bool uses_tensor = std::find(facts.engines.begin(), facts.engines.end(),
-                                     EngineKind::kTensor) != facts.engines.end();
-  return !uses_tensor || state_.tensor.clock().steady(since, period);
+  return clock_is_steady(before, period);
 }
 
 void LoopSkip::move(const LoopFacts& facts, Picoseconds period, int64_t periods) {
+  const Snapshot& before = facts.snapshot;
   const Picoseconds by = period * periods;
   for (size_t i = 0; i < visitor_.times.size(); ++i) {
-    if (visitor_.times[i]->count != facts.snapshot.times[i]) *visitor_.times[i] += by;
+    if (visitor_.times[i]->count != before.times[i]) *visitor_.times[i] += by;
   }
-  const auto now = counters();
+  const auto now = counter_places();
   for (size_t i = 0; i < now.size(); ++i) {
-    *now[i] += (*now[i] - facts.snapshot.counters[i]) * periods;
+    *now[i] += (*now[i] - before.counters[i]) * periods;
   }
-  const bool uses_tensor = std::find(facts.engines.begin(), facts.engines.end(),
-                                     EngineKind::kTensor) != facts.engines.end();
-  if (uses_tensor) state_.tensor.clock().shift(by);
+  timing_.widened_accesses += (widened() - before.widened) * periods;
+  PeClock& clock = state_.tensor.clock();
+  if (clock.busy_until() != before.clock_busy_until) clock.shift(by);
 }
 
 int64_t LoopSkip::boundary(const Loop& loop, uint32_t index, int64_t iteration, int64_t trips) {
   if (trips < kMinimumTrips) return 0;
   LoopFacts& facts = facts_of(loop, index);
-  if (!facts.allowed || facts.failures > kMaximumFailures) return 0;
+  if (!facts.allowed || facts.failed_entries > kMaximumFailedEntries) return 0;
   if (iteration == 0) {
+    // The first period meets what came before the loop: it is never the pattern.
     facts.snapshot.iteration = -1;
-    facts.wait = 0;
+    facts.next = facts.retake = loop.period;
+    ++facts.failed_entries;
   }
-  if (iteration % loop.period != 0 || iteration < facts.wait) return 0;
-  const int64_t left = trips - iteration;
-  Picoseconds period{};
+  if (iteration < facts.next || iteration % loop.period != 0) return 0;
   if (facts.snapshot.iteration >= 0) {
     const int64_t stride = iteration - facts.snapshot.iteration;
-    const int64_t periods = left / stride;
+    const int64_t periods = (trips - iteration) / stride;
+    Picoseconds period{};
     if (periods > 0 && moved_by_constant(facts, period)) {
       const int64_t before = timing_.instances;
       move(facts, period, periods);
       timing_.skipped_instances += timing_.instances - before;
-      facts.snapshot.iteration = -1;
-      facts.failures = 0;
-      facts.wait = trips;
+      facts.failed_entries = 0;
+      facts.next = trips;
       return periods * stride;
     }
-    ++facts.failures;
-    facts.wait = iteration + stride * (facts.failures < 8 ? 1 : 4);
   }
-  take(facts.snapshot, iteration);
+  // The snapshot is replaced at doubling distances, so that any period is found in the end.
+  if (iteration >= facts.retake) {
+    take(facts.snapshot, iteration);
+    facts.retake = iteration * 2;
+  }
+  facts.next = iteration + std::max<int64_t>((facts.retake - facts.snapshot.iteration) /
+                                                 (kComparisons * loop.period), 1) * loop.period;
   return 0;
 }
 

@@ -9,8 +9,10 @@
 
 namespace neuron_sim {
 
-/// Recognises steady loops of one core. Exact: a time either moves by the same amount in every
-/// period, or is so old that it cannot delay any engine the loop uses.
+/// Recognises steady loops of one core. Exact: every number of the state is the same, every time
+/// either moves by the same amount in every period, or is so old that it cannot delay any engine
+/// the loop uses; the PE clock keeps its state wherever its windows begin; and no address that the
+/// state depends on follows the loop's variable (but for the turns of rings, see Loop::period).
 class LoopSkip {
  public:
   LoopSkip(const Program& program, CoreState& state, Timing& timing);
@@ -22,30 +24,37 @@ class LoopSkip {
  private:
   struct Snapshot {
     int64_t iteration = -1;
-    std::vector<int64_t> times, structure, counters;
+    Picoseconds clock_busy_until{};
+    int64_t widened = 0;
+    std::vector<int64_t> times, structure, counters, clock_edges;
   };
   struct LoopFacts {
-    bool allowed = true;               // nothing in the loop depends on data
-    bool worth_it = true;
+    bool known = false;
+    bool allowed = true;               // no time in the loop depends on data or on its variable
     std::vector<EngineKind> engines;   // that the loop's instructions use
-    int64_t failures = 0;
-    int64_t wait = 0;                  // iterations to let pass before the next snapshot
+    int64_t failed_entries = 0;        // times the loop ran without becoming steady
+    int64_t next = 0;                  // iteration of the next comparison
+    int64_t retake = 0;                // iteration from which the snapshot is replaced
     Snapshot snapshot;
   };
 
-  void gather(const Block& block, LoopFacts& facts) const;
+  void gather(const Block& block, int32_t level, LoopFacts& facts) const;
+  bool follows_variable(const Instruction& instruction, const Operand& operand,
+                        int32_t level) const;
   LoopFacts& facts_of(const Loop& loop, uint32_t index);
   void take(Snapshot& snapshot, int64_t iteration);
   bool moved_by_constant(const LoopFacts& facts, Picoseconds& period);
+  bool clock_is_steady(const Snapshot& before, Picoseconds period);
   void move(const LoopFacts& facts, Picoseconds period, int64_t periods);
-  std::vector<int64_t*> counters();
+  std::vector<int64_t*> counter_places();
+  int64_t widened() const;
 
   const Program& program_;
   CoreState& state_;
   Timing& timing_;
   StateVisitor visitor_;
+  std::vector<int64_t> clock_edges_;
   std::vector<LoopFacts> loops_;
-  std::vector<bool> known_;
 };
 
 }  // namespace neuron_sim

@@ -1,9 +1,14 @@
 #include "device/timeline/pe_clock.h"
 
 #include <algorithm>
-#include <vector>
 
 namespace neuron_sim {
+namespace {
+
+// Busy times kept before old ones are checked and dropped.
+constexpr size_t kMaximumIntervals = 1024;
+
+}  // namespace
 
 PeClock::PeClock(const Architecture& architecture, bool starts_warm)
     : architecture_(architecture),
@@ -11,22 +16,28 @@ PeClock::PeClock(const Architecture& architecture, bool starts_warm)
       warm_(starts_warm || !gated_),
       window_end_(architecture.tensor.gate_window) {}
 
+bool PeClock::keeps(Picoseconds busy) const {
+  const double share =
+      static_cast<double>(busy.count) / static_cast<double>(window().count);
+  return warm_ ? share >= architecture_.tensor.gate_down : share < architecture_.tensor.gate_up;
+}
+
 void PeClock::close_window() {
-  const double share = static_cast<double>(busy_.count) /
-                       static_cast<double>(architecture_.tensor.gate_window.count);
-  warm_ = warm_ ? share >= architecture_.tensor.gate_down : share >= architecture_.tensor.gate_up;
+  if (!keeps(busy_)) {
+    warm_ = !warm_;
+    unsettled_until_ = std::max(unsettled_until_, window_end_);
+  }
   busy_ = {};
-  window_end_ += architecture_.tensor.gate_window;
+  window_end_ += window();
 }
 
 void PeClock::advance(Picoseconds time) {
   if (!gated_) return;
-  if (time - window_end_ > architecture_.tensor.gate_window * 2) {
+  if (time - window_end_ > window() * 2) {
     close_window();  // what is behind the open window was idle
     close_window();
-    const int64_t windows =
-        (time - window_end_).count / architecture_.tensor.gate_window.count;
-    window_end_ += architecture_.tensor.gate_window * windows;
+    const int64_t windows = (time - window_end_).count / window().count;
+    window_end_ += window() * windows;
   }
   while (time >= window_end_) close_window();
 }
@@ -42,11 +53,16 @@ bool PeClock::warm(Picoseconds time) {
 }
 
 void PeClock::add_busy(Picoseconds start, Picoseconds end) {
+  if (end <= start) return;
   if (!intervals_.empty() && start <= intervals_.back().end) {
     intervals_.back().end = std::max(intervals_.back().end, end);
-  } else {
-    intervals_.push_back({start, end});
+    return;
   }
+  if (intervals_.size() >= kMaximumIntervals) {
+    check_spans();
+    forget_old();
+  }
+  intervals_.push_back({start, end});
 }
 
 Picoseconds PeClock::run(Picoseconds start, double cycles) {
@@ -86,10 +102,6 @@ void PeClock::mark_busy(Picoseconds start, Picoseconds end) {
   add_busy(start, end);
 }
 
-Picoseconds PeClock::phase(Picoseconds time) const {
-  return time - (window_end_ - architecture_.tensor.gate_window);
-}
-
 Picoseconds PeClock::busy_between(Picoseconds from, Picoseconds to) const {
   Picoseconds busy{};
   for (auto it = intervals_.rbegin(); it != intervals_.rend() && it->end > from; ++it) {
@@ -100,66 +112,69 @@ Picoseconds PeClock::busy_between(Picoseconds from, Picoseconds to) const {
   return busy;
 }
 
-bool PeClock::steady(Picoseconds since, Picoseconds period) const {
-  if (!gated_) return true;
-  if (since < kept_since_) return false;
-  const Picoseconds window = architecture_.tensor.gate_window;
-  const Picoseconds total = busy_between(since, since + period);
-  // Busy time of any window = whole periods + a remainder; candidates for the extremes start
-  // where an interval starts or ends.
-  const int64_t whole = window.count / period.count;
-  const Picoseconds rest{window.count % period.count};
-  const auto busy_from = [&](Picoseconds from) {
-    Picoseconds offset{(from - since).count % period.count};
-    const Picoseconds start = since + offset;
-    const Picoseconds end = start + rest;
-    Picoseconds busy = busy_between(start, std::min(end, since + period));
-    if (end > since + period) busy += busy_between(since, end - period);
-    return total * whole + busy;
-  };
-  Picoseconds least = window, most{};
-  std::vector<Picoseconds> candidates{since};
-  for (const Interval& interval : intervals_) {
-    for (const Picoseconds edge : {interval.start, interval.end}) {
-      if (edge < since || edge >= since + period) continue;
-      candidates.push_back(edge);
-      if (edge - rest >= since) candidates.push_back(edge - rest);
-      else candidates.push_back(edge - rest + period * (1 + rest.count / period.count));
-    }
-    if (candidates.size() > 4096) return false;  // too fine to decide cheaply
+size_t PeClock::first_edge_after(Picoseconds time) const {
+  const auto found =
+      std::partition_point(intervals_.begin(), intervals_.end(),
+                           [&](const Interval& interval) { return interval.end <= time; });
+  const auto index = static_cast<size_t>(found - intervals_.begin());
+  return index * 2 + (found != intervals_.end() && found->start <= time ? 1 : 0);
+}
+
+void PeClock::check_spans() {
+  // The busy time of the span that ends at `time` changes linearly between those ends at which the
+  // span gains or loses an edge of a busy time.
+  Picoseconds time = checked_;
+  const Picoseconds until = busy_until();
+  if (until <= time) return;
+  size_t gained = first_edge_after(time);
+  size_t lost = first_edge_after(time - window());
+  Picoseconds busy = busy_between(time - window(), time);
+  bool kept = keeps(busy);
+  while (time < until) {
+    const Picoseconds next = std::min(edge(gained), edge(lost) + window());
+    if (gained % 2 == 1) busy += next - time;
+    if (lost % 2 == 1) busy = busy - (next - time);
+    const bool keeps_next = keeps(busy);
+    if (!kept || !keeps_next) unsettled_until_ = std::max(unsettled_until_, next - window());
+    kept = keeps_next;
+    time = next;
+    if (edge(gained) == time && time < until) ++gained;
+    if (edge(lost) + window() == time) ++lost;
   }
-  for (const Picoseconds from : candidates) {
-    const Picoseconds busy = busy_from(from);
-    least = std::min(least, busy);
-    most = std::max(most, busy);
+  checked_ = until;
+}
+
+void PeClock::forget_old() {
+  const Picoseconds oldest = std::min(checked_, busy_until()) - window();
+  std::erase_if(intervals_, [&](const Interval& interval) { return interval.end < oldest; });
+}
+
+void PeClock::recent(std::vector<int64_t>& edges) const {
+  edges.clear();
+  const Picoseconds now = busy_until();
+  for (size_t i = first_edge_after(now - window()); i < intervals_.size() * 2; ++i) {
+    edges.push_back((edge(i) - now).count * 2 + static_cast<int64_t>(i % 2));
   }
-  const double share_least = static_cast<double>(least.count) / static_cast<double>(window.count);
-  const double share_most = static_cast<double>(most.count) / static_cast<double>(window.count);
-  return warm_ ? share_least >= architecture_.tensor.gate_down
-               : share_most < architecture_.tensor.gate_up;
+}
+
+bool PeClock::settled_since(Picoseconds time) {
+  check_spans();
+  return unsettled_until_ < time - window();
 }
 
 void PeClock::shift(Picoseconds by) {
-  if (!gated_ || intervals_.empty()) return;
-  kept_since_ += by;
+  if (intervals_.empty()) return;
+  check_spans();
+  forget_old();
+  checked_ += by;
   for (Interval& interval : intervals_) {
     interval.start += by;
     interval.end += by;
   }
-  const Picoseconds now = intervals_.back().end;
-  const Picoseconds window = architecture_.tensor.gate_window;
-  const int64_t index = now.count / window.count;
-  const Picoseconds start = window * index;
-  window_end_ = start + window;
+  const Picoseconds now = busy_until();
+  const Picoseconds start = window() * (now.count / window().count);
+  window_end_ = start + window();
   busy_ = busy_between(start, now);
-}
-
-void PeClock::forget_before(Picoseconds time) {
-  const Picoseconds limit = time - architecture_.tensor.gate_window * 2;
-  while (!intervals_.empty() && intervals_.front().end < limit) {
-    kept_since_ = intervals_.front().end;
-    intervals_.pop_front();
-  }
 }
 
 }  // namespace neuron_sim

@@ -1,9 +1,9 @@
 #pragma once
 // Clock gating of the PE array: it runs at half speed until it has been busy for a while.
 
-#include <cstdint>
 #include <algorithm>
-#include <deque>
+#include <cstdint>
+#include <vector>
 
 #include "device/arch/architecture.h"
 #include "device/base/units.h"
@@ -18,7 +18,7 @@ class PeClock {
   PeClock(const Architecture& architecture, bool starts_warm);
 
   /// End of `cycles` cycles that start at `start`; the part behind a boundary runs at the new
-  /// clock. Calls come in time order. [start, busy_until) counts as busy.
+  /// clock. Calls come in time order. [start, end) counts as busy.
   Picoseconds run(Picoseconds start, double cycles);
   /// Marks time as busy without cycles (the array waits for its weights).
   void mark_busy(Picoseconds start, Picoseconds end);
@@ -27,24 +27,34 @@ class PeClock {
   bool warm(Picoseconds time);
 
   bool is_warm_now() const { return warm_; }
-  bool gated() const { return gated_; }
-  /// Position within the window, for states that do not ignore it.
-  Picoseconds phase(Picoseconds time) const;
-  /// Whether work that repeats every `period`, as it did since `since`, keeps the clock as it is
-  /// whatever the phase of the windows.
-  bool steady(Picoseconds since, Picoseconds period) const;
-  /// Moves the state forward by a multiple of the period of steady work.
+  /// End of the latest busy time; 0 at the start and without gating.
+  Picoseconds busy_until() const {
+    return intervals_.empty() ? Picoseconds{} : intervals_.back().end;
+  }
+  /// The busy times of the last window's length, relative to busy_until(). Together with the
+  /// clock's state they decide what it does next, wherever the windows begin.
+  void recent(std::vector<int64_t>& edges) const;
+  /// Whether the clock has kept its state since one window before `time`, and would have kept it
+  /// wherever the windows had begun.
+  bool settled_since(Picoseconds time);
+  /// Stands as if the work of the last window's length had gone on periodically for `by`.
   void shift(Picoseconds by);
-  /// Forgets busy intervals that ended before `time`, but for one window.
-  void forget_before(Picoseconds time);
 
  private:
   struct Interval {
     Picoseconds start, end;
   };
+  Picoseconds window() const { return architecture_.tensor.gate_window; }
+  Picoseconds edge(size_t index) const {
+    return index % 2 == 0 ? intervals_[index / 2].start : intervals_[index / 2].end;
+  }
+  size_t first_edge_after(Picoseconds time) const;
+  bool keeps(Picoseconds busy) const;
   void advance(Picoseconds time);
   void close_window();
   void add_busy(Picoseconds start, Picoseconds end);
+  void check_spans();
+  void forget_old();
   Picoseconds busy_between(Picoseconds from, Picoseconds to) const;
 
   const Architecture& architecture_;
@@ -52,8 +62,9 @@ class PeClock {
   bool warm_;
   Picoseconds window_end_{};
   Picoseconds busy_{};                // within the open window
-  std::deque<Interval> intervals_;    // merged, in order
-  Picoseconds kept_since_{};          // older intervals may be forgotten
+  std::vector<Interval> intervals_;   // in order, apart; at least those of the last window's length
+  Picoseconds checked_{};             // spans of a window's length that end later are unchecked
+  Picoseconds unsettled_until_{-1};   // no later span would change the clock
 };
 
 }  // namespace neuron_sim

@@ -135,6 +135,10 @@ void Walk::matmul(uint32_t index, const Instruction& instruction, const Demand& 
   const Span multiply = state_.tensor.multiply(
       demand.steps[1], state_.semaphores.start(tensor, multiply_waits, load.start));
   report(index, instruction, Unit::kMultiplyMoving, multiply);
+  // What a register addresses may be other weights each time.
+  if (program_.operands[instruction.first_operand + 1].register_index >= 0) {
+    state_.tensor.forget(weights.tile);
+  }
   busy(tensor) += multiply.end - multiply.start;
   if (instruction.opcode == Opcode::kNcMatmul) {
     const int64_t rows = program_.operands[instruction.first_operand + 1].partitions;
@@ -142,14 +146,15 @@ void Walk::matmul(uint32_t index, const Instruction& instruction, const Demand& 
         rows * demand.steps[0].elements * demand.steps[1].elements;
   }
   complete(instruction, slot_of(tensor), multiply.done);
-  state_.tensor.clock().forget_before(multiply.start - Picoseconds{2'000'000'000});
 }
 
 void Walk::transfer(uint32_t index, const Instruction& instruction, Step step) {
   const EngineKind engine = instruction.engine;
   for (size_t i = 0; i < instruction.operand_count; ++i) {
     const Operand& operand = program_.operands[instruction.first_operand + i];
-    if (operand.indirect) step.elements = next_logged(step.elements);
+    // The log counts rows; each row of the operand may need several descriptors.
+    if (!operand.indirect) continue;
+    step.elements = step.elements / operand.partitions * next_logged(operand.partitions);
   }
   const Waits waits = all_waits(instruction);
   const Picoseconds ready =
@@ -194,15 +199,15 @@ void Walk::instruction(uint32_t index, const int64_t* variables) {
     histories_[i] = nullptr;
     if (!operands[i].present()) continue;
     locations_[i] = locate(program_, operands[i], variables, kNoRegisters);
+    if (operands[i].register_index >= 0) {
+      state_.pipeline(instruction.engine)
+          .hold_until(state_.registers_ready[static_cast<size_t>(instruction.engine)]);
+    }
     const int32_t group =
         program_.tiles[static_cast<size_t>(locations_[i].tile)].hazard_group;
     if (group < 0) continue;
     histories_[i] = &state_.histories[static_cast<size_t>(group)];
     regions_[i] = region_at(operands[i], locations_[i]);
-    if (operands[i].register_index >= 0) {
-      state_.pipeline(instruction.engine)
-          .hold_until(state_.registers_ready[static_cast<size_t>(instruction.engine)]);
-    }
   }
   const Demand& demand = program_.demands[instruction.demand];
   ++timing_.instances;

@@ -64,25 +64,34 @@ void AddTiles::add(const View& a, const View& b, const View& out, const Affine& 
 void AddTiles::add_wrapping(const View& sum, const View& a, const View& b, const Affine& turn) {
   // The engine saturates narrow integers, torch wraps them: the exact sum goes through int32,
   // shifted to be non-negative, masked and shifted back.
-  const View wide =
-      wide_.turn(turn).slice(0, 0, sum.partitions()).slice(1, 0, sum.free_elements());
+  const View wide = wide_.turn(turn).slice(0, 0, sum.partitions()).slice(1, 0, sum.free_elements());
   const int64_t values = int64_t{1} << (8 * itemsize(sum.dtype()));
-  const double shift = sum.dtype() == Dtype::kUint8 ? 0 : static_cast<double>(values / 2);
+  const double shift = sum.dtype() == Dtype::kUint8 ? 0 : 0.5 * static_cast<double>(values);
   builder_.emit(TensorTensor{
       .dst = wide, .data1 = a, .data2 = b, .op = AluOp::kAdd, .engine = EngineKind::kVector});
   if (shift > 0) {
-    builder_.emit(TensorScalar{
-        .dst = wide, .data = wide, .op0 = AluOp::kAdd, .constant0 = shift,
-        .engine = EngineKind::kVector});
+    builder_.emit(TensorScalar{.dst = wide,
+                               .data = wide,
+                               .operand0 = {},
+                               .operand1 = {},
+                               .op0 = AluOp::kAdd,
+                               .constant0 = shift,
+                               .engine = EngineKind::kVector});
   }
   builder_.emit(TensorScalar{.dst = wide,
                              .data = wide,
+                             .operand0 = {},
+                             .operand1 = {},
                              .op0 = AluOp::kBitwiseAnd,
                              .constant0 = static_cast<double>(values - 1),
                              .engine = EngineKind::kVector});
-  builder_.emit(TensorScalar{
-      .dst = sum, .data = wide, .op0 = AluOp::kSubtract, .constant0 = shift,
-      .engine = EngineKind::kVector});
+  builder_.emit(TensorScalar{.dst = sum,
+                             .data = wide,
+                             .operand0 = {},
+                             .operand1 = {},
+                             .op0 = AluOp::kSubtract,
+                             .constant0 = shift,
+                             .engine = EngineKind::kVector});
 }
 
 }  // namespace neuron_sim

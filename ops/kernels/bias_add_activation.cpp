@@ -32,10 +32,10 @@ class BiasAdd {
                  : std::clamp<int64_t>(kElements / columns_, 1, ceiling(rows, partitions_));
     const std::vector<int64_t> shape{partitions_, group_, columns_};
     ring_ = fitting_ring(x.dtype());
-    bias_tile_ = builder.sbuf("bias", {partitions_, columns_}, bias.dtype(),
-                              columns_ < features ? 2 : 1);
+    bias_tile_ =
+        builder.sbuf("bias", {partitions_, columns_}, bias.dtype(), columns_ < features ? 2 : 1);
     input_ = builder.sbuf("x_tile", shape, x.dtype(), ring_);
-    sum_ = builder.sbuf("sum", shape, Dtype::kFloat32, std::min(ring_, 2));
+    sum_ = builder.sbuf("sum", shape, Dtype::kFloat32, sum_ring(ring_));
     output_ = builder.sbuf("result", shape, out.dtype(), ring_);
     if (function.softmax) softmax_.emplace(builder);
   }
@@ -44,20 +44,23 @@ class BiasAdd {
   void emit(const View& x, const View& out) {
     for_tiles(builder_, bias_.size(0), columns_,
               [&](const Affine& column, int64_t columns, const Affine& index) {
-      bias_panel_ = bias_tile_.turn(index).slice(1, 0, columns);
-      load(builder_, bias_panel_,
-           bias_.slice(0, column, columns).expand(0).broadcast(0, partitions_));
-      emit_leading(x.slice(x.rank() - 1, column, columns),
-                   out.slice(out.rank() - 1, column, columns));
-    });
+                bias_panel_ = bias_tile_.turn(index).slice(1, 0, columns);
+                load(builder_, bias_panel_,
+                     bias_.slice(0, column, columns).expand(0).broadcast(0, partitions_));
+                emit_leading(x.slice(x.rank() - 1, column, columns),
+                             out.slice(out.rank() - 1, column, columns));
+              });
   }
 
  private:
+  /// Vector writes the sums of a tile while Scalar still reads those of the two before.
+  static int sum_ring(int ring) { return ring > 1 ? 3 : 1; }
   /// Tiles of each kind that fit SBUF, at most three; long softmax rows leave room for one.
   int fitting_ring(Dtype dtype) const {
     const int64_t element = itemsize(dtype);
     for (int ring = kRing; ring > 1; --ring) {
-      const int64_t bytes = 2 * ring * element + std::min(ring, 2) * itemsize(Dtype::kFloat32);
+      const int64_t sum_bytes = int64_t{sum_ring(ring)} * itemsize(Dtype::kFloat32);
+      const int64_t bytes = int64_t{2} * ring * element + sum_bytes;
       const int64_t all = columns_ * (group_ * bytes + 2 * element);
       if (all + 4096 <= builder_.limits().sbuf_usable.count) return ring;
     }
@@ -98,9 +101,7 @@ class BiasAdd {
     });
   }
 
-  bool plain() const {
-    return !function_.softmax && function_.pointwise == Activation::kIdentity;
-  }
+  bool plain() const { return !function_.softmax && function_.pointwise == Activation::kIdentity; }
   static View cut(const View& ring, const View& window, const Affine& turn) {
     return ring.turn(turn)
         .slice(0, 0, window.size(0))

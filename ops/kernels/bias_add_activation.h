@@ -3,8 +3,10 @@
 //
 // Algorithm. Rows lie on partitions. The bias is loaded into every partition once per panel of
 // columns; a tile of x is loaded, the bias added on Vector in fp32, the function applied and the
-// result rounded once on Scalar, and stored. Short rows are grouped, several to a partition, so that
-// a descriptor and an instruction have enough elements. Softmax needs a whole row in a partition.
+// result rounded once on Scalar, and stored. Short rows are grouped, several to a partition, so
+// that a descriptor and an instruction have enough elements. Softmax needs a whole row in a
+// partition. The load and the addition of a tile are emitted before the function of the previous
+// one, so that Vector never waits for Scalar.
 //
 // Tile plan: [128, 2048] elements in rings of three: loads on Sync's queue, stores on GpSimd's.
 //

@@ -45,11 +45,13 @@ Conv2dBandKernel::Conv2dBandKernel(Builder& builder, const Conv2dPlan& plan, con
                                    const Epilogue& epilogue, const View& output)
     : builder_(builder), plan_(plan), weights_(weights), epilogue_(epilogue), output_(output) {
   const int64_t rows = plan.band_images * plan.band_rows, pool = plan.shape.pool;
-  const int64_t pooled_rows = ceiling(rows, pool), pooled_columns = ceiling(plan.panel_columns, pool);
+  const int64_t pooled_rows = ceiling(rows, pool);
+  const int64_t pooled_columns = ceiling(plan.panel_columns, pool);
   const Dtype dtype = plan.shape.dtype;
   staging_ = builder.sbuf("output", {plan.filter_block, rows, plan.panel_columns}, dtype, 2);
   if (pool == 1) return;
-  half_ = builder.sbuf("row maxima", {plan.filter_block, pooled_rows, plan.panel_columns}, dtype, 2);
+  half_ =
+      builder.sbuf("row maxima", {plan.filter_block, pooled_rows, plan.panel_columns}, dtype, 2);
   pooled_ = builder.sbuf("pooled", {plan.filter_block, pooled_rows, pooled_columns}, dtype, 2);
   if (plan.window_parts == 1) return;
   const int64_t blocks = ceiling(plan.pass_filters, plan.filter_block);
@@ -194,8 +196,8 @@ void Conv2dBandKernel::multiply_tap(const Block& block, const Group& group,
     const View window =
         image.slice(3, group.column * shape.stride_w + column, group.columns, shape.stride_w);
     // Shifted by the kernel row; the rows of a bank are chosen below.
-    const View shifted = plan_.packed ? window
-                                      : window.slice(2, tap_row, window.size(2) - shape.kernel_h + 1);
+    const int64_t rows = window.size(2) - shape.kernel_h + 1;
+    const View shifted = plan_.packed ? window : window.slice(2, tap_row, rows);
     multiply_banks(block, group, weights.select(1, column), shifted, !(first && column == 0));
   }
 }

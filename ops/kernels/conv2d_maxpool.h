@@ -4,9 +4,9 @@
 // Algorithm: an image tile holds channels on partitions and rows of pixels, with its zero border,
 // in the free dimensions. For a filter tap (kernel row, kernel column) the moving operand is a
 // shifted, strided window of that tile, the stationary operand the [channels, filters] slice of the
-// weights, and all taps of all channel blocks accumulate in one PSUM bank of up to 512 outputs. With
-// few channels several kernel rows share the partitions, so that the array is filled. Scalar adds
-// the bias, applies the activation and rounds while a bank leaves PSUM; Vector takes the maxima.
+// weights, and all taps of all channel blocks accumulate in one PSUM bank (512 outputs). With few
+// channels several kernel rows share the partitions, so that the array is filled. Scalar adds the
+// bias, applies the activation and rounds while a bank leaves PSUM; Vector takes the maxima.
 //
 // Tile plan (conv2d_plan.h): weights stay in SBUF, transposed on chip; bands of output rows with
 // their halo rows stream through a ring of image tiles; banks rotate through all of PSUM.

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "device/base/errors.h"
+#include "ops/tiles.h"
 
 namespace neuron_sim {
 namespace {
@@ -15,10 +16,9 @@ constexpr int64_t kImageTileElements = 8 * 1024;
 constexpr int64_t kTilesPerImage = 4;
 constexpr int64_t kSmallestTileRows = 8;
 
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 /// The size of equal pieces of at most `limit`.
 int64_t balanced(int64_t total, int64_t limit) {
-  return ceil_div(total, ceil_div(total, std::min(total, limit)));
+  return ceiling(total, ceiling(total, std::min(total, limit)));
 }
 
 /// Bytes per partition left for images and outputs; chooses how weights are held.
@@ -46,17 +46,17 @@ class Planner {
     if (plan_.packed) {
       plan_.block_channels = shape.channels;
       plan_.block_kernel_rows = balanced(shape.kernel_h, rows);
-      plan_.blocks = ceil_div(shape.kernel_h, plan_.block_kernel_rows);
+      plan_.blocks = ceiling(shape.kernel_h, plan_.block_kernel_rows);
     } else {
       plan_.block_channels = std::min(shape.channels, limits_.partitions);
-      plan_.blocks = ceil_div(shape.channels, plan_.block_channels);
+      plan_.blocks = ceiling(shape.channels, plan_.block_channels);
       plan_.tap_rows = shape.kernel_h;
     }
   }
 
   int64_t weight_bytes(int64_t filters) const {
     const int64_t tile = plan_.tap_rows * plan_.shape.kernel_w * plan_.filter_block * element_;
-    return ceil_div(filters, plan_.filter_block) * plan_.blocks * ceil_div(tile, 64) * 64;
+    return ceiling(filters, plan_.filter_block) * plan_.blocks * ceiling(tile, 64) * 64;
   }
 
   /// All filters at once when their weights take at most a third of SBUF, else one block (of fewer
@@ -68,19 +68,23 @@ class Planner {
     plan_.pass_filters = shape.filters;
     if (weight_bytes(shape.filters) > budget) {
       while (plan_.filter_block > 1 && weight_bytes(plan_.filter_block) > budget) {
-        plan_.filter_block = ceil_div(plan_.filter_block, 2);
+        plan_.filter_block = ceiling(plan_.filter_block, 2);
       }
       plan_.pass_filters = plan_.filter_block;
     }
-    const int64_t taps = shape.kernel_h * shape.kernel_w * element_;
+    const int64_t taps = shape.kernel_h * shape.kernel_w;
     const int64_t raw_budget = limits_.sbuf_usable.count / 8;
-    int64_t raw = shape.channels * taps * (plan_.packed ? 2 : 1);
+    // Besides the rows: their reordered copy, or integers in fp32 (conv2d_weights.cpp).
+    const bool integers = !architecture_.features.exact_transpose && element_ == 2;
+    const int64_t copy = integers ? 4 : plan_.packed ? element_ : 0;
+    const int64_t block = plan_.block_channels * taps;
+    int64_t raw = shape.channels * taps * element_ + block * copy;
     if (raw > raw_budget && !plan_.packed) {
       plan_.weights_by_block = true;
-      raw = plan_.block_channels * taps;
+      raw = block * (element_ + copy);
     }
     plan_.weights_by_dma = raw > raw_budget;
-    const int64_t bias = ceil_div(shape.filters, plan_.filter_block) * element_;
+    const int64_t bias = ceiling(shape.filters, plan_.filter_block) * element_;
     free_ = limits_.sbuf_usable.count - weight_bytes(plan_.pass_filters) - bias - 1024 -
             (plan_.weights_by_dma ? 0 : 2 * raw);
   }
@@ -102,11 +106,11 @@ class Planner {
 
   int64_t output_bytes() const {
     const int64_t pixels = plan_.band_images * plan_.band_rows * plan_.panel_columns;
-    const int64_t pooled_rows = ceil_div(plan_.band_images * plan_.band_rows, plan_.shape.pool);
-    const int64_t pooled_columns = ceil_div(plan_.panel_columns, plan_.shape.pool);
+    const int64_t pooled_rows = ceiling(plan_.band_images * plan_.band_rows, plan_.shape.pool);
+    const int64_t pooled_columns = ceiling(plan_.panel_columns, plan_.shape.pool);
     // staging tiles and pooled tiles with their half-pooled intermediates, two of each, and the
     // running maxima of windows that are cut
-    const int64_t blocks = ceil_div(plan_.pass_filters, plan_.filter_block);
+    const int64_t blocks = ceiling(plan_.pass_filters, plan_.filter_block);
     const int64_t half = plan_.shape.pool > 1
                              ? pooled_rows * (plan_.panel_columns + pooled_columns)
                              : 0;
@@ -144,10 +148,10 @@ class Planner {
   /// enough tiles to overlap; at least as many as share one load of the weights.
   bool gather_images() {
     plan_.band_images = 1;
-    const int64_t banks = ceil_div(plan_.shape.images, plan_.bank_images);
+    const int64_t banks = ceiling(plan_.shape.images, plan_.bank_images);
     const int64_t image = image_bytes() * plan_.bank_images;
     const int64_t room = kImageTileElements * element_ / image;
-    int64_t count = std::min(room, ceil_div(banks, kTilesPerImage));
+    int64_t count = std::min(room, ceiling(banks, kTilesPerImage));
     if (plan_.bank_images > 1) count = std::max(count, std::min(banks, plan_.banks));
     for (; count >= 1; --count) {
       plan_.band_images = count * plan_.bank_images;
@@ -166,7 +170,7 @@ class Planner {
     const int64_t halo = one - row;
     int64_t rows = std::max<int64_t>(1, (kImageTileElements * element_ - halo) / row);
     const int64_t unit = std::lcm(pool, plan_.bank_rows);
-    const int64_t share = ceil_div(ceil_div(plan_.shape.output_h, kTilesPerImage), unit) * unit;
+    const int64_t share = ceiling(ceiling(plan_.shape.output_h, kTilesPerImage), unit) * unit;
     if (plan_.shape.images == 1) rows = std::min(rows, std::max(share, kSmallestTileRows));
     rows = std::min(rows, plan_.shape.output_h);
     for (const int64_t step : {std::lcm(pool, plan_.bank_rows * plan_.banks),
@@ -186,7 +190,7 @@ class Planner {
       do ++plan_.window_parts; while (pool % plan_.window_parts != 0);
       plan_.band_rows = pool / plan_.window_parts;
     } else if (plan_.panel_columns > pool) {
-      plan_.panel_columns = ceil_div(plan_.panel_columns / pool, 2) * pool;
+      plan_.panel_columns = ceiling(plan_.panel_columns / pool, 2) * pool;
       plan_.bank_columns = balanced(plan_.panel_columns, plan_.bank_columns);
     } else {
       return false;

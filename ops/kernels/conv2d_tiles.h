@@ -50,6 +50,7 @@ View allocate_weights(Builder& builder, const Conv2dPlan& plan);
 struct RawWeights {
   View rows;      ///< [filters, channels, KH, KW]
   View reordered; ///< [filters, KW, KH, channels], for packed blocks
+  View integers;  ///< fp32 [filters, channels of a block, KH, KW], where bits are transposed
 };
 RawWeights allocate_raw_weights(Builder& builder, const Conv2dPlan& plan);
 /// Loads and transposes the weights of a pass.

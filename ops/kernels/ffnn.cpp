@@ -85,8 +85,7 @@ class Probabilities {
   }
   View of(const View& values, const Affine& turn) {
     if (!softmax_) return values;
-    const View result =
-        result_.present() ? result_.turn(turn).slice(0, 0, values.partitions()) : values;
+    View result = result_.present() ? result_.turn(turn).slice(0, 0, values.partitions()) : values;
     softmax_->apply(result, values, turn);
     return result;
   }
@@ -128,6 +127,8 @@ class ArgMax {
     // A row of NaN finds nothing, which is all ones: as int32 it is -1, and torch says 0.
     builder_.emit(TensorScalar{.dst = cut(index_),
                                .data = cut(found_).slice(1, 0, 1).reinterpret(Dtype::kInt32),
+                               .operand0 = {},
+                               .operand1 = {},
                                .op0 = AluOp::kMaximum,
                                .constant0 = 0});
     return cut(index_);
@@ -151,8 +152,8 @@ BuiltOp build_ffnn_forward(const Architecture& architecture, const FfnnSpecs& sp
   const FfnnOperands operands = operands_of(builder, kOp, specs, options);
   if (built.output.elements() == 0) return built;
   const View out = builder.argument("out", built.output.shape, built.output.dtype);
-  const FfnnPlan plan = choose_ffnn_plan(builder.limits(), operands, options.batch_tile,
-                                         options.stream_weights);
+  const FfnnPlan plan =
+      choose_ffnn_plan(builder.limits(), operands, options.batch_tile, options.stream_weights);
   Probabilities probabilities(builder, operands);
   FfnnKernel kernel(builder, operands, plan,
                     operands.output.softmax ? Dtype::kFloat32 : specs.x.dtype);
@@ -179,8 +180,8 @@ BuiltOp build_ffnn_predict(const Architecture& architecture, const FfnnSpecs& sp
   const FfnnOperands operands = operands_of(builder, kOp, specs, options);
   if (built.output.elements() == 0) return built;
   const View out = builder.argument("out", built.output.shape, built.output.dtype);
-  const FfnnPlan plan = choose_ffnn_plan(builder.limits(), operands, options.batch_tile,
-                                         options.stream_weights);
+  const FfnnPlan plan =
+      choose_ffnn_plan(builder.limits(), operands, options.batch_tile, options.stream_weights);
   Probabilities probabilities(builder, operands);
   ArgMax arg_max(builder, classes, specs.x.dtype);
   FfnnKernel kernel(builder, operands, plan,

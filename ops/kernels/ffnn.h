@@ -1,5 +1,6 @@
 #pragma once
-// Feedforward network: h = x; h = hidden_activation(h @ W_i + b_i); output_activation(h @ W_n + b_n).
+// Feedforward network: h = hidden_activation(h @ W_i + b_i) from h = x, layer by layer, and
+// output_activation(h @ W_n + b_n) at the end.
 //
 // Algorithm. Hidden activations are kept transposed, features on partitions and batch rows free:
 // the layout TensorE needs for the next layer, so that only x is ever transposed. A weight [d_in,
@@ -23,9 +24,9 @@
 namespace neuron_sim {
 
 struct FfnnOptions {
-  std::string hidden_activation = "relu";    ///< pointwise: any but softmax
+  std::string hidden_activation = "relu";  ///< pointwise: any but softmax
   std::string output_activation = "softmax";
-  int64_t batch_tile = 0;  ///< batch rows at a time, at most 512; 0 takes what fits
+  int64_t batch_tile = 0;       ///< batch rows at a time, at most 512; 0 takes what fits
   bool stream_weights = false;  ///< never keep the weights in SBUF
 };
 

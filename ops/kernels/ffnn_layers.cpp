@@ -7,7 +7,7 @@
 namespace neuron_sim {
 namespace {
 
-constexpr int64_t kPanelRows = 4096;   // of a streamed weight
+constexpr int64_t kPanelRows = 4096;  // of a streamed weight
 constexpr int kStreamRing = 2;
 constexpr int kActivationRing = 2;
 constexpr int kResultRing = 4;
@@ -34,8 +34,8 @@ int64_t other_bytes(const Limits& limits, const FfnnOperands& operands, int64_t 
   // Logits (fp32 probabilities take their place), probabilities, the bias in every partition.
   const int64_t probabilities = dtype == Dtype::kFloat32 ? 0 : itemsize(dtype);
   return bytes + 4096 +
-         classes * (output_ring(classes) * (itemsize(Dtype::kFloat32) + probabilities) +
-                    itemsize(dtype));
+         classes *
+             (output_ring(classes) * (itemsize(Dtype::kFloat32) + probabilities) + itemsize(dtype));
 }
 
 }  // namespace
@@ -59,8 +59,8 @@ FfnnPlan choose_ffnn_plan(const Limits& limits, const FfnnOperands& operands, in
 int64_t FfnnWeights::bytes(const Limits& limits, const FfnnOperands& operands, bool resident) {
   const Dtype dtype = operands.x.dtype();
   const int64_t panel = std::min(deepest(operands), kPanelRows);
-  int64_t total = resident ? 0
-                           : kStreamRing * blocked_bytes(limits, panel, limits.partitions, dtype);
+  int64_t total =
+      resident ? 0 : kStreamRing * blocked_bytes(limits, panel, limits.partitions, dtype);
   for (size_t i = 0; i < operands.layers(); ++i) {
     const View& weight = operands.weights[i];
     const int64_t rows = resident ? weight.size(0) : std::min(weight.size(0), kPanelRows);
@@ -123,8 +123,8 @@ FfnnKernel::FfnnKernel(Builder& builder, const FfnnOperands& operands, const Ffn
   Transposer* transposer = transposes ? &*transposer_ : nullptr;
   load_x_.emplace(builder, x, x.size(0), transposer, EngineKind::kScalar);
   for (size_t i = 0; i < operands.layers(); ++i) {
-    activations_.push_back(blocked_tile(builder, "activations", operands.width(i),
-                                        plan.batch_tile, dtype, kActivationRing));
+    activations_.push_back(blocked_tile(builder, "activations", operands.width(i), plan.batch_tile,
+                                        dtype, kActivationRing));
     const bool output = i + 1 == operands.layers();
     Epilogue epilogue;
     epilogue.activation = output ? operands.output.pointwise : operands.hidden;
@@ -140,8 +140,8 @@ FfnnKernel::FfnnKernel(Builder& builder, const FfnnOperands& operands, const Ffn
   columns_ = plan.resident_weights ? product_columns(limits) : limits.partitions;
   psum_ = builder.psum("product", {limits.partitions, product_columns(limits)}, Dtype::kFloat32,
                        kResultRing);
-  output_ = builder.sbuf("logits", {limits.partitions, classes}, output_dtype,
-                         output_ring(classes));
+  output_ =
+      builder.sbuf("logits", {limits.partitions, classes}, output_dtype, output_ring(classes));
 }
 
 BlockedMatrix FfnnKernel::activations(size_t layer, int64_t rows, const Affine& index) const {
@@ -152,8 +152,8 @@ void FfnnKernel::emit(const FfnnSink& sink) {
   for_tiles_ahead(
       builder_, operands_.x.size(0), plan_.batch_tile,
       [&](const Affine& row, int64_t rows, const Affine& index) {
-        load_x_->load(operands_.x.permute({1, 0}).slice(1, row, rows),
-                      activations(0, rows, index), index);
+        load_x_->load(operands_.x.permute({1, 0}).slice(1, row, rows), activations(0, rows, index),
+                      index);
         // The weights come after the first rows: those are needed first.
         if (index.is_constant() && index.constant() == 0) weights_->load();
       },
@@ -182,7 +182,7 @@ namespace {
 
 /// Rows of a blocked matrix that belong to a row panel of the weight.
 BlockedMatrix row_panel(const BlockedMatrix& matrix, int64_t first_block, int64_t rows) {
-  const int64_t blocks = ceiling(rows, matrix.tile.partitions());
+  const int64_t blocks = ceiling(rows, matrix.tile.size(0));
   return {matrix.tile.slice(1, first_block, blocks), rows, matrix.columns};
 }
 
@@ -191,34 +191,36 @@ BlockedMatrix row_panel(const BlockedMatrix& matrix, int64_t first_block, int64_
 void FfnnKernel::hidden_layer(size_t layer, int64_t rows, const Affine& index) {
   const BlockedMatrix input = activations(layer, rows, index);
   const BlockedMatrix output = activations(layer + 1, rows, index);
-  for_tiles(builder_, output.rows, builder_.limits().partitions,
-            [&](const Affine& feature, int64_t features, const Affine& block) {
-    const View psum = psum_.turn(block).slice(0, 0, features).slice(1, 0, rows);
-    weights_->for_panels(layer, feature, features, block,
-                         [&](const BlockedMatrix& panel, const Affine& column, int64_t first,
-                             bool accumulate) {
-                           multiply(builder_, psum, {panel, column, features},
-                                    {row_panel(input, first, panel.rows), 0, rows}, accumulate);
-                         });
-    evacuate(builder_, psum, output.part(block, features, 0, rows), epilogues_[layer], block);
-  });
+  for_tiles(
+      builder_, output.rows, builder_.limits().partitions,
+      [&](const Affine& feature, int64_t features, const Affine& block) {
+        const View psum = psum_.turn(block).slice(0, 0, features).slice(1, 0, rows);
+        weights_->for_panels(
+            layer, feature, features, block,
+            [&](const BlockedMatrix& panel, const Affine& column, int64_t first, bool accumulate) {
+              multiply(builder_, psum, {panel, column, features},
+                       {row_panel(input, first, panel.rows), 0, rows}, accumulate);
+            });
+        evacuate(builder_, psum, output.part(block, features, 0, rows), epilogues_[layer], block);
+      });
 }
 
 void FfnnKernel::output_layer(int64_t first, int64_t rows, const Affine& turn) {
   const size_t layer = operands_.layers() - 1;
   const View output = output_.turn(turn).slice(0, 0, rows);
-  for_tiles(builder_, operands_.width(layer + 1), columns_,
-            [&](const Affine& start, int64_t columns, const Affine& block) {
-    const View psum = psum_.turn(block).slice(0, 0, rows).slice(1, 0, columns);
-    weights_->for_panels(layer, start, columns, block,
-                         [&](const BlockedMatrix& panel, const Affine& column, int64_t first_block,
-                             bool accumulate) {
-                           multiply(builder_, psum,
-                                    {row_panel(last_, first_block, panel.rows), first, rows},
-                                    {panel, column, columns}, accumulate);
-                         });
-    evacuate(builder_, psum, output.slice(1, start, columns), epilogues_[layer], 0, start);
-  });
+  for_tiles(
+      builder_, operands_.width(layer + 1), columns_,
+      [&](const Affine& start, int64_t columns, const Affine& block) {
+        const View psum = psum_.turn(block).slice(0, 0, rows).slice(1, 0, columns);
+        weights_->for_panels(layer, start, columns, block,
+                             [&](const BlockedMatrix& panel, const Affine& column,
+                                 int64_t first_block, bool accumulate) {
+                               multiply(builder_, psum,
+                                        {row_panel(last_, first_block, panel.rows), first, rows},
+                                        {panel, column, columns}, accumulate);
+                             });
+        evacuate(builder_, psum, output.slice(1, start, columns), epilogues_[layer], 0, start);
+      });
 }
 
 }  // namespace neuron_sim

@@ -16,9 +16,7 @@ struct FfnnOperands {
   Activation hidden = Activation::kIdentity;
   OutputFunction output;
   size_t layers() const { return weights.size(); }
-  int64_t width(size_t layer) const {
-    return layer == 0 ? x.size(1) : weights[layer - 1].size(1);
-  }
+  int64_t width(size_t layer) const { return layer == 0 ? x.size(1) : weights[layer - 1].size(1); }
 };
 
 /// How a network is cut.
@@ -26,8 +24,8 @@ struct FfnnPlan {
   int64_t batch_tile = 0;
   bool resident_weights = false;
 };
-FfnnPlan choose_ffnn_plan(const Limits& limits, const FfnnOperands& operands,
-                          int64_t batch_tile, bool stream_weights);
+FfnnPlan choose_ffnn_plan(const Limits& limits, const FfnnOperands& operands, int64_t batch_tile,
+                          bool stream_weights);
 
 /// Gets one tile of rows of the output, [P, classes]: fp32 in SBUF before softmax, final otherwise.
 using FfnnSink =
@@ -80,7 +78,7 @@ class FfnnKernel {
   std::vector<Epilogue> epilogues_;
   View psum_, output_;
   int64_t columns_ = 0;
-  BlockedMatrix last_;             ///< input of the output layer
+  BlockedMatrix last_;  ///< input of the output layer
 };
 
 }  // namespace neuron_sim

@@ -19,8 +19,7 @@ void emit_zeros(Builder& builder, const View& out) {
   const int64_t width = std::min<int64_t>(out.size(1), 2048);
   const View zeros = builder.sbuf("zeros", {partitions, width}, out.dtype());
   builder.emit(Memset{.dst = zeros});
-  for_tiles(builder, out.size(0), partitions,
-            [&](const Affine& row, int64_t rows, const Affine&) {
+  for_tiles(builder, out.size(0), partitions, [&](const Affine& row, int64_t rows, const Affine&) {
     for_tiles(builder, out.size(1), width,
               [&](const Affine& column, int64_t columns, const Affine&) {
                 store(builder, out.slice(0, row, rows).slice(1, column, columns),

@@ -7,11 +7,11 @@
 // weight of a linear layer as `b`) is loaded by rows and transposed on chip, the other kind is
 // loaded straight to its place. K is accumulated in PSUM in fp32; the result is rounded once.
 //
-// Tile plan, K resident (matmul_resident.cpp): all K of a panel of columns of `b` stays in SBUF (all
-// of `b` if it fits), row tiles of `a` stream past it, the next one loaded and transposed while
-// TensorE multiplies the current one. HBM traffic: b once, a once per panel.
-// Tile plan, K streamed (matmul_streamed.cpp): for a K that does not fit; four row tiles times 512
-// columns accumulate in PSUM while panels of K stream by.
+// Tile plan, K resident (matmul_resident.cpp): all K of a panel of columns of `b` stays in SBUF
+// (all of `b` if it fits), row tiles of `a` stream past it, the next one loaded and transposed
+// while TensorE multiplies the current one. HBM traffic: b once, a once per panel. Tile plan, K
+// streamed (matmul_streamed.cpp): for a K that does not fit; four row tiles times 512 columns
+// accumulate in PSUM while panels of K stream by.
 //
 // Roofline: TensorE, ceil(M / 128) * ceil(K / 128) * N columns at one column per cycle for 16-bit
 // operands and four cycles for fp32, plus K / 128 * M columns of transposes; DMA below about
@@ -24,10 +24,9 @@
 namespace neuron_sim {
 
 struct MatmulOptions {
-  /// Columns of `b` that are resident together, a multiple of 128; 0 takes what fits. Smaller
-  /// values leave SBUF to others and force the multi-panel path.
+  /// Columns of `b` that are resident together, a multiple of 128; 0 takes what fits.
   int64_t panel_columns = 0;
-  /// Rows of K per panel of the streamed plan, a multiple of 128; 0 lets K stay resident if it fits.
+  /// Rows of K per panel of the streamed plan, a multiple of 128; 0 keeps K resident if it fits.
   int64_t panel_rows = 0;
 };
 

@@ -8,9 +8,9 @@
 namespace neuron_sim {
 namespace {
 
-constexpr int kRowRing = 2;       // row tiles of a, all of K
+constexpr int kRowRing = 2;  // row tiles of a, all of K
 constexpr int kOutputRing = 4;
-constexpr int kResultRing = 4;    // PSUM banks that accumulate
+constexpr int kResultRing = 4;  // PSUM banks that accumulate
 
 /// One panel of columns of b with the row tiles of a streaming past it.
 class ResidentMatmul {
@@ -29,8 +29,8 @@ class ResidentMatmul {
                          kRowRing);
     staging_ = builder.sbuf("result", {limits.partitions, column_tile_}, operands.out.dtype(),
                             kOutputRing);
-    psum_ = builder.psum("product", {limits.partitions, column_tile_}, Dtype::kFloat32,
-                         kResultRing);
+    psum_ =
+        builder.psum("product", {limits.partitions, column_tile_}, Dtype::kFloat32, kResultRing);
     const bool transposes =
         needs_transposing(operands.a_by_depth()) || needs_transposing(operands.b);
     if (transposes) transposer_.emplace(builder, dtype);

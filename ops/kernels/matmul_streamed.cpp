@@ -10,6 +10,7 @@ namespace {
 
 constexpr int64_t kRowTiles = 4;  // PSUM banks that accumulate together
 constexpr int kPanelRing = 2;
+constexpr int kStagingRing = 4;  // panels are short: several loads in flight hide their latency
 constexpr int kOutputRing = 4;
 
 /// A block of the output, [4 row tiles, 512 columns], accumulating while K streams by.
@@ -26,29 +27,35 @@ class StreamedMatmul {
     a_panel_ = blocked_tile(builder, "a_panel", panel_rows, rows, dtype, kPanelRing);
     b_panel_ = blocked_tile(builder, "b_panel", panel_rows, columns, dtype, kPanelRing);
     staging_ = builder.sbuf("result", {row_tile_, columns}, operands.out.dtype(), kOutputRing);
-    psum_ = builder.psum("product", {row_tile_, columns}, Dtype::kFloat32,
-                         static_cast<int>(kRowTiles));
+    psum_ =
+        builder.psum("product", {row_tile_, columns}, Dtype::kFloat32, static_cast<int>(kRowTiles));
     const bool transposes =
         needs_transposing(operands.a_by_depth()) || needs_transposing(operands.b);
     if (transposes) transposer_.emplace(builder, dtype);
     Transposer* transposer = transposes ? &*transposer_ : nullptr;
-    load_a_.emplace(builder, operands.a_by_depth(), panel_rows, transposer, EngineKind::kScalar);
-    load_b_.emplace(builder, operands.b, panel_rows, transposer, kLoadQueue);
+    load_a_.emplace(builder, operands.a_by_depth(), panel_rows, transposer, EngineKind::kScalar,
+                    kStagingRing);
+    load_b_.emplace(builder, operands.b, panel_rows, transposer, kLoadQueue, kStagingRing);
   }
 
   void emit_block(const OutputTile& block) {
     const int64_t depth = operands_.depth();
     const int64_t full = depth / panel_rows_, rest = depth % panel_rows_;
-    if (full > 0) emit_panel(block, 0, panel_rows_, false);
-    builder_.loop(std::max<int64_t>(full - 1, 0), [&](const Affine& panel) {
-      emit_panel(block, panel + 1, panel_rows_, true);
+    const auto rows = [&](int64_t panel) { return panel < full ? panel_rows_ : rest; };
+    const int64_t panels = full + (rest > 0 ? 1 : 0);
+    // Each panel is prepared before the multiplication of the one before; the first one overwrites
+    // PSUM, so it is peeled.
+    prepare(block, 0, rows(0));
+    if (panels > 1) prepare(block, 1, rows(1));
+    multiply_panel(block, 0, rows(0), false);
+    builder_.loop(std::max<int64_t>(full - 2, 0), [&](const Affine& panel) {
+      prepare(block, panel + 2, panel_rows_);
+      multiply_panel(block, panel + 1, panel_rows_, true);
     });
-    if (rest > 0) emit_panel(block, full, rest, full > 0);
-    for_row_tiles(block.rows, [&](int64_t tile, int64_t row, int64_t rows) {
-      const View psum = result(tile, rows, block.columns);
-      store_result(builder_, psum, staging_.turn(tile), operands_.out,
-                   {block.row + row, rows, block.column, block.columns}, epilogue_);
-    });
+    if (full > 1 && rest > 0) prepare(block, full, rest);
+    if (full > 1) multiply_panel(block, full - 1, panel_rows_, true);
+    if (full > 0 && rest > 0) multiply_panel(block, full, rest, true);
+    store_block(block);
   }
 
  private:
@@ -63,17 +70,34 @@ class StreamedMatmul {
     }
   }
 
-  void emit_panel(const OutputTile& block, const Affine& panel, int64_t depth, bool accumulate) {
-    const BlockedMatrix a{a_panel_.turn(panel).slice(2, 0, block.rows), depth, block.rows};
-    const BlockedMatrix b{b_panel_.turn(panel).slice(2, 0, block.columns), depth, block.columns};
+  BlockedMatrix a_panel(const OutputTile& block, const Affine& panel, int64_t depth) const {
+    return {a_panel_.turn(panel).slice(2, 0, block.rows), depth, block.rows};
+  }
+  BlockedMatrix b_panel(const OutputTile& block, const Affine& panel, int64_t depth) const {
+    return {b_panel_.turn(panel).slice(2, 0, block.columns), depth, block.columns};
+  }
+
+  void prepare(const OutputTile& block, const Affine& panel, int64_t depth) {
     const Affine first = panel * panel_rows_;
     load_a_->load(operands_.a_by_depth().slice(0, first, depth).slice(1, block.row, block.rows),
-                  a, panel);
-    load_b_->load(operands_.b.slice(0, first, depth).slice(1, block.column, block.columns), b,
-                  panel);
+                  a_panel(block, panel, depth), panel);
+    load_b_->load(operands_.b.slice(0, first, depth).slice(1, block.column, block.columns),
+                  b_panel(block, panel, depth), panel);
+  }
+
+  void multiply_panel(const OutputTile& block, const Affine& panel, int64_t depth,
+                      bool accumulate) {
+    const BlockedMatrix a = a_panel(block, panel, depth), b = b_panel(block, panel, depth);
     for_row_tiles(block.rows, [&](int64_t tile, int64_t row, int64_t rows) {
-      multiply(builder_, result(tile, rows, block.columns), {a, row, rows},
-               {b, 0, block.columns}, accumulate);
+      multiply(builder_, result(tile, rows, block.columns), {a, row, rows}, {b, 0, block.columns},
+               accumulate);
+    });
+  }
+
+  void store_block(const OutputTile& block) {
+    for_row_tiles(block.rows, [&](int64_t tile, int64_t row, int64_t rows) {
+      store_result(builder_, result(tile, rows, block.columns), staging_.turn(tile), operands_.out,
+                   {block.row + row, rows, block.column, block.columns}, epilogue_);
     });
   }
 
@@ -95,11 +119,11 @@ void emit_streamed_matmul(Builder& builder, const MatmulOperands& operands,
     const Limits& limits = builder.limits();
     for_tiles(builder, operands.rows(), kRowTiles * limits.partitions,
               [&](const Affine& row, int64_t rows, const Affine&) {
-      for_tiles(builder, operands.columns(), product_columns(limits),
-                [&](const Affine& column, int64_t columns, const Affine&) {
-                  kernel.emit_block({row, rows, column, columns});
-                });
-    });
+                for_tiles(builder, operands.columns(), product_columns(limits),
+                          [&](const Affine& column, int64_t columns, const Affine&) {
+                            kernel.emit_block({row, rows, column, columns});
+                          });
+              });
   });
 }
 

@@ -69,17 +69,17 @@ class StridedAdd {
     const int64_t full = rows / (partitions_ * group) * (partitions_ * group);
     for_tiles(builder_, full, partitions_ * group,
               [&](const Affine& row, int64_t count, const Affine& index) {
-      const auto cut = [&](const View& view) {
-        const View part = view.slice(0, row, count);
-        return group == 1 ? part : part.split(0, partitions_, group);
-      };
-      emit_columns(cut(a), cut(b), cut(out), index);
-    });
+                const auto cut = [&](const View& view) {
+                  const View part = view.slice(0, row, count);
+                  return group == 1 ? part : part.split(0, partitions_, group);
+                };
+                emit_columns(cut(a), cut(b), cut(out), index);
+              });
     for_tiles(builder_, rows - full, partitions_,
               [&](const Affine& row, int64_t count, const Affine& index) {
-      const auto cut = [&](const View& view) { return view.slice(0, row + full, count); };
-      emit_columns(cut(a), cut(b), cut(out), index);
-    });
+                const auto cut = [&](const View& view) { return view.slice(0, row + full, count); };
+                emit_columns(cut(a), cut(b), cut(out), index);
+              });
   }
 
   void emit_columns(const View& a, const View& b, const View& out, const Affine& turn) {

@@ -9,11 +9,11 @@
 namespace neuron_sim {
 namespace {
 
-constexpr int64_t kColumns = 512;   // columns of x per step
+constexpr int64_t kColumns = 512;  // columns of x per step
 constexpr int64_t kCopyBytes = 8192;
 constexpr int kInputRing = 3;
 constexpr int kOutputRing = 8;
-constexpr int kResultRing = 6;      // PSUM banks
+constexpr int kResultRing = 6;  // PSUM banks
 
 /// out rows are contiguous in x as well: copy them through SBUF.
 void emit_copy(Builder& builder, const View& source, const View& out) {
@@ -21,19 +21,19 @@ void emit_copy(Builder& builder, const View& source, const View& out) {
   const int64_t width = std::min(out.size(1), kCopyBytes / itemsize(out.dtype()));
   const View ring = builder.sbuf("rows", {partitions, width}, out.dtype(), kOutputRing);
   const int64_t steps = ceiling(out.size(1), width);
-  for_tiles(builder, out.size(0), partitions,
-            [&](const Affine& row, int64_t rows, const Affine& index) {
-    for_tiles(builder, out.size(1), width,
-              [&](const Affine& column, int64_t columns, const Affine& step) {
-                const View tile =
-                    ring.turn(index * steps + step).slice(0, 0, rows).slice(1, 0, columns);
-                const auto cut = [&](const View& view) {
-                  return view.slice(0, row, rows).slice(1, column, columns);
-                };
-                load(builder, tile, cut(source));
-                store(builder, cut(out), tile, EngineKind::kScalar);
-              });
-  });
+  for_tiles(
+      builder, out.size(0), partitions, [&](const Affine& row, int64_t rows, const Affine& index) {
+        for_tiles(builder, out.size(1), width,
+                  [&](const Affine& column, int64_t columns, const Affine& step) {
+                    const View tile =
+                        ring.turn(index * steps + step).slice(0, 0, rows).slice(1, 0, columns);
+                    const auto cut = [&](const View& view) {
+                      return view.slice(0, row, rows).slice(1, column, columns);
+                    };
+                    load(builder, tile, cut(source));
+                    store(builder, cut(out), tile, EngineKind::kScalar);
+                  });
+      });
 }
 
 /// A step: all of a group of row blocks times some columns of x.
@@ -63,23 +63,24 @@ class TransposeKernel {
     const int64_t steps = ceiling(x_.size(1), columns_);
     for_tiles(builder_, x_.size(0), transposer_.group() * partitions_,
               [&](const Affine& row, int64_t rows, const Affine& index) {
-      for_tiles(builder_, x_.size(1), columns_,
-                [&](const Affine& column, int64_t columns, const Affine& step) {
-                  emit_window({row, rows, column, columns, index * steps + step});
-                });
-    });
+                for_tiles(builder_, x_.size(1), columns_,
+                          [&](const Affine& column, int64_t columns, const Affine& step) {
+                            emit_window({row, rows, column, columns, index * steps + step});
+                          });
+              });
   }
 
  private:
   void emit_window(const Window& window) {
     const int64_t blocks = window.rows / partitions_, rest = window.rows % partitions_;
-    const View source = x_.slice(0, window.row, window.rows).slice(1, window.column,
-                                                                   window.columns);
+    const View source =
+        x_.slice(0, window.row, window.rows).slice(1, window.column, window.columns);
     const View input = input_.turn(window.index).slice(2, 0, window.columns);
     if (blocks > 0) {
       load(builder_, input.slice(1, 0, blocks),
-           source.slice(0, 0, blocks * partitions_).split(0, blocks, partitions_).permute(
-               {1, 0, 2}));
+           source.slice(0, 0, blocks * partitions_)
+               .split(0, blocks, partitions_)
+               .permute({1, 0, 2}));
     }
     if (rest > 0) {
       load(builder_, input.select(1, blocks).slice(0, 0, rest),
@@ -87,16 +88,15 @@ class TransposeKernel {
     }
     const int64_t column_blocks = ceiling(columns_, partitions_);
     for (int64_t column = 0; column < window.columns; column += partitions_) {
-      emit_columns(window, input, column,
-                   window.index * column_blocks + column / partitions_);
+      emit_columns(window, input, column, window.index * column_blocks + column / partitions_);
     }
   }
 
   void emit_columns(const Window& window, const View& input, int64_t column, const Affine& turn) {
     const int64_t blocks = window.rows / partitions_, rest = window.rows % partitions_;
     const int64_t width = std::min(partitions_, window.columns - column);
-    const bool scalar = builder_.architecture().features.scalar_tensor_ops &&
-                        (column / partitions_) % 2 == 1;
+    const bool scalar =
+        builder_.architecture().features.scalar_tensor_ops && (column / partitions_) % 2 == 1;
     const EngineKind engine = scalar ? EngineKind::kScalar : EngineKind::kVector;
     const View output = output_.turn(turn).slice(0, 0, width);
     const auto source = [&](int64_t block, int64_t rows) {
@@ -108,11 +108,11 @@ class TransposeKernel {
           [&](int64_t j) { return source(j, partitions_); }, turn, engine);
     }
     if (rest > 0) {
-      transposer_.transpose(output.slice(1, blocks * partitions_, rest).expand(1),
-                            [&](int64_t) { return source(blocks, rest); }, turn + 1, engine);
+      transposer_.transpose(
+          output.slice(1, blocks * partitions_, rest).expand(1),
+          [&](int64_t) { return source(blocks, rest); }, turn + 1, engine);
     }
-    store(builder_,
-          out_.slice(0, window.column + column, width).slice(1, window.row, window.rows),
+    store(builder_, out_.slice(0, window.column + column, width).slice(1, window.row, window.rows),
           output.slice(1, 0, window.rows));
   }
 

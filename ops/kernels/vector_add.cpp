@@ -94,15 +94,15 @@ void emit_variant(Builder& builder, const Operands& operands, const VectorAddOpt
   }
   const int64_t free_dim = options.free_dim > 0
                                ? options.free_dim
-                               : choose_free_dim(builder.limits(), elements,
-                                                 operands.out.dtype());
+                               : choose_free_dim(builder.limits(), elements, operands.out.dtype());
   if (options.variant == VectorAddVariant::kStream) {
     if (flat) return emit_stream(builder, operands, free_dim);
     return emit_strided_add(builder, operands.a, operands.b, operands.out, free_dim);
   }
   if (!flat) {
-    fail("vector_add: variants naive and tiled add vectors; these operands are not contiguous and "
-         "do not flatten into one dimension. Use variant stream.");
+    fail(
+        "vector_add: variants naive and tiled add vectors; these operands are not contiguous and "
+        "do not flatten into one dimension. Use variant stream.");
   }
   if (options.variant == VectorAddVariant::kNaive) return emit_naive(builder, operands);
   emit_tiled(builder, operands, options.row_chunk);
@@ -114,15 +114,15 @@ int64_t choose_free_dim(const Limits& limits, int64_t elements, Dtype dtype) {
   // Three rings of three tiles, and the int32 tiles of narrow integers, in half of SBUF; 4 KiB per
   // partition and tile keep the DMA engines busy (simulated: 2 KiB 10 % slower, 8 KiB 2 %).
   const int64_t bytes = 3 * kStreamRing * itemsize(dtype) + 2 * itemsize(Dtype::kInt32);
-  const int64_t most = std::min(limits.sbuf_usable.count / 2 / bytes,
-                                          int64_t{4096} / itemsize(dtype));
+  const int64_t most =
+      std::min(limits.sbuf_usable.count / 2 / bytes, int64_t{4096} / itemsize(dtype));
   const int64_t per_partition = std::max<int64_t>(1, elements / limits.partitions);
   const int64_t tiles = ceiling(per_partition, most);
   return ceiling(per_partition, tiles);
 }
 
-BuiltOp build_vector_add(const Architecture& architecture, const TensorSpec& a,
-                         const TensorSpec& b, const VectorAddOptions& options) {
+BuiltOp build_vector_add(const Architecture& architecture, const TensorSpec& a, const TensorSpec& b,
+                         const VectorAddOptions& options) {
   check_operands(a, b);
   BuiltOp built;
   built.output = {a.shape, {}, a.dtype};

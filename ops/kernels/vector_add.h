@@ -30,8 +30,8 @@ struct VectorAddOptions {
 
 /// Equal shapes (the caller broadcasts by strides of 0) and dtypes: fp32, fp16, bf16 (computed in
 /// fp32, rounded once), int32, int16, int8, uint8 (exact modulo 2^bits). The output is dense.
-/// KernelError for other dtypes, different shapes, more elements or partitions than a variant takes.
-BuiltOp build_vector_add(const Architecture& architecture, const TensorSpec& a,
-                         const TensorSpec& b, const VectorAddOptions& options = {});
+/// KernelError for other dtypes, different shapes and more partitions than a variant takes.
+BuiltOp build_vector_add(const Architecture& architecture, const TensorSpec& a, const TensorSpec& b,
+                         const VectorAddOptions& options = {});
 
 }  // namespace neuron_sim

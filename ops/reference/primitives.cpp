@@ -61,9 +61,9 @@ void apply_function(float* data, int64_t rows, int64_t features, const std::stri
   }
   const auto function = function_of(name);
   if (!function) return;
-  const dnnl::eltwise_forward::primitive_desc eltwise(
-      engine(), dnnl::prop_kind::forward_inference, function->kind, matrix, matrix,
-      function->alpha, function->beta);
+  const dnnl::eltwise_forward::primitive_desc eltwise(engine(), dnnl::prop_kind::forward_inference,
+                                                      function->kind, matrix, matrix,
+                                                      function->alpha, function->beta);
   run(dnnl::eltwise_forward(eltwise), {{DNNL_ARG_SRC, values}, {DNNL_ARG_DST, values}});
 }
 
@@ -86,12 +86,12 @@ memory reordered(const memory& source, const memory::desc& wanted) {
 void pool_maximum(const float* input, float* out, const ConvolutionSize& size) {
   const memory::desc from = describe(
       {size.images, size.filters, size.convolved_height(), size.convolved_width()}, Tag::nchw);
-  const memory::desc to = describe(
-      {size.images, size.filters, size.output_height(), size.output_width()}, Tag::nchw);
+  const memory::desc to =
+      describe({size.images, size.filters, size.output_height(), size.output_width()}, Tag::nchw);
   const memory::dims window{size.pool, size.pool}, none{0, 0};
-  const dnnl::pooling_forward::primitive_desc pooling(
-      engine(), dnnl::prop_kind::forward_inference, algorithm::pooling_max, from, to, window,
-      window, none, none, none);
+  const dnnl::pooling_forward::primitive_desc pooling(engine(), dnnl::prop_kind::forward_inference,
+                                                      algorithm::pooling_max, from, to, window,
+                                                      window, none, none, none);
   run(dnnl::pooling_forward(pooling),
       {{DNNL_ARG_SRC, wrap(from, input)}, {DNNL_ARG_DST, wrap(to, out)}});
 }
@@ -101,16 +101,14 @@ void convolve_only(const float* input, const float* weight, const float* bias, f
                    const ConvolutionSize& size) {
   const memory::dims from{size.images, size.channels, size.height, size.width};
   const memory::dims taps{size.filters, size.channels, size.kernel_h, size.kernel_w};
-  const memory::dims to{size.images, size.filters, size.convolved_height(),
-                        size.convolved_width()};
+  const memory::dims to{size.images, size.filters, size.convolved_height(), size.convolved_width()};
   const memory::dims padding{size.padding_h, size.padding_w};
   const memory::desc bias_desc = describe({size.filters}, Tag::a);
   const dnnl::convolution_forward::primitive_desc convolution(
       engine(), dnnl::prop_kind::forward_inference, algorithm::convolution_direct,
       describe(from, Tag::any), describe(taps, Tag::any), bias_desc, describe(to, Tag::any),
       {size.stride_h, size.stride_w}, padding, padding);
-  const memory source =
-      reordered(wrap(describe(from, Tag::nchw), input), convolution.src_desc());
+  const memory source = reordered(wrap(describe(from, Tag::nchw), input), convolution.src_desc());
   const memory weights =
       reordered(wrap(describe(taps, Tag::oihw), weight), convolution.weights_desc());
   const memory result(convolution.dst_desc(), engine());

@@ -95,8 +95,8 @@ void transpose(const void* x, void* out, int64_t rows, int64_t columns, Dtype dt
   if (rows * columns > 0) move_transposed(x, out, rows, columns, itemsize(dtype));
 }
 
-void bias_add_activation(const void* x, const void* bias, void* out, int64_t rows,
-                         int64_t features, const std::string& activation, Dtype dtype) {
+void bias_add_activation(const void* x, const void* bias, void* out, int64_t rows, int64_t features,
+                         const std::string& activation, Dtype dtype) {
   check_float("bias_add_activation", dtype);
   if (rows * features == 0) return;
   Result result(out, rows * features, dtype);
@@ -108,8 +108,7 @@ void bias_add_activation(const void* x, const void* bias, void* out, int64_t row
 void conv2d_maxpool(const void* input, const void* weight, const void* bias, void* out,
                     const ConvolutionSize& size, const std::string& activation, Dtype dtype) {
   check_float("conv2d_maxpool", dtype);
-  const int64_t elements =
-      size.images * size.filters * size.output_height() * size.output_width();
+  const int64_t elements = size.images * size.filters * size.output_height() * size.output_width();
   if (elements == 0) return;
   Result result(out, elements, dtype);
   convolve(

@@ -27,15 +27,15 @@ void transpose(const void* x, void* out, int64_t rows, int64_t columns, Dtype dt
 
 /// out = activation(x[rows, features] + bias[features]); activations as parse_output_function names
 /// them (identity, relu, exp, gelu, sigmoid, tanh, square, sqrt, rsqrt, softmax).
-void bias_add_activation(const void* x, const void* bias, void* out, int64_t rows,
-                         int64_t features, const std::string& activation, Dtype dtype);
+void bias_add_activation(const void* x, const void* bias, void* out, int64_t rows, int64_t features,
+                         const std::string& activation, Dtype dtype);
 
 /// Sizes of conv2d_maxpool; output_height() and output_width() are those after pooling.
 struct ConvolutionSize {
   int64_t images = 0, channels = 0, height = 0, width = 0;  ///< input [N, Cin, H, W]
   int64_t filters = 0, kernel_h = 1, kernel_w = 1;          ///< weight [Cout, Cin, KH, KW]
   int64_t stride_h = 1, stride_w = 1, padding_h = 0, padding_w = 0;
-  int64_t pool = 1;                                         ///< kernel and stride of the pooling
+  int64_t pool = 1;  ///< kernel and stride of the pooling
   int64_t convolved_height() const { return (height + 2 * padding_h - kernel_h) / stride_h + 1; }
   int64_t convolved_width() const { return (width + 2 * padding_w - kernel_w) / stride_w + 1; }
   int64_t output_height() const { return convolved_height() / pool; }
@@ -55,7 +55,7 @@ struct Network {
 };
 /// out [batch, widths.back()]; hidden activations are rounded to the dtype, as on the device.
 void ffnn_forward(const void* x, void* out, const Network& network, Dtype dtype);
-/// Index of the largest output of each row, the lowest of equal ones; the first NaN if there is one.
+/// Index of the largest output of each row, the lowest of equal ones; the first NaN if any.
 void ffnn_predict(const void* x, int32_t* out, const Network& network, Dtype dtype);
 
 }  // namespace neuron_sim::reference

@@ -27,7 +27,10 @@ def fallback_policy() -> FallbackPolicy:
 
 
 def set_fallback_policy(policy: FallbackPolicy) -> None:
-    """"allow": run on the CPU; "warn": also warn once per operator; "error": NotImplementedError."""
+    """What happens when an operator has no device kernel.
+
+    "allow": it runs on the CPU; "warn": it also warns the first time; "error": NotImplementedError.
+    """
     _C.set_fallback_policy(policy)
 
 

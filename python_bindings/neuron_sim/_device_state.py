@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import threading
-from typing import Any, TypeAlias, Union
+from typing import Any, TypeAlias
 
 import torch
 
 from neuron_sim import _C  # type: ignore[attr-defined]
 
-DeviceLike: TypeAlias = Union[torch.device, str, int, None, Any]
+DeviceLike: TypeAlias = torch.device | str | int | None
 
 _initialized = False
 _initialization_lock = threading.Lock()
@@ -61,14 +61,13 @@ def device_index(device: DeviceLike = None) -> int:
     if device is None:
         return current_device()
     if isinstance(device, int):
-        index = device
-        if index < 0:
-            raise ValueError(f"neuron_sim: device index {index} is negative")
-        return _C.checked_device(index)
-    device = torch.device(device)
-    if device.type != "neuron_sim":
-        raise ValueError(f"expected a neuron_sim device, got {device}")
-    return current_device() if device.index is None else _C.checked_device(device.index)
+        if device < 0:
+            raise ValueError(f"neuron_sim: device index {device} is negative")
+        return _C.checked_device(device)
+    place: Any = torch.device(device)
+    if place.type != "neuron_sim":
+        raise ValueError(f"expected a neuron_sim device, got {place}")
+    return current_device() if place.index is None else _C.checked_device(place.index)
 
 
 def set_device(device: DeviceLike) -> None:

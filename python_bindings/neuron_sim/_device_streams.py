@@ -16,7 +16,7 @@ class _OnDevice(type):
     make objects of those, and those on this device count as their instances."""
 
     def __instancecheck__(cls, instance: Any) -> bool:
-        base = cls.__mro__[1]
+        base: Any = cls.__mro__[1]
         return isinstance(instance, base) and instance.device.type == "neuron_sim"
 
 

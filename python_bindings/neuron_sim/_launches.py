@@ -88,5 +88,5 @@ def host_threads() -> int:
 
 
 def set_host_threads(threads: int) -> None:
-    """Simulates with that many host threads (1 to 256); results and simulated times stay the same."""
+    """Simulates with that many host threads (1 to 256); changes neither results nor times."""
     _C.set_host_threads(threads)

@@ -64,9 +64,7 @@ def autoload() -> None:
     """
     try:
         register()
-    except BaseException as error:  # noqa: BLE001 - see the docstring
-        if isinstance(error, (KeyboardInterrupt, SystemExit)):
-            raise
+    except Exception as error:
         _leave_reason(error)
 
 
@@ -100,7 +98,9 @@ def _check_torch_version(running: str, built_for: str) -> None:
     public = running.split("+")[0]
     wanted = built_for.split("+")[0]
     if public != wanted and not public.startswith(wanted + "."):
-        raise ImportError(f"neuron_sim was built for torch {wanted}, but torch {running} is running")
+        raise ImportError(
+            f"neuron_sim was built for torch {wanted}, but torch {running} is running"
+        )
 
 
 def _replace_device_module(module: types.ModuleType) -> None:
@@ -119,5 +119,5 @@ def _leave_reason(error: BaseException) -> None:
 
         torch.utils.rename_privateuse1_backend(BACKEND)
         _replace_device_module(UnavailableDeviceModule(reason))
-    except Exception:  # noqa: BLE001 - e.g. another backend has taken PrivateUse1
+    except Exception:  # e.g. another backend has taken PrivateUse1
         sys.modules[f"torch.{BACKEND}"] = UnavailableDeviceModule(reason)

@@ -4,7 +4,7 @@ import copy
 
 import pytest
 import torch
-from custom_ops_oracle import ACTIVATIONS, OPS, POINTWISE, activate, values
+from custom_ops_oracle import ACTIVATIONS, OPS, activate, values
 
 PLACES = ["neuron_sim:0", "neuron_sim:1", "cpu"]
 TOLERANCE = {
@@ -16,7 +16,7 @@ TOLERANCE = {
 
 def assert_gradients(operator, composition, operands, place, dtype=torch.float32):
     """`operator` on `place` and `composition` in float64 have the same gradients."""
-    leaves = [x.to(dtype).to(place).requires_grad_() for x in operands]
+    leaves = [x.to(dtype).to(place).detach().clone().requires_grad_() for x in operands]
     exact = [x.to(dtype).double().requires_grad_() for x in operands]
     out, reference = operator(*leaves), composition(*exact)
     weight = values(reference.shape, torch.float32, 99)
@@ -32,7 +32,9 @@ def normal(*shape, seed=1):
 
 
 @pytest.mark.parametrize("place", PLACES)
-@pytest.mark.parametrize("shapes", [[(3, 4), (3, 4)], [(3, 4), (4,)], [(2, 1, 4), (3, 1)], [(), (5,)]])
+@pytest.mark.parametrize(
+    "shapes", [[(3, 4), (3, 4)], [(3, 4), (4,)], [(2, 1, 4), (3, 1)], [(), (5,)]]
+)
 def test_vector_add_sums_gradients_over_what_was_broadcast(place, shapes):
     operands = [normal(*shapes[0]), normal(*shapes[1], seed=2)]
     assert_gradients(OPS.vector_add, torch.add, operands, place)
@@ -99,15 +101,21 @@ def test_conv2d_maxpool_has_three_gradients(place, activation, pool, stride, pad
     options = {"stride": stride, "padding": padding, "activation": activation}
     if pool == 2 and stride != 1:  # output 5 x 8: the pool must divide it
         operands[0] = normal(2, 3, 9 + 2, 10)
-    assert_gradients(lambda *xs: OPS.conv2d_maxpool(*xs, pool, **options), composition, operands, place)
+    assert_gradients(
+        lambda *xs: OPS.conv2d_maxpool(*xs, pool, **options), composition, operands, place
+    )
 
 
 @pytest.mark.parametrize("place", PLACES)
-@pytest.mark.parametrize("hidden, output", [("relu", "softmax"), ("gelu", "identity"), ("tanh", "sigmoid")])
+@pytest.mark.parametrize(
+    "hidden, output", [("relu", "softmax"), ("gelu", "identity"), ("tanh", "sigmoid")]
+)
 def test_ffnn_forward_has_gradients_of_all_layers(place, hidden, output):
     widths = [5, 8, 6, 3]
     x = normal(4, 5)
-    weights = [normal(*pair, seed=i) / 2 for i, pair in enumerate(zip(widths, widths[1:]))]
+    weights = [
+        normal(*pair, seed=i) / 2 for i, pair in enumerate(zip(widths, widths[1:], strict=False))
+    ]
     biases = [normal(width, seed=10 + i) for i, width in enumerate(widths[1:])]
 
     def composition(x, *parameters):
@@ -140,7 +148,9 @@ def test_the_gradient_of_a_gradient_is_refused_clearly(place):
     b = normal(4, 5).to(place).requires_grad_()
     (gradient,) = torch.autograd.grad(OPS.matmul(a, b).sum(), a, create_graph=True)
     torch.testing.assert_close(gradient.detach().cpu(), b.detach().cpu().sum(1).expand(3, 4))
-    with pytest.raises(RuntimeError, match="neuron_sim::matmul: the gradient of its gradient is not"):
+    with pytest.raises(
+        RuntimeError, match="neuron_sim::matmul: the gradient of its gradient is not"
+    ):
         gradient.sum().backward()
 
 
@@ -163,14 +173,15 @@ def test_an_input_changed_before_backward_is_noticed(place):
         out.sum().backward()
 
 
-@pytest.mark.parametrize("activation", POINTWISE)
-def test_device_gradients_run_as_counted_fallbacks_and_products_as_kernels(activation):
-    torch.neuron_sim.reset_fallback_counts()
+def test_products_in_gradients_run_as_kernels_and_the_rest_as_counted_fallbacks():
+    ones = torch.ones(3, 3).to("neuron_sim")
     a = normal(3, 4).to("neuron_sim").requires_grad_()
-    OPS.matmul(a, a.detach().t()).backward(torch.ones(3, 3, device="neuron_sim"))
+    torch.neuron_sim.reset_fallback_counts()
+    OPS.matmul(a, a.detach().t()).backward(ones)
     assert torch.neuron_sim.fallback_counts() == {}
-    OPS.bias_add_activation(a, torch.ones(4, device="neuron_sim"), activation).sum().backward()
-    assert torch.neuron_sim.fallback_counts() != {}
+    OPS.bias_add_activation(a, normal(4).to("neuron_sim"), "gelu").sum().backward()
+    counts = torch.neuron_sim.fallback_counts()
+    assert any(name.startswith("aten::gelu_backward") for name in counts)
 
 
 class Network(torch.nn.Module):

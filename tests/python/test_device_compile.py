@@ -1,11 +1,10 @@
 """torch.compile and torch.export on device tensors."""
 
+import neuron_sim.torch_device  # noqa: F401
 import pytest
 import torch
 from torch import nn
 from torch.export.passes import move_to_device_pass
-
-import neuron_sim.torch_device  # noqa: F401
 
 
 @pytest.mark.parametrize("backend", ["eager", "aot_eager"])

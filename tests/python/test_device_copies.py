@@ -2,10 +2,9 @@
 
 import itertools
 
+import neuron_sim.torch_device  # noqa: F401
 import pytest
 import torch
-
-import neuron_sim.torch_device  # noqa: F401
 
 DTYPES = [
     torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.uint16,
@@ -92,19 +91,24 @@ def test_shapes_without_or_with_one_element(shape):
     assert torch.equal(there.to("neuron_sim:0").cpu(), host)
 
 
-@pytest.mark.parametrize("view", [
-    lambda t: t.conj(),
-    lambda t: t.imag,
-    lambda t: t.conj().imag,  # a negative view
-    lambda t: torch._neg_view(t),
-    lambda t: t.conj().t(),
-])
+@pytest.mark.parametrize(
+    "view",
+    [
+        lambda t: t.conj(),
+        lambda t: t.imag,
+        lambda t: t.conj().imag,  # a negative view
+        lambda t: torch._neg_view(t),
+        lambda t: t.conj().t(),
+    ],
+)
 @pytest.mark.parametrize("target", PLACES)
 def test_conjugate_and_negative_views_are_materialised_right(view, target):
     host = sample(torch.complex64)
     there = host.to("neuron_sim:0")
-    assert same(view(there).to(target).cpu().resolve_conj().resolve_neg(),
-                view(host).clone().resolve_conj().resolve_neg())
+    assert same(
+        view(there).to(target).cpu().resolve_conj().resolve_neg(),
+        view(host).clone().resolve_conj().resolve_neg(),
+    )
     assert torch.equal((view(there) * there.real[0, 1]).cpu(), view(host) * host.real[0, 1])
 
 

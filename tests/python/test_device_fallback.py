@@ -5,10 +5,9 @@ import subprocess
 import sys
 import warnings
 
+import neuron_sim.torch_device as device_module
 import pytest
 import torch
-
-import neuron_sim.torch_device as device_module
 
 # An operator that will hardly ever get a device kernel.
 EXOTIC = "aten::i0"
@@ -176,3 +175,13 @@ def test_a_fallback_costs_the_transfer_of_its_operands():
         return device_module.simulated_time() - before
 
     assert cost(large) > cost(small) > 0
+
+
+def test_an_out_tensor_is_not_transferred_before_it_is_written():
+    data, out = torch.ones(1 << 20, device="neuron_sim"), torch.empty(1 << 20, device="neuron_sim")
+    times = []
+    for use in (lambda: data.cpu().to("neuron_sim"), lambda: torch.i0(data, out=out)):
+        before = device_module.simulated_time()
+        use()
+        times.append(device_module.simulated_time() - before)
+    assert times[1] == pytest.approx(times[0], rel=1e-6)

@@ -5,10 +5,9 @@ import os
 import subprocess
 import sys
 
+import neuron_sim.torch_device as device_module
 import pytest
 import torch
-
-import neuron_sim.torch_device as device_module
 
 GIB = 1 << 30
 
@@ -142,8 +141,10 @@ def test_pythons_faulthandler_still_reports(enabled_first):
         result = run(ACCESS, PYTHONFAULTHANDLER="1")
         assert "host code accessed device pointer" in result.stderr
     else:
-        result = run(f"t = torch.ones(1, device='neuron_sim')\nimport faulthandler\n"
-                     f"faulthandler.enable()\n{ACCESS}")
+        result = run(
+            f"t = torch.ones(1, device='neuron_sim')\nimport faulthandler\n"
+            f"faulthandler.enable()\n{ACCESS}"
+        )
     assert result.returncode == -11
     assert "Fatal Python error: Segmentation fault" in result.stderr
     assert "string_at" in result.stderr
@@ -156,8 +157,11 @@ def test_other_faults_are_left_alone():
 
 @pytest.mark.parametrize("count", ["1", "5", "16"])
 def test_the_environment_sets_the_number_of_devices(count):
-    result = run("print(torch.neuron_sim.device_count(), torch.accelerator.device_count())\n"
-                 f"torch.ones(2, device='neuron_sim:{int(count) - 1}')", NEURON_SIM_DEVICES=count)
+    result = run(
+        "print(torch.neuron_sim.device_count(), torch.accelerator.device_count())\n"
+        f"torch.ones(2, device='neuron_sim:{int(count) - 1}')",
+        NEURON_SIM_DEVICES=count,
+    )
     assert result.stdout.split() == [count, count], result.stderr
 
 

@@ -4,11 +4,10 @@ import copy
 import io
 import pickle
 
+import neuron_sim.torch_device  # noqa: F401
 import pytest
 import torch
 from torch import nn
-
-import neuron_sim.torch_device  # noqa: F401
 
 
 class Tied(nn.Module):

@@ -1,9 +1,8 @@
 """Random numbers: a seed gives the numbers of the CPU, on every device."""
 
+import neuron_sim.torch_device as device_module
 import pytest
 import torch
-
-import neuron_sim.torch_device as device_module
 
 DRAWS = [
     lambda device, **kw: torch.rand(7, device=device, **kw),
@@ -32,9 +31,7 @@ def test_a_generator_of_the_device_gives_the_numbers_of_one_of_the_cpu(draw):
     there = torch.Generator("neuron_sim:1").manual_seed(8)
     here = torch.Generator().manual_seed(8)
     assert there.device == torch.device("neuron_sim:1")
-    assert torch.equal(
-        draw("neuron_sim:1", generator=there).cpu(), draw("cpu", generator=here)
-    )
+    assert torch.equal(draw("neuron_sim:1", generator=there).cpu(), draw("cpu", generator=here))
 
 
 def test_devices_draw_from_their_own_generators():

@@ -5,10 +5,9 @@ import os
 import subprocess
 import sys
 
+import neuron_sim.torch_device as device_module
 import pytest
 import torch
-
-import neuron_sim.torch_device as device_module
 
 HAS_ENTRY_POINT = any(
     point.name == "neuron_sim" for point in importlib.metadata.entry_points(group="torch.backends")
@@ -75,8 +74,10 @@ def test_autoload_never_raises_and_leaves_the_reason():
         "else:\n    raise SystemExit('no error')\n"
         "assert torch.ones(2).sum() == 2\n"
     )
-    result = run("import warnings; warnings.simplefilter('error')\n" + program,
-                 TORCH_DEVICE_BACKEND_AUTOLOAD="0")
+    result = run(
+        "import warnings; warnings.simplefilter('error')\n" + program,
+        TORCH_DEVICE_BACKEND_AUTOLOAD="0",
+    )
     assert result.returncode == 0, result.stderr
 
 
@@ -86,8 +87,10 @@ def test_an_explicit_import_raises_the_reason():
 
 
 def test_registering_again_after_a_failure_works():
-    check(BREAK + "a.autoload()\na.TORCH_SERIES = '2.13'\nimport neuron_sim.torch_device\n" + USE,
-          TORCH_DEVICE_BACKEND_AUTOLOAD="0")
+    check(
+        BREAK + "a.autoload()\na.TORCH_SERIES = '2.13'\nimport neuron_sim.torch_device\n" + USE,
+        TORCH_DEVICE_BACKEND_AUTOLOAD="0",
+    )
 
 
 def test_the_device_module_is_registered_once_under_both_names():
@@ -114,10 +117,10 @@ def test_properties_describe_the_architecture():
 
 
 def test_the_architecture_comes_from_the_environment():
-    result = run("import torch, neuron_sim.torch_device as d\n"
-                 "print(d.get_device_properties().architecture)", NEURON_SIM_ARCH="trn1")
-    if result.stdout.split() == ["trn2"]:
-        pytest.fail("NEURON_SIM_ARCH had no effect")
+    result = run(
+        "import torch, neuron_sim.torch_device as d\nprint(d.get_device_properties().architecture)",
+        NEURON_SIM_ARCH="trn1",
+    )
     assert result.stdout.split() == ["trn1"], result.stderr
 
 
@@ -198,8 +201,10 @@ def test_a_forked_child_of_a_user_of_the_device_gets_a_clear_error():
 
 
 def test_a_forked_child_cannot_change_the_parents_tensors():
-    check("import os, torch, neuron_sim.torch_device\n"
-          "t = torch.arange(4, device='neuron_sim')\n"
-          "child = os.fork()\n"
-          "if child == 0:\n    t.add_(1); del t; os._exit(0)\n"
-          "os.waitpid(child, 0)\nassert t.tolist() == [0, 1, 2, 3]")
+    check(
+        "import os, torch, neuron_sim.torch_device\n"
+        "t = torch.arange(4, device='neuron_sim')\n"
+        "child = os.fork()\n"
+        "if child == 0:\n    t.add_(1); del t; os._exit(0)\n"
+        "os.waitpid(child, 0)\nassert t.tolist() == [0, 1, 2, 3]"
+    )

@@ -2,10 +2,9 @@
 
 import threading
 
+import neuron_sim.torch_device as device_module
 import pytest
 import torch
-
-import neuron_sim.torch_device as device_module
 
 
 def settle() -> None:

@@ -68,9 +68,8 @@ TEST(HbmHeap, FreeingTwiceOrInTheMiddleIsABug) {
 
 TEST(HbmHeap, ReleasesOnlyFreeRanges) {
   std::vector<std::pair<int64_t, int64_t>> released;
-  HbmHeap heap(Bytes{1 << 20}, [&](int64_t offset, int64_t bytes) {
-    released.emplace_back(offset, bytes);
-  });
+  HbmHeap heap(Bytes{1 << 20},
+               [&](int64_t offset, int64_t bytes) { released.emplace_back(offset, bytes); });
   ASSERT_TRUE(heap.allocate(Bytes{128 << 10}));
   ASSERT_TRUE(heap.allocate(Bytes{128 << 10}));
   heap.free(0);
@@ -94,7 +93,9 @@ TEST(HbmHeap, RandomUseNeverOverlapsAndEndsEmpty) {
       const auto next = live.lower_bound(*offset);
       ASSERT_EQ(*offset % 512, 0);
       ASSERT_LE(*offset + size, 1 << 22);
-      if (next != live.end()) { ASSERT_LE(*offset + size, next->first); }
+      if (next != live.end()) {
+        ASSERT_LE(*offset + size, next->first);
+      }
       if (next != live.begin()) {
         ASSERT_LE(std::prev(next)->first + std::prev(next)->second, *offset);
       }

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstring>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,6 +23,7 @@ struct Convolution {
   Activation activation = Activation::kIdentity;
   Dtype dtype = Dtype::kFloat32;
   std::string architecture = "trn2";
+  int64_t sbuf_bytes = 0;  ///< shrinks SBUF, so that small tensors need every kind of cut
   std::vector<int64_t> input_strides{}, weight_strides{}, bias_strides{};
   std::vector<std::pair<int64_t, float>> poison_input{}, poison_weight{};  ///< row-major index
 
@@ -37,8 +38,17 @@ struct Convolution {
   int64_t output_w() const { return (width + 2 * padding - kernel_w) / stride + 1; }
 };
 
+inline const Architecture& architecture_of(const Convolution& c) {
+  const Architecture& whole = load_architecture(c.architecture);
+  if (c.sbuf_bytes == 0) return whole;
+  static std::map<std::pair<std::string, int64_t>, Architecture> small;
+  Architecture& result = small.try_emplace({c.architecture, c.sbuf_bytes}, whole).first->second;
+  result.limits.sbuf_usable = {c.sbuf_bytes};
+  return result;
+}
+
 inline BuiltOp build(const Convolution& c) {
-  return build_conv2d_maxpool(load_architecture(c.architecture), c.input(), c.weight(), c.bias(),
+  return build_conv2d_maxpool(architecture_of(c), c.input(), c.weight(), c.bias(),
                               {.pool_size = c.pool,
                                .stride_h = c.stride,
                                .stride_w = c.stride,
@@ -150,7 +160,7 @@ inline void expect_window(const Convolution& c, const std::vector<double>& sums,
 inline void check_convolution(const Convolution& c) {
   SCOPED_TRACE(text(describe("input", c.input()), ", ", describe("weight", c.weight()),
                     ", stride ", c.stride, ", padding ", c.padding, ", pool ", c.pool, ", ",
-                    c.architecture));
+                    c.architecture, ", sbuf ", c.sbuf_bytes));
   const BuiltOp op = build(c);
   HostTensor input = make_tensor(c.input(), 1, c.poison_input);
   HostTensor weight = make_tensor(c.weight(), 2, c.poison_weight);

@@ -29,8 +29,8 @@ std::vector<double> expected(std::vector<double> x, const std::vector<double>& b
     }
     for (size_t i = 0; i < features; ++i) sum += std::exp(x[row + i] - largest);
     for (size_t i = 0; i < features; ++i) {
-      x[row + i] = name == "softmax" ? std::exp(x[row + i] - largest) / sum
-                                     : pointwise(name, x[row + i]);
+      x[row + i] =
+          name == "softmax" ? std::exp(x[row + i] - largest) / sum : pointwise(name, x[row + i]);
     }
   }
   return x;
@@ -42,8 +42,8 @@ void check(const Architecture& architecture, const TensorSpec& x, const std::str
   const TensorSpec bias{{x.shape.back()}, {}, x.dtype};
   HostTensor input(x, random_values(x.elements(), low, 3, 1));
   HostTensor bias_tensor(bias, random_values(bias.elements(), low < 0 ? -1 : 0, 1, 2));
-  HostTensor actual = run_op(build_bias_add_activation(architecture, x, bias, name),
-                             {&input, &bias_tensor});
+  HostTensor actual =
+      run_op(build_bias_add_activation(architecture, x, bias, name), {&input, &bias_tensor});
   expect_close(actual.values(), expected(input.values(), bias_tensor.values(), name),
                unit_of(x.dtype) * 4);
 }
@@ -54,8 +54,8 @@ class BiasAddActivation : public ::testing::TestWithParam<const char*> {
 };
 
 TEST_P(BiasAddActivation, KnowsEveryFunction) {
-  for (const char* name : {"identity", "relu", "exp", "gelu", "sigmoid", "tanh", "square",
-                           "softmax"}) {
+  for (const char* name :
+       {"identity", "relu", "exp", "gelu", "sigmoid", "tanh", "square", "softmax"}) {
     check(architecture(), {{130, 70}, {}}, name);
   }
   check(architecture(), {{130, 70}, {}}, "sqrt", 0.1);
@@ -85,7 +85,8 @@ TEST_P(BiasAddActivation, RoundsHalfPrecisionOnce) {
 
 TEST_P(BiasAddActivation, SoftmaxOfSpecialRowsIsAsInTorch) {
   const TensorSpec x{{4, 3}, {}}, bias{{3}, {}};
-  HostTensor input(x, {1, NAN, 2, -INFINITY, -INFINITY, -INFINITY, -INFINITY, 0, 0, INFINITY, 0, 0});
+  HostTensor input(x,
+                   {1, NAN, 2, -INFINITY, -INFINITY, -INFINITY, -INFINITY, 0, 0, INFINITY, 0, 0});
   HostTensor zeros(bias, {0, 0, 0});
   HostTensor actual =
       run_op(build_bias_add_activation(architecture(), x, bias, "softmax"), {&input, &zeros});

@@ -58,7 +58,8 @@ class Network {
       }
       const double largest = *std::max_element(out.begin(), out.end());
       double sum = 0;
-      for (double& value : out) sum += value = last ? std::exp(value - largest) : std::max(value, 0.0);
+      for (double& value : out)
+        sum += value = last ? std::exp(value - largest) : std::max(value, 0.0);
       for (double& value : out) result.push_back(last ? value / sum : value);
     }
     return result;
@@ -73,8 +74,8 @@ class Ffnn : public ::testing::TestWithParam<const char*> {
   const Architecture& architecture() const { return load_architecture(GetParam()); }
   void check(Network network, const FfnnOptions& options = {}) const {
     SCOPED_TRACE(describe("x", network.specs().x) + " on " + architecture().name);
-    HostTensor actual = run_op(build_ffnn_forward(architecture(), network.specs(), options),
-                               network.arguments());
+    HostTensor actual =
+        run_op(build_ffnn_forward(architecture(), network.specs(), options), network.arguments());
     expect_close(actual.values(), network.forward(), unit_of(network.specs().x.dtype) * 8);
   }
 };
@@ -102,14 +103,14 @@ TEST_P(Ffnn, TilePlansAgree) {
 
 TEST_P(Ffnn, OutputActivationsArePointwiseToo) {
   Network network(20, {30, 40, 10});
-  HostTensor actual = run_op(build_ffnn_forward(architecture(), network.specs(),
-                                                {.hidden_activation = "identity",
-                                                 .output_activation = "sigmoid"}),
-                             network.arguments());
-  HostTensor linear = run_op(build_ffnn_forward(architecture(), network.specs(),
-                                                {.hidden_activation = "identity",
-                                                 .output_activation = "identity"}),
-                             network.arguments());
+  HostTensor actual =
+      run_op(build_ffnn_forward(architecture(), network.specs(),
+                                {.hidden_activation = "identity", .output_activation = "sigmoid"}),
+             network.arguments());
+  HostTensor linear =
+      run_op(build_ffnn_forward(architecture(), network.specs(),
+                                {.hidden_activation = "identity", .output_activation = "identity"}),
+             network.arguments());
   std::vector<double> expected = linear.values();
   for (double& value : expected) value = 1 / (1 + std::exp(-value));
   expect_close(actual.values(), expected, 1e-5);
@@ -156,8 +157,7 @@ TEST_P(Ffnn, RejectsSpecsThatDoNotMatch) {
   bad = good;
   bad.biases[0].dtype = Dtype::kFloat16;
   EXPECT_NE(error(bad).find("different dtypes"), std::string::npos);
-  EXPECT_NE(error(good, {.hidden_activation = "softmax"}).find("not pointwise"),
-            std::string::npos);
+  EXPECT_NE(error(good, {.hidden_activation = "softmax"}).find("not pointwise"), std::string::npos);
   EXPECT_NE(error(good, {.batch_tile = 513}).find("batch_tile 513"), std::string::npos);
   EXPECT_NE(error(Network(1, {1, 16385}).specs()).find("16385 classes"), std::string::npos);
   EXPECT_EQ(error(Network(1, {1, 16384}).specs()), "");

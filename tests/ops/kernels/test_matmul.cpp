@@ -38,7 +38,7 @@ class Matmul : public ::testing::TestWithParam<const char*> {
 };
 
 TEST_P(Matmul, EqualsTheDoublePrecisionProductForOddSizes) {
-  const int64_t sizes[][3] = {{1, 1, 1},     {1, 300, 1},   {5, 1, 7},     {127, 129, 511},
+  const int64_t sizes[][3] = {{1, 1, 1},       {1, 300, 1},     {5, 1, 7},       {127, 129, 511},
                               {128, 128, 512}, {129, 256, 513}, {257, 65, 1025}, {3, 700, 40}};
   for (const auto& [m, k, n] : sizes) check(architecture(), {{m, k}, {}}, {{k, n}, {}});
 }
@@ -55,7 +55,8 @@ TEST_P(Matmul, TakesAnyStrides) {
   check(architecture(), {{150, 140}, {1, 150}}, {{140, 130}, {1, 140}});
   check(architecture(), {{20, 30}, {90, 3}}, {{30, 20}, {2, 70}});
   check(architecture(), {{20, 30}, {0, 1}}, {{30, 20}, {1, 0}});
-  check(architecture(), {{9, 200}, {500, 2}, Dtype::kBfloat16}, {{200, 33}, {40, 1}, Dtype::kBfloat16});
+  check(architecture(), {{9, 200}, {500, 2}, Dtype::kBfloat16},
+        {{200, 33}, {40, 1}, Dtype::kBfloat16});
 }
 
 TEST_P(Matmul, AgreesWithItselfForEveryTilePlan) {

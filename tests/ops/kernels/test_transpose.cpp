@@ -44,8 +44,8 @@ TEST_P(Transpose, MovesEveryBitOfEveryDtype) {
 }
 
 TEST_P(Transpose, TakesOddSizes) {
-  const int64_t sizes[][2] = {{1, 1}, {1, 300}, {300, 1}, {31, 33}, {128, 128}, {129, 513},
-                              {640, 127}, {1030, 70}};
+  const int64_t sizes[][2] = {{1, 1},     {1, 300},   {300, 1},   {31, 33},
+                              {128, 128}, {129, 513}, {640, 127}, {1030, 70}};
   for (const auto& [rows, columns] : sizes) {
     check(architecture(), {{rows, columns}, {}});
     check(architecture(), {{rows, columns}, {}, Dtype::kBfloat16});
@@ -61,7 +61,9 @@ TEST_P(Transpose, TakesAnyStrides) {
 
 TEST_P(Transpose, OfNothingIsNothingAndOtherRanksAreErrors) {
   EXPECT_EQ(build_transpose(architecture(), {{0, 4}, {}}).program, nullptr);
-  EXPECT_EQ(error_of([&] { build_transpose(architecture(), {{4}, {}}); }),
+  EXPECT_EQ(error_of([&] {
+              build_transpose(architecture(), {{4}, {}});
+            }),
             "transpose: x [4] float32 has 1 dimensions, expected 2.");
 }
 

@@ -20,8 +20,8 @@ TEST(Reference, VectorAddRoundsOnceAndWrapsIntegers) {
     reference::vector_add(a.data(), b.data(), out.data(), 999, dtype);
     std::vector<double> expected;
     for (size_t i = 0; i < 999; ++i) {
-      expected.push_back(round_to(
-          dtype, static_cast<float>(a.values()[i]) + static_cast<float>(b.values()[i])));
+      expected.push_back(
+          round_to(dtype, static_cast<float>(a.values()[i]) + static_cast<float>(b.values()[i])));
     }
     expect_values(out.values(), expected);
   }
@@ -29,8 +29,7 @@ TEST(Reference, VectorAddRoundsOnceAndWrapsIntegers) {
   HostTensor out({{3}, {}, Dtype::kInt8});
   reference::vector_add(a.data(), b.data(), out.data(), 3, Dtype::kInt8);
   EXPECT_EQ(out.values(), (std::vector<double>{-128, 127, 11}));
-  EXPECT_THROW(reference::vector_add(a.data(), b.data(), out.data(), 3, Dtype::kBool),
-               KernelError);
+  EXPECT_THROW(reference::vector_add(a.data(), b.data(), out.data(), 3, Dtype::kBool), KernelError);
 }
 
 TEST(Reference, MatmulEqualsDoublePrecision) {
@@ -81,10 +80,10 @@ TEST(Reference, BiasAddActivationKnowsEveryFunction) {
     SCOPED_TRACE(name);
     HostTensor x = random_tensor({9, 6}, Dtype::kFloat32, 1), bias({{6}, {}}, {3, 3, 4, 4, 5, 5});
     HostTensor out({{9, 6}, {}});
-    reference::bias_add_activation(x.data(), bias.data(), out.data(), 9, 6, name,
-                                   Dtype::kFloat32);
+    reference::bias_add_activation(x.data(), bias.data(), out.data(), 9, 6, name, Dtype::kFloat32);
     std::vector<double> expected;
-    for (size_t i = 0; i < 54; ++i) expected.push_back(function(x.values()[i] + bias.values()[i % 6]));
+    for (size_t i = 0; i < 54; ++i)
+      expected.push_back(function(x.values()[i] + bias.values()[i % 6]));
     expect_close(out.values(), expected, 1e-5);
   }
   std::vector<float> row{0, 0, 0}, bias{0, 0, 1}, out(3);
@@ -120,8 +119,8 @@ std::vector<double> convolution(HostTensor& input, HostTensor& weight, HostTenso
         for (int64_t column = 0; column < s.output_width(); ++column) {
           double largest = -INFINITY;
           for (int64_t i = 0; i < s.pool * s.pool; ++i) {
-            largest = std::max(largest, at(n, f, row * s.pool + i / s.pool,
-                                           column * s.pool + i % s.pool));
+            largest = std::max(largest,
+                               at(n, f, row * s.pool + i / s.pool, column * s.pool + i % s.pool));
           }
           result.push_back(largest);
         }
@@ -134,8 +133,7 @@ TEST(Reference, ConvolutionWithStridePaddingAndPoolingEqualsDoublePrecision) {
                                               {2, 2, 10, 8, 3, 3, 3, 1, 1, 1, 1, 2}};
   for (const auto& size : sizes) {
     for (const Dtype dtype : kFloats) {
-      HostTensor x =
-          random_tensor({size.images, size.channels, size.height, size.width}, dtype, 1);
+      HostTensor x = random_tensor({size.images, size.channels, size.height, size.width}, dtype, 1);
       HostTensor w =
           random_tensor({size.filters, size.channels, size.kernel_h, size.kernel_w}, dtype, 2);
       HostTensor b = random_tensor({size.filters}, dtype, 3);
@@ -151,7 +149,7 @@ TEST(Reference, NetworkIsItsLayersAndPredictsTheFirstLargest) {
   HostTensor x({{2, 2}, {}}, {1, 2, -1, 0}), w1({{2, 3}, {}}, {1, 0, -1, 0, 1, 1});
   HostTensor b1({{3}, {}}, {0, 0, 0}), w2({{3, 2}, {}}, {1, 0, 0, 1, 0, 0});
   HostTensor b2({{2}, {}}, {0, 0});
-  reference::Network network{2, {2, 3, 2}, {w1.data(), w2.data()}, {b1.data(), b2.data()},
+  reference::Network network{2,      {2, 3, 2}, {w1.data(), w2.data()}, {b1.data(), b2.data()},
                              "relu", "softmax"};
   HostTensor out({{2, 2}, {}});
   reference::ffnn_forward(x.data(), out.data(), network, Dtype::kFloat32);

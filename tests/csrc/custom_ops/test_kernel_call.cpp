@@ -1,0 +1,91 @@
+// The key of a compiled kernel: any part that differs makes another key.
+
+#include "csrc/custom_ops/kernel_call.h"
+
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_strided.h>
+#include <ATen/ops/zeros.h>
+#include <gtest/gtest.h>
+
+#include "csrc/launches.h"
+#include "csrc/neuron_sim.h"
+#include "device/base/errors.h"
+#include "device/runtime/devices.h"
+
+namespace neuron_sim {
+namespace {
+
+const at::Device kDevice(kDeviceType, 0);
+
+at::Tensor tensor(at::IntArrayRef sizes, at::ScalarType dtype = at::kFloat) {
+  return at::empty(sizes, at::TensorOptions().device(kDevice).dtype(dtype));
+}
+
+KernelKey key_of(const at::Tensor& operand, int64_t number, std::string_view word,
+                 std::string_view kernel = "op",
+                 const Architecture& architecture = device_architecture(0)) {
+  KernelCall call(kernel, kDevice, architecture);
+  call.operand(operand).option(number).option(word);
+  return call.key();
+}
+
+TEST(KernelCallKey, IsTheSameForOtherDataOfTheSameKind) {
+  EXPECT_EQ(key_of(tensor({4, 6}), 1, "relu"), key_of(tensor({4, 6}), 1, "relu"));
+  EXPECT_EQ(key_of(tensor({4, 6}), 1, "relu").hash(), key_of(tensor({4, 6}), 1, "relu").hash());
+}
+
+TEST(KernelCallKey, DiffersWithEachPartAlone) {
+  const KernelKey key = key_of(tensor({4, 6}), 1, "relu");
+  EXPECT_FALSE(key == key_of(tensor({6, 4}), 1, "relu")) << "shape";
+  EXPECT_FALSE(key == key_of(tensor({24}), 1, "relu")) << "rank";
+  EXPECT_FALSE(key == key_of(tensor({6, 4}).t(), 1, "relu")) << "strides";
+  EXPECT_FALSE(key == key_of(tensor({4, 6}, at::kInt), 1, "relu")) << "dtype";
+  EXPECT_FALSE(key == key_of(tensor({4, 6}), 2, "relu")) << "number";
+  EXPECT_FALSE(key == key_of(tensor({4, 6}), 1, "gelu")) << "word";
+  EXPECT_FALSE(key == key_of(tensor({4, 6}), 1, "relu", "po")) << "kernel";
+  for (const std::string& name : builtin_architectures()) {
+    const Architecture& other = load_architecture(name);
+    if (&other == &device_architecture(0)) continue;
+    EXPECT_FALSE(key == key_of(tensor({4, 6}), 1, "relu", "op", other)) << name;
+  }
+}
+
+TEST(KernelCallOperand, IsCopiedOnlyIfElementsOverlap) {
+  KernelCall call("op", kDevice);
+  call.operand(tensor({10}).as_strided({5, 4}, {1, 1}));  // neighbouring rows share three elements
+  call.operand(tensor({8}).as_strided({2, 4}, {4, 1}).t());  // a permutation
+  call.operand(tensor({4}).expand({3, 4}));                  // one row, three times
+  call.operand(tensor({100}).as_strided({5, 4}, {20, 5}));   // gaps
+  call.operand(tensor({100}).as_strided({5, 4}, {15, 5}));   // a row ends where the next begins
+  EXPECT_TRUE(call.spec(0).strides.empty());
+  EXPECT_EQ(call.spec(1).strides, (std::vector<int64_t>{1, 4}));
+  EXPECT_EQ(call.spec(2).strides, (std::vector<int64_t>{0, 1}));
+  EXPECT_EQ(call.spec(3).strides, (std::vector<int64_t>{20, 5}));
+  EXPECT_TRUE(call.spec(4).strides.empty()) << "the last of a row is the first of the next";
+}
+
+TEST(KernelCallRun, ReportsAMissingProgramAsOurBug) {
+  KernelCall call("op without a program", kDevice);
+  call.operand(tensor({4}));
+  EXPECT_THROW(call.run({c10::SymInt(4)}, at::kFloat, [] { return BuiltOp{}; }), SimulatorBug);
+  EXPECT_EQ(call.run({c10::SymInt(0)}, at::kFloat, [] { return BuiltOp{}; }).numel(), 0);
+}
+
+TEST(Launches, AreKeptByEveryActiveRecording) {
+  const at::Tensor x = at::zeros({8}, at::TensorOptions().device(kDevice));
+  const RecordingId first = start_recording();
+  vector_add(x, x);
+  const RecordingId second = start_recording();
+  vector_add(x, x);
+  const auto outer = finish_recording(first);
+  vector_add(x, x);
+  const auto inner = finish_recording(second);
+  vector_add(x, x);
+  EXPECT_EQ(outer.size(), 2U);
+  EXPECT_EQ(inner.size(), 2U);
+  EXPECT_EQ(shapes_text(outer[0]), "a [8] float32, b [8] float32 -> out [8] float32");
+  EXPECT_TRUE(finish_recording(second).empty());
+}
+
+}  // namespace
+}  // namespace neuron_sim
