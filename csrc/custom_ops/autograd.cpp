@@ -143,7 +143,9 @@ struct Conv2dMaxpool : torch::autograd::Function<Conv2dMaxpool> {
       const std::vector<int64_t> padding = data["padding"].toIntVector();
       variable_list result = conv2d_maxpool_gradients(
           gradients[0], saved[0], saved[1], saved[2],
-          {data["pool_size"].toInt(), stride, padding, data["activation"].toStringRef()});
+          {data["pool_size"].toInt(), stride, padding, data["activation"].toStringRef()},
+          {context->needs_input_grad(0), context->needs_input_grad(1),
+           context->needs_input_grad(2)});
       result.emplace_back();
       return result;
     });
@@ -166,10 +168,14 @@ struct FfnnForward : torch::autograd::Function<FfnnForward> {
       const variable_list saved = context->get_saved_variables();
       const at::TensorList all(saved);
       const size_t layers = (saved.size() - 1) / 2;
-      variable_list result = network_gradients(
-          gradients[0], {saved[0], all.slice(1, layers), all.slice(1 + layers, layers),
-                         context->saved_data["hidden"].toStringRef(),
-                         context->saved_data["output"].toStringRef()});
+      std::vector<bool> wanted(saved.size());
+      for (size_t i = 0; i < saved.size(); ++i) wanted[i] = context->needs_input_grad(i);
+      variable_list result =
+          network_gradients(gradients[0],
+                            {saved[0], all.slice(1, layers), all.slice(1 + layers, layers),
+                             context->saved_data["hidden"].toStringRef(),
+                             context->saved_data["output"].toStringRef()},
+                            wanted);
       result.resize(result.size() + 2);  // the two names
       return result;
     });

@@ -17,18 +17,13 @@ constexpr int64_t kComparisons = 32;
 LoopSkip::LoopSkip(const Program& program, CoreState& state, Timing& timing)
     : program_(program), state_(state), timing_(timing), loops_(program.loops.size()) {}
 
-bool LoopSkip::follows_variable(const Instruction& instruction, const Operand& operand,
-                                int32_t level) const {
+bool LoopSkip::follows_variable(const Operand& operand, int32_t level) const {
   bool moves = false;
   for (uint8_t i = 0; i < operand.term_count; ++i) {
     const Term& term = program_.terms[operand.first_term + i];
     moves = moves || (term.level == level && (term.offset_step != 0 || term.partition_step != 0));
   }
   if (!moves) return false;
-  // Which weights are loaded is state too.
-  if (instruction.opcode == Opcode::kNcMatmul || instruction.opcode == Opcode::kNcTranspose) {
-    return true;
-  }
   for (int32_t i = 0; i < operand.ring; ++i) {
     if (program_.tiles[static_cast<size_t>(operand.tile + i)].hazard_group >= 0) return true;
   }
@@ -46,7 +41,7 @@ void LoopSkip::gather(const Block& block, int32_t level, LoopFacts& facts) const
     const Instruction& instruction = program_.instructions[node.index];
     for (const Operand& operand : program_.operands_of(instruction)) {
       // The descriptor count of an indirect transfer is in the log.
-      if (operand.indirect || follows_variable(instruction, operand, level)) facts.allowed = false;
+      if (operand.indirect || follows_variable(operand, level)) facts.allowed = false;
     }
     if (std::find(facts.engines.begin(), facts.engines.end(), instruction.engine) ==
         facts.engines.end()) {

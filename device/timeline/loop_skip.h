@@ -39,8 +39,7 @@ class LoopSkip {
   };
 
   void gather(const Block& block, int32_t level, LoopFacts& facts) const;
-  bool follows_variable(const Instruction& instruction, const Operand& operand,
-                        int32_t level) const;
+  bool follows_variable(const Operand& operand, int32_t level) const;
   LoopFacts& facts_of(const Loop& loop, uint32_t index);
   void take(Snapshot& snapshot, int64_t iteration);
   bool moved_by_constant(const LoopFacts& facts, Picoseconds& period);

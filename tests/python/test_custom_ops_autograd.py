@@ -131,11 +131,30 @@ def test_ffnn_forward_has_gradients_of_all_layers(place, hidden, output):
 
 
 @pytest.mark.parametrize("place", PLACES)
-def test_only_wanted_gradients_are_computed(place):
-    a = normal(3, 4).to(place).requires_grad_()
-    b = normal(4, 5).to(place)
-    OPS.matmul(a, b).sum().backward()
-    assert a.grad is not None and b.grad is None
+@pytest.mark.parametrize("wanted", [0b001, 0b010, 0b100, 0b110])
+def test_only_wanted_gradients_are_computed(place, wanted):
+    calls = [
+        (lambda a, b, c: OPS.vector_add(OPS.matmul(a, b), c), [(3, 4), (4, 5), (5,)]),
+        (
+            lambda a, b, c: OPS.bias_add_activation(OPS.matmul(a, b), c, "tanh"),
+            [(3, 4), (4, 5), (5,)],
+        ),
+        (lambda a, b, c: OPS.conv2d_maxpool(a, b, c, 1), [(1, 2, 4, 4), (3, 2, 1, 1), (3,)]),
+        (lambda a, b, c: OPS.ffnn_forward(a, [b], [c]), [(3, 4), (4, 5), (5,)]),
+    ]
+    for call, shapes in calls:
+        every = [normal(*shape, seed=i).to(place).clone() for i, shape in enumerate(shapes)]
+        some = [x.clone().requires_grad_(bool(wanted >> i & 1)) for i, x in enumerate(every)]
+        call(*some).square().sum().backward()
+        call(*(x.requires_grad_() for x in every)).square().sum().backward()
+        for i, (one, reference) in enumerate(zip(some, every, strict=True)):
+            assert (one.grad is not None) == bool(wanted >> i & 1)
+            assert one.grad is None or torch.equal(one.grad, reference.grad)
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_no_gradient_is_recorded_when_gradients_are_off(place):
+    a, b = normal(3, 4).to(place).clone().requires_grad_(), normal(4, 5).to(place)
     with torch.no_grad():
         assert not OPS.matmul(a, b).requires_grad
     with torch.inference_mode():
