@@ -38,9 +38,8 @@ void measure(const char* label, Dtype dtype, int64_t batch) {
       "equal times: %s, simulated %.1f us, Tensor engine busy %.1f %%\n",
       label, static_cast<long>(batch), static_cast<long>(full.instances),
       static_cast<double>(full.instances) / walk * 1e-6,
-      static_cast<double>(full.instances) / skip * 1e-6,
-      full.body == skipped.body ? "yes" : "NO", full.body.microseconds(),
-      100 * full.utilisation(EngineKind::kTensor));
+      static_cast<double>(full.instances) / skip * 1e-6, full.body == skipped.body ? "yes" : "NO",
+      full.body.microseconds(), 100 * full.utilisation(EngineKind::kTensor));
 }
 
 }  // namespace

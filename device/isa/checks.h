@@ -14,7 +14,8 @@ void partitions(std::string_view instruction, std::string_view operand, const Vi
 /// Elements per partition within the SBUF or PSUM limit; rank within the access pattern limit.
 void free_size(std::string_view instruction, std::string_view operand, const View& view,
                const Architecture& architecture);
-/// `Expected operand 'src' of 'load' to be in address space 'hbm', but got a tile in 'sbuf' instead.`
+/// `Expected operand 'src' of 'load' to be in address space 'hbm', but got a tile in 'sbuf'
+/// instead.`
 void memory(std::string_view instruction, std::string_view operand, const View& view,
             std::initializer_list<MemoryKind> allowed);
 /// `number of partitions (dimension 0 size of a tile) mismatch in parameters (data1[128, 512],

@@ -46,15 +46,15 @@ struct Step {
   RateClass rate = RateClass::kOneInput;
   MatmulClass matmul = MatmulClass::k16bit;
   DescriptorKind descriptors = DescriptorKind::kStatic;
-  bool source_psum = false;       ///< the main source is in PSUM
-  bool pointer_operand = false;   ///< reads a per-partition scalar operand
-  bool strided = false;           ///< innermost stride of an operand exceeds 16 bytes
-  bool reads_accumulator = false; ///< reduction registers are read at the end
-  bool store = false;             ///< DMA: the source is on chip
-  int8_t table = -1;              ///< activation table, -1 none
-  int64_t elements = 0;           ///< per partition; columns for TensorE; descriptors for DMA
-  int64_t bytes = 0;              ///< DMA: bytes per descriptor
-  int64_t fragments = 0;          ///< DMA: contiguous runs per descriptor (1 = contiguous)
+  bool source_psum = false;        ///< the main source is in PSUM
+  bool pointer_operand = false;    ///< reads a per-partition scalar operand
+  bool strided = false;            ///< innermost stride of an operand exceeds 16 bytes
+  bool reads_accumulator = false;  ///< reduction registers are read at the end
+  bool store = false;              ///< DMA: the source is on chip
+  int8_t table = -1;               ///< activation table, -1 none
+  int64_t elements = 0;            ///< per partition; columns for TensorE; descriptors for DMA
+  int64_t bytes = 0;               ///< DMA: bytes per descriptor
+  int64_t fragments = 0;           ///< DMA: contiguous runs per descriptor (1 = contiguous)
 };
 
 /// At most two steps: nc_matmul loads stationary, then multiplies moving.

@@ -16,9 +16,8 @@ enum OperandIndex { kDst, kSrc, kIndex };
 enum AttributeIndex { kDescriptors, kOobSkip };
 constexpr int64_t kAutomatic = -1;  ///< value of the attribute `descriptors` that is left to us
 
-constexpr OperandField kOperands[] = {{"dst", Direction::kWrite},
-                                      {"src", Direction::kRead},
-                                      {"index", Direction::kRead, true}};
+constexpr OperandField kOperands[] = {
+    {"dst", Direction::kWrite}, {"src", Direction::kRead}, {"index", Direction::kRead, true}};
 constexpr AttributeField kAttributes[] = {{"descriptors", AttributeKind::kDescriptor},
                                           {"oob_skip", AttributeKind::kFlag}};
 
@@ -132,9 +131,9 @@ void check(const Draft& draft, const Architecture& architecture) {
   const DescriptorKind kind = descriptor_kind(draft, architecture);
   const std::string_view reason = objection(draft, kind, architecture);
   if (!reason.empty()) {
-    fail(text("'dma_copy' from ", name(src.dtype()), " ", src.describe(), " to ",
-              name(dst.dtype()), " ", dst.describe(), " on engine ", name(draft.engine),
-              " of architecture ", architecture.name, ": ", reason, "."),
+    fail(text("'dma_copy' from ", name(src.dtype()), " ", src.describe(), " to ", name(dst.dtype()),
+              " ", dst.describe(), " on engine ", name(draft.engine), " of architecture ",
+              architecture.name, ": ", reason, "."),
          kind == DescriptorKind::kHardware && !architecture.features.hardware_descriptors
              ? ErrorKind::kNotImplemented
              : ErrorKind::kValue);
@@ -196,8 +195,7 @@ void count_descriptors(const View& dst, const View& src, Step& step) {
   const size_t to_rank = descriptor_dimensions(dst, to);
   const int64_t total = element_count(dst);
   const int64_t item = std::max(itemsize(src.dtype()), itemsize(dst.dtype()));
-  const std::optional<CopyNest> nest =
-      common_nest({from.data(), from_rank}, {to.data(), to_rank});
+  const std::optional<CopyNest> nest = common_nest({from.data(), from_rank}, {to.data(), to_rank});
   int64_t run = 1;
   step.fragments = 1;
   if (!nest) {  // rows that interleave: what divides both of them

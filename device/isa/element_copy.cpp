@@ -107,9 +107,8 @@ void copy_nest(const std::byte* source, std::byte* target, CopyNest nest) {
   const auto source_dense = [](const CopyAxis& axis) { return axis.source_stride == kItem; };
   const auto target_dense = [](const CopyAxis& axis) { return axis.target_stride == kItem; };
   const int last = nest.count - 1;
-  const int run = find_axis(nest, [&](const CopyAxis& a) {
-    return source_dense(a) && target_dense(a);
-  });
+  const int run =
+      find_axis(nest, [&](const CopyAxis& a) { return source_dense(a) && target_dense(a); });
   if (run >= 0) {
     move_axis(nest, run, last);
     const size_t bytes = static_cast<size_t>(nest.axis(last).size * kItem);
@@ -157,8 +156,8 @@ void copy_one(const std::byte* source, std::byte* target, int itemsize) {
 }
 
 /// Converts a strided run in pieces that stay in the nearest cache.
-void convert_run(const std::byte* source, Dtype source_dtype, std::byte* target,
-                 Dtype target_dtype, const CopyAxis& axis) {
+void convert_run(const std::byte* source, Dtype source_dtype, std::byte* target, Dtype target_dtype,
+                 const CopyAxis& axis) {
   constexpr int64_t kPiece = 1024;
   float values[kPiece];
   for (int64_t i = 0; i < axis.size; i += kPiece) {
@@ -224,8 +223,7 @@ void convert_elements(const SourceRegion& source, Dtype source_dtype, const Targ
   }
   move_axis(*nest, longest, last);
   for_each_offset(*nest, last, [&](int64_t from, int64_t to) {
-    convert_run(source.data + from, source_dtype, target.data + to, target_dtype,
-                nest->axis(last));
+    convert_run(source.data + from, source_dtype, target.data + to, target_dtype, nest->axis(last));
   });
 }
 

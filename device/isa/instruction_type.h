@@ -30,10 +30,8 @@ struct Attribute {
   static Attribute of(double value) { return {std::bit_cast<int64_t>(value)}; }
   static Attribute of(bool value) { return {value ? 1 : 0}; }
   template <typename Enum>
-    requires std::is_enum_v<Enum>
-  static Attribute of(Enum value) {
-    return {static_cast<int64_t>(value)};
-  }
+  requires std::is_enum_v<Enum>
+  static Attribute of(Enum value) { return {static_cast<int64_t>(value)}; }
   int64_t integer() const { return bits; }
   double real() const { return std::bit_cast<double>(bits); }
   bool flag() const { return bits != 0; }
@@ -63,8 +61,8 @@ Draft make_draft(Opcode opcode, EngineKind engine, std::initializer_list<const V
 /// One operand of one instance with its storage resolved, ready to be read or written.
 /// Rank counts free dimensions only; sizes of absent dimensions are 1.
 struct Access {
-  std::byte* data = nullptr;        ///< first element of the first partition
-  int64_t partition_stride = 0;     ///< bytes from partition to partition
+  std::byte* data = nullptr;     ///< first element of the first partition
+  int64_t partition_stride = 0;  ///< bytes from partition to partition
   int32_t partitions = 0;
   Dtype dtype = Dtype::kFloat32;
   MemoryKind memory = MemoryKind::kNone;
@@ -74,10 +72,10 @@ struct Access {
   /// Its strides are those of the operand times 4 / itemsize.
   float* widened = nullptr;
   int64_t widened_partition_stride = 0;  ///< in floats
-  const int32_t* rows = nullptr;    ///< indirect operand: row of each partition, -1 is skipped
+  const int32_t* rows = nullptr;         ///< indirect operand: row of each partition, -1 is skipped
 
   bool present() const { return memory != MemoryKind::kNone; }
-  int64_t elements() const;         ///< per partition
+  int64_t elements() const;  ///< per partition
   std::byte* partition(int64_t index) const {
     return data + partition_stride * (rows == nullptr ? index : rows[index]);
   }

@@ -14,9 +14,8 @@ namespace {
 constexpr std::string_view kName = "nc_find_index8";
 constexpr int64_t kCount = 8;
 enum OperandIndex { kDst, kData, kVals };
-constexpr OperandField kOperands[] = {{"dst", Direction::kWrite},
-                                      {"data", Direction::kRead},
-                                      {"vals", Direction::kRead}};
+constexpr OperandField kOperands[] = {
+    {"dst", Direction::kWrite}, {"data", Direction::kRead}, {"vals", Direction::kRead}};
 
 EngineKind choose_engine(const Draft&, const Architecture&) { return EngineKind::kVector; }
 

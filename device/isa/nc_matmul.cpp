@@ -135,9 +135,9 @@ void run_transpose(const Access& dst, const Access& stationary, const Access& mo
   const Dimension column{dst.partitions, dst.partition_stride};
   for (int64_t n = 0; n < columns; ++n) {
     const int64_t k = selected_row(selection, moving.partitions, columns, n);
-    copy_elements({stationary.partition(k),
-                   {stationary.free.data(), static_cast<size_t>(stationary.rank)}},
-                  {dst.data + pattern.element_offset(n), {&column, 1}}, itemsize(dst.dtype));
+    copy_elements(
+        {stationary.partition(k), {stationary.free.data(), static_cast<size_t>(stationary.rank)}},
+        {dst.data + pattern.element_offset(n), {&column, 1}}, itemsize(dst.dtype));
   }
 }
 
@@ -165,8 +165,7 @@ void run(const Instance& instance) {
   const Access& dst = instance.operand(kDst);
   const Access& stationary = instance.operand(kStationary);
   const Access& moving = instance.operand(kMoving);
-  if (instance.attribute(kIsTranspose).flag() &&
-      instance.architecture->features.exact_transpose) {
+  if (instance.attribute(kIsTranspose).flag() && instance.architecture->features.exact_transpose) {
     return run_transpose(dst, stationary, moving);
   }
   const bool accumulate = instance.attribute(kAccumulate).flag();
@@ -177,22 +176,22 @@ void run(const Instance& instance) {
   const int64_t elements = stream.pattern.elements();
   const int64_t length = stream.pattern.length;
   const bool in_place = fits_in_place(pattern, stream.pattern, dst);
-  TileProduct product{dst.partitions, length,       stationary.partitions,
-                      weights.data,   weights.pitch, nullptr,
-                      stream.pitch,   nullptr,       elements,
+  TileProduct product{dst.partitions,        length,        stationary.partitions,
+                      weights.data,          weights.pitch, nullptr,
+                      stream.pitch,          nullptr,       elements,
                       accumulate && in_place};
   if (in_place) {
-    product.target_pitch = std::max<int64_t>(
-        dst.partition_stride / static_cast<int64_t>(sizeof(float)), length);
+    product.target_pitch =
+        std::max<int64_t>(dst.partition_stride / static_cast<int64_t>(sizeof(float)), length);
   } else {
     scratch.result.resize(static_cast<size_t>(dst.partitions * elements));
   }
   const int64_t runs = stream.pattern.runs();
   for (int64_t r = 0; r < runs; ++r) {
     product.moving = stream.data + stream.pattern.offset(r);
-    product.target =
-        in_place ? reinterpret_cast<float*>(dst.data + pattern.element_offset(r * length))
-                 : scratch.result.data() + r * length;
+    product.target = in_place
+                         ? reinterpret_cast<float*>(dst.data + pattern.element_offset(r * length))
+                         : scratch.result.data() + r * length;
     multiply_tile(product);
   }
   if (!in_place) store_product(dst, scratch.result.data(), accumulate);
@@ -203,8 +202,8 @@ Demand demand(const Draft& draft, const Architecture& architecture) {
   const View& moving = draft.operand(kMoving);
   MatmulClass kind = MatmulClass::k16bit;
   if (is_four_byte_float(stationary.dtype())) {
-    kind = is_exact_transpose(draft, architecture) ? MatmulClass::kFp32Transpose
-                                                   : MatmulClass::kFp32;
+    kind =
+        is_exact_transpose(draft, architecture) ? MatmulClass::kFp32Transpose : MatmulClass::kFp32;
   }
   Demand demand;
   demand.add({.unit = Unit::kLoadStationary,

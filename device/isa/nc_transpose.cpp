@@ -21,8 +21,8 @@ EngineKind choose_engine(const Draft& draft, const Architecture& architecture) {
   const View& data = draft.operand(kData);
   const int64_t edge = architecture.limits.vector_transpose;
   const bool fits = data.partitions() <= edge && data.free_elements() <= edge;
-  const bool tensor_reaches = data.memory() != MemoryKind::kPsum &&
-                              draft.operand(kDst).memory() != MemoryKind::kSbuf;
+  const bool tensor_reaches =
+      data.memory() != MemoryKind::kPsum && draft.operand(kDst).memory() != MemoryKind::kSbuf;
   return fits && !tensor_reaches ? EngineKind::kVector : EngineKind::kTensor;
 }
 

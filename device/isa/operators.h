@@ -1,5 +1,6 @@
 #pragma once
-// ALU operators of the Vector, GpSimd and Scalar engines, activation functions of the Scalar engine.
+// ALU operators of the Vector, GpSimd and Scalar engines, activation functions of the Scalar
+// engine.
 
 #include <cstdint>
 #include <optional>

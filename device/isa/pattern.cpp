@@ -46,8 +46,8 @@ Pattern Pattern::in_units_of(int64_t divisor) const {
 
 Pattern free_pattern(const Access& access) {
   Pattern pattern;
-  const int count = merge_dimensions({access.free.data(), static_cast<size_t>(access.rank)},
-                                     pattern.outer);
+  const int count =
+      merge_dimensions({access.free.data(), static_cast<size_t>(access.rank)}, pattern.outer);
   if (count == 0) {
     pattern.stride = itemsize(access.dtype);
     return pattern;

@@ -26,11 +26,11 @@ void check_tile_size(std::string_view instruction, std::string_view operand, con
               partition_limit, ".", where));
   }
   if (view.free_elements() > free_limit) {
-    const std::string what =
-        view.rank() == 2 ? std::string("size of dimension 1")
-                         : text("number of elements per partition ", view.free_elements());
-    fail(text(what, " in ", subject, " exceed architecture limitation of ", free_limit, ".",
-              where));
+    const std::string what = view.rank() == 2
+                                 ? std::string("size of dimension 1")
+                                 : text("number of elements per partition ", view.free_elements());
+    fail(
+        text(what, " in ", subject, " exceed architecture limitation of ", free_limit, ".", where));
   }
 }
 

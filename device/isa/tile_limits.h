@@ -12,7 +12,6 @@ namespace neuron_sim {
 /// (err_size_of_dimension_exceed_arch_limit), for dimension 0 and for the free dimensions
 /// together; both must be at least 1.
 void check_tile_size(std::string_view instruction, std::string_view operand, const View& view,
-                     int64_t partition_limit, int64_t free_limit,
-                     const Architecture& architecture);
+                     int64_t partition_limit, int64_t free_limit, const Architecture& architecture);
 
 }  // namespace neuron_sim

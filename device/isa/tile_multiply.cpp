@@ -18,9 +18,8 @@ void multiply_tile(const TileProduct& product) {
   }
   const dnnl_status_t status =
       dnnl_sgemm('T', 'N', product.columns, product.elements, product.depth, 1.0F,
-                 product.stationary, product.stationary_pitch, product.moving,
-                 product.moving_pitch, product.accumulate ? 1.0F : 0.0F, product.target,
-                 product.target_pitch);
+                 product.stationary, product.stationary_pitch, product.moving, product.moving_pitch,
+                 product.accumulate ? 1.0F : 0.0F, product.target, product.target_pitch);
   require(status == dnnl_success, "dnnl_sgemm rejected its arguments");
 }
 

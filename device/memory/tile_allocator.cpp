@@ -42,8 +42,8 @@ int64_t TileAllocator::allocate(const std::string& label, int64_t bytes, int64_t
   if (address + needed > capacity_) {
     fail(text("out of memory in ", name(memory_), ": tile '", label, "' needs ", needed,
               " bytes per partition, ", used(), " of ", capacity_, " are in use",
-              architecture_.name.empty() ? "" : " on ", architecture_.name, ". Live tiles: ",
-              live_tiles()),
+              architecture_.name.empty() ? "" : " on ", architecture_.name,
+              ". Live tiles: ", live_tiles()),
          ErrorKind::kOutOfMemory);
   }
   live_[address] = {size, label};

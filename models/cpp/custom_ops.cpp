@@ -35,10 +35,10 @@ int main() {
   good &= report("bias_add_activation",
                  neuron_sim::bias_add_activation(product.to(device), bias.to(device), "gelu"),
                  torch::gelu(product + bias));
-  good &= report("conv2d_maxpool",
-                 neuron_sim::conv2d_maxpool(image.to(device), filters.to(device),
-                                            filter_bias.to(device), 2),
-                 torch::max_pool2d(torch::conv2d(image, filters, filter_bias), 2));
+  good &= report(
+      "conv2d_maxpool",
+      neuron_sim::conv2d_maxpool(image.to(device), filters.to(device), filter_bias.to(device), 2),
+      torch::max_pool2d(torch::conv2d(image, filters, filter_bias), 2));
   try {
     neuron_sim::matmul(a.to(device), a.to(device));
     std::cout << "a wrong shape was accepted\n";

@@ -24,21 +24,21 @@ constexpr int64_t kLargestPairwisePool = 4;
 struct Conv2dBandKernel::Block {
   const View& tile;
   const Conv2dBand& band;
-  Affine first;     ///< first filter, counted within the pass
+  Affine first;  ///< first filter, counted within the pass
   int64_t filters;
-  Affine number;    ///< of the filter block within the pass
-  Affine index;     ///< running number of (band, filter block), for rings
-  View staged;      ///< [filters, rows of all images, columns]
+  Affine number;  ///< of the filter block within the pass
+  Affine index;   ///< running number of (band, filter block), for rings
+  View staged;    ///< [filters, rows of all images, columns]
 };
 
 /// PSUM banks that take the same taps one after the other.
 struct Conv2dBandKernel::Group {
-  Affine image;            ///< within the band, when a bank holds rows of one image
-  Affine unit;             ///< number of the first bank within the band or image
+  Affine image;  ///< within the band, when a bank holds rows of one image
+  Affine unit;   ///< number of the first bank within the band or image
   int64_t banks = 1;
   int64_t images = 1, rows = 1, columns = 1;  ///< of a bank
-  int64_t column = 0;      ///< first output column within the band
-  int64_t number = 0;      ///< first bank of this group's columns within the band
+  int64_t column = 0;                         ///< first output column within the band
+  int64_t number = 0;  ///< first bank of this group's columns within the band
 };
 
 Conv2dBandKernel::Conv2dBandKernel(Builder& builder, const Conv2dPlan& plan, const View& weights,
@@ -60,10 +60,10 @@ Conv2dBandKernel::Conv2dBandKernel(Builder& builder, const Conv2dPlan& plan, con
 
 void Conv2dBandKernel::begin_pass(const Conv2dPass& pass) {
   pass_ = pass;
-  psum_ = builder_.psum("accumulators",
-                        {plan_.filter_block,
-                         plan_.bank_images * plan_.bank_rows * plan_.bank_columns},
-                        Dtype::kFloat32, static_cast<int>(builder_.limits().psum_banks));
+  psum_ =
+      builder_.psum("accumulators",
+                    {plan_.filter_block, plan_.bank_images * plan_.bank_rows * plan_.bank_columns},
+                    Dtype::kFloat32, static_cast<int>(builder_.limits().psum_banks));
 }
 
 void Conv2dBandKernel::compute(const View& tile, const Conv2dBand& band) {
@@ -143,8 +143,8 @@ View Conv2dBandKernel::bank(const Block& block, const Group& group, const Affine
 
 void Conv2dBandKernel::emit_group(const Block& block, const Group& group) {
   multiply(block, group);
-  const int64_t unit_rows = std::min(plan_.bank_images, block.band.images) *
-                            std::min(plan_.bank_rows, block.band.rows);
+  const int64_t unit_rows =
+      std::min(plan_.bank_images, block.band.images) * std::min(plan_.bank_rows, block.band.rows);
   builder_.loop(group.banks, [&](const Affine& i) {
     const Affine unit = group.unit + i;
     const Affine first_row = group.image * block.band.rows + unit * unit_rows;
@@ -184,8 +184,8 @@ void Conv2dBandKernel::multiply(const Block& block, const Group& group) {
 
 /// One kernel row of one contraction block.
 void Conv2dBandKernel::multiply_tap(const Block& block, const Group& group,
-                                    const Affine& contraction, int64_t depth,
-                                    const Affine& tap_row, bool first) {
+                                    const Affine& contraction, int64_t depth, const Affine& tap_row,
+                                    bool first) {
   const Conv2dShape& shape = plan_.shape;
   const View weights = weights_.turn(block.number * plan_.blocks + contraction)
                            .select(1, tap_row)
@@ -203,20 +203,19 @@ void Conv2dBandKernel::multiply_tap(const Block& block, const Group& group,
 }
 
 void Conv2dBandKernel::multiply_banks(const Block& block, const Group& group,
-                                      const View& stationary, const View& window,
-                                      bool accumulate) {
+                                      const View& stationary, const View& window, bool accumulate) {
   const int64_t step = plan_.packed ? 1 : plan_.shape.stride_h;
   const bool by_image = plan_.bank_images > 1;
   builder_.loop(group.banks, [&](const Affine& i) {
     const Affine unit = group.unit + i;
-    const Affine image = by_image ? unit * std::min(plan_.bank_images, block.band.images)
-                                  : group.image;
+    const Affine image =
+        by_image ? unit * std::min(plan_.bank_images, block.band.images) : group.image;
     const Affine row = by_image ? 0 : unit * std::min(plan_.bank_rows, block.band.rows) * step;
-    builder_.emit(NcMatmul{.dst = bank(block, group, unit),
-                           .stationary = stationary,
-                           .moving = window.slice(1, image, group.images)
-                                         .slice(2, row, group.rows, step),
-                           .accumulate = accumulate});
+    builder_.emit(
+        NcMatmul{.dst = bank(block, group, unit),
+                 .stationary = stationary,
+                 .moving = window.slice(1, image, group.images).slice(2, row, group.rows, step),
+                 .accumulate = accumulate});
   });
 }
 
@@ -234,19 +233,19 @@ void Conv2dBandKernel::pool(const Block& block) {
              : View();
   const View target = merged && block.band.first_part ? maxima : pooled;
   if (pool <= kLargestPairwisePool && !merged) {
-    pool_by_pairs(block.staged,
-                  part(half_.turn(block.index)).slice(2, 0, block.staged.size(2)), target);
+    pool_by_pairs(block.staged, part(half_.turn(block.index)).slice(2, 0, block.staged.size(2)),
+                  target);
   } else {
-    builder_.emit(TensorReduce{.dst = target,
-                               .data = block.staged.split(1, rows, window)
-                                           .split(3, columns, pool)
-                                           .permute({0, 1, 3, 2, 4}),
-                               .op = AluOp::kMaximum,
-                               .axes = 2});
+    builder_.emit(TensorReduce{
+        .dst = target,
+        .data =
+            block.staged.split(1, rows, window).split(3, columns, pool).permute({0, 1, 3, 2, 4}),
+        .op = AluOp::kMaximum,
+        .axes = 2});
   }
   if (merged && !block.band.first_part) {
-    builder_.emit(TensorTensor{
-        .dst = maxima, .data1 = maxima, .data2 = pooled, .op = AluOp::kMaximum});
+    builder_.emit(
+        TensorTensor{.dst = maxima, .data1 = maxima, .data2 = pooled, .op = AluOp::kMaximum});
   }
   if (block.band.last_part) store_block(block, merged ? maxima : pooled);
 }

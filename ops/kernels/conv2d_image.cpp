@@ -38,8 +38,7 @@ Clip clip_rows(const Conv2dPlan& plan, const Conv2dBand& band, int64_t row) {
 Clip clip_columns(const Conv2dPlan& plan, const Conv2dBand& band) {
   const Axis axis = plan.columns();
   const bool whole = band.columns == plan.shape.output_w;
-  const int64_t size =
-      whole ? plan.tile_columns() : (band.columns - 1) * axis.stride + axis.kernel;
+  const int64_t size = whole ? plan.tile_columns() : (band.columns - 1) * axis.stride + axis.kernel;
   return clip(band.column * axis.stride - axis.padding, 1, size, axis.extent);
 }
 
@@ -94,8 +93,7 @@ Conv2dBand whole_image(const Conv2dPlan& plan) {
 }
 
 /// The rectangle of an image tile's block that a load fills, [128, images, rows, columns].
-View loaded_part(const View& block, const Conv2dBand& band, const Clip& rows,
-                 const Clip& columns) {
+View loaded_part(const View& block, const Conv2dBand& band, const Clip& rows, const Clip& columns) {
   return block.slice(1, 0, band.images)
       .slice(2, rows.lead, rows.count)
       .slice(3, columns.lead, columns.count);
@@ -118,8 +116,8 @@ void load_packed(Builder& builder, const Conv2dPlan& plan, const View& source, c
 
 View allocate_images(Builder& builder, const Conv2dPlan& plan) {
   return builder.sbuf("image",
-                      {builder.limits().partitions, plan.blocks, plan.band_images,
-                       plan.tile_rows(), plan.tile_columns()},
+                      {builder.limits().partitions, plan.blocks, plan.band_images, plan.tile_rows(),
+                       plan.tile_columns()},
                       plan.shape.dtype, static_cast<int>(plan.image_ring));
 }
 

@@ -9,10 +9,11 @@ namespace {
 
 void check_tensors(const TensorSpec& input, const TensorSpec& weight, const TensorSpec& bias) {
   if (input.shape.size() != 4 || weight.shape.size() != 4 || bias.shape.size() != 1) {
-    fail(text("conv2d_maxpool needs input [N, Cin, H, W], weight [Cout, Cin, KH, KW] and bias "
-              "[Cout], but got ",
-              describe("input", input), ", ", describe("weight", weight), " and ",
-              describe("bias", bias), "."));
+    fail(
+        text("conv2d_maxpool needs input [N, Cin, H, W], weight [Cout, Cin, KH, KW] and bias "
+             "[Cout], but got ",
+             describe("input", input), ", ", describe("weight", weight), " and ",
+             describe("bias", bias), "."));
   }
   const bool known = input.dtype == Dtype::kFloat32 || input.dtype == Dtype::kFloat16 ||
                      input.dtype == Dtype::kBfloat16;
@@ -30,8 +31,8 @@ void check_tensors(const TensorSpec& input, const TensorSpec& weight, const Tens
   }
   if (bias.shape[0] != weight.shape[0]) {
     fail(text("conv2d_maxpool needs one bias per output channel, but ", describe("bias", bias),
-              " has ", bias.shape[0], " and ", describe("weight", weight), " has ",
-              weight.shape[0], " output channels."));
+              " has ", bias.shape[0], " and ", describe("weight", weight), " has ", weight.shape[0],
+              " output channels."));
   }
   for (size_t i = 0; i < 4; ++i) {
     if (weight.shape[i] < 1 || input.shape[i] < (i == 0 ? 0 : 1)) {
@@ -152,8 +153,8 @@ class BandLoops {
     };
     part(0, true, false);
     const int64_t middle = plan_.window_parts - 2;
-    const bool inside = !whole.row.is_constant() ||
-                        plan_.rows().is_inside(whole.row.constant(), whole.rows);
+    const bool inside =
+        !whole.row.is_constant() || plan_.rows().is_inside(whole.row.constant(), whole.rows);
     if (inside) {
       builder_.loop(middle, [&](const Affine& i) { part(i + 1, false, false); });
     } else {
@@ -207,20 +208,19 @@ BuiltOp build_conv2d_maxpool(const Architecture& architecture, const TensorSpec&
   check_options(options);
   const Conv2dShape shape = make_shape(input, weight, options);
   BuiltOp op;
-  op.output = {{shape.images, shape.filters, shape.output_h / shape.pool,
-                shape.output_w / shape.pool},
-               {},
-               shape.dtype};
+  op.output = {
+      {shape.images, shape.filters, shape.output_h / shape.pool, shape.output_w / shape.pool},
+      {},
+      shape.dtype};
   if (op.output.elements() == 0) return op;
   const Conv2dPlan plan = plan_conv2d(architecture, shape);
   Builder builder("conv2d_maxpool", architecture);
   Conv2dTensors tensors;
-  tensors.input = builder.argument("input", input.shape, shape.dtype, input.strides)
-                      .permute({1, 0, 2, 3});
+  tensors.input =
+      builder.argument("input", input.shape, shape.dtype, input.strides).permute({1, 0, 2, 3});
   tensors.weight = builder.argument("weight", weight.shape, shape.dtype, weight.strides);
   tensors.bias = builder.argument("bias", bias.shape, shape.dtype, bias.strides);
-  tensors.output =
-      builder.argument("output", op.output.shape, shape.dtype).permute({1, 0, 2, 3});
+  tensors.output = builder.argument("output", op.output.shape, shape.dtype).permute({1, 0, 2, 3});
   tensors.zeros = zero_row(builder, plan);
   emit_convolution(builder, plan, tensors, options.activation);
   op.program = builder.finish();

@@ -111,9 +111,8 @@ class Planner {
     // staging tiles and pooled tiles with their half-pooled intermediates, two of each, and the
     // running maxima of windows that are cut
     const int64_t blocks = ceiling(plan_.pass_filters, plan_.filter_block);
-    const int64_t half = plan_.shape.pool > 1
-                             ? pooled_rows * (plan_.panel_columns + pooled_columns)
-                             : 0;
+    const int64_t half =
+        plan_.shape.pool > 1 ? pooled_rows * (plan_.panel_columns + pooled_columns) : 0;
     return (2 * pixels + 2 * half + blocks * pooled_columns) * element_ + 512;
   }
   int64_t image_bytes() const {
@@ -173,8 +172,7 @@ class Planner {
     const int64_t share = ceiling(ceiling(plan_.shape.output_h, kTilesPerImage), unit) * unit;
     if (plan_.shape.images == 1) rows = std::min(rows, std::max(share, kSmallestTileRows));
     rows = std::min(rows, plan_.shape.output_h);
-    for (const int64_t step : {std::lcm(pool, plan_.bank_rows * plan_.banks),
-                               unit, pool}) {
+    for (const int64_t step : {std::lcm(pool, plan_.bank_rows * plan_.banks), unit, pool}) {
       plan_.band_rows = std::max(step, rows / step * step);
       if (step <= rows && fits()) return;
     }
@@ -187,7 +185,8 @@ class Planner {
       plan_.band_rows = plan_.band_rows / pool / 2 * pool;
       plan_.band_rows = std::max(plan_.band_rows, pool);
     } else if (plan_.window_parts < pool && plan_.band_rows > 1) {
-      do ++plan_.window_parts; while (pool % plan_.window_parts != 0);
+      do ++plan_.window_parts;
+      while (pool % plan_.window_parts != 0);
       plan_.band_rows = pool / plan_.window_parts;
     } else if (plan_.panel_columns > pool) {
       plan_.panel_columns = ceiling(plan_.panel_columns / pool, 2) * pool;

@@ -20,8 +20,8 @@ struct Conv2dTensors {
 struct Conv2dBand {
   Affine image, row, column;  ///< first output
   int64_t images = 0, rows = 0, columns = 0;
-  Affine index;               ///< running number, for rings
-  bool first_part = true;     ///< the first and last of the bands that share pooling windows
+  Affine index;            ///< running number, for rings
+  bool first_part = true;  ///< the first and last of the bands that share pooling windows
   bool last_part = true;
 };
 
@@ -48,9 +48,9 @@ void load_band(Builder& builder, const Conv2dPlan& plan, const Conv2dTensors& te
 View allocate_weights(Builder& builder, const Conv2dPlan& plan);
 /// SBUF staging tiles of untransposed weights, absent when they are not needed.
 struct RawWeights {
-  View rows;      ///< [filters, channels, KH, KW]
-  View reordered; ///< [filters, KW, KH, channels], for packed blocks
-  View integers;  ///< fp32 [filters, channels of a block, KH, KW], where bits are transposed
+  View rows;       ///< [filters, channels, KH, KW]
+  View reordered;  ///< [filters, KW, KH, channels], for packed blocks
+  View integers;   ///< fp32 [filters, channels of a block, KH, KW], where bits are transposed
 };
 RawWeights allocate_raw_weights(Builder& builder, const Conv2dPlan& plan);
 /// Loads and transposes the weights of a pass.

@@ -24,22 +24,21 @@ void transpose_on_tensor(Builder& builder, const View& source, const View& targe
   const int64_t bank = builder.limits().psum_bank.count / itemsize(source.dtype());
   const int64_t group = std::min(columns, bank / filters);
   builder.scope([&] {
-    const View psum = builder.psum("transposed weights",
-                                   {builder.limits().partitions, group, filters},
-                                   source.dtype(), 2);
+    const View psum = builder.psum(
+        "transposed weights", {builder.limits().partitions, group, filters}, source.dtype(), 2);
     const int64_t groups = ceiling(columns, group);
     builder.loop(source.size(1), [&](const Affine& row) {
-      for_tiles(builder, columns, group, [&](const Affine& start, int64_t size,
-                                             const Affine& index) {
-        const View bank_tile = psum.turn(row * groups + index).slice(0, 0, depth);
-        for (int64_t i = 0; i < size; ++i) {
-          builder.emit(NcTranspose{.dst = bank_tile.select(1, i),
-                                   .data = source.select(1, row).select(1, start + i),
-                                   .engine = EngineKind::kTensor});
-        }
-        builder.emit(TensorCopy{.dst = target.select(1, row).slice(1, start, size),
-                                .src = bank_tile.slice(1, 0, size)});
-      });
+      for_tiles(builder, columns, group,
+                [&](const Affine& start, int64_t size, const Affine& index) {
+                  const View bank_tile = psum.turn(row * groups + index).slice(0, 0, depth);
+                  for (int64_t i = 0; i < size; ++i) {
+                    builder.emit(NcTranspose{.dst = bank_tile.select(1, i),
+                                             .data = source.select(1, row).select(1, start + i),
+                                             .engine = EngineKind::kTensor});
+                  }
+                  builder.emit(TensorCopy{.dst = target.select(1, row).slice(1, start, size),
+                                          .src = bank_tile.slice(1, 0, size)});
+                });
     });
   });
 }
@@ -116,14 +115,12 @@ void load_blocks(Builder& builder, const Conv2dPlan& plan, const View& source,
                 load(builder, part, source.slice(1, start, depth), kWeightQueue);
               }
               if (raw.integers.present()) {
-                const View integers = raw.integers.turn(index)
-                                          .slice(0, 0, part.partitions())
-                                          .slice(1, 0, depth);
+                const View integers =
+                    raw.integers.turn(index).slice(0, 0, part.partitions()).slice(1, 0, depth);
                 stage(builder, integers, part);
                 part = integers;
               }
-              transpose(builder, part.permute({0, 2, 3, 1}),
-                        target(index).slice(0, 0, depth));
+              transpose(builder, part.permute({0, 2, 3, 1}), target(index).slice(0, 0, depth));
             });
 }
 
@@ -135,8 +132,8 @@ void load_by_dma(Builder& builder, const Conv2dPlan& plan, const View& source,
   if (!plan.packed) {
     for_tiles(builder, channels, plan.block_channels,
               [&](const Affine& start, int64_t depth, const Affine& index) {
-                load(builder, target(index).slice(0, 0, depth),
-                     transposed.slice(0, start, depth), kWeightQueue);
+                load(builder, target(index).slice(0, 0, depth), transposed.slice(0, start, depth),
+                     kWeightQueue);
               });
     return;
   }
@@ -162,19 +159,17 @@ RawWeights allocate_raw_weights(Builder& builder, const Conv2dPlan& plan) {
   const Conv2dShape& shape = plan.shape;
   if (plan.weights_by_dma) return raw;
   const int64_t channels = plan.weights_by_block ? plan.block_channels : shape.channels;
-  raw.rows = builder.sbuf("raw weights",
-                          {plan.filter_block, channels, shape.kernel_h, shape.kernel_w},
-                          shape.dtype, 2);
+  raw.rows = builder.sbuf(
+      "raw weights", {plan.filter_block, channels, shape.kernel_h, shape.kernel_w}, shape.dtype, 2);
   const Dtype dtype = transposed_dtype(builder, shape.dtype);
   if (plan.packed) {
-    raw.reordered = builder.sbuf("reordered weights",
-                                 {plan.filter_block, shape.kernel_w, shape.kernel_h, channels},
-                                 dtype, 2);
+    raw.reordered =
+        builder.sbuf("reordered weights",
+                     {plan.filter_block, shape.kernel_w, shape.kernel_h, channels}, dtype, 2);
   } else if (dtype != shape.dtype) {
-    raw.integers = builder.sbuf("integer weights",
-                                {plan.filter_block, plan.block_channels, shape.kernel_h,
-                                 shape.kernel_w},
-                                dtype, 2);
+    raw.integers = builder.sbuf(
+        "integer weights", {plan.filter_block, plan.block_channels, shape.kernel_h, shape.kernel_w},
+        dtype, 2);
   }
   return raw;
 }
@@ -197,8 +192,7 @@ void load_weights(Builder& builder, const Conv2dPlan& plan, const View& weight,
 }
 
 View allocate_bias(Builder& builder, const Conv2dPlan& plan) {
-  return builder.sbuf("bias",
-                      {plan.filter_block, ceiling(plan.pass_filters, plan.filter_block)},
+  return builder.sbuf("bias", {plan.filter_block, ceiling(plan.pass_filters, plan.filter_block)},
                       plan.shape.dtype);
 }
 

@@ -44,8 +44,7 @@ class Request {
   int64_t take(const std::string& option, int64_t otherwise) {
     const std::string value = take(option, text(otherwise));
     int64_t number = 0;
-    const auto [end, error] =
-        std::from_chars(value.data(), value.data() + value.size(), number);
+    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
     if (error != std::errc{} || end != value.data() + value.size()) {
       fail(text("kernel '", kernel_, "': option '", option, "' is '", value,
                 "', not a whole number."));

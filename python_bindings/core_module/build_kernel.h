@@ -13,8 +13,8 @@ namespace neuron_sim {
 /// Options of a kernel by name; numbers are written as text.
 using KernelOptions = std::map<std::string, std::string>;
 
-/// Builds the program of a kernel for dense inputs of these shapes. KernelError for unknown kernels,
-/// dtypes, options and numbers, for shapes the kernel rejects, and for empty outputs.
+/// Builds the program of a kernel for dense inputs of these shapes. KernelError for unknown
+/// kernels, dtypes, options and numbers, for shapes the kernel rejects, and for empty outputs.
 std::shared_ptr<const Program> build_kernel(const std::string& kernel,
                                             const std::vector<std::vector<int64_t>>& shapes,
                                             const std::string& dtype,

@@ -93,8 +93,7 @@ nb::dict time_kernel(const std::string& kernel, const std::vector<std::vector<in
   return timing_as_dict(simulate(*program), *program->architecture);
 }
 
-std::string trace_kernel(const std::string& kernel,
-                         const std::vector<std::vector<int64_t>>& shapes,
+std::string trace_kernel(const std::string& kernel, const std::vector<std::vector<int64_t>>& shapes,
                          const std::string& dtype, const std::string& architecture,
                          const KernelOptions& options) {
   std::ostringstream out;
@@ -102,8 +101,7 @@ std::string trace_kernel(const std::string& kernel,
   return out.str();
 }
 
-std::string list_kernel(const std::string& kernel,
-                        const std::vector<std::vector<int64_t>>& shapes,
+std::string list_kernel(const std::string& kernel, const std::vector<std::vector<int64_t>>& shapes,
                         const std::string& dtype, const std::string& architecture,
                         const KernelOptions& options) {
   return listing(*build_kernel(kernel, shapes, dtype, architecture, options));

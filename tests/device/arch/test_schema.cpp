@@ -9,12 +9,12 @@
 namespace neuron_sim {
 namespace {
 
-using test::without_key;
 using test::builtin_text;
 using test::fact;
 using test::message_of;
 using test::replaced;
 using test::TemporaryFolder;
+using test::without_key;
 
 struct NamedText {
   std::string name;

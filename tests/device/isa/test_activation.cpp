@@ -12,24 +12,15 @@ constexpr Dtype kBf16 = Dtype::kBfloat16;
 
 double reference(Activation op, double x) {
   switch (op) {
-    case Activation::kIdentity:
-      return x;
-    case Activation::kRelu:
-      return std::isnan(x) ? x : std::max(x, 0.0);
-    case Activation::kExp:
-      return std::exp(x);
-    case Activation::kGelu:
-      return 0.5 * x * (1 + std::erf(x / std::sqrt(2.0)));
-    case Activation::kSigmoid:
-      return 1 / (1 + std::exp(-x));
-    case Activation::kTanh:
-      return std::tanh(x);
-    case Activation::kSquare:
-      return x * x;
-    case Activation::kSqrt:
-      return std::sqrt(x);
-    case Activation::kRsqrt:
-      return 1 / std::sqrt(x);
+    case Activation::kIdentity: return x;
+    case Activation::kRelu: return std::isnan(x) ? x : std::max(x, 0.0);
+    case Activation::kExp: return std::exp(x);
+    case Activation::kGelu: return 0.5 * x * (1 + std::erf(x / std::sqrt(2.0)));
+    case Activation::kSigmoid: return 1 / (1 + std::exp(-x));
+    case Activation::kTanh: return std::tanh(x);
+    case Activation::kSquare: return x * x;
+    case Activation::kSqrt: return std::sqrt(x);
+    case Activation::kRsqrt: return 1 / std::sqrt(x);
   }
   return x;
 }

@@ -127,11 +127,11 @@ TEST(DmaCopy, GathersRows) {
   const View table = bench.tile(kHbm, kFp32, {10, 3}, "table", random_values(30));
   const View index = bench.tile(kSbuf, Dtype::kInt32, {4, 1}, "index", {7, 0, -1, 7});
   const View dst = bench.tile(kSbuf, kFp32, {4, 3}, "dst", std::vector<double>(12, 5));
-  bench.run(
-      kDmaCopy,
-      DmaCopy{
-          .dst = dst, .src = table.slice(0, 0, 4).indirect(10), .index = index, .oob_skip = true}
-          .draft());
+  bench.run(kDmaCopy, DmaCopy{.dst = dst,
+                              .src = table.slice(0, 0, 4).indirect(10),
+                              .index = index,
+                              .oob_skip = true}
+                          .draft());
   const std::vector<double> all = bench.get(table);
   expect_values(bench.get(dst), {all[21], all[22], all[23], all[0], all[1], all[2], 5, 5, 5,
                                  all[21], all[22], all[23]});

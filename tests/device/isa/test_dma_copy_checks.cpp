@@ -65,9 +65,9 @@ TEST(DmaCopyChecks, ReportsDescriptorsThatCannotBeMade) {
             same + "Sync of architecture trn2: hardware descriptors cannot follow an index.");
   EXPECT_EQ(error({.dst = sbuf, .src = rows, .index = index, .descriptors = kStatic}),
             same + "Sync of architecture trn2: static descriptors cannot follow an index.");
-  EXPECT_EQ(
-      error({.dst = sbuf, .src = hbm.at_register(1, 4), .engine = EngineKind::kVector}),
-      same + "Vector of architecture trn2: static descriptors cannot hold a register address.");
+  EXPECT_EQ(error({.dst = sbuf, .src = hbm.at_register(1, 4), .engine = EngineKind::kVector}),
+            same +
+                "Vector of architecture trn2: static descriptors cannot hold a register address.");
   EXPECT_EQ(error({.dst = sbuf, .src = hbm.at_register(1, 4)}), "");
   bench.architecture().features.hardware_descriptors = false;
   const DmaCopy hardware{.dst = sbuf, .src = hbm, .descriptors = kHardware};

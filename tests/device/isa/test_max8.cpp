@@ -26,8 +26,8 @@ TEST(Max8, FindsTheEightLargestInDescendingOrder) {
   for (const Dtype dtype : {kFp32, Dtype::kBfloat16, Dtype::kInt32, Dtype::kUint8}) {
     for (const int64_t elements : {8, 9, 333, 16384}) {
       InstructionBench bench;
-      const View src = bench.tile(kSbuf, dtype, {3, elements}, "src",
-                                  random_values(3 * elements, 0, 200));
+      const View src =
+          bench.tile(kSbuf, dtype, {3, elements}, "src", random_values(3 * elements, 0, 200));
       const View dst = bench.tile(kPsum, dtype, {3, 8}, "dst");
       bench.run(kMax8, Max8{.dst = dst, .src = src}.draft());
       expect_values(bench.get(dst), eight_largest(bench.get(src), 3));
@@ -48,13 +48,13 @@ TEST(Max8, ReadsStridedPatternsAndWritesAnotherDtype) {
 
 TEST(Max8, PutsNanLastAndKeepsTies) {
   InstructionBench bench;
-  const View src = bench.tile(kSbuf, kFp32, {2, 9}, "src",
-                              {NAN, 1, -INFINITY, NAN, 3, 3, INFINITY, NAN, 2,
-                               NAN, -0.0, 0.0, -0.0, -1, -1, -1, -1, -2});
+  const View src = bench.tile(
+      kSbuf, kFp32, {2, 9}, "src",
+      {NAN, 1, -INFINITY, NAN, 3, 3, INFINITY, NAN, 2, NAN, -0.0, 0.0, -0.0, -1, -1, -1, -1, -2});
   const View dst = bench.tile(kSbuf, kFp32, {2, 8}, "dst");
   bench.run(kMax8, Max8{.dst = dst, .src = src}.draft());
-  expect_values(bench.get(dst), {INFINITY, 3, 3, 2, 1, -INFINITY, NAN, NAN, -0.0, 0.0, -0.0, -1, -1,
-                                 -1, -1, -2});
+  expect_values(bench.get(dst),
+                {INFINITY, 3, 3, 2, 1, -INFINITY, NAN, NAN, -0.0, 0.0, -0.0, -1, -1, -1, -1, -2});
 }
 
 TEST(Max8, ReplacesNanByAnyNumberThatFollows) {
@@ -64,11 +64,11 @@ TEST(Max8, ReplacesNanByAnyNumberThatFollows) {
   const View src = bench.tile(kSbuf, kFp32, {1, 200}, "src", values);
   const View dst = bench.tile(kSbuf, kFp32, {1, 8}, "dst");
   bench.run(kMax8, Max8{.dst = dst, .src = src}.draft());
-  expect_values(bench.get(dst), eight_largest({bench.get(src)[40], bench.get(src)[60],
-                                               bench.get(src)[80], bench.get(src)[100],
-                                               bench.get(src)[120], bench.get(src)[140],
-                                               bench.get(src)[160], bench.get(src)[180]},
-                                              1));
+  expect_values(bench.get(dst),
+                eight_largest({bench.get(src)[40], bench.get(src)[60], bench.get(src)[80],
+                               bench.get(src)[100], bench.get(src)[120], bench.get(src)[140],
+                               bench.get(src)[160], bench.get(src)[180]},
+                              1));
 }
 
 TEST(Max8, ReportsWrongSizesAndEngines) {
@@ -80,10 +80,12 @@ TEST(Max8, ReportsWrongSizesAndEngines) {
   };
   EXPECT_EQ(error(8, 8), "");
   EXPECT_EQ(error(16384, 8), "");
-  EXPECT_EQ(error(7, 8), "operand 'src' of 'max8' has 7 elements per partition; architecture trn2 "
-                         "allows 8 to 16384.");
-  EXPECT_EQ(error(16385, 8), "operand 'src' of 'max8' has 16385 elements per partition; "
-                             "architecture trn2 allows 8 to 16384.");
+  EXPECT_EQ(error(7, 8),
+            "operand 'src' of 'max8' has 7 elements per partition; architecture trn2 "
+            "allows 8 to 16384.");
+  EXPECT_EQ(error(16385, 8),
+            "operand 'src' of 'max8' has 16385 elements per partition; "
+            "architecture trn2 allows 8 to 16384.");
   EXPECT_EQ(error(8, 7), "operand 'dst' of 'max8' has 7 elements per partition, but must have 8.");
   EXPECT_EQ(error(8, 9), "operand 'dst' of 'max8' has 9 elements per partition, but must have 8.");
 }

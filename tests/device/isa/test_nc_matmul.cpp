@@ -168,10 +168,10 @@ TEST(NcMatmul, UsesTheWidenedCopyWithTheSameBits) {
           bench.tile(MemoryKind::kSbuf, dtype, {96, 30, 2}, "w", random_values(96 * 60));
       const View data = bench.tile(MemoryKind::kSbuf, dtype, {96, 12, 10}, "x",
                                    random_values(96 * 120, -1, 1, 9));
-      NcMatmul matmul{
-          .dst = bench.tile(MemoryKind::kPsum, kFp32, {30, 72}, "dst"),
-          .stationary = strided ? weights.select(2, 1) : weights.slice(1, 0, 15),
-          .moving = strided ? data.slice(2, 1, 6).permute({0, 2, 1}) : data.slice(2, 1, 6)};
+      NcMatmul matmul{.dst = bench.tile(MemoryKind::kPsum, kFp32, {30, 72}, "dst"),
+                      .stationary = strided ? weights.select(2, 1) : weights.slice(1, 0, 15),
+                      .moving =
+                          strided ? data.slice(2, 1, 6).permute({0, 2, 1}) : data.slice(2, 1, 6)};
       bench.run(kNcMatmul, matmul.draft());
       expect_product(bench, matmul);
       const std::vector<double> narrow = bench.get(matmul.dst);
@@ -196,13 +196,13 @@ TEST(NcMatmul, PropagatesNanAndInfinity) {
 TEST(NcMatmul, MovesBitsInTransposeMode) {
   for (const Dtype dtype : {kFp32, Dtype::kBfloat16}) {
     InstructionBench bench;
-    NcMatmul matmul{
-        .dst = bench.tile(MemoryKind::kPsum, dtype, {3, 4}, "dst"),
-        .stationary = bench.tile(MemoryKind::kSbuf, dtype, {4, 3}, "w",
-                                 {1, NAN, -0.0, INFINITY, 5, 6, 7, -INFINITY, 9, 10, 11, 12}),
-        .moving = bench.tile(MemoryKind::kSbuf, dtype, {4, 4}, "permutation",
-                             {0, 1, 0, 0, 1, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1}),
-        .is_transpose = true};
+    NcMatmul matmul{.dst = bench.tile(MemoryKind::kPsum, dtype, {3, 4}, "dst"),
+                    .stationary =
+                        bench.tile(MemoryKind::kSbuf, dtype, {4, 3}, "w",
+                                   {1, NAN, -0.0, INFINITY, 5, 6, 7, -INFINITY, 9, 10, 11, 12}),
+                    .moving = bench.tile(MemoryKind::kSbuf, dtype, {4, 4}, "permutation",
+                                         {0, 1, 0, 0, 1, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1}),
+                    .is_transpose = true};
     bench.run(kNcMatmul, matmul.draft());
     expect_values(bench.get(matmul.dst),
                   {INFINITY, 1, 7, 10, 5, NAN, -INFINITY, 11, 6, -0.0, 9, 12});

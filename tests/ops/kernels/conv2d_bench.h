@@ -27,9 +27,7 @@ struct Convolution {
   std::vector<int64_t> input_strides{}, weight_strides{}, bias_strides{};
   std::vector<std::pair<int64_t, float>> poison_input{}, poison_weight{};  ///< row-major index
 
-  TensorSpec input() const {
-    return {{images, channels, height, width}, input_strides, dtype};
-  }
+  TensorSpec input() const { return {{images, channels, height, width}, input_strides, dtype}; }
   TensorSpec weight() const {
     return {{filters, channels, kernel_h, kernel_w}, weight_strides, dtype};
   }
@@ -158,9 +156,9 @@ inline void expect_window(const Convolution& c, const std::vector<double>& sums,
 
 /// Runs the kernel on two threads and compares every output.
 inline void check_convolution(const Convolution& c) {
-  SCOPED_TRACE(text(describe("input", c.input()), ", ", describe("weight", c.weight()),
-                    ", stride ", c.stride, ", padding ", c.padding, ", pool ", c.pool, ", ",
-                    c.architecture, ", sbuf ", c.sbuf_bytes));
+  SCOPED_TRACE(text(describe("input", c.input()), ", ", describe("weight", c.weight()), ", stride ",
+                    c.stride, ", padding ", c.padding, ", pool ", c.pool, ", ", c.architecture,
+                    ", sbuf ", c.sbuf_bytes));
   const BuiltOp op = build(c);
   HostTensor input = make_tensor(c.input(), 1, c.poison_input);
   HostTensor weight = make_tensor(c.weight(), 2, c.poison_weight);
@@ -178,8 +176,8 @@ inline void check_convolution(const Convolution& c) {
   std::vector<double> scale;
   for (int64_t i = 0; i < c.images * c.filters && !testing::Test::HasFatalFailure(); ++i) {
     const std::vector<double> sums =
-        convolve(c, input, weight, bias.values[static_cast<size_t>(i % c.filters)],
-                 i / c.filters, i % c.filters, scale);
+        convolve(c, input, weight, bias.values[static_cast<size_t>(i % c.filters)], i / c.filters,
+                 i % c.filters, scale);
     for (int64_t p = 0; p < rows * columns && !testing::Test::HasFatalFailure(); ++p) {
       float actual = 0;
       load_floats(output.data() + (i * rows * columns + p) * size, c.dtype, size, &actual, 1);

@@ -14,105 +14,223 @@ TEST(Conv2dMaxpool, ConvolvesSmallImages) {
   check_convolution({.images = 1, .channels = 1, .height = 5, .width = 7, .filters = 1});
   check_convolution({.images = 2, .channels = 3, .height = 8, .width = 9, .filters = 5});
   check_convolution({.images = 3, .channels = 130, .height = 6, .width = 5, .filters = 7});
-  check_convolution({.images = 1, .channels = 4, .height = 1, .width = 1, .filters = 3,
-                     .kernel_h = 1, .kernel_w = 1});
+  check_convolution({.images = 1,
+                     .channels = 4,
+                     .height = 1,
+                     .width = 1,
+                     .filters = 3,
+                     .kernel_h = 1,
+                     .kernel_w = 1});
 }
 
 TEST(Conv2dMaxpool, ConvolvesSeveralChannelAndFilterBlocks) {
   check_convolution({.images = 1, .channels = 256, .height = 7, .width = 6, .filters = 256});
-  check_convolution({.images = 2, .channels = 257, .height = 5, .width = 5, .filters = 129,
-                     .kernel_h = 1, .kernel_w = 2});
-  check_convolution({.images = 1, .channels = 129, .height = 5, .width = 5, .filters = 131,
-                     .kernel_h = 3, .kernel_w = 3, .pool = 3});
+  check_convolution({.images = 2,
+                     .channels = 257,
+                     .height = 5,
+                     .width = 5,
+                     .filters = 129,
+                     .kernel_h = 1,
+                     .kernel_w = 2});
+  check_convolution({.images = 1,
+                     .channels = 129,
+                     .height = 5,
+                     .width = 5,
+                     .filters = 131,
+                     .kernel_h = 3,
+                     .kernel_w = 3,
+                     .pool = 3});
 }
 
 TEST(Conv2dMaxpool, PacksKernelRowsOfFewChannels) {
-  check_convolution({.images = 1, .channels = 3, .height = 20, .width = 21, .filters = 64,
-                     .kernel_h = 7, .kernel_w = 7, .stride = 2, .padding = 3});
-  check_convolution({.images = 1, .channels = 64, .height = 9, .width = 9, .filters = 64,
+  check_convolution({.images = 1,
+                     .channels = 3,
+                     .height = 20,
+                     .width = 21,
+                     .filters = 64,
+                     .kernel_h = 7,
+                     .kernel_w = 7,
+                     .stride = 2,
+                     .padding = 3});
+  check_convolution(
+      {.images = 1, .channels = 64, .height = 9, .width = 9, .filters = 64, .padding = 1});
+  check_convolution({.images = 1,
+                     .channels = 30,
+                     .height = 12,
+                     .width = 9,
+                     .filters = 40,
+                     .kernel_h = 5,
+                     .kernel_w = 2,
+                     .stride = 2,
                      .padding = 1});
-  check_convolution({.images = 1, .channels = 30, .height = 12, .width = 9, .filters = 40,
-                     .kernel_h = 5, .kernel_w = 2, .stride = 2, .padding = 1});
-  check_convolution({.images = 2, .channels = 1, .height = 28, .width = 28, .filters = 6,
-                     .kernel_h = 5, .kernel_w = 5, .padding = 2, .pool = 2});
+  check_convolution({.images = 2,
+                     .channels = 1,
+                     .height = 28,
+                     .width = 28,
+                     .filters = 6,
+                     .kernel_h = 5,
+                     .kernel_w = 5,
+                     .padding = 2,
+                     .pool = 2});
 }
 
 TEST(Conv2dMaxpool, StridesAndPads) {
   for (const int64_t stride : {1, 2, 3}) {
     for (const int64_t padding : {0, 1, 2}) {
-      check_convolution({.images = 2, .channels = 70, .height = 13, .width = 17, .filters = 33,
-                         .stride = stride, .padding = padding});
-      check_convolution({.images = 1, .channels = 3, .height = 13, .width = 17, .filters = 33,
-                         .stride = stride, .padding = padding});
+      check_convolution({.images = 2,
+                         .channels = 70,
+                         .height = 13,
+                         .width = 17,
+                         .filters = 33,
+                         .stride = stride,
+                         .padding = padding});
+      check_convolution({.images = 1,
+                         .channels = 3,
+                         .height = 13,
+                         .width = 17,
+                         .filters = 33,
+                         .stride = stride,
+                         .padding = padding});
     }
   }
 }
 
 TEST(Conv2dMaxpool, PadsByMoreThanTheKernelReaches) {
-  check_convolution({.images = 1, .channels = 2, .height = 3, .width = 3, .filters = 2,
-                     .kernel_h = 2, .kernel_w = 2, .stride = 1, .padding = 5});
-  check_convolution({.images = 1, .channels = 100, .height = 2, .width = 2, .filters = 2,
-                     .kernel_h = 3, .kernel_w = 3, .stride = 2, .padding = 4});
-  check_convolution({.images = 1, .channels = 2, .height = 1, .width = 1, .filters = 2,
-                     .kernel_h = 11, .kernel_w = 11, .stride = 1, .padding = 6});
+  check_convolution({.images = 1,
+                     .channels = 2,
+                     .height = 3,
+                     .width = 3,
+                     .filters = 2,
+                     .kernel_h = 2,
+                     .kernel_w = 2,
+                     .stride = 1,
+                     .padding = 5});
+  check_convolution({.images = 1,
+                     .channels = 100,
+                     .height = 2,
+                     .width = 2,
+                     .filters = 2,
+                     .kernel_h = 3,
+                     .kernel_w = 3,
+                     .stride = 2,
+                     .padding = 4});
+  check_convolution({.images = 1,
+                     .channels = 2,
+                     .height = 1,
+                     .width = 1,
+                     .filters = 2,
+                     .kernel_h = 11,
+                     .kernel_w = 11,
+                     .stride = 1,
+                     .padding = 6});
 }
 
 TEST(Conv2dMaxpool, PoolsWindowsOfAnySize) {
   for (const int64_t pool : {1, 2, 3, 4, 6, 12}) {
-    check_convolution({.images = 2, .channels = 5, .height = 14, .width = 14, .filters = 9,
-                       .pool = pool});
+    check_convolution(
+        {.images = 2, .channels = 5, .height = 14, .width = 14, .filters = 9, .pool = pool});
   }
-  check_convolution({.images = 1, .channels = 130, .height = 14, .width = 26, .filters = 9,
-                     .pool = 12});
+  check_convolution(
+      {.images = 1, .channels = 130, .height = 14, .width = 26, .filters = 9, .pool = 12});
 }
 
 TEST(Conv2dMaxpool, StreamsBandsOfLargeImages) {
-  check_convolution({.images = 1, .channels = 128, .height = 71, .width = 100, .filters = 8,
-                     .padding = 1, .pool = 1});
-  check_convolution({.images = 1, .channels = 70, .height = 130, .width = 66, .filters = 8,
+  check_convolution({.images = 1,
+                     .channels = 128,
+                     .height = 71,
+                     .width = 100,
+                     .filters = 8,
+                     .padding = 1,
+                     .pool = 1});
+  check_convolution(
+      {.images = 1, .channels = 70, .height = 130, .width = 66, .filters = 8, .pool = 2});
+  check_convolution({.images = 2,
+                     .channels = 3,
+                     .height = 150,
+                     .width = 302,
+                     .filters = 8,
+                     .kernel_h = 5,
+                     .kernel_w = 5,
+                     .stride = 1,
+                     .padding = 2,
                      .pool = 2});
-  check_convolution({.images = 2, .channels = 3, .height = 150, .width = 302, .filters = 8,
-                     .kernel_h = 5, .kernel_w = 5, .stride = 1, .padding = 2, .pool = 2});
 }
 
 TEST(Conv2dMaxpool, SplitsWideRowsOverBanksAndPanels) {
   check_convolution({.images = 1, .channels = 2, .height = 4, .width = 1100, .filters = 3});
-  check_convolution({.images = 1, .channels = 129, .height = 4, .width = 1031, .filters = 3,
-                     .stride = 2, .padding = 1});
-  check_convolution({.images = 1, .channels = 260, .height = 3, .width = 9002, .filters = 2,
-                     .kernel_h = 2, .kernel_w = 3, .padding = 1, .pool = 2});
+  check_convolution({.images = 1,
+                     .channels = 129,
+                     .height = 4,
+                     .width = 1031,
+                     .filters = 3,
+                     .stride = 2,
+                     .padding = 1});
+  check_convolution({.images = 1,
+                     .channels = 260,
+                     .height = 3,
+                     .width = 9002,
+                     .filters = 2,
+                     .kernel_h = 2,
+                     .kernel_w = 3,
+                     .padding = 1,
+                     .pool = 2});
 }
 
 TEST(Conv2dMaxpool, CutsPoolingWindowsThatExceedSbuf) {
-  check_convolution({.images = 1, .channels = 500, .height = 122, .width = 122, .filters = 2,
-                     .pool = 120});
+  check_convolution(
+      {.images = 1, .channels = 500, .height = 122, .width = 122, .filters = 2, .pool = 120});
 }
 
 TEST(Conv2dMaxpool, LoadsWeightsInPassesWhenTheyExceedSbuf) {
   check_convolution({.images = 1, .channels = 1200, .height = 4, .width = 4, .filters = 300});
-  check_convolution({.images = 2, .channels = 1030, .height = 11, .width = 12, .filters = 70,
-                     .kernel_h = 11, .kernel_w = 11});
+  check_convolution({.images = 2,
+                     .channels = 1030,
+                     .height = 11,
+                     .width = 12,
+                     .filters = 70,
+                     .kernel_h = 11,
+                     .kernel_w = 11});
 }
 
 TEST(Conv2dMaxpool, TransposesLargeKernelsByDma) {
-  check_convolution({.images = 1, .channels = 2, .height = 64, .width = 66, .filters = 3,
-                     .kernel_h = 61, .kernel_w = 65});
-  check_convolution({.images = 1, .channels = 130, .height = 10, .width = 31, .filters = 3,
-                     .kernel_h = 9, .kernel_w = 30});
+  check_convolution({.images = 1,
+                     .channels = 2,
+                     .height = 64,
+                     .width = 66,
+                     .filters = 3,
+                     .kernel_h = 61,
+                     .kernel_w = 65});
+  check_convolution({.images = 1,
+                     .channels = 130,
+                     .height = 10,
+                     .width = 31,
+                     .filters = 3,
+                     .kernel_h = 9,
+                     .kernel_w = 30});
 }
 
 TEST(Conv2dMaxpool, BatchesSmallImagesInOneBank) {
-  check_convolution({.images = 9, .channels = 130, .height = 7, .width = 7, .filters = 10,
-                     .padding = 1});
-  check_convolution({.images = 70, .channels = 3, .height = 6, .width = 6, .filters = 10,
-                     .pool = 2});
+  check_convolution(
+      {.images = 9, .channels = 130, .height = 7, .width = 7, .filters = 10, .padding = 1});
+  check_convolution(
+      {.images = 70, .channels = 3, .height = 6, .width = 6, .filters = 10, .pool = 2});
 }
 
 TEST(Conv2dMaxpool, GathersImagesThatExceedABank) {
-  check_convolution({.images = 9, .channels = 3, .height = 24, .width = 26, .filters = 4,
-                     .padding = 1, .pool = 2});
-  check_convolution({.images = 13, .channels = 70, .height = 25, .width = 23, .filters = 4,
-                     .stride = 1, .architecture = "trn1"});
+  check_convolution({.images = 9,
+                     .channels = 3,
+                     .height = 24,
+                     .width = 26,
+                     .filters = 4,
+                     .padding = 1,
+                     .pool = 2});
+  check_convolution({.images = 13,
+                     .channels = 70,
+                     .height = 25,
+                     .width = 23,
+                     .filters = 4,
+                     .stride = 1,
+                     .architecture = "trn1"});
 }
 
 /// A convolution whose output is a multiple of its pooling window.
@@ -163,10 +281,23 @@ TEST(Conv2dMaxpool, CutsRandomShapesToAnySbuf) {
 TEST(Conv2dMaxpool, ComputesEveryDtypeOnEveryArchitecture) {
   for (const std::string& architecture : builtin_architectures()) {
     for (const Dtype dtype : {Dtype::kFloat32, Dtype::kFloat16, Dtype::kBfloat16}) {
-      check_convolution({.images = 2, .channels = 130, .height = 10, .width = 12, .filters = 140,
-                         .padding = 1, .pool = 2, .dtype = dtype, .architecture = architecture});
-      check_convolution({.images = 1, .channels = 40, .height = 9, .width = 12, .filters = 35,
-                         .stride = 2, .padding = 1, .dtype = dtype,
+      check_convolution({.images = 2,
+                         .channels = 130,
+                         .height = 10,
+                         .width = 12,
+                         .filters = 140,
+                         .padding = 1,
+                         .pool = 2,
+                         .dtype = dtype,
+                         .architecture = architecture});
+      check_convolution({.images = 1,
+                         .channels = 40,
+                         .height = 9,
+                         .width = 12,
+                         .filters = 35,
+                         .stride = 2,
+                         .padding = 1,
+                         .dtype = dtype,
                          .architecture = architecture});
     }
   }
@@ -175,28 +306,38 @@ TEST(Conv2dMaxpool, ComputesEveryDtypeOnEveryArchitecture) {
 TEST(Conv2dMaxpool, AppliesTheActivationBeforePooling) {
   for (const Activation activation :
        {Activation::kRelu, Activation::kGelu, Activation::kSigmoid, Activation::kTanh}) {
-    check_convolution({.images = 1, .channels = 3, .height = 8, .width = 8, .filters = 5,
-                       .pool = 2, .activation = activation});
+    check_convolution({.images = 1,
+                       .channels = 3,
+                       .height = 8,
+                       .width = 8,
+                       .filters = 5,
+                       .pool = 2,
+                       .activation = activation});
   }
 }
 
 TEST(Conv2dMaxpool, ReadsArgumentsWithAnyStrides) {
   Convolution permuted{.images = 2, .channels = 5, .height = 7, .width = 9, .filters = 6};
-  permuted.input_strides = {5 * 7 * 9, 1, 9 * 5, 5};    // channels last
-  permuted.weight_strides = {1, 6 * 9, 6 * 3, 6};       // filters innermost
+  permuted.input_strides = {5 * 7 * 9, 1, 9 * 5, 5};  // channels last
+  permuted.weight_strides = {1, 6 * 9, 6 * 3, 6};     // filters innermost
   permuted.bias_strides = {3};
   check_convolution(permuted);
   Convolution gaps{.images = 2, .channels = 130, .height = 7, .width = 9, .filters = 6};
   gaps.input_strides = {130 * 200, 200, 20, 2};
-  gaps.bias_strides = {0};                              // one bias for all
+  gaps.bias_strides = {0};  // one bias for all
   check_convolution(gaps);
 }
 
 TEST(Conv2dMaxpool, SpreadsNonFiniteValuesOnlyAsFarAsTheirWindows) {
   for (const std::string& architecture : builtin_architectures()) {
     for (const Dtype dtype : {Dtype::kFloat32, Dtype::kFloat16, Dtype::kBfloat16}) {
-      Convolution convolution{.images = 2, .channels = 140, .height = 8, .width = 8,
-                              .filters = 136, .padding = 1, .dtype = dtype,
+      Convolution convolution{.images = 2,
+                              .channels = 140,
+                              .height = 8,
+                              .width = 8,
+                              .filters = 136,
+                              .padding = 1,
+                              .dtype = dtype,
                               .architecture = architecture};
       convolution.poison_input = {{17, INFINITY}, {8'000, NAN}};
       check_convolution(convolution);
@@ -219,8 +360,13 @@ TEST(Conv2dMaxpool, HasNoProgramForNoImages) {
 
 TEST(Conv2dMaxpool, KeepsProgramsSmall) {
   for (const std::string& architecture : builtin_architectures()) {
-    const Convolution large{.images = 1, .channels = 256, .height = 224, .width = 224,
-                            .filters = 256, .pool = 2, .architecture = architecture};
+    const Convolution large{.images = 1,
+                            .channels = 256,
+                            .height = 224,
+                            .width = 224,
+                            .filters = 256,
+                            .pool = 2,
+                            .architecture = architecture};
     EXPECT_LT(build(large).program->instructions.size(), 300U) << architecture;
   }
 }
@@ -228,8 +374,13 @@ TEST(Conv2dMaxpool, KeepsProgramsSmall) {
 TEST(Conv2dMaxpool, KeepsTheTensorEngineBusy) {
   // 7,992 products of 222 columns per tile pair: 739 us at 2.4 GHz, four times that for float32.
   for (const int64_t pool : {1, 2}) {
-    Convolution large{.images = 1, .channels = 256, .height = 224, .width = 224, .filters = 256,
-                      .pool = pool, .dtype = Dtype::kFloat16};
+    Convolution large{.images = 1,
+                      .channels = 256,
+                      .height = 224,
+                      .width = 224,
+                      .filters = 256,
+                      .pool = pool,
+                      .dtype = Dtype::kFloat16};
     const Timing half = simulate(*build(large).program);
     EXPECT_GT(half.utilisation(EngineKind::kTensor), 0.95);
     EXPECT_LT(half.body.microseconds(), 739 / 0.9);
