@@ -225,6 +225,7 @@ def main() -> int:
         "--cpp", type=Path, default=ROOT / "build/release/models/digits_cnn", help="C++ program"
     )
     options = parser.parse_args()
+    torch.set_num_threads(1)  # these layers are too small to share among threads
     announce("scikit-learn's digits: 1,797 images of 8 x 8 pixels")
     net, cnn, test_set, labels = train_both()
     good = True

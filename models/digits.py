@@ -112,7 +112,7 @@ def train(model: nn.Module, data: Digits, epochs: int, probabilities: bool) -> f
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
-            loss_sum += float(loss) * len(batch)
+            loss_sum += float(loss.detach()) * len(batch)
     return loss_sum / len(data.train_labels)
 
 

@@ -61,7 +61,7 @@ variable_list once_differentiable(const char* op, Compute compute) {
 
 struct VectorAdd : torch::autograd::Function<VectorAdd> {
   static Tensor forward(AutogradContext* context, const Tensor& a, const Tensor& b,
-                        std::string variant, int64_t row_chunk, int64_t free_dim) {
+                        const std::string& variant, int64_t row_chunk, int64_t free_dim) {
     context->saved_data["a"] = a.sym_sizes();
     context->saved_data["b"] = b.sym_sizes();
     return call_below(vector_add, a, b, variant, row_chunk, free_dim);
@@ -102,7 +102,7 @@ struct Transpose : torch::autograd::Function<Transpose> {
 
 struct BiasAddActivation : torch::autograd::Function<BiasAddActivation> {
   static Tensor forward(AutogradContext* context, const Tensor& x, const Tensor& bias,
-                        std::string activation) {
+                        const std::string& activation) {
     context->save_for_backward({x, bias});
     context->saved_data["activation"] = activation;
     return call_below(bias_add_activation, x, bias, activation);
@@ -154,7 +154,8 @@ struct Conv2dMaxpool : torch::autograd::Function<Conv2dMaxpool> {
 
 struct FfnnForward : torch::autograd::Function<FfnnForward> {
   static Tensor forward(AutogradContext* context, const Tensor& x, at::TensorList weights,
-                        at::TensorList biases, std::string hidden, std::string output) {
+                        at::TensorList biases, const std::string& hidden,
+                        const std::string& output) {
     variable_list saved = {x};
     saved.insert(saved.end(), weights.begin(), weights.end());
     saved.insert(saved.end(), biases.begin(), biases.end());
