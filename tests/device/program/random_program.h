@@ -161,7 +161,7 @@ class RandomProgram {
     const View tile = window(one_of(tiles_), 0, partitions, width);
     DmaCopy copy;
     if (chance(40)) copy.engine = chance(50) ? EngineKind::kGpSimd : EngineKind::kScalar;
-    if (chance(10)) copy = {.engine = EngineKind::kTensor};
+    if (chance(10)) copy.engine = EngineKind::kTensor;
     if (chance(55)) {
       copy.dst = tile;
       copy.src = block_of(inputs_[dtype], partitions, width);
@@ -185,7 +185,12 @@ class RandomProgram {
       case 1: builder_.emit(TensorTensor{dst, first, second, AluOp::kMultiply, engine}); break;
       case 2: builder_.emit(TensorCopy{dst, first, engine}); break;
       case 3:
-        builder_.emit(TensorScalar{.dst = dst, .data = first, .constant0 = 1.5, .engine = engine});
+        builder_.emit(TensorScalar{.dst = dst,
+                                   .data = first,
+                                   .operand0 = {},
+                                   .operand1 = {},
+                                   .constant0 = 1.5,
+                                   .engine = engine});
         break;
       case 4: builder_.emit(Memset{dst, 0.25, engine}); break;
       default:
