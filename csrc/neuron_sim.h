@@ -11,7 +11,7 @@
 // The ops run on neuron_sim, CPU and meta tensors, are differentiable (once; ffnn_predict is not)
 // and are the operators torch.ops.neuron_sim.* of Python and TorchScript. Errors: c10::Error for
 // tensors on different devices, c10::TypeError for dtypes, c10::ValueError for shapes and options.
-// On CPU tensors oneDNN computes, whose relu, exp, gelu, rsqrt and max pooling may lose NaN.
+// On CPU tensors oneDNN computes.
 
 #include <ATen/core/Tensor.h>
 

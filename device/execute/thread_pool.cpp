@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <memory>
 #include <string>
@@ -29,17 +30,16 @@ int threads_from_environment() {
   return static_cast<int>(threads);
 }
 
+/// A pool and the process it works in.
 struct Current {
-  std::mutex mutex;
-  ThreadPool* pool = nullptr;
-  pid_t process = 0;
+  explicit Current(int threads) : pool(threads), process(getpid()) {}
+  ThreadPool pool;
+  pid_t process;
 };
 
-// Never destroyed: worker threads may outlive static destruction.
-Current& current() {
-  static auto* instance = new Current;
-  return *instance;
-}
+// Without a lock, so that none can be held while a process forks. Never destroyed at exit: worker
+// threads may outlive static destruction.
+std::atomic<Current*> current{nullptr};
 
 }  // namespace
 
@@ -112,27 +112,24 @@ void ThreadPool::run(const std::function<void(int)>& job) {
 }
 
 ThreadPool& thread_pool() {
-  Current& now = current();
-  // A forked child has none of the parent's threads; its copy of the pool is left alone.
-  if (now.pool != nullptr && now.process == getpid()) return *now.pool;
-  const int threads = now.pool == nullptr ? threads_from_environment() : now.pool->threads();
-  const std::lock_guard lock(now.mutex);
-  if (now.pool == nullptr || now.process != getpid()) {
-    now.pool = new ThreadPool(threads);
-    now.process = getpid();
+  Current* now = current.load(std::memory_order_acquire);
+  while (now == nullptr || now->process != getpid()) {
+    // A forked child has none of the parent's threads; its copy of the pool is left alone.
+    auto made = std::make_unique<Current>(now == nullptr ? threads_from_environment()
+                                                         : now->pool.threads());
+    if (current.compare_exchange_strong(now, made.get(), std::memory_order_acq_rel)) {
+      now = made.release();
+    }
   }
-  return *now.pool;
+  return now->pool;
 }
 
 void set_host_threads(int threads) {
   if (threads < 1 || threads > kMaximumThreads) {
     fail(text("host threads must be 1 to ", kMaximumThreads, ", not ", threads, "."));
   }
-  Current& now = current();
-  const std::lock_guard lock(now.mutex);
-  if (now.pool != nullptr && now.process == getpid()) delete now.pool;
-  now.pool = new ThreadPool(threads);
-  now.process = getpid();
+  Current* before = current.exchange(new Current(threads), std::memory_order_acq_rel);
+  if (before != nullptr && before->process == getpid()) delete before;
 }
 
 }  // namespace neuron_sim

@@ -46,8 +46,8 @@ int64_t TileAllocator::allocate(const std::string& label, int64_t bytes, int64_t
               ". Live tiles: ", live_tiles()),
          ErrorKind::kOutOfMemory);
   }
-  live_[address] = {size, label};
-  peak_ = std::max(peak_, std::min(address + size, capacity_));
+  live_[address] = {std::min(size, capacity_ - address), label};
+  peak_ = std::max(peak_, address + live_[address].bytes);
   return address;
 }
 

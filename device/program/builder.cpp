@@ -118,7 +118,7 @@ View Builder::add_tile(MemoryKind memory, const std::string& label,
     tile.bytes = product(shape, 1) * itemsize(dtype);
     program_->tiles.push_back(tile);
   }
-  ring_pitch_[first] = pitch;
+  rings_[first] = {pitch, ring};
   std::vector<int64_t> strides = dense_strides(shape, itemsize(dtype));
   strides[0] = 1;
   return View(memory, first, dtype, shape, strides, label).in_ring(0, ring);
@@ -168,11 +168,19 @@ View Builder::accumulator(int64_t partitions) const {
 
 void Builder::scope(const std::function<void()>& body) {
   const size_t before = allocated_.size();
-  body();
-  while (allocated_.size() > before) {
-    allocated_.back().first->release(allocated_.back().second);
-    allocated_.pop_back();
+  const auto release = [&] {
+    while (allocated_.size() > before) {
+      allocated_.back().first->release(allocated_.back().second);
+      allocated_.pop_back();
+    }
+  };
+  try {
+    body();
+  } catch (...) {
+    release();
+    throw;
   }
+  release();
 }
 
 Block& Builder::block() {
@@ -189,7 +197,12 @@ void Builder::run_loop(Loop loop, const std::function<void(Affine)>& body) {
   block().push_back({Node::Kind::kLoop, index});
   program_->loops.push_back(loop);
   open_loops_.push_back({index, loop.bound});
-  scope([&] { body(Affine::variable(loop.level)); });
+  try {
+    scope([&] { body(Affine::variable(loop.level)); });
+  } catch (...) {
+    open_loops_.pop_back();  // what was emitted stays, the loop is closed
+    throw;
+  }
   open_loops_.pop_back();
 }
 
@@ -208,6 +221,12 @@ void Builder::loop(int64_t trip_count, const std::function<void(Affine)>& body) 
 void Builder::loop_register(EngineKind engine, int register_index, int64_t bound,
                             const std::function<void(Affine)>& body) {
   if (bound < 0) fail(text("register loop with a negative bound of ", bound, "."));
+  if (engine == EngineKind::kAuto || register_index < 0 || register_index >= limits().registers) {
+    fail(text("register loop of kernel '", program_->kernel, "': register ", register_index,
+              " of engine ", name(engine), " does not exist; the sequencers of ",
+              architecture_.name, " have ", limits().registers, " registers."),
+         ErrorKind::kIndex);
+  }
   Loop loop;
   loop.engine = engine;
   loop.register_index = static_cast<int16_t>(register_index);

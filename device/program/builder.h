@@ -69,6 +69,10 @@ class Builder {
     uint32_t loop;
     int64_t bound;
   };
+  struct Ring {
+    int64_t pitch;
+    int count;
+  };
   View add_tile(MemoryKind memory, const std::string& label, const std::vector<int64_t>& shape,
                 Dtype dtype, int64_t address, int start_partition, int ring, int64_t pitch);
   View allocate_tile(TileAllocator& allocator, MemoryKind memory, const std::string& label,
@@ -78,6 +82,7 @@ class Builder {
   void run_loop(Loop loop, const std::function<void(Affine)>& body);
   Operand store_operand(const Draft& draft, const InstructionType& type, int index);
   void add_terms(const View& view, Operand& operand);
+  void check_addressing(const View& view) const;
   void check_bounds(const Draft& draft, int index) const;
   int64_t smallest(const Affine& affine) const;
   int64_t largest(const Affine& affine) const;
@@ -89,7 +94,7 @@ class Builder {
   TileAllocator sbuf_, psum_;
   std::vector<std::pair<TileAllocator*, int64_t>> allocated_;  // to release at scope ends
   std::vector<OpenLoop> open_loops_;
-  std::map<TileId, int64_t> ring_pitch_;
+  std::map<TileId, Ring> rings_;  // by first tile
   int32_t source_line_ = -1;
   int next_register_ = 0;
 };

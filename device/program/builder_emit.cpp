@@ -18,13 +18,26 @@ int64_t Builder::smallest(const Affine& affine) const {
 
 int64_t Builder::largest(const Affine& affine) const { return -smallest(affine * -1); }
 
-void Builder::check_bounds(const Draft& draft, int index) const {
-  const View& view = draft.operand(index);
-  const Tile& tile = program_->tiles[static_cast<size_t>(view.tile())];
+void Builder::check_addressing(const View& view) const {
   const auto levels = static_cast<int>(open_loops_.size());
   require(view.offset().levels() <= levels && view.partition().levels() <= levels &&
               view.ring_index().levels() <= levels,
           "an operand uses the variable of a loop that is closed");
+  const auto ring = rings_.find(view.tile());
+  require(view.ring() == 1 || (ring != rings_.end() && view.ring() <= ring->second.count),
+          "a ring has no more tiles than were allocated");
+  if (view.register_index() >= limits().registers) {
+    fail(text("address of tensor '", view.describe(), "': register ", view.register_index(),
+              " does not exist; the sequencers of ", architecture_.name, " have ",
+              limits().registers, " registers."),
+         ErrorKind::kIndex);
+  }
+}
+
+void Builder::check_bounds(const Draft& draft, int index) const {
+  const View& view = draft.operand(index);
+  const Tile& tile = program_->tiles[static_cast<size_t>(view.tile())];
+  check_addressing(view);
   int64_t below = 0, above = itemsize(view.dtype());
   const bool on_chip = view.memory() != MemoryKind::kHbm;
   for (int i = on_chip ? 1 : 0; i < view.rank(); ++i) {
@@ -35,18 +48,18 @@ void Builder::check_bounds(const Draft& draft, int index) const {
   const int64_t first = smallest(view.offset()) + below;
   const int64_t last = largest(view.offset()) + above;
   const bool outside_bytes = view.register_index() < 0 && (first < 0 || last > tile.bytes);
+  const int64_t first_partition = smallest(view.partition());
+  const int64_t last_partition =
+      largest(view.partition()) + (view.dimension(0).stride == 0 ? 1 : view.partitions()) - 1;
   const bool outside_partitions =
-      on_chip && (smallest(view.partition()) < 0 ||
-                  largest(view.partition()) +
-                          (view.dimension(0).stride == 0 ? 1 : view.partitions()) >
-                      tile.partitions);
+      on_chip && (first_partition < 0 || last_partition >= tile.partitions);
   if (!outside_bytes && !outside_partitions) return;
   const InstructionType& type = instruction_type(draft.opcode);
   fail(text("Out-of-bound access for tensor `", view.label(), "`: operand '",
             type.operands[static_cast<size_t>(index)].name, "' of '", type.name, "' reaches ",
             outside_bytes ? "byte " : "partition ",
             outside_bytes ? (first < 0 ? first : last - 1)
-                          : largest(view.partition()) + view.partitions() - 1,
+                          : (first_partition < 0 ? first_partition : last_partition),
             ", the tensor has ", outside_bytes ? tile.bytes : tile.partitions,
             outside_bytes ? " bytes" : " partitions", on_chip ? " per partition." : "."),
        ErrorKind::kIndex);
@@ -94,7 +107,7 @@ Operand Builder::store_operand(const Draft& draft, const InstructionType& type, 
       on_chip ? tile.start_partition + static_cast<int32_t>(view.partition().constant()) : 0;
   operand.ring = view.ring();
   operand.ring_start = static_cast<int32_t>(view.ring_index().constant());
-  if (view.ring() > 1) operand.ring_stride = ring_pitch_.at(view.tile());
+  if (view.ring() > 1) operand.ring_stride = rings_.at(view.tile()).pitch;
   std::vector<Repetition> repetitions;
   for (int i = 1; i < view.rank(); ++i) {
     operand.free[static_cast<size_t>(i) - 1] = view.dimension(i);

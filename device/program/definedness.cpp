@@ -20,7 +20,9 @@ class Walk {
  public:
   explicit Walk(const Program& program) : program_(program), written_(program.tiles.size()) {}
 
-  int64_t trip_count(const Loop& loop) const { return loop.register_index < 0 ? loop.bound : 1; }
+  int64_t trip_count(const Loop& loop) const {
+    return loop.register_index < 0 ? loop.bound : std::min<int64_t>(loop.bound, 1);
+  }
   int64_t boundary(const Loop&, uint32_t, int64_t, int64_t) const { return 0; }
 
   void instruction(uint32_t index, const int64_t* variables) {
@@ -46,6 +48,11 @@ class Walk {
     const Tile& tile = program_.tiles[static_cast<size_t>(location.tile)];
     Written& written = written_[static_cast<size_t>(location.tile)];
     if (written.complete || (reads && written.reported)) return;
+    if (operand.register_index >= 0) {
+      // Which bytes is known at run time only: a write may be any of them, a read one of those.
+      if (!reads) written = {true, false, 0, {}};
+      return;
+    }
     if (written.bytes.empty()) {
       written.bytes.resize(static_cast<size_t>(tile.bytes * tile.partitions));
     }

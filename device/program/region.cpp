@@ -6,21 +6,28 @@
 namespace neuron_sim {
 namespace {
 
-/// Both regions seen as columns [low % stride, +run) of rows of `stride` bytes. Empty answer (-1)
-/// when a run does not stay within one row.
-int overlap_by_rows(const Region& a, const Region& b, int64_t stride) {
-  const int64_t column_a = a.low % stride;
-  const int64_t column_b = b.low % stride;
-  if (column_a + a.run > stride || column_b + b.run > stride) return -1;
-  if (column_a + a.run <= column_b || column_b + b.run <= column_a) return 0;
-  const int64_t row_a = a.low / stride;
-  const int64_t row_b = b.low / stride;
-  return row_a < row_b + b.count && row_b < row_a + a.count ? 1 : 0;
+/// Largest integer not above a / b, for b > 0.
+int64_t floor_division(int64_t a, int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
+
+/// Runs of both regions are `stride` bytes apart (or there is one run only). Run j of b begins
+/// distance + (j - i) * stride bytes behind run i of a; they meet where that lies between -b.run
+/// and a.run.
+bool overlap_by_rows(const Region& a, const Region& b, int64_t stride) {
+  const int64_t distance = b.low - a.low;
+  const int64_t first = floor_division(-b.run - distance, stride) + 1;
+  const int64_t last = floor_division(a.run - distance - 1, stride);
+  return std::max<int64_t>(first, 1 - a.count) <= std::min<int64_t>(last, b.count - 1);
 }
 
-/// Drops repetitions that add no bytes and sorts the rest by stride, smallest first.
-std::vector<Repetition> normalised(std::vector<Repetition> repetitions) {
+/// Drops repetitions that add no bytes, turns descending ones around (`low` moves to the first
+/// byte) and sorts them by stride, smallest first.
+std::vector<Repetition> normalised(std::vector<Repetition> repetitions, int64_t& low) {
   std::erase_if(repetitions, [](const Repetition& r) { return r.size <= 1 || r.stride == 0; });
+  for (Repetition& r : repetitions) {
+    if (r.stride > 0) continue;
+    low += (r.size - 1) * r.stride;
+    r.stride = -r.stride;
+  }
   std::sort(repetitions.begin(), repetitions.end(),
             [](const Repetition& a, const Repetition& b) { return a.stride < b.stride; });
   return repetitions;
@@ -33,11 +40,7 @@ Region region_of(int64_t low, int64_t itemsize, std::vector<Repetition> repetiti
   region.low = low;
   region.run = itemsize;
   std::vector<Repetition> levels;
-  for (Repetition next : normalised(std::move(repetitions))) {
-    if (next.stride < 0) {
-      region.low += (next.size - 1) * next.stride;
-      next.stride = -next.stride;
-    }
+  for (const Repetition& next : normalised(std::move(repetitions), region.low)) {
     if (levels.empty() && next.stride <= region.run) {
       region.run += (next.size - 1) * next.stride;
     } else if (!levels.empty() && next.stride == levels.back().stride * levels.back().size) {
@@ -67,7 +70,8 @@ bool is_injective(int64_t itemsize, std::vector<Repetition> repetitions) {
   for (const Repetition& next : repetitions) {
     if (next.size > 1 && next.stride == 0) return false;
   }
-  for (const Repetition& next : normalised(std::move(repetitions))) {
+  int64_t low = 0;
+  for (const Repetition& next : normalised(std::move(repetitions), low)) {
     if (next.stride < extent) return false;
     extent += (next.size - 1) * next.stride;
   }
@@ -81,9 +85,7 @@ bool overlap(const Region& a, const Region& b) {
   if (a.low >= b.high() || b.low >= a.high()) return false;
   if (a.count == 1 && b.count == 1) return true;
   if (a.stride == b.stride || a.count == 1 || b.count == 1) {
-    const int answer = overlap_by_rows(a, b, a.count > 1 ? a.stride : b.stride);
-    if (answer >= 0) return answer == 1;
-    return true;
+    return overlap_by_rows(a, b, a.count > 1 ? a.stride : b.stride);
   }
   // Runs can only meet if their distance modulo gcd(strides) is shorter than a run.
   const int64_t gcd = std::gcd(a.stride, b.stride);

@@ -1,5 +1,7 @@
 #include "device/program/view.h"
 
+#include <algorithm>
+
 #include "device/base/errors.h"
 
 namespace neuron_sim {
@@ -125,7 +127,7 @@ View View::broadcast(int dimension, int64_t size) const {
 
 View View::split(int dimension, int64_t outer, int64_t inner) const {
   check_dimension(dimension, "split");
-  if (outer * inner != size(dimension)) {
+  if (outer < 0 || inner < 0 || outer * inner != size(dimension)) {
     fail(text("split of tensor '", describe(), "': ", outer, " x ", inner,
               " is not the size of dimension ", dimension, "."));
   }
@@ -161,8 +163,13 @@ View View::merge(int first) const {
 }
 
 View View::expand(int dimension) const {
-  if (dimension < 0 || dimension > rank_ || (dimension == 0 && memory_ != MemoryKind::kHbm)) {
-    check_dimension(-1, "expand");
+  if (dimension < 0 || dimension > rank_) {
+    fail(text("expand of tensor '", describe(), "': no dimension can be added before dimension ",
+              dimension, "; it has ", rank_, "."),
+         ErrorKind::kIndex);
+  }
+  if (dimension == 0 && memory_ != MemoryKind::kHbm) {
+    fail(text("expand of tensor '", describe(), "': the partition dimension stays first."));
   }
   if (rank_ == kMaximumRank) {
     fail(text("expand of tensor '", describe(), "': an access pattern has at most ", kMaximumRank,
@@ -178,7 +185,16 @@ View View::expand(int dimension) const {
 }
 
 View View::permute(const std::vector<int>& order) const {
-  require(static_cast<int>(order.size()) == rank_, "permute names every dimension once");
+  std::array<bool, kMaximumRank> named{};
+  for (const int i : order) {
+    check_dimension(i, "permute");
+    named[static_cast<size_t>(i)] = true;
+  }
+  if (static_cast<int>(order.size()) != rank_ ||
+      std::count(named.begin(), named.end(), true) != rank_) {
+    fail(text("permute of tensor '", describe(), "': the order must name each of its ", rank_,
+              " dimensions once."));
+  }
   if (memory_ != MemoryKind::kHbm && order[0] != 0) {
     fail(text("permute of tensor '", describe(), "': the partition dimension stays first."));
   }

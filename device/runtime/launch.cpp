@@ -37,11 +37,12 @@ Listener& listener() {
 
 void check_aliases(const Program& program, std::span<std::byte* const> arguments) {
   for (size_t i = 0; i < arguments.size(); ++i) {
-    if (!program.arguments[i].written) continue;
+    if (!program.arguments[i].written || program.arguments[i].bytes == 0) continue;
     const std::byte* begin = arguments[i];
     const std::byte* end = begin + program.arguments[i].bytes;
     for (size_t j = 0; j < arguments.size(); ++j) {
-      if (i == j || arguments[j] + program.arguments[j].bytes <= begin || end <= arguments[j]) {
+      if (i == j || program.arguments[j].bytes == 0 ||
+          arguments[j] + program.arguments[j].bytes <= begin || end <= arguments[j]) {
         continue;
       }
       fail(text("kernel '", program.kernel, "': output '", program.arguments[i].label,

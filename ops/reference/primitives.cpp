@@ -1,7 +1,11 @@
 #include "ops/reference/primitives.h"
 
+#include <algorithm>
+#include <cmath>
+#include <numbers>
 #include <oneapi/dnnl/dnnl.hpp>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "device/base/errors.h"
@@ -50,21 +54,64 @@ std::optional<Function> function_of(const std::string& name) {
   fail(text("reference: activation '", name, "' is unknown."));
 }
 
+/// The function of one value by the C library: what oneDNN is not exact about (NaN, infinities).
+double plain_function(const std::string& name, double x) {
+  if (name == "relu") return std::isnan(x) ? x : std::max(x, 0.0);
+  if (name == "exp") return std::exp(x);
+  if (name == "gelu" && x < 0 && std::isinf(x)) return 0;  // the limit
+  if (name == "gelu") return 0.5 * x * (1 + std::erf(x * std::numbers::sqrt2 / 2));
+  if (name == "sigmoid") return 1 / (1 + std::exp(-x));
+  if (name == "tanh") return std::tanh(x);
+  if (name == "square") return x * x;
+  return name == "sqrt" ? std::sqrt(x) : 1 / std::sqrt(x);
+}
+
+/// Softmax of one row by its definition, for rows with NaN or infinities.
+void plain_softmax(float* row, int64_t features) {
+  float largest = row[0];
+  double sum = 0;
+  for (int64_t i = 1; i < features; ++i) largest = std::max(largest, row[i]);
+  for (int64_t i = 0; i < features; ++i) sum += std::exp(double{row[i]} - largest);
+  for (int64_t i = 0; i < features; ++i) {
+    row[i] = static_cast<float>(std::exp(double{row[i]} - largest) / sum);
+  }
+}
+
+void apply_softmax(float* data, int64_t rows, int64_t features) {
+  const memory::desc matrix = describe({rows, features}, Tag::ab);
+  std::vector<std::pair<int64_t, std::vector<float>>> special;
+  for (int64_t i = 0; i < rows; ++i) {
+    const float* row = data + i * features;
+    if (std::all_of(row, row + features, [](float x) { return std::isfinite(x); })) continue;
+    special.emplace_back(i, std::vector<float>(row, row + features));
+    plain_softmax(special.back().second.data(), features);
+  }
+  const dnnl::softmax_forward::primitive_desc softmax(
+      engine(), dnnl::prop_kind::forward_inference, algorithm::softmax_accurate, matrix, matrix, 1);
+  const memory values = wrap(matrix, data);
+  run(dnnl::softmax_forward(softmax), {{DNNL_ARG_SRC, values}, {DNNL_ARG_DST, values}});
+  for (const auto& [row, result] : special) {
+    std::copy(result.begin(), result.end(), data + row * features);
+  }
+}
+
 void apply_function(float* data, int64_t rows, int64_t features, const std::string& name) {
+  if (name == "softmax") return apply_softmax(data, rows, features);
   const memory::desc matrix = describe({rows, features}, Tag::ab);
   const memory values = wrap(matrix, data);
-  if (name == "softmax") {
-    const dnnl::softmax_forward::primitive_desc softmax(
-        engine(), dnnl::prop_kind::forward_inference, algorithm::softmax_accurate, matrix, matrix,
-        1);
-    return run(dnnl::softmax_forward(softmax), {{DNNL_ARG_SRC, values}, {DNNL_ARG_DST, values}});
-  }
   const auto function = function_of(name);
   if (!function) return;
+  std::vector<std::pair<int64_t, float>> special;
+  for (int64_t i = 0; i < rows * features; ++i) {
+    if (!std::isfinite(data[i])) {
+      special.emplace_back(i, static_cast<float>(plain_function(name, data[i])));
+    }
+  }
   const dnnl::eltwise_forward::primitive_desc eltwise(engine(), dnnl::prop_kind::forward_inference,
                                                       function->kind, matrix, matrix,
                                                       function->alpha, function->beta);
   run(dnnl::eltwise_forward(eltwise), {{DNNL_ARG_SRC, values}, {DNNL_ARG_DST, values}});
+  for (const auto& [index, value] : special) data[index] = value;
 }
 
 void add_broadcast(const memory::desc& left, const float* a, const memory::desc& right,
@@ -94,6 +141,15 @@ void pool_maximum(const float* input, float* out, const ConvolutionSize& size) {
                                                       window, none, none, none);
   run(dnnl::pooling_forward(pooling),
       {{DNNL_ARG_SRC, wrap(from, input)}, {DNNL_ARG_DST, wrap(to, out)}});
+  // oneDNN's maximum drops NaN; torch's and the chip's keep it.
+  const int64_t width = size.convolved_width(), pooled = size.output_width();
+  const int64_t plane = size.convolved_height() * width;
+  for (int64_t i = 0; i < size.images * size.filters * plane; ++i) {
+    if (!std::isnan(input[i])) continue;
+    const int64_t row = i % plane / width / size.pool, column = i % width / size.pool;
+    if (row >= size.output_height() || column >= pooled) continue;
+    out[(i / plane * size.output_height() + row) * pooled + column] = input[i];
+  }
 }
 
 /// [images, filters, convolved height, convolved width].

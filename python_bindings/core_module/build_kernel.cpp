@@ -2,7 +2,10 @@
 
 #include <charconv>
 
+#include "device/arch/architecture.h"
 #include "device/base/errors.h"
+#include "device/numerics/dtype.h"
+#include "ops/epilogue.h"
 #include "ops/kernels/bias_add_activation.h"
 #include "ops/kernels/conv2d_maxpool.h"
 #include "ops/kernels/ffnn.h"
@@ -13,6 +16,14 @@
 namespace neuron_sim {
 namespace {
 
+/// "a, b, c".
+template <typename Names>
+std::string listed(const Names& names) {
+  std::string list;
+  for (const auto& each : names) list += (list.empty() ? "" : ", ") + std::string(each);
+  return list;
+}
+
 /// One request: inputs, and options that are consumed one by one so that leftovers can be named.
 class Request {
  public:
@@ -21,9 +32,11 @@ class Request {
       : kernel_(std::move(kernel)),
         architecture_(load_architecture(architecture)),
         options_(std::move(options)) {
-    const auto dtype = parse_dtype(dtype_name);
-    if (!dtype) fail(text("kernel '", kernel_, "': unknown dtype '", dtype_name, "'."));
-    for (const auto& shape : shapes) inputs_.push_back({shape, {}, *dtype});
+    const Dtype dtype = dtype_of_name(dtype_name);
+    for (const auto& shape : shapes) {
+      inputs_.push_back({shape, {}, dtype});
+      check_sizes(inputs_.back());
+    }
   }
 
   const Architecture& architecture() const { return architecture_; }
@@ -35,6 +48,7 @@ class Request {
     fail(text("kernel '", kernel_, "' has ", count, " inputs, not ", inputs_.size(), "."));
   }
   std::string take(const std::string& option, const std::string& otherwise) {
+    known_.push_back(option);
     const auto found = options_.find(option);
     if (found == options_.end()) return otherwise;
     const std::string value = found->second;
@@ -53,14 +67,36 @@ class Request {
   }
   void expect_no_more_options() const {
     if (options_.empty()) return;
-    fail(text("kernel '", kernel_, "' has no option '", options_.begin()->first, "'."));
+    const std::string known = known_.empty() ? "it has none" : "its options: " + listed(known_);
+    fail(
+        text("kernel '", kernel_, "' has no option '", options_.begin()->first, "'; ", known, "."));
   }
 
  private:
+  /// What the kernels assume of every shape, because tensors of torch keep to it.
+  void check_sizes(const TensorSpec& spec) const {
+    int64_t elements = 1;
+    for (const int64_t size : spec.shape) {
+      if (size < 0) {
+        fail(text("kernel '", kernel_, "': size ", size, " of ",
+                  describe(text("input ", inputs_.size() - 1), spec), " is negative."));
+      }
+      if (size > 0 && elements > kMostElements / size) {
+        fail(text("kernel '", kernel_, "': ", describe(text("input ", inputs_.size() - 1), spec),
+                  " has more than ", kMostElements, " elements."));
+      }
+      elements *= size;
+    }
+  }
+
+  /// Beyond any HBM, and products of it with an itemsize or a few sizes still fit 64 bits.
+  static constexpr int64_t kMostElements = int64_t{1} << 40;
+
   std::string kernel_;
   const Architecture& architecture_;
   std::vector<TensorSpec> inputs_;
   KernelOptions options_;
+  std::vector<std::string> known_;  ///< options the kernel has asked for
 };
 
 BuiltOp vector_add(Request& request) {
@@ -107,10 +143,10 @@ BuiltOp conv2d_maxpool(Request& request) {
   options.stride_h = options.stride_w = request.take("stride", options.stride_h);
   options.padding_h = options.padding_w = request.take("padding", options.padding_h);
   const std::string activation = request.take("activation", std::string("identity"));
-  const auto function = parse_activation(activation);
-  if (!function) fail(text("conv2d_maxpool: unknown activation '", activation, "'."));
-  options.activation = *function;
   request.expect_no_more_options();
+  const OutputFunction function = parse_output_function("conv2d_maxpool", activation);
+  if (function.softmax) fail("conv2d_maxpool: activation 'softmax' is not pointwise.");
+  options.activation = function.pointwise;
   return build_conv2d_maxpool(request.architecture(), request.input(0), request.input(1),
                               request.input(2), options);
 }
@@ -153,6 +189,13 @@ constexpr Entry kKernels[] = {
 
 }  // namespace
 
+Dtype dtype_of_name(const std::string& name_of_dtype) {
+  if (const auto dtype = parse_dtype(name_of_dtype)) return *dtype;
+  std::vector<std::string_view> names;
+  for (int i = 0; i < kDtypeCount; ++i) names.push_back(name(static_cast<Dtype>(i)));
+  fail(text("dtype '", name_of_dtype, "' is unknown; allowed: ", listed(names), "."));
+}
+
 std::vector<std::string> kernel_names() {
   std::vector<std::string> names;
   for (const Entry& entry : kKernels) names.emplace_back(entry.name);
@@ -171,7 +214,7 @@ std::shared_ptr<const Program> build_kernel(const std::string& kernel,
     if (!op.program) fail(text("kernel '", kernel, "' has nothing to compute for these shapes."));
     return op.program;
   }
-  fail(text("unknown kernel '", kernel, "'."));
+  fail(text("kernel '", kernel, "' is unknown; allowed: ", listed(kernel_names()), "."));
 }
 
 }  // namespace neuron_sim

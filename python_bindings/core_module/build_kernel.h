@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "device/numerics/dtype.h"
 #include "device/program/program.h"
 
 namespace neuron_sim {
@@ -20,6 +21,9 @@ std::shared_ptr<const Program> build_kernel(const std::string& kernel,
                                             const std::string& dtype,
                                             const std::string& architecture,
                                             const KernelOptions& options);
+
+/// The dtype of that name; KernelError with all names when there is none.
+Dtype dtype_of_name(const std::string& name_of_dtype);
 
 /// The kernels build_kernel knows.
 std::vector<std::string> kernel_names();

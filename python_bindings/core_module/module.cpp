@@ -2,7 +2,6 @@
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
-#include <nanobind/stl/map.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
@@ -56,13 +55,12 @@ nb::dict architecture_facts(const std::string& name_or_path) {
 using FloatArray = nb::ndarray<const float, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 nb::object rounded(const FloatArray& values, const std::string& dtype_name) {
-  const auto dtype = parse_dtype(dtype_name);
-  if (!dtype) fail(text("unknown dtype '", dtype_name, "'."));
+  const Dtype dtype = dtype_of_name(dtype_name);
   const auto count = static_cast<int64_t>(values.size());
-  std::vector<std::byte> stored(static_cast<size_t>(count * itemsize(*dtype)));
-  store_floats(values.data(), stored.data(), *dtype, itemsize(*dtype), count);
+  std::vector<std::byte> stored(static_cast<size_t>(count * itemsize(dtype)));
+  store_floats(values.data(), stored.data(), dtype, itemsize(dtype), count);
   auto* result = new float[static_cast<size_t>(std::max<int64_t>(count, 1))];
-  load_floats(stored.data(), *dtype, itemsize(*dtype), result, count);
+  load_floats(stored.data(), dtype, itemsize(dtype), result, count);
   const nb::capsule owner(result, [](void* data) noexcept { delete[] static_cast<float*>(data); });
   return nb::cast(nb::ndarray<nb::numpy, float>(result, {values.size()}, owner));
 }
@@ -86,25 +84,41 @@ nb::dict timing_as_dict(const Timing& timing, const Architecture& architecture) 
   return result;
 }
 
+/// Options as Python writes them: text, or whole numbers.
+KernelOptions written(const nb::dict& options) {
+  KernelOptions result;
+  for (const auto& [key, value] : options) {
+    std::string name;
+    if (!nb::try_cast(key, name)) fail("options: a name is not a str.", ErrorKind::kType);
+    const bool number = PyLong_Check(value.ptr()) != 0 && PyBool_Check(value.ptr()) == 0;
+    if (!number && PyUnicode_Check(value.ptr()) == 0) {
+      fail(text("options: '", name, "' is ", nb::repr(value).c_str(), ", not an int or a str."),
+           ErrorKind::kType);
+    }
+    result[name] = nb::str(value).c_str();
+  }
+  return result;
+}
+
 nb::dict time_kernel(const std::string& kernel, const std::vector<std::vector<int64_t>>& shapes,
                      const std::string& dtype, const std::string& architecture,
-                     const KernelOptions& options) {
-  const auto program = build_kernel(kernel, shapes, dtype, architecture, options);
+                     const nb::dict& options) {
+  const auto program = build_kernel(kernel, shapes, dtype, architecture, written(options));
   return timing_as_dict(simulate(*program), *program->architecture);
 }
 
 std::string trace_kernel(const std::string& kernel, const std::vector<std::vector<int64_t>>& shapes,
                          const std::string& dtype, const std::string& architecture,
-                         const KernelOptions& options) {
+                         const nb::dict& options) {
   std::ostringstream out;
-  write_trace(out, *build_kernel(kernel, shapes, dtype, architecture, options));
+  write_trace(out, *build_kernel(kernel, shapes, dtype, architecture, written(options)));
   return out.str();
 }
 
 std::string list_kernel(const std::string& kernel, const std::vector<std::vector<int64_t>>& shapes,
                         const std::string& dtype, const std::string& architecture,
-                        const KernelOptions& options) {
-  return listing(*build_kernel(kernel, shapes, dtype, architecture, options));
+                        const nb::dict& options) {
+  return listing(*build_kernel(kernel, shapes, dtype, architecture, written(options)));
 }
 
 std::vector<std::string> instructions() {
@@ -125,18 +139,18 @@ NB_MODULE(_core, m) {
         "Every value of an architecture: key -> {value, unit, source, certainty}.");
   m.def("instructions", &instructions, "Names of all instructions, in opcode order.");
   m.def("rounded", &rounded, nb::arg("values"), nb::arg("dtype"),
-        "fp32 values [N] after one rounding to `dtype` and back.");
+        "fp32 values [N] after one rounding to `dtype` and back. Other arrays become fp32 first.");
   m.def("kernels", &kernel_names, "Names that time_kernel, trace_kernel and list_kernel know.");
   const char* arguments =
       "shapes: of the inputs, in order; dtype of all of them; architecture: a name or a TOML file; "
-      "options: of the kernel, by name.";
+      "options: of the kernel, by name, each an int or a str.";
   m.def("time_kernel", &time_kernel, nb::arg("kernel"), nb::arg("shapes"),
         nb::arg("dtype") = "float32", nb::arg("architecture") = "trn2",
-        nb::arg("options") = KernelOptions{}, arguments);
+        nb::arg("options") = nb::dict(), arguments);
   m.def("trace_kernel", &trace_kernel, nb::arg("kernel"), nb::arg("shapes"),
         nb::arg("dtype") = "float32", nb::arg("architecture") = "trn2",
-        nb::arg("options") = KernelOptions{}, arguments);
+        nb::arg("options") = nb::dict(), arguments);
   m.def("list_kernel", &list_kernel, nb::arg("kernel"), nb::arg("shapes"),
         nb::arg("dtype") = "float32", nb::arg("architecture") = "trn2",
-        nb::arg("options") = KernelOptions{}, arguments);
+        nb::arg("options") = nb::dict(), arguments);
 }

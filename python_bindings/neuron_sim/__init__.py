@@ -7,4 +7,42 @@ device by itself (`torch.ones(3, device="neuron_sim")` needs no import); with
 
 from neuron_sim._registration import autoload as _autoload  # entry point of group torch.backends
 
-__all__ = ["_autoload"]
+__all__ = ["_autoload", "cmake_prefix_path", "library_path"]
+
+
+def cmake_prefix_path() -> str:
+    """The folder for CMAKE_PREFIX_PATH with which `find_package(neuron_sim)` finds this package.
+
+    FileNotFoundError when the package is not installed.
+    """
+    package = _compiled_package()
+    _installed(package, "share", "cmake", "neuron_sim", "neuron_simConfig.cmake")
+    return package
+
+
+def library_path() -> str:
+    """The shared library of the PyTorch backend, which a C++ program links or loads.
+
+    FileNotFoundError when the package is not installed, or was built without PyTorch.
+    """
+    return _installed(_compiled_package(), "lib", "libtorch_neuron_sim.so")
+
+
+def _compiled_package() -> str:
+    """The folder of the compiled modules; an editable install has them apart from this file."""
+    import importlib.util
+    import os
+
+    found = importlib.util.find_spec("neuron_sim._core")
+    if found is None or found.origin is None:
+        raise FileNotFoundError("neuron_sim has no compiled module: install it with pip")
+    return os.path.dirname(os.path.abspath(found.origin))
+
+
+def _installed(package: str, *parts: str) -> str:
+    import os
+
+    path = os.path.join(package, *parts)
+    if not os.path.isfile(path):
+        raise FileNotFoundError(f"neuron_sim is not installed with pip: there is no {path}")
+    return path

@@ -179,8 +179,6 @@ def test_conv2d_maxpool_is_convolution_activation_and_pool(
     case, dtype, activation, layout, seed, device
 ):
     input_shape, weight_shape, pool, stride, padding = case
-    # oneDNN's max pooling, which CPU tensors get, ignores the NaN of a negative square root.
-    assume(device != "cpu" or pool == 1 or activation not in ("sqrt", "rsqrt"))
     x, weight = values(input_shape, dtype, seed), values(weight_shape, dtype, seed + 1)
     bias = values(weight_shape[:1], dtype, seed + 2)
     out = OPS.conv2d_maxpool(
@@ -270,8 +268,7 @@ def test_nan_and_infinity_pass_through_arithmetic(device, special):
     torch.testing.assert_close(out, a @ b, rtol=1e-4, atol=1e-4, equal_nan=True)
 
 
-# Not on the CPU: oneDNN's relu, exp and max pooling may drop NaN.
-@pytest.mark.parametrize("device", ["neuron_sim:0", "neuron_sim:1"])
+@pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("activation", POINTWISE)
 def test_activations_of_special_values_are_those_of_torch(device, activation):
     x = torch.tensor([float("nan"), float("inf"), float("-inf"), 0.0, -0.0, -1.0])
@@ -282,7 +279,7 @@ def test_activations_of_special_values_are_those_of_torch(device, activation):
     torch.testing.assert_close(out, expected, equal_nan=True)
 
 
-@pytest.mark.parametrize("device", ["neuron_sim:0", "neuron_sim:1"])
+@pytest.mark.parametrize("device", DEVICES)
 def test_pooling_propagates_nan(device):
     x = torch.ones(1, 1, 4, 4)
     x[0, 0, 1, 1] = float("nan")
