@@ -8,6 +8,8 @@ program, and a trace to open in Perfetto.
 from __future__ import annotations
 
 import argparse
+import os
+import shutil
 import subprocess
 import sys
 import time
@@ -17,20 +19,31 @@ from pathlib import Path
 import neuron_sim.torch_device  # noqa: F401  (the device, also without autoload)
 import torch
 from digits import DigitsCnn, DigitsFeedForward, TestSet, accuracy, load_data, train
+from rich import box
 from rich.console import Console
+from rich.markup import escape
+from rich.padding import Padding
 from rich.table import Table
 from torch import Tensor
 from torch.nn import functional
 
 ROOT = Path(__file__).resolve().parent.parent
-CONSOLE = Console(width=118)
+# Into a pipe or a file rich would write 80 columns.
+CONSOLE = Console(width=min(100, shutil.get_terminal_size((100, 24)).columns))
 OPS = torch.ops.neuron_sim
 ENGINES = ("Tensor", "Vector", "Scalar", "GpSimd", "Sync", "DMA")
 
 
 def announce(text: str) -> None:
-    """One line of progress."""
-    CONSOLE.print(f"[bold cyan]>[/] {text}")
+    """One line of progress; never broken, so that a path in it can be copied."""
+    CONSOLE.print(f"[bold cyan]>[/] {escape(text)}", soft_wrap=True)
+
+
+def new_table(title: str) -> Table:
+    """An empty table under a title, narrow enough for 100 columns."""
+    return Table(
+        title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False
+    )
 
 
 def utilisation_text(launch: object) -> str:
@@ -42,7 +55,7 @@ def utilisation_text(launch: object) -> str:
 
 def layer_table(title: str) -> Table:
     """An empty table of layers."""
-    table = Table(title=title, title_justify="left", title_style="bold")
+    table = new_table(title)
     table.add_column("op")
     table.add_column("output shape")
     table.add_column("max error", justify="right")
@@ -135,7 +148,7 @@ def show_predictions(name: str, on_device: Tensor, reference: Tensor, labels: Te
 
 def show_vector_add() -> None:
     """Part 1 of the Stanford CS149 handout: what chunk sizes do to the time."""
-    table = Table(title="vector_add, as in the handout (fp32, trn2)", title_justify="left")
+    table = new_table("vector_add, as in the handout (fp32, trn2)")
     for column in ("variant", "elements", "DMA transfers", "kernel body", "nc_latency"):
         table.add_column(column, justify="left" if column == "variant" else "right")
     cases: list[tuple[str, int, dict[str, object]]] = [
@@ -165,7 +178,9 @@ def show_vector_add() -> None:
     try:
         OPS.vector_add(a, a, variant="tiled", row_chunk=256)
     except ValueError as error:
-        CONSOLE.print(f"  tiled, row_chunk 256: [yellow]{str(error).splitlines()[0]}[/]")
+        CONSOLE.print("  tiled, row_chunk 256 is an error of the user:")
+        message = f"[yellow]{escape(str(error).splitlines()[0])}[/]"
+        CONSOLE.print(Padding(message, (0, 0, 0, 4)), highlight=False)
 
 
 def export(model: DigitsCnn, test_set: TestSet, folder: Path) -> tuple[Path, Path]:
@@ -183,7 +198,7 @@ def run_cpp(program: Path, paths: tuple[Path, Path]) -> bool:
         [str(program), *map(str, paths)], capture_output=True, text=True, check=False
     )
     for line in (result.stdout + result.stderr).splitlines():
-        CONSOLE.print(f"  {line}", highlight=False)
+        CONSOLE.print(f"  {line}", highlight=False, markup=False)
     return result.returncode == 0
 
 
@@ -197,8 +212,8 @@ def write_trace(model: DigitsFeedForward, images: Tensor, path: Path) -> None:
     launches[0].write_trace(str(path))
 
 
-def train_both() -> tuple[DigitsFeedForward, DigitsCnn, TestSet, Tensor]:
-    """Trains both networks in seconds; returns them with the test data and labels."""
+def train_both() -> tuple[DigitsFeedForward, DigitsCnn, TestSet]:
+    """Trains both networks in seconds; returns them with the test data."""
     data = load_data()
     torch.manual_seed(3)
     net, cnn = DigitsFeedForward(), DigitsCnn()
@@ -212,45 +227,59 @@ def train_both() -> tuple[DigitsFeedForward, DigitsCnn, TestSet, Tensor]:
         announce(
             f"trained the {name} on the CPU: loss {loss:.4f} after {epochs} epochs, {seconds:.1f} s"
         )
-    return net, cnn, TestSet(data), data.test_labels
+    return net, cnn, TestSet(data)
 
 
-def main() -> int:
-    """Returns 0 when every prediction on the device equals the CPU's."""
+def show_whole_models(net: DigitsFeedForward, cnn: DigitsCnn, test_set: TestSet) -> bool:
+    """Both networks as a whole; an operator without a device kernel would be an error."""
+    x = test_set.images.to("neuron_sim")
+    predicted = DigitsFeedForward().to("neuron_sim")
+    predicted.load_state_dict(net.state_dict())
+    convolutional = DigitsCnn().to("neuron_sim")
+    convolutional.load_state_dict(cnn.state_dict())
+    with torch.neuron_sim.strict():
+        classes, logits = predicted.predict(x), convolutional(x)
+    reference = feed_forward_reference(net, test_set.images).argmax(1)
+    good = show_predictions("feed-forward net", classes, reference, test_set.labels)
+    reference = cnn(test_set.images).argmax(1)
+    return show_predictions("CNN", logits.cpu().argmax(1), reference, test_set.labels) and good
+
+
+def parsed_options() -> argparse.Namespace:
+    """The command line."""
+    programs = os.environ.get("NEURON_SIM_MODELS_DIR", str(ROOT / "build/release/models"))
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
         "--out", type=Path, default=ROOT / "out", help="folder for models and trace"
     )
     parser.add_argument(
-        "--cpp", type=Path, default=ROOT / "build/release/models/digits_cnn", help="C++ program"
+        "--cpp", type=Path, default=Path(programs) / "digits_cnn", help="the C++ program"
     )
     options = parser.parse_args()
+    if not options.cpp.is_file():
+        parser.error(f"there is no C++ program {options.cpp}: build it (make build) or give --cpp")
+    return options
+
+
+def main() -> int:
+    """Returns 0 when every prediction on the device equals the CPU's."""
+    options = parsed_options()
     torch.set_num_threads(1)  # these layers are too small to share among threads
     announce("scikit-learn's digits: 1,797 images of 8 x 8 pixels")
-    net, cnn, test_set, labels = train_both()
-    good = True
+    net, cnn, test_set = train_both()
     with torch.no_grad():
-        images = test_set.images
         announce("layer by layer on neuron_sim, compared with torch.nn.functional")
-        show_cnn(cnn, images)
-        show_feed_forward(net, images)
+        show_cnn(cnn, test_set.images)
+        show_feed_forward(net, test_set.images)
         announce("whole models on neuron_sim, strictly: no CPU fallback")
-        x = images.to("neuron_sim")
-        predicted = DigitsFeedForward().to("neuron_sim")
-        predicted.load_state_dict(net.state_dict())
-        convolutional = DigitsCnn().to("neuron_sim")
-        convolutional.load_state_dict(cnn.state_dict())
-        with torch.neuron_sim.strict():
-            classes, logits = predicted.predict(x), convolutional(x)
-        reference = feed_forward_reference(net, images).argmax(1)
-        good &= show_predictions("feed-forward net", classes, reference, labels)
-        good &= show_predictions("CNN", logits.cpu().argmax(1), cnn(images).argmax(1), labels)
+        good = show_whole_models(net, cnn, test_set)
+        announce("vector additions of the course handout, one program per variant")
         show_vector_add()
         announce("the exported CNN in a C++ program (torch::jit::load)")
         good &= run_cpp(options.cpp, export(cnn, test_set, options.out))
         trace = options.out / "digits_ffnn_trace.json"
-        write_trace(net, images, trace)
-    announce(f"trace written to {trace}: open it in https://ui.perfetto.dev (Open trace file)")
+        write_trace(net, test_set.images, trace)
+    announce(f"trace, to open in https://ui.perfetto.dev: {trace}")
     CONSOLE.print(
         "[bold green]demo: all predictions equal[/]" if good else "[bold red]demo: FAILED[/]"
     )

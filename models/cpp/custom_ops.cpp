@@ -9,9 +9,9 @@
 namespace {
 
 /// Prints the largest difference and whether it is small.
-bool report(const char* op, const at::Tensor& ours, const at::Tensor& torchs) {
-  const double difference = (ours.cpu() - torchs).abs().max().item<double>();
-  const bool close = torch::allclose(ours.cpu(), torchs, 1e-4, 1e-4);
+bool report(const char* op, const at::Tensor& ours, const at::Tensor& expected) {
+  const double difference = (ours.cpu() - expected).abs().max().item<double>();
+  const bool close = torch::allclose(ours.cpu(), expected, 1e-4, 1e-4);
   std::cout << op << ": max difference to torch " << difference << (close ? "" : "  WRONG") << '\n';
   return close;
 }

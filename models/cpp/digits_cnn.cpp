@@ -1,11 +1,13 @@
 // Loads the digits CNN that models/demo.py exported with TorchScript, moves it to the device and
-// runs the test images: predictions, accuracy, simulated latency.
+// runs the test images: predictions, accuracy, simulated latency. Exit code 0: the predictions
+// equal the CPU's; 1: they differ, or an error; 2: wrong arguments.
 //
 //   digits_cnn MODEL.pt TESTSET.pt [DEVICE]
 
 #include <torch/script.h>
 
 #include <iostream>
+#include <stdexcept>
 
 #include "csrc/neuron_sim.h"
 
@@ -14,6 +16,9 @@ namespace {
 constexpr int kShownPredictions = 16;
 
 int run(const char* model_path, const char* test_path, const torch::Device& device) {
+  if (!device.is_privateuseone()) {
+    throw std::invalid_argument("DEVICE must be neuron_sim or neuron_sim:INDEX");
+  }
   const torch::NoGradGuard no_grad;
   torch::jit::Module model = torch::jit::load(model_path);
   const torch::jit::Module test_set = torch::jit::load(test_path);
@@ -51,6 +56,9 @@ int main(int argc, char** argv) {
   neuron_sim::initialize();
   try {
     return run(argv[1], argv[2], torch::Device(argc == 4 ? argv[3] : "neuron_sim"));
+  } catch (const c10::Error& error) {
+    std::cerr << "digits_cnn: " << error.what_without_backtrace() << '\n';
+    return 1;
   } catch (const std::exception& error) {
     std::cerr << "digits_cnn: " << error.what() << '\n';
     return 1;

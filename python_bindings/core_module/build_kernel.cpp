@@ -63,6 +63,10 @@ class Request {
       fail(text("kernel '", kernel_, "': option '", option, "' is '", value,
                 "', not a whole number."));
     }
+    if (number < -kMost || number > kMost) {
+      fail(text("kernel '", kernel_, "': option '", option, "' is ", number,
+                ", beyond the limit of ", kMost, "."));
+    }
     return number;
   }
   void expect_no_more_options() const {
@@ -81,16 +85,16 @@ class Request {
         fail(text("kernel '", kernel_, "': size ", size, " of ",
                   describe(text("input ", inputs_.size() - 1), spec), " is negative."));
       }
-      if (size > 0 && elements > kMostElements / size) {
+      if (size > 0 && elements > kMost / size) {
         fail(text("kernel '", kernel_, "': ", describe(text("input ", inputs_.size() - 1), spec),
-                  " has more than ", kMostElements, " elements."));
+                  " has more than ", kMost, " elements."));
       }
       elements *= size;
     }
   }
 
   /// Beyond any HBM, and products of it with an itemsize or a few sizes still fit 64 bits.
-  static constexpr int64_t kMostElements = int64_t{1} << 40;
+  static constexpr int64_t kMost = int64_t{1} << 40;
 
   std::string kernel_;
   const Architecture& architecture_;

@@ -34,6 +34,7 @@ void expect_like_interpretation(const std::shared_ptr<const Program>& program,
 TEST(Executor, ComputesTheBytesOfAnInterpretationInProgramOrder) {
   for (uint64_t seed = 1; seed <= 60; ++seed) {
     RandomProgramOptions options;
+    options.blocks = 6;
     options.longest_loop = 5;
     options.moving_windows = 30;
     expect_like_interpretation(RandomProgram(seed, load_architecture("trn2"), options).build(),
@@ -45,6 +46,7 @@ TEST(Executor, ComputesTheBytesOfAnInterpretationInProgramOrder) {
 TEST(Executor, KeepsFp32CopiesInStepWithLowPrecisionTiles) {
   for (uint64_t seed = 100; seed <= 140; ++seed) {
     RandomProgramOptions options;
+    options.blocks = 6;
     options.longest_loop = 4;
     options.matmul_share = 60;
     options.moving_windows = 40;
@@ -59,6 +61,7 @@ TEST(Executor, OrdersInstancesOfDifferentWindows) {
   int long_programs = 0;
   for (uint64_t seed = 200; long_programs < 3 && seed < 300; ++seed) {
     RandomProgramOptions options;
+    options.blocks = 6;
     options.shortest_loop = 30;
     options.longest_loop = 60;
     options.statements = 3;
@@ -74,7 +77,9 @@ TEST(Executor, OrdersInstancesOfDifferentWindows) {
 }
 
 TEST(Executor, LaunchesRepeatedlyOnTheSameMemoryWithTheSameResult) {
-  const auto program = RandomProgram(11, load_architecture("trn2"), {}).build();
+  RandomProgramOptions options;
+  options.blocks = 6;
+  const auto program = RandomProgram(11, load_architecture("trn2"), options).build();
   const ExecutionPlan plan = make_plan(*program);
   ThreadPool pool(2);
   ProgramRun once(program), often(program);
@@ -118,7 +123,7 @@ TEST(Executor, PassesExceptionsOfInstructionsOnAndStaysUsable) {
       EXPECT_THROW(run.execute(plan, pool), KernelError);  // no column has a 1
       for (size_t i = 0; i < 32; ++i) run.data<float>(0)[i * 32 + (i + 5) % 32] = 1;
       EXPECT_NO_THROW(run.execute(plan, pool));
-      for (size_t i = 0; i < 32; ++i) EXPECT_EQ(run.data<float>(1)[i * 32 + (i + 10) % 32], 1);
+      for (size_t i = 0; i < 32; ++i) EXPECT_EQ(run.data<float>(1)[i * 33], 1);
     }
   }
 }

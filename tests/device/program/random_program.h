@@ -21,6 +21,7 @@ namespace neuron_sim {
 
 struct RandomProgramOptions {
   int64_t shortest_loop = 2, longest_loop = 6;
+  int64_t blocks = 1000;        ///< blocks of an HBM tensor that loops walk through
   int depth = 2;
   int statements = 6;           ///< of the outermost block and, about, of each loop
   int matmul_share = 20;        ///< percent
@@ -35,12 +36,12 @@ class RandomProgram {
                 const RandomProgramOptions& options)
       : random_(seed), options_(options), builder_("random", architecture) {}
 
-  static constexpr int64_t kBlocks = 64, kPartitions = 128, kWidth = 96;
+  static constexpr int64_t kPartitions = 128, kWidth = 96;
 
   std::shared_ptr<const Program> build() {
     for (const Dtype dtype : {Dtype::kFloat32, Dtype::kBfloat16}) {
-      inputs_.push_back(builder_.argument("input", {kBlocks, kPartitions, kWidth}, dtype));
-      outputs_.push_back(builder_.argument("output", {kBlocks, kPartitions, kWidth}, dtype));
+      inputs_.push_back(builder_.argument("input", {options_.blocks, kPartitions, kWidth}, dtype));
+      outputs_.push_back(builder_.argument("output", {options_.blocks, kPartitions, kWidth}, dtype));
       for (int i = pick(1, 3); i > 0; --i) {
         tiles_.push_back(builder_.sbuf("tile", {kPartitions, kWidth}, dtype, pick(1, 4)));
       }
@@ -124,7 +125,7 @@ class RandomProgram {
   }
 
   View block_of(const View& tensor, int64_t partitions, int64_t width) {
-    return tensor.select(0, start_of(1, kBlocks, 70))
+    return tensor.select(0, start_of(1, options_.blocks, 70))
         .slice(0, pick(0, kPartitions - partitions), partitions)
         .slice(1, chance(70) ? 0 : pick(0, kWidth - width), width);
   }
