@@ -1,7 +1,7 @@
 # The entry points of development. Each installs what it needs; a second run takes seconds.
 #   make demo    build, install the package and run models/demo.py
 #   make test    core tests with sanitizers, ctest, pytest
-#   make lint    formatting, types, include directions, file length, clang-tidy on changed files
+#   make lint    formatting, types, include directions, lengths, clang-tidy on changed files
 #   make bench   every benchmark
 # The environment is the active one (VIRTUAL_ENV), else .venv, created when missing.
 

@@ -14,11 +14,19 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import neuron_sim.torch_device  # noqa: F401  (the device, also without autoload)
 import torch
-from digits import DigitsCnn, DigitsFeedForward, TestSet, accuracy, load_data, train
+from digits import (  # type: ignore[import-not-found]  # lies next to this script
+    DigitsCnn,
+    DigitsFeedForward,
+    TestSet,
+    accuracy,
+    load_data,
+    train,
+)
 from rich import box
 from rich.console import Console
 from rich.markup import escape
@@ -42,7 +50,11 @@ def announce(text: str) -> None:
 def new_table(title: str) -> Table:
     """An empty table under a title, narrow enough for 100 columns."""
     return Table(
-        title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False
+        title=title,
+        title_justify="left",
+        title_style="bold",
+        box=box.SIMPLE_HEAD,
+        collapse_padding=True,
     )
 
 
@@ -96,23 +108,13 @@ def show_cnn(model: DigitsCnn, images: Tensor) -> None:
             functional.relu(functional.conv2d(x.cpu(), w, b, padding=1)), 2
         )
         dw, db = getattr(device, weight), getattr(device, bias)
-        x = add_layer(
-            table,
-            "conv2d_maxpool",
-            lambda x=x, w=dw, b=db: OPS.conv2d_maxpool(
-                x, w, b, 2, padding=[1, 1], activation="relu"
-            ),
-            expected,
-        )
+        run = partial(OPS.conv2d_maxpool, x, dw, db, 2, padding=[1, 1], activation="relu")
+        x = add_layer(table, "conv2d_maxpool", run, expected)
     flat = x.flatten(1)
     expected = functional.linear(flat.cpu(), host.weight2.t())
     x = add_layer(table, "matmul", lambda: OPS.matmul(flat, device.weight2), expected)
-    add_layer(
-        table,
-        "bias_add_activation",
-        lambda x=x: OPS.bias_add_activation(x, device.bias2, "identity"),
-        x.cpu() + host.bias2,
-    )
+    run = partial(OPS.bias_add_activation, x, device.bias2, "identity")
+    add_layer(table, "bias_add_activation", run, x.cpu() + host.bias2)
     CONSOLE.print(table)
 
 

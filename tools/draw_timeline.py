@@ -10,7 +10,7 @@ import json
 import sys
 from pathlib import Path
 
-from neuron_sim import _core
+import neuron_sim._core as core
 
 WIDTH, LEFT, ROW, TOP = 980, 190, 26, 58
 COLOURS = {"dma_copy trigger": "#94a3b8", "dma_copy": "#38bdf8", "tensor_tensor": "#f59e0b"}
@@ -19,7 +19,7 @@ OTHER = "#10b981"
 
 def timeline(kernel: str, shapes: list[list[int]], options: dict[str, str], title: str) -> str:
     """The SVG of one run: a row per engine and DMA queue, a box per step."""
-    trace = json.loads(_core.trace_kernel(kernel, shapes, "float32", "trn2", options))
+    trace = json.loads(core.trace_kernel(kernel, shapes, "float32", "trn2", options))
     events = trace["traceEvents"]
     names = {e["tid"]: e["args"]["name"] for e in events if e["name"] == "thread_name"}
     steps = [e for e in events if e["ph"] == "X"]

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Every check that needs no test run. All run even when one fails; the end is non-zero if any failed.
+# Every check that needs no test run. All run even when one fails; ends non-zero if any failed.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -22,7 +22,7 @@ run "ruff check" ruff check --quiet .
 run "ruff format" ruff format --check --quiet .
 run "mypy" mypy "${typed[@]}"
 run "include directions" python tools/check_include_directions.py
-run "file length and suppressed warnings" python tools/check_files.py
+run "lengths and suppressed warnings" python tools/check_files.py
 run "clang-tidy" python tools/run_clang_tidy.py build/release "$@"
 
 for name in "${failed[@]}"; do echo "lint: FAILED: $name" >&2; done

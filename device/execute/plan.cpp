@@ -10,7 +10,9 @@ namespace neuron_sim {
 namespace {
 
 // Instances kept per program; beyond, the walk is repeated at every launch.
-constexpr int64_t kMaximumKept = 65536;
+constexpr double kMaximumKept = 65536;
+// The same for programs that run on one thread: a walk costs them little.
+constexpr double kMaximumKeptSerial = 8192;
 // Host nanoseconds below which handing work to other threads costs more than it brings.
 constexpr double kSerialNanoseconds = 150e3;
 constexpr double kSerialPerInstance = 1500;
@@ -176,7 +178,7 @@ ExecutionPlan make_plan(const Program& program) {
   }
   const bool small = work.nanoseconds < kSerialNanoseconds ||
                      work.nanoseconds < kSerialPerInstance * work.instances;
-  const bool kept = work.instances <= static_cast<double>(kMaximumKept);
+  const bool kept = work.instances <= (small ? kMaximumKeptSerial : kMaximumKept);
   plan.mode = small  ? ExecutionPlan::Mode::kSerial
               : kept ? ExecutionPlan::Mode::kGraph
                      : ExecutionPlan::Mode::kWindows;

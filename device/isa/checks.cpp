@@ -138,6 +138,14 @@ void compute_operand(std::string_view instruction, std::string_view operand, con
   no_psum_on_gpsimd(instruction, operand, view, engine);
 }
 
+void source_and_dst(std::string_view instruction, std::string_view source_name, const View& source,
+                    const View& dst, EngineKind engine, const Architecture& architecture) {
+  compute_operand(instruction, source_name, source, engine, architecture);
+  compute_operand(instruction, "dst", dst, engine, architecture);
+  same_partitions(instruction, "dst", dst, source_name, source);
+  same_free_elements(instruction, "dst", dst, source_name, source);
+}
+
 void per_partition(std::string_view instruction, std::string_view operand, const View& view,
                    const View& data) {
   same_partitions(instruction, "data", data, operand, view);

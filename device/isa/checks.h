@@ -37,6 +37,10 @@ void no_psum_on_gpsimd(std::string_view instruction, std::string_view operand, c
 /// All of the above that a Vector/Scalar/GpSimd operand needs.
 void compute_operand(std::string_view instruction, std::string_view operand, const View& view,
                      EngineKind engine, const Architecture& architecture);
+/// `source` and `dst` as operands of a compute engine, with the same partitions and elements per
+/// partition.
+void source_and_dst(std::string_view instruction, std::string_view source_name, const View& source,
+                    const View& dst, EngineKind engine, const Architecture& architecture);
 /// A [P, 1] operand with the partitions of `data`.
 void per_partition(std::string_view instruction, std::string_view operand, const View& view,
                    const View& data);

@@ -19,10 +19,7 @@ void check(const Draft& draft, const Architecture& architecture) {
   checks::engine(kName, draft.engine, {EngineKind::kVector}, architecture);
   const View& dst = draft.operand(kDst);
   const View& data = draft.operand(kData);
-  checks::compute_operand(kName, "data", data, draft.engine, architecture);
-  checks::compute_operand(kName, "dst", dst, draft.engine, architecture);
-  checks::same_partitions(kName, "dst", dst, "data", data);
-  checks::same_free_elements(kName, "dst", dst, "data", data);
+  checks::source_and_dst(kName, "data", data, dst, draft.engine, architecture);
 }
 
 void run(const Instance& instance) {

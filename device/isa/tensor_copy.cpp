@@ -20,10 +20,7 @@ void check(const Draft& draft, const Architecture& architecture) {
                  {EngineKind::kVector, EngineKind::kScalar, EngineKind::kGpSimd}, architecture);
   const View& dst = draft.operand(kDst);
   const View& src = draft.operand(kSrc);
-  checks::compute_operand(kName, "src", src, draft.engine, architecture);
-  checks::compute_operand(kName, "dst", dst, draft.engine, architecture);
-  checks::same_partitions(kName, "dst", dst, "src", src);
-  checks::same_free_elements(kName, "dst", dst, "src", src);
+  checks::source_and_dst(kName, "src", src, dst, draft.engine, architecture);
 }
 
 void run(const Instance& instance) {

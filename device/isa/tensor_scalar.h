@@ -16,7 +16,7 @@ namespace neuron_sim {
 /// int32/uint32 data, dst and integer operands are exact modulo 2^32 (but for power).
 struct TensorScalar {
   View dst, data;
-  View operand0, operand1;  ///< absent: constant0, constant1
+  View operand0{}, operand1{};  ///< absent: constant0, constant1
   AluOp op0 = AluOp::kAdd;
   double constant0 = 0;
   bool reverse0 = false;

@@ -78,12 +78,7 @@ bool is_injective(int64_t itemsize, std::vector<Repetition> repetitions) {
   return true;
 }
 
-bool overlap(const Region& a, const Region& b) {
-  if (a.partition >= b.partition + b.partitions || b.partition >= a.partition + a.partitions) {
-    return false;
-  }
-  if (a.low >= b.high() || b.low >= a.high()) return false;
-  if (a.count == 1 && b.count == 1) return true;
+bool detail::overlap_runs(const Region& a, const Region& b) {
   if (a.stride == b.stride || a.count == 1 || b.count == 1) {
     return overlap_by_rows(a, b, a.count > 1 ? a.stride : b.stride);
   }
@@ -93,14 +88,7 @@ bool overlap(const Region& a, const Region& b) {
   return distance < a.run || gcd - distance < b.run;
 }
 
-bool covers(const Region& outer, const Region& inner) {
-  if (!outer.exact) return false;
-  if (outer.partition > inner.partition ||
-      outer.partition + outer.partitions < inner.partition + inner.partitions) {
-    return false;
-  }
-  if (outer.low > inner.low || outer.high() < inner.high()) return false;
-  if (outer.count == 1) return true;
+bool detail::covers_runs(const Region& outer, const Region& inner) {
   const int64_t column_outer = outer.low % outer.stride;
   const int64_t column_inner = inner.low % outer.stride;
   const bool same_rows = inner.count == 1 || inner.stride == outer.stride;

@@ -32,11 +32,34 @@ struct Region {
 Region region_of(int64_t low, int64_t itemsize, std::vector<Repetition> repetitions);
 /// Whether no two elements of those repetitions share a byte (sufficient test: nested strides).
 bool is_injective(int64_t itemsize, std::vector<Repetition> repetitions);
+
+namespace detail {
+/// The same for regions whose bounds overlap (or contain each other), with several runs in a or b
+/// (or outer).
+bool overlap_runs(const Region& a, const Region& b);
+bool covers_runs(const Region& outer, const Region& inner);
+}  // namespace detail
+
 /// Whether two regions may share a byte; exact when both are and their strides are equal or one
 /// is contiguous, by a gcd test for different strides.
-bool overlap(const Region& a, const Region& b);
+inline bool overlap(const Region& a, const Region& b) {
+  if (a.partition >= b.partition + b.partitions || b.partition >= a.partition + a.partitions) {
+    return false;
+  }
+  if (a.low >= b.high() || b.low >= a.high()) return false;
+  return (a.count == 1 && b.count == 1) || detail::overlap_runs(a, b);
+}
+
 /// Whether `outer` contains every byte of `inner` (false when not known).
-bool covers(const Region& outer, const Region& inner);
+inline bool covers(const Region& outer, const Region& inner) {
+  if (outer.low > inner.low || outer.high() < inner.high() || !outer.exact ||
+      outer.partition > inner.partition ||
+      outer.partition + outer.partitions < inner.partition + inner.partitions) {
+    return false;
+  }
+  return outer.count == 1 || detail::covers_runs(outer, inner);
+}
+
 /// The smallest contiguous region that contains both.
 Region bounding(const Region& a, const Region& b);
 

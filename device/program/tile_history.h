@@ -55,7 +55,7 @@ class TileHistory {
       add(writes_, kMaximumWrites, region, slot, stamp);
     } else {
       for (Entry& entry : reads_) {
-        if (entry.slot == slot && (entry.region == region || covers(entry.region, region))) {
+        if (entry.slot == slot && (covers(entry.region, region) || entry.region == region)) {
           entry.stamp.merge(stamp);
           return;
         }

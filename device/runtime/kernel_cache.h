@@ -67,7 +67,7 @@ class KernelCache {
   CacheStatistics statistics_;
 };
 
-/// The cache of this process (1024 kernels).
+/// The cache of this process (256 kernels).
 KernelCache& kernel_cache();
 
 }  // namespace neuron_sim

@@ -8,19 +8,24 @@ namespace {
 // Busy times kept before old ones are checked and dropped.
 constexpr size_t kMaximumIntervals = 1024;
 
+/// The least busy time whose share of the window is at least `gate`.
+Picoseconds least_busy(Picoseconds window, double gate) {
+  const auto length = static_cast<double>(window.count);
+  Picoseconds busy{static_cast<int64_t>(gate * length)};
+  while (busy.count > 0 && static_cast<double>(busy.count - 1) / length >= gate) --busy.count;
+  while (static_cast<double>(busy.count) / length < gate) ++busy.count;
+  return busy;
+}
+
 }  // namespace
 
 PeClock::PeClock(const Architecture& architecture, bool starts_warm)
     : architecture_(architecture),
       gated_(architecture.features.clock_gating),
       warm_(starts_warm || !gated_),
+      least_warm_(least_busy(architecture.tensor.gate_window, architecture.tensor.gate_down)),
+      least_up_(least_busy(architecture.tensor.gate_window, architecture.tensor.gate_up)),
       window_end_(architecture.tensor.gate_window) {}
-
-bool PeClock::keeps(Picoseconds busy) const {
-  const double share =
-      static_cast<double>(busy.count) / static_cast<double>(window().count);
-  return warm_ ? share >= architecture_.tensor.gate_down : share < architecture_.tensor.gate_up;
-}
 
 void PeClock::close_window() {
   if (!keeps(busy_)) {
@@ -42,16 +47,6 @@ void PeClock::advance(Picoseconds time) {
   while (time >= window_end_) close_window();
 }
 
-Picoseconds PeClock::duration(Picoseconds time, double cycles) {
-  return (warm(time) ? architecture_.clocks.tensor : architecture_.clocks.tensor_cold)
-      .duration(cycles);
-}
-
-bool PeClock::warm(Picoseconds time) {
-  advance(time);
-  return warm_;
-}
-
 void PeClock::add_busy(Picoseconds start, Picoseconds end) {
   if (end <= start) return;
   if (!intervals_.empty() && start <= intervals_.back().end) {
@@ -62,7 +57,7 @@ void PeClock::add_busy(Picoseconds start, Picoseconds end) {
     check_spans();
     forget_old();
   }
-  intervals_.push_back({start, end});
+  intervals_.push_back({start, end, busy_before(start)});
 }
 
 Picoseconds PeClock::run(Picoseconds start, double cycles) {
@@ -102,14 +97,16 @@ void PeClock::mark_busy(Picoseconds start, Picoseconds end) {
   add_busy(start, end);
 }
 
-Picoseconds PeClock::busy_between(Picoseconds from, Picoseconds to) const {
-  Picoseconds busy{};
-  for (auto it = intervals_.rbegin(); it != intervals_.rend() && it->end > from; ++it) {
-    const Picoseconds start = std::max(it->start, from);
-    const Picoseconds end = std::min(it->end, to);
-    if (end > start) busy += end - start;
+Picoseconds PeClock::busy_before(Picoseconds time) const {
+  if (intervals_.empty()) return {};
+  const Interval* interval = &intervals_.back();
+  if (interval->start >= time) {
+    const auto next = std::partition_point(intervals_.begin(), intervals_.end(),
+                                           [&](const Interval& i) { return i.start < time; });
+    if (next == intervals_.begin()) return next->busy_before;
+    interval = &*(next - 1);
   }
-  return busy;
+  return interval->busy_before + (std::min(time, interval->end) - interval->start);
 }
 
 size_t PeClock::first_edge_after(Picoseconds time) const {
@@ -121,27 +118,18 @@ size_t PeClock::first_edge_after(Picoseconds time) const {
 }
 
 void PeClock::check_spans() {
-  // The busy time of the span that ends at `time` changes linearly between those ends at which the
-  // span gains or loses an edge of a busy time.
-  Picoseconds time = checked_;
+  // From one span to the next the busy time changes by no more than their distance. Spans that are
+  // close to a gate count as unsettled.
   const Picoseconds until = busy_until();
-  if (until <= time) return;
-  size_t gained = first_edge_after(time);
-  size_t lost = first_edge_after(time - window());
-  Picoseconds busy = busy_between(time - window(), time);
-  bool kept = keeps(busy);
-  while (time < until) {
-    const Picoseconds next = std::min(edge(gained), edge(lost) + window());
-    if (gained % 2 == 1) busy += next - time;
-    if (lost % 2 == 1) busy = busy - (next - time);
-    const bool keeps_next = keeps(busy);
-    if (!kept || !keeps_next) unsettled_until_ = std::max(unsettled_until_, next - window());
-    kept = keeps_next;
-    time = next;
-    if (edge(gained) == time && time < until) ++gained;
-    if (edge(lost) + window() == time) ++lost;
+  const Picoseconds close{window().count / 64 + 1};
+  while (checked_ < until) {
+    const Picoseconds busy = busy_before(checked_) - busy_before(checked_ - window());
+    const Picoseconds distance = warm_ ? busy - least_warm_ : least_up_ - busy;
+    const Picoseconds next =
+        std::min(until, checked_ + std::max(distance - Picoseconds{1}, close));
+    if (distance < close) unsettled_until_ = std::max(unsettled_until_, next - window());
+    checked_ = next;
   }
-  checked_ = until;
 }
 
 void PeClock::forget_old() {
@@ -174,7 +162,7 @@ void PeClock::shift(Picoseconds by) {
   const Picoseconds now = busy_until();
   const Picoseconds start = window() * (now.count / window().count);
   window_end_ = start + window();
-  busy_ = busy_between(start, now);
+  busy_ = busy_before(now) - busy_before(start);
 }
 
 }  // namespace neuron_sim

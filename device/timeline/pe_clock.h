@@ -23,8 +23,14 @@ class PeClock {
   /// Marks time as busy without cycles (the array waits for its weights).
   void mark_busy(Picoseconds start, Picoseconds end);
   /// Duration at the clock valid at `time`.
-  Picoseconds duration(Picoseconds time, double cycles);
-  bool warm(Picoseconds time);
+  Picoseconds duration(Picoseconds time, double cycles) {
+    return (warm(time) ? architecture_.clocks.tensor : architecture_.clocks.tensor_cold)
+        .duration(cycles);
+  }
+  bool warm(Picoseconds time) {
+    if (gated_ && time >= window_end_) advance(time);
+    return warm_;
+  }
 
   bool is_warm_now() const { return warm_; }
   /// End of the latest busy time; 0 at the start and without gating.
@@ -43,23 +49,25 @@ class PeClock {
  private:
   struct Interval {
     Picoseconds start, end;
+    Picoseconds busy_before;  // of all earlier intervals
   };
   Picoseconds window() const { return architecture_.tensor.gate_window; }
   Picoseconds edge(size_t index) const {
     return index % 2 == 0 ? intervals_[index / 2].start : intervals_[index / 2].end;
   }
   size_t first_edge_after(Picoseconds time) const;
-  bool keeps(Picoseconds busy) const;
+  bool keeps(Picoseconds busy) const { return warm_ ? busy >= least_warm_ : busy < least_up_; }
   void advance(Picoseconds time);
   void close_window();
   void add_busy(Picoseconds start, Picoseconds end);
   void check_spans();
   void forget_old();
-  Picoseconds busy_between(Picoseconds from, Picoseconds to) const;
+  Picoseconds busy_before(Picoseconds time) const;
 
   const Architecture& architecture_;
   bool gated_;
   bool warm_;
+  Picoseconds least_warm_, least_up_;  // busy time per window that keeps it warm, that warms it
   Picoseconds window_end_{};
   Picoseconds busy_{};                // within the open window
   std::vector<Interval> intervals_;   // in order, apart; at least those of the last window's length

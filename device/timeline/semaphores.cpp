@@ -1,6 +1,7 @@
 #include "device/timeline/semaphores.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace neuron_sim {
 
@@ -8,9 +9,9 @@ Picoseconds Semaphores::start(EngineKind consumer, const Waits& waits, Picosecon
   const auto own = static_cast<size_t>(consumer);
   Picoseconds start = ready;
   int signals = 0;
-  for (Slot producer = 0; producer < kSlotCount; ++producer) {
+  for (uint32_t left = waits.producers(); left != 0; left &= left - 1) {
+    const auto producer = static_cast<Slot>(std::countr_zero(left));
     const Picoseconds completion = waits.needed(producer);
-    if (completion < Picoseconds{0}) continue;
     if (producer == slot_of(consumer)) {
       start = std::max(start, completion + timing_.same_engine);
       continue;

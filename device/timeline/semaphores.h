@@ -12,20 +12,20 @@ namespace neuron_sim {
 /// Latest completion, per producer, that an instruction must wait for.
 class Waits {
  public:
-  void clear() { needed_.fill(kNone); }
   void need(Slot producer, Picoseconds completion) {
+    const auto bit = static_cast<uint32_t>(1) << producer;
     Picoseconds& now = needed_[producer];
-    if (completion > now) now = completion;
+    if ((producers_ & bit) == 0 || completion > now) now = completion;
+    producers_ |= bit;
   }
   Picoseconds needed(Slot producer) const { return needed_[producer]; }
+  /// Bit i: something of slot i is waited for.
+  uint32_t producers() const { return producers_; }
   static constexpr Picoseconds kNone{-1};
 
  private:
-  std::array<Picoseconds, kSlotCount> needed_ = [] {
-    std::array<Picoseconds, kSlotCount> none;
-    none.fill(kNone);
-    return none;
-  }();
+  uint32_t producers_ = 0;
+  std::array<Picoseconds, kSlotCount> needed_;  // valid where the bit is set
 };
 
 /// Turns waits into the earliest start of an instruction. An engine that has waited for a

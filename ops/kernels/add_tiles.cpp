@@ -72,23 +72,17 @@ void AddTiles::add_wrapping(const View& sum, const View& a, const View& b, const
   if (shift > 0) {
     builder_.emit(TensorScalar{.dst = wide,
                                .data = wide,
-                               .operand0 = {},
-                               .operand1 = {},
                                .op0 = AluOp::kAdd,
                                .constant0 = shift,
                                .engine = EngineKind::kVector});
   }
   builder_.emit(TensorScalar{.dst = wide,
                              .data = wide,
-                             .operand0 = {},
-                             .operand1 = {},
                              .op0 = AluOp::kBitwiseAnd,
                              .constant0 = static_cast<double>(values - 1),
                              .engine = EngineKind::kVector});
   builder_.emit(TensorScalar{.dst = sum,
                              .data = wide,
-                             .operand0 = {},
-                             .operand1 = {},
                              .op0 = AluOp::kSubtract,
                              .constant0 = shift,
                              .engine = EngineKind::kVector});

@@ -1,6 +1,7 @@
 #include "ops/kernels/ffnn.h"
 
 #include <limits>
+#include <utility>
 
 #include "device/base/errors.h"
 #include "device/isa/max8.h"
@@ -127,8 +128,6 @@ class ArgMax {
     // A row of NaN finds nothing, which is all ones: as int32 it is -1, and torch says 0.
     builder_.emit(TensorScalar{.dst = cut(index_),
                                .data = cut(found_).slice(1, 0, 1).reinterpret(Dtype::kInt32),
-                               .operand0 = {},
-                               .operand1 = {},
                                .op0 = AluOp::kMaximum,
                                .constant0 = 0});
     return cut(index_);
@@ -140,28 +139,43 @@ class ArgMax {
   View padded_, largest_, found_, index_;
 };
 
+/// The program of a network whose tiles of probabilities go where make_sink(builder, out) says:
+/// a function of (probabilities, row, rows, turn).
+template <typename MakeSink>
+BuiltOp build_network(std::string_view op, const Architecture& architecture, const FfnnSpecs& specs,
+                      const FfnnOptions& options, TensorSpec output, const MakeSink& make_sink) {
+  BuiltOp built;
+  built.output = std::move(output);
+  Builder builder(std::string(op), architecture);
+  const FfnnOperands operands = operands_of(builder, op, specs, options);
+  if (built.output.elements() == 0) return built;
+  const View out = builder.argument("out", built.output.shape, built.output.dtype);
+  const FfnnPlan plan =
+      choose_ffnn_plan(builder.limits(), operands, options.batch_tile, options.stream_weights);
+  Probabilities probabilities(builder, operands);
+  auto sink = make_sink(builder, out);
+  FfnnKernel kernel(builder, operands, plan,
+                    operands.output.softmax ? Dtype::kFloat32 : specs.x.dtype);
+  kernel.emit([&](const View& values, const Affine& row, int64_t rows, const Affine& turn) {
+    sink(probabilities.of(values, turn), row, rows, turn);
+  });
+  built.program = builder.finish();
+  return built;
+}
+
 }  // namespace
 
 BuiltOp build_ffnn_forward(const Architecture& architecture, const FfnnSpecs& specs,
                            const FfnnOptions& options) {
   constexpr std::string_view kOp = "ffnn_forward";
   check_specs(kOp, specs);
-  BuiltOp built;
-  built.output = {{specs.x.shape[0], specs.weights.back().shape[1]}, {}, specs.x.dtype};
-  Builder builder(std::string(kOp), architecture);
-  const FfnnOperands operands = operands_of(builder, kOp, specs, options);
-  if (built.output.elements() == 0) return built;
-  const View out = builder.argument("out", built.output.shape, built.output.dtype);
-  const FfnnPlan plan =
-      choose_ffnn_plan(builder.limits(), operands, options.batch_tile, options.stream_weights);
-  Probabilities probabilities(builder, operands);
-  FfnnKernel kernel(builder, operands, plan,
-                    operands.output.softmax ? Dtype::kFloat32 : specs.x.dtype);
-  kernel.emit([&](const View& values, const Affine& row, int64_t rows, const Affine& turn) {
-    store(builder, out.slice(0, row, rows), probabilities.of(values, turn));
-  });
-  built.program = builder.finish();
-  return built;
+  TensorSpec output{{specs.x.shape[0], specs.weights.back().shape[1]}, {}, specs.x.dtype};
+  return build_network(
+      kOp, architecture, specs, options, std::move(output), [](Builder& builder, const View& out) {
+        return [&builder, out](const View& values, const Affine& row, int64_t rows, const Affine&) {
+          store(builder, out.slice(0, row, rows), values);
+        };
+      });
 }
 
 BuiltOp build_ffnn_predict(const Architecture& architecture, const FfnnSpecs& specs,
@@ -174,24 +188,15 @@ BuiltOp build_ffnn_predict(const Architecture& architecture, const FfnnSpecs& sp
               " exceed architecture limitation of ", architecture.limits.max8_maximum_elements,
               " elements of max8 on ", architecture.name, "."));
   }
-  BuiltOp built;
-  built.output = {{specs.x.shape[0]}, {}, Dtype::kInt32};
-  Builder builder(std::string(kOp), architecture);
-  const FfnnOperands operands = operands_of(builder, kOp, specs, options);
-  if (built.output.elements() == 0) return built;
-  const View out = builder.argument("out", built.output.shape, built.output.dtype);
-  const FfnnPlan plan =
-      choose_ffnn_plan(builder.limits(), operands, options.batch_tile, options.stream_weights);
-  Probabilities probabilities(builder, operands);
-  ArgMax arg_max(builder, classes, specs.x.dtype);
-  FfnnKernel kernel(builder, operands, plan,
-                    operands.output.softmax ? Dtype::kFloat32 : specs.x.dtype);
-  kernel.emit([&](const View& values, const Affine& row, int64_t rows, const Affine& turn) {
-    const View index = arg_max.of(probabilities.of(values, turn), turn);
-    store(builder, out.slice(0, row, rows).expand(1), index);
-  });
-  built.program = builder.finish();
-  return built;
+  TensorSpec output{{specs.x.shape[0]}, {}, Dtype::kInt32};
+  return build_network(
+      kOp, architecture, specs, options, std::move(output), [&](Builder& builder, const View& out) {
+        return
+            [&builder, out, arg_max = ArgMax(builder, classes, specs.x.dtype)](
+                const View& values, const Affine& row, int64_t rows, const Affine& turn) mutable {
+              store(builder, out.slice(0, row, rows).expand(1), arg_max.of(values, turn));
+            };
+      });
 }
 
 }  // namespace neuron_sim

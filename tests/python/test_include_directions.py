@@ -160,3 +160,22 @@ def test_a_suppressed_warning_needs_a_reason(tmp_path, comment, code):
     (tmp_path / "device").mkdir()
     (tmp_path / "device/a.h").write_text(f"int a;  {comment}\n")
     assert run_checker("check_files.py", tmp_path)[0] == code
+
+
+@pytest.mark.parametrize("columns, code", [(100, 0), (101, 1)])
+def test_a_line_of_more_than_100_columns_is_found(tmp_path, columns, code):
+    (tmp_path / "ops").mkdir()
+    (tmp_path / "ops/a.cpp").write_text("/" * columns + "\n")
+    answer, output = run_checker("check_files.py", tmp_path)
+    assert answer == code
+    assert ("ops/a.cpp:1: 101 columns exceed the limit of 100" in output) == bool(code)
+
+
+@pytest.mark.parametrize("lines, code", [(60, 0), (61, 1)])
+def test_a_python_function_of_more_than_60_lines_is_found(tmp_path, lines, code):
+    (tmp_path / "models").mkdir()
+    body = "    pass\n" * (lines - 1)
+    (tmp_path / "models/a.py").write_text(f"x = 1\nclass A:\n  def f(self):\n{body}")
+    answer, output = run_checker("check_files.py", tmp_path)
+    assert answer == code
+    assert ("models/a.py:3: 61 lines of f exceed the limit of 60" in output) == bool(code)

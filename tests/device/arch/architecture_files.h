@@ -37,7 +37,7 @@ inline std::string without_key(std::string content, const std::string& key) {
   const size_t dot = key.rfind('.');
   const size_t table = content.find("\n[" + key.substr(0, dot) + "]\n");
   if (table == std::string::npos) throw std::logic_error("no table for " + key);
-  const size_t line = content.find("\n" + key.substr(dot + 1) + " = {", table);
+  const size_t line = content.find(std::string("\n").append(key, dot + 1).append(" = {"), table);
   if (line == std::string::npos) throw std::logic_error("no line for " + key);
   return content.erase(line, content.find('\n', line + 1) - line);
 }

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "tests/device/isa/patterns.h"
+#include "tests/device/isa/tensor_tensor_tiles.h"
 
 namespace neuron_sim {
 namespace {
@@ -43,29 +44,11 @@ const std::vector<AluOp> kArithmetic = {AluOp::kAdd,        AluOp::kSubtract,  A
                                         AluOp::kLogicalAnd, AluOp::kLogicalOr, AluOp::kLogicalXor,
                                         AluOp::kAbsMax,     AluOp::kAbsMin};
 
-struct Tiles {
-  InstructionBench bench;
-  TensorTensor instruction;
-};
-
-Tiles dense_tiles(Dtype dtype, std::vector<int64_t> shape, MemoryKind memory1 = kSbuf,
-                  MemoryKind memory2 = kSbuf) {
-  Tiles tiles;
-  tiles.instruction.dst = tiles.bench.tile(kSbuf, dtype, shape, "dst");
-  tiles.instruction.data1 = tiles.bench.tile(memory1, dtype, shape, "a");
-  tiles.instruction.data2 = tiles.bench.tile(memory2, dtype, shape, "b");
-  return tiles;
-}
-
-std::string error(const Tiles& tiles) {
-  return tiles.bench.error(kTensorTensor, tiles.instruction.draft());
-}
-
 TEST(TensorTensor, every_operator_matches_double_precision_in_fp32) {
   for (AluOp op : kArithmetic) {
     SCOPED_TRACE(std::string(name(op)));
     for (int64_t elements : {1, 7, 64, 513}) {
-      Tiles tiles = dense_tiles(kF32, {5, elements});
+      TensorTensorTiles tiles = dense_tiles(kF32, {5, elements});
       auto& [bench, instruction] = tiles;
       std::vector<double> a = fill_random(bench, instruction.data1, 1);
       std::vector<double> b = fill_random(bench, instruction.data2, 2);
@@ -167,7 +150,7 @@ TEST(TensorTensor, nan_and_infinity_follow_ieee_and_maximum_keeps_nan) {
   for (AluOp op : {AluOp::kAdd, AluOp::kMultiply, AluOp::kDivide, AluOp::kMaximum, AluOp::kMinimum,
                    AluOp::kEqual, AluOp::kNotEqual, AluOp::kLess, AluOp::kLogicalAnd}) {
     SCOPED_TRACE(std::string(name(op)));
-    Tiles tiles = dense_tiles(kF32, {1, 7});
+    TensorTensorTiles tiles = dense_tiles(kF32, {1, 7});
     auto& [bench, instruction] = tiles;
     bench.set(instruction.data1, a);
     bench.set(instruction.data2, b);
@@ -185,7 +168,7 @@ TEST(TensorTensor, nan_and_infinity_follow_ieee_and_maximum_keeps_nan) {
 TEST(TensorTensor, integers_are_exact_on_gpsimd_and_rounded_to_fp32_on_vector) {
   const double large = 2147483647;
   for (EngineKind engine : {EngineKind::kAuto, EngineKind::kGpSimd, EngineKind::kVector}) {
-    Tiles tiles = dense_tiles(Dtype::kInt32, {1, 4});
+    TensorTensorTiles tiles = dense_tiles(Dtype::kInt32, {1, 4});
     auto& [bench, instruction] = tiles;
     bench.set(instruction.data1, {16777217, large, -large, 65537});
     bench.set(instruction.data2, {2, 1, 5, 65537});
@@ -199,7 +182,7 @@ TEST(TensorTensor, integers_are_exact_on_gpsimd_and_rounded_to_fp32_on_vector) {
 }
 
 TEST(TensorTensor, an_unsigned_product_wraps_modulo_2_to_the_32) {
-  Tiles tiles = dense_tiles(Dtype::kUint32, {1, 2});
+  TensorTensorTiles tiles = dense_tiles(Dtype::kUint32, {1, 2});
   auto& [bench, instruction] = tiles;
   bench.set(instruction.data1, {4294967295.0, 65536});
   bench.set(instruction.data2, {4294967295.0, 65537});
@@ -211,7 +194,7 @@ TEST(TensorTensor, an_unsigned_product_wraps_modulo_2_to_the_32) {
 TEST(TensorTensor, bitwise_operators_and_shifts_work_on_every_integer_dtype) {
   for (Dtype dtype : {Dtype::kInt8, Dtype::kUint8, Dtype::kInt16, Dtype::kUint16, Dtype::kInt32,
                       Dtype::kUint32}) {
-    Tiles tiles = dense_tiles(dtype, {1, 3});
+    TensorTensorTiles tiles = dense_tiles(dtype, {1, 3});
     auto& [bench, instruction] = tiles;
     bench.set(instruction.data1, {12, 7, 100});
     bench.set(instruction.data2, {10, 1, 3});
@@ -228,7 +211,7 @@ TEST(TensorTensor, bitwise_operators_and_shifts_work_on_every_integer_dtype) {
 }
 
 TEST(TensorTensor, right_shift_is_logical_and_a_shift_by_32_clears) {
-  Tiles tiles = dense_tiles(Dtype::kInt32, {1, 3});
+  TensorTensorTiles tiles = dense_tiles(Dtype::kInt32, {1, 3});
   auto& [bench, instruction] = tiles;
   bench.set(instruction.data1, {-1, -1, 1});
   bench.set(instruction.data2, {28, 32, 0});
@@ -241,7 +224,7 @@ TEST(TensorTensor, right_shift_is_logical_and_a_shift_by_32_clears) {
 }
 
 TEST(TensorTensor, power_runs_on_gpsimd_in_fp32) {
-  Tiles tiles = dense_tiles(kF32, {1, 4});
+  TensorTensorTiles tiles = dense_tiles(kF32, {1, 4});
   auto& [bench, instruction] = tiles;
   bench.set(instruction.data1, {2, 9, -2, 0});
   bench.set(instruction.data2, {10, 0.5, 3, 0});
@@ -250,7 +233,7 @@ TEST(TensorTensor, power_runs_on_gpsimd_in_fp32) {
   bench.run(kTensorTensor, instruction.draft());
   expect_values(bench.get(instruction.dst), {1024, 3, -8, 1});
   instruction.engine = EngineKind::kVector;
-  EXPECT_EQ(error(tiles),
+  EXPECT_EQ(tiles.error(),
             "instruction 'tensor_tensor of power' cannot run on the Vector engine; architecture "
             "trn2 has it on: GpSimd.");
 }

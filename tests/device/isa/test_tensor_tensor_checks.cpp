@@ -1,6 +1,7 @@
 #include "device/isa/tensor_tensor.h"
 
 #include "tests/device/isa/patterns.h"
+#include "tests/device/isa/tensor_tensor_tiles.h"
 
 namespace neuron_sim {
 namespace {
@@ -9,26 +10,8 @@ constexpr auto kSbuf = MemoryKind::kSbuf;
 constexpr auto kPsum = MemoryKind::kPsum;
 constexpr auto kF32 = Dtype::kFloat32;
 
-struct Tiles {
-  InstructionBench bench;
-  TensorTensor instruction;
-};
-
-Tiles dense_tiles(Dtype dtype, std::vector<int64_t> shape, MemoryKind memory1 = kSbuf,
-                  MemoryKind memory2 = kSbuf) {
-  Tiles tiles;
-  tiles.instruction.dst = tiles.bench.tile(kSbuf, dtype, shape, "dst");
-  tiles.instruction.data1 = tiles.bench.tile(memory1, dtype, shape, "a");
-  tiles.instruction.data2 = tiles.bench.tile(memory2, dtype, shape, "b");
-  return tiles;
-}
-
-std::string error(const Tiles& tiles) {
-  return tiles.bench.error(kTensorTensor, tiles.instruction.draft());
-}
-
 TEST(TensorTensorChecks, the_default_engine_is_vector_unless_all_are_32_bit_integers_in_sbuf) {
-  auto engine = [](Tiles tiles) {
+  auto engine = [](TensorTensorTiles tiles) {
     return tiles.bench.prepare(kTensorTensor, tiles.instruction.draft()).engine;
   };
   EXPECT_EQ(engine(dense_tiles(kF32, {2, 2})), EngineKind::kVector);
@@ -36,77 +19,77 @@ TEST(TensorTensorChecks, the_default_engine_is_vector_unless_all_are_32_bit_inte
   EXPECT_EQ(engine(dense_tiles(Dtype::kInt32, {2, 2})), EngineKind::kGpSimd);
   EXPECT_EQ(engine(dense_tiles(Dtype::kUint32, {2, 2})), EngineKind::kGpSimd);
   EXPECT_EQ(engine(dense_tiles(Dtype::kInt32, {2, 2}, kPsum)), EngineKind::kVector);
-  Tiles divide = dense_tiles(Dtype::kInt32, {2, 2});
+  TensorTensorTiles divide = dense_tiles(Dtype::kInt32, {2, 2});
   divide.instruction.op = AluOp::kDivide;
   EXPECT_EQ(engine(divide), EngineKind::kVector);
 }
 
 TEST(TensorTensorChecks, limits_are_checked_from_both_sides) {
-  EXPECT_EQ(error(dense_tiles(kF32, {128, 2})), "");
-  EXPECT_EQ(error(dense_tiles(kF32, {256, 2})),
+  EXPECT_EQ(dense_tiles(kF32, {128, 2}).error(), "");
+  EXPECT_EQ(dense_tiles(kF32, {256, 2}).error(),
             "number of partitions 256 exceed architecture limitation of 128. (instruction "
             "'tensor_tensor', operand 'dst', architecture trn2)");
-  EXPECT_EQ(error(dense_tiles(Dtype::kBfloat16, {1, 65536})), "");
-  EXPECT_EQ(error(dense_tiles(Dtype::kBfloat16, {1, 65537})),
+  EXPECT_EQ(dense_tiles(Dtype::kBfloat16, {1, 65536}).error(), "");
+  EXPECT_EQ(dense_tiles(Dtype::kBfloat16, {1, 65537}).error(),
             "number of elements per partition 65537 in 'dst[1, 65537]' of 'tensor_tensor' exceed "
             "architecture limitation of 65536 in sbuf. (instruction 'tensor_tensor', operand "
             "'dst', architecture trn2)");
-  EXPECT_EQ(error(dense_tiles(kF32, {1, 4096}, kPsum)), "");
-  EXPECT_EQ(error(dense_tiles(kF32, {1, 4097}, kPsum)),
+  EXPECT_EQ(dense_tiles(kF32, {1, 4096}, kPsum).error(), "");
+  EXPECT_EQ(dense_tiles(kF32, {1, 4097}, kPsum).error(),
             "number of elements per partition 4097 in 'data1[1, 4097]' of 'tensor_tensor' exceed "
             "architecture limitation of 4096 in psum. (instruction 'tensor_tensor', operand "
             "'data1', architecture trn2)");
 }
 
 TEST(TensorTensorChecks, mismatched_shapes_have_the_vendors_sentence) {
-  Tiles tiles = dense_tiles(kF32, {128, 512});
+  TensorTensorTiles tiles = dense_tiles(kF32, {128, 512});
   tiles.instruction.data2 = tiles.bench.tile(kSbuf, kF32, {1, 512}, "b");
-  EXPECT_EQ(error(tiles),
+  EXPECT_EQ(tiles.error(),
             "number of partitions (dimension 0 size of a tile) mismatch in parameters "
             "(data1[128, 512], data2[1, 512]) of 'tensor_tensor'");
   tiles.instruction.data2 = tiles.bench.tile(kSbuf, kF32, {128, 1}, "b");
-  EXPECT_EQ(error(tiles),
+  EXPECT_EQ(tiles.error(),
             "number of elements per partition mismatch in parameters (data1[128, 512], "
             "data2[128, 1]) of 'tensor_tensor'");
 }
 
 TEST(TensorTensorChecks, two_inputs_in_psum_are_an_error) {
-  EXPECT_EQ(error(dense_tiles(kF32, {2, 2}, kPsum, kSbuf)), "");
-  EXPECT_EQ(error(dense_tiles(kF32, {2, 2}, kSbuf, kPsum)), "");
-  EXPECT_EQ(error(dense_tiles(kF32, {2, 2}, kPsum, kPsum)),
+  EXPECT_EQ(dense_tiles(kF32, {2, 2}, kPsum, kSbuf).error(), "");
+  EXPECT_EQ(dense_tiles(kF32, {2, 2}, kSbuf, kPsum).error(), "");
+  EXPECT_EQ(dense_tiles(kF32, {2, 2}, kPsum, kPsum).error(),
             "operands 'data1' and 'data2' of 'tensor_tensor' are both in PSUM; at most one input "
             "may be (architecture trn2).");
 }
 
 TEST(TensorTensorChecks, memories_engines_dtypes_and_operators_are_checked) {
-  EXPECT_EQ(error(dense_tiles(kF32, {2, 2}, MemoryKind::kHbm)),
+  EXPECT_EQ(dense_tiles(kF32, {2, 2}, MemoryKind::kHbm).error(),
             "Expected operand 'data1' of 'tensor_tensor' to be in address space 'psum|sbuf', but "
             "got a tile in 'hbm' instead.");
-  Tiles psum = dense_tiles(kF32, {2, 2}, kPsum);
+  TensorTensorTiles psum = dense_tiles(kF32, {2, 2}, kPsum);
   psum.instruction.engine = EngineKind::kGpSimd;
-  EXPECT_EQ(error(psum),
+  EXPECT_EQ(psum.error(),
             "Expected operand 'data1' of 'tensor_tensor' to be in address space 'sbuf', but got a "
             "tile in 'psum' instead. The GpSimd engine cannot access PSUM.");
-  Tiles scalar = dense_tiles(kF32, {2, 2});
+  TensorTensorTiles scalar = dense_tiles(kF32, {2, 2});
   scalar.instruction.engine = EngineKind::kScalar;
-  EXPECT_EQ(error(scalar),
+  EXPECT_EQ(scalar.error(),
             "instruction 'tensor_tensor' cannot run on the Scalar engine; architecture trn2 has "
             "it on: Vector, GpSimd.");
-  Tiles bitwise = dense_tiles(kF32, {2, 2});
+  TensorTensorTiles bitwise = dense_tiles(kF32, {2, 2});
   bitwise.instruction.op = AluOp::kBitwiseAnd;
-  EXPECT_EQ(error(bitwise),
+  EXPECT_EQ(bitwise.error(),
             "dtype float32 of operand 'dst' of 'tensor_tensor' is not supported; expected "
             "integers of one size for the bitwise operator bitwise_and.");
   EXPECT_EQ(bitwise.bench.error_kind(kTensorTensor, bitwise.instruction.draft()), ErrorKind::kType);
-  Tiles none = dense_tiles(kF32, {2, 2});
+  TensorTensorTiles none = dense_tiles(kF32, {2, 2});
   none.instruction.op = AluOp::kNone;
-  EXPECT_EQ(error(none),
+  EXPECT_EQ(none.error(),
             "operator 'none' of 'tensor_tensor' is not supported; it needs an operator on two "
             "operands.");
 }
 
 TEST(TensorTensorChecks, demands_the_rate_class_of_its_operands) {
-  auto step = [](const Tiles& tiles) {
+  auto step = [](const TensorTensorTiles& tiles) {
     Demand demand = tiles.bench.demand(kTensorTensor, tiles.instruction.draft());
     EXPECT_EQ(demand.count, 1);
     EXPECT_EQ(demand.steps[0].unit, Unit::kElementwise);
@@ -121,7 +104,7 @@ TEST(TensorTensorChecks, demands_the_rate_class_of_its_operands) {
   Step psum = step(dense_tiles(Dtype::kBfloat16, {2, 2}, kSbuf, kPsum));
   EXPECT_EQ(psum.rate, RateClass::kTwoInputsPsum);
   EXPECT_TRUE(psum.source_psum);
-  Tiles strided = dense_tiles(kF32, {2, 8});
+  TensorTensorTiles strided = dense_tiles(kF32, {2, 8});
   strided.instruction.data2 = strided.bench.tile(kSbuf, kF32, {2, 32}, "b").slice(1, 0, 8, 4);
   EXPECT_FALSE(step(strided).strided) << "16 bytes do not exceed 16 bytes";
   strided.instruction.data2 = strided.bench.tile(kSbuf, kF32, {2, 40}, "b").slice(1, 0, 8, 5);

@@ -15,7 +15,8 @@
 #include "device/numerics/dtype.h"
 #include "ops/kernels/conv2d_maxpool.h"
 
-namespace neuron_sim {
+// A namespace of its own: other test files have a HostTensor too.
+namespace neuron_sim::conv2d_bench {
 
 struct Convolution {
   int64_t images = 1, channels = 1, height = 1, width = 1, filters = 1;
@@ -186,4 +187,4 @@ inline void check_convolution(const Convolution& c) {
   }
 }
 
-}  // namespace neuron_sim
+}  // namespace neuron_sim::conv2d_bench

@@ -1,0 +1,30 @@
+#pragma once
+// Tiles for tensor_tensor: dst = data1 op data2.
+
+#include <string>
+#include <vector>
+
+#include "device/isa/tensor_tensor.h"
+#include "tests/device/isa/run_instruction.h"
+
+namespace neuron_sim {
+
+struct TensorTensorTiles {
+  InstructionBench bench;
+  TensorTensor instruction;
+  /// What checking the instruction says; empty when it passes.
+  std::string error() const { return bench.error(kTensorTensor, instruction.draft()); }
+};
+
+/// Dense tiles of one shape and dtype, with dst in SBUF.
+inline TensorTensorTiles dense_tiles(Dtype dtype, std::vector<int64_t> shape,
+                                     MemoryKind memory1 = MemoryKind::kSbuf,
+                                     MemoryKind memory2 = MemoryKind::kSbuf) {
+  TensorTensorTiles tiles;
+  tiles.instruction.dst = tiles.bench.tile(MemoryKind::kSbuf, dtype, shape, "dst");
+  tiles.instruction.data1 = tiles.bench.tile(memory1, dtype, shape, "a");
+  tiles.instruction.data2 = tiles.bench.tile(memory2, dtype, shape, "b");
+  return tiles;
+}
+
+}  // namespace neuron_sim

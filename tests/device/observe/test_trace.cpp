@@ -1,0 +1,146 @@
+#include "device/observe/trace.h"
+
+#include <gtest/gtest.h>
+
+#include <cctype>
+#include <map>
+#include <sstream>
+
+#include "tests/device/program/random_program.h"
+
+namespace neuron_sim {
+namespace {
+
+/// A small JSON reader: objects and arrays are flattened, scalars kept as their text.
+class Json {
+ public:
+  explicit Json(const std::string& source) : source_(source) {}
+  std::map<std::string, std::string> read() {
+    value("");
+    space();
+    EXPECT_EQ(at_, source_.size()) << "text behind the JSON value";
+    return std::move(values_);
+  }
+
+ private:
+  void space() {
+    while (at_ < source_.size() && std::isspace(static_cast<unsigned char>(source_[at_]))) ++at_;
+  }
+  char next() {
+    space();
+    if (at_ >= source_.size()) throw std::runtime_error("the JSON text ends early");
+    return source_[at_];
+  }
+  void expect(char c) {
+    if (next() != c) throw std::runtime_error("unexpected character at " + std::to_string(at_));
+    ++at_;
+  }
+  std::string string() {
+    expect('"');
+    std::string result;
+    while (source_.at(at_) != '"') {
+      if (static_cast<unsigned char>(source_[at_]) < 0x20) throw std::runtime_error("control");
+      if (source_[at_] == '\\') ++at_;
+      result += source_.at(at_++);
+    }
+    ++at_;
+    return result;
+  }
+  void value(const std::string& path) {
+    const char c = next();
+    if (c == '{' || c == '[') {
+      const char end = c == '{' ? '}' : ']';
+      ++at_;
+      for (size_t index = 0; next() != end; ++index) {
+        if (index > 0) expect(',');
+        std::string name = std::to_string(index);
+        if (c == '{') {
+          name = string();
+          expect(':');
+        }
+        value(path + "/" + name);
+      }
+      ++at_;
+      return;
+    }
+    if (c == '"') {
+      values_[path] = string();
+      return;
+    }
+    const size_t begin = at_;
+    while (at_ < source_.size() && std::string("+-.0123456789eE").find(source_[at_]) < 15) ++at_;
+    if (begin == at_) throw std::runtime_error("no value at " + std::to_string(at_));
+    values_[path] = source_.substr(begin, at_ - begin);
+  }
+
+  const std::string& source_;
+  size_t at_ = 0;
+  std::map<std::string, std::string> values_;
+};
+
+struct Recorder : TimelineObserver {
+  void step(const Program&, const StepEvent& event) override { events.push_back(event); }
+  std::vector<StepEvent> events;
+};
+
+int64_t picoseconds(const std::string& microseconds) {
+  const size_t point = microseconds.find('.');
+  EXPECT_EQ(microseconds.size(), point + 7);
+  return std::stoll(microseconds.substr(0, point)) * 1'000'000 +
+         std::stoll(microseconds.substr(point + 1));
+}
+
+TEST(Trace, HoldsEveryStepOnceWithTheTimesOfTheTimeline) {
+  for (uint64_t seed = 1; seed <= 5; ++seed) {
+    RandomProgramOptions program_options;
+    program_options.longest_loop = 4;
+    const auto program =
+        RandomProgram(seed, load_architecture("trn2"), program_options).build();
+    Recorder recorder;
+    TimelineOptions options;
+    options.observer = &recorder;
+    simulate(*program, {}, options);
+
+    std::ostringstream out;
+    const Timing timing = write_trace(out, *program);
+    EXPECT_EQ(timing.body, simulate(*program).body);
+    const std::string source = out.str();
+    auto json = Json(source).read();
+    EXPECT_EQ(json["/otherData/kernel"], "random");
+    size_t found = 0;
+    for (size_t i = 0; json.contains(text("/traceEvents/", i, "/ph")); ++i) {
+      const std::string event = text("/traceEvents/", i);
+      if (json[event + "/ph"] != "X") continue;
+      ASSERT_LT(found, recorder.events.size());
+      const StepEvent& expected = recorder.events[found++];
+      EXPECT_EQ(picoseconds(json[event + "/ts"]), expected.span.start.count);
+      EXPECT_EQ(picoseconds(json[event + "/dur"]),
+                (expected.span.end - expected.span.start).count);
+      EXPECT_EQ(picoseconds(json[event + "/args/visible_us"]), expected.span.done.count);
+    }
+    EXPECT_EQ(found, recorder.events.size());
+  }
+}
+
+TEST(Trace, EscapesNamesAndMovesToTheStartOfTheProgram) {
+  Builder builder("a \"kernel\" \\ with\nlines", load_architecture("trn2"));
+  builder.set_source_line("say(\"x\")\t# \\n");
+  builder.emit(Memset{builder.sbuf("t\"", {1, 4}, Dtype::kFloat32), 0});
+  const auto program = builder.finish();
+  TraceObserver observer;
+  TimelineOptions options;
+  options.observer = &observer;
+  simulate(*program, {}, options);
+  EXPECT_EQ(observer.size(), 1u);
+  std::ostringstream out;
+  observer.write(out, *program, Picoseconds{5'000'001});
+  const std::string source = out.str();
+  auto json = Json(source).read();
+  EXPECT_EQ(json["/otherData/kernel"], "a \"kernel\" \\ with lines");
+  EXPECT_EQ(json["/traceEvents/2/args/source"], "say(\"x\") # \\n");
+  EXPECT_EQ(json["/traceEvents/2/ts"], "5.000001");
+  EXPECT_EQ(json["/traceEvents/2/name"], "memset");
+}
+
+}  // namespace
+}  // namespace neuron_sim

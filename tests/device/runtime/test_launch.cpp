@@ -1,0 +1,102 @@
+#include "device/runtime/launch.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "device/base/errors.h"
+#include "device/isa/dma_copy.h"
+#include "device/program/builder.h"
+#include "device/runtime/devices.h"
+
+namespace neuron_sim {
+namespace {
+
+/// output = input, [4, elements] fp32.
+std::shared_ptr<const Kernel> copy_kernel(int64_t elements = 8) {
+  Builder builder("copy", load_architecture("trn2"));
+  const View input = builder.argument("input", {4, elements}, Dtype::kFloat32);
+  const View output = builder.argument("output", {4, elements}, Dtype::kFloat32);
+  if (elements > 0) {
+    const View tile = builder.sbuf("t", {4, elements}, Dtype::kFloat32);
+    builder.emit(DmaCopy{.dst = tile, .src = input});
+    builder.emit(DmaCopy{.dst = output, .src = tile});
+  }
+  return std::make_shared<const Kernel>(builder.finish());
+}
+
+std::byte* bytes(float* data) { return reinterpret_cast<std::byte*>(data); }
+
+LaunchRecord run(const std::shared_ptr<const Kernel>& kernel, float* input, float* output) {
+  std::byte* arguments[] = {bytes(input), bytes(output)};
+  return launch(0, Schedule::kDefaultStream, kernel, arguments);
+}
+
+TEST(Launch, ComputesAndTakesTheBenchmarkTimeOnTheSchedule) {
+  std::vector<float> input(32, 3), output(32);
+  const auto kernel = copy_kernel();
+  const LaunchRecord first = run(kernel, input.data(), output.data());
+  EXPECT_EQ(output, input);
+  const Architecture& architecture = *kernel->program().architecture;
+  EXPECT_EQ(first.span.end - first.span.start, first.timing.benchmark(architecture));
+  EXPECT_GT(first.timing.body.count, 0);
+  const LaunchRecord second = run(kernel, input.data(), output.data());
+  EXPECT_EQ(second.span.start, first.span.end);
+  EXPECT_EQ(kernel->simulations(), 1);
+}
+
+TEST(Launch, RejectsOutputsThatOverlapOtherArguments) {
+  const auto kernel = copy_kernel();
+  std::vector<float> data(96);
+  EXPECT_NO_THROW(run(kernel, data.data(), data.data() + 32));
+  EXPECT_NO_THROW(run(kernel, data.data() + 32, data.data()));
+  for (const int offset : {-31, 0, 31}) {
+    try {
+      run(kernel, data.data() + 32, data.data() + 32 + offset);
+      FAIL() << offset;
+    } catch (const KernelError& error) {
+      EXPECT_EQ(std::string(error.what()),
+                "kernel 'copy': output 'output' overlaps argument 'input' in memory.");
+    }
+  }
+}
+
+TEST(Launch, LetsEmptyArgumentsLieAnywhere) {
+  std::vector<float> data(8);
+  EXPECT_NO_THROW(run(copy_kernel(0), data.data() + 1, data.data() + 1));
+}
+
+TEST(Launch, TellsItsListenerUntilItIsReplaced) {
+  std::vector<float> input(32), output(32);
+  const auto kernel = copy_kernel();
+  std::vector<LaunchRecord> records;
+  set_launch_listener([&](const LaunchRecord& record) { records.push_back(record); });
+  const LaunchRecord launched = run(kernel, input.data(), output.data());
+  set_launch_listener(nullptr);
+  run(kernel, input.data(), output.data());
+  ASSERT_EQ(records.size(), 1u);
+  EXPECT_EQ(records[0].kernel, kernel);
+  EXPECT_EQ(records[0].device, 0);
+  EXPECT_EQ(records[0].span, launched.span);
+}
+
+TEST(Launch, TakesTurnsOfSeveralHostThreads) {
+  const auto kernel = copy_kernel();
+  std::vector<std::thread> threads;
+  std::vector<std::vector<float>> outputs(4, std::vector<float>(32));
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    threads.emplace_back([&, i] {
+      std::vector<float> input(32, static_cast<float>(i));
+      for (int repetition = 0; repetition < 20; ++repetition) {
+        run(kernel, input.data(), outputs[i].data());
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    EXPECT_EQ(outputs[i], std::vector<float>(32, static_cast<float>(i)));
+  }
+}
+
+}  // namespace
+}  // namespace neuron_sim

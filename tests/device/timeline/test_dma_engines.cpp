@@ -1,0 +1,163 @@
+#include "device/timeline/dma_engines.h"
+
+#include <gtest/gtest.h>
+
+namespace neuron_sim {
+namespace {
+
+constexpr Picoseconds ns(int64_t count) { return {count * 1000}; }
+
+/// 1 byte per ns and engine, 10 ns per packet; every latency has another value.
+Architecture round_numbers() {
+  Architecture a = load_architecture("trn2");
+  a.dma = {};
+  a.dma.engines = 16;
+  a.dma.bytes_per_nanosecond = 1;
+  a.dma.packet = ns(10);
+  a.dma.software_packet = 256;
+  a.dma.hardware_trigger = ns(50);
+  a.dma.hardware_trigger_element = ns(1);
+  a.dma.hardware_first_load = ns(1000);
+  a.dma.hardware_first_store = ns(1100);
+  a.dma.software_trigger = ns(70);
+  a.dma.software_trigger_element = ns(2);
+  a.dma.software_first_load = ns(400);
+  a.dma.software_first_store = ns(440);
+  a.dma.static_trigger = ns(30);
+  a.dma.static_first_load = ns(900);
+  a.dma.static_first_store = ns(990);
+  a.dma.complete_load = ns(200);
+  a.dma.complete_store = ns(300);
+  return a;
+}
+
+Step copy(DescriptorKind kind, int64_t rows, int64_t bytes, bool store = false) {
+  Step step;
+  step.unit = Unit::kDma;
+  step.descriptors = kind;
+  step.elements = rows;
+  step.bytes = bytes;
+  step.fragments = 1;
+  step.store = store;
+  return step;
+}
+
+constexpr DescriptorKind kHardware = DescriptorKind::kHardware;
+constexpr DescriptorKind kSoftware = DescriptorKind::kSoftware;
+constexpr DescriptorKind kStatic = DescriptorKind::kStatic;
+constexpr EngineKind kSync = EngineKind::kSync;
+
+TEST(DmaEngines, BlocksTheIssuerByKindAndDescriptors) {
+  const Architecture a = round_numbers();
+  const DmaEngines dma(a);
+  EXPECT_EQ(dma.trigger(copy(kStatic, 500, 1)), ns(30));
+  EXPECT_EQ(dma.trigger(copy(kHardware, 1, 1)), ns(51));
+  EXPECT_EQ(dma.trigger(copy(kHardware, 128, 1)), ns(178));
+  EXPECT_EQ(dma.trigger(copy(kHardware, 129, 1)), ns(178));
+  EXPECT_EQ(dma.trigger(copy(kSoftware, 200, 1)), ns(470));
+}
+
+TEST(DmaEngines, CountsTheFirstLatencyFromTheRightEndOfTheTrigger) {
+  const Architecture a = round_numbers();
+  const auto start = [&](DescriptorKind kind, bool store) {
+    DmaEngines dma(a);
+    return dma.transfer(copy(kind, 1, 100, store), kSync, ns(5), ns(105));
+  };
+  EXPECT_EQ(start(kHardware, false).start, ns(1005));
+  EXPECT_EQ(start(kHardware, true).start, ns(1105));
+  EXPECT_EQ(start(kStatic, false).start, ns(905));
+  EXPECT_EQ(start(kStatic, true).start, ns(995));
+  EXPECT_EQ(start(kSoftware, false).start, ns(505));
+  EXPECT_EQ(start(kSoftware, true).start, ns(545));
+  EXPECT_EQ(start(kStatic, false).done - start(kStatic, false).end, ns(200));
+  EXPECT_EQ(start(kStatic, true).done - start(kStatic, true).end, ns(300));
+}
+
+TEST(DmaEngines, SpreadsDescriptorsOverSixteenEngines) {
+  const Architecture a = round_numbers();
+  const auto length = [&](int64_t rows) {
+    DmaEngines dma(a);
+    const Span span = dma.transfer(copy(kStatic, rows, 100), kSync, ns(0), ns(0));
+    EXPECT_EQ(dma.busy(), ns(110 * rows));
+    return span.end - span.start;
+  };
+  EXPECT_EQ(length(1), ns(110));
+  EXPECT_EQ(length(16), ns(110));
+  EXPECT_EQ(length(17), ns(220));
+  EXPECT_EQ(length(128), ns(880));
+}
+
+TEST(DmaEngines, StartsTheEnginesOneAfterAnother) {
+  Architecture a = round_numbers();
+  a.dma.engine_skew = ns(3);
+  DmaEngines dma(a);
+  const Span span = dma.transfer(copy(kStatic, 16, 100), kSync, ns(0), ns(0));
+  EXPECT_EQ(span.end - span.start, ns(110 + 15 * 3));
+}
+
+TEST(DmaEngines, PacksRowsOfSoftwareDescriptors) {
+  const Architecture a = round_numbers();
+  const auto length = [&](DescriptorKind kind, int64_t bytes) {
+    DmaEngines dma(a);
+    const Span span = dma.transfer(copy(kind, 64, bytes), kSync, ns(0), ns(0));
+    return span.end - span.start;
+  };
+  EXPECT_EQ(length(kStatic, 64), ns(4 * 10 + 256));
+  EXPECT_EQ(length(kSoftware, 64), ns(10 + 256));
+  EXPECT_EQ(length(kSoftware, 65), ns(20 + 260));
+}
+
+TEST(DmaEngines, PaysForFragmentsAndScatteredElements) {
+  Architecture a = round_numbers();
+  Step step = copy(kStatic, 16, 40);
+  step.fragments = 10;
+  DmaEngines packets(a);
+  Span span = packets.transfer(step, kSync, ns(0), ns(0));
+  EXPECT_EQ(span.end - span.start, ns(100 + 40));
+  a.dma.element_scatter = ns(1);  // 160 elements
+  DmaEngines scattered(a);
+  span = scattered.transfer(step, kSync, ns(0), ns(0));
+  EXPECT_EQ(span.end - span.start, ns(160));
+}
+
+TEST(DmaEngines, KeepsEachQueueInOrder) {
+  const Architecture a = round_numbers();
+  DmaEngines dma(a);
+  const Span first = dma.transfer(copy(kHardware, 16, 990), kSync, ns(0), ns(0));
+  const Span second = dma.transfer(copy(kSoftware, 16, 90), kSync, ns(0), ns(0));
+  EXPECT_EQ(first.start, ns(1000));
+  EXPECT_EQ(second.start, first.end);  // though it was ready at 400
+}
+
+TEST(DmaEngines, FillsGapsOnlyWithTransfersOfOtherQueuesThatFit) {
+  const Architecture a = round_numbers();
+  for (const int64_t bytes : {570, 571}) {
+    DmaEngines dma(a);
+    const Span first = dma.transfer(copy(kHardware, 16, 90), kSync, ns(0), ns(0));
+    const Span other =
+        dma.transfer(copy(kSoftware, 16, bytes), EngineKind::kGpSimd, ns(0), ns(0));
+    EXPECT_EQ(first.start, ns(1000));
+    EXPECT_EQ(other.start, bytes == 570 ? ns(400) : first.end) << bytes;
+  }
+}
+
+TEST(BusyCalendar, NeverOverlapsAndUsesTheFirstGap) {
+  BusyCalendar calendar;
+  EXPECT_EQ(calendar.reserve(ns(100), ns(10)), ns(100));
+  EXPECT_EQ(calendar.reserve(ns(200), ns(10)), ns(200));
+  EXPECT_EQ(calendar.reserve(ns(0), ns(100)), ns(0));
+  EXPECT_EQ(calendar.reserve(ns(0), ns(91)), ns(210));
+  EXPECT_EQ(calendar.reserve(ns(0), ns(90)), ns(110));
+  EXPECT_EQ(calendar.reserve(ns(0), ns(1)), ns(301));
+}
+
+TEST(BusyCalendar, GivesUpGapsBeforeItsOldestTransfer) {
+  BusyCalendar calendar;
+  for (int64_t i = 1; i <= 9; ++i) {
+    EXPECT_EQ(calendar.reserve(ns(100 * i), ns(10)), ns(100 * i));
+  }
+  EXPECT_GE(calendar.reserve(ns(0), ns(10)), ns(110));
+}
+
+}  // namespace
+}  // namespace neuron_sim

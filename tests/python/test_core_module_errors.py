@@ -1,0 +1,192 @@
+"""neuron_sim._core: what it refuses, with which exception and which sentence."""
+
+import numpy as np
+import pytest
+from neuron_sim import _core
+
+SHAPES = {
+    "vector_add": [[300], [300]],
+    "matmul": [[70, 50], [50, 90]],
+    "transpose": [[70, 50]],
+    "bias_add_activation": [[7, 50], [50]],
+    "conv2d_maxpool": [[1, 3, 8, 8], [4, 3, 3, 3], [4]],
+    "ffnn_forward": [[5, 8], [8, 6], [6, 4], [6], [4]],
+    "ffnn_predict": [[5, 8], [8, 6], [6, 4], [6], [4]],
+}
+
+
+# Errors
+
+
+def message_of(error: type[Exception], *arguments, **options) -> str:
+    """The sentence of the error, which all three functions must raise alike."""
+    messages = set()
+    for function in (_core.time_kernel, _core.trace_kernel, _core.list_kernel):
+        with pytest.raises(error) as caught:
+            function(*arguments, **options)
+        assert type(caught.value) is error
+        messages.add(str(caught.value))
+    assert len(messages) == 1
+    return messages.pop()
+
+
+def test_an_unknown_kernel_is_named_with_those_that_exist():
+    assert message_of(ValueError, "softmax", [[3]]) == (
+        f"kernel 'softmax' is unknown; allowed: {', '.join(_core.kernels())}."
+    )
+
+
+def test_an_unknown_dtype_is_named_with_those_that_exist():
+    sentence = message_of(ValueError, "matmul", SHAPES["matmul"], "float64")
+    assert sentence.startswith("dtype 'float64' is unknown; allowed: bool_, int8, ")
+    with pytest.raises(ValueError) as caught:
+        _core.rounded(np.zeros(1, np.float32), "float64")
+    assert str(caught.value) == sentence
+
+
+def test_an_unknown_architecture_is_named_with_those_that_exist():
+    sentence = message_of(ValueError, "matmul", SHAPES["matmul"], "float32", "trn9")
+    assert sentence.startswith("architecture 'trn9' is unknown; allowed: trn1, trn2, trn3, ")
+    with pytest.raises(ValueError) as caught:
+        _core.architecture_facts("trn9")
+    assert str(caught.value) == sentence
+
+
+def test_a_file_that_does_not_exist_is_named(tmp_path):
+    path = str(tmp_path / "none.toml")
+    sentence = message_of(ValueError, "matmul", SHAPES["matmul"], "float32", path)
+    assert "none.toml" in sentence and "cannot be read" in sentence
+
+
+@pytest.mark.parametrize(
+    "kernel, known",
+    [
+        ("vector_add", "its options: variant, row_chunk, free_dim"),
+        ("matmul", "it has none"),
+        ("transpose", "it has none"),
+        ("bias_add_activation", "its options: activation"),
+        ("conv2d_maxpool", "its options: pool_size, stride, padding, activation"),
+        ("ffnn_forward", "its options: hidden_activation, output_activation"),
+        ("ffnn_predict", "its options: hidden_activation, output_activation"),
+    ],
+)
+def test_an_unknown_option_is_named_with_those_that_exist(kernel, known):
+    sentence = message_of(ValueError, kernel, SHAPES[kernel], options={"fast": 1})
+    assert sentence == f"kernel '{kernel}' has no option 'fast'; {known}."
+
+
+@pytest.mark.parametrize("value", ["x", "", " 3", "3.0", "0x3", "9" * 30])
+def test_an_option_that_is_not_a_whole_number_is_refused(value):
+    sentence = message_of(
+        ValueError, "vector_add", SHAPES["vector_add"], options={"row_chunk": value}
+    )
+    assert sentence == (
+        f"kernel 'vector_add': option 'row_chunk' is '{value}', not a whole number."
+    )
+
+
+def test_an_option_must_be_of_the_right_type():
+    shapes = SHAPES["vector_add"]
+    assert message_of(TypeError, "vector_add", shapes, options={"row_chunk": 2.0}) == (
+        "options: 'row_chunk' is 2.0, not an int or a str."
+    )
+    assert message_of(TypeError, "vector_add", shapes, options={"row_chunk": True}) == (
+        "options: 'row_chunk' is True, not an int or a str."
+    )
+    assert message_of(TypeError, "vector_add", shapes, options={3: 1}) == (
+        "options: a name is not a str."
+    )
+
+
+def test_options_and_sizes_end_at_two_to_the_forty():
+    most = 2**40
+    _core.time_kernel("vector_add", [[3], [3]], options={"row_chunk": most})
+    for value in (most + 1, -most - 1):
+        sentence = message_of(ValueError, "vector_add", [[3], [3]], options={"row_chunk": value})
+        assert sentence.endswith(f"is {value}, beyond the limit of {most}.")
+    shape = [2**20, 2**20 + 1]
+    sentence = message_of(ValueError, "vector_add", [shape, shape])
+    assert sentence.endswith(f"has more than {most} elements.")
+
+
+@pytest.mark.parametrize(
+    "error, kernel, shapes, dtype, options, parts",
+    [
+        (ValueError, "vector_add", [[3]], "float32", {}, ["has 2 inputs, not 1"]),
+        (ValueError, "matmul", [[3, 3]] * 3, "float32", {}, ["has 2 inputs, not 3"]),
+        (ValueError, "transpose", [], "float32", {}, ["has 1 inputs, not 0"]),
+        (ValueError, "ffnn_forward", [[3, 4], [4, 4]], "float32", {}, ["ffnn", "not 2 tensors"]),
+        (ValueError, "vector_add", [[3], [4]], "float32", {}, ["a [3]", "b [4]", "different"]),
+        (ValueError, "vector_add", [[-3], [-3]], "float32", {}, ["size -3", "negative"]),
+        (ValueError, "matmul", [[3], [3, 4]], "float32", {}, ["a [3]", "expected 2"]),
+        (ValueError, "matmul", [[3, 5], [6, 4]], "float32", {}, ["b [6, 4]", "expected 5"]),
+        (ValueError, "transpose", [[2, 3, 4]], "float32", {}, ["[2, 3, 4]", "expected 2"]),
+        (ValueError, "transpose", [[0, 4]], "float32", {}, ["nothing to compute"]),
+        (ValueError, "bias_add_activation", [[3, 4], [3]], "float32", {}, ["bias [3]", "4"]),
+        (ValueError, "conv2d_maxpool", [[1, 3, 8, 8], [4, 2, 3, 3], [4]], "float32", {}, ["2"]),
+        (ValueError, "ffnn_forward", [[3, 4], [5, 2], [2]], "float32", {}, ["[5, 2]", "4"]),
+        (TypeError, "vector_add", [[3], [3]], "bool_", {}, ["a [3] bool_", "int32"]),
+        (TypeError, "matmul", [[3, 3], [3, 3]], "int8", {}, ["a [3, 3] int8", "float16"]),
+        (ValueError, "vector_add", [[3], [3]], "int8", {"variant": "fast"}, ["'fast'", "tiled"]),
+        (
+            ValueError,
+            "vector_add",
+            [[129], [129]],
+            "float32",
+            {"variant": "naive"},
+            ["number of partitions 129 exceed architecture limitation of 128", "trn2"],
+        ),
+        (
+            ValueError,
+            "bias_add_activation",
+            [[3, 4], [4]],
+            "float32",
+            {"activation": "swish"},
+            ["'swish'", "relu"],
+        ),
+        (
+            ValueError,
+            "conv2d_maxpool",
+            SHAPES["conv2d_maxpool"],
+            "float32",
+            {"activation": "swish"},
+            ["conv2d_maxpool", "'swish'", "relu"],
+        ),
+        (
+            ValueError,
+            "conv2d_maxpool",
+            SHAPES["conv2d_maxpool"],
+            "float32",
+            {"activation": "softmax"},
+            ["'softmax' is not pointwise"],
+        ),
+        (
+            ValueError,
+            "conv2d_maxpool",
+            SHAPES["conv2d_maxpool"],
+            "float32",
+            {"pool_size": 4},
+            ["pool_size of 4", "6"],
+        ),
+        (
+            MemoryError,
+            "bias_add_activation",
+            [[1, 300000], [300000]],
+            "float32",
+            {"activation": "softmax"},
+            ["bytes per partition", "sbuf", "trn2"],
+        ),
+    ],
+)
+def test_what_a_kernel_refuses_names_operand_and_limit(
+    error, kernel, shapes, dtype, options, parts
+):
+    sentence = message_of(error, kernel, shapes, dtype, "trn2", options)
+    for part in parts:
+        assert part in sentence
+
+
+@pytest.mark.parametrize("shapes", [[[3.5], [3]], [3, 3], "text", None, [["a"], ["b"]]])
+def test_shapes_must_be_lists_of_integers(shapes):
+    with pytest.raises(TypeError, match="time_kernel"):
+        _core.time_kernel("vector_add", shapes)

@@ -1,0 +1,111 @@
+"""neuron_sim._core: simulated times, traces and listings of every kernel, without torch."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+from neuron_sim import _core
+
+SHAPES = {
+    "vector_add": [[300], [300]],
+    "matmul": [[70, 50], [50, 90]],
+    "transpose": [[70, 50]],
+    "bias_add_activation": [[7, 50], [50]],
+    "conv2d_maxpool": [[1, 3, 8, 8], [4, 3, 3, 3], [4]],
+    "ffnn_forward": [[5, 8], [8, 6], [6, 4], [6], [4]],
+    "ffnn_predict": [[5, 8], [8, 6], [6, 4], [6], [4]],
+}
+ARCHITECTURES = ["trn1", "trn2", "trn3"]
+
+
+def in_new_process(program: str) -> str:
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
+    return result.stdout
+
+
+# Timing, traces, listings
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+@pytest.mark.parametrize("kernel", SHAPES)
+def test_every_kernel_is_timed_on_every_architecture(kernel, architecture):
+    timing = _core.time_kernel(kernel, SHAPES[kernel], "bfloat16", architecture)
+    facts = _core.architecture_facts(architecture)
+    launch = facts["launch.benchmark"]["value"]
+    assert facts["launch.benchmark"]["unit"] == "ns"
+    assert timing["body_us"] > 0
+    assert timing["latency_us"] - timing["body_us"] == pytest.approx(launch / 1000)
+    assert timing["profile_us"] > timing["body_us"]
+    assert timing["instructions"] > 0 and timing["dma_transfers"] > 0
+    shares = timing["utilisation"]
+    assert set(shares) == {"Tensor", "Vector", "Scalar", "GpSimd", "Sync", "DMA"}
+    assert all(0 <= share <= 1 for share in shares.values())
+    busiest = max(shares, key=lambda name: shares[name])
+    assert timing["bottleneck"] == (busiest if shares[busiest] >= 0.5 else "latency")
+
+
+def test_the_bytes_of_a_vector_addition_are_two_loads_and_a_store():
+    for dtype, size in (("float32", 4), ("bfloat16", 2), ("int8", 1)):
+        timing = _core.time_kernel("vector_add", [[25600], [25600]], dtype)
+        assert timing["dma_bytes"] == 3 * 25600 * size
+        assert timing["dma_transfers"] == 3
+
+
+def test_more_work_takes_longer():
+    def time(size: int) -> float:
+        return _core.time_kernel("matmul", [[size, size], [size, size]])["body_us"]
+
+    assert time(128) < time(256) < time(512) < time(1024)
+
+
+def test_options_decide_the_program():
+    def time(options: dict) -> float:
+        return _core.time_kernel("vector_add", [[25600], [25600]], options=options)["body_us"]
+
+    tiled = time({"variant": "tiled"})
+    assert time({}) == time({"variant": "stream", "free_dim": 0}) < tiled
+    assert tiled == time({"variant": "tiled", "row_chunk": 128})
+    assert tiled == time({"variant": "tiled", "row_chunk": "128"})
+    assert tiled < time({"variant": "tiled", "row_chunk": 64})
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+@pytest.mark.parametrize("kernel", SHAPES)
+def test_a_trace_holds_every_instruction_within_the_body(kernel, architecture):
+    arguments = (kernel, SHAPES[kernel], "float32", architecture)
+    trace = json.loads(_core.trace_kernel(*arguments))
+    timing = _core.time_kernel(*arguments)
+    assert trace["otherData"] == {"kernel": kernel, "architecture": architecture}
+    events = [event for event in trace["traceEvents"] if event["ph"] == "X"]
+    assert len(events) >= timing["instructions"]
+    assert min(event["ts"] for event in events) == 0
+    last = max(event["args"]["visible_us"] for event in events)
+    assert last == pytest.approx(timing["body_us"], abs=1e-6)
+    threads = {event["tid"] for event in trace["traceEvents"] if event["name"] == "thread_name"}
+    assert {event["tid"] for event in events} <= threads
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+@pytest.mark.parametrize("kernel", SHAPES)
+def test_a_listing_names_kernel_architecture_and_instructions(kernel, architecture):
+    lines = _core.list_kernel(kernel, SHAPES[kernel], "float32", architecture).splitlines()
+    assert lines[0] == f"kernel {kernel} for {architecture}"
+    known = set(_core.instructions())
+    operations = [line.split("(")[0].split()[-1] for line in lines[1:] if "(dst=" in line]
+    assert operations and set(operations) <= known | {"dma_copy"}
+
+
+def test_two_processes_give_the_same_numbers():
+    program = (
+        "import neuron_sim._core as core\n"
+        f"for kernel, shapes in {SHAPES!r}.items():\n"
+        "    for architecture in core.architectures():\n"
+        "        print(core.time_kernel(kernel, shapes, 'float32', architecture))\n"
+        "        print(core.trace_kernel(kernel, shapes, 'float32', architecture))\n"
+        "        print(core.list_kernel(kernel, shapes, 'float32', architecture))\n"
+    )
+    first = in_new_process(program)
+    assert first == in_new_process(program)
+    assert str(_core.time_kernel("matmul", SHAPES["matmul"])) in first
