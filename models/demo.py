@@ -19,7 +19,7 @@ from pathlib import Path
 
 import neuron_sim.torch_device  # noqa: F401  (the device, also without autoload)
 import torch
-from digits import (  # type: ignore[import-not-found]  # lies next to this script
+from digits import (
     DigitsCnn,
     DigitsFeedForward,
     TestSet,

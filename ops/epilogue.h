@@ -1,7 +1,6 @@
 #pragma once
 // Pointwise work that is done while a tile leaves PSUM: function(tile + bias), rounded once.
 
-#include <string>
 #include <string_view>
 
 #include "device/isa/operators.h"

@@ -38,7 +38,7 @@ void check_not_empty(const char* op, const NamedTensor& operand);
 /// c10::ValueError otherwise.
 void check_activation(const char* op, const char* argument, std::string_view name,
                       bool softmax_allowed);
-/// `value` is at least `minimum`; c10::ValueError otherwise.
+/// `value` is at least `minimum` and at most 2^31; c10::ValueError otherwise.
 void check_at_least(const char* op, const char* argument, int64_t value, int64_t minimum);
 
 }  // namespace neuron_sim

@@ -3,7 +3,6 @@
 #include <toml++/toml.h>
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <sstream>
 #include <vector>
 

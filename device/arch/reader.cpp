@@ -34,7 +34,8 @@ std::string read_file(const std::filesystem::path& path) {
 
 /// `changes` over `base`.
 Document merged(Document base, Document changes) {
-  for (auto& [key, fact] : changes.facts) base.facts[key] = std::move(fact);
+  changes.facts.merge(base.facts);  // adds only the keys that `changes` lacks
+  base.facts = std::move(changes.facts);
   if (changes.name) base.name = changes.name;
   if (changes.neuron_core) base.neuron_core = changes.neuron_core;
   if (changes.generation) base.generation = changes.generation;

@@ -18,9 +18,9 @@ struct Picoseconds {
     count += other.count;
     return *this;
   }
-  constexpr double nanoseconds() const { return static_cast<double>(count) * 1e-3; }
-  constexpr double microseconds() const { return static_cast<double>(count) * 1e-6; }
-  constexpr double milliseconds() const { return static_cast<double>(count) * 1e-9; }
+  constexpr double nanoseconds() const { return static_cast<double>(count) / 1e3; }
+  constexpr double microseconds() const { return static_cast<double>(count) / 1e6; }
+  constexpr double milliseconds() const { return static_cast<double>(count) / 1e9; }
 };
 
 /// Rounds to the nearest picosecond, the same on every machine (no libm call).

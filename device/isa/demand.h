@@ -5,8 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "device/program/engine.h"
-
 namespace neuron_sim {
 
 /// Which unit does a step.

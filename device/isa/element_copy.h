@@ -23,7 +23,7 @@ struct CopyAxis {
 /// Nested loops, outermost first, that visit both sides in row-major order.
 struct CopyNest {
   int count = 0;
-  std::array<CopyAxis, 2 * kMaximumCopyRank> axes{};
+  std::array<CopyAxis, size_t{2} * kMaximumCopyRank> axes{};
   CopyAxis& axis(int index) { return axes[static_cast<size_t>(index)]; }
   const CopyAxis& axis(int index) const { return axes[static_cast<size_t>(index)]; }
 };

@@ -1,6 +1,6 @@
 #include "device/isa/memset.h"
 
-#include <algorithm>
+#include <cmath>
 #include <cmath>
 
 #include "device/base/errors.h"

@@ -1,6 +1,6 @@
 #include "device/isa/pattern.h"
 
-#include <algorithm>
+#include <cstdlib>
 #include <cstdlib>
 
 namespace neuron_sim {

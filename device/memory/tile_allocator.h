@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <map>
 #include <string>
-#include <vector>
 
 #include "device/arch/architecture.h"
 #include "device/program/view.h"

@@ -60,9 +60,8 @@ LoopSkip::LoopFacts& LoopSkip::facts_of(const Loop& loop, uint32_t index) {
 }
 
 std::vector<int64_t*> LoopSkip::counter_places() {
-  std::vector<int64_t*> result{&timing_.dma_busy.count, &timing_.dma_transfers,
-                               &timing_.dma_bytes, &timing_.instances,
-                               &timing_.multiply_accumulates};
+  std::vector<int64_t*> result{&timing_.dma_busy.count, &timing_.dma_transfers, &timing_.dma_bytes,
+                               &timing_.instances, &timing_.multiply_accumulates};
   for (auto& busy : timing_.busy) result.push_back(&busy.count);
   for (auto& count : timing_.instructions) result.push_back(&count);
   return result;
@@ -168,8 +167,10 @@ int64_t LoopSkip::boundary(const Loop& loop, uint32_t index, int64_t iteration, 
     take(facts.snapshot, iteration);
     facts.retake = iteration * 2;
   }
-  facts.next = iteration + std::max<int64_t>((facts.retake - facts.snapshot.iteration) /
-                                                 (kComparisons * loop.period), 1) * loop.period;
+  facts.next =
+      iteration + std::max<int64_t>(
+                      (facts.retake - facts.snapshot.iteration) / (kComparisons * loop.period), 1) *
+                      loop.period;
   return 0;
 }
 

@@ -30,11 +30,11 @@ class LoopSkip {
   };
   struct LoopFacts {
     bool known = false;
-    bool allowed = true;               // no time in the loop depends on data or on its variable
-    std::vector<EngineKind> engines;   // that the loop's instructions use
-    int64_t failed_entries = 0;        // times the loop ran without becoming steady
-    int64_t next = 0;                  // iteration of the next comparison
-    int64_t retake = 0;                // iteration from which the snapshot is replaced
+    bool allowed = true;              // no time in the loop depends on data or on its variable
+    std::vector<EngineKind> engines;  // that the loop's instructions use
+    int64_t failed_entries = 0;       // times the loop ran without becoming steady
+    int64_t next = 0;                 // iteration of the next comparison
+    int64_t retake = 0;               // iteration from which the snapshot is replaced
     Snapshot snapshot;
   };
 

@@ -125,8 +125,7 @@ void PeClock::check_spans() {
   while (checked_ < until) {
     const Picoseconds busy = busy_before(checked_) - busy_before(checked_ - window());
     const Picoseconds distance = warm_ ? busy - least_warm_ : least_up_ - busy;
-    const Picoseconds next =
-        std::min(until, checked_ + std::max(distance - Picoseconds{1}, close));
+    const Picoseconds next = std::min(until, checked_ + std::max(distance - Picoseconds{1}, close));
     if (distance < close) unsettled_until_ = std::max(unsettled_until_, next - window());
     checked_ = next;
   }

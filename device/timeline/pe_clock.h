@@ -69,10 +69,10 @@ class PeClock {
   bool warm_;
   Picoseconds least_warm_, least_up_;  // busy time per window that keeps it warm, that warms it
   Picoseconds window_end_{};
-  Picoseconds busy_{};                // within the open window
-  std::vector<Interval> intervals_;   // in order, apart; at least those of the last window's length
-  Picoseconds checked_{};             // spans of a window's length that end later are unchecked
-  Picoseconds unsettled_until_{-1};   // no later span would change the clock
+  Picoseconds busy_{};               // within the open window
+  std::vector<Interval> intervals_;  // in order, apart; at least those of the last window's length
+  Picoseconds checked_{};            // spans of a window's length that end later are unchecked
+  Picoseconds unsettled_until_{-1};  // no later span would change the clock
 };
 
 }  // namespace neuron_sim

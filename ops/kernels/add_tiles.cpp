@@ -1,6 +1,6 @@
 #include "ops/kernels/add_tiles.h"
 
-#include <algorithm>
+#include <vector>
 
 #include "device/isa/tensor_scalar.h"
 #include "device/isa/tensor_tensor.h"

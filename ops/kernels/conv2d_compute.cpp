@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "device/isa/nc_matmul.h"
-#include "device/isa/tensor_copy.h"
 #include "device/isa/tensor_reduce.h"
 #include "device/isa/tensor_tensor.h"
 #include "ops/kernels/conv2d_tiles.h"

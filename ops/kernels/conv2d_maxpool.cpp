@@ -44,17 +44,22 @@ void check_tensors(const TensorSpec& input, const TensorSpec& weight, const Tens
 }
 
 void check_options(const Conv2dMaxpoolOptions& options) {
-  const auto at_least = [](const char* name, int64_t value, int64_t minimum) {
+  const auto in_range = [](const char* name, int64_t value, int64_t minimum) {
     if (value < minimum) {
       fail(text("conv2d_maxpool needs a ", name, " of at least ", minimum, ", but got ", value,
                 "."));
     }
+    constexpr int64_t kLargest = int64_t{1} << 31;  // keeps sums of sizes in range
+    if (value > kLargest) {
+      fail(text("conv2d_maxpool needs a ", name, " of at most ", kLargest, ", but got ", value,
+                "."));
+    }
   };
-  at_least("pool_size", options.pool_size, 1);
-  at_least("stride_h", options.stride_h, 1);
-  at_least("stride_w", options.stride_w, 1);
-  at_least("padding_h", options.padding_h, 0);
-  at_least("padding_w", options.padding_w, 0);
+  in_range("pool_size", options.pool_size, 1);
+  in_range("stride_h", options.stride_h, 1);
+  in_range("stride_w", options.stride_w, 1);
+  in_range("padding_h", options.padding_h, 0);
+  in_range("padding_w", options.padding_w, 0);
 }
 
 /// Outputs along one axis; the kernel must fit and the pooling window divide them.

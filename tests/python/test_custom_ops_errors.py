@@ -120,6 +120,11 @@ REFUSED = {
         ValueError,
         "conv2d_maxpool: padding -1 must be at least 0.",
     ),
+    "huge padding": (
+        convolution(padding=2**62),
+        ValueError,
+        "conv2d_maxpool: padding 4611686018427387904 must be at most 2147483648.",
+    ),
     "channels": (
         convolution(weight=(4, 3, 3, 3)),
         ValueError,

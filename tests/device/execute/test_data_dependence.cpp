@@ -98,8 +98,9 @@ TEST(RegisterLoop, ChecksTheControlLogAgainstTheProgram) {
   builder.emit(RegisterMove{.register_index = index, .immediate = 2});
   const View tile = builder.sbuf("tile", {1, 4}, Dtype::kFloat32);
   for (int i = 0; i < 2; ++i) {
-    builder.loop_register(EngineKind::kSync, index, 4,
-                          [&](const Affine&) { builder.emit(Memset{tile, 0}); });
+    builder.loop_register(EngineKind::kSync, index, 4, [&](const Affine&) {
+      builder.emit(Memset{tile, 0});
+    });
   }
   const auto program = builder.finish();
   EXPECT_EQ(simulate(*program, {{2, 3}}).instances, 6);
@@ -224,9 +225,8 @@ TEST(IndirectDma, CountsAllDescriptorsOfARow) {
   const View indices = builder.sbuf("indices", {8, 1}, Dtype::kInt32);
   const View tile = builder.sbuf("tile", {8, 3, 4}, Dtype::kFloat32);
   builder.emit(DmaCopy{.dst = indices, .src = index});
-  builder.emit(DmaCopy{.dst = tile,
-                       .src = table.slice(0, 0, 8).slice(2, 2, 4).indirect(20),
-                       .index = indices});
+  builder.emit(DmaCopy{
+      .dst = tile, .src = table.slice(0, 0, 8).slice(2, 2, 4).indirect(20), .index = indices});
   const auto program = builder.finish();
   EXPECT_EQ(simulate(*program, {{8}}).dma_bytes, simulate(*program).dma_bytes);
   EXPECT_EQ(simulate(*program, {{8}}).body, simulate(*program).body);

@@ -24,7 +24,8 @@ void expect_like_interpretation(const std::shared_ptr<const Program>& program,
       ProgramRun run(program);
       run.randomise(7);
       EXPECT_TRUE(run.execute(chosen, pool).values.empty());
-      const std::string where = text(what, ", threads ", threads, ", mode ", static_cast<int>(mode));
+      const std::string where =
+          text(what, ", threads ", threads, ", mode ", static_cast<int>(mode));
       ASSERT_TRUE(run.bytes() == oracle.bytes()) << where;
       ASSERT_TRUE(run.on_chip() == oracle.on_chip()) << where;
     }

@@ -29,7 +29,8 @@ TEST(ThreadPool, RethrowsAnExceptionOfAnyThreadAndStaysUsable) {
   for (int thrower = 0; thrower < 3; ++thrower) {
     EXPECT_THROW(pool.run([&](int worker) {
       if (worker == thrower) fail("a job failed.");
-    }), KernelError);
+    }),
+                 KernelError);
     std::atomic<int> calls = 0;
     pool.run([&](int) { ++calls; });
     EXPECT_EQ(calls, 3);

@@ -16,8 +16,8 @@ Architecture small() {
 TEST(TileAllocator, PlacesAtTheFirstGapThatFits) {
   const Architecture architecture = small();
   TileAllocator sbuf(MemoryKind::kSbuf, architecture);
-  EXPECT_EQ(sbuf.allocate("a", 100, 1), 0);    // 128 bytes
-  EXPECT_EQ(sbuf.allocate("b", 64, 2), 128);   // 128 bytes
+  EXPECT_EQ(sbuf.allocate("a", 100, 1), 0);   // 128 bytes
+  EXPECT_EQ(sbuf.allocate("b", 64, 2), 128);  // 128 bytes
   EXPECT_EQ(sbuf.allocate("c", 1, 1), 256);
   EXPECT_EQ(sbuf.used(), 320);
   sbuf.release(0);

@@ -94,8 +94,7 @@ TEST(Trace, HoldsEveryStepOnceWithTheTimesOfTheTimeline) {
   for (uint64_t seed = 1; seed <= 5; ++seed) {
     RandomProgramOptions program_options;
     program_options.longest_loop = 4;
-    const auto program =
-        RandomProgram(seed, load_architecture("trn2"), program_options).build();
+    const auto program = RandomProgram(seed, load_architecture("trn2"), program_options).build();
     Recorder recorder;
     TimelineOptions options;
     options.observer = &recorder;
@@ -114,8 +113,7 @@ TEST(Trace, HoldsEveryStepOnceWithTheTimesOfTheTimeline) {
       ASSERT_LT(found, recorder.events.size());
       const StepEvent& expected = recorder.events[found++];
       EXPECT_EQ(picoseconds(json[event + "/ts"]), expected.span.start.count);
-      EXPECT_EQ(picoseconds(json[event + "/dur"]),
-                (expected.span.end - expected.span.start).count);
+      EXPECT_EQ(picoseconds(json[event + "/dur"]), (expected.span.end - expected.span.start).count);
       EXPECT_EQ(picoseconds(json[event + "/args/visible_us"]), expected.span.done.count);
     }
     EXPECT_EQ(found, recorder.events.size());

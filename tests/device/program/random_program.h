@@ -21,7 +21,7 @@ namespace neuron_sim {
 
 struct RandomProgramOptions {
   int64_t shortest_loop = 2, longest_loop = 6;
-  int64_t blocks = 1000;        ///< blocks of an HBM tensor that loops walk through
+  int64_t blocks = 1000;  ///< blocks of an HBM tensor that loops walk through
   int depth = 2;
   int statements = 6;           ///< of the outermost block and, about, of each loop
   int matmul_share = 20;        ///< percent
@@ -41,7 +41,8 @@ class RandomProgram {
   std::shared_ptr<const Program> build() {
     for (const Dtype dtype : {Dtype::kFloat32, Dtype::kBfloat16}) {
       inputs_.push_back(builder_.argument("input", {options_.blocks, kPartitions, kWidth}, dtype));
-      outputs_.push_back(builder_.argument("output", {options_.blocks, kPartitions, kWidth}, dtype));
+      outputs_.push_back(
+          builder_.argument("output", {options_.blocks, kPartitions, kWidth}, dtype));
       for (int i = pick(1, 3); i > 0; --i) {
         tiles_.push_back(builder_.sbuf("tile", {kPartitions, kWidth}, dtype, pick(1, 4)));
       }
@@ -61,8 +62,8 @@ class RandomProgram {
   };
 
   int pick(int64_t low, int64_t high) {
-    return static_cast<int>(low + static_cast<int64_t>(random_() % static_cast<uint64_t>(
-                                                                       high - low + 1)));
+    return static_cast<int>(
+        low + static_cast<int64_t>(random_() % static_cast<uint64_t>(high - low + 1)));
   }
   bool chance(int percent) { return pick(1, 100) <= percent; }
   const View& one_of(const std::vector<View>& views) {
@@ -111,7 +112,8 @@ class RandomProgram {
   Affine start_of(int64_t size, int64_t all, int percent) {
     const int64_t room = all - size;
     if (!open_.empty() && chance(percent)) {
-      const Open& open = open_[static_cast<size_t>(pick(0, static_cast<int64_t>(open_.size()) - 1))];
+      const Open& open =
+          open_[static_cast<size_t>(pick(0, static_cast<int64_t>(open_.size()) - 1))];
       const int64_t step = room / open.trips;
       if (step > 0) return open.variable * pick(1, std::min<int64_t>(step, 9));
     }
@@ -148,11 +150,14 @@ class RandomProgram {
     const View& stationary = one_of(tiles_);
     const View& moving = one_of(tiles_);
     for (int i = pick(1, 3); i > 0; --i) {
-      builder_.emit(NcMatmul{.dst = one_of(sums_).turn(turns()).slice(0, 0, columns).slice(
-                                 1, start_of(width, kWidth, options_.moving_windows), width),
-                             .stationary = window(stationary, 0, depth, columns),
-                             .moving = window(moving, 0, depth, width),
-                             .accumulate = chance(50)});
+      builder_.emit(
+          NcMatmul{.dst = one_of(sums_)
+                              .turn(turns())
+                              .slice(0, 0, columns)
+                              .slice(1, start_of(width, kWidth, options_.moving_windows), width),
+                   .stationary = window(stationary, 0, depth, columns),
+                   .moving = window(moving, 0, depth, width),
+                   .accumulate = chance(50)});
     }
   }
 

@@ -5,10 +5,7 @@
 #include "device/base/errors.h"
 #include "device/isa/dma_copy.h"
 #include "device/isa/memset.h"
-#include "device/isa/nc_matmul.h"
-#include "device/isa/tensor_copy.h"
 #include "device/isa/tensor_tensor.h"
-#include "device/program/definedness.h"
 
 namespace neuron_sim {
 namespace {
@@ -69,8 +66,9 @@ TEST(Builder, ChecksBoundsAtTheFirstAndTheLastIteration) {
   EXPECT_EQ(errors[5],
             "Out-of-bound access for tensor `tile`: operand 'dst' of 'memset' reaches partition "
             "131, the tensor has 128 partitions per partition.");
-  EXPECT_EQ(errors[6].substr(0, 85),
-            "Out-of-bound access for tensor `tile`: operand 'dst' of 'memset' reaches partition -1");
+  EXPECT_EQ(
+      errors[6].substr(0, 85),
+      "Out-of-bound access for tensor `tile`: operand 'dst' of 'memset' reaches partition -1");
 }
 
 TEST(Builder, KeepsTheProgramAsItWasWhenAnEmitFails) {
@@ -102,10 +100,12 @@ TEST(Builder, KeepsTheProgramAsItWasWhenAnEmitFails) {
 TEST(Builder, ClosesLoopsAndScopesThatAnErrorLeaves) {
   Builder builder("abandoned", trn2());
   for (int i = 0; i < 3; ++i) {
-    EXPECT_THROW(builder.loop(4, [&](const Affine&) {
-      builder.psum("all banks", {128, 4096}, Dtype::kFloat32);
-      fail("stop");
-    }), KernelError);
+    EXPECT_THROW(builder.loop(4,
+                              [&](const Affine&) {
+                                builder.psum("all banks", {128, 4096}, Dtype::kFloat32);
+                                fail("stop");
+                              }),
+                 KernelError);
   }
   EXPECT_NO_THROW(builder.finish());
 }
@@ -155,15 +155,21 @@ TEST(Builder, ChecksTheShapeOfTiles) {
   Builder builder("tiles", trn2());
   const Dtype f = Dtype::kFloat32;
   EXPECT_NO_THROW(builder.sbuf("t", {128, 1}, f));
-  EXPECT_EQ(error_of([&] { builder.sbuf("t", {129, 1}, f); }),
+  EXPECT_EQ(error_of([&] {
+              builder.sbuf("t", {129, 1}, f);
+            }),
             "number of partitions 129 exceed architecture limitation of 128. (tile 't' in sbuf, "
             "architecture trn2)");
   EXPECT_EQ(error_of([&] { builder.sbuf("t", {128}, f); }),
             "tile 't' has 1 dimensions; a tile has 2 to 5 (partition and free dimensions).");
-  EXPECT_EQ(error_of([&] { builder.sbuf("t", {128, 0}, f); }),
+  EXPECT_EQ(error_of([&] {
+              builder.sbuf("t", {128, 0}, f);
+            }),
             "tile 't' has a dimension of size 0.");
   EXPECT_NO_THROW(builder.scope([&] { builder.psum("t", {1, 4096}, f); }));
-  EXPECT_EQ(error_of([&] { builder.psum("t", {1, 4097}, f); }),
+  EXPECT_EQ(error_of([&] {
+              builder.psum("t", {1, 4097}, f);
+            }),
             "tile 't' needs 16388 bytes per partition, psum has 16384 on trn2.");
 }
 
@@ -172,7 +178,9 @@ TEST(Builder, PlacesTilesDirectlyAndModulo) {
   const Dtype f = Dtype::kFloat32;
   const View a = builder.place(MemoryKind::kSbuf, "a", {64, 16}, f, 100, 64, 3);
   builder.place(MemoryKind::kPsum, "p", {128, 16}, f, 2048, 0, 2);
-  EXPECT_EQ(error_of([&] { builder.place(MemoryKind::kSbuf, "b", {64, 16}, f, 0, 65); }),
+  EXPECT_EQ(error_of([&] {
+              builder.place(MemoryKind::kSbuf, "b", {64, 16}, f, 0, 65);
+            }),
             "direct allocation of 'b': partitions [65, 129) exceed architecture limitation of "
             "128.");
   EXPECT_NE(error_of([&] { builder.place(MemoryKind::kPsum, "q", {1, 1}, f, 4); }), "");
@@ -209,101 +217,6 @@ TEST(Builder, ChecksRegistersAndRings) {
   EXPECT_NO_THROW(builder.emit(Memset{tile.in_ring(7, 2), 0}));
   for (int i = 0; i < 64; ++i) EXPECT_EQ(builder.allocate_register(), i);
   EXPECT_NE(error_of([&] { builder.allocate_register(); }), "");
-}
-
-TEST(FinishProgram, GroupsTilesThatShareBytesAndTensorsThatNeedOrder) {
-  Builder builder("groups", trn2());
-  const Dtype f = Dtype::kFloat32;
-  const View read = builder.argument("read", {4, 128, 8}, f);
-  const View once = builder.argument("once", {4, 128, 8}, f);
-  const View twice = builder.argument("twice", {128, 8}, f);
-  const View both = builder.argument("both", {4, 128, 8}, f);
-  const View a = builder.place(MemoryKind::kSbuf, "a", {128, 8}, f, 0);
-  const View b = builder.place(MemoryKind::kSbuf, "b", {128, 8}, f, 28);
-  const View c = builder.place(MemoryKind::kSbuf, "c", {128, 8}, f, 60);
-  builder.loop(4, [&](const Affine& i) {
-    builder.emit(DmaCopy{.dst = a, .src = read.select(0, i)});
-    builder.emit(DmaCopy{.dst = once.select(0, i), .src = a});
-    builder.emit(DmaCopy{.dst = twice, .src = b});
-    builder.emit(DmaCopy{.dst = both.select(0, i), .src = c});
-    builder.emit(DmaCopy{.dst = c, .src = both.select(0, i)});
-  });
-  const auto program = builder.finish();
-  const auto group = [&](TileId tile) {
-    return program->tiles[static_cast<size_t>(tile)].hazard_group;
-  };
-  EXPECT_EQ(group(read.tile()), -1);
-  EXPECT_EQ(group(once.tile()), -1);
-  EXPECT_GE(group(twice.tile()), 0);
-  EXPECT_GE(group(both.tile()), 0);
-  EXPECT_EQ(group(a.tile()), group(b.tile()));
-  EXPECT_NE(group(b.tile()), group(c.tile()));
-  EXPECT_TRUE(program->arguments[0].read && !program->arguments[0].written);
-  EXPECT_TRUE(!program->arguments[1].read && program->arguments[1].written);
-  EXPECT_TRUE(program->arguments[3].read && program->arguments[3].written);
-}
-
-TEST(FinishProgram, WidensMatmulOperandsOfOneDtypeOnly) {
-  Builder builder("widened", trn2());
-  const Dtype f = Dtype::kBfloat16;
-  const View plain = builder.sbuf("plain", {128, 64}, f);
-  const View other = builder.sbuf("other dtype", {128, 64}, f);
-  const View unused = builder.sbuf("unused", {128, 64}, f);
-  const View wide = builder.sbuf("fp32", {128, 64}, Dtype::kFloat32);
-  const View sum = builder.psum("sum", {64, 64});
-  builder.emit(Memset{other.reinterpret(Dtype::kFloat16), 1});
-  builder.emit(NcMatmul{.dst = sum, .stationary = plain, .moving = other});
-  builder.emit(NcMatmul{.dst = sum, .stationary = wide, .moving = wide});
-  builder.emit(Memset{unused, 1});
-  const auto program = builder.finish();
-  const auto widened = [&](const View& view) {
-    return program->tiles[static_cast<size_t>(view.tile())].widened;
-  };
-  EXPECT_TRUE(widened(plain));
-  EXPECT_FALSE(widened(other));
-  EXPECT_FALSE(widened(unused));
-  EXPECT_FALSE(widened(wide));
-}
-
-TEST(FinishProgram, FindsThePeriodOfRings) {
-  Builder builder("rings", trn2());
-  const View four = builder.sbuf("four", {1, 1}, Dtype::kFloat32, 4);
-  const View six = builder.sbuf("six", {1, 1}, Dtype::kFloat32, 6);
-  builder.loop(9, [&](const Affine& i) {
-    builder.emit(Memset{four.turn(i * 2), 0});
-    builder.loop(5, [&](const Affine& j) { builder.emit(Memset{six.turn(i * 3 + j), 0}); });
-  });
-  const auto program = builder.finish();
-  EXPECT_EQ(program->loops[0].period, 2);  // 4 / gcd(4, 2) = 2 and 6 / gcd(6, 3) = 2
-  EXPECT_EQ(program->loops[1].period, 6);
-}
-
-TEST(Definedness, FindsTheFirstUndefinedReadOfEachTile) {
-  Builder builder("undefined", trn2());
-  const View a = builder.sbuf("a", {128, 8}, Dtype::kFloat32);
-  const View b = builder.sbuf("b", {128, 8}, Dtype::kFloat32);
-  builder.loop(7, [&](const Affine& i) { builder.emit(Memset{a.slice(1, i, 1), 0}); });
-  builder.emit(TensorCopy{b.slice(1, 0, 7), a.slice(1, 0, 7)});
-  builder.set_source_line("kernel.py:3");
-  builder.emit(TensorCopy{b.slice(1, 7, 1), a.slice(1, 7, 1)});
-  builder.emit(TensorCopy{b, b});
-  const auto program = builder.finish();
-  const auto reads = undefined_reads(*program);
-  ASSERT_EQ(reads.size(), 1u);
-  EXPECT_EQ(reads[0].instruction, 2u);
-  EXPECT_EQ(describe(*program, reads[0]),
-            "'tensor_copy' reads bytes of operand 'src' (tile 'a') that nothing wrote.\n"
-            "  at kernel.py:3");
-}
-
-TEST(Definedness, TakesRegisterAddressesOnTrust) {
-  Builder builder("registers", trn2());
-  const View a = builder.sbuf("a", {1, 8}, Dtype::kFloat32);
-  const View b = builder.sbuf("b", {1, 8}, Dtype::kFloat32);
-  builder.emit(Memset{a.slice(1, 0, 1).at_register(0, 4), 0});
-  builder.emit(TensorCopy{b, a});
-  builder.emit(TensorCopy{a.slice(1, 0, 1), b.slice(1, 7, 1).at_register(0, -4)});
-  EXPECT_TRUE(undefined_reads(*builder.finish()).empty());
 }
 
 }  // namespace

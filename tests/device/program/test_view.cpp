@@ -8,9 +8,7 @@ namespace neuron_sim {
 namespace {
 
 View tile() { return View(MemoryKind::kSbuf, 3, Dtype::kFloat32, {64, 6, 10}, {1, 40, 4}, "t"); }
-View tensor() {
-  return View(MemoryKind::kHbm, 1, Dtype::kFloat32, {64, 6, 10}, {240, 40, 4}, "x");
-}
+View tensor() { return View(MemoryKind::kHbm, 1, Dtype::kFloat32, {64, 6, 10}, {240, 40, 4}, "x"); }
 
 template <typename Action>
 std::string error_of(Action&& action, ErrorKind kind = ErrorKind::kValue) {
@@ -118,7 +116,9 @@ TEST(View, PermutesEveryDimensionOnce) {
   EXPECT_EQ(view.shape(), (std::vector<int64_t>{64, 10, 6}));
   EXPECT_EQ(view.dimension(2).stride, 40);
   EXPECT_EQ(tensor().permute({2, 0, 1}).dimension(0).stride, 4);
-  EXPECT_EQ(error_of([] { tile().permute({1, 0, 2}); }),
+  EXPECT_EQ(error_of([] {
+              tile().permute({1, 0, 2});
+            }),
             "permute of tensor 't[64, 6, 10]': the partition dimension stays first.");
   for (const std::vector<int>& order : {std::vector<int>{0, 1}, {0, 1, 1}, {0, 1, 2, 2}}) {
     EXPECT_EQ(error_of([&] { tile().permute(order); }),

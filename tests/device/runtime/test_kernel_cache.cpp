@@ -17,9 +17,7 @@ std::shared_ptr<const Program> small_program() {
   return builder.finish();
 }
 
-KernelKey key(int64_t number) {
-  return KernelKey("kernel", load_architecture("trn2")).add(number);
-}
+KernelKey key(int64_t number) { return KernelKey("kernel", load_architecture("trn2")).add(number); }
 
 TEST(KernelCache, BuildsOnceAndCountsHitsAndMisses) {
   KernelCache cache(4);

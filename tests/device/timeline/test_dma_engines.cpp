@@ -134,8 +134,7 @@ TEST(DmaEngines, FillsGapsOnlyWithTransfersOfOtherQueuesThatFit) {
   for (const int64_t bytes : {570, 571}) {
     DmaEngines dma(a);
     const Span first = dma.transfer(copy(kHardware, 16, 90), kSync, ns(0), ns(0));
-    const Span other =
-        dma.transfer(copy(kSoftware, 16, bytes), EngineKind::kGpSimd, ns(0), ns(0));
+    const Span other = dma.transfer(copy(kSoftware, 16, bytes), EngineKind::kGpSimd, ns(0), ns(0));
     EXPECT_EQ(first.start, ns(1000));
     EXPECT_EQ(other.start, bytes == 570 ? ns(400) : first.end) << bytes;
   }

@@ -116,8 +116,8 @@ std::shared_ptr<const Program> streaming_kernel(int64_t trips, bool product) {
     } else {
       builder.emit(TensorTensor{out.turn(i), in.turn(i), in.turn(i), AluOp::kAdd});
     }
-    builder.emit(DmaCopy{.dst = output.select(0, i), .src = out.turn(i),
-                         .engine = EngineKind::kScalar});
+    builder.emit(
+        DmaCopy{.dst = output.select(0, i), .src = out.turn(i), .engine = EngineKind::kScalar});
   });
   return builder.finish();
 }
@@ -195,9 +195,8 @@ TEST(LoopSkip, IsExactWhenWeightsMeetThoseThatAreLoadedOnlyLate) {
   const View weights = builder.sbuf("weights", {128, 300}, Dtype::kBfloat16);
   const View moving = builder.sbuf("moving", {128, 300}, Dtype::kBfloat16);
   const View sum = builder.psum("sum", {128, 512}, Dtype::kFloat32);
-  builder.emit(NcMatmul{.dst = sum.slice(1, 0, 300),
-                        .stationary = moving.slice(1, 0, 128),
-                        .moving = weights});
+  builder.emit(NcMatmul{
+      .dst = sum.slice(1, 0, 300), .stationary = moving.slice(1, 0, 128), .moving = weights});
   builder.loop(150, [&](const Affine& i) {
     for (const Affine& first : {i, Affine(120)}) {
       builder.emit(NcMatmul{.dst = sum.slice(1, 0, 64),

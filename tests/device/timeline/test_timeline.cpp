@@ -95,8 +95,9 @@ TEST(Timeline, WaitsForAnotherEngineUntilTheWakeUpAndNotLonger) {
     Architecture a = round_numbers();
     a.semaphore.wake[1][3] = ns(25);  // Vector to GpSimd
     Bench bench(a);
-    const View t = bench.tile(), u = bench.tile(), w = bench.builder.sbuf("w", {1, 700}, Dtype::kFloat32);
-    bench.builder.emit(Memset{t, 0, kVector});               // visible at 612
+    const View t = bench.tile(), u = bench.tile(),
+               w = bench.builder.sbuf("w", {1, 700}, Dtype::kFloat32);
+    bench.builder.emit(Memset{t, 0, kVector});  // visible at 612
     bench.builder.emit(Memset{w.slice(1, 0, busy), 0, kGpSimd});
     bench.builder.emit(TensorCopy{u, t, kGpSimd});
     EXPECT_EQ(bench.run()[2].span.start, ns(std::max<int64_t>(637, busy))) << busy;
@@ -123,7 +124,7 @@ TEST(Timeline, ChargesASecondSemaphoreOnceAndAKnownValueNever) {
   a.semaphore.extra_wait[1] = ns(40);
   Bench bench(a);
   const View t = bench.tile(), u = bench.tile(), v = bench.tile(), w = bench.tile();
-  bench.builder.emit(Memset{t, 0, kGpSimd});  // visible at 612
+  bench.builder.emit(Memset{t, 0, kGpSimd});          // visible at 612
   bench.builder.emit(Activate{.dst = u, .data = u});  // Scalar, visible at 612
   bench.builder.emit(TensorTensor{v, t, u, AluOp::kAdd, kVector});
   bench.builder.emit(TensorTensor{w, t, u, AluOp::kAdd, kVector});
@@ -241,11 +242,11 @@ TEST(Timeline, WarmsAtTheGateAndNotBelow) {
   for (const int64_t columns : {399, 400}) {  // 798 and 800 ns of the cold window
     Bench bench(gated());
     const View t = bench.tile(), sum = bench.builder.psum("s", {128, 512}, Dtype::kFloat32, 2);
-    bench.builder.emit(NcMatmul{sum.slice(1, 0, columns), t.slice(1, 0, 128),
-                                t.slice(1, 0, columns)});
+    bench.builder.emit(
+        NcMatmul{sum.slice(1, 0, columns), t.slice(1, 0, 128), t.slice(1, 0, columns)});
     bench.builder.emit(Memset{t, 0, kVector});  // from 848 or 850 on: the next starts after 1000
-    bench.builder.emit(NcMatmul{sum.turn(1).slice(1, 0, 100), t.slice(1, 0, 128),
-                                t.slice(1, 0, 100)});
+    bench.builder.emit(
+        NcMatmul{sum.turn(1).slice(1, 0, 100), t.slice(1, 0, 128), t.slice(1, 0, 100)});
     const StepEvent last = bench.run().back();
     EXPECT_EQ(last.span.end - last.span.start, ns(columns == 400 ? 100 : 200)) << columns;
   }
@@ -255,13 +256,13 @@ TEST(Timeline, CoolsTheClockAfterAnIdleWindowOnly) {
   for (const int64_t columns : {299, 300}) {
     Bench bench(gated());
     const View t = bench.tile(), sum = bench.builder.psum("s", {128, 512}, Dtype::kFloat32, 2);
-    bench.builder.emit(NcMatmul{sum.slice(1, 0, columns), t.slice(1, 0, 128),
-                                t.slice(1, 0, columns)});
+    bench.builder.emit(
+        NcMatmul{sum.slice(1, 0, columns), t.slice(1, 0, 128), t.slice(1, 0, columns)});
     bench.builder.emit(Memset{t.slice(1, 0, 350), 0, kVector});
     bench.builder.emit(Memset{t.slice(1, 350, 162), 0, kVector});
     bench.builder.emit(Memset{t, 0, kVector});  // ends later than 1000 and earlier than 2000
-    bench.builder.emit(NcMatmul{sum.turn(1).slice(1, 0, 100), t.slice(1, 0, 128),
-                                t.slice(1, 0, 100)});
+    bench.builder.emit(
+        NcMatmul{sum.turn(1).slice(1, 0, 100), t.slice(1, 0, 128), t.slice(1, 0, 100)});
     const StepEvent last = bench.run(true).back();
     ASSERT_GT(last.span.start, ns(1000));
     ASSERT_LT(last.span.end, ns(2000));
