@@ -19,8 +19,9 @@ from pathlib import Path
 STANDARD = (
     r"[a-z_0-9]+",
     r"(sys|linux)/\w+\.h",
-    r"(assert|cxxabi|dirent|dlfcn|errno|execinfo|fcntl|fenv|float|immintrin|inttypes|limits|link|"
-    r"math|poll|pthread|sched|semaphore|signal|spawn|std\w+|string|time|ucontext|unistd|wchar)\.h",
+    r"(assert|cpuid|cxxabi|dirent|dlfcn|errno|execinfo|fcntl|fenv|float|immintrin|inttypes|limits|"
+    r"link|math|poll|pthread|sched|semaphore|signal|spawn|std\w+|string|time|ucontext|unistd|"
+    r"wchar)\.h",
 )
 CORE_LIBRARIES = (r"fmt/.+", r"toml\+\+/.+", r"(oneapi/dnnl/)?dnnl.*\.hp?p?", r"omp\.h")
 LIBTORCH = (r"torch/.+", r"ATen/.+", r"c10/.+")

@@ -13,11 +13,9 @@ SimulatorBug::~SimulatorBug() = default;
 
 void fail(const std::string& sentence, ErrorKind kind) { throw KernelError(sentence, kind); }
 
-void require(bool condition, std::string_view what) {
-  if (!condition) throw SimulatorBug(text("neuron_sim bug: ", what));
-}
-
 namespace detail {
+
+void throw_bug(std::string_view what) { throw SimulatorBug(text("neuron_sim bug: ", what)); }
 
 void append(std::string& out, std::string_view part) { out += part; }
 

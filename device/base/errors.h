@@ -38,8 +38,14 @@ class SimulatorBug : public std::logic_error {
 /// Throws KernelError(sentence, kind). Out of line, so that callers stay small.
 [[noreturn]] void fail(const std::string& sentence, ErrorKind kind = ErrorKind::kValue);
 
-/// Throws SimulatorBug with file and line when `condition` is false.
-void require(bool condition, std::string_view what);
+namespace detail {
+[[noreturn]] void throw_bug(std::string_view what);
+}  // namespace detail
+
+/// Throws SimulatorBug when `condition` is false.
+inline void require(bool condition, std::string_view what) {
+  if (!condition) detail::throw_bug(what);
+}
 
 /// Concatenates strings and numbers: `text("number of partitions ", 256, " exceed ...")`.
 template <typename... Parts>

@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 
@@ -29,11 +30,7 @@ char* append_number(char* out, uintptr_t value, unsigned base) {
   return out;
 }
 
-char* append_text(char* out, const char* part) {
-  const size_t length = std::strlen(part);
-  std::memcpy(out, part, length);
-  return out + length;
-}
+char* append_text(char* out, const char* part) { return std::copy_n(part, std::strlen(part), out); }
 
 void write_sentence(uintptr_t address) {
   char sentence[320];

@@ -3,6 +3,7 @@
 #include <cstddef>
 
 #if defined(__x86_64__)
+#include <cpuid.h>
 #include <immintrin.h>
 #endif
 
@@ -59,10 +60,16 @@ __attribute__((target("avx,f16c"))) void narrow_half_f16c(const float* source, s
   narrow_half_portable(source + i, target + 2 * i, count - i);
 }
 
+// By hand: clang 14 does not know __builtin_cpu_supports("f16c").
+bool has_f16c() {
+  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+  return __get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0 && (ecx & bit_F16C) != 0;
+}
+
 }  // namespace
 
 bool has_half_instructions() {
-  static const bool has = __builtin_cpu_supports("avx") && __builtin_cpu_supports("f16c");
+  static const bool has = __builtin_cpu_supports("avx") && has_f16c();
   return has;
 }
 

@@ -16,7 +16,8 @@ struct UndefinedRead {
 };
 
 /// First undefined read of every on-chip tile, in program order. Register loops are taken to run
-/// once, accesses at a register address to touch only bytes that are or become defined. HBM tensors are the caller's and count as written.
+/// once, accesses at a register address to touch only bytes that are or become defined. HBM
+/// tensors are the caller's and count as written.
 std::vector<UndefinedRead> undefined_reads(const Program& program);
 
 /// One sentence: instruction, operand, tile and source line.

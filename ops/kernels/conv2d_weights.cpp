@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "device/base/errors.h"
 #include "device/isa/nc_transpose.h"
 #include "device/isa/tensor_copy.h"
 #include "ops/kernels/conv2d_tiles.h"
@@ -21,6 +22,7 @@ using Target = std::function<View(const Affine& block)>;
 /// Tensor engine, several taps per PSUM bank and copy. `source` may hold integers in fp32.
 void transpose_on_tensor(Builder& builder, const View& source, const View& target) {
   const int64_t filters = source.partitions(), columns = source.size(2), depth = source.size(3);
+  require(filters > 0, "weights to transpose have filters");
   const int64_t bank = builder.limits().psum_bank.count / itemsize(source.dtype());
   const int64_t group = std::min(columns, bank / filters);
   builder.scope([&] {
