@@ -62,9 +62,13 @@ def fingerprint(source: Path) -> str:
 
 @functools.cache
 def _compiler_headers() -> list[str]:
-    """Options that find omp.h, which is the compiler's; clang's own headers stay in front."""
+    """Options to read omp.h, which is the compiler's; clang's own headers stay in front.
+
+    clang 14 does not know the attribute __malloc__(deallocator) that GCC's omp.h uses.
+    """
     answer = subprocess.run(["g++", "-print-file-name=include"], capture_output=True, text=True)
-    return [f"--extra-arg=-idirafter{answer.stdout.strip()}"]
+    options = (f"-idirafter{answer.stdout.strip()}", "-D__malloc__(deallocator)=")
+    return [f"--extra-arg={option}" for option in options]
 
 
 def check(source: Path, build: Path, passed: Path) -> str:

@@ -1,7 +1,6 @@
 #include "device/isa/memset.h"
 
 #include <cmath>
-#include <cmath>
 
 #include "device/base/errors.h"
 #include "device/isa/checks.h"

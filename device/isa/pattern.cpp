@@ -1,7 +1,6 @@
 #include "device/isa/pattern.h"
 
 #include <cstdlib>
-#include <cstdlib>
 
 namespace neuron_sim {
 

@@ -10,10 +10,12 @@ namespace neuron_sim {
 /// Deepest nest of counted loops in a Program.
 inline constexpr int kMaximumLoopDepth = 8;
 
-/// constant + sum over enclosing loops (by nesting level, outermost is 0) of coefficient * variable.
+/// constant + sum over enclosing loops of coefficient * variable; loops are numbered by nesting
+/// level, the outermost is 0.
 class Affine {
  public:
-  Affine(int64_t constant = 0) : constant_(constant) {}  // NOLINT(google-explicit-constructor): a number is one
+  /// Implicit: a number is an address too.
+  Affine(int64_t constant = 0) : constant_(constant) {}
 
   /// The variable of the loop at that nesting level.
   static Affine variable(int level);

@@ -15,8 +15,9 @@ class OperandWalk {
   using Visit = void (*)(Program&, const Instruction&, const Operand&,
                          const std::vector<uint32_t>& loops, void* context);
   OperandWalk(Program& program, Visit visit, void* context)
-      : program_(program), visit_(visit), context_(context) {
-    for (const Block& block : program.cores) walk(block);
+      : program_(program), visit_(visit), context_(context) {}
+  void run() {
+    for (const Block& block : program_.cores) walk(block);
   }
 
  private:
@@ -170,13 +171,13 @@ void choose_widened(Program& program, const Usage& usage) {
 }  // namespace
 
 void finish_program(Program& program) {
-  OperandWalk(program, note_period, nullptr);
+  OperandWalk(program, note_period, nullptr).run();
   Usage usage;
   usage.writers.resize(program.tiles.size());
   usage.read.resize(program.tiles.size());
   usage.matmul_operand.resize(program.tiles.size());
   usage.other_dtype.resize(program.tiles.size());
-  OperandWalk(program, note_usage, &usage);
+  OperandWalk(program, note_usage, &usage).run();
   program.hazard_groups = 0;
   group_hbm(program, usage);
   group_on_chip(program);

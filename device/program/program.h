@@ -160,6 +160,7 @@ inline Location locate(const Program& program, const Operand& operand, const int
     location.offset += ring * operand.ring_stride;
   }
   if (operand.register_index >= 0) {
+    // NOLINTNEXTLINE(clang-analyzer-core.NullDereference): null only without uses_registers
     location.offset += registers[operand.register_index] * operand.register_scale;
   }
   return location;

@@ -34,6 +34,7 @@ View::View(MemoryKind memory, TileId tile, Dtype dtype, std::vector<int64_t> sha
 
 std::vector<int64_t> View::shape() const {
   std::vector<int64_t> result;
+  result.reserve(static_cast<size_t>(rank_));
   for (int i = 0; i < rank_; ++i) result.push_back(size(i));
   return result;
 }

@@ -76,7 +76,7 @@ Picoseconds PeClock::run(Picoseconds start, double cycles) {
       const double new_clock =
           (warm_ ? architecture_.clocks.tensor : architecture_.clocks.tensor_cold).value;
       const double left = static_cast<double>((end - boundary).count) * old_clock / new_clock;
-      end = boundary + Picoseconds{static_cast<int64_t>(left + 0.5)};
+      end = boundary + Picoseconds{std::llround(left)};
     }
   }
   busy_ += end - from;
