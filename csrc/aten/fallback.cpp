@@ -6,7 +6,6 @@
 #include <torch/library.h>
 
 #include "csrc/aten/host_call.h"
-#include "csrc/errors.h"
 #include "csrc/generator.h"
 #include "csrc/runtime.h"
 

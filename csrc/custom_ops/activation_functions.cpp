@@ -18,8 +18,6 @@
 #include <ATen/ops/tanh_backward.h>
 #include <ATen/ops/threshold_backward.h>
 
-#include <array>
-
 #include "device/base/errors.h"
 
 namespace neuron_sim {

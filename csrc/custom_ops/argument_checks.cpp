@@ -89,8 +89,8 @@ void check_at_least(const char* op, const char* argument, int64_t value, int64_t
                     ".");
   // Sizes are computed with these numbers; no tensor is as large.
   constexpr int64_t kLargest = int64_t{1} << 31;
-  TORCH_CHECK_VALUE(value <= kLargest, op, ": ", argument, " ", value, " must be at most ", kLargest,
-                    ".");
+  TORCH_CHECK_VALUE(value <= kLargest, op, ": ", argument, " ", value, " must be at most ",
+                    kLargest, ".");
 }
 
 }  // namespace neuron_sim

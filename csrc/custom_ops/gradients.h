@@ -7,7 +7,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <array>
-#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 

@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <span>
-#include <vector>
 
 #include "device/execute/plan.h"
 #include "device/execute/thread_pool.h"

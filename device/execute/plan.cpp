@@ -20,9 +20,7 @@ constexpr double kSerialPerInstance = 1500;
 /// Instances that must come first; a merged entry stands for all of its instances.
 struct Instances {
   std::vector<uint32_t> ids;
-  void merge(const Instances& other) {
-    ids.insert(ids.end(), other.ids.begin(), other.ids.end());
-  }
+  void merge(const Instances& other) { ids.insert(ids.end(), other.ids.begin(), other.ids.end()); }
 };
 
 /// Rough host cost of one instance, only to choose a mode.
@@ -134,8 +132,7 @@ void GraphBuilder::add(uint32_t index, const int64_t* variables) {
     }
   }
   std::sort(state.sources.begin(), state.sources.end());
-  state.sources.erase(std::unique(state.sources.begin(), state.sources.end()),
-                      state.sources.end());
+  state.sources.erase(std::unique(state.sources.begin(), state.sources.end()), state.sources.end());
   std::erase(state.sources, id);
   state.graph.waits.push_back(static_cast<int32_t>(state.sources.size()));
   for (const uint32_t source : state.sources) state.edges.emplace_back(source, id);

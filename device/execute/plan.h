@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "device/program/control_log.h"
 #include "device/program/program.h"
 
 namespace neuron_sim {
@@ -28,14 +27,14 @@ struct InstanceGraph {
 /// How a program is executed. Immutable, cached with the program.
 struct ExecutionPlan {
   enum class Mode {
-    kSerial,     ///< in program order on the calling thread: little work, or data dependent
-    kGraph,      ///< one graph, kept for later launches
-    kWindows,    ///< too many instances to keep: a graph per window, built while walking
+    kSerial,   ///< in program order on the calling thread: little work, or data dependent
+    kGraph,    ///< one graph, kept for later launches
+    kWindows,  ///< too many instances to keep: a graph per window, built while walking
   };
   Mode mode = Mode::kSerial;
-  InstanceGraph graph;                    ///< for kGraph; for kSerial without registers too
-  bool resolved = false;                  ///< `graph.instances` is complete
-  std::vector<TileId> fill;               ///< tiles read before they are written
+  InstanceGraph graph;       ///< for kGraph; for kSerial without registers too
+  bool resolved = false;     ///< `graph.instances` is complete
+  std::vector<TileId> fill;  ///< tiles read before they are written
 };
 
 /// Derives the plan; `program` must outlive it.

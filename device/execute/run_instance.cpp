@@ -1,6 +1,5 @@
 #include "device/execute/run_instance.h"
 
-#include <algorithm>
 #include <string_view>
 
 #include "device/base/errors.h"
@@ -21,10 +20,9 @@ Access InstanceRunner::resolve(const Operand& operand, const Location& location)
   access.rank = operand.rank;
   access.free = operand.free;
   if (operand.memory == MemoryKind::kHbm) {
-    const std::byte* base =
-        tile.argument >= 0
-            ? arguments_[static_cast<size_t>(tile.argument)]
-            : program_.constants[static_cast<size_t>(tile.constant)].data();
+    const std::byte* base = tile.argument >= 0
+                                ? arguments_[static_cast<size_t>(tile.argument)]
+                                : program_.constants[static_cast<size_t>(tile.constant)].data();
     access.data = const_cast<std::byte*>(base) + location.offset;
     access.partition_stride = operand.partition_stride;
     return access;
@@ -34,8 +32,7 @@ Access InstanceRunner::resolve(const Operand& operand, const Location& location)
   if (tile.widened) {
     const int size = itemsize(operand.dtype);
     access.widened = memory_.widened(size, location.partition, location.offset);
-    access.widened_partition_stride =
-        memory_.widened_pitch(size) / 4 * operand.partition_stride;
+    access.widened_partition_stride = memory_.widened_pitch(size) / 4 * operand.partition_stride;
   }
   return access;
 }

@@ -14,16 +14,13 @@ namespace neuron_sim {
 /// Storage and register state of one launch. One per host thread (registers: serial runs only).
 class InstanceRunner {
  public:
-  InstanceRunner(const Program& program, CoreMemory& memory,
-                 std::span<std::byte* const> arguments);
+  InstanceRunner(const Program& program, CoreMemory& memory, std::span<std::byte* const> arguments);
 
   /// `locations` has one entry per operand.
   void run(const Instruction& instruction, const Location* locations);
 
   /// Registers of an engine's sequencer.
-  RegisterFile& registers(EngineKind engine) {
-    return registers_[static_cast<size_t>(engine)];
-  }
+  RegisterFile& registers(EngineKind engine) { return registers_[static_cast<size_t>(engine)]; }
   /// Rows that the last indirect instruction moved; -1 when the last one was not indirect.
   int64_t moved_rows() const { return moved_rows_; }
   /// Writes the pattern of uninitialised memory into a tile.

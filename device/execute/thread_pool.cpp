@@ -7,7 +7,6 @@
 #include <atomic>
 #include <cstdlib>
 #include <memory>
-#include <string>
 
 #include "device/base/errors.h"
 

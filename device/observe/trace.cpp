@@ -1,6 +1,5 @@
 #include "device/observe/trace.h"
 
-#include <algorithm>
 #include <set>
 
 #include "device/base/errors.h"
@@ -65,8 +64,8 @@ std::string arguments_of(const Program& program, const StepEvent& event) {
   const auto operands = program.operands_of(instruction);
   for (size_t i = 0; i < operands.size(); ++i) {
     if (!operands[i].present()) continue;
-    result += text(",", quoted(type.operands[i].name), ":",
-                   quoted(operand_text(program, operands[i])));
+    result +=
+        text(",", quoted(type.operands[i].name), ":", quoted(operand_text(program, operands[i])));
   }
   if (event.bytes > 0) result += text(",\"bytes\":", event.bytes);
   if (instruction.source_line >= 0) {

@@ -89,8 +89,8 @@ void Builder::check_tile(MemoryKind memory, const std::string& label,
   }
   if (shape[0] > limits().partitions) {
     fail(text("number of partitions ", shape[0], " exceed architecture limitation of ",
-              limits().partitions, ". (tile '", label, "' in ", name(memory),
-              ", architecture ", architecture_.name, ")"));
+              limits().partitions, ". (tile '", label, "' in ", name(memory), ", architecture ",
+              architecture_.name, ")"));
   }
   const int64_t bytes = product(shape, 1) * itemsize(dtype);
   const int64_t largest_tile = memory == MemoryKind::kPsum
@@ -144,9 +144,8 @@ View Builder::psum(const std::string& label, const std::vector<int64_t>& shape, 
   return allocate_tile(psum_, MemoryKind::kPsum, label, shape, dtype, ring);
 }
 
-View Builder::place(MemoryKind memory, const std::string& label,
-                    const std::vector<int64_t>& shape, Dtype dtype, int64_t address,
-                    int start_partition, int ring) {
+View Builder::place(MemoryKind memory, const std::string& label, const std::vector<int64_t>& shape,
+                    Dtype dtype, int64_t address, int start_partition, int ring) {
   check_tile(memory, label, shape, dtype);
   const bool in_psum = memory == MemoryKind::kPsum;
   const int64_t bytes = product(shape, 1) * itemsize(dtype);
@@ -162,8 +161,7 @@ View Builder::place(MemoryKind memory, const std::string& label,
 }
 
 View Builder::accumulator(int64_t partitions) const {
-  return View(MemoryKind::kAccumulator, 0, Dtype::kFloat32, {partitions, 1}, {1, 4},
-              "accumulator");
+  return View(MemoryKind::kAccumulator, 0, Dtype::kFloat32, {partitions, 1}, {1, 4}, "accumulator");
 }
 
 void Builder::scope(const std::function<void()>& body) {
@@ -190,8 +188,8 @@ Block& Builder::block() {
 void Builder::run_loop(Loop loop, const std::function<void(Affine)>& body) {
   loop.level = static_cast<int32_t>(open_loops_.size());
   if (loop.level >= kMaximumLoopDepth) {
-    fail(text("loops of kernel '", program_->kernel, "' nest deeper than ", kMaximumLoopDepth,
-              "."));
+    fail(
+        text("loops of kernel '", program_->kernel, "' nest deeper than ", kMaximumLoopDepth, "."));
   }
   const auto index = static_cast<uint32_t>(program_->loops.size());
   block().push_back({Node::Kind::kLoop, index});

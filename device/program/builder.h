@@ -29,8 +29,7 @@ class Builder {
                 std::vector<std::byte> contents);
 
   /// Tile [partitions, free...] in SBUF, `ring` of them; use `tile.turn(index)` in loops.
-  View sbuf(const std::string& label, const std::vector<int64_t>& shape, Dtype dtype,
-            int ring = 1);
+  View sbuf(const std::string& label, const std::vector<int64_t>& shape, Dtype dtype, int ring = 1);
   /// The same in PSUM; every tile starts at a bank.
   View psum(const std::string& label, const std::vector<int64_t>& shape,
             Dtype dtype = Dtype::kFloat32, int ring = 1);

@@ -166,8 +166,8 @@ void Builder::append(Draft draft) {
   for (int i = 0; i < draft.attribute_count; ++i) {
     program_->attributes.push_back(draft.attribute(i));
   }
-  block().push_back({Node::Kind::kInstruction,
-                     static_cast<uint32_t>(program_->instructions.size())});
+  block().push_back(
+      {Node::Kind::kInstruction, static_cast<uint32_t>(program_->instructions.size())});
   program_->instructions.push_back(instruction);
 }
 

@@ -77,8 +77,8 @@ void note_usage(Program& program, const Instruction& instruction, const Operand&
   if (!operand.writes() || operand.memory != MemoryKind::kHbm) return;
   std::vector<Repetition> repetitions{{operand.partition_stride, operand.partitions}};
   for (int i = 0; i < operand.rank; ++i) {
-    repetitions.push_back({operand.free[static_cast<size_t>(i)].stride,
-                           operand.free[static_cast<size_t>(i)].size});
+    repetitions.push_back(
+        {operand.free[static_cast<size_t>(i)].stride, operand.free[static_cast<size_t>(i)].size});
   }
   for (const uint32_t loop : loops) {
     int64_t step = 0;

@@ -8,8 +8,8 @@ namespace {
 
 std::string address(const Program& program, const Operand& operand) {
   const Tile& tile = program.tiles[static_cast<size_t>(operand.tile)];
-  std::string result = text(tile.label, operand.ring > 1 ? text("%", operand.ring) : "", "[",
-                            operand.partitions);
+  std::string result =
+      text(tile.label, operand.ring > 1 ? text("%", operand.ring) : "", "[", operand.partitions);
   for (int i = 0; i < operand.rank; ++i) {
     const Dimension& dimension = operand.free[static_cast<size_t>(i)];
     result += text(", ", dimension.size, ":", dimension.stride);
@@ -25,13 +25,12 @@ std::string address(const Program& program, const Operand& operand) {
   return text(result, " ", name(operand.dtype));
 }
 
-void list(const Program& program, const Block& block, const std::string& indent,
-          std::string& out) {
+void list(const Program& program, const Block& block, const std::string& indent, std::string& out) {
   for (const Node& node : block) {
     if (node.kind == Node::Kind::kLoop) {
       const Loop& loop = program.loops[node.index];
-      const std::string trips = loop.register_index < 0 ? text(loop.trip_count)
-                                                        : text("r", loop.register_index);
+      const std::string trips =
+          loop.register_index < 0 ? text(loop.trip_count) : text("r", loop.register_index);
       out += text(indent, "loop i", loop.level, " < ", trips, ":\n");
       list(program, loop.body, indent + "  ", out);
       continue;

@@ -4,7 +4,6 @@
 
 #include <array>
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -39,26 +38,26 @@ struct Term {
 
 /// An operand as stored: the View resolved as far as it is constant.
 struct Operand {
-  TileId tile = kNoTile;          ///< first tile of the ring
+  TileId tile = kNoTile;  ///< first tile of the ring
   int32_t ring = 1;
   int32_t ring_start = 0;
-  int64_t ring_stride = 0;        ///< bytes (on chip)
+  int64_t ring_stride = 0;  ///< bytes (on chip)
   MemoryKind memory = MemoryKind::kNone;
   Dtype dtype = Dtype::kFloat32;
   Direction direction = Direction::kRead;
-  int8_t rank = 0;                ///< free dimensions
+  int8_t rank = 0;  ///< free dimensions
   int16_t register_index = -1;
   bool indirect = false;
   uint8_t term_count = 0;
   uint32_t first_term = 0;
-  int32_t start_partition = 0;    ///< on chip
+  int32_t start_partition = 0;  ///< on chip
   int32_t partitions = 0;
-  int64_t partition_stride = 0;   ///< HBM: bytes; on chip: 1, or 0 to broadcast one partition
-  int64_t offset = 0;             ///< on chip: byte within the partition; HBM: within the tensor
+  int64_t partition_stride = 0;  ///< HBM: bytes; on chip: 1, or 0 to broadcast one partition
+  int64_t offset = 0;            ///< on chip: byte within the partition; HBM: within the tensor
   int64_t register_scale = 0;
   int64_t index_rows = 0;
   std::array<Dimension, kMaximumFreeDimensions> free{};
-  Region region{};                ///< with loop variables, ring index and registers at 0
+  Region region{};  ///< with loop variables, ring index and registers at 0
 
   bool present() const { return memory != MemoryKind::kNone; }
   bool reads() const { return direction != Direction::kWrite; }
@@ -75,7 +74,7 @@ struct Instruction {
   uint32_t first_operand = 0;
   uint32_t first_attribute = 0;
   uint32_t demand = 0;
-  int32_t source_line = -1;       ///< index into Program::source_lines
+  int32_t source_line = -1;  ///< index into Program::source_lines
 };
 
 /// Child of a block: an instruction or a loop.
@@ -91,8 +90,8 @@ struct Loop {
   int64_t trip_count = 0;
   int16_t register_index = -1;
   EngineKind engine = EngineKind::kSync;
-  int64_t bound = 0;              ///< largest trip count; equals trip_count when that is constant
-  int64_t period = 1;             ///< least common multiple of the rings its variable turns
+  int64_t bound = 0;   ///< largest trip count; equals trip_count when that is constant
+  int64_t period = 1;  ///< least common multiple of the rings its variable turns
   Block body;
 };
 
@@ -100,7 +99,7 @@ struct Loop {
 struct Argument {
   std::string label;
   Dtype dtype = Dtype::kFloat32;
-  std::vector<int64_t> shape;     ///< as the kernel names it
+  std::vector<int64_t> shape;  ///< as the kernel names it
   int64_t bytes = 0;
   bool read = false;
   bool written = false;
@@ -115,22 +114,22 @@ struct Location {
 
 /// A finished kernel. Immutable; shared by all launches.
 struct Program {
-  std::string kernel;                       ///< "matmul", for messages, traces and reports
+  std::string kernel;  ///< "matmul", for messages, traces and reports
   const Architecture* architecture = nullptr;
-  std::vector<Block> cores;                 ///< one instruction order per core
+  std::vector<Block> cores;  ///< one instruction order per core
   std::vector<Instruction> instructions;
   std::vector<Operand> operands;
   std::vector<Term> terms;
   std::vector<Attribute> attributes;
   std::vector<Loop> loops;
-  std::vector<Tile> tiles;                  ///< tile 0 is the Scalar engine's accumulator
+  std::vector<Tile> tiles;  ///< tile 0 is the Scalar engine's accumulator
   std::vector<Argument> arguments;
   std::vector<std::vector<std::byte>> constants;
-  std::vector<Demand> demands;              ///< one per distinct demand
+  std::vector<Demand> demands;  ///< one per distinct demand
   std::vector<std::string> source_lines;
   int32_t hazard_groups = 0;
-  int64_t sbuf_peak = 0, psum_peak = 0;     ///< bytes per partition in use at most
-  bool uses_registers = false;              ///< a loop, operand or descriptor depends on data
+  int64_t sbuf_peak = 0, psum_peak = 0;  ///< bytes per partition in use at most
+  bool uses_registers = false;           ///< a loop, operand or descriptor depends on data
 
   std::span<const Operand> operands_of(const Instruction& instruction) const {
     return {operands.data() + instruction.first_operand, instruction.operand_count};

@@ -3,9 +3,7 @@
 // access patterns. A stamp is a completion time (timeline) or an instance number (executor).
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
-#include <utility>
 #include <vector>
 
 #include "device/program/engine.h"

@@ -88,8 +88,9 @@ View View::slice(int dimension, const Affine& start, int64_t size, int64_t step)
   View result = *this;
   result.dimensions_[static_cast<size_t>(dimension)] = {size, old.stride * step};
   if (dimension == 0 && memory_ != MemoryKind::kHbm) {
-    if (step != 1) fail(text("slice of tensor '", describe(), "': partition stride ", step,
-                             " is not supported; partitions are contiguous."));
+    if (step != 1)
+      fail(text("slice of tensor '", describe(), "': partition stride ", step,
+                " is not supported; partitions are contiguous."));
     result.partition_ += start * old.stride;
     result.dimensions_[0].stride = old.stride;
   } else {
@@ -147,8 +148,8 @@ View View::merge(int first) const {
   check_dimension(first + 1, "merge");
   const Dimension outer = dimension(first);
   const Dimension inner = dimension(first + 1);
-  const bool dense = outer.size == 1 || inner.size == 1 ||
-                     outer.stride == inner.stride * inner.size;
+  const bool dense =
+      outer.size == 1 || inner.size == 1 || outer.stride == inner.stride * inner.size;
   if ((first == 0 && memory_ != MemoryKind::kHbm) || !dense) {
     fail(text("merge of tensor '", describe(), "': dimensions ", first, " and ", first + 1,
               " are not adjacent in memory."));
@@ -210,8 +211,8 @@ View View::flatten() const {
   while (i + 1 < result.rank_) {
     const Dimension outer = result.dimension(i);
     const Dimension inner = result.dimension(i + 1);
-    const bool dense = outer.size == 1 || inner.size == 1 ||
-                       outer.stride == inner.stride * inner.size;
+    const bool dense =
+        outer.size == 1 || inner.size == 1 || outer.stride == inner.stride * inner.size;
     if (dense) {
       result = result.merge(i);
     } else {

@@ -52,8 +52,7 @@ std::shared_ptr<const Kernel> KernelCache::find(const KernelKey& key) {
   return found->second.kernel;
 }
 
-std::shared_ptr<const Kernel> KernelCache::find_or_build(const KernelKey& key,
-                                                         const Build& build) {
+std::shared_ptr<const Kernel> KernelCache::find_or_build(const KernelKey& key, const Build& build) {
   if (auto kernel = find(key)) return kernel;
   auto kernel = std::make_shared<const Kernel>(build());
   const std::lock_guard lock(mutex_);

@@ -1,6 +1,5 @@
 #include "device/runtime/launch.h"
 
-#include <array>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -65,8 +64,7 @@ LaunchRecord launch(int device, Schedule::StreamId stream,
     Core& core = core_of(device);
     const std::lock_guard lock(core.mutex);
     if (!core.memory) core.memory = std::make_unique<CoreMemory>(*program.architecture);
-    const ControlLog log =
-        execute(program, kernel->plan(), *core.memory, arguments, thread_pool());
+    const ControlLog log = execute(program, kernel->plan(), *core.memory, arguments, thread_pool());
     record.timing = kernel->timing(log);
     record.span = schedule(device).submit(stream, Resource::kCore,
                                           record.timing.benchmark(*program.architecture));

@@ -3,8 +3,6 @@
 
 #include <functional>
 #include <span>
-#include <string>
-#include <vector>
 
 #include "device/runtime/kernel.h"
 #include "device/runtime/schedule.h"
@@ -15,7 +13,7 @@ namespace neuron_sim {
 struct LaunchRecord {
   std::shared_ptr<const Kernel> kernel;
   int device = 0;
-  TimeSpan span{};   ///< on the device's schedule
+  TimeSpan span{};  ///< on the device's schedule
   Timing timing{};
 };
 

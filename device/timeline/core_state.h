@@ -25,9 +25,7 @@ struct CoreState {
   CoreState(const Program& program, bool starts_warm);
 
   Picoseconds next_issue(EngineKind engine) const;
-  ElementwiseEngine& pipeline(EngineKind engine) {
-    return pipelines[static_cast<size_t>(engine)];
-  }
+  ElementwiseEngine& pipeline(EngineKind engine) { return pipelines[static_cast<size_t>(engine)]; }
   void hold_all_until(Picoseconds time);
   void visit(StateVisitor& visitor);
 

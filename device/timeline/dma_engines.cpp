@@ -73,16 +73,14 @@ Picoseconds DmaEngines::engine_time(const Step& step, int64_t descriptors) const
   const int64_t bytes = step.bytes * descriptors;
   int64_t packets = descriptors * std::max<int64_t>(step.fragments, 1);
   if (step.descriptors == DescriptorKind::kSoftware && step.fragments <= 1) {
-    packets = std::max<int64_t>(1, (bytes + timing_.software_packet - 1) /
-                                       timing_.software_packet);
+    packets = std::max<int64_t>(1, (bytes + timing_.software_packet - 1) / timing_.software_packet);
   }
   const Picoseconds stream =
       from_nanoseconds(static_cast<double>(bytes) / timing_.bytes_per_nanosecond);
   return timing_.packet * packets + stream;
 }
 
-Span DmaEngines::transfer(const Step& step, EngineKind queue, Picoseconds start,
-                          Picoseconds end) {
+Span DmaEngines::transfer(const Step& step, EngineKind queue, Picoseconds start, Picoseconds end) {
   // Hardware and static latencies count from the start of the trigger; software descriptors are
   // complete only at its end.
   const bool software = step.descriptors == DescriptorKind::kSoftware;
@@ -97,8 +95,7 @@ Span DmaEngines::transfer(const Step& step, EngineKind queue, Picoseconds start,
   std::vector<Picoseconds>& queue_end = queue_end_[static_cast<size_t>(queue)];
   for (int64_t i = 0; i < engines; ++i) {
     const auto engine = static_cast<size_t>(i);
-    const Picoseconds duration =
-        std::max(engine_time(step, share + (i < larger ? 1 : 0)), scatter);
+    const Picoseconds duration = std::max(engine_time(step, share + (i < larger ? 1 : 0)), scatter);
     const Picoseconds ready = std::max(first + timing_.engine_skew * i, queue_end[engine]);
     const Picoseconds begin = calendars_[engine].reserve(ready, duration);
     queue_end[engine] = begin + duration;

@@ -26,8 +26,8 @@ class BusyCalendar {
   struct Interval {
     Picoseconds start{}, end{};
   };
-  Picoseconds floor_{};              // nothing starts before
-  std::array<Interval, kKept> busy_; // in order; empty ones (start == end) first
+  Picoseconds floor_{};               // nothing starts before
+  std::array<Interval, kKept> busy_;  // in order; empty ones (start == end) first
 };
 
 /// Trigger, latency, transfer by 16 engines, completion: timing_findings.md sections 4 and 5.

@@ -25,7 +25,9 @@ bool LoopSkip::follows_variable(const Operand& operand, int32_t level) const {
   }
   if (!moves) return false;
   for (int32_t i = 0; i < operand.ring; ++i) {
-    if (program_.tiles[static_cast<size_t>(operand.tile) + static_cast<size_t>(i)].hazard_group >= 0) return true;
+    if (program_.tiles[static_cast<size_t>(operand.tile) + static_cast<size_t>(i)].hazard_group >=
+        0)
+      return true;
   }
   return false;
 }

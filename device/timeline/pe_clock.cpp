@@ -1,6 +1,7 @@
 #include "device/timeline/pe_clock.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace neuron_sim {
 namespace {

@@ -1,7 +1,6 @@
 #pragma once
 // Clock gating of the PE array: it runs at half speed until it has been busy for a while.
 
-#include <algorithm>
 #include <cstdint>
 #include <vector>
 

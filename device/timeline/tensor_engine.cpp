@@ -22,8 +22,7 @@ double TensorEngine::multiply_cycles(const Step& step) const {
   double passes = 1;
   if (step.matmul == MatmulClass::kFp32) passes = timing_.passes_fp32;
   if (step.matmul == MatmulClass::kFp32Transpose) passes = timing_.passes_fp32_transpose;
-  const double columns =
-      std::max(static_cast<double>(step.elements), timing_.minimum_columns);
+  const double columns = std::max(static_cast<double>(step.elements), timing_.minimum_columns);
   return (columns + timing_.columns_init) * passes;
 }
 
@@ -51,8 +50,7 @@ Span TensorEngine::multiply(const Step& step, Picoseconds ready) {
   next_slot_ = end;
   // The next weights go to the array's second buffer while this multiply streams.
   next_load_ = std::max(next_load_, start + timing_.load_issue);
-  const Picoseconds done =
-      end + timing_.drain + clock_.duration(end, timing_.drain_cycles);
+  const Picoseconds done = end + timing_.drain + clock_.duration(end, timing_.drain_cycles);
   return {start, end, done};
 }
 

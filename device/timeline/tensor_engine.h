@@ -10,9 +10,9 @@ namespace neuron_sim {
 
 /// When one step occupies its unit and when its result is visible.
 struct Span {
-  Picoseconds start{};   ///< issue
-  Picoseconds end{};     ///< the unit is free for the next instruction
-  Picoseconds done{};    ///< the result is visible to others
+  Picoseconds start{};  ///< issue
+  Picoseconds end{};    ///< the unit is free for the next instruction
+  Picoseconds done{};   ///< the result is visible to others
 };
 
 /// What the array holds, so that a multiply with the same weights needs no load.
@@ -58,9 +58,9 @@ class TensorEngine {
   bool hidden_;
   PeClock clock_;
   LoadedWeights weights_;
-  Picoseconds next_load_{};     // a load may start
-  Picoseconds next_slot_{};     // a multiply may start
-  Picoseconds weights_ready_{}; // loaded weights may be multiplied with
+  Picoseconds next_load_{};      // a load may start
+  Picoseconds next_slot_{};      // a multiply may start
+  Picoseconds weights_ready_{};  // loaded weights may be multiplied with
 };
 
 }  // namespace neuron_sim

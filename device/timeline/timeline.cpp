@@ -79,17 +79,16 @@ void Walk::gather_waits(const Instruction& instruction, size_t operand, Waits& w
   const Operand& access = program_.operands[instruction.first_operand + operand];
   const bool dma = program_.demands[instruction.demand].steps[0].unit == Unit::kDma;
   const Slot own = slot_of(instruction.engine);
-  histories_[operand]->collect(
-      regions_[operand], access.reads(), access.writes(),
-      [&](const HistoryEntry<Completion>& entry, bool is_write) {
-        if (entry.slot == own && !dma) {
-          // In order on one engine: only a read after a write waits, and TensorE accumulates
-          // in PSUM without a wait.
-          if (own == slot_of(EngineKind::kTensor)) return;
-          if (!is_write || !access.reads()) return;
-        }
-        waits.need(entry.slot, entry.stamp.time);
-      });
+  histories_[operand]->collect(regions_[operand], access.reads(), access.writes(),
+                               [&](const HistoryEntry<Completion>& entry, bool is_write) {
+                                 if (entry.slot == own && !dma) {
+                                   // In order on one engine: only a read after a write waits, and
+                                   // TensorE accumulates in PSUM without a wait.
+                                   if (own == slot_of(EngineKind::kTensor)) return;
+                                   if (!is_write || !access.reads()) return;
+                                 }
+                                 waits.need(entry.slot, entry.stamp.time);
+                               });
 }
 
 Waits Walk::all_waits(const Instruction& instruction) {
@@ -113,8 +112,8 @@ void Walk::complete(const Instruction& instruction, Slot slot, Picoseconds done)
 void Walk::report(uint32_t index, const Instruction& instruction, Unit unit, const Span& span,
                   bool trigger, int64_t bytes) {
   if (options_.observer == nullptr) return;
-  options_.observer->step(program_, {index, instruction.core, unit, instruction.engine, trigger,
-                                     span, bytes});
+  options_.observer->step(
+      program_, {index, instruction.core, unit, instruction.engine, trigger, span, bytes});
 }
 
 void Walk::matmul(uint32_t index, const Instruction& instruction, const Demand& demand) {
@@ -127,10 +126,9 @@ void Walk::matmul(uint32_t index, const Instruction& instruction, const Demand& 
   }
   const EngineKind tensor = EngineKind::kTensor;
   const Picoseconds trigger_free = state_.pipeline(tensor).next_issue();
-  const LoadedWeights weights{locations_[1].tile, locations_[1].offset,
-                              demand.steps[0].elements};
-  const Span load = state_.tensor.load(
-      demand.steps[0], weights, state_.semaphores.start(tensor, load_waits, trigger_free));
+  const LoadedWeights weights{locations_[1].tile, locations_[1].offset, demand.steps[0].elements};
+  const Span load = state_.tensor.load(demand.steps[0], weights,
+                                       state_.semaphores.start(tensor, load_waits, trigger_free));
   if (load.end > load.start) report(index, instruction, Unit::kLoadStationary, load);
   const Span multiply = state_.tensor.multiply(
       demand.steps[1], state_.semaphores.start(tensor, multiply_waits, load.start));
@@ -142,8 +140,7 @@ void Walk::matmul(uint32_t index, const Instruction& instruction, const Demand& 
   busy(tensor) += multiply.end - multiply.start;
   if (instruction.opcode == Opcode::kNcMatmul) {
     const int64_t rows = program_.operands[instruction.first_operand + 1].partitions;
-    timing_.multiply_accumulates +=
-        rows * demand.steps[0].elements * demand.steps[1].elements;
+    timing_.multiply_accumulates += rows * demand.steps[0].elements * demand.steps[1].elements;
   }
   complete(instruction, slot_of(tensor), multiply.done);
 }
@@ -157,8 +154,7 @@ void Walk::transfer(uint32_t index, const Instruction& instruction, Step step) {
     step.elements = step.elements / operand.partitions * next_logged(operand.partitions);
   }
   const Waits waits = all_waits(instruction);
-  const Picoseconds ready =
-      state_.semaphores.start(engine, waits, state_.next_issue(engine));
+  const Picoseconds ready = state_.semaphores.start(engine, waits, state_.next_issue(engine));
   const Span trigger = state_.pipeline(engine).occupy(ready, state_.dma.trigger(step));
   report(index, instruction, Unit::kDma, trigger, true);
   busy(engine) += trigger.end - trigger.start;
@@ -174,8 +170,7 @@ void Walk::transfer(uint32_t index, const Instruction& instruction, Step step) {
 void Walk::pipeline(uint32_t index, const Instruction& instruction, const Step& step) {
   const EngineKind engine = instruction.engine;
   const Waits waits = all_waits(instruction);
-  const Picoseconds ready =
-      state_.semaphores.start(engine, waits, state_.next_issue(engine));
+  const Picoseconds ready = state_.semaphores.start(engine, waits, state_.next_issue(engine));
   ElementwiseEngine& unit = state_.pipeline(engine);
   Span span;
   if (step.unit == Unit::kSequencer) {
@@ -203,8 +198,7 @@ void Walk::instruction(uint32_t index, const int64_t* variables) {
       state_.pipeline(instruction.engine)
           .hold_until(state_.registers_ready[static_cast<size_t>(instruction.engine)]);
     }
-    const int32_t group =
-        program_.tiles[static_cast<size_t>(locations_[i].tile)].hazard_group;
+    const int32_t group = program_.tiles[static_cast<size_t>(locations_[i].tile)].hazard_group;
     if (group < 0) continue;
     histories_[i] = &state_.histories[static_cast<size_t>(group)];
     regions_[i] = region_at(operands[i], locations_[i]);

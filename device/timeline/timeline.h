@@ -15,10 +15,10 @@ struct StepEvent {
   uint32_t instruction = 0;
   uint8_t core = 0;
   Unit unit{};
-  EngineKind engine{};          ///< issuing engine; the queue for kDma
-  bool trigger = false;         ///< the DMA trigger on its engine, not the transfer
+  EngineKind engine{};   ///< issuing engine; the queue for kDma
+  bool trigger = false;  ///< the DMA trigger on its engine, not the transfer
   Span span{};
-  int64_t bytes = 0;            ///< DMA
+  int64_t bytes = 0;  ///< DMA
 };
 
 /// Listens; changes nothing.
@@ -29,8 +29,8 @@ class TimelineObserver {
 };
 
 struct TimelineOptions {
-  bool skip_steady_loops = true;   ///< exact; off for proof
-  bool starts_warm = false;        ///< PE clock at the start of the program
+  bool skip_steady_loops = true;         ///< exact; off for proof
+  bool starts_warm = false;              ///< PE clock at the start of the program
   TimelineObserver* observer = nullptr;  ///< sees every step; turns skipping off
 };
 

@@ -20,9 +20,9 @@ struct Timing {
   int64_t dma_transfers = 0;
   int64_t dma_bytes = 0;
   int64_t instances = 0;
-  int64_t skipped_instances = 0;                     ///< of those, added as steady iterations
-  int64_t widened_accesses = 0;                      ///< history entries made coarser
-  int64_t multiply_accumulates = 0;                  ///< of nc_matmul
+  int64_t skipped_instances = 0;     ///< of those, added as steady iterations
+  int64_t widened_accesses = 0;      ///< history entries made coarser
+  int64_t multiply_accumulates = 0;  ///< of nc_matmul
 
   /// As the vendor's benchmark reports it (nc_latency).
   Picoseconds benchmark(const Architecture& architecture) const {

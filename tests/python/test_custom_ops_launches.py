@@ -2,6 +2,7 @@
 
 import json
 import threading
+from functools import partial
 
 import pytest
 import torch
@@ -145,7 +146,7 @@ def test_each_option_of_a_convolution_and_a_network_makes_another_kernel():
     networks = [([m], {}), ([m, m], {}), ([m], {"hidden_activation": "tanh"}),
                 ([m], {"output_activation": "identity"})]  # fmt: skip
     for weights, options in networks:
-        call = lambda: OPS.ffnn_forward(m, weights, [m[0]] * len(weights), **options)  # noqa: B023, E731
+        call = partial(OPS.ffnn_forward, m, weights, [m[0]] * len(weights), **options)
         assert misses(call) == 1
     assert misses(lambda: OPS.ffnn_predict(m, [m], [m[0]])) == 1
 

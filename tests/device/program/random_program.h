@@ -4,7 +4,6 @@
 
 #include <memory>
 #include <random>
-#include <string>
 #include <vector>
 
 #include "device/base/errors.h"

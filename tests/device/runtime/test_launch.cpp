@@ -7,7 +7,6 @@
 #include "device/base/errors.h"
 #include "device/isa/dma_copy.h"
 #include "device/program/builder.h"
-#include "device/runtime/devices.h"
 
 namespace neuron_sim {
 namespace {

@@ -6,7 +6,6 @@
 #include <gtest/gtest.h>
 
 #include "device/isa/activation.h"
-#include "device/isa/dma_copy.h"
 #include "device/isa/memset.h"
 #include "device/isa/nc_matmul.h"
 #include "device/isa/tensor_copy.h"

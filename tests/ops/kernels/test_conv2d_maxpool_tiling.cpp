@@ -6,8 +6,8 @@
 #include <random>
 #include <string>
 
+#include "device/base/errors.h"
 #include "device/timeline/timeline.h"
-#include "ops/kernels/conv2d_maxpool.h"
 #include "tests/ops/kernels/conv2d_bench.h"
 
 namespace neuron_sim {
