@@ -2,6 +2,7 @@
 // What a kernel is built for: shapes, strides and dtypes of its tensors, never their data.
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 

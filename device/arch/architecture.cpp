@@ -1,6 +1,7 @@
 #include "device/arch/architecture.h"
 
 #include <cstdlib>
+#include <memory>
 #include <mutex>
 #include <span>
 #include <unordered_map>

@@ -3,6 +3,8 @@
 // which tiles to fill because something reads them before it writes them.
 
 #include <cstdint>
+#include <memory>
+#include <memory>
 #include <vector>
 
 #include "device/program/program.h"

@@ -2,6 +2,7 @@
 // Runs compiled kernels on a device: bytes by the executor, time by the timeline and the schedule.
 
 #include <functional>
+#include <memory>
 #include <span>
 
 #include "device/runtime/kernel.h"

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
+
 #include "device/isa/register_load.h"
 #include "device/isa/register_move.h"
 #include "device/runtime/kernel.h"

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <cstring>
+
 #include "tests/device/execute/run_program.h"
 #include "tests/device/program/random_program.h"
 
