@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <memory>
 #include <vector>
 
 #include "device/program/program.h"
