@@ -39,6 +39,7 @@ ROOT = Path(__file__).resolve().parent.parent
 # Into a pipe or a file rich would write 80 columns.
 CONSOLE = Console(width=min(100, shutil.get_terminal_size((100, 24)).columns))
 OPS = torch.ops.neuron_sim
+CHIP = torch.neuron_sim.get_device_properties().architecture
 ENGINES = ("Tensor", "Vector", "Scalar", "GpSimd", "Sync", "DMA")
 
 
@@ -100,7 +101,7 @@ def show_cnn(model: DigitsCnn, images: Tensor) -> None:
     host = model.cpu()
     device = DigitsCnn().to("neuron_sim")
     device.load_state_dict(host.state_dict())
-    table = layer_table(f"digits CNN, {len(images)} images, trn2")
+    table = layer_table(f"digits CNN, {len(images)} images, {CHIP}")
     x = images.to("neuron_sim")
     for weight, bias in (("weight0", "bias0"), ("weight1", "bias1")):
         w, b = getattr(host, weight), getattr(host, bias)
@@ -131,7 +132,7 @@ def show_feed_forward(model: DigitsFeedForward, images: Tensor) -> None:
     device = DigitsFeedForward().to("neuron_sim")
     device.load_state_dict(model.state_dict())
     on_device = images.to("neuron_sim")
-    table = layer_table(f"digits feed-forward net 64-96-48-10, {len(images)} images, trn2")
+    table = layer_table(f"digits feed-forward net 64-96-48-10, {len(images)} images, {CHIP}")
     add_layer(table, "ffnn_forward", lambda: device(on_device), expected)
     add_layer(table, "ffnn_predict", lambda: device.predict(on_device), expected.argmax(1))
     CONSOLE.print(table)
@@ -150,7 +151,7 @@ def show_predictions(name: str, on_device: Tensor, reference: Tensor, labels: Te
 
 def show_vector_add() -> None:
     """Part 1 of the Stanford CS149 handout: what chunk sizes do to the time."""
-    table = new_table("vector_add, as in the handout (fp32, trn2)")
+    table = new_table(f"vector_add, as in the handout (fp32, {CHIP})")
     for column in ("variant", "elements", "DMA transfers", "kernel body", "nc_latency"):
         table.add_column(column, justify="left" if column == "variant" else "right")
     cases: list[tuple[str, int, dict[str, object]]] = [
