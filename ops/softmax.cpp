@@ -3,6 +3,7 @@
 #include "device/isa/activation.h"
 #include "device/isa/reciprocal.h"
 #include "device/isa/tensor_reduce.h"
+#include "device/program/engine_state.h"
 
 namespace neuron_sim {
 
@@ -23,7 +24,7 @@ void Softmax::start(const View& logits, const Affine& turn) {
                          .data = logits,
                          .op = Activation::kExp,
                          .bias_tile = maximum,
-                         .accumulator = builder_.accumulator(rows),
+                         .accumulator = engine_state(EngineState::kScalarAccumulator, rows),
                          .reduce_res = sum_.turn(turn).slice(0, 0, rows),
                          .reduce_op = AluOp::kAdd,
                          .reduce_command = ReduceCommand::kResetReduce});

@@ -36,13 +36,8 @@ double host_nanoseconds(const Program& program, const Instruction& instruction) 
     bytes += elements * itemsize(operand.dtype);
   }
   double cost = 60 + rows * 2 + bytes / 8;
-  if (instruction.opcode == Opcode::kNcMatmul) {
-    const Demand& demand = program.demands[instruction.demand];
-    const auto operands = program.operands_of(instruction);
-    cost += 2.0 * operands[1].partitions * static_cast<double>(demand.steps[0].elements) *
-            static_cast<double>(demand.steps[1].elements) / 200;
-  }
-  return cost;
+  const Demand& demand = program.demands[instruction.demand];
+  return cost + static_cast<double>(demand.multiply_accumulates) / 100;
 }
 
 struct Work {

@@ -51,14 +51,14 @@ void InstanceRunner::check_address(const Instruction& instruction, const Operand
   const int64_t base = operand.memory == MemoryKind::kHbm ? 0 : tile.address;
   const int64_t first = location.offset - base;
   if (first >= 0 && first + extent <= tile.bytes) return;
-  fail(text("Out-of-bound access for tensor `", tile.label, "` by '",
-            instruction_type(instruction.opcode).name, "': register ", operand.register_index,
-            " addresses bytes [", first, ", ", first + extent, ") of ", tile.bytes, "."),
+  fail(text("Out-of-bound access for tensor `", tile.label, "` by '", instruction.type->name,
+            "': register ", operand.register_index, " addresses bytes [", first, ", ",
+            first + extent, ") of ", tile.bytes, "."),
        ErrorKind::kIndex);
 }
 
 void InstanceRunner::resolve_rows(const Instruction& instruction, std::span<Access> accesses) {
-  const InstructionType& type = instruction_type(instruction.opcode);
+  const InstructionType& type = *instruction.type;
   const auto operands = program_.operands_of(instruction);
   const auto field_named = [&](std::string_view wanted) {
     for (size_t i = 0; i < type.operands.size(); ++i) {
@@ -138,7 +138,7 @@ void InstanceRunner::run(const Instruction& instruction, const Location* locatio
   instance.operands = accesses;
   instance.attributes = program_.attributes_of(instruction);
   instance.registers = &registers(instruction.engine);
-  instruction_type(instruction.opcode).run(instance);
+  instruction.type->run(instance);
   for (size_t i = 0; i < operands.size(); ++i) {
     if (operands[i].writes() && accesses_[i].widened != nullptr) widen(accesses_[i]);
   }

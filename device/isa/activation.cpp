@@ -200,13 +200,13 @@ Demand demand(const Draft& draft, const Architecture&) {
 }  // namespace
 
 Draft Activate::draft() const {
-  return make_draft(Opcode::kActivation, EngineKind::kScalar,
+  return make_draft(kActivation, EngineKind::kScalar,
                     {&dst, &data, &bias_tile, &scale_tile, &accumulator, &reduce_res},
                     {Attribute::of(op), Attribute::of(scale), Attribute::of(bias),
                      Attribute::of(reduce_op), Attribute::of(reduce_command)});
 }
 
-const InstructionType kActivation = {Opcode::kActivation, kName, kOperands, kAttributes,
-                                     choose_engine,       check, run,       demand};
+const InstructionType kActivation = {kName, kOperands, kAttributes, choose_engine,
+                                     check, run,       demand};
 
 }  // namespace neuron_sim

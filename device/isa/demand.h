@@ -59,6 +59,7 @@ struct Step {
 struct Demand {
   std::array<Step, 2> steps{};
   int count = 0;
+  int64_t multiply_accumulates = 0;  ///< of a matrix product; 0 for everything else
   void add(const Step& step) { steps[static_cast<size_t>(count++)] = step; }
 };
 

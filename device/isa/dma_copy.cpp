@@ -245,11 +245,10 @@ Demand demand(const Draft& draft, const Architecture& architecture) {
 
 Draft DmaCopy::draft() const {
   const int64_t kind = descriptors ? static_cast<int64_t>(*descriptors) : kAutomatic;
-  return make_draft(Opcode::kDmaCopy, engine, {&dst, &src, &index},
+  return make_draft(kDmaCopy, engine, {&dst, &src, &index},
                     {Attribute::of(kind), Attribute::of(oob_skip)});
 }
 
-const InstructionType kDmaCopy = {Opcode::kDmaCopy, kName, kOperands, kAttributes,
-                                  choose_engine,    check, run,       demand};
+const InstructionType kDmaCopy = {kName, kOperands, kAttributes, choose_engine, check, run, demand};
 
 }  // namespace neuron_sim

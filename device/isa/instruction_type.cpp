@@ -4,19 +4,16 @@
 
 namespace neuron_sim {
 
-Draft make_draft(Opcode opcode, EngineKind engine, std::initializer_list<const View*> operands,
+Draft make_draft(const InstructionType& type, EngineKind engine,
+                 std::initializer_list<const View*> operands,
                  std::initializer_list<Attribute> attributes) {
-  require(operands.size() <= kMaximumOperands, "an instruction has at most six operands");
-  require(attributes.size() <= kMaximumAttributes, "an instruction has at most eight attributes");
+  require(operands.size() <= kMaximumOperands, "an instruction has at most eighteen operands");
   Draft draft;
-  draft.opcode = opcode;
+  draft.type = &type;
   draft.engine = engine;
-  for (const View* operand : operands) {
-    draft.operands[static_cast<size_t>(draft.operand_count++)] = *operand;
-  }
-  for (const Attribute& attribute : attributes) {
-    draft.attributes[static_cast<size_t>(draft.attribute_count++)] = attribute;
-  }
+  draft.operands.reserve(operands.size());
+  for (const View* operand : operands) draft.operands.push_back(*operand);
+  draft.attributes = attributes;
   return draft;
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// The generic form of an instruction and the table entry behind its opcode. Generic code (text
+// The generic form of an instruction and the table entry behind it. Generic code (text
 // form, bindings, dependencies, trace) works on these; only an instruction's own file knows more.
 
 #include <array>
@@ -8,10 +8,10 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "device/arch/architecture.h"
 #include "device/isa/demand.h"
-#include "device/isa/opcode.h"
 #include "device/program/engine.h"
 #include "device/program/view.h"
 
@@ -19,8 +19,8 @@ namespace neuron_sim {
 
 enum class Direction : uint8_t { kRead, kWrite, kReadWrite };
 
-inline constexpr int kMaximumOperands = 6;
-inline constexpr int kMaximumAttributes = 8;
+/// Most operands of an instruction: dma_compute has sixteen sources.
+inline constexpr int kMaximumOperands = 18;
 
 /// An immediate of an instruction: an integer, an enumerator, a flag or a real number.
 struct Attribute {
@@ -40,21 +40,24 @@ struct Attribute {
   }
 };
 
+struct InstructionType;
+
 /// An instruction as a front end writes it, before it is checked and stored in a Program.
 struct Draft {
-  Opcode opcode{};
+  const InstructionType* type = nullptr;
   EngineKind engine = EngineKind::kAuto;
-  int operand_count = 0;
-  int attribute_count = 0;
-  std::array<View, kMaximumOperands> operands{};
-  std::array<Attribute, kMaximumAttributes> attributes{};
+  std::vector<View> operands;         ///< in the order of the field table
+  std::vector<Attribute> attributes;  ///< in the order of the field table
 
+  int operand_count() const { return static_cast<int>(operands.size()); }
+  int attribute_count() const { return static_cast<int>(attributes.size()); }
   const View& operand(int index) const { return operands[static_cast<size_t>(index)]; }
   const Attribute& attribute(int index) const { return attributes[static_cast<size_t>(index)]; }
 };
 
 /// Builds a Draft in the order of the field table.
-Draft make_draft(Opcode opcode, EngineKind engine, std::initializer_list<const View*> operands,
+Draft make_draft(const InstructionType& type, EngineKind engine,
+                 std::initializer_list<const View*> operands,
                  std::initializer_list<Attribute> attributes);
 
 /// One operand of one instance with its storage resolved, ready to be read or written.
@@ -112,9 +115,8 @@ struct AttributeField {
   AttributeKind kind;
 };
 
-/// The table entry of an opcode. `check` sees a Draft whose engine is already chosen.
+/// The table entry of an instruction. `check` sees a Draft whose engine is already chosen.
 struct InstructionType {
-  Opcode opcode;
   std::string_view name;
   std::span<const OperandField> operands;
   std::span<const AttributeField> attributes;
@@ -128,9 +130,7 @@ struct InstructionType {
   Demand (*demand)(const Draft&, const Architecture&);
 };
 
-/// The entry of that opcode; the one list is device/isa/list.cpp.
-const InstructionType& instruction_type(Opcode opcode);
-/// All entries in opcode order.
+/// All entries; the one list is device/isa/list.cpp.
 std::span<const InstructionType* const> instruction_list();
 
 }  // namespace neuron_sim

@@ -27,7 +27,7 @@ EngineKind choose_engine(const Draft&, const Architecture&) { return EngineKind:
 void check_attributes(const Draft& draft) {
   constexpr int64_t kLowest = std::numeric_limits<int32_t>::min();
   constexpr int64_t kHighest = std::numeric_limits<int32_t>::max();
-  for (int i = 0; i < draft.attribute_count; ++i) {
+  for (int i = 0; i < draft.attribute_count(); ++i) {
     const int64_t value = draft.attribute(i).integer();
     if (value < kLowest || value > kHighest) {
       fail(text(kAttributes[i].name, " ", value, " of 'iota' exceeds int32."));
@@ -98,13 +98,13 @@ Demand demand(const Draft& draft, const Architecture&) {
 }  // namespace
 
 Draft Iota::draft() const {
-  return make_draft(Opcode::kIota, engine, {&dst},
+  return make_draft(kIota, engine, {&dst},
                     {Attribute::of(offset), Attribute::of(channel_multiplier),
                      Attribute::of(steps[0]), Attribute::of(steps[1]), Attribute::of(steps[2]),
                      Attribute::of(steps[3])});
 }
 
-constinit const InstructionType kIota = {Opcode::kIota, kName, kOperands, kAttributes,
-                                         choose_engine, check, run,       demand};
+constinit const InstructionType kIota = {kName, kOperands, kAttributes, choose_engine,
+                                         check, run,       demand};
 
 }  // namespace neuron_sim

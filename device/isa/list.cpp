@@ -2,7 +2,6 @@
 
 #include <array>
 
-#include "device/base/errors.h"
 #include "device/isa/activation.h"
 #include "device/isa/dma_copy.h"
 #include "device/isa/instruction_type.h"
@@ -23,7 +22,6 @@
 namespace neuron_sim {
 namespace {
 
-/// In opcode order.
 constexpr std::array kList = {
     &kDmaCopy,    &kNcMatmul,     &kNcTranspose,  &kTensorTensor, &kTensorScalar,
     &kActivation, &kTensorReduce, &kTensorCopy,   &kMemset,       &kReciprocal,
@@ -31,12 +29,6 @@ constexpr std::array kList = {
 };
 
 }  // namespace
-
-const InstructionType& instruction_type(Opcode opcode) {
-  const size_t index = static_cast<size_t>(opcode);
-  require(index < kList.size(), "the opcode is in the list");
-  return *kList[index];
-}
 
 std::span<const InstructionType* const> instruction_list() { return kList; }
 

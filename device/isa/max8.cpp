@@ -97,11 +97,8 @@ Demand demand(const Draft& draft, const Architecture&) {
 
 }  // namespace
 
-Draft Max8::draft() const {
-  return make_draft(Opcode::kMax8, EngineKind::kVector, {&dst, &src}, {});
-}
+Draft Max8::draft() const { return make_draft(kMax8, EngineKind::kVector, {&dst, &src}, {}); }
 
-const InstructionType kMax8 = {Opcode::kMax8, kName, kOperands, {},
-                               choose_engine, check, run,       demand};
+const InstructionType kMax8 = {kName, kOperands, {}, choose_engine, check, run, demand};
 
 }  // namespace neuron_sim

@@ -70,11 +70,9 @@ Demand demand(const Draft& draft, const Architecture&) {
 
 }  // namespace
 
-Draft Memset::draft() const {
-  return make_draft(Opcode::kMemset, engine, {&dst}, {Attribute::of(value)});
-}
+Draft Memset::draft() const { return make_draft(kMemset, engine, {&dst}, {Attribute::of(value)}); }
 
-constinit const InstructionType kMemset = {Opcode::kMemset, kName, kOperands, kAttributes,
-                                           choose_engine,   check, run,       demand};
+constinit const InstructionType kMemset = {kName, kOperands, kAttributes, choose_engine,
+                                           check, run,       demand};
 
 }  // namespace neuron_sim

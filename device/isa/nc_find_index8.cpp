@@ -89,10 +89,9 @@ Demand demand(const Draft& draft, const Architecture&) {
 }  // namespace
 
 Draft NcFindIndex8::draft() const {
-  return make_draft(Opcode::kNcFindIndex8, EngineKind::kVector, {&dst, &data, &vals}, {});
+  return make_draft(kNcFindIndex8, EngineKind::kVector, {&dst, &data, &vals}, {});
 }
 
-const InstructionType kNcFindIndex8 = {Opcode::kNcFindIndex8, kName, kOperands, {},
-                                       choose_engine,         check, run,       demand};
+const InstructionType kNcFindIndex8 = {kName, kOperands, {}, choose_engine, check, run, demand};
 
 }  // namespace neuron_sim

@@ -214,17 +214,19 @@ Demand demand(const Draft& draft, const Architecture& architecture) {
               .matmul = kind,
               .strided = is_strided(moving),
               .elements = moving.free_elements()});
+  demand.multiply_accumulates =
+      stationary.partitions() * stationary.free_elements() * moving.free_elements();
   return demand;
 }
 
 }  // namespace
 
 Draft NcMatmul::draft() const {
-  return make_draft(Opcode::kNcMatmul, EngineKind::kAuto, {&dst, &stationary, &moving},
+  return make_draft(kNcMatmul, EngineKind::kAuto, {&dst, &stationary, &moving},
                     {Attribute::of(accumulate), Attribute::of(is_transpose)});
 }
 
-const InstructionType kNcMatmul = {Opcode::kNcMatmul, kName, kOperands, kAttributes,
-                                   choose_engine,     check, run,       demand};
+const InstructionType kNcMatmul = {kName, kOperands, kAttributes, choose_engine,
+                                   check, run,       demand};
 
 }  // namespace neuron_sim

@@ -133,11 +133,8 @@ Demand demand(const Draft& draft, const Architecture&) {
 
 }  // namespace
 
-Draft NcTranspose::draft() const {
-  return make_draft(Opcode::kNcTranspose, engine, {&dst, &data}, {});
-}
+Draft NcTranspose::draft() const { return make_draft(kNcTranspose, engine, {&dst, &data}, {}); }
 
-const InstructionType kNcTranspose = {Opcode::kNcTranspose, kName, kOperands, {},
-                                      choose_engine,        check, run,       demand};
+const InstructionType kNcTranspose = {kName, kOperands, {}, choose_engine, check, run, demand};
 
 }  // namespace neuron_sim

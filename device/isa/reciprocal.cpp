@@ -41,11 +41,9 @@ Demand demand(const Draft& draft, const Architecture&) {
 
 }  // namespace
 
-Draft Reciprocal::draft() const {
-  return make_draft(Opcode::kReciprocal, engine, {&dst, &data}, {});
-}
+Draft Reciprocal::draft() const { return make_draft(kReciprocal, engine, {&dst, &data}, {}); }
 
-constinit const InstructionType kReciprocal = {Opcode::kReciprocal, kName, kOperands, {},
-                                               choose_engine,       check, run,       demand};
+constinit const InstructionType kReciprocal = {kName, kOperands, {},    choose_engine,
+                                               check, run,       demand};
 
 }  // namespace neuron_sim

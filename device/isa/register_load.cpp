@@ -36,10 +36,10 @@ void run(const Instance& instance) {
 }  // namespace
 
 Draft RegisterLoad::draft() const {
-  return make_draft(Opcode::kRegisterLoad, engine, {&source}, {Attribute::of(register_index)});
+  return make_draft(kRegisterLoad, engine, {&source}, {Attribute::of(register_index)});
 }
 
-const InstructionType kRegisterLoad = {Opcode::kRegisterLoad, kName, kOperands, kAttributes,
-                                       sequencer_engine,      check, run,       sequencer_demand};
+const InstructionType kRegisterLoad = {kName, kOperands, kAttributes,     sequencer_engine,
+                                       check, run,       sequencer_demand};
 
 }  // namespace neuron_sim

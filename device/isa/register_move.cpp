@@ -31,11 +31,11 @@ void run(const Instance& instance) {
 }  // namespace
 
 Draft RegisterMove::draft() const {
-  return make_draft(Opcode::kRegisterMove, engine, {},
+  return make_draft(kRegisterMove, engine, {},
                     {Attribute::of(register_index), Attribute::of(immediate)});
 }
 
-const InstructionType kRegisterMove = {Opcode::kRegisterMove, kName, {},  kAttributes,
-                                       sequencer_engine,      check, run, sequencer_demand};
+const InstructionType kRegisterMove = {kName, {},  kAttributes,     sequencer_engine,
+                                       check, run, sequencer_demand};
 
 }  // namespace neuron_sim

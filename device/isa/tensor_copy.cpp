@@ -47,11 +47,9 @@ Demand demand(const Draft& draft, const Architecture&) {
 
 }  // namespace
 
-Draft TensorCopy::draft() const {
-  return make_draft(Opcode::kTensorCopy, engine, {&dst, &src}, {});
-}
+Draft TensorCopy::draft() const { return make_draft(kTensorCopy, engine, {&dst, &src}, {}); }
 
-constinit const InstructionType kTensorCopy = {Opcode::kTensorCopy, kName, kOperands, {},
-                                               choose_engine,       check, run,       demand};
+constinit const InstructionType kTensorCopy = {kName, kOperands, {},    choose_engine,
+                                               check, run,       demand};
 
 }  // namespace neuron_sim

@@ -168,11 +168,11 @@ Demand demand(const Draft& draft, const Architecture&) {
 }  // namespace
 
 Draft TensorReduce::draft() const {
-  return make_draft(Opcode::kTensorReduce, engine, {&dst, &data},
+  return make_draft(kTensorReduce, engine, {&dst, &data},
                     {Attribute::of(op), Attribute::of(axes), Attribute::of(negate)});
 }
 
-constinit const InstructionType kTensorReduce = {
-    Opcode::kTensorReduce, kName, kOperands, kAttributes, choose_engine, check, run, demand};
+constinit const InstructionType kTensorReduce = {kName, kOperands, kAttributes, choose_engine,
+                                                 check, run,       demand};
 
 }  // namespace neuron_sim

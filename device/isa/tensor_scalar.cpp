@@ -248,12 +248,12 @@ Demand demand(const Draft& draft, const Architecture&) {
 }  // namespace
 
 Draft TensorScalar::draft() const {
-  return make_draft(Opcode::kTensorScalar, engine, {&dst, &data, &operand0, &operand1},
+  return make_draft(kTensorScalar, engine, {&dst, &data, &operand0, &operand1},
                     {Attribute::of(op0), Attribute::of(constant0), Attribute::of(reverse0),
                      Attribute::of(op1), Attribute::of(constant1), Attribute::of(reverse1)});
 }
 
-constinit const InstructionType kTensorScalar = {
-    Opcode::kTensorScalar, kName, kOperands, kAttributes, choose_engine, check, run, demand};
+constinit const InstructionType kTensorScalar = {kName, kOperands, kAttributes, choose_engine,
+                                                 check, run,       demand};
 
 }  // namespace neuron_sim

@@ -141,10 +141,10 @@ Demand demand(const Draft& draft, const Architecture&) {
 }  // namespace
 
 Draft TensorTensor::draft() const {
-  return make_draft(Opcode::kTensorTensor, engine, {&dst, &data1, &data2}, {Attribute::of(op)});
+  return make_draft(kTensorTensor, engine, {&dst, &data1, &data2}, {Attribute::of(op)});
 }
 
-constinit const InstructionType kTensorTensor = {
-    Opcode::kTensorTensor, kName, kOperands, kAttributes, choose_engine, check, run, demand};
+constinit const InstructionType kTensorTensor = {kName, kOperands, kAttributes, choose_engine,
+                                                 check, run,       demand};
 
 }  // namespace neuron_sim

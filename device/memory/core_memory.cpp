@@ -33,9 +33,10 @@ CoreMemory::CoreMemory(const Architecture& architecture) {
   const int64_t psum = limits.psum_banks * limits.psum_bank.count;
   banks_[0] = reserve(limits.partitions, sbuf);
   banks_[1] = reserve(limits.partitions, psum);
-  banks_[2] = reserve(limits.partitions, 4);
+  banks_[2] = reserve(limits.partitions, 8);
   banks_[3] = reserve(limits.partitions, sbuf * 2);
   banks_[4] = reserve(limits.partitions, sbuf * 4);
+  banks_[5] = reserve(limits.partitions, 120);
 }
 
 CoreMemory::~CoreMemory() {

@@ -1,5 +1,6 @@
 #pragma once
-// The on-chip memories of one simulated NeuronCore: SBUF, PSUM and the reduction registers.
+// The on-chip memories of one simulated NeuronCore: SBUF, PSUM and the states of
+// the engines.
 
 #include <cstddef>
 #include <cstdint>
@@ -40,11 +41,17 @@ class CoreMemory {
     int64_t bytes = 0;
   };
   static size_t index(MemoryKind memory) {
-    return memory == MemoryKind::kSbuf ? 0 : memory == MemoryKind::kPsum ? 1 : 2;
+    switch (memory) {
+      case MemoryKind::kSbuf: return 0;
+      case MemoryKind::kPsum: return 1;
+      case MemoryKind::kAccumulator: return 2;
+      default: return 5;
+    }
   }
   static Bank reserve(int64_t partitions, int64_t bytes_per_partition);
 
-  Bank banks_[5];  // SBUF, PSUM, accumulator, fp32 copies of 2-byte and of 1-byte elements
+  // SBUF, PSUM, accumulators, fp32 copies of 2-byte and of 1-byte elements, random states
+  Bank banks_[6];
 };
 
 }  // namespace neuron_sim

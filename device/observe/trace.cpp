@@ -52,14 +52,14 @@ std::string operand_text(const Program& program, const Operand& operand) {
 
 std::string event_name(const Program& program, const StepEvent& event) {
   const Instruction& instruction = program.instructions[event.instruction];
-  const std::string_view base = instruction_type(instruction.opcode).name;
+  const std::string_view base = instruction.type->name;
   if (event.unit == Unit::kLoadStationary) return text(base, " load stationary");
   return event.trigger ? text(base, " trigger") : std::string(base);
 }
 
 std::string arguments_of(const Program& program, const StepEvent& event) {
   const Instruction& instruction = program.instructions[event.instruction];
-  const InstructionType& type = instruction_type(instruction.opcode);
+  const InstructionType& type = *instruction.type;
   std::string result = text("{\"visible_us\":", microseconds(event.span.done));
   const auto operands = program.operands_of(instruction);
   for (size_t i = 0; i < operands.size(); ++i) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "device/base/errors.h"
+#include "device/program/engine_state.h"
 #include "device/program/finish_program.h"
 
 namespace neuron_sim {
@@ -34,12 +35,9 @@ Builder::Builder(std::string kernel, const Architecture& architecture)
   program_->kernel = std::move(kernel);
   program_->architecture = &architecture;
   program_->cores.resize(1);
-  Tile registers;
-  registers.label = "accumulator";
-  registers.memory = MemoryKind::kAccumulator;
-  registers.partitions = static_cast<int32_t>(architecture.limits.partitions);
-  registers.bytes = itemsize(Dtype::kFloat32);
-  program_->tiles.push_back(registers);
+  for (int i = 0; i < kEngineStateCount; ++i) {
+    program_->tiles.push_back(engine_state_tile(static_cast<EngineState>(i), architecture));
+  }
 }
 
 View Builder::argument(const std::string& label, const std::vector<int64_t>& shape, Dtype dtype,
@@ -158,10 +156,6 @@ View Builder::place(MemoryKind memory, const std::string& label, const std::vect
               limits().partitions, "."));
   }
   return add_tile(memory, label, shape, dtype, address, start_partition, ring, pitch);
-}
-
-View Builder::accumulator(int64_t partitions) const {
-  return View(MemoryKind::kAccumulator, 0, Dtype::kFloat32, {partitions, 1}, {1, 4}, "accumulator");
 }
 
 void Builder::scope(const std::function<void()>& body) {

@@ -37,8 +37,6 @@ class Builder {
   /// PSUM: ring tiles follow in whole banks. May overlap other tiles: then they serialise.
   View place(MemoryKind memory, const std::string& label, const std::vector<int64_t>& shape,
              Dtype dtype, int64_t address, int start_partition = 0, int ring = 1);
-  /// The reduction registers of the Scalar engine, [partitions, 1] fp32.
-  View accumulator(int64_t partitions) const;
 
   /// Tiles allocated inside `body` are released at its end.
   void scope(const std::function<void()>& body);

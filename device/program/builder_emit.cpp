@@ -54,7 +54,7 @@ void Builder::check_bounds(const Draft& draft, int index) const {
   const bool outside_partitions =
       on_chip && (first_partition < 0 || last_partition >= tile.partitions);
   if (!outside_bytes && !outside_partitions) return;
-  const InstructionType& type = instruction_type(draft.opcode);
+  const InstructionType& type = *draft.type;
   fail(text("Out-of-bound access for tensor `", view.label(), "`: operand '",
             type.operands[static_cast<size_t>(index)].name, "' of '", type.name, "' reaches ",
             outside_bytes ? "byte " : "partition ",
@@ -136,11 +136,11 @@ uint32_t Builder::store_demand(const Demand& demand) {
 }
 
 void Builder::append(Draft draft) {
-  const InstructionType& type = instruction_type(draft.opcode);
+  const InstructionType& type = *draft.type;
   try {
     if (draft.engine == EngineKind::kAuto) draft.engine = type.choose_engine(draft, architecture_);
     type.check(draft, architecture_);
-    for (int i = 0; i < draft.operand_count; ++i) {
+    for (int i = 0; i < draft.operand_count(); ++i) {
       if (draft.operand(i).present()) check_bounds(draft, i);
     }
   } catch (const KernelError& error) {
@@ -149,21 +149,21 @@ void Builder::append(Draft draft) {
          error.kind());
   }
   Instruction instruction;
-  instruction.opcode = draft.opcode;
+  instruction.type = draft.type;
   instruction.engine = draft.engine;
-  instruction.operand_count = static_cast<uint8_t>(draft.operand_count);
-  instruction.attribute_count = static_cast<uint8_t>(draft.attribute_count);
+  instruction.operand_count = static_cast<uint8_t>(draft.operand_count());
+  instruction.attribute_count = static_cast<uint8_t>(draft.attribute_count());
   instruction.first_operand = static_cast<uint32_t>(program_->operands.size());
   instruction.first_attribute = static_cast<uint32_t>(program_->attributes.size());
   instruction.source_line = source_line_;
   instruction.demand = store_demand(type.demand(draft, architecture_));
-  for (int i = 0; i < draft.operand_count; ++i) {
+  for (int i = 0; i < draft.operand_count(); ++i) {
     Operand operand = store_operand(draft, type, i);
     if (operand.present()) add_terms(draft.operand(i), operand);
     if (operand.indirect || operand.register_index >= 0) program_->uses_registers = true;
     program_->operands.push_back(operand);
   }
-  for (int i = 0; i < draft.attribute_count; ++i) {
+  for (int i = 0; i < draft.attribute_count(); ++i) {
     program_->attributes.push_back(draft.attribute(i));
   }
   block().push_back(

@@ -119,7 +119,7 @@ std::vector<UndefinedRead> undefined_reads(const Program& program) {
 
 std::string describe(const Program& program, const UndefinedRead& read) {
   const Instruction& instruction = program.instructions[read.instruction];
-  const InstructionType& type = instruction_type(instruction.opcode);
+  const InstructionType& type = *instruction.type;
   std::string sentence =
       text("'", type.name, "' reads bytes of operand '",
            type.operands[static_cast<size_t>(read.operand)].name, "' (tile '",

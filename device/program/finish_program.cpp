@@ -70,7 +70,8 @@ void note_usage(Program& program, const Instruction& instruction, const Operand&
     const size_t tile = static_cast<size_t>(operand.tile) + static_cast<size_t>(i);
     if (operand.reads()) usage.read[tile] = true;
     if (operand.dtype != program.tiles[tile].dtype) usage.other_dtype[tile] = true;
-    if (instruction.opcode == Opcode::kNcMatmul && operand.direction == Direction::kRead) {
+    const Demand& demand = program.demands[instruction.demand];
+    if (demand.multiply_accumulates > 0 && operand.direction == Direction::kRead) {
       usage.matmul_operand[tile] = true;
     }
   }

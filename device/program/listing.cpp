@@ -36,7 +36,7 @@ void list(const Program& program, const Block& block, const std::string& indent,
       continue;
     }
     const Instruction& instruction = program.instructions[node.index];
-    const InstructionType& type = instruction_type(instruction.opcode);
+    const InstructionType& type = *instruction.type;
     out += text(indent, name(instruction.engine), " ", type.name, "(");
     const auto operands = program.operands_of(instruction);
     const char* separator = "";

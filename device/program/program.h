@@ -66,7 +66,7 @@ struct Operand {
 
 /// One instruction; operands and attributes are runs of the Program's pools.
 struct Instruction {
-  Opcode opcode{};
+  const InstructionType* type = nullptr;
   EngineKind engine{};
   uint8_t core = 0;
   uint8_t operand_count = 0;
@@ -122,7 +122,7 @@ struct Program {
   std::vector<Term> terms;
   std::vector<Attribute> attributes;
   std::vector<Loop> loops;
-  std::vector<Tile> tiles;  ///< tile 0 is the Scalar engine's accumulator
+  std::vector<Tile> tiles;  ///< the first ones are those of EngineState
   std::vector<Argument> arguments;
   std::vector<std::vector<std::byte>> constants;
   std::vector<Demand> demands;  ///< one per distinct demand

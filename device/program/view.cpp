@@ -12,6 +12,7 @@ const char* name(MemoryKind memory) {
     case MemoryKind::kSbuf: return "sbuf";
     case MemoryKind::kPsum: return "psum";
     case MemoryKind::kAccumulator: return "accumulator";
+    case MemoryKind::kRandomState: return "random state";
     case MemoryKind::kNone: break;
   }
   return "none";

@@ -16,7 +16,8 @@ enum class MemoryKind : uint8_t {
   kHbm,          ///< device memory; reached by DMA only
   kSbuf,         ///< state buffer
   kPsum,         ///< partial sum buffer
-  kAccumulator,  ///< the reduction registers of the Scalar engine, one fp32 per partition
+  kAccumulator,  ///< reduction registers of the Scalar and Vector engines (EngineState)
+  kRandomState,  ///< random number state of the Vector and GpSimd engines (EngineState)
 };
 /// "hbm", "sbuf", "psum", as the vendor's error texts name them.
 const char* name(MemoryKind memory);

@@ -138,10 +138,7 @@ void Walk::matmul(uint32_t index, const Instruction& instruction, const Demand& 
     state_.tensor.forget(weights.tile);
   }
   busy(tensor) += multiply.end - multiply.start;
-  if (instruction.opcode == Opcode::kNcMatmul) {
-    const int64_t rows = program_.operands[instruction.first_operand + 1].partitions;
-    timing_.multiply_accumulates += rows * demand.steps[0].elements * demand.steps[1].elements;
-  }
+  timing_.multiply_accumulates += demand.multiply_accumulates;
   complete(instruction, slot_of(tensor), multiply.done);
 }
 

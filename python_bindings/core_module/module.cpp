@@ -137,7 +137,7 @@ NB_MODULE(_core, m) {
   m.def("architectures", &builtin_architectures, "Names of the built-in architectures.");
   m.def("architecture_facts", &architecture_facts, nb::arg("name_or_path"),
         "Every value of an architecture: key -> {value, unit, source, certainty}.");
-  m.def("instructions", &instructions, "Names of all instructions, in opcode order.");
+  m.def("instructions", &instructions, "Names of all instructions, in the order of the list.");
   m.def("rounded", &rounded, nb::arg("values"), nb::arg("dtype"),
         "fp32 values [N] after one rounding to `dtype` and back. Other arrays become fp32 first.");
   m.def("kernels", &kernel_names, "Names that time_kernel, trace_kernel and list_kernel know.");

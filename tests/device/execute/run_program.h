@@ -100,9 +100,8 @@ class ProgramRun {
     for (const Operand& operand : program_->operands_of(instruction)) {
       accesses.push_back(resolve(operand));
     }
-    instruction_type(instruction.opcode)
-        .run({instruction.engine, program_->architecture, accesses,
-              program_->attributes_of(instruction), &registers_});
+    instruction.type->run({instruction.engine, program_->architecture, accesses,
+                           program_->attributes_of(instruction), &registers_});
   }
 
   Access resolve(const Operand& operand) {

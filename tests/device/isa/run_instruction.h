@@ -7,6 +7,8 @@
 //   bench.run(kReciprocal, Reciprocal{.dst = dst, .data = data}.draft());
 //   std::vector<double> result = bench.get(dst);
 //
+// The states of the engines are there from the start: engine_state(...) names them.
+//
 // run() chooses the engine and checks as a Program would, and fails the test when a byte outside
 // the written operands changes. Addresses must be constant, apart from registers.
 
@@ -21,6 +23,7 @@
 #include "device/arch/architecture.h"
 #include "device/base/errors.h"
 #include "device/isa/instruction_type.h"
+#include "device/program/engine_state.h"
 #include "tests/device/isa/oracles.h"
 
 namespace neuron_sim {
@@ -28,7 +31,12 @@ namespace neuron_sim {
 class InstructionBench {
  public:
   explicit InstructionBench(Architecture architecture = test_architecture())
-      : architecture_(std::move(architecture)) {}
+      : architecture_(std::move(architecture)) {
+    for (int i = 0; i < kEngineStateCount; ++i) {
+      const View view = engine_state(static_cast<EngineState>(i), 128);
+      tile(view.memory(), view.dtype(), view.shape(), view.label());
+    }
+  }
 
   Architecture& architecture() { return architecture_; }
   RegisterFile& registers() { return registers_; }
@@ -145,8 +153,8 @@ class InstructionBench {
 
   /// The draft with its engine chosen, checked.
   Draft prepare(const InstructionType& type, Draft draft) const {
-    EXPECT_EQ(type.operands.size(), static_cast<size_t>(draft.operand_count));
-    EXPECT_EQ(type.attributes.size(), static_cast<size_t>(draft.attribute_count));
+    EXPECT_EQ(type.operands.size(), static_cast<size_t>(draft.operand_count()));
+    EXPECT_EQ(type.attributes.size(), static_cast<size_t>(draft.attribute_count()));
     if (draft.engine == EngineKind::kAuto) {
       draft.engine = type.choose_engine(draft, architecture_);
     }
@@ -180,14 +188,10 @@ class InstructionBench {
     Draft draft = prepare(type, unprepared);
     std::vector<Access> operands;
     std::vector<std::vector<std::byte>> before;
-    for (int i = 0; i < draft.operand_count; ++i) operands.push_back(resolve(draft.operand(i)));
+    for (int i = 0; i < draft.operand_count(); ++i) operands.push_back(resolve(draft.operand(i)));
     std::vector<int32_t> rows = resolve_rows(type, draft, operands);
     for (const Tile& tile : tiles_) before.push_back(tile.bytes);
-    type.run({draft.engine,
-              &architecture_,
-              operands,
-              {draft.attributes.data(), static_cast<size_t>(draft.attribute_count)},
-              &registers_});
+    type.run({draft.engine, &architecture_, operands, draft.attributes, &registers_});
     for (size_t i = 0; i < operands.size(); ++i) {
       if (type.operands[i].direction == Direction::kRead || !operands[i].present()) continue;
       const View& view = draft.operand(static_cast<int>(i));
@@ -231,12 +235,12 @@ class InstructionBench {
   std::vector<int32_t> resolve_rows(const InstructionType& type, const Draft& draft,
                                     std::vector<Access>& operands) {
     std::vector<int32_t> rows;
-    for (int i = 0; i < draft.operand_count; ++i) {
+    for (int i = 0; i < draft.operand_count(); ++i) {
       std::string name = type.operands[static_cast<size_t>(i)].name;
       if (name.find("ind") == std::string::npos || !draft.operand(i).present()) continue;
       for (double value : get(draft.operand(i))) rows.push_back(static_cast<int32_t>(value));
     }
-    for (int i = 0; i < draft.operand_count; ++i) {
+    for (int i = 0; i < draft.operand_count(); ++i) {
       if (draft.operand(i).is_indirect()) operands[static_cast<size_t>(i)].rows = rows.data();
     }
     return rows;

@@ -1,4 +1,5 @@
 #include "device/program/builder.h"
+#include "device/program/engine_state.h"
 
 #include <gtest/gtest.h>
 
@@ -186,13 +187,14 @@ TEST(Builder, PlacesTilesDirectlyAndModulo) {
   EXPECT_NE(error_of([&] { builder.place(MemoryKind::kPsum, "q", {1, 1}, f, 4); }), "");
   builder.loop(6, [&](const Affine& i) { builder.emit(Memset{a.turn(i), 0}); });
   const auto program = builder.finish();
-  EXPECT_EQ(program->tiles[1].address, 100);
-  EXPECT_EQ(program->tiles[3].address, 100 + 2 * 64);
-  EXPECT_EQ(program->tiles[5].address, 2048 + 2048);
+  const auto first = static_cast<size_t>(kEngineStateCount);
+  EXPECT_EQ(program->tiles[first].address, 100);
+  EXPECT_EQ(program->tiles[first + 2].address, 100 + 2 * 64);
+  EXPECT_EQ(program->tiles[first + 4].address, 2048 + 2048);
   const Operand& operand = program->operands[0];
   int64_t variables[kMaximumLoopDepth] = {5};
   const Location location = locate(*program, operand, variables, nullptr);
-  EXPECT_EQ(location.tile, 3);
+  EXPECT_EQ(location.tile, a.tile() + 2);
   EXPECT_EQ(location.offset, 100 + 2 * 64);
   EXPECT_EQ(location.partition, 64);
   EXPECT_EQ(program->loops[0].period, 3);
