@@ -22,11 +22,26 @@
 namespace neuron_sim {
 namespace {
 
+/// In alphabetical order.
+// clang-format off
 constexpr std::array kList = {
-    &kDmaCopy,    &kNcMatmul,     &kNcTranspose,  &kTensorTensor, &kTensorScalar,
-    &kActivation, &kTensorReduce, &kTensorCopy,   &kMemset,       &kReciprocal,
-    &kIota,       &kMax8,         &kNcFindIndex8, &kRegisterMove, &kRegisterLoad,
+    &kActivation,
+    &kDmaCopy,
+    &kIota,
+    &kMax8,
+    &kMemset,
+    &kNcFindIndex8,
+    &kNcMatmul,
+    &kNcTranspose,
+    &kReciprocal,
+    &kRegisterLoad,
+    &kRegisterMove,
+    &kTensorCopy,
+    &kTensorReduce,
+    &kTensorScalar,
+    &kTensorTensor,
 };
+// clang-format on
 
 }  // namespace
 
