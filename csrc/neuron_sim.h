@@ -16,6 +16,8 @@
 #include <ATen/core/Tensor.h>
 
 #include <array>
+#include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "csrc/export.h"
@@ -41,14 +43,24 @@ NEURON_SIM_TORCH_API at::Tensor transpose(const at::Tensor& a);
 NEURON_SIM_TORCH_API at::Tensor bias_add_activation(const at::Tensor& x, const at::Tensor& bias,
                                                     std::string_view activation);
 
-/// max_pool2d(activation(conv2d(input, weight, bias, stride, padding)), pool_size) for input
-/// [N, Cin, H, W], weight [Cout, Cin, KH, KW], bias [Cout]. The pool must divide the convolution's
-/// output. `activation` as above, without softmax.
-NEURON_SIM_TORCH_API at::Tensor conv2d_maxpool(const at::Tensor& input, const at::Tensor& weight,
-                                               const at::Tensor& bias, int64_t pool_size,
-                                               std::array<int64_t, 2> stride = {1, 1},
-                                               std::array<int64_t, 2> padding = {0, 0},
-                                               std::string_view activation = "identity");
+/// An option by height and width; one number stands for both.
+struct HeightWidth {
+  int64_t height, width;
+  HeightWidth(int64_t both) : height(both), width(both) {}
+  HeightWidth(int64_t for_height, int64_t for_width) : height(for_height), width(for_width) {}
+  HeightWidth(std::array<int64_t, 2> both) : height(both[0]), width(both[1]) {}
+};
+
+/// max_pool2d(activation(conv2d(input, weight, bias, stride, padding, dilation, groups)),
+/// pool_size, pool_stride) for input [N, Cin, H, W], weight [Cout, Cin / groups, KH, KW], bias
+/// [Cout]. Without `pool_stride` it is pool_size; windows that reach beyond the convolution's
+/// output are left out, as in torch.nn.functional.max_pool2d. `activation` as above, without
+/// softmax.
+NEURON_SIM_TORCH_API at::Tensor conv2d_maxpool(
+    const at::Tensor& input, const at::Tensor& weight, const at::Tensor& bias,
+    HeightWidth pool_size, HeightWidth stride = 1, HeightWidth padding = 0,
+    std::string_view activation = "identity", HeightWidth dilation = 1, int64_t groups = 1,
+    std::optional<HeightWidth> pool_stride = std::nullopt);
 
 /// A feedforward network: x [N, d0], weights [d_i, d_{i+1}], biases [d_{i+1}]; the result is
 /// [N, classes].

@@ -2,6 +2,7 @@
 
 #include <ATen/ExpandUtils.h>
 #include <ATen/core/LegacyTypeDispatch.h>
+#include <ATen/core/dispatch/Dispatcher.h>
 #include <torch/csrc/autograd/custom_function.h>
 #include <torch/csrc/autograd/functions/basic_ops.h>
 #include <torch/library.h>
@@ -117,35 +118,74 @@ struct BiasAddActivation : torch::autograd::Function<BiasAddActivation> {
   }
 };
 
+/// conv2d_maxpool below autograd. Not by the public function, whose lists have two values.
+Tensor call_convolution(const Tensor& input, const Tensor& weight, const Tensor& bias,
+                        const ConvolutionArguments& arguments) {
+  using Convolution =
+      Tensor(const Tensor&, const Tensor&, const Tensor&, at::IntArrayRef, at::IntArrayRef,
+             at::IntArrayRef, std::string_view, at::IntArrayRef, int64_t, at::OptionalIntArrayRef);
+  static const auto op = c10::Dispatcher::singleton()
+                             .findSchemaOrThrow("neuron_sim::conv2d_maxpool", "")
+                             .typed<Convolution>();
+  const at::AutoDispatchBelowADInplaceOrView guard;
+  return op.call(input, weight, bias, arguments.pool_kernel, arguments.stride, arguments.padding,
+                 arguments.activation, arguments.dilation, arguments.groups, arguments.pool_stride);
+}
+
 /// One argument for autograd, which counts the elements of a list as arguments of their own.
 struct ConvolutionOptions {
-  int64_t pool_size;
-  std::array<int64_t, 2> stride, padding;
+  std::vector<int64_t> pool_kernel, pool_stride, stride, padding, dilation;
+  int64_t groups = 1;
   std::string activation;
+
+  explicit ConvolutionOptions(const ConvolutionArguments& from)
+      : pool_kernel(from.pool_kernel.vec()),
+        pool_stride(from.pool_stride.vec()),
+        stride(from.stride.vec()),
+        padding(from.padding.vec()),
+        dilation(from.dilation.vec()),
+        groups(from.groups),
+        activation(from.activation) {}
+  explicit ConvolutionOptions(AutogradContext& context) {
+    auto& data = context.saved_data;
+    pool_kernel = data["pool_kernel"].toIntVector();
+    pool_stride = data["pool_stride"].toIntVector();
+    stride = data["stride"].toIntVector();
+    padding = data["padding"].toIntVector();
+    dilation = data["dilation"].toIntVector();
+    groups = data["groups"].toInt();
+    activation = data["activation"].toStringRef();
+  }
+  ConvolutionArguments arguments() const {
+    return {pool_kernel, pool_stride, stride, padding, dilation, groups, activation};
+  }
+  void save(AutogradContext& context) const {
+    auto& data = context.saved_data;
+    data["pool_kernel"] = pool_kernel;
+    data["pool_stride"] = pool_stride;
+    data["stride"] = stride;
+    data["padding"] = padding;
+    data["dilation"] = dilation;
+    data["groups"] = groups;
+    data["activation"] = activation;
+  }
 };
 
 struct Conv2dMaxpool : torch::autograd::Function<Conv2dMaxpool> {
   static Tensor forward(AutogradContext* context, const Tensor& input, const Tensor& weight,
                         const Tensor& bias, const ConvolutionOptions& options) {
     context->save_for_backward({input, weight, bias});
-    context->saved_data["pool_size"] = options.pool_size;
-    context->saved_data["stride"] = at::IntArrayRef(options.stride);
-    context->saved_data["padding"] = at::IntArrayRef(options.padding);
-    context->saved_data["activation"] = options.activation;
-    return call_below(conv2d_maxpool, input, weight, bias, options.pool_size, options.stride,
-                      options.padding, options.activation);
+    options.save(*context);
+    return call_convolution(input, weight, bias, options.arguments());
   }
   static variable_list backward(AutogradContext* context, const variable_list& gradients) {
     return once_differentiable("conv2d_maxpool", [&] {
       const variable_list saved = context->get_saved_variables();
-      auto& data = context->saved_data;
-      const std::vector<int64_t> stride = data["stride"].toIntVector();
-      const std::vector<int64_t> padding = data["padding"].toIntVector();
-      variable_list result = conv2d_maxpool_gradients(
-          gradients[0], saved[0], saved[1], saved[2],
-          {data["pool_size"].toInt(), stride, padding, data["activation"].toStringRef()},
-          {context->needs_input_grad(0), context->needs_input_grad(1),
-           context->needs_input_grad(2)});
+      const ConvolutionOptions options(*context);
+      variable_list result =
+          conv2d_maxpool_gradients(gradients[0], saved[0], saved[1], saved[2], options.arguments(),
+                                   {context->needs_input_grad(0), context->needs_input_grad(1),
+                                    context->needs_input_grad(2)});
       result.emplace_back();
       return result;
     });
@@ -204,18 +244,16 @@ Tensor bias_add_activation_autograd(const Tensor& x, const Tensor& bias,
 }
 
 Tensor conv2d_maxpool_autograd(const Tensor& input, const Tensor& weight, const Tensor& bias,
-                               int64_t pool_size, at::IntArrayRef stride, at::IntArrayRef padding,
-                               std::string_view activation) {
-  TORCH_CHECK_VALUE(stride.size() == 2 && padding.size() == 2,
-                    "conv2d_maxpool: stride and padding have ", stride.size(), " and ",
-                    padding.size(), " values, expected 2 (height, width).");
-  const ConvolutionOptions options{
-      pool_size, {stride[0], stride[1]}, {padding[0], padding[1]}, std::string(activation)};
-  if (needs_autograd(input, weight, bias)) {
-    return Conv2dMaxpool::apply(input, weight, bias, options);
+                               at::IntArrayRef pool_size, at::IntArrayRef stride,
+                               at::IntArrayRef padding, std::string_view activation,
+                               at::IntArrayRef dilation, int64_t groups,
+                               at::OptionalIntArrayRef pool_stride) {
+  const ConvolutionArguments arguments{
+      pool_size, pool_stride.value_or(pool_size), stride, padding, dilation, groups, activation};
+  if (!needs_autograd(input, weight, bias)) {
+    return call_convolution(input, weight, bias, arguments);
   }
-  return call_below(conv2d_maxpool, input, weight, bias, pool_size, options.stride, options.padding,
-                    activation);
+  return Conv2dMaxpool::apply(input, weight, bias, ConvolutionOptions(arguments));
 }
 
 Tensor ffnn_forward_autograd(const Tensor& x, at::TensorList weights, at::TensorList biases,

@@ -2,6 +2,8 @@
 
 #include <ATen/core/dispatch/Dispatcher.h>
 
+#include <array>
+
 #include "csrc/neuron_sim.h"
 
 namespace neuron_sim {
@@ -44,12 +46,16 @@ Tensor bias_add_activation(const Tensor& x, const Tensor& bias, std::string_view
 }
 
 Tensor conv2d_maxpool(const Tensor& input, const Tensor& weight, const Tensor& bias,
-                      int64_t pool_size, std::array<int64_t, 2> stride,
-                      std::array<int64_t, 2> padding, std::string_view activation) {
-  static const auto op =
-      find<Tensor(const Tensor&, const Tensor&, const Tensor&, int64_t, at::IntArrayRef,
-                  at::IntArrayRef, std::string_view)>("neuron_sim::conv2d_maxpool");
-  return op.call(input, weight, bias, pool_size, stride, padding, activation);
+                      HeightWidth pool_size, HeightWidth stride, HeightWidth padding,
+                      std::string_view activation, HeightWidth dilation, int64_t groups,
+                      std::optional<HeightWidth> pool_stride) {
+  using Convolution =
+      Tensor(const Tensor&, const Tensor&, const Tensor&, at::IntArrayRef, at::IntArrayRef,
+             at::IntArrayRef, std::string_view, at::IntArrayRef, int64_t, at::OptionalIntArrayRef);
+  static const auto op = find<Convolution>("neuron_sim::conv2d_maxpool");
+  const auto list = [](const HeightWidth& pair) { return std::array{pair.height, pair.width}; };
+  return op.call(input, weight, bias, list(pool_size), list(stride), list(padding), activation,
+                 list(dilation), groups, list(pool_stride.value_or(pool_size)));
 }
 
 Tensor ffnn_forward(const Tensor& x, at::TensorList weights, at::TensorList biases,

@@ -67,25 +67,30 @@ Tensor bias_add_activation(const Tensor& x, const Tensor& bias, std::string_view
   return out;
 }
 
+/// Rows (axis 0) or columns (axis 1).
+reference::ConvolutionAxis reference_axis(const Tensor& input, const Tensor& weight,
+                                          const ConvolutionArguments& arguments, int64_t axis) {
+  const auto i = static_cast<size_t>(axis);
+  return {input.size(2 + axis),    weight.size(2 + axis), arguments.stride[i],
+          arguments.padding[i],    arguments.dilation[i], arguments.pool_kernel[i],
+          arguments.pool_stride[i]};
+}
+
 Tensor conv2d_maxpool(const Tensor& input, const Tensor& weight, const Tensor& bias,
-                      int64_t pool_size, at::IntArrayRef stride, at::IntArrayRef padding,
-                      std::string_view activation) {
-  const Tensor out = new_result(
-      input, conv2d_maxpool_sizes(input, weight, bias, {pool_size, stride, padding, activation}));
+                      at::IntArrayRef pool_size, at::IntArrayRef stride, at::IntArrayRef padding,
+                      std::string_view activation, at::IntArrayRef dilation, int64_t groups,
+                      at::OptionalIntArrayRef pool_stride) {
+  const ConvolutionArguments arguments{
+      pool_size, pool_stride.value_or(pool_size), stride, padding, dilation, groups, activation};
+  const Tensor out = new_result(input, conv2d_maxpool_sizes(input, weight, bias, arguments));
   const Tensor image = input.contiguous(), filter = weight.contiguous(), addend = bias.contiguous();
   reference::ConvolutionSize size;
   size.images = input.size(0);
   size.channels = input.size(1);
-  size.height = input.size(2);
-  size.width = input.size(3);
   size.filters = weight.size(0);
-  size.kernel_h = weight.size(2);
-  size.kernel_w = weight.size(3);
-  size.stride_h = stride[0];
-  size.stride_w = stride[1];
-  size.padding_h = padding[0];
-  size.padding_w = padding[1];
-  size.pool = pool_size;
+  size.groups = groups;
+  size.rows = reference_axis(input, weight, arguments, 0);
+  size.columns = reference_axis(input, weight, arguments, 1);
   translate_errors([&] {
     reference::conv2d_maxpool(image.const_data_ptr(), filter.const_data_ptr(),
                               addend.const_data_ptr(), out.mutable_data_ptr(), size,

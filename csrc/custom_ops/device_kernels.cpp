@@ -71,17 +71,28 @@ Tensor bias_add_activation(const Tensor& x, const Tensor& bias, std::string_view
 }
 
 Tensor conv2d_maxpool(const Tensor& input, const Tensor& weight, const Tensor& bias,
-                      int64_t pool_size, at::IntArrayRef stride, at::IntArrayRef padding,
-                      std::string_view activation) {
-  const Sizes sizes =
-      conv2d_maxpool_sizes(input, weight, bias, {pool_size, stride, padding, activation});
+                      at::IntArrayRef pool_size, at::IntArrayRef stride, at::IntArrayRef padding,
+                      std::string_view activation, at::IntArrayRef dilation, int64_t groups,
+                      at::OptionalIntArrayRef pool_stride) {
+  const ConvolutionArguments arguments{
+      pool_size, pool_stride.value_or(pool_size), stride, padding, dilation, groups, activation};
+  const Sizes sizes = conv2d_maxpool_sizes(input, weight, bias, arguments);
   return translate_errors([&] {
-    const Conv2dMaxpoolOptions options{pool_size,  stride[0],  stride[1],
-                                       padding[0], padding[1], *parse_activation(activation)};
+    const auto pair = [](at::IntArrayRef values) { return std::array{values[0], values[1]}; };
+    const Conv2dMaxpoolOptions options{.pool_kernel = pair(arguments.pool_kernel),
+                                       .pool_stride = pair(arguments.pool_stride),
+                                       .stride = pair(stride),
+                                       .padding = pair(padding),
+                                       .dilation = pair(dilation),
+                                       .groups = groups,
+                                       .activation = *parse_activation(activation)};
     KernelCall call("conv2d_maxpool", input.device());
     call.operand(input).operand(weight).operand(bias);
-    call.option(pool_size).option(stride[0]).option(stride[1]).option(padding[0]);
-    call.option(padding[1]).option(static_cast<int64_t>(options.activation));
+    for (const auto& values : {options.pool_kernel, options.pool_stride, options.stride,
+                               options.padding, options.dilation}) {
+      call.option(values[0]).option(values[1]);
+    }
+    call.option(groups).option(static_cast<int64_t>(options.activation));
     return call.run(sizes, input.scalar_type(), [&] {
       return build_conv2d_maxpool(call.architecture(), call.spec(0), call.spec(1), call.spec(2),
                                   options);

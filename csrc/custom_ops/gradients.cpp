@@ -27,16 +27,18 @@ Tensor sum_rows(const Tensor& tensor) {
 Tensor convolve(const Tensor& input, const Tensor& weight, const Tensor& bias,
                 const ConvolutionArguments& arguments) {
   return at::convolution(input, weight, bias, arguments.stride, arguments.padding,
-                         /*dilation=*/{1, 1}, /*transposed=*/false, /*output_padding=*/{0, 0},
-                         /*groups=*/1);
+                         arguments.dilation, /*transposed=*/false, /*output_padding=*/{0, 0},
+                         arguments.groups);
 }
 
-Tensor pooling_gradient(const Tensor& gradient, const Tensor& unpooled, int64_t pool_size) {
-  if (pool_size == 1) return gradient;
-  const std::vector<int64_t> window = {pool_size, pool_size}, none = {0, 0}, unit = {1, 1};
+Tensor pooling_gradient(const Tensor& gradient, const Tensor& unpooled,
+                        const ConvolutionArguments& arguments) {
+  const at::IntArrayRef window = arguments.pool_kernel, step = arguments.pool_stride;
+  const std::vector<int64_t> none = {0, 0}, unit = {1, 1};
+  if (window == at::IntArrayRef(unit) && step == at::IntArrayRef(unit)) return gradient;
   const Tensor indices =
-      std::get<1>(at::max_pool2d_with_indices(unpooled, window, window, none, unit, false));
-  return at::max_pool2d_with_indices_backward(gradient, unpooled, window, window, none, unit,
+      std::get<1>(at::max_pool2d_with_indices(unpooled, window, step, none, unit, false));
+  return at::max_pool2d_with_indices_backward(gradient, unpooled, window, step, none, unit,
                                               /*ceil_mode=*/false, indices);
 }
 
@@ -84,11 +86,12 @@ std::vector<Tensor> conv2d_maxpool_gradients(const Tensor& gradient, const Tenso
   const Tensor wide_input = input.to(at::kFloat), wide_weight = weight.to(at::kFloat);
   const Tensor sum = convolve(wide_input, wide_weight, bias.to(at::kFloat), arguments);
   const Tensor result = apply_activation(sum, arguments.activation);
-  const Tensor unpooled = pooling_gradient(gradient.to(at::kFloat), result, arguments.pool_size);
+  const Tensor unpooled = pooling_gradient(gradient.to(at::kFloat), result, arguments);
   const Tensor inner = activation_gradient(unpooled, sum, result, arguments.activation);
   const auto [input_gradient, weight_gradient, bias_gradient] = at::convolution_backward_symint(
       inner, wide_input, wide_weight, bias.sym_sizes(), c10::fromIntArrayRefSlow(arguments.stride),
-      c10::fromIntArrayRefSlow(arguments.padding), {1, 1}, false, {0, 0}, 1, wanted);
+      c10::fromIntArrayRefSlow(arguments.padding), c10::fromIntArrayRefSlow(arguments.dilation),
+      false, {0, 0}, arguments.groups, wanted);
   const at::ScalarType dtype = input.scalar_type();
   const auto rounded = [&](const Tensor& wide) { return wide.defined() ? wide.to(dtype) : wide; };
   return {rounded(input_gradient), rounded(weight_gradient), rounded(bias_gradient)};

@@ -27,11 +27,12 @@ Tensor bias_add_activation(const Tensor& x, const Tensor& bias, std::string_view
 }
 
 Tensor conv2d_maxpool(const Tensor& input, const Tensor& weight, const Tensor& bias,
-                      int64_t pool_size, at::IntArrayRef stride, at::IntArrayRef padding,
-                      std::string_view activation) {
-  return at::empty_symint(
-      conv2d_maxpool_sizes(input, weight, bias, {pool_size, stride, padding, activation}),
-      input.options());
+                      at::IntArrayRef pool_size, at::IntArrayRef stride, at::IntArrayRef padding,
+                      std::string_view activation, at::IntArrayRef dilation, int64_t groups,
+                      at::OptionalIntArrayRef pool_stride) {
+  const ConvolutionArguments arguments{
+      pool_size, pool_stride.value_or(pool_size), stride, padding, dilation, groups, activation};
+  return at::empty_symint(conv2d_maxpool_sizes(input, weight, bias, arguments), input.options());
 }
 
 Tensor ffnn_forward(const Tensor& x, at::TensorList weights, at::TensorList biases,

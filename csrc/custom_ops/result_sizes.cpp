@@ -32,32 +32,54 @@ c10::SymInt size_from_right(const Tensor& tensor, int64_t i) {
   return dimension < 0 ? c10::SymInt(1) : tensor.sym_sizes()[static_cast<size_t>(dimension)];
 }
 
-/// Output rows or columns of a convolution, before pooling.
-c10::SymInt convolved(const char* axis, const c10::SymInt& extent, const c10::SymInt& kernel,
-                      int64_t stride, int64_t padding) {
-  const c10::SymInt room = extent + 2 * padding - kernel;
-  TORCH_CHECK_VALUE(room.sym_ge(0).expect_true(__FILE__, __LINE__), "conv2d_maxpool: the kernel ",
-                    axis, " of ", kernel, " exceeds the padded input ", axis, " of ",
-                    extent + 2 * padding, " (", extent, " + 2 * ", padding, ").");
-  return room / stride + 1;
-}
-
-c10::SymInt pooled(const char* axis, const c10::SymInt& size, int64_t pool_size) {
-  TORCH_CHECK_VALUE((size % pool_size).sym_eq(0).expect_true(__FILE__, __LINE__),
-                    "conv2d_maxpool: the pool_size of ", pool_size,
-                    " does not divide the convolution output ", axis, " of ", size, ".");
-  return size / pool_size;
+/// Output rows (axis 0) or columns (axis 1) of a convolution with pooling.
+c10::SymInt pooled_size(const Tensor& input, const Tensor& weight,
+                        const ConvolutionArguments& arguments, size_t axis) {
+  const char* name = axis == 0 ? "height" : "width";
+  const c10::SymInt extent = input.sym_sizes()[2 + axis], kernel = weight.sym_sizes()[2 + axis];
+  const int64_t padding = arguments.padding[axis], dilation = arguments.dilation[axis];
+  const c10::SymInt padded = extent + 2 * padding, reach = (kernel - 1) * dilation + 1;
+  TORCH_CHECK_VALUE(
+      (padded - reach).sym_ge(0).expect_true(__FILE__, __LINE__), "conv2d_maxpool: the kernel ",
+      name, " of ", reach,
+      dilation == 1 ? c10::str("") : c10::str(" (", kernel, " taps, dilation ", dilation, ")"),
+      " exceeds the padded input ", name, " of ", padded, " (", extent, " + 2 * ", padding, ").");
+  const c10::SymInt convolved = (padded - reach) / arguments.stride[axis] + 1;
+  const int64_t window = arguments.pool_kernel[axis];
+  TORCH_CHECK_VALUE((convolved - window).sym_ge(0).expect_true(__FILE__, __LINE__),
+                    "conv2d_maxpool: the pooling window ", name, " of ", window,
+                    " exceeds the convolution output ", name, " of ", convolved, ".");
+  return (convolved - window) / arguments.pool_stride[axis] + 1;
 }
 
 void check_convolution_arguments(const ConvolutionArguments& arguments) {
   constexpr const char* kOp = "conv2d_maxpool";
-  TORCH_CHECK_VALUE(arguments.stride.size() == 2 && arguments.padding.size() == 2, kOp,
-                    ": stride and padding have ", arguments.stride.size(), " and ",
-                    arguments.padding.size(), " values, expected 2 (height, width).");
-  check_at_least(kOp, "pool_size", arguments.pool_size, 1);
-  for (const int64_t stride : arguments.stride) check_at_least(kOp, "stride", stride, 1);
-  for (const int64_t padding : arguments.padding) check_at_least(kOp, "padding", padding, 0);
+  const auto check = [&](const char* name, at::IntArrayRef values, int64_t minimum) {
+    TORCH_CHECK_VALUE(values.size() == 2, kOp, ": ", name, " has ", values.size(),
+                      " values, expected 2 (height, width).");
+    for (const int64_t value : values) check_at_least(kOp, name, value, minimum);
+  };
+  check("pool_size", arguments.pool_kernel, 1);
+  check("pool_stride", arguments.pool_stride, 1);
+  check("stride", arguments.stride, 1);
+  check("padding", arguments.padding, 0);
+  check("dilation", arguments.dilation, 1);
+  check_at_least(kOp, "groups", arguments.groups, 1);
   check_activation(kOp, "activation", arguments.activation, /*softmax_allowed=*/false);
+}
+
+/// Channels of input and filters of weight are cut into equal groups.
+void check_groups(const NamedTensor& input, const NamedTensor& weight, int64_t groups) {
+  constexpr const char* kOp = "conv2d_maxpool";
+  const c10::SymInt channels = input.tensor.sym_size(1), filters = weight.tensor.sym_size(0);
+  TORCH_CHECK_VALUE((channels % groups).sym_eq(0).expect_true(__FILE__, __LINE__), kOp, ": groups ",
+                    groups, " does not divide the ", channels, " channels of ", describe(input),
+                    ".");
+  TORCH_CHECK_VALUE((filters % groups).sym_eq(0).expect_true(__FILE__, __LINE__), kOp, ": groups ",
+                    groups, " does not divide the ", filters, " output channels of ",
+                    describe(weight), ".");
+  check_size(kOp, weight, 1, channels / groups,
+             groups == 1 ? "the channels of input" : "the channels of input per group");
 }
 
 void check_layer(const char* op, const Tensor& x, const NamedTensor& weight,
@@ -153,16 +175,12 @@ Sizes conv2d_maxpool_sizes(const Tensor& input, const Tensor& weight, const Tens
   check_rank(kOp, operands[0], 4);
   check_rank(kOp, operands[1], 4);
   check_rank(kOp, operands[2], 1);
-  check_size(kOp, operands[1], 1, input.sym_size(1), "the channels of input");
+  check_convolution_arguments(arguments);
+  check_groups(operands[0], operands[1], arguments.groups);
   check_size(kOp, operands[2], 0, weight.sym_size(0), "the output channels of weight");
   check_not_empty(kOp, operands[1]);
-  check_convolution_arguments(arguments);
-  const c10::SymInt height = convolved("height", input.sym_size(2), weight.sym_size(2),
-                                       arguments.stride[0], arguments.padding[0]);
-  const c10::SymInt width = convolved("width", input.sym_size(3), weight.sym_size(3),
-                                      arguments.stride[1], arguments.padding[1]);
-  return {input.sym_size(0), weight.sym_size(0), pooled("height", height, arguments.pool_size),
-          pooled("width", width, arguments.pool_size)};
+  return {input.sym_size(0), weight.sym_size(0), pooled_size(input, weight, arguments, 0),
+          pooled_size(input, weight, arguments, 1)};
 }
 
 Sizes network_sizes(const char* op, const NetworkArguments& arguments) {

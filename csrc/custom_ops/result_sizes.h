@@ -17,8 +17,9 @@ using Sizes = c10::SymDimVector;
 
 /// Arguments of conv2d_maxpool that are not tensors.
 struct ConvolutionArguments {
-  int64_t pool_size = 1;
-  at::IntArrayRef stride, padding;  ///< height, width
+  at::IntArrayRef pool_kernel, pool_stride;   ///< height, width
+  at::IntArrayRef stride, padding, dilation;  ///< height, width
+  int64_t groups = 1;
   std::string_view activation;
 };
 

@@ -15,8 +15,9 @@ TORCH_LIBRARY(neuron_sim, m) {
   m.def("transpose(Tensor a) -> Tensor", tags);
   m.def("bias_add_activation(Tensor x, Tensor bias, str activation) -> Tensor", tags);
   m.def(
-      "conv2d_maxpool(Tensor input, Tensor weight, Tensor bias, int pool_size, *,"
-      " int[2] stride=1, int[2] padding=0, str activation='identity') -> Tensor",
+      "conv2d_maxpool(Tensor input, Tensor weight, Tensor bias, int[2] pool_size, *,"
+      " int[2] stride=1, int[2] padding=0, str activation='identity', int[2] dilation=1,"
+      " int groups=1, int[2]? pool_stride=None) -> Tensor",
       tags);
   m.def(
       "ffnn_forward(Tensor x, Tensor[] weights, Tensor[] biases, *,"

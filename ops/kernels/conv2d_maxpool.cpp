@@ -55,11 +55,15 @@ void check_options(const Conv2dMaxpoolOptions& options) {
                 "."));
     }
   };
-  in_range("pool_size", options.pool_size, 1);
-  in_range("stride_h", options.stride_h, 1);
-  in_range("stride_w", options.stride_w, 1);
-  in_range("padding_h", options.padding_h, 0);
-  in_range("padding_w", options.padding_w, 0);
+  for (const int64_t value : options.pool_kernel) in_range("pool_size", value, 1);
+  for (const int64_t value : options.stride) in_range("stride", value, 1);
+  for (const int64_t value : options.padding) in_range("padding", value, 0);
+  const std::array<int64_t, 2> unit{1, 1};
+  if (options.pool_kernel[0] != options.pool_kernel[1] ||
+      options.pool_stride != options.pool_kernel || options.dilation != unit ||
+      options.groups != 1) {
+    fail("conv2d_maxpool: the device kernel has no dilation, groups and overlapping windows yet.");
+  }
 }
 
 /// Outputs along one axis; the kernel must fit and the pooling window divide them.
@@ -88,11 +92,11 @@ Conv2dShape make_shape(const TensorSpec& input, const TensorSpec& weight,
   shape.filters = weight.shape[0];
   shape.kernel_h = weight.shape[2];
   shape.kernel_w = weight.shape[3];
-  shape.stride_h = options.stride_h;
-  shape.stride_w = options.stride_w;
-  shape.padding_h = options.padding_h;
-  shape.padding_w = options.padding_w;
-  shape.pool = options.pool_size;
+  shape.stride_h = options.stride[0];
+  shape.stride_w = options.stride[1];
+  shape.padding_h = options.padding[0];
+  shape.padding_w = options.padding[1];
+  shape.pool = options.pool_kernel[0];
   shape.dtype = input.dtype;
   shape.output_h = output_size("height", shape.height, shape.kernel_h, shape.stride_h,
                                shape.padding_h, shape.pool);

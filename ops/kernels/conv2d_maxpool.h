@@ -14,16 +14,22 @@
 // Roofline: KH * KW * ceil(Cin / 128) * ceil(Cout / 128) columns of the PE array per output pixel.
 // 256 -> 256 channels, 3 x 3, 224 x 224: 36 * 222 * 222 columns, 739 us at 2.4 GHz (bf16, trn2).
 
+#include <array>
+#include <cstdint>
+
 #include "device/arch/architecture.h"
 #include "device/isa/operators.h"
 #include "ops/tensor_spec.h"
 
 namespace neuron_sim {
 
+/// Pairs are height, width.
 struct Conv2dMaxpoolOptions {
-  int64_t pool_size = 1;  ///< kernel and stride of the max pooling; 1: none
-  int64_t stride_h = 1, stride_w = 1;
-  int64_t padding_h = 0, padding_w = 0;  ///< zeros on both sides of the input
+  std::array<int64_t, 2> pool_kernel{1, 1}, pool_stride{1, 1};  ///< of the max pooling; 1: none
+  std::array<int64_t, 2> stride{1, 1};
+  std::array<int64_t, 2> padding{0, 0};   ///< zeros on both sides of the input
+  std::array<int64_t, 2> dilation{1, 1};  ///< steps between the taps of the kernel
+  int64_t groups = 1;                     ///< groups of channels, each with filters of its own
   Activation activation = Activation::kIdentity;
 };
 

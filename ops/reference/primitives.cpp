@@ -130,43 +130,60 @@ memory reordered(const memory& source, const memory::desc& wanted) {
   return target;
 }
 
-void pool_maximum(const float* input, float* out, const ConvolutionSize& size) {
-  const memory::desc from = describe(
-      {size.images, size.filters, size.convolved_height(), size.convolved_width()}, Tag::nchw);
-  const memory::desc to =
-      describe({size.images, size.filters, size.output_height(), size.output_width()}, Tag::nchw);
-  const memory::dims window{size.pool, size.pool}, none{0, 0};
-  const dnnl::pooling_forward::primitive_desc pooling(engine(), dnnl::prop_kind::forward_inference,
-                                                      algorithm::pooling_max, from, to, window,
-                                                      window, none, none, none);
-  run(dnnl::pooling_forward(pooling),
-      {{DNNL_ARG_SRC, wrap(from, input)}, {DNNL_ARG_DST, wrap(to, out)}});
-  // oneDNN's maximum drops NaN; torch's and the chip's keep it.
-  const int64_t width = size.convolved_width(), pooled = size.output_width();
-  const int64_t plane = size.convolved_height() * width;
-  for (int64_t i = 0; i < size.images * size.filters * plane; ++i) {
-    if (!std::isnan(input[i])) continue;
-    const int64_t row = i % plane / width / size.pool, column = i % width / size.pool;
-    if (row >= size.output_height() || column >= pooled) continue;
-    out[(i / plane * size.output_height() + row) * pooled + column] = input[i];
+/// oneDNN's maximum drops NaN; torch's and the chip's keep it: writes NaN to every window of the
+/// image and channel `plane` that holds element (row, column).
+void spread_nan(float* plane, const ConvolutionSize& size, int64_t row, int64_t column) {
+  // The first and last window with an index, in order.
+  const auto windows = [](const ConvolutionAxis& axis, int64_t index) {
+    const int64_t before = std::max<int64_t>(0, index - axis.pool_kernel + axis.pool_stride);
+    return std::pair(before / axis.pool_stride,
+                     std::min(index / axis.pool_stride, axis.outputs() - 1));
+  };
+  const auto [top, bottom] = windows(size.rows, row);
+  const auto [left, right] = windows(size.columns, column);
+  for (int64_t y = top; y <= bottom; ++y) {
+    for (int64_t x = left; x <= right; ++x) plane[y * size.columns.outputs() + x] = NAN;
   }
 }
 
-/// [images, filters, convolved height, convolved width].
+void pool_maximum(const float* input, float* out, const ConvolutionSize& size) {
+  const ConvolutionAxis &rows = size.rows, &columns = size.columns;
+  const memory::desc from =
+      describe({size.images, size.filters, rows.convolved(), columns.convolved()}, Tag::nchw);
+  const memory::desc to =
+      describe({size.images, size.filters, rows.outputs(), columns.outputs()}, Tag::nchw);
+  const dnnl::pooling_forward::primitive_desc pooling(
+      engine(), dnnl::prop_kind::forward_inference, algorithm::pooling_max, from, to,
+      {rows.pool_stride, columns.pool_stride}, {rows.pool_kernel, columns.pool_kernel},
+      /*dilation=*/{0, 0}, /*padding_l=*/{0, 0}, /*padding_r=*/{0, 0});
+  run(dnnl::pooling_forward(pooling),
+      {{DNNL_ARG_SRC, wrap(from, input)}, {DNNL_ARG_DST, wrap(to, out)}});
+  const int64_t width = columns.convolved(), plane = rows.convolved() * width;
+  for (int64_t i = 0; i < size.images * size.filters * plane; ++i) {
+    if (!std::isnan(input[i])) continue;
+    spread_nan(out + i / plane * rows.outputs() * columns.outputs(), size, i % plane / width,
+               i % width);
+  }
+}
+
+/// [images, filters, convolved rows, convolved columns].
 void convolve_only(const float* input, const float* weight, const float* bias, float* out,
                    const ConvolutionSize& size) {
-  const memory::dims from{size.images, size.channels, size.height, size.width};
-  const memory::dims taps{size.filters, size.channels, size.kernel_h, size.kernel_w};
-  const memory::dims to{size.images, size.filters, size.convolved_height(), size.convolved_width()};
-  const memory::dims padding{size.padding_h, size.padding_w};
+  const ConvolutionAxis &rows = size.rows, &columns = size.columns;
+  const memory::dims from{size.images, size.channels, rows.extent, columns.extent};
+  const memory::dims taps{size.groups, size.filters / size.groups, size.channels / size.groups,
+                          rows.kernel, columns.kernel};
+  const memory::dims to{size.images, size.filters, rows.convolved(), columns.convolved()};
+  const memory::dims padding{rows.padding, columns.padding};
+  const memory::dims gaps{rows.dilation - 1, columns.dilation - 1};  // between taps
   const memory::desc bias_desc = describe({size.filters}, Tag::a);
   const dnnl::convolution_forward::primitive_desc convolution(
       engine(), dnnl::prop_kind::forward_inference, algorithm::convolution_direct,
       describe(from, Tag::any), describe(taps, Tag::any), bias_desc, describe(to, Tag::any),
-      {size.stride_h, size.stride_w}, padding, padding);
+      {rows.stride, columns.stride}, gaps, padding, padding);
   const memory source = reordered(wrap(describe(from, Tag::nchw), input), convolution.src_desc());
   const memory weights =
-      reordered(wrap(describe(taps, Tag::oihw), weight), convolution.weights_desc());
+      reordered(wrap(describe(taps, Tag::goihw), weight), convolution.weights_desc());
   const memory result(convolution.dst_desc(), engine());
   run(dnnl::convolution_forward(convolution), {{DNNL_ARG_SRC, source},
                                                {DNNL_ARG_WEIGHTS, weights},
@@ -203,17 +220,19 @@ void add_bias(const float* x, const float* bias, float* out, int64_t rows, int64
 
 void convolve(const float* input, const float* weight, const float* bias, float* out,
               const ConvolutionSize& size, const std::string& function) {
-  const int64_t elements =
-      size.images * size.filters * size.convolved_height() * size.convolved_width();
+  const ConvolutionAxis &rows = size.rows, &columns = size.columns;
+  const int64_t elements = size.images * size.filters * rows.convolved() * columns.convolved();
+  const int64_t window = rows.pool_kernel * columns.pool_kernel;
+  const bool pooled = window * rows.pool_stride * columns.pool_stride > 1;
   std::vector<float> unpooled;
   float* convolved = out;
-  if (size.pool > 1) {
+  if (pooled) {
     unpooled.resize(static_cast<size_t>(elements));
     convolved = unpooled.data();
   }
   convolve_only(input, weight, bias, convolved, size);
   apply_function(convolved, 1, elements, function);
-  if (size.pool > 1) pool_maximum(convolved, out, size);
+  if (pooled) pool_maximum(convolved, out, size);
 }
 
 void move_transposed(const void* x, void* out, int64_t rows, int64_t columns, int element_bytes) {

@@ -108,13 +108,14 @@ void bias_add_activation(const void* x, const void* bias, void* out, int64_t row
 void conv2d_maxpool(const void* input, const void* weight, const void* bias, void* out,
                     const ConvolutionSize& size, const std::string& activation, Dtype dtype) {
   check_float("conv2d_maxpool", dtype);
-  const int64_t elements = size.images * size.filters * size.output_height() * size.output_width();
+  const ConvolutionAxis &rows = size.rows, &columns = size.columns;
+  const int64_t elements = size.images * size.filters * rows.outputs() * columns.outputs();
+  const int64_t taps = size.channels / size.groups * rows.kernel * columns.kernel;
   if (elements == 0) return;
   Result result(out, elements, dtype);
-  convolve(
-      Widened(input, size.images * size.channels * size.height * size.width, dtype).data(),
-      Widened(weight, size.filters * size.channels * size.kernel_h * size.kernel_w, dtype).data(),
-      Widened(bias, size.filters, dtype).data(), result.data(), size, activation);
+  convolve(Widened(input, size.images * size.channels * rows.extent * columns.extent, dtype).data(),
+           Widened(weight, size.filters * taps, dtype).data(),
+           Widened(bias, size.filters, dtype).data(), result.data(), size, activation);
   result.commit();
 }
 

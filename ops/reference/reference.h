@@ -30,18 +30,25 @@ void transpose(const void* x, void* out, int64_t rows, int64_t columns, Dtype dt
 void bias_add_activation(const void* x, const void* bias, void* out, int64_t rows, int64_t features,
                          const std::string& activation, Dtype dtype);
 
-/// Sizes of conv2d_maxpool; output_height() and output_width() are those after pooling.
-struct ConvolutionSize {
-  int64_t images = 0, channels = 0, height = 0, width = 0;  ///< input [N, Cin, H, W]
-  int64_t filters = 0, kernel_h = 1, kernel_w = 1;          ///< weight [Cout, Cin, KH, KW]
-  int64_t stride_h = 1, stride_w = 1, padding_h = 0, padding_w = 0;
-  int64_t pool = 1;  ///< kernel and stride of the pooling
-  int64_t convolved_height() const { return (height + 2 * padding_h - kernel_h) / stride_h + 1; }
-  int64_t convolved_width() const { return (width + 2 * padding_w - kernel_w) / stride_w + 1; }
-  int64_t output_height() const { return convolved_height() / pool; }
-  int64_t output_width() const { return convolved_width() / pool; }
+/// Rows or columns of a convolution with max pooling; the kernel and the window fit (SimulatorBug
+/// of oneDNN otherwise).
+struct ConvolutionAxis {
+  int64_t extent = 0, kernel = 1;  ///< of the input and of the weight
+  int64_t stride = 1, padding = 0, dilation = 1;
+  int64_t pool_kernel = 1, pool_stride = 1;
+  /// Outputs of the convolution.
+  int64_t convolved() const {
+    return (extent + 2 * padding - dilation * (kernel - 1) - 1) / stride + 1;
+  }
+  /// Outputs of the pooling.
+  int64_t outputs() const { return (convolved() - pool_kernel) / pool_stride + 1; }
 };
-/// out [N, Cout, output_height, output_width] =
+/// Sizes of conv2d_maxpool: input [N, Cin, H, W], weight [Cout, Cin / groups, KH, KW].
+struct ConvolutionSize {
+  int64_t images = 0, channels = 0, filters = 0, groups = 1;
+  ConvolutionAxis rows, columns;
+};
+/// out [N, Cout, rows.outputs(), columns.outputs()] =
 /// max_pool(activation(convolution(input, weight) + bias)); activation as above but softmax.
 void conv2d_maxpool(const void* input, const void* weight, const void* bias, void* out,
                     const ConvolutionSize& size, const std::string& activation, Dtype dtype);

@@ -1,5 +1,6 @@
 #include "python_bindings/core_module/build_kernel.h"
 
+#include <array>
 #include <charconv>
 
 #include "device/arch/architecture.h"
@@ -57,17 +58,19 @@ class Request {
   }
   int64_t take(const std::string& option, int64_t otherwise) {
     const std::string value = take(option, text(otherwise));
-    int64_t number = 0;
-    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
-    if (error != std::errc{} || end != value.data() + value.size()) {
-      fail(text("kernel '", kernel_, "': option '", option, "' is '", value,
-                "', not a whole number."));
+    return number(option, value, value, "a whole number");
+  }
+  /// Height and width: one number for both, or two with a comma.
+  std::array<int64_t, 2> take(const std::string& option, std::array<int64_t, 2> otherwise) {
+    const std::string value = take(option, text(otherwise[0], ",", otherwise[1]));
+    constexpr const char* kExpected = "a whole number or two with a comma";
+    const size_t comma = value.find(',');
+    if (comma == std::string::npos) {
+      const int64_t both = number(option, value, value, kExpected);
+      return {both, both};
     }
-    if (number < -kMost || number > kMost) {
-      fail(text("kernel '", kernel_, "': option '", option, "' is ", number,
-                ", beyond the limit of ", kMost, "."));
-    }
-    return number;
+    return {number(option, value, value.substr(0, comma), kExpected),
+            number(option, value, value.substr(comma + 1), kExpected)};
   }
   void expect_no_more_options() const {
     if (options_.empty()) return;
@@ -77,6 +80,23 @@ class Request {
   }
 
  private:
+  /// `digits`, the whole or a part of the option's value.
+  int64_t number(const std::string& option, const std::string& value, const std::string& digits,
+                 const char* expected) const {
+    int64_t result = 0;
+    const char* last = digits.data() + digits.size();
+    const auto [end, error] = std::from_chars(digits.data(), last, result);
+    if (error != std::errc{} || end != last) {
+      fail(text("kernel '", kernel_, "': option '", option, "' is '", value, "', not ", expected,
+                "."));
+    }
+    if (result < -kMost || result > kMost) {
+      fail(text("kernel '", kernel_, "': option '", option, "' is ", result,
+                ", beyond the limit of ", kMost, "."));
+    }
+    return result;
+  }
+
   /// What the kernels assume of every shape, because tensors of torch keep to it.
   void check_sizes(const TensorSpec& spec) const {
     int64_t elements = 1;
@@ -143,9 +163,12 @@ BuiltOp bias_add_activation(Request& request) {
 BuiltOp conv2d_maxpool(Request& request) {
   request.expect_inputs(3);
   Conv2dMaxpoolOptions options;
-  options.pool_size = request.take("pool_size", options.pool_size);
-  options.stride_h = options.stride_w = request.take("stride", options.stride_h);
-  options.padding_h = options.padding_w = request.take("padding", options.padding_h);
+  options.pool_kernel = request.take("pool_size", options.pool_kernel);
+  options.pool_stride = request.take("pool_stride", options.pool_kernel);
+  options.stride = request.take("stride", options.stride);
+  options.padding = request.take("padding", options.padding);
+  options.dilation = request.take("dilation", options.dilation);
+  options.groups = request.take("groups", options.groups);
   const std::string activation = request.take("activation", std::string("identity"));
   request.expect_no_more_options();
   const OutputFunction function = parse_output_function("conv2d_maxpool", activation);

@@ -65,7 +65,10 @@ def test_a_file_that_does_not_exist_is_named(tmp_path):
         ("matmul", "it has none"),
         ("transpose", "it has none"),
         ("bias_add_activation", "its options: activation"),
-        ("conv2d_maxpool", "its options: pool_size, stride, padding, activation"),
+        (
+            "conv2d_maxpool",
+            "its options: pool_size, pool_stride, stride, padding, dilation, groups, activation",
+        ),
         ("ffnn_forward", "its options: hidden_activation, output_activation"),
         ("ffnn_predict", "its options: hidden_activation, output_activation"),
     ],

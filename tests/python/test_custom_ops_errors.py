@@ -105,10 +105,25 @@ REFUSED = {
         ValueError,
         "conv2d_maxpool: pool_size 0 must be at least 1.",
     ),
-    "pool divides": (
-        convolution(pool=4),
+    "pool window": (
+        convolution(pool=[6, 7]),
         ValueError,
-        "conv2d_maxpool: the pool_size of 4 does not divide the convolution output height of 6.",
+        "conv2d_maxpool: the pooling window width of 7 exceeds the convolution output width of 6.",
+    ),
+    "pool stride": (
+        convolution(pool_stride=[1, 0]),
+        ValueError,
+        "conv2d_maxpool: pool_stride 0 must be at least 1.",
+    ),
+    "dilation": (
+        convolution(dilation=0),
+        ValueError,
+        "conv2d_maxpool: dilation 0 must be at least 1.",
+    ),
+    "groups": (
+        convolution(groups=0),
+        ValueError,
+        "conv2d_maxpool: groups 0 must be at least 1.",
     ),
     "stride": (
         convolution(stride=[1, 0]),

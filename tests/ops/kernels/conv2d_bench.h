@@ -48,11 +48,10 @@ inline const Architecture& architecture_of(const Convolution& c) {
 
 inline BuiltOp build(const Convolution& c) {
   return build_conv2d_maxpool(architecture_of(c), c.input(), c.weight(), c.bias(),
-                              {.pool_size = c.pool,
-                               .stride_h = c.stride,
-                               .stride_w = c.stride,
-                               .padding_h = c.padding,
-                               .padding_w = c.padding,
+                              {.pool_kernel = {c.pool, c.pool},
+                               .pool_stride = {c.pool, c.pool},
+                               .stride = {c.stride, c.stride},
+                               .padding = {c.padding, c.padding},
                                .activation = c.activation});
 }
 

@@ -24,10 +24,10 @@ std::string error_of(TensorSpec input, TensorSpec weight, TensorSpec bias,
 TEST(Conv2dMaxpoolChecks, RejectsShapesThatDoNotFitTogether) {
   const TensorSpec input{{1, 3, 8, 9}, {}}, weight{{4, 3, 3, 3}, {}}, bias{{4}, {}};
   EXPECT_EQ(error_of(input, weight, bias), "");
-  EXPECT_EQ(error_of(input, weight, bias, {.pool_size = 2}),
+  EXPECT_EQ(error_of(input, weight, bias, {.pool_kernel = {2, 2}, .pool_stride = {2, 2}}),
             "conv2d_maxpool: the pool_size of 2 does not divide the convolution output width of "
             "7.");
-  EXPECT_EQ(error_of(input, weight, bias, {.pool_size = 7}),
+  EXPECT_EQ(error_of(input, weight, bias, {.pool_kernel = {7, 7}, .pool_stride = {7, 7}}),
             "conv2d_maxpool: the pool_size of 7 does not divide the convolution output height of "
             "6.");
   EXPECT_EQ(error_of(input, {{4, 2, 3, 3}, {}}, bias),
@@ -39,7 +39,7 @@ TEST(Conv2dMaxpoolChecks, RejectsShapesThatDoNotFitTogether) {
   EXPECT_EQ(error_of(input, {{4, 3, 9, 3}, {}}, bias),
             "conv2d_maxpool: the kernel height of 9 exceeds the padded input height of 8 (8 + 2 * "
             "0).");
-  EXPECT_EQ(error_of(input, {{4, 3, 10, 3}, {}}, bias, {.padding_h = 1}), "");
+  EXPECT_EQ(error_of(input, {{4, 3, 10, 3}, {}}, bias, {.padding = {1, 0}}), "");
   EXPECT_EQ(error_of({{3, 8, 9}, {}}, weight, bias),
             "conv2d_maxpool needs input [N, Cin, H, W], weight [Cout, Cin, KH, KW] and bias [Cout]"
             ", but got input [3, 8, 9] float32, weight [4, 3, 3, 3] float32 and bias [4] float32.");
@@ -50,12 +50,12 @@ TEST(Conv2dMaxpoolChecks, RejectsShapesThatDoNotFitTogether) {
 
 TEST(Conv2dMaxpoolChecks, RejectsOptionsAndDtypesItDoesNotHave) {
   const TensorSpec input{{1, 3, 8, 9}, {}}, weight{{4, 3, 3, 3}, {}}, bias{{4}, {}};
-  EXPECT_EQ(error_of(input, weight, bias, {.pool_size = 0}),
+  EXPECT_EQ(error_of(input, weight, bias, {.pool_kernel = {0, 0}, .pool_stride = {0, 0}}),
             "conv2d_maxpool needs a pool_size of at least 1, but got 0.");
-  EXPECT_EQ(error_of(input, weight, bias, {.stride_w = 0}),
-            "conv2d_maxpool needs a stride_w of at least 1, but got 0.");
-  EXPECT_EQ(error_of(input, weight, bias, {.padding_h = -1}),
-            "conv2d_maxpool needs a padding_h of at least 0, but got -1.");
+  EXPECT_EQ(error_of(input, weight, bias, {.stride = {1, 0}}),
+            "conv2d_maxpool needs a stride of at least 1, but got 0.");
+  EXPECT_EQ(error_of(input, weight, bias, {.padding = {-1, 0}}),
+            "conv2d_maxpool needs a padding of at least 0, but got -1.");
   EXPECT_EQ(error_of(input, {{4, 3, 3, 3}, {}, Dtype::kFloat16}, bias),
             "conv2d_maxpool needs one dtype of float32, float16 and bfloat16 for input, weight and "
             "bias, but got input [1, 3, 8, 9] float32, weight [4, 3, 3, 3] float16 and bias [4] "

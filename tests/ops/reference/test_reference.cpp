@@ -95,52 +95,88 @@ TEST(Reference, BiasAddActivationKnowsEveryFunction) {
                KernelError);
 }
 
-/// max_pool(relu(convolution + bias)) in double precision.
+/// relu(convolution + bias) at one output of the convolution, in double precision.
+double convolved(const std::vector<double>& x, const std::vector<double>& w, double bias,
+                 const reference::ConvolutionSize& s, int64_t image, int64_t filter, int64_t row,
+                 int64_t column) {
+  const int64_t depth = s.channels / s.groups, group = filter / (s.filters / s.groups);
+  double sum = bias;
+  for (int64_t c = 0; c < depth; ++c)
+    for (int64_t i = 0; i < s.rows.kernel; ++i)
+      for (int64_t j = 0; j < s.columns.kernel; ++j) {
+        const int64_t y = row * s.rows.stride + i * s.rows.dilation - s.rows.padding;
+        const int64_t z = column * s.columns.stride + j * s.columns.dilation - s.columns.padding;
+        if (y < 0 || y >= s.rows.extent || z < 0 || z >= s.columns.extent) continue;
+        const int64_t plane = image * s.channels + group * depth + c;
+        sum += x[static_cast<size_t>((plane * s.rows.extent + y) * s.columns.extent + z)] *
+               w[static_cast<size_t>(((filter * depth + c) * s.rows.kernel + i) * s.columns.kernel +
+                                     j)];
+      }
+  return std::isnan(sum) ? sum : std::max(sum, 0.0);
+}
+
+/// max_pool(relu(convolution + bias)) in double precision; NaN in a window is its maximum.
 std::vector<double> convolution(HostTensor& input, HostTensor& weight, HostTensor& bias,
                                 const reference::ConvolutionSize& s) {
   const std::vector<double> x = input.values(), w = weight.values(), b = bias.values();
-  const auto at = [&](int64_t n, int64_t f, int64_t row, int64_t column) {
-    double sum = b[static_cast<size_t>(f)];
-    for (int64_t c = 0; c < s.channels; ++c)
-      for (int64_t i = 0; i < s.kernel_h; ++i)
-        for (int64_t j = 0; j < s.kernel_w; ++j) {
-          const int64_t y = row * s.stride_h + i - s.padding_h;
-          const int64_t z = column * s.stride_w + j - s.padding_w;
-          if (y < 0 || y >= s.height || z < 0 || z >= s.width) continue;
-          sum += x[static_cast<size_t>(((n * s.channels + c) * s.height + y) * s.width + z)] *
-                 w[static_cast<size_t>(((f * s.channels + c) * s.kernel_h + i) * s.kernel_w + j)];
-        }
-    return std::max(sum, 0.0);
-  };
   std::vector<double> result;
-  for (int64_t n = 0; n < s.images; ++n)
-    for (int64_t f = 0; f < s.filters; ++f)
-      for (int64_t row = 0; row < s.output_height(); ++row)
-        for (int64_t column = 0; column < s.output_width(); ++column) {
-          double largest = -INFINITY;
-          for (int64_t i = 0; i < s.pool * s.pool; ++i) {
-            largest = std::max(largest,
-                               at(n, f, row * s.pool + i / s.pool, column * s.pool + i % s.pool));
-          }
-          result.push_back(largest);
-        }
+  for (int64_t i = 0; i < s.images * s.filters * s.rows.outputs() * s.columns.outputs(); ++i) {
+    const int64_t column = i % s.columns.outputs(),
+                  row = i / s.columns.outputs() % s.rows.outputs();
+    const int64_t plane = i / s.columns.outputs() / s.rows.outputs();
+    const int64_t filter = plane % s.filters, image = plane / s.filters;
+    double largest = -INFINITY;
+    for (int64_t p = 0; p < s.rows.pool_kernel * s.columns.pool_kernel; ++p) {
+      const double value = convolved(x, w, b[static_cast<size_t>(filter)], s, image, filter,
+                                     row * s.rows.pool_stride + p / s.columns.pool_kernel,
+                                     column * s.columns.pool_stride + p % s.columns.pool_kernel);
+      largest = std::isnan(value) || std::isnan(largest) ? NAN : std::max(largest, value);
+    }
+    result.push_back(largest);
+  }
   return result;
 }
 
-TEST(Reference, ConvolutionWithStridePaddingAndPoolingEqualsDoublePrecision) {
-  const reference::ConvolutionSize sizes[] = {{2, 3, 9, 10, 5, 3, 3, 1, 1, 0, 0, 1},
-                                              {1, 4, 11, 9, 6, 3, 2, 2, 1, 1, 1, 1},
-                                              {2, 2, 10, 8, 3, 3, 3, 1, 1, 1, 1, 2}};
-  for (const auto& size : sizes) {
+// extent, kernel, stride, padding, dilation, pool_kernel, pool_stride
+const reference::ConvolutionSize kConvolutions[] = {
+    {2, 3, 5, 1, {9, 3, 1, 0}, {10, 3, 1, 0}},
+    {1, 4, 6, 1, {11, 3, 2, 1}, {9, 2, 1, 1}},
+    {2, 2, 3, 1, {10, 3, 1, 1, 1, 2, 2}, {8, 3, 1, 1, 1, 2, 2}},
+    {1, 4, 6, 2, {13, 3, 1, 2, 2, 3, 2}, {12, 2, 2, 0, 3, 1, 1}},
+    {2, 5, 5, 5, {9, 3, 1, 1, 1, 3, 1}, {14, 1, 1, 0, 1, 2, 5}},
+    {1, 3, 6, 3, {8, 3, 1, 0, 1, 1, 2}, {7, 5, 1, 4, 1, 2, 3}},
+};
+
+TEST(Reference, ConvolutionWithPoolingEqualsDoublePrecision) {
+  for (const auto& size : kConvolutions) {
     for (const Dtype dtype : kFloats) {
-      HostTensor x = random_tensor({size.images, size.channels, size.height, size.width}, dtype, 1);
-      HostTensor w =
-          random_tensor({size.filters, size.channels, size.kernel_h, size.kernel_w}, dtype, 2);
+      HostTensor x = random_tensor(
+          {size.images, size.channels, size.rows.extent, size.columns.extent}, dtype, 1);
+      HostTensor w = random_tensor(
+          {size.filters, size.channels / size.groups, size.rows.kernel, size.columns.kernel}, dtype,
+          2);
       HostTensor b = random_tensor({size.filters}, dtype, 3);
       HostTensor out(
-          {{size.images, size.filters, size.output_height(), size.output_width()}, {}, dtype});
+          {{size.images, size.filters, size.rows.outputs(), size.columns.outputs()}, {}, dtype});
       reference::conv2d_maxpool(x.data(), w.data(), b.data(), out.data(), size, "relu", dtype);
       expect_close(out.values(), convolution(x, w, b, size), unit_of(dtype) * 2);
+    }
+  }
+}
+
+TEST(Reference, PoolingKeepsNanInEveryWindowThatHoldsIt) {
+  const reference::ConvolutionSize size{1, 1, 1, 1, {9, 1, 1, 0, 1, 3, 2}, {9, 1, 1, 0, 1, 2, 3}};
+  for (int64_t place = 0; place < 81; ++place) {
+    HostTensor x = random_tensor({1, 1, 9, 9}, Dtype::kFloat32, 1);
+    reinterpret_cast<float*>(x.data())[place] = NAN;
+    HostTensor w({{1, 1, 1, 1}, {}}, {1}), b({{1}, {}}, {0});
+    HostTensor out({{1, 1, size.rows.outputs(), size.columns.outputs()}, {}, Dtype::kFloat32});
+    reference::conv2d_maxpool(x.data(), w.data(), b.data(), out.data(), size, "identity",
+                              Dtype::kFloat32);
+    for (int64_t i = 0; i < 12; ++i) {
+      const int64_t top = i / 3 * 2, left = i % 3 * 3, row = place / 9, column = place % 9;
+      const bool inside = row >= top && row < top + 3 && column >= left && column < left + 2;
+      EXPECT_EQ(std::isnan(out.values()[static_cast<size_t>(i)]), inside) << place << ": " << i;
     }
   }
 }
