@@ -3,17 +3,9 @@
 
 #include "device/isa/instruction_type.h"
 #include "device/isa/operators.h"
+#include "device/isa/reduce_command.h"
 
 namespace neuron_sim {
-
-/// What an instruction does with the reduction registers (numbers of nki.isa.reduce_cmd).
-enum class ReduceCommand : uint8_t {
-  kIdle,         ///< leave them alone
-  kReset,        ///< set to 0, add nothing
-  kReduce,       ///< add
-  kResetReduce,  ///< set to 0, then add
-  kLoadReduce,   ///< not of this instruction: it has no initial value (isa.json)
-};
 
 /// dst = op(data * scale + bias) in fp32, rounded once on output; product and sum are rounded
 /// separately. data, dst: SBUF or PSUM, any dtype, the same partitions and elements per partition.
