@@ -24,11 +24,12 @@ struct TensorSpec {
 /// "input [2, 3, 8, 8] float32", for messages.
 std::string describe(const std::string& name, const TensorSpec& spec);
 
-/// A built op: the program's arguments are the op's tensors in order, then its output. A null
-/// program means that there is nothing to compute (an empty output).
+/// A built op: the program's arguments are the op's tensors in order, then its outputs. A null
+/// program means that there is nothing to compute (empty outputs).
 struct BuiltOp {
   std::shared_ptr<const Program> program;
   TensorSpec output;
+  std::vector<TensorSpec> further_outputs{};  ///< of an op with several
 };
 
 }  // namespace neuron_sim

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "device/base/errors.h"
-#include "device/isa/memset.h"
 #include "ops/kernels/matmul_plans.h"
+#include "ops/kernels/zeros.h"
 #include "ops/operand_checks.h"
 #include "ops/tiles.h"
 
@@ -12,21 +12,6 @@ namespace neuron_sim {
 namespace {
 
 constexpr int64_t kStreamedRows = 512;
-
-/// K = 0: a sum of nothing.
-void emit_zeros(Builder& builder, const View& out) {
-  const int64_t partitions = builder.limits().partitions;
-  const int64_t width = std::min<int64_t>(out.size(1), 2048);
-  const View zeros = builder.sbuf("zeros", {partitions, width}, out.dtype());
-  builder.emit(Memset{.dst = zeros});
-  for_tiles(builder, out.size(0), partitions, [&](const Affine& row, int64_t rows, const Affine&) {
-    for_tiles(builder, out.size(1), width,
-              [&](const Affine& column, int64_t columns, const Affine&) {
-                store(builder, out.slice(0, row, rows).slice(1, column, columns),
-                      zeros.slice(0, 0, rows).slice(1, 0, columns));
-              });
-  });
-}
 
 void check_options(const Builder& builder, const MatmulOptions& options) {
   const int64_t step = builder.limits().partitions;
@@ -76,7 +61,7 @@ BuiltOp build_matmul(const Architecture& architecture, const TensorSpec& a, cons
   const View b_view = builder.argument("b", b.shape, b.dtype, b.strides);
   const View out = builder.argument("out", built.output.shape, a.dtype);
   if (a.shape[1] == 0) {
-    emit_zeros(builder, out);
+    emit_zeros(builder, out);  // a sum of nothing
   } else {
     emit_matmul(builder, a_view, b_view, out, {}, options);
   }

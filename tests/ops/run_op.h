@@ -93,17 +93,23 @@ class HostTensor {
   std::vector<std::byte> storage_;
 };
 
-/// Executes the program on these inputs; the output as a tensor.
-inline HostTensor run_op(const BuiltOp& built, std::vector<HostTensor*> inputs) {
-  HostTensor output(built.output);
-  if (built.program == nullptr) return output;
+/// Executes the program on these inputs; all its outputs as tensors.
+inline std::vector<HostTensor> run_outputs(const BuiltOp& built, std::vector<HostTensor*> inputs) {
+  std::vector<HostTensor> outputs{HostTensor(built.output)};
+  for (const TensorSpec& spec : built.further_outputs) outputs.emplace_back(spec);
+  if (built.program == nullptr) return outputs;
   std::vector<std::byte*> arguments;
   for (HostTensor* input : inputs) arguments.push_back(input->data());
-  arguments.push_back(output.data());
+  for (HostTensor& output : outputs) arguments.push_back(output.data());
   EXPECT_EQ(arguments.size(), built.program->arguments.size());
   CoreMemory memory(*built.program->architecture);
   execute(*built.program, make_plan(*built.program), memory, arguments, thread_pool());
-  return output;
+  return outputs;
+}
+
+/// The first (mostly the only) output.
+inline HostTensor run_op(const BuiltOp& built, std::vector<HostTensor*> inputs) {
+  return run_outputs(built, std::move(inputs)).front();
 }
 
 /// Simulated kernel body in microseconds.

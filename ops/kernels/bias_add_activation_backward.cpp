@@ -1,0 +1,230 @@
+#include "ops/kernels/bias_add_activation_backward.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "device/base/errors.h"
+#include "device/isa/tensor_tensor.h"
+#include "ops/activation_gradient.h"
+#include "ops/collapse.h"
+#include "ops/column_sums.h"
+#include "ops/epilogue.h"
+#include "ops/kernels/zeros.h"
+#include "ops/operand_checks.h"
+#include "ops/softmax_gradient.h"
+#include "ops/tiles.h"
+
+namespace neuron_sim {
+namespace {
+
+constexpr std::string_view kOp = "bias_add_activation_backward";
+constexpr int64_t kElements = 2048;  // per partition and tile
+constexpr int kRing = 3;
+
+/// HBM views [leading..., rows, features] and [features].
+struct Tensors {
+  View gradient, x, bias, x_gradient, bias_gradient;
+
+  /// Some columns of the matrices.
+  Tensors columns(const Affine& first, int64_t count) const {
+    Tensors part = *this;
+    for (View* view : {&part.gradient, &part.x, &part.x_gradient}) {
+      *view = view->slice(view->rank() - 1, first, count);
+    }
+    part.bias = bias.slice(0, first, count);
+    part.bias_gradient = bias_gradient.slice(0, first, count);
+    return part;
+  }
+  Tensors select(const Affine& index) const {
+    Tensors part = *this;
+    for (View* view : {&part.gradient, &part.x, &part.x_gradient}) *view = view->select(0, index);
+    return part;
+  }
+};
+
+/// Tiles [P, group, columns] of the three matrices.
+struct Windows {
+  View gradient, x, x_gradient;
+};
+
+class BiasAddBackward {
+ public:
+  BiasAddBackward(Builder& builder, const Tensors& tensors, const OutputFunction& function)
+      : builder_(builder), function_(function), dtype_(tensors.x.dtype()) {
+    partitions_ = builder.limits().partitions;
+    const int64_t features = tensors.bias.size(0);
+    const int64_t rows = tensors.x.size(tensors.x.rank() - 2);
+    columns_ = function.softmax ? features : std::min(features, kElements);
+    if (!function.softmax) {
+      const int64_t most = ColumnSums::group_limit(builder.limits(), columns_);
+      group_ = std::clamp<int64_t>(kElements / columns_, 1,
+                                   std::min(most, ceiling(rows, partitions_)));
+    }
+    const int ring = fitting_ring(features);
+    const std::vector<int64_t> shape{partitions_, group_, columns_};
+    bias_ = builder.sbuf("bias", {partitions_, columns_}, dtype_, columns_ < features ? 2 : 1);
+    gradient_ = builder.sbuf("gradient_tile", shape, dtype_, ring);
+    x_ = builder.sbuf("x_tile", shape, dtype_, ring);
+    result_ = builder.sbuf("result", shape, dtype_, ring);
+    if (!plain()) sum_ = builder.sbuf("sum", shape, Dtype::kFloat32, std::min(ring, 2));
+    if (function.softmax) {
+      softmax_.emplace(builder, columns_, std::min(ring, 2));
+    } else if (!plain()) {
+      activation_.emplace(builder, function.pointwise, shape, dtype_, std::min(ring, 2));
+    }
+    sums_.emplace(builder, dtype_, group_, columns_);
+  }
+
+  void emit(const Tensors& tensors) {
+    for_tiles(builder_, tensors.bias.size(0), columns_,
+              [&](const Affine& column, int64_t columns, const Affine& index) {
+                const Tensors part = tensors.columns(column, columns);
+                bias_panel_ = bias_.turn(index).slice(1, 0, columns);
+                load(builder_, bias_panel_, part.bias.expand(0).broadcast(0, partitions_));
+                sums_->begin(columns);
+                emit_leading(part);
+                sums_->finish(part.bias_gradient);
+              });
+  }
+
+ private:
+  bool plain() const { return !function_.softmax && function_.pointwise == Activation::kIdentity; }
+
+  /// Tiles of each kind that fit SBUF; long softmax rows leave room for one.
+  int fitting_ring(int64_t features) const {
+    const int64_t element = itemsize(dtype_);
+    const int64_t sums = ColumnSums::bytes(group_, columns_);
+    const int64_t bias = (columns_ < features ? 2 : 1) * columns_ * element;
+    for (int ring = kRing; ring > 1; --ring) {
+      const int64_t scratch =
+          function_.softmax
+              ? SoftmaxGradient::scratch_bytes()
+              : ActivationGradient::scratch_bytes(function_.pointwise, dtype_);
+      const int64_t bytes =
+          3 * ring * element + std::min(ring, 2) * (itemsize(Dtype::kFloat32) + scratch);
+      const int64_t all = columns_ * group_ * bytes + bias + sums;
+      if (all + 4096 <= builder_.limits().sbuf_usable.count) return ring;
+    }
+    return 1;
+  }
+
+  void emit_leading(const Tensors& tensors) {
+    if (tensors.x.rank() == 2) return emit_rows(tensors);
+    builder_.loop(tensors.x.size(0),
+                  [&](const Affine& index) { emit_leading(tensors.select(index)); });
+  }
+
+  void emit_rows(const Tensors& tensors) {
+    const int64_t rows = tensors.x.size(0), step = partitions_ * group_;
+    const int64_t full = rows / step * step;
+    for_tiles(builder_, full, step, [&](const Affine& row, int64_t count, const Affine& turn) {
+      const auto cut = [&](const View& view) {
+        return view.slice(0, row, count).split(0, partitions_, group_);
+      };
+      emit_tile({cut(tensors.gradient), cut(tensors.x), cut(tensors.x_gradient)}, turn);
+    });
+    for_tiles(builder_, rows - full, partitions_,
+              [&](const Affine& row, int64_t count, const Affine& turn) {
+                const auto cut = [&](const View& view) {
+                  return view.slice(0, row + full, count).expand(1);
+                };
+                emit_tile({cut(tensors.gradient), cut(tensors.x), cut(tensors.x_gradient)}, turn);
+              });
+  }
+
+  View tile(const View& ring, const View& window, const Affine& turn) const {
+    View result = ring.turn(turn);
+    for (int i = 0; i < 3; ++i) result = result.slice(i, 0, window.size(i));
+    return result;
+  }
+
+  void emit_tile(const Windows& windows, const Affine& turn) {
+    const View gradient = tile(gradient_, windows.x, turn);
+    load(builder_, gradient, windows.gradient);
+    View result = gradient;
+    if (!plain()) {
+      result = tile(result_, windows.x, turn);
+      const View x = tile(x_, windows.x, turn), sum = tile(sum_, windows.x, turn);
+      const View bias =
+          bias_panel_.slice(0, 0, x.size(0)).expand(1).broadcast(1, windows.x.size(1));
+      load(builder_, x, windows.x, EngineKind::kScalar);
+      builder_.emit(TensorTensor{.dst = sum, .data1 = x, .data2 = bias});
+      if (function_.softmax) {
+        softmax_->emit(result.select(1, 0), gradient.select(1, 0), sum.select(1, 0), turn);
+      } else {
+        activation_->emit(result, gradient, sum, turn);
+      }
+    }
+    sums_->add(result);
+    store(builder_, windows.x_gradient, result);
+  }
+
+  Builder& builder_;
+  const OutputFunction function_;
+  const Dtype dtype_;
+  int64_t partitions_ = 0, columns_ = 0, group_ = 1;
+  View bias_, bias_panel_, gradient_, x_, result_, sum_;
+  std::optional<SoftmaxGradient> softmax_;
+  std::optional<ActivationGradient> activation_;
+  std::optional<ColumnSums> sums_;
+};
+
+/// [leading..., features], the leading dimensions collapsed; tensors in the order of arguments.
+std::vector<SharedDimension> collapse_rows(const TensorSpec& gradient, const TensorSpec& x) {
+  const TensorSpec dense{x.shape, {}, x.dtype};
+  const std::vector<std::vector<int64_t>> strides{strides_of(gradient), strides_of(x),
+                                                  strides_of(dense)};
+  std::vector<std::vector<int64_t>> leading;
+  std::vector<int64_t> last;
+  for (const std::vector<int64_t>& all : strides) {
+    leading.emplace_back(all.begin(), all.end() - 1);
+    last.push_back(all.back());
+  }
+  auto dimensions = collapse({x.shape.begin(), x.shape.end() - 1}, leading);
+  dimensions.push_back({x.shape.back(), last});
+  return dimensions;
+}
+
+void check_arguments(const TensorSpec& gradient, const TensorSpec& x, const TensorSpec& bias) {
+  if (x.shape.empty()) fail(text(kOp, ": ", describe("x", x), " has no last dimension."));
+  check_rank(kOp, "bias", bias, 1);
+  check_float_operand(kOp, "x", x);
+  check_same_dtype(kOp, "x", x, "bias", bias);
+  check_same_dtype(kOp, "x", x, "gradient", gradient);
+  check_size(kOp, "bias", bias, 0, x.shape.back());
+  check_rank(kOp, "gradient", gradient, static_cast<int64_t>(x.shape.size()));
+  for (size_t i = 0; i < x.shape.size(); ++i) {
+    check_size(kOp, "gradient", gradient, static_cast<int64_t>(i), x.shape[i]);
+  }
+}
+
+}  // namespace
+
+BuiltOp build_bias_add_activation_backward(const Architecture& architecture,
+                                           const TensorSpec& gradient, const TensorSpec& x,
+                                           const TensorSpec& bias, const std::string& activation) {
+  const OutputFunction function = parse_output_function(kOp, activation);
+  check_arguments(gradient, x, bias);
+  BuiltOp built;
+  built.output = {x.shape, {}, x.dtype};
+  built.further_outputs = {{bias.shape, {}, x.dtype}};
+  if (bias.elements() == 0) return built;
+  Builder builder(std::string(kOp), architecture);
+  Tensors tensors;
+  const auto dimensions = collapse_rows(gradient, x);
+  const std::vector<int64_t> sizes = sizes_of(dimensions);
+  tensors.gradient = builder.argument("gradient", sizes, x.dtype, strides_of(dimensions, 0));
+  tensors.x = builder.argument("x", sizes, x.dtype, strides_of(dimensions, 1));
+  tensors.bias = builder.argument("bias", bias.shape, bias.dtype, bias.strides);
+  tensors.x_gradient = builder.argument("grad_x", sizes, x.dtype);
+  tensors.bias_gradient = builder.argument("grad_bias", bias.shape, x.dtype);
+  if (x.elements() == 0) {
+    emit_zeros(builder, tensors.bias_gradient.expand(0));
+  } else {
+    BiasAddBackward(builder, tensors, function).emit(tensors);
+  }
+  built.program = builder.finish();
+  return built;
+}
+
+}  // namespace neuron_sim
