@@ -155,7 +155,11 @@ View Builder::place(MemoryKind memory, const std::string& label, const std::vect
               start_partition + shape[0], ") exceed architecture limitation of ",
               limits().partitions, "."));
   }
-  return add_tile(memory, label, shape, dtype, address, start_partition, ring, pitch);
+  const View tile = add_tile(memory, label, shape, dtype, address, start_partition, ring, pitch);
+  for (int i = 0; i < ring; ++i) {
+    program_->tiles[static_cast<size_t>(tile.tile() + i)].placed = true;
+  }
+  return tile;
 }
 
 void Builder::scope(const std::function<void()>& body) {

@@ -26,6 +26,7 @@ struct Tile {
   int32_t constant = -1;      ///< HBM: index into Program::constants
   int32_t hazard_group = -1;  ///< tiles whose bytes overlap share one history; -1 needs none
   bool widened = false;       ///< the executor keeps an fp32 copy for nc_matmul
+  bool placed = false;        ///< on chip: by hand, so that it may overlap other tiles
 };
 
 /// How an address depends on one enclosing loop.

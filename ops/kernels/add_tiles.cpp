@@ -1,5 +1,6 @@
 #include "ops/kernels/add_tiles.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "device/isa/tensor_scalar.h"
@@ -36,6 +37,23 @@ AddTiles::AddTiles(Builder& builder, Dtype dtype, int64_t partitions, int64_t el
   b_ = builder.sbuf("b_tile", shape, dtype, ring);
   sum_ = builder.sbuf("sum_tile", shape, dtype, ring);
   if (is_narrow_integer(dtype)) wide_ = builder.sbuf("wide_tile", shape, Dtype::kInt32, 2);
+}
+
+AddTiles::AddTiles(Builder& builder, Dtype dtype, int64_t partitions, int64_t elements, int ring,
+                   const std::array<int64_t, 3>& base_addresses)
+    : builder_(builder) {
+  const std::vector<int64_t> shape{partitions, elements};
+  const auto place = [&](const char* label, Dtype type, int64_t address, int count) {
+    return builder.place(MemoryKind::kSbuf, label, shape, type, address, 0, count);
+  };
+  a_ = place("a_tile", dtype, base_addresses[0], ring);
+  b_ = place("b_tile", dtype, base_addresses[1], ring);
+  sum_ = place("sum_tile", dtype, base_addresses[2], ring);
+  if (!is_narrow_integer(dtype)) return;
+  const int64_t last = *std::max_element(base_addresses.begin(), base_addresses.end());
+  const int64_t end = last + ring * elements * itemsize(dtype);
+  const int64_t step = itemsize(Dtype::kInt32);
+  wide_ = place("wide_tile", Dtype::kInt32, ceiling(end, step) * step, 2);
 }
 
 View AddTiles::load_operand(const View& ring, const View& hbm, const Affine& turn) {

@@ -1,6 +1,8 @@
 #pragma once
 // Rings of tiles through which vector_add moves its operands; see vector_add.h.
 
+#include <array>
+
 #include "device/program/builder.h"
 
 namespace neuron_sim {
@@ -10,6 +12,10 @@ class AddTiles {
  public:
   /// Rings of `ring` tiles [partitions, elements].
   AddTiles(Builder& builder, Dtype dtype, int64_t partitions, int64_t elements, int ring);
+  /// The same with the rings of a, b and the sum placed by hand: first bytes in each partition. The
+  /// tiles of one turn must not overlap.
+  AddTiles(Builder& builder, Dtype dtype, int64_t partitions, int64_t elements, int ring,
+           const std::array<int64_t, 3>& base_addresses);
 
   /// out = a + b for HBM views [P, F...] of equal shape that fit a tile. `turn` counts pieces.
   void add(const View& a, const View& b, const View& out, const Affine& turn);

@@ -22,7 +22,30 @@ void check_options(const Builder& builder, const MatmulOptions& options) {
   }
 }
 
+void emit_auto_matmul(Builder& builder, const MatmulOperands& operands, const Epilogue& epilogue,
+                      const MatmulOptions& options) {
+  ResidentPlan plan = plan_resident(builder.limits(), operands);
+  if (options.panel_columns > 0) plan.columns = std::min(plan.columns, options.panel_columns);
+  if (plan.columns > 0 && options.panel_rows == 0) {
+    emit_resident_matmul(builder, operands, epilogue, plan);
+  } else {
+    emit_streamed_matmul(builder, operands, epilogue,
+                         options.panel_rows > 0 ? options.panel_rows : kStreamedRows);
+  }
+}
+
 }  // namespace
+
+MatmulVariant parse_matmul_variant(std::string_view name) {
+  if (name == "auto") return MatmulVariant::kAuto;
+  if (name == "tiled") return MatmulVariant::kTiled;
+  if (name == "hoist_load") return MatmulVariant::kHoistLoad;
+  if (name == "block_free_dimension") return MatmulVariant::kBlockFreeDimension;
+  if (name == "fully_optimized") return MatmulVariant::kFullyOptimized;
+  fail(text("matmul: variant '", name,
+            "' is unknown; the variants are auto, tiled, hoist_load, block_free_dimension and "
+            "fully_optimized."));
+}
 
 void store_result(Builder& builder, const View& psum, const View& staging, const View& out,
                   const OutputTile& window, const Epilogue& epilogue) {
@@ -36,13 +59,15 @@ void emit_matmul(Builder& builder, const View& a, const View& b, const View& out
                  const Epilogue& epilogue, const MatmulOptions& options) {
   check_options(builder, options);
   const MatmulOperands operands{a, b, out};
-  ResidentPlan plan = plan_resident(builder.limits(), operands);
-  if (options.panel_columns > 0) plan.columns = std::min(plan.columns, options.panel_columns);
-  if (plan.columns > 0 && options.panel_rows == 0) {
-    emit_resident_matmul(builder, operands, epilogue, plan);
-  } else {
-    emit_streamed_matmul(builder, operands, epilogue,
-                         options.panel_rows > 0 ? options.panel_rows : kStreamedRows);
+  switch (options.variant) {
+    case MatmulVariant::kTiled: return emit_tiled_matmul(builder, operands, epilogue);
+    case MatmulVariant::kHoistLoad:
+      return emit_hoisted_matmul(builder, operands, epilogue, 1, 1, "hoist_load");
+    case MatmulVariant::kBlockFreeDimension:
+      return emit_hoisted_matmul(builder, operands, epilogue, 2, 2, "block_free_dimension");
+    case MatmulVariant::kFullyOptimized:
+      return emit_fully_optimized_matmul(builder, operands, epilogue);
+    case MatmulVariant::kAuto: return emit_auto_matmul(builder, operands, epilogue, options);
   }
 }
 
@@ -52,18 +77,21 @@ BuiltOp build_matmul(const Architecture& architecture, const TensorSpec& a, cons
   check_rank("matmul", "b", b, 2);
   check_same_dtype("matmul", "a", a, "b", b);
   check_float_operand("matmul", "a", a);
-  check_size("matmul", "b", b, 0, a.shape[1]);
+  const size_t depth_axis = options.transpose_x ? 0 : 1;
+  const int64_t depth = a.shape[depth_axis], rows = a.shape[1 - depth_axis];
+  check_size("matmul", "b", b, 0, depth);
   BuiltOp built;
-  built.output = {{a.shape[0], b.shape[1]}, {}, a.dtype};
+  built.output = {{rows, b.shape[1]}, {}, a.dtype};
   if (built.output.elements() == 0) return built;
   Builder builder("matmul", architecture);
   const View a_view = builder.argument("a", a.shape, a.dtype, a.strides);
   const View b_view = builder.argument("b", b.shape, b.dtype, b.strides);
   const View out = builder.argument("out", built.output.shape, a.dtype);
-  if (a.shape[1] == 0) {
+  if (depth == 0) {
     emit_zeros(builder, out);  // a sum of nothing
   } else {
-    emit_matmul(builder, a_view, b_view, out, {}, options);
+    emit_matmul(builder, options.transpose_x ? a_view.permute({1, 0}) : a_view, b_view, out, {},
+                options);
   }
   built.program = builder.finish();
   return built;

@@ -13,9 +13,23 @@
 // streamed (matmul_streamed.cpp): for a K that does not fit; four row tiles times 512 columns
 // accumulate in PSUM while panels of K stream by.
 //
+// The variants are the ladder of the vendor's NKI tutorial on matrix multiplication, with its tiles
+// (128 x 128 stationary, 512 columns moving) and blocks, for any sizes:
+//   tiled                 one tile of the output at a time; both operands of every product of tiles
+//                         are loaded for it (matmul_tutorial.cpp);
+//   hoist_load            all of K of a row tile of a is loaded once per row tile, all of K of a
+//                         column tile of b once per output tile;
+//   block_free_dimension  the same for blocks of 256 rows and 1024 columns: half of the traffic;
+//   fully_optimized       blocks of 2048 rows, 1024 columns and 1024 of K; partial sums of a block
+//                         of K are added up in SBUF, in fp32 (matmul_fully_optimized.cpp);
+//   auto                  the two tile plans above.
+// They differ in traffic and overlap, not in the work of TensorE.
+//
 // Roofline: TensorE, ceil(M / 128) * ceil(K / 128) * N columns at one column per cycle for 16-bit
 // operands and four cycles for fp32, plus K / 128 * M columns of transposes; DMA below about
 // 180 flops per byte (16-bit, trn2).
+
+#include <string_view>
 
 #include "device/program/builder.h"
 #include "ops/epilogue.h"
@@ -23,10 +37,19 @@
 
 namespace neuron_sim {
 
+enum class MatmulVariant { kAuto, kTiled, kHoistLoad, kBlockFreeDimension, kFullyOptimized };
+
+/// "auto", "tiled", "hoist_load", "block_free_dimension" or "fully_optimized"; KernelError for
+/// another name.
+MatmulVariant parse_matmul_variant(std::string_view name);
+
 struct MatmulOptions {
-  /// Columns of `b` that are resident together, a multiple of 128; 0 takes what fits.
+  MatmulVariant variant = MatmulVariant::kAuto;
+  bool transpose_x = false;  ///< build_matmul: a is given as [K, M]
+  /// auto: columns of `b` that are resident together, a multiple of 128; 0 takes what fits.
   int64_t panel_columns = 0;
-  /// Rows of K per panel of the streamed plan, a multiple of 128; 0 keeps K resident if it fits.
+  /// auto: rows of K per panel of the streamed plan, a multiple of 128; 0 keeps K resident if it
+  /// fits.
   int64_t panel_rows = 0;
 };
 
@@ -35,9 +58,10 @@ struct MatmulOptions {
 void emit_matmul(Builder& builder, const View& a, const View& b, const View& out,
                  const Epilogue& epilogue = {}, const MatmulOptions& options = {});
 
-/// 2-D a [M, K] and b [K, N] of equal dtype (fp32, fp16, bf16), any strides; the output is dense,
-/// of the same dtype. K = 0 gives zeros. KernelError for other ranks, sizes that do not match and
-/// other dtypes.
+/// 2-D a [M, K] ([K, M] with transpose_x) and b [K, N] of equal dtype (fp32, fp16, bf16), any
+/// strides; the output is dense, of the same dtype. K = 0 gives zeros. KernelError for other ranks,
+/// sizes that do not match, other dtypes, and a K that the variants hoist_load and
+/// block_free_dimension cannot keep in SBUF.
 BuiltOp build_matmul(const Architecture& architecture, const TensorSpec& a, const TensorSpec& b,
                      const MatmulOptions& options = {});
 

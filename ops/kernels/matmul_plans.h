@@ -1,6 +1,9 @@
 #pragma once
-// The two tile plans of matmul; see matmul.h.
+// The tile plans of matmul; see matmul.h.
 
+#include <optional>
+
+#include "ops/contraction.h"
 #include "ops/kernels/matmul.h"
 
 namespace neuron_sim {
@@ -27,6 +30,35 @@ void emit_resident_matmul(Builder& builder, const MatmulOperands& operands,
 /// K streamed in panels of `panel_rows`.
 void emit_streamed_matmul(Builder& builder, const MatmulOperands& operands,
                           const Epilogue& epilogue, int64_t panel_rows);
+
+/// The tutorial's tiled kernel: every product of tiles loads both of them.
+void emit_tiled_matmul(Builder& builder, const MatmulOperands& operands, const Epilogue& epilogue);
+/// The tutorial's kernels that keep all of K of a block of the output in SBUF: blocks of
+/// `row_tiles` times `column_tiles` tiles. KernelError, naming `variant`, when K is too long for
+/// that.
+void emit_hoisted_matmul(Builder& builder, const MatmulOperands& operands, const Epilogue& epilogue,
+                         int64_t row_tiles, int64_t column_tiles, std::string_view variant);
+/// The tutorial's fully optimized kernel.
+void emit_fully_optimized_matmul(Builder& builder, const MatmulOperands& operands,
+                                 const Epilogue& epilogue);
+
+/// Both operands' way to SBUF with K on partitions, at most `rows` of K at a time.
+class OperandLoaders {
+ public:
+  OperandLoaders(Builder& builder, const MatmulOperands& operands, int64_t rows,
+                 EngineKind a_queue = EngineKind::kScalar);
+  /// Loads the window of a [K, M] or b [K, N] that `target` is for; `turn` counts windows.
+  void load_a(const View& source, const BlockedMatrix& target, const Affine& turn) {
+    a_->load(source, target, turn);
+  }
+  void load_b(const View& source, const BlockedMatrix& target, const Affine& turn) {
+    b_->load(source, target, turn);
+  }
+
+ private:
+  std::optional<Transposer> transposer_;
+  std::optional<ContractionLoader> a_, b_;
+};
 
 /// A PSUM tile [rows, columns] leaves through an SBUF tile to its window of `out`.
 struct OutputTile {

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <charconv>
+#include <sstream>
 
 #include "device/arch/architecture.h"
 #include "device/base/errors.h"
@@ -72,6 +73,16 @@ class Request {
     return {number(option, value, value.substr(0, comma), kExpected),
             number(option, value, value.substr(comma + 1), kExpected)};
   }
+  /// Whole numbers with commas between them; none when the option is not given.
+  std::vector<int64_t> take_list(const std::string& option) {
+    const std::string all = take(option, std::string());
+    std::vector<int64_t> numbers;
+    std::istringstream list(all);
+    for (std::string value; std::getline(list, value, ',');) {
+      numbers.push_back(number(option, all, value, "whole numbers with commas"));
+    }
+    return numbers;
+  }
   void expect_no_more_options() const {
     if (options_.empty()) return;
     const std::string known = known_.empty() ? "it has none" : "its options: " + listed(known_);
@@ -129,21 +140,21 @@ BuiltOp vector_add(Request& request) {
   const std::string variant = request.take("variant", std::string("stream"));
   options.row_chunk = request.take("row_chunk", options.row_chunk);
   options.free_dim = request.take("free_dim", options.free_dim);
+  options.num_free_tiles = request.take("num_free_tiles", options.num_free_tiles);
+  options.base_addresses = request.take_list("base_addresses");
   request.expect_no_more_options();
-  if (variant == "naive") {
-    options.variant = VectorAddVariant::kNaive;
-  } else if (variant == "tiled") {
-    options.variant = VectorAddVariant::kTiled;
-  } else if (variant != "stream") {
-    fail(text("vector_add: variant is '", variant, "'; it is naive, tiled or stream."));
-  }
+  options.variant = parse_vector_add_variant(variant);
   return build_vector_add(request.architecture(), request.input(0), request.input(1), options);
 }
 
 BuiltOp matmul(Request& request) {
   request.expect_inputs(2);
+  MatmulOptions options;
+  const std::string variant = request.take("variant", std::string("auto"));
+  options.transpose_x = request.take("transpose_x", int64_t{0}) != 0;
   request.expect_no_more_options();
-  return build_matmul(request.architecture(), request.input(0), request.input(1));
+  options.variant = parse_matmul_variant(variant);
+  return build_matmul(request.architecture(), request.input(0), request.input(1), options);
 }
 
 BuiltOp transpose(Request& request) {

@@ -14,6 +14,7 @@
 #include "device/isa/instruction_type.h"
 #include "device/numerics/dtype.h"
 #include "device/observe/trace.h"
+#include "device/timeline/overlaps.h"
 #include "device/timeline/timeline.h"
 #include "python_bindings/core_module/build_kernel.h"
 
@@ -65,7 +66,9 @@ nb::object rounded(const FloatArray& values, const std::string& dtype_name) {
   return nb::cast(nb::ndarray<nb::numpy, float>(result, {values.size()}, owner));
 }
 
-nb::dict timing_as_dict(const Timing& timing, const Architecture& architecture) {
+nb::dict timing_as_dict(const Program& program) {
+  const Timing timing = simulate(program);
+  const Architecture& architecture = *program.architecture;
   nb::dict result;
   result["body_us"] = timing.body.microseconds();
   result["latency_us"] = timing.benchmark(architecture).microseconds();
@@ -81,6 +84,9 @@ nb::dict timing_as_dict(const Timing& timing, const Architecture& architecture) 
   }
   utilisation["DMA"] = timing.dma_utilisation();
   result["utilisation"] = utilisation;
+  const OverlapReport overlaps = report_overlaps(program);
+  result["overlapping_tiles"] = overlaps.tiles;
+  result["overlap_lost_us"] = overlaps.lost.microseconds();
   return result;
 }
 
@@ -104,7 +110,7 @@ nb::dict time_kernel(const std::string& kernel, const std::vector<std::vector<in
                      const std::string& dtype, const std::string& architecture,
                      const nb::dict& options) {
   const auto program = build_kernel(kernel, shapes, dtype, architecture, written(options));
-  return timing_as_dict(simulate(*program), *program->architecture);
+  return timing_as_dict(*program);
 }
 
 std::string trace_kernel(const std::string& kernel, const std::vector<std::vector<int64_t>>& shapes,

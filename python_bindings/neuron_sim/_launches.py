@@ -35,6 +35,10 @@ class Launch:
     dma_bytes: int
     instructions: int
     """How many instructions were executed."""
+    overlapping_tiles: list[str]
+    """Tiles placed by hand on bytes of others: "a_tile and b_tile share bytes [0, 8) of sbuf"."""
+    overlap_lost_us: float
+    """How much shorter body_us would be if they shared no bytes."""
     _record: Any = field(repr=False, compare=False)
 
     def write_trace(self, path: str | os.PathLike[str]) -> None:

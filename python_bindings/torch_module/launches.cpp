@@ -7,6 +7,7 @@
 #include "device/execute/thread_pool.h"
 #include "device/program/engine.h"
 #include "device/runtime/kernel_cache.h"
+#include "device/timeline/overlaps.h"
 
 namespace py = pybind11;
 
@@ -49,6 +50,9 @@ py::dict launch_facts(const LaunchRecord& launch) {
   facts["dma_transfers"] = timing.dma_transfers;
   facts["dma_bytes"] = timing.dma_bytes;
   facts["instructions"] = timing.instances;
+  const OverlapReport overlaps = report_overlaps(program);
+  facts["overlapping_tiles"] = overlaps.tiles;
+  facts["overlap_lost_us"] = microseconds(overlaps.lost);
   return facts;
 }
 

@@ -25,11 +25,18 @@ void check(const Architecture& architecture, const TensorSpec& a, const TensorSp
            const MatmulOptions& options = {}) {
   HostTensor left(a, random_values(a.elements(), -1, 1, 1));
   HostTensor right(b, random_values(b.elements(), -1, 1, 2));
-  const BuiltOp built = build_matmul(architecture, a, b, options);
+  TensorSpec given = a;
+  if (options.transpose_x) {  // the same storage, seen as [K, M]
+    const std::vector<int64_t> strides = strides_of(a);
+    given = {{a.shape[1], a.shape[0]}, {strides[1], strides[0]}, a.dtype};
+  }
+  const BuiltOp built = build_matmul(architecture, given, b, options);
   HostTensor actual = run_op(built, {&left, &right});
   SCOPED_TRACE(describe("a", a) + " " + describe("b", b) + " on " + architecture.name);
+  // Rounding errors of fp32 sums grow with their number of terms.
+  const double terms = std::max(8.0, static_cast<double>(a.shape[1]) / 32);
   expect_close(actual.values(), product(left, right),
-               unit_of(a.dtype) * (a.dtype == Dtype::kFloat32 ? 8 : 1));
+               unit_of(a.dtype) * (a.dtype == Dtype::kFloat32 ? terms : 1));
 }
 
 class Matmul : public ::testing::TestWithParam<const char*> {
@@ -64,6 +71,93 @@ TEST_P(Matmul, AgreesWithItselfForEveryTilePlan) {
   check(architecture(), {{600, 640}, {}}, {{640, 530}, {}}, {.panel_rows = 256});
   check(architecture(), {{130, 100}, {}}, {{100, 30}, {1, 100}}, {.panel_rows = 128});
   check(architecture(), {{2, 20000}, {}}, {{20000, 3}, {}});
+}
+
+constexpr MatmulVariant kTutorial[] = {MatmulVariant::kTiled, MatmulVariant::kHoistLoad,
+                                       MatmulVariant::kBlockFreeDimension,
+                                       MatmulVariant::kFullyOptimized};
+
+TEST_P(Matmul, VariantsOfTheTutorialTakeAnySizes) {
+  const int64_t sizes[][3] = {{1, 1, 1},        {1, 300, 1},     {5, 1, 7},       {127, 129, 511},
+                              {256, 256, 1024}, {257, 65, 1025}, {130, 1100, 600}};
+  for (const MatmulVariant variant : kTutorial) {
+    for (const auto& [m, k, n] : sizes) {
+      for (const bool transpose_x : {false, true}) {
+        check(architecture(), {{m, k}, {}}, {{k, n}, {}},
+              {.variant = variant, .transpose_x = transpose_x});
+        check(architecture(), {{m, k}, {1, m}}, {{k, n}, {1, k}},
+              {.variant = variant, .transpose_x = transpose_x});
+      }
+    }
+  }
+}
+
+TEST_P(Matmul, VariantsOfTheTutorialRoundHalfPrecisionOnce) {
+  for (const MatmulVariant variant : kTutorial) {
+    for (const Dtype dtype : {Dtype::kFloat16, Dtype::kBfloat16}) {
+      check(architecture(), {{130, 1200}, {}, dtype}, {{1200, 520}, {}, dtype},
+            {.variant = variant});
+    }
+  }
+}
+
+TEST_P(Matmul, FullyOptimizedReusesBlocksForMoreRowsThanFitSbuf) {
+  check(architecture(), {{5000, 40}, {}}, {{40, 1030}, {}},
+        {.variant = MatmulVariant::kFullyOptimized});
+}
+
+TEST_P(Matmul, EveryStepOfTheTutorialsLadderMovesLess) {
+  const TensorSpec a{{2048, 2048}, {}, Dtype::kBfloat16}, b{{2048, 2048}, {}, Dtype::kBfloat16};
+  Timing before{};
+  before.body = Picoseconds{INT64_MAX};
+  before.dma_bytes = INT64_MAX;
+  for (const MatmulVariant variant : kTutorial) {
+    const BuiltOp built =
+        build_matmul(architecture(), a, b, {.variant = variant, .transpose_x = true});
+    const Timing timing = simulate(*built.program);
+    EXPECT_LT(timing.dma_bytes, before.dma_bytes) << static_cast<int>(variant);
+    // Behind a fast HBM blocks of the free dimensions keep TensorE busy already.
+    if (variant != MatmulVariant::kFullyOptimized || architecture().generation == 2) {
+      EXPECT_LT(timing.body, before.body) << static_cast<int>(variant);
+    }
+    EXPECT_EQ(timing.multiply_accumulates, int64_t{2048} * 2048 * 2048);
+    before = timing;
+  }
+}
+
+TEST_P(Matmul, VariantsThatKeepKInSbufRefuseALongerOne) {
+  const int64_t capacity = architecture().limits.sbuf_usable.count;
+  // Loaded as they lie: a row of K takes (128 + 512) * 4 bytes of a partition, in blocks of 128.
+  const int64_t blocks = (capacity - 4 * 512 * 4 - 1024) / (640 * 4);
+  const auto error = [&](int64_t depth) {
+    return error_of([&] {
+      build_matmul(architecture(), {{depth, 128}, {}}, {{depth, 512}, {}},
+                   {.variant = MatmulVariant::kHoistLoad, .transpose_x = true});
+    });
+  };
+  EXPECT_EQ(error(blocks * 128), "");
+  EXPECT_EQ(error(blocks * 128 + 1),
+            text("matmul: variant hoist_load keeps K = ", blocks * 128 + 1,
+                 " of 128 rows of a and 512 columns of b in SBUF: ",
+                 (blocks + 1) * 640 * 4 + 4 * 512 * 4 + 1024, " bytes per partition exceed the ",
+                 capacity, " of ", architecture().name,
+                 "; variants tiled, fully_optimized and auto take any K."));
+  check(architecture(), {{2, 20000}, {}}, {{20000, 3}, {}}, {.variant = MatmulVariant::kTiled});
+  check(architecture(), {{2, 20000}, {}}, {{20000, 3}, {}},
+        {.variant = MatmulVariant::kFullyOptimized});
+}
+
+TEST_P(Matmul, OfATransposedXChecksItsDepth) {
+  EXPECT_EQ(error_of([&] {
+              build_matmul(architecture(), {{4, 3}, {}}, {{3, 5}, {}}, {.transpose_x = true});
+            }),
+            "matmul: dimension 0 of b [3, 5] float32 is 3, expected 4.");
+  EXPECT_EQ(
+      build_matmul(architecture(), {{4, 3}, {}}, {{4, 5}, {}}, {.transpose_x = true}).output.shape,
+      (std::vector<int64_t>{3, 5}));
+  EXPECT_EQ(error_of([] { parse_matmul_variant("fast"); }),
+            "matmul: variant 'fast' is unknown; the variants are auto, tiled, hoist_load, "
+            "block_free_dimension and fully_optimized.");
 }
 
 TEST_P(Matmul, KeepsNonFiniteValuesInTheirRowsAndColumns) {
