@@ -40,16 +40,18 @@ struct Limits {
   int64_t max8_minimum_elements = 0;  ///< 8
   int64_t max8_maximum_elements = 0;  ///< 16384
   int64_t vector_transpose = 0;       ///< edge of an nc_transpose on the Vector engine (32)
+  int64_t bn_stats_elements = 0;      ///< elements per partition of bn_stats (512)
 };
 
 /// What the generation can do.
 struct Features {
-  bool exact_transpose = false;       ///< nc_transpose on TensorE is bit exact, dst dtype = data
-  bool scalar_constant_bias = false;  ///< activation accepts a constant bias
-  bool hardware_descriptors = false;  ///< hardware DGE on Sync and Scalar queues
-  bool scalar_tensor_ops = false;     ///< tensor_scalar and exact tensor_copy on ScalarE
-  bool clock_gating = false;          ///< PE clock halves when idle
-  bool hidden_weight_load = false;    ///< LoadStationary overlaps the previous multiply
+  bool exact_transpose = false;         ///< nc_transpose on TensorE is bit exact, dst dtype = data
+  bool scalar_constant_bias = false;    ///< activation accepts a constant bias
+  bool hardware_descriptors = false;    ///< hardware DGE on Sync and Scalar queues
+  bool scalar_tensor_ops = false;       ///< tensor_scalar and exact tensor_copy on ScalarE
+  bool clock_gating = false;            ///< PE clock halves when idle
+  bool hidden_weight_load = false;      ///< LoadStationary overlaps the previous multiply
+  bool scalar_unary_operators = false;  ///< tensor_scalar of abs, rsqrt, reciprocal on ScalarE
 };
 
 /// Engine clocks.
@@ -88,9 +90,10 @@ struct EngineTiming {
   Picoseconds latency{};              ///< fixed part of start to result visible
   Picoseconds pointer_latency{};
   Picoseconds function_latency{};
-  double accumulator_read = 0;  ///< cycles to read the reduction registers (64)
-  Picoseconds table_load{};     ///< ScalarE: loading an activation table
-  double stride_factor = 0;     ///< rate factor when the innermost stride exceeds 16 bytes
+  double accumulator_read = 0;        ///< cycles to read the reduction registers (64)
+  Picoseconds table_load{};           ///< ScalarE: loading an activation table
+  double stride_factor = 0;           ///< rate factor when the innermost stride exceeds 16 bytes
+  double dynamic_minimum_cycles = 0;  ///< MIN_II when an address comes from data
 };
 
 /// Cycles per element of a kind of work (see RateClass in device/isa/demand.h; same order there).
@@ -107,6 +110,10 @@ struct Rates {
   double iterative = 0;            ///< reciprocal (8)
   double gpsimd_one_input = 0;     ///< GpSimd per element, one input
   double gpsimd_two_inputs = 0;    ///< GpSimd per element, two inputs
+  double two_inputs_bf16 = 0;      ///< tensor_tensor add, subtract, multiply, SBUF, dense bf16
+  double scalar_16bit = 0;         ///< ScalarE, 16-bit and 8-bit floats in and out
+  double gpsimd_rsqrt = 0;         ///< rsqrt on GpSimd
+  double bn_aggregate = 0;         ///< bn_aggr, per triple of count, mean and variance * count
 };
 
 /// DMA: triggers, descriptors, 16 engines.

@@ -83,6 +83,7 @@ void add_limits(std::vector<Field>& fields) {
   limits.add("max8_minimum_elements", "1", positive, &Limits::max8_minimum_elements);
   limits.add("max8_maximum_elements", "1", positive, &Limits::max8_maximum_elements);
   limits.add("vector_transpose", "1", positive, &Limits::vector_transpose);
+  limits.add("bn_stats_elements", "1", positive, &Limits::bn_stats_elements);
 }
 
 void add_features(std::vector<Field>& fields) {
@@ -94,6 +95,7 @@ void add_features(std::vector<Field>& fields) {
   features.add("scalar_tensor_ops", "1", flag, &Features::scalar_tensor_ops);
   features.add("clock_gating", "1", flag, &Features::clock_gating);
   features.add("hidden_weight_load", "1", flag, &Features::hidden_weight_load);
+  features.add("scalar_unary_operators", "1", flag, &Features::scalar_unary_operators);
 }
 
 void add_clocks(std::vector<Field>& fields) {
@@ -143,6 +145,7 @@ void add_engine(std::vector<Field>& fields, const char* name, EngineTiming Archi
   engine.add("accumulator_read", "cycles", zero, &EngineTiming::accumulator_read);
   engine.add("table_load", "ns", zero, &EngineTiming::table_load);
   engine.add("stride_factor", "1", Bound::kPositive, &EngineTiming::stride_factor);
+  engine.add("dynamic_minimum_cycles", "cycles", zero, &EngineTiming::dynamic_minimum_cycles);
 }
 
 void add_rates(std::vector<Field>& fields) {
@@ -162,6 +165,10 @@ void add_rates(std::vector<Field>& fields) {
   add("iterative", &Rates::iterative);
   add("gpsimd_one_input", &Rates::gpsimd_one_input);
   add("gpsimd_two_inputs", &Rates::gpsimd_two_inputs);
+  add("two_inputs_bf16", &Rates::two_inputs_bf16);
+  add("scalar_16bit", &Rates::scalar_16bit);
+  add("gpsimd_rsqrt", &Rates::gpsimd_rsqrt);
+  add("bn_aggregate", &Rates::bn_aggregate);
 }
 
 void add_dma(std::vector<Field>& fields) {

@@ -1,5 +1,6 @@
 #pragma once
-// The operators as functors, so that an instruction picks one outside its element loop.
+// The operators as functors of two operands, so that an instruction picks one outside its element
+// loop; unary operators ignore the second.
 
 #include <algorithm>
 #include <cmath>
@@ -46,6 +47,14 @@ inline int64_t shift_right(int64_t a, int64_t amount) {
   return amount < 0 || amount > 31 ? 0 : static_cast<uint32_t>(a) >> amount;
 }
 
+struct Relu {  // NaN stays NaN, -0 becomes 0
+  float operator()(float a, float) const { return a > 0 ? a : (a != a ? a : 0.0F); }
+  int64_t operator()(int64_t a, int64_t) const { return std::max<int64_t>(a, 0); }
+};
+
+/// In double precision, where the roundings before the last one do not show.
+inline float reciprocal_root(float a) { return static_cast<float>(1.0 / std::sqrt(double{a})); }
+
 /// Comparisons and logical operators, which give 1 or 0 of the operands' type. Returns false when
 /// `op` is none of them.
 template <typename Value, typename Body>
@@ -71,6 +80,9 @@ bool with_predicate(AluOp op, Body& body) {
     case AluOp::kLogicalXor:
       body([=](Value a, Value b) { return ((a != zero) ^ (b != zero)) ? one : zero; });
       return true;
+    case AluOp::kLogicalNot:
+      body([=](Value a, Value) { return a == zero ? one : zero; });
+      return true;
     default: return false;
   }
 }
@@ -89,6 +101,11 @@ void with_float_operator(AluOp op, Body body) {
     case AluOp::kPower: return body([](float a, float b) { return std::pow(a, b); });
     case AluOp::kAbsMax: return body(AbsMax());
     case AluOp::kAbsMin: return body(AbsMin());
+    case AluOp::kAbs: return body([](float a, float) { return std::fabs(a); });
+    case AluOp::kSquare: return body([](float a, float) { return a * a; });
+    case AluOp::kRelu: return body(Relu());
+    case AluOp::kRsqrt: return body([](float a, float) { return reciprocal_root(a); });
+    case AluOp::kReciprocal: return body([](float a, float) { return 1.0F / a; });
     default: require(false, "the operator has no fp32 form");
   }
 }
@@ -110,6 +127,10 @@ void with_integer_operator(AluOp op, Body body) {
     case AluOp::kRightShift: return body(shift_right);
     case AluOp::kAbsMax: return body(AbsMax());
     case AluOp::kAbsMin: return body(AbsMin());
+    case AluOp::kInvert: return body([](int64_t a, int64_t) { return ~a; });
+    case AluOp::kAbs: return body([](int64_t a, int64_t) { return std::abs(a); });
+    case AluOp::kSquare: return body([](int64_t a, int64_t) { return wrapping_multiply(a, a); });
+    case AluOp::kRelu: return body(Relu());
     default: require(false, "the operator is not exact on integers");
   }
 }

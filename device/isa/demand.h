@@ -30,6 +30,10 @@ enum class RateClass : uint8_t {
   kIterative,
   kGpSimdOneInput,
   kGpSimdTwoInputs,
+  kTwoInputsBf16,
+  kScalar16bit,
+  kGpSimdRsqrt,
+  kBnAggregate,
 };
 
 /// Precision of TensorE operands.
@@ -48,6 +52,7 @@ struct Step {
   bool pointer_operand = false;    ///< reads a per-partition scalar operand
   bool strided = false;            ///< innermost stride of an operand exceeds 16 bytes
   bool reads_accumulator = false;  ///< reduction registers are read at the end
+  bool dynamic_address = false;    ///< an address comes from data in memory
   bool store = false;              ///< DMA: the source is on chip
   int8_t table = -1;               ///< activation table, -1 none
   int64_t elements = 0;            ///< per partition; columns for TensorE; descriptors for DMA

@@ -41,6 +41,10 @@ bool is_strided(const View& view) { return std::abs(innermost_stride(view)) > kW
 
 RateClass one_source_rate(EngineKind engine, const View& source, const View& target) {
   if (engine == EngineKind::kGpSimd) return RateClass::kGpSimdOneInput;
+  if (engine == EngineKind::kScalar && is_low_precision(source.dtype()) &&
+      is_low_precision(target.dtype())) {
+    return RateClass::kScalar16bit;
+  }
   if (engine != EngineKind::kVector || !is_16bit_float(source.dtype()) ||
       !is_16bit_float(target.dtype())) {
     return RateClass::kOneInput;

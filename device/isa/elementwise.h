@@ -23,7 +23,8 @@ bool is_contiguous(const View& view);
 bool is_strided(const View& view);
 /// A one-source instruction of 16-bit floats on the Vector engine has a fast mode when
 /// both sides are in SBUF and contiguous (kCopy16bit), a slower one when one side is in PSUM or
-/// they are not (kCopy16bitMixed); else kOneInput (isa.json tensor_copy, tensor_scalar).
+/// they are not (kCopy16bitMixed). On the Scalar engine 16-bit and 8-bit floats are kScalar16bit,
+/// on GpSimd everything is kGpSimdOneInput; else kOneInput (isa.json tensor_copy, tensor_scalar).
 RateClass one_source_rate(EngineKind engine, const View& source, const View& target);
 /// A Demand of one step: elements per partition and source_psum of `main`, strided when any of the
 /// operands is.

@@ -7,11 +7,13 @@
 namespace neuron_sim {
 namespace {
 
-constexpr std::array<std::string_view, 24> kAluNames = {
+constexpr std::array<std::string_view, 31> kAluNames = {
     "none",        "add",         "subtract",    "multiply",      "divide",      "maximum",
     "minimum",     "equal",       "not_equal",   "greater_equal", "greater",     "less_equal",
     "less",        "logical_and", "logical_or",  "logical_xor",   "bitwise_and", "bitwise_or",
-    "bitwise_xor", "left_shift",  "right_shift", "power",         "abs_max",     "abs_min"};
+    "bitwise_xor", "left_shift",  "right_shift", "power",         "abs_max",     "abs_min",
+    "invert",      "logical_not", "abs",         "square",        "relu",        "rsqrt",
+    "reciprocal"};
 
 constexpr std::array<std::string_view, 9> kActivationNames = {
     "copy", "relu", "exp", "gelu", "sigmoid", "tanh", "square", "sqrt", "rsqrt"};
@@ -29,7 +31,11 @@ std::optional<AluOp> parse_alu_op(std::string_view name) {
   return std::nullopt;
 }
 
-bool is_bitwise(AluOp op) { return op >= AluOp::kBitwiseAnd && op <= AluOp::kRightShift; }
+bool is_bitwise(AluOp op) {
+  return (op >= AluOp::kBitwiseAnd && op <= AluOp::kRightShift) || op == AluOp::kInvert;
+}
+
+bool is_unary(AluOp op) { return op >= AluOp::kInvert; }
 
 bool is_reduction(AluOp op) {
   switch (op) {
@@ -49,7 +55,17 @@ bool is_reduction(AluOp op) {
 }
 
 bool is_exact_on_integers(AluOp op) {
-  return op != AluOp::kNone && op != AluOp::kDivide && op != AluOp::kPower;
+  return op != AluOp::kNone && op != AluOp::kDivide && op != AluOp::kPower && op != AluOp::kRsqrt &&
+         op != AluOp::kReciprocal;
+}
+
+bool is_vector_operator(AluOp op) {
+  return op != AluOp::kNone && op != AluOp::kPower && op != AluOp::kRsqrt;
+}
+
+bool is_gpsimd_operator(AluOp op) {
+  return op == AluOp::kAdd || op == AluOp::kSubtract || op == AluOp::kMultiply ||
+         op == AluOp::kPower || op == AluOp::kRsqrt;
 }
 
 float apply(AluOp op, float a, float b) {

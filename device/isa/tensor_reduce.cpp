@@ -1,11 +1,14 @@
 #include "device/isa/tensor_reduce.h"
 
 #include <algorithm>
+#include <string>
+#include <vector>
 
 #include "device/base/errors.h"
 #include "device/isa/alu.h"
 #include "device/isa/checks.h"
 #include "device/isa/elementwise.h"
+#include "device/isa/reduction.h"
 #include "device/isa/rows.h"
 
 namespace neuron_sim {
@@ -15,7 +18,6 @@ enum Operand { kDst, kData };
 enum Attributes { kOp, kAxes, kNegate };
 
 constexpr std::string_view kName = "tensor_reduce";
-constexpr int64_t kPartials = 16;
 
 constexpr OperandField kOperands[] = {{"dst", Direction::kWrite}, {"data", Direction::kRead}};
 constexpr AttributeField kAttributes[] = {{"op", AttributeKind::kAluOp},
@@ -65,50 +67,18 @@ void check(const Draft& draft, const Architecture& architecture) {
   if (is_bitwise(op)) check_bitwise(draft, op);
 }
 
-/// Fewer than 16 values: each is its own partial result.
-template <typename Function>
-float reduce_few(const float* values, int64_t count, Function function) {
-  float partials[kPartials];
-  for (int64_t l = 0; l < count; ++l) partials[l] = values[l];
-  for (int64_t half = kPartials / 2; half >= 1; half /= 2) {
-    for (int64_t l = half; l < count; ++l) {
-      partials[l - half] = function(partials[l - half], partials[l]);
-    }
-    count = std::min(count, half);
-  }
-  return partials[0];
-}
-
-template <typename Function>
-float reduce(const float* values, int64_t count, Function function) {
-  if (count < kPartials) return reduce_few(values, count, function);
-  float partials[kPartials];
-  std::copy(values, values + kPartials, partials);
-  int64_t i = kPartials;
-  for (; i + kPartials <= count; i += kPartials) {
-    for (int64_t l = 0; l < kPartials; ++l) partials[l] = function(partials[l], values[i + l]);
-  }
-  for (int64_t l = 0; i + l < count; ++l) partials[l] = function(partials[l], values[i + l]);
-  for (int64_t half = kPartials / 2; half >= 1; half /= 2) {
-    for (int64_t l = 0; l < half; ++l) partials[l] = function(partials[l], partials[l + half]);
-  }
-  return partials[0];
-}
-
-float subtract_in_order(const float* values, int64_t count) {
-  float result = values[0];
-  for (int64_t i = 1; i < count; ++i) result -= values[i];
-  return result;
-}
-
 /// One result per group of `group` consecutive values.
 void reduce_row(AluOp op, const float* values, int64_t group, float* results, int64_t count) {
   if (op == AluOp::kSubtract) {
-    for (int64_t i = 0; i < count; ++i) results[i] = subtract_in_order(values + i * group, group);
+    for (int64_t i = 0; i < count; ++i) {
+      const float* first = values + i * group;
+      results[i] = reduction::subtract_in_order(*first, first + 1, group - 1);
+    }
     return;
   }
   alu::with_float_operator(op, [&](auto function) {
-    for (int64_t i = 0; i < count; ++i) results[i] = reduce(values + i * group, group, function);
+    for (int64_t i = 0; i < count; ++i)
+      results[i] = reduction::reduce(values + i * group, group, function);
   });
   const bool logical =
       op == AluOp::kLogicalAnd || op == AluOp::kLogicalOr || op == AluOp::kLogicalXor;
@@ -159,13 +129,31 @@ Demand demand(const Draft& draft, const Architecture&) {
   const View& data = draft.operand(kData);
   const AluOp op = draft.attribute(kOp).as<AluOp>();
   const bool fast = (op == AluOp::kAdd || op == AluOp::kMaximum) &&
-                    elementwise::is_16bit_float(data.dtype()) &&
-                    elementwise::is_16bit_float(dst.dtype());
+                    data.dtype() == Dtype::kBfloat16 && dst.dtype() == Dtype::kBfloat16;
   return elementwise::demand(fast ? RateClass::kReduce16bit : RateClass::kOneInput, data,
                              {&dst, &data});
 }
 
 }  // namespace
+
+int64_t trailing_axes(std::span<const int64_t> axis, int rank) {
+  const auto count = static_cast<int64_t>(axis.size());
+  std::vector<int64_t> sorted;
+  for (const int64_t index : axis) sorted.push_back(index < 0 ? index + rank : index);
+  std::sort(sorted.begin(), sorted.end());
+  bool trailing = count > 0 && count < rank;
+  std::string list;
+  for (int64_t i = 0; i < count; ++i) {
+    trailing = trailing && sorted[static_cast<size_t>(i)] == rank - count + i;
+    list += text(i == 0 ? "" : ", ", axis[static_cast<size_t>(i)]);
+  }
+  if (!trailing) {
+    fail(text("axis (", list, ") of 'tensor_reduce' must be the last contiguous free dimensions",
+              " of operand 'data', which has ", rank,
+              " dimensions; axis 0 (the partition axis) cannot be reduced."));
+  }
+  return count;
+}
 
 Draft TensorReduce::draft() const {
   return make_draft(kTensorReduce, engine, {&dst, &data},

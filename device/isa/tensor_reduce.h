@@ -1,5 +1,7 @@
 #pragma once
 
+#include <span>
+
 #include "device/isa/instruction_type.h"
 #include "device/isa/operators.h"
 
@@ -10,10 +12,9 @@ namespace neuron_sim {
 /// SBUF or PSUM (isa.json tensor_reduce). Operators: add, subtract, multiply, maximum, minimum,
 /// logical and, or, xor; bitwise and, or, xor on integers of one size, without negate.
 ///
-/// Arithmetic is in fp32, rounded once to dst. Order: element i of a reduced group goes to partial
-/// result i mod 16, in order; then partial result l takes in l + 8, l + 4, l + 2, l + 1 (where
-/// they exist). subtract is first - second - third ..., in order. maximum and minimum give NaN when
-/// any element is NaN.
+/// Arithmetic is in fp32, rounded once to dst, in the order of device/isa/reduction.h. maximum and
+/// minimum give NaN when any element is NaN. keepdims is a matter of dst's shape: [P, D], [P, D, 1]
+/// and [P, D, 1, 1] are the same elements.
 struct TensorReduce {
   View dst, data;
   AluOp op = AluOp::kAdd;
@@ -23,5 +24,9 @@ struct TensorReduce {
   Draft draft() const;
 };
 extern const InstructionType kTensorReduce;
+
+/// The `axes` of a list of dimensions as the vendor's `axis` names them: any order, negative ones
+/// count from the end. KernelError unless they are the last free dimensions of `rank` ones.
+int64_t trailing_axes(std::span<const int64_t> axis, int rank);
 
 }  // namespace neuron_sim

@@ -3,10 +3,10 @@
 #include <cmath>
 
 #include "device/base/errors.h"
-#include "device/isa/alu.h"
 #include "device/isa/checks.h"
 #include "device/isa/elementwise.h"
 #include "device/isa/rows.h"
+#include "device/isa/scalar_stage.h"
 
 namespace neuron_sim {
 namespace {
@@ -25,61 +25,68 @@ constexpr AttributeField kAttributes[] = {
     {"reverse0", AttributeKind::kFlag},  {"op1", AttributeKind::kAluOp},
     {"constant1", AttributeKind::kReal}, {"reverse1", AttributeKind::kFlag}};
 
-/// One of the two operations.
-struct Stage {
-  AluOp op;
-  double constant;
-  bool reverse;
-};
-
 template <typename Owner>  // Draft or Instance
-Stage stage(const Owner& owner, int index) {
+ScalarStage stage(const Owner& owner, int index) {
   const int first = index * kPerStage;
   return {owner.attribute(kOp0 + first).template as<AluOp>(),
           owner.attribute(kConstant0 + first).real(), owner.attribute(kReverse0 + first).flag()};
 }
 
-EngineKind choose_engine(const Draft& draft, const Architecture&) {
-  const bool power = stage(draft, 0).op == AluOp::kPower || stage(draft, 1).op == AluOp::kPower;
-  return power ? EngineKind::kGpSimd : EngineKind::kVector;
+bool absent_or(bool (*is_operator)(AluOp), AluOp op) {
+  return op == AluOp::kNone || is_operator(op);
 }
 
-/// (multiply), (add) and (multiply, add), the forms the Scalar engine has.
-bool is_scalar_form(AluOp op0, AluOp op1) {
+bool on_vector(AluOp op0, AluOp op1) {
+  return absent_or(is_vector_operator, op0) && absent_or(is_vector_operator, op1);
+}
+
+bool on_gpsimd(AluOp op0, AluOp op1) {
+  return absent_or(is_gpsimd_operator, op0) && absent_or(is_gpsimd_operator, op1);
+}
+
+/// (multiply), (add) and (multiply, add); with scalar_unary_operators every pair of the operators
+/// that isa.json alu_ops lists for the Scalar engine.
+bool on_scalar(AluOp op0, AluOp op1, const Features& features) {
+  const auto listed = [](AluOp op) {
+    return op == AluOp::kAdd || op == AluOp::kMultiply || op == AluOp::kAbs ||
+           op == AluOp::kRsqrt || op == AluOp::kReciprocal;
+  };
+  if (!features.scalar_tensor_ops) return false;
+  if (features.scalar_unary_operators) {
+    return listed(op0) && (op1 == AluOp::kNone || listed(op1));
+  }
   if (op1 == AluOp::kNone) return op0 == AluOp::kMultiply || op0 == AluOp::kAdd;
   return op0 == AluOp::kMultiply && op1 == AluOp::kAdd;
 }
 
-bool is_gpsimd_operator(AluOp op) {
-  return op == AluOp::kNone || op == AluOp::kAdd || op == AluOp::kSubtract ||
-         op == AluOp::kMultiply || op == AluOp::kPower;
+EngineKind choose_engine(const Draft& draft, const Architecture& architecture) {
+  const AluOp op0 = stage(draft, 0).op;
+  const AluOp op1 = stage(draft, 1).op;
+  if (on_vector(op0, op1)) return EngineKind::kVector;
+  return on_scalar(op0, op1, architecture.features) ? EngineKind::kScalar : EngineKind::kGpSimd;
 }
 
 void check_engine(const Draft& draft, const Architecture& architecture) {
   const AluOp op0 = stage(draft, 0).op;
   const AluOp op1 = stage(draft, 1).op;
   const std::string form = text("tensor_scalar of (", name(op0), ", ", name(op1), ")");
-  const bool vector = op0 != AluOp::kPower && op1 != AluOp::kPower;
-  const bool scalar = architecture.features.scalar_tensor_ops && is_scalar_form(op0, op1);
-  const bool gpsimd = is_gpsimd_operator(op0) && is_gpsimd_operator(op1);
-  if (!vector && !gpsimd) {
+  std::string engines;
+  const auto allow = [&](EngineKind engine, bool allowed) {
+    if (allowed) engines += text(engines.empty() ? "" : ", ", name(engine));
+    return allowed && draft.engine == engine;
+  };
+  // One | after the other, so that the list is complete.
+  const bool found =
+      static_cast<int>(allow(EngineKind::kVector, on_vector(op0, op1))) |
+      static_cast<int>(allow(EngineKind::kScalar, on_scalar(op0, op1, architecture.features))) |
+      static_cast<int>(allow(EngineKind::kGpSimd, on_gpsimd(op0, op1)));
+  if (found) return;
+  if (engines.empty()) {
     fail(text("instruction '", form, "' runs on no engine of architecture ", architecture.name,
-              ": power needs GpSimd, the other operator Vector."));
+              ": no engine has both operators."));
   }
-  if ((draft.engine == EngineKind::kVector && vector) ||
-      (draft.engine == EngineKind::kScalar && scalar) ||
-      (draft.engine == EngineKind::kGpSimd && gpsimd)) {
-    return;
-  }
-  if (!vector) checks::engine(form, draft.engine, {EngineKind::kGpSimd}, architecture);
-  if (scalar) {
-    checks::engine(form, draft.engine,
-                   {EngineKind::kVector, EngineKind::kScalar, EngineKind::kGpSimd}, architecture);
-  }
-  if (gpsimd) {
-    checks::engine(form, draft.engine, {EngineKind::kVector, EngineKind::kGpSimd}, architecture);
-  }
-  checks::engine(form, draft.engine, {EngineKind::kVector}, architecture);
+  fail(text("instruction '", form, "' cannot run on the ", name(draft.engine),
+            " engine; architecture ", architecture.name, " has it on: ", engines, "."));
 }
 
 void check_operators(AluOp op0, AluOp op1) {
@@ -98,10 +105,11 @@ void check_bitwise_dtype(const View& view, std::string_view operand, const View&
 
 void check_operand(const Draft& draft, int index, const Architecture& architecture) {
   const View& view = draft.operand(kOperand0 + index);
-  const Stage stage = neuron_sim::stage(draft, index);
+  const ScalarStage stage = neuron_sim::stage(draft, index);
   const std::string_view operand = kOperands[kOperand0 + index].name;
   const View& dst = draft.operand(kDst);
   const View& data = draft.operand(kData);
+  checks::unary_operand(kName, operand, view, stage);
   if (!view.present()) {
     if (is_bitwise(stage.op) &&
         (stage.constant != std::floor(stage.constant) || std::abs(stage.constant) > UINT32_MAX)) {
@@ -141,7 +149,7 @@ void check(const Draft& draft, const Architecture& architecture) {
   check_operand(draft, 1, architecture);
 }
 
-bool is_integer_operand(const Access& operand, const Stage& stage) {
+bool is_integer_operand(const Access& operand, const ScalarStage& stage) {
   if (stage.op == AluOp::kNone) return true;
   if (!is_exact_on_integers(stage.op)) return false;
   if (operand.present()) return elementwise::is_32bit_integer(operand.dtype);
@@ -158,55 +166,27 @@ bool computes_integers(const Instance& instance) {
          is_integer_operand(instance.operand(kOperand1), stage(instance, 1));
 }
 
-template <typename Value, typename Function>
-void map_row(Function function, bool reverse, const Value* data, Value operand, Value* result,
-             int64_t count) {
-  if (reverse) {
-    for (int64_t i = 0; i < count; ++i) result[i] = function(operand, data[i]);
-  } else {
-    for (int64_t i = 0; i < count; ++i) result[i] = function(data[i], operand);
-  }
-}
-
-void map_floats(const Stage& stage, const float* data, float operand, float* result,
-                int64_t count) {
-  alu::with_float_operator(stage.op, [&](auto function) {
-    map_row(function, stage.reverse, data, operand, result, count);
-  });
-}
-
 /// The two operations stay separate loops, so that no compiler fuses them into one rounding.
 void run_floats(const Instance& instance) {
   const Access& dst = instance.operand(kDst);
-  const Stage stages[] = {stage(instance, 0), stage(instance, 1)};
+  const ScalarStage stages[] = {stage(instance, 0), stage(instance, 1)};
   RowScratch& scratch = row_scratch();
   const int64_t count = dst.elements();
-  auto operand = [&](int index, int64_t partition) {
-    const Access& access = instance.operand(kOperand0 + index);
-    return access.present() ? read_scalar(access, partition)
-                            : static_cast<float>(stages[index].constant);
-  };
   for (int64_t p = 0; p < dst.partitions; ++p) {
-    const float operand0 = operand(0, p);
-    const float operand1 = stages[1].op == AluOp::kNone ? 0.0F : operand(1, p);
+    // Both before anything is written: dst may hold the operands.
+    const float operand0 = scalar_operand(instance.operand(kOperand0), stages[0].constant, p);
+    const float operand1 = scalar_operand(instance.operand(kOperand1), stages[1].constant, p);
     const float* data = read_row(instance.operand(kData), p, scratch.first);
     float* result = row_target(dst, p, scratch.result);
-    map_floats(stages[0], data, operand0, result, count);
-    if (stages[1].op != AluOp::kNone) map_floats(stages[1], result, operand1, result, count);
+    map_row(stages[0], data, operand0, result, count);
+    if (stages[1].op != AluOp::kNone) map_row(stages[1], result, operand1, result, count);
     write_row(dst, p, result);
   }
 }
 
-void map_integers(const Stage& stage, const int64_t* data, int64_t operand, int64_t* result,
-                  int64_t count) {
-  alu::with_integer_operator(stage.op, [&](auto function) {
-    map_row(function, stage.reverse, data, operand, result, count);
-  });
-}
-
 void run_integers(const Instance& instance) {
   const Access& dst = instance.operand(kDst);
-  const Stage stages[] = {stage(instance, 0), stage(instance, 1)};
+  const ScalarStage stages[] = {stage(instance, 0), stage(instance, 1)};
   RowScratch& scratch = row_scratch();
   const int64_t count = dst.elements();
   scratch.result_integers.resize(static_cast<size_t>(count));
@@ -218,10 +198,10 @@ void run_integers(const Instance& instance) {
   };
   for (int64_t p = 0; p < dst.partitions; ++p) {
     const int64_t* data = read_integer_row(instance.operand(kData), p, scratch.first_integers);
-    map_integers(stages[0], data, operand(0, p), result, count);
-    if (stages[1].op != AluOp::kNone) {
-      map_integers(stages[1], result, operand(1, p), result, count);
-    }
+    const int64_t operand0 = operand(0, p);
+    const int64_t operand1 = operand(1, p);
+    map_row(stages[0], data, operand0, result, count);
+    if (stages[1].op != AluOp::kNone) map_row(stages[1], result, operand1, result, count);
     write_integer_row(dst, p, result);
   }
 }
@@ -234,6 +214,10 @@ Demand demand(const Draft& draft, const Architecture&) {
   const View& dst = draft.operand(kDst);
   const View& data = draft.operand(kData);
   RateClass rate = elementwise::one_source_rate(draft.engine, data, dst);
+  if (draft.engine == EngineKind::kGpSimd &&
+      (stage(draft, 0).op == AluOp::kRsqrt || stage(draft, 1).op == AluOp::kRsqrt)) {
+    rate = RateClass::kGpSimdRsqrt;
+  }
   if (draft.engine == EngineKind::kVector && data.dtype() == Dtype::kFloat32 &&
       dst.dtype() == Dtype::kFloat32 && data.memory() == MemoryKind::kSbuf &&
       dst.memory() == MemoryKind::kSbuf) {

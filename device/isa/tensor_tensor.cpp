@@ -52,10 +52,9 @@ void check_dtypes(const Draft& draft, AluOp op) {
 
 void check(const Draft& draft, const Architecture& architecture) {
   const AluOp op = draft.attribute(kOp).as<AluOp>();
-  if (op == AluOp::kNone) {
-    fail(text("operator 'none' of '", kName,
-              "' is not supported; it needs an operator on two"
-              " operands."));
+  if (op == AluOp::kNone || is_unary(op)) {
+    fail(text("operator '", name(op), "' of '", kName,
+              "' is not supported; it needs an operator on two operands."));
   }
   if (op == AluOp::kPower) {
     checks::engine("tensor_tensor of power", draft.engine, {EngineKind::kGpSimd}, architecture);
@@ -120,6 +119,18 @@ void run(const Instance& instance) {
   });
 }
 
+/// Both inputs in SBUF (isa.json tensor_tensor cost).
+RateClass sbuf_rate(AluOp op, const View& dst, const View& data1, const View& data2) {
+  bool bf16 = op == AluOp::kAdd || op == AluOp::kSubtract || op == AluOp::kMultiply;
+  bool fp16 = true;
+  for (const View* view : {&dst, &data1, &data2}) {
+    bf16 = bf16 && view->dtype() == Dtype::kBfloat16 && elementwise::is_contiguous(*view);
+    fp16 = fp16 && elementwise::is_16bit_float(view->dtype());
+  }
+  if (bf16) return RateClass::kTwoInputsBf16;
+  return fp16 ? RateClass::kTwoInputs16bit : RateClass::kTwoInputs;
+}
+
 Demand demand(const Draft& draft, const Architecture&) {
   const View& dst = draft.operand(kDst);
   const View& data1 = draft.operand(kData1);
@@ -129,10 +140,8 @@ Demand demand(const Draft& draft, const Architecture&) {
     rate = RateClass::kGpSimdTwoInputs;
   } else if (data1.memory() == MemoryKind::kPsum || data2.memory() == MemoryKind::kPsum) {
     rate = RateClass::kTwoInputsPsum;
-  } else if (elementwise::is_16bit_float(dst.dtype()) &&
-             elementwise::is_16bit_float(data1.dtype()) &&
-             elementwise::is_16bit_float(data2.dtype())) {
-    rate = RateClass::kTwoInputs16bit;
+  } else {
+    rate = sbuf_rate(draft.attribute(kOp).as<AluOp>(), dst, data1, data2);
   }
   const View& main = data2.memory() == MemoryKind::kPsum ? data2 : data1;
   return elementwise::demand(rate, main, {&dst, &data1, &data2});

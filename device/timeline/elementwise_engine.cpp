@@ -18,6 +18,10 @@ double ElementwiseEngine::rate(RateClass rate) const {
     case RateClass::kIterative: return rates_.iterative;
     case RateClass::kGpSimdOneInput: return rates_.gpsimd_one_input;
     case RateClass::kGpSimdTwoInputs: return rates_.gpsimd_two_inputs;
+    case RateClass::kTwoInputsBf16: return rates_.two_inputs_bf16;
+    case RateClass::kScalar16bit: return rates_.scalar_16bit;
+    case RateClass::kGpSimdRsqrt: return rates_.gpsimd_rsqrt;
+    case RateClass::kBnAggregate: return rates_.bn_aggregate;
   }
   return 1;
 }
@@ -42,7 +46,9 @@ Span ElementwiseEngine::run(const Step& step, Picoseconds ready) {
     latency += timing_.function_latency;
   }
   if (step.reads_accumulator) work += timing_.accumulator_read;
-  const double busy = std::max(work + overhead, timing_.minimum_cycles);
+  const double minimum =
+      step.dynamic_address ? timing_.dynamic_minimum_cycles : timing_.minimum_cycles;
+  const double busy = std::max(work + overhead, minimum);
   next_issue_ = start + clock_.duration(busy);
   return {start, next_issue_, start + clock_.duration(work) + latency};
 }

@@ -34,6 +34,7 @@ inline Architecture test_architecture() {
   limits.max8_minimum_elements = 8;
   limits.max8_maximum_elements = 16384;
   limits.vector_transpose = 32;
+  limits.bn_stats_elements = 512;
   Features& features = architecture.features;
   features.exact_transpose = true;
   features.scalar_constant_bias = false;

@@ -158,7 +158,11 @@ TEST(TensorCopy, demands_the_rate_class_of_its_operands) {
   EXPECT_EQ(rate(kBf16, kBf16, kSbuf, kPsum), RateClass::kCopy16bitMixed);
   EXPECT_EQ(rate(kBf16, kBf16, kPsum, kPsum), RateClass::kOneInput);
   EXPECT_EQ(rate(kBf16, kF32, kSbuf, kSbuf), RateClass::kOneInput);
-  EXPECT_EQ(rate(kBf16, kBf16, kSbuf, kSbuf, EngineKind::kScalar), RateClass::kOneInput);
+  EXPECT_EQ(rate(kBf16, kBf16, kSbuf, kPsum, EngineKind::kScalar), RateClass::kScalar16bit);
+  EXPECT_EQ(rate(Dtype::kFloat8E4m3, kBf16, kPsum, kSbuf, EngineKind::kScalar),
+            RateClass::kScalar16bit);
+  EXPECT_EQ(rate(kBf16, kF32, kSbuf, kSbuf, EngineKind::kScalar), RateClass::kOneInput);
+  EXPECT_EQ(rate(kF32, kBf16, kSbuf, kSbuf, EngineKind::kScalar), RateClass::kOneInput);
   EXPECT_EQ(rate(kBf16, kBf16, kSbuf, kSbuf, EngineKind::kGpSimd), RateClass::kGpSimdOneInput);
   InstructionBench bench;
   TensorCopy strided{.dst = bench.tile(kSbuf, kBf16, {2, 8}, "dst"),

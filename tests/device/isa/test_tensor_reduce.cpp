@@ -217,7 +217,40 @@ TEST(TensorReduce, axes_operators_shapes_and_engine_are_checked) {
             "'tensor_reduce', operand 'data', architecture trn2)");
 }
 
-TEST(TensorReduce, demands_the_fast_rate_for_16_bit_add_and_maximum) {
+TEST(TensorReduce, a_list_of_axes_names_the_last_free_dimensions) {
+  EXPECT_EQ(trailing_axes(std::vector<int64_t>{3}, 4), 1);
+  EXPECT_EQ(trailing_axes(std::vector<int64_t>{-1}, 4), 1);
+  EXPECT_EQ(trailing_axes(std::vector<int64_t>{3, 2}, 4), 2);
+  EXPECT_EQ(trailing_axes(std::vector<int64_t>{1, -2, 3}, 4), 3);
+  const auto error = [](const std::vector<int64_t>& axis, int rank) {
+    try {
+      trailing_axes(axis, rank);
+    } catch (const KernelError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  const std::string rule =
+      " of 'tensor_reduce' must be the last contiguous free dimensions of operand 'data', which "
+      "has 4 dimensions; axis 0 (the partition axis) cannot be reduced.";
+  EXPECT_EQ(error({0, 1, 2, 3}, 4), "axis (0, 1, 2, 3)" + rule);
+  EXPECT_EQ(error({1}, 4), "axis (1)" + rule);
+  EXPECT_EQ(error({1, 3}, 4), "axis (1, 3)" + rule);
+  EXPECT_EQ(error({3, 3}, 4), "axis (3, 3)" + rule);
+  EXPECT_EQ(error({4}, 4), "axis (4)" + rule);
+  EXPECT_EQ(error({}, 4), "axis ()" + rule);
+}
+
+TEST(TensorReduce, kept_dimensions_of_size_one_change_nothing) {
+  for (const std::vector<int64_t>& shape : {std::vector<int64_t>{2, 3}, {2, 3, 1}, {2, 1, 3, 1}}) {
+    Tiles tiles = tiles_of(kF32, {2, 3, 2}, shape);
+    tiles.bench.set(tiles.instruction.data, {1, 2, 3, 4, 5, 6, -1, 1, 2, 2, 0, 7});
+    tiles.bench.run(kTensorReduce, tiles.instruction.draft());
+    expect_values(tiles.bench.get(tiles.instruction.dst), {3, 7, 11, 0, 4, 7});
+  }
+}
+
+TEST(TensorReduce, demands_the_fast_rate_for_bfloat16_add_and_maximum) {
   auto step = [](Dtype dtype, AluOp op) {
     Tiles tiles = tiles_of(dtype, {2, 3, 4}, {2, 3});
     tiles.instruction.op = op;
@@ -226,6 +259,7 @@ TEST(TensorReduce, demands_the_fast_rate_for_16_bit_add_and_maximum) {
   EXPECT_EQ(step(Dtype::kBfloat16, AluOp::kAdd).rate, RateClass::kReduce16bit);
   EXPECT_EQ(step(Dtype::kBfloat16, AluOp::kMaximum).rate, RateClass::kReduce16bit);
   EXPECT_EQ(step(Dtype::kBfloat16, AluOp::kMinimum).rate, RateClass::kOneInput);
+  EXPECT_EQ(step(Dtype::kFloat16, AluOp::kAdd).rate, RateClass::kOneInput);
   EXPECT_EQ(step(kF32, AluOp::kAdd).rate, RateClass::kOneInput);
   EXPECT_EQ(step(kF32, AluOp::kAdd).elements, 12) << "elements of the data, not of the result";
 }

@@ -185,7 +185,7 @@ TEST(TensorScalar, engines_follow_operators_and_features) {
             "architecture trn2 has it on: GpSimd.");
   EXPECT_EQ(error(EngineKind::kAuto, AluOp::kMaximum, AluOp::kPower),
             "instruction 'tensor_scalar of (maximum, power)' runs on no engine of architecture "
-            "trn2: power needs GpSimd, the other operator Vector.");
+            "trn2: no engine has both operators.");
 }
 
 TEST(TensorScalar, operators_and_operands_are_checked) {

@@ -86,6 +86,10 @@ TEST(TensorTensorChecks, memories_engines_dtypes_and_operators_are_checked) {
   EXPECT_EQ(none.error(),
             "operator 'none' of 'tensor_tensor' is not supported; it needs an operator on two "
             "operands.");
+  none.instruction.op = AluOp::kAbs;
+  EXPECT_EQ(none.error(),
+            "operator 'abs' of 'tensor_tensor' is not supported; it needs an operator on two "
+            "operands.");
 }
 
 TEST(TensorTensorChecks, demands_the_rate_class_of_its_operands) {
@@ -100,6 +104,16 @@ TEST(TensorTensorChecks, demands_the_rate_class_of_its_operands) {
   EXPECT_EQ(fp32.elements, 40);
   EXPECT_FALSE(fp32.source_psum || fp32.strided || fp32.pointer_operand);
   EXPECT_EQ(step(dense_tiles(Dtype::kFloat16, {2, 2})).rate, RateClass::kTwoInputs16bit);
+  TensorTensorTiles bf16 = dense_tiles(Dtype::kBfloat16, {2, 8});
+  for (const AluOp op : {AluOp::kAdd, AluOp::kSubtract, AluOp::kMultiply}) {
+    bf16.instruction.op = op;
+    EXPECT_EQ(step(bf16).rate, RateClass::kTwoInputsBf16) << name(op);
+  }
+  bf16.instruction.op = AluOp::kMaximum;
+  EXPECT_EQ(step(bf16).rate, RateClass::kTwoInputs16bit);
+  bf16.instruction.op = AluOp::kAdd;
+  bf16.instruction.data2 = bf16.bench.tile(kSbuf, Dtype::kBfloat16, {2, 16}, "s").slice(1, 0, 8, 2);
+  EXPECT_EQ(step(bf16).rate, RateClass::kTwoInputs16bit);
   EXPECT_EQ(step(dense_tiles(Dtype::kInt32, {2, 2})).rate, RateClass::kGpSimdTwoInputs);
   Step psum = step(dense_tiles(Dtype::kBfloat16, {2, 2}, kSbuf, kPsum));
   EXPECT_EQ(psum.rate, RateClass::kTwoInputsPsum);
