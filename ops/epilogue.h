@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "device/isa/operators.h"
+#include "device/isa/activation_functions.h"
 #include "device/program/builder.h"
 
 namespace neuron_sim {

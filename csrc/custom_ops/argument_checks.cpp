@@ -6,7 +6,6 @@
 
 #include "csrc/errors.h"
 #include "csrc/tensor_access.h"
-#include "device/isa/operators.h"
 #include "ops/epilogue.h"
 
 namespace neuron_sim {
@@ -76,7 +75,6 @@ void check_not_empty(const char* op, const NamedTensor& operand) {
 
 void check_activation(const char* op, const char* argument, std::string_view name,
                       bool softmax_allowed) {
-  if (parse_activation(name)) return;
   const std::string place = std::string(op) + ": " + argument;
   const OutputFunction function =
       translate_errors([&] { return parse_output_function(place, name); });

@@ -5,7 +5,7 @@
 #include "csrc/custom_ops/kernel_call.h"
 #include "csrc/custom_ops/result_sizes.h"
 #include "csrc/errors.h"
-#include "device/isa/operators.h"
+#include "device/isa/activation_functions.h"
 #include "ops/kernels/bias_add_activation.h"
 #include "ops/kernels/conv2d_maxpool.h"
 #include "ops/kernels/ffnn.h"

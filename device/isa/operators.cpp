@@ -15,9 +15,6 @@ constexpr std::array<std::string_view, 31> kAluNames = {
     "invert",      "logical_not", "abs",         "square",        "relu",        "rsqrt",
     "reciprocal"};
 
-constexpr std::array<std::string_view, 9> kActivationNames = {
-    "copy", "relu", "exp", "gelu", "sigmoid", "tanh", "square", "sqrt", "rsqrt"};
-
 }  // namespace
 
 std::string_view name(AluOp op) { return kAluNames[static_cast<size_t>(op)]; }
@@ -78,28 +75,6 @@ int64_t apply(AluOp op, int64_t a, int64_t b) {
   int64_t result = 0;
   alu::with_integer_operator(op, [&](auto function) { result = function(a, b); });
   return result;
-}
-
-std::string_view name(Activation function) {
-  return kActivationNames[static_cast<size_t>(function)];
-}
-
-std::optional<Activation> parse_activation(std::string_view name) {
-  if (name == "identity") return Activation::kIdentity;
-  for (size_t i = 0; i < kActivationNames.size(); ++i) {
-    if (kActivationNames[i] == name) return static_cast<Activation>(i);
-  }
-  return std::nullopt;
-}
-
-int table_of(Activation function) {
-  switch (function) {
-    case Activation::kIdentity:
-    case Activation::kRelu:
-    case Activation::kSquare: return -1;
-    // Assumed: which functions share a table is not published, so each has its own.
-    default: return static_cast<int>(function);
-  }
 }
 
 }  // namespace neuron_sim

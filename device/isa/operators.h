@@ -1,10 +1,12 @@
 #pragma once
-// ALU operators of the Vector, GpSimd and Scalar engines, activation functions of the Scalar
-// engine.
+// ALU operators of the Vector, GpSimd and Scalar engines; with the activation functions of the
+// Scalar engine.
 
 #include <cstdint>
 #include <optional>
 #include <string_view>
+
+#include "device/isa/activation_functions.h"
 
 namespace neuron_sim {
 
@@ -70,26 +72,5 @@ float apply(AluOp op, float a, float b);
 /// logical on 32 bits, an amount outside [0, 31] gives 0. SimulatorBug unless
 /// is_exact_on_integers(op).
 int64_t apply(AluOp op, int64_t a, int64_t b);
-
-/// Functions of the Scalar engine.
-enum class Activation : uint8_t {
-  kIdentity,
-  kRelu,
-  kExp,
-  kGelu,
-  kSigmoid,
-  kTanh,
-  kSquare,
-  kSqrt,
-  kRsqrt,
-};
-std::string_view name(Activation function);
-std::optional<Activation> parse_activation(std::string_view name);
-/// `count` fp32 values; source and target may be the same. Errors in units in the last place:
-/// identity, relu, square, sqrt 0.5; exp, sigmoid, tanh, rsqrt 1; gelu (exact, with erf) 1.
-/// NaN gives NaN everywhere; sqrt and rsqrt of negative values give NaN; rsqrt of +-0 is +-inf.
-void apply(Activation function, const float* source, float* target, int64_t count);
-/// Functions of one table need no reload between them; identity, relu, square are in every table.
-int table_of(Activation function);
 
 }  // namespace neuron_sim

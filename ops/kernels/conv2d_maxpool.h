@@ -18,7 +18,7 @@
 #include <cstdint>
 
 #include "device/arch/architecture.h"
-#include "device/isa/operators.h"
+#include "device/isa/activation_functions.h"
 #include "ops/tensor_spec.h"
 
 namespace neuron_sim {

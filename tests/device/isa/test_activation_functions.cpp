@@ -3,9 +3,10 @@
 #include <cstring>
 #include <functional>
 #include <limits>
+#include <set>
 #include <string>
 
-#include "device/isa/operators.h"
+#include "device/isa/activation_functions.h"
 #include "tests/device/isa/oracles.h"
 
 namespace neuron_sim {
@@ -77,7 +78,7 @@ TEST(ActivationFunctions, roots_squares_and_copies_are_correctly_rounded) {
 }
 
 TEST(ActivationFunctions, nan_gives_nan_everywhere) {
-  for (int i = 0; i <= static_cast<int>(Activation::kRsqrt); ++i) {
+  for (int i = 0; i < kActivationCount; ++i) {
     EXPECT_TRUE(std::isnan(value_of(static_cast<Activation>(i), kNan)))
         << name(static_cast<Activation>(i));
   }
@@ -112,7 +113,7 @@ TEST(ActivationFunctions, roots_of_negative_values_are_nan_and_of_zero_follow_ie
 TEST(ActivationFunctions, a_value_does_not_depend_on_its_place_in_the_row) {
   std::vector<double> random = random_values(67, -20, 20);
   std::vector<float> row(random.begin(), random.end());
-  for (int i = 0; i <= static_cast<int>(Activation::kRsqrt); ++i) {
+  for (int i = 0; i < kActivationCount; ++i) {
     const Activation function = static_cast<Activation>(i);
     std::vector<float> result = row;
     apply(function, result.data(), result.data(), static_cast<int64_t>(row.size()));  // in place
@@ -124,11 +125,30 @@ TEST(ActivationFunctions, a_value_does_not_depend_on_its_place_in_the_row) {
 }
 
 TEST(ActivationFunctions, functions_in_every_table_have_no_table_of_their_own) {
-  EXPECT_EQ(table_of(Activation::kIdentity), -1);
-  EXPECT_EQ(table_of(Activation::kRelu), -1);
-  EXPECT_EQ(table_of(Activation::kSquare), -1);
-  EXPECT_GE(table_of(Activation::kExp), 0);
-  EXPECT_NE(table_of(Activation::kExp), table_of(Activation::kGelu));
+  for (const Activation function : {Activation::kIdentity, Activation::kRelu, Activation::kSquare,
+                                    Activation::kSign, Activation::kAbs, Activation::kPrelu}) {
+    EXPECT_EQ(table_of(function), -1) << name(function);
+  }
+  std::set<int> tables;
+  for (int i = 0; i < kActivationCount; ++i) {
+    const int table = table_of(static_cast<Activation>(i));
+    EXPECT_TRUE(table == -1 || tables.insert(table).second) << name(static_cast<Activation>(i));
+  }
+  EXPECT_EQ(tables.size(), static_cast<size_t>(kActivationCount - 6));
+}
+
+TEST(ActivationFunctions, names_are_the_vendor_s_and_parse_back) {
+  for (int i = 0; i < kActivationCount; ++i) {
+    const Activation function = static_cast<Activation>(i);
+    EXPECT_EQ(parse_activation(name(function)), function);
+  }
+  EXPECT_EQ(name(Activation::kIdentity), "copy");
+  EXPECT_EQ(name(Activation::kGeluApproximateSigmoidDx), "gelu_apprx_sigmoid_dx");
+  EXPECT_EQ(name(Activation::kReciprocal), "reciprocal");
+  EXPECT_EQ(parse_activation("identity"), Activation::kIdentity);
+  EXPECT_EQ(parse_activation("absolute"), Activation::kAbs);
+  EXPECT_EQ(parse_activation("softmax"), std::nullopt);
+  EXPECT_EQ(parse_activation(""), std::nullopt);
 }
 
 }  // namespace

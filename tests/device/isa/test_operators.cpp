@@ -31,16 +31,6 @@ TEST(Operators, names_parse_back_and_are_distinct) {
   EXPECT_EQ(parse_alu_op(""), std::nullopt);
 }
 
-TEST(Operators, activation_names_parse_back_and_identity_is_copy) {
-  for (int i = 0; i <= static_cast<int>(Activation::kRsqrt); ++i) {
-    const Activation function = static_cast<Activation>(i);
-    EXPECT_EQ(parse_activation(name(function)), function);
-  }
-  EXPECT_EQ(name(Activation::kIdentity), "copy");
-  EXPECT_EQ(parse_activation("identity"), Activation::kIdentity);
-  EXPECT_EQ(parse_activation("softplus"), std::nullopt);
-}
-
 TEST(Operators, kinds_are_told_apart) {
   for (AluOp op : {AluOp::kBitwiseAnd, AluOp::kBitwiseXor, AluOp::kLeftShift, AluOp::kRightShift}) {
     EXPECT_TRUE(is_bitwise(op));
