@@ -96,6 +96,8 @@ void add_features(std::vector<Field>& fields) {
   features.add("clock_gating", "1", flag, &Features::clock_gating);
   features.add("hidden_weight_load", "1", flag, &Features::hidden_weight_load);
   features.add("scalar_unary_operators", "1", flag, &Features::scalar_unary_operators);
+  features.add("dma_transpose", "1", flag, &Features::dma_transpose);
+  features.add("dma_priority", "1", flag, &Features::dma_priority);
 }
 
 void add_clocks(std::vector<Field>& fields) {
@@ -198,6 +200,9 @@ void add_dma(std::vector<Field>& fields) {
   dma.add("host_bytes_per_nanosecond", "bytes/ns", Bound::kPositive,
           &DmaTiming::host_bytes_per_nanosecond);
   duration("host_latency", &DmaTiming::host_latency);
+  dma.add("transpose_hbm", "1", Bound::kPositive, &DmaTiming::transpose_hbm);
+  dma.add("transpose_sbuf", "1", Bound::kPositive, &DmaTiming::transpose_sbuf);
+  dma.add("compute", "1", Bound::kPositive, &DmaTiming::compute);
 }
 
 void add_semaphore(std::vector<Field>& fields) {

@@ -80,7 +80,10 @@ void InstanceRunner::resolve_rows(const Instruction& instruction, std::span<Acce
     moved_rows_ = 0;
     for (int64_t p = 0; p < accesses[i].partitions; ++p) {
       int64_t row = 0;
-      load_integers(index.partition(p), index.dtype, itemsize(index.dtype), &row, 1);
+      // Down the partitions first, then the next column: index.T.flatten()[p].
+      const int64_t column = p / index.partitions * index.free[0].stride;
+      load_integers(index.partition(p % index.partitions) + column, index.dtype,
+                    itemsize(index.dtype), &row, 1);
       if (row >= 0 && row < operands[i].index_rows) {
         rows_[static_cast<size_t>(p)] = static_cast<int32_t>(row);
         ++moved_rows_;

@@ -42,12 +42,16 @@ enum class MatmulClass : uint8_t { k16bit, kFp32, kFp32Transpose };
 /// How DMA descriptors are made.
 enum class DescriptorKind : uint8_t { kStatic, kHardware, kSoftware };
 
+/// What the DMA engines do on the way; shares of the throughput of a copy are architecture data.
+enum class TransferClass : uint8_t { kCopy, kTransposeHbm, kTransposeSbuf, kCompute };
+
 /// One step of an instruction on one unit.
 struct Step {
   Unit unit = Unit::kElementwise;
   RateClass rate = RateClass::kOneInput;
   MatmulClass matmul = MatmulClass::k16bit;
   DescriptorKind descriptors = DescriptorKind::kStatic;
+  TransferClass transfer = TransferClass::kCopy;
   bool source_psum = false;        ///< the main source is in PSUM
   bool pointer_operand = false;    ///< reads a per-partition scalar operand
   bool strided = false;            ///< innermost stride of an operand exceeds 16 bytes
@@ -58,6 +62,7 @@ struct Step {
   int64_t elements = 0;            ///< per partition; columns for TensorE; descriptors for DMA
   int64_t bytes = 0;               ///< DMA: bytes per descriptor
   int64_t fragments = 0;           ///< DMA: contiguous runs per descriptor (1 = contiguous)
+  int64_t padded_bytes = 0;        ///< DMA: bytes per descriptor that time counts; 0: `bytes`
 };
 
 /// At most two steps: nc_matmul loads stationary, then multiplies moving.

@@ -4,6 +4,7 @@
 
 #include "device/isa/activation.h"
 #include "device/isa/dma_copy.h"
+#include "device/isa/dma_transpose.h"
 #include "device/isa/instruction_type.h"
 #include "device/isa/iota.h"
 #include "device/isa/max8.h"
@@ -27,6 +28,7 @@ namespace {
 constexpr std::array kList = {
     &kActivation,
     &kDmaCopy,
+    &kDmaTranspose,
     &kIota,
     &kMax8,
     &kMemset,

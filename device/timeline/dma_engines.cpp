@@ -69,15 +69,27 @@ Picoseconds DmaEngines::first_packet(const Step& step) const {
   return step.store ? timing_.static_first_store : timing_.static_first_load;
 }
 
+double DmaEngines::share_of_copy(TransferClass transfer) const {
+  switch (transfer) {
+    case TransferClass::kTransposeHbm: return timing_.transpose_hbm;
+    case TransferClass::kTransposeSbuf: return timing_.transpose_sbuf;
+    case TransferClass::kCompute: return timing_.compute;
+    case TransferClass::kCopy: break;
+  }
+  return 1;
+}
+
 Picoseconds DmaEngines::engine_time(const Step& step, int64_t descriptors) const {
-  const int64_t bytes = step.bytes * descriptors;
+  const int64_t bytes = std::max(step.bytes, step.padded_bytes) * descriptors;
   int64_t packets = descriptors * std::max<int64_t>(step.fragments, 1);
   if (step.descriptors == DescriptorKind::kSoftware && step.fragments <= 1) {
     packets = std::max<int64_t>(1, (bytes + timing_.software_packet - 1) / timing_.software_packet);
   }
   const Picoseconds stream =
       from_nanoseconds(static_cast<double>(bytes) / timing_.bytes_per_nanosecond);
-  return timing_.packet * packets + stream;
+  const Picoseconds copy = timing_.packet * packets + stream;
+  if (step.transfer == TransferClass::kCopy) return copy;
+  return from_nanoseconds(copy.nanoseconds() / share_of_copy(step.transfer));
 }
 
 Span DmaEngines::transfer(const Step& step, EngineKind queue, Picoseconds start, Picoseconds end) {

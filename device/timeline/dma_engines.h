@@ -47,6 +47,7 @@ class DmaEngines {
 
  private:
   Picoseconds first_packet(const Step& step) const;
+  double share_of_copy(TransferClass transfer) const;
   Picoseconds engine_time(const Step& step, int64_t descriptors) const;
 
   const DmaTiming& timing_;

@@ -149,6 +149,7 @@ void Walk::transfer(uint32_t index, const Instruction& instruction, Step step) {
     // The log counts rows; each row of the operand may need several descriptors.
     if (!operand.indirect) continue;
     step.elements = step.elements / operand.partitions * next_logged(operand.partitions);
+    break;  // dma_compute has two indirect operands with the same rows
   }
   const Waits waits = all_waits(instruction);
   const Picoseconds ready = state_.semaphores.start(engine, waits, state_.next_issue(engine));

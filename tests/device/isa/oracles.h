@@ -42,6 +42,7 @@ inline Architecture test_architecture() {
   features.scalar_tensor_ops = true;
   features.clock_gating = true;
   features.hidden_weight_load = true;
+  features.dma_transpose = true;
   return architecture;
 }
 

@@ -238,7 +238,13 @@ class InstructionBench {
     for (int i = 0; i < draft.operand_count(); ++i) {
       std::string name = type.operands[static_cast<size_t>(i)].name;
       if (name.find("ind") == std::string::npos || !draft.operand(i).present()) continue;
-      for (double value : get(draft.operand(i))) rows.push_back(static_cast<int32_t>(value));
+      const std::vector<double> values = get(draft.operand(i));  // index.T.flatten()
+      const size_t columns = static_cast<size_t>(draft.operand(i).free_elements());
+      for (size_t column = 0; column < columns; ++column) {
+        for (size_t at = column; at < values.size(); at += columns) {
+          rows.push_back(static_cast<int32_t>(values[at]));
+        }
+      }
     }
     for (int i = 0; i < draft.operand_count(); ++i) {
       if (draft.operand(i).is_indirect()) operands[static_cast<size_t>(i)].rows = rows.data();

@@ -73,6 +73,27 @@ TEST(DmaEngines, CountsTheFirstLatencyFromTheRightEndOfTheTrigger) {
   EXPECT_EQ(start(kStatic, true).done - start(kStatic, true).end, ns(300));
 }
 
+TEST(DmaEngines, TransposesAndComputesAtAShareOfTheThroughputOfACopy) {
+  Architecture a = round_numbers();
+  a.dma.transpose_hbm = 0.8;
+  a.dma.transpose_sbuf = 0.5;
+  a.dma.compute = 0.25;
+  const auto length = [&](TransferClass transfer, int64_t padded_bytes) {
+    DmaEngines dma(a);
+    Step step = copy(kStatic, 16, 100);
+    step.transfer = transfer;
+    step.padded_bytes = padded_bytes;
+    const Span span = dma.transfer(step, kSync, ns(0), ns(0));
+    return span.end - span.start;
+  };
+  EXPECT_EQ(length(TransferClass::kCopy, 0), ns(110));
+  EXPECT_EQ(length(TransferClass::kCopy, 190), ns(200));
+  EXPECT_EQ(length(TransferClass::kTransposeHbm, 100), Picoseconds{137500});
+  EXPECT_EQ(length(TransferClass::kTransposeSbuf, 100), ns(220));
+  EXPECT_EQ(length(TransferClass::kTransposeSbuf, 190), ns(400));
+  EXPECT_EQ(length(TransferClass::kCompute, 0), ns(440));
+}
+
 TEST(DmaEngines, SpreadsDescriptorsOverSixteenEngines) {
   const Architecture a = round_numbers();
   const auto length = [&](int64_t rows) {
