@@ -41,8 +41,7 @@ c10::SymInt pooled_size(const Tensor& input, const Tensor& weight,
   const c10::SymInt padded = extent + 2 * padding, reach = (kernel - 1) * dilation + 1;
   TORCH_CHECK_VALUE(
       (padded - reach).sym_ge(0).expect_true(__FILE__, __LINE__), "conv2d_maxpool: the kernel ",
-      name, " of ", reach,
-      dilation == 1 ? c10::str("") : c10::str(" (", kernel, " taps, dilation ", dilation, ")"),
+      name, " of ", kernel, dilation == 1 ? std::string() : c10::str(" with dilation ", dilation),
       " exceeds the padded input ", name, " of ", padded, " (", extent, " + 2 * ", padding, ").");
   const c10::SymInt convolved = (padded - reach) / arguments.stride[axis] + 1;
   const int64_t window = arguments.pool_kernel[axis];

@@ -1,11 +1,8 @@
-// The arithmetic of a convolution: taps accumulate in PSUM, leave it with bias and activation, and
-// are pooled.
+// The arithmetic of a convolution: taps accumulate in PSUM and leave it with bias and activation.
 
 #include <algorithm>
 
 #include "device/isa/nc_matmul.h"
-#include "device/isa/tensor_reduce.h"
-#include "device/isa/tensor_tensor.h"
 #include "ops/kernels/conv2d_tiles.h"
 #include "ops/tiles.h"
 
@@ -14,8 +11,6 @@ namespace {
 
 // More taps than this become loops, so that the program stays small.
 constexpr int64_t kUnrolledTaps = 64;
-// Small windows: maxima of pairs of rows, then columns, take long contiguous operands.
-constexpr int64_t kLargestPairwisePool = 4;
 
 }  // namespace
 
@@ -41,24 +36,18 @@ struct Conv2dBandKernel::Group {
 };
 
 Conv2dBandKernel::Conv2dBandKernel(Builder& builder, const Conv2dPlan& plan, const View& weights,
-                                   const Epilogue& epilogue, const View& output)
-    : builder_(builder), plan_(plan), weights_(weights), epilogue_(epilogue), output_(output) {
-  const int64_t rows = plan.band_images * plan.band_rows, pool = plan.shape.pool;
-  const int64_t pooled_rows = ceiling(rows, pool);
-  const int64_t pooled_columns = ceiling(plan.panel_columns, pool);
-  const Dtype dtype = plan.shape.dtype;
-  staging_ = builder.sbuf("output", {plan.filter_block, rows, plan.panel_columns}, dtype, 2);
-  if (pool == 1) return;
-  half_ =
-      builder.sbuf("row maxima", {plan.filter_block, pooled_rows, plan.panel_columns}, dtype, 2);
-  pooled_ = builder.sbuf("pooled", {plan.filter_block, pooled_rows, pooled_columns}, dtype, 2);
-  if (plan.window_parts == 1) return;
-  const int64_t blocks = ceiling(plan.pass_filters, plan.filter_block);
-  maxima_ = builder.sbuf("maxima", {plan.filter_block, blocks, 1, pooled_columns}, dtype);
+                                   const View& bias, Activation activation)
+    : builder_(builder), plan_(plan), weights_(weights), bias_(bias), pooling_(builder, plan) {
+  epilogue_.activation = activation;
+  const int64_t rows = plan.band_images * plan.band_rows();
+  staging_ =
+      builder.sbuf("output", {plan.filter_block, rows, plan.panel_columns()}, plan.shape.dtype, 2);
 }
 
-void Conv2dBandKernel::begin_pass(const Conv2dPass& pass) {
+void Conv2dBandKernel::begin_pass(const Conv2dPass& pass, const View& output) {
   pass_ = pass;
+  output_ = output;
+  epilogue_.partition_bias = bias_.turn(pass.set);
   psum_ =
       builder_.psum("accumulators",
                     {plan_.filter_block, plan_.bank_images * plan_.bank_rows * plan_.bank_columns},
@@ -82,14 +71,14 @@ void Conv2dBandKernel::compute(const View& tile, const Conv2dBand& band) {
                   bank_number += banks_per_range();
                 }
               }
-              if (plan_.shape.pool > 1) return pool(block);
-              store_block(block, block.staged);
+              finish(block);
             });
 }
 
 /// Banks that one range of columns of a full band takes.
 int64_t Conv2dBandKernel::banks_per_range() const {
-  return ceiling(plan_.band_images, plan_.bank_images) * ceiling(plan_.band_rows, plan_.bank_rows);
+  return ceiling(plan_.band_images, plan_.bank_images) *
+         ceiling(plan_.band_rows(), plan_.bank_rows);
 }
 
 void Conv2dBandKernel::emit_columns(const Block& block, int64_t column, int64_t columns,
@@ -133,8 +122,8 @@ void Conv2dBandKernel::emit_units(const Block& block, Group group, int64_t total
 }
 
 View Conv2dBandKernel::bank(const Block& block, const Group& group, const Affine& unit) const {
-  const int64_t ranges = ceiling(plan_.panel_columns, plan_.bank_columns);
-  const Affine first = group.image * ceiling(plan_.band_rows, plan_.bank_rows) + group.number;
+  const int64_t ranges = ceiling(plan_.panel_columns(), plan_.bank_columns);
+  const Affine first = group.image * ceiling(plan_.band_rows(), plan_.bank_rows) + group.number;
   return psum_.turn(block.index * (banks_per_range() * ranges) + first + unit)
       .slice(0, 0, block.filters)
       .slice(1, 0, group.images * group.rows * group.columns);
@@ -157,7 +146,7 @@ void Conv2dBandKernel::emit_group(const Block& block, const Group& group) {
 /// because it overwrites the bank that the others accumulate into.
 void Conv2dBandKernel::multiply(const Block& block, const Group& group) {
   const int64_t blocks = plan_.blocks, rows = plan_.tap_rows;
-  if (blocks * rows * plan_.shape.kernel_w <= kUnrolledTaps) {
+  if (blocks * rows * plan_.shape.columns.kernel <= kUnrolledTaps) {
     for (int64_t b = 0; b < blocks; ++b) {
       for (int64_t row = 0; row < rows; ++row) {
         multiply_tap(block, group, b, plan_.depth(b), row, b == 0 && row == 0);
@@ -185,25 +174,28 @@ void Conv2dBandKernel::multiply(const Block& block, const Group& group) {
 void Conv2dBandKernel::multiply_tap(const Block& block, const Group& group,
                                     const Affine& contraction, int64_t depth, const Affine& tap_row,
                                     bool first) {
-  const Conv2dShape& shape = plan_.shape;
-  const View weights = weights_.turn(block.number * plan_.blocks + contraction)
+  const Conv2dAxis &rows_axis = plan_.shape.rows, &columns_axis = plan_.shape.columns;
+  const Affine filter_block = pass_.set * plan_.filter_blocks() + block.number;
+  const View weights = weights_.turn(filter_block * plan_.blocks + contraction)
                            .select(1, tap_row)
                            .slice(0, 0, depth)
                            .slice(2, 0, block.filters);
   const View image = block.tile.select(1, contraction).slice(0, 0, depth);
-  for (int64_t column = 0; column < shape.kernel_w; ++column) {
-    const View window =
-        image.slice(3, group.column * shape.stride_w + column, group.columns, shape.stride_w);
-    // Shifted by the kernel row; the rows of a bank are chosen below.
-    const int64_t rows = window.size(2) - shape.kernel_h + 1;
-    const View shifted = plan_.packed ? window : window.slice(2, tap_row, rows);
-    multiply_banks(block, group, weights.select(1, column), shifted, !(first && column == 0));
+  // Shifted by the kernel row; the rows of a bank are chosen below.
+  const int64_t below = rows_axis.reach() - 1;
+  const View shifted =
+      plan_.packed ? image : image.slice(2, tap_row * rows_axis.dilation, image.size(2) - below);
+  for (int64_t column = 0; column < columns_axis.kernel; ++column) {
+    const int64_t start = group.column * columns_axis.stride + column * columns_axis.dilation;
+    multiply_banks(block, group, weights.select(1, column),
+                   shifted.slice(3, start, group.columns, columns_axis.stride),
+                   !(first && column == 0));
   }
 }
 
 void Conv2dBandKernel::multiply_banks(const Block& block, const Group& group,
                                       const View& stationary, const View& window, bool accumulate) {
-  const int64_t step = plan_.packed ? 1 : plan_.shape.stride_h;
+  const int64_t step = plan_.packed ? 1 : plan_.shape.rows.stride;
   const bool by_image = plan_.bank_images > 1;
   builder_.loop(group.banks, [&](const Affine& i) {
     const Affine unit = group.unit + i;
@@ -218,75 +210,19 @@ void Conv2dBandKernel::multiply_banks(const Block& block, const Group& group,
   });
 }
 
-/// Maxima of the staged outputs; windows that are cut into parts are merged band by band.
-void Conv2dBandKernel::pool(const Block& block) {
-  const int64_t pool = plan_.shape.pool, window = plan_.window_rows();
-  const int64_t rows = block.staged.size(1) / window, columns = block.staged.size(2) / pool;
-  const auto part = [&](const View& tile) {
-    return tile.slice(0, 0, block.filters).slice(1, 0, rows).slice(2, 0, tile.size(2));
-  };
-  const View pooled = part(pooled_.turn(block.index)).slice(2, 0, columns);
-  const bool merged = plan_.window_parts > 1;
-  const View maxima =
-      merged ? maxima_.select(1, block.number).slice(0, 0, block.filters).slice(2, 0, columns)
-             : View();
-  const View target = merged && block.band.first_part ? maxima : pooled;
-  if (pool <= kLargestPairwisePool && !merged) {
-    pool_by_pairs(block.staged, part(half_.turn(block.index)).slice(2, 0, block.staged.size(2)),
-                  target);
-  } else {
-    builder_.emit(TensorReduce{
-        .dst = target,
-        .data =
-            block.staged.split(1, rows, window).split(3, columns, pool).permute({0, 1, 3, 2, 4}),
-        .op = AluOp::kMaximum,
-        .axes = 2});
-  }
-  if (merged && !block.band.first_part) {
-    builder_.emit(
-        TensorTensor{.dst = maxima, .data1 = maxima, .data2 = pooled, .op = AluOp::kMaximum});
-  }
-  if (block.band.last_part) store_block(block, merged ? maxima : pooled);
-}
-
-/// Row maxima, then column maxima of those.
-void Conv2dBandKernel::pool_by_pairs(const View& staged, const View& half,
-                                     const View& target) const {
-  const int64_t pool = plan_.shape.pool;
-  const View rows = staged.split(1, half.size(1), pool);
-  const View columns = half.split(2, target.size(2), pool);
-  for (int64_t i = 1; i < pool; ++i) {
-    builder_.emit(TensorTensor{.dst = half,
-                               .data1 = i == 1 ? rows.select(2, 0) : half,
-                               .data2 = rows.select(2, i),
-                               .op = AluOp::kMaximum});
-  }
-  for (int64_t i = 1; i < pool; ++i) {
-    builder_.emit(TensorTensor{.dst = target,
-                               .data1 = i == 1 ? columns.select(3, 0) : target,
-                               .data2 = columns.select(3, i),
-                               .op = AluOp::kMaximum});
-  }
+void Conv2dBandKernel::finish(const Block& block) {
+  if (!plan_.shape.is_pooled()) return store_block(block, block.staged);
+  const View pooled = pooling_.pool(block.staged, block.band, block.number, block.index);
+  if (block.band.last_part) store_block(block, pooled);
 }
 
 void Conv2dBandKernel::store_block(const Block& block, const View& result) const {
-  const int64_t pool = plan_.shape.pool;
   const Conv2dBand& band = block.band;
-  // A band that ends a window which it shares with others starts in the same row of windows. Its
-  // first row is then window_row * pool + offset; the caller passes band.row of the first part.
-  const int64_t rows = std::max<int64_t>(1, band.rows / pool), columns = band.columns / pool;
-  const auto pooled = [&](const Affine& position) {
-    Affine quotient = position.constant() / pool;
-    for (int level = 0; level < position.levels(); ++level) {
-      quotient += Affine::variable(level) * (position.coefficient(level) / pool);
-    }
-    return quotient;
-  };
   store(builder_,
         output_.slice(0, pass_.first + block.first, block.filters)
             .slice(1, band.image, band.images)
-            .slice(2, pooled(band.row), rows)
-            .slice(3, pooled(band.column), columns),
+            .slice(2, band.output_row, band.output_rows)
+            .slice(3, band.output_column, band.output_columns),
         result);
 }
 

@@ -29,28 +29,25 @@ Clip clip(const Affine& origin, int64_t step, int64_t size, int64_t extent) {
 
 /// Rows of a tile that kernel row `row` of a packed block, or the whole tile, reads.
 Clip clip_rows(const Conv2dPlan& plan, const Conv2dBand& band, int64_t row) {
-  const Axis axis = plan.rows();
+  const Conv2dAxis& axis = plan.shape.rows;
   const Affine origin = band.row * axis.stride - axis.padding;
-  if (plan.packed) return clip(origin + row, axis.stride, band.rows, axis.extent);
-  return clip(origin, 1, (band.rows - 1) * axis.stride + axis.kernel, axis.extent);
+  if (plan.packed) {
+    return clip(origin + row * axis.dilation, axis.stride, band.rows, axis.extent);
+  }
+  return clip(origin, 1, axis.inputs(band.rows), axis.extent);
 }
 
 Clip clip_columns(const Conv2dPlan& plan, const Conv2dBand& band) {
-  const Axis axis = plan.columns();
-  const bool whole = band.columns == plan.shape.output_w;
-  const int64_t size = whole ? plan.tile_columns() : (band.columns - 1) * axis.stride + axis.kernel;
+  const Conv2dAxis& axis = plan.shape.columns;
+  const int64_t size = plan.is_wide() ? plan.tile_columns() : axis.inputs(band.columns);
   return clip(band.column * axis.stride - axis.padding, 1, size, axis.extent);
-}
-
-bool is_whole(const Conv2dPlan& plan) {
-  return plan.band_rows == plan.shape.output_h && plan.panel_columns == plan.shape.output_w;
 }
 
 /// The rows around those that every kernel row of the tile fills.
 Clip clip_all_rows(const Conv2dPlan& plan, const Conv2dBand& band) {
   Clip all = clip_rows(plan, band, 0);
   if (!plan.packed) return all;
-  const Clip last = clip_rows(plan, band, plan.shape.kernel_h - 1);
+  const Clip last = clip_rows(plan, band, plan.shape.rows.kernel - 1);
   const int64_t size = all.lead + all.count + all.trail;
   all.trail = last.trail;
   all.lead = std::min(all.lead, size);
@@ -87,8 +84,8 @@ void load_zeros(Builder& builder, const View& zeros, const View& tile, int64_t s
 Conv2dBand whole_image(const Conv2dPlan& plan) {
   Conv2dBand band;
   band.images = plan.band_images;
-  band.rows = plan.shape.output_h;
-  band.columns = plan.shape.output_w;
+  band.rows = plan.shape.rows.convolved();
+  band.columns = plan.shape.columns.convolved();
   return band;
 }
 
@@ -101,14 +98,14 @@ View loaded_part(const View& block, const Conv2dBand& band, const Clip& rows, co
 
 void load_packed(Builder& builder, const Conv2dPlan& plan, const View& source, const View& tile,
                  const Conv2dBand& band, const Clip& columns) {
-  const int64_t channels = plan.shape.channels;
-  for (int64_t row = 0; row < plan.shape.kernel_h; ++row) {
+  const int64_t channels = plan.channels;
+  for (int64_t row = 0; row < plan.shape.rows.kernel; ++row) {
     const Clip rows = clip_rows(plan, band, row);
     if (rows.count == 0) continue;
     const View block = tile.select(1, row / plan.block_kernel_rows)
                            .slice(0, row % plan.block_kernel_rows * channels, channels);
     load(builder, loaded_part(block, band, rows, columns),
-         source.slice(2, rows.start, rows.count, plan.shape.stride_h));
+         source.slice(2, rows.start, rows.count, plan.shape.rows.stride));
   }
 }
 
@@ -122,17 +119,17 @@ View allocate_images(Builder& builder, const Conv2dPlan& plan) {
 }
 
 void clear_borders(Builder& builder, const Conv2dPlan& plan, const View& images) {
-  if (plan.panel_columns != plan.shape.output_w) return;  // each load clears its own
+  if (!plan.is_wide()) return;  // each load clears its own
   const Conv2dBand band = whole_image(plan);
   const Clip columns = clip_columns(plan, band);
   builder.loop(plan.image_ring, [&](const Affine& index) {
-    if (is_whole(plan)) clear_rows(builder, images.turn(index), clip_all_rows(plan, band));
+    if (plan.is_whole()) clear_rows(builder, images.turn(index), clip_all_rows(plan, band));
     clear_columns(builder, images.turn(index), columns);
   });
 }
 
 View zero_row(Builder& builder, const Conv2dPlan& plan) {
-  if (is_whole(plan) || plan.shape.padding_h == 0) return View();
+  if (plan.is_whole() || plan.shape.rows.padding == 0) return View();
   const int64_t bytes = plan.tile_columns() * itemsize(plan.shape.dtype);
   return builder.constant("zeros", {1, 1, 1, 1, plan.tile_columns()}, plan.shape.dtype,
                           std::vector<std::byte>(static_cast<size_t>(bytes)));
@@ -144,17 +141,17 @@ void load_band(Builder& builder, const Conv2dPlan& plan, const Conv2dTensors& te
   const Clip all_rows = clip_all_rows(plan, band);
   const int64_t size = all_rows.lead + all_rows.count + all_rows.trail;
   const View used = tile.slice(3, 0, size);
-  if (!is_whole(plan)) {
+  if (!plan.is_whole()) {
     load_zeros(builder, tensors.zeros, used, 0, all_rows.lead);
     load_zeros(builder, tensors.zeros, used, all_rows.lead + all_rows.count, all_rows.trail);
   }
-  if (plan.panel_columns != plan.shape.output_w) clear_columns(builder, used, columns);
+  if (!plan.is_wide()) clear_columns(builder, used, columns);
   if (columns.count == 0) return;
   const View source =
       tensors.input.slice(1, band.image, band.images).slice(3, columns.start, columns.count);
   if (plan.packed) return load_packed(builder, plan, source, tile, band, columns);
   if (all_rows.count == 0) return;
-  for_tiles(builder, plan.shape.channels, plan.block_channels,
+  for_tiles(builder, plan.channels, plan.block_channels,
             [&](const Affine& start, int64_t depth, const Affine& index) {
               load(builder,
                    loaded_part(tile.select(1, index).slice(0, 0, depth), band, all_rows, columns),

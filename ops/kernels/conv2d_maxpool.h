@@ -8,10 +8,16 @@
 // channels several kernel rows share the partitions, so that the array is filled. Scalar adds the
 // bias, applies the activation and rounds while a bank leaves PSUM; Vector takes the maxima.
 //
-// Tile plan (conv2d_plan.h): weights stay in SBUF, transposed on chip; bands of output rows with
-// their halo rows stream through a ring of image tiles; banks rotate through all of PSUM.
+// Groups of few channels share the array too: up to 128 channels and 128 filters of neighbouring
+// groups make one convolution whose weights are zero between groups. A depthwise convolution of
+// 128 channels so costs what a dense one does, and not 128 times 1 / 128 of the array.
 //
-// Roofline: KH * KW * ceil(Cin / 128) * ceil(Cout / 128) columns of the PE array per output pixel.
+// Tile plan (conv2d_plan.h): weights stay in SBUF, transposed on chip; bands of output rows with
+// their halo rows stream through a ring of image tiles; banks rotate through all of PSUM. Where
+// pooling windows overlap, neighbouring bands compute the outputs they share twice.
+//
+// Roofline: KH * KW * ceil(C / 128) * ceil(F / 128) columns of the PE array per output pixel and
+// set of groups, of C channels and F filters together.
 // 256 -> 256 channels, 3 x 3, 224 x 224: 36 * 222 * 222 columns, 739 us at 2.4 GHz (bf16, trn2).
 
 #include <array>
@@ -33,14 +39,19 @@ struct Conv2dMaxpoolOptions {
   Activation activation = Activation::kIdentity;
 };
 
-/// max_pool2d(activation(conv2d(input, weight, bias, stride, padding)), pool_size).
+/// max_pool2d(activation(conv2d(input, weight, bias, stride, padding, dilation, groups)),
+/// pool_kernel, pool_stride).
 ///
-/// input [N, Cin, H, W], weight [Cout, Cin, KH, KW], bias [Cout], all float32, float16 or bfloat16
-/// alike, with any strides; output [N, Cout, OH / pool_size, OW / pool_size], dense. Products
-/// accumulate in fp32; bias and activation are computed in fp32 and rounded once. Arguments of the
-/// program: input, weight, bias, output. N = 0 gives no program. KernelError for shapes that do
-/// not fit together, a pooling window that does not divide the convolution's output, other dtypes,
-/// and sizes whose smallest tiles exceed SBUF.
+/// input [N, Cin, H, W], weight [Cout, Cin / groups, KH, KW], bias [Cout], all float32, float16 or
+/// bfloat16 alike, with any strides; output [N, Cout, PH, PW], dense, with
+/// OH = floor((H + 2 * padding - dilation * (KH - 1) - 1) / stride) + 1 and
+/// PH = floor((OH - pool_kernel) / pool_stride) + 1, PW likewise. Products accumulate in fp32; bias
+/// and activation are computed in fp32 and rounded once; a window with a NaN gives NaN. Where
+/// groups share the array, a NaN or infinity in the input makes NaN of the outputs of the groups
+/// that it shares with, at the same places (it meets their zero weights); weights do not spread so.
+/// Arguments of the program: input, weight, bias, output. N = 0 gives no program. KernelError for
+/// shapes that do not fit together, groups that do not divide the channels, a kernel or a window
+/// larger than what it moves over, other dtypes, and sizes whose smallest tiles exceed SBUF.
 BuiltOp build_conv2d_maxpool(const Architecture& architecture, const TensorSpec& input,
                              const TensorSpec& weight, const TensorSpec& bias,
                              const Conv2dMaxpoolOptions& options);

@@ -21,7 +21,7 @@ int64_t balanced(int64_t total, int64_t limit) {
   return ceiling(total, ceiling(total, std::min(total, limit)));
 }
 
-/// Bytes per partition left for images and outputs; chooses how weights are held.
+/// Decides in this order: weights, banks, then the image tiles that the rest of SBUF holds.
 class Planner {
  public:
   Planner(const Architecture& architecture, const Conv2dShape& shape)
@@ -31,72 +31,108 @@ class Planner {
   }
 
   Conv2dPlan plan() {
-    cut_contraction();
-    cut_filters();
+    cut_groups();
+    count_free();
     cut_banks();
     cut_bands();
     return plan_;
   }
 
  private:
-  void cut_contraction() {
+  /// As many groups as fill the array, if the staging of their weights fits; then how all is cut.
+  void cut_groups() {
     const Conv2dShape& shape = plan_.shape;
-    const int64_t rows = std::min(shape.kernel_h, limits_.partitions / shape.channels);
-    plan_.packed = rows > 1;
-    if (plan_.packed) {
-      plan_.block_channels = shape.channels;
-      plan_.block_kernel_rows = balanced(shape.kernel_h, rows);
-      plan_.blocks = ceiling(shape.kernel_h, plan_.block_kernel_rows);
-    } else {
-      plan_.block_channels = std::min(shape.channels, limits_.partitions);
-      plan_.blocks = ceiling(shape.channels, plan_.block_channels);
-      plan_.tap_rows = shape.kernel_h;
+    int64_t most =
+        std::min(limits_.partitions / shape.channels, limits_.stationary_free / shape.filters);
+    most = std::clamp<int64_t>(most, 1, shape.groups);
+    while (!fill_sets(balanced(shape.groups, most))) most = ceiling(plan_.set_groups, 2);
+    if (plan_.sets > 1 && plan_.pass_filters == plan_.filters &&
+        2 * weight_bytes(plan_.filters) <= weight_budget()) {
+      plan_.weight_sets = 2;
     }
   }
 
+  /// Whether sets of that many groups can be computed at once.
+  bool fill_sets(int64_t groups) {
+    plan_.set_groups = groups;
+    plan_.sets = plan_.shape.groups / groups;
+    plan_.channels = groups * plan_.shape.channels;
+    plan_.filters = groups * plan_.shape.filters;
+    cut_contraction();
+    cut_filters();
+    stage_weights();
+    return groups == 1 || (plan_.pass_filters == plan_.filters && !plan_.weights_by_dma);
+  }
+
+  void cut_contraction() {
+    const int64_t kernel = plan_.shape.rows.kernel;
+    const int64_t rows = std::min(kernel, limits_.partitions / plan_.channels);
+    plan_.packed = rows > 1;
+    if (plan_.packed) {
+      plan_.block_channels = plan_.channels;
+      plan_.block_kernel_rows = balanced(kernel, rows);
+      plan_.blocks = ceiling(kernel, plan_.block_kernel_rows);
+      plan_.tap_rows = 1;
+    } else {
+      plan_.block_channels = std::min(plan_.channels, limits_.partitions);
+      plan_.block_kernel_rows = 1;
+      plan_.blocks = ceiling(plan_.channels, plan_.block_channels);
+      plan_.tap_rows = kernel;
+    }
+  }
+
+  int64_t weight_budget() const { return limits_.sbuf_usable.count / 3; }
   int64_t weight_bytes(int64_t filters) const {
-    const int64_t tile = plan_.tap_rows * plan_.shape.kernel_w * plan_.filter_block * element_;
+    const int64_t tile =
+        plan_.tap_rows * plan_.shape.columns.kernel * plan_.filter_block * element_;
     return ceiling(filters, plan_.filter_block) * plan_.blocks * ceiling(tile, 64) * 64;
   }
 
   /// All filters at once when their weights take at most a third of SBUF, else one block (of fewer
   /// filters if need be) after the other.
   void cut_filters() {
-    const int64_t budget = limits_.sbuf_usable.count / 3;
-    const Conv2dShape& shape = plan_.shape;
-    plan_.filter_block = std::min(shape.filters, limits_.stationary_free);
-    plan_.pass_filters = shape.filters;
-    if (weight_bytes(shape.filters) > budget) {
-      while (plan_.filter_block > 1 && weight_bytes(plan_.filter_block) > budget) {
-        plan_.filter_block = ceiling(plan_.filter_block, 2);
-      }
-      plan_.pass_filters = plan_.filter_block;
+    plan_.filter_block = std::min(plan_.filters, limits_.stationary_free);
+    plan_.pass_filters = plan_.filters;
+    if (weight_bytes(plan_.filters) <= weight_budget()) return;
+    while (plan_.filter_block > 1 && weight_bytes(plan_.filter_block) > weight_budget()) {
+      plan_.filter_block = ceiling(plan_.filter_block, 2);
     }
-    const int64_t taps = shape.kernel_h * shape.kernel_w;
-    const int64_t raw_budget = limits_.sbuf_usable.count / 8;
+    plan_.pass_filters = plan_.filter_block;
+  }
+
+  /// How untransposed weights are staged; sets raw_bytes_.
+  void stage_weights() {
+    const int64_t taps = plan_.shape.taps();
+    const int64_t budget = limits_.sbuf_usable.count / 8;
     // Besides the rows: their reordered copy, or integers in fp32 (conv2d_weights.cpp).
     const bool integers = !architecture_.features.exact_transpose && element_ == 2;
     const int64_t copy = integers ? 4 : plan_.packed ? element_ : 0;
     const int64_t block = plan_.block_channels * taps;
-    int64_t raw = shape.channels * taps * element_ + block * copy;
-    if (raw > raw_budget && !plan_.packed) {
-      plan_.weights_by_block = true;
-      raw = block * (element_ + copy);
-    }
-    plan_.weights_by_dma = raw > raw_budget;
-    const int64_t bias = ceiling(shape.filters, plan_.filter_block) * element_;
-    free_ = limits_.sbuf_usable.count - weight_bytes(plan_.pass_filters) - bias - 1024 -
-            (plan_.weights_by_dma ? 0 : 2 * raw);
+    // The weights as they are, before zeros are put between groups.
+    const int64_t dense = plan_.set_groups > 1 ? plan_.shape.channels * taps * element_ : 0;
+    raw_bytes_ = plan_.channels * taps * element_ + block * copy + dense;
+    plan_.weights_by_block = raw_bytes_ > budget && !plan_.packed;
+    if (plan_.weights_by_block) raw_bytes_ = block * (element_ + copy) + dense;
+    plan_.weights_by_dma = raw_bytes_ > budget;
+    if (plan_.weights_by_dma) raw_bytes_ = 0;
+  }
+
+  /// Bytes per partition left for images and outputs.
+  void count_free() {
+    const int64_t bias = plan_.weight_sets * plan_.filter_blocks() * element_;
+    const int64_t mask = plan_.set_groups > 1 ? plan_.set_groups * element_ : 0;
+    free_ = limits_.sbuf_usable.count - plan_.weight_sets * weight_bytes(plan_.pass_filters) -
+            bias - mask - 1024 - 2 * raw_bytes_;
   }
 
   void cut_banks() {
     const Conv2dShape& shape = plan_.shape;
     const int64_t columns = limits_.psum_bank.count / itemsize(Dtype::kFloat32);
     const int64_t capacity = std::min(columns, limits_.moving_free);
-    plan_.bank_columns = balanced(shape.output_w, capacity);
+    plan_.bank_columns = balanced(shape.columns.convolved(), capacity);
     const int64_t rows = std::max<int64_t>(1, capacity / plan_.bank_columns);
-    plan_.bank_rows = balanced(shape.output_h, rows);
-    const int64_t image = shape.output_h * shape.output_w;
+    plan_.bank_rows = balanced(shape.rows.convolved(), rows);
+    const int64_t image = shape.rows.convolved() * shape.columns.convolved();
     if (image <= capacity) {
       plan_.bank_images = balanced(shape.images, capacity / image);
     }
@@ -105,15 +141,13 @@ class Planner {
   }
 
   int64_t output_bytes() const {
-    const int64_t pixels = plan_.band_images * plan_.band_rows * plan_.panel_columns;
-    const int64_t pooled_rows = ceiling(plan_.band_images * plan_.band_rows, plan_.shape.pool);
-    const int64_t pooled_columns = ceiling(plan_.panel_columns, plan_.shape.pool);
+    const int64_t pixels = plan_.band_images * plan_.band_rows() * plan_.panel_columns();
+    const int64_t pooled_rows = plan_.band_images * plan_.band_outputs;
     // staging tiles and pooled tiles with their half-pooled intermediates, two of each, and the
     // running maxima of windows that are cut
-    const int64_t blocks = ceiling(plan_.pass_filters, plan_.filter_block);
     const int64_t half =
-        plan_.shape.pool > 1 ? pooled_rows * (plan_.panel_columns + pooled_columns) : 0;
-    return (2 * pixels + 2 * half + blocks * pooled_columns) * element_ + 512;
+        plan_.shape.is_pooled() ? pooled_rows * (plan_.panel_columns() + plan_.panel_outputs) : 0;
+    return (2 * pixels + 2 * half + plan_.filter_blocks() * plan_.panel_outputs) * element_ + 512;
   }
   int64_t image_bytes() const {
     return plan_.blocks * plan_.band_images * plan_.tile_rows() * plan_.tile_columns() * element_;
@@ -122,8 +156,8 @@ class Planner {
 
   void cut_bands() {
     const Conv2dShape& shape = plan_.shape;
-    plan_.panel_columns = shape.output_w;
-    plan_.band_rows = shape.output_h;
+    plan_.panel_outputs = shape.columns.outputs;
+    plan_.band_outputs = shape.rows.outputs;
     plan_.band_images = plan_.bank_images;
     plan_.image_ring = 3;
     if (gather_images()) return;
@@ -134,9 +168,10 @@ class Planner {
     while (!fits() && shrink()) {
     }
     if (!fits()) {
-      fail(text("conv2d_maxpool with input [", shape.images, ", ", shape.channels, ", ",
-                shape.height, ", ", shape.width, "] and kernel ", shape.kernel_h, " x ",
-                shape.kernel_w, " needs ", plan_.image_ring * image_bytes() + output_bytes(),
+      fail(text("conv2d_maxpool with input [", shape.images, ", ", shape.groups * shape.channels,
+                ", ", shape.rows.extent, ", ", shape.columns.extent, "] and kernel ",
+                shape.rows.kernel, " x ", shape.columns.kernel, " needs ",
+                plan_.image_ring * image_bytes() + output_bytes(),
                 " bytes per partition for its smallest tiles, sbuf has ", free_, " left on ",
                 architecture_.name, "."),
            ErrorKind::kOutOfMemory);
@@ -159,42 +194,41 @@ class Planner {
     return false;
   }
 
-  /// Rows per tile: a multiple of the pooling window and, if possible, of whole PSUM banks.
+  /// Rows per tile: whole pooling windows and, if possible, whole PSUM banks.
   void cut_rows() {
-    const int64_t pool = plan_.shape.pool;
-    plan_.band_rows = 1;
-    const int64_t one = image_bytes();
-    plan_.band_rows = 2;
-    const int64_t row = image_bytes() - one;
-    const int64_t halo = one - row;
+    const Conv2dAxis& axis = plan_.shape.rows;
+    plan_.band_outputs = 1;
+    // Bytes of an image tile are affine in the convolution's rows: halo + rows * row.
+    const int64_t line = image_bytes() / plan_.tile_rows();
+    const int64_t row = plan_.packed ? line : line * axis.stride;
+    const int64_t halo = plan_.packed ? 0 : line * (axis.reach() - axis.stride);
     int64_t rows = std::max<int64_t>(1, (kImageTileElements * element_ - halo) / row);
-    const int64_t unit = std::lcm(pool, plan_.bank_rows);
-    const int64_t share = ceiling(ceiling(plan_.shape.output_h, kTilesPerImage), unit) * unit;
+    const int64_t unit = std::lcm(axis.pool_stride, plan_.bank_rows);
+    const int64_t share = ceiling(ceiling(axis.convolved(), kTilesPerImage), unit) * unit;
     if (plan_.shape.images == 1) rows = std::min(rows, std::max(share, kSmallestTileRows));
-    rows = std::min(rows, plan_.shape.output_h);
-    for (const int64_t step : {std::lcm(pool, plan_.bank_rows * plan_.banks), unit, pool}) {
-      plan_.band_rows = std::max(step, rows / step * step);
-      if (step <= rows && fits()) return;
+    rows = std::min(rows, axis.convolved());
+    for (const int64_t banked : {plan_.bank_rows * plan_.banks, plan_.bank_rows, int64_t{1}}) {
+      plan_.band_outputs = rows < axis.pool ? 1 : (rows - axis.pool) / axis.pool_stride + 1;
+      while (plan_.band_outputs > 1 && plan_.band_rows() % banked != 0) --plan_.band_outputs;
+      if (plan_.band_rows() <= rows && plan_.band_rows() % banked == 0 && fits()) return;
     }
   }
 
   /// Fewer rows, then parts of windows, then narrower panels; false when nothing is left.
   bool shrink() {
-    const int64_t pool = plan_.shape.pool;
-    if (plan_.band_rows > pool) {
-      plan_.band_rows = plan_.band_rows / pool / 2 * pool;
-      plan_.band_rows = std::max(plan_.band_rows, pool);
-    } else if (plan_.window_parts < pool && plan_.band_rows > 1) {
+    const int64_t pool = plan_.shape.rows.pool;
+    if (plan_.band_outputs > 1) {
+      plan_.band_outputs /= 2;
+    } else if (plan_.window_parts < pool) {
       do ++plan_.window_parts;
       while (pool % plan_.window_parts != 0);
-      plan_.band_rows = pool / plan_.window_parts;
-    } else if (plan_.panel_columns > pool) {
-      plan_.panel_columns = ceiling(plan_.panel_columns / pool, 2) * pool;
-      plan_.bank_columns = balanced(plan_.panel_columns, plan_.bank_columns);
+    } else if (plan_.panel_outputs > 1) {
+      plan_.panel_outputs = ceiling(plan_.panel_outputs, 2);
+      plan_.bank_columns = balanced(plan_.panel_columns(), plan_.bank_columns);
     } else {
       return false;
     }
-    plan_.bank_rows = std::min(plan_.bank_rows, plan_.band_rows);
+    plan_.bank_rows = std::min(plan_.bank_rows, plan_.band_rows());
     return true;
   }
 
@@ -202,62 +236,29 @@ class Planner {
   const Limits& limits_;
   Conv2dPlan plan_;
   int64_t element_ = 4;
-  int64_t free_ = 0;
+  int64_t raw_bytes_ = 0;  ///< of one set of staging tiles for weights
+  int64_t free_ = 0;       ///< left for images and outputs
 };
 
 }  // namespace
 
-bool Axis::is_inside(int64_t start, int64_t size) const {
-  const int64_t first = start * stride - padding;
-  return first >= 0 && first + (size - 1) * stride + kernel <= extent;
-}
-
-std::vector<IntervalRun> cut(int64_t total, int64_t size, const Axis& axis) {
-  std::vector<IntervalRun> runs;
-  int64_t next = total % size != 0 ? total % size : size;
-  for (int64_t start = 0; start < total; start += next, next = size) {
-    if (!runs.empty()) {
-      IntervalRun& last = runs.back();
-      if (last.size == next && axis.is_inside(last.start, last.size) &&
-          axis.is_inside(start, next)) {
-        ++last.count;
-        continue;
-      }
-    }
-    runs.push_back({start, next, 1});
-  }
-  return runs;
-}
-
-std::vector<IntervalRun> cut(int64_t total, int64_t size) {
-  std::vector<IntervalRun> runs;
-  if (total / size > 0) runs.push_back({0, size, total / size});
-  if (total % size > 0) runs.push_back({total - total % size, total % size, 1});
-  return runs;
-}
-
 int64_t Conv2dPlan::depth(int64_t block) const {
   if (packed) {
-    return std::min(block_kernel_rows, shape.kernel_h - block * block_kernel_rows) * shape.channels;
+    return std::min(block_kernel_rows, shape.rows.kernel - block * block_kernel_rows) * channels;
   }
-  return std::min(block_channels, shape.channels - block * block_channels);
+  return std::min(block_channels, channels - block * block_channels);
 }
 
+int64_t Conv2dPlan::filter_blocks() const { return ceiling(pass_filters, filter_block); }
+
 int64_t Conv2dPlan::tile_rows() const {
-  return packed ? band_rows : (band_rows - 1) * shape.stride_h + shape.kernel_h;
+  return packed ? band_rows() : shape.rows.inputs(band_rows());
 }
 
 int64_t Conv2dPlan::tile_columns() const {
   // A panel over the whole width keeps the pitch of the image, so that rows stay one run.
-  if (panel_columns == shape.output_w) return shape.width + 2 * shape.padding_w;
-  return (panel_columns - 1) * shape.stride_w + shape.kernel_w;
-}
-
-Axis Conv2dPlan::rows() const {
-  return {shape.height, shape.kernel_h, shape.stride_h, shape.padding_h};
-}
-Axis Conv2dPlan::columns() const {
-  return {shape.width, shape.kernel_w, shape.stride_w, shape.padding_w};
+  if (is_wide()) return shape.columns.extent + 2 * shape.columns.padding;
+  return shape.columns.inputs(panel_columns());
 }
 
 Conv2dPlan plan_conv2d(const Architecture& architecture, const Conv2dShape& shape) {

@@ -2,45 +2,36 @@
 // How a convolution is cut into tiles: plain numbers, no instructions.
 
 #include <cstdint>
-#include <vector>
 
 #include "device/arch/architecture.h"
 #include "device/numerics/dtype.h"
+#include "ops/kernels/conv2d_axis.h"
 
 namespace neuron_sim {
 
-/// The sizes of one convolution followed by max pooling (pooling kernel = stride = pool).
+/// The sizes of one convolution followed by max pooling. Channels and filters are those of a group.
 struct Conv2dShape {
-  int64_t images = 0, channels = 0, height = 0, width = 0;  ///< input [N, Cin, H, W]
-  int64_t filters = 0, kernel_h = 0, kernel_w = 0;          ///< weight [Cout, Cin, KH, KW]
-  int64_t stride_h = 1, stride_w = 1, padding_h = 0, padding_w = 0, pool = 1;
-  int64_t output_h = 0, output_w = 0;  ///< before pooling
+  int64_t images = 0, groups = 1;
+  int64_t channels = 0, filters = 0;  ///< input [N, groups * channels, H, W]
+  Conv2dAxis rows, columns;           ///< weight [groups * filters, channels, KH, KW]
   Dtype dtype = Dtype::kFloat32;
-};
 
-/// `count` neighbouring intervals [start, start + size), [start + size, ...), emitted as one loop.
-struct IntervalRun {
-  int64_t start = 0, size = 0, count = 1;
+  bool is_pooled() const { return rows.pool * columns.pool > 1; }
+  int64_t taps() const { return rows.kernel * columns.kernel; }
 };
-
-/// One axis of the image: what output indices read of it.
-struct Axis {
-  int64_t extent = 0, kernel = 1, stride = 1, padding = 0;
-  /// Whether outputs [start, start + size) read no padding.
-  bool is_inside(int64_t start, int64_t size) const;
-};
-
-/// Cuts [0, total) into intervals of `size`, the remainder first (the shorter the first interval,
-/// the earlier the Tensor engine starts). Neighbours of equal size that read no padding form a run.
-std::vector<IntervalRun> cut(int64_t total, int64_t size, const Axis& axis);
-/// The same without padding and with the remainder last.
-std::vector<IntervalRun> cut(int64_t total, int64_t size);
 
 /// The tile plan. The contraction over (channel, kernel row, kernel column) is cut into blocks of
 /// at most 128 partitions: 128 channels of one kernel row, or, with few channels, several kernel
 /// rows of all channels ("packed": partition = row * channels + channel).
+///
+/// Groups of few channels and filters share the array: a set of them is one convolution whose
+/// weights are zero between groups.
 struct Conv2dPlan {
   Conv2dShape shape;
+  int64_t set_groups = 1;             ///< groups of a set
+  int64_t sets = 1;                   ///< full sets; groups beyond them need a plan of their own
+  int64_t channels = 0, filters = 0;  ///< of a set
+  int64_t weight_sets = 1;            ///< sets whose weights are in SBUF together
   bool packed = false;
   int64_t blocks = 1;             ///< contraction blocks
   int64_t block_channels = 0;     ///< channels of a block (the last may have fewer)
@@ -51,8 +42,8 @@ struct Conv2dPlan {
   bool weights_by_block = false;  ///< stage raw weights per contraction block, not all at once
   bool weights_by_dma = false;    ///< raw weights do not fit: transpose element by element by DMA
   int64_t band_images = 1;        ///< images of one image tile
-  int64_t band_rows = 0;          ///< output rows of one image tile
-  int64_t panel_columns = 0;      ///< output columns of one image tile
+  int64_t band_outputs = 0;       ///< rows of the result that one image tile gives
+  int64_t panel_outputs = 0;      ///< columns of the result that one image tile gives
   int64_t window_parts = 1;       ///< image tiles that one row of pooling windows is cut into
   int64_t image_ring = 2;         ///< image tiles in flight
   int64_t bank_images = 1, bank_rows = 1, bank_columns = 1;  ///< outputs of one PSUM bank
@@ -60,16 +51,29 @@ struct Conv2dPlan {
 
   /// Partitions of contraction block `block`.
   int64_t depth(int64_t block) const;
+  /// Filter blocks of a pass, and SBUF tiles that their weights take.
+  int64_t filter_blocks() const;
+  int64_t weight_tiles() const { return filter_blocks() * blocks; }
+  /// Rows of one pooling window that an image tile holds.
+  int64_t window_rows() const { return shape.rows.pool / window_parts; }
+  /// Outputs of the convolution, before pooling, that one image tile gives.
+  int64_t band_rows() const {
+    return window_parts > 1 ? window_rows() : shape.rows.convolved(band_outputs);
+  }
+  int64_t panel_columns() const { return shape.columns.convolved(panel_outputs); }
+  /// Whether image tiles span the whole width.
+  bool is_wide() const { return panel_outputs == shape.columns.outputs; }
+  /// Whether an image tile holds whole images.
+  bool is_whole() const {
+    return is_wide() && window_parts == 1 && band_outputs == shape.rows.outputs;
+  }
   /// Input rows and columns of an image tile (packed: rows are output rows).
   int64_t tile_rows() const;
   int64_t tile_columns() const;
-  Axis rows() const;
-  Axis columns() const;
-  /// Rows of one pooling window that an image tile holds.
-  int64_t window_rows() const { return shape.pool / window_parts; }
 };
 
-/// Chooses the plan. KernelError (out of memory) when even the smallest tiles exceed SBUF.
+/// Chooses the plan of as many sets of groups as are equal. KernelError (out of memory) when even
+/// the smallest tiles exceed SBUF.
 Conv2dPlan plan_conv2d(const Architecture& architecture, const Conv2dShape& shape);
 
 }  // namespace neuron_sim

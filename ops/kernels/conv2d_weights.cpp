@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <functional>
+#include <utility>
+#include <vector>
 
 #include "device/base/errors.h"
 #include "device/isa/nc_transpose.h"
 #include "device/isa/tensor_copy.h"
+#include "device/isa/tensor_tensor.h"
 #include "ops/kernels/conv2d_tiles.h"
 #include "ops/tiles.h"
 
@@ -85,19 +88,54 @@ Dtype transposed_dtype(const Builder& builder, Dtype dtype) {
   return transposes_integers(builder.architecture(), dtype) ? Dtype::kFloat32 : dtype;
 }
 
+/// Integers of the same size.
+Dtype bits_of(Dtype dtype) { return itemsize(dtype) == 2 ? Dtype::kInt16 : Dtype::kInt32; }
+
 /// dst = src, or its bits as integers when dst is wider.
 void stage(Builder& builder, const View& dst, const View& src) {
   const bool widens = dst.dtype() != src.dtype();
   builder.emit(TensorCopy{.dst = dst, .src = widens ? src.reinterpret(Dtype::kInt16) : src});
 }
 
+/// Weights as they are in HBM, [filters, channels, KH, KW]; where groups share the array, with
+/// zeros for the channels of other groups. The bits are masked, so that infinities stay exact.
+void load_rows(Builder& builder, const Conv2dPlan& plan, const View& source,
+               const RawWeights& raw) {
+  if (!raw.dense.present()) return load(builder, raw.rows, source, kWeightQueue);
+  load(builder, raw.dense, source, kWeightQueue);
+  const Dtype bits = bits_of(plan.shape.dtype);
+  const int64_t elements = plan.shape.channels * plan.shape.taps();
+  const View weights = raw.dense.flatten().expand(1).broadcast(1, plan.set_groups);
+  const View mask = raw.mask.expand(2).broadcast(2, elements);
+  builder.emit(
+      TensorTensor{.dst = raw.rows.flatten().split(1, plan.set_groups, elements).reinterpret(bits),
+                   .data1 = weights.reinterpret(bits),
+                   .data2 = mask,
+                   .op = AluOp::kBitwiseAnd});
+}
+
+/// The mask of RawWeights, from HBM.
+View load_mask(Builder& builder, const Conv2dPlan& plan) {
+  const int64_t size = itemsize(plan.shape.dtype), groups = plan.set_groups;
+  std::vector<std::byte> bytes(static_cast<size_t>(plan.filters * groups * size));
+  for (int64_t filter = 0; filter < plan.filters; ++filter) {
+    const int64_t group = filter / plan.shape.filters;
+    std::fill_n(bytes.begin() + (filter * groups + group) * size, size, std::byte{0xFF});
+  }
+  const std::vector<int64_t> shape{plan.filters, groups};
+  const Dtype bits = bits_of(plan.shape.dtype);
+  const View mask = builder.sbuf("group mask", shape, bits);
+  load(builder, mask, builder.constant("group mask", shape, bits, std::move(bytes)), kWeightQueue);
+  return mask;
+}
+
 /// Few channels: one copy puts (kernel row, channel) side by side; blocks are windows of that.
 void load_packed(Builder& builder, const Conv2dPlan& plan, const View& source,
                  const RawWeights& raw, const Target& target) {
-  load(builder, raw.rows, source, kWeightQueue);
+  load_rows(builder, plan, source, raw);
   stage(builder, raw.reordered, raw.rows.permute({0, 3, 2, 1}));
   const View windows = raw.reordered.merge(2);  // [filters, KW, KH * channels]
-  const int64_t window = plan.block_kernel_rows * plan.shape.channels;
+  const int64_t window = plan.block_kernel_rows * plan.channels;
   for (int64_t block = 0; block < plan.blocks; ++block) {
     const int64_t depth = plan.depth(block);
     transpose(builder, windows.slice(2, block * window, depth).expand(1),
@@ -107,8 +145,8 @@ void load_packed(Builder& builder, const Conv2dPlan& plan, const View& source,
 
 void load_blocks(Builder& builder, const Conv2dPlan& plan, const View& source,
                  const RawWeights& raw, const Target& target) {
-  if (!plan.weights_by_block) load(builder, raw.rows, source, kWeightQueue);
-  for_tiles(builder, plan.shape.channels, plan.block_channels,
+  if (!plan.weights_by_block) load_rows(builder, plan, source, raw);
+  for_tiles(builder, plan.channels, plan.block_channels,
             [&](const Affine& start, int64_t depth, const Affine& index) {
               const Affine first = plan.weights_by_block ? Affine(0) : start;
               View part = raw.rows.slice(1, first, depth);
@@ -130,7 +168,7 @@ void load_blocks(Builder& builder, const Conv2dPlan& plan, const View& source,
 void load_by_dma(Builder& builder, const Conv2dPlan& plan, const View& source,
                  const Target& target) {
   const View transposed = source.permute({1, 2, 3, 0});  // [Cin, KH, KW, filters]
-  const int64_t channels = plan.shape.channels;
+  const int64_t channels = plan.channels;
   if (!plan.packed) {
     for_tiles(builder, channels, plan.block_channels,
               [&](const Affine& start, int64_t depth, const Affine& index) {
@@ -139,7 +177,7 @@ void load_by_dma(Builder& builder, const Conv2dPlan& plan, const View& source,
               });
     return;
   }
-  for (int64_t row = 0; row < plan.shape.kernel_h; ++row) {
+  for (int64_t row = 0; row < plan.shape.rows.kernel; ++row) {
     const int64_t first = row % plan.block_kernel_rows * channels;
     load(builder, target(row / plan.block_kernel_rows).slice(0, first, channels),
          transposed.slice(1, row, 1), kWeightQueue);
@@ -149,29 +187,32 @@ void load_by_dma(Builder& builder, const Conv2dPlan& plan, const View& source,
 }  // namespace
 
 View allocate_weights(Builder& builder, const Conv2dPlan& plan) {
-  const int64_t tiles = plan.blocks * ceiling(plan.pass_filters, plan.filter_block);
   return builder.sbuf(
       "weights",
-      {builder.limits().partitions, plan.tap_rows, plan.shape.kernel_w, plan.filter_block},
-      plan.shape.dtype, static_cast<int>(tiles));
+      {builder.limits().partitions, plan.tap_rows, plan.shape.columns.kernel, plan.filter_block},
+      plan.shape.dtype, static_cast<int>(plan.weight_sets * plan.weight_tiles()));
 }
 
 RawWeights allocate_raw_weights(Builder& builder, const Conv2dPlan& plan) {
   RawWeights raw;
   const Conv2dShape& shape = plan.shape;
   if (plan.weights_by_dma) return raw;
-  const int64_t channels = plan.weights_by_block ? plan.block_channels : shape.channels;
-  raw.rows = builder.sbuf(
-      "raw weights", {plan.filter_block, channels, shape.kernel_h, shape.kernel_w}, shape.dtype, 2);
+  const int64_t channels = plan.weights_by_block ? plan.block_channels : plan.channels;
+  const int64_t kernel_h = shape.rows.kernel, kernel_w = shape.columns.kernel;
+  if (plan.set_groups > 1) {
+    raw.mask = load_mask(builder, plan);
+    raw.dense = builder.sbuf("dense weights", {plan.filters, shape.channels, kernel_h, kernel_w},
+                             shape.dtype, 2);
+  }
+  raw.rows = builder.sbuf("raw weights", {plan.filter_block, channels, kernel_h, kernel_w},
+                          shape.dtype, 2);
   const Dtype dtype = transposed_dtype(builder, shape.dtype);
   if (plan.packed) {
-    raw.reordered =
-        builder.sbuf("reordered weights",
-                     {plan.filter_block, shape.kernel_w, shape.kernel_h, channels}, dtype, 2);
+    raw.reordered = builder.sbuf("reordered weights",
+                                 {plan.filter_block, kernel_w, kernel_h, channels}, dtype, 2);
   } else if (dtype != shape.dtype) {
     raw.integers = builder.sbuf(
-        "integer weights", {plan.filter_block, plan.block_channels, shape.kernel_h, shape.kernel_w},
-        dtype, 2);
+        "integer weights", {plan.filter_block, plan.block_channels, kernel_h, kernel_w}, dtype, 2);
   }
   return raw;
 }
@@ -179,14 +220,16 @@ RawWeights allocate_raw_weights(Builder& builder, const Conv2dPlan& plan) {
 void load_weights(Builder& builder, const Conv2dPlan& plan, const View& weight,
                   const RawWeights& raw, const View& weights, const Conv2dPass& pass) {
   for_tiles(builder, pass.count, plan.filter_block,
-            [&](const Affine& start, int64_t size, const Affine& index) {
+            [&](const Affine& start, int64_t size, const Affine& block) {
+              const Affine index = pass.set * plan.filter_blocks() + block;
               const View source = weight.slice(0, pass.first + start, size);
-              const Target target = [&](const Affine& block) {
-                return weights.turn(index * plan.blocks + block).slice(3, 0, size);
+              const Target target = [&](const Affine& contraction) {
+                return weights.turn(index * plan.blocks + contraction).slice(3, 0, size);
               };
               if (plan.weights_by_dma) return load_by_dma(builder, plan, source, target);
               RawWeights staged = raw;
               staged.rows = raw.rows.turn(index).slice(0, 0, size);
+              if (raw.dense.present()) staged.dense = raw.dense.turn(index);
               if (!plan.packed) return load_blocks(builder, plan, source, staged, target);
               staged.reordered = raw.reordered.turn(index).slice(0, 0, size);
               load_packed(builder, plan, source, staged, target);
@@ -194,12 +237,13 @@ void load_weights(Builder& builder, const Conv2dPlan& plan, const View& weight,
 }
 
 View allocate_bias(Builder& builder, const Conv2dPlan& plan) {
-  return builder.sbuf("bias", {plan.filter_block, ceiling(plan.pass_filters, plan.filter_block)},
-                      plan.shape.dtype);
+  return builder.sbuf("bias", {plan.filter_block, plan.filter_blocks()}, plan.shape.dtype,
+                      static_cast<int>(plan.weight_sets));
 }
 
-void load_bias(Builder& builder, const Conv2dPlan& plan, const View& bias, const View& tile,
+void load_bias(Builder& builder, const Conv2dPlan& plan, const View& bias, const View& tiles,
                const Conv2dPass& pass) {
+  const View tile = tiles.turn(pass.set);
   const int64_t block = plan.filter_block;
   const int64_t full = pass.count / block, rest = pass.count % block;
   if (full > 0) {

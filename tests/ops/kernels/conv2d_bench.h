@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <map>
 #include <string>
@@ -18,9 +19,20 @@
 // A namespace of its own: other test files have a HostTensor too.
 namespace neuron_sim::conv2d_bench {
 
+/// Height and width, or one number for both.
+struct Pair {
+  int64_t h, w;
+  Pair(int64_t both) : h(both), w(both) {}
+  Pair(int64_t height, int64_t width) : h(height), w(width) {}
+  std::array<int64_t, 2> array() const { return {h, w}; }
+};
+
 struct Convolution {
   int64_t images = 1, channels = 1, height = 1, width = 1, filters = 1;
-  int64_t kernel_h = 3, kernel_w = 3, stride = 1, padding = 0, pool = 1;
+  int64_t kernel_h = 3, kernel_w = 3;
+  Pair stride = 1, padding = 0, dilation = 1, pool = 1;
+  Pair pool_stride = 0;  ///< 0: that of pool
+  int64_t groups = 1;
   Activation activation = Activation::kIdentity;
   Dtype dtype = Dtype::kFloat32;
   std::string architecture = "trn2";
@@ -30,11 +42,20 @@ struct Convolution {
 
   TensorSpec input() const { return {{images, channels, height, width}, input_strides, dtype}; }
   TensorSpec weight() const {
-    return {{filters, channels, kernel_h, kernel_w}, weight_strides, dtype};
+    return {{filters, channels / groups, kernel_h, kernel_w}, weight_strides, dtype};
   }
   TensorSpec bias() const { return {{filters}, bias_strides, dtype}; }
-  int64_t output_h() const { return (height + 2 * padding - kernel_h) / stride + 1; }
-  int64_t output_w() const { return (width + 2 * padding - kernel_w) / stride + 1; }
+  /// Outputs of the convolution.
+  int64_t output_h() const {
+    return (height + 2 * padding.h - dilation.h * (kernel_h - 1) - 1) / stride.h + 1;
+  }
+  int64_t output_w() const {
+    return (width + 2 * padding.w - dilation.w * (kernel_w - 1) - 1) / stride.w + 1;
+  }
+  Pair step() const { return pool_stride.h == 0 ? pool : pool_stride; }
+  /// Outputs of the pooling.
+  int64_t pooled_h() const { return (output_h() - pool.h) / step().h + 1; }
+  int64_t pooled_w() const { return (output_w() - pool.w) / step().w + 1; }
 };
 
 inline const Architecture& architecture_of(const Convolution& c) {
@@ -48,10 +69,12 @@ inline const Architecture& architecture_of(const Convolution& c) {
 
 inline BuiltOp build(const Convolution& c) {
   return build_conv2d_maxpool(architecture_of(c), c.input(), c.weight(), c.bias(),
-                              {.pool_kernel = {c.pool, c.pool},
-                               .pool_stride = {c.pool, c.pool},
-                               .stride = {c.stride, c.stride},
-                               .padding = {c.padding, c.padding},
+                              {.pool_kernel = c.pool.array(),
+                               .pool_stride = c.step().array(),
+                               .stride = c.stride.array(),
+                               .padding = c.padding.array(),
+                               .dilation = c.dilation.array(),
+                               .groups = c.groups,
                                .activation = c.activation});
 }
 
@@ -107,16 +130,17 @@ inline std::vector<double> convolve(const Convolution& c, const HostTensor& inpu
                                     int64_t filter, std::vector<double>& scale) {
   std::vector<double> sums(static_cast<size_t>(c.output_h() * c.output_w()), bias);
   scale.assign(sums.size(), std::abs(bias));
-  for (int64_t channel = 0; channel < c.channels; ++channel) {
-    const float* plane = input.values.data() + (image * c.channels + channel) * c.height * c.width;
-    const float* taps =
-        weight.values.data() + (filter * c.channels + channel) * c.kernel_h * c.kernel_w;
+  const int64_t depth = c.channels / c.groups, group = filter / (c.filters / c.groups);
+  for (int64_t channel = 0; channel < depth; ++channel) {
+    const float* plane =
+        input.values.data() + (image * c.channels + group * depth + channel) * c.height * c.width;
+    const float* taps = weight.values.data() + (filter * depth + channel) * c.kernel_h * c.kernel_w;
     for (int64_t tap = 0; tap < c.kernel_h * c.kernel_w; ++tap) {
       const double w = taps[tap];
       for (int64_t y = 0; y < c.output_h(); ++y) {
-        const int64_t row = y * c.stride - c.padding + tap / c.kernel_w;
+        const int64_t row = y * c.stride.h - c.padding.h + tap / c.kernel_w * c.dilation.h;
         for (int64_t x = 0; x < c.output_w(); ++x) {
-          const int64_t column = x * c.stride - c.padding + tap % c.kernel_w;
+          const int64_t column = x * c.stride.w - c.padding.w + tap % c.kernel_w * c.dilation.w;
           const bool inside = row >= 0 && row < c.height && column >= 0 && column < c.width;
           const double value = inside ? plane[row * c.width + column] : 0;
           sums[static_cast<size_t>(y * c.output_w() + x)] += w * value;
@@ -133,9 +157,9 @@ inline void expect_window(const Convolution& c, const std::vector<double>& sums,
                           const std::vector<double>& scale, int64_t row, int64_t column,
                           float actual) {
   double expected = -INFINITY, magnitude = 0;
-  for (int64_t i = 0; i < c.pool * c.pool; ++i) {
-    const size_t at = static_cast<size_t>((row * c.pool + i / c.pool) * c.output_w() +
-                                          column * c.pool + i % c.pool);
+  for (int64_t i = 0; i < c.pool.h * c.pool.w; ++i) {
+    const size_t at = static_cast<size_t>((row * c.step().h + i / c.pool.w) * c.output_w() +
+                                          column * c.step().w + i % c.pool.w);
     const double value = activate(c.activation, sums[at]);
     expected = std::isnan(value) || std::isnan(expected) ? NAN : std::max(expected, value);
     magnitude = std::max(magnitude, scale[at]);
@@ -156,9 +180,11 @@ inline void expect_window(const Convolution& c, const std::vector<double>& sums,
 
 /// Runs the kernel on two threads and compares every output.
 inline void check_convolution(const Convolution& c) {
-  SCOPED_TRACE(text(describe("input", c.input()), ", ", describe("weight", c.weight()), ", stride ",
-                    c.stride, ", padding ", c.padding, ", pool ", c.pool, ", ", c.architecture,
-                    ", sbuf ", c.sbuf_bytes));
+  const auto pair = [](Pair values) { return text(values.h, " x ", values.w); };
+  SCOPED_TRACE(text(describe("input", c.input()), ", ", describe("weight", c.weight()), ", groups ",
+                    c.groups, ", stride ", pair(c.stride), ", padding ", pair(c.padding),
+                    ", dilation ", pair(c.dilation), ", pool ", pair(c.pool), " every ",
+                    pair(c.step()), ", ", c.architecture, ", sbuf ", c.sbuf_bytes));
   const BuiltOp op = build(c);
   HostTensor input = make_tensor(c.input(), 1, c.poison_input);
   HostTensor weight = make_tensor(c.weight(), 2, c.poison_weight);
@@ -170,7 +196,7 @@ inline void check_convolution(const Convolution& c) {
   CoreMemory memory(*op.program->architecture);
   ThreadPool pool(2);
   execute(*op.program, make_plan(*op.program), memory, arguments, pool);
-  const int64_t rows = c.output_h() / c.pool, columns = c.output_w() / c.pool;
+  const int64_t rows = c.pooled_h(), columns = c.pooled_w();
   const std::vector<int64_t> shape{c.images, c.filters, rows, columns};
   ASSERT_EQ(op.output.shape, shape);
   std::vector<double> scale;

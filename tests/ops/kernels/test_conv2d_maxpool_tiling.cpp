@@ -181,11 +181,12 @@ Convolution random_convolution(std::mt19937& generator) {
   c.kernel_w = between(1, 7);
   c.stride = between(1, 3);
   c.padding = between(0, 3);
-  c.pool = between(0, 1) == 0 ? 1 : between(2, 9);
-  const int64_t rows = c.pool * between(1, std::max<int64_t>(1, 30 / c.pool));
-  const int64_t columns = c.pool * between(1, std::max<int64_t>(1, 40 / c.pool));
+  const int64_t pool = between(0, 1) == 0 ? 1 : between(2, 9);
+  c.pool = pool;
+  const int64_t rows = pool * between(1, std::max<int64_t>(1, 30 / pool));
+  const int64_t columns = pool * between(1, std::max<int64_t>(1, 40 / pool));
   const auto extent = [&](int64_t outputs, int64_t kernel) {
-    return (outputs - 1) * c.stride + kernel - 2 * c.padding + between(0, c.stride - 1);
+    return (outputs - 1) * c.stride.h + kernel - 2 * c.padding.h + between(0, c.stride.h - 1);
   };
   c.height = extent(rows, c.kernel_h);
   c.width = extent(columns, c.kernel_w);
