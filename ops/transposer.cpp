@@ -7,11 +7,16 @@
 
 namespace neuron_sim {
 
-Transposer::Transposer(Builder& builder, Dtype dtype, int ring) : builder_(builder) {
+Transposer::Transposer(Builder& builder, Dtype dtype, int ring, EngineKind engine)
+    : builder_(builder) {
   const Limits& limits = builder.limits();
-  group_ = limits.psum_bank.count / (limits.partitions * itemsize(dtype));
-  if (!builder.architecture().features.exact_transpose) return;
-  psum_ = builder.psum("transposed", {limits.partitions, group_, limits.partitions}, dtype, ring);
+  const bool exact = builder.architecture().features.exact_transpose;
+  const bool by_tensor = engine == EngineKind::kAuto ? exact : engine == EngineKind::kTensor;
+  // The transpose that is a product has products' dtype.
+  const Dtype result = by_tensor && !exact ? Dtype::kFloat32 : dtype;
+  group_ = limits.psum_bank.count / (limits.partitions * itemsize(result));
+  if (!by_tensor) return;
+  psum_ = builder.psum("transposed", {limits.partitions, group_, limits.partitions}, result, ring);
 }
 
 void Transposer::transpose(const View& dst, const std::function<View(int64_t)>& source,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "device/base/errors.h"
 #include "ops/operand_checks.h"
 #include "ops/tiles.h"
 #include "ops/transposer.h"
@@ -15,7 +16,7 @@ constexpr int kInputRing = 3;
 constexpr int kOutputRing = 8;
 constexpr int kResultRing = 6;  // PSUM banks
 
-/// out rows are contiguous in x as well: copy them through SBUF.
+/// Rows of out from equal rows of `source`, of any strides, through SBUF.
 void emit_copy(Builder& builder, const View& source, const View& out) {
   const int64_t partitions = builder.limits().partitions;
   const int64_t width = std::min(out.size(1), kCopyBytes / itemsize(out.dtype()));
@@ -47,12 +48,12 @@ struct Window {
 
 class TransposeKernel {
  public:
-  TransposeKernel(Builder& builder, const View& x, const View& out)
+  TransposeKernel(Builder& builder, const View& x, const View& out, EngineKind engine)
       : builder_(builder),
         x_(x),
         out_(out),
         partitions_(builder.limits().partitions),
-        transposer_(builder, x.dtype(), kResultRing) {
+        transposer_(builder, x.dtype(), kResultRing, engine) {
     const int64_t group = transposer_.group();
     columns_ = std::min(kColumns, x.size(1));
     input_ = builder.sbuf("rows", {partitions_, group, columns_}, x.dtype(), kInputRing);
@@ -123,30 +124,59 @@ class TransposeKernel {
   View input_, output_;
 };
 
+/// Whether the columns of x, not its rows, are contiguous.
+bool is_transposed(const View& x) {
+  const int64_t element = itemsize(x.dtype());
+  const bool rows_contiguous = x.size(1) == 1 || x.dimension(1).stride == element;
+  const bool columns_contiguous = x.size(0) == 1 || x.dimension(0).stride == element;
+  return columns_contiguous && !(rows_contiguous && x.size(1) > 1 && x.size(0) > 1);
+}
+
 }  // namespace
 
-void emit_transpose(Builder& builder, const View& x, const View& out) {
+TransposeEngine parse_transpose_engine(std::string_view name) {
+  if (name == "auto") return TransposeEngine::kAuto;
+  if (name == "tensor") return TransposeEngine::kTensor;
+  if (name == "vector") return TransposeEngine::kVector;
+  if (name == "dma") return TransposeEngine::kDma;
+  fail(text("transpose: engine '", name,
+            "' is unknown; the engines are auto, tensor, vector and dma."));
+}
+
+void emit_transpose(Builder& builder, const View& x, const View& out, TransposeEngine engine) {
   builder.scope([&] {
-    const int64_t element = itemsize(x.dtype());
-    const bool rows_contiguous = x.size(1) == 1 || x.dimension(1).stride == element;
-    const bool columns_contiguous = x.size(0) == 1 || x.dimension(0).stride == element;
-    if (columns_contiguous && !(rows_contiguous && x.size(1) > 1 && x.size(0) > 1)) {
+    switch (engine) {
+      case TransposeEngine::kTensor:
+        return TransposeKernel(builder, x, out, EngineKind::kTensor).emit();
+      case TransposeEngine::kVector:
+        return TransposeKernel(builder, x, out, EngineKind::kVector).emit();
+      case TransposeEngine::kDma: return emit_copy(builder, x.permute({1, 0}), out);
+      case TransposeEngine::kAuto: break;
+    }
+    if (is_transposed(x)) {
       emit_copy(builder, x.permute({1, 0}), out);
     } else {
-      TransposeKernel(builder, x, out).emit();
+      TransposeKernel(builder, x, out, EngineKind::kAuto).emit();
     }
   });
 }
 
-BuiltOp build_transpose(const Architecture& architecture, const TensorSpec& x) {
+BuiltOp build_transpose(const Architecture& architecture, const TensorSpec& x,
+                        TransposeEngine engine) {
   check_rank("transpose", "x", x, 2);
+  if (engine == TransposeEngine::kTensor && !architecture.features.exact_transpose &&
+      !is_float(x.dtype)) {
+    fail(text("transpose: engine 'tensor' of ", architecture.name,
+              " multiplies with an identity, so ", describe("x", x), " must be floating."),
+         ErrorKind::kType);
+  }
   BuiltOp built;
   built.output = {{x.shape[1], x.shape[0]}, {}, x.dtype};
   if (x.elements() == 0) return built;
   Builder builder("transpose", architecture);
   const View source = builder.argument("x", x.shape, x.dtype, x.strides);
   const View out = builder.argument("out", built.output.shape, x.dtype);
-  emit_transpose(builder, source, out);
+  emit_transpose(builder, source, out, engine);
   built.program = builder.finish();
   return built;
 }

@@ -159,8 +159,9 @@ BuiltOp matmul(Request& request) {
 
 BuiltOp transpose(Request& request) {
   request.expect_inputs(1);
+  const std::string engine = request.take("engine", std::string("auto"));
   request.expect_no_more_options();
-  return build_transpose(request.architecture(), request.input(0));
+  return build_transpose(request.architecture(), request.input(0), parse_transpose_engine(engine));
 }
 
 BuiltOp bias_add_activation(Request& request) {
