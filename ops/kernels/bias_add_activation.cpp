@@ -8,6 +8,7 @@
 #include "device/isa/tensor_tensor.h"
 #include "ops/collapse.h"
 #include "ops/epilogue.h"
+#include "ops/kernels/streaming_softmax.h"
 #include "ops/operand_checks.h"
 #include "ops/softmax.h"
 #include "ops/tiles.h"
@@ -32,12 +33,16 @@ class BiasAdd {
                  : std::clamp<int64_t>(kElements / columns_, 1, ceiling(rows, partitions_));
     const std::vector<int64_t> shape{partitions_, group_, columns_};
     ring_ = fitting_ring(x.dtype());
-    bias_tile_ =
-        builder.sbuf("bias", {partitions_, columns_}, bias.dtype(), columns_ < features ? 2 : 1);
+    bias_tile_ = builder.sbuf("bias", {partitions_, columns_}, bias.dtype(), bias_tiles());
     input_ = builder.sbuf("x_tile", shape, x.dtype(), ring_);
     sum_ = builder.sbuf("sum", shape, Dtype::kFloat32, sum_ring(ring_));
     output_ = builder.sbuf("result", shape, out.dtype(), ring_);
     if (function.softmax) softmax_.emplace(builder);
+  }
+
+  /// Whether SBUF has room for whole rows of that many features, as softmax needs them.
+  static bool holds_rows(const Limits& limits, int64_t features, Dtype dtype) {
+    return bytes_of_rings(1, 1, features, 1, dtype) <= limits.sbuf_usable.count;
   }
 
   /// x and out are [leading..., rows, features].
@@ -55,16 +60,23 @@ class BiasAdd {
  private:
   /// Vector writes the sums of a tile while Scalar still reads those of the two before.
   static int sum_ring(int ring) { return ring > 1 ? 3 : 1; }
+  /// Bytes per partition that rings of that many tiles need; 4 KiB cover the small ones.
+  static int64_t bytes_of_rings(int ring, int64_t group, int64_t columns, int bias_tiles,
+                                Dtype dtype) {
+    const int64_t element = itemsize(dtype);
+    const int64_t sum_bytes = int64_t{sum_ring(ring)} * itemsize(Dtype::kFloat32);
+    const int64_t bytes = int64_t{2} * ring * element + sum_bytes;
+    return columns * (group * bytes + bias_tiles * element) + 4096;
+  }
+  int bias_tiles() const { return columns_ < bias_.size(0) ? 2 : 1; }
   /// Tiles of each kind that fit SBUF, at most three; long softmax rows leave room for one.
   int fitting_ring(Dtype dtype) const {
-    const int64_t element = itemsize(dtype);
-    for (int ring = kRing; ring > 1; --ring) {
-      const int64_t sum_bytes = int64_t{sum_ring(ring)} * itemsize(Dtype::kFloat32);
-      const int64_t bytes = int64_t{2} * ring * element + sum_bytes;
-      const int64_t all = columns_ * (group_ * bytes + 2 * element);
-      if (all + 4096 <= builder_.limits().sbuf_usable.count) return ring;
+    int ring = kRing;
+    while (ring > 1 && bytes_of_rings(ring, group_, columns_, bias_tiles(), dtype) >
+                           builder_.limits().sbuf_usable.count) {
+      --ring;
     }
-    return 1;
+    return ring;
   }
 
   void emit_leading(const View& x, const View& out) {
@@ -167,7 +179,11 @@ BuiltOp build_bias_add_activation(const Architecture& architecture, const Tensor
       builder.argument("x", sizes_of(dimensions), x.dtype, strides_of(dimensions, 0));
   const View bias_view = builder.argument("bias", bias.shape, bias.dtype, bias.strides);
   const View out = builder.argument("out", sizes_of(dimensions), x.dtype);
-  BiasAdd(builder, source, bias_view, out, function).emit(source, out);
+  if (function.softmax && !BiasAdd::holds_rows(builder.limits(), bias.shape[0], x.dtype)) {
+    emit_streaming_softmax(builder, source, bias_view, out);
+  } else {
+    BiasAdd(builder, source, bias_view, out, function).emit(source, out);
+  }
   built.program = builder.finish();
   return built;
 }

@@ -93,6 +93,58 @@ TEST_P(BiasAddActivation, SoftmaxOfSpecialRowsIsAsInTorch) {
   expect_close(actual.values(), {NAN, NAN, NAN, NAN, NAN, NAN, 0, 0.5, 0.5, NAN, NAN, NAN}, 1e-6);
 }
 
+TEST_P(BiasAddActivation, SoftmaxTakesRowsThatDoNotFitSbuf) {
+  check(architecture(), {{3, 40000}, {}}, "softmax");
+  check(architecture(), {{130, 12289}, {}}, "softmax");
+  check(architecture(), {{2, 3, 33001}, {33001, 66002, 1}}, "softmax");
+  check(architecture(), {{2, 60001}, {}, Dtype::kBfloat16}, "softmax");
+  check(architecture(), {{1, 40000}, {1, 2}, Dtype::kFloat16}, "softmax");
+}
+
+TEST_P(BiasAddActivation, SoftmaxStreamsOnlyRowsThatDoNotFitSbuf) {
+  const int64_t longest = (architecture().limits.sbuf_usable.count - 4096) / 16;
+  const auto bytes = [&](int64_t features) {
+    const BuiltOp built = build_bias_add_activation(architecture(), {{128, features}, {}},
+                                                    {{features}, {}}, "softmax");
+    return simulate(*built.program).dma_bytes;
+  };
+  // The bias goes to every partition: as much as 128 rows of x.
+  EXPECT_EQ(bytes(longest), 3 * 128 * 4 * longest);
+  EXPECT_EQ(bytes(longest + 1), 4 * 128 * 4 * (longest + 1));
+}
+
+TEST_P(BiasAddActivation, SoftmaxOfSpecialLongRowsIsAsInTorch) {
+  constexpr int64_t kFeatures = 20000;
+  const TensorSpec x{{6, kFeatures}, {}}, bias{{kFeatures}, {}};
+  std::vector<double> values(static_cast<size_t>(6 * kFeatures), -INFINITY);
+  const auto at = [&](int64_t row, int64_t column) -> double& {
+    return values[static_cast<size_t>(row * kFeatures + column)];
+  };
+  std::vector<double> expected(values.size());
+  const auto expect_row = [&](int64_t row, double everywhere) {
+    std::fill_n(expected.begin() + row * kFeatures, kFeatures, everywhere);
+  };
+  expect_row(0, NAN);  // all minus infinity
+  expect_row(1, 0);    // two numbers far behind
+  at(1, 9000) = at(1, kFeatures - 1) = 7;
+  expected[kFeatures + 9000] = expected[2 * kFeatures - 1] = 0.5;
+  expect_row(2, NAN);
+  at(2, 0) = INFINITY;
+  expect_row(3, NAN);
+  at(3, 1) = 5;
+  at(3, 15000) = INFINITY;
+  expect_row(4, NAN);
+  at(4, 15000) = NAN;
+  expect_row(5, 0);  // lowest numbers first, then one that outweighs them
+  std::fill_n(values.begin() + 5 * kFeatures, kFeatures, -3.0e38);
+  at(5, 10000) = 3.0e38;
+  expected[5 * kFeatures + 10000] = 1;
+  HostTensor input(x, values), zeros(bias, std::vector<double>(kFeatures, 0.0));
+  HostTensor actual =
+      run_op(build_bias_add_activation(architecture(), x, bias, "softmax"), {&input, &zeros});
+  expect_close(actual.values(), expected, 1e-6);
+}
+
 TEST_P(BiasAddActivation, RejectsWhatDoesNotMatch) {
   const auto error = [&](const TensorSpec& x, const TensorSpec& bias, const std::string& name) {
     return error_of([&] { build_bias_add_activation(architecture(), x, bias, name); });
