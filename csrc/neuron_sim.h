@@ -26,17 +26,28 @@
 namespace neuron_sim {
 
 /// a + b, broadcast; equal dtypes: float32, float16, bfloat16, int32, int16, int8 or uint8.
-/// `variant`: "naive", "tiled" (`row_chunk` partitions per tile) or "stream" (`free_dim` elements
-/// per partition and tile, 0 chooses); it decides the time, not the result.
+/// `variant` decides the time, not the result: "naive", "tiled" (`row_chunk` partitions per tile),
+/// "stream" (`free_dim` elements per partition and tile, 0 chooses), or stream with direct
+/// allocation, for operands that are contiguous: "direct" (`num_free_tiles` physical tiles for each
+/// of a, b and the sum, whose first bytes per partition are `base_addresses`; empty: one after the
+/// other) and "direct_bad" (base addresses one tile apart, so that the tensors overlap and wait for
+/// each other).
 NEURON_SIM_TORCH_API at::Tensor vector_add(const at::Tensor& a, const at::Tensor& b,
                                            std::string_view variant = "stream",
-                                           int64_t row_chunk = 128, int64_t free_dim = 0);
+                                           int64_t row_chunk = 128, int64_t free_dim = 0,
+                                           int64_t num_free_tiles = 4,
+                                           at::IntArrayRef base_addresses = {});
 
-/// a [M, K] @ b [K, N], both float32, float16 or bfloat16; accumulates in fp32, rounds once.
-NEURON_SIM_TORCH_API at::Tensor matmul(const at::Tensor& a, const at::Tensor& b);
+/// a [M, K] ([K, M] with `transpose_x`) @ b [K, N], both float32, float16 or bfloat16; accumulates
+/// in fp32, rounds once. `variant`: "auto", or a kernel of the vendor's tutorial on matrix
+/// multiplication: "tiled", "hoist_load", "block_free_dimension" or "fully_optimized".
+NEURON_SIM_TORCH_API at::Tensor matmul(const at::Tensor& a, const at::Tensor& b,
+                                       std::string_view variant = "auto", bool transpose_x = false);
 
-/// A new contiguous tensor [C, R] of a [R, C], of any dtype of the chip.
-NEURON_SIM_TORCH_API at::Tensor transpose(const at::Tensor& a);
+/// A new contiguous tensor [C, R] of a [R, C], of any dtype of the chip. `engine`: "tensor",
+/// "vector", "dma" or "auto"; "tensor" of generation 2 multiplies, so it takes floats only, keeps
+/// neither the sign of zero nor, in blocks with NaN or infinity, the other numbers.
+NEURON_SIM_TORCH_API at::Tensor transpose(const at::Tensor& a, std::string_view engine = "auto");
 
 /// activation(x + bias) for x [..., F] and bias [F]. `activation`: identity, relu, exp, gelu,
 /// sigmoid, tanh, square, sqrt, rsqrt or softmax (over F).

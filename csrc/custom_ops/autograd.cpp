@@ -60,12 +60,20 @@ variable_list once_differentiable(const char* op, Compute compute) {
   return (*error)(std::move(gradients));
 }
 
+/// One argument for autograd, which counts the elements of a list as arguments of their own.
+struct VectorAddSettings {
+  std::string variant;
+  int64_t row_chunk, free_dim, num_free_tiles;
+  std::vector<int64_t> base_addresses;
+};
+
 struct VectorAdd : torch::autograd::Function<VectorAdd> {
   static Tensor forward(AutogradContext* context, const Tensor& a, const Tensor& b,
-                        const std::string& variant, int64_t row_chunk, int64_t free_dim) {
+                        const VectorAddSettings& settings) {
     context->saved_data["a"] = a.sym_sizes();
     context->saved_data["b"] = b.sym_sizes();
-    return call_below(vector_add, a, b, variant, row_chunk, free_dim);
+    return call_below(vector_add, a, b, settings.variant, settings.row_chunk, settings.free_dim,
+                      settings.num_free_tiles, settings.base_addresses);
   }
   static variable_list backward(AutogradContext* context, const variable_list& gradients) {
     return once_differentiable("vector_add", [&]() -> variable_list {
@@ -73,31 +81,40 @@ struct VectorAdd : torch::autograd::Function<VectorAdd> {
         if (!context->needs_input_grad(index)) return Tensor();
         return at::sum_to(gradients[0], context->saved_data[operand].toSymIntVector());
       };
-      return {of("a", 0), of("b", 1), Tensor(), Tensor(), Tensor()};
+      return {of("a", 0), of("b", 1), Tensor()};
     });
   }
 };
 
 struct Matmul : torch::autograd::Function<Matmul> {
-  static Tensor forward(AutogradContext* context, const Tensor& a, const Tensor& b) {
+  static Tensor forward(AutogradContext* context, const Tensor& a, const Tensor& b,
+                        const std::string& variant, bool transpose_x) {
     context->save_for_backward({a, b});
-    return call_below(matmul, a, b);
+    context->saved_data["transpose_x"] = transpose_x;
+    return call_below(matmul, a, b, variant, transpose_x);
   }
   static variable_list backward(AutogradContext* context, const variable_list& gradients) {
     return once_differentiable("matmul", [&]() -> variable_list {
       const variable_list saved = context->get_saved_variables();
-      auto [a, b] = matmul_gradients(gradients[0], saved[0], saved[1],
+      const bool transpose_x = context->saved_data["transpose_x"].toBool();
+      auto [a, b] = matmul_gradients(gradients[0], transpose_x ? saved[0].t() : saved[0], saved[1],
                                      {context->needs_input_grad(0), context->needs_input_grad(1)});
-      return {a, b};
+      if (transpose_x && a.defined()) a = a.t();
+      return {a, b, Tensor(), Tensor()};
     });
   }
 };
 
 struct Transpose : torch::autograd::Function<Transpose> {
-  static Tensor forward(AutogradContext*, const Tensor& a) { return call_below(transpose, a); }
-  static variable_list backward(AutogradContext*, const variable_list& gradients) {
-    return once_differentiable(
-        "transpose", [&]() -> variable_list { return {neuron_sim::transpose(gradients[0])}; });
+  static Tensor forward(AutogradContext* context, const Tensor& a, const std::string& engine) {
+    context->saved_data["engine"] = engine;
+    return call_below(transpose, a, engine);
+  }
+  static variable_list backward(AutogradContext* context, const variable_list& gradients) {
+    return once_differentiable("transpose", [&]() -> variable_list {
+      return {neuron_sim::transpose(gradients[0], context->saved_data["engine"].toStringRef()),
+              Tensor()};
+    });
   }
 };
 
@@ -224,17 +241,26 @@ struct FfnnForward : torch::autograd::Function<FfnnForward> {
 };
 
 Tensor vector_add_autograd(const Tensor& a, const Tensor& b, std::string_view variant,
-                           int64_t row_chunk, int64_t free_dim) {
-  if (!needs_autograd(a, b)) return call_below(vector_add, a, b, variant, row_chunk, free_dim);
-  return VectorAdd::apply(a, b, std::string(variant), row_chunk, free_dim);
+                           int64_t row_chunk, int64_t free_dim, int64_t num_free_tiles,
+                           at::IntArrayRef base_addresses) {
+  if (!needs_autograd(a, b)) {
+    return call_below(vector_add, a, b, variant, row_chunk, free_dim, num_free_tiles,
+                      base_addresses);
+  }
+  return VectorAdd::apply(a, b,
+                          VectorAddSettings{std::string(variant), row_chunk, free_dim,
+                                            num_free_tiles, base_addresses.vec()});
 }
 
-Tensor matmul_autograd(const Tensor& a, const Tensor& b) {
-  return needs_autograd(a, b) ? Matmul::apply(a, b) : call_below(matmul, a, b);
+Tensor matmul_autograd(const Tensor& a, const Tensor& b, std::string_view variant,
+                       bool transpose_x) {
+  if (!needs_autograd(a, b)) return call_below(matmul, a, b, variant, transpose_x);
+  return Matmul::apply(a, b, std::string(variant), transpose_x);
 }
 
-Tensor transpose_autograd(const Tensor& a) {
-  return needs_autograd(a) ? Transpose::apply(a) : call_below(transpose, a);
+Tensor transpose_autograd(const Tensor& a, std::string_view engine) {
+  return needs_autograd(a) ? Transpose::apply(a, std::string(engine))
+                           : call_below(transpose, a, engine);
 }
 
 Tensor bias_add_activation_autograd(const Tensor& x, const Tensor& bias,

@@ -22,21 +22,21 @@ using Network = Tensor(const Tensor&, at::TensorList, at::TensorList, std::strin
 }  // namespace
 
 Tensor vector_add(const Tensor& a, const Tensor& b, std::string_view variant, int64_t row_chunk,
-                  int64_t free_dim) {
+                  int64_t free_dim, int64_t num_free_tiles, at::IntArrayRef base_addresses) {
+  static const auto op = find<Tensor(const Tensor&, const Tensor&, std::string_view, int64_t,
+                                     int64_t, int64_t, at::IntArrayRef)>("neuron_sim::vector_add");
+  return op.call(a, b, variant, row_chunk, free_dim, num_free_tiles, base_addresses);
+}
+
+Tensor matmul(const Tensor& a, const Tensor& b, std::string_view variant, bool transpose_x) {
   static const auto op =
-      find<Tensor(const Tensor&, const Tensor&, std::string_view, int64_t, int64_t)>(
-          "neuron_sim::vector_add");
-  return op.call(a, b, variant, row_chunk, free_dim);
+      find<Tensor(const Tensor&, const Tensor&, std::string_view, bool)>("neuron_sim::matmul");
+  return op.call(a, b, variant, transpose_x);
 }
 
-Tensor matmul(const Tensor& a, const Tensor& b) {
-  static const auto op = find<Tensor(const Tensor&, const Tensor&)>("neuron_sim::matmul");
-  return op.call(a, b);
-}
-
-Tensor transpose(const Tensor& a) {
-  static const auto op = find<Tensor(const Tensor&)>("neuron_sim::transpose");
-  return op.call(a);
+Tensor transpose(const Tensor& a, std::string_view engine) {
+  static const auto op = find<Tensor(const Tensor&, std::string_view)>("neuron_sim::transpose");
+  return op.call(a, engine);
 }
 
 Tensor bias_add_activation(const Tensor& x, const Tensor& bias, std::string_view activation) {

@@ -22,8 +22,8 @@ Tensor new_result(const Tensor& like, c10::SymIntArrayRef sizes) {
 Dtype dtype_of(const Tensor& tensor) { return neuron_sim::dtype_of(tensor.scalar_type()); }
 
 Tensor vector_add(const Tensor& a, const Tensor& b, std::string_view variant, int64_t row_chunk,
-                  int64_t free_dim) {
-  vector_add_options(variant, row_chunk, free_dim);
+                  int64_t free_dim, int64_t num_free_tiles, at::IntArrayRef base_addresses) {
+  vector_add_options({variant, row_chunk, free_dim, num_free_tiles, base_addresses});
   const Sizes sizes = vector_add_sizes(a, b);
   const Tensor out = new_result(a, sizes);
   const Tensor left = a.expand_symint(sizes).contiguous();
@@ -35,17 +35,19 @@ Tensor vector_add(const Tensor& a, const Tensor& b, std::string_view variant, in
   return out;
 }
 
-Tensor matmul(const Tensor& a, const Tensor& b) {
-  const Tensor out = new_result(a, matmul_sizes(a, b));
-  const Tensor left = a.contiguous(), right = b.contiguous();
+Tensor matmul(const Tensor& a, const Tensor& b, std::string_view variant, bool transpose_x) {
+  matmul_options(variant, transpose_x);
+  const Tensor out = new_result(a, matmul_sizes(a, b, transpose_x));
+  const Tensor left = (transpose_x ? a.t() : a).contiguous(), right = b.contiguous();
   translate_errors([&] {
     reference::matmul(left.const_data_ptr(), right.const_data_ptr(), out.mutable_data_ptr(),
-                      {a.size(0), a.size(1), b.size(1)}, dtype_of(a));
+                      {left.size(0), left.size(1), b.size(1)}, dtype_of(a));
   });
   return out;
 }
 
-Tensor transpose(const Tensor& a) {
+Tensor transpose(const Tensor& a, std::string_view engine) {
+  transpose_engine(engine);
   const Tensor out = new_result(a, transpose_sizes(a));
   const Tensor source = a.contiguous();
   translate_errors([&] {

@@ -25,36 +25,43 @@ Tensor broadcast(const Tensor& tensor, const Sizes& sizes) {
 }
 
 Tensor vector_add(const Tensor& a, const Tensor& b, std::string_view variant, int64_t row_chunk,
-                  int64_t free_dim) {
-  const VectorAddOptions options = vector_add_options(variant, row_chunk, free_dim);
+                  int64_t free_dim, int64_t num_free_tiles, at::IntArrayRef base_addresses) {
+  const VectorAddOptions options =
+      vector_add_options({variant, row_chunk, free_dim, num_free_tiles, base_addresses});
   const Sizes sizes = vector_add_sizes(a, b);
   return translate_errors([&] {
     KernelCall call("vector_add", a.device());
     call.operand(broadcast(a, sizes)).operand(broadcast(b, sizes));
     call.option(static_cast<int64_t>(options.variant)).option(row_chunk).option(free_dim);
+    call.option(num_free_tiles).option(static_cast<int64_t>(base_addresses.size()));
+    for (const int64_t address : base_addresses) call.option(address);
     return call.run(sizes, a.scalar_type(), [&] {
       return build_vector_add(call.architecture(), call.spec(0), call.spec(1), options);
     });
   });
 }
 
-Tensor matmul(const Tensor& a, const Tensor& b) {
-  const Sizes sizes = matmul_sizes(a, b);
+Tensor matmul(const Tensor& a, const Tensor& b, std::string_view variant, bool transpose_x) {
+  const MatmulOptions options = matmul_options(variant, transpose_x);
+  const Sizes sizes = matmul_sizes(a, b, transpose_x);
   return translate_errors([&] {
     KernelCall call("matmul", a.device());
     call.operand(a).operand(b);
-    return call.run(sizes, a.scalar_type(),
-                    [&] { return build_matmul(call.architecture(), call.spec(0), call.spec(1)); });
+    call.option(static_cast<int64_t>(options.variant)).option(static_cast<int64_t>(transpose_x));
+    return call.run(sizes, a.scalar_type(), [&] {
+      return build_matmul(call.architecture(), call.spec(0), call.spec(1), options);
+    });
   });
 }
 
-Tensor transpose(const Tensor& a) {
+Tensor transpose(const Tensor& a, std::string_view engine) {
+  const TransposeEngine chosen = transpose_engine(engine);
   const Sizes sizes = transpose_sizes(a);
   return translate_errors([&] {
     KernelCall call("transpose", a.device());
-    call.operand(a);
+    call.operand(a).option(static_cast<int64_t>(chosen));
     return call.run(sizes, a.scalar_type(),
-                    [&] { return build_transpose(call.architecture(), call.spec(0)); });
+                    [&] { return build_transpose(call.architecture(), call.spec(0), chosen); });
   });
 }
 

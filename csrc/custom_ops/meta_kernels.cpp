@@ -11,16 +11,20 @@ namespace {
 using at::Tensor;
 
 Tensor vector_add(const Tensor& a, const Tensor& b, std::string_view variant, int64_t row_chunk,
-                  int64_t free_dim) {
-  vector_add_options(variant, row_chunk, free_dim);
+                  int64_t free_dim, int64_t num_free_tiles, at::IntArrayRef base_addresses) {
+  vector_add_options({variant, row_chunk, free_dim, num_free_tiles, base_addresses});
   return at::empty_symint(vector_add_sizes(a, b), a.options());
 }
 
-Tensor matmul(const Tensor& a, const Tensor& b) {
-  return at::empty_symint(matmul_sizes(a, b), a.options());
+Tensor matmul(const Tensor& a, const Tensor& b, std::string_view variant, bool transpose_x) {
+  matmul_options(variant, transpose_x);
+  return at::empty_symint(matmul_sizes(a, b, transpose_x), a.options());
 }
 
-Tensor transpose(const Tensor& a) { return at::empty_symint(transpose_sizes(a), a.options()); }
+Tensor transpose(const Tensor& a, std::string_view engine) {
+  transpose_engine(engine);
+  return at::empty_symint(transpose_sizes(a), a.options());
+}
 
 Tensor bias_add_activation(const Tensor& x, const Tensor& bias, std::string_view activation) {
   return at::empty_symint(bias_add_activation_sizes(x, bias, activation), x.options());

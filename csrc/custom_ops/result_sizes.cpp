@@ -94,21 +94,29 @@ void check_layer(const char* op, const Tensor& x, const NamedTensor& weight,
 
 }  // namespace
 
-VectorAddOptions vector_add_options(std::string_view variant, int64_t row_chunk, int64_t free_dim) {
+VectorAddOptions vector_add_options(const VectorAddArguments& arguments) {
+  constexpr const char* kOp = "vector_add";
   VectorAddOptions options;
-  if (variant == "naive") {
-    options.variant = VectorAddVariant::kNaive;
-  } else if (variant == "tiled") {
-    options.variant = VectorAddVariant::kTiled;
-  } else {
-    TORCH_CHECK_VALUE(variant == "stream", "vector_add: variant '", variant,
-                      "' is unknown; the variants are naive, tiled and stream.");
-  }
-  check_at_least("vector_add", "row_chunk", row_chunk, 1);
-  check_at_least("vector_add", "free_dim", free_dim, 0);
-  options.row_chunk = row_chunk;
-  options.free_dim = free_dim;
+  options.variant = translate_errors([&] { return parse_vector_add_variant(arguments.variant); });
+  check_at_least(kOp, "row_chunk", arguments.row_chunk, 1);
+  check_at_least(kOp, "free_dim", arguments.free_dim, 0);
+  check_at_least(kOp, "num_free_tiles", arguments.num_free_tiles, 1);
+  options.row_chunk = arguments.row_chunk;
+  options.free_dim = arguments.free_dim;
+  options.num_free_tiles = arguments.num_free_tiles;
+  options.base_addresses = arguments.base_addresses.vec();
   return options;
+}
+
+MatmulOptions matmul_options(std::string_view variant, bool transpose_x) {
+  MatmulOptions options;
+  options.variant = translate_errors([&] { return parse_matmul_variant(variant); });
+  options.transpose_x = transpose_x;
+  return options;
+}
+
+TransposeEngine transpose_engine(std::string_view engine) {
+  return translate_errors([&] { return parse_transpose_engine(engine); });
 }
 
 Sizes vector_add_sizes(const Tensor& a, const Tensor& b) {
@@ -136,14 +144,16 @@ Sizes vector_add_sizes(const Tensor& a, const Tensor& b) {
   return sizes;
 }
 
-Sizes matmul_sizes(const Tensor& a, const Tensor& b) {
+Sizes matmul_sizes(const Tensor& a, const Tensor& b, bool transpose_x) {
   check_same_device("matmul", {{"a", a}, {"b", b}});
   check_same_dtype("matmul", {{"a", a}, {"b", b}});
   check_float("matmul", {"a", a});
   check_rank("matmul", {"a", a}, 2);
   check_rank("matmul", {"b", b}, 2);
-  check_size("matmul", {"b", b}, 0, a.sym_size(1), "the columns of a");
-  return {a.sym_size(0), b.sym_size(1)};
+  const int64_t depth = transpose_x ? 0 : 1;
+  check_size("matmul", {"b", b}, 0, a.sym_size(depth),
+             transpose_x ? "the rows of a, with transpose_x" : "the columns of a");
+  return {a.sym_size(1 - depth), b.sym_size(1)};
 }
 
 Sizes transpose_sizes(const Tensor& a) {

@@ -9,11 +9,20 @@
 
 #include <string_view>
 
+#include "ops/kernels/matmul.h"
+#include "ops/kernels/transpose.h"
 #include "ops/kernels/vector_add.h"
 
 namespace neuron_sim {
 
 using Sizes = c10::SymDimVector;
+
+/// Arguments of vector_add that are not tensors.
+struct VectorAddArguments {
+  std::string_view variant;
+  int64_t row_chunk = 128, free_dim = 0, num_free_tiles = 4;
+  at::IntArrayRef base_addresses;
+};
 
 /// Arguments of conv2d_maxpool that are not tensors.
 struct ConvolutionArguments {
@@ -30,12 +39,16 @@ struct NetworkArguments {
   std::string_view hidden_activation, output_activation;
 };
 
-/// "naive", "tiled" or "stream"; c10::ValueError otherwise.
-VectorAddOptions vector_add_options(std::string_view variant, int64_t row_chunk, int64_t free_dim);
+/// Options of the kernels; c10::ValueError for unknown variants and engines and for numbers that no
+/// operand could have.
+VectorAddOptions vector_add_options(const VectorAddArguments& arguments);
+MatmulOptions matmul_options(std::string_view variant, bool transpose_x);
+TransposeEngine transpose_engine(std::string_view engine);
 
 /// Sizes of a and b broadcast as torch.add does.
 Sizes vector_add_sizes(const at::Tensor& a, const at::Tensor& b);
-Sizes matmul_sizes(const at::Tensor& a, const at::Tensor& b);
+/// [M, N]; a is [K, M] with `transpose_x`.
+Sizes matmul_sizes(const at::Tensor& a, const at::Tensor& b, bool transpose_x);
 Sizes transpose_sizes(const at::Tensor& a);
 Sizes bias_add_activation_sizes(const at::Tensor& x, const at::Tensor& bias,
                                 std::string_view activation);

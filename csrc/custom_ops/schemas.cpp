@@ -8,11 +8,12 @@ namespace neuron_sim {
 TORCH_LIBRARY(neuron_sim, m) {
   const std::vector<at::Tag> tags = {at::Tag::pt2_compliant_tag};
   m.def(
-      "vector_add(Tensor a, Tensor b, *, str variant='stream', int row_chunk=128, int free_dim=0)"
-      " -> Tensor",
+      "vector_add(Tensor a, Tensor b, *, str variant='stream', int row_chunk=128, int free_dim=0,"
+      " int num_free_tiles=4, int[] base_addresses=[]) -> Tensor",
       tags);
-  m.def("matmul(Tensor a, Tensor b) -> Tensor", tags);
-  m.def("transpose(Tensor a) -> Tensor", tags);
+  m.def("matmul(Tensor a, Tensor b, *, str variant='auto', bool transpose_x=False) -> Tensor",
+        tags);
+  m.def("transpose(Tensor a, *, str engine='auto') -> Tensor", tags);
   m.def("bias_add_activation(Tensor x, Tensor bias, str activation) -> Tensor", tags);
   m.def(
       "conv2d_maxpool(Tensor input, Tensor weight, Tensor bias, int[2] pool_size, *,"
