@@ -52,12 +52,6 @@ struct Features {
   bool clock_gating = false;            ///< PE clock halves when idle
   bool hidden_weight_load = false;      ///< LoadStationary overlaps the previous multiply
   bool scalar_unary_operators = false;  ///< tensor_scalar of abs, rsqrt, reciprocal on ScalarE
-  bool exact_transpose = false;       ///< nc_transpose on TensorE is bit exact, dst dtype = data
-  bool scalar_constant_bias = false;  ///< activation accepts a constant bias
-  bool hardware_descriptors = false;  ///< hardware DGE on Sync and Scalar queues
-  bool scalar_tensor_ops = false;     ///< tensor_scalar and exact tensor_copy on ScalarE
-  bool clock_gating = false;          ///< PE clock halves when idle
-  bool hidden_weight_load = false;    ///< LoadStationary overlaps the previous multiply
   bool dma_transpose = false;  ///< the DMA engines transpose blocks of 2- and 4-byte elements
   bool dma_priority = false;   ///< transfers have a quality of service
 };
