@@ -146,6 +146,15 @@ void source_and_dst(std::string_view instruction, std::string_view source_name, 
   same_free_elements(instruction, "dst", dst, source_name, source);
 }
 
+void not_both_in_psum(std::string_view instruction, std::string_view first_name, const View& first,
+                      std::string_view second_name, const View& second,
+                      const Architecture& architecture) {
+  if (first.memory() != MemoryKind::kPsum || second.memory() != MemoryKind::kPsum) return;
+  fail(text("operands '", first_name, "' and '", second_name, "' of '", instruction,
+            "' are both in PSUM; at most one input may be (architecture ", architecture.name,
+            ")."));
+}
+
 void per_partition(std::string_view instruction, std::string_view operand, const View& view,
                    const View& data) {
   same_partitions(instruction, "data", data, operand, view);

@@ -1,6 +1,9 @@
 #include "device/isa/elementwise.h"
 
+#include <cmath>
 #include <cstdlib>
+
+#include "device/base/errors.h"
 
 namespace neuron_sim::elementwise {
 namespace {
@@ -33,6 +36,23 @@ IntegerRange integer_range(Dtype dtype) {
     case Dtype::kUint32: return {0, UINT32_MAX};
     default: return {};
   }
+}
+
+void check_constant(std::string_view instruction, std::string_view parameter, double value,
+                    const View& dst) {
+  if (!is_integer(dst.dtype())) return;
+  const IntegerRange range = integer_range(dst.dtype());
+  if (value == std::floor(value) && value >= static_cast<double>(range.lowest) &&
+      value <= static_cast<double>(range.highest)) {
+    return;
+  }
+  fail(text(parameter, " ", value, " of '", instruction, "' must match the dtype ",
+            name(dst.dtype()), " of operand 'dst': an integer in [", range.lowest, ", ",
+            range.highest, "]."));
+}
+
+bool copies_bits(EngineKind engine, const Architecture& architecture) {
+  return engine != EngineKind::kScalar || architecture.features.scalar_tensor_ops;
 }
 
 bool is_contiguous(const View& view) { return innermost_stride(view) == itemsize(view.dtype()); }

@@ -17,6 +17,12 @@ struct IntegerRange {
   int64_t highest = 0;
 };
 IntegerRange integer_range(Dtype dtype);
+/// A constant that is stored in `dst` as it is: an integer dtype must be able to hold it.
+void check_constant(std::string_view instruction, std::string_view parameter, double value,
+                    const View& dst);
+/// A copy between equal dtypes keeps every bit; Scalar without scalar_tensor_ops (generation 2)
+/// converts to fp32 and back (isa.json tensor_copy).
+bool copies_bits(EngineKind engine, const Architecture& architecture);
 /// Neighbours of the innermost free dimension are neighbours in memory.
 bool is_contiguous(const View& view);
 /// The innermost free stride of the view exceeds 16 bytes (isa.json cost_composition.stride).

@@ -15,10 +15,14 @@
 #include "device/isa/reciprocal.h"
 #include "device/isa/register_load.h"
 #include "device/isa/register_move.h"
+#include "device/isa/scalar_tensor_tensor.h"
 #include "device/isa/tensor_copy.h"
 #include "device/isa/tensor_reduce.h"
 #include "device/isa/tensor_scalar.h"
+#include "device/isa/tensor_scalar_cumulative.h"
+#include "device/isa/tensor_scalar_reduce.h"
 #include "device/isa/tensor_tensor.h"
+#include "device/isa/tensor_tensor_scan.h"
 
 namespace neuron_sim {
 namespace {
@@ -38,10 +42,14 @@ constexpr std::array kList = {
     &kReciprocal,
     &kRegisterLoad,
     &kRegisterMove,
+    &kScalarTensorTensor,
     &kTensorCopy,
     &kTensorReduce,
     &kTensorScalar,
+    &kTensorScalarCumulative,
+    &kTensorScalarReduce,
     &kTensorTensor,
+    &kTensorTensorScan,
 };
 // clang-format on
 

@@ -1,8 +1,5 @@
 #include "device/isa/memset.h"
 
-#include <cmath>
-
-#include "device/base/errors.h"
 #include "device/isa/checks.h"
 #include "device/isa/elementwise.h"
 #include "device/isa/rows.h"
@@ -20,21 +17,10 @@ constexpr AttributeField kAttributes[] = {{"value", AttributeKind::kReal}};
 
 EngineKind choose_engine(const Draft&, const Architecture&) { return EngineKind::kVector; }
 
-void check_value(const View& dst, double value) {
-  if (!is_integer(dst.dtype())) return;
-  const elementwise::IntegerRange range = elementwise::integer_range(dst.dtype());
-  if (value == std::floor(value) && value >= static_cast<double>(range.lowest) &&
-      value <= static_cast<double>(range.highest)) {
-    return;
-  }
-  fail(text("value ", value, " of 'memset' must match the dtype ", name(dst.dtype()),
-            " of operand 'dst': an integer in [", range.lowest, ", ", range.highest, "]."));
-}
-
 void check(const Draft& draft, const Architecture& architecture) {
   checks::engine(kName, draft.engine, {EngineKind::kVector, EngineKind::kGpSimd}, architecture);
   checks::compute_operand(kName, "dst", draft.operand(kDst), draft.engine, architecture);
-  check_value(draft.operand(kDst), draft.attribute(kValue).real());
+  elementwise::check_constant(kName, "value", draft.attribute(kValue).real(), draft.operand(kDst));
 }
 
 void run(const Instance& instance) {

@@ -184,6 +184,14 @@ void copy_row(const Access& source, int64_t source_partition, const Access& targ
   }
 }
 
+void cast_row(const Access& source, int64_t source_partition, const Access& target,
+              int64_t target_partition, bool exact) {
+  if (exact && source.dtype == target.dtype) {
+    return copy_row(source, source_partition, target, target_partition);
+  }
+  write_row(target, target_partition, read_row(source, source_partition, row_scratch().first));
+}
+
 float read_scalar(const Access& access, int64_t partition) {
   float value = 0;
   load_floats(access.partition(partition), access.dtype, 0, &value, 1);

@@ -23,6 +23,10 @@ void write_integer_row(const Access& access, int64_t partition, const int64_t* v
 /// Bit-exact copy of one partition between operands of equal itemsize and element count.
 void copy_row(const Access& source, int64_t source_partition, const Access& target,
               int64_t target_partition);
+/// One partition copied bit by bit when the dtypes are equal and `exact`, else through fp32 with
+/// one rounding. Uses row_scratch().first.
+void cast_row(const Access& source, int64_t source_partition, const Access& target,
+              int64_t target_partition, bool exact);
 /// fp32 value of the single element of a [P, 1] operand.
 float read_scalar(const Access& access, int64_t partition);
 

@@ -26,16 +26,8 @@ void check(const Draft& draft, const Architecture& architecture) {
 void run(const Instance& instance) {
   const Access& dst = instance.operand(kDst);
   const Access& src = instance.operand(kSrc);
-  const bool exact_engine =
-      instance.engine != EngineKind::kScalar || instance.architecture->features.scalar_tensor_ops;
-  if (dst.dtype == src.dtype && exact_engine) {
-    for (int64_t p = 0; p < dst.partitions; ++p) copy_row(src, p, dst, p);
-    return;
-  }
-  RowScratch& scratch = row_scratch();
-  for (int64_t p = 0; p < dst.partitions; ++p) {
-    write_row(dst, p, read_row(src, p, scratch.first));
-  }
+  const bool exact = elementwise::copies_bits(instance.engine, *instance.architecture);
+  for (int64_t p = 0; p < dst.partitions; ++p) cast_row(src, p, dst, p, exact);
 }
 
 Demand demand(const Draft& draft, const Architecture&) {

@@ -74,11 +74,7 @@ void check(const Draft& draft, const Architecture& architecture) {
   checks::same_free_elements(kName, "data1", data1, "data2", data2);
   checks::same_partitions(kName, "dst", dst, "data1", data1);
   checks::same_free_elements(kName, "dst", dst, "data1", data1);
-  if (data1.memory() == MemoryKind::kPsum && data2.memory() == MemoryKind::kPsum) {
-    fail(text("operands 'data1' and 'data2' of '", kName,
-              "' are both in PSUM; at most one input may be (architecture ", architecture.name,
-              ")."));
-  }
+  checks::not_both_in_psum(kName, "data1", data1, "data2", data2, architecture);
   check_dtypes(draft, op);
 }
 
