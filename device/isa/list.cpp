@@ -17,6 +17,9 @@
 #include "device/isa/register_move.h"
 #include "device/isa/scalar_tensor_tensor.h"
 #include "device/isa/tensor_copy.h"
+#include "device/isa/tensor_copy_dynamic_dst.h"
+#include "device/isa/tensor_copy_dynamic_src.h"
+#include "device/isa/tensor_copy_predicated.h"
 #include "device/isa/tensor_reduce.h"
 #include "device/isa/tensor_scalar.h"
 #include "device/isa/tensor_scalar_cumulative.h"
@@ -44,6 +47,9 @@ constexpr std::array kList = {
     &kRegisterMove,
     &kScalarTensorTensor,
     &kTensorCopy,
+    &kTensorCopyDynamicDst,
+    &kTensorCopyDynamicSrc,
+    &kTensorCopyPredicated,
     &kTensorReduce,
     &kTensorScalar,
     &kTensorScalarCumulative,
