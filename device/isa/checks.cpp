@@ -121,6 +121,13 @@ void engine(std::string_view instruction, EngineKind engine,
             " engine; architecture ", architecture.name, " has it on: ", join(allowed, ", "), "."));
 }
 
+void generation(std::string_view instruction, int64_t minimum, const Architecture& architecture) {
+  if (architecture.generation >= minimum) return;
+  fail(text("instruction '", instruction, "' needs NeuronCore-v", minimum,
+            " or newer; architecture ", architecture.name, " is a ", architecture.neuron_core, "."),
+       ErrorKind::kNotImplemented);
+}
+
 void no_psum_on_gpsimd(std::string_view instruction, std::string_view operand, const View& view,
                        EngineKind engine) {
   if (engine != EngineKind::kGpSimd || view.memory() != MemoryKind::kPsum) return;

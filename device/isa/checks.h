@@ -31,6 +31,9 @@ void start_partition(std::string_view instruction, std::string_view operand, con
 /// One of the engines, else an error that lists them.
 void engine(std::string_view instruction, EngineKind engine,
             std::initializer_list<EngineKind> allowed, const Architecture& architecture);
+/// KernelError (kNotImplemented) on a generation before `minimum`, the first that has the
+/// instruction (3 is NeuronCore-v3).
+void generation(std::string_view instruction, int64_t minimum, const Architecture& architecture);
 /// GpSimd cannot access PSUM.
 void no_psum_on_gpsimd(std::string_view instruction, std::string_view operand, const View& view,
                        EngineKind engine);

@@ -12,10 +12,12 @@
 #include "device/isa/nc_find_index8.h"
 #include "device/isa/nc_matmul.h"
 #include "device/isa/nc_transpose.h"
+#include "device/isa/range_select.h"
 #include "device/isa/reciprocal.h"
 #include "device/isa/register_load.h"
 #include "device/isa/register_move.h"
 #include "device/isa/scalar_tensor_tensor.h"
+#include "device/isa/select_reduce.h"
 #include "device/isa/tensor_copy.h"
 #include "device/isa/tensor_copy_dynamic_dst.h"
 #include "device/isa/tensor_copy_dynamic_src.h"
@@ -42,10 +44,12 @@ constexpr std::array kList = {
     &kNcFindIndex8,
     &kNcMatmul,
     &kNcTranspose,
+    &kRangeSelect,
     &kReciprocal,
     &kRegisterLoad,
     &kRegisterMove,
     &kScalarTensorTensor,
+    &kSelectReduce,
     &kTensorCopy,
     &kTensorCopyDynamicDst,
     &kTensorCopyDynamicSrc,
