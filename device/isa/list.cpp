@@ -3,6 +3,8 @@
 #include <array>
 
 #include "device/isa/activation.h"
+#include "device/isa/bn_aggr.h"
+#include "device/isa/bn_stats.h"
 #include "device/isa/dma_copy.h"
 #include "device/isa/dma_transpose.h"
 #include "device/isa/instruction_type.h"
@@ -11,6 +13,7 @@
 #include "device/isa/memset.h"
 #include "device/isa/nc_find_index8.h"
 #include "device/isa/nc_matmul.h"
+#include "device/isa/nc_stream_shuffle.h"
 #include "device/isa/nc_transpose.h"
 #include "device/isa/range_select.h"
 #include "device/isa/reciprocal.h"
@@ -36,6 +39,8 @@ namespace {
 // clang-format off
 constexpr std::array kList = {
     &kActivation,
+    &kBnAggr,
+    &kBnStats,
     &kDmaCopy,
     &kDmaTranspose,
     &kIota,
@@ -43,6 +48,7 @@ constexpr std::array kList = {
     &kMemset,
     &kNcFindIndex8,
     &kNcMatmul,
+    &kNcStreamShuffle,
     &kNcTranspose,
     &kRangeSelect,
     &kReciprocal,
