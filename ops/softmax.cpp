@@ -3,7 +3,6 @@
 #include "device/isa/activation.h"
 #include "device/isa/reciprocal.h"
 #include "device/isa/tensor_reduce.h"
-#include "device/program/engine_state.h"
 
 namespace neuron_sim {
 
@@ -24,7 +23,6 @@ void Softmax::start(const View& logits, const Affine& turn) {
                          .data = logits,
                          .op = Activation::kExp,
                          .bias_tile = maximum,
-                         .accumulator = engine_state(EngineState::kScalarAccumulator, rows),
                          .reduce_res = sum_.turn(turn).slice(0, 0, rows),
                          .reduce_op = AluOp::kAdd,
                          .reduce_command = ReduceCommand::kResetReduce});

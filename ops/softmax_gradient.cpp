@@ -3,7 +3,6 @@
 #include "device/isa/activation.h"
 #include "device/isa/tensor_scalar.h"
 #include "device/isa/tensor_tensor.h"
-#include "device/program/engine_state.h"
 
 namespace neuron_sim {
 
@@ -26,7 +25,6 @@ void SoftmaxGradient::emit(const View& dst, const View& gradient, const View& lo
       .dst = product, .data1 = gradient, .data2 = logits, .op = AluOp::kMultiply});
   builder_.emit(Activate{.dst = product,
                          .data = product,
-                         .accumulator = engine_state(EngineState::kScalarAccumulator, rows),
                          .reduce_res = sum,
                          .reduce_op = AluOp::kAdd,
                          .reduce_command = ReduceCommand::kResetReduce});

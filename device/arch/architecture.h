@@ -54,6 +54,8 @@ struct Features {
   bool scalar_unary_operators = false;  ///< tensor_scalar of abs, rsqrt, reciprocal on ScalarE
   bool dma_transpose = false;  ///< the DMA engines transpose blocks of 2- and 4-byte elements
   bool dma_priority = false;   ///< transfers have a quality of service
+  bool reciprocal_bias = false;         ///< reciprocal on ScalarE accepts a bias
+  bool vector_xorwow = false;           ///< random numbers of VectorE are those of XORWOW
 };
 
 /// Engine clocks.
@@ -116,6 +118,8 @@ struct Rates {
   double scalar_16bit = 0;         ///< ScalarE, 16-bit and 8-bit floats in and out
   double gpsimd_rsqrt = 0;         ///< rsqrt on GpSimd
   double bn_aggregate = 0;         ///< bn_aggr, per triple of count, mean and variance * count
+  double exponential = 0;          ///< exponential on VectorE
+  double uniform_random = 0;       ///< rand2
 };
 
 /// DMA: triggers, descriptors, 16 engines.

@@ -98,6 +98,8 @@ void add_features(std::vector<Field>& fields) {
   features.add("scalar_unary_operators", "1", flag, &Features::scalar_unary_operators);
   features.add("dma_transpose", "1", flag, &Features::dma_transpose);
   features.add("dma_priority", "1", flag, &Features::dma_priority);
+  features.add("reciprocal_bias", "1", flag, &Features::reciprocal_bias);
+  features.add("vector_xorwow", "1", flag, &Features::vector_xorwow);
 }
 
 void add_clocks(std::vector<Field>& fields) {
@@ -171,6 +173,8 @@ void add_rates(std::vector<Field>& fields) {
   add("scalar_16bit", &Rates::scalar_16bit);
   add("gpsimd_rsqrt", &Rates::gpsimd_rsqrt);
   add("bn_aggregate", &Rates::bn_aggregate);
+  add("exponential", &Rates::exponential);
+  add("uniform_random", &Rates::uniform_random);
 }
 
 void add_dma(std::vector<Field>& fields) {

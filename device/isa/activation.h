@@ -14,22 +14,26 @@ namespace neuron_sim {
 /// `bias_tile` (any dtype but tfloat32) or the constant `bias`; a constant other than 0 needs
 /// features.scalar_constant_bias. Without a bias nothing is added.
 ///
-/// `reduce_command` works on the Scalar engine's registers, one fp32 per partition: operand
-/// `accumulator`, [P, 1], present exactly when reduce_command is not kIdle or reduce_res is given.
-/// Each register adds the sum of its partition's fp32 results, before they are rounded to the dtype
-/// of dst. Order of that sum: 16 partial sums take the elements in turn, then neighbours are added
+/// `reduce_command` works on the Scalar engine's registers, one fp32 per partition, which draft()
+/// adds as an operand where they are changed or read (EngineState::kScalarAccumulator). Each
+/// register adds the sum of its partition's fp32 results, before they are rounded to the dtype of
+/// dst. Order of that sum: 16 partial sums take the elements in turn, then neighbours are added
 /// pairwise (0+1, 2+3, ...), four times. `reduce_res`, [P, 1], gets the registers afterwards.
-/// `reduce_op` must be kAdd where something is reduced.
+/// `reduce_op` must be kAdd where something is reduced. kLoadReduce is not of this instruction: it
+/// has no initial value (isa.json).
+///
+/// Functions, their errors and their limited ranges: device/isa/activation_functions.h; prelu has
+/// no slope here and is refused, reciprocal takes no bias without features.reciprocal_bias.
 struct Activate {
   View dst, data;
   Activation op = Activation::kIdentity;
   View bias_tile{}, scale_tile{};
   double scale = 1;
   double bias = 0;
-  View accumulator{}, reduce_res{};
+  View reduce_res{};
   AluOp reduce_op = AluOp::kNone;
   ReduceCommand reduce_command = ReduceCommand::kIdle;
-
+  EngineKind engine = EngineKind::kAuto;  ///< Scalar
   Draft draft() const;
 };
 

@@ -34,6 +34,8 @@ enum class RateClass : uint8_t {
   kScalar16bit,
   kGpSimdRsqrt,
   kBnAggregate,
+  kExponential,
+  kUniformRandom,
 };
 
 /// Precision of TensorE operands.

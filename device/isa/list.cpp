@@ -5,6 +5,7 @@
 #include "device/isa/activation.h"
 #include "device/isa/bn_aggr.h"
 #include "device/isa/bn_stats.h"
+#include "device/isa/activation_reduce.h"
 #include "device/isa/dma_copy.h"
 #include "device/isa/dma_transpose.h"
 #include "device/isa/instruction_type.h"
@@ -41,6 +42,7 @@ constexpr std::array kList = {
     &kActivation,
     &kBnAggr,
     &kBnStats,
+    &kActivationReduce,
     &kDmaCopy,
     &kDmaTranspose,
     &kIota,

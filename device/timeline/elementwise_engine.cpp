@@ -22,6 +22,8 @@ double ElementwiseEngine::rate(RateClass rate) const {
     case RateClass::kScalar16bit: return rates_.scalar_16bit;
     case RateClass::kGpSimdRsqrt: return rates_.gpsimd_rsqrt;
     case RateClass::kBnAggregate: return rates_.bn_aggregate;
+    case RateClass::kExponential: return rates_.exponential;
+    case RateClass::kUniformRandom: return rates_.uniform_random;
   }
   return 1;
 }

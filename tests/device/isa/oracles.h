@@ -43,6 +43,7 @@ inline Architecture test_architecture() {
   features.clock_gating = true;
   features.hidden_weight_load = true;
   features.dma_transpose = true;
+  features.reciprocal_bias = true;
   return architecture;
 }
 

@@ -12,7 +12,6 @@ constexpr Dtype kBf16 = Dtype::kBfloat16;
 
 double reference(Activation op, double x) {
   switch (op) {
-    case Activation::kIdentity: return x;
     case Activation::kRelu: return std::isnan(x) ? x : std::max(x, 0.0);
     case Activation::kExp: return std::exp(x);
     case Activation::kGelu: return 0.5 * x * (1 + std::erf(x / std::sqrt(2.0)));
@@ -21,18 +20,28 @@ double reference(Activation op, double x) {
     case Activation::kSquare: return x * x;
     case Activation::kSqrt: return std::sqrt(x);
     case Activation::kRsqrt: return 1 / std::sqrt(x);
+    case Activation::kSilu: return x / (1 + std::exp(-x));
+    case Activation::kLog: return std::log(x);
+    case Activation::kReciprocal: return 1 / x;
+    case Activation::kErf: return std::erf(x);
+    case Activation::kArctan: return std::atan(x);
+    case Activation::kAbs: return std::abs(x);
+    default: return x;
   }
-  return x;
 }
 
-TEST(Activate, AppliesEveryFunctionToScaledAndShiftedData) {
-  for (int op = 0; op <= static_cast<int>(Activation::kRsqrt); ++op) {
-    const auto function = static_cast<Activation>(op);
+TEST(Activate, AppliesFunctionsToScaledAndShiftedData) {
+  for (const Activation function :
+       {Activation::kIdentity, Activation::kRelu, Activation::kExp, Activation::kGelu,
+        Activation::kSigmoid, Activation::kTanh, Activation::kSquare, Activation::kSqrt,
+        Activation::kRsqrt, Activation::kSilu, Activation::kLog, Activation::kReciprocal,
+        Activation::kErf, Activation::kArctan, Activation::kAbs}) {
     SCOPED_TRACE(name(function));
-    const bool roots = function == Activation::kSqrt || function == Activation::kRsqrt;
+    const bool positive = function == Activation::kSqrt || function == Activation::kRsqrt ||
+                          function == Activation::kLog || function == Activation::kReciprocal;
     InstructionBench bench;
     const View data =
-        bench.tile(kPsum, kFp32, {65, 33}, "data", random_values(65 * 33, roots ? 0.1 : -4, 4));
+        bench.tile(kPsum, kFp32, {65, 33}, "data", random_values(65 * 33, positive ? 0.1 : -4, 4));
     const View bias = bench.tile(kSbuf, kBf16, {65, 1}, "bias", random_values(65, 0, 2, 4));
     const View dst = bench.tile(kSbuf, kFp32, {65, 33}, "dst");
     bench.run(kActivation,
@@ -103,11 +112,11 @@ TEST(Activate, KeepsARunningSumInTheRegisters) {
   InstructionBench bench;
   const View data = bench.tile(kSbuf, kFp32, {4, 37}, "data", random_values(148));
   const View dst = bench.tile(kSbuf, kBf16, {4, 37}, "dst");
-  const View registers = bench.tile(kAccumulator, kFp32, {4, 1}, "accumulator", {9, 9, 9, 9});
+  const View registers = engine_state(EngineState::kScalarAccumulator, 4);
+  bench.set(registers, {9, 9, 9, 9});
   const View result = bench.tile(kSbuf, kFp32, {4, 1}, "result");
   Activate activate{.dst = dst,
                     .data = data,
-                    .accumulator = registers,
                     .reduce_op = AluOp::kAdd,
                     .reduce_command = ReduceCommand::kResetReduce};
   const std::vector<double> x = bench.get(data);
@@ -135,81 +144,20 @@ TEST(Activate, KeepsARunningSumInTheRegisters) {
   expect_values(bench.get(result), {0, 0, 0, 0});
 }
 
-TEST(Activate, AcceptsAConstantBiasOnlyWhereTheArchitectureHasIt) {
+TEST(Activate, UsesTheRegistersOnlyWhereTheyAreChangedOrRead) {
   InstructionBench bench;
-  bench.architecture().features.scalar_constant_bias = false;
-  const View data = bench.tile(kSbuf, kFp32, {2, 2}, "data", {1, 2, -3, -0.0});
-  const View dst = bench.tile(kSbuf, kFp32, {2, 2}, "dst");
-  Activate activate{.dst = dst, .data = data, .bias = 1.5};
-  EXPECT_EQ(bench.error(kActivation, activate.draft()),
-            "bias 1.5 of 'activation' must be a vector of one element per partition; architecture "
-            "trn2 has no constant bias other than 0.");
-  bench.architecture().features.scalar_constant_bias = true;
-  bench.run(kActivation, activate.draft());
-  expect_values(bench.get(dst), {2.5, 3.5, -1.5, 1.5});
-  activate.bias = 0;
-  bench.run(kActivation, activate.draft());
-  expect_values(bench.get(dst), {1, 2, -3, -0.0});
-}
-
-TEST(Activate, ReportsWrongBiasScaleAndReduction) {
-  InstructionBench bench;
-  const View data = bench.tile(kSbuf, kFp32, {8, 4}, "data");
-  const View dst = bench.tile(kSbuf, kFp32, {8, 4}, "dst");
-  const View column = bench.tile(kSbuf, kFp32, {8, 1}, "column");
-  const View registers = bench.tile(kAccumulator, kFp32, {8, 1}, "accumulator");
-  const Activate good{.dst = dst, .data = data};
-  const auto error = [&](const Activate& activate) {
-    return bench.error(kActivation, activate.draft());
-  };
-  EXPECT_EQ(error(good), "");
-  Activate activate = good;
-  activate.bias_tile = bench.tile(kSbuf, Dtype::kTfloat32, {8, 1}, "bias");
-  EXPECT_EQ(error(activate),
-            "dtype tfloat32 of operand 'bias' of 'activation' is not supported; "
-            "expected any dtype but tfloat32.");
-  activate.bias_tile = column;
-  activate.bias = 2;
-  EXPECT_EQ(error(activate),
-            "'activation' has a bias tile column[8, 1] and a constant bias 2; it "
-            "adds only one.");
-  activate = good;
-  activate.bias_tile = data;
-  EXPECT_EQ(error(activate),
-            "operand 'bias[8, 4]' of 'activation' must have one element per "
-            "partition, but it has 4.");
-  activate = good;
-  activate.scale_tile = data;
-  EXPECT_EQ(error(activate),
-            "scale data[8, 4] of 'activation' must be a scalar or a vector of one "
-            "element per partition.");
-  activate.scale_tile = bench.tile(kSbuf, kBf16, {8, 1}, "scale");
-  EXPECT_EQ(error(activate),
-            "dtype bfloat16 of operand 'scale' of 'activation' is not supported; "
-            "expected float32.");
-  activate = good;
-  activate.reduce_command = ReduceCommand::kReduce;
-  activate.accumulator = registers;
-  EXPECT_EQ(error(activate), "reduce_op 'none' of 'activation' is not supported; only 'add' is.");
-  activate.reduce_op = AluOp::kMaximum;
-  EXPECT_EQ(error(activate), text("reduce_op '", name(AluOp::kMaximum),
-                                  "' of 'activation' is not supported; only 'add' is."));
+  const View data = bench.tile(kSbuf, kFp32, {4, 3}, "data");
+  Activate activate{.dst = data, .data = data};
+  const auto registers = [&] { return activate.draft().operand(4); };
+  EXPECT_FALSE(registers().present());
   activate.reduce_op = AluOp::kAdd;
-  EXPECT_EQ(error(activate), "");
-  activate.reduce_command = ReduceCommand::kLoadReduce;
-  EXPECT_EQ(error(activate),
-            "'activation' has no initial value for reduce_cmd 'load_reduce'; use "
-            "'reset_reduce' or 'reduce'.");
-  EXPECT_EQ(bench.error_kind(kActivation, activate.draft()), ErrorKind::kNotImplemented);
-  activate = good;
-  activate.reduce_res = column;
-  EXPECT_EQ(error(activate),
-            "'activation' needs operand 'accumulator' exactly when it has a "
-            "reduce_cmd other than 'idle' or a reduce_res.");
-  activate.accumulator = column;
-  EXPECT_EQ(error(activate),
-            "Expected operand 'accumulator' of 'activation' to be in address space "
-            "'accumulator', but got a tile in 'sbuf' instead.");
+  EXPECT_FALSE(registers().present()) << "idle";
+  activate.reduce_command = ReduceCommand::kReduce;
+  EXPECT_EQ(registers().tile(), static_cast<TileId>(EngineState::kScalarAccumulator));
+  EXPECT_EQ(registers().shape(), (std::vector<int64_t>{4, 1}));
+  activate.reduce_command = ReduceCommand::kIdle;
+  activate.reduce_res = bench.tile(kSbuf, kFp32, {4, 1}, "result");
+  EXPECT_TRUE(registers().present());
 }
 
 TEST(Activate, DemandsAnElementwiseStepOnTheScalarEngine) {
@@ -217,14 +165,12 @@ TEST(Activate, DemandsAnElementwiseStepOnTheScalarEngine) {
   const View data = bench.tile(kPsum, kFp32, {8, 100}, "data");
   const View dst = bench.tile(kSbuf, kFp32, {8, 100}, "dst");
   const View column = bench.tile(kSbuf, kFp32, {8, 1}, "column");
-  const Demand demand = bench.demand(
-      kActivation, Activate{.dst = dst,
-                            .data = data,
-                            .op = Activation::kExp,
-                            .bias_tile = column,
-                            .accumulator = bench.tile(kAccumulator, kFp32, {8, 1}, "registers"),
-                            .reduce_res = column}
-                       .draft());
+  const Demand demand = bench.demand(kActivation, Activate{.dst = dst,
+                                                           .data = data,
+                                                           .op = Activation::kExp,
+                                                           .bias_tile = column,
+                                                           .reduce_res = column}
+                                                      .draft());
   ASSERT_EQ(demand.count, 1);
   EXPECT_EQ(demand.steps[0].unit, Unit::kElementwise);
   EXPECT_EQ(demand.steps[0].elements, 100);
