@@ -2,7 +2,7 @@
 
 #include "device/base/errors.h"
 #include "device/isa/activation_stage.h"
-#include "device/program/engine_state.h"
+#include "device/isa/scalar_accumulator.h"
 
 namespace neuron_sim {
 namespace {
@@ -41,9 +41,7 @@ void run(const Instance& instance) {
 }  // namespace
 
 Draft Activate::draft() const {
-  const bool uses_registers = reduce_command != ReduceCommand::kIdle || reduce_res.present();
-  const View accumulator =
-      uses_registers ? engine_state(EngineState::kScalarAccumulator, data.partitions()) : View();
+  const View accumulator = scalar_accumulator(reduce_command, reduce_res, data.partitions());
   return make_draft(kActivation, engine,
                     {&dst, &data, &bias_tile, &scale_tile, &accumulator, &reduce_res},
                     {Attribute::of(op), Attribute::of(scale), Attribute::of(bias),

@@ -17,10 +17,9 @@ namespace neuron_sim {
 /// `reduce_command` works on the Scalar engine's registers, one fp32 per partition, which draft()
 /// adds as an operand where they are changed or read (EngineState::kScalarAccumulator). Each
 /// register adds the sum of its partition's fp32 results, before they are rounded to the dtype of
-/// dst. Order of that sum: 16 partial sums take the elements in turn, then neighbours are added
-/// pairwise (0+1, 2+3, ...), four times. `reduce_res`, [P, 1], gets the registers afterwards.
-/// `reduce_op` must be kAdd where something is reduced. kLoadReduce is not of this instruction: it
-/// has no initial value (isa.json).
+/// dst, in the order of device/isa/reduction.h. `reduce_res`, [P, 1], gets the registers
+/// afterwards. `reduce_op` must be kAdd where something is reduced. kLoadReduce is not of this
+/// instruction: it has no initial value (isa.json).
 ///
 /// Functions, their errors and their limited ranges: device/isa/activation_functions.h; prelu has
 /// no slope here and is refused, reciprocal takes no bias without features.reciprocal_bias.

@@ -1,6 +1,7 @@
 #include "device/isa/activation_reduce.h"
 
 #include "device/isa/activation_stage.h"
+#include "device/isa/checks.h"
 #include "device/program/engine_state.h"
 
 namespace neuron_sim {
@@ -19,6 +20,8 @@ EngineKind choose_engine(const Draft&, const Architecture&) { return EngineKind:
 
 void check(const Draft& draft, const Architecture& architecture) {
   activation_stage::check(draft, architecture);
+  checks::memory("activation_reduce", "reduce_res", draft.operand(activation_stage::kReduceRes),
+                 {MemoryKind::kPsum, MemoryKind::kSbuf});
   activation_stage::check_reduction(draft, ReduceCommand::kResetReduce, architecture);
 }
 

@@ -1,14 +1,12 @@
 #include "device/isa/activation_stage.h"
 
-#include <array>
-#include <cstring>
-
 #include "device/base/errors.h"
 #include "device/isa/activation_functions.h"
 #include "device/isa/checks.h"
+#include "device/isa/elementwise.h"
 #include "device/isa/operators.h"
-#include "device/isa/pattern.h"
 #include "device/isa/rows.h"
+#include "device/isa/scalar_accumulator.h"
 
 namespace neuron_sim::activation_stage {
 namespace {
@@ -62,22 +60,6 @@ bool reduces(ReduceCommand command) {
   return command == ReduceCommand::kReduce || command == ReduceCommand::kResetReduce;
 }
 
-/// Sum in the documented order, which lets the host add 16 elements at a time.
-float ordered_sum(const float* values, int64_t count) {
-  constexpr int64_t kLanes = 16;
-  std::array<float, kLanes> sums{};
-  int64_t i = 0;
-  for (; i + kLanes <= count; i += kLanes) {
-    for (size_t lane = 0; lane < kLanes; ++lane)
-      sums[lane] += values[i + static_cast<int64_t>(lane)];
-  }
-  for (size_t lane = 0; i < count; ++i, ++lane) sums[lane] += values[i];
-  for (size_t width = kLanes / 2; width > 0; width /= 2) {
-    for (size_t lane = 0; lane < width; ++lane) sums[lane] = sums[2 * lane] + sums[2 * lane + 1];
-  }
-  return sums[0];
-}
-
 /// How one partition is scaled and shifted.
 struct Affinity {
   float scale = 1;
@@ -107,15 +89,6 @@ void compute_row(Activation op, const Affinity& affinity, const float* source, i
     input[static_cast<size_t>(i)] += affinity.bias;
   }
   apply(op, input.data(), target, count);
-}
-
-void update_register(ReduceCommand command, const float* results, int64_t count,
-                     std::byte* storage) {
-  if (command == ReduceCommand::kIdle) return;
-  float value = 0;
-  if (command == ReduceCommand::kReduce) std::memcpy(&value, storage, sizeof value);
-  if (reduces(command)) value += ordered_sum(results, count);
-  std::memcpy(storage, &value, sizeof value);
 }
 
 }  // namespace
@@ -157,27 +130,21 @@ void run(const Instance& instance, ReduceCommand command) {
     const float* source = read_row(data, p, scratch.first);
     float* target = row_target(dst, p, scratch.result);
     compute_row(op, affinity_of(instance, p), source, count, target);
-    if (accumulator.present()) update_register(command, target, count, accumulator.partition(p));
+    accumulate({command}, accumulator, result, p, target, count);
     write_row(dst, p, target);
-    if (!result.present()) continue;
-    float value = 0;
-    std::memcpy(&value, accumulator.partition(p), sizeof value);
-    write_row(result, p, &value);
   }
 }
 
 Demand demand(const Draft& draft, const Architecture&) {
+  const View& dst = draft.operand(kDst);
   const View& data = draft.operand(kData);
-  Demand demand;
-  demand.add({.unit = Unit::kElementwise,
-              .rate = RateClass::kOneInput,
-              .source_psum = data.memory() == MemoryKind::kPsum,
-              .pointer_operand = draft.operand(kBias).present() || draft.operand(kScale).present(),
-              .strided = is_strided(data) || is_strided(draft.operand(kDst)),
-              .reads_accumulator = draft.operand(kReduceRes).present(),
-              .table = static_cast<int8_t>(table_of(draft.attribute(kOp).as<Activation>())),
-              .elements = data.free_elements()});
-  return demand;
+  const RateClass rate = elementwise::one_source_rate(draft.engine, data, dst);
+  Demand result = elementwise::demand(rate, data, {&dst, &data});
+  Step& step = result.steps[0];
+  step.pointer_operand = draft.operand(kBias).present() || draft.operand(kScale).present();
+  step.reads_accumulator = draft.operand(kReduceRes).present();
+  step.table = static_cast<int8_t>(table_of(draft.attribute(kOp).as<Activation>()));
+  return result;
 }
 
 }  // namespace neuron_sim::activation_stage

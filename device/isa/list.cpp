@@ -2,12 +2,14 @@
 
 #include <array>
 
+#include "device/isa/activate2.h"
 #include "device/isa/activation.h"
 #include "device/isa/bn_aggr.h"
 #include "device/isa/bn_stats.h"
 #include "device/isa/activation_reduce.h"
 #include "device/isa/dma_copy.h"
 #include "device/isa/dma_transpose.h"
+#include "device/isa/exponential.h"
 #include "device/isa/instruction_type.h"
 #include "device/isa/iota.h"
 #include "device/isa/max8.h"
@@ -39,12 +41,14 @@ namespace {
 /// In alphabetical order.
 // clang-format off
 constexpr std::array kList = {
+    &kActivate2,
     &kActivation,
     &kBnAggr,
     &kBnStats,
     &kActivationReduce,
     &kDmaCopy,
     &kDmaTranspose,
+    &kExponential,
     &kIota,
     &kMax8,
     &kMemset,

@@ -101,9 +101,9 @@ float sum_of(const std::vector<double>& values, size_t first, size_t count) {
   std::vector<float> lanes(16, 0.0F);
   for (size_t i = 0; i < count; ++i) lanes[i % 16] += static_cast<float>(values[first + i]);
   while (lanes.size() > 1) {
-    std::vector<float> next;
-    for (size_t i = 0; i < lanes.size(); i += 2) next.push_back(lanes[i] + lanes[i + 1]);
-    lanes = next;
+    const size_t half = lanes.size() / 2;
+    for (size_t i = 0; i < half; ++i) lanes[i] += lanes[i + half];
+    lanes.resize(half);
   }
   return lanes[0];
 }
