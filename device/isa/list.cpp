@@ -7,6 +7,7 @@
 #include "device/isa/bn_aggr.h"
 #include "device/isa/bn_stats.h"
 #include "device/isa/activation_reduce.h"
+#include "device/isa/affine_select.h"
 #include "device/isa/dma_copy.h"
 #include "device/isa/dma_transpose.h"
 #include "device/isa/exponential.h"
@@ -46,6 +47,7 @@ constexpr std::array kList = {
     &kBnAggr,
     &kBnStats,
     &kActivationReduce,
+    &kAffineSelect,
     &kDmaCopy,
     &kDmaTranspose,
     &kExponential,

@@ -10,9 +10,9 @@ constexpr auto kSbuf = MemoryKind::kSbuf;
 TEST(Iota, follows_the_affine_pattern_of_four_free_dimensions) {
   InstructionBench bench;
   Iota instruction{.dst = bench.tile(kSbuf, Dtype::kInt32, {3, 2, 3, 4, 5}, "dst"),
+                   .pattern = {{-100, 2}, {20, 3}, {0, 4}, {3, 5}},
                    .offset = 7,
-                   .channel_multiplier = 1000,
-                   .steps = {-100, 20, 0, 3}};
+                   .channel_multiplier = 1000};
   bench.run(kIota, instruction.draft());
   std::vector<double> expected;
   for (int p = 0; p < 3; ++p)
@@ -23,14 +23,29 @@ TEST(Iota, follows_the_affine_pattern_of_four_free_dimensions) {
   expect_values(bench.get(instruction.dst), expected);
 }
 
+TEST(Iota, the_pattern_s_sizes_are_independent_of_the_shape_of_dst) {
+  InstructionBench bench;
+  const View dst = bench.tile(kSbuf, Dtype::kInt32, {2, 4, 3}, "dst");
+  bench.run(kIota,
+            Iota{.dst = dst, .pattern = {{10, 6}, {1, 2}}, .channel_multiplier = 100}.draft());
+  std::vector<double> expected;
+  for (int p = 0; p < 2; ++p)
+    for (int i = 0; i < 6; ++i)
+      for (int j = 0; j < 2; ++j) expected.push_back(100 * p + 10 * i + j);
+  expect_values(bench.get(dst), expected);
+  const View one = bench.tile(kSbuf, Dtype::kInt32, {3, 1}, "one");
+  bench.run(kIota, Iota{.dst = one, .offset = -1, .channel_multiplier = 2}.draft());
+  expect_values(bench.get(one), {-1, 1, 3});
+}
+
 TEST(Iota, casts_to_every_dtype_over_strided_targets) {
   for (Dtype dtype : all_dtypes()) {
     for (Pattern pattern : {Pattern::kDense, Pattern::kEveryOther, Pattern::kPartitionOffset}) {
       InstructionBench bench;
       Iota instruction{.dst = pattern_view(bench, pattern, dtype, "dst"),
+                       .pattern = {{1, 24}},
                        .offset = -5,
-                       .channel_multiplier = 16,
-                       .steps = {1}};
+                       .channel_multiplier = 16};
       bench.run(kIota, instruction.draft());
       std::vector<double> expected;
       for (int p = 0; p < 3; ++p) {
@@ -47,8 +62,9 @@ TEST(Iota, casts_to_every_dtype_over_strided_targets) {
 
 TEST(Iota, arithmetic_wraps_at_32_bits_and_large_values_are_exact) {
   InstructionBench bench;
-  Iota instruction{
-      .dst = bench.tile(kSbuf, Dtype::kInt32, {1, 3}, "dst"), .offset = 2147483646, .steps = {1}};
+  Iota instruction{.dst = bench.tile(kSbuf, Dtype::kInt32, {1, 3}, "dst"),
+                   .pattern = {{1, 3}},
+                   .offset = 2147483646};
   bench.run(kIota, instruction.draft());
   expect_values(bench.get(instruction.dst), {2147483646, 2147483647, -2147483648.0});
   instruction.offset = 16777216;
@@ -59,16 +75,60 @@ TEST(Iota, arithmetic_wraps_at_32_bits_and_large_values_are_exact) {
   expect_values(bench.get(instruction.dst), {16777216, 16777216, 16777218});
 }
 
-TEST(Iota, attributes_engine_and_memory_are_checked) {
+TEST(Iota, numbers_are_int32) {
   InstructionBench bench;
-  Iota instruction{.dst = bench.tile(kSbuf, Dtype::kInt32, {2, 3}, "dst"), .offset = 2147483648};
-  EXPECT_EQ(bench.error(kIota, instruction.draft()), "offset 2147483648 of 'iota' exceeds int32.");
-  instruction.offset = 2147483647;
-  EXPECT_EQ(bench.error(kIota, instruction.draft()), "");
-  instruction.steps = {1, 2};
-  EXPECT_EQ(bench.error(kIota, instruction.draft()),
-            "step1 2 of 'iota' has no dimension: operand 'dst' is dst[2, 3].");
-  instruction.steps = {1};
+  Iota good{.dst = bench.tile(kSbuf, Dtype::kInt32, {2, 3}, "dst"), .pattern = {{1, 3}}};
+  const auto error = [&](const Iota& instruction) {
+    return bench.error(kIota, instruction.draft());
+  };
+  Iota instruction = good;
+  for (const int64_t edge : {int64_t{2147483647}, int64_t{-2147483648}}) {
+    const int64_t beyond = edge < 0 ? edge - 1 : edge + 1;
+    instruction = good;
+    instruction.offset = edge;
+    EXPECT_EQ(error(instruction), "");
+    instruction.offset = beyond;
+    EXPECT_EQ(error(instruction), text("offset ", beyond, " of 'iota' exceeds int32."));
+    instruction = good;
+    instruction.channel_multiplier = beyond;
+    EXPECT_EQ(error(instruction), text("channel_multiplier ", beyond, " of 'iota' exceeds int32."));
+    instruction = good;
+    instruction.pattern = {{edge, 3}};
+    EXPECT_EQ(error(instruction), "");
+    instruction.pattern = {{beyond, 3}};
+    EXPECT_EQ(error(instruction), text("step0 ", beyond, " of 'iota' exceeds int32."));
+  }
+}
+
+TEST(Iota, the_pattern_has_the_elements_of_a_partition) {
+  InstructionBench bench;
+  Iota instruction{.dst = bench.tile(kSbuf, Dtype::kInt32, {2, 3}, "dst")};
+  const auto error = [&](const IndexPattern& pattern) {
+    instruction.pattern = pattern;
+    try {
+      return bench.error(kIota, instruction.draft());
+    } catch (const KernelError& error) {
+      return std::string(error.what());
+    }
+  };
+  EXPECT_EQ(error({{1, 1}, {1, 1}, {1, 1}, {1, 3}}), "");
+  EXPECT_EQ(error({{1, 1}, {1, 1}, {1, 1}, {1, 1}, {1, 3}}),
+            "pattern of 'iota' has 5 dimensions; an access pattern has up to 4.");
+  EXPECT_EQ(error({{1, 2}}),
+            "pattern of 'iota' has 2 elements, but operand 'dst' has 3 per partition: dst[2, 3].");
+  EXPECT_EQ(error({{1, 2}, {1, 2}}),
+            "pattern of 'iota' has 4 elements, but operand 'dst' has 3 per partition: dst[2, 3].");
+  EXPECT_EQ(error({{1, 3}, {1, 0}}),
+            "size1 0 of the pattern of 'iota' must be from 1 to the 3 elements per partition of "
+            "operand 'dst'.");
+  EXPECT_EQ(error({{1, 4}}),
+            "size0 4 of the pattern of 'iota' must be from 1 to the 3 elements per partition of "
+            "operand 'dst'.");
+}
+
+TEST(Iota, engine_and_memory_are_checked) {
+  InstructionBench bench;
+  Iota instruction{.dst = bench.tile(kSbuf, Dtype::kInt32, {2, 3}, "dst"), .pattern = {{1, 3}}};
   instruction.engine = EngineKind::kVector;
   EXPECT_EQ(bench.error(kIota, instruction.draft()),
             "instruction 'iota' cannot run on the Vector engine; architecture trn2 has it on: "
@@ -85,7 +145,8 @@ TEST(Iota, attributes_engine_and_memory_are_checked) {
 
 TEST(Iota, demands_gpsimd_work_without_a_source) {
   InstructionBench bench;
-  Iota instruction{.dst = bench.tile(kSbuf, Dtype::kInt32, {128, 3, 4}, "dst")};
+  Iota instruction{.dst = bench.tile(kSbuf, Dtype::kInt32, {128, 3, 4}, "dst"),
+                   .pattern = {{1, 12}}};
   Step step = bench.demand(kIota, instruction.draft()).steps[0];
   EXPECT_EQ(step.rate, RateClass::kGpSimdOneInput);
   EXPECT_EQ(step.elements, 12);
