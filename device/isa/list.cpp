@@ -10,6 +10,7 @@
 #include "device/isa/affine_select.h"
 #include "device/isa/dma_copy.h"
 #include "device/isa/dma_transpose.h"
+#include "device/isa/dropout.h"
 #include "device/isa/exponential.h"
 #include "device/isa/instruction_type.h"
 #include "device/isa/iota.h"
@@ -20,11 +21,16 @@
 #include "device/isa/nc_stream_shuffle.h"
 #include "device/isa/nc_transpose.h"
 #include "device/isa/range_select.h"
+#include "device/isa/rand2.h"
+#include "device/isa/rand_get_state.h"
+#include "device/isa/rand_set_state.h"
 #include "device/isa/reciprocal.h"
 #include "device/isa/register_load.h"
 #include "device/isa/register_move.h"
+#include "device/isa/rng.h"
 #include "device/isa/scalar_tensor_tensor.h"
 #include "device/isa/select_reduce.h"
+#include "device/isa/set_rng_seed.h"
 #include "device/isa/tensor_copy.h"
 #include "device/isa/tensor_copy_dynamic_dst.h"
 #include "device/isa/tensor_copy_dynamic_src.h"
@@ -50,6 +56,7 @@ constexpr std::array kList = {
     &kAffineSelect,
     &kDmaCopy,
     &kDmaTranspose,
+    &kDropout,
     &kExponential,
     &kIota,
     &kMax8,
@@ -59,11 +66,16 @@ constexpr std::array kList = {
     &kNcStreamShuffle,
     &kNcTranspose,
     &kRangeSelect,
+    &kRand2,
+    &kRandGetState,
+    &kRandSetState,
     &kReciprocal,
     &kRegisterLoad,
     &kRegisterMove,
+    &kRng,
     &kScalarTensorTensor,
     &kSelectReduce,
+    &kSetRngSeed,
     &kTensorCopy,
     &kTensorCopyDynamicDst,
     &kTensorCopyDynamicSrc,

@@ -2,7 +2,11 @@
 
 #include <sys/mman.h>
 
+#include <array>
+#include <cstring>
+
 #include "device/base/errors.h"
+#include "device/numerics/random_bits.h"
 
 namespace neuron_sim {
 namespace {
@@ -10,6 +14,8 @@ namespace {
 // Keeps rows 64-byte aligned and their distance off powers of two.
 constexpr int64_t kPadding = 64;
 constexpr int64_t kAlignment = 64;
+// Vector's words of a lane, then GpSimd's (EngineState).
+constexpr int64_t kRandomBytes = (kVectorRandomWords + kGpSimdRandomWords) * 4;
 
 }  // namespace
 
@@ -36,7 +42,17 @@ CoreMemory::CoreMemory(const Architecture& architecture) {
   banks_[2] = reserve(limits.partitions, 8);
   banks_[3] = reserve(limits.partitions, sbuf * 2);
   banks_[4] = reserve(limits.partitions, sbuf * 4);
-  banks_[5] = reserve(limits.partitions, 120);
+  banks_[5] = reserve(limits.partitions, kRandomBytes);
+  reset_random_states(limits.partitions);
+}
+
+void CoreMemory::reset_random_states(int64_t partitions) {
+  for (int64_t lane = 0; lane < partitions; ++lane) {
+    std::array<uint32_t, kVectorRandomWords + kGpSimdRandomWords> words{};
+    seed_random_state(0, lane, words.data(), kVectorRandomWords);
+    seed_random_state(0, lane, words.data() + kVectorRandomWords, kGpSimdRandomWords);
+    std::memcpy(at(MemoryKind::kRandomState, lane, 0), words.data(), sizeof words);
+  }
 }
 
 CoreMemory::~CoreMemory() {

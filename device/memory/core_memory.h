@@ -11,7 +11,9 @@
 namespace neuron_sim {
 
 /// Host storage of the on-chip memories. Pages are touched only when used. The pitch between
-/// partitions is padded off powers of two (up to 12 % faster matrix products).
+/// partitions is padded off powers of two (up to 12 % faster matrix products). A new core is a
+/// reset core: its random number generators have the states of seed 0
+/// (device/numerics/random_bits.h); that the chip has such a state is assumed.
 class CoreMemory {
  public:
   explicit CoreMemory(const Architecture& architecture);
@@ -49,6 +51,7 @@ class CoreMemory {
     }
   }
   static Bank reserve(int64_t partitions, int64_t bytes_per_partition);
+  void reset_random_states(int64_t partitions);
 
   // SBUF, PSUM, accumulators, fp32 copies of 2-byte and of 1-byte elements, random states
   Bank banks_[6];

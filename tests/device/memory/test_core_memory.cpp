@@ -1,0 +1,43 @@
+#include "device/memory/core_memory.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <set>
+#include <vector>
+
+#include "device/program/engine_state.h"
+#include "device/program/program.h"
+
+namespace neuron_sim {
+namespace {
+
+std::vector<uint32_t> random_words(const CoreMemory& memory, EngineState state, int64_t lane,
+                                   const Architecture& architecture) {
+  const Tile tile = engine_state_tile(state, architecture);
+  std::vector<uint32_t> words(static_cast<size_t>(tile.bytes) / sizeof(uint32_t));
+  std::memcpy(words.data(), memory.at(tile.memory, lane, tile.address),
+              static_cast<size_t>(tile.bytes));
+  return words;
+}
+
+TEST(CoreMemory, a_new_core_has_the_same_random_states_and_no_two_lanes_share_one) {
+  for (const char* name : {"trn1", "trn2", "trn3"}) {
+    const Architecture& architecture = load_architecture(name);
+    const CoreMemory first(architecture), second(architecture);
+    std::set<std::vector<uint32_t>> states;
+    for (int64_t lane = 0; lane < 128; ++lane) {
+      for (const EngineState state : {EngineState::kVectorRandom, EngineState::kGpSimdRandom}) {
+        const auto words = random_words(first, state, lane, architecture);
+        EXPECT_EQ(words.size(), state == EngineState::kVectorRandom ? 24U : 6U);
+        EXPECT_EQ(words, random_words(second, state, lane, architecture));
+        EXPECT_TRUE(states.insert(words).second);
+      }
+    }
+    // The first number of SplitMix64 from 0, with bit 7 set: the state of seed 0.
+    EXPECT_EQ(random_words(first, EngineState::kVectorRandom, 0, architecture)[0], 0xE220A8B9U);
+  }
+}
+
+}  // namespace
+}  // namespace neuron_sim
