@@ -206,12 +206,21 @@ class Planner {
     const int64_t unit = std::lcm(axis.pool_stride, plan_.bank_rows);
     const int64_t share = ceiling(ceiling(axis.convolved(), kTilesPerImage), unit) * unit;
     if (plan_.shape.images == 1) rows = std::min(rows, std::max(share, kSmallestTileRows));
+    // Dilated kernels have more halo rows than that; they are loaded for every tile.
+    if (axis.dilation > 1 && fit_rows(std::max(rows, halo / row))) return;
+    fit_rows(rows);
+  }
+
+  /// At most `rows` rows; whether they fit.
+  bool fit_rows(int64_t rows) {
+    const Conv2dAxis& axis = plan_.shape.rows;
     rows = std::min(rows, axis.convolved());
     for (const int64_t banked : {plan_.bank_rows * plan_.banks, plan_.bank_rows, int64_t{1}}) {
       plan_.band_outputs = rows < axis.pool ? 1 : (rows - axis.pool) / axis.pool_stride + 1;
       while (plan_.band_outputs > 1 && plan_.band_rows() % banked != 0) --plan_.band_outputs;
-      if (plan_.band_rows() <= rows && plan_.band_rows() % banked == 0 && fits()) return;
+      if (plan_.band_rows() <= rows && plan_.band_rows() % banked == 0 && fits()) return true;
     }
+    return false;
   }
 
   /// Fewer rows, then parts of windows, then narrower panels; false when nothing is left.

@@ -15,8 +15,12 @@
 namespace neuron_sim {
 namespace {
 
-// Weights and images load side by side: the Scalar engine has nothing to do before they are there.
-constexpr EngineKind kWeightQueue = EngineKind::kScalar;
+/// Weights and images load side by side: the Scalar engine has nothing to do before they are there.
+/// But the weights of a next set of groups would wait there for the outputs of the set before; they
+/// join the images, unless those have a load for each kernel row already.
+EngineKind weight_queue(const Conv2dPlan& plan) {
+  return plan.weight_sets > 1 && !plan.packed ? kLoadQueue : EngineKind::kScalar;
+}
 
 /// [128, tap rows, KW, filters]: where the weights of a contraction block go.
 using Target = std::function<View(const Affine& block)>;
@@ -101,8 +105,8 @@ void stage(Builder& builder, const View& dst, const View& src) {
 /// zeros for the channels of other groups. The bits are masked, so that infinities stay exact.
 void load_rows(Builder& builder, const Conv2dPlan& plan, const View& source,
                const RawWeights& raw) {
-  if (!raw.dense.present()) return load(builder, raw.rows, source, kWeightQueue);
-  load(builder, raw.dense, source, kWeightQueue);
+  if (!raw.dense.present()) return load(builder, raw.rows, source, weight_queue(plan));
+  load(builder, raw.dense, source, weight_queue(plan));
   const Dtype bits = bits_of(plan.shape.dtype);
   const int64_t elements = plan.shape.channels * plan.shape.taps();
   const View weights = raw.dense.flatten().expand(1).broadcast(1, plan.set_groups);
@@ -125,7 +129,8 @@ View load_mask(Builder& builder, const Conv2dPlan& plan) {
   const std::vector<int64_t> shape{plan.filters, groups};
   const Dtype bits = bits_of(plan.shape.dtype);
   const View mask = builder.sbuf("group mask", shape, bits);
-  load(builder, mask, builder.constant("group mask", shape, bits, std::move(bytes)), kWeightQueue);
+  load(builder, mask, builder.constant("group mask", shape, bits, std::move(bytes)),
+       weight_queue(plan));
   return mask;
 }
 
@@ -152,7 +157,7 @@ void load_blocks(Builder& builder, const Conv2dPlan& plan, const View& source,
               View part = raw.rows.slice(1, first, depth);
               if (plan.weights_by_block) {
                 part = part.turn(index);
-                load(builder, part, source.slice(1, start, depth), kWeightQueue);
+                load(builder, part, source.slice(1, start, depth), weight_queue(plan));
               }
               if (raw.integers.present()) {
                 const View integers =
@@ -173,14 +178,14 @@ void load_by_dma(Builder& builder, const Conv2dPlan& plan, const View& source,
     for_tiles(builder, channels, plan.block_channels,
               [&](const Affine& start, int64_t depth, const Affine& index) {
                 load(builder, target(index).slice(0, 0, depth), transposed.slice(0, start, depth),
-                     kWeightQueue);
+                     weight_queue(plan));
               });
     return;
   }
   for (int64_t row = 0; row < plan.shape.rows.kernel; ++row) {
     const int64_t first = row % plan.block_kernel_rows * channels;
     load(builder, target(row / plan.block_kernel_rows).slice(0, first, channels),
-         transposed.slice(1, row, 1), kWeightQueue);
+         transposed.slice(1, row, 1), weight_queue(plan));
   }
 }
 
@@ -249,11 +254,11 @@ void load_bias(Builder& builder, const Conv2dPlan& plan, const View& bias, const
   if (full > 0) {
     load(builder, tile.slice(1, 0, full),
          bias.slice(0, pass.first, full * block).split(0, full, block).permute({1, 0}),
-         kWeightQueue);
+         weight_queue(plan));
   }
   if (rest > 0) {
     load(builder, tile.slice(0, 0, rest).slice(1, full, 1),
-         bias.slice(0, pass.first + full * block, rest).expand(1), kWeightQueue);
+         bias.slice(0, pass.first + full * block, rest).expand(1), weight_queue(plan));
   }
 }
 

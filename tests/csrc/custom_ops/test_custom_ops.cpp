@@ -48,6 +48,20 @@ TEST(CustomOps, ConvolveWithStrideAndPaddingByHeightAndWidth) {
   EXPECT_TRUE(close(out, torch::max_pool2d(convolved.tanh(), 2)));
 }
 
+TEST(CustomOps, ConvolveWithDilationGroupsAndOverlappingWindows) {
+  const auto input = normal({2, 6, 12, 11}), weight = normal({4, 3, 3, 2}), bias = normal({4});
+  const auto device = [](const at::Tensor& tensor) { return tensor.to(kSecond); };
+  const auto out = conv2d_maxpool(device(input), device(weight), device(bias), {3, 2}, 1, 2, "relu",
+                                  {2, 3}, /*groups=*/2, HeightWidth(2, 1));
+  const auto convolved = torch::conv2d(input, weight, bias, /*stride=*/1, /*padding=*/2,
+                                       /*dilation=*/{2, 3}, /*groups=*/2);
+  EXPECT_TRUE(close(out, torch::max_pool2d(convolved.relu(), {3, 2}, {2, 1})));
+  const auto touching = conv2d_maxpool(device(input), device(weight), device(bias), {3, 2}, 1, 2,
+                                       "identity", 1, /*groups=*/2);
+  EXPECT_TRUE(
+      close(touching, torch::max_pool2d(torch::conv2d(input, weight, bias, 1, 2, 1, 2), {3, 2})));
+}
+
 TEST(CustomOps, HaveGradientsOnTheDevice) {
   const auto a = normal({5, 6}).to(kSecond).requires_grad_();
   const auto b = normal({6, 7}).to(kSecond).requires_grad_();

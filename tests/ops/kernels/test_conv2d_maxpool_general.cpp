@@ -273,6 +273,21 @@ TEST(Conv2dMaxpoolGeneral, GroupsThatShareTheArrayCostWhatOneGroupDoes) {
   EXPECT_LT(microseconds(twice), 2.1 * microseconds(dense));
 }
 
+TEST(Conv2dMaxpoolGeneral, SetsOfGroupsOverlapTheirWeightsWithTheSetBefore) {
+  Convolution one{.channels = 120, .height = 14, .width = 14, .filters = 120, .padding = 1};
+  one.groups = 120;
+  Convolution eight = one;
+  eight.groups = eight.channels = eight.filters = 960;
+  EXPECT_LT(microseconds(eight), 5.5 * microseconds(one));
+}
+
+TEST(Conv2dMaxpoolGeneral, TilesOfDilatedKernelsAmortiseTheirHalo) {
+  const Convolution dense{.channels = 256, .height = 33, .width = 33, .filters = 256, .padding = 1};
+  Convolution dilated = dense;
+  dilated.padding = dilated.dilation = 24;
+  EXPECT_LT(microseconds(dilated), 2 * microseconds(dense));
+}
+
 TEST(Conv2dMaxpoolGeneral, OverlappingWindowsCostLittleMoreThanWindowsThatTouch) {
   Convolution touching{.channels = 256, .height = 114, .width = 114, .filters = 256, .pool = 2};
   Convolution overlapping = touching;
