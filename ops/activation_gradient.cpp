@@ -101,8 +101,7 @@ void ActivationGradient::derive(const View& sum, const Affine& turn) {
                                .constant1 = 1});
   };
   const auto multiply = [&](const View& factor) {
-    builder_.emit(
-        TensorTensor{.dst = sum, .data1 = sum, .data2 = factor, .op = AluOp::kMultiply});
+    builder_.emit(TensorTensor{.dst = sum, .data1 = sum, .data2 = factor, .op = AluOp::kMultiply});
   };
   const View first = first_.present() ? cut(first_, sum, turn) : View();
   switch (function_) {

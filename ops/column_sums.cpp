@@ -103,8 +103,8 @@ void ColumnSums::finish(const View& target) {
         if (first >= columns_) break;
         window = line_.select(1, 0).slice(1, first, std::min(bank_, columns_ - first));
       }
-      builder_.emit(TensorCopy{.dst = window,
-                               .src = psum_.turn(bank).slice(1, 0, window.free_elements())});
+      builder_.emit(
+          TensorCopy{.dst = window, .src = psum_.turn(bank).slice(1, 0, window.free_elements())});
     }
   }
   if (group_ > 1) {

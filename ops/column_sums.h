@@ -29,9 +29,9 @@ class ColumnSums {
   void add_wide(const View& ones, const View& tile);
 
   Builder& builder_;
-  int64_t columns_ = 0;     ///< of the sums that were begun
-  int64_t bank_ = 0;        ///< elements of a bank
-  int64_t bank_groups_ = 0; ///< rows of a partition that one bank adds up side by side
+  int64_t columns_ = 0;      ///< of the sums that were begun
+  int64_t bank_ = 0;         ///< elements of a bank
+  int64_t bank_groups_ = 0;  ///< rows of a partition that one bank adds up side by side
   int64_t banks_ = 0;
   bool resident_ = false;
   int64_t group_ = 1;

@@ -21,15 +21,15 @@ void SoftmaxGradient::emit(const View& dst, const View& gradient, const View& lo
   const View sum = sum_.turn(turn).slice(0, 0, rows);
   const View negated = negated_.turn(turn).slice(0, 0, rows);
   softmax_.apply(logits, logits, turn);
-  builder_.emit(TensorTensor{
-      .dst = product, .data1 = gradient, .data2 = logits, .op = AluOp::kMultiply});
+  builder_.emit(
+      TensorTensor{.dst = product, .data1 = gradient, .data2 = logits, .op = AluOp::kMultiply});
   builder_.emit(Activate{.dst = product,
                          .data = product,
                          .reduce_res = sum,
                          .reduce_op = AluOp::kAdd,
                          .reduce_command = ReduceCommand::kResetReduce});
-  builder_.emit(TensorScalar{
-      .dst = negated, .data = sum, .op0 = AluOp::kMultiply, .constant0 = -1});
+  builder_.emit(
+      TensorScalar{.dst = negated, .data = sum, .op0 = AluOp::kMultiply, .constant0 = -1});
   builder_.emit(Activate{.dst = product, .data = gradient, .bias_tile = negated});
   builder_.emit(
       TensorTensor{.dst = dst, .data1 = product, .data2 = logits, .op = AluOp::kMultiply});

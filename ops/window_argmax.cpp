@@ -88,19 +88,16 @@ void WindowArgmax::find(const View& values, const View& number, const Affine& tu
                              .data2 = values,
                              .op = AluOp::kNotEqual,
                              .engine = EngineKind::kGpSimd});
-  builder_.emit(TensorCopy{.dst = maximum,
-                           .src = pool_.element(values, 0, windows),
-                           .engine = EngineKind::kGpSimd});
+  builder_.emit(TensorCopy{
+      .dst = maximum, .src = pool_.element(values, 0, windows), .engine = EngineKind::kGpSimd});
   builder_.emit(Memset{.dst = number, .engine = EngineKind::kGpSimd});
   for (int64_t i = 1; i < pool_.elements(); ++i) {
     const View value = pool_.element(values, i, windows);
     combine(beats, value, maximum, AluOp::kGreater);
     combine(beats, beats, pool_.element(nan, i, windows), AluOp::kMaximum);
     if (i + 1 < pool_.elements()) combine(maximum, maximum, value, AluOp::kMaximum);
-    builder_.emit(TensorScalar{.dst = beats,
-                               .data = beats,
-                               .op0 = AluOp::kMultiply,
-                               .constant0 = static_cast<double>(i)});
+    builder_.emit(TensorScalar{
+        .dst = beats, .data = beats, .op0 = AluOp::kMultiply, .constant0 = static_cast<double>(i)});
     combine(number, number, beats, AluOp::kMaximum);
   }
 }

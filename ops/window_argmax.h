@@ -14,7 +14,8 @@ struct PoolWindows {
   int64_t elements() const { return kernel[0] * kernel[1]; }
   /// Whether two windows share elements.
   bool overlap() const { return kernel[0] > stride[0] || kernel[1] > stride[1]; }
-  /// Whether `rows` x `columns` windows touch every element of that many rows and columns of a tile.
+  /// Whether `rows` x `columns` windows touch every element of that many rows and columns of a
+  /// tile.
   bool cover(const std::array<int64_t, 2>& windows, const std::array<int64_t, 2>& sizes) const;
   /// Element `index` (row-major) of every window: [P, rows, columns] of a tile [P, H, W].
   View element(const View& tile, int64_t index, const std::array<int64_t, 2>& windows) const;
@@ -32,8 +33,9 @@ class WindowArgmax {
   /// dtype of what `distribute` writes: fp32 where windows overlap, so that sums round once.
   static Dtype result_dtype(const PoolWindows& pool, Dtype dtype);
 
-  /// target [P, H, W] = gradients [P, rows, columns] at the first maximum of each window of the fp32
-  /// tile `values` [P, H, W] (the last NaN, if there is one), 0 elsewhere. `turn` counts calls.
+  /// target [P, H, W] = gradients [P, rows, columns] at the first maximum of each window of the
+  /// fp32 tile `values` [P, H, W] (the last NaN, if there is one), 0 elsewhere. `turn` counts
+  /// calls.
   void distribute(const View& target, const View& gradients, const View& values,
                   const Affine& turn);
 

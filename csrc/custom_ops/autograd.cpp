@@ -1,8 +1,8 @@
 // Autograd of the custom ops. Each op is differentiable once.
 
-#include <ATen/ExpandUtils.h>
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/core/dispatch/Dispatcher.h>
+#include <torch/csrc/autograd/autograd_not_implemented_fallback.h>
 #include <torch/csrc/autograd/custom_function.h>
 #include <torch/csrc/autograd/functions/basic_ops.h>
 #include <torch/library.h>
@@ -79,7 +79,7 @@ struct VectorAdd : torch::autograd::Function<VectorAdd> {
     return once_differentiable("vector_add", [&]() -> variable_list {
       const auto of = [&](const char* operand, size_t index) {
         if (!context->needs_input_grad(index)) return Tensor();
-        return at::sum_to(gradients[0], context->saved_data[operand].toSymIntVector());
+        return broadcast_gradient(gradients[0], context->saved_data[operand].toSymIntVector());
       };
       return {of("a", 0), of("b", 1), Tensor()};
     });
@@ -305,6 +305,9 @@ TORCH_LIBRARY_IMPL(neuron_sim, Autograd, m) {
   m.impl("conv2d_maxpool", conv2d_maxpool_autograd);
   m.impl("ffnn_forward", ffnn_forward_autograd);
   m.impl("ffnn_predict", ffnn_predict_autograd);
+  // An error says that they are not differentiable themselves.
+  m.impl("bias_add_activation_backward", torch::autograd::autogradNotImplementedFallback());
+  m.impl("conv2d_maxpool_backward", torch::autograd::autogradNotImplementedFallback());
 }
 
 }  // namespace neuron_sim

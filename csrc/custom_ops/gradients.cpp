@@ -1,46 +1,15 @@
 #include "csrc/custom_ops/gradients.h"
 
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/convolution.h>
-#include <ATen/ops/convolution_backward.h>
-#include <ATen/ops/max_pool2d_with_indices.h>
-#include <ATen/ops/max_pool2d_with_indices_backward.h>
+#include <ATen/core/dispatch/Dispatcher.h>
 
 #include <numeric>
 
-#include "csrc/custom_ops/activation_functions.h"
 #include "csrc/neuron_sim.h"
 
 namespace neuron_sim {
 namespace {
 
 using at::Tensor;
-
-/// Sum over all dimensions but the last one.
-Tensor sum_rows(const Tensor& tensor) {
-  if (tensor.dim() == 1) return tensor;
-  std::vector<int64_t> leading(static_cast<size_t>(tensor.dim() - 1));
-  std::iota(leading.begin(), leading.end(), 0);
-  return tensor.sum(leading);
-}
-
-Tensor convolve(const Tensor& input, const Tensor& weight, const Tensor& bias,
-                const ConvolutionArguments& arguments) {
-  return at::convolution(input, weight, bias, arguments.stride, arguments.padding,
-                         arguments.dilation, /*transposed=*/false, /*output_padding=*/{0, 0},
-                         arguments.groups);
-}
-
-Tensor pooling_gradient(const Tensor& gradient, const Tensor& unpooled,
-                        const ConvolutionArguments& arguments) {
-  const at::IntArrayRef window = arguments.pool_kernel, step = arguments.pool_stride;
-  const std::vector<int64_t> none = {0, 0}, unit = {1, 1};
-  if (window == at::IntArrayRef(unit) && step == at::IntArrayRef(unit)) return gradient;
-  const Tensor indices =
-      std::get<1>(at::max_pool2d_with_indices(unpooled, window, step, none, unit, false));
-  return at::max_pool2d_with_indices_backward(gradient, unpooled, window, step, none, unit,
-                                              /*ceil_mode=*/false, indices);
-}
 
 /// One layer of a network, as the forward pass computed it.
 struct Layer {
@@ -64,6 +33,29 @@ std::vector<Layer> run_layers(const NetworkArguments& arguments) {
 
 }  // namespace
 
+Tensor broadcast_gradient(const Tensor& gradient, c10::SymIntArrayRef sizes) {
+  const int64_t rank = gradient.dim(), missing = rank - static_cast<int64_t>(sizes.size());
+  std::vector<int64_t> reduced, kept;
+  for (int64_t i = 0; i < rank; ++i) {
+    const bool broadcast =
+        i < missing || (TORCH_GUARD_OR_FALSE(sizes[static_cast<size_t>(i - missing)].sym_eq(1)) &&
+                        !TORCH_GUARD_OR_FALSE(gradient.sym_size(i).sym_eq(1)));
+    (broadcast ? reduced : kept).push_back(i);
+  }
+  if (reduced.empty()) return gradient;
+  c10::SymInt features = 1;
+  for (const int64_t i : kept) features = features * gradient.sym_size(i);
+  std::vector<int64_t> order = reduced;
+  order.insert(order.end(), kept.begin(), kept.end());
+  Sizes rows;
+  for (const int64_t i : reduced) rows.push_back(gradient.sym_size(i));
+  rows.push_back(features);
+  // The gradient of a bias is the sum over rows; without a function its own value is not read.
+  const Tensor matrix = gradient.permute(order).reshape_symint(rows);
+  const Tensor bias = gradient.new_empty_symint({features});
+  return bias_add_activation_gradients(matrix, matrix, bias, "identity").second.view_symint(sizes);
+}
+
 std::pair<Tensor, Tensor> matmul_gradients(const Tensor& gradient, const Tensor& a, const Tensor& b,
                                            std::pair<bool, bool> wanted) {
   return {wanted.first ? neuron_sim::matmul(gradient, b.t()) : Tensor(),
@@ -73,28 +65,29 @@ std::pair<Tensor, Tensor> matmul_gradients(const Tensor& gradient, const Tensor&
 std::pair<Tensor, Tensor> bias_add_activation_gradients(const Tensor& gradient, const Tensor& x,
                                                         const Tensor& bias,
                                                         std::string_view activation) {
-  const Tensor sum = x.to(at::kFloat) + bias.to(at::kFloat);
-  const Tensor result = apply_activation(sum, activation);
-  const Tensor inner = activation_gradient(gradient.to(at::kFloat), sum, result, activation);
-  return {inner.to(x.scalar_type()), sum_rows(inner).to(bias.scalar_type())};
+  static const auto op = c10::Dispatcher::singleton()
+                             .findSchemaOrThrow("neuron_sim::bias_add_activation_backward", "")
+                             .typed<std::tuple<Tensor, Tensor>(const Tensor&, const Tensor&,
+                                                               const Tensor&, std::string_view)>();
+  const auto [x_gradient, bias_gradient] = op.call(gradient, x, bias, activation);
+  return {x_gradient, bias_gradient};
 }
 
 std::vector<Tensor> conv2d_maxpool_gradients(const Tensor& gradient, const Tensor& input,
                                              const Tensor& weight, const Tensor& bias,
                                              const ConvolutionArguments& arguments,
                                              std::array<bool, 3> wanted) {
-  const Tensor wide_input = input.to(at::kFloat), wide_weight = weight.to(at::kFloat);
-  const Tensor sum = convolve(wide_input, wide_weight, bias.to(at::kFloat), arguments);
-  const Tensor result = apply_activation(sum, arguments.activation);
-  const Tensor unpooled = pooling_gradient(gradient.to(at::kFloat), result, arguments);
-  const Tensor inner = activation_gradient(unpooled, sum, result, arguments.activation);
-  const auto [input_gradient, weight_gradient, bias_gradient] = at::convolution_backward_symint(
-      inner, wide_input, wide_weight, bias.sym_sizes(), c10::fromIntArrayRefSlow(arguments.stride),
-      c10::fromIntArrayRefSlow(arguments.padding), c10::fromIntArrayRefSlow(arguments.dilation),
-      false, {0, 0}, arguments.groups, wanted);
-  const at::ScalarType dtype = input.scalar_type();
-  const auto rounded = [&](const Tensor& wide) { return wide.defined() ? wide.to(dtype) : wide; };
-  return {rounded(input_gradient), rounded(weight_gradient), rounded(bias_gradient)};
+  using Backward = std::tuple<Tensor, Tensor, Tensor>(
+      const Tensor&, const Tensor&, const Tensor&, const Tensor&, at::IntArrayRef, at::IntArrayRef,
+      at::IntArrayRef, std::string_view, at::IntArrayRef, int64_t, at::OptionalIntArrayRef,
+      std::array<bool, 3>);
+  static const auto op = c10::Dispatcher::singleton()
+                             .findSchemaOrThrow("neuron_sim::conv2d_maxpool_backward", "")
+                             .typed<Backward>();
+  const auto [input_gradient, weight_gradient, bias_gradient] = op.call(
+      gradient, input, weight, bias, arguments.pool_kernel, arguments.stride, arguments.padding,
+      arguments.activation, arguments.dilation, arguments.groups, arguments.pool_stride, wanted);
+  return {input_gradient, weight_gradient, bias_gradient};
 }
 
 std::vector<Tensor> network_gradients(const Tensor& gradient, const NetworkArguments& arguments,

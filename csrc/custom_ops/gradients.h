@@ -1,8 +1,7 @@
 #pragma once
 // Gradients of the custom ops as plain functions; custom_ops/autograd.cpp hands them to PyTorch.
-// Products run as matmul kernels; the rest are PyTorch operators (on the device: CPU fallbacks,
-// counted). Inputs are recomputed rather than kept. fp16 and bf16 are computed in fp32, rounded
-// once.
+// All are made of custom ops: on the device they run as kernels of its own. Inputs are recomputed
+// rather than kept. fp16 and bf16 are computed in fp32 and rounded once per op.
 
 #include <ATen/core/Tensor.h>
 
@@ -15,6 +14,9 @@
 
 namespace neuron_sim {
 
+/// The gradient of an operand of `sizes` that was broadcast to the sizes of `gradient`.
+at::Tensor broadcast_gradient(const at::Tensor& gradient, c10::SymIntArrayRef sizes);
+
 /// Gradients of a and b of a @ b; one that is not `wanted` stays undefined.
 std::pair<at::Tensor, at::Tensor> matmul_gradients(const at::Tensor& gradient, const at::Tensor& a,
                                                    const at::Tensor& b,
@@ -26,7 +28,7 @@ std::pair<at::Tensor, at::Tensor> bias_add_activation_gradients(const at::Tensor
                                                                 const at::Tensor& bias,
                                                                 std::string_view activation);
 
-/// Gradients of input, weight and bias; those that are not `wanted` may be undefined.
+/// Gradients of input, weight and bias; those that are not `wanted` are undefined.
 std::vector<at::Tensor> conv2d_maxpool_gradients(const at::Tensor& gradient,
                                                  const at::Tensor& input, const at::Tensor& weight,
                                                  const at::Tensor& bias,

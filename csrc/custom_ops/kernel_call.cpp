@@ -72,9 +72,17 @@ std::vector<TensorSpec> KernelCall::specs(size_t first, size_t count) const {
 }
 
 at::Tensor KernelCall::run(c10::SymIntArrayRef sizes, at::ScalarType dtype, Build build) const {
-  at::Tensor output =
+  const at::Tensor output =
       at::empty(C10_AS_INTARRAYREF_SLOW(sizes), at::TensorOptions().dtype(dtype).device(device_));
-  if (output.numel() == 0) return output;
+  run_into(output, build);
+  return output;
+}
+
+void KernelCall::run_into(at::ArrayRef<at::Tensor> outputs, Build build) const {
+  if (std::all_of(outputs.begin(), outputs.end(),
+                  [](const at::Tensor& output) { return output.numel() == 0; })) {
+    return;
+  }
   const auto kernel = kernel_cache().find_or_build(key_, [&] {
     BuiltOp built = build();
     require(built.program != nullptr, "a kernel with an output has a program");
@@ -82,10 +90,9 @@ at::Tensor KernelCall::run(c10::SymIntArrayRef sizes, at::ScalarType dtype, Buil
   });
   c10::SmallVector<std::byte*, 8> addresses;
   for (const at::Tensor& operand : operands_) addresses.push_back(backing(operand));
-  addresses.push_back(backing(output));
+  for (const at::Tensor& output : outputs) addresses.push_back(backing(output));
   launch(device_.index(), current_stream(device_.index()), kernel,
          {addresses.data(), addresses.size()});
-  return output;
 }
 
 }  // namespace neuron_sim

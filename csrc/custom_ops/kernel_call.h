@@ -41,6 +41,9 @@ class KernelCall {
   /// `build` is called when the cache has no such kernel. An empty output is returned without a
   /// launch. KernelError as `build` and launch() raise it.
   at::Tensor run(c10::SymIntArrayRef sizes, at::ScalarType dtype, Build build) const;
+  /// The same for a program with several outputs, which the caller allocates (dense, on the
+  /// device). Launches nothing when all of them are empty.
+  void run_into(at::ArrayRef<at::Tensor> outputs, Build build) const;
 
  private:
   at::Device device_;

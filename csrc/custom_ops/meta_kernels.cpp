@@ -53,6 +53,28 @@ Tensor ffnn_predict(const Tensor& x, at::TensorList weights, at::TensorList bias
   return at::empty_symint({sizes[0]}, x.options().dtype(at::kLong));
 }
 
+std::tuple<Tensor, Tensor> bias_add_activation_backward(const Tensor& gradient, const Tensor& x,
+                                                        const Tensor& bias,
+                                                        std::string_view activation) {
+  check_bias_add_activation_backward(gradient, x, bias, activation);
+  return {at::empty_symint(x.sym_sizes(), x.options()),
+          at::empty_symint(bias.sym_sizes(), bias.options())};
+}
+
+std::tuple<Tensor, Tensor, Tensor> conv2d_maxpool_backward(
+    const Tensor& gradient, const Tensor& input, const Tensor& weight, const Tensor& bias,
+    at::IntArrayRef pool_size, at::IntArrayRef stride, at::IntArrayRef padding,
+    std::string_view activation, at::IntArrayRef dilation, int64_t groups,
+    at::OptionalIntArrayRef pool_stride, std::array<bool, 3> output_mask) {
+  const ConvolutionArguments arguments{
+      pool_size, pool_stride.value_or(pool_size), stride, padding, dilation, groups, activation};
+  check_conv2d_maxpool_backward(gradient, input, weight, bias, arguments);
+  const auto like = [](const Tensor& operand, bool wanted) {
+    return wanted ? at::empty_symint(operand.sym_sizes(), operand.options()) : Tensor();
+  };
+  return {like(input, output_mask[0]), like(weight, output_mask[1]), like(bias, output_mask[2])};
+}
+
 }  // namespace
 
 TORCH_LIBRARY_IMPL(neuron_sim, Meta, m) {
@@ -63,6 +85,8 @@ TORCH_LIBRARY_IMPL(neuron_sim, Meta, m) {
   m.impl("conv2d_maxpool", conv2d_maxpool);
   m.impl("ffnn_forward", ffnn_forward);
   m.impl("ffnn_predict", ffnn_predict);
+  m.impl("bias_add_activation_backward", bias_add_activation_backward);
+  m.impl("conv2d_maxpool_backward", conv2d_maxpool_backward);
 }
 
 }  // namespace neuron_sim

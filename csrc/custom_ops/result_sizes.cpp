@@ -81,6 +81,18 @@ void check_groups(const NamedTensor& input, const NamedTensor& weight, int64_t g
              groups == 1 ? "the channels of input" : "the channels of input per group");
 }
 
+/// `gradient` has the sizes, the dtype and the device of the forward op's result.
+void check_gradient(const char* op, const Tensor& gradient, const NamedTensor& operand,
+                    const Sizes& sizes) {
+  const NamedTensor named{"gradient", gradient};
+  check_same_device(op, {operand, named});
+  check_same_dtype(op, {operand, named});
+  check_rank(op, named, static_cast<int64_t>(sizes.size()));
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    check_size(op, named, static_cast<int64_t>(i), sizes[i], "the result of the op");
+  }
+}
+
 void check_layer(const char* op, const Tensor& x, const NamedTensor& weight,
                  const NamedTensor& bias, const c10::SymInt& depth) {
   check_same_device(op, {{"x", x}, weight, bias});
@@ -190,6 +202,19 @@ Sizes conv2d_maxpool_sizes(const Tensor& input, const Tensor& weight, const Tens
   check_not_empty(kOp, operands[1]);
   return {input.sym_size(0), weight.sym_size(0), pooled_size(input, weight, arguments, 0),
           pooled_size(input, weight, arguments, 1)};
+}
+
+void check_bias_add_activation_backward(const Tensor& gradient, const Tensor& x, const Tensor& bias,
+                                        std::string_view activation) {
+  check_gradient("bias_add_activation_backward", gradient, {"x", x},
+                 bias_add_activation_sizes(x, bias, activation));
+}
+
+void check_conv2d_maxpool_backward(const Tensor& gradient, const Tensor& input,
+                                   const Tensor& weight, const Tensor& bias,
+                                   const ConvolutionArguments& arguments) {
+  check_gradient("conv2d_maxpool_backward", gradient, {"input", input},
+                 conv2d_maxpool_sizes(input, weight, bias, arguments));
 }
 
 Sizes network_sizes(const char* op, const NetworkArguments& arguments) {

@@ -54,6 +54,13 @@ Sizes bias_add_activation_sizes(const at::Tensor& x, const at::Tensor& bias,
                                 std::string_view activation);
 Sizes conv2d_maxpool_sizes(const at::Tensor& input, const at::Tensor& weight,
                            const at::Tensor& bias, const ConvolutionArguments& arguments);
+/// Checks the arguments of the backward ops: those of the forward op, and that `gradient` is like
+/// its result.
+void check_bias_add_activation_backward(const at::Tensor& gradient, const at::Tensor& x,
+                                        const at::Tensor& bias, std::string_view activation);
+void check_conv2d_maxpool_backward(const at::Tensor& gradient, const at::Tensor& input,
+                                   const at::Tensor& weight, const at::Tensor& bias,
+                                   const ConvolutionArguments& arguments);
 /// [N, classes]. `op` is "ffnn_forward" or "ffnn_predict", whose result is [N].
 Sizes network_sizes(const char* op, const NetworkArguments& arguments);
 

@@ -28,6 +28,16 @@ TORCH_LIBRARY(neuron_sim, m) {
       "ffnn_predict(Tensor x, Tensor[] weights, Tensor[] biases, *,"
       " str hidden_activation='relu', str output_activation='softmax') -> Tensor",
       tags);
+  m.def(
+      "bias_add_activation_backward(Tensor gradient, Tensor x, Tensor bias, str activation)"
+      " -> (Tensor, Tensor)",
+      tags);
+  m.def(
+      "conv2d_maxpool_backward(Tensor gradient, Tensor input, Tensor weight, Tensor bias,"
+      " int[2] pool_size, *, int[2] stride=1, int[2] padding=0, str activation='identity',"
+      " int[2] dilation=1, int groups=1, int[2]? pool_stride=None,"
+      " bool[3] output_mask=[True, True, True]) -> (Tensor, Tensor, Tensor)",
+      tags);
 }
 
 }  // namespace neuron_sim

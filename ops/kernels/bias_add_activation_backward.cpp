@@ -57,8 +57,8 @@ class BiasAddBackward {
     columns_ = function.softmax ? features : std::min(features, kElements);
     if (!function.softmax) {
       const int64_t most = ColumnSums::group_limit(builder.limits(), columns_);
-      group_ = std::clamp<int64_t>(kElements / columns_, 1,
-                                   std::min(most, ceiling(rows, partitions_)));
+      group_ =
+          std::clamp<int64_t>(kElements / columns_, 1, std::min(most, ceiling(rows, partitions_)));
     }
     const int ring = fitting_ring(features);
     const std::vector<int64_t> shape{partitions_, group_, columns_};
@@ -96,10 +96,9 @@ class BiasAddBackward {
     const int64_t sums = ColumnSums::bytes(group_, columns_);
     const int64_t bias = (columns_ < features ? 2 : 1) * columns_ * element;
     for (int ring = kRing; ring > 1; --ring) {
-      const int64_t scratch =
-          function_.softmax
-              ? SoftmaxGradient::scratch_bytes()
-              : ActivationGradient::scratch_bytes(function_.pointwise, dtype_);
+      const int64_t scratch = function_.softmax
+                                  ? SoftmaxGradient::scratch_bytes()
+                                  : ActivationGradient::scratch_bytes(function_.pointwise, dtype_);
       const int64_t bytes =
           3 * ring * element + std::min(ring, 2) * (itemsize(Dtype::kFloat32) + scratch);
       const int64_t all = columns_ * group_ * bytes + bias + sums;

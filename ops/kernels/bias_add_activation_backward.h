@@ -21,11 +21,11 @@
 namespace neuron_sim {
 
 /// gradient and x [..., F] of any strides, bias [F], all of one dtype (fp32, fp16, bf16); outputs:
-/// the gradient of x, dense, and that of bias (the sum of the rounded gradient of x in fp32, rounded
-/// once). Arguments of the program: gradient, x, bias, grad_x, grad_bias. Without rows grad_bias is
-/// zeros; without features there is no program. `activation` as in build_bias_add_activation.
-/// KernelError for other ranks, sizes, dtypes and names, and for a softmax over rows that do not fit
-/// SBUF.
+/// the gradient of x, dense, and that of bias (the sum of the rounded gradient of x in fp32,
+/// rounded once). Arguments of the program: gradient, x, bias, grad_x, grad_bias. Without rows
+/// grad_bias is zeros; without features there is no program. `activation` as in
+/// build_bias_add_activation. KernelError for other ranks, sizes, dtypes and names, and for a
+/// softmax over rows that do not fit SBUF.
 BuiltOp build_bias_add_activation_backward(const Architecture& architecture,
                                            const TensorSpec& gradient, const TensorSpec& x,
                                            const TensorSpec& bias, const std::string& activation);

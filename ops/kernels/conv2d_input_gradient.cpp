@@ -35,10 +35,10 @@ class InputGradient {
     const Dtype dtype = tensors.gradient.dtype();
     const int64_t partitions = builder.limits().partitions;
     runs_ = {cut_bands(plan.axes[0], plan.steps[0]), cut_bands(plan.axes[1], plan.steps[1])};
-    weights_ = builder.sbuf("weights",
-                            {partitions, plan.filter_blocks, plan.block_channels, sizes.kernel[0],
-                             sizes.kernel[1]},
-                            dtype, 2);
+    weights_ = builder.sbuf(
+        "weights",
+        {partitions, plan.filter_blocks, plan.block_channels, sizes.kernel[0], sizes.kernel[1]},
+        dtype, 2);
     images_ = builder.sbuf("gradient_tile",
                            {partitions, plan.filter_blocks, plan.images,
                             plan.axes[0].reach(plan.steps[0]), plan.axes[1].reach(plan.steps[1])},
@@ -224,11 +224,12 @@ class InputGradient {
         for (const PhaseTap& x : columns) {
           const Affine first_row = row + (y.offset - plan_.axes[0].first);
           const int64_t first_column = x.offset - plan_.axes[1].first;
-          builder_.emit(NcMatmul{.dst = psum,
-                                 .stationary = weights.select(2, y.kernel).select(2, x.kernel),
-                                 .moving = images.slice(2, first_row, target.size(2))
-                                               .slice(3, first_column, target.size(3)),
-                                 .accumulate = accumulate});
+          builder_.emit(NcMatmul{
+              .dst = psum,
+              .stationary = weights.select(2, y.kernel).select(2, x.kernel),
+              .moving =
+                  images.slice(2, first_row, target.size(2)).slice(3, first_column, target.size(3)),
+              .accumulate = accumulate});
           accumulate = true;
         }
       }
@@ -282,8 +283,7 @@ BuiltOp build_conv2d_input_gradient(const Architecture& architecture, const Tens
   tensors.gradient = builder.argument("gradient", gradient.shape, gradient.dtype, gradient.strides)
                          .permute({1, 0, 2, 3});
   tensors.weight = builder.argument("weight", weight.shape, weight.dtype, weight.strides);
-  tensors.result =
-      builder.argument("grad_input", input.shape, input.dtype).permute({1, 0, 2, 3});
+  tensors.result = builder.argument("grad_input", input.shape, input.dtype).permute({1, 0, 2, 3});
   InputGradient(builder, sizes, tensors, plan).emit();
   built.program = builder.finish();
   return built;

@@ -1,9 +1,9 @@
 #pragma once
 // The gradient of a convolution for its input (a transposed convolution), without zero insertion.
 //
-// Algorithm. With stride s the inputs of one axis fall into s phases: input r + s * q takes only the
-// taps k with k * dilation = r + padding (modulo s), and from output q + e, with a constant e for
-// each of them. So each pair of phases is a small dense convolution of the gradient: a shifted
+// Algorithm. With stride s the inputs of one axis fall into s phases: input r + s * q takes only
+// the taps k with k * dilation = r + padding (modulo s), and from output q + e, with a constant e
+// for each of them. So each pair of phases is a small dense convolution of the gradient: a shifted
 // window of an image tile with output channels on partitions is the moving operand, the slice
 // [output channels, input channels] of the weights, as it lies in memory, the stationary one; the
 // taps of a phase accumulate in a PSUM bank. Scalar rounds the bank into every s-th pixel of a

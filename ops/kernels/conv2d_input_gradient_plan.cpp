@@ -44,8 +44,8 @@ class Planner {
            plan_.axes[1].reach(plan_.steps[1]);
   }
   int64_t bytes() const {
-    const int64_t staged = plan_.images * plan_.axes[0].inputs(plan_.steps[0]) *
-                           plan_.axes[1].inputs(plan_.steps[1]);
+    const int64_t staged =
+        plan_.images * plan_.axes[0].inputs(plan_.steps[0]) * plan_.axes[1].inputs(plan_.steps[1]);
     return (plan_.image_ring * tile_elements() + 2 * staged) * element_ + 2 * weight_bytes() + 2048;
   }
   bool fits() const { return bytes() <= architecture_.limits.sbuf_usable.count; }
@@ -59,8 +59,8 @@ class Planner {
                                          ceiling(sizes_.images, kBandsPerImage));
     }
     if (sizes_.images == 1) {
-      plan_.steps[0] = std::min(
-          plan_.steps[0], std::max(kSmallestSteps, ceiling(plan_.steps[0], kBandsPerImage)));
+      plan_.steps[0] = std::min(plan_.steps[0],
+                                std::max(kSmallestSteps, ceiling(plan_.steps[0], kBandsPerImage)));
     }
     while (tile_elements() > kImageTileElements && plan_.images == 1 &&
            plan_.steps[0] > kSmallestSteps) {
@@ -84,8 +84,7 @@ class Planner {
     fail(text("conv2d_maxpool_backward for an input [", sizes_.images, ", ", sizes_.channels, ", ",
               sizes_.input[0], ", ", sizes_.input[1], "] and a kernel ", sizes_.kernel[0], " x ",
               sizes_.kernel[1], " needs ", bytes(), " bytes per partition for its smallest tiles, ",
-              "sbuf has ", architecture_.limits.sbuf_usable.count, " on ", architecture_.name,
-              "."),
+              "sbuf has ", architecture_.limits.sbuf_usable.count, " on ", architecture_.name, "."),
          ErrorKind::kOutOfMemory);
   }
 

@@ -39,9 +39,9 @@ std::vector<BandRun> cut_bands(const PhasedAxis& axis, int64_t size);
 
 struct InputGradientPlan {
   std::array<PhasedAxis, 2> axes;
-  int64_t filter_blocks = 1;   ///< blocks of 128 contracted output channels of a group
-  int64_t block_channels = 0;  ///< input channels whose weights are in SBUF together
-  int64_t images = 1;          ///< of a band
+  int64_t filter_blocks = 1;       ///< blocks of 128 contracted output channels of a group
+  int64_t block_channels = 0;      ///< input channels whose weights are in SBUF together
+  int64_t images = 1;              ///< of a band
   std::array<int64_t, 2> steps{};  ///< of a band
   int64_t image_ring = 3;
   int64_t bank_images = 1, bank_rows = 1;  ///< steps of one PSUM bank; all columns of a band

@@ -65,9 +65,9 @@ class WeightGradient {
     for_tiles(builder_, filters, plan_.block_filters,
               [&](const Affine& filter, int64_t count, const Affine& index) {
                 const auto emit_channels = [&](const Affine& channel, int64_t depth, bool bias) {
-                  emit_block({group * filters + filter, group * channels + channel, channel, count,
-                              depth},
-                             bias, index);
+                  emit_block(
+                      {group * filters + filter, group * channels + channel, channel, count, depth},
+                      bias, index);
                 };
                 const int64_t first = std::min(channels, plan_.block_channels);
                 emit_channels(0, first, true);

@@ -5,14 +5,15 @@
 // pixels (of several images, or of a part of one) at a time. For every column of the output, the
 // gradient of those rows is transposed on chip to [rows, output channels], the stationary operand;
 // for every kernel row, the rows of the input that it reads are transposed to [rows, columns, input
-// channels], where the taps of a kernel row are windows that start a column later. One product takes
-// the taps of whole kernel rows, up to 512 columns of (kernel row, kernel column, input channel),
-// and PSUM accumulates over all columns, rows and images. A column of ones as moving operand gives
-// the gradient of the bias. Height and width change places where that fills the partitions better.
+// channels], where the taps of a kernel row are windows that start a column later. One product
+// takes the taps of whole kernel rows, up to 512 columns of (kernel row, kernel column, input
+// channel), and PSUM accumulates over all columns, rows and images. A column of ones as moving
+// operand gives the gradient of the bias. Height and width change places where that fills the
+// partitions better.
 //
-// Tile plan (conv2d_weight_gradient_plan.h): up to four banks of taps at a time, blocks of 128 input
-// and output channels; groups that share a block are multiplied together and the blocks on the
-// diagonal kept, because the array would be idle otherwise.
+// Tile plan (conv2d_weight_gradient_plan.h): up to four banks of taps at a time, blocks of 128
+// input and output channels; groups that share a block are multiplied together and the blocks on
+// the diagonal kept, because the array would be idle otherwise.
 //
 // Roofline: KH * KW * Cin columns of the PE array per 128 pixels and 128 output channels, and
 // KH * Cin + Cout columns of transposes, whose copies out of PSUM Vector and Scalar share.

@@ -71,12 +71,11 @@ class Planner {
 
   int64_t bytes() const {
     const Conv2dSizes& sizes = plan_.sizes;
-    const int64_t image = plan_.images * plan_.input_rows(plan_.rows) *
-                          plan_.image_columns(plan_.columns);
+    const int64_t image =
+        plan_.images * plan_.input_rows(plan_.rows) * plan_.image_columns(plan_.columns);
     const int64_t gradient = plan_.partitions() * plan_.columns;
     const int64_t tap_rows = plan_.pass_tap_rows(limits_);
-    const int64_t transposed =
-        tap_rows * plan_.input_columns(plan_.columns) * plan_.block_channels;
+    const int64_t transposed = tap_rows * plan_.input_columns(plan_.columns) * plan_.block_channels;
     // Architectures that transpose on Vector take dense rows.
     const int64_t dense = architecture_.features.exact_transpose
                               ? 0
@@ -111,10 +110,10 @@ class Planner {
   [[noreturn]] void fail_memory() const {
     const Conv2dSizes& sizes = plan_.sizes;
     const size_t height = plan_.swapped ? 1 : 0;
-    fail(text("conv2d_maxpool_backward for a weight [", sizes.filters, ", ",
-              sizes.group_channels(), ", ", sizes.kernel[height], ", ", sizes.kernel[1 - height],
-              "] needs ", bytes(), " bytes per partition for its smallest tiles, sbuf has ",
-              limits_.sbuf_usable.count, " on ", architecture_.name, "."),
+    fail(text("conv2d_maxpool_backward for a weight [", sizes.filters, ", ", sizes.group_channels(),
+              ", ", sizes.kernel[height], ", ", sizes.kernel[1 - height], "] needs ", bytes(),
+              " bytes per partition for its smallest tiles, sbuf has ", limits_.sbuf_usable.count,
+              " on ", architecture_.name, "."),
          ErrorKind::kOutOfMemory);
   }
 
@@ -144,8 +143,7 @@ int64_t WeightGradientPlan::input_rows(int64_t count) const {
 std::vector<TapBank> WeightGradientPlan::banks(const Limits& limits, int64_t channels) const {
   const int64_t taps = product_columns(limits) / channels;
   const int64_t columns = std::min(taps, sizes.kernel[1]);
-  const int64_t rows =
-      columns == sizes.kernel[1] ? std::min(taps / columns, sizes.kernel[0]) : 1;
+  const int64_t rows = columns == sizes.kernel[1] ? std::min(taps / columns, sizes.kernel[0]) : 1;
   std::vector<TapBank> result;
   for (int64_t row = 0; row < sizes.kernel[0]; row += rows) {
     for (int64_t column = 0; column < sizes.kernel[1]; column += columns) {
@@ -160,8 +158,7 @@ int64_t WeightGradientPlan::pass_tap_rows(const Limits& limits) const {
   const std::vector<TapBank> all = banks(limits, block_channels);
   int64_t most = 0;
   for (size_t first = 0; first < all.size(); first += static_cast<size_t>(pass_banks)) {
-    const TapBank& last =
-        all[std::min(first + static_cast<size_t>(pass_banks), all.size()) - 1];
+    const TapBank& last = all[std::min(first + static_cast<size_t>(pass_banks), all.size()) - 1];
     most = std::max(most, last.row + last.rows - all[first].row);
   }
   return most;

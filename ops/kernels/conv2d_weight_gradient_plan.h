@@ -17,12 +17,12 @@ struct TapBank {
 struct WeightGradientPlan {
   Conv2dSizes sizes;  ///< with the axes as they are used
   bool swapped = false;
-  int64_t block_groups = 1;              ///< groups that are multiplied together
-  int64_t block_filters = 0;             ///< output channels of a block
-  int64_t block_channels = 0;            ///< input channels of a block
-  int64_t images = 1, rows = 0;          ///< on partitions together
-  int64_t columns = 0;                   ///< steps whose tiles are in SBUF together
-  int64_t pass_banks = 4;                ///< banks of taps that accumulate together
+  int64_t block_groups = 1;      ///< groups that are multiplied together
+  int64_t block_filters = 0;     ///< output channels of a block
+  int64_t block_channels = 0;    ///< input channels of a block
+  int64_t images = 1, rows = 0;  ///< on partitions together
+  int64_t columns = 0;           ///< steps whose tiles are in SBUF together
+  int64_t pass_banks = 4;        ///< banks of taps that accumulate together
 
   int64_t partitions() const { return images * rows; }
   /// Columns of the input between neighbouring steps in the transposed tile, and how many of them

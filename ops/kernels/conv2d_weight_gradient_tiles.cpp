@@ -5,8 +5,8 @@
 
 namespace neuron_sim {
 
-PixelOperands::PixelOperands(Builder& builder, const WeightGradientPlan& plan,
-                             const View& gradient, const View& input)
+PixelOperands::PixelOperands(Builder& builder, const WeightGradientPlan& plan, const View& gradient,
+                             const View& input)
     : builder_(builder),
       plan_(plan),
       gradient_(gradient),
@@ -60,22 +60,21 @@ void PixelOperands::load_tiles(const ChannelBlock& block, const PixelTile& tile)
        EngineKind::kScalar);
   const Conv2dSizes& sizes = plan_.sizes;
   const Conv2dGeometry& geometry = sizes.geometry;
-  std::array<ClippedAxis, 2> axes{
-      clip_axis(tile.row * geometry.stride[0] - geometry.padding[0], plan_.input_rows(tile.rows),
-                sizes.input[0]),
-      clip_axis(tile.column * geometry.stride[1] - geometry.padding[1],
-                plan_.image_columns(tile.columns), sizes.input[1])};
+  std::array<ClippedAxis, 2> axes{clip_axis(tile.row * geometry.stride[0] - geometry.padding[0],
+                                            plan_.input_rows(tile.rows), sizes.input[0]),
+                                  clip_axis(tile.column * geometry.stride[1] - geometry.padding[1],
+                                            plan_.image_columns(tile.columns), sizes.input[1])};
   if (plan_.swapped) std::swap(axes[0], axes[1]);
   const View image = in_memory_order(image_tile(block, tile));
   clear_borders(builder_, image, axes);
-  load_inside(builder_, image,
-              in_memory_order(input_.slice(0, block.first_channel, block.channels)
-                                  .slice(1, tile.image, tile.images)),
-              axes, kLoadQueue);
+  load_inside(
+      builder_, image,
+      in_memory_order(
+          input_.slice(0, block.first_channel, block.channels).slice(1, tile.image, tile.images)),
+      axes, kLoadQueue);
 }
 
-void PixelOperands::prepare(const ChannelBlock& block, const PixelTile& tile,
-                            const TapRows& taps) {
+void PixelOperands::prepare(const ChannelBlock& block, const PixelTile& tile, const TapRows& taps) {
   load_tiles(block, tile);
   const Conv2dGeometry& geometry = plan_.sizes.geometry;
   const bool both = builder_.architecture().features.scalar_tensor_ops;
@@ -83,8 +82,10 @@ void PixelOperands::prepare(const ChannelBlock& block, const PixelTile& tile,
   const int64_t pixels = tile.partitions(), columns = plan_.input_columns(tile.columns);
   const int64_t calls = ceiling(plan_.input_columns(plan_.columns), transposer_.group()) + 1;
   const Affine turn = tile.index * (calls * (taps.count + 1));
-  transpose(stationary_.turn(tile.index).slice(0, 0, pixels).slice(1, 0, tile.columns).slice(
-                2, 0, block.filters),
+  transpose(stationary_.turn(tile.index)
+                .slice(0, 0, pixels)
+                .slice(1, 0, tile.columns)
+                .slice(2, 0, block.filters),
             gradient_tile(block, tile), turn, second);
   const View image = image_tile(block, tile);
   // The only column of a kernel reads every stride-th column of the input.

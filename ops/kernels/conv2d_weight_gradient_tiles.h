@@ -52,7 +52,8 @@ class PixelOperands {
   View image_tile(const ChannelBlock& block, const PixelTile& tile) const;
   View gradient_tile(const ChannelBlock& block, const PixelTile& tile) const;
   void load_tiles(const ChannelBlock& block, const PixelTile& tile);
-  /// target [pixels, columns, C] = source [C, images, rows, columns] transposed. `turn` counts calls.
+  /// target [pixels, columns, C] = source [C, images, rows, columns] transposed. `turn` counts
+  /// calls.
   void transpose(const View& target, const View& source, const Affine& turn, EngineKind engine);
 
   Builder& builder_;

@@ -7,7 +7,8 @@
 
 namespace neuron_sim {
 
-/// Positions of one axis of a window: `lead` zeros, `count` elements from `start` on, `trail` zeros.
+/// Positions of one axis of a window: `lead` zeros, `count` elements from `start` on, `trail`
+/// zeros.
 struct ClippedAxis {
   Affine start;
   int64_t lead = 0, count = 0, trail = 0;

@@ -40,8 +40,7 @@ struct Tensors {
 
 class MaxpoolBackward {
  public:
-  MaxpoolBackward(Builder& builder, const Tensors& tensors,
-                  const MaxpoolActivationOptions& options)
+  MaxpoolBackward(Builder& builder, const Tensors& tensors, const MaxpoolActivationOptions& options)
       : builder_(builder),
         activation_(options.activation),
         pool_{options.pool_kernel, options.pool_stride} {
@@ -81,8 +80,8 @@ class MaxpoolBackward {
     const int64_t kernel = pool_.kernel[0], stride = pool_.stride[0];
     result.window = std::max<int64_t>(0, ceiling(row - kernel + 1, stride));
     if (row < kernel) result.window = 0;
-    result.windows = std::max<int64_t>(
-        0, std::min(outputs_[0] - 1, (row + rows - 1) / stride) - result.window + 1);
+    result.windows = std::max<int64_t>(0, std::min(outputs_[0] - 1, (row + rows - 1) / stride) -
+                                              result.window + 1);
     result.first = row;
     int64_t end = row + rows;
     if (result.windows > 0) {
@@ -97,8 +96,8 @@ class MaxpoolBackward {
   void cut_bands() {
     const int64_t step = pool_.stride[0];
     int64_t rows = std::max<int64_t>(1, kElements / inputs_[1] / step) * step;
-    for (rows = std::min(rows, inputs_[0]);; rows = rows > step ? ceiling(rows / step, 2) * step
-                                                                : ceiling(rows, 2)) {
+    for (rows = std::min(rows, inputs_[0]);;
+         rows = rows > step ? ceiling(rows / step, 2) * step : ceiling(rows, 2)) {
       bands_.clear();
       for (int64_t row = 0; row < inputs_[0]; row += rows) {
         bands_.push_back(band(row, std::min(rows, inputs_[0] - row)));
@@ -132,10 +131,9 @@ class MaxpoolBackward {
         element + ActivationGradient::scratch_bytes(activation_, target_dtype());
     const int64_t each = most.count * inputs_[1] * per_sum + most.rows * inputs_[1] * per_result +
                          most.windows * outputs_[1] * element;
-    const int64_t argmax =
-        pools() ? WindowArgmax::bytes(pool_, {most.windows, outputs_[1]},
-                                      {most.count, inputs_[1]}, dtype_)
-                : 0;
+    const int64_t argmax = pools() ? WindowArgmax::bytes(pool_, {most.windows, outputs_[1]},
+                                                         {most.count, inputs_[1]}, dtype_)
+                                   : 0;
     return kRing * each + argmax + 1024;
   }
 
@@ -148,9 +146,9 @@ class MaxpoolBackward {
     const int64_t partitions = builder_.limits().partitions;
     const std::vector<int64_t> whole{partitions, most.count, inputs_[1]};
     const std::vector<int64_t> part{partitions, most.rows, inputs_[1]};
-    gradient_ = builder_.sbuf("gradient_tile",
-                              {partitions, std::max<int64_t>(most.windows, 1), outputs_[1]}, dtype_,
-                              kRing);
+    gradient_ =
+        builder_.sbuf("gradient_tile",
+                      {partitions, std::max<int64_t>(most.windows, 1), outputs_[1]}, dtype_, kRing);
     loaded_ = builder_.sbuf("sums_tile", whole, sums_dtype_, kRing);
     if (widens()) sums_ = builder_.sbuf("wide_sums", whole, Dtype::kFloat32, kRing);
     if (activates() && pools()) values_ = builder_.sbuf("values", whole, Dtype::kFloat32, kRing);

@@ -11,8 +11,8 @@
 //
 // Tile plan: up to 4096 sums per partition, in rings of two.
 //
-// Roofline: Vector, five instructions for each element of a window and two for each gradient that is
-// distributed.
+// Roofline: Vector, five instructions for each element of a window and two for each gradient that
+// is distributed.
 
 #include <array>
 

@@ -48,8 +48,8 @@ void for_products(const Case& c, const Visit& visit) {
         for (int64_t x = 0; x < c.output(1); ++x, ++at) {
           for (int64_t tap = 0; tap < depth * c.kernel_h * c.kernel_w; ++tap) {
             const int64_t channel = f / per_group * depth + tap / (c.kernel_h * c.kernel_w);
-            const int64_t row = y * g.stride[0] - g.padding[0] +
-                                tap / c.kernel_w % c.kernel_h * g.dilation[0];
+            const int64_t row =
+                y * g.stride[0] - g.padding[0] + tap / c.kernel_w % c.kernel_h * g.dilation[0];
             const int64_t column =
                 x * g.stride[1] - g.padding[1] + tap % c.kernel_w * g.dilation[1];
             if (row < 0 || row >= c.height || column < 0 || column >= c.width) continue;
@@ -62,14 +62,15 @@ void for_products(const Case& c, const Visit& visit) {
   }
 }
 
-/// fp32 sums of `terms` products: at most terms * 2^-24 of the sum of magnitudes, then one rounding.
+/// fp32 sums of `terms` products: at most terms * 2^-24 of the sum of magnitudes, then one
+/// rounding.
 inline void expect_sums(const std::vector<double>& actual, const std::vector<double>& exact,
                         const std::vector<double>& magnitude, int64_t terms, Dtype dtype) {
   const double rounding = dtype == Dtype::kFloat32 ? 0x1p-24 : unit_of(dtype);
   ASSERT_EQ(actual.size(), exact.size());
   for (size_t i = 0; i < exact.size(); ++i) {
-    const double bound = static_cast<double>(terms) * 0x1p-24 * magnitude[i] +
-                         rounding * std::abs(exact[i]) + 1e-30;
+    const double bound =
+        static_cast<double>(terms) * 0x1p-24 * magnitude[i] + rounding * std::abs(exact[i]) + 1e-30;
     ASSERT_NEAR(actual[i], exact[i], bound) << "element " << i << " of " << exact.size();
   }
 }

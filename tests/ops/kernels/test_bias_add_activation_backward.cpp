@@ -58,8 +58,8 @@ void expect_sums(const std::vector<double>& sums, const std::vector<double>& x_g
       exact += x_gradient[row * features + i];
       magnitude += std::abs(x_gradient[row * features + i]);
     }
-    const double bound = static_cast<double>(rows) * 0x1p-24 * magnitude +
-                         std::abs(exact) * unit_of(dtype) + 1e-30;
+    const double bound =
+        static_cast<double>(rows) * 0x1p-24 * magnitude + std::abs(exact) * unit_of(dtype) + 1e-30;
     ASSERT_NEAR(sums[i], exact, bound) << "column " << i;
   }
 }
@@ -160,9 +160,8 @@ TEST_P(BiasAddActivationBackward, AnEmptyBatchGivesZeros) {
                   {&empty, &empty, &addend});
   EXPECT_EQ(actual[1].values(), std::vector<double>(2500, 0));
   const TensorSpec none{{3, 0}, {}}, no_bias{{0}, {}};
-  EXPECT_EQ(
-      build_bias_add_activation_backward(architecture(), none, none, no_bias, "relu").program,
-      nullptr);
+  EXPECT_EQ(build_bias_add_activation_backward(architecture(), none, none, no_bias, "relu").program,
+            nullptr);
 }
 
 TEST_P(BiasAddActivationBackward, RejectsWhatDoesNotMatch) {

@@ -11,9 +11,9 @@ void check(const Architecture& architecture, const Case& c) {
   SCOPED_TRACE(conv2d_gradient_oracle::describe_case(c) + " on " + architecture.name);
   HostTensor gradient(c.gradient(), random_values(c.gradient().elements(), -1, 1, 1));
   HostTensor weight(c.weight(), random_values(c.weight().elements(), -1, 1, 2));
-  HostTensor actual = run_op(build_conv2d_input_gradient(architecture, c.gradient(), c.weight(),
-                                                         c.input(), c.geometry),
-                             {&gradient, &weight});
+  HostTensor actual = run_op(
+      build_conv2d_input_gradient(architecture, c.gradient(), c.weight(), c.input(), c.geometry),
+      {&gradient, &weight});
   const std::vector<double> g = gradient.values(), w = weight.values();
   std::vector<double> exact(static_cast<size_t>(c.input().elements())), magnitude = exact;
   conv2d_gradient_oracle::for_products(c, [&](int64_t out, int64_t in, int64_t tap) {
@@ -110,8 +110,8 @@ TEST_P(Conv2dInputGradient, FitsASmallMemory) {
 
 TEST_P(Conv2dInputGradient, AnEmptyBatchHasNoProgram) {
   const Case c{0, 3, 5, 5, 4, 3, 3};
-  const BuiltOp built = build_conv2d_input_gradient(architecture(), c.gradient(), c.weight(),
-                                                    c.input(), c.geometry);
+  const BuiltOp built =
+      build_conv2d_input_gradient(architecture(), c.gradient(), c.weight(), c.input(), c.geometry);
   EXPECT_EQ(built.program, nullptr);
   EXPECT_EQ(built.output.shape, (std::vector<int64_t>{0, 3, 5, 5}));
 }

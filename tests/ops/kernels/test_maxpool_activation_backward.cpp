@@ -100,8 +100,7 @@ void check(const Architecture& architecture, const Case& c, double low = -4) {
   for (double& value : values) value = std::round(value * 8) / 8;
   HostTensor sums(c.sums_spec(), values);
   const std::vector<double> exact = expected(c, gradient.values(), sums.values());
-  expect_close(run(architecture, c, gradient.values(), sums.values()), exact,
-               unit_of(c.dtype) * 4);
+  expect_close(run(architecture, c, gradient.values(), sums.values()), exact, unit_of(c.dtype) * 4);
 }
 
 class MaxpoolActivationBackward : public ::testing::TestWithParam<const char*> {
@@ -146,8 +145,8 @@ TEST_P(MaxpoolActivationBackward, CutsPlanesAndRows) {
 TEST_P(MaxpoolActivationBackward, TakesAnyStridesAndDtypes) {
   for (const Dtype dtype : {Dtype::kFloat32, Dtype::kFloat16, Dtype::kBfloat16}) {
     for (const Dtype sums : {Dtype::kFloat32, dtype}) {
-      for (const Activation function : {Activation::kIdentity, Activation::kRelu,
-                                        Activation::kTanh}) {
+      for (const Activation function :
+           {Activation::kIdentity, Activation::kRelu, Activation::kTanh}) {
         for (const int64_t kernel : {2, 3}) {
           Case c{{2, 3, 8, 6}, {{kernel, 2}, {2, 2}, function}, dtype, sums};
           check_case(c);
@@ -165,8 +164,8 @@ TEST_P(MaxpoolActivationBackward, TakesAnyStridesAndDtypes) {
 TEST_P(MaxpoolActivationBackward, SpecialValuesAreAsInTorch) {
   const Case c{{1, 1, 2, 8}, {{2, 2}, {2, 2}, Activation::kIdentity}};
   // Two NaN; a NaN before infinity; nothing but minus infinity; an infinite gradient.
-  const std::vector<double> sums{NAN, 1, NAN, 2, -INFINITY, -INFINITY, 1, 4,
-                                 2, NAN, 3, INFINITY, -INFINITY, -INFINITY, 4, 3};
+  const std::vector<double> sums{NAN, 1,   NAN, 2,        -INFINITY, -INFINITY, 1, 4,
+                                 2,   NAN, 3,   INFINITY, -INFINITY, -INFINITY, 4, 3};
   EXPECT_EQ(run(architecture(), c, {1, 2, 3, INFINITY}, sums),
             (std::vector<double>{0, 0, 2, 0, 3, 0, 0, INFINITY, 0, 1, 0, 0, 0, 0, 0, 0}));
   const Case relu{{1, 1, 1, 4}, {{1, 2}, {1, 2}, Activation::kRelu}};

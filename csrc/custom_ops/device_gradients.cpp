@@ -1,0 +1,173 @@
+// The backward ops on the device: each builds or finds its compiled kernels and launches them.
+
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
+#include <torch/library.h>
+
+#include "csrc/custom_ops/kernel_call.h"
+#include "csrc/custom_ops/result_sizes.h"
+#include "csrc/errors.h"
+#include "ops/kernels/bias_add_activation_backward.h"
+#include "ops/kernels/conv2d_input_gradient.h"
+#include "ops/kernels/conv2d_maxpool.h"
+#include "ops/kernels/conv2d_weight_gradient.h"
+#include "ops/kernels/maxpool_activation_backward.h"
+
+namespace neuron_sim {
+namespace {
+
+using at::Tensor;
+
+std::array<int64_t, 2> pair(at::IntArrayRef values) { return {values[0], values[1]}; }
+
+/// A new dense tensor like `operand`.
+Tensor new_like(const Tensor& operand) {
+  return at::empty(operand.sizes(), operand.options().memory_format(at::MemoryFormat::Contiguous));
+}
+
+std::tuple<Tensor, Tensor> bias_add_activation_backward(const Tensor& gradient, const Tensor& x,
+                                                        const Tensor& bias,
+                                                        std::string_view activation) {
+  check_bias_add_activation_backward(gradient, x, bias, activation);
+  return translate_errors([&]() -> std::tuple<Tensor, Tensor> {
+    KernelCall call("bias_add_activation_backward", x.device());
+    call.operand(gradient).operand(x).operand(bias).option(activation);
+    const Tensor outputs[] = {new_like(x), new_like(bias)};
+    call.run_into(outputs, [&] {
+      return build_bias_add_activation_backward(call.architecture(), call.spec(0), call.spec(1),
+                                                call.spec(2), std::string(activation));
+    });
+    return {outputs[0], outputs[1]};
+  });
+}
+
+/// The kernels of one convolution.
+class ConvolutionBackward {
+ public:
+  ConvolutionBackward(const Tensor& input, const Tensor& weight, const Tensor& bias,
+                      const ConvolutionArguments& arguments)
+      : input_(input),
+        weight_(weight),
+        bias_(bias),
+        geometry_{pair(arguments.stride), pair(arguments.padding), pair(arguments.dilation),
+                  arguments.groups},
+        pooling_{pair(arguments.pool_kernel), pair(arguments.pool_stride),
+                 *parse_activation(arguments.activation)} {}
+
+  /// The gradient of the convolution's sums.
+  Tensor inner(const Tensor& gradient) const {
+    const std::array<int64_t, 2> unit{1, 1};
+    if (pooling_.activation == Activation::kIdentity && pooling_.pool_kernel == unit &&
+        pooling_.pool_stride == unit) {
+      return gradient;
+    }
+    const Tensor sums = convolve();
+    KernelCall call("maxpool_activation_backward", input_.device());
+    call.operand(gradient).operand(sums).option(static_cast<int64_t>(pooling_.activation));
+    for (const auto& values : {pooling_.pool_kernel, pooling_.pool_stride}) {
+      call.option(values[0]).option(values[1]);
+    }
+    const Tensor result = at::empty(sums.sizes(), gradient.options());
+    call.run_into(result, [&] {
+      return build_maxpool_activation_backward(call.architecture(), call.spec(0), call.spec(1),
+                                               pooling_);
+    });
+    return result;
+  }
+
+  Tensor input_gradient(const Tensor& inner) const {
+    KernelCall call("conv2d_input_gradient", input_.device());
+    call.operand(inner).operand(weight_);
+    add_geometry(call);
+    // Padding at the end may leave several input sizes with one output size.
+    for (const int64_t size : input_.sizes()) call.option(size);
+    const Tensor result = new_like(input_);
+    call.run_into(result, [&] {
+      const TensorSpec shape{input_.sizes().vec(), {}, call.spec(0).dtype};
+      return build_conv2d_input_gradient(call.architecture(), call.spec(0), call.spec(1), shape,
+                                         geometry_);
+    });
+    return result;
+  }
+
+  std::array<Tensor, 2> weight_gradients(const Tensor& inner) const {
+    KernelCall call("conv2d_weight_gradient", input_.device());
+    call.operand(inner).operand(input_);
+    add_geometry(call);
+    for (const int64_t size : weight_.sizes()) call.option(size);
+    std::array<Tensor, 2> results{new_like(weight_), new_like(bias_)};
+    call.run_into(results, [&] {
+      const TensorSpec shape{weight_.sizes().vec(), {}, call.spec(0).dtype};
+      return build_conv2d_weight_gradient(call.architecture(), call.spec(0), call.spec(1), shape,
+                                          geometry_);
+    });
+    return results;
+  }
+
+ private:
+  void add_geometry(KernelCall& call) const {
+    for (const auto& values : {geometry_.stride, geometry_.padding, geometry_.dilation}) {
+      call.option(values[0]).option(values[1]);
+    }
+    call.option(geometry_.groups);
+  }
+
+  /// The convolution with its bias, computed again.
+  Tensor convolve() const {
+    KernelCall call("conv2d_sums", input_.device());
+    call.operand(input_).operand(weight_).operand(bias_);
+    add_geometry(call);
+    std::array<int64_t, 2> output{};
+    for (size_t axis = 0; axis < 2; ++axis) {
+      const auto dimension = static_cast<int64_t>(2 + axis);
+      const int64_t reach = geometry_.dilation[axis] * (weight_.size(dimension) - 1) + 1;
+      const int64_t room = input_.size(dimension) + 2 * geometry_.padding[axis] - reach;
+      output[axis] = room / geometry_.stride[axis] + 1;
+    }
+    const Tensor sums =
+        at::empty({input_.size(0), weight_.size(0), output[0], output[1]}, input_.options());
+    call.run_into(sums, [&] {
+      return build_conv2d_maxpool(call.architecture(), call.spec(0), call.spec(1), call.spec(2),
+                                  {.stride = geometry_.stride,
+                                   .padding = geometry_.padding,
+                                   .dilation = geometry_.dilation,
+                                   .groups = geometry_.groups});
+    });
+    return sums;
+  }
+
+  const Tensor &input_, &weight_, &bias_;
+  const Conv2dGeometry geometry_;
+  const MaxpoolActivationOptions pooling_;
+};
+
+std::tuple<Tensor, Tensor, Tensor> conv2d_maxpool_backward(
+    const Tensor& gradient, const Tensor& input, const Tensor& weight, const Tensor& bias,
+    at::IntArrayRef pool_size, at::IntArrayRef stride, at::IntArrayRef padding,
+    std::string_view activation, at::IntArrayRef dilation, int64_t groups,
+    at::OptionalIntArrayRef pool_stride, std::array<bool, 3> output_mask) {
+  const ConvolutionArguments arguments{
+      pool_size, pool_stride.value_or(pool_size), stride, padding, dilation, groups, activation};
+  check_conv2d_maxpool_backward(gradient, input, weight, bias, arguments);
+  return translate_errors([&] {
+    std::tuple<Tensor, Tensor, Tensor> results;
+    const ConvolutionBackward backward(input, weight, bias, arguments);
+    if (!output_mask[0] && !output_mask[1] && !output_mask[2]) return results;
+    const Tensor inner = backward.inner(gradient);
+    if (output_mask[0]) std::get<0>(results) = backward.input_gradient(inner);
+    if (!output_mask[1] && !output_mask[2]) return results;
+    const auto [weight_gradient, bias_gradient] = backward.weight_gradients(inner);
+    if (output_mask[1]) std::get<1>(results) = weight_gradient;
+    if (output_mask[2]) std::get<2>(results) = bias_gradient;
+    return results;
+  });
+}
+
+}  // namespace
+
+TORCH_LIBRARY_IMPL(neuron_sim, PrivateUse1, m) {
+  m.impl("bias_add_activation_backward", bias_add_activation_backward);
+  m.impl("conv2d_maxpool_backward", conv2d_maxpool_backward);
+}
+
+}  // namespace neuron_sim
