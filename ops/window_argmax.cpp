@@ -8,7 +8,6 @@
 namespace neuron_sim {
 namespace {
 
-constexpr int kRing = 2;
 // Largest run of integers that float16 holds exactly.
 constexpr int64_t kLargestHalf = 2048;
 
@@ -16,6 +15,15 @@ Dtype number_dtype(const PoolWindows& pool) {
   return pool.elements() <= kLargestHalf ? Dtype::kFloat16 : Dtype::kFloat32;
 }
 Dtype integers_like(Dtype dtype) { return itemsize(dtype) == 4 ? Dtype::kInt32 : Dtype::kInt16; }
+
+int64_t count(const WindowArgmax::Shape& shape) { return shape[0] * shape[1] * shape[2]; }
+
+/// Whether a ring of maxima and one of masks share PSUM.
+bool fits_psum(const Limits& limits, const WindowArgmax::Shape& windows, int ring) {
+  const int64_t bank = limits.psum_bank.count;
+  const int64_t banks = (count(windows) * itemsize(Dtype::kFloat32) + bank - 1) / bank;
+  return 2 * banks * ring <= limits.psum_banks;
+}
 
 View part(const View& tile, const View& like, const Affine& turn) {
   View result = tile.turn(turn);
@@ -25,60 +33,59 @@ View part(const View& tile, const View& like, const Affine& turn) {
 
 }  // namespace
 
-bool PoolWindows::cover(const std::array<int64_t, 2>& windows,
-                        const std::array<int64_t, 2>& sizes) const {
-  for (size_t i = 0; i < 2; ++i) {
-    if (kernel[i] < stride[i] || (windows[i] - 1) * stride[i] + kernel[i] < sizes[i]) return false;
+bool PoolWindows::cover(const View& windows, const View& tile) const {
+  for (int i = 0; i < 2; ++i) {
+    const auto axis = static_cast<size_t>(i);
+    const int64_t end = (windows.size(2 + i) - 1) * stride[axis] + kernel[axis];
+    if (kernel[axis] < stride[axis] || end < tile.size(2 + i)) return false;
   }
   return true;
 }
 
-View PoolWindows::element(const View& tile, int64_t index,
-                          const std::array<int64_t, 2>& windows) const {
-  return tile.slice(1, index / kernel[1], windows[0], stride[0])
-      .slice(2, index % kernel[1], windows[1], stride[1]);
+View PoolWindows::element(const View& tile, int64_t index, const View& windows) const {
+  return tile.slice(2, index / kernel[1], windows.size(2), stride[0])
+      .slice(3, index % kernel[1], windows.size(3), stride[1]);
 }
 
-WindowArgmax::WindowArgmax(Builder& builder, const PoolWindows& pool,
-                           const std::array<int64_t, 2>& windows,
-                           const std::array<int64_t, 2>& sizes, Dtype dtype)
+WindowArgmax::WindowArgmax(Builder& builder, const PoolWindows& pool, const Shape& windows,
+                           const Shape& tile, Dtype dtype, int ring)
     : builder_(builder), pool_(pool) {
-  const int64_t partitions = builder.limits().partitions;
-  const auto tile = [&](const char* label, const std::array<int64_t, 2>& shape, Dtype type) {
-    return builder.sbuf(label, {partitions, shape[0], shape[1]}, type, kRing);
+  const bool in_psum = fits_psum(builder.limits(), windows, ring);
+  const auto allocate = [&](const char* label, const Shape& shape, Dtype type, bool psum) {
+    const std::vector<int64_t> sizes{builder.limits().partitions, shape[0], shape[1], shape[2]};
+    return psum ? builder.psum(label, sizes, type, ring) : builder.sbuf(label, sizes, type, ring);
   };
-  if (pool.overlap()) selected_ = tile("selected", windows, dtype);
+  maximum_ = allocate("maximum", windows, Dtype::kFloat32, in_psum);
+  if (pool.overlap()) selected_ = allocate("selected", windows, dtype, false);
   if (pool.elements() == 1) return;
-  not_a_number_ = tile("not_a_number", sizes, number_dtype(pool));
-  maximum_ = tile("maximum", windows, Dtype::kFloat32);
-  beats_ = tile("beats", windows, number_dtype(pool));
-  number_ = tile("number", windows, number_dtype(pool));
-  mask_ = tile("mask", windows, integers_like(dtype));
+  not_a_number_ = allocate("not_a_number", tile, number_dtype(pool), false);
+  beats_ = allocate("beats", windows, number_dtype(pool), false);
+  number_ = allocate("number", windows, number_dtype(pool), false);
+  mask_ = allocate("mask", windows, integers_like(dtype), in_psum);
 }
 
-int64_t WindowArgmax::bytes(const PoolWindows& pool, const std::array<int64_t, 2>& windows,
-                            const std::array<int64_t, 2>& sizes, Dtype dtype) {
+int64_t WindowArgmax::bytes(const Limits& limits, const PoolWindows& pool, const Shape& windows,
+                            const Shape& tile, Dtype dtype, int ring) {
   const int64_t element = itemsize(dtype), number = itemsize(number_dtype(pool));
   int64_t each = pool.overlap() ? element : 0;
   int64_t whole = 0;
+  if (!fits_psum(limits, windows, ring)) each += itemsize(Dtype::kFloat32) + element;
   if (pool.elements() > 1) {
-    each += itemsize(Dtype::kFloat32) + 2 * number + element;
+    each += 2 * number;
     whole = number;
   }
   constexpr int64_t kRounding = 64 * 6;
-  return kRing * (windows[0] * windows[1] * each + sizes[0] * sizes[1] * whole + kRounding);
+  return ring * (count(windows) * each + count(tile) * whole + kRounding);
 }
 
-Dtype WindowArgmax::result_dtype(const PoolWindows& pool, Dtype dtype) {
-  return pool.overlap() ? Dtype::kFloat32 : dtype;
-}
-
-/// number = of the element that wins its window. A later one wins if it is larger than the maximum
-/// so far, which a NaN before it prevents for ever, or if it is NaN.
-void WindowArgmax::find(const View& values, const View& number, const Affine& turn) {
-  const std::array<int64_t, 2> windows{number.size(1), number.size(2)};
+/// A later element wins if it is larger than the maximum so far, which a NaN before it prevents for
+/// ever, or if it is NaN.
+View WindowArgmax::find(const View& values, const View& windows, const Affine& turn) {
+  const View maximum = part(maximum_, windows, turn);
+  builder_.emit(TensorCopy{.dst = maximum, .src = pool_.element(values, 0, windows)});
+  if (pool_.elements() == 1) return maximum;
   const View nan = part(not_a_number_, values, turn);
-  const View maximum = part(maximum_, number, turn), beats = part(beats_, number, turn);
+  const View beats = part(beats_, windows, turn), number = part(number_, windows, turn);
   const auto combine = [&](const View& dst, const View& left, const View& right, AluOp op) {
     builder_.emit(TensorTensor{
         .dst = dst, .data1 = left, .data2 = right, .op = op, .engine = EngineKind::kVector});
@@ -88,35 +95,31 @@ void WindowArgmax::find(const View& values, const View& number, const Affine& tu
                              .data2 = values,
                              .op = AluOp::kNotEqual,
                              .engine = EngineKind::kGpSimd});
-  builder_.emit(TensorCopy{
-      .dst = maximum, .src = pool_.element(values, 0, windows), .engine = EngineKind::kGpSimd});
   builder_.emit(Memset{.dst = number, .engine = EngineKind::kGpSimd});
   for (int64_t i = 1; i < pool_.elements(); ++i) {
     const View value = pool_.element(values, i, windows);
     combine(beats, value, maximum, AluOp::kGreater);
+    combine(maximum, maximum, value, AluOp::kMaximum);
     combine(beats, beats, pool_.element(nan, i, windows), AluOp::kMaximum);
-    if (i + 1 < pool_.elements()) combine(maximum, maximum, value, AluOp::kMaximum);
     builder_.emit(TensorScalar{
         .dst = beats, .data = beats, .op0 = AluOp::kMultiply, .constant0 = static_cast<double>(i)});
     combine(number, number, beats, AluOp::kMaximum);
   }
+  return maximum;
 }
 
-void WindowArgmax::distribute(const View& target, const View& gradients, const View& values,
-                              const Affine& turn) {
-  const std::array<int64_t, 2> windows{gradients.size(1), gradients.size(2)};
-  if (pool_.overlap() || !pool_.cover(windows, {target.size(1), target.size(2)})) {
+void WindowArgmax::distribute(const View& target, const View& gradients, const Affine& turn) {
+  if (pool_.overlap() || !pool_.cover(gradients, target)) {
     builder_.emit(Memset{.dst = target, .engine = EngineKind::kGpSimd});
   }
   if (pool_.elements() == 1) {
-    builder_.emit(TensorCopy{.dst = pool_.element(target, 0, windows), .src = gradients});
+    builder_.emit(TensorCopy{.dst = pool_.element(target, 0, gradients), .src = gradients});
     return;
   }
   const View number = part(number_, gradients, turn), mask = part(mask_, gradients, turn);
   const View bits = gradients.reinterpret(mask.dtype());
-  find(values, number, turn);
   for (int64_t i = 0; i < pool_.elements(); ++i) {
-    const View place = pool_.element(target, i, windows);
+    const View place = pool_.element(target, i, gradients);
     const View selected = pool_.overlap() ? part(selected_, gradients, turn) : place;
     builder_.emit(TensorScalar{.dst = mask,
                                .data = number,

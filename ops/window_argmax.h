@@ -14,34 +14,35 @@ struct PoolWindows {
   int64_t elements() const { return kernel[0] * kernel[1]; }
   /// Whether two windows share elements.
   bool overlap() const { return kernel[0] > stride[0] || kernel[1] > stride[1]; }
-  /// Whether `rows` x `columns` windows touch every element of that many rows and columns of a
-  /// tile.
-  bool cover(const std::array<int64_t, 2>& windows, const std::array<int64_t, 2>& sizes) const;
-  /// Element `index` (row-major) of every window: [P, rows, columns] of a tile [P, H, W].
-  View element(const View& tile, int64_t index, const std::array<int64_t, 2>& windows) const;
+  /// Whether the windows [P, G, rows, columns] touch every element of a tile [P, G, H, W].
+  bool cover(const View& windows, const View& tile) const;
+  /// Element `index` (row-major) of every window: the shape of `windows`, of a tile [P, G, H, W].
+  View element(const View& tile, int64_t index, const View& windows) const;
 };
 
-/// Scratch tiles and instructions on Vector and GpSimd.
+/// Scratch tiles and instructions on Vector, with some on GpSimd. Operands in PSUM make a Vector
+/// instruction of two fp32 operands twice as fast, so what fits lies there.
 class WindowArgmax {
  public:
-  /// For at most `windows` windows on tiles of `sizes`; gradients of `dtype`.
-  WindowArgmax(Builder& builder, const PoolWindows& pool, const std::array<int64_t, 2>& windows,
-               const std::array<int64_t, 2>& sizes, Dtype dtype);
-  /// Bytes per partition that it takes.
-  static int64_t bytes(const PoolWindows& pool, const std::array<int64_t, 2>& windows,
-                       const std::array<int64_t, 2>& sizes, Dtype dtype);
-  /// dtype of what `distribute` writes: fp32 where windows overlap, so that sums round once.
-  static Dtype result_dtype(const PoolWindows& pool, Dtype dtype);
+  /// Planes in a partition, rows and columns.
+  using Shape = std::array<int64_t, 3>;
 
-  /// target [P, H, W] = gradients [P, rows, columns] at the first maximum of each window of the
-  /// fp32 tile `values` [P, H, W] (the last NaN, if there is one), 0 elsewhere. `turn` counts
-  /// calls.
-  void distribute(const View& target, const View& gradients, const View& values,
-                  const Affine& turn);
+  /// For at most `windows` windows on tiles of `tile`; `dtype` of the gradients.
+  WindowArgmax(Builder& builder, const PoolWindows& pool, const Shape& windows, const Shape& tile,
+               Dtype dtype, int ring);
+  /// Bytes per partition that it takes from SBUF.
+  static int64_t bytes(const Limits& limits, const PoolWindows& pool, const Shape& windows,
+                       const Shape& tile, Dtype dtype, int ring);
+
+  /// Finds the first maximum of each window of the fp32 tile `values` [P, G, H, W], or its last
+  /// NaN. `windows` is any tile of the shape of the windows. Returns the maxima, fp32, which may be
+  /// overwritten. `turn` counts calls.
+  View find(const View& values, const View& windows, const Affine& turn);
+  /// target [P, G, H, W] = the gradients [P, G, rows, columns] where `find` of this turn found the
+  /// maximum, bit by bit, 0 elsewhere. Where windows overlap, target is fp32 and adds up.
+  void distribute(const View& target, const View& gradients, const Affine& turn);
 
  private:
-  void find(const View& values, const View& number, const Affine& turn);
-
   Builder& builder_;
   const PoolWindows pool_;
   View not_a_number_, maximum_, beats_, number_, mask_, selected_;

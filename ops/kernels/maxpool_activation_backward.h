@@ -2,17 +2,19 @@
 // Backward of max pooling after an activation: from the gradient of max_pool2d(activation(sums)) to
 // that of sums.
 //
-// Algorithm. Planes (image, channel) lie on partitions, bands of rows in the free dimension. The
-// activation is computed again in fp32; the elements of all windows are compared in row-major order
-// by strided views, one element of every window at a time, and the number of the last one that beat
-// all before it (or is NaN) is kept: the first maximum, as in torch. Gradients are copied there bit
-// by bit under a mask; windows that overlap add up in fp32. The product with the activation's
-// derivative follows, rounded once. Bands that share windows both compare them.
+// Algorithm. Planes (image, channel) lie on partitions, small ones side by side; bands of rows in
+// the free dimension. The elements of all windows are compared in row-major order by strided views,
+// one element of every window at a time, and the number of the last one that beat all before it (or
+// is NaN) is kept: the first maximum, as in torch. Gradients are copied there bit by bit under a
+// mask; windows that overlap add up in fp32. Where the activation is monotone, the sums themselves
+// are compared and the derivative is applied to the maxima alone; else values and derivatives are
+// computed for all sums. The result is rounded once. Bands that share windows both compare them.
 //
-// Tile plan: up to 4096 sums per partition, in rings of two.
+// Tile plan (maxpool_activation_plan.h): up to 4096 sums and 1024 windows per partition, in rings
+// of two; maxima and masks in PSUM, where Vector reads them at twice the rate.
 //
-// Roofline: Vector, five instructions for each element of a window and two for each gradient that
-// is distributed.
+// Roofline: Vector, some four cycles for each element of a window and two for each gradient that is
+// distributed.
 
 #include <array>
 
