@@ -112,7 +112,7 @@ class ConvolutionBackward {
     call.option(geometry_.groups);
   }
 
-  /// The convolution with its bias, computed again.
+  /// The convolution with its bias, computed again, in fp32 for every dtype.
   Tensor convolve() const {
     KernelCall call("conv2d_sums", input_.device());
     call.operand(input_).operand(weight_).operand(bias_);
@@ -124,14 +124,15 @@ class ConvolutionBackward {
       const int64_t room = input_.size(dimension) + 2 * geometry_.padding[axis] - reach;
       output[axis] = room / geometry_.stride[axis] + 1;
     }
-    const Tensor sums =
-        at::empty({input_.size(0), weight_.size(0), output[0], output[1]}, input_.options());
+    const Tensor sums = at::empty({input_.size(0), weight_.size(0), output[0], output[1]},
+                                  input_.options().dtype(at::kFloat));
     call.run_into(sums, [&] {
       return build_conv2d_maxpool(call.architecture(), call.spec(0), call.spec(1), call.spec(2),
                                   {.stride = geometry_.stride,
                                    .padding = geometry_.padding,
                                    .dilation = geometry_.dilation,
-                                   .groups = geometry_.groups});
+                                   .groups = geometry_.groups,
+                                   .output_dtype = Dtype::kFloat32});
     });
     return sums;
   }

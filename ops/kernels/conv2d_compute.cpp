@@ -40,8 +40,8 @@ Conv2dBandKernel::Conv2dBandKernel(Builder& builder, const Conv2dPlan& plan, con
     : builder_(builder), plan_(plan), weights_(weights), bias_(bias), pooling_(builder, plan) {
   epilogue_.activation = activation;
   const int64_t rows = plan.band_images * plan.band_rows();
-  staging_ =
-      builder.sbuf("output", {plan.filter_block, rows, plan.panel_columns()}, plan.shape.dtype, 2);
+  staging_ = builder.sbuf("output", {plan.filter_block, rows, plan.panel_columns()},
+                          plan.shape.output_dtype, 2);
 }
 
 void Conv2dBandKernel::begin_pass(const Conv2dPass& pass, const View& output) {

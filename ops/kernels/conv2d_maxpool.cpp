@@ -119,8 +119,9 @@ BuiltOp build_conv2d_maxpool(const Architecture& architecture, const TensorSpec&
                              const Conv2dMaxpoolOptions& options) {
   const Conv2dShape shape = check_conv2d(input, weight, bias, options);
   BuiltOp op;
-  op.output = {
-      {shape.images, weight.shape[0], shape.rows.outputs, shape.columns.outputs}, {}, shape.dtype};
+  op.output = {{shape.images, weight.shape[0], shape.rows.outputs, shape.columns.outputs},
+               {},
+               shape.output_dtype};
   if (op.output.elements() == 0) return op;
   Builder builder("conv2d_maxpool", architecture);
   Conv2dTensors tensors;
@@ -128,7 +129,8 @@ BuiltOp build_conv2d_maxpool(const Architecture& architecture, const TensorSpec&
       builder.argument("input", input.shape, shape.dtype, input.strides).permute({1, 0, 2, 3});
   tensors.weight = builder.argument("weight", weight.shape, shape.dtype, weight.strides);
   tensors.bias = builder.argument("bias", bias.shape, shape.dtype, bias.strides);
-  tensors.output = builder.argument("output", op.output.shape, shape.dtype).permute({1, 0, 2, 3});
+  tensors.output =
+      builder.argument("output", op.output.shape, shape.output_dtype).permute({1, 0, 2, 3});
   emit_convolution(builder, shape, tensors, options.activation);
   op.program = builder.finish();
   return op;

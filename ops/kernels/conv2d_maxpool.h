@@ -22,6 +22,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 
 #include "device/arch/architecture.h"
 #include "device/isa/activation_functions.h"
@@ -37,21 +38,23 @@ struct Conv2dMaxpoolOptions {
   std::array<int64_t, 2> dilation{1, 1};  ///< steps between the taps of the kernel
   int64_t groups = 1;                     ///< groups of channels, each with filters of its own
   Activation activation = Activation::kIdentity;
+  /// Of the output: that of the operands (the default), or float32, which rounds nothing.
+  std::optional<Dtype> output_dtype{};
 };
 
 /// max_pool2d(activation(conv2d(input, weight, bias, stride, padding, dilation, groups)),
 /// pool_kernel, pool_stride).
 ///
 /// input [N, Cin, H, W], weight [Cout, Cin / groups, KH, KW], bias [Cout], all float32, float16 or
-/// bfloat16 alike, with any strides; output [N, Cout, PH, PW], dense, with
-/// OH = floor((H + 2 * padding - dilation * (KH - 1) - 1) / stride) + 1 and
-/// PH = floor((OH - pool_kernel) / pool_stride) + 1, PW likewise. Products accumulate in fp32; bias
-/// and activation are computed in fp32 and rounded once; a window with a NaN gives NaN. Where
-/// groups share the array, a NaN or infinity in the input makes NaN of the outputs of the groups
-/// that it shares with, at the same places (it meets their zero weights); weights do not spread so.
-/// Arguments of the program: input, weight, bias, output. N = 0 gives no program. KernelError for
-/// shapes that do not fit together, groups that do not divide the channels, a kernel or a window
-/// larger than what it moves over, other dtypes, and sizes whose smallest tiles exceed SBUF.
+/// bfloat16 alike, with any strides; output [N, Cout, PH, PW], of that dtype or float32, dense,
+/// with OH = floor((H + 2 * padding - dilation * (KH - 1) - 1) / stride) + 1 and PH = floor((OH -
+/// pool_kernel) / pool_stride) + 1, PW likewise. Products accumulate in fp32; bias and activation
+/// are computed in fp32 and rounded once; a window with a NaN gives NaN. Where groups share the
+/// array, a NaN or infinity in the input makes NaN of the outputs of the groups that it shares
+/// with, at the same places (it meets their zero weights); weights do not spread so. Arguments of
+/// the program: input, weight, bias, output. N = 0 gives no program. KernelError for shapes that do
+/// not fit together, groups that do not divide the channels, a kernel or a window larger than what
+/// it moves over, other dtypes, and sizes whose smallest tiles exceed SBUF.
 BuiltOp build_conv2d_maxpool(const Architecture& architecture, const TensorSpec& input,
                              const TensorSpec& weight, const TensorSpec& bias,
                              const Conv2dMaxpoolOptions& options);

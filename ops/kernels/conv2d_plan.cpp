@@ -147,7 +147,9 @@ class Planner {
     // running maxima of windows that are cut
     const int64_t half =
         plan_.shape.is_pooled() ? pooled_rows * (plan_.panel_columns() + plan_.panel_outputs) : 0;
-    return (2 * pixels + 2 * half + plan_.filter_blocks() * plan_.panel_outputs) * element_ + 512;
+    return (2 * pixels + 2 * half + plan_.filter_blocks() * plan_.panel_outputs) *
+               itemsize(plan_.shape.output_dtype) +
+           512;
   }
   int64_t image_bytes() const {
     return plan_.blocks * plan_.band_images * plan_.tile_rows() * plan_.tile_columns() * element_;

@@ -15,6 +15,7 @@ struct Conv2dShape {
   int64_t channels = 0, filters = 0;  ///< input [N, groups * channels, H, W]
   Conv2dAxis rows, columns;           ///< weight [groups * filters, channels, KH, KW]
   Dtype dtype = Dtype::kFloat32;
+  Dtype output_dtype = Dtype::kFloat32;
 
   bool is_pooled() const { return rows.pool * columns.pool > 1; }
   int64_t taps() const { return rows.kernel * columns.kernel; }

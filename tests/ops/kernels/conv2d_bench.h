@@ -35,6 +35,7 @@ struct Convolution {
   int64_t groups = 1;
   Activation activation = Activation::kIdentity;
   Dtype dtype = Dtype::kFloat32;
+  bool wide_output = false;  ///< fp32 whatever the dtype
   std::string architecture = "trn2";
   int64_t sbuf_bytes = 0;  ///< shrinks SBUF, so that small tensors need every kind of cut
   std::vector<int64_t> input_strides{}, weight_strides{}, bias_strides{};
@@ -44,6 +45,7 @@ struct Convolution {
   TensorSpec weight() const {
     return {{filters, channels / groups, kernel_h, kernel_w}, weight_strides, dtype};
   }
+  Dtype output_dtype() const { return wide_output ? Dtype::kFloat32 : dtype; }
   TensorSpec bias() const { return {{filters}, bias_strides, dtype}; }
   /// Outputs of the convolution.
   int64_t output_h() const {
@@ -75,7 +77,8 @@ inline BuiltOp build(const Convolution& c) {
                                .padding = c.padding.array(),
                                .dilation = c.dilation.array(),
                                .groups = c.groups,
-                               .activation = c.activation});
+                               .activation = c.activation,
+                               .output_dtype = c.output_dtype()});
 }
 
 /// A tensor in host memory: values in row-major order, and the bytes a program gets.
@@ -171,9 +174,9 @@ inline void expect_window(const Convolution& c, const std::vector<double>& sums,
     }
     return;
   }
-  const double rounding = c.dtype == Dtype::kFloat32   ? 0x1p-24
-                          : c.dtype == Dtype::kFloat16 ? 0x1p-11
-                                                       : 0x1p-8;
+  const double rounding = c.output_dtype() == Dtype::kFloat32   ? 0x1p-24
+                          : c.output_dtype() == Dtype::kFloat16 ? 0x1p-11
+                                                                : 0x1p-8;
   const double tolerance = 1e-6 * (1 + magnitude) + 1.01 * rounding * std::abs(expected);
   ASSERT_NEAR(actual, expected, tolerance) << row << ", " << column;
 }
@@ -189,7 +192,7 @@ inline void check_convolution(const Convolution& c) {
   HostTensor input = make_tensor(c.input(), 1, c.poison_input);
   HostTensor weight = make_tensor(c.weight(), 2, c.poison_weight);
   HostTensor bias = make_tensor(c.bias(), 3);
-  const int64_t size = itemsize(c.dtype);
+  const int64_t size = itemsize(c.output_dtype());
   std::vector<std::byte> output(static_cast<size_t>(op.output.elements() * size), std::byte{0xA5});
   std::byte* const arguments[] = {input.bytes.data(), weight.bytes.data(), bias.bytes.data(),
                                   output.data()};
@@ -206,7 +209,8 @@ inline void check_convolution(const Convolution& c) {
                  i % c.filters, scale);
     for (int64_t p = 0; p < rows * columns && !testing::Test::HasFatalFailure(); ++p) {
       float actual = 0;
-      load_floats(output.data() + (i * rows * columns + p) * size, c.dtype, size, &actual, 1);
+      load_floats(output.data() + (i * rows * columns + p) * size, c.output_dtype(), size, &actual,
+                  1);
       expect_window(c, sums, scale, p / columns, p % columns, actual);
     }
   }

@@ -111,6 +111,20 @@ TEST(Conv2dMaxpool, ComputesEveryDtypeOnEveryArchitecture) {
   }
 }
 
+TEST(Conv2dMaxpool, KeepsSumsOf16BitOperandsInFp32) {
+  for (const Dtype dtype : {Dtype::kFloat16, Dtype::kBfloat16}) {
+    Convolution c{.images = 2, .channels = 20, .height = 9, .width = 11, .filters = 7};
+    c.dtype = dtype;
+    c.wide_output = true;
+    check_convolution(c);
+    c.pool = 2;
+    c.activation = Activation::kTanh;
+    check_convolution(c);
+    c.sbuf_bytes = 8 * 1024;
+    check_convolution(c);
+  }
+}
+
 TEST(Conv2dMaxpool, AppliesTheActivationBeforePooling) {
   for (const Activation activation :
        {Activation::kRelu, Activation::kGelu, Activation::kSigmoid, Activation::kTanh}) {

@@ -89,6 +89,10 @@ TEST(Conv2dMaxpoolChecks, RejectsOptionsAndDtypesItDoesNotHave) {
             "conv2d_maxpool needs one dtype of float32, float16 and bfloat16 for input, weight and "
             "bias, but got input [1, 3, 8, 9] float32, weight [4, 3, 3, 3] float16 and bias [4] "
             "float32.");
+  EXPECT_EQ(error_of(input, weight, bias, {.output_dtype = Dtype::kFloat32}), "");
+  EXPECT_EQ(error_of(input, weight, bias, {.output_dtype = Dtype::kFloat16}),
+            "conv2d_maxpool gives an output of the dtype of its operands or float32, but got "
+            "float16 for input [1, 3, 8, 9] float32.");
 }
 
 }  // namespace
