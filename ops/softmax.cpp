@@ -29,11 +29,15 @@ void Softmax::start(const View& logits, const Affine& turn) {
 }
 
 void Softmax::finish(const View& dst, const View& logits, const Affine& turn) {
-  const int64_t rows = logits.partitions();
-  const View inverse = inverse_.turn(turn).slice(0, 0, rows);
-  builder_.emit(Reciprocal{.dst = inverse, .data = sum_.turn(turn).slice(0, 0, rows)});
+  const View inverse = invert_sum(logits.partitions(), turn);
   builder_.emit(
       Activate{.dst = dst, .data = logits, .op = Activation::kIdentity, .scale_tile = inverse});
+}
+
+View Softmax::invert_sum(int64_t rows, const Affine& turn) {
+  const View inverse = inverse_.turn(turn).slice(0, 0, rows);
+  builder_.emit(Reciprocal{.dst = inverse, .data = sum_.turn(turn).slice(0, 0, rows)});
+  return inverse;
 }
 
 }  // namespace neuron_sim

@@ -22,6 +22,8 @@ class Softmax {
   /// Vector is in order and would wait for the exponentials.
   void start(const View& logits, const Affine& turn);
   void finish(const View& dst, const View& logits, const Affine& turn);
+  /// Instead of `finish`: the reciprocal of the sum of each row's exponentials, [P, 1] fp32.
+  View invert_sum(int64_t rows, const Affine& turn);
 
  private:
   Builder& builder_;

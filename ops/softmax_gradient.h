@@ -5,8 +5,9 @@
 
 namespace neuron_sim {
 
-/// y * (g - sum(g * y)) with y = softmax(x): the sum of g * y of each row comes from the Scalar
-/// engine's registers, the rest is two instructions on Vector and one on Scalar.
+/// y * (g - sum(g * y)) with y = e / sum(e). The exponentials e stay as they are: the row's factors
+/// 1 / sum(e) and sum(g * y) are applied to g in one Scalar instruction, so that Vector has the
+/// row's maximum, two products and a sum to do.
 class SoftmaxGradient {
  public:
   /// For rows of at most `columns`; takes `ring` fp32 tiles.
@@ -14,14 +15,16 @@ class SoftmaxGradient {
   /// Bytes per column that one ring member takes.
   static int64_t scratch_bytes() { return itemsize(Dtype::kFloat32); }
 
-  /// dst[P, F] = the gradient of the logits, given that of their softmax. `logits` is fp32 and is
-  /// overwritten; all in SBUF. `turn` counts calls.
-  void emit(const View& dst, const View& gradient, const View& logits, const Affine& turn);
+  /// The exponentials, in place of `logits` [P, F], fp32 in SBUF. `turn` counts calls.
+  void start(const View& logits, const Affine& turn) { softmax_.start(logits, turn); }
+  /// dst = the gradient of the logits, given that of their softmax; all [P, F] in SBUF. Emit the
+  /// start of the next tile before it, so that Vector does not wait for Scalar.
+  void finish(const View& dst, const View& gradient, const View& exponentials, const Affine& turn);
 
  private:
   Builder& builder_;
   Softmax softmax_;
-  View product_, sum_, negated_;
+  View product_, sum_, offset_;
 };
 
 }  // namespace neuron_sim

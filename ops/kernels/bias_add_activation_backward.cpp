@@ -1,6 +1,7 @@
 #include "ops/kernels/bias_add_activation_backward.h"
 
 #include <algorithm>
+#include <functional>
 #include <optional>
 
 #include "device/base/errors.h"
@@ -60,17 +61,19 @@ class BiasAddBackward {
       group_ =
           std::clamp<int64_t>(kElements / columns_, 1, std::min(most, ceiling(rows, partitions_)));
     }
-    const int ring = fitting_ring(features);
+    ring_ = fitting_ring(features);
     const std::vector<int64_t> shape{partitions_, group_, columns_};
     bias_ = builder.sbuf("bias", {partitions_, columns_}, dtype_, columns_ < features ? 2 : 1);
-    gradient_ = builder.sbuf("gradient_tile", shape, dtype_, ring);
-    x_ = builder.sbuf("x_tile", shape, dtype_, ring);
-    result_ = builder.sbuf("result", shape, dtype_, ring);
-    if (!plain()) sum_ = builder.sbuf("sum", shape, Dtype::kFloat32, std::min(ring, 2));
+    gradient_ = builder.sbuf("gradient_tile", shape, dtype_, ring_);
+    if (!plain()) {
+      x_ = builder.sbuf("x_tile", shape, dtype_, ring_);
+      result_ = builder.sbuf("result", shape, dtype_, ring_);
+      sum_ = builder.sbuf("sum", shape, Dtype::kFloat32, ring_);
+    }
     if (function.softmax) {
-      softmax_.emplace(builder, columns_, std::min(ring, 2));
+      softmax_.emplace(builder, columns_, std::min(ring_, 2));
     } else if (!plain()) {
-      activation_.emplace(builder, function.pointwise, shape, dtype_, std::min(ring, 2));
+      activation_.emplace(builder, function.pointwise, shape, dtype_, std::min(ring_, 2));
     }
     sums_.emplace(builder, dtype_, group_, columns_);
   }
@@ -100,7 +103,7 @@ class BiasAddBackward {
                                   ? SoftmaxGradient::scratch_bytes()
                                   : ActivationGradient::scratch_bytes(function_.pointwise, dtype_);
       const int64_t bytes =
-          3 * ring * element + std::min(ring, 2) * (itemsize(Dtype::kFloat32) + scratch);
+          ring * (3 * element + itemsize(Dtype::kFloat32)) + std::min(ring, 2) * scratch;
       const int64_t all = columns_ * group_ * bytes + bias + sums;
       if (all + 4096 <= builder_.limits().sbuf_usable.count) return ring;
     }
@@ -116,19 +119,34 @@ class BiasAddBackward {
   void emit_rows(const Tensors& tensors) {
     const int64_t rows = tensors.x.size(0), step = partitions_ * group_;
     const int64_t full = rows / step * step;
-    for_tiles(builder_, full, step, [&](const Affine& row, int64_t count, const Affine& turn) {
-      const auto cut = [&](const View& view) {
-        return view.slice(0, row, count).split(0, partitions_, group_);
-      };
-      emit_tile({cut(tensors.gradient), cut(tensors.x), cut(tensors.x_gradient)}, turn);
+    emit_tiles(tensors, full, step, [&](const View& view, const Affine& row, int64_t count) {
+      return view.slice(0, row, count).split(0, partitions_, group_);
     });
-    for_tiles(builder_, rows - full, partitions_,
-              [&](const Affine& row, int64_t count, const Affine& turn) {
-                const auto cut = [&](const View& view) {
-                  return view.slice(0, row + full, count).expand(1);
-                };
-                emit_tile({cut(tensors.gradient), cut(tensors.x), cut(tensors.x_gradient)}, turn);
-              });
+    emit_tiles(tensors, rows - full, partitions_,
+               [&](const View& view, const Affine& row, int64_t count) {
+                 return view.slice(0, row + full, count).expand(1);
+               });
+  }
+
+  /// `cut` gives the window [P, group, columns] of a matrix. The start of a tile is emitted before
+  /// the end of the one before it, where rings allow.
+  void emit_tiles(const Tensors& tensors, int64_t rows, int64_t step,
+                  const std::function<View(const View&, const Affine&, int64_t)>& cut) {
+    const auto windows = [&](const Affine& row, int64_t count) {
+      return Windows{cut(tensors.gradient, row, count), cut(tensors.x, row, count),
+                     cut(tensors.x_gradient, row, count)};
+    };
+    const TileBody start = [&](const Affine& row, int64_t count, const Affine& turn) {
+      start_tile(windows(row, count), turn);
+    };
+    const TileBody finish = [&](const Affine& row, int64_t count, const Affine& turn) {
+      finish_tile(windows(row, count), turn);
+    };
+    if (ring_ > 1) return for_tiles_ahead(builder_, rows, step, start, finish);
+    for_tiles(builder_, rows, step, [&](const Affine& row, int64_t count, const Affine& turn) {
+      start(row, count, turn);
+      finish(row, count, turn);
+    });
   }
 
   View tile(const View& ring, const View& window, const Affine& turn) const {
@@ -137,19 +155,26 @@ class BiasAddBackward {
     return result;
   }
 
-  void emit_tile(const Windows& windows, const Affine& turn) {
+  /// Vector has more to do than GpSimd, which therefore adds the bias.
+  void start_tile(const Windows& windows, const Affine& turn) {
+    load(builder_, tile(gradient_, windows.x, turn), windows.gradient);
+    if (plain()) return;
+    const View x = tile(x_, windows.x, turn), sum = tile(sum_, windows.x, turn);
+    const View bias = bias_panel_.slice(0, 0, x.size(0)).expand(1).broadcast(1, windows.x.size(1));
+    load(builder_, x, windows.x);
+    builder_.emit(
+        TensorTensor{.dst = sum, .data1 = x, .data2 = bias, .engine = EngineKind::kGpSimd});
+    if (function_.softmax) softmax_->start(sum.select(1, 0), turn);
+  }
+
+  void finish_tile(const Windows& windows, const Affine& turn) {
     const View gradient = tile(gradient_, windows.x, turn);
-    load(builder_, gradient, windows.gradient);
     View result = gradient;
     if (!plain()) {
       result = tile(result_, windows.x, turn);
-      const View x = tile(x_, windows.x, turn), sum = tile(sum_, windows.x, turn);
-      const View bias =
-          bias_panel_.slice(0, 0, x.size(0)).expand(1).broadcast(1, windows.x.size(1));
-      load(builder_, x, windows.x, EngineKind::kScalar);
-      builder_.emit(TensorTensor{.dst = sum, .data1 = x, .data2 = bias});
+      const View sum = tile(sum_, windows.x, turn);
       if (function_.softmax) {
-        softmax_->emit(result.select(1, 0), gradient.select(1, 0), sum.select(1, 0), turn);
+        softmax_->finish(result.select(1, 0), gradient.select(1, 0), sum.select(1, 0), turn);
       } else {
         activation_->emit(result, gradient, sum, turn);
       }
@@ -162,6 +187,7 @@ class BiasAddBackward {
   const OutputFunction function_;
   const Dtype dtype_;
   int64_t partitions_ = 0, columns_ = 0, group_ = 1;
+  int ring_ = 1;
   View bias_, bias_panel_, gradient_, x_, result_, sum_;
   std::optional<SoftmaxGradient> softmax_;
   std::optional<ActivationGradient> activation_;

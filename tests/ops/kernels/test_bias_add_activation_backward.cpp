@@ -190,13 +190,15 @@ TEST_P(BiasAddActivationBackward, RejectsWhatDoesNotMatch) {
 
 TEST_P(BiasAddActivationBackward, TakesAFewTimesTheForwardPass) {
   const TensorSpec x{{4096, 1024}, {}}, bias{{1024}, {}};
-  for (const char* name : {"identity", "relu", "tanh", "gelu", "softmax"}) {
+  const std::pair<const char*, double> limits[] = {
+      {"identity", 1.1}, {"relu", 2}, {"tanh", 2.5}, {"softmax", 3.5}, {"gelu", 8}};
+  for (const auto& [name, most] : limits) {
     const double forward =
         simulated_microseconds(build_bias_add_activation(architecture(), x, bias, name));
     const double backward = simulated_microseconds(
         build_bias_add_activation_backward(architecture(), x, x, bias, name));
-    std::printf("%s %s: forward %.1f us, backward %.1f us\n", GetParam(), name, forward, backward);
-    EXPECT_LT(backward, 8 * forward) << name;
+    EXPECT_LT(backward, most * forward) << name << ", forward " << forward << " us";
+    EXPECT_GT(backward, 0.8 * forward) << name << ", forward " << forward << " us";
   }
 }
 
