@@ -9,7 +9,6 @@
 #include "device/isa/tensor_reduce.h"
 #include "device/isa/tensor_scalar.h"
 #include "device/isa/tensor_tensor.h"
-#include "device/program/engine_state.h"
 #include "ops/tiles.h"
 
 namespace neuron_sim {
@@ -120,7 +119,6 @@ class StreamingSoftmax {
                            .data = logits,
                            .op = Activation::kExp,
                            .bias_tile = after,
-                           .accumulator = engine_state(EngineState::kScalarAccumulator, rows),
                            .reduce_res = part,
                            .reduce_op = AluOp::kAdd,
                            .reduce_command = ReduceCommand::kResetReduce});
