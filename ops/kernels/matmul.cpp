@@ -61,10 +61,9 @@ void emit_matmul(Builder& builder, const View& a, const View& b, const View& out
   const MatmulOperands operands{a, b, out};
   switch (options.variant) {
     case MatmulVariant::kTiled: return emit_tiled_matmul(builder, operands, epilogue);
-    case MatmulVariant::kHoistLoad:
-      return emit_hoisted_matmul(builder, operands, epilogue, 1, 1, "hoist_load");
+    case MatmulVariant::kHoistLoad: return emit_hoisted_matmul(builder, operands, epilogue, 1, 1);
     case MatmulVariant::kBlockFreeDimension:
-      return emit_hoisted_matmul(builder, operands, epilogue, 2, 2, "block_free_dimension");
+      return emit_hoisted_matmul(builder, operands, epilogue, 2, 2);
     case MatmulVariant::kFullyOptimized:
       return emit_fully_optimized_matmul(builder, operands, epilogue);
     case MatmulVariant::kAuto: return emit_auto_matmul(builder, operands, epilogue, options);

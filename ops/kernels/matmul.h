@@ -19,7 +19,10 @@
 //                         are loaded for it (matmul_tutorial.cpp);
 //   hoist_load            all of K of a row tile of a is loaded once per row tile, all of K of a
 //                         column tile of b once per output tile;
-//   block_free_dimension  the same for blocks of 256 rows and 1024 columns: half of the traffic;
+//   block_free_dimension  the same for blocks of 256 rows and 1024 columns: half of the traffic. A
+//   K
+//                         that SBUF cannot hold streams by in panels, then a is loaded again for
+//                         every block;
 //   fully_optimized       blocks of 2048 rows, 1024 columns and 1024 of K; partial sums of a block
 //                         of K are added up in SBUF, in fp32 (matmul_fully_optimized.cpp);
 //   auto                  the two tile plans above.
@@ -60,8 +63,7 @@ void emit_matmul(Builder& builder, const View& a, const View& b, const View& out
 
 /// 2-D a [M, K] ([K, M] with transpose_x) and b [K, N] of equal dtype (fp32, fp16, bf16), any
 /// strides; the output is dense, of the same dtype. K = 0 gives zeros. KernelError for other ranks,
-/// sizes that do not match, other dtypes, and a K that the variants hoist_load and
-/// block_free_dimension cannot keep in SBUF.
+/// sizes that do not match and other dtypes.
 BuiltOp build_matmul(const Architecture& architecture, const TensorSpec& a, const TensorSpec& b,
                      const MatmulOptions& options = {});
 

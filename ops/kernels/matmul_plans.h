@@ -34,10 +34,10 @@ void emit_streamed_matmul(Builder& builder, const MatmulOperands& operands,
 /// The tutorial's tiled kernel: every product of tiles loads both of them.
 void emit_tiled_matmul(Builder& builder, const MatmulOperands& operands, const Epilogue& epilogue);
 /// The tutorial's kernels that keep all of K of a block of the output in SBUF: blocks of
-/// `row_tiles` times `column_tiles` tiles. KernelError, naming `variant`, when K is too long for
-/// that.
+/// `row_tiles` times `column_tiles` tiles, at most four PSUM banks. A longer K streams by in
+/// panels.
 void emit_hoisted_matmul(Builder& builder, const MatmulOperands& operands, const Epilogue& epilogue,
-                         int64_t row_tiles, int64_t column_tiles, std::string_view variant);
+                         int64_t row_tiles, int64_t column_tiles);
 /// The tutorial's fully optimized kernel.
 void emit_fully_optimized_matmul(Builder& builder, const MatmulOperands& operands,
                                  const Epilogue& epilogue);

@@ -61,9 +61,12 @@ def test_a_file_that_does_not_exist_is_named(tmp_path):
 @pytest.mark.parametrize(
     "kernel, known",
     [
-        ("vector_add", "its options: variant, row_chunk, free_dim"),
-        ("matmul", "it has none"),
-        ("transpose", "it has none"),
+        (
+            "vector_add",
+            "its options: variant, row_chunk, free_dim, num_free_tiles, base_addresses",
+        ),
+        ("matmul", "its options: variant, transpose_x"),
+        ("transpose", "its options: engine"),
         ("bias_add_activation", "its options: activation"),
         (
             "conv2d_maxpool",
@@ -131,6 +134,9 @@ def test_options_and_sizes_end_at_two_to_the_forty():
         (TypeError, "vector_add", [[3], [3]], "bool_", {}, ["a [3] bool_", "int32"]),
         (TypeError, "matmul", [[3, 3], [3, 3]], "int8", {}, ["a [3, 3] int8", "float16"]),
         (ValueError, "vector_add", [[3], [3]], "int8", {"variant": "fast"}, ["'fast'", "tiled"]),
+        (ValueError, "vector_add", [[3], [3]], "int8", {"base_addresses": "0,x"}, ["is 'x', not"]),
+        (ValueError, "matmul", [[3, 3]] * 2, "float32", {"variant": "fast"}, ["'fast'", "tiled"]),
+        (ValueError, "transpose", [[3, 3]], "float32", {"engine": "pool"}, ["'pool'", "dma"]),
         (
             ValueError,
             "vector_add",
@@ -189,11 +195,11 @@ def test_options_and_sizes_end_at_two_to_the_forty():
         ),
         (
             MemoryError,
-            "bias_add_activation",
-            [[1, 300000], [300000]],
+            "vector_add",
+            [[30000], [30000]],
             "float32",
-            {"activation": "softmax"},
-            ["bytes per partition", "sbuf", "trn2"],
+            {"variant": "direct", "free_dim": 30000},
+            ["direct allocation of 'a_tile'", "bytes per partition", "trn2"],
         ),
     ],
 )

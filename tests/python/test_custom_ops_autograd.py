@@ -48,6 +48,24 @@ def test_matmul_has_both_gradients(place, dtype):
 
 
 @pytest.mark.parametrize("place", PLACES)
+def test_variants_have_the_gradients_of_the_op(place):
+    operands = [normal(130, 5), normal(130, 7, seed=2) / 11]
+    assert_gradients(
+        lambda a, b: OPS.matmul(a, b, variant="hoist_load", transpose_x=True),
+        lambda a, b: a.t() @ b,
+        operands,
+        place,
+    )
+    assert_gradients(
+        lambda a, b: OPS.vector_add(a, b, variant="direct", free_dim=2, base_addresses=[8, 40, 72]),
+        torch.add,
+        [normal(300), normal(300, seed=2)],
+        place,
+    )
+    assert_gradients(lambda a: OPS.transpose(a, engine="dma"), torch.t, [normal(6, 5)], place)
+
+
+@pytest.mark.parametrize("place", PLACES)
 def test_matmul_of_an_expanded_gradient(place):
     a = normal(3, 4).to(place).requires_grad_()
     b = normal(4, 5).to(place).requires_grad_()

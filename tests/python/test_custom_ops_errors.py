@@ -46,7 +46,13 @@ REFUSED = {
     "add variant": (
         (OPS.vector_add, (zeros(3), zeros(3)), {"variant": "fast"}),
         ValueError,
-        "vector_add: variant 'fast' is unknown; the variants are naive, tiled and stream.",
+        "vector_add: variant 'fast' is unknown; the variants are naive, tiled, stream, "
+        "direct and direct_bad.",
+    ),
+    "add num_free_tiles": (
+        (OPS.vector_add, (zeros(3), zeros(3)), {"variant": "direct", "num_free_tiles": 0}),
+        ValueError,
+        "vector_add: num_free_tiles 0 must be at least 1.",
     ),
     "add row_chunk": (
         (OPS.vector_add, (zeros(3), zeros(3)), {"variant": "tiled", "row_chunk": 0}),
@@ -67,6 +73,23 @@ REFUSED = {
         (OPS.matmul, (zeros(2, 3), zeros(4, 5)), {}),
         ValueError,
         "matmul: dimension 0 of b [4, 5] float32 is 4, expected 3 (the columns of a).",
+    ),
+    "matmul sizes with transpose_x": (
+        (OPS.matmul, (zeros(2, 3), zeros(4, 5)), {"transpose_x": True}),
+        ValueError,
+        "matmul: dimension 0 of b [4, 5] float32 is 4, expected 2 (the rows of a, with "
+        "transpose_x).",
+    ),
+    "matmul variant": (
+        (OPS.matmul, (zeros(2, 3), zeros(3, 5)), {"variant": "fast"}),
+        ValueError,
+        "matmul: variant 'fast' is unknown; the variants are auto, tiled, hoist_load, "
+        "block_free_dimension and fully_optimized.",
+    ),
+    "transpose engine": (
+        (OPS.transpose, (zeros(2, 3),), {"engine": "pool"}),
+        ValueError,
+        "transpose: engine 'pool' is unknown; the engines are auto, tensor, vector and dma.",
     ),
     "matmul dtype": (
         (OPS.matmul, (zeros(2, 3, dtype=torch.int32), zeros(3, 5, dtype=torch.int32)), {}),

@@ -118,6 +118,12 @@ def test_a_repeated_call_is_a_hit_on_any_device_and_with_any_data():
         lambda a: (OPS.vector_add, (a, a), {"free_dim": 4}),
         lambda a: (OPS.vector_add, (a, a), {"variant": "tiled"}),
         lambda a: (OPS.vector_add, (a, a), {"variant": "tiled", "row_chunk": 64}),
+        lambda a: (OPS.vector_add, (a, a), {"variant": "direct", "free_dim": 8}),
+        lambda a: (OPS.vector_add, (a, a), {"free_dim": 8, "num_free_tiles": 3}),
+        lambda a: (OPS.vector_add, (a, a), {"free_dim": 8, "base_addresses": [0]}),
+        lambda a: (OPS.matmul, (a, a.t()), {"variant": "tiled"}),
+        lambda a: (OPS.matmul, (a, a), {"transpose_x": True}),
+        lambda a: (OPS.transpose, (a,), {"engine": "dma"}),
         lambda a: (OPS.bias_add_activation, (a, a[0], "relu"), {}),
         lambda a: (OPS.bias_add_activation, (a, a[0], "tanh"), {}),
     ],
@@ -127,6 +133,8 @@ def test_each_part_of_the_key_alone_makes_another_kernel(change):
     torch.neuron_sim.clear_kernel_cache()
     OPS.vector_add(a, a, free_dim=8)
     OPS.bias_add_activation(a, a[0], "sigmoid")
+    OPS.matmul(a, a.t())
+    OPS.transpose(a)
     operator, arguments, options = change(a)
     assert misses(lambda: operator(*arguments, **options)) == 1
     assert misses(lambda: operator(*arguments, **options)) == 0

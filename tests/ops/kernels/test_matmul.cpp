@@ -125,26 +125,27 @@ TEST_P(Matmul, EveryStepOfTheTutorialsLadderMovesLess) {
   }
 }
 
-TEST_P(Matmul, VariantsThatKeepKInSbufRefuseALongerOne) {
+TEST_P(Matmul, VariantsOfTheTutorialTakeAKLongerThanSbuf) {
+  for (const MatmulVariant variant : kTutorial) {
+    check(architecture(), {{129, 20001}, {}}, {{20001, 3}, {}}, {.variant = variant});
+    check(architecture(), {{2, 20001}, {1, 2}}, {{20001, 513}, {}}, {.variant = variant});
+  }
+}
+
+TEST_P(Matmul, HoistLoadKeepsKInSbufWhileItFits) {
   const int64_t capacity = architecture().limits.sbuf_usable.count;
   // Loaded as they lie: a row of K takes (128 + 512) * 4 bytes of a partition, in blocks of 128.
   const int64_t blocks = (capacity - 4 * 512 * 4 - 1024) / (640 * 4);
-  const auto error = [&](int64_t depth) {
-    return error_of([&] {
-      build_matmul(architecture(), {{depth, 128}, {}}, {{depth, 512}, {}},
-                   {.variant = MatmulVariant::kHoistLoad, .transpose_x = true});
-    });
+  const auto bytes = [&](int64_t depth) {
+    return simulate(*build_matmul(architecture(), {{depth, 128}, {}}, {{depth, 1024}, {}},
+                                  {.variant = MatmulVariant::kHoistLoad, .transpose_x = true})
+                         .program)
+        .dma_bytes;
   };
-  EXPECT_EQ(error(blocks * 128), "");
-  EXPECT_EQ(error(blocks * 128 + 1),
-            text("matmul: variant hoist_load keeps K = ", blocks * 128 + 1,
-                 " of 128 rows of a and 512 columns of b in SBUF: ",
-                 (blocks + 1) * 640 * 4 + 4 * 512 * 4 + 1024, " bytes per partition exceed the ",
-                 capacity, " of ", architecture().name,
-                 "; variants tiled, fully_optimized and auto take any K."));
-  check(architecture(), {{2, 20000}, {}}, {{20000, 3}, {}}, {.variant = MatmulVariant::kTiled});
-  check(architecture(), {{2, 20000}, {}}, {{20000, 3}, {}},
-        {.variant = MatmulVariant::kFullyOptimized});
+  const int64_t fitting = blocks * 128;
+  EXPECT_EQ(bytes(fitting), 4 * (fitting * (128 + 1024) + 128 * 1024));
+  // One more row of K, and a is loaded for both column tiles.
+  EXPECT_EQ(bytes(fitting + 1), 4 * ((fitting + 1) * (2 * 128 + 1024) + 128 * 1024));
 }
 
 TEST_P(Matmul, OfATransposedXChecksItsDepth) {
