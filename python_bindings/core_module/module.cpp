@@ -77,6 +77,10 @@ nb::dict timing_as_dict(const Program& program) {
   result["instructions"] = timing.instances;
   result["dma_transfers"] = timing.dma_transfers;
   result["dma_bytes"] = timing.dma_bytes;
+  int64_t argument_bytes = 0;
+  for (const Argument& argument : program.arguments) argument_bytes += argument.bytes;
+  result["argument_bytes"] = argument_bytes;
+  result["multiply_accumulates"] = timing.multiply_accumulates;
   nb::dict utilisation;
   for (int engine = 0; engine < kEngineCount; ++engine) {
     const auto kind = static_cast<EngineKind>(engine);

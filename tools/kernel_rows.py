@@ -1,0 +1,311 @@
+"""The kernels and variants of docs/kernels.md: what is timed, and why it takes the time it takes.
+
+A new kernel or variant is one more Row. `why` is about causes; numbers are simulated and added by
+write_kernel_docs.py.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the table and one section."""
+
+    kernel: str
+    """Its name in neuron_sim._core."""
+    variant: str
+    """What tells it from the kernel's other rows."""
+    shapes: list[list[int]]
+    why: str
+    dtype: str = "float32"
+    options: dict[str, int | str] = field(default_factory=dict)
+
+
+def _vector(elements: int) -> list[list[int]]:
+    return [[elements], [elements]]
+
+
+_SQUARE = [[2048, 2048], [2048, 2048]]
+_IMAGES = [[4, 128, 224, 224], [128, 128, 3, 3], [128]]
+_FFNN = [[2048, 4096], [4096, 8192], [8192, 2048], [8192], [2048]]
+
+VECTOR_ADD = [
+    Row(
+        "vector_add",
+        "naive",
+        _vector(128),
+        "One tile of [128, 1]: two loads, one addition, one store, each waiting for the one "
+        "before. Nothing overlaps; the time is that of the fixed costs of a DMA, there and back. "
+        "More than 128 elements are more partitions than there are, an error.",
+        options={"variant": "naive"},
+    ),
+    Row(
+        "vector_add",
+        "tiled, row_chunk=1",
+        _vector(25600),
+        "One element at a time: 25,600 times the fixed costs of three transfers. A ring of eight "
+        "tiles keeps several transfers in flight, so that what counts is how fast the queues' "
+        "engines trigger them; 127 of 128 lanes of Vector idle.",
+        options={"variant": "tiled", "row_chunk": 1},
+    ),
+    Row(
+        "vector_add",
+        "tiled, row_chunk=128",
+        _vector(25600),
+        "All 128 partitions, one element each: a 128th of the transfers. A descriptor still "
+        "moves one element, so the DMA engines spend their time on descriptors, not on bytes.",
+        options={"variant": "tiled", "row_chunk": 128},
+    ),
+    Row(
+        "vector_add",
+        "stream, free_dim=200",
+        _vector(25600),
+        "One tile of [128, 200]: a descriptor moves a run of 800 bytes. With a single tile "
+        "nothing overlaps; the fixed costs of load, addition and store are the time.",
+        options={"variant": "stream", "free_dim": 200},
+    ),
+    Row(
+        "vector_add",
+        "stream, free_dim=2000",
+        _vector(256000),
+        "One tile again, ten times as large. The additions wait for both loads, the store for "
+        "all additions: the DMA engines idle while Vector adds, and Vector while they move.",
+        options={"variant": "stream", "free_dim": 2000},
+    ),
+    Row(
+        "vector_add",
+        "stream, free_dim=1000",
+        _vector(256000),
+        "Two tiles: the second is loaded while the first is added, and added while the first is "
+        "stored. More transfers than with 2000, and yet less time.",
+        options={"variant": "stream", "free_dim": 1000},
+    ),
+    Row(
+        "vector_add",
+        "stream",
+        _vector(2560000),
+        "Twenty tiles of [128, 1000] (chosen) through rings of three: loads, additions and "
+        "stores of different tiles overlap, and the busiest unit sets the time.",
+        options={"variant": "stream"},
+    ),
+    Row(
+        "vector_add",
+        "direct",
+        _vector(2560000),
+        "stream with tiles placed by hand: four physical tiles per tensor, one tensor after the "
+        "other. The allocator does the same by itself, so the time is that of stream.",
+        options={"variant": "direct", "free_dim": 1000},
+    ),
+    Row(
+        "vector_add",
+        "direct_bad",
+        _vector(2560000),
+        "direct with base addresses one tile apart: the three tensors share bytes. Tiles of one "
+        "turn do not, so the sums are right, but a load into shared bytes waits until the turns "
+        "before have added and stored what lies there: the overlap of loads, additions and "
+        "stores is gone. The handout's vector_add_direct_allocation_bad gives all three tensors "
+        "address 0, where b overwrites a before it is added; that is refused.",
+        options={"variant": "direct_bad", "free_dim": 1000},
+    ),
+]
+
+MATMUL = [
+    Row(
+        "matmul",
+        "tiled",
+        _SQUARE,
+        "Both tiles of every product of tiles are loaded for it, and a tile of `a` is a run of "
+        "256 bytes per descriptor: most of the time TensorE waits for its operands. Triggering "
+        "so many transfers is itself work for the Sync and Scalar queues.",
+        "bfloat16",
+        {"variant": "tiled", "transpose_x": 1},
+    ),
+    Row(
+        "matmul",
+        "hoist_load",
+        _SQUARE,
+        "A row tile of `a` is loaded once with all of K and stays for all columns; `b` is loaded "
+        "again for each row tile, and that traffic is what is left to wait for.",
+        "bfloat16",
+        {"variant": "hoist_load", "transpose_x": 1},
+    ),
+    Row(
+        "matmul",
+        "block_free_dimension",
+        _SQUARE,
+        "Blocks of 256 x 1024: a load of `b` serves two row tiles, which halves its traffic; the "
+        "next block is loaded while TensorE multiplies this one. All of K of a block must fit "
+        "SBUF, else it streams by in panels.",
+        "bfloat16",
+        {"variant": "block_free_dimension", "transpose_x": 1},
+    ),
+    Row(
+        "matmul",
+        "fully_optimized",
+        _SQUARE,
+        "Blocks of 2048 x 1024 x 1024: the least traffic of the four and the longest runs, "
+        "whatever the size of K. TensorE starts only when a large first block has arrived, and "
+        "Vector adds up the sums of the blocks of K in SBUF: large products gain, small ones do "
+        "not.",
+        "bfloat16",
+        {"variant": "fully_optimized", "transpose_x": 1},
+    ),
+    Row(
+        "matmul",
+        "auto",
+        _SQUARE,
+        "All of K of a panel of `b` stays in SBUF (here all of `b`), row tiles of `a` stream "
+        "past it, and K accumulates in PSUM: each operand is read once. TensorE idles only until "
+        "the first operands are there.",
+        "bfloat16",
+        {"transpose_x": 1},
+    ),
+    Row(
+        "matmul",
+        "auto, a as [M, K]",
+        _SQUARE,
+        "A row-major `a` is contiguous along K, which belongs on partitions: it is loaded by "
+        "rows and transposed on chip (TensorE on generations 3 and 4, Vector on generation 2), "
+        "work on top of the products.",
+        "bfloat16",
+    ),
+    Row(
+        "matmul",
+        "auto, fp32",
+        _SQUARE,
+        "TensorE takes four passes per column of fp32, so the same operands keep it busy four "
+        "times as long, and twice the bytes hide behind it.",
+        "float32",
+        {"transpose_x": 1},
+    ),
+]
+
+TRANSPOSE = [
+    Row(
+        "transpose",
+        engine,
+        [[1024, 1024]],
+        why,
+        options={"engine": engine},
+    )
+    for engine, why in [
+        (
+            "tensor",
+            "TensorE transposes 128 x 128 blocks into PSUM; Vector and Scalar copy a bank of "
+            "them at a time to SBUF, while the DMA engines load and store runs. On generation 2 "
+            "it is a product with an identity in fp32 passes.",
+        ),
+        (
+            "vector",
+            "32 x 32 blocks from SBUF to SBUF: sixteen instructions for what TensorE does in "
+            "one, each with its fixed cost. Vector is busy throughout, the DMA engines wait for "
+            "it.",
+        ),
+        (
+            "dma",
+            "No engine computes: the load reads x in the order of the output. Elements that "
+            "follow each other in a partition are rows apart in HBM, so every element is moved "
+            "by itself, and the DMA engines pay per element instead of per run.",
+        ),
+        (
+            "auto",
+            "tensor where its transpose is bit exact (generations 3 and 4), else vector.",
+        ),
+    ]
+]
+
+BIAS_ADD_ACTIVATION = [
+    Row(
+        "bias_add_activation",
+        "gelu",
+        [[4096, 1024], [1024]],
+        "Vector adds the bias, Scalar applies the function, loads and stores run on queues of "
+        "their own: all four overlap.",
+        options={"activation": "gelu"},
+    ),
+    Row(
+        "bias_add_activation",
+        "softmax",
+        [[4096, 1024], [1024]],
+        "Rows in one piece: Vector adds the bias and finds the maximum, Scalar takes the "
+        "exponential and its sum in one instruction and scales in another.",
+        options={"activation": "softmax"},
+    ),
+    Row(
+        "bias_add_activation",
+        "softmax of long rows",
+        [[1024, 40000], [40000]],
+        "A row does not fit SBUF: a first pass over chunks keeps a running maximum and sum, a "
+        "second one computes the result. x is read and the bias added twice.",
+        options={"activation": "softmax"},
+    ),
+]
+
+CONV2D_MAXPOOL = [
+    Row(
+        "conv2d_maxpool",
+        variant,
+        _IMAGES,
+        why,
+        dtype,
+        {"pool_size": pool},
+    )
+    for variant, dtype, pool, why in [
+        (
+            "3 x 3, fp16",
+            "float16",
+            1,
+            "Nine products of shifted views of the image accumulate in PSUM, the weights stay in "
+            "SBUF: TensorE multiplies while the next rows arrive and finished ones leave.",
+        ),
+        (
+            "3 x 3, fp16, pool 2",
+            "float16",
+            2,
+            "The same products; Vector takes maxima on the way out of PSUM, so that a quarter of "
+            "the bytes is stored.",
+        ),
+        (
+            "3 x 3, fp32",
+            "float32",
+            1,
+            "Four passes of TensorE per column instead of one: it is the only unit that counts.",
+        ),
+    ]
+]
+
+FFNN = [
+    Row(
+        "ffnn_forward",
+        "fp32",
+        _FFNN,
+        "The course's network in one program: hidden activations stay in SBUF, transposed, so "
+        "that a layer's result is the next one's operand; bias and function cost one Scalar "
+        "instruction on the way out of PSUM. TensorE's fp32 passes are the time.",
+    ),
+    Row(
+        "ffnn_predict",
+        "fp32",
+        _FFNN,
+        "ffnn_forward, and Vector finds the index of the largest probability; only the indices "
+        "are stored.",
+    ),
+    Row(
+        "ffnn_predict",
+        "bf16",
+        _FFNN,
+        "A quarter of the passes: now weights that stream by compete with the products for time.",
+        "bfloat16",
+    ),
+]
+
+ROWS: list[Row] = [
+    *VECTOR_ADD,
+    *MATMUL,
+    *TRANSPOSE,
+    *BIAS_ADD_ACTIVATION,
+    *CONV2D_MAXPOOL,
+    *FFNN,
+]
