@@ -45,9 +45,11 @@ VECTOR_ADD = [
         "vector_add",
         "tiled, row_chunk=1",
         _vector(25600),
-        "One element at a time: 25,600 times the fixed costs of three transfers. A ring of eight "
-        "tiles keeps several transfers in flight, so that what counts is how fast the queues' "
-        "engines trigger them; 127 of 128 lanes of Vector idle.",
+        "One element at a time: 25,600 times the fixed costs of two loads, an addition and a "
+        "store. A ring of eight tiles keeps several of them in flight; what is left is how fast "
+        "transfers are triggered (hardware descriptors: by the Sync and Scalar engines; "
+        "generation 2: by static rings, which are cheaper) and completed. 127 of 128 lanes of "
+        "Vector idle.",
         options={"variant": "tiled", "row_chunk": 1},
     ),
     Row(
@@ -55,7 +57,8 @@ VECTOR_ADD = [
         "tiled, row_chunk=128",
         _vector(25600),
         "All 128 partitions, one element each: a 128th of the transfers. A descriptor still "
-        "moves one element, so the DMA engines spend their time on descriptors, not on bytes.",
+        "moves one element of four bytes, so the time goes into making and completing "
+        "descriptors; next to none into bytes.",
         options={"variant": "tiled", "row_chunk": 128},
     ),
     Row(
@@ -79,7 +82,8 @@ VECTOR_ADD = [
         "stream, free_dim=1000",
         _vector(256000),
         "Two tiles: the second is loaded while the first is added, and added while the first is "
-        "stored. More transfers than with 2000, and yet less time.",
+        "stored. More transfers than with 2000, and yet less time, where moving the bytes leaves "
+        "time to win: trn1, whose DMA engines are the slowest, is as fast either way.",
         options={"variant": "stream", "free_dim": 1000},
     ),
     Row(
@@ -104,8 +108,8 @@ VECTOR_ADD = [
         _vector(2560000),
         "direct with base addresses one tile apart: the three tensors share bytes. Tiles of one "
         "turn do not, so the sums are right, but a load into shared bytes waits until the turns "
-        "before have added and stored what lies there: the overlap of loads, additions and "
-        "stores is gone. The handout's vector_add_direct_allocation_bad gives all three tensors "
+        "before have added and stored what lies there, and less of loads, additions and stores "
+        "overlaps. The handout's vector_add_direct_allocation_bad gives all three tensors "
         "address 0, where b overwrites a before it is added; that is refused.",
         options={"variant": "direct_bad", "free_dim": 1000},
     ),
@@ -117,8 +121,8 @@ MATMUL = [
         "tiled",
         _SQUARE,
         "Both tiles of every product of tiles are loaded for it, and a tile of `a` is a run of "
-        "256 bytes per descriptor: most of the time TensorE waits for its operands. Triggering "
-        "so many transfers is itself work for the Sync and Scalar queues.",
+        "256 bytes per descriptor: TensorE waits for its operands. Where descriptors are made by "
+        "hardware, triggering so many transfers alone keeps an engine busy most of the time.",
         "bfloat16",
         {"variant": "tiled", "transpose_x": 1},
     ),
@@ -146,9 +150,9 @@ MATMUL = [
         "fully_optimized",
         _SQUARE,
         "Blocks of 2048 x 1024 x 1024: the least traffic of the four and the longest runs, "
-        "whatever the size of K. TensorE starts only when a large first block has arrived, and "
-        "Vector adds up the sums of the blocks of K in SBUF: large products gain, small ones do "
-        "not.",
+        "whatever the size of K. In exchange TensorE starts only when a large first block has "
+        "arrived, and Vector adds up the sums of the blocks of K in SBUF. It gains the most "
+        "where HBM is slow; on trn3 the block before it keeps TensorE busy already.",
         "bfloat16",
         {"variant": "fully_optimized", "transpose_x": 1},
     ),
@@ -283,7 +287,9 @@ FFNN = [
         _FFNN,
         "The course's network in one program: hidden activations stay in SBUF, transposed, so "
         "that a layer's result is the next one's operand; bias and function cost one Scalar "
-        "instruction on the way out of PSUM. TensorE's fp32 passes are the time.",
+        "instruction on the way out of PSUM. TensorE's fp32 passes are the time on trn2 and "
+        "trn3. SBUF of trn1 holds fewer rows of the batch at a time, so the weights stream by "
+        "more often, and set the time.",
     ),
     Row(
         "ffnn_predict",
@@ -296,7 +302,8 @@ FFNN = [
         "ffnn_predict",
         "bf16",
         _FFNN,
-        "A quarter of the passes: now weights that stream by compete with the products for time.",
+        "A quarter of the passes: now the weights, which stream by once for every tile of the "
+        "batch in runs of 256 bytes, set the time.",
         "bfloat16",
     ),
 ]

@@ -159,7 +159,8 @@ void emit_direct(Builder& builder, const Operands& operands, int64_t free_dim,
               builder.architecture().name, ")."));
   }
   const std::array<int64_t, 3> addresses = base_addresses(options, bytes);
-  check_base_addresses(builder.architecture(), addresses, bytes, dtype);
+  if (!options.base_addresses.empty())
+    check_base_addresses(builder.architecture(), addresses, bytes, dtype);
   AddTiles tiles(builder, dtype, builder.limits().partitions, free_dim,
                  static_cast<int>(options.num_free_tiles), addresses);
   emit_stream(builder, operands, free_dim, tiles);

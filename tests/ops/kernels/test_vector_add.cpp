@@ -168,6 +168,8 @@ TEST_P(VectorAdd, DirectAllocationThatCannotWorkIsRefused) {
   EXPECT_NE(
       error({.free_dim = most + 1, .num_free_tiles = 1}).find("direct allocation of 'sum_tile'"),
       std::string::npos);
+  EXPECT_NE(error({.free_dim = 3 * most, .num_free_tiles = 4}).find("of 'a_tile' in sbuf"),
+            std::string::npos);
   EXPECT_NE(error({.free_dim = int64_t{1} << 40}).find("free_dim 1099511627776 exceeds the"),
             std::string::npos);
 }
