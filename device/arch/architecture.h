@@ -41,6 +41,11 @@ struct Limits {
   int64_t max8_maximum_elements = 0;  ///< 16384
   int64_t vector_transpose = 0;       ///< edge of an nc_transpose on the Vector engine (32)
   int64_t bn_stats_elements = 0;      ///< elements per partition of bn_stats (512)
+  int64_t gpsimd_core_partitions = 0;  ///< partitions that one GpSimd core serves (16)
+  int64_t local_gather_indices = 0;    ///< indices of local_gather per GpSimd core (4096)
+  int64_t topk_minimum_elements = 0;   ///< elements per snake of topk (8)
+  int64_t topk_maximum_elements = 0;   ///< 65535
+  int64_t topk_results = 0;            ///< results per snake of topk (32767)
 };
 
 /// What the generation can do.
@@ -52,10 +57,11 @@ struct Features {
   bool clock_gating = false;            ///< PE clock halves when idle
   bool hidden_weight_load = false;      ///< LoadStationary overlaps the previous multiply
   bool scalar_unary_operators = false;  ///< tensor_scalar of abs, rsqrt, reciprocal on ScalarE
-  bool dma_transpose = false;  ///< the DMA engines transpose blocks of 2- and 4-byte elements
-  bool dma_priority = false;   ///< transfers have a quality of service
-  bool reciprocal_bias = false;         ///< reciprocal on ScalarE accepts a bias
-  bool vector_xorwow = false;           ///< random numbers of VectorE are those of XORWOW
+  bool dma_transpose = false;    ///< the DMA engines transpose blocks of 2- and 4-byte elements
+  bool dma_priority = false;     ///< transfers have a quality of service
+  bool reciprocal_bias = false;  ///< reciprocal on ScalarE accepts a bias
+  bool vector_xorwow = false;    ///< random numbers of VectorE are those of XORWOW
+  bool sub_version_1 = false;    ///< the silicon revision that get_nc_sub_version calls 1
 };
 
 /// Engine clocks.
@@ -120,6 +126,8 @@ struct Rates {
   double bn_aggregate = 0;         ///< bn_aggr, per triple of count, mean and variance * count
   double exponential = 0;          ///< exponential on VectorE
   double uniform_random = 0;       ///< rand2
+  double gpsimd_step = 0;          ///< GpSimd per step of a documented cost formula
+  double partition_reduce = 0;     ///< GpSimd per element of tensor_partition_reduce
 };
 
 /// DMA: triggers, descriptors, 16 engines.

@@ -84,6 +84,11 @@ void add_limits(std::vector<Field>& fields) {
   limits.add("max8_maximum_elements", "1", positive, &Limits::max8_maximum_elements);
   limits.add("vector_transpose", "1", positive, &Limits::vector_transpose);
   limits.add("bn_stats_elements", "1", positive, &Limits::bn_stats_elements);
+  limits.add("gpsimd_core_partitions", "1", positive, &Limits::gpsimd_core_partitions);
+  limits.add("local_gather_indices", "1", positive, &Limits::local_gather_indices);
+  limits.add("topk_minimum_elements", "1", positive, &Limits::topk_minimum_elements);
+  limits.add("topk_maximum_elements", "1", positive, &Limits::topk_maximum_elements);
+  limits.add("topk_results", "1", positive, &Limits::topk_results);
 }
 
 void add_features(std::vector<Field>& fields) {
@@ -100,6 +105,7 @@ void add_features(std::vector<Field>& fields) {
   features.add("dma_priority", "1", flag, &Features::dma_priority);
   features.add("reciprocal_bias", "1", flag, &Features::reciprocal_bias);
   features.add("vector_xorwow", "1", flag, &Features::vector_xorwow);
+  features.add("sub_version_1", "1", flag, &Features::sub_version_1);
 }
 
 void add_clocks(std::vector<Field>& fields) {
@@ -175,6 +181,8 @@ void add_rates(std::vector<Field>& fields) {
   add("bn_aggregate", &Rates::bn_aggregate);
   add("exponential", &Rates::exponential);
   add("uniform_random", &Rates::uniform_random);
+  add("gpsimd_step", &Rates::gpsimd_step);
+  add("partition_reduce", &Rates::partition_reduce);
 }
 
 void add_dma(std::vector<Field>& fields) {

@@ -36,6 +36,8 @@ enum class RateClass : uint8_t {
   kBnAggregate,
   kExponential,
   kUniformRandom,
+  kGpSimdStep,
+  kPartitionReduce,
 };
 
 /// Precision of TensorE operands.
@@ -62,6 +64,7 @@ struct Step {
   bool store = false;              ///< DMA: the source is on chip
   int8_t table = -1;               ///< activation table, -1 none
   int64_t elements = 0;            ///< per partition; columns for TensorE; descriptors for DMA
+  int64_t starts = 1;              ///< ISA instructions that one call becomes (nc_n_gather)
   int64_t bytes = 0;               ///< DMA: bytes per descriptor
   int64_t fragments = 0;           ///< DMA: contiguous runs per descriptor (1 = contiguous)
   int64_t padded_bytes = 0;        ///< DMA: bytes per descriptor that time counts; 0: `bytes`

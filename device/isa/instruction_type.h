@@ -108,7 +108,15 @@ struct OperandField {
   int8_t read_if_attribute = -1;
 };
 
-enum class AttributeKind : uint8_t { kInteger, kReal, kFlag, kAluOp, kActivation, kDescriptor };
+enum class AttributeKind : uint8_t {
+  kInteger,
+  kReal,
+  kFlag,
+  kAluOp,
+  kActivation,
+  kDescriptor,
+  kRegister,  ///< a register of the sequencer that the instruction reads, -1 none
+};
 
 struct AttributeField {
   const char* name;

@@ -25,12 +25,14 @@
 #include "device/isa/rand_get_state.h"
 #include "device/isa/rand_set_state.h"
 #include "device/isa/reciprocal.h"
+#include "device/isa/register_alloc.h"
 #include "device/isa/register_load.h"
 #include "device/isa/register_move.h"
 #include "device/isa/rng.h"
 #include "device/isa/scalar_tensor_tensor.h"
 #include "device/isa/select_reduce.h"
 #include "device/isa/set_rng_seed.h"
+#include "device/isa/register_store.h"
 #include "device/isa/tensor_copy.h"
 #include "device/isa/tensor_copy_dynamic_dst.h"
 #include "device/isa/tensor_copy_dynamic_src.h"
@@ -70,12 +72,14 @@ constexpr std::array kList = {
     &kRandGetState,
     &kRandSetState,
     &kReciprocal,
+    &kRegisterAlloc,
     &kRegisterLoad,
     &kRegisterMove,
     &kRng,
     &kScalarTensorTensor,
     &kSelectReduce,
     &kSetRngSeed,
+    &kRegisterStore,
     &kTensorCopy,
     &kTensorCopyDynamicDst,
     &kTensorCopyDynamicSrc,

@@ -5,11 +5,11 @@
 
 namespace neuron_sim {
 
-/// register[register_index] of the sequencer of `engine` = the single element of `source`, int32 or
-/// uint32 in SBUF or HBM. register_index < limits.registers. EngineKind::kAuto is Sync.
+/// register[dst] of the sequencer of `engine` = the single element of `src`, int32 or uint32 in
+/// SBUF or HBM. dst < limits.registers. EngineKind::kAuto is Sync.
 struct RegisterLoad {
-  int64_t register_index = 0;
-  View source{};
+  int64_t dst = 0;
+  View src{};
   EngineKind engine = EngineKind::kAuto;
 
   Draft draft() const;

@@ -1,38 +1,37 @@
 #include "device/isa/register_move.h"
 
-#include <cstdint>
-#include <limits>
-
-#include "device/base/errors.h"
 #include "device/isa/sequencer.h"
 
 namespace neuron_sim {
 namespace {
 
 constexpr std::string_view kName = "register_move";
-enum AttributeIndex { kRegister, kImmediate };
-constexpr AttributeField kAttributes[] = {{"register", AttributeKind::kInteger},
-                                          {"immediate", AttributeKind::kInteger}};
+enum AttributeIndex { kDst, kSrc, kSrcRegister };
+constexpr AttributeField kAttributes[] = {{"dst", AttributeKind::kInteger},
+                                          {"src", AttributeKind::kInteger},
+                                          {"src_register", AttributeKind::kRegister}};
 
 void check(const Draft& draft, const Architecture& architecture) {
-  check_register(kName, draft.engine, draft.attribute(kRegister).integer(), architecture);
-  const int64_t value = draft.attribute(kImmediate).integer();
-  if (value < std::numeric_limits<int32_t>::min() || value > std::numeric_limits<uint32_t>::max()) {
-    fail(text("immediate ", value,
-              " of 'register_move' does not fit into the 32 bits of a register."));
+  check_register(kName, draft.engine, draft.attribute(kDst).integer(), architecture);
+  const int64_t source = draft.attribute(kSrcRegister).integer();
+  if (source != -1) {
+    check_register(kName, draft.engine, source, architecture);
+  } else {
+    check_register_value(kName, "src", draft.attribute(kSrc).integer());
   }
 }
 
 void run(const Instance& instance) {
-  write_register(instance, instance.attribute(kRegister).integer(),
-                 instance.attribute(kImmediate).integer());
+  const int64_t source = instance.attribute(kSrcRegister).integer();
+  write_register(instance, instance.attribute(kDst).integer(),
+                 source < 0 ? instance.attribute(kSrc).integer() : read_register(instance, source));
 }
 
 }  // namespace
 
 Draft RegisterMove::draft() const {
   return make_draft(kRegisterMove, engine, {},
-                    {Attribute::of(register_index), Attribute::of(immediate)});
+                    {Attribute::of(dst), Attribute::of(src), Attribute::of(src_register)});
 }
 
 const InstructionType kRegisterMove = {kName, {},  kAttributes,     sequencer_engine,

@@ -1,16 +1,17 @@
 #pragma once
-// register_move: a constant into a register of a sequencer.
+// register_move: a constant or another register into a register of a sequencer.
 
 #include "device/isa/instruction_type.h"
 
 namespace neuron_sim {
 
-/// register[register_index] of the sequencer of `engine` = immediate. Registers are 32 bits wide:
-/// the immediate is an int32 or uint32 value and keeps its sign. register_index <
-/// limits.registers. EngineKind::kAuto is Sync.
+/// register[dst] = src, an immediate or, with src_register, another register of the sequencer of
+/// `engine`. Registers are 32 bits wide: the immediate is an int32 or uint32 value and keeps its
+/// sign. dst, src_register < limits.registers. EngineKind::kAuto is Sync.
 struct RegisterMove {
-  int64_t register_index = 0;
-  int64_t immediate = 0;
+  int64_t dst = 0;
+  int64_t src = 0;
+  int64_t src_register = -1;  ///< -1: src is the value
   EngineKind engine = EngineKind::kAuto;
 
   Draft draft() const;

@@ -15,7 +15,15 @@ Demand sequencer_demand(const Draft& draft, const Architecture& architecture);
 /// KernelError unless the engine is one of the five and has that register.
 void check_register(std::string_view instruction, EngineKind engine, int64_t register_index,
                     const Architecture& architecture);
-/// Sets a register of the sequencer that executes the instance.
+/// KernelError unless `value` is an int32 or uint32 value.
+void check_register_value(std::string_view instruction, std::string_view attribute, int64_t value);
+/// KernelError unless the operand is one int32 or uint32 element in HBM or SBUF.
+void check_register_memory(std::string_view instruction, std::string_view operand,
+                           const View& view);
+/// The single element of an operand, with its sign.
+int64_t read_register_memory(const Access& access);
+/// Registers of the sequencer that executes the instance.
+int64_t read_register(const Instance& instance, int64_t register_index);
 void write_register(const Instance& instance, int64_t register_index, int64_t value);
 
 }  // namespace neuron_sim

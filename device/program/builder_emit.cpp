@@ -164,6 +164,8 @@ void Builder::append(Draft draft) {
     program_->operands.push_back(operand);
   }
   for (int i = 0; i < draft.attribute_count(); ++i) {
+    const bool reads = type.attributes[static_cast<size_t>(i)].kind == AttributeKind::kRegister;
+    if (reads && draft.attribute(i).integer() >= 0) program_->uses_registers = true;
     program_->attributes.push_back(draft.attribute(i));
   }
   block().push_back(

@@ -24,6 +24,8 @@ double ElementwiseEngine::rate(RateClass rate) const {
     case RateClass::kBnAggregate: return rates_.bn_aggregate;
     case RateClass::kExponential: return rates_.exponential;
     case RateClass::kUniformRandom: return rates_.uniform_random;
+    case RateClass::kGpSimdStep: return rates_.gpsimd_step;
+    case RateClass::kPartitionReduce: return rates_.partition_reduce;
   }
   return 1;
 }
@@ -37,6 +39,7 @@ Span ElementwiseEngine::run(const Step& step, Picoseconds ready) {
   double work = static_cast<double>(step.elements) * rate(step.rate);
   if (step.strided) work *= timing_.stride_factor;
   double overhead = step.source_psum ? timing_.overhead_psum : timing_.overhead_sbuf;
+  work += static_cast<double>(step.starts - 1) * overhead;
   Picoseconds latency = timing_.latency;
   if (step.pointer_operand) {
     overhead += timing_.pointer_overhead;

@@ -172,7 +172,8 @@ void Walk::pipeline(uint32_t index, const Instruction& instruction, const Step& 
   ElementwiseEngine& unit = state_.pipeline(engine);
   Span span;
   if (step.unit == Unit::kSequencer) {
-    span = unit.occupy(ready, unit.clock().duration(unit.timing().minimum_cycles));
+    const auto steps = static_cast<double>(step.elements);
+    span = unit.occupy(ready, unit.clock().duration(steps * unit.timing().minimum_cycles));
     state_.registers_ready[static_cast<size_t>(engine)] = span.done;
   } else {
     span = unit.run(step, ready);

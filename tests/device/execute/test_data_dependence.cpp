@@ -24,7 +24,7 @@ std::shared_ptr<const Program> counting_program(int64_t bound) {
   builder.emit(DmaCopy{.dst = tile, .src = trips});
   builder.emit(Memset{ones, 1});
   const int index = builder.allocate_register();
-  builder.emit(RegisterLoad{.register_index = index, .source = tile});
+  builder.emit(RegisterLoad{.dst = index, .src = tile});
   builder.loop_register(EngineKind::kSync, index, bound, [&](const Affine& i) {
     builder.emit(DmaCopy{.dst = output.select(0, i), .src = ones});
   });
@@ -97,7 +97,7 @@ TEST(RegisterLoop, ForgetsTheOldestTiming) {
 TEST(RegisterLoop, ChecksTheControlLogAgainstTheProgram) {
   Builder builder("twice", load_architecture("trn2"));
   const int index = builder.allocate_register();
-  builder.emit(RegisterMove{.register_index = index, .immediate = 2});
+  builder.emit(RegisterMove{.dst = index, .src = 2});
   const View tile = builder.sbuf("tile", {1, 4}, Dtype::kFloat32);
   for (int i = 0; i < 2; ++i) {
     builder.loop_register(EngineKind::kSync, index, 4, [&](const Affine&) {
@@ -115,7 +115,7 @@ TEST(RegisterAddress, IsCheckedAtRunTime) {
   const View input = builder.argument("input", {1, 16}, Dtype::kFloat32);
   const View output = builder.argument("output", {1, 4}, Dtype::kFloat32);
   const View tile = builder.sbuf("tile", {1, 4}, Dtype::kFloat32);
-  builder.emit(RegisterLoad{.register_index = 5, .source = where});
+  builder.emit(RegisterLoad{.dst = 5, .src = where});
   builder.emit(DmaCopy{.dst = tile, .src = input.slice(1, 0, 4).at_register(5, 4)});
   builder.emit(DmaCopy{.dst = output, .src = tile});
   const auto program = builder.finish();

@@ -35,6 +35,11 @@ inline Architecture test_architecture() {
   limits.max8_maximum_elements = 16384;
   limits.vector_transpose = 32;
   limits.bn_stats_elements = 512;
+  limits.gpsimd_core_partitions = 16;
+  limits.local_gather_indices = 4096;
+  limits.topk_minimum_elements = 8;
+  limits.topk_maximum_elements = 65535;
+  limits.topk_results = 32767;
   Features& features = architecture.features;
   features.exact_transpose = true;
   features.scalar_constant_bias = false;
