@@ -1,0 +1,17 @@
+#include "device/isa/get_nc_version.h"
+
+#include "device/base/errors.h"
+
+namespace neuron_sim {
+
+int64_t get_nc_version(const Architecture& architecture) {
+  constexpr int64_t kFirst = 2, kLast = 4;
+  if (architecture.generation < kFirst || architecture.generation > kLast) {
+    fail(text("'get_nc_version' has no member for generation ", architecture.generation,
+              " of architecture ", architecture.name, "; nc_version has gen2, gen3 and gen4."),
+         ErrorKind::kNotImplemented);
+  }
+  return architecture.generation;
+}
+
+}  // namespace neuron_sim
