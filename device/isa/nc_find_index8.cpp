@@ -25,6 +25,14 @@ void check_eight(std::string_view operand, const View& view) {
             " elements per partition, but must have 8."));
 }
 
+/// The vendor reads vals of at most two free dimensions.
+void check_rank(const View& vals) {
+  constexpr int kMaximum = 3;
+  if (vals.rank() <= kMaximum) return;
+  fail(text("operand 'vals' of 'nc_find_index8' is ", vals.describe(), ", but may have at most ",
+            kMaximum, " dimensions."));
+}
+
 void check(const Draft& draft, const Architecture& architecture) {
   checks::engine(kName, draft.engine, {EngineKind::kVector}, architecture);
   const View& dst = draft.operand(kDst);
@@ -44,6 +52,7 @@ void check(const Draft& draft, const Architecture& architecture) {
   }
   check_eight("dst", dst);
   check_eight("vals", vals);
+  check_rank(vals);
   if (dst.dtype() != Dtype::kUint16 && dst.dtype() != Dtype::kUint32) {
     checks::dtype_error(kName, "dst", dst, "uint16 or uint32");
   }

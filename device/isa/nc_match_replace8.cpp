@@ -30,6 +30,14 @@ void check_eight(std::string_view operand, const View& view, const View& data) {
             " elements per partition, but must have 8."));
 }
 
+/// The vendor reads vals of at most two free dimensions.
+void check_rank(const View& vals) {
+  constexpr int kMaximum = 3;
+  if (vals.rank() <= kMaximum) return;
+  fail(text("operand 'vals' of 'nc_match_replace8' is ", vals.describe(), ", but may have at most ",
+            kMaximum, " dimensions."));
+}
+
 void check(const Draft& draft, const Architecture& architecture) {
   checks::engine(kName, draft.engine, {EngineKind::kVector}, architecture);
   const View& data = draft.operand(kData);
@@ -38,6 +46,7 @@ void check(const Draft& draft, const Architecture& architecture) {
   checks::source_and_dst(kName, "data", data, draft.operand(kDst), draft.engine, architecture);
   checks::compute_operand(kName, "vals", vals, draft.engine, architecture);
   check_eight("vals", vals, data);
+  check_rank(vals);
   const int64_t limit = architecture.limits.max8_maximum_elements;
   if (data.free_elements() > limit) {
     fail(text("operand 'data' of 'nc_match_replace8' has ", data.free_elements(),

@@ -12,8 +12,8 @@ namespace neuron_sim {
 /// match (isa.json). Where nothing matches, dst_idx is all ones (the vendor leaves it undefined).
 ///
 /// data and dst: the same shape, at most limits.max8_maximum_elements per partition, each value
-/// rounded to the dtype of dst; vals and dst_idx (optional, uint16 or uint32): 8 per partition. imm
-/// is fp32. Vector engine; SBUF or PSUM.
+/// rounded to the dtype of dst; vals and dst_idx (optional, uint16 or uint32): 8 per partition,
+/// vals in at most two free dimensions. imm is fp32. Vector engine; SBUF or PSUM.
 struct NcMatchReplace8 {
   View dst, data, vals;
   double imm = 0;

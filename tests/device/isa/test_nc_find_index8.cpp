@@ -93,6 +93,21 @@ TEST(NcFindIndex8, ReportsWrongSizesAndDtypes) {
             "uint32.");
 }
 
+TEST(NcFindIndex8, TakesValuesOfAtMostTwoFreeDimensions) {
+  InstructionBench bench;
+  const auto error = [&](std::vector<int64_t> vals) {
+    return bench.error(kNcFindIndex8,
+                       NcFindIndex8{.dst = bench.tile(kSbuf, Dtype::kUint32, {2, 8}, "dst"),
+                                    .data = bench.tile(kSbuf, kFp32, {2, 2, 2, 2, 2}, "data"),
+                                    .vals = bench.tile(kSbuf, kFp32, std::move(vals), "vals")}
+                           .draft());
+  };
+  EXPECT_EQ(error({2, 2, 4}), "");
+  EXPECT_EQ(error({2, 2, 2, 2}),
+            "operand 'vals' of 'nc_find_index8' is vals[2, 2, 2, 2], but may have at most 3 "
+            "dimensions.");
+}
+
 TEST(NcFindIndex8, DemandsOnePassOverTheData) {
   InstructionBench bench;
   const Demand demand = bench.demand(

@@ -141,6 +141,22 @@ TEST(NcMatchReplace8, ReportsWrongSizesAndDtypes) {
             "vals[3, 8]) of 'nc_match_replace8'");
 }
 
+TEST(NcMatchReplace8, TakesValuesOfAtMostTwoFreeDimensions) {
+  InstructionBench bench;
+  const auto error = [&](std::vector<int64_t> vals) {
+    const View data = bench.tile(kSbuf, kFp32, {2, 2, 2, 2, 2}, "data");
+    return bench.error(kNcMatchReplace8,
+                       NcMatchReplace8{.dst = data,
+                                       .data = data,
+                                       .vals = bench.tile(kSbuf, kFp32, std::move(vals), "vals")}
+                           .draft());
+  };
+  EXPECT_EQ(error({2, 2, 4}), "");
+  EXPECT_EQ(error({2, 2, 2, 2}),
+            "operand 'vals' of 'nc_match_replace8' is vals[2, 2, 2, 2], but may have at most 3 "
+            "dimensions.");
+}
+
 TEST(NcMatchReplace8, DemandsOnePassOverTheData) {
   InstructionBench bench;
   const Demand demand = bench.demand(
