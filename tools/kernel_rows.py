@@ -288,8 +288,8 @@ FFNN = [
         "The course's network in one program: hidden activations stay in SBUF, transposed, so "
         "that a layer's result is the next one's operand; bias and function cost one Scalar "
         "instruction on the way out of PSUM. TensorE's fp32 passes are the time on trn2 and "
-        "trn3. SBUF of trn1 holds fewer rows of the batch at a time, so the weights stream by "
-        "more often, and set the time.",
+        "trn3. On trn1 it cannot load weights while it multiplies, and a batch that fits SBUF is "
+        "too short to make up for each load.",
     ),
     Row(
         "ffnn_predict",

@@ -9,7 +9,6 @@ namespace {
 
 constexpr int64_t kPanelRows = 4096;  // of a streamed weight
 constexpr int kStreamRing = 2;
-constexpr int kActivationRing = 2;
 constexpr int kResultRing = 4;
 constexpr int64_t kLargestBatchTile = 512;
 constexpr int64_t kWideOutput = 4096;  // classes beyond which one output tile is enough
@@ -23,12 +22,15 @@ int64_t deepest(const FfnnOperands& operands) {
 }
 
 /// Everything but the weights.
-int64_t other_bytes(const Limits& limits, const FfnnOperands& operands, int64_t batch) {
+int64_t other_bytes(const Limits& limits, const FfnnOperands& operands, const FfnnPlan& plan) {
   const Dtype dtype = operands.x.dtype();
   const int64_t classes = operands.width(operands.layers());
-  int64_t bytes = ContractionLoader::staging_bytes(operands.x.permute({1, 0}), operands.width(0));
+  // staging_bytes is that of a ring of two.
+  int64_t bytes = plan.ring *
+                  ContractionLoader::staging_bytes(operands.x.permute({1, 0}), operands.width(0)) /
+                  2;
   for (size_t i = 0; i < operands.layers(); ++i) {
-    bytes += kActivationRing * blocked_bytes(limits, operands.width(i), batch, dtype);
+    bytes += plan.ring * blocked_bytes(limits, operands.width(i), plan.batch_tile, dtype);
     bytes += blocked_bytes(limits, operands.width(i), 1, dtype) + 64;
   }
   // Logits (fp32 probabilities take their place), probabilities, the bias in every partition.
@@ -43,17 +45,22 @@ int64_t other_bytes(const Limits& limits, const FfnnOperands& operands, int64_t 
 FfnnPlan choose_ffnn_plan(const Limits& limits, const FfnnOperands& operands, int64_t batch_tile,
                           bool stream_weights) {
   const int64_t most = std::min(operands.x.size(0), kLargestBatchTile);
+  const auto rows = [&](int64_t batch) {
+    return std::min(batch_tile > 0 ? batch_tile : batch, most);
+  };
   for (const bool resident : {true, false}) {
     if (resident && stream_weights) continue;
     const int64_t weights = FfnnWeights::bytes(limits, operands, resident);
     for (int64_t batch = kLargestBatchTile; batch >= 32; batch /= 2) {
-      const int64_t rows = std::min(batch_tile > 0 ? batch_tile : batch, most);
-      if (weights + other_bytes(limits, operands, rows) <= limits.sbuf_usable.count) {
-        return {rows, resident};
+      // Weights that stream by are loaded once per tile: more rows are worth more than loading x
+      // ahead.
+      for (int ring = 2; ring > (resident ? 1 : 0); --ring) {
+        const FfnnPlan plan{rows(batch), resident, ring};
+        if (weights + other_bytes(limits, operands, plan) <= limits.sbuf_usable.count) return plan;
       }
     }
   }
-  return {std::min<int64_t>(batch_tile > 0 ? batch_tile : 32, most), false};
+  return {rows(32), false, 1};
 }
 
 int64_t FfnnWeights::bytes(const Limits& limits, const FfnnOperands& operands, bool resident) {
@@ -121,10 +128,10 @@ FfnnKernel::FfnnKernel(Builder& builder, const FfnnOperands& operands, const Ffn
   for (const View& weight : operands.weights) transposes |= needs_transposing(weight);
   if (transposes) transposer_.emplace(builder, dtype);
   Transposer* transposer = transposes ? &*transposer_ : nullptr;
-  load_x_.emplace(builder, x, x.size(0), transposer, EngineKind::kScalar);
+  load_x_.emplace(builder, x, x.size(0), transposer, EngineKind::kScalar, plan.ring);
   for (size_t i = 0; i < operands.layers(); ++i) {
-    activations_.push_back(blocked_tile(builder, "activations", operands.width(i), plan.batch_tile,
-                                        dtype, kActivationRing));
+    activations_.push_back(
+        blocked_tile(builder, "activations", operands.width(i), plan.batch_tile, dtype, plan.ring));
     const bool output = i + 1 == operands.layers();
     Epilogue epilogue;
     epilogue.activation = output ? operands.output.pointwise : operands.hidden;
@@ -149,17 +156,22 @@ BlockedMatrix FfnnKernel::activations(size_t layer, int64_t rows, const Affine& 
 }
 
 void FfnnKernel::emit(const FfnnSink& sink) {
-  for_tiles_ahead(
-      builder_, operands_.x.size(0), plan_.batch_tile,
-      [&](const Affine& row, int64_t rows, const Affine& index) {
-        load_x_->load(operands_.x.permute({1, 0}).slice(1, row, rows), activations(0, rows, index),
-                      index);
-        // The weights come after the first rows: those are needed first.
-        if (index.is_constant() && index.constant() == 0) weights_->load();
-      },
-      [&](const Affine& row, int64_t rows, const Affine& index) {
-        emit_batch(row, rows, index, sink);
-      });
+  const TileBody prepare = [&](const Affine& row, int64_t rows, const Affine& index) {
+    load_x_->load(operands_.x.permute({1, 0}).slice(1, row, rows), activations(0, rows, index),
+                  index);
+    // The weights come after the first rows: those are needed first.
+    if (index.is_constant() && index.constant() == 0) weights_->load();
+  };
+  const TileBody body = [&](const Affine& row, int64_t rows, const Affine& index) {
+    emit_batch(row, rows, index, sink);
+  };
+  const int64_t batch = operands_.x.size(0);
+  if (plan_.ring > 1) return for_tiles_ahead(builder_, batch, plan_.batch_tile, prepare, body);
+  for_tiles(builder_, batch, plan_.batch_tile,
+            [&](const Affine& row, int64_t rows, const Affine& index) {
+              prepare(row, rows, index);
+              body(row, rows, index);
+            });
 }
 
 void FfnnKernel::emit_batch(const Affine& row, int64_t rows, const Affine& index,

@@ -23,6 +23,8 @@ struct FfnnOperands {
 struct FfnnPlan {
   int64_t batch_tile = 0;
   bool resident_weights = false;
+  /// Tiles of x, of its staging and of every layer's activations; with one, x is not loaded ahead.
+  int ring = 2;
 };
 FfnnPlan choose_ffnn_plan(const Limits& limits, const FfnnOperands& operands, int64_t batch_tile,
                           bool stream_weights);

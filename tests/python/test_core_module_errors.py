@@ -134,7 +134,14 @@ def test_options_and_sizes_end_at_two_to_the_forty():
         (TypeError, "vector_add", [[3], [3]], "bool_", {}, ["a [3] bool_", "int32"]),
         (TypeError, "matmul", [[3, 3], [3, 3]], "int8", {}, ["a [3, 3] int8", "float16"]),
         (ValueError, "vector_add", [[3], [3]], "int8", {"variant": "fast"}, ["'fast'", "tiled"]),
-        (ValueError, "vector_add", [[3], [3]], "int8", {"base_addresses": "0,x"}, ["'0,x', not whole"]),
+        (
+            ValueError,
+            "vector_add",
+            [[3], [3]],
+            "int8",
+            {"base_addresses": "0,x"},
+            ["'0,x', not whole"],
+        ),
         (ValueError, "matmul", [[3, 3]] * 2, "float32", {"variant": "fast"}, ["'fast'", "tiled"]),
         (ValueError, "transpose", [[3, 3]], "float32", {"engine": "pool"}, ["'pool'", "dma"]),
         (
