@@ -209,9 +209,10 @@ TRANSPOSE = [
         ),
         (
             "dma",
-            "No engine computes: the load reads x in the order of the output. Elements that "
-            "follow each other in a partition are rows apart in HBM, so every element is moved "
-            "by itself, and the DMA engines pay per element instead of per run.",
+            "No engine computes: dma_transpose exchanges rows and columns on the way to SBUF, at "
+            "nearly the throughput of a copy, and the store moves whole rows. Generation 2 has "
+            "no such mode: every element is moved by itself, and the DMA engines pay per element "
+            "instead of per run.",
         ),
         (
             "auto",

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "device/base/errors.h"
+#include "device/isa/dma_transpose.h"
 #include "ops/operand_checks.h"
 #include "ops/tiles.h"
 #include "ops/transposer.h"
@@ -16,8 +17,9 @@ constexpr int kInputRing = 3;
 constexpr int kOutputRing = 8;
 constexpr int kResultRing = 6;  // PSUM banks
 
-/// Rows of out from equal rows of `source`, of any strides, through SBUF.
-void emit_copy(Builder& builder, const View& source, const View& out) {
+/// Tiles of out, [128, kCopyBytes], that `fill(tile, row, rows, column, columns)` brings to SBUF.
+template <typename Fill>
+void emit_by_rows(Builder& builder, const View& out, const Fill& fill) {
   const int64_t partitions = builder.limits().partitions;
   const int64_t width = std::min(out.size(1), kCopyBytes / itemsize(out.dtype()));
   const View ring = builder.sbuf("rows", {partitions, width}, out.dtype(), kOutputRing);
@@ -28,13 +30,31 @@ void emit_copy(Builder& builder, const View& source, const View& out) {
                   [&](const Affine& column, int64_t columns, const Affine& step) {
                     const View tile =
                         ring.turn(index * steps + step).slice(0, 0, rows).slice(1, 0, columns);
-                    const auto cut = [&](const View& view) {
-                      return view.slice(0, row, rows).slice(1, column, columns);
-                    };
-                    load(builder, tile, cut(source));
-                    store(builder, cut(out), tile, EngineKind::kScalar);
+                    fill(tile, row, rows, column, columns);
+                    store(builder, out.slice(0, row, rows).slice(1, column, columns), tile,
+                          EngineKind::kScalar);
                   });
       });
+}
+
+/// The rows of out are the columns of x, and contiguous there as well.
+void emit_copy(Builder& builder, const View& x, const View& out) {
+  const View source = x.permute({1, 0});
+  emit_by_rows(builder, out,
+               [&](const View& tile, const Affine& row, int64_t rows, const Affine& column,
+                   int64_t columns) {
+                 load(builder, tile, source.slice(0, row, rows).slice(1, column, columns));
+               });
+}
+
+/// The DMA engines exchange rows and columns on the way to SBUF.
+void emit_dma_transpose(Builder& builder, const View& x, const View& out) {
+  emit_by_rows(builder, out,
+               [&](const View& tile, const Affine& row, int64_t rows, const Affine& column,
+                   int64_t columns) {
+                 const View source = x.slice(0, column, columns).slice(1, row, rows);
+                 builder.emit(DmaTranspose{.dst = tile, .src = source, .engine = kLoadQueue});
+               });
 }
 
 /// A step: all of a group of row blocks times some columns of x.
@@ -150,14 +170,12 @@ void emit_transpose(Builder& builder, const View& x, const View& out, TransposeE
         return TransposeKernel(builder, x, out, EngineKind::kTensor).emit();
       case TransposeEngine::kVector:
         return TransposeKernel(builder, x, out, EngineKind::kVector).emit();
-      case TransposeEngine::kDma: return emit_copy(builder, x.permute({1, 0}), out);
+      case TransposeEngine::kDma:
       case TransposeEngine::kAuto: break;
     }
-    if (is_transposed(x)) {
-      emit_copy(builder, x.permute({1, 0}), out);
-    } else {
-      TransposeKernel(builder, x, out, EngineKind::kAuto).emit();
-    }
+    if (is_transposed(x)) return emit_copy(builder, x, out);
+    if (engine == TransposeEngine::kDma) return emit_dma_transpose(builder, x, out);
+    TransposeKernel(builder, x, out, EngineKind::kAuto).emit();
   });
 }
 

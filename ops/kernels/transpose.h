@@ -14,8 +14,9 @@
 //   identity,
 //           so x must be floating, a NaN or infinity spoils a row of its block, and -0 becomes +0;
 //   vector  Vector in 32x32 blocks, SBUF to SBUF;
-//   dma     no compute engine: the load reads x element by element in the order of the output, so
-//           that every element costs a descriptor's share instead of a run's;
+//   dma     no compute engine: dma_transpose on the way to SBUF, at nearly the bandwidth of a copy
+//           for 2- and 4-byte elements of generations 3 and 4; element by element otherwise. A copy
+//           if x is already transposed;
 //   auto    tensor where it is bit exact, else vector; a copy if x is already transposed.
 //
 // Roofline: DMA, 2 * elements * itemsize; TensorE needs 2 cycles per 128 fp32 elements (1 for

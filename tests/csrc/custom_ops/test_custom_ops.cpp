@@ -39,6 +39,23 @@ TEST(CustomOps, RunOnTheDeviceOfTheirInputs) {
   EXPECT_TRUE(torch::equal(ffnn_predict(x, {y}, {offset}).cpu(), expected.argmax(-1)));
 }
 
+TEST(CustomOps, TakeVariantsAndEngines) {
+  const auto a = normal({30, 40}), b = normal({40, 20}), vector = normal({500});
+  const auto x = a.to(kSecond), y = b.to(kSecond), z = vector.to(kSecond);
+  for (const char* variant : {"tiled", "hoist_load", "block_free_dimension", "fully_optimized"}) {
+    EXPECT_TRUE(close(neuron_sim::matmul(x, y, variant), a.mm(b)));
+    EXPECT_TRUE(close(neuron_sim::matmul(x.t(), y, variant, /*transpose_x=*/true), a.mm(b)));
+  }
+  for (const char* engine : {"tensor", "vector", "dma"}) {
+    EXPECT_TRUE(torch::equal(neuron_sim::transpose(x, engine).cpu(), a.t()));
+  }
+  EXPECT_TRUE(torch::equal(vector_add(z, z, "direct", 128, 2, 3).cpu(), vector + vector));
+  EXPECT_TRUE(
+      torch::equal(vector_add(z, z, "direct", 128, 2, 3, {64, 0, 32}).cpu(), vector + vector));
+  EXPECT_TRUE(torch::equal(vector_add(z, z, "direct_bad", 128, 2).cpu(), vector + vector));
+  EXPECT_THROW(vector_add(z, z, "direct", 128, 2, 3, {0, 0, 0}), c10::ValueError);
+}
+
 TEST(CustomOps, ConvolveWithStrideAndPaddingByHeightAndWidth) {
   const auto input = normal({1, 3, 9, 8}), weight = normal({4, 3, 3, 3}), bias = normal({4});
   const auto out = conv2d_maxpool(input.to(kSecond), weight.to(kSecond), bias.to(kSecond), 2,
