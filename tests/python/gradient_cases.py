@@ -145,3 +145,64 @@ def convolution_bounds(gradient, x, weight, bias, pool, options):
         (value, off + count * EPSILON * magnitude)
         for value, off, magnitude, count in zip(exact, errors, magnitudes, terms, strict=True)
     ]
+
+
+def layer_gradient_bounds(sums, spread, gradient, off, name):
+    """gradient * activation'(sums), where sums are off by `spread` and the gradient by `off`."""
+    if name == "softmax":
+        y = torch.softmax(sums, -1)
+        exact, error = softmax_bounds(sums, gradient)
+        moved = 2 * spread.amax(-1, keepdim=True) if sums.numel() else spread
+        weighted = (gradient.abs() * y).sum(-1, keepdim=True)
+        return exact, 2 * error + 2 * torch.expm1(moved) * y * (gradient.abs() + weighted) + 2 * (
+            y * (off + (off * y).sum(-1, keepdim=True))
+        )
+    ones = torch.ones_like(sums)
+    slope = derivative(sums, ones, name)
+    # The ends of the interval, and 0 inside it, where slopes have their extremes.
+    nearest = torch.where(sums.abs() < spread, torch.zeros_like(sums), sums)
+    moved = torch.stack(
+        [derivative(point, ones, name) for point in (sums - spread, sums + spread, nearest)]
+    )
+    change = (moved - slope).abs().amax(0)
+    largest = slope.abs() + change
+    error = change * gradient.abs() + largest * off
+    return slope * gradient, error + 16 * EPSILON * (1 + largest) * (gradient.abs() + off)
+
+
+def product_with_errors(a, a_off, b, dtype):
+    """a @ b for an a that is off by `a_off`, accumulated in fp32 and rounded to the dtype."""
+    magnitude = (a.abs() + a_off) @ b.abs()
+    error = a_off @ b.abs() + a.size(-1) * EPSILON * magnitude
+    return a @ b, error + ulp(magnitude, dtype)
+
+
+def network_gradient_bounds(gradient, operands, functions):
+    """Gradients of ffnn_forward with errors, which pass from layer to layer: every layer rounds its
+    product, its value and both gradients to the dtype. `operands`: x, weights, biases."""
+    dtype, count = gradient.dtype, len(functions)
+    x, *parameters = (t.double() for t in operands)
+    weights, biases = parameters[:count], parameters[count:]
+    layers, value, off = [], x, torch.zeros_like(x)
+    for weight, bias, name in zip(weights, biases, functions, strict=True):
+        product, spread = product_with_errors(value, off, weight, dtype)
+        sums = product + bias
+        spread = spread + 2 * EPSILON * sums.abs()
+        layers.append((value, off, sums, spread))
+        if name == "softmax":
+            continue  # the last one: its value is not needed
+        points = torch.stack([activate(sums + step * spread, name) for step in (-1, 0, 1)])
+        value = points[1]
+        off = (points - value).abs().amax(0) + 16 * EPSILON + ulp(points.abs().amax(0), dtype)
+    outer, off = gradient.double(), torch.zeros_like(gradient).double()
+    of_weights, of_biases = [], []
+    for weight, name, (value, value_off, sums, spread) in zip(
+        reversed(weights), reversed(functions), reversed(layers), strict=True
+    ):
+        inner, error = layer_gradient_bounds(sums, spread, outer, off, name)
+        error = error + ulp(inner.abs() + error, dtype)
+        of_biases.insert(0, sum_bounds(inner, error, [0]))
+        exact, moved = product_with_errors(value.t(), value_off.t(), inner, dtype)
+        of_weights.insert(0, (exact, moved + (value.abs() + value_off).t() @ error))
+        outer, off = product_with_errors(inner, error, weight.t(), dtype)
+    return [(outer, off), *of_weights, *of_biases]
