@@ -46,6 +46,8 @@ struct Limits {
   int64_t topk_minimum_elements = 0;   ///< elements per snake of topk (8)
   int64_t topk_maximum_elements = 0;   ///< 65535
   int64_t topk_results = 0;            ///< results per snake of topk (32767)
+  int64_t logical_cores = 0;          ///< physical cores that one program can use (1, 2: LNC2)
+  int64_t gpsimd_dma_elements = 0;    ///< elements per partition of a sendrecv by gpsimd_dma (256)
 };
 
 /// What the generation can do.
@@ -166,6 +168,15 @@ struct SemaphoreTiming {
   std::array<Picoseconds, 5> extra_wait{};  ///< a second wait of one instruction
 };
 
+/// What the two physical cores of a logical core exchange (core_barrier, sendrecv). No public
+/// figures exist: all assumed.
+struct PeerTiming {
+  Picoseconds signal{};                    ///< the engine writes a semaphore of the other core
+  Picoseconds latency{};                   ///< end of that write to the other core seeing it
+  Picoseconds gpsimd_latency{};            ///< fixed time of a transfer by the DMA of GpSimd
+  double gpsimd_bytes_per_nanosecond = 0;  ///< its rate
+};
+
 /// Launch overheads for the three published notions of latency.
 struct LaunchTiming {
   Picoseconds benchmark{};  ///< nc_latency minus kernel body
@@ -187,6 +198,7 @@ class Architecture {
   Rates rates;
   DmaTiming dma;
   SemaphoreTiming semaphore;
+  PeerTiming peer;
   LaunchTiming launch;
 
   /// All values with unit, source and certainty, by dotted key ("limits.partitions").

@@ -89,6 +89,8 @@ void add_limits(std::vector<Field>& fields) {
   limits.add("topk_minimum_elements", "1", positive, &Limits::topk_minimum_elements);
   limits.add("topk_maximum_elements", "1", positive, &Limits::topk_maximum_elements);
   limits.add("topk_results", "1", positive, &Limits::topk_results);
+  limits.add("logical_cores", "1", positive, &Limits::logical_cores);
+  limits.add("gpsimd_dma_elements", "1", positive, &Limits::gpsimd_dma_elements);
 }
 
 void add_features(std::vector<Field>& fields) {
@@ -240,6 +242,15 @@ void add_semaphore(std::vector<Field>& fields) {
   }
 }
 
+void add_peer(std::vector<Field>& fields) {
+  SectionFields peer(fields, "peer", &Architecture::peer);
+  peer.add("signal", "ns", Bound::kNotNegative, &PeerTiming::signal);
+  peer.add("latency", "ns", Bound::kNotNegative, &PeerTiming::latency);
+  peer.add("gpsimd_latency", "ns", Bound::kNotNegative, &PeerTiming::gpsimd_latency);
+  peer.add("gpsimd_bytes_per_nanosecond", "bytes/ns", Bound::kPositive,
+           &PeerTiming::gpsimd_bytes_per_nanosecond);
+}
+
 std::vector<Field> all_fields() {
   std::vector<Field> fields;
   add_limits(fields);
@@ -253,6 +264,7 @@ std::vector<Field> all_fields() {
   add_rates(fields);
   add_dma(fields);
   add_semaphore(fields);
+  add_peer(fields);
   SectionFields launch(fields, "launch", &Architecture::launch);
   launch.add("benchmark", "ns", Bound::kNotNegative, &LaunchTiming::benchmark);
   launch.add("profile", "ns", Bound::kNotNegative, &LaunchTiming::profile);

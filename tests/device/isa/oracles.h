@@ -40,6 +40,8 @@ inline Architecture test_architecture() {
   limits.topk_minimum_elements = 8;
   limits.topk_maximum_elements = 65535;
   limits.topk_results = 32767;
+  limits.logical_cores = 2;
+  limits.gpsimd_dma_elements = 256;
   Features& features = architecture.features;
   features.exact_transpose = true;
   features.scalar_constant_bias = false;
