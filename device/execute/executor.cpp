@@ -77,13 +77,48 @@ class GraphRun {
   bool failed_ = false;
 };
 
-void run_graph(const Program& program, const InstanceGraph& graph, CoreMemory& memory,
-               std::span<std::byte* const> arguments, ThreadPool& pool) {
+/// What a launch runs on.
+struct Storage {
+  std::span<CoreMemory* const> memories;
+  std::span<std::byte* const> arguments;
+};
+
+void run_graph(const Program& program, const InstanceGraph& graph, const Storage& storage,
+               ThreadPool& pool) {
   GraphRun run(program, graph);
   pool.run([&](int) {
-    InstanceRunner runner(program, memory, arguments);
+    InstanceRunner runner(program, storage.memories, storage.arguments);
     run.work(runner);
   });
+}
+
+/// Where the operands of an instance lie, with registers as they are.
+std::array<Location, kMaximumOperands> locations_of(const Program& program,
+                                                    const Instruction& instruction,
+                                                    const int64_t* variables,
+                                                    InstanceRunner& runner) {
+  const auto operands = program.operands_of(instruction);
+  const int64_t* registers = runner.registers(instruction.core, instruction.engine).values.data();
+  std::array<Location, kMaximumOperands> locations;
+  for (size_t i = 0; i < operands.size(); ++i) {
+    if (operands[i].present()) locations[i] = locate(program, operands[i], variables, registers);
+  }
+  return locations;
+}
+
+/// What the cores do to memory where they meet: nothing at a barrier, both directions of an
+/// exchange. No core's src overlaps its dst (check_meeting), so one comes after the other.
+void meet_in_memory(const Program& program, const Meeting& meeting, InstanceRunner& runner) {
+  if (meeting.of(program, 0).type->synchronises != Synchronisation::kExchange) return;
+  std::array<std::array<Location, kMaximumOperands>, kMaximumCores> locations;
+  for (size_t core = 0; core < kMaximumCores; ++core) {
+    locations[core] = locations_of(program, meeting.of(program, static_cast<int>(core)),
+                                   meeting.variables[core], runner);
+  }
+  for (size_t core = 0; core < kMaximumCores; ++core) {
+    runner.receive(meeting.of(program, static_cast<int>(core)), locations[core].data(),
+                   meeting.of(program, 1 - static_cast<int>(core)), locations[1 - core].data());
+  }
 }
 
 /// Walks in program order on the calling thread, registers and all.
@@ -94,7 +129,7 @@ class SerialRun {
   int64_t trip_count(const Loop& loop) {
     if (loop.register_index < 0) return loop.trip_count;
     const int64_t trips =
-        runner_.registers(loop.engine).values[static_cast<size_t>(loop.register_index)];
+        runner_.registers(loop.core, loop.engine).values[static_cast<size_t>(loop.register_index)];
     if (trips < 0 || trips > loop.bound) {
       fail(text("loop of kernel '", program_.kernel, "': register ", loop.register_index,
                 " holds a trip count of ", trips, ", the loop allows 0 to ", loop.bound, "."),
@@ -107,17 +142,11 @@ class SerialRun {
 
   void instruction(uint32_t index, const int64_t* variables) {
     const Instruction& instruction = program_.instructions[index];
-    const auto operands = program_.operands_of(instruction);
-    const int64_t* registers = runner_.registers(instruction.engine).values.data();
-    std::array<Location, kMaximumOperands> locations;
-    for (size_t i = 0; i < operands.size(); ++i) {
-      if (operands[i].present()) {
-        locations[i] = locate(program_, operands[i], variables, registers);
-      }
-    }
+    const auto locations = locations_of(program_, instruction, variables, runner_);
     runner_.run(instruction, locations.data());
     if (runner_.moved_rows() >= 0) log.values.push_back(runner_.moved_rows());
   }
+  void meet(const Meeting& meeting) { meet_in_memory(program_, meeting, runner_); }
 
   ControlLog log;
 
@@ -126,12 +155,12 @@ class SerialRun {
   InstanceRunner& runner_;
 };
 
-/// Builds and runs a graph per window of instances.
+/// Builds and runs a graph per window of instances; a window ends where cores meet.
 class WindowRun {
  public:
-  WindowRun(const Program& program, CoreMemory& memory, std::span<std::byte* const> arguments,
+  WindowRun(const Program& program, const Storage& storage, InstanceRunner& runner,
             ThreadPool& pool)
-      : program_(program), memory_(memory), arguments_(arguments), pool_(pool), builder_(program) {}
+      : program_(program), storage_(storage), runner_(runner), pool_(pool), builder_(program) {}
 
   int64_t trip_count(const Loop& loop) const { return loop.trip_count; }
   int64_t boundary(const Loop&, uint32_t, int64_t, int64_t) const { return 0; }
@@ -139,12 +168,18 @@ class WindowRun {
     builder_.add(index, variables);
     if (builder_.size() == kWindow) flush();
   }
-  void flush() { run_graph(program_, builder_.take(), memory_, arguments_, pool_); }
+  void meet(const Meeting& meeting) {
+    flush();
+    meet_in_memory(program_, meeting, runner_);
+  }
+  void flush() {
+    if (builder_.size() > 0) run_graph(program_, builder_.take(), storage_, pool_);
+  }
 
  private:
   const Program& program_;
-  CoreMemory& memory_;
-  std::span<std::byte* const> arguments_;
+  const Storage& storage_;
+  InstanceRunner& runner_;
   ThreadPool& pool_;
   GraphBuilder builder_;
 };
@@ -165,23 +200,31 @@ ControlLog run_serial(const Program& program, const ExecutionPlan& plan, Instanc
 
 }  // namespace
 
-ControlLog execute(const Program& program, const ExecutionPlan& plan, CoreMemory& memory,
-                   std::span<std::byte* const> arguments, ThreadPool& pool) {
+ControlLog execute(const Program& program, const ExecutionPlan& plan,
+                   std::span<CoreMemory* const> memories, std::span<std::byte* const> arguments,
+                   ThreadPool& pool) {
   require(arguments.size() == program.arguments.size(), "one address per argument");
-  InstanceRunner runner(program, memory, arguments);
+  const Storage storage{memories, arguments};
+  InstanceRunner runner(program, memories, arguments);
   for (const TileId tile : plan.fill) runner.fill(program.tiles[static_cast<size_t>(tile)]);
   const bool threads = pool.threads() > 1;
   if (plan.mode == ExecutionPlan::Mode::kSerial || !threads) {
     return run_serial(program, plan, runner);
   }
   if (plan.mode == ExecutionPlan::Mode::kGraph) {
-    run_graph(program, plan.graph, memory, arguments, pool);
+    run_graph(program, plan.graph, storage, pool);
     return {};
   }
-  WindowRun run(program, memory, arguments, pool);
+  WindowRun run(program, storage, runner, pool);
   Cursor<WindowRun>(program, run).walk();
   run.flush();
   return {};
+}
+
+ControlLog execute(const Program& program, const ExecutionPlan& plan, CoreMemory& memory,
+                   std::span<std::byte* const> arguments, ThreadPool& pool) {
+  CoreMemory* const memories[] = {&memory};
+  return execute(program, plan, memories, arguments, pool);
 }
 
 }  // namespace neuron_sim

@@ -12,11 +12,17 @@
 
 namespace neuron_sim {
 
-/// Runs `program` on one core's memories. `arguments` holds the host address of each argument's
-/// first element. Returns what data-dependent control flow decided (empty for other programs).
-/// Independent instances run on the pool's threads in any order that the dependencies allow: the
-/// bytes are the same for any number of threads. KernelError for indices out of bounds at run
-/// time; the outputs are then unspecified, all memories stay usable.
+/// Runs `program` on the memories of its cores, one each. `arguments` holds the host address of
+/// each argument's first element. Returns what data-dependent control flow decided (empty for other
+/// programs). Independent instances run on the pool's threads in any order that the dependencies
+/// allow: the bytes are the same for any number of threads. Between two meetings (core_barrier,
+/// sendrecv) core 0 comes before core 1. KernelError for indices out of bounds at run time and for
+/// cores that wait for each other in vain; the outputs are then unspecified, all memories stay
+/// usable.
+ControlLog execute(const Program& program, const ExecutionPlan& plan,
+                   std::span<CoreMemory* const> memories, std::span<std::byte* const> arguments,
+                   ThreadPool& pool);
+/// The same for a program of one core.
 ControlLog execute(const Program& program, const ExecutionPlan& plan, CoreMemory& memory,
                    std::span<std::byte* const> arguments, ThreadPool& pool);
 

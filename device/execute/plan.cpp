@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "device/base/errors.h"
 #include "device/program/cursor.h"
 #include "device/program/definedness.h"
 #include "device/program/tile_history.h"
@@ -37,6 +38,7 @@ double host_nanoseconds(const Program& program, const Instruction& instruction) 
   }
   double cost = 60 + rows * 2 + bytes / 8;
   const Demand& demand = program.demands[instruction.demand];
+  if (demand.steps[0].unit == Unit::kBarrier) return 60;  // moves nothing
   return cost + static_cast<double>(demand.multiply_accumulates) / 100;
 }
 
@@ -48,7 +50,7 @@ struct Work {
 Work work_of(const Program& program, const Block& block) {
   Work total;
   for (const Node& node : block) {
-    if (node.kind == Node::Kind::kInstruction) {
+    if (node.kind != Node::Kind::kLoop) {
       total.instances += 1;
       total.nanoseconds += host_nanoseconds(program, program.instructions[node.index]);
     } else {
@@ -67,6 +69,7 @@ struct Collect {
   int64_t trip_count(const Loop& loop) const { return loop.trip_count; }
   int64_t boundary(const Loop&, uint32_t, int64_t, int64_t) const { return 0; }
   void instruction(uint32_t index, const int64_t* variables) { builder.add(index, variables); }
+  void meet(const Meeting&) { require(false, "programs of two cores are walked at every launch"); }
 };
 
 std::vector<TileId> tiles_to_fill(const Program& program) {
@@ -170,7 +173,9 @@ ExecutionPlan make_plan(const Program& program) {
   }
   const bool small = work.nanoseconds < kSerialNanoseconds ||
                      work.nanoseconds < kSerialPerInstance * work.instances;
-  const bool kept = work.instances <= (small ? kMaximumKeptSerial : kMaximumKept);
+  // The cores of a program take turns between their meetings: a graph reaches to the next one.
+  const bool kept =
+      program.cores.size() == 1 && work.instances <= (small ? kMaximumKeptSerial : kMaximumKept);
   plan.mode = small  ? ExecutionPlan::Mode::kSerial
               : kept ? ExecutionPlan::Mode::kGraph
                      : ExecutionPlan::Mode::kWindows;

@@ -30,7 +30,8 @@ struct ExecutionPlan {
   enum class Mode {
     kSerial,   ///< in program order on the calling thread: little work, or data dependent
     kGraph,    ///< one graph, kept for later launches
-    kWindows,  ///< too many instances to keep: a graph per window, built while walking
+    kWindows,  ///< too many instances to keep, or two cores: a graph per window, built while
+               ///< walking
   };
   Mode mode = Mode::kSerial;
   InstanceGraph graph;       ///< for kGraph; for kSerial without registers too

@@ -1,14 +1,19 @@
 #include "device/execute/run_instance.h"
 
+#include <algorithm>
 #include <string_view>
 
 #include "device/base/errors.h"
+#include "device/program/meeting.h"
 
 namespace neuron_sim {
 
-InstanceRunner::InstanceRunner(const Program& program, CoreMemory& memory,
+InstanceRunner::InstanceRunner(const Program& program, std::span<CoreMemory* const> memories,
                                std::span<std::byte* const> arguments)
-    : program_(program), memory_(memory), arguments_(arguments) {}
+    : program_(program), arguments_(arguments) {
+  require(memories.size() >= program.cores.size(), "every core of a program has its memory");
+  std::copy_n(memories.begin(), program.cores.size(), memories_.begin());
+}
 
 Access InstanceRunner::resolve(const Operand& operand, const Location& location) {
   Access access;
@@ -27,12 +32,13 @@ Access InstanceRunner::resolve(const Operand& operand, const Location& location)
     access.partition_stride = operand.partition_stride;
     return access;
   }
-  access.data = memory_.at(operand.memory, location.partition, location.offset);
-  access.partition_stride = memory_.pitch(operand.memory) * operand.partition_stride;
+  const CoreMemory& memory = *memories_[tile.core];
+  access.data = memory.at(operand.memory, location.partition, location.offset);
+  access.partition_stride = memory.pitch(operand.memory) * operand.partition_stride;
   if (tile.widened) {
     const int size = itemsize(operand.dtype);
-    access.widened = memory_.widened(size, location.partition, location.offset);
-    access.widened_partition_stride = memory_.widened_pitch(size) / 4 * operand.partition_stride;
+    access.widened = memory.widened(size, location.partition, location.offset);
+    access.widened_partition_stride = memory.widened_pitch(size) / 4 * operand.partition_stride;
   }
   return access;
 }
@@ -135,27 +141,47 @@ void InstanceRunner::run(const Instruction& instruction, const Location* locatio
   const std::span<Access> accesses(accesses_.data(), operands.size());
   moved_rows_ = -1;
   if (indirect) resolve_rows(instruction, accesses);
-  Instance instance;
-  instance.engine = instruction.engine;
-  instance.architecture = program_.architecture;
-  instance.operands = accesses;
-  instance.attributes = program_.attributes_of(instruction);
-  instance.registers = &registers(instruction.engine);
-  instruction.type->run(instance);
+  call(instruction, accesses);
   for (size_t i = 0; i < operands.size(); ++i) {
     if (operands[i].writes() && accesses_[i].widened != nullptr) widen(accesses_[i]);
   }
 }
 
+void InstanceRunner::call(const Instruction& instruction, std::span<const Access> accesses) {
+  Instance instance;
+  instance.engine = instruction.engine;
+  instance.architecture = program_.architecture;
+  instance.operands = accesses;
+  instance.attributes = program_.attributes_of(instruction);
+  instance.registers = &registers(instruction.core, instruction.engine);
+  instruction.type->run(instance);
+}
+
+void InstanceRunner::receive(const Instruction& target, const Location* target_locations,
+                             const Instruction& source, const Location* source_locations) {
+  std::array<Access, 2> accesses;
+  const auto resolve_checked = [&](const Instruction& instruction, const Location* locations,
+                                   size_t operand) {
+    const Operand& stored = program_.operands_of(instruction)[operand];
+    if (stored.register_index >= 0) check_address(instruction, stored, locations[operand]);
+    accesses[operand] = resolve(stored, locations[operand]);
+  };
+  resolve_checked(target, target_locations, kExchangeTarget);
+  resolve_checked(source, source_locations, kExchangeSource);
+  call(target, accesses);
+  if (accesses[kExchangeTarget].widened != nullptr) widen(accesses[kExchangeTarget]);
+}
+
 void InstanceRunner::fill(const Tile& tile) {
+  const CoreMemory& memory = *memories_[tile.core];
   const int size = itemsize(tile.dtype);
   for (int64_t p = 0; p < tile.partitions; ++p) {
-    std::byte* data = memory_.at(tile.memory, tile.start_partition + p, tile.address);
+    std::byte* data = memory.at(tile.memory, tile.start_partition + p, tile.address);
     const int64_t count = tile.bytes / size;
     fill_uninitialised(data, tile.dtype, size, count);
     if (!tile.widened) continue;
     load_floats(data, tile.dtype, size,
-                memory_.widened(size, tile.start_partition + p, tile.address), count);
+                memory.widened(size, tile.start_partition + p, tile.address), count);
   }
 }
 

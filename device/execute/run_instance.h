@@ -14,13 +14,20 @@ namespace neuron_sim {
 /// Storage and register state of one launch. One per host thread (registers: serial runs only).
 class InstanceRunner {
  public:
-  InstanceRunner(const Program& program, CoreMemory& memory, std::span<std::byte* const> arguments);
+  /// `memories`: on-chip memory of every core of the program.
+  InstanceRunner(const Program& program, std::span<CoreMemory* const> memories,
+                 std::span<std::byte* const> arguments);
 
   /// `locations` has one entry per operand.
   void run(const Instruction& instruction, const Location* locations);
+  /// One direction of an exchange: `target`'s dst becomes `source`'s src.
+  void receive(const Instruction& target, const Location* target_locations,
+               const Instruction& source, const Location* source_locations);
 
-  /// Registers of an engine's sequencer.
-  RegisterFile& registers(EngineKind engine) { return registers_[static_cast<size_t>(engine)]; }
+  /// Registers of the sequencer of an engine of a core.
+  RegisterFile& registers(int core, EngineKind engine) {
+    return registers_[static_cast<size_t>(core)][static_cast<size_t>(engine)];
+  }
   /// Rows that the last indirect instruction moved; -1 when the last one was not indirect.
   int64_t moved_rows() const { return moved_rows_; }
   /// Writes the pattern of uninitialised memory into a tile.
@@ -28,16 +35,17 @@ class InstanceRunner {
 
  private:
   Access resolve(const Operand& operand, const Location& location);
+  void call(const Instruction& instruction, std::span<const Access> accesses);
   void resolve_rows(const Instruction& instruction, std::span<Access> accesses);
   void check_address(const Instruction& instruction, const Operand& operand,
                      const Location& location) const;
   void widen(const Access& access);
 
   const Program& program_;
-  CoreMemory& memory_;
+  std::array<CoreMemory*, kMaximumCores> memories_{};
   std::span<std::byte* const> arguments_;
   std::array<Access, kMaximumOperands> accesses_{};
-  std::array<RegisterFile, kEngineCount> registers_{};
+  std::array<std::array<RegisterFile, kEngineCount>, kMaximumCores> registers_{};
   std::vector<int32_t> rows_;
   int64_t moved_rows_ = -1;
 };

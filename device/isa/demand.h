@@ -14,6 +14,8 @@ enum class Unit : uint8_t {
   kElementwise,     ///< Vector, Scalar or GpSimd: a pipeline of elements
   kDma,             ///< a transfer by the 16 DMA engines
   kSequencer,       ///< register instructions: the sequencer of the engine
+  kBarrier,         ///< the semaphores between the two cores of a logical core
+  kGpSimdDma,       ///< the DMA of GpSimd itself, between the two cores
 };
 
 /// Cycles per element are architecture data (struct Rates, same order).

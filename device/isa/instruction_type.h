@@ -48,6 +48,7 @@ struct Draft {
   EngineKind engine = EngineKind::kAuto;
   std::vector<View> operands;         ///< in the order of the field table
   std::vector<Attribute> attributes;  ///< in the order of the field table
+  int core = 0;                       ///< of the logical core; set by the Builder
 
   int operand_count() const { return static_cast<int>(operands.size()); }
   int attribute_count() const { return static_cast<int>(attributes.size()); }
@@ -123,6 +124,13 @@ struct AttributeField {
   AttributeKind kind;
 };
 
+/// Whether an instruction meets one of the other core of a two-core program.
+enum class Synchronisation : uint8_t {
+  kNone,
+  kBarrier,   ///< both cores wait for each other
+  kExchange,  ///< both cores send operand 1 (src) to operand 0 (dst) of the other
+};
+
 /// The table entry of an instruction. `check` sees a Draft whose engine is already chosen.
 struct InstructionType {
   std::string_view name;
@@ -132,10 +140,12 @@ struct InstructionType {
   EngineKind (*choose_engine)(const Draft&, const Architecture&);
   /// Throws KernelError in the vendor's wording where it exists.
   void (*check)(const Draft&, const Architecture&);
-  /// Computes bytes and never sees time. Null for instructions only the sequencer executes.
+  /// Computes bytes and never sees time. Null for instructions only the sequencer executes. In an
+  /// exchange, operand 1 is that of the other core.
   void (*run)(const Instance&);
   /// Says what it asks of the hardware, never a time.
   Demand (*demand)(const Draft&, const Architecture&);
+  Synchronisation synchronises = Synchronisation::kNone;
 };
 
 /// All entries; the one list is device/isa/list.cpp.

@@ -10,6 +10,7 @@
 #include "device/isa/bn_stats.h"
 #include "device/isa/builtin_custom_op.h"
 #include "device/isa/compile_time_query.h"
+#include "device/isa/core_barrier.h"
 #include "device/isa/dma_copy.h"
 #include "device/isa/dma_transpose.h"
 #include "device/isa/dropout.h"
@@ -41,6 +42,7 @@
 #include "device/isa/scalar_tensor_tensor.h"
 #include "device/isa/select_reduce.h"
 #include "device/isa/set_rng_seed.h"
+#include "device/isa/sendrecv.h"
 #include "device/isa/tensor_copy.h"
 #include "device/isa/tensor_copy_dynamic_dst.h"
 #include "device/isa/tensor_copy_dynamic_src.h"
@@ -67,6 +69,7 @@ constexpr std::array kList = {
     &kBnAggr,
     &kBnStats,
     &kBuiltinCustomOp,
+    &kCoreBarrier,
     &kDmaCopy,
     &kDmaTranspose,
     &kDropout,
@@ -95,6 +98,7 @@ constexpr std::array kList = {
     &kScalarTensorTensor,
     &kSelectReduce,
     &kSetRngSeed,
+    &kSendRecv,
     &kTensorCopy,
     &kTensorCopyDynamicDst,
     &kTensorCopyDynamicSrc,

@@ -85,6 +85,11 @@ void TraceObserver::write(std::ostream& out, const Program& program, Picoseconds
   std::set<std::pair<int, int>> tracks;
   for (const StepEvent& event : events_) tracks.insert({event.core, track_of(event)});
   const char* separator = "\n";
+  for (size_t core = 0; program.cores.size() > 1 && core < program.cores.size(); ++core) {
+    out << separator << "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":" << core
+        << ",\"args\":{\"name\":\"core " << core << "\"}}";
+    separator = ",\n";
+  }
   for (const auto& [core, track] : tracks) {
     out << separator << "{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":" << core
         << ",\"tid\":" << track << ",\"args\":{\"name\":" << quoted(track_name(track)) << "}}";

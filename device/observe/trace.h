@@ -10,7 +10,8 @@
 namespace neuron_sim {
 
 /// Collects every step of a run as a complete event: one track per engine and DMA queue, with the
-/// operands as arguments. Times are microseconds, with picosecond digits.
+/// operands as arguments; the cores of a program are processes. Times are microseconds, with
+/// picosecond digits.
 class TraceObserver : public TimelineObserver {
  public:
   void step(const Program& program, const StepEvent& event) override;

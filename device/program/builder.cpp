@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "device/base/errors.h"
-#include "device/program/engine_state.h"
 #include "device/program/finish_program.h"
 
 namespace neuron_sim {
@@ -28,16 +27,10 @@ int64_t product(const std::vector<int64_t>& shape, size_t first) {
 }  // namespace
 
 Builder::Builder(std::string kernel, const Architecture& architecture)
-    : architecture_(architecture),
-      program_(std::make_shared<Program>()),
-      sbuf_(MemoryKind::kSbuf, architecture),
-      psum_(MemoryKind::kPsum, architecture) {
+    : architecture_(architecture), program_(std::make_shared<Program>()) {
   program_->kernel = std::move(kernel);
   program_->architecture = &architecture;
-  program_->cores.resize(1);
-  for (int i = 0; i < kEngineStateCount; ++i) {
-    program_->tiles.push_back(engine_state_tile(static_cast<EngineState>(i), architecture));
-  }
+  add_core();
 }
 
 View Builder::argument(const std::string& label, const std::vector<int64_t>& shape, Dtype dtype,
@@ -114,6 +107,7 @@ View Builder::add_tile(MemoryKind memory, const std::string& label,
     tile.partitions = static_cast<int32_t>(shape[0]);
     tile.address = address + i * pitch;
     tile.bytes = product(shape, 1) * itemsize(dtype);
+    tile.core = static_cast<uint8_t>(core_);
     program_->tiles.push_back(tile);
   }
   rings_[first] = {pitch, ring};
@@ -134,12 +128,12 @@ View Builder::allocate_tile(TileAllocator& allocator, MemoryKind memory, const s
 
 View Builder::sbuf(const std::string& label, const std::vector<int64_t>& shape, Dtype dtype,
                    int ring) {
-  return allocate_tile(sbuf_, MemoryKind::kSbuf, label, shape, dtype, ring);
+  return allocate_tile(here().sbuf, MemoryKind::kSbuf, label, shape, dtype, ring);
 }
 
 View Builder::psum(const std::string& label, const std::vector<int64_t>& shape, Dtype dtype,
                    int ring) {
-  return allocate_tile(psum_, MemoryKind::kPsum, label, shape, dtype, ring);
+  return allocate_tile(here().psum, MemoryKind::kPsum, label, shape, dtype, ring);
 }
 
 View Builder::place(MemoryKind memory, const std::string& label, const std::vector<int64_t>& shape,
@@ -147,7 +141,7 @@ View Builder::place(MemoryKind memory, const std::string& label, const std::vect
   check_tile(memory, label, shape, dtype);
   const bool in_psum = memory == MemoryKind::kPsum;
   const int64_t bytes = product(shape, 1) * itemsize(dtype);
-  const TileAllocator& allocator = in_psum ? psum_ : sbuf_;
+  const TileAllocator& allocator = in_psum ? here().psum : here().sbuf;
   const int64_t pitch = in_psum ? allocator.pitch(bytes) : bytes;
   allocator.check_direct(label, address, pitch, ring);
   if (start_partition < 0 || start_partition + shape[0] > limits().partitions) {
@@ -179,12 +173,9 @@ void Builder::scope(const std::function<void()>& body) {
   release();
 }
 
-Block& Builder::block() {
-  return open_loops_.empty() ? program_->cores[0] : program_->loops[open_loops_.back().loop].body;
-}
-
 void Builder::run_loop(Loop loop, const std::function<void(Affine)>& body) {
   loop.level = static_cast<int32_t>(open_loops_.size());
+  loop.core = static_cast<uint8_t>(core_);
   if (loop.level >= kMaximumLoopDepth) {
     fail(
         text("loops of kernel '", program_->kernel, "' nest deeper than ", kMaximumLoopDepth, "."));
@@ -232,12 +223,13 @@ void Builder::loop_register(EngineKind engine, int register_index, int64_t bound
 }
 
 int Builder::allocate_register() {
-  if (next_register_ >= limits().registers) {
+  int& next = here().next_register;
+  if (next >= limits().registers) {
     fail(text("kernel '", program_->kernel, "' allocates more than the ", limits().registers,
               " registers of a sequencer on ", architecture_.name, "."),
          ErrorKind::kOutOfMemory);
   }
-  return next_register_++;
+  return next++;
 }
 
 void Builder::set_source_line(const std::string& line) {
@@ -251,8 +243,10 @@ void Builder::set_source_line(const std::string& line) {
 
 std::shared_ptr<const Program> Builder::finish() {
   require(open_loops_.empty(), "a kernel ends outside of its loops");
-  program_->sbuf_peak = sbuf_.peak();
-  program_->psum_peak = psum_.peak();
+  for (const auto& core : cores_) {
+    program_->sbuf_peak = std::max(program_->sbuf_peak, core->sbuf.peak());
+    program_->psum_peak = std::max(program_->psum_peak, core->psum.peak());
+  }
   finish_program(*program_);
   return std::move(program_);
 }

@@ -1,5 +1,5 @@
 #pragma once
-// Builds a Program: tensors, tiles, counted loops, registers and instructions. Everything is
+// Builds a Program: cores, tensors, tiles, counted loops, registers and instructions. Everything is
 // checked when it is emitted; a failed emit leaves the builder as it was.
 
 #include <functional>
@@ -46,7 +46,12 @@ class Builder {
   /// The same with the trip count in a register of `engine`, at most `bound`.
   void loop_register(EngineKind engine, int register_index, int64_t bound,
                      const std::function<void(Affine)>& body);
-  /// A fresh register of the sequencers.
+  /// What `body` emits belongs to that core of the logical core: its block, SBUF, PSUM, registers
+  /// and engine states; HBM tensors are shared. Outside of any core() all belongs to core 0. A core
+  /// may be opened again; its tiles live until the scope around core() ends. KernelError inside a
+  /// loop, inside another core(), and for more cores than limits.logical_cores.
+  void core(int index, const std::function<void()>& body);
+  /// A fresh register of the sequencers of the core.
   int allocate_register();
 
   /// Chooses the engine, checks and appends.
@@ -70,6 +75,19 @@ class Builder {
     int64_t pitch;
     int count;
   };
+  /// What every core has for itself.
+  struct Core {
+    explicit Core(const Architecture& architecture);
+    TileAllocator sbuf, psum;
+    int next_register = 0;
+    TileId first_state = 0;  ///< tile of the first EngineState
+  };
+  void add_core();
+  Core& here() { return *cores_[static_cast<size_t>(core_)]; }
+  const Core& here() const { return *cores_[static_cast<size_t>(core_)]; }
+  /// The tile of a view; a view of an engine state names that of the current core.
+  TileId tile_of(const View& view) const;
+  void check_core(const Draft& draft, int index) const;
   View add_tile(MemoryKind memory, const std::string& label, const std::vector<int64_t>& shape,
                 Dtype dtype, int64_t address, int start_partition, int ring, int64_t pitch);
   View allocate_tile(TileAllocator& allocator, MemoryKind memory, const std::string& label,
@@ -88,12 +106,13 @@ class Builder {
 
   const Architecture& architecture_;
   std::shared_ptr<Program> program_;
-  TileAllocator sbuf_, psum_;
+  std::vector<std::unique_ptr<Core>> cores_;
+  int core_ = 0;
+  bool in_core_ = false;
   std::vector<std::pair<TileAllocator*, int64_t>> allocated_;  // to release at scope ends
   std::vector<OpenLoop> open_loops_;
   std::map<TileId, Ring> rings_;  // by first tile
   int32_t source_line_ = -1;
-  int next_register_ = 0;
 };
 
 }  // namespace neuron_sim

@@ -36,7 +36,7 @@ void Builder::check_addressing(const View& view) const {
 
 void Builder::check_bounds(const Draft& draft, int index) const {
   const View& view = draft.operand(index);
-  const Tile& tile = program_->tiles[static_cast<size_t>(view.tile())];
+  const Tile& tile = program_->tiles[static_cast<size_t>(tile_of(view))];
   check_addressing(view);
   int64_t below = 0, above = itemsize(view.dtype());
   const bool on_chip = view.memory() != MemoryKind::kHbm;
@@ -86,9 +86,10 @@ Operand Builder::store_operand(const Draft& draft, const InstructionType& type, 
   const OperandField& field = type.operands[static_cast<size_t>(index)];
   Operand operand;
   if (!view.present()) return operand;
-  const Tile& tile = program_->tiles[static_cast<size_t>(view.tile())];
+  const TileId id = tile_of(view);
+  const Tile& tile = program_->tiles[static_cast<size_t>(id)];
   const bool on_chip = view.memory() != MemoryKind::kHbm;
-  operand.tile = view.tile();
+  operand.tile = id;
   operand.memory = view.memory();
   operand.dtype = view.dtype();
   operand.direction = field.direction;
@@ -137,11 +138,14 @@ uint32_t Builder::store_demand(const Demand& demand) {
 
 void Builder::append(Draft draft) {
   const InstructionType& type = *draft.type;
+  draft.core = core_;
   try {
     if (draft.engine == EngineKind::kAuto) draft.engine = type.choose_engine(draft, architecture_);
     type.check(draft, architecture_);
     for (int i = 0; i < draft.operand_count(); ++i) {
-      if (draft.operand(i).present()) check_bounds(draft, i);
+      if (!draft.operand(i).present()) continue;
+      check_core(draft, i);
+      check_bounds(draft, i);
     }
   } catch (const KernelError& error) {
     if (source_line_ < 0) throw;
@@ -151,6 +155,7 @@ void Builder::append(Draft draft) {
   Instruction instruction;
   instruction.type = draft.type;
   instruction.engine = draft.engine;
+  instruction.core = static_cast<uint8_t>(core_);
   instruction.operand_count = static_cast<uint8_t>(draft.operand_count());
   instruction.attribute_count = static_cast<uint8_t>(draft.attribute_count());
   instruction.first_operand = static_cast<uint32_t>(program_->operands.size());
@@ -168,8 +173,9 @@ void Builder::append(Draft draft) {
     if (reads && draft.attribute(i).integer() >= 0) program_->uses_registers = true;
     program_->attributes.push_back(draft.attribute(i));
   }
-  block().push_back(
-      {Node::Kind::kInstruction, static_cast<uint32_t>(program_->instructions.size())});
+  const auto kind = type.synchronises == Synchronisation::kNone ? Node::Kind::kInstruction
+                                                                : Node::Kind::kSynchronisation;
+  block().push_back({kind, static_cast<uint32_t>(program_->instructions.size())});
   program_->instructions.push_back(instruction);
 }
 

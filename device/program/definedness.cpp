@@ -25,6 +25,12 @@ class Walk {
   }
   int64_t boundary(const Loop&, uint32_t, int64_t, int64_t) const { return 0; }
 
+  void meet(const Meeting& meeting) {
+    for (size_t core = 0; core < meeting.instruction.size(); ++core) {
+      instruction(static_cast<uint32_t>(meeting.instruction[core]), meeting.variables[core]);
+    }
+  }
+
   void instruction(uint32_t index, const int64_t* variables) {
     const Instruction& instruction = program_.instructions[index];
     const auto operands = program_.operands_of(instruction);

@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "device/base/errors.h"
+#include "device/program/race_check.h"
 
 namespace neuron_sim {
 namespace {
@@ -60,12 +61,16 @@ struct Usage {
     bool injective;
   };
   std::vector<std::vector<Writer>> writers;
-  std::vector<bool> read, matmul_operand, other_dtype;
+  std::vector<bool> read, matmul_operand, other_dtype, barrier;
 };
 
 void note_usage(Program& program, const Instruction& instruction, const Operand& operand,
                 const std::vector<uint32_t>& loops, void* context) {
   Usage& usage = *static_cast<Usage*>(context);
+  if (instruction.type->synchronises == Synchronisation::kBarrier) {
+    usage.barrier[static_cast<size_t>(operand.tile)] = true;  // moves no bytes
+    return;
+  }
   for (int i = 0; i < operand.ring; ++i) {
     const size_t tile = static_cast<size_t>(operand.tile) + static_cast<size_t>(i);
     if (operand.reads()) usage.read[tile] = true;
@@ -117,7 +122,9 @@ void group_hbm(Program& program, const Usage& usage) {
       program.arguments[static_cast<size_t>(tile.argument)].written = written;
     }
     require(!(written && tile.constant >= 0), "a constant is never written");
-    if (!written || (!usage.read[i] && written_once(usage.writers[i]))) continue;
+    // A barrier waits for the accesses before it, and those behind it wait for the barrier.
+    const bool alone = !usage.read[i] && !usage.barrier[i];
+    if (!written || (alone && written_once(usage.writers[i]))) continue;
     tile.hazard_group = program.hazard_groups++;
   }
 }
@@ -130,17 +137,19 @@ void group_on_chip(Program& program) {
   std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
     const Tile& x = program.tiles[a];
     const Tile& y = program.tiles[b];
-    return std::tie(x.memory, x.address) < std::tie(y.memory, y.address);
+    return std::tie(x.core, x.memory, x.address) < std::tie(y.core, y.memory, y.address);
   });
   int64_t end = 0;
   MemoryKind memory = MemoryKind::kNone;
+  uint8_t core = 0;
   for (const size_t i : order) {
     Tile& tile = program.tiles[i];
-    if (tile.memory != memory || tile.address >= end) {
+    if (tile.core != core || tile.memory != memory || tile.address >= end) {
       ++program.hazard_groups;
       end = 0;
     }
     tile.hazard_group = program.hazard_groups - 1;
+    core = tile.core;
     memory = tile.memory;
     end = std::max(end, tile.address + tile.bytes);
   }
@@ -178,11 +187,13 @@ void finish_program(Program& program) {
   usage.read.resize(program.tiles.size());
   usage.matmul_operand.resize(program.tiles.size());
   usage.other_dtype.resize(program.tiles.size());
+  usage.barrier.resize(program.tiles.size());
   OperandWalk(program, note_usage, &usage).run();
   program.hazard_groups = 0;
   group_hbm(program, usage);
   group_on_chip(program);
   choose_widened(program, usage);
+  check_races(program);
 }
 
 }  // namespace neuron_sim

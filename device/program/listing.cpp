@@ -53,7 +53,11 @@ void list(const Program& program, const Block& block, const std::string& indent,
 
 std::string listing(const Program& program) {
   std::string out = text("kernel ", program.kernel, " for ", program.architecture->name, "\n");
-  for (const Block& block : program.cores) list(program, block, "  ", out);
+  for (size_t core = 0; core < program.cores.size(); ++core) {
+    const bool several = program.cores.size() > 1;
+    if (several) out += text("  core ", core, ":\n");
+    list(program, program.cores[core], several ? "    " : "  ", out);
+  }
   return out;
 }
 

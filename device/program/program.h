@@ -13,6 +13,9 @@
 
 namespace neuron_sim {
 
+/// Physical cores of a logical core, at most (LNC2).
+inline constexpr int kMaximumCores = 2;
+
 /// A tile of SBUF or PSUM, or an HBM tensor (argument or constant).
 struct Tile {
   std::string label;
@@ -25,6 +28,7 @@ struct Tile {
   int32_t argument = -1;      ///< HBM: slot of the argument, -1 for a constant
   int32_t constant = -1;      ///< HBM: index into Program::constants
   int32_t hazard_group = -1;  ///< tiles whose bytes overlap share one history; -1 needs none
+  uint8_t core = 0;           ///< on chip: whose memory; HBM belongs to all cores
   bool widened = false;       ///< the executor keeps an fp32 copy for nc_matmul
   bool placed = false;        ///< on chip: by hand, so that it may overlap other tiles
 };
@@ -78,9 +82,9 @@ struct Instruction {
   int32_t source_line = -1;  ///< index into Program::source_lines
 };
 
-/// Child of a block: an instruction or a loop.
+/// Child of a block: an instruction, a loop, or an instruction that meets one of the other core.
 struct Node {
-  enum class Kind : uint8_t { kInstruction, kLoop } kind = Kind::kInstruction;
+  enum class Kind : uint8_t { kInstruction, kLoop, kSynchronisation } kind = Kind::kInstruction;
   uint32_t index = 0;
 };
 using Block = std::vector<Node>;
@@ -93,6 +97,7 @@ struct Loop {
   EngineKind engine = EngineKind::kSync;
   int64_t bound = 0;   ///< largest trip count; equals trip_count when that is constant
   int64_t period = 1;  ///< least common multiple of the rings its variable turns
+  uint8_t core = 0;    ///< whose instructions it repeats
   Block body;
 };
 
@@ -117,19 +122,19 @@ struct Location {
 struct Program {
   std::string kernel;  ///< "matmul", for messages, traces and reports
   const Architecture* architecture = nullptr;
-  std::vector<Block> cores;  ///< one instruction order per core
+  std::vector<Block> cores;  ///< one instruction order per core; at most kMaximumCores
   std::vector<Instruction> instructions;
   std::vector<Operand> operands;
   std::vector<Term> terms;
   std::vector<Attribute> attributes;
   std::vector<Loop> loops;
-  std::vector<Tile> tiles;  ///< the first ones are those of EngineState
+  std::vector<Tile> tiles;  ///< the first ones are those of EngineState, of core 0
   std::vector<Argument> arguments;
   std::vector<std::vector<std::byte>> constants;
   std::vector<Demand> demands;  ///< one per distinct demand
   std::vector<std::string> source_lines;
   int32_t hazard_groups = 0;
-  int64_t sbuf_peak = 0, psum_peak = 0;  ///< bytes per partition in use at most
+  int64_t sbuf_peak = 0, psum_peak = 0;  ///< bytes per partition in use at most, on any core
   bool uses_registers = false;           ///< a loop, operand or descriptor depends on data
 
   std::span<const Operand> operands_of(const Instruction& instruction) const {

@@ -11,15 +11,28 @@
 namespace neuron_sim {
 namespace {
 
-/// On-chip memory of one device's core; one program at a time.
-struct Core {
+/// On-chip memories of one device: of every physical core of its logical core. One program at a
+/// time.
+struct LogicalCore {
   std::mutex mutex;
-  std::unique_ptr<CoreMemory> memory;
+  std::vector<std::unique_ptr<CoreMemory>> memories;
+
+  /// Those of the program's cores, made when first used.
+  std::vector<CoreMemory*> of(const Program& program) {
+    std::vector<CoreMemory*> result;
+    for (size_t core = 0; core < program.cores.size(); ++core) {
+      if (core == memories.size()) {
+        memories.push_back(std::make_unique<CoreMemory>(*program.architecture));
+      }
+      result.push_back(memories[core].get());
+    }
+    return result;
+  }
 };
 
-Core& core_of(int device) {
+LogicalCore& core_of(int device) {
   static auto* mutex = new std::mutex;
-  static auto* cores = new std::map<int, Core>;
+  static auto* cores = new std::map<int, LogicalCore>;
   const std::lock_guard lock(*mutex);
   return (*cores)[device];
 }
@@ -61,10 +74,10 @@ LaunchRecord launch(int device, Schedule::StreamId stream,
   record.kernel = kernel;
   record.device = device;
   {
-    Core& core = core_of(device);
+    LogicalCore& core = core_of(device);
     const std::lock_guard lock(core.mutex);
-    if (!core.memory) core.memory = std::make_unique<CoreMemory>(*program.architecture);
-    const ControlLog log = execute(program, kernel->plan(), *core.memory, arguments, thread_pool());
+    const std::vector<CoreMemory*> memories = core.of(program);
+    const ControlLog log = execute(program, kernel->plan(), memories, arguments, thread_pool());
     record.timing = kernel->timing(log);
     record.span = schedule(device).submit(stream, Resource::kCore,
                                           record.timing.benchmark(*program.architecture));

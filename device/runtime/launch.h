@@ -18,7 +18,8 @@ struct LaunchRecord {
   Timing timing{};
 };
 
-/// Runs `kernel` on `device`. `arguments` are host addresses (for HBM tensors: their backing), one
+/// Runs `kernel` on `device`, which is a logical core: one physical core, or two (LNC2) for a
+/// program of two cores. `arguments` are host addresses (for HBM tensors: their backing), one
 /// per program argument; written arguments must not overlap others. The task is scheduled on
 /// `stream` for the kernel's benchmark time (body and launch overhead). Launches on one device
 /// take turns.

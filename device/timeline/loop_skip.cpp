@@ -40,6 +40,8 @@ void LoopSkip::gather(const Block& block, int32_t level, LoopFacts& facts) const
       gather(loop.body, level, facts);
       continue;
     }
+    // Steps towards the other core depend on its time too.
+    if (node.kind == Node::Kind::kSynchronisation) facts.allowed = false;
     const Instruction& instruction = program_.instructions[node.index];
     for (const Operand& operand : program_.operands_of(instruction)) {
       // The descriptor count of an indirect transfer is in the log.

@@ -1,10 +1,11 @@
 #include "device/timeline/timeline.h"
 
-#include <algorithm>
+#include <memory>
+#include <vector>
 
-#include "device/base/errors.h"
 #include "device/program/cursor.h"
-#include "device/timeline/loop_skip.h"
+#include "device/timeline/core_walk.h"
+#include "device/timeline/peer.h"
 
 namespace neuron_sim {
 
@@ -12,211 +13,50 @@ TimelineObserver::~TimelineObserver() = default;
 
 namespace {
 
-/// The visitor: one pass in program order. Engines are in-order queues; DMA transfers of different
-/// queues may overtake each other through the calendars of the DMA engines.
+/// Hands every core's instructions to its walk. The cores share the clock and the control log.
 class Walk {
  public:
   Walk(const Program& program, const ControlLog& log, const TimelineOptions& options)
-      : program_(program),
-        log_(log),
-        options_(options),
-        state_(program, options.starts_warm),
-        skip_(program, state_, timing_) {
-    timing_.dma_engines = state_.dma.engines();
+      : program_(program), log_(log) {
+    for (size_t core = 0; core < program.cores.size(); ++core) {
+      cores_[core] = std::make_unique<CoreWalk>(program, log_, options);
+    }
   }
 
-  int64_t trip_count(const Loop& loop) {
-    if (loop.register_index < 0) return loop.trip_count;
-    // All engines of the loop wait for the register that holds its trip count.
-    const auto owner = static_cast<size_t>(loop.engine);
-    state_.hold_all_until(state_.registers_ready[owner] + state_.semaphores.largest());
-    return next_logged(loop.bound);
-  }
-
+  int64_t trip_count(const Loop& loop) { return cores_[loop.core]->trip_count(loop); }
   int64_t boundary(const Loop& loop, uint32_t index, int64_t iteration, int64_t trips) {
-    if (!options_.skip_steady_loops || options_.observer != nullptr) return 0;
-    return skip_.boundary(loop, index, iteration, trips);
+    return cores_[loop.core]->boundary(loop, index, iteration, trips);
   }
-
-  void instruction(uint32_t index, const int64_t* variables);
+  void instruction(uint32_t index, const int64_t* variables) {
+    cores_[program_.instructions[index].core]->instruction(index, variables);
+  }
+  void meet(const Meeting& meeting) {
+    meet_in_time(program_, meeting, {cores_[0].get(), cores_[1].get()});
+  }
 
   Timing finish() {
-    timing_.body = state_.last;
-    for (const auto& history : state_.histories) timing_.widened_accesses += history.widened();
-    return timing_;
+    Timing timing = cores_[0]->finish();
+    for (size_t core = 1; core < program_.cores.size(); ++core) {
+      timing.add_core(cores_[core]->finish());
+    }
+    return timing;
   }
 
  private:
-  int64_t next_logged(int64_t otherwise) {
-    if (log_.values.empty()) return otherwise;
-    require(log_position_ < log_.values.size(), "the control log fits the program");
-    return log_.values[log_position_++];
-  }
-  void gather_waits(const Instruction& instruction, size_t operand, Waits& waits);
-  void matmul(uint32_t index, const Instruction& instruction, const Demand& demand);
-  void transfer(uint32_t index, const Instruction& instruction, Step step);
-  void pipeline(uint32_t index, const Instruction& instruction, const Step& step);
-  void complete(const Instruction& instruction, Slot slot, Picoseconds done);
-  void report(uint32_t index, const Instruction& instruction, Unit unit, const Span& span,
-              bool trigger = false, int64_t bytes = 0);
-  Waits all_waits(const Instruction& instruction);
-  Picoseconds& busy(EngineKind engine) { return timing_.busy[static_cast<size_t>(engine)]; }
-
   const Program& program_;
-  const ControlLog& log_;
-  const TimelineOptions& options_;
-  CoreState state_;
-  Timing timing_;
-  LoopSkip skip_;
-  size_t log_position_ = 0;
-  std::array<Location, kMaximumOperands> locations_{};
-  std::array<Region, kMaximumOperands> regions_{};
-  std::array<TileHistory<Completion>*, kMaximumOperands> histories_{};
+  LogReader log_;
+  std::array<std::unique_ptr<CoreWalk>, kMaximumCores> cores_;
 };
-
-void Walk::gather_waits(const Instruction& instruction, size_t operand, Waits& waits) {
-  if (histories_[operand] == nullptr) return;
-  const Operand& access = program_.operands[instruction.first_operand + operand];
-  const bool dma = program_.demands[instruction.demand].steps[0].unit == Unit::kDma;
-  const Slot own = slot_of(instruction.engine);
-  histories_[operand]->collect(regions_[operand], access.reads(), access.writes(),
-                               [&](const HistoryEntry<Completion>& entry, bool is_write) {
-                                 if (entry.slot == own && !dma) {
-                                   // In order on one engine: only a read after a write waits, and
-                                   // TensorE accumulates in PSUM without a wait.
-                                   if (own == slot_of(EngineKind::kTensor)) return;
-                                   if (!is_write || !access.reads()) return;
-                                 }
-                                 waits.need(entry.slot, entry.stamp.time);
-                               });
-}
-
-Waits Walk::all_waits(const Instruction& instruction) {
-  Waits waits;
-  for (size_t i = 0; i < instruction.operand_count; ++i) gather_waits(instruction, i, waits);
-  return waits;
-}
-
-void Walk::complete(const Instruction& instruction, Slot slot, Picoseconds done) {
-  for (size_t i = 0; i < instruction.operand_count; ++i) {
-    const Operand& operand = program_.operands[instruction.first_operand + i];
-    if (!operand.present()) continue;
-    if (operand.writes()) state_.tensor.forget(locations_[i].tile);
-    if (histories_[i] != nullptr) {
-      histories_[i]->record(regions_[i], operand.writes(), slot, {done});
-    }
-  }
-  state_.last = std::max(state_.last, done);
-}
-
-void Walk::report(uint32_t index, const Instruction& instruction, Unit unit, const Span& span,
-                  bool trigger, int64_t bytes) {
-  if (options_.observer == nullptr) return;
-  options_.observer->step(
-      program_, {index, instruction.core, unit, instruction.engine, trigger, span, bytes});
-}
-
-void Walk::matmul(uint32_t index, const Instruction& instruction, const Demand& demand) {
-  // Operands: destination, stationary, moving. The load waits for the stationary alone.
-  Waits load_waits, multiply_waits;
-  gather_waits(instruction, 1, load_waits);
-  gather_waits(instruction, 0, multiply_waits);
-  for (size_t i = 2; i < instruction.operand_count; ++i) {
-    gather_waits(instruction, i, multiply_waits);
-  }
-  const EngineKind tensor = EngineKind::kTensor;
-  const Picoseconds trigger_free = state_.pipeline(tensor).next_issue();
-  const LoadedWeights weights{locations_[1].tile, locations_[1].offset, demand.steps[0].elements};
-  const Span load = state_.tensor.load(demand.steps[0], weights,
-                                       state_.semaphores.start(tensor, load_waits, trigger_free));
-  if (load.end > load.start) report(index, instruction, Unit::kLoadStationary, load);
-  const Span multiply = state_.tensor.multiply(
-      demand.steps[1], state_.semaphores.start(tensor, multiply_waits, load.start));
-  report(index, instruction, Unit::kMultiplyMoving, multiply);
-  // What a register addresses may be other weights each time.
-  if (program_.operands[instruction.first_operand + 1].register_index >= 0) {
-    state_.tensor.forget(weights.tile);
-  }
-  busy(tensor) += multiply.end - multiply.start;
-  timing_.multiply_accumulates += demand.multiply_accumulates;
-  complete(instruction, slot_of(tensor), multiply.done);
-}
-
-void Walk::transfer(uint32_t index, const Instruction& instruction, Step step) {
-  const EngineKind engine = instruction.engine;
-  for (size_t i = 0; i < instruction.operand_count; ++i) {
-    const Operand& operand = program_.operands[instruction.first_operand + i];
-    // The log counts rows; each row of the operand may need several descriptors.
-    if (!operand.indirect) continue;
-    step.elements = step.elements / operand.partitions * next_logged(operand.partitions);
-    break;  // dma_compute has two indirect operands with the same rows
-  }
-  const Waits waits = all_waits(instruction);
-  const Picoseconds ready = state_.semaphores.start(engine, waits, state_.next_issue(engine));
-  const Span trigger = state_.pipeline(engine).occupy(ready, state_.dma.trigger(step));
-  report(index, instruction, Unit::kDma, trigger, true);
-  busy(engine) += trigger.end - trigger.start;
-  const Picoseconds before = state_.dma.busy();
-  const Span transfer = state_.dma.transfer(step, engine, trigger.start, trigger.end);
-  timing_.dma_busy += state_.dma.busy() - before;
-  ++timing_.dma_transfers;
-  timing_.dma_bytes += step.bytes * step.elements;
-  report(index, instruction, Unit::kDma, transfer, false, step.bytes * step.elements);
-  complete(instruction, queue_of(engine), transfer.done);
-}
-
-void Walk::pipeline(uint32_t index, const Instruction& instruction, const Step& step) {
-  const EngineKind engine = instruction.engine;
-  const Waits waits = all_waits(instruction);
-  const Picoseconds ready = state_.semaphores.start(engine, waits, state_.next_issue(engine));
-  ElementwiseEngine& unit = state_.pipeline(engine);
-  Span span;
-  if (step.unit == Unit::kSequencer) {
-    const auto steps = static_cast<double>(step.elements);
-    span = unit.occupy(ready, unit.clock().duration(steps * unit.timing().minimum_cycles));
-    state_.registers_ready[static_cast<size_t>(engine)] = span.done;
-  } else {
-    span = unit.run(step, ready);
-  }
-  report(index, instruction, step.unit, span);
-  busy(engine) += span.end - span.start;
-  complete(instruction, slot_of(engine), span.done);
-}
-
-void Walk::instruction(uint32_t index, const int64_t* variables) {
-  // Register values move addresses, never times: operands with one have their whole tile as
-  // region, so any value will do here.
-  static constexpr int64_t kNoRegisters[64] = {};
-  const Instruction& instruction = program_.instructions[index];
-  const Operand* operands = program_.operands.data() + instruction.first_operand;
-  for (size_t i = 0; i < instruction.operand_count; ++i) {
-    histories_[i] = nullptr;
-    if (!operands[i].present()) continue;
-    locations_[i] = locate(program_, operands[i], variables, kNoRegisters);
-    if (operands[i].register_index >= 0) {
-      state_.pipeline(instruction.engine)
-          .hold_until(state_.registers_ready[static_cast<size_t>(instruction.engine)]);
-    }
-    const int32_t group = program_.tiles[static_cast<size_t>(locations_[i].tile)].hazard_group;
-    if (group < 0) continue;
-    histories_[i] = &state_.histories[static_cast<size_t>(group)];
-    regions_[i] = region_at(operands[i], locations_[i]);
-  }
-  const Demand& demand = program_.demands[instruction.demand];
-  ++timing_.instances;
-  ++timing_.instructions[static_cast<size_t>(instruction.engine)];
-  switch (demand.steps[0].unit) {
-    case Unit::kLoadStationary:
-    case Unit::kMultiplyMoving: matmul(index, instruction, demand); break;
-    case Unit::kDma: transfer(index, instruction, demand.steps[0]); break;
-    case Unit::kElementwise:
-    case Unit::kSequencer: pipeline(index, instruction, demand.steps[0]); break;
-  }
-}
 
 }  // namespace
 
 Timing simulate(const Program& program, const ControlLog& log, const TimelineOptions& options) {
+  if (program.cores.size() == 1) {  // without the detour of a dispatch per instance
+    LogReader reader(log);
+    CoreWalk core(program, reader, options);
+    Cursor<CoreWalk>(program, core).walk();
+    return core.finish();
+  }
   Walk walk(program, log, options);
   Cursor<Walk>(program, walk).walk();
   return walk.finish();

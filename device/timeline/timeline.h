@@ -13,7 +13,7 @@ namespace neuron_sim {
 /// One step of one instance, for traces and logs.
 struct StepEvent {
   uint32_t instruction = 0;
-  uint8_t core = 0;
+  uint8_t core = 0;  ///< of the program
   Unit unit{};
   EngineKind engine{};   ///< issuing engine; the queue for kDma
   bool trigger = false;  ///< the DMA trigger on its engine, not the transfer
@@ -36,7 +36,9 @@ struct TimelineOptions {
 
 /// Simulated time of `program`. Deterministic. `log` must come from a run of a program whose
 /// control depends on data; without it (timing only) the loops' and descriptors' upper bounds
-/// count.
+/// count. The cores of a program run on one clock and meet at core_barrier and sendrecv
+/// (device/timeline/peer.h); each has its own engines, queues and DMA engines. KernelError when
+/// they wait for each other in vain.
 Timing simulate(const Program& program, const ControlLog& log = {},
                 const TimelineOptions& options = {});
 

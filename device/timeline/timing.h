@@ -4,13 +4,24 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "device/arch/architecture.h"
 #include "device/program/engine.h"
 
 namespace neuron_sim {
 
-/// Simulated time of one run, from the first user instruction to the last completion.
+/// One core of a program.
+struct CoreTiming {
+  Picoseconds end{};      ///< its last completion
+  Picoseconds waiting{};  ///< engines and queues stood at core_barrier, sendrecv for the other core
+  Picoseconds dma_busy{};                            ///< summed over its DMA engines
+  std::array<Picoseconds, kEngineCount> busy{};      ///< engine occupied, by EngineKind
+  std::array<int64_t, kEngineCount> instructions{};  ///< instances, by EngineKind (DMA: trigger)
+};
+
+/// Simulated time of one run, from the first user instruction to the last completion of any core.
+/// All other figures are sums over the cores; shares are of all of them.
 struct Timing {
   Picoseconds body{};
   std::array<Picoseconds, kEngineCount> busy{};      ///< engine occupied, by EngineKind
@@ -23,6 +34,7 @@ struct Timing {
   int64_t skipped_instances = 0;     ///< of those, added as steady iterations
   int64_t widened_accesses = 0;      ///< history entries made coarser
   int64_t multiply_accumulates = 0;  ///< of nc_matmul
+  std::vector<CoreTiming> cores;     ///< by core of the program
 
   /// As the vendor's benchmark reports it (nc_latency).
   Picoseconds benchmark(const Architecture& architecture) const {
@@ -32,7 +44,9 @@ struct Timing {
   Picoseconds profile(const Architecture& architecture) const {
     return body + architecture.launch.profile;
   }
-  /// Busy share of an engine, 0 to 1.
+  /// Adds the timing of a core that ran beside those so far.
+  void add_core(const Timing& core);
+  /// Busy share of an engine, 0 to 1; of two cores their mean.
   double utilisation(EngineKind engine) const;
   /// Busy share of the DMA engines, 0 to 1.
   double dma_utilisation() const;

@@ -13,18 +13,20 @@
 
 namespace neuron_sim {
 
-/// Host memory of a program's arguments and of one core.
+/// Host memory of a program's arguments and of its cores.
 class ProgramRun {
  public:
-  explicit ProgramRun(std::shared_ptr<const Program> program)
-      : program_(std::move(program)), memory_(*program_->architecture) {
+  explicit ProgramRun(std::shared_ptr<const Program> program) : program_(std::move(program)) {
+    for (size_t core = 0; core < program_->cores.size(); ++core) {
+      memories_.push_back(std::make_unique<CoreMemory>(*program_->architecture));
+    }
     for (const Argument& argument : program_->arguments) {
       storage_.emplace_back(static_cast<size_t>(argument.bytes));
     }
   }
 
   const Program& program() const { return *program_; }
-  CoreMemory& memory() { return memory_; }
+  CoreMemory& memory(size_t core = 0) { return *memories_.at(core); }
   std::vector<std::byte*> arguments() {
     std::vector<std::byte*> result;
     for (auto& bytes : storage_) result.push_back(bytes.data());
@@ -51,7 +53,9 @@ class ProgramRun {
 
   ControlLog execute(const ExecutionPlan& plan, ThreadPool& pool) {
     const std::vector<std::byte*> addresses = arguments();
-    return neuron_sim::execute(*program_, plan, memory_, addresses, pool);
+    std::vector<CoreMemory*> memories;
+    for (const auto& memory : memories_) memories.push_back(memory.get());
+    return neuron_sim::execute(*program_, plan, memories, addresses, pool);
   }
 
   /// All bytes of all on-chip tiles.
@@ -60,20 +64,21 @@ class ProgramRun {
     for (const Tile& tile : program_->tiles) {
       if (tile.memory != MemoryKind::kSbuf && tile.memory != MemoryKind::kPsum) continue;
       for (int64_t p = 0; p < tile.partitions; ++p) {
-        const std::byte* row = memory_.at(tile.memory, tile.start_partition + p, tile.address);
+        const std::byte* row =
+            memories_[tile.core]->at(tile.memory, tile.start_partition + p, tile.address);
         result.insert(result.end(), row, row + tile.bytes);
       }
     }
     return result;
   }
 
-  /// The oracle. `fill`: tiles that start with the pattern of uninitialised memory.
+  /// The oracle, for one core. `fill`: tiles that start with the pattern of uninitialised memory.
   void interpret(const std::vector<TileId>& fill) {
     for (const TileId id : fill) {
       const Tile& tile = program_->tiles[static_cast<size_t>(id)];
       const int size = itemsize(tile.dtype);
       for (int64_t p = 0; p < tile.partitions; ++p) {
-        fill_uninitialised(memory_.at(tile.memory, tile.start_partition + p, tile.address),
+        fill_uninitialised(memory().at(tile.memory, tile.start_partition + p, tile.address),
                            tile.dtype, size, tile.bytes / size);
       }
     }
@@ -126,14 +131,14 @@ class ProgramRun {
       access.data = storage_.at(static_cast<size_t>(tile.argument)).data() + offset;
       access.partition_stride = operand.partition_stride;
     } else {
-      access.data = memory_.at(operand.memory, partition, offset + turn * operand.ring_stride);
-      access.partition_stride = operand.partition_stride * memory_.pitch(operand.memory);
+      access.data = memory().at(operand.memory, partition, offset + turn * operand.ring_stride);
+      access.partition_stride = operand.partition_stride * memory().pitch(operand.memory);
     }
     return access;
   }
 
   std::shared_ptr<const Program> program_;
-  CoreMemory memory_;
+  std::vector<std::unique_ptr<CoreMemory>> memories_;
   std::vector<std::vector<std::byte>> storage_;
   std::array<int64_t, kMaximumLoopDepth> variables_{};
   RegisterFile registers_;

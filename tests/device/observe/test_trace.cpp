@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "tests/device/program/random_program.h"
+#include "tests/device/program/two_cores.h"
 
 namespace neuron_sim {
 namespace {
@@ -138,6 +139,37 @@ TEST(Trace, EscapesNamesAndMovesToTheStartOfTheProgram) {
   EXPECT_EQ(json["/traceEvents/2/args/source"], "say(\"x\") # \\n");
   EXPECT_EQ(json["/traceEvents/2/ts"], "5.000001");
   EXPECT_EQ(json["/traceEvents/2/name"], "memset");
+}
+
+TEST(Trace, ShowsTheCoresOfAProgramAsProcesses) {
+  Builder builder("pair", load_architecture("trn2"));
+  const View data = builder.argument("data", {1, 4}, Dtype::kFloat32);
+  for (const int core : {0, 1}) {
+    builder.core(core, [&] {
+      const View t = builder.sbuf("t", {1, 4}, Dtype::kFloat32);
+      const View u = builder.sbuf("u", {1, 4}, Dtype::kFloat32);
+      builder.emit(Memset{t, 0});
+      builder.emit(CoreBarrier{.data = data});
+      builder.emit(exchange_of(core, u, t));
+    });
+  }
+  std::ostringstream out;
+  write_trace(out, *builder.finish());
+  const std::string source = out.str();
+  auto json = Json(source).read();
+  std::map<std::string, std::vector<std::string>> steps;
+  std::map<std::string, std::string> processes;
+  for (size_t i = 0; json.contains(text("/traceEvents/", i, "/ph")); ++i) {
+    const std::string event = text("/traceEvents/", i);
+    const std::string process = json[event + "/pid"];
+    if (json[event + "/name"] == "process_name") processes[process] = json[event + "/args/name"];
+    if (json[event + "/ph"] == "X") steps[process].push_back(json[event + "/name"]);
+  }
+  EXPECT_EQ(processes, (std::map<std::string, std::string>{{"0", "core 0"}, {"1", "core 1"}}));
+  const std::vector<std::string> expected = {"memset", "core_barrier", "sendrecv trigger",
+                                             "sendrecv"};
+  EXPECT_EQ(steps["0"], expected);
+  EXPECT_EQ(steps["1"], expected);
 }
 
 }  // namespace

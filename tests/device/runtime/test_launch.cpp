@@ -7,6 +7,7 @@
 #include "device/base/errors.h"
 #include "device/isa/dma_copy.h"
 #include "device/program/builder.h"
+#include "tests/device/program/two_cores.h"
 
 namespace neuron_sim {
 namespace {
@@ -95,6 +96,32 @@ TEST(Launch, TakesTurnsOfSeveralHostThreads) {
   for (size_t i = 0; i < outputs.size(); ++i) {
     EXPECT_EQ(outputs[i], std::vector<float>(32, static_cast<float>(i)));
   }
+}
+
+TEST(Launch, RunsBothCoresOfALogicalCore) {
+  Builder builder("halves", load_architecture("trn2"));
+  const View input = builder.argument("input", {4, 8}, Dtype::kFloat32);
+  const View output = builder.argument("output", {4, 8}, Dtype::kFloat32);
+  for (const int core : {0, 1}) {
+    builder.core(core, [&] {  // the halves change places
+      const View tile = builder.sbuf("t", {2, 8}, Dtype::kFloat32);
+      const View other = builder.sbuf("u", {2, 8}, Dtype::kFloat32);
+      builder.emit(DmaCopy{.dst = tile, .src = input.slice(0, 2 * core, 2)});
+      builder.emit(exchange_of(core, other, tile));
+      builder.emit(DmaCopy{.dst = output.slice(0, 2 * core, 2), .src = other});
+    });
+  }
+  const auto kernel = std::make_shared<const Kernel>(builder.finish());
+  std::vector<float> in(32), out(32);
+  for (size_t i = 0; i < in.size(); ++i) in[i] = static_cast<float>(i);
+  const LaunchRecord both = run(kernel, in.data(), out.data());
+  for (size_t i = 0; i < in.size(); ++i) EXPECT_EQ(out[i], in[(i + 16) % 32]);
+  EXPECT_EQ(both.timing.cores.size(), 2U);
+  EXPECT_EQ(both.span.end - both.span.start,
+            both.timing.benchmark(*kernel->program().architecture));
+  // A program of one core afterwards.
+  EXPECT_EQ(run(copy_kernel(), in.data(), out.data()).timing.cores.size(), 1U);
+  EXPECT_EQ(out, in);
 }
 
 }  // namespace

@@ -1,0 +1,20 @@
+#pragma once
+// Races of two-core programs: accesses to HBM that nothing orders.
+
+#include "device/program/program.h"
+
+namespace neuron_sim {
+
+/// Throws KernelError when the two cores touch the same bytes of an HBM tensor, at least one of
+/// them writes, and no synchronisation orders them: the sentence names the tensor, both
+/// instructions and the bytes. Throws also when the cores cannot meet (check_meeting). For programs
+/// with hazard groups (finish_program).
+///
+/// An access of one core is behind one of the other if it waits, through the order of its engine
+/// or the tiles it uses, for a meeting that follows the other access in program order. A barrier
+/// orders its tensor and its engine, a sendrecv its tiles. What depends on data is not reported:
+/// register and indirect addresses, the bodies of register loops; a program that synchronises in a
+/// register loop is not checked at all, its cores meet or fail when it runs.
+void check_races(const Program& program);
+
+}  // namespace neuron_sim

@@ -1,0 +1,193 @@
+#include "device/timeline/core_walk.h"
+
+#include <algorithm>
+
+#include "device/base/errors.h"
+
+namespace neuron_sim {
+
+int64_t LogReader::next(int64_t otherwise) {
+  if (log_.values.empty()) return otherwise;
+  require(position_ < log_.values.size(), "the control log fits the program");
+  return log_.values[position_++];
+}
+
+CoreWalk::CoreWalk(const Program& program, LogReader& log, const TimelineOptions& options)
+    : program_(program),
+      log_(log),
+      options_(options),
+      state_(program, options.starts_warm),
+      skip_(program, state_, timing_) {
+  timing_.dma_engines = state_.dma.engines();
+}
+
+int64_t CoreWalk::trip_count(const Loop& loop) {
+  if (loop.register_index < 0) return loop.trip_count;
+  // All engines of the loop wait for the register that holds its trip count.
+  const auto owner = static_cast<size_t>(loop.engine);
+  state_.hold_all_until(state_.registers_ready[owner] + state_.semaphores.largest());
+  return log_.next(loop.bound);
+}
+
+Timing CoreWalk::finish() {
+  timing_.body = state_.last;
+  for (const auto& history : state_.histories) timing_.widened_accesses += history.widened();
+  timing_.cores = {{timing_.body, waiting_, timing_.dma_busy, timing_.busy, timing_.instructions}};
+  return timing_;
+}
+
+void CoreWalk::gather_waits(const Instruction& instruction, size_t operand, Waits& waits) {
+  if (histories_[operand] == nullptr) return;
+  const Operand& access = program_.operands[instruction.first_operand + operand];
+  const bool dma = program_.demands[instruction.demand].steps[0].unit == Unit::kDma;
+  const Slot own = slot_of(instruction.engine);
+  histories_[operand]->collect(regions_[operand], access.reads(), access.writes(),
+                               [&](const HistoryEntry<Completion>& entry, bool is_write) {
+                                 if (entry.slot == own && !dma) {
+                                   // In order on one engine: only a read after a write waits, and
+                                   // TensorE accumulates in PSUM without a wait.
+                                   if (own == slot_of(EngineKind::kTensor)) return;
+                                   if (!is_write || !access.reads()) return;
+                                 }
+                                 waits.need(entry.slot, entry.stamp.time);
+                               });
+}
+
+Waits CoreWalk::all_waits(const Instruction& instruction) {
+  Waits waits;
+  for (size_t i = 0; i < instruction.operand_count; ++i) gather_waits(instruction, i, waits);
+  return waits;
+}
+
+void CoreWalk::complete(const Instruction& instruction, Slot slot, Picoseconds done) {
+  for (size_t i = 0; i < instruction.operand_count; ++i) {
+    const Operand& operand = program_.operands[instruction.first_operand + i];
+    if (!operand.present()) continue;
+    if (operand.writes()) state_.tensor.forget(locations_[i].tile);
+    if (histories_[i] != nullptr) {
+      histories_[i]->record(regions_[i], operand.writes(), slot, {done});
+    }
+  }
+  state_.last = std::max(state_.last, done);
+}
+
+void CoreWalk::report(uint32_t index, const Instruction& instruction, Unit unit, const Span& span,
+                      bool trigger, int64_t bytes) {
+  if (options_.observer == nullptr) return;
+  options_.observer->step(
+      program_, {index, instruction.core, unit, instruction.engine, trigger, span, bytes});
+}
+
+void CoreWalk::matmul(uint32_t index, const Instruction& instruction, const Demand& demand) {
+  // Operands: destination, stationary, moving. The load waits for the stationary alone.
+  Waits load_waits, multiply_waits;
+  gather_waits(instruction, 1, load_waits);
+  gather_waits(instruction, 0, multiply_waits);
+  for (size_t i = 2; i < instruction.operand_count; ++i) {
+    gather_waits(instruction, i, multiply_waits);
+  }
+  const EngineKind tensor = EngineKind::kTensor;
+  const Picoseconds trigger_free = state_.pipeline(tensor).next_issue();
+  const LoadedWeights weights{locations_[1].tile, locations_[1].offset, demand.steps[0].elements};
+  const Span load = state_.tensor.load(demand.steps[0], weights,
+                                       state_.semaphores.start(tensor, load_waits, trigger_free));
+  if (load.end > load.start) report(index, instruction, Unit::kLoadStationary, load);
+  const Span multiply = state_.tensor.multiply(
+      demand.steps[1], state_.semaphores.start(tensor, multiply_waits, load.start));
+  report(index, instruction, Unit::kMultiplyMoving, multiply);
+  // What a register addresses may be other weights each time.
+  if (program_.operands[instruction.first_operand + 1].register_index >= 0) {
+    state_.tensor.forget(weights.tile);
+  }
+  busy(tensor) += multiply.end - multiply.start;
+  timing_.multiply_accumulates += demand.multiply_accumulates;
+  complete(instruction, slot_of(tensor), multiply.done);
+}
+
+void CoreWalk::transfer(uint32_t index, const Instruction& instruction, Step step) {
+  const EngineKind engine = instruction.engine;
+  for (size_t i = 0; i < instruction.operand_count; ++i) {
+    const Operand& operand = program_.operands[instruction.first_operand + i];
+    // The log counts rows; each row of the operand may need several descriptors.
+    if (!operand.indirect) continue;
+    step.elements = step.elements / operand.partitions * log_.next(operand.partitions);
+    break;  // dma_compute has two indirect operands with the same rows
+  }
+  const Waits waits = all_waits(instruction);
+  const Picoseconds ready = state_.semaphores.start(engine, waits, state_.next_issue(engine));
+  const Span trigger = state_.pipeline(engine).occupy(ready, state_.dma.trigger(step));
+  report(index, instruction, Unit::kDma, trigger, true);
+  busy(engine) += trigger.end - trigger.start;
+  const Picoseconds before = state_.dma.busy();
+  const Span transfer = state_.dma.transfer(step, engine, trigger.start, trigger.end);
+  timing_.dma_busy += state_.dma.busy() - before;
+  ++timing_.dma_transfers;
+  timing_.dma_bytes += step.bytes * step.elements;
+  report(index, instruction, Unit::kDma, transfer, false, step.bytes * step.elements);
+  complete(instruction, queue_of(engine), transfer.done);
+}
+
+void CoreWalk::pipeline(uint32_t index, const Instruction& instruction, const Step& step) {
+  const EngineKind engine = instruction.engine;
+  const Waits waits = all_waits(instruction);
+  const Picoseconds ready = state_.semaphores.start(engine, waits, state_.next_issue(engine));
+  ElementwiseEngine& unit = state_.pipeline(engine);
+  Span span;
+  if (step.unit == Unit::kSequencer) {
+    const auto steps = static_cast<double>(step.elements);
+    span = unit.occupy(ready, unit.clock().duration(steps * unit.timing().minimum_cycles));
+    state_.registers_ready[static_cast<size_t>(engine)] = span.done;
+  } else {
+    span = unit.run(step, ready);
+  }
+  report(index, instruction, step.unit, span);
+  busy(engine) += span.end - span.start;
+  complete(instruction, slot_of(engine), span.done);
+}
+
+void CoreWalk::resolve(const Instruction& instruction, const int64_t* variables) {
+  // Register values move addresses, never times: operands with one have their whole tile as
+  // region, so any value will do here.
+  static constexpr int64_t kNoRegisters[64] = {};
+  const Operand* operands = program_.operands.data() + instruction.first_operand;
+  for (size_t i = 0; i < instruction.operand_count; ++i) {
+    histories_[i] = nullptr;
+    if (!operands[i].present()) continue;
+    locations_[i] = locate(program_, operands[i], variables, kNoRegisters);
+    if (operands[i].register_index >= 0) {
+      state_.pipeline(instruction.engine)
+          .hold_until(state_.registers_ready[static_cast<size_t>(instruction.engine)]);
+    }
+    const int32_t group = program_.tiles[static_cast<size_t>(locations_[i].tile)].hazard_group;
+    if (group < 0) continue;
+    histories_[i] = &state_.histories[static_cast<size_t>(group)];
+    regions_[i] = region_at(operands[i], locations_[i]);
+  }
+  ++timing_.instances;
+  ++timing_.instructions[static_cast<size_t>(instruction.engine)];
+}
+
+void CoreWalk::instruction(uint32_t index, const int64_t* variables) {
+  const Instruction& instruction = program_.instructions[index];
+  resolve(instruction, variables);
+  const Demand& demand = program_.demands[instruction.demand];
+  switch (demand.steps[0].unit) {
+    case Unit::kLoadStationary:
+    case Unit::kMultiplyMoving: matmul(index, instruction, demand); break;
+    case Unit::kDma: transfer(index, instruction, demand.steps[0]); break;
+    case Unit::kElementwise:
+    case Unit::kSequencer: pipeline(index, instruction, demand.steps[0]); break;
+    case Unit::kBarrier:
+    case Unit::kGpSimdDma: require(false, "cores meet at their synchronisations");
+  }
+}
+
+Picoseconds CoreWalk::arrive(uint32_t index, const int64_t* variables) {
+  const Instruction& instruction = program_.instructions[index];
+  resolve(instruction, variables);
+  const Waits waits = all_waits(instruction);
+  const EngineKind engine = instruction.engine;
+  return state_.semaphores.start(engine, waits, state_.next_issue(engine));
+}
+
+}  // namespace neuron_sim

@@ -1,0 +1,80 @@
+#pragma once
+// The timeline of one core: one pass in program order.
+
+#include <array>
+
+#include "device/base/errors.h"
+#include "device/program/control_log.h"
+#include "device/program/meeting.h"
+#include "device/program/program.h"
+#include "device/timeline/core_state.h"
+#include "device/timeline/loop_skip.h"
+#include "device/timeline/timeline.h"
+
+namespace neuron_sim {
+
+/// The values of a control log in the order of the walk, which is that of the executor.
+class LogReader {
+ public:
+  explicit LogReader(const ControlLog& log) : log_(log) {}
+  /// The next value; `otherwise` without a log.
+  int64_t next(int64_t otherwise);
+
+ private:
+  const ControlLog& log_;
+  size_t position_ = 0;
+};
+
+/// Visitor of one core's instructions. Engines are in-order queues; DMA transfers of different
+/// queues may overtake each other through the calendars of the DMA engines.
+class CoreWalk {
+ public:
+  CoreWalk(const Program& program, LogReader& log, const TimelineOptions& options);
+
+  int64_t trip_count(const Loop& loop);
+  int64_t boundary(const Loop& loop, uint32_t index, int64_t iteration, int64_t trips) {
+    if (!options_.skip_steady_loops || options_.observer != nullptr) return 0;
+    return skip_.boundary(loop, index, iteration, trips);
+  }
+  void instruction(uint32_t index, const int64_t* variables);
+  /// Cores of programs with several meet in device/timeline/peer.h.
+  void meet(const Meeting&) { require(false, "a core meets another one"); }
+
+  /// A synchronisation, step by step (device/timeline/peer.h). arrive: when its engine is free and
+  /// what it waits for on its own core is done; the other calls are about that instruction.
+  Picoseconds arrive(uint32_t index, const int64_t* variables);
+  /// The DMA trigger of an exchange that arrived at `ready`.
+  Span trigger(uint32_t index, Picoseconds ready);
+  /// The transfer behind that trigger; nothing moves before `start`.
+  Span send(uint32_t index, const Span& trigger, Picoseconds start);
+  void receive(uint32_t index, Span transfer, Picoseconds done);
+  /// The engine stands at the instruction from `ready` to `end`, `working` of that time.
+  void hold(uint32_t index, Picoseconds ready, Picoseconds end, Picoseconds working);
+
+  Timing finish();
+
+ private:
+  void resolve(const Instruction& instruction, const int64_t* variables);
+  void gather_waits(const Instruction& instruction, size_t operand, Waits& waits);
+  void matmul(uint32_t index, const Instruction& instruction, const Demand& demand);
+  void transfer(uint32_t index, const Instruction& instruction, Step step);
+  void pipeline(uint32_t index, const Instruction& instruction, const Step& step);
+  void complete(const Instruction& instruction, Slot slot, Picoseconds done);
+  void report(uint32_t index, const Instruction& instruction, Unit unit, const Span& span,
+              bool trigger = false, int64_t bytes = 0);
+  Waits all_waits(const Instruction& instruction);
+  Picoseconds& busy(EngineKind engine) { return timing_.busy[static_cast<size_t>(engine)]; }
+
+  const Program& program_;
+  LogReader& log_;
+  const TimelineOptions& options_;
+  CoreState state_;
+  Timing timing_;
+  LoopSkip skip_;
+  Picoseconds waiting_{};  // for the other core
+  std::array<Location, kMaximumOperands> locations_{};
+  std::array<Region, kMaximumOperands> regions_{};
+  std::array<TileHistory<Completion>*, kMaximumOperands> histories_{};
+};
+
+}  // namespace neuron_sim
