@@ -24,7 +24,7 @@ inline constexpr int64_t kPartials = 16;
 /// Fewer than 16 values: each is its own partial result.
 template <typename Function>
 float reduce_few(const float* values, int64_t count, Function function) {
-  float partials[kPartials];
+  float partials[kPartials] = {};  // the analyzer does not see that `count` are set
   for (int64_t l = 0; l < count; ++l) partials[l] = values[l];
   for (int64_t half = kPartials / 2; half >= 1; half /= 2) {
     for (int64_t l = half; l < count; ++l) {

@@ -157,5 +157,34 @@ TEST(TensorScalarUnary, the_scalar_engine_has_its_listed_operators_where_the_gen
   EXPECT_EQ(b.bench.prepare(kTensorScalar, b.instruction.draft()).engine, EngineKind::kScalar);
 }
 
+TEST(TensorScalarUnary, engines_of_the_generations_are_those_of_the_documents) {
+  const auto engines = [](const char* architecture, AluOp op0, AluOp op1) {
+    std::string found;
+    for (const EngineKind engine :
+         {EngineKind::kVector, EngineKind::kScalar, EngineKind::kGpSimd}) {
+      UnaryBench b(kF32, load_architecture(architecture));
+      b.instruction.op0 = op0;
+      b.instruction.op1 = op1;
+      b.instruction.engine = engine;
+      if (b.error().empty()) found += name(engine)[0];
+    }
+    return found;
+  };
+  constexpr auto kNone = AluOp::kNone;
+  EXPECT_EQ(engines("trn1", AluOp::kMultiply, AluOp::kAdd), "VG");
+  EXPECT_EQ(engines("trn2", AluOp::kMultiply, AluOp::kAdd), "VSG");
+  EXPECT_EQ(engines("trn3", AluOp::kMultiply, AluOp::kAdd), "VSG");
+  EXPECT_EQ(engines("trn2", AluOp::kAdd, AluOp::kMultiply), "VG");
+  EXPECT_EQ(engines("trn3", AluOp::kAdd, AluOp::kMultiply), "VSG");
+  EXPECT_EQ(engines("trn1", AluOp::kRsqrt, kNone), "G");
+  EXPECT_EQ(engines("trn2", AluOp::kRsqrt, kNone), "G");
+  EXPECT_EQ(engines("trn3", AluOp::kRsqrt, kNone), "SG");
+  EXPECT_EQ(engines("trn1", AluOp::kAbs, kNone), "V");
+  EXPECT_EQ(engines("trn2", AluOp::kReciprocal, kNone), "V");
+  EXPECT_EQ(engines("trn3", AluOp::kReciprocal, kNone), "VS");
+  EXPECT_EQ(engines("trn3", AluOp::kPower, kNone), "G");
+  EXPECT_EQ(engines("trn3", AluOp::kSquare, kNone), "V");
+}
+
 }  // namespace
 }  // namespace neuron_sim
