@@ -1,7 +1,5 @@
 #include "device/isa/range_select.h"
 
-#include <cstdlib>
-
 #include "device/base/errors.h"
 #include "device/isa/alu.h"
 #include "device/isa/checks.h"
@@ -52,10 +50,10 @@ void check_values(const Draft& draft) {
               "' is not supported; it must be FP32_MIN, -3.4028235e+38."));
   }
   const int64_t start = draft.attribute(kRangeStart).integer();
-  const int64_t last = start + draft.operand(kOnTrue).free_elements() - 1;
-  if (std::abs(start) >= kIndexLimit || last >= kIndexLimit) {
-    fail(text("indices ", start, " to ", last, " of '", kName,
-              "' (range_start and free elements) must be within 2^24."));
+  const int64_t elements = draft.operand(kOnTrue).free_elements();
+  if (start <= -kIndexLimit || start > kIndexLimit - elements) {
+    fail(text("range_start ", start, " of '", kName, "' with ", elements,
+              " elements per partition gives indices that are not within 2^24."));
   }
 }
 

@@ -173,10 +173,14 @@ TEST(RangeSelect, checks_comparisons_values_and_operands) {
   instruction.on_false_value = kLowest;
   instruction.range_start = (1 << 24) - 4;
   EXPECT_EQ(range.error(), "");
-  instruction.range_start = (1 << 24) - 3;
-  EXPECT_EQ(range.error(),
-            "indices 16777213 to 16777216 of 'range_select' (range_start and free elements) must "
-            "be within 2^24.");
+  for (const int64_t start : {int64_t{(1 << 24) - 3}, INT64_MAX, int64_t{-(1 << 24)}, INT64_MIN}) {
+    instruction.range_start = start;
+    EXPECT_EQ(range.error(), text("range_start ", start,
+                                  " of 'range_select' with 4 elements per partition gives indices "
+                                  "that are not within 2^24."));
+  }
+  instruction.range_start = -(1 << 24) + 1;
+  EXPECT_EQ(range.error(), "");
   instruction.range_start = 0;
   instruction.reduce_op = AluOp::kMinimum;
   EXPECT_EQ(range.error(),
