@@ -15,7 +15,7 @@ namespace {
 constexpr int64_t kPadding = 64;
 constexpr int64_t kAlignment = 64;
 // Vector's words of a lane, then GpSimd's (EngineState).
-constexpr int64_t kRandomBytes = (kVectorRandomWords + kGpSimdRandomWords) * 4;
+constexpr int64_t kRandomBytes = int64_t{kVectorRandomWords + kGpSimdRandomWords} * 4;
 
 }  // namespace
 

@@ -64,7 +64,7 @@ void random_bits(RandomGenerator generator, uint32_t* state, uint32_t* bits, int
 }
 
 void seed_random_state(uint32_t seed, int64_t lane, uint32_t* state, int words) {
-  constexpr int64_t kVectorNumbers = 128 * kVectorRandomWords;
+  constexpr int64_t kVectorNumbers = int64_t{128} * kVectorRandomWords;
   const int64_t first = lane * words + (words == kVectorRandomWords ? 0 : kVectorNumbers);
   for (int i = 0; i < words; ++i) {
     const auto index = static_cast<uint64_t>(first + i + 1);

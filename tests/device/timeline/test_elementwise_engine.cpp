@@ -36,6 +36,8 @@ TEST(ElementwiseEngine, rates_follow_the_generation) {
   EXPECT_EQ(cycles("trn1", RateClass::kScalar16bit), 1000);
   EXPECT_EQ(cycles("trn2", RateClass::kScalar16bit), 1000);
   EXPECT_EQ(cycles("trn3", RateClass::kScalar16bit), 500);
+  EXPECT_EQ(cycles("trn3", RateClass::kExponential), 250);
+  EXPECT_EQ(cycles("trn3", RateClass::kUniformRandom), 250);
   for (const char* name : {"trn1", "trn2", "trn3"}) {
     EXPECT_EQ(cycles(name, RateClass::kGpSimdRsqrt), 4000);
     EXPECT_EQ(cycles(name, RateClass::kBnAggregate), 13000);
