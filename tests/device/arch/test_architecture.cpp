@@ -39,6 +39,10 @@ TEST(Architecture, BuiltinValuesAreTheDocumentedOnes) {
   EXPECT_EQ(trn2.limits.hbm.count, int64_t{96} << 30);
   EXPECT_EQ(trn2.limits.moving_free, 512);
   EXPECT_EQ(trn3.limits.moving_free, 4096);
+  EXPECT_EQ(trn1.limits.logical_cores, 1);
+  EXPECT_EQ(trn2.limits.logical_cores, 2);
+  EXPECT_EQ(trn3.limits.logical_cores, 2);
+  EXPECT_EQ(trn2.limits.gpsimd_dma_elements, 256);
   EXPECT_EQ(trn1.clocks.tensor.value, 2.8);
   EXPECT_EQ(trn3.clocks.vector.value, 1.2);
   EXPECT_FALSE(trn1.features.clock_gating);
@@ -98,7 +102,8 @@ TEST(Architecture, EveryMemberHasAKeyOfItsOwn) {
   EXPECT_EQ(keys["dma"] * sizeof(double), sizeof(DmaTiming));
   EXPECT_EQ(keys["semaphore"] * sizeof(Picoseconds), sizeof(SemaphoreTiming));
   EXPECT_EQ(keys["launch"] * sizeof(Picoseconds), sizeof(LaunchTiming));
-  EXPECT_EQ(keys.size(), 12u);
+  EXPECT_EQ(keys["peer"] * sizeof(double), sizeof(PeerTiming));
+  EXPECT_EQ(keys.size(), 13u);
 }
 
 TEST(Architecture, SettingOneFieldChangesNoOther) {
