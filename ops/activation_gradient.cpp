@@ -2,7 +2,6 @@
 
 #include "device/base/errors.h"
 #include "device/isa/activation.h"
-#include "device/isa/memset.h"
 #include "device/isa/tensor_copy.h"
 #include "device/isa/tensor_scalar.h"
 #include "device/isa/tensor_tensor.h"
@@ -16,7 +15,6 @@ int scratch_tiles(Activation function) {
     case Activation::kSigmoid:
     case Activation::kTanh:
     case Activation::kRsqrt: return 1;
-    case Activation::kGelu: return 2;
     default: return 0;
   }
 }
@@ -33,15 +31,9 @@ bool needs_mask(Activation function, Dtype dtype) {
 ActivationGradient::ActivationGradient(Builder& builder, Activation function,
                                        const std::vector<int64_t>& shape, Dtype dtype, int ring)
     : builder_(builder), function_(function) {
-  const int tiles = scratch_tiles(function);
-  if (tiles > 0) first_ = builder.sbuf("derivative", shape, Dtype::kFloat32, ring);
-  if (tiles > 1) second_ = builder.sbuf("density", shape, Dtype::kFloat32, ring);
+  if (scratch_tiles(function) > 0)
+    first_ = builder.sbuf("derivative", shape, Dtype::kFloat32, ring);
   if (needs_mask(function, dtype)) mask_ = builder.sbuf("mask", shape, integers_like(dtype), ring);
-  if (function != Activation::kGelu) return;
-  // ln(1 / sqrt(2 pi)): exp(-x^2 / 2 + constant) is the normal density.
-  constexpr double kLogDensityAtZero = -0.91893853320467274178;
-  constant_ = builder.sbuf("log_density", {shape[0], 1}, Dtype::kFloat32);
-  builder.emit(Memset{.dst = constant_, .value = kLogDensityAtZero});
 }
 
 int64_t ActivationGradient::scratch_bytes(Activation function, Dtype dtype) {
@@ -123,34 +115,9 @@ void ActivationGradient::derive(const View& sum, const Affine& turn) {
       apply(first, Activation::kSquare);
       apply(sum, Activation::kIdentity, -0.5);
       return multiply(first);
-    case Activation::kGelu: return derive_gelu(sum, first, cut(second_, sum, turn), constant_);
+    case Activation::kGelu: return apply(sum, Activation::kGeluDx);
     default: require(false, "the function has a derivative here");
   }
-}
-
-/// Phi(x) + x phi(x), where Phi(x) = gelu(x) / x has no cancellation in the tails.
-void ActivationGradient::derive_gelu(const View& sum, const View& first, const View& second,
-                                     const View& constant) {
-  // Next to 0, x moves by far less than what changes Phi, so that the quotient exists.
-  constexpr double kTiny = 1e-20;
-  builder_.emit(TensorScalar{.dst = first,
-                             .data = sum,
-                             .op0 = AluOp::kAbsMax,
-                             .constant0 = 0,
-                             .op1 = AluOp::kLess,
-                             .constant1 = kTiny});
-  builder_.emit(Activate{.dst = first, .data = first, .scale = kTiny});
-  builder_.emit(TensorTensor{.dst = sum, .data1 = sum, .data2 = first});
-  builder_.emit(Activate{.dst = first, .data = sum, .op = Activation::kGelu});
-  builder_.emit(TensorTensor{.dst = first, .data1 = first, .data2 = sum, .op = AluOp::kDivide});
-  builder_.emit(Activate{.dst = second, .data = sum, .op = Activation::kSquare});
-  builder_.emit(Activate{.dst = second,
-                         .data = second,
-                         .op = Activation::kExp,
-                         .bias_tile = constant.slice(0, 0, sum.partitions()),
-                         .scale = -0.5});
-  builder_.emit(TensorTensor{.dst = sum, .data1 = sum, .data2 = second, .op = AluOp::kMultiply});
-  builder_.emit(TensorTensor{.dst = sum, .data1 = sum, .data2 = first});
 }
 
 }  // namespace neuron_sim

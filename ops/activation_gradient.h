@@ -1,7 +1,7 @@
 #pragma once
 // Derivatives of the functions of the Scalar engine, on tiles.
 
-#include "device/isa/operators.h"
+#include "device/isa/activation_functions.h"
 #include "device/program/builder.h"
 
 namespace neuron_sim {
@@ -27,11 +27,10 @@ class ActivationGradient {
   void emit_relu(const View& dst, const View& gradient, const View& sum, const Affine& turn);
   /// Overwrites `sum` with function'(sum).
   void derive(const View& sum, const Affine& turn);
-  void derive_gelu(const View& sum, const View& first, const View& second, const View& constant);
 
   Builder& builder_;
   Activation function_;
-  View first_, second_, mask_, constant_;
+  View first_, mask_;
 };
 
 }  // namespace neuron_sim

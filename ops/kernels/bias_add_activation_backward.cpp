@@ -10,6 +10,7 @@
 #include "ops/collapse.h"
 #include "ops/column_sums.h"
 #include "ops/epilogue.h"
+#include "ops/kernels/streaming_softmax_backward.h"
 #include "ops/kernels/zeros.h"
 #include "ops/operand_checks.h"
 #include "ops/softmax_gradient.h"
@@ -78,6 +79,13 @@ class BiasAddBackward {
     sums_.emplace(builder, dtype_, group_, columns_);
   }
 
+  /// Whether SBUF has room for whole rows of that many features, as softmax needs them.
+  static bool holds_rows(const Limits& limits, int64_t features, Dtype dtype) {
+    const int64_t line = ColumnSums::bytes(1, features) + features * itemsize(dtype);
+    return bytes_of_rings(1, features, dtype, SoftmaxGradient::scratch_bytes()) + line <=
+           limits.sbuf_usable.count;
+  }
+
   void emit(const Tensors& tensors) {
     for_tiles(builder_, tensors.bias.size(0), columns_,
               [&](const Affine& column, int64_t columns, const Affine& index) {
@@ -93,21 +101,25 @@ class BiasAddBackward {
  private:
   bool plain() const { return !function_.softmax && function_.pointwise == Activation::kIdentity; }
 
+  /// Bytes per partition of tiles of `elements`, and what allocation rounds up.
+  static int64_t bytes_of_rings(int ring, int64_t elements, Dtype dtype, int64_t scratch) {
+    const int64_t each = ring * (3 * itemsize(dtype) + itemsize(Dtype::kFloat32));
+    return elements * (each + std::min(ring, 2) * scratch) + 4096;
+  }
+
   /// Tiles of each kind that fit SBUF; long softmax rows leave room for one.
   int fitting_ring(int64_t features) const {
-    const int64_t element = itemsize(dtype_);
-    const int64_t sums = ColumnSums::bytes(group_, columns_);
-    const int64_t bias = (columns_ < features ? 2 : 1) * columns_ * element;
-    for (int ring = kRing; ring > 1; --ring) {
-      const int64_t scratch = function_.softmax
-                                  ? SoftmaxGradient::scratch_bytes()
-                                  : ActivationGradient::scratch_bytes(function_.pointwise, dtype_);
-      const int64_t bytes =
-          ring * (3 * element + itemsize(Dtype::kFloat32)) + std::min(ring, 2) * scratch;
-      const int64_t all = columns_ * group_ * bytes + bias + sums;
-      if (all + 4096 <= builder_.limits().sbuf_usable.count) return ring;
+    const int64_t scratch = function_.softmax
+                                ? SoftmaxGradient::scratch_bytes()
+                                : ActivationGradient::scratch_bytes(function_.pointwise, dtype_);
+    const int64_t others = ColumnSums::bytes(group_, columns_) +
+                           (columns_ < features ? 2 : 1) * columns_ * itemsize(dtype_);
+    int ring = kRing;
+    while (ring > 1 && bytes_of_rings(ring, columns_ * group_, dtype_, scratch) + others >
+                           builder_.limits().sbuf_usable.count) {
+      --ring;
     }
-    return 1;
+    return ring;
   }
 
   void emit_leading(const Tensors& tensors) {
@@ -245,6 +257,10 @@ BuiltOp build_bias_add_activation_backward(const Architecture& architecture,
   tensors.bias_gradient = builder.argument("grad_bias", bias.shape, x.dtype);
   if (x.elements() == 0) {
     emit_zeros(builder, tensors.bias_gradient.expand(0));
+  } else if (function.softmax &&
+             !BiasAddBackward::holds_rows(builder.limits(), bias.elements(), x.dtype)) {
+    emit_streaming_softmax_backward(builder, {tensors.gradient, tensors.x, tensors.bias,
+                                              tensors.x_gradient, tensors.bias_gradient});
   } else {
     BiasAddBackward(builder, tensors, function).emit(tensors);
   }

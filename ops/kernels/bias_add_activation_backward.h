@@ -3,10 +3,11 @@
 // over rows.
 //
 // Algorithm. As the forward op: rows lie on partitions, short rows side by side. x and the gradient
-// are loaded, the bias added again on Vector, the derivative computed on Scalar and Vector in fp32,
+// are loaded, the bias added again on GpSimd, the derivative computed on Scalar and Vector in fp32,
 // the product rounded once and stored. The same tile, as it is stored, is multiplied with a column
 // of ones on the Tensor engine, which adds up its rows; PSUM accumulates over tiles in fp32.
-// Softmax: y * (g - sum(g * y)), with the sum of a row in the Scalar engine's registers.
+// Softmax: y * (g - sum(g * y)), over whole rows while they fit SBUF (streaming_softmax_backward.h
+// beyond).
 //
 // Tile plan: [128, 2048] elements in rings of two or three.
 //
@@ -24,8 +25,7 @@ namespace neuron_sim {
 /// the gradient of x, dense, and that of bias (the sum of the rounded gradient of x in fp32,
 /// rounded once). Arguments of the program: gradient, x, bias, grad_x, grad_bias. Without rows
 /// grad_bias is zeros; without features there is no program. `activation` as in
-/// build_bias_add_activation. KernelError for other ranks, sizes, dtypes and names, and for a
-/// softmax over rows that do not fit SBUF.
+/// build_bias_add_activation. KernelError for other ranks, sizes, dtypes and names.
 BuiltOp build_bias_add_activation_backward(const Architecture& architecture,
                                            const TensorSpec& gradient, const TensorSpec& x,
                                            const TensorSpec& bias, const std::string& activation);

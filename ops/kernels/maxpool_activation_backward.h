@@ -19,7 +19,7 @@
 #include <array>
 
 #include "device/arch/architecture.h"
-#include "device/isa/operators.h"
+#include "device/isa/activation_functions.h"
 #include "ops/tensor_spec.h"
 
 namespace neuron_sim {

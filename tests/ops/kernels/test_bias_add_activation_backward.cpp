@@ -75,10 +75,15 @@ void check(const Architecture& architecture, const TensorSpec& x, const std::str
   std::vector<HostTensor> actual =
       run_outputs(build_bias_add_activation_backward(architecture, gradient, x, bias, name),
                   {&outer, &input, &bias_tensor});
-  // Softmax adds up a row: its error is relative to the largest gradient.
-  expect_close(actual[0].values(),
-               expected(outer.values(), input.values(), bias_tensor.values(), name),
-               unit_of(x.dtype) * 8);
+  const std::vector<double> exact =
+      expected(outer.values(), input.values(), bias_tensor.values(), name);
+  double scale = 1;
+  if (name == "softmax") {  // it adds up a row: its error is relative to the largest gradient
+    scale = 2.0 / static_cast<double>(bias.elements());  // of a gradient that cancels
+    for (const double value : exact) scale = std::max(scale, std::abs(value));
+    if (x.dtype == Dtype::kFloat16) scale += 0x1p-16;  // denormal gradients of long rows
+  }
+  expect_close(actual[0].values(), exact, unit_of(x.dtype) * 8 * scale);
   expect_sums(actual[1].values(), actual[0].values(), x.dtype);
 }
 
@@ -110,6 +115,16 @@ TEST_P(BiasAddActivationBackward, TakesAnyShapeAndStrides) {
     check(architecture(), {{140, 10}, {0, 1}}, name);
     check(architecture(), {{140, 10}, {}}, name, -3, {0, 0});
     check(architecture(), {{6, 40, 9}, {}}, name, -3, {1, 54, 6});
+  }
+}
+
+TEST_P(BiasAddActivationBackward, SoftmaxTakesRowsThatDoNotFitSbuf) {
+  check(architecture(), {{3, 30000}, {}}, "softmax");
+  check(architecture(), {{2, 131, 9001}, {}, Dtype::kFloat16}, "softmax");
+  Architecture small = architecture();
+  small.limits.sbuf_usable = {160 * 1024};
+  for (const int64_t features : {3900, 4000, 4100, 4200, 4300, 4400}) {  // both sides of the limit
+    check(small, {{130, features}, {features + 3, 1}}, "softmax", -3, {1, 130});
   }
 }
 
@@ -191,7 +206,7 @@ TEST_P(BiasAddActivationBackward, RejectsWhatDoesNotMatch) {
 TEST_P(BiasAddActivationBackward, TakesAFewTimesTheForwardPass) {
   const TensorSpec x{{4096, 1024}, {}}, bias{{1024}, {}};
   const std::pair<const char*, double> limits[] = {
-      {"identity", 1.1}, {"relu", 2}, {"tanh", 2.5}, {"softmax", 3.5}, {"gelu", 8}};
+      {"identity", 1.1}, {"relu", 2}, {"tanh", 2.5}, {"softmax", 3.5}, {"gelu", 2.5}};
   for (const auto& [name, most] : limits) {
     const double forward =
         simulated_microseconds(build_bias_add_activation(architecture(), x, bias, name));
