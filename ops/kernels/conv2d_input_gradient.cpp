@@ -1,8 +1,12 @@
 #include "ops/kernels/conv2d_input_gradient.h"
 
+#include <algorithm>
+#include <functional>
+
 #include "device/isa/activation.h"
 #include "device/isa/memset.h"
 #include "device/isa/nc_matmul.h"
+#include "ops/kernels/conv2d_group_weights.h"
 #include "ops/kernels/conv2d_input_gradient_plan.h"
 #include "ops/kernels/conv2d_window.h"
 #include "ops/tiles.h"
@@ -39,6 +43,12 @@ class InputGradient {
         "weights",
         {partitions, plan.filter_blocks, plan.block_channels, sizes.kernel[0], sizes.kernel[1]},
         dtype, 2);
+    if (plan.set_groups > 1) {
+      mask_ = load_group_mask(builder, plan.set_groups, sizes.group_filters(), dtype);
+      dense_ = builder.sbuf("dense_weights",
+                            {partitions, sizes.group_channels(), sizes.kernel[0], sizes.kernel[1]},
+                            dtype, 2);
+    }
     images_ = builder.sbuf("gradient_tile",
                            {partitions, plan.filter_blocks, plan.images,
                             plan.axes[0].reach(plan.steps[0]), plan.axes[1].reach(plan.steps[1])},
@@ -58,6 +68,7 @@ class InputGradient {
       });
     }
     if (is_single_band()) {
+      groups_ = plan_.set_groups;
       Band whole;
       whole.images = plan_.images;
       whole.size = plan_.steps;
@@ -68,17 +79,18 @@ class InputGradient {
     }
     const int64_t channels = sizes_.group_channels();
     const int64_t blocks = ceiling(channels, plan_.block_channels);
-    builder_.loop(sizes_.geometry.groups, [&](const Affine& group) {
-      first_filter_ = group * sizes_.group_filters();
-      for_tiles(builder_, channels, plan_.block_channels,
-                [&](const Affine& first, int64_t count, const Affine& index) {
-                  const Affine turn = group * blocks + index;
-                  load_weights(first, count, turn);
-                  first_channel_ = group * channels + first;
-                  channels_ = count;
-                  emit_images();
-                });
-    });
+    for_tiles(builder_, sizes_.geometry.groups, plan_.set_groups,
+              [&](const Affine& group, int64_t groups, const Affine& set) {
+                first_filter_ = group * sizes_.group_filters();
+                groups_ = groups;
+                for_tiles(builder_, groups * channels, plan_.block_channels,
+                          [&](const Affine& first, int64_t count, const Affine& index) {
+                            load_weights(first, count, set * blocks + index);
+                            first_channel_ = group * channels + first;
+                            channels_ = count;
+                            emit_images();
+                          });
+              });
   }
 
  private:
@@ -97,7 +109,8 @@ class InputGradient {
 
   /// body(first, depth, block) over the blocks of contracted channels.
   void for_blocks(const std::function<void(int64_t, int64_t, int64_t)>& body) const {
-    const int64_t partitions = builder_.limits().partitions, total = sizes_.group_filters();
+    const int64_t partitions = builder_.limits().partitions;
+    const int64_t total = groups_ * sizes_.group_filters();
     for (int64_t block = 0; block < plan_.filter_blocks; ++block) {
       const int64_t first = block * partitions;
       body(first, std::min(partitions, total - first), block);
@@ -106,11 +119,21 @@ class InputGradient {
 
   void load_weights(const Affine& first, int64_t count, const Affine& turn) {
     loaded_ = weights_.turn(turn);
+    if (plan_.set_groups > 1) return load_set(turn);
     for_blocks([&](int64_t filter, int64_t depth, int64_t block) {
       load(builder_, loaded_.select(1, block).slice(0, 0, depth).slice(1, 0, count),
            tensors_.weight.slice(0, first_filter_ + filter, depth).slice(1, first, count),
            EngineKind::kScalar);
     });
+  }
+
+  /// The weights of several groups.
+  void load_set(const Affine& turn) {
+    const int64_t filters = groups_ * sizes_.group_filters(), depth = sizes_.group_channels();
+    const View dense = dense_.turn(turn).slice(0, 0, filters);
+    load(builder_, dense, tensors_.weight.slice(0, first_filter_, filters), EngineKind::kScalar);
+    spread_groups(builder_, loaded_.select(1, 0).slice(0, 0, filters).slice(1, 0, groups_ * depth),
+                  dense, mask_.slice(0, 0, filters).slice(1, 0, groups_));
   }
 
   void emit_images() {
@@ -263,9 +286,9 @@ class InputGradient {
   const Tensors& tensors_;
   const InputGradientPlan& plan_;
   std::array<std::vector<BandRun>, 2> runs_;
-  View weights_, loaded_, images_, staging_, psum_;
+  View weights_, loaded_, dense_, mask_, images_, staging_, psum_;
   Affine first_filter_, first_channel_;
-  int64_t channels_ = 0;
+  int64_t channels_ = 0, groups_ = 1;
 };
 
 }  // namespace

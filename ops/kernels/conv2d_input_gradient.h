@@ -10,7 +10,8 @@
 // staging tile, which is stored as whole rows.
 //
 // Tile plan: the weights of up to 128 input channels stay in SBUF; bands of rows of the gradient
-// with their halo stream through a ring; groups are convolutions of their own.
+// with their halo stream through a ring; groups of few channels share the array, with zero weights
+// between them.
 //
 // Roofline: KH * KW * ceil(Cout / 128) * ceil(Cin / 128) columns of the PE array per pixel of the
 // convolution's output, whatever the stride: no product with an inserted zero.
@@ -21,7 +22,9 @@ namespace neuron_sim {
 
 /// gradient [N, Cout, OH, OW] of the convolution's output, weight [Cout, Cin / groups, KH, KW], any
 /// strides; `input` gives the shape [N, Cin, H, W] of the result, which is dense. Accumulates in
-/// fp32, rounds once. Arguments of the program: gradient, weight, grad_input. An empty result has
+/// fp32, rounds once. As in the forward op, a NaN or infinity in the
+/// gradient also makes NaN of the groups that share the array with its own, at the same places.
+/// Arguments of the program: gradient, weight, grad_input. An empty result has
 /// no program. KernelError as conv2d_sizes, and for sizes whose smallest tiles exceed SBUF.
 BuiltOp build_conv2d_input_gradient(const Architecture& architecture, const TensorSpec& gradient,
                                     const TensorSpec& weight, const TensorSpec& input,

@@ -22,10 +22,12 @@ class Planner {
   InputGradientPlan plan() {
     const Limits& limits = architecture_.limits;
     plan_.axes = {phased_axis(sizes_, 0), phased_axis(sizes_, 1)};
-    plan_.filter_blocks = ceiling(sizes_.group_filters(), limits.partitions);
-    plan_.block_channels = std::min(sizes_.group_channels(), limits.stationary_free);
-    while (plan_.block_channels > 1 && weight_bytes() > limits.sbuf_usable.count / 3) {
-      plan_.block_channels = ceiling(plan_.block_channels, 2);
+    const int64_t most = std::max(sizes_.group_filters(), sizes_.group_channels());
+    plan_.set_groups = std::clamp<int64_t>(limits.partitions / most, 1, sizes_.geometry.groups);
+    plan_.filter_blocks = ceiling(plan_.set_groups * sizes_.group_filters(), limits.partitions);
+    plan_.block_channels =
+        std::min(plan_.set_groups * sizes_.group_channels(), limits.stationary_free);
+    while (weight_bytes() > limits.sbuf_usable.count / 3 && shrink_weights()) {
     }
     cut();
     while (!fits()) {
@@ -37,7 +39,21 @@ class Planner {
 
  private:
   int64_t weight_bytes() const {
-    return plan_.filter_blocks * plan_.block_channels * sizes_.taps() * element_;
+    const int64_t dense = plan_.set_groups > 1 ? sizes_.group_channels() : 0;
+    return (plan_.filter_blocks * plan_.block_channels + dense) * sizes_.taps() * element_ +
+           (plan_.set_groups > 1 ? plan_.set_groups * element_ : 0);
+  }
+  /// Fewer groups at a time, or fewer channels of one.
+  bool shrink_weights() {
+    if (plan_.set_groups > 1) {
+      plan_.set_groups = ceiling(plan_.set_groups, 2);
+      plan_.block_channels = plan_.set_groups * sizes_.group_channels();
+    } else if (plan_.block_channels > 1) {
+      plan_.block_channels = ceiling(plan_.block_channels, 2);
+    } else {
+      return false;
+    }
+    return true;
   }
   int64_t tile_elements() const {
     return plan_.filter_blocks * plan_.images * plan_.axes[0].reach(plan_.steps[0]) *
@@ -70,14 +86,13 @@ class Planner {
 
   /// Fewer images, rows, then columns, then channels; false when nothing is left.
   bool shrink() {
-    int64_t* const sizes[] = {&plan_.images, &plan_.steps[0], &plan_.steps[1],
-                              &plan_.block_channels};
+    int64_t* const sizes[] = {&plan_.images, &plan_.steps[0], &plan_.steps[1]};
     for (int64_t* size : sizes) {
       if (*size == 1) continue;
       *size = ceiling(*size, 2);
       return true;
     }
-    return false;
+    return shrink_weights();
   }
 
   [[noreturn]] void fail_memory() const {

@@ -39,7 +39,8 @@ std::vector<BandRun> cut_bands(const PhasedAxis& axis, int64_t size);
 
 struct InputGradientPlan {
   std::array<PhasedAxis, 2> axes;
-  int64_t filter_blocks = 1;       ///< blocks of 128 contracted output channels of a group
+  int64_t set_groups = 1;          ///< groups that share the array
+  int64_t filter_blocks = 1;       ///< blocks of 128 contracted output channels of a set
   int64_t block_channels = 0;      ///< input channels whose weights are in SBUF together
   int64_t images = 1;              ///< of a band
   std::array<int64_t, 2> steps{};  ///< of a band

@@ -52,5 +52,39 @@ TEST(Conv2dBackwardTime, IsAFewTimesTheForwardPass) {
   }
 }
 
+struct Layer {
+  int64_t channels, size, filters, kernel, stride, padding, groups;
+};
+
+/// Layers of image networks, 8 images each, on trn2.
+TEST(Conv2dBackwardTime, OfLayersOfNetworksIsBoundedAndTheirProgramsAreSmall) {
+  const Architecture& trn2 = load_architecture("trn2");
+  const std::pair<Layer, double> layers[] = {{{3, 224, 64, 7, 2, 3, 1}, 8},
+                                             {{64, 56, 64, 3, 1, 1, 1}, 8},
+                                             {{256, 14, 512, 3, 2, 1, 1}, 8},
+                                             {{256, 56, 64, 1, 1, 0, 1}, 8},
+                                             {{96, 56, 96, 3, 1, 1, 96}, 3}};
+  for (const auto& [layer, most] : layers) {
+    const auto [channels, size, filters, kernel, stride, padding, groups] = layer;
+    const int64_t output = (size + 2 * padding - kernel) / stride + 1;
+    const TensorSpec input{{8, channels, size, size}, {}}, bias{{filters}, {}};
+    const TensorSpec weight{{filters, channels / groups, kernel, kernel}, {}};
+    const TensorSpec gradient{{8, filters, output, output}, {}};
+    const Conv2dGeometry geometry{{stride, stride}, {padding, padding}, {1, 1}, groups};
+    SCOPED_TRACE(describe("weight", weight));
+    const double forward = simulated_microseconds(build_conv2d_maxpool(
+        trn2, input, weight, bias,
+        {.stride = geometry.stride, .padding = geometry.padding, .groups = groups}));
+    const BuiltOp of_input = build_conv2d_input_gradient(trn2, gradient, weight, input, geometry);
+    const BuiltOp of_weight = build_conv2d_weight_gradient(trn2, gradient, input, weight, geometry);
+    const double of_input_time = simulated_microseconds(of_input);
+    const double of_weight_time = simulated_microseconds(of_weight);
+    EXPECT_LT(of_input_time, most * forward);
+    EXPECT_LT(of_weight_time, most * forward);
+    EXPECT_LT(of_input.program->instructions.size(), 6000U);
+    EXPECT_LT(of_weight.program->instructions.size(), 6000U);
+  }
+}
+
 }  // namespace
 }  // namespace neuron_sim
