@@ -1,4 +1,5 @@
-"""The kernels and variants of docs/kernels.md: what is timed, and why it takes the time it takes.
+"""Rows of docs/kernels.md: what is timed, and why it takes the time it takes. Here the kernels of
+linear algebra, in layer_rows.py those of networks.
 
 A new kernel or variant is one more Row. `why` is about causes; numbers are simulated and added by
 write_kernel_docs.py.
@@ -28,8 +29,6 @@ def _vector(elements: int) -> list[list[int]]:
 
 
 _SQUARE = [[2048, 2048], [2048, 2048]]
-_IMAGES = [[4, 128, 224, 224], [128, 128, 3, 3], [128]]
-_FFNN = [[2048, 4096], [4096, 8192], [8192, 2048], [8192], [2048]]
 
 VECTOR_ADD = [
     Row(
@@ -221,99 +220,4 @@ TRANSPOSE = [
     ]
 ]
 
-BIAS_ADD_ACTIVATION = [
-    Row(
-        "bias_add_activation",
-        "gelu",
-        [[4096, 1024], [1024]],
-        "Vector adds the bias, Scalar applies the function, loads and stores run on queues of "
-        "their own: all four overlap.",
-        options={"activation": "gelu"},
-    ),
-    Row(
-        "bias_add_activation",
-        "softmax",
-        [[4096, 1024], [1024]],
-        "Rows in one piece: Vector adds the bias and finds the maximum, Scalar takes the "
-        "exponential and its sum in one instruction and scales in another.",
-        options={"activation": "softmax"},
-    ),
-    Row(
-        "bias_add_activation",
-        "softmax of long rows",
-        [[1024, 40000], [40000]],
-        "A row does not fit SBUF: a first pass over chunks keeps a running maximum and sum, a "
-        "second one computes the result. x is read and the bias added twice.",
-        options={"activation": "softmax"},
-    ),
-]
-
-CONV2D_MAXPOOL = [
-    Row(
-        "conv2d_maxpool",
-        variant,
-        _IMAGES,
-        why,
-        dtype,
-        {"pool_size": pool},
-    )
-    for variant, dtype, pool, why in [
-        (
-            "3 x 3, fp16",
-            "float16",
-            1,
-            "Nine products of shifted views of the image accumulate in PSUM, the weights stay in "
-            "SBUF: TensorE multiplies while the next rows arrive and finished ones leave.",
-        ),
-        (
-            "3 x 3, fp16, pool 2",
-            "float16",
-            2,
-            "The same products; Vector takes maxima on the way out of PSUM, so that a quarter of "
-            "the bytes is stored.",
-        ),
-        (
-            "3 x 3, fp32",
-            "float32",
-            1,
-            "Four passes of TensorE per column instead of one: it is the only unit that counts.",
-        ),
-    ]
-]
-
-FFNN = [
-    Row(
-        "ffnn_forward",
-        "fp32",
-        _FFNN,
-        "The course's network in one program: hidden activations stay in SBUF, transposed, so "
-        "that a layer's result is the next one's operand; bias and function cost one Scalar "
-        "instruction on the way out of PSUM. TensorE's fp32 passes are the time on trn2 and "
-        "trn3. On trn1 it cannot load weights while it multiplies, and a batch that fits SBUF is "
-        "too short to make up for each load.",
-    ),
-    Row(
-        "ffnn_predict",
-        "fp32",
-        _FFNN,
-        "ffnn_forward, and Vector finds the index of the largest probability; only the indices "
-        "are stored.",
-    ),
-    Row(
-        "ffnn_predict",
-        "bf16",
-        _FFNN,
-        "A quarter of the passes: now the weights, which stream by once for every tile of the "
-        "batch in runs of 256 bytes, set the time.",
-        "bfloat16",
-    ),
-]
-
-ROWS: list[Row] = [
-    *VECTOR_ADD,
-    *MATMUL,
-    *TRANSPOSE,
-    *BIAS_ADD_ACTIVATION,
-    *CONV2D_MAXPOOL,
-    *FFNN,
-]
+ROWS: list[Row] = [*VECTOR_ADD, *MATMUL, *TRANSPOSE]

@@ -16,6 +16,10 @@ KERNELS = {
     "conv2d_maxpool",
     "ffnn_forward",
     "ffnn_predict",
+    "bias_add_activation_backward",
+    "conv2d_input_gradient",
+    "conv2d_weight_gradient",
+    "maxpool_activation_backward",
 }
 ARCHITECTURES = ["trn1", "trn2", "trn3"]
 CERTAINTIES = {"documented", "measured", "fitted", "assumed", "derived"}

@@ -12,6 +12,10 @@ SHAPES = {
     "conv2d_maxpool": [[1, 3, 8, 8], [4, 3, 3, 3], [4]],
     "ffnn_forward": [[5, 8], [8, 6], [6, 4], [6], [4]],
     "ffnn_predict": [[5, 8], [8, 6], [6, 4], [6], [4]],
+    "bias_add_activation_backward": [[7, 50], [7, 50], [50]],
+    "conv2d_input_gradient": [[1, 4, 6, 6], [4, 3, 3, 3], [1, 3, 8, 8]],
+    "conv2d_weight_gradient": [[1, 4, 6, 6], [1, 3, 8, 8], [4, 3, 3, 3]],
+    "maxpool_activation_backward": [[1, 4, 6, 6], [1, 4, 6, 6]],
 }
 
 
@@ -74,6 +78,10 @@ def test_a_file_that_does_not_exist_is_named(tmp_path):
         ),
         ("ffnn_forward", "its options: hidden_activation, output_activation"),
         ("ffnn_predict", "its options: hidden_activation, output_activation"),
+        ("bias_add_activation_backward", "its options: activation"),
+        ("conv2d_input_gradient", "its options: stride, padding, dilation, groups"),
+        ("conv2d_weight_gradient", "its options: stride, padding, dilation, groups"),
+        ("maxpool_activation_backward", "its options: pool_size, pool_stride, activation"),
     ],
 )
 def test_an_unknown_option_is_named_with_those_that_exist(kernel, known):
@@ -131,6 +139,14 @@ def test_options_and_sizes_end_at_two_to_the_forty():
         (ValueError, "bias_add_activation", [[3, 4], [3]], "float32", {}, ["bias [3]", "4"]),
         (ValueError, "conv2d_maxpool", [[1, 3, 8, 8], [4, 2, 3, 3], [4]], "float32", {}, ["2"]),
         (ValueError, "ffnn_forward", [[3, 4], [5, 2], [2]], "float32", {}, ["[5, 2]", "4"]),
+        (
+            ValueError,
+            "maxpool_activation_backward",
+            [[1, 4, 6, 6], [1, 4, 6, 6]],
+            "float32",
+            {"activation": "softmax"},
+            ["maxpool_activation_backward: activation 'softmax' is not pointwise."],
+        ),
         (TypeError, "vector_add", [[3], [3]], "bool_", {}, ["a [3] bool_", "int32"]),
         (TypeError, "matmul", [[3, 3], [3, 3]], "int8", {}, ["a [3, 3] int8", "float16"]),
         (ValueError, "vector_add", [[3], [3]], "int8", {"variant": "fast"}, ["'fast'", "tiled"]),

@@ -15,6 +15,10 @@ SHAPES = {
     "conv2d_maxpool": [[1, 3, 8, 8], [4, 3, 3, 3], [4]],
     "ffnn_forward": [[5, 8], [8, 6], [6, 4], [6], [4]],
     "ffnn_predict": [[5, 8], [8, 6], [6, 4], [6], [4]],
+    "bias_add_activation_backward": [[7, 50], [7, 50], [50]],
+    "conv2d_input_gradient": [[1, 4, 6, 6], [4, 3, 3, 3], [1, 3, 8, 8]],
+    "conv2d_weight_gradient": [[1, 4, 6, 6], [1, 3, 8, 8], [4, 3, 3, 3]],
+    "maxpool_activation_backward": [[1, 4, 6, 6], [1, 4, 6, 6]],
 }
 ARCHITECTURES = ["trn1", "trn2", "trn3"]
 

@@ -94,7 +94,9 @@ torch::jit::Module product_module() {
   auto graph = std::make_shared<torch::jit::Graph>();
   torch::jit::parseIR(
       "graph(%self, %a : Tensor, %b : Tensor):\n"
-      "  %out : Tensor = neuron_sim::matmul(%a, %b)\n"
+      "  %variant : str = prim::Constant[value=\"auto\"]()\n"
+      "  %transpose_x : bool = prim::Constant[value=0]()\n"
+      "  %out : Tensor = neuron_sim::matmul(%a, %b, %variant, %transpose_x)\n"
       "  return (%out)\n",
       graph.get());
   graph->inputs()[0]->setType(module.type());
