@@ -16,9 +16,10 @@ struct CustomFunction {
   int sources = 1;       ///< 0 to kMaximumCustomOperands
   int destinations = 1;  ///< 1 to kMaximumCustomOperands
   /// Whether it takes these dtypes; empty: all.
-  std::function<bool(std::span<const Dtype> sources, std::span<const Dtype> destinations)> accepts;
+  std::function<bool(std::span<const Dtype> sources, std::span<const Dtype> destinations)>
+      accepts{};
   /// Computes all elements of the destinations; must not keep state.
-  std::function<void(std::span<const Access> sources, std::span<const Access> destinations)> run;
+  std::function<void(std::span<const Access> sources, std::span<const Access> destinations)> run{};
   /// GpSimd cycles per element per partition of the largest operand.
   double cycles_per_element = 1;
 };
