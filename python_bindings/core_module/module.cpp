@@ -17,6 +17,7 @@
 #include "device/timeline/overlaps.h"
 #include "device/timeline/timeline.h"
 #include "python_bindings/core_module/build_kernel.h"
+#include "python_bindings/core_module/instruction_table.h"
 
 namespace nb = nanobind;
 
@@ -148,6 +149,10 @@ NB_MODULE(_core, m) {
   m.def("architecture_facts", &architecture_facts, nb::arg("name_or_path"),
         "Every value of an architecture: key -> {value, unit, source, certainty}.");
   m.def("instructions", &instructions, "Names of all instructions, in the order of the list.");
+  m.def("instruction_table", &instruction_table, nb::arg("architecture") = "trn2",
+        "Operands, attributes and default engine of all instructions.");
+  m.def("compile_time_queries", &compile_time_query_values, nb::arg("architecture") = "trn2",
+        "Names and values of the queries that are answered at compile time.");
   m.def("rounded", &rounded, nb::arg("values"), nb::arg("dtype"),
         "fp32 values [N] after one rounding to `dtype` and back. Other arrays become fp32 first.");
   m.def("kernels", &kernel_names, "Names that time_kernel, trace_kernel and list_kernel know.");
