@@ -1,22 +1,153 @@
+// The list of instructions, and the layout the project promises: every instruction has its header,
+// its source, its test with error texts, and its row in the documentation.
+
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cctype>
 #include <filesystem>
+#include <fstream>
 #include <set>
+#include <sstream>
 #include <string>
+#include <vector>
 
+#include "device/isa/compile_time_query.h"
 #include "device/isa/instruction_type.h"
 
 namespace neuron_sim {
 namespace {
 
-/// The folder of this file, found from the current directory upwards (__FILE__ is relative to the
-/// repository); empty when the tests run elsewhere.
-std::filesystem::path test_directory() {
+/// The repository, found from the current directory upwards (__FILE__ is relative to it); empty
+/// when the tests run elsewhere.
+std::filesystem::path repository() {
   const std::filesystem::path file = __FILE__;
   for (std::filesystem::path at = std::filesystem::current_path();; at = at.parent_path()) {
-    if (std::filesystem::exists(at / file)) return (at / file).parent_path();
+    if (std::filesystem::exists(at / file)) return at;
     if (at == at.parent_path()) return {};
   }
+}
+
+std::string contents(const std::filesystem::path& path) {
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+/// String literals of C++ source, adjacent ones joined as the compiler joins them. Escapes are
+/// kept; comments and raw strings do not occur in the tests' error texts.
+std::vector<std::string> literals(const std::string& source) {
+  std::vector<std::string> result;
+  bool inside = false, joined = false;
+  for (size_t i = 0; i < source.size(); ++i) {
+    const char c = source[i];
+    if (inside) {
+      if (c == '\\') result.back() += source[i++];
+      if (c == '"') {
+        inside = false;
+        joined = true;
+      } else {
+        result.back() += source[i];
+      }
+    } else if (c == '"' && (i == 0 || source[i - 1] != '\'')) {
+      if (!joined) result.emplace_back();
+      inside = true;
+    } else if (!std::isspace(static_cast<unsigned char>(c))) {
+      joined = false;
+    }
+  }
+  return result;
+}
+
+/// A whole error sentence of an instruction: five words or more, its quoted name, and an end: a
+/// full stop, or the quote that ends the vendor's texts.
+bool is_error_sentence(const std::string& text, const std::string& instruction) {
+  const auto words = std::count(text.begin(), text.end(), ' ') + 1;
+  const bool named = text.find("'" + instruction + "'") != std::string::npos;
+  const bool ends = text.ends_with('.') || text.ends_with('\'');
+  return words >= 5 && named && ends;
+}
+
+/// True when a test expects a whole error sentence of the instruction.
+bool expects_error_sentence(const std::filesystem::path& tests, const std::string& instruction) {
+  for (const auto& entry : std::filesystem::directory_iterator(tests)) {
+    const std::string file = entry.path().filename().string();
+    const bool own =
+        file == "test_" + instruction + ".cpp" || file == "test_" + instruction + "_checks.cpp";
+    if (!own) continue;
+    for (const std::string& literal : literals(contents(entry.path()))) {
+      if (is_error_sentence(literal, instruction)) return true;
+    }
+  }
+  return false;
+}
+
+/// The instructions of nki.isa in its SDKs 2.20 to 2.32, old and new API together.
+const std::set<std::string>& vendor_names() {
+  static const std::set<std::string> names = {
+      "activate2",
+      "activation",
+      "activation_reduce",
+      "affine_select",
+      "bn_aggr",
+      "bn_stats",
+      "builtin_custom_op",
+      "core_barrier",
+      "dma_compute",
+      "dma_copy",
+      "dma_transpose",
+      "dropout",
+      "exponential",
+      "get_nc_sub_version",
+      "get_nc_version",
+      "iota",
+      "local_gather",
+      "max8",
+      "memset",
+      "nc_find_index8",
+      "nc_match_replace8",
+      "nc_matmul",
+      "nc_matmul_mx",
+      "nc_n_gather",
+      "nc_stream_shuffle",
+      "nc_transpose",
+      "nonzero_with_count",
+      "quantize_mx",
+      "rand2",
+      "rand_get_state",
+      "rand_set_state",
+      "range_select",
+      "reciprocal",
+      "register_alloc",
+      "register_load",
+      "register_move",
+      "register_store",
+      "rng",
+      "scalar_tensor_tensor",
+      "select_reduce",
+      "sendrecv",
+      "set_rng_seed",
+      "tensor_copy",
+      "tensor_copy_dynamic_dst",
+      "tensor_copy_dynamic_src",
+      "tensor_copy_predicated",
+      "tensor_partition_reduce",
+      "tensor_reduce",
+      "tensor_scalar",
+      "tensor_scalar_cumulative",
+      "tensor_scalar_reduce",
+      "tensor_tensor",
+      "tensor_tensor_scan",
+      "topk",
+  };
+  return names;
+}
+
+std::vector<std::string> all_names() {
+  std::vector<std::string> names;
+  for (const InstructionType* type : instruction_list()) names.emplace_back(type->name);
+  for (const CompileTimeQuery& query : compile_time_queries()) names.emplace_back(query.name);
+  return names;
 }
 
 TEST(InstructionList, names_of_instructions_operands_and_attributes_are_distinct) {
@@ -36,18 +167,76 @@ TEST(InstructionList, names_of_instructions_operands_and_attributes_are_distinct
     }
     EXPECT_LE(type->operands.size(), static_cast<size_t>(kMaximumOperands)) << type->name;
   }
+  for (const CompileTimeQuery& query : compile_time_queries()) {
+    EXPECT_TRUE(names.insert(query.name).second) << query.name;
+  }
 }
 
-TEST(InstructionList, every_instruction_has_its_members_its_files_and_tests_of_its_errors) {
-  const std::filesystem::path directory = test_directory();
-  if (directory.empty()) GTEST_SKIP() << "run below the repository";
+TEST(InstructionList, has_no_instruction_that_the_vendor_has_not) {
+  EXPECT_EQ(vendor_names().size(), 54U);
+  for (const std::string& name : all_names()) {
+    EXPECT_TRUE(vendor_names().contains(name)) << name;
+  }
+}
+
+TEST(InstructionList, is_in_alphabetical_order) {
+  const auto instructions = instruction_list();
+  EXPECT_TRUE(std::is_sorted(
+      instructions.begin(), instructions.end(),
+      [](const InstructionType* a, const InstructionType* b) { return a->name < b->name; }));
+  const auto queries = compile_time_queries();
+  EXPECT_TRUE(std::is_sorted(
+      queries.begin(), queries.end(),
+      [](const CompileTimeQuery& a, const CompileTimeQuery& b) { return a.name < b.name; }));
+}
+
+TEST(InstructionList, every_instruction_has_its_members) {
   for (const InstructionType* type : instruction_list()) {
     EXPECT_NE(type->choose_engine, nullptr) << type->name;
     EXPECT_NE(type->check, nullptr) << type->name;
     EXPECT_NE(type->demand, nullptr) << type->name;
-    const auto test = directory / ("test_" + std::string(type->name) + ".cpp");
-    EXPECT_TRUE(std::filesystem::exists(test)) << test;
   }
+  for (const CompileTimeQuery& query : compile_time_queries()) {
+    EXPECT_NE(query.value, nullptr) << query.name;
+  }
+}
+
+TEST(InstructionList, every_instruction_has_its_files_and_its_row_in_the_documentation) {
+  const std::filesystem::path root = repository();
+  if (root.empty()) GTEST_SKIP() << "run below the repository";
+  const std::string page = contents(root / "docs" / "instructions.md");
+  for (const std::string& name : all_names()) {
+    for (const char* suffix : {".h", ".cpp"}) {
+      const auto file = root / "device" / "isa" / (name + suffix);
+      EXPECT_TRUE(std::filesystem::exists(file)) << file;
+    }
+    const auto test = root / "tests" / "device" / "isa" / ("test_" + name + ".cpp");
+    EXPECT_TRUE(std::filesystem::exists(test)) << test;
+    const std::string row = "\n| [" + name + "](../device/isa/" + name + ".h) |";
+    EXPECT_NE(page.find(row), std::string::npos) << "docs/instructions.md has no row for " << name
+                                                 << "; run tools/write_instruction_docs.py";
+  }
+}
+
+TEST(InstructionList, every_instruction_has_a_test_of_a_whole_error_sentence) {
+  const std::filesystem::path root = repository();
+  if (root.empty()) GTEST_SKIP() << "run below the repository";
+  for (const InstructionType* type : instruction_list()) {
+    EXPECT_TRUE(expects_error_sentence(root / "tests" / "device" / "isa", std::string(type->name)))
+        << "no test of " << type->name << " expects one of its error sentences";
+  }
+}
+
+TEST(InstructionList, tells_error_sentences_from_other_literals) {
+  const std::string source = R"(EXPECT_EQ(error(), "n 7 of 'topk' must be "
+      "8 or \"more\"."); f("a", "b" "c"); char quote = '"'; g("d");)";
+  EXPECT_EQ(literals(source),
+            (std::vector<std::string>{"n 7 of 'topk' must be 8 or \\\"more\\\".", "a", "bc", "d"}));
+  EXPECT_TRUE(is_error_sentence("n 7 of 'topk' must be 8.", "topk"));
+  EXPECT_TRUE(is_error_sentence("mismatch in parameters (a[2], b[1]) of 'topk'", "topk"));
+  EXPECT_FALSE(is_error_sentence("n 7 of 'topk' must be 8.", "max8"));
+  EXPECT_FALSE(is_error_sentence("n 7 of 'topk' must be", "topk"));
+  EXPECT_FALSE(is_error_sentence("no 'topk'.", "topk"));
 }
 
 }  // namespace
