@@ -65,7 +65,8 @@ class StreamingSoftmax {
 
   /// x + bias of one chunk, in fp32. `column` is its first column, `turn` counts chunks.
   View load_logits(const View& x, const Affine& column, const Affine& turn) {
-    const View input = cut(input_, turn, x), logits = cut(logits_, turn, x);
+    const View input = cut(input_, turn, x);
+    View logits = cut(logits_, turn, x);
     load(builder_, input, x);
     View bias = bias_tile_.slice(0, 0, x.size(0));
     if (bias_is_resident_) {
