@@ -40,6 +40,10 @@ IntegerRange integer_range(Dtype dtype) {
 
 void check_constant(std::string_view instruction, std::string_view parameter, double value,
                     const View& dst) {
+  if (is_packed(dst.dtype()) && value != 0) {
+    fail(text(parameter, " ", value, " of '", instruction, "' must be 0 for the packed dtype ",
+              name(dst.dtype()), " of operand 'dst'."));
+  }
   if (!is_integer(dst.dtype())) return;
   const IntegerRange range = integer_range(dst.dtype());
   if (value == std::floor(value) && value >= static_cast<double>(range.lowest) &&

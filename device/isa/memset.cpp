@@ -29,7 +29,13 @@ void run(const Instance& instance) {
   const size_t count = static_cast<size_t>(dst.elements());
   if (dst.partitions == 0) return;
   // The first partition is converted, the others are copies of it.
-  if (is_integer(dst.dtype)) {
+  if (is_packed(dst.dtype)) {  // all values are 0, and so are all bits
+    Access bits = dst;
+    bits.dtype = itemsize(dst.dtype) == 4 ? Dtype::kUint32 : Dtype::kUint16;
+    std::vector<int64_t>& row = row_scratch().result_integers;
+    row.assign(count, 0);
+    write_integer_row(bits, 0, row.data());
+  } else if (is_integer(dst.dtype)) {
     std::vector<int64_t>& row = row_scratch().result_integers;
     row.assign(count, static_cast<int64_t>(value));
     write_integer_row(dst, 0, row.data());

@@ -16,27 +16,34 @@ namespace {
 
 using float_conversion::select;
 
+enum class Kind : uint8_t { kInteger, kFloat, kPacked };
+
 struct Properties {
   std::string_view name;
   int itemsize;
-  bool floating;
+  Kind kind;
 };
 
 // In the order of Dtype.
 constexpr std::array<Properties, kDtypeCount> kProperties = {{
-    {"bool_", 1, false},
-    {"int8", 1, false},
-    {"int16", 2, false},
-    {"int32", 4, false},
-    {"uint8", 1, false},
-    {"uint16", 2, false},
-    {"uint32", 4, false},
-    {"float8_e4m3", 1, true},
-    {"float8_e5m2", 1, true},
-    {"float16", 2, true},
-    {"bfloat16", 2, true},
-    {"tfloat32", 4, true},
-    {"float32", 4, true},
+    {"bool_", 1, Kind::kInteger},
+    {"int8", 1, Kind::kInteger},
+    {"int16", 2, Kind::kInteger},
+    {"int32", 4, Kind::kInteger},
+    {"uint8", 1, Kind::kInteger},
+    {"uint16", 2, Kind::kInteger},
+    {"uint32", 4, Kind::kInteger},
+    {"float8_e4m3", 1, Kind::kFloat},
+    {"float8_e5m2", 1, Kind::kFloat},
+    {"float16", 2, Kind::kFloat},
+    {"bfloat16", 2, Kind::kFloat},
+    {"tfloat32", 4, Kind::kFloat},
+    {"float32", 4, Kind::kFloat},
+    {"float8_e4m3fn", 1, Kind::kFloat},
+    {"float8_e8m0fnu", 1, Kind::kFloat},
+    {"float8_e5m2_x4", 4, Kind::kPacked},
+    {"float8_e4m3fn_x4", 4, Kind::kPacked},
+    {"float4_e2m1fn_x4", 2, Kind::kPacked},
 }};
 
 const Properties& properties(Dtype dtype) { return kProperties[static_cast<size_t>(dtype)]; }
@@ -116,12 +123,32 @@ void require_integer(Dtype dtype) {
   }
 }
 
+[[noreturn]] void refuse_packed(Dtype dtype) {
+  fail(text("elements of dtype ", name(dtype),
+            " hold four values each; they have no single value to compute with."),
+       ErrorKind::kType);
+}
+
+/// 8-bit floats through the table of their values.
+void load_fp8(const std::array<float, 256>& values, const std::byte* source, int64_t stride,
+              float* target, int64_t count) {
+  elements::load<uint8_t>(source, stride, target, count,
+                          [&](uint8_t bits) { return values[bits]; });
+}
+
+template <typename Float8>
+void store_fp8(const float* source, std::byte* target, int64_t stride, int64_t count) {
+  elements::store<uint8_t>(source, target, stride, count,
+                           [](float value) { return static_cast<uint8_t>(Float8::narrow(value)); });
+}
+
 }  // namespace
 
 int itemsize(Dtype dtype) { return properties(dtype).itemsize; }
 std::string_view name(Dtype dtype) { return properties(dtype).name; }
-bool is_float(Dtype dtype) { return properties(dtype).floating; }
-bool is_integer(Dtype dtype) { return !properties(dtype).floating; }
+bool is_float(Dtype dtype) { return properties(dtype).kind == Kind::kFloat; }
+bool is_integer(Dtype dtype) { return properties(dtype).kind == Kind::kInteger; }
+bool is_packed(Dtype dtype) { return properties(dtype).kind == Kind::kPacked; }
 bool is_low_precision(Dtype dtype) { return is_float(dtype) && itemsize(dtype) < 4; }
 
 std::optional<Dtype> parse_dtype(std::string_view name) {
@@ -145,12 +172,10 @@ void load_floats(const std::byte* source, Dtype dtype, int64_t stride, float* ta
     case Dtype::kUint8: return load_as_float<uint8_t>(source, stride, target, count);
     case Dtype::kUint16: return load_as_float<uint16_t>(source, stride, target, count);
     case Dtype::kUint32: return load_as_float<uint32_t>(source, stride, target, count);
-    case Dtype::kFloat8E4m3:
-      return elements::load<uint8_t>(source, stride, target, count,
-                                     [](uint8_t bits) { return fc::kE4m3Values[bits]; });
-    case Dtype::kFloat8E5m2:
-      return elements::load<uint8_t>(source, stride, target, count,
-                                     [](uint8_t bits) { return fc::kE5m2Values[bits]; });
+    case Dtype::kFloat8E4m3: return load_fp8(fc::kE4m3Values, source, stride, target, count);
+    case Dtype::kFloat8E5m2: return load_fp8(fc::kE5m2Values, source, stride, target, count);
+    case Dtype::kFloat8E4m3fn: return load_fp8(fc::kE4m3fnValues, source, stride, target, count);
+    case Dtype::kFloat8E8m0fnu: return load_fp8(fc::kE8m0fnuValues, source, stride, target, count);
     case Dtype::kFloat16: return load_half(source, stride, target, count);
     case Dtype::kBfloat16:
       return elements::load<uint16_t>(source, stride, target, count,
@@ -159,6 +184,9 @@ void load_floats(const std::byte* source, Dtype dtype, int64_t stride, float* ta
       return elements::load<uint32_t>(source, stride, target, count,
                                       [](uint32_t bits) { return fc::truncate_tfloat32(bits); });
     case Dtype::kFloat32: return load_as_float<float>(source, stride, target, count);
+    case Dtype::kFloat8E5m2X4:
+    case Dtype::kFloat8E4m3fnX4:
+    case Dtype::kFloat4E2m1fnX4: refuse_packed(dtype);
   }
 }
 
@@ -177,14 +205,10 @@ void store_floats(const float* source, std::byte* target, Dtype dtype, int64_t s
     case Dtype::kUint8: return store_as_integer<uint8_t>(source, target, stride, count);
     case Dtype::kUint16: return store_as_integer<uint16_t>(source, target, stride, count);
     case Dtype::kUint32: return store_as_integer<uint32_t>(source, target, stride, count);
-    case Dtype::kFloat8E4m3:
-      return elements::store<uint8_t>(source, target, stride, count, [](float value) {
-        return static_cast<uint8_t>(fc::E4m3::narrow(value));
-      });
-    case Dtype::kFloat8E5m2:
-      return elements::store<uint8_t>(source, target, stride, count, [](float value) {
-        return static_cast<uint8_t>(fc::E5m2::narrow(value));
-      });
+    case Dtype::kFloat8E4m3: return store_fp8<fc::E4m3>(source, target, stride, count);
+    case Dtype::kFloat8E5m2: return store_fp8<fc::E5m2>(source, target, stride, count);
+    case Dtype::kFloat8E4m3fn: return store_fp8<fc::E4m3fn>(source, target, stride, count);
+    case Dtype::kFloat8E8m0fnu: return store_fp8<fc::E8m0fnu>(source, target, stride, count);
     case Dtype::kFloat16: return store_half(source, target, stride, count);
     case Dtype::kBfloat16:
       return elements::store<uint16_t>(source, target, stride, count,
@@ -195,6 +219,9 @@ void store_floats(const float* source, std::byte* target, Dtype dtype, int64_t s
     case Dtype::kFloat32:
       return elements::store<float>(source, target, stride, count,
                                     [](float value) { return value; });
+    case Dtype::kFloat8E5m2X4:
+    case Dtype::kFloat8E4m3fnX4:
+    case Dtype::kFloat4E2m1fnX4: refuse_packed(dtype);
   }
 }
 
@@ -243,6 +270,11 @@ void fill_uninitialised(std::byte* target, Dtype dtype, int64_t stride, int64_t 
     case Dtype::kBool: return fill<uint8_t>(target, 1, stride, count);
     case Dtype::kFloat8E4m3: return fill<uint8_t>(target, 0x7c, stride, count);
     case Dtype::kFloat8E5m2: return fill<uint8_t>(target, 0x7e, stride, count);
+    case Dtype::kFloat8E4m3fn: return fill<uint8_t>(target, 0x7f, stride, count);
+    case Dtype::kFloat8E8m0fnu: return fill<uint8_t>(target, 0xff, stride, count);
+    case Dtype::kFloat8E5m2X4: return fill<uint32_t>(target, 0x7e7e7e7e, stride, count);
+    case Dtype::kFloat8E4m3fnX4: return fill<uint32_t>(target, 0x7f7f7f7f, stride, count);
+    case Dtype::kFloat4E2m1fnX4: return fill<uint16_t>(target, 0, stride, count);
     case Dtype::kFloat16: return fill<uint16_t>(target, 0x7e00, stride, count);
     case Dtype::kBfloat16: return fill<uint16_t>(target, 0x7fc0, stride, count);
     case Dtype::kTfloat32:

@@ -23,6 +23,8 @@ constexpr std::array<float, 256> all_values() {
 }  // namespace
 
 constexpr std::array<float, 256> kE4m3Values = all_values<E4m3>();
+constexpr std::array<float, 256> kE4m3fnValues = all_values<E4m3fn>();
+constexpr std::array<float, 256> kE8m0fnuValues = all_values<E8m0fnu>();
 constexpr std::array<float, 256> kE5m2Values = all_values<E5m2>();
 
 void widen_half_portable(const void* source, float* target, int64_t count) {

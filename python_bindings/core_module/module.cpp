@@ -13,6 +13,7 @@
 #include "device/base/errors.h"
 #include "device/isa/instruction_type.h"
 #include "device/numerics/dtype.h"
+#include "device/numerics/packed.h"
 #include "device/observe/trace.h"
 #include "device/timeline/overlaps.h"
 #include "device/timeline/timeline.h"
@@ -56,14 +57,29 @@ nb::dict architecture_facts(const std::string& name_or_path) {
 
 using FloatArray = nb::ndarray<const float, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
+/// Rounds values through elements that hold four each; the last one is filled up with zeros.
+void round_packed(const FloatArray& values, Dtype dtype, float* result) {
+  const auto elements = static_cast<int64_t>((values.size() + kPackedValues - 1) / kPackedValues);
+  std::vector<float> padded(static_cast<size_t>(elements * kPackedValues));
+  std::copy_n(values.data(), values.size(), padded.data());
+  std::vector<std::byte> stored(static_cast<size_t>(elements * itemsize(dtype)));
+  store_packed(padded.data(), stored.data(), dtype, itemsize(dtype), elements);
+  load_packed(stored.data(), dtype, itemsize(dtype), padded.data(), elements);
+  std::copy_n(padded.data(), values.size(), result);
+}
+
 nb::object rounded(const FloatArray& values, const std::string& dtype_name) {
   const Dtype dtype = dtype_of_name(dtype_name);
   const auto count = static_cast<int64_t>(values.size());
-  std::vector<std::byte> stored(static_cast<size_t>(count * itemsize(dtype)));
-  store_floats(values.data(), stored.data(), dtype, itemsize(dtype), count);
   auto* result = new float[static_cast<size_t>(std::max<int64_t>(count, 1))];
-  load_floats(stored.data(), dtype, itemsize(dtype), result, count);
   const nb::capsule owner(result, [](void* data) noexcept { delete[] static_cast<float*>(data); });
+  if (is_packed(dtype)) {
+    round_packed(values, dtype, result);
+  } else {
+    std::vector<std::byte> stored(static_cast<size_t>(count * itemsize(dtype)));
+    store_floats(values.data(), stored.data(), dtype, itemsize(dtype), count);
+    load_floats(stored.data(), dtype, itemsize(dtype), result, count);
+  }
   return nb::cast(nb::ndarray<nb::numpy, float>(result, {values.size()}, owner));
 }
 

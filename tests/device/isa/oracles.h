@@ -87,6 +87,14 @@ inline double round_to(Dtype dtype, double value) {
     case Dtype::kBfloat16: return to_float({7, -126, 0x1.fep127});
     case Dtype::kTfloat32: return to_float({10, -126, 0x1.ffcp127});
     case Dtype::kFloat32: return to_float({23, -126, 0x1.fffffep127});
+    case Dtype::kFloat8E4m3fn: {
+      const double rounded = to_float({3, -6, 448});
+      return std::isinf(rounded) ? NAN : rounded;  // it has no infinity
+    }
+    case Dtype::kFloat8E8m0fnu:
+    case Dtype::kFloat8E5m2X4:
+    case Dtype::kFloat8E4m3fnX4:
+    case Dtype::kFloat4E2m1fnX4: break;  // nothing computes with them
   }
   return value;
 }

@@ -56,10 +56,14 @@ inline std::vector<double> fill_random(InstructionBench& bench, const View& view
   return bench.get(view);
 }
 
+/// All dtypes that instructions compute with: not scales, not packed ones.
 inline const std::vector<Dtype>& all_dtypes() {
   static const std::vector<Dtype> dtypes = [] {
     std::vector<Dtype> all;
-    for (int i = 0; i < kDtypeCount; ++i) all.push_back(static_cast<Dtype>(i));
+    for (int i = 0; i < kDtypeCount; ++i) {
+      const Dtype dtype = static_cast<Dtype>(i);
+      if (!is_packed(dtype) && dtype != Dtype::kFloat8E8m0fnu) all.push_back(dtype);
+    }
     return all;
   }();
   return dtypes;

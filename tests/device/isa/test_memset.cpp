@@ -104,5 +104,17 @@ TEST(Memset, zero_of_16_bit_floats_has_its_own_rate) {
   EXPECT_FALSE(bench.demand(kMemset, psum.draft()).steps[0].source_psum) << "there is no source";
 }
 
+TEST(Memset, ClearsPackedElementsAndWritesNothingElseIntoThem) {
+  for (const Dtype dtype : {Dtype::kFloat8E4m3fnX4, Dtype::kFloat4E2m1fnX4}) {
+    InstructionBench bench;
+    const View dst = bench.tile(MemoryKind::kSbuf, dtype, {5, 18}, "dst").slice(1, 1, 8, 2);
+    bench.run(kMemset, Memset{.dst = dst, .value = 0}.draft());
+    EXPECT_EQ(bench.bits(dst), std::vector<uint32_t>(40, 0));
+    EXPECT_EQ(bench.error(kMemset, Memset{.dst = dst, .value = 1}.draft()),
+              text("value 1 of 'memset' must be 0 for the packed dtype ", name(dtype),
+                   " of operand 'dst'."));
+  }
+}
+
 }  // namespace
 }  // namespace neuron_sim

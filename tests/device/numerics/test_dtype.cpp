@@ -24,6 +24,13 @@ std::vector<Dtype> all_dtypes() {
   return dtypes;
 }
 
+/// Those with one value per element.
+std::vector<Dtype> scalar_dtypes() {
+  std::vector<Dtype> dtypes = all_dtypes();
+  std::erase_if(dtypes, is_packed);
+  return dtypes;
+}
+
 float load_bits(uint32_t bits, Dtype dtype) {
   std::byte memory[4];
   std::memcpy(memory, &bits, sizeof memory);
@@ -51,20 +58,31 @@ struct FloatFormat {
   Dtype dtype;
   int exponent_bits;
   int mantissa_bits;
+  bool finite = false;  // no infinity; all ones is NaN
   int bits() const { return 1 + exponent_bits + mantissa_bits; }
-  uint32_t magnitude_of_infinity() const { return ((1u << exponent_bits) - 1) << mantissa_bits; }
+  // The least pattern that is no number.
+  uint32_t magnitude_of_infinity() const {
+    return finite ? sign() - 1 : ((1u << exponent_bits) - 1) << mantissa_bits;
+  }
   uint32_t sign() const { return 1u << (exponent_bits + mantissa_bits); }
 
-  double value(uint32_t pattern) const {
+  // What the pattern would be if no exponent were special.
+  double number(uint32_t magnitude) const {
     const int bias = (1 << (exponent_bits - 1)) - 1;
-    const uint32_t magnitude = pattern & (sign() - 1);
     const int exponent = static_cast<int>(magnitude >> mantissa_bits);
     const double fraction = magnitude & ((1u << mantissa_bits) - 1);
     const double scaled = std::ldexp(fraction, -mantissa_bits);
-    const double result =
-        exponent == 0 ? std::ldexp(scaled, 1 - bias) : std::ldexp(1 + scaled, exponent - bias);
-    if (magnitude == magnitude_of_infinity()) return pattern & sign() ? -HUGE_VAL : HUGE_VAL;
+    return exponent == 0 ? std::ldexp(scaled, 1 - bias) : std::ldexp(1 + scaled, exponent - bias);
+  }
+
+  double value(uint32_t pattern) const {
+    const uint32_t magnitude = pattern & (sign() - 1);
+    const double result = number(magnitude);
     if (magnitude > magnitude_of_infinity()) return std::nan("");
+    if (magnitude == magnitude_of_infinity()) {
+      if (finite) return std::nan("");
+      return pattern & sign() ? -HUGE_VAL : HUGE_VAL;
+    }
     return pattern & sign() ? -result : result;
   }
 
@@ -84,10 +102,11 @@ struct FloatFormat {
     return (up ? high : low) | (std::signbit(wanted) ? sign() : 0);
   }
 
-  double beyond() const { return 2 * value(magnitude_of_infinity() - (1u << mantissa_bits)); }
+  double beyond() const { return number(magnitude_of_infinity()); }
 };
 
 const FloatFormat kFormats[] = {{Dtype::kFloat8E4m3, 4, 3},
+                                {Dtype::kFloat8E4m3fn, 4, 3, true},
                                 {Dtype::kFloat8E5m2, 5, 2},
                                 {Dtype::kFloat16, 5, 10},
                                 {Dtype::kBfloat16, 8, 7}};
@@ -95,7 +114,7 @@ const FloatFormat kFormats[] = {{Dtype::kFloat8E4m3, 4, 3},
 TEST(Dtype, NamesSizesAndKindsAgree) {
   for (const Dtype dtype : all_dtypes()) {
     EXPECT_EQ(parse_dtype(name(dtype)), dtype);
-    EXPECT_NE(is_float(dtype), is_integer(dtype)) << name(dtype);
+    EXPECT_EQ(is_float(dtype) + is_integer(dtype) + is_packed(dtype), 1) << name(dtype);
     EXPECT_EQ(is_low_precision(dtype), is_float(dtype) && itemsize(dtype) < 4) << name(dtype);
   }
   EXPECT_EQ(parse_dtype("bool"), Dtype::kBool);
@@ -109,6 +128,10 @@ TEST(Dtype, NamesSizesAndKindsAgree) {
   EXPECT_EQ(itemsize(Dtype::kUint16), 2);
   EXPECT_EQ(itemsize(Dtype::kTfloat32), 4);
   EXPECT_TRUE(is_integer(Dtype::kBool));
+  EXPECT_EQ(name(Dtype::kFloat8E4m3fn), "float8_e4m3fn");
+  EXPECT_EQ(name(Dtype::kFloat8E8m0fnu), "float8_e8m0fnu");
+  EXPECT_TRUE(is_float(Dtype::kFloat8E8m0fnu));
+  EXPECT_FALSE(is_packed(Dtype::kFloat8E4m3fn));
 }
 
 TEST(Dtype, EveryPatternWidensToItsDefinitionAndRoundTrips) {
@@ -237,7 +260,7 @@ TEST(Dtype, BothHalfPathsGiveTheSameBits) {
 
 TEST(Dtype, ContiguousAndStridedAccessGiveTheSameElements) {
   std::mt19937 random(3);
-  for (const Dtype dtype : all_dtypes()) {
+  for (const Dtype dtype : scalar_dtypes()) {
     const int size = itemsize(dtype);
     for (const int64_t count : {0, 1, 7, 8, 9, 33, 1000}) {
       std::vector<float> values(static_cast<size_t>(count));
@@ -267,7 +290,7 @@ TEST(Dtype, ContiguousAndStridedAccessGiveTheSameElements) {
 }
 
 TEST(Dtype, UninitialisedMemoryIsNanOrFourOrTrue) {
-  for (const Dtype dtype : all_dtypes()) {
+  for (const Dtype dtype : scalar_dtypes()) {
     const int stride = itemsize(dtype) + 3;
     std::vector<std::byte> memory(static_cast<size_t>(4 * stride), std::byte{0x5a});
     fill_uninitialised(memory.data(), dtype, stride, 3);
