@@ -12,11 +12,15 @@ Transposer::Transposer(Builder& builder, Dtype dtype, int ring, EngineKind engin
   const Limits& limits = builder.limits();
   const bool exact = builder.architecture().features.exact_transpose;
   const bool by_tensor = engine == EngineKind::kAuto ? exact : engine == EngineKind::kTensor;
-  // The transpose that is a product has products' dtype.
+  // The transpose that is a product has products' dtype; the exact one writes 1-byte elements as
+  // 16-bit ones: every other byte.
   const Dtype result = by_tensor && !exact ? Dtype::kFloat32 : dtype;
-  group_ = limits.psum_bank.count / (limits.partitions * itemsize(result));
+  const int64_t step = by_tensor && itemsize(result) == 1 ? 2 : 1;
+  group_ = limits.psum_bank.count / (limits.partitions * itemsize(result) * step);
   if (!by_tensor) return;
-  psum_ = builder.psum("transposed", {limits.partitions, group_, limits.partitions}, result, ring);
+  const View bank = builder.psum("transposed", {limits.partitions, group_, limits.partitions, step},
+                                 result, ring);
+  psum_ = bank.select(3, 0);
 }
 
 void Transposer::transpose(const View& dst, const std::function<View(int64_t)>& source,

@@ -91,6 +91,8 @@ void add_limits(std::vector<Field>& fields) {
   limits.add("topk_results", "1", positive, &Limits::topk_results);
   limits.add("logical_cores", "1", positive, &Limits::logical_cores);
   limits.add("gpsimd_dma_elements", "1", positive, &Limits::gpsimd_dma_elements);
+  limits.add("array_tile", "1", positive, &Limits::array_tile);
+  limits.add("moving_free_mx", "1", positive, &Limits::moving_free_mx);
 }
 
 void add_features(std::vector<Field>& fields) {
@@ -108,6 +110,10 @@ void add_features(std::vector<Field>& fields) {
   features.add("reciprocal_bias", "1", flag, &Features::reciprocal_bias);
   features.add("vector_xorwow", "1", flag, &Features::vector_xorwow);
   features.add("sub_version_1", "1", flag, &Features::sub_version_1);
+  features.add("double_row", "1", flag, &Features::double_row);
+  features.add("bfloat16_psum", "1", flag, &Features::bfloat16_psum);
+  features.add("microscaling", "1", flag, &Features::microscaling);
+  features.add("background_transpose", "1", flag, &Features::background_transpose);
 }
 
 void add_clocks(std::vector<Field>& fields) {
@@ -128,6 +134,7 @@ void add_tensor(std::vector<Field>& fields) {
   tensor.add("columns_init", "1", zero, &TensorTiming::columns_init);
   tensor.add("passes_fp32", "cycles", positive, &TensorTiming::passes_fp32);
   tensor.add("passes_fp32_transpose", "cycles", positive, &TensorTiming::passes_fp32_transpose);
+  tensor.add("passes_fp32_onezero", "cycles", positive, &TensorTiming::passes_fp32_onezero);
   tensor.add("load_cycles_16bit", "cycles", positive, &TensorTiming::load_cycles_16bit);
   tensor.add("load_cycles_fp32", "cycles", positive, &TensorTiming::load_cycles_fp32);
   tensor.add("load_cycles_fp32_transpose", "cycles", positive,

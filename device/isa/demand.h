@@ -43,7 +43,13 @@ enum class RateClass : uint8_t {
 };
 
 /// Precision of TensorE operands.
-enum class MatmulClass : uint8_t { k16bit, kFp32, kFp32Transpose };
+enum class MatmulClass : uint8_t { k16bit, kFp32, kFp32Transpose, kFp32OneZero };
+
+/// Rows and columns of the PE array that a matmul occupies; all of it while `rows` is 0.
+struct ArrayTile {
+  int16_t row = 0, rows = 0;
+  int16_t column = 0, columns = 0;
+};
 
 /// How DMA descriptors are made.
 enum class DescriptorKind : uint8_t { kStatic, kHardware, kSoftware };
@@ -64,6 +70,8 @@ struct Step {
   bool reads_accumulator = false;  ///< reduction registers are read at the end
   bool dynamic_address = false;    ///< an address comes from data in memory
   bool store = false;              ///< DMA: the source is on chip
+  bool transpose = false;          ///< TensorE: moves bits; may run in the background
+  ArrayTile array{};               ///< TensorE: where
   int8_t table = -1;               ///< activation table, -1 none
   int64_t elements = 0;            ///< per partition; columns for TensorE; descriptors for DMA
   int64_t starts = 1;              ///< ISA instructions that one call becomes (nc_n_gather)

@@ -109,6 +109,7 @@ struct OperandField {
   int8_t read_if_attribute = -1;
 };
 
+/// kAccumulate: an Accumulate, which the Builder settles to kOverwrite or kAdd.
 enum class AttributeKind : uint8_t {
   kInteger,
   kReal,
@@ -117,6 +118,14 @@ enum class AttributeKind : uint8_t {
   kActivation,
   kDescriptor,
   kRegister,  ///< a register of the sequencer that the instruction reads, -1 none
+  kAccumulate,
+};
+
+/// What a matrix product does with what is in its destination.
+enum class Accumulate : uint8_t {
+  kOverwrite,
+  kAdd,
+  kAuto,  ///< the first write to a location overwrites, later ones add (accumulate=None)
 };
 
 struct AttributeField {

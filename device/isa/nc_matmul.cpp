@@ -4,24 +4,36 @@
 
 #include "device/base/errors.h"
 #include "device/isa/checks.h"
-#include "device/isa/element_copy.h"
-#include "device/isa/float_operand.h"
+#include "device/isa/exact_transpose.h"
 #include "device/isa/rows.h"
 #include "device/isa/tile_limits.h"
-#include "device/isa/tile_multiply.h"
 
 namespace neuron_sim {
 namespace {
 
 constexpr std::string_view kName = "nc_matmul";
 enum OperandIndex { kDst, kStationary, kMoving };
-enum AttributeIndex { kAccumulate, kIsTranspose };
+enum AttributeIndex {
+  kAccumulate,
+  kIsTranspose,
+  kStationaryOneZero,
+  kMovingOneZero,
+  kPerformanceMode,
+  kPlacement
+};
 
 constexpr OperandField kOperands[] = {{"dst", Direction::kWrite, false, kAccumulate},
                                       {"stationary", Direction::kRead},
                                       {"moving", Direction::kRead}};
-constexpr AttributeField kAttributes[] = {{"accumulate", AttributeKind::kFlag},
-                                          {"is_transpose", AttributeKind::kFlag}};
+constexpr AttributeField kAttributes[] = {{"accumulate", AttributeKind::kAccumulate},
+                                          {"is_transpose", AttributeKind::kFlag},
+                                          {"is_stationary_onezero", AttributeKind::kFlag},
+                                          {"is_moving_onezero", AttributeKind::kFlag},
+                                          {"perf_mode", AttributeKind::kInteger},
+                                          kArrayTileFields[0],
+                                          kArrayTileFields[1],
+                                          kArrayTileFields[2],
+                                          kArrayTileFields[3]};
 
 EngineKind choose_engine(const Draft&, const Architecture&) { return EngineKind::kTensor; }
 
@@ -29,45 +41,98 @@ bool is_four_byte_float(Dtype dtype) {
   return dtype == Dtype::kFloat32 || dtype == Dtype::kTfloat32;
 }
 
+bool is_fp8(Dtype dtype) {
+  return dtype == Dtype::kFloat8E4m3 || dtype == Dtype::kFloat8E5m2 ||
+         dtype == Dtype::kFloat8E4m3fn;
+}
+
 bool is_exact_transpose(const Draft& draft, const Architecture& architecture) {
   return draft.attribute(kIsTranspose).flag() && architecture.features.exact_transpose;
 }
 
-void check_dtypes(const Draft& draft, const Architecture& architecture) {
-  constexpr std::string_view kAllowed =
-      "float8_e4m3, float8_e5m2, float16, bfloat16, tfloat32 or float32";
-  const View& stationary = draft.operand(kStationary);
-  const View& moving = draft.operand(kMoving);
-  if (!is_float(stationary.dtype())) {
-    checks::dtype_error(kName, "stationary", stationary, kAllowed);
+bool is_double_row(const Draft& draft) {
+  return draft.attribute(kPerformanceMode).as<MatmulPerformanceMode>() ==
+         MatmulPerformanceMode::kDoubleRow;
+}
+
+/// Values along the contraction that share a partition.
+int64_t values_per_row(const Draft& draft) { return is_double_row(draft) ? 2 : 1; }
+
+void check_operand_dtype(std::string_view operand, const View& view,
+                         const Architecture& architecture) {
+  const Dtype dtype = view.dtype();
+  const bool ocp = architecture.features.microscaling;
+  if (is_float(dtype) && dtype != Dtype::kFloat8E8m0fnu && (ocp || dtype != Dtype::kFloat8E4m3fn)) {
+    return;
   }
-  if (!is_float(moving.dtype())) checks::dtype_error(kName, "moving", moving, kAllowed);
-  if (is_four_byte_float(stationary.dtype()) != is_four_byte_float(moving.dtype())) {
+  checks::dtype_error(kName, operand, view,
+                      text("float8_e4m3, float8_e5m2, ", ocp ? "float8_e4m3fn, " : "",
+                           "float16, bfloat16, tfloat32 or float32"));
+}
+
+void check_mixing(const View& stationary, const View& moving) {
+  const auto both = [&](std::string_view rule) {
     fail(text("dtypes ", name(stationary.dtype()), " of operand 'stationary' and ",
-              name(moving.dtype()), " of operand 'moving' of 'nc_matmul' cannot be mixed; float32",
-              " and tfloat32 need the other to be float32 or tfloat32."),
+              name(moving.dtype()), " of operand 'moving' of 'nc_matmul' cannot be mixed; ", rule),
          ErrorKind::kType);
+  };
+  if (is_four_byte_float(stationary.dtype()) != is_four_byte_float(moving.dtype())) {
+    both("float32 and tfloat32 need the other to be float32 or tfloat32.");
   }
-  const View& dst = draft.operand(kDst);
-  if (is_exact_transpose(draft, architecture)) {
-    if (dst.dtype() != stationary.dtype()) {
-      checks::dtype_error(kName, "dst", dst,
-                          text(name(stationary.dtype()), ", the dtype of 'stationary', because ",
-                               "is_transpose is set"));
-    }
-    if (draft.attribute(kAccumulate).flag()) {
-      fail("'nc_matmul' with is_transpose moves bits and cannot accumulate.");
-    }
-  } else if (dst.dtype() != Dtype::kFloat32) {
-    checks::dtype_error(kName, "dst", dst, "float32");
+  const auto is = [&](Dtype one, Dtype other) {
+    return stationary.dtype() == one && moving.dtype() == other;
+  };
+  if (is(Dtype::kFloat8E4m3, Dtype::kFloat8E4m3fn) ||
+      is(Dtype::kFloat8E4m3fn, Dtype::kFloat8E4m3)) {
+    both("float8_e4m3 and float8_e4m3fn exclude each other.");
   }
 }
 
-/// Bytes per partition that one product may fill: a bank, or all of them where the limit of the
-/// moving operand is beyond a bank (generation 4; nki.isa.nc_matmul, "Tile size").
-int64_t product_room(const Limits& limits) {
-  const bool one_bank = limits.moving_free * 4 <= limits.psum_bank.count;
-  return limits.psum_bank.count * (one_bank ? 1 : limits.psum_banks);
+void check_dtypes(const Draft& draft, const Architecture& architecture) {
+  const View& dst = draft.operand(kDst);
+  const View& stationary = draft.operand(kStationary);
+  check_operand_dtype("stationary", stationary, architecture);
+  check_operand_dtype("moving", draft.operand(kMoving), architecture);
+  check_mixing(stationary, draft.operand(kMoving));
+  if (is_exact_transpose(draft, architecture)) {
+    checks::exact_transpose_dst(kName, "stationary", stationary, dst,
+                                ", because is_transpose is set");
+    if (draft.attribute(kAccumulate).as<Accumulate>() == Accumulate::kAdd) {
+      fail("'nc_matmul' with is_transpose moves bits and cannot accumulate.");
+    }
+    return;
+  }
+  const bool bfloat16 = architecture.features.bfloat16_psum;
+  if (dst.dtype() == Dtype::kFloat32 || (bfloat16 && dst.dtype() == Dtype::kBfloat16)) return;
+  checks::dtype_error(kName, "dst", dst, bfloat16 ? "float32 or bfloat16" : "float32");
+}
+
+/// The rules of perf_mode double_row (nki.isa.nc_matmul, "Performance mode").
+void check_double_row(const Draft& draft, const Architecture& architecture) {
+  if (!is_double_row(draft)) return;
+  const std::string where = text(" (architecture ", architecture.name, ")");
+  if (!architecture.features.double_row) {
+    fail(text("'nc_matmul' with perf_mode double_row needs NeuronCore-v3 or newer.", where),
+         ErrorKind::kNotImplemented);
+  }
+  for (const OperandIndex operand : {kStationary, kMoving}) {
+    const View& view = draft.operand(operand);
+    if (!is_fp8(view.dtype())) {
+      checks::dtype_error(kName, kOperands[operand].name, view,
+                          "an fp8 dtype, because perf_mode is double_row");
+    }
+    if (view.rank() < 3 || view.size(1) != 2) {
+      fail(text("operand '", kOperands[operand].name, "' of 'nc_matmul' with perf_mode double_row ",
+                "is ", view.describe(), ", but its first free dimension must be 2.", where));
+    }
+  }
+  if (draft.attribute(kIsTranspose).flag()) {
+    fail(text("'nc_matmul' with perf_mode double_row cannot transpose.", where));
+  }
+  const Placement placement = Placement::of(draft, kPlacement);
+  if (placement.size && (*placement.size)[1] != architecture.limits.partitions) {
+    fail(text("'nc_matmul' with perf_mode double_row cannot tile columns.", where));
+  }
 }
 
 void check_shapes(const Draft& draft, const Architecture& architecture) {
@@ -75,20 +140,22 @@ void check_shapes(const Draft& draft, const Architecture& architecture) {
   const View& dst = draft.operand(kDst);
   const View& stationary = draft.operand(kStationary);
   const View& moving = draft.operand(kMoving);
-  check_tile_size(kName, "stationary", stationary, limits.partitions, limits.stationary_free,
+  const Placement placement = Placement::of(draft, kPlacement);
+  checks::array_tile(kName, placement, true, architecture);
+  const int64_t rows = placement.given() ? (*placement.size)[0] : limits.partitions;
+  const int64_t columns = placement.given() ? (*placement.size)[1] : limits.stationary_free;
+  const int64_t values = values_per_row(draft);
+  const bool wide = architecture.features.bfloat16_psum && dst.dtype() == Dtype::kBfloat16;
+  check_tile_size(kName, "stationary", stationary, rows, columns * values, architecture);
+  check_tile_size(kName, "moving", moving, rows, limits.moving_free * values * (wide ? 2 : 1),
                   architecture);
-  check_tile_size(kName, "moving", moving, limits.partitions, limits.moving_free, architecture);
   checks::same_partitions(kName, "stationary", stationary, "moving", moving);
-  if (dst.partitions() != stationary.free_elements()) {
-    fail(text("operand 'dst' of 'nc_matmul' has ", dst.partitions(), " partitions, but operand ",
-              "'stationary' has ", stationary.free_elements(), " elements per partition."));
-  }
-  checks::same_free_elements(kName, "dst", dst, "moving", moving);
-  const int64_t bytes = dst.free_elements() * itemsize(dst.dtype());
-  const int64_t room = product_room(limits);
-  if (bytes > room) {
-    fail(text("operand 'dst' of 'nc_matmul' needs ", bytes, " bytes per partition, which exceed ",
-              "architecture limitation of ", room, ". (architecture ", architecture.name, ")"));
+  checks::product_room(kName, dst, stationary.free_elements() / values, architecture);
+  if (values == 1) {
+    checks::same_free_elements(kName, "dst", dst, "moving", moving);
+  } else if (dst.free_elements() * values != moving.free_elements()) {
+    fail(text("operand 'dst' of 'nc_matmul' is ", dst.describe(), ", but ", moving.describe(),
+              " with perf_mode double_row has ", moving.free_elements() / values, " columns."));
   }
 }
 
@@ -98,10 +165,12 @@ void check(const Draft& draft, const Architecture& architecture) {
   checks::memory(kName, "stationary", draft.operand(kStationary), {MemoryKind::kSbuf});
   checks::memory(kName, "moving", draft.operand(kMoving), {MemoryKind::kSbuf});
   check_dtypes(draft, architecture);
+  check_double_row(draft, architecture);
   check_shapes(draft, architecture);
   for (const OperandIndex operand : {kDst, kStationary, kMoving}) {
-    checks::free_size(kName, kOperands[operand].name, draft.operand(operand), architecture);
-    checks::start_partition(kName, kOperands[operand].name, draft.operand(operand), architecture);
+    const View& view = draft.operand(operand);
+    if (operand != kDst) checks::free_size(kName, kOperands[operand].name, view, architecture);
+    checks::start_partition(kName, kOperands[operand].name, view, architecture);
   }
 }
 
@@ -131,34 +200,32 @@ void run_transpose(const Access& dst, const Access& stationary, const Access& mo
     const float* row = read_row(moving, k, scratch.first);
     std::copy_n(row, columns, selection.data() + k * columns);
   }
-  const Pattern pattern = free_pattern(dst);
-  const Dimension column{dst.partitions, dst.partition_stride};
   for (int64_t n = 0; n < columns; ++n) {
     const int64_t k = selected_row(selection, moving.partitions, columns, n);
-    copy_elements(
-        {stationary.partition(k), {stationary.free.data(), static_cast<size_t>(stationary.rank)}},
-        {dst.data + pattern.element_offset(n), {&column, 1}}, itemsize(dst.dtype));
+    move_row_to_column(stationary, k, dst, n);
   }
 }
 
-/// The product goes straight to dst when every run of moving falls into one run of dst.
-bool fits_in_place(const Pattern& dst, const Pattern& moving, const Access& access) {
-  return dst.stride == static_cast<int64_t>(sizeof(float)) && dst.length % moving.length == 0 &&
-         access.partition_stride % static_cast<int64_t>(sizeof(float)) == 0 &&
-         (access.partitions == 1 ||
-          access.partition_stride >= moving.length * static_cast<int64_t>(sizeof(float)));
-}
-
-/// dst = or += the finished product, [M][N], with one fp32 addition per element.
-void store_product(const Access& dst, float* product, bool accumulate) {
-  const int64_t elements = dst.elements();
-  for (int64_t m = 0; m < dst.partitions; ++m, product += elements) {
-    if (accumulate) {
-      const float* old = read_row(dst, m, row_scratch().third);
-      for (int64_t n = 0; n < elements; ++n) product[n] += old[n];
+/// [K, 2, F] as 2 K rows of F values: half 0 of all partitions, then half 1.
+FloatOperand pack_halves(const Access& access, std::vector<float>& buffer) {
+  Access half = access;
+  half.rank -= 1;
+  std::copy(access.free.begin() + 1, access.free.end(), half.free.begin());
+  half.free.back() = {};
+  half.widened = nullptr;
+  const int64_t elements = half.elements();
+  const int64_t pitch = elements + 16;  // off powers of two, where rows compete for cache sets
+  buffer.resize(static_cast<size_t>(2 * access.partitions * pitch));
+  float* row = buffer.data();
+  for (int i = 0; i < 2; ++i, half.data += access.free[0].stride) {
+    for (int64_t k = 0; k < access.partitions; ++k, row += pitch) {
+      std::copy_n(read_row(half, k, row_scratch().third), elements, row);
     }
-    write_row(dst, m, product);
   }
+  FloatOperand operand{buffer.data(), pitch, Pattern{}};
+  operand.pattern.length = elements;
+  operand.pattern.stride = 1;
+  return operand;
 }
 
 void run(const Instance& instance) {
@@ -168,62 +235,65 @@ void run(const Instance& instance) {
   if (instance.attribute(kIsTranspose).flag() && instance.architecture->features.exact_transpose) {
     return run_transpose(dst, stationary, moving);
   }
-  const bool accumulate = instance.attribute(kAccumulate).flag();
+  const auto accumulate = instance.attribute(kAccumulate).as<Accumulate>();
+  require(accumulate != Accumulate::kAuto, "the Builder settles what accumulate=None means");
+  const bool add = accumulate == Accumulate::kAdd;
   RowScratch& scratch = row_scratch();
+  if (instance.attribute(kPerformanceMode).as<MatmulPerformanceMode>() ==
+      MatmulPerformanceMode::kDoubleRow) {
+    const FloatOperand weights = pack_halves(stationary, scratch.first);
+    const FloatOperand stream = pack_halves(moving, scratch.second);
+    return multiply_operands(dst, weights, stream, 2 * int64_t{stationary.partitions}, add);
+  }
   const FloatOperand weights = float_operand(stationary, RunRule::kOne, scratch.first);
   const FloatOperand stream = float_operand(moving, RunRule::kKeep, scratch.second);
-  const Pattern pattern = free_pattern(dst);
-  const int64_t elements = stream.pattern.elements();
-  const int64_t length = stream.pattern.length;
-  const bool in_place = fits_in_place(pattern, stream.pattern, dst);
-  TileProduct product{dst.partitions,        length,        stationary.partitions,
-                      weights.data,          weights.pitch, nullptr,
-                      stream.pitch,          nullptr,       elements,
-                      accumulate && in_place};
-  if (in_place) {
-    product.target_pitch =
-        std::max<int64_t>(dst.partition_stride / static_cast<int64_t>(sizeof(float)), length);
-  } else {
-    scratch.result.resize(static_cast<size_t>(dst.partitions * elements));
-  }
-  const int64_t runs = stream.pattern.runs();
-  for (int64_t r = 0; r < runs; ++r) {
-    product.moving = stream.data + stream.pattern.offset(r);
-    product.target = in_place
-                         ? reinterpret_cast<float*>(dst.data + pattern.element_offset(r * length))
-                         : scratch.result.data() + r * length;
-    multiply_tile(product);
-  }
-  if (!in_place) store_product(dst, scratch.result.data(), accumulate);
+  multiply_operands(dst, weights, stream, stationary.partitions, add);
+}
+
+MatmulClass matmul_class(const Draft& draft, const Architecture& architecture) {
+  if (!is_four_byte_float(draft.operand(kStationary).dtype())) return MatmulClass::k16bit;
+  if (is_exact_transpose(draft, architecture)) return MatmulClass::kFp32Transpose;
+  const bool onezero =
+      (draft.attribute(kStationaryOneZero).flag() &&
+       draft.operand(kStationary).dtype() == Dtype::kFloat32) ||
+      (draft.attribute(kMovingOneZero).flag() && draft.operand(kMoving).dtype() == Dtype::kFloat32);
+  return onezero ? MatmulClass::kFp32OneZero : MatmulClass::kFp32;
 }
 
 Demand demand(const Draft& draft, const Architecture& architecture) {
   const View& stationary = draft.operand(kStationary);
   const View& moving = draft.operand(kMoving);
-  MatmulClass kind = MatmulClass::k16bit;
-  if (is_four_byte_float(stationary.dtype())) {
-    kind =
-        is_exact_transpose(draft, architecture) ? MatmulClass::kFp32Transpose : MatmulClass::kFp32;
-  }
+  const int64_t values = values_per_row(draft);
+  Step step{.unit = Unit::kLoadStationary,
+            .matmul = matmul_class(draft, architecture),
+            .strided = is_strided(stationary),
+            .transpose = is_exact_transpose(draft, architecture),
+            .array = Placement::of(draft, kPlacement).tile(),
+            .elements = stationary.free_elements() / values};
   Demand demand;
-  demand.add({.unit = Unit::kLoadStationary,
-              .matmul = kind,
-              .strided = is_strided(stationary),
-              .elements = stationary.free_elements()});
-  demand.add({.unit = Unit::kMultiplyMoving,
-              .matmul = kind,
-              .strided = is_strided(moving),
-              .elements = moving.free_elements()});
+  demand.add(step);
+  step.unit = Unit::kMultiplyMoving;
+  step.strided = is_strided(moving);
+  step.elements = moving.free_elements() / values;
+  demand.add(step);
   demand.multiply_accumulates =
-      stationary.partitions() * stationary.free_elements() * moving.free_elements();
+      stationary.partitions() * stationary.free_elements() * step.elements;
   return demand;
 }
 
 }  // namespace
 
 Draft NcMatmul::draft() const {
+  Accumulate mode = Accumulate::kOverwrite;
+  if (!accumulate && !is_transpose) mode = Accumulate::kAuto;
+  if (accumulate && *accumulate) mode = Accumulate::kAdd;
   return make_draft(kNcMatmul, EngineKind::kAuto, {&dst, &stationary, &moving},
-                    {Attribute::of(accumulate), Attribute::of(is_transpose)});
+                    {Attribute::of(mode), Attribute::of(is_transpose),
+                     Attribute::of(is_stationary_onezero), Attribute::of(is_moving_onezero),
+                     Attribute::of(perf_mode), placement_attribute(tile_position, tile_size, 0),
+                     placement_attribute(tile_position, tile_size, 1),
+                     placement_attribute(tile_position, tile_size, 2),
+                     placement_attribute(tile_position, tile_size, 3)});
 }
 
 const InstructionType kNcMatmul = {kName, kOperands, kAttributes, choose_engine,

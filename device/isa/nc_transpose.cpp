@@ -5,6 +5,7 @@
 #include "device/base/errors.h"
 #include "device/isa/checks.h"
 #include "device/isa/element_copy.h"
+#include "device/isa/exact_transpose.h"
 #include "device/isa/float_operand.h"
 #include "device/isa/rows.h"
 #include "device/isa/tile_limits.h"
@@ -39,6 +40,8 @@ void check_dtypes(const Draft& draft, const Architecture& architecture) {
                           "a floating dtype, because the Tensor engine transposes by multiplying");
     }
     if (dst.dtype() != Dtype::kFloat32) checks::dtype_error(kName, "dst", dst, "float32");
+  } else if (draft.engine == EngineKind::kTensor) {
+    checks::exact_transpose_dst(kName, "data", data, dst, "");
   } else if (dst.dtype() != data.dtype()) {
     checks::dtype_error(kName, "dst", dst, text(name(data.dtype()), ", the dtype of 'data'"));
   }
@@ -73,6 +76,10 @@ void check(const Draft& draft, const Architecture& architecture) {
 
 /// Bit by bit. In row-major order of dst the partition of data runs fastest.
 void move_bits(const Access& dst, const Access& data) {
+  if (dst.dtype != data.dtype) {  // 1-byte elements into 16-bit ones
+    for (int64_t p = 0; p < data.partitions; ++p) move_row_to_column(data, p, dst, p);
+    return;
+  }
   std::array<Dimension, kMaximumCopyRank> from{}, to{};
   std::copy_n(data.free.begin(), data.rank, from.begin());
   from[static_cast<size_t>(data.rank)] = {data.partitions, data.partition_stride};
@@ -111,7 +118,7 @@ void run(const Instance& instance) {
 /// columns): "loading it as a stationary tile and using an identity matrix as the moving tile"
 /// (nki.isa.nc_matmul, transpose mode). It agrees with the documented cost max(P, min(64, F)) of
 /// nc_transpose against max(min(64, N_stationary), N_moving) of nc_matmul (isa.json).
-Demand demand(const Draft& draft, const Architecture&) {
+Demand demand(const Draft& draft, const Architecture& architecture) {
   const View& data = draft.operand(kData);
   Demand demand;
   if (draft.engine == EngineKind::kVector) {
@@ -123,11 +130,16 @@ Demand demand(const Draft& draft, const Architecture&) {
   }
   const MatmulClass kind =
       itemsize(data.dtype()) == 4 ? MatmulClass::kFp32Transpose : MatmulClass::k16bit;
+  const bool transpose = architecture.features.exact_transpose;
   demand.add({.unit = Unit::kLoadStationary,
               .matmul = kind,
               .strided = is_strided(data),
+              .transpose = transpose,
               .elements = data.free_elements()});
-  demand.add({.unit = Unit::kMultiplyMoving, .matmul = kind, .elements = data.partitions()});
+  demand.add({.unit = Unit::kMultiplyMoving,
+              .matmul = kind,
+              .transpose = transpose,
+              .elements = data.partitions()});
   return demand;
 }
 

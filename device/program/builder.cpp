@@ -111,6 +111,7 @@ View Builder::add_tile(MemoryKind memory, const std::string& label,
     program_->tiles.push_back(tile);
   }
   rings_[first] = {pitch, ring};
+  if (memory == MemoryKind::kPsum) accumulation_.allocated(first, open_loops_.size());
   std::vector<int64_t> strides = dense_strides(shape, itemsize(dtype));
   strides[0] = 1;
   return View(memory, first, dtype, shape, strides, label).in_ring(0, ring);

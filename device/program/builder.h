@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "device/memory/tile_allocator.h"
+#include "device/program/accumulation.h"
 #include "device/program/program.h"
 
 namespace neuron_sim {
@@ -103,6 +104,7 @@ class Builder {
   int64_t largest(const Affine& affine) const;
   uint32_t store_demand(const Demand& demand);
   Block& block();
+  std::vector<uint32_t> loop_path() const;
 
   const Architecture& architecture_;
   std::shared_ptr<Program> program_;
@@ -112,6 +114,7 @@ class Builder {
   std::vector<std::pair<TileAllocator*, int64_t>> allocated_;  // to release at scope ends
   std::vector<OpenLoop> open_loops_;
   std::map<TileId, Ring> rings_;  // by first tile
+  AccumulationGroups accumulation_;
   int32_t source_line_ = -1;
 };
 

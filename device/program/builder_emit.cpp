@@ -136,10 +136,18 @@ uint32_t Builder::store_demand(const Demand& demand) {
   return static_cast<uint32_t>(program_->demands.size() - 1);
 }
 
+std::vector<uint32_t> Builder::loop_path() const {
+  std::vector<uint32_t> path;
+  path.reserve(open_loops_.size());
+  for (const OpenLoop& open : open_loops_) path.push_back(open.loop);
+  return path;
+}
+
 void Builder::append(Draft draft) {
   const InstructionType& type = *draft.type;
   draft.core = core_;
   try {
+    accumulation_.settle(draft, loop_path());
     if (draft.engine == EngineKind::kAuto) draft.engine = type.choose_engine(draft, architecture_);
     type.check(draft, architecture_);
     for (int i = 0; i < draft.operand_count(); ++i) {
@@ -152,6 +160,7 @@ void Builder::append(Draft draft) {
     fail(text(error.what(), "\n  at ", program_->source_lines[static_cast<size_t>(source_line_)]),
          error.kind());
   }
+  accumulation_.note(draft, loop_path());
   Instruction instruction;
   instruction.type = draft.type;
   instruction.engine = draft.engine;

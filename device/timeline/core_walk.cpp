@@ -79,16 +79,17 @@ void CoreWalk::report(uint32_t index, const Instruction& instruction, Unit unit,
 }
 
 void CoreWalk::matmul(uint32_t index, const Instruction& instruction, const Demand& demand) {
-  // Operands: destination, stationary, moving. The load waits for the stationary alone.
+  // Operands: destination, stationary, moving, scales of both. The load waits for the stationary
+  // and its scales alone.
   Waits load_waits, multiply_waits;
-  gather_waits(instruction, 1, load_waits);
-  gather_waits(instruction, 0, multiply_waits);
-  for (size_t i = 2; i < instruction.operand_count; ++i) {
-    gather_waits(instruction, i, multiply_waits);
+  for (size_t i = 0; i < instruction.operand_count; ++i) {
+    gather_waits(instruction, i, i == 1 || i == 3 ? load_waits : multiply_waits);
   }
   const EngineKind tensor = EngineKind::kTensor;
   const Picoseconds trigger_free = state_.pipeline(tensor).next_issue();
-  const LoadedWeights weights{locations_[1].tile, locations_[1].offset, demand.steps[0].elements};
+  const LoadedWeights weights{locations_[1].tile, locations_[1].offset, demand.steps[0].elements,
+                              locations_[1].partition,
+                              program_.operands[instruction.first_operand + 1].partitions};
   const Span load = state_.tensor.load(demand.steps[0], weights,
                                        state_.semaphores.start(tensor, load_waits, trigger_free));
   if (load.end > load.start) report(index, instruction, Unit::kLoadStationary, load);

@@ -10,9 +10,18 @@ constexpr double kFullColumns = 128;
 
 }  // namespace
 
+TensorEngine::TensorEngine(const Architecture& architecture, bool starts_warm)
+    : timing_(architecture.tensor),
+      hidden_(architecture.features.hidden_weight_load),
+      has_background_(architecture.features.background_transpose),
+      tile_edge_(architecture.limits.partitions / kTilesPerEdge),
+      clock_(architecture, starts_warm) {}
+
 double TensorEngine::load_cycles(const Step& step) const {
   double cycles = timing_.load_cycles_16bit;
-  if (step.matmul == MatmulClass::kFp32) cycles = timing_.load_cycles_fp32;
+  if (step.matmul == MatmulClass::kFp32 || step.matmul == MatmulClass::kFp32OneZero) {
+    cycles = timing_.load_cycles_fp32;
+  }
   if (step.matmul == MatmulClass::kFp32Transpose) cycles = timing_.load_cycles_fp32_transpose;
   if (step.strided) cycles *= timing_.strided_load_factor;
   return cycles * static_cast<double>(step.elements) / kFullColumns;
@@ -22,45 +31,149 @@ double TensorEngine::multiply_cycles(const Step& step) const {
   double passes = 1;
   if (step.matmul == MatmulClass::kFp32) passes = timing_.passes_fp32;
   if (step.matmul == MatmulClass::kFp32Transpose) passes = timing_.passes_fp32_transpose;
+  if (step.matmul == MatmulClass::kFp32OneZero) passes = timing_.passes_fp32_onezero;
   const double columns = std::max(static_cast<double>(step.elements), timing_.minimum_columns);
   return (columns + timing_.columns_init) * passes;
 }
 
-Span TensorEngine::load(const Step& step, const LoadedWeights& weights, Picoseconds ready) {
-  if (weights == weights_) {
-    const Picoseconds start = std::max(next_load_, ready);
-    return {start, start, start};
+void TensorEngine::divide() {
+  if (divided_) return;
+  divided_ = true;
+  lanes_.fill(Lane{lanes_[0]});
+}
+
+template <typename Visit>
+void TensorEngine::each_lane(const ArrayTile& tile, Visit visit) {
+  const bool whole = tile.rows == 0;
+  const auto first = [&](int start) { return static_cast<int>(start / tile_edge_); };
+  const auto last = [&](int start, int size) {
+    return whole ? kTilesPerEdge : static_cast<int>((start + size + tile_edge_ - 1) / tile_edge_);
+  };
+  for (int row = first(tile.row); row < last(tile.row, tile.rows); ++row) {
+    for (int column = first(tile.column); column < last(tile.column, tile.columns); ++column) {
+      visit(lanes_[static_cast<size_t>(row * kTilesPerEdge + column)]);
+    }
   }
-  weights_ = weights;
+}
+
+/// The queue of a tile: free when all its lanes are, with weights if they all hold the same.
+TensorEngine::Lane TensorEngine::gather(const ArrayTile& tile) {
+  if (tile.rows > 0) divide();
+  if (!divided_) return lanes_[0];
+  Lane result;
+  bool first = true;
+  each_lane(tile, [&](const Lane& lane) {
+    if (first) result.weights = lane.weights;
+    if (result.weights != lane.weights) result.weights = {};
+    result.next_slot = std::max(result.next_slot, lane.next_slot);
+    result.weights_ready = std::max(result.weights_ready, lane.weights_ready);
+    first = false;
+  });
+  return result;
+}
+
+void TensorEngine::scatter(const ArrayTile& tile, const Lane& lane) {
+  if (tile.rows == 0) {  // the whole array is in one state again
+    divided_ = false;
+    lanes_[0] = lane;
+    return;
+  }
+  each_lane(tile, [&](Lane& part) { part = lane; });
+}
+
+Span TensorEngine::load(const Step& step, const LoadedWeights& weights, Picoseconds ready) {
+  Lane lane = gather(step.array);
+  in_background_ = has_background_ && step.transpose && background_.next_slot < lane.next_slot;
+  if (in_background_) lane = background_;
   Picoseconds start = std::max(next_load_, ready);
-  if (!hidden_) start = std::max(start, next_slot_);
+  if (weights == lane.weights) return {start, start, start};
+  lane.weights = weights;
+  if (!hidden_) start = std::max(start, lane.next_slot);
   const Picoseconds end = start + clock_.duration(start, load_cycles(step));
-  weights_ready_ = end;
+  lane.weights_ready = end;
   next_load_ = end;
-  if (!hidden_) next_slot_ = std::max(next_slot_, end);
+  if (!hidden_) lane.next_slot = std::max(lane.next_slot, end);
+  if (in_background_) {
+    background_ = lane;
+  } else {
+    scatter(step.array, lane);
+  }
   return {start, end, end};
 }
 
+/// End of `cycles` cycles that start at `start`, beside what runs already.
+Picoseconds TensorEngine::stream(Picoseconds start, double cycles) {
+  const Picoseconds busy_until = clock_.busy_until();
+  if (start >= busy_until) return clock_.run(start, cycles);
+  // The clock has been followed to busy_until: what overlaps keeps the clock it has by then.
+  const Picoseconds end = start + clock_.duration(busy_until, cycles);
+  clock_.mark_busy(busy_until, end);
+  return end;
+}
+
 Span TensorEngine::multiply(const Step& step, Picoseconds ready) {
-  const Picoseconds slot = std::max(next_slot_, ready);
-  const Picoseconds start = std::max(slot, weights_ready_);
-  clock_.mark_busy(slot, start);  // bound by the weight load: the array counts as busy
-  Picoseconds end = clock_.run(start, multiply_cycles(step));
+  Lane lane = in_background_ ? background_ : gather(step.array);
+  const Picoseconds slot = std::max({lane.next_slot, last_start_, ready});
+  const Picoseconds start = std::max(slot, lane.weights_ready);
+  // Bound by the weight load: the array counts as busy.
+  clock_.mark_busy(std::max(slot, clock_.busy_until()), start);
+  Picoseconds end = stream(start, multiply_cycles(step));
   if (clock_.warm(start)) end += timing_.issue_overhead;
-  next_slot_ = end;
+  lane.next_slot = end;
+  last_start_ = start;
+  if (in_background_) {
+    background_ = lane;
+  } else {
+    scatter(step.array, lane);
+  }
   // The next weights go to the array's second buffer while this multiply streams.
   next_load_ = std::max(next_load_, start + timing_.load_issue);
   const Picoseconds done = end + timing_.drain + clock_.duration(end, timing_.drain_cycles);
   return {start, end, done};
 }
 
+void TensorEngine::forget(TileId tile) {
+  const auto drop = [tile](Lane& lane) {
+    if (lane.weights.tile == tile) lane.weights = {};
+  };
+  if (divided_) {
+    for (Lane& lane : lanes_) drop(lane);
+  } else {
+    drop(lanes_[0]);
+  }
+  drop(background_);
+}
+
+Picoseconds TensorEngine::next_issue() const {
+  Picoseconds slot = lanes_[0].next_slot;
+  if (divided_) {
+    for (const Lane& lane : lanes_) slot = std::min(slot, lane.next_slot);
+  }
+  if (has_background_) slot = std::min(slot, background_.next_slot);
+  return std::min(next_load_, std::max(slot, last_start_));
+}
+
+void TensorEngine::hold_until(Picoseconds time) {
+  next_load_ = std::max(next_load_, time);
+  last_start_ = std::max(last_start_, time);
+}
+
+void TensorEngine::Lane::visit(StateVisitor& visitor) {
+  visitor.time(next_slot);
+  visitor.time(weights_ready);
+  visitor.other(weights.tile);
+  visitor.other(weights.offset);
+  visitor.other(weights.columns);
+  visitor.other(weights.partition);
+  visitor.other(weights.rows);
+}
+
 void TensorEngine::visit(StateVisitor& visitor) {
   visitor.time(next_load_);
-  visitor.time(next_slot_);
-  visitor.time(weights_ready_);
-  visitor.other(weights_.tile);
-  visitor.other(weights_.offset);
-  visitor.other(weights_.columns);
+  visitor.time(last_start_);
+  visitor.other(divided_ ? 1 : 0);
+  for (size_t i = 0; i < (divided_ ? lanes_.size() : 1); ++i) lanes_[i].visit(visitor);
+  background_.visit(visitor);
   visitor.other(clock_.is_warm_now() ? 1 : 0);
 }
 

@@ -42,6 +42,8 @@ inline Architecture test_architecture() {
   limits.topk_results = 32767;
   limits.logical_cores = 2;
   limits.gpsimd_dma_elements = 256;
+  limits.array_tile = 32;
+  limits.moving_free_mx = 512;
   Features& features = architecture.features;
   features.exact_transpose = true;
   features.scalar_constant_bias = false;
@@ -51,6 +53,7 @@ inline Architecture test_architecture() {
   features.hidden_weight_load = true;
   features.dma_transpose = true;
   features.reciprocal_bias = true;
+  features.double_row = true;
   return architecture;
 }
 

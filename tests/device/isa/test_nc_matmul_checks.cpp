@@ -100,7 +100,8 @@ TEST(NcMatmulChecks, ReportsWrongShapesMemoriesAndDtypes) {
       "dtype bfloat16 of operand 'dst' of 'nc_matmul' is not supported; expected float32, the "
       "dtype of 'stationary', because is_transpose is set.");
   matmul = good;
-  matmul.is_transpose = matmul.accumulate = true;
+  matmul.is_transpose = true;
+  matmul.accumulate = true;
   EXPECT_EQ(bench.error(kNcMatmul, matmul.draft()),
             "'nc_matmul' with is_transpose moves bits and cannot accumulate.");
 }

@@ -42,7 +42,7 @@ void expect_exact(InstructionBench& bench, const NcTranspose& transpose) {
 
 TEST(NcTranspose, MovesBitsOnTheTensorEngine) {
   for (const Dtype dtype :
-       {kFp32, Dtype::kInt32, Dtype::kBfloat16, Dtype::kFloat16, Dtype::kUint8}) {
+       {kFp32, Dtype::kInt32, Dtype::kBfloat16, Dtype::kFloat16, Dtype::kFloat8E5m2X4}) {
     for (const auto& [partitions, elements] : std::vector<std::pair<int64_t, int64_t>>{
              {1, 1}, {128, 128}, {17, 33}, {128, 1}, {1, 128}, {100, 48}}) {
       SCOPED_TRACE(text(name(dtype), " ", partitions, " ", elements));
@@ -52,6 +52,37 @@ TEST(NcTranspose, MovesBitsOnTheTensorEngine) {
                     .data = bench.tile(MemoryKind::kSbuf, dtype, {partitions, elements}, "x")});
     }
   }
+}
+
+TEST(NcTranspose, MovesBytesIntoPaddedElementsOnTheTensorEngine) {
+  for (const Dtype dtype : {Dtype::kFloat8E4m3, Dtype::kUint8}) {
+    for (const auto& [partitions, elements] :
+         std::vector<std::pair<int64_t, int64_t>>{{1, 1}, {128, 128}, {17, 33}}) {
+      InstructionBench bench;
+      const View data = bench.tile(MemoryKind::kSbuf, dtype, {partitions, elements}, "x");
+      expect_exact(bench, {.dst = bench.tile(MemoryKind::kPsum, Dtype::kBfloat16,
+                                             {elements, partitions}, "padded"),
+                           .data = data});
+      expect_exact(
+          bench,
+          {.dst = bench.tile(MemoryKind::kPsum, dtype, {elements, partitions, 2}, "every_other")
+                      .select(2, 0),
+           .data = data});
+      if (partitions == 1) continue;
+      const NcTranspose dense{
+          .dst = bench.tile(MemoryKind::kPsum, dtype, {elements, partitions}, "dense"),
+          .data = data};
+      EXPECT_EQ(bench.error(kNcTranspose, dense.draft()),
+                text("operand 'dst' of 'nc_transpose' is dense[", elements, ", ", partitions,
+                     "] of ", name(dtype),
+                     ", but PSUM receives 16-bit elements with a zero upper "
+                     "byte; use a 2-byte dtype or every other byte."));
+    }
+  }
+  InstructionBench bench;  // the Vector engine has no such rule
+  expect_exact(bench, {.dst = bench.tile(MemoryKind::kPsum, Dtype::kUint8, {9, 8}, "dense"),
+                       .data = bench.tile(MemoryKind::kSbuf, Dtype::kUint8, {8, 9}, "x"),
+                       .engine = EngineKind::kVector});
 }
 
 TEST(NcTranspose, MovesBitsOnTheVectorEngineBetweenAnyMemories) {
