@@ -3,24 +3,30 @@
 #include "device/base/errors.h"
 #include "device/isa/checks.h"
 #include "device/isa/dma_transfer.h"
+#include "device/isa/rows.h"
 
 namespace neuron_sim {
 namespace {
 
 constexpr std::string_view kName = "dma_copy";
 enum OperandIndex { kDst, kSrc, kIndex };
-enum AttributeIndex { kDescriptors, kOobSkip };
+enum AttributeIndex { kDescriptors, kOobSkip, kAdd, kUniqueIndices, kPriority };
 
-constexpr OperandField kOperands[] = {
-    {"dst", Direction::kWrite}, {"src", Direction::kRead}, {"index", Direction::kRead, true}};
+constexpr OperandField kOperands[] = {{"dst", Direction::kWrite, false, kAdd},
+                                      {"src", Direction::kRead},
+                                      {"index", Direction::kRead, true}};
 constexpr AttributeField kAttributes[] = {{"descriptors", AttributeKind::kDescriptor},
-                                          {"oob_skip", AttributeKind::kFlag}};
+                                          {"oob_skip", AttributeKind::kFlag},
+                                          {"dst_rmw_add", AttributeKind::kFlag},
+                                          {"unique_indices", AttributeKind::kFlag},
+                                          {"priority", AttributeKind::kInteger}};
 
 DescriptorNeeds needs(const Draft& draft) {
   const View& dst = draft.operand(kDst);
   const View& src = draft.operand(kSrc);
   return {.indirect = draft.operand(kIndex).present(),
           .casts = dst.dtype() != src.dtype(),
+          .computes = draft.attribute(kAdd).flag(),
           .register_address = dst.register_index() >= 0 || src.register_index() >= 0};
 }
 
@@ -68,6 +74,10 @@ void check(const Draft& draft, const Architecture& architecture) {
   }
   if (element_count(dst) == 0) fail(text("'dma_copy' of no elements to ", dst.describe(), "."));
   checks::not_broadcast(kName, "dst", dst);
+  checks::dma_cast(kName, dst, src);
+  if (draft.attribute(kAdd).flag() && is_packed(dst.dtype())) {
+    checks::dtype_error(kName, "dst", dst, "a dtype to add in, because dst_rmw_op is add");
+  }
   check_index(draft);
   const DescriptorKind kind = descriptor_kind(draft, architecture);
   const std::string_view reason =
@@ -80,20 +90,36 @@ void check(const Draft& draft, const Architecture& architecture) {
              ? ErrorKind::kNotImplemented
              : ErrorKind::kValue);
   }
+  checks::dma_priority(kName, draft.attribute(kPriority).integer(), kind, architecture);
+}
+
+/// One region of dst = src, or dst + src in fp32.
+void transfer_region(const SourceRegion& source, Dtype source_dtype, const TargetRegion& target,
+                     Dtype target_dtype, bool add) {
+  if (!add) return transfer_elements(source, source_dtype, target, target_dtype);
+  RowScratch& scratch = row_scratch();
+  load_region({target.data, target.dimensions}, target_dtype, scratch.first);
+  load_region(source, source_dtype, scratch.second);
+  for (size_t i = 0; i < scratch.first.size(); ++i) scratch.first[i] += scratch.second[i];
+  store_region(scratch.first, target, target_dtype);
 }
 
 void run(const Instance& instance) {
   const Access& dst = instance.operand(kDst);
   const Access& src = instance.operand(kSrc);
   const TransferSide to(dst), from(src);
+  const bool add = instance.attribute(kAdd).flag();
   if (dst.rows == nullptr && src.rows == nullptr) {
-    return transfer_elements({src.data, from.all()}, src.dtype, {dst.data, to.all()}, dst.dtype);
+    return transfer_region({src.data, from.all()}, src.dtype, {dst.data, to.all()}, dst.dtype, add);
+  }
+  if (add && dst.rows != nullptr && instance.attribute(kUniqueIndices).flag()) {
+    require_unique_rows(kName, {dst.rows, static_cast<size_t>(dst.partitions)});
   }
   const int32_t* rows = dst.rows != nullptr ? dst.rows : src.rows;
   for (int64_t p = 0; p < dst.partitions; ++p) {
     if (rows[p] < 0) continue;
-    transfer_elements({src.partition(p), from.free()}, src.dtype, {dst.partition(p), to.free()},
-                      dst.dtype);
+    transfer_region({src.partition(p), from.free()}, src.dtype, {dst.partition(p), to.free()},
+                    dst.dtype, add);
   }
 }
 
@@ -102,6 +128,8 @@ Demand demand(const Draft& draft, const Architecture& architecture) {
   const View& src = draft.operand(kSrc);
   Step step{.unit = Unit::kDma,
             .descriptors = descriptor_kind(draft, architecture),
+            .transfer =
+                draft.attribute(kAdd).flag() ? TransferClass::kCompute : TransferClass::kCopy,
             .store = src.memory() == MemoryKind::kSbuf};
   count_descriptors(dst, src, step);
   const bool in_hbm = dst.memory() == MemoryKind::kHbm && src.memory() == MemoryKind::kHbm;
@@ -115,7 +143,9 @@ Demand demand(const Draft& draft, const Architecture& architecture) {
 
 Draft DmaCopy::draft() const {
   return make_draft(kDmaCopy, engine, {&dst, &src, &index},
-                    {descriptor_attribute(descriptors), Attribute::of(oob_skip)});
+                    {descriptor_attribute(descriptors), Attribute::of(oob_skip),
+                     Attribute::of(dst_rmw_add), Attribute::of(unique_indices),
+                     priority_attribute(priority)});
 }
 
 const InstructionType kDmaCopy = {kName, kOperands, kAttributes, choose_engine, check, run, demand};

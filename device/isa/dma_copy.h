@@ -21,13 +21,22 @@ namespace neuron_sim {
 /// features.hardware_descriptors and the engine is Sync or Scalar, else static. Hardware
 /// descriptors cannot cast or follow an index. `engine` triggers the transfer: GpSimd for software
 /// descriptors, Sync or Scalar for hardware ones, any engine for static ones (which hold no
-/// register address).
+/// register address). Packed dtypes are copied, not cast.
+///
+/// `dst_rmw_add` (dst_rmw_op of the older API): dst = dst + src in fp32, rounded once to dst, at
+/// dma.compute of the throughput of a copy; not with hardware descriptors. A scatter that adds to
+/// one row twice is a KernelError with `unique_indices`; without it rows are added in their order.
+/// `priority`: 0 (highest) to 3 where features.dma_priority, not with static descriptors; it does
+/// not change the simulated time.
 struct DmaCopy {
   View dst, src;
   View index{};
   std::optional<DescriptorKind> descriptors{};
   bool oob_skip = false;
   EngineKind engine = EngineKind::kAuto;
+  bool dst_rmw_add = false;
+  bool unique_indices = true;
+  std::optional<int64_t> priority{};
 
   Draft draft() const;
 };

@@ -35,6 +35,33 @@ void transfer_elements(const SourceRegion& source, Dtype source_dtype, const Tar
   }
 }
 
+void load_region(const SourceRegion& source, Dtype dtype, std::vector<float>& values) {
+  values.resize(static_cast<size_t>(product(source.dimensions)));
+  const Dimension dense{static_cast<int64_t>(values.size()), sizeof(float)};
+  transfer_elements(source, dtype, {reinterpret_cast<std::byte*>(values.data()), {&dense, 1}},
+                    Dtype::kFloat32);
+}
+
+void store_region(const std::vector<float>& values, const TargetRegion& target, Dtype dtype) {
+  const Dimension dense{static_cast<int64_t>(values.size()), sizeof(float)};
+  transfer_elements({reinterpret_cast<const std::byte*>(values.data()), {&dense, 1}},
+                    Dtype::kFloat32, target, dtype);
+}
+
+void require_unique_rows(std::string_view instruction, std::span<const int32_t> rows) {
+  std::vector<std::pair<int32_t, int64_t>> sorted;
+  for (size_t p = 0; p < rows.size(); ++p) {
+    if (rows[p] >= 0) sorted.emplace_back(rows[p], static_cast<int64_t>(p));
+  }
+  std::sort(sorted.begin(), sorted.end());
+  const auto twice =
+      std::adjacent_find(sorted.begin(), sorted.end(),
+                         [](const auto& a, const auto& b) { return a.first == b.first; });
+  if (twice == sorted.end()) return;
+  fail(text("'", instruction, "' adds to row ", twice->first, " for the indices of partitions ",
+            twice->second, " and ", (twice + 1)->second, ", but unique_indices is True."));
+}
+
 size_t descriptor_dimensions(const View& view, std::span<Dimension> dimensions) {
   for (int i = 0; i < view.rank(); ++i) dimensions[static_cast<size_t>(i)] = view.dimension(i);
   if (view.memory() != MemoryKind::kHbm || view.is_indirect()) dimensions[0].stride = kApart;
@@ -108,17 +135,19 @@ EngineKind choose_dma_engine(int64_t descriptors, const DescriptorNeeds& needs,
                ? EngineKind::kGpSimd
                : EngineKind::kSync;
   }
-  const bool software = needs.indirect || needs.casts || needs.computes ||
-                        (needs.register_address && !architecture.features.hardware_descriptors);
+  const bool no_hardware = needs.computes || !architecture.features.hardware_descriptors;
+  const bool software =
+      needs.indirect || (needs.casts && !needs.computes) || (needs.register_address && no_hardware);
   return software ? EngineKind::kGpSimd : EngineKind::kSync;
 }
 
 DescriptorKind choose_descriptors(int64_t descriptors, const DescriptorNeeds& needs,
                                   EngineKind engine, const Architecture& architecture) {
   if (descriptors != kDmaAutomatic) return static_cast<DescriptorKind>(descriptors);
-  if (engine == EngineKind::kGpSimd || needs.indirect || needs.casts || needs.computes) {
+  if (engine == EngineKind::kGpSimd || needs.indirect || (needs.casts && !needs.computes)) {
     return DescriptorKind::kSoftware;
   }
+  if (needs.computes) return DescriptorKind::kStatic;
   const bool hardware_queue = engine == EngineKind::kSync || engine == EngineKind::kScalar;
   return architecture.features.hardware_descriptors && hardware_queue ? DescriptorKind::kHardware
                                                                       : DescriptorKind::kStatic;
@@ -138,6 +167,13 @@ void dma_operand(std::string_view instruction, std::string_view operand, const V
                  const Architecture& architecture) {
   memory(instruction, operand, view, {MemoryKind::kHbm, MemoryKind::kSbuf});
   if (view.memory() == MemoryKind::kSbuf) partitions(instruction, operand, view, architecture);
+}
+
+void dma_cast(std::string_view instruction, const View& dst, const View& src) {
+  if (dst.dtype() == src.dtype() || (!is_packed(dst.dtype()) && !is_packed(src.dtype()))) return;
+  fail(text("'", instruction, "' cannot cast ", name(src.dtype()), " ", src.describe(), " to ",
+            name(dst.dtype()), " ", dst.describe(), "; packed dtypes are only copied."),
+       ErrorKind::kType);
 }
 
 void not_broadcast(std::string_view instruction, std::string_view operand, const View& view) {

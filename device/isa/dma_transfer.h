@@ -37,6 +37,13 @@ struct TransferSide {
 void transfer_elements(const SourceRegion& source, Dtype source_dtype, const TargetRegion& target,
                        Dtype target_dtype);
 
+/// All values of one side, widened to fp32, in row-major order; and back, rounded once.
+void load_region(const SourceRegion& source, Dtype dtype, std::vector<float>& values);
+void store_region(const std::vector<float>& values, const TargetRegion& target, Dtype dtype);
+
+/// Run time: a KernelError when two rows that are not skipped (-1) are equal.
+void require_unique_rows(std::string_view instruction, std::span<const int32_t> rows);
+
 /// The dimensions of a view as descriptors see them: partitions of SBUF and indexed rows are never
 /// adjacent in memory. Returns how many there are.
 size_t descriptor_dimensions(const View& view, std::span<Dimension> dimensions);
@@ -66,7 +73,8 @@ std::string_view descriptor_objection(DescriptorKind kind, const DescriptorNeeds
                                       EngineKind engine, const Architecture& architecture);
 
 /// The engine that triggers a transfer when none is given: GpSimd for software descriptors, which
-/// an index, a cast or (without hardware descriptors) a register address need, else Sync.
+/// an index, a cast or (where hardware descriptors cannot hold it) a register address need, else
+/// Sync.
 EngineKind choose_dma_engine(int64_t descriptors, const DescriptorNeeds& needs,
                              const Architecture& architecture);
 /// The kind of descriptors when none is given.
@@ -80,6 +88,8 @@ void dma_engine(std::string_view instruction, EngineKind engine, const Architect
 /// HBM or SBUF; at most limits.partitions partitions in SBUF.
 void dma_operand(std::string_view instruction, std::string_view operand, const View& view,
                  const Architecture& architecture);
+/// The DMA engines cannot cast packed dtypes.
+void dma_cast(std::string_view instruction, const View& dst, const View& src);
 /// A written operand repeats no element.
 void not_broadcast(std::string_view instruction, std::string_view operand, const View& view);
 /// Quality of service 0 (highest) to 3, where features.dma_priority; not with static descriptors.

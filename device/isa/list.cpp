@@ -11,6 +11,7 @@
 #include "device/isa/builtin_custom_op.h"
 #include "device/isa/compile_time_query.h"
 #include "device/isa/core_barrier.h"
+#include "device/isa/dma_compute.h"
 #include "device/isa/dma_copy.h"
 #include "device/isa/dma_transpose.h"
 #include "device/isa/dropout.h"
@@ -70,6 +71,7 @@ constexpr std::array kList = {
     &kBnStats,
     &kBuiltinCustomOp,
     &kCoreBarrier,
+    &kDmaCompute,
     &kDmaCopy,
     &kDmaTranspose,
     &kDropout,

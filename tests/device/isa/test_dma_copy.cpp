@@ -147,6 +147,55 @@ TEST(DmaCopy, ScattersRowsWithACast) {
   expect_values(bench.get(table), {9, 9, 3, 4, 9, 9, 9, 9, 5, 6});
 }
 
+TEST(DmaCopy, AddsToWhatIsThere) {
+  for (const Dtype dtype : {kFp32, kBf16, Dtype::kInt32}) {
+    InstructionBench bench;
+    const View dst =
+        bench.tile(kHbm, dtype, {6, 50}, "dst", random_values(300, -9, 9)).slice(1, 1, 20, 2);
+    const View src = bench.tile(kSbuf, kFp32, {6, 20}, "src", random_values(120, -9, 9, 4));
+    const std::vector<double> before = bench.get(dst), added = bench.get(src);
+    const DmaCopy copy{.dst = dst, .src = src, .dst_rmw_add = true};
+    bench.run(kDmaCopy, copy.draft());
+    std::vector<double> expected;
+    for (size_t i = 0; i < before.size(); ++i) {
+      expected.push_back(round_to(dtype, round_to(kFp32, before[i] + added[i])));
+    }
+    expect_values(bench.get(dst), expected);
+    const Step step = bench.demand(kDmaCopy, copy.draft()).steps[0];
+    EXPECT_EQ(step.transfer, TransferClass::kCompute);
+    EXPECT_EQ(step.descriptors, DescriptorKind::kStatic);
+  }
+}
+
+TEST(DmaCopy, AddsToScatteredRowsOnceUnlessIndicesMayRepeat) {
+  InstructionBench bench;
+  const View table = bench.tile(kHbm, kFp32, {5, 2}, "table", std::vector<double>(10, 9));
+  const View index = bench.tile(kSbuf, Dtype::kInt32, {3, 1}, "index", {4, 1, 4});
+  const View src = bench.tile(kSbuf, kFp32, {3, 2}, "src", {1, 2, 3, 4, 5, 6});
+  DmaCopy copy{
+      .dst = table.slice(0, 0, 3).indirect(5), .src = src, .index = index, .dst_rmw_add = true};
+  try {
+    bench.run(kDmaCopy, copy.draft());
+    FAIL() << "no error";
+  } catch (const KernelError& error) {
+    EXPECT_STREQ(error.what(),
+                 "'dma_copy' adds to row 4 for the indices of partitions 0 and 2, but "
+                 "unique_indices is True.");
+  }
+  expect_values(bench.get(table), std::vector<double>(10, 9));
+  copy.unique_indices = false;
+  bench.run(kDmaCopy, copy.draft());
+  expect_values(bench.get(table), {9, 9, 12, 13, 9, 9, 9, 9, 15, 17});
+}
+
+TEST(DmaCopy, CopiesPackedElementsBitByBit) {
+  InstructionBench bench;
+  for (const Dtype dtype : {Dtype::kFloat8E4m3fnX4, Dtype::kFloat4E2m1fnX4}) {
+    expect_copied(bench, bench.tile(kSbuf, dtype, {7, 9}, "dst"),
+                  bench.tile(kHbm, dtype, {7, 9}, "src"));
+  }
+}
+
 TEST(DmaCopy, ChoosesEngineAndDescriptors) {
   InstructionBench bench;
   const View hbm = bench.tile(kHbm, kFp32, {8, 4}, "hbm");

@@ -75,6 +75,36 @@ TEST(DmaCopyChecks, ReportsDescriptorsThatCannotBeMade) {
   EXPECT_EQ(bench.error_kind(kDmaCopy, hardware.draft()), ErrorKind::kNotImplemented);
 }
 
+TEST(DmaCopyChecks, ReportsPackedCastsAdditionsAndPriorities) {
+  InstructionBench bench;
+  const View hbm = bench.tile(kHbm, kFp32, {8, 4}, "hbm");
+  const View sbuf = bench.tile(kSbuf, kFp32, {8, 4}, "sbuf");
+  const View packed = bench.tile(kSbuf, Dtype::kFloat8E5m2X4, {8, 4}, "packed");
+  const auto error = [&](const DmaCopy& copy) { return bench.error(kDmaCopy, copy.draft()); };
+  EXPECT_EQ(error({.dst = packed, .src = hbm}),
+            "'dma_copy' cannot cast float32 hbm[8, 4] to float8_e5m2_x4 packed[8, 4]; packed "
+            "dtypes are only copied.");
+  EXPECT_EQ(bench.error_kind(kDmaCopy, DmaCopy{.dst = packed, .src = hbm}.draft()),
+            ErrorKind::kType);
+  EXPECT_EQ(error({.dst = packed, .src = packed}), "");
+  EXPECT_EQ(error({.dst = packed, .src = packed, .dst_rmw_add = true}),
+            "dtype float8_e5m2_x4 of operand 'dst' of 'dma_copy' is not supported; expected a "
+            "dtype to add in, because dst_rmw_op is add.");
+  EXPECT_EQ(
+      error(
+          {.dst = sbuf, .src = hbm, .descriptors = DescriptorKind::kHardware, .dst_rmw_add = true}),
+      "'dma_copy' from float32 hbm[8, 4] to float32 sbuf[8, 4] on engine Sync of "
+      "architecture trn2: hardware descriptors cannot compute.");
+  EXPECT_EQ(error({.dst = sbuf, .src = hbm, .priority = 2}),
+            "parameter 'priority' needs NeuronCore-v4 or newer. (instruction 'dma_copy', "
+            "architecture trn2)");
+  bench.architecture().features.dma_priority = true;
+  EXPECT_EQ(error({.dst = sbuf, .src = hbm, .priority = 3}), "");
+  EXPECT_EQ(error({.dst = sbuf, .src = hbm, .priority = 4}),
+            "parameter 'priority' is 4, but must be 0 to 3. (instruction 'dma_copy', architecture "
+            "trn2)");
+}
+
 TEST(DmaCopyChecks, ReportsWrongIndices) {
   InstructionBench bench;
   const View rows = bench.tile(kHbm, kFp32, {8, 4}, "hbm").indirect(8);
