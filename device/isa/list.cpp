@@ -34,6 +34,9 @@
 #include "device/isa/rand_get_state.h"
 #include "device/isa/rand_set_state.h"
 #include "device/isa/range_select.h"
+#include "device/isa/nc_matmul_mx.h"
+#include "device/isa/nc_transpose.h"
+#include "device/isa/quantize_mx.h"
 #include "device/isa/reciprocal.h"
 #include "device/isa/register_alloc.h"
 #include "device/isa/register_load.h"
@@ -91,6 +94,9 @@ constexpr std::array kList = {
     &kRandGetState,
     &kRandSetState,
     &kRangeSelect,
+    &kNcMatmulMx,
+    &kNcTranspose,
+    &kQuantizeMx,
     &kReciprocal,
     &kRegisterAlloc,
     &kRegisterLoad,
