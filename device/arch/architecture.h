@@ -46,10 +46,10 @@ struct Limits {
   int64_t topk_minimum_elements = 0;   ///< elements per snake of topk (8)
   int64_t topk_maximum_elements = 0;   ///< 65535
   int64_t topk_results = 0;            ///< results per snake of topk (32767)
-  int64_t logical_cores = 0;          ///< physical cores that one program can use (1, 2: LNC2)
-  int64_t gpsimd_dma_elements = 0;    ///< elements per partition of a sendrecv by gpsimd_dma (256)
-  int64_t array_tile = 0;             ///< fewest rows or columns of a tile of the PE array (32)
-  int64_t moving_free_mx = 0;         ///< columns of a moving operand of nc_matmul_mx, fp32 dst
+  int64_t logical_cores = 0;           ///< physical cores that one program can use (1, 2: LNC2)
+  int64_t gpsimd_dma_elements = 0;     ///< elements per partition of a sendrecv by gpsimd_dma (256)
+  int64_t array_tile = 0;              ///< fewest rows or columns of a tile of the PE array (32)
+  int64_t moving_free_mx = 0;          ///< columns of a moving operand of nc_matmul_mx, fp32 dst
 };
 
 /// What the generation can do.
@@ -66,11 +66,9 @@ struct Features {
   bool reciprocal_bias = false;  ///< reciprocal on ScalarE accepts a bias
   bool vector_xorwow = false;    ///< random numbers of VectorE are those of XORWOW
   bool sub_version_1 = false;    ///< the silicon revision that get_nc_sub_version calls 1
-  bool dma_transpose = false;  ///< the DMA engines transpose blocks of 2- and 4-byte elements
-  bool dma_priority = false;   ///< transfers have a quality of service
-  bool double_row = false;     ///< nc_matmul on pairs of fp8 values
-  bool bfloat16_psum = false;  ///< nc_matmul stores to and accumulates in bf16 PSUM tiles
-  bool microscaling = false;   ///< float8_e4m3fn, and MX operands (packed, with scales)
+  bool double_row = false;       ///< nc_matmul on pairs of fp8 values
+  bool bfloat16_psum = false;    ///< nc_matmul stores to and accumulates in bf16 PSUM tiles
+  bool microscaling = false;     ///< float8_e4m3fn, and MX operands (packed, with scales)
   bool background_transpose = false;  ///< a TensorE transpose may run behind another multiply
 };
 

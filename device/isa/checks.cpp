@@ -136,13 +136,21 @@ void no_psum_on_gpsimd(std::string_view instruction, std::string_view operand, c
             " cannot access PSUM."));
 }
 
-void compute_operand(std::string_view instruction, std::string_view operand, const View& view,
+void movable_operand(std::string_view instruction, std::string_view operand, const View& view,
                      EngineKind engine, const Architecture& architecture) {
   memory(instruction, operand, view, {MemoryKind::kPsum, MemoryKind::kSbuf});
   partitions(instruction, operand, view, architecture);
   free_size(instruction, operand, view, architecture);
   start_partition(instruction, operand, view, architecture);
   no_psum_on_gpsimd(instruction, operand, view, engine);
+}
+
+void compute_operand(std::string_view instruction, std::string_view operand, const View& view,
+                     EngineKind engine, const Architecture& architecture) {
+  movable_operand(instruction, operand, view, engine, architecture);
+  if (is_packed(view.dtype())) {
+    dtype_error(instruction, operand, view, "a dtype with one value per element");
+  }
 }
 
 void source_and_dst(std::string_view instruction, std::string_view source_name, const View& source,

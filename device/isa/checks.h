@@ -37,7 +37,10 @@ void generation(std::string_view instruction, int64_t minimum, const Architectur
 /// GpSimd cannot access PSUM.
 void no_psum_on_gpsimd(std::string_view instruction, std::string_view operand, const View& view,
                        EngineKind engine);
-/// All of the above that a Vector/Scalar/GpSimd operand needs.
+/// All of the above that a Vector/Scalar/GpSimd operand needs, for instructions that move bits.
+void movable_operand(std::string_view instruction, std::string_view operand, const View& view,
+                     EngineKind engine, const Architecture& architecture);
+/// The same for instructions that compute: no packed dtypes.
 void compute_operand(std::string_view instruction, std::string_view operand, const View& view,
                      EngineKind engine, const Architecture& architecture);
 /// `source` and `dst` as operands of a compute engine, with the same partitions and elements per

@@ -26,17 +26,16 @@
 #include "device/isa/nc_find_index8.h"
 #include "device/isa/nc_match_replace8.h"
 #include "device/isa/nc_matmul.h"
+#include "device/isa/nc_matmul_mx.h"
 #include "device/isa/nc_n_gather.h"
 #include "device/isa/nc_stream_shuffle.h"
 #include "device/isa/nc_transpose.h"
 #include "device/isa/nonzero_with_count.h"
+#include "device/isa/quantize_mx.h"
 #include "device/isa/rand2.h"
 #include "device/isa/rand_get_state.h"
 #include "device/isa/rand_set_state.h"
 #include "device/isa/range_select.h"
-#include "device/isa/nc_matmul_mx.h"
-#include "device/isa/nc_transpose.h"
-#include "device/isa/quantize_mx.h"
 #include "device/isa/reciprocal.h"
 #include "device/isa/register_alloc.h"
 #include "device/isa/register_load.h"
@@ -45,8 +44,8 @@
 #include "device/isa/rng.h"
 #include "device/isa/scalar_tensor_tensor.h"
 #include "device/isa/select_reduce.h"
-#include "device/isa/set_rng_seed.h"
 #include "device/isa/sendrecv.h"
+#include "device/isa/set_rng_seed.h"
 #include "device/isa/tensor_copy.h"
 #include "device/isa/tensor_copy_dynamic_dst.h"
 #include "device/isa/tensor_copy_dynamic_src.h"
@@ -86,17 +85,16 @@ constexpr std::array kList = {
     &kNcFindIndex8,
     &kNcMatchReplace8,
     &kNcMatmul,
+    &kNcMatmulMx,
     &kNcNGather,
     &kNcStreamShuffle,
     &kNcTranspose,
     &kNonzeroWithCount,
+    &kQuantizeMx,
     &kRand2,
     &kRandGetState,
     &kRandSetState,
     &kRangeSelect,
-    &kNcMatmulMx,
-    &kNcTranspose,
-    &kQuantizeMx,
     &kReciprocal,
     &kRegisterAlloc,
     &kRegisterLoad,
@@ -105,8 +103,8 @@ constexpr std::array kList = {
     &kRng,
     &kScalarTensorTensor,
     &kSelectReduce,
-    &kSetRngSeed,
     &kSendRecv,
+    &kSetRngSeed,
     &kTensorCopy,
     &kTensorCopyDynamicDst,
     &kTensorCopyDynamicSrc,

@@ -19,7 +19,7 @@ EngineKind choose_engine(const Draft&, const Architecture&) { return EngineKind:
 
 void check(const Draft& draft, const Architecture& architecture) {
   checks::engine(kName, draft.engine, {EngineKind::kVector, EngineKind::kGpSimd}, architecture);
-  checks::compute_operand(kName, "dst", draft.operand(kDst), draft.engine, architecture);
+  checks::movable_operand(kName, "dst", draft.operand(kDst), draft.engine, architecture);
   elementwise::check_constant(kName, "value", draft.attribute(kValue).real(), draft.operand(kDst));
 }
 

@@ -229,7 +229,7 @@ TEST(TwoCores, HaveRegistersOfTheirOwn) {
       const int index = builder.allocate_register();
       EXPECT_EQ(index, 0);
       builder.emit(Memset{t, 0});
-      builder.emit(RegisterMove{.register_index = index, .immediate = core == 0 ? 3 : 5});
+      builder.emit(RegisterMove{.dst = index, .src = core == 0 ? 3 : 5});
       builder.loop_register(EngineKind::kSync, index, 8, [&](const Affine& i) {
         builder.emit(Memset{t.slice(1, i, 1), 1});
       });
@@ -252,7 +252,7 @@ TEST(TwoCores, ThatMeetDifferentlyOftenEndWithAnError) {
     const View x = builder.argument("x", {1, 4}, kFloat);
     for (const int core : {0, 1}) {
       builder.core(core, [&] {
-        builder.emit(RegisterMove{.register_index = 0, .immediate = core == 0 ? first : second});
+        builder.emit(RegisterMove{.dst = 0, .src = core == 0 ? first : second});
         builder.loop_register(EngineKind::kSync, 0, 9,
                               [&](const Affine&) { builder.emit(CoreBarrier{.data = x}); });
       });

@@ -142,6 +142,20 @@ TEST(TensorCopy, shapes_and_limits_are_checked) {
             "'tensor_copy', operand 'src', architecture trn2)");
 }
 
+TEST(TensorCopy, copies_packed_values_as_they_are_and_refuses_to_convert_them) {
+  const Dtype packed = Dtype::kFloat8E4m3fnX4;
+  InstructionBench bench;
+  TensorCopy instruction = tiles_of(bench, packed, packed, {3, 5});
+  std::vector<uint32_t> words(15);
+  for (uint32_t i = 0; i < 15; ++i) words[i] = 0x7f80ff01U + i * 0x01020304U;
+  bench.set_bits(instruction.src, words);
+  bench.run(kTensorCopy, instruction.draft());
+  EXPECT_EQ(bench.bits(instruction.dst), words);
+  EXPECT_EQ(bench.error(kTensorCopy, tiles_of(bench, packed, kF32, {3, 5}).draft()),
+            "operand 'src' of 'tensor_copy' has dtype float8_e4m3fn_x4, but must be a dtype with "
+            "one value per element.");
+}
+
 TEST(TensorCopy, demands_the_rate_class_of_its_operands) {
   auto rate = [](Dtype source, Dtype target, MemoryKind from, MemoryKind to,
                  EngineKind engine = EngineKind::kVector) {
