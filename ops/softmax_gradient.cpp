@@ -1,6 +1,5 @@
 #include "ops/softmax_gradient.h"
 
-#include "device/isa/activation.h"
 #include "device/isa/tensor_reduce.h"
 #include "device/isa/tensor_scalar.h"
 #include "device/isa/tensor_tensor.h"
@@ -31,8 +30,13 @@ void SoftmaxGradient::finish(const View& dst, const View& gradient, const View& 
                              .operand1 = inverse,
                              .op0 = AluOp::kMultiply,
                              .op1 = AluOp::kMultiply});
-  builder_.emit(
-      Activate{.dst = product, .data = gradient, .bias_tile = offset, .scale_tile = inverse});
+  // On Vector, which would have to wait for Scalar.
+  builder_.emit(TensorScalar{.dst = product,
+                             .data = gradient,
+                             .operand0 = inverse,
+                             .operand1 = offset,
+                             .op0 = AluOp::kMultiply,
+                             .op1 = AluOp::kAdd});
   builder_.emit(
       TensorTensor{.dst = dst, .data1 = product, .data2 = exponentials, .op = AluOp::kMultiply});
 }

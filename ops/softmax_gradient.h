@@ -6,8 +6,7 @@
 namespace neuron_sim {
 
 /// y * (g - sum(g * y)) with y = e / sum(e). The exponentials e stay as they are: the row's factors
-/// 1 / sum(e) and sum(g * y) are applied to g in one Scalar instruction, so that Vector has the
-/// row's maximum, two products and a sum to do.
+/// 1 / sum(e) and sum(g * y) are applied to g in one instruction.
 class SoftmaxGradient {
  public:
   /// For rows of at most `columns`; takes `ring` fp32 tiles.

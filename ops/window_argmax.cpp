@@ -74,14 +74,14 @@ int64_t WindowArgmax::bytes(const Limits& limits, const PoolWindows& pool, const
     each += 2 * number;
     whole = number;
   }
-  constexpr int64_t kRounding = 64 * 6;
+  constexpr int64_t kRounding = 384;  // six tiles to allocation steps of 64
   return ring * (count(windows) * each + count(tile) * whole + kRounding);
 }
 
 /// A later element wins if it is larger than the maximum so far, which a NaN before it prevents for
 /// ever, or if it is NaN.
 View WindowArgmax::find(const View& values, const View& windows, const Affine& turn) {
-  const View maximum = part(maximum_, windows, turn);
+  View maximum = part(maximum_, windows, turn);
   builder_.emit(TensorCopy{.dst = maximum, .src = pool_.element(values, 0, windows)});
   if (pool_.elements() == 1) return maximum;
   const View nan = part(not_a_number_, values, turn);

@@ -103,7 +103,7 @@ class BiasAddBackward {
 
   /// Bytes per partition of tiles of `elements`, and what allocation rounds up.
   static int64_t bytes_of_rings(int ring, int64_t elements, Dtype dtype, int64_t scratch) {
-    const int64_t each = ring * (3 * itemsize(dtype) + itemsize(Dtype::kFloat32));
+    const int64_t each = int64_t{ring} * (3 * itemsize(dtype) + itemsize(Dtype::kFloat32));
     return elements * (each + std::min(ring, 2) * scratch) + 4096;
   }
 

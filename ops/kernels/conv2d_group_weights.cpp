@@ -16,7 +16,7 @@ View load_group_mask(Builder& builder, int64_t groups, int64_t group_filters, Dt
     std::fill_n(bytes.begin() + (filter * groups + group) * size, size, std::byte{0xFF});
   }
   const Dtype bits = size == 4 ? Dtype::kInt32 : Dtype::kInt16;
-  const View mask = builder.sbuf("group_mask", {filters, groups}, bits);
+  View mask = builder.sbuf("group_mask", {filters, groups}, bits);
   load(builder, mask, builder.constant("group_mask", {filters, groups}, bits, std::move(bytes)),
        EngineKind::kScalar);
   return mask;

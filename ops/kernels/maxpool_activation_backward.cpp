@@ -120,10 +120,10 @@ class MaxpoolBackward {
 
   /// The sums of a band in fp32.
   View load_sums(const View& source, const PoolBand& band, const Affine& turn) {
-    const View loaded = part(loaded_, source, band.count, turn);
+    View loaded = part(loaded_, source, band.count, turn);
     load(builder_, loaded, source.slice(2, band.first, band.count));
     if (!plan_.widens()) return loaded;
-    const View sums = part(sums_, source, band.count, turn);
+    View sums = part(sums_, source, band.count, turn);
     builder_.emit(Activate{.dst = sums, .data = loaded});
     return sums;
   }
@@ -131,7 +131,7 @@ class MaxpoolBackward {
   /// Gradients at the maxima of their windows, [P, G, band.count, columns].
   View distribute(const View& gradients, const View& sums, const PoolBand& band,
                   const Affine& turn) {
-    const View target = part(target_, sums, band.count, turn);
+    View target = part(target_, sums, band.count, turn);
     // Windows start at the first row that one of them reads.
     const int64_t offset =
         band.windows > 0 ? band.window * plan_.pool.stride[0] - band.first : band.count;

@@ -26,6 +26,7 @@ void for_leading(Builder& builder, const std::vector<View>& matrices,
   if (matrices[0].rank() == 2) return body(matrices);
   builder.loop(matrices[0].size(0), [&](const Affine& index) {
     std::vector<View> parts;
+    parts.reserve(matrices.size());
     for (const View& matrix : matrices) parts.push_back(matrix.select(0, index));
     for_leading(builder, parts, body);
   });

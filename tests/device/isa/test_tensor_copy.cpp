@@ -152,8 +152,8 @@ TEST(TensorCopy, copies_packed_values_as_they_are_and_refuses_to_convert_them) {
   bench.run(kTensorCopy, instruction.draft());
   EXPECT_EQ(bench.bits(instruction.dst), words);
   EXPECT_EQ(bench.error(kTensorCopy, tiles_of(bench, packed, kF32, {3, 5}).draft()),
-            "operand 'src' of 'tensor_copy' has dtype float8_e4m3fn_x4, but must be a dtype with "
-            "one value per element.");
+            "dtype float8_e4m3fn_x4 of operand 'src' of 'tensor_copy' is not supported; expected a "
+            "dtype with one value per element.");
 }
 
 TEST(TensorCopy, demands_the_rate_class_of_its_operands) {
