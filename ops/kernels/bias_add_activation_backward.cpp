@@ -192,7 +192,10 @@ class BiasAddBackward {
       }
     }
     sums_->add(result);
-    store(builder_, windows.x_gradient, result);
+    // Tensor waits for the result anyway; GpSimd would be late with the bias of the tile after
+    // next, which softmax has no slack for.
+    store(builder_, windows.x_gradient, result,
+          function_.softmax ? EngineKind::kTensor : kStoreQueue);
   }
 
   Builder& builder_;
