@@ -10,7 +10,6 @@
 #include "device/isa/tensor_reduce.h"
 #include "device/isa/tensor_scalar.h"
 #include "device/isa/tensor_tensor.h"
-#include "device/program/engine_state.h"
 #include "ops/column_sums.h"
 #include "ops/tiles.h"
 
@@ -110,7 +109,6 @@ class StreamingSoftmaxBackward {
                            .data = logits,
                            .op = Activation::kExp,
                            .bias_tile = after,
-                           .accumulator = engine_state(EngineState::kScalarAccumulator, rows_),
                            .reduce_res = per_row(part_),
                            .reduce_op = AluOp::kAdd,
                            .reduce_command = ReduceCommand::kResetReduce});

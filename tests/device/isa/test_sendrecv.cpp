@@ -161,7 +161,7 @@ TEST(SendRecv, ExistsFromNeuronCoreV3On) {
   bench.architecture().neuron_core = "NeuronCore-v2";
   const View f = bench.tile(kSbuf, Dtype::kFloat32, {2, 4}, "f");
   EXPECT_EQ(bench.error(kSendRecv, exchange(f, f).draft()),
-            "instruction 'sendrecv' needs NeuronCore-v3 or newer; architecture trn2 is "
+            "instruction 'sendrecv' needs NeuronCore-v3 or newer; architecture trn2 is a "
             "NeuronCore-v2.");
   EXPECT_EQ(bench.error_kind(kSendRecv, exchange(f, f).draft()), ErrorKind::kNotImplemented);
 }

@@ -203,7 +203,7 @@ TEST(RaceCheck, DoesNotReportWhatDependsOnData) {
   Bench bench;
   const View index = bench.builder.argument("index", {1, 1}, Dtype::kInt32);
   bench.builder.core(0, [&] {
-    bench.builder.emit(RegisterLoad{.register_index = 0, .source = index});
+    bench.builder.emit(RegisterLoad{.dst = 0, .src = index});
     bench.builder.emit(DmaCopy{.dst = bench.x.slice(0, 0, 1).at_register(0, 128),
                                .src = bench.tile[0].slice(0, 0, 1)});
     bench.builder.loop_register(EngineKind::kSync, 0, 4, [&](const Affine&) {
