@@ -38,7 +38,7 @@ the header has the rest: shapes, dtypes, rounding, limits, errors.
 COMMENT = re.compile(r"((?:^///[^\n]*\n)+)", re.MULTILINE)
 SENTENCE_END = re.compile(r"(?<!\.)\.(?=\s|$)")
 NUMBERED = re.compile(r"(\[?\D+)(\d+)\]?$")
-ENGINE_RULE = re.compile(r"EngineKind::kAuto: ([^.]*)\.")
+ENGINE_RULE = re.compile(r"^/// EngineKind::kAuto: ([^.]*)\.", re.MULTILINE)
 ENGINE_FIELD = re.compile(r"EngineKind engine = [^;]*;[ ]*///<[ ]*([^\n]*(?:\n[ ]*///<[^\n]*)*)")
 
 
