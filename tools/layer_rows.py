@@ -67,6 +67,58 @@ CONV2D_MAXPOOL = [
     ]
 ]
 
+CONV2D_MAXPOOL += [
+    Row("conv2d_maxpool", variant, shapes, why, dtype, options)
+    for variant, dtype, shapes, options, why in [
+        (
+            "3 x 3, 32 x 16, fp16",
+            "float16",
+            [[16, 128, 32, 16], [128, 128, 3, 3], [128]],
+            {"pool_size": 1},
+            "Small images: several of them share a bank of PSUM, so that every product has 512 "
+            "columns; the first image and the last store are what is not overlapped.",
+        ),
+        (
+            "3 x 3, 32 x 16, fp32",
+            "float32",
+            [[16, 128, 32, 16], [128, 128, 3, 3], [128]],
+            {"pool_size": 1},
+            "The same with four passes per column.",
+        ),
+        (
+            "5 x 5, stride 2, padding 2, bf16",
+            "bfloat16",
+            [[4, 128, 112, 112], [128, 128, 5, 5], [128]],
+            {"pool_size": 1, "stride": 2, "padding": 2},
+            "TensorE reads every other column of the image tile: a quarter of the products of "
+            "stride 1. Padding is a border of zeros in the tile.",
+        ),
+        (
+            "3 x 3, dilation 2, bf16",
+            "bfloat16",
+            [[4, 128, 112, 112], [128, 128, 3, 3], [128]],
+            {"pool_size": 1, "dilation": 2},
+            "The views are two rows and columns apart; the products are those of a dense kernel.",
+        ),
+        (
+            "depthwise 3 x 3, bf16",
+            "bfloat16",
+            [[1, 128, 112, 112], [128, 1, 3, 3], [128]],
+            {"pool_size": 1, "padding": 1, "groups": 128},
+            "All groups share the array through weights that are zero between groups: the time is "
+            "that of a dense convolution, and of its products one in 128 is not with a zero.",
+        ),
+        (
+            "3 x 3, overlapping pool 3 / 2, bf16",
+            "bfloat16",
+            [[4, 128, 112, 112], [128, 128, 3, 3], [128]],
+            {"pool_size": 3, "pool_stride": 2},
+            "Bands compute the rows that two bands' windows share twice; Vector takes nine maxima "
+            "per window.",
+        ),
+    ]
+]
+
 FFNN = [
     Row(
         "ffnn_forward",
