@@ -7,6 +7,7 @@ write_kernel_docs.py.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 
@@ -21,7 +22,7 @@ class Row:
     shapes: list[list[int]]
     why: str
     dtype: str = "float32"
-    options: dict[str, int | str] = field(default_factory=dict)
+    options: Mapping[str, int | str] = field(default_factory=dict)
 
 
 def _vector(elements: int) -> list[list[int]]:

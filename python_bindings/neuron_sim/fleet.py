@@ -123,7 +123,7 @@ def parse_case(name: str) -> FleetCase:
 
 def time_case(case: FleetCase, architecture: str = ARCHITECTURE) -> tuple[float, float]:
     """Simulated latency in microseconds and busy share of the Tensor engine, without data."""
-    from neuron_sim import _core  # type: ignore[attr-defined]
+    from neuron_sim import _core
 
     timing = _core.time_kernel("conv2d_maxpool", case.shapes, case.dtype, architecture)
     return timing["latency_us"], timing["utilisation"]["Tensor"]
@@ -214,7 +214,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _use_architecture(architecture: str) -> None:
     """Makes the device that architecture, which is decided when it is first used."""
-    from neuron_sim import _core, torch_device  # type: ignore[attr-defined]
+    from neuron_sim import _core, torch_device
 
     if not torch_device.is_initialized():
         _core.architecture_facts(architecture)  # says what is wrong with it
