@@ -66,7 +66,8 @@ struct HeightWidth {
 /// pool_size, pool_stride) for input [N, Cin, H, W], weight [Cout, Cin / groups, KH, KW], bias
 /// [Cout]. Without `pool_stride` it is pool_size; windows that reach beyond the convolution's
 /// output are left out, as in torch.nn.functional.max_pool2d. `activation` as above, without
-/// softmax.
+/// softmax. On the device, groups with few channels share the PE array: a NaN or infinity in the
+/// input of one makes NaN of the outputs of those that it shares the array with.
 NEURON_SIM_TORCH_API at::Tensor conv2d_maxpool(
     const at::Tensor& input, const at::Tensor& weight, const at::Tensor& bias,
     HeightWidth pool_size, HeightWidth stride = 1, HeightWidth padding = 0,
