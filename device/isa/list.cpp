@@ -45,6 +45,7 @@
 #include "device/isa/scalar_tensor_tensor.h"
 #include "device/isa/select_reduce.h"
 #include "device/isa/sendrecv.h"
+#include "device/isa/sequence_bounds.h"
 #include "device/isa/set_rng_seed.h"
 #include "device/isa/tensor_copy.h"
 #include "device/isa/tensor_copy_dynamic_dst.h"
@@ -104,6 +105,7 @@ constexpr std::array kList = {
     &kScalarTensorTensor,
     &kSelectReduce,
     &kSendRecv,
+    &kSequenceBounds,
     &kSetRngSeed,
     &kTensorCopy,
     &kTensorCopyDynamicDst,
