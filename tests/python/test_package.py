@@ -13,6 +13,8 @@ import neuron_sim
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+COMMAND = ("bin", "neuron-sim")
+"""Where the installed command is: the only file outside of the package's folders."""
 
 
 def distribution() -> importlib.metadata.Distribution | None:
@@ -111,10 +113,18 @@ def test_torch_finds_the_installed_device_by_itself(tmp_path):
 
 
 @needs_package
+def test_the_command_is_installed_and_lists_its_subcommands(tmp_path):
+    command = Path(sys.executable).parent / COMMAND[-1]
+    shown = subprocess.run([command, "--help"], cwd=tmp_path, capture_output=True, text=True)
+    assert shown.returncode == 0, shown.stderr
+    assert "fleet" in shown.stdout
+
+
+@needs_package
 def test_the_package_owns_only_its_folder_so_that_uninstalling_leaves_torch_alone():
-    files = [path.parts[0] for path in distribution().files or []]
+    files = [path for path in distribution().files or [] if path.parts[-2:] != COMMAND]
     assert files
-    assert {re.sub(r"-.*\.dist-info$", "", part) for part in files} == {"neuron_sim"}
+    assert {re.sub(r"-.*\.dist-info$", "", path.parts[0]) for path in files} == {"neuron_sim"}
 
 
 @needs_package

@@ -112,6 +112,7 @@ int main_with(const char* value) {
   const std::string filter = "--gtest_filter=ThreadPoolEnvironment.DISABLED_Child";
   return in_child([&] {
     setenv("NEURON_SIM_THREADS", value, 1);
+    for (const char* shard : {"GTEST_TOTAL_SHARDS", "GTEST_SHARD_INDEX"}) unsetenv(shard);
     execl("/proc/self/exe", "tests", filter.c_str(), "--gtest_also_run_disabled_tests",
           "--gtest_brief=1", static_cast<char*>(nullptr));
     return 98;

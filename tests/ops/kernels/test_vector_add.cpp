@@ -98,9 +98,9 @@ TEST_P(VectorAdd, DirectAllocationAddsAnyNumberOfElements) {
 TEST_P(VectorAdd, DirectAllocationPutsTheTilesWhereItIsTold) {
   const TensorSpec vector{{256000}, {}};
   const auto addresses = [&](const VectorAddOptions& options) {
+    const BuiltOp built = build_vector_add(architecture(), vector, vector, options);
     std::vector<int64_t> result;
-    for (const Tile& tile :
-         build_vector_add(architecture(), vector, vector, options).program->tiles) {
+    for (const Tile& tile : built.program->tiles) {
       if (tile.placed) result.push_back(tile.address);
     }
     return result;
