@@ -35,7 +35,7 @@ void Softmax::finish(const View& dst, const View& logits, const Affine& turn) {
 }
 
 View Softmax::invert_sum(int64_t rows, const Affine& turn) {
-  const View inverse = inverse_.turn(turn).slice(0, 0, rows);
+  View inverse = inverse_.turn(turn).slice(0, 0, rows);
   builder_.emit(Reciprocal{.dst = inverse, .data = sum_.turn(turn).slice(0, 0, rows)});
   return inverse;
 }

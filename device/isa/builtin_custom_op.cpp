@@ -49,6 +49,7 @@ std::vector<View> present(const Draft& draft, int first) {
 
 std::vector<Dtype> dtypes(const std::vector<View>& views) {
   std::vector<Dtype> result;
+  result.reserve(views.size());
   for (const View& view : views) result.push_back(view.dtype());
   return result;
 }

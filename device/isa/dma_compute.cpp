@@ -213,7 +213,8 @@ Demand demand(const Draft& draft, const Architecture& architecture) {
     total.fragments = std::max(total.fragments, step.fragments);
     bytes += step.elements * step.bytes;
   }
-  total.bytes = (bytes + total.elements - 1) / total.elements;
+  const int64_t descriptors = std::max<int64_t>(total.elements, 1);
+  total.bytes = (bytes + descriptors - 1) / descriptors;
   Demand demand;
   demand.add(total);
   return demand;

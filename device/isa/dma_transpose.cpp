@@ -225,15 +225,16 @@ Demand demand(const Draft& draft, const Architecture& architecture) {
     count_descriptors({to.data(), rank}, dst.dtype(), {from.data(), rank}, src.dtype(), step);
   } else if (is_indirect(draft)) {  // one descriptor per indexed row and dimension between
     step.transfer = TransferClass::kTransposeHbm;
-    step.elements = element_count(src) / src.size(last);
+    step.elements = element_count(src) / std::max<int64_t>(src.size(last), 1);
     step.bytes = src.size(last) * item;
     step.padded_bytes = round_up(src.size(last), kPartitionBlock) * item;
   } else {
     step.transfer = on_chip ? TransferClass::kTransposeSbuf : TransferClass::kTransposeHbm;
-    step.elements = element_count(dst) / dst.size(last);
+    step.elements = element_count(dst) / std::max<int64_t>(dst.size(last), 1);
     step.bytes = dst.size(last) * item;
-    const int64_t padding = round_up(dst.partitions(), kPartitionBlock);
-    step.padded_bytes = round_up(dst.size(last), kElementBlock) * item * padding / dst.partitions();
+    const int64_t partitions = std::max<int64_t>(dst.partitions(), 1);
+    const int64_t padding = round_up(partitions, kPartitionBlock);
+    step.padded_bytes = round_up(dst.size(last), kElementBlock) * item * padding / partitions;
   }
   Demand demand;
   demand.add(step);

@@ -215,7 +215,7 @@ FloatOperand pack_halves(const Access& access, std::vector<float>& buffer) {
   half.widened = nullptr;
   const int64_t elements = half.elements();
   const int64_t pitch = elements + 16;  // off powers of two, where rows compete for cache sets
-  buffer.resize(static_cast<size_t>(2 * access.partitions * pitch));
+  buffer.resize(static_cast<size_t>(int64_t{2} * access.partitions * pitch));
   float* row = buffer.data();
   for (int i = 0; i < 2; ++i, half.data += access.free[0].stride) {
     for (int64_t k = 0; k < access.partitions; ++k, row += pitch) {

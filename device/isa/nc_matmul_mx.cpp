@@ -100,7 +100,7 @@ FloatOperand dequantise(const Access& data, Access scale, std::vector<float>& bu
   scale.widened = nullptr;
   const int64_t elements = data.elements();
   const int64_t pitch = elements + 16;  // off powers of two, where rows compete for cache sets
-  buffer.resize(static_cast<size_t>(data.partitions * kPackedValues * pitch));
+  buffer.resize(static_cast<size_t>(int64_t{data.partitions} * kPackedValues * pitch));
   float* row = buffer.data();
   for (int64_t k = 0; k < data.partitions; ++k) {
     const float* scales = read_row(scale, scale_row(k), row_scratch().third);

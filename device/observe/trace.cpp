@@ -117,7 +117,7 @@ Timing write_trace(std::ostream& out, const Program& program, const ControlLog& 
   TraceObserver observer;
   TimelineOptions options;
   options.observer = &observer;
-  const Timing timing = simulate(program, log, options);
+  Timing timing = simulate(program, log, options);
   observer.write(out, program);
   return timing;
 }

@@ -150,10 +150,9 @@ View Builder::place(MemoryKind memory, const std::string& label, const std::vect
               start_partition + shape[0], ") exceed architecture limitation of ",
               limits().partitions, "."));
   }
-  const View tile = add_tile(memory, label, shape, dtype, address, start_partition, ring, pitch);
-  for (int i = 0; i < ring; ++i) {
-    program_->tiles[static_cast<size_t>(tile.tile() + i)].placed = true;
-  }
+  View tile = add_tile(memory, label, shape, dtype, address, start_partition, ring, pitch);
+  const auto first = static_cast<size_t>(tile.tile());
+  for (size_t i = 0; i < static_cast<size_t>(ring); ++i) program_->tiles[first + i].placed = true;
   return tile;
 }
 

@@ -21,7 +21,7 @@ Timing Kernel::timing(const ControlLog& log) const {
                                   [&](const Known& known) { return known.log == log; });
   if (found != known_.end()) return found->timing;
   ++simulations_;
-  const Timing timing = simulate(*program_, log);
+  Timing timing = simulate(*program_, log);
   if (known_.size() == kKeptTimings) known_.erase(known_.begin());
   known_.push_back({log, timing});
   return timing;

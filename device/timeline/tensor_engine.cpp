@@ -51,7 +51,8 @@ void TensorEngine::each_lane(const ArrayTile& tile, Visit visit) {
   };
   for (int row = first(tile.row); row < last(tile.row, tile.rows); ++row) {
     for (int column = first(tile.column); column < last(tile.column, tile.columns); ++column) {
-      visit(lanes_[static_cast<size_t>(row * kTilesPerEdge + column)]);
+      const int lane = row * kTilesPerEdge + column;
+      visit(lanes_[static_cast<size_t>(lane)]);
     }
   }
 }

@@ -128,7 +128,7 @@ View load_mask(Builder& builder, const Conv2dPlan& plan) {
   }
   const std::vector<int64_t> shape{plan.filters, groups};
   const Dtype bits = bits_of(plan.shape.dtype);
-  const View mask = builder.sbuf("group mask", shape, bits);
+  View mask = builder.sbuf("group mask", shape, bits);
   load(builder, mask, builder.constant("group mask", shape, bits, std::move(bytes)),
        weight_queue(plan));
   return mask;
