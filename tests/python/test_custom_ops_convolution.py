@@ -179,6 +179,24 @@ def test_infinite_weights_of_a_group_stay_in_their_filter(device):
     assert out[:, 5].isinf().all() and out[:, :5].isfinite().all()
 
 
+@pytest.mark.parametrize("wrong", [float("nan"), float("inf")])
+def test_what_groups_that_share_the_array_do_to_each_other_stays_in_place(wrong):
+    x, weight = values([2, 8, 7, 6], torch.float32, 1), values([8, 1, 3, 3], torch.float32, 2)
+    x[0, 3, 2, 4] = wrong
+    options = {"padding": 1, "groups": 8}
+    operands = [x, weight, values([8], torch.float32, 3)]
+    out = OPS.conv2d_maxpool(*(each.to("neuron_sim") for each in operands), 1, **options).cpu()
+    expected = composition(*operands, 1, options)
+    # Other groups see the value times a zero: NaN, but at the places of the group alone.
+    reached = ~expected[0, 3].isfinite()
+    assert reached.sum() == 9
+    assert torch.equal(out[0, 3].isnan(), expected[0, 3].isnan())
+    assert torch.equal(out[0, 3].isinf(), expected[0, 3].isinf())
+    kept = torch.ones_like(out, dtype=torch.bool)
+    kept[0, :, reached] = False
+    torch.testing.assert_close(out[kept], expected[kept], rtol=1e-5, atol=1e-5)
+
+
 def test_one_and_two_numbers_for_a_pair_mean_the_same_in_scripts_too():
     x, weight, bias = values([1, 2, 9, 9], torch.float32, 1), torch.ones(2, 1, 3, 3), torch.zeros(2)
     source = """
