@@ -117,16 +117,12 @@ class ConvolutionBackward {
     KernelCall call("conv2d_sums", input_.device());
     call.operand(input_).operand(weight_).operand(bias_);
     add_geometry(call);
-    std::array<int64_t, 2> output{};
-    for (size_t axis = 0; axis < 2; ++axis) {
-      const auto dimension = static_cast<int64_t>(2 + axis);
-      const int64_t reach = geometry_.dilation[axis] * (weight_.size(dimension) - 1) + 1;
-      const int64_t room = input_.size(dimension) + 2 * geometry_.padding[axis] - reach;
-      output[axis] = room / geometry_.stride[axis] + 1;
-    }
-    const Tensor sums = at::empty({input_.size(0), weight_.size(0), output[0], output[1]},
-                                  input_.options().dtype(at::kFloat));
-    call.run_into(sums, [&] {
+    const std::array<int64_t, 2> unpooled{1, 1};
+    const Sizes sizes =
+        conv2d_maxpool_sizes(input_, weight_, bias_,
+                             {unpooled, unpooled, geometry_.stride, geometry_.padding,
+                              geometry_.dilation, geometry_.groups, "identity"});
+    return call.run(sizes, at::kFloat, [&] {
       return build_conv2d_maxpool(call.architecture(), call.spec(0), call.spec(1), call.spec(2),
                                   {.stride = geometry_.stride,
                                    .padding = geometry_.padding,
@@ -134,7 +130,6 @@ class ConvolutionBackward {
                                    .groups = geometry_.groups,
                                    .output_dtype = Dtype::kFloat32});
     });
-    return sums;
   }
 
   const Tensor &input_, &weight_, &bias_;
