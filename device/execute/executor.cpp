@@ -198,14 +198,35 @@ ControlLog run_serial(const Program& program, const ExecutionPlan& plan, Instanc
   return std::move(run.log);
 }
 
+/// The scratch tensors of one run, behind the arguments.
+class ScratchTensors {
+ public:
+  ScratchTensors(const Program& program, std::span<std::byte* const> arguments)
+      : addresses_(arguments.begin(), arguments.end()) {
+    for (const TileId id : program.scratch) {
+      const Tile& tile = program.tiles[static_cast<size_t>(id)];
+      buffers_.emplace_back(static_cast<size_t>(tile.bytes));
+      const int size = itemsize(tile.dtype);
+      fill_uninitialised(buffers_.back().data(), tile.dtype, size, tile.bytes / size);
+      addresses_.push_back(buffers_.back().data());
+    }
+  }
+  std::span<std::byte* const> addresses() const { return addresses_; }
+
+ private:
+  std::vector<std::byte*> addresses_;
+  std::vector<std::vector<std::byte>> buffers_;
+};
+
 }  // namespace
 
 ControlLog execute(const Program& program, const ExecutionPlan& plan,
                    std::span<CoreMemory* const> memories, std::span<std::byte* const> arguments,
                    ThreadPool& pool) {
   require(arguments.size() == program.arguments.size(), "one address per argument");
-  const Storage storage{memories, arguments};
-  InstanceRunner runner(program, memories, arguments);
+  const ScratchTensors scratch(program, arguments);
+  const Storage storage{memories, scratch.addresses()};
+  InstanceRunner runner(program, memories, scratch.addresses());
   for (const TileId tile : plan.fill) runner.fill(program.tiles[static_cast<size_t>(tile)]);
   const bool threads = pool.threads() > 1;
   if (plan.mode == ExecutionPlan::Mode::kSerial || !threads) {

@@ -15,6 +15,14 @@ InstanceRunner::InstanceRunner(const Program& program, std::span<CoreMemory* con
   std::copy_n(memories.begin(), program.cores.size(), memories_.begin());
 }
 
+std::byte* InstanceRunner::tensor(const Tile& tile) const {
+  if (tile.constant >= 0) {  // never written
+    return const_cast<std::byte*>(program_.constants[static_cast<size_t>(tile.constant)].data());
+  }
+  const size_t scratch = program_.arguments.size() + static_cast<size_t>(tile.scratch);
+  return arguments_[tile.scratch >= 0 ? scratch : static_cast<size_t>(tile.argument)];
+}
+
 Access InstanceRunner::resolve(const Operand& operand, const Location& location) {
   Access access;
   if (!operand.present()) return access;
@@ -25,10 +33,7 @@ Access InstanceRunner::resolve(const Operand& operand, const Location& location)
   access.rank = operand.rank;
   access.free = operand.free;
   if (operand.memory == MemoryKind::kHbm) {
-    const std::byte* base = tile.argument >= 0
-                                ? arguments_[static_cast<size_t>(tile.argument)]
-                                : program_.constants[static_cast<size_t>(tile.constant)].data();
-    access.data = const_cast<std::byte*>(base) + location.offset;
+    access.data = tensor(tile) + location.offset;
     access.partition_stride = operand.partition_stride;
     return access;
   }

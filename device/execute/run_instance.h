@@ -14,7 +14,8 @@ namespace neuron_sim {
 /// Storage and register state of one launch. One per host thread (registers: serial runs only).
 class InstanceRunner {
  public:
-  /// `memories`: on-chip memory of every core of the program.
+  /// `memories`: on-chip memory of every core of the program. `arguments`: host address of every
+  /// argument, then of every scratch tensor.
   InstanceRunner(const Program& program, std::span<CoreMemory* const> memories,
                  std::span<std::byte* const> arguments);
 
@@ -34,6 +35,7 @@ class InstanceRunner {
   void fill(const Tile& tile);
 
  private:
+  std::byte* tensor(const Tile& tile) const;
   Access resolve(const Operand& operand, const Location& location);
   void call(const Instruction& instruction, std::span<const Access> accesses);
   void resolve_rows(const Instruction& instruction, std::span<Access> accesses);

@@ -69,6 +69,20 @@ View Builder::constant(const std::string& label, const std::vector<int64_t>& sha
   return View(MemoryKind::kHbm, id, dtype, shape, dense_strides(shape, itemsize(dtype)), label);
 }
 
+View Builder::scratch(const std::string& label, const std::vector<int64_t>& shape, Dtype dtype) {
+  const auto id = static_cast<TileId>(program_->tiles.size());
+  View view(MemoryKind::kHbm, id, dtype, shape, dense_strides(shape, itemsize(dtype)), label);
+  Tile tile;
+  tile.label = label;
+  tile.memory = MemoryKind::kHbm;
+  tile.dtype = dtype;
+  tile.bytes = product(shape, 0) * itemsize(dtype);
+  tile.scratch = static_cast<int32_t>(program_->scratch.size());
+  program_->scratch.push_back(id);
+  program_->tiles.push_back(tile);
+  return view;
+}
+
 void Builder::check_tile(MemoryKind memory, const std::string& label,
                          const std::vector<int64_t>& shape, Dtype dtype) const {
   if (shape.size() < 2 || shape.size() > static_cast<size_t>(kMaximumRank)) {

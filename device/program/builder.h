@@ -18,6 +18,8 @@ namespace neuron_sim {
 class Builder {
  public:
   Builder(std::string kernel, const Architecture& architecture);
+  Builder(Builder&&) = default;
+  Builder(const Builder&) = delete;
 
   const Architecture& architecture() const { return architecture_; }
   const Limits& limits() const { return architecture_.limits; }
@@ -28,6 +30,10 @@ class Builder {
   /// An HBM tensor with contents that belong to the program (dense).
   View constant(const std::string& label, const std::vector<int64_t>& shape, Dtype dtype,
                 std::vector<std::byte> contents);
+
+  /// An HBM tensor of the kernel's own (dense) that lives as long as a run: intermediate results.
+  /// What nothing wrote reads as fresh on-chip memory does: NaN in floats, 4 in integers.
+  View scratch(const std::string& label, const std::vector<int64_t>& shape, Dtype dtype);
 
   /// Tile [partitions, free...] in SBUF, `ring` of them; use `tile.turn(index)` in loops.
   View sbuf(const std::string& label, const std::vector<int64_t>& shape, Dtype dtype, int ring = 1);

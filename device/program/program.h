@@ -16,7 +16,7 @@ namespace neuron_sim {
 /// Physical cores of a logical core, at most (LNC2).
 inline constexpr int kMaximumCores = 2;
 
-/// A tile of SBUF or PSUM, or an HBM tensor (argument or constant).
+/// A tile of SBUF or PSUM, or an HBM tensor (argument, constant or scratch).
 struct Tile {
   std::string label;
   MemoryKind memory = MemoryKind::kNone;
@@ -25,8 +25,9 @@ struct Tile {
   int32_t partitions = 0;
   int64_t address = 0;        ///< on chip: first byte within each partition
   int64_t bytes = 0;          ///< on chip: bytes per partition; HBM: bytes of the tensor
-  int32_t argument = -1;      ///< HBM: slot of the argument, -1 for a constant
+  int32_t argument = -1;      ///< HBM: slot of the argument, -1 for others
   int32_t constant = -1;      ///< HBM: index into Program::constants
+  int32_t scratch = -1;       ///< HBM: index into Program::scratch
   int32_t hazard_group = -1;  ///< tiles whose bytes overlap share one history; -1 needs none
   uint8_t core = 0;           ///< on chip: whose memory; HBM belongs to all cores
   bool widened = false;       ///< the executor keeps an fp32 copy for nc_matmul
@@ -131,6 +132,7 @@ struct Program {
   std::vector<Tile> tiles;  ///< the first ones are those of EngineState, of core 0
   std::vector<Argument> arguments;
   std::vector<std::vector<std::byte>> constants;
+  std::vector<TileId> scratch;  ///< HBM tensors that live as long as a run
   std::vector<Demand> demands;  ///< one per distinct demand
   std::vector<std::string> source_lines;
   int32_t hazard_groups = 0;

@@ -15,10 +15,10 @@
 #include "device/numerics/dtype.h"
 #include "device/numerics/packed.h"
 #include "device/observe/trace.h"
-#include "device/timeline/overlaps.h"
-#include "device/timeline/timeline.h"
+#include "python_bindings/core_module/bindings.h"
 #include "python_bindings/core_module/build_kernel.h"
 #include "python_bindings/core_module/instruction_table.h"
+#include "python_bindings/core_module/program_timing.h"
 
 namespace nb = nanobind;
 
@@ -83,34 +83,6 @@ nb::object rounded(const FloatArray& values, const std::string& dtype_name) {
   return nb::cast(nb::ndarray<nb::numpy, float>(result, {values.size()}, owner));
 }
 
-nb::dict timing_as_dict(const Program& program) {
-  const Timing timing = simulate(program);
-  const Architecture& architecture = *program.architecture;
-  nb::dict result;
-  result["body_us"] = timing.body.microseconds();
-  result["latency_us"] = timing.benchmark(architecture).microseconds();
-  result["profile_us"] = timing.profile(architecture).microseconds();
-  result["bottleneck"] = timing.bottleneck();
-  result["instructions"] = timing.instances;
-  result["dma_transfers"] = timing.dma_transfers;
-  result["dma_bytes"] = timing.dma_bytes;
-  int64_t argument_bytes = 0;
-  for (const Argument& argument : program.arguments) argument_bytes += argument.bytes;
-  result["argument_bytes"] = argument_bytes;
-  result["multiply_accumulates"] = timing.multiply_accumulates;
-  nb::dict utilisation;
-  for (int engine = 0; engine < kEngineCount; ++engine) {
-    const auto kind = static_cast<EngineKind>(engine);
-    utilisation[name(kind)] = timing.utilisation(kind);
-  }
-  utilisation["DMA"] = timing.dma_utilisation();
-  result["utilisation"] = utilisation;
-  const OverlapReport overlaps = report_overlaps(program);
-  result["overlapping_tiles"] = overlaps.tiles;
-  result["overlap_lost_us"] = overlaps.lost.microseconds();
-  return result;
-}
-
 /// Options as Python writes them: text, or whole numbers.
 KernelOptions written(const nb::dict& options) {
   KernelOptions result;
@@ -131,7 +103,7 @@ nb::dict time_kernel(const std::string& kernel, const std::vector<std::vector<in
                      const std::string& dtype, const std::string& architecture,
                      const nb::dict& options) {
   const auto program = build_kernel(kernel, shapes, dtype, architecture, written(options));
-  return timing_as_dict(*program);
+  return program_timing_with_overlaps(*program);
 }
 
 std::string trace_kernel(const std::string& kernel, const std::vector<std::vector<int64_t>>& shapes,
@@ -161,6 +133,9 @@ NB_MODULE(_core, m) {
   using namespace neuron_sim;
   nb::register_exception_translator(translate);
   m.doc() = "The NeuronCore model without torch.";
+  bind_views(m);
+  bind_program(m);
+  bind_builder(m);
   m.def("architectures", &builtin_architectures, "Names of the built-in architectures.");
   m.def("architecture_facts", &architecture_facts, nb::arg("name_or_path"),
         "Every value of an architecture: key -> {value, unit, source, certainty}.");

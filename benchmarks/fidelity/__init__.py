@@ -1,0 +1,1 @@
+"""How true the simulated times are: published measurements, and kernels that reproduce them."""

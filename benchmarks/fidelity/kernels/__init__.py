@@ -1,0 +1,5 @@
+"""Kernels of the published measurements, written from their descriptions.
+
+Each module has `match(measurement) -> Case | None`: it reads tile sizes, variant and shapes from
+the texts of the measurement, and says None to what it cannot build.
+"""

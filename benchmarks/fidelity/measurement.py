@@ -1,0 +1,89 @@
+"""Published measurements of kernels on real chips, as data with their sources."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+PUBLISHED = Path(__file__).parent / "data" / "latencies.json"
+"""The measurements that come with the package."""
+
+ARCHITECTURES = {"trn1": "trn1", "inf2": "trn1", "trn1/inf2 (NeuronCore-v2)": "trn1"}
+"""Names that measurements use, by the architecture file that describes the core."""
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """One published number. Texts are those of the source."""
+
+    id: str
+    family: str
+    arch: str
+    """As published; `architecture` is the file that describes it."""
+    kernel: str
+    description: str
+    shapes: str
+    dtype: str
+    metric: str
+    """What was measured: an nc_latency, a profiler's total time, a bandwidth, ..."""
+    value: float
+    unit: str
+    split: str = "calibration"
+    """`calibration`, or `repeat_for_noise`: another run of the same kernel."""
+    source: str = ""
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def architecture(self) -> str:
+        """Name of the architecture file: trn1, trn2, trn3."""
+        return ARCHITECTURES.get(self.arch, self.arch)
+
+    @property
+    def text(self) -> str:
+        """Kernel, description and shapes in lower case, for matching."""
+        return " ".join((self.kernel, self.description, self.shapes)).lower()
+
+
+def _text(entry: Mapping[str, Any], key: str) -> str:
+    value = entry.get(key)
+    return "" if value is None else str(value)
+
+
+def parse_measurement(entry: Mapping[str, Any]) -> Measurement:
+    """A measurement from its JSON object. ValueError names what is missing or not a number."""
+    identifier = _text(entry, "id")
+    for key in ("id", "family", "arch", "value"):
+        if entry.get(key) in (None, ""):
+            raise ValueError(f"measurement '{identifier}' has no '{key}'.")
+    try:
+        value = float(entry["value"])
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"measurement '{identifier}': value {entry['value']!r} is not a number."
+        ) from None
+    extra = entry.get("extra")
+    texts = ("family", "arch", "kernel", "description", "shapes", "dtype", "metric", "source")
+    return Measurement(
+        id=identifier,
+        value=value,
+        unit=_text(entry, "unit") or "us",
+        split=_text(entry, "split") or "calibration",
+        extra=extra if isinstance(extra, Mapping) else {},
+        **{key: _text(entry, key) for key in texts},
+    )
+
+
+def load_measurements(path: Path | str = PUBLISHED) -> list[Measurement]:
+    """All measurements of a file in the schema of data/latencies.json: a list of objects."""
+    try:
+        entries = json.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ValueError(f"measurements '{path}' cannot be read: {error.strerror}.") from None
+    except json.JSONDecodeError as error:
+        raise ValueError(f"measurements '{path}' are not JSON: {error}.") from None
+    if not isinstance(entries, list):
+        raise ValueError(f"measurements '{path}' are not a list.")
+    return [parse_measurement(entry) for entry in entries]

@@ -1,0 +1,15 @@
+#pragma once
+// The parts of the module _core; each adds its classes and functions to the module.
+
+#include <nanobind/nanobind.h>
+
+namespace neuron_sim {
+
+/// Affine (an address in loop variables) and View (an access pattern).
+void bind_views(nanobind::module_& module);
+/// Builder: tensors, tiles, loops and instructions.
+void bind_builder(nanobind::module_& module);
+/// Program: what a Builder finishes; its time, steps, listing and bytes.
+void bind_program(nanobind::module_& module);
+
+}  // namespace neuron_sim

@@ -1,0 +1,121 @@
+// Builder for Python: tensors, tiles and loops; builder_instructions.cpp has the instructions.
+
+#include <nanobind/stl/function.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "device/base/errors.h"
+#include "device/program/builder.h"
+#include "python_bindings/core_module/bindings.h"
+#include "python_bindings/core_module/build_kernel.h"
+#include "python_bindings/core_module/builder_instructions.h"
+
+namespace nb = nanobind;
+
+namespace neuron_sim {
+namespace {
+
+using Shape = std::vector<int64_t>;
+using Body = std::function<void(Affine)>;
+
+MemoryKind on_chip_memory(const std::string& memory) {
+  if (memory == "sbuf") return MemoryKind::kSbuf;
+  if (memory == "psum") return MemoryKind::kPsum;
+  fail(text("memory '", memory, "' is unknown; allowed: sbuf, psum."));
+}
+
+View constant(Builder& builder, const std::string& label, const Shape& shape,
+              const std::string& dtype, const nb::bytes& contents) {
+  const auto* data = static_cast<const std::byte*>(contents.data());
+  int64_t bytes = itemsize(dtype_of_name(dtype));
+  for (const int64_t size : shape) bytes *= size;
+  if (bytes != static_cast<int64_t>(contents.size())) {
+    fail(text("constant '", label, "' has ", contents.size(), " bytes, its shape needs ", bytes,
+              "."));
+  }
+  return builder.constant(label, shape, dtype_of_name(dtype), {data, data + contents.size()});
+}
+
+void bind_tensors(nb::class_<Builder>& builder) {
+  builder
+      .def(
+          "argument",
+          [](Builder& self, const std::string& label, const Shape& shape, const std::string& dtype,
+             const Shape& strides) {
+            return self.argument(label, shape, dtype_of_name(dtype), strides);
+          },
+          nb::arg("label"), nb::arg("shape"), nb::arg("dtype") = "float32",
+          nb::arg("strides") = Shape{},
+          "The next HBM argument; strides in elements, dense if empty.")
+      .def("constant", &constant, nb::arg("label"), nb::arg("shape"), nb::arg("dtype"),
+           nb::arg("contents"), "An HBM tensor of the kernel's own with these bytes.")
+      .def(
+          "scratch",
+          [](Builder& self, const std::string& label, const Shape& shape,
+             const std::string& dtype) { return self.scratch(label, shape, dtype_of_name(dtype)); },
+          nb::arg("label"), nb::arg("shape"), nb::arg("dtype") = "float32",
+          "An HBM tensor of the kernel's own for intermediate results.")
+      .def(
+          "sbuf",
+          [](Builder& self, const std::string& label, const Shape& shape, const std::string& dtype,
+             int ring) { return self.sbuf(label, shape, dtype_of_name(dtype), ring); },
+          nb::arg("label"), nb::arg("shape"), nb::arg("dtype") = "float32", nb::arg("ring") = 1,
+          "A tile [partitions, free...] in SBUF, or a ring of them: tile.turn(i).")
+      .def(
+          "psum",
+          [](Builder& self, const std::string& label, const Shape& shape, const std::string& dtype,
+             int ring) { return self.psum(label, shape, dtype_of_name(dtype), ring); },
+          nb::arg("label"), nb::arg("shape"), nb::arg("dtype") = "float32", nb::arg("ring") = 1,
+          "The same in PSUM; every tile starts at a bank.")
+      .def(
+          "place",
+          [](Builder& self, const std::string& memory, const std::string& label, const Shape& shape,
+             const std::string& dtype, int64_t address, int start_partition, int ring) {
+            return self.place(on_chip_memory(memory), label, shape, dtype_of_name(dtype), address,
+                              start_partition, ring);
+          },
+          nb::arg("memory"), nb::arg("label"), nb::arg("shape"), nb::arg("dtype"),
+          nb::arg("address"), nb::arg("start_partition") = 0, nb::arg("ring") = 1,
+          "A tile at a byte address of its partitions (direct allocation).");
+}
+
+void bind_control(nb::class_<Builder>& builder) {
+  builder
+      .def(
+          "loop",
+          [](Builder& self, int64_t trip_count, const Body& body) { self.loop(trip_count, body); },
+          nb::arg("trip_count"), nb::arg("body"),
+          "A counted loop; body(i) is called once with its variable. A scope of its own.")
+      .def(
+          "scope", [](Builder& self, const std::function<void()>& body) { self.scope(body); },
+          nb::arg("body"), "Tiles allocated inside are released at its end.")
+      .def("source_line", &Builder::set_source_line, nb::arg("line"),
+           "Source line of the instructions that follow, for messages and traces.")
+      .def("finish", &Builder::finish, "Ends the kernel; the builder is spent.");
+}
+
+/// Unique per Python object; the architecture outlives it.
+Builder* make_builder(const std::string& kernel, const std::string& architecture) {
+  return new Builder(kernel, load_architecture(architecture));
+}
+
+}  // namespace
+
+void bind_builder(nb::module_& module) {
+  nb::class_<Builder> builder(
+      module, "Builder",
+      "Builds a Program: every call is checked when it is made (ValueError, with the instruction, "
+      "the operand and the limit) and a failed call leaves the builder as it was.");
+  builder.def(nb::new_(&make_builder), nb::arg("kernel"), nb::arg("architecture") = "trn2")
+      .def_prop_ro("architecture", [](const Builder& self) { return self.architecture().name; });
+  bind_tensors(builder);
+  bind_control(builder);
+  bind_movement(builder);
+  bind_tensor_engine(builder);
+  bind_elementwise(builder);
+  bind_activations(builder);
+}
+
+}  // namespace neuron_sim

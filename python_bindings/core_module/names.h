@@ -1,0 +1,22 @@
+#pragma once
+// Names of engines, operators and descriptors as Python writes them.
+
+#include <optional>
+#include <string>
+
+#include "device/isa/demand.h"
+#include "device/isa/operators.h"
+#include "device/program/engine.h"
+
+namespace neuron_sim {
+
+/// "tensor", "vector", "scalar", "gpsimd", "sync"; "auto" lets the instruction choose.
+EngineKind engine_named(const std::string& name);
+/// "add", "multiply", "max", ...; "" is none.
+AluOp operator_named(const std::string& name);
+/// "exp", "gelu", "copy", ...
+Activation activation_named(const std::string& name);
+/// "static", "hardware", "software"; "auto" is empty: the engine decides.
+std::optional<DescriptorKind> descriptors_named(const std::string& name);
+
+}  // namespace neuron_sim

@@ -1,0 +1,142 @@
+// Program for Python: its time, its steps, its bytes.
+
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <memory>
+#include <sstream>
+
+#include "device/base/errors.h"
+#include "device/execute/executor.h"
+#include "device/observe/trace.h"
+#include "device/timeline/timeline.h"
+#include "python_bindings/core_module/bindings.h"
+#include "python_bindings/core_module/program_timing.h"
+
+namespace nb = nanobind;
+
+namespace neuron_sim {
+namespace {
+
+/// Collects the steps of a run as dicts.
+class StepList : public TimelineObserver {
+ public:
+  void step(const Program& program, const StepEvent& event) override {
+    nb::dict entry;
+    const std::string_view instruction = program.instructions[event.instruction].type->name;
+    entry["index"] = event.instruction;
+    entry["instruction"] = nb::str(instruction.data(), instruction.size());
+    entry["unit"] = unit_name(event.unit);
+    entry["engine"] = name(event.engine);
+    entry["core"] = event.core;
+    entry["trigger"] = event.trigger;
+    entry["start_ns"] = event.span.start.nanoseconds();
+    entry["end_ns"] = event.span.end.nanoseconds();
+    entry["done_ns"] = event.span.done.nanoseconds();
+    entry["bytes"] = event.bytes;
+    steps.append(entry);
+  }
+
+  nb::list steps;
+
+ private:
+  static const char* unit_name(Unit unit) {
+    switch (unit) {
+      case Unit::kLoadStationary: return "load_stationary";
+      case Unit::kMultiplyMoving: return "multiply_moving";
+      case Unit::kElementwise: return "elementwise";
+      case Unit::kDma: return "dma";
+      case Unit::kSequencer: return "sequencer";
+      case Unit::kBarrier: return "barrier";
+      case Unit::kGpSimdDma: return "gpsimd_dma";
+    }
+    return "";
+  }
+};
+
+nb::list steps(const Program& program) {
+  StepList list;
+  TimelineOptions options;
+  options.observer = &list;
+  simulate(program, {}, options);
+  return list.steps;
+}
+
+using HostArray = nb::ndarray<nb::c_contig, nb::device::cpu>;
+
+/// Computes the program on memories of its own. Arrays are bytes as the dtypes of the arguments lay
+/// them out; written ones are changed in place.
+void run(const Program& program, const std::vector<HostArray>& arguments) {
+  if (arguments.size() != program.arguments.size()) {
+    fail(text("kernel '", program.kernel, "' has ", program.arguments.size(), " arguments, not ",
+              arguments.size(), "."));
+  }
+  std::vector<std::byte*> addresses;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const Argument& argument = program.arguments[i];
+    if (static_cast<int64_t>(arguments[i].nbytes()) != argument.bytes) {
+      fail(text("kernel '", program.kernel, "': argument '", argument.label, "' has ",
+                argument.bytes, " bytes, the array has ", arguments[i].nbytes(), "."));
+    }
+    addresses.push_back(static_cast<std::byte*>(arguments[i].data()));
+  }
+  std::vector<std::unique_ptr<CoreMemory>> memories;
+  std::vector<CoreMemory*> pointers;
+  for (size_t core = 0; core < program.cores.size(); ++core) {
+    memories.push_back(std::make_unique<CoreMemory>(*program.architecture));
+    pointers.push_back(memories.back().get());
+  }
+  execute(program, make_plan(program), pointers, addresses, thread_pool());
+}
+
+std::string trace(const Program& program) {
+  std::ostringstream out;
+  write_trace(out, program);
+  return out.str();
+}
+
+nb::list arguments_of(const Program& program) {
+  nb::list result;
+  for (const Argument& argument : program.arguments) {
+    nb::dict entry;
+    entry["label"] = argument.label;
+    entry["shape"] = nb::cast(argument.shape);
+    entry["dtype"] = std::string(name(argument.dtype));
+    entry["read"] = argument.read;
+    entry["written"] = argument.written;
+    result.append(entry);
+  }
+  return result;
+}
+
+}  // namespace
+
+void bind_program(nb::module_& module) {
+  nb::class_<Program>(module, "Program", "A finished kernel. Immutable.")
+      .def_prop_ro("kernel", [](const Program& self) { return self.kernel; })
+      .def_prop_ro("architecture", [](const Program& self) { return self.architecture->name; })
+      .def_prop_ro("arguments", &arguments_of)
+      .def_prop_ro(
+          "instructions", [](const Program& self) { return self.instructions.size(); },
+          "Number of stored instructions; loops repeat them.")
+      .def(
+          "time", &program_timing, nb::arg("architecture") = nb::none(),
+          nb::arg("clock_phase_ns") = 0.0, nb::arg("starts_warm") = false,
+          "Simulated time: body_us, latency_us (nc_latency), profile_us, bottleneck, ... Another "
+          "architecture (a name or a TOML file of the same generation) times the same program with "
+          "that one's parameters.")
+      .def(
+          "steps", &steps,
+          "Every step of every instruction in the order of the walk: start_ns (issue), end_ns (the "
+          "unit is free), done_ns (the result is visible).")
+      .def("listing", [](const Program& self) { return listing(self); })
+      .def("trace", &trace, "The timeline in the Trace Event Format, for Perfetto.")
+      .def("run", &run, nb::arg("arguments"),
+           "Computes the kernel on NumPy arrays, one per argument, contiguous, with the bytes of "
+           "the argument's dtype; written ones are changed in place.");
+}
+
+}  // namespace neuron_sim

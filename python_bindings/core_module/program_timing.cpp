@@ -1,0 +1,43 @@
+#include "python_bindings/core_module/program_timing.h"
+
+#include "device/timeline/overlaps.h"
+#include "device/timeline/timeline.h"
+
+namespace nb = nanobind;
+
+namespace neuron_sim {
+
+nb::dict program_timing(const Program& program) {
+  const Architecture& architecture = *program.architecture;
+  const Timing timing = simulate(program);
+  nb::dict result;
+  result["body_us"] = timing.body.microseconds();
+  result["latency_us"] = timing.benchmark(architecture).microseconds();
+  result["profile_us"] = timing.profile(architecture).microseconds();
+  result["bottleneck"] = timing.bottleneck();
+  result["instructions"] = timing.instances;
+  result["dma_transfers"] = timing.dma_transfers;
+  result["dma_bytes"] = timing.dma_bytes;
+  int64_t argument_bytes = 0;
+  for (const Argument& argument : program.arguments) argument_bytes += argument.bytes;
+  result["argument_bytes"] = argument_bytes;
+  result["multiply_accumulates"] = timing.multiply_accumulates;
+  nb::dict utilisation;
+  for (int engine = 0; engine < kEngineCount; ++engine) {
+    const auto kind = static_cast<EngineKind>(engine);
+    utilisation[name(kind)] = timing.utilisation(kind);
+  }
+  utilisation["DMA"] = timing.dma_utilisation();
+  result["utilisation"] = utilisation;
+  return result;
+}
+
+nb::dict program_timing_with_overlaps(const Program& program) {
+  nb::dict result = program_timing(program);
+  const OverlapReport overlaps = report_overlaps(program);
+  result["overlapping_tiles"] = overlaps.tiles;
+  result["overlap_lost_us"] = overlaps.lost.microseconds();
+  return result;
+}
+
+}  // namespace neuron_sim

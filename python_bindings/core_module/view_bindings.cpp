@@ -1,0 +1,112 @@
+// Affine and View for Python: access patterns are written as NumPy indices.
+
+#include <nanobind/operators.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "device/base/errors.h"
+#include "device/program/view.h"
+#include "python_bindings/core_module/bindings.h"
+#include "python_bindings/core_module/build_kernel.h"
+
+namespace nb = nanobind;
+
+namespace neuron_sim {
+namespace {
+
+Affine affine_of(const nb::handle& value) {
+  if (nb::isinstance<Affine>(value)) return nb::cast<Affine>(value);
+  int64_t number = 0;
+  if (!nb::try_cast(value, number)) {
+    fail(text("an index is ", nb::repr(value).c_str(), ", not an int or a loop variable."),
+         ErrorKind::kType);
+  }
+  return number;
+}
+
+int64_t constant_of(const Affine& affine, const char* what) {
+  if (!affine.is_constant()) fail(text(what, " depends on a loop variable; it must be constant."));
+  return affine.constant();
+}
+
+/// start:stop:step of one dimension. The extent stop - start must not depend on loop variables.
+View sliced(const View& view, int dimension, const nb::handle& item) {
+  const nb::object start_object = item.attr("start"), stop_object = item.attr("stop");
+  const nb::object step_object = item.attr("step");
+  const Affine start = start_object.is_none() ? Affine(0) : affine_of(start_object);
+  const Affine stop = stop_object.is_none() ? Affine(view.size(dimension)) : affine_of(stop_object);
+  const int64_t step =
+      step_object.is_none() ? 1 : constant_of(affine_of(step_object), "the step of a slice");
+  if (step < 1) fail(text("the step of a slice is ", step, "; it must be at least 1."));
+  const int64_t extent = constant_of(stop - start, "the size of a slice");
+  return view.slice(dimension, start, (extent + step - 1) / step, step);
+}
+
+View indexed(const View& view, const nb::object& index) {
+  const nb::tuple items =
+      nb::isinstance<nb::tuple>(index) ? nb::borrow<nb::tuple>(index) : nb::make_tuple(index);
+  if (items.size() > static_cast<size_t>(view.rank())) {
+    fail(text("too many indices: ", items.size(), " for ", view.describe(), "."),
+         ErrorKind::kIndex);
+  }
+  View result = view;
+  int dimension = 0;
+  for (const nb::handle item : items) {
+    if (nb::isinstance<nb::slice>(item)) {
+      result = sliced(result, dimension++, item);
+    } else if (dimension == 0 && view.memory() != MemoryKind::kHbm) {
+      result = result.slice(dimension++, affine_of(item), 1);  // partitions stay a dimension
+    } else {
+      result = result.select(dimension, affine_of(item));
+    }
+  }
+  return result;
+}
+
+void bind_affine(nb::module_& module) {
+  nb::class_<Affine>(module, "Affine", "An int plus multiples of loop variables.")
+      .def(nb::init_implicit<int64_t>())
+      .def(nb::self + nb::self)
+      .def(nb::self - nb::self)
+      .def("__add__", [](const Affine& self, int64_t other) { return self + other; })
+      .def("__radd__", [](const Affine& self, int64_t other) { return self + other; })
+      .def("__sub__", [](const Affine& self, int64_t other) { return self - other; })
+      .def("__rsub__", [](const Affine& self, int64_t other) { return self * -1 + other; })
+      .def("__mul__", [](const Affine& self, int64_t factor) { return self * factor; })
+      .def("__rmul__", [](const Affine& self, int64_t factor) { return self * factor; })
+      .def_prop_ro("is_constant", &Affine::is_constant)
+      .def("__int__", [](const Affine& self) { return constant_of(self, "an index"); });
+}
+
+}  // namespace
+
+void bind_views(nb::module_& module) {
+  bind_affine(module);
+  nb::class_<View>(
+      module, "View",
+      "An access pattern [partitions, free...] on a tile or an HBM tensor. All methods "
+      "return a new View; ValueError when they leave the tile.")
+      .def("__getitem__", &indexed, nb::arg("index"))
+      .def_prop_ro("shape", &View::shape)
+      .def_prop_ro("dtype", [](const View& self) { return std::string(name(self.dtype())); })
+      .def_prop_ro("memory", [](const View& self) { return std::string(name(self.memory())); })
+      .def_prop_ro("label", &View::label)
+      .def("broadcast", &View::broadcast, nb::arg("dimension"), nb::arg("size"),
+           "A dimension of size 1 repeated `size` times.")
+      .def("split", &View::split, nb::arg("dimension"), nb::arg("outer"), nb::arg("inner"))
+      .def("merge", &View::merge, nb::arg("first"), "Merges dimensions first and first + 1.")
+      .def("expand", &View::expand, nb::arg("dimension"))
+      .def("permute", &View::permute, nb::arg("order"))
+      .def("flatten", &View::flatten)
+      .def(
+          "reinterpret",
+          [](const View& self, const std::string& dtype) {
+            return self.reinterpret(dtype_of_name(dtype));
+          },
+          nb::arg("dtype"))
+      .def("turn", &View::turn, nb::arg("index"), "Tile `index` (modulo) of a ring of tiles.")
+      .def("indirect", &View::indirect, nb::arg("rows"))
+      .def("__repr__", &View::describe);
+}
+
+}  // namespace neuron_sim
