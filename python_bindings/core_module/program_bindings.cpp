@@ -1,7 +1,6 @@
 // Program for Python: its time, its steps, its bytes.
 
 #include <nanobind/ndarray.h>
-#include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -122,12 +121,8 @@ void bind_program(nb::module_& module) {
       .def_prop_ro(
           "instructions", [](const Program& self) { return self.instructions.size(); },
           "Number of stored instructions; loops repeat them.")
-      .def(
-          "time", &program_timing, nb::arg("architecture") = nb::none(),
-          nb::arg("clock_phase_ns") = 0.0, nb::arg("starts_warm") = false,
-          "Simulated time: body_us, latency_us (nc_latency), profile_us, bottleneck, ... Another "
-          "architecture (a name or a TOML file of the same generation) times the same program with "
-          "that one's parameters.")
+      .def("time", &program_timing,
+           "Simulated time: body_us, latency_us (nc_latency), profile_us, bottleneck, ...")
       .def(
           "steps", &steps,
           "Every step of every instruction in the order of the walk: start_ns (issue), end_ns (the "
