@@ -1,5 +1,7 @@
 #include "python_bindings/core_module/program_timing.h"
 
+#include <nanobind/stl/string.h>
+
 #include "device/timeline/overlaps.h"
 #include "device/timeline/timeline.h"
 
