@@ -2,20 +2,17 @@
 
 namespace neuron_sim {
 
-CoreState::CoreState(const Program& program, bool starts_warm)
-    : tensor(*program.architecture, starts_warm),
-      pipelines{ElementwiseEngine{program.architecture->sync, program.architecture->rates,
-                                  program.architecture->clocks.tensor},
-                ElementwiseEngine{program.architecture->vector, program.architecture->rates,
-                                  program.architecture->clocks.vector},
-                ElementwiseEngine{program.architecture->scalar, program.architecture->rates,
-                                  program.architecture->clocks.scalar},
-                ElementwiseEngine{program.architecture->gpsimd, program.architecture->rates,
-                                  program.architecture->clocks.gpsimd},
-                ElementwiseEngine{program.architecture->sync, program.architecture->rates,
-                                  program.architecture->clocks.sync}},
-      dma(*program.architecture),
-      semaphores(*program.architecture),
+CoreState::CoreState(const Program& program, const Architecture& architecture, bool starts_warm,
+                     Picoseconds clock_phase)
+    : tensor(architecture, starts_warm, clock_phase),
+      pipelines{
+          ElementwiseEngine{architecture.sync, architecture.rates, architecture.clocks.tensor},
+          ElementwiseEngine{architecture.vector, architecture.rates, architecture.clocks.vector},
+          ElementwiseEngine{architecture.scalar, architecture.rates, architecture.clocks.scalar},
+          ElementwiseEngine{architecture.gpsimd, architecture.rates, architecture.clocks.gpsimd},
+          ElementwiseEngine{architecture.sync, architecture.rates, architecture.clocks.sync}},
+      dma(architecture),
+      semaphores(architecture),
       histories(static_cast<size_t>(program.hazard_groups)) {}
 
 Picoseconds CoreState::next_issue(EngineKind engine) const {

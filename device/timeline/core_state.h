@@ -22,7 +22,8 @@ struct Completion {
 
 /// Units, queues and access histories. `visit` shows all of it (the PE clock's phase apart).
 struct CoreState {
-  CoreState(const Program& program, bool starts_warm);
+  CoreState(const Program& program, const Architecture& architecture, bool starts_warm,
+            Picoseconds clock_phase);
 
   Picoseconds next_issue(EngineKind engine) const;
   ElementwiseEngine& pipeline(EngineKind engine) { return pipelines[static_cast<size_t>(engine)]; }

@@ -16,7 +16,7 @@ CoreWalk::CoreWalk(const Program& program, LogReader& log, const TimelineOptions
     : program_(program),
       log_(log),
       options_(options),
-      state_(program, options.starts_warm),
+      state_(program, architecture_of(program, options), options.starts_warm, options.clock_phase),
       skip_(program, state_, timing_) {
   timing_.dma_engines = state_.dma.engines();
 }

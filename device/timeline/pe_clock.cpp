@@ -18,15 +18,22 @@ Picoseconds least_busy(Picoseconds window, double gate) {
   return busy;
 }
 
+/// The same boundaries with a phase in [0, window).
+Picoseconds phase_in(Picoseconds phase, Picoseconds window) {
+  const int64_t rest = phase.count % window.count;
+  return {rest < 0 ? rest + window.count : rest};
+}
+
 }  // namespace
 
-PeClock::PeClock(const Architecture& architecture, bool starts_warm)
+PeClock::PeClock(const Architecture& architecture, bool starts_warm, Picoseconds phase)
     : architecture_(architecture),
       gated_(architecture.features.clock_gating),
       warm_(starts_warm || !gated_),
       least_warm_(least_busy(architecture.tensor.gate_window, architecture.tensor.gate_down)),
       least_up_(least_busy(architecture.tensor.gate_window, architecture.tensor.gate_up)),
-      window_end_(architecture.tensor.gate_window) {}
+      phase_(phase_in(phase, architecture.tensor.gate_window)),
+      window_end_(phase_.count > 0 ? phase_ : architecture.tensor.gate_window) {}
 
 void PeClock::close_window() {
   if (!keeps(busy_)) {
@@ -160,7 +167,8 @@ void PeClock::shift(Picoseconds by) {
     interval.end += by;
   }
   const Picoseconds now = busy_until();
-  const Picoseconds start = window() * (now.count / window().count);
+  const Picoseconds first = phase_ - window();  // a boundary before all work
+  const Picoseconds start = first + window() * ((now - first).count / window().count);
   window_end_ = start + window();
   busy_ = busy_before(now) - busy_before(start);
 }

@@ -11,10 +11,11 @@ namespace neuron_sim {
 
 /// Free-running windows (3413.3 ns on trn2, measured: facts.json v3-pe-clock-gate). At each
 /// boundary the busy share of the window just closed decides: cold becomes warm at gate_up or
-/// more, warm becomes cold below gate_down. Windows count from the start of the program.
+/// more, warm becomes cold below gate_down. Windows begin at `phase` + k windows for every integer
+/// k; time before the program is idle.
 class PeClock {
  public:
-  PeClock(const Architecture& architecture, bool starts_warm);
+  PeClock(const Architecture& architecture, bool starts_warm, Picoseconds phase = {});
 
   /// End of `cycles` cycles that start at `start`; the part behind a boundary runs at the new
   /// clock. Calls come in time order. [start, end) counts as busy.
@@ -67,6 +68,7 @@ class PeClock {
   bool gated_;
   bool warm_;
   Picoseconds least_warm_, least_up_;  // busy time per window that keeps it warm, that warms it
+  Picoseconds phase_{};                // in [0, window)
   Picoseconds window_end_{};
   Picoseconds busy_{};               // within the open window
   std::vector<Interval> intervals_;  // in order, apart; at least those of the last window's length

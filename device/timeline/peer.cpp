@@ -61,9 +61,8 @@ void exchange_by_gpsimd(const PeerTiming& timing, const Meeting& meeting, const 
 
 }  // namespace
 
-void meet_in_time(const Program& program, const Meeting& meeting,
+void meet_in_time(const Program& program, const PeerTiming& timing, const Meeting& meeting,
                   std::array<CoreWalk*, kMaximumCores> walks) {
-  const PeerTiming& timing = program.architecture->peer;
   const auto indices = indices_of(meeting);
   Times arrived;
   for (size_t core = 0; core < kMaximumCores; ++core) {

@@ -16,7 +16,7 @@ namespace neuron_sim {
 /// after the other core's trigger at the earliest, because its dst must be free. Both directions
 /// complete together.
 /// sendrecv by gpsimd_dma: the same, but GpSimd itself waits and moves the tile.
-void meet_in_time(const Program& program, const Meeting& meeting,
+void meet_in_time(const Program& program, const PeerTiming& timing, const Meeting& meeting,
                   std::array<CoreWalk*, kMaximumCores> walks);
 
 }  // namespace neuron_sim

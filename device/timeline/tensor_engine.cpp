@@ -10,12 +10,13 @@ constexpr double kFullColumns = 128;
 
 }  // namespace
 
-TensorEngine::TensorEngine(const Architecture& architecture, bool starts_warm)
+TensorEngine::TensorEngine(const Architecture& architecture, bool starts_warm,
+                           Picoseconds clock_phase)
     : timing_(architecture.tensor),
       hidden_(architecture.features.hidden_weight_load),
       has_background_(architecture.features.background_transpose),
       tile_edge_(architecture.limits.partitions / kTilesPerEdge),
-      clock_(architecture, starts_warm) {}
+      clock_(architecture, starts_warm, clock_phase) {}
 
 double TensorEngine::load_cycles(const Step& step) const {
   double cycles = timing_.load_cycles_16bit;

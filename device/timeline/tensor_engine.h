@@ -35,7 +35,7 @@ struct LoadedWeights {
 /// first. Both are documented as concurrent; that they do not slow each other down is assumed.
 class TensorEngine {
  public:
-  TensorEngine(const Architecture& architecture, bool starts_warm);
+  TensorEngine(const Architecture& architecture, bool starts_warm, Picoseconds clock_phase = {});
 
   /// Loads weights; `ready`: the stationary operand is there. Nothing happens when these weights
   /// are loaded (span of length zero).

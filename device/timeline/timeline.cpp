@@ -17,7 +17,7 @@ namespace {
 class Walk {
  public:
   Walk(const Program& program, const ControlLog& log, const TimelineOptions& options)
-      : program_(program), log_(log) {
+      : program_(program), peer_(architecture_of(program, options).peer), log_(log) {
     for (size_t core = 0; core < program.cores.size(); ++core) {
       cores_[core] = std::make_unique<CoreWalk>(program, log_, options);
     }
@@ -31,7 +31,7 @@ class Walk {
     cores_[program_.instructions[index].core]->instruction(index, variables);
   }
   void meet(const Meeting& meeting) {
-    meet_in_time(program_, meeting, {cores_[0].get(), cores_[1].get()});
+    meet_in_time(program_, peer_, meeting, {cores_[0].get(), cores_[1].get()});
   }
 
   Timing finish() {
@@ -44,6 +44,7 @@ class Walk {
 
  private:
   const Program& program_;
+  const PeerTiming& peer_;
   LogReader log_;
   std::array<std::unique_ptr<CoreWalk>, kMaximumCores> cores_;
 };

@@ -29,10 +29,21 @@ class TimelineObserver {
 };
 
 struct TimelineOptions {
-  bool skip_steady_loops = true;         ///< exact; off for proof
-  bool starts_warm = false;              ///< PE clock at the start of the program
+  bool skip_steady_loops = true;  ///< exact; off for proof
+  bool starts_warm = false;       ///< PE clock at the start of the program
+  /// The windows of the PE clock begin at clock_phase + k windows, k any integer: on hardware they
+  /// run free, so that a kernel meets them at any phase.
+  Picoseconds clock_phase{};
+  /// Times the program on these parameters; null: its own. What its instructions ask of the
+  /// hardware (Program::demands) stays.
+  const Architecture* architecture = nullptr;
   TimelineObserver* observer = nullptr;  ///< sees every step; turns skipping off
 };
+
+/// The parameter set that the options choose for the program.
+inline const Architecture& architecture_of(const Program& program, const TimelineOptions& options) {
+  return options.architecture != nullptr ? *options.architecture : *program.architecture;
+}
 
 /// Simulated time of `program`. Deterministic. `log` must come from a run of a program whose
 /// control depends on data; without it (timing only) the loops' and descriptors' upper bounds
