@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from neuron_sim import _core
-
 from neuron_sim.fidelity.measurement import Measurement
 
 Build = Callable[[], "_core.Program"]

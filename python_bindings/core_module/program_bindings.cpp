@@ -1,6 +1,7 @@
 // Program for Python: its time, its steps, its bytes.
 
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -11,7 +12,6 @@
 #include "device/base/errors.h"
 #include "device/execute/executor.h"
 #include "device/observe/trace.h"
-#include "device/timeline/timeline.h"
 #include "python_bindings/core_module/bindings.h"
 #include "python_bindings/core_module/program_timing.h"
 
@@ -56,9 +56,10 @@ class StepList : public TimelineObserver {
   }
 };
 
-nb::list steps(const Program& program) {
+nb::list steps(const Program& program, const std::optional<std::string>& architecture,
+               double clock_phase_ns, bool starts_warm) {
   StepList list;
-  TimelineOptions options;
+  TimelineOptions options = timeline_options(program, architecture, clock_phase_ns, starts_warm);
   options.observer = &list;
   simulate(program, {}, options);
   return list.steps;
@@ -121,12 +122,15 @@ void bind_program(nb::module_& module) {
       .def_prop_ro(
           "instructions", [](const Program& self) { return self.instructions.size(); },
           "Number of stored instructions; loops repeat them.")
-      .def("time", &program_timing,
-           "Simulated time: body_us, latency_us (nc_latency), profile_us, bottleneck, ...")
-      .def(
-          "steps", &steps,
-          "Every step of every instruction in the order of the walk: start_ns (issue), end_ns (the "
-          "unit is free), done_ns (the result is visible).")
+      .def("time", &program_timing, nb::arg("architecture") = nb::none(),
+           nb::arg("clock_phase_ns") = 0.0, nb::arg("starts_warm") = false,
+           "Simulated time: body_us, latency_us (nc_latency), profile_us, bottleneck, ... Another "
+           "architecture (a name or a TOML file, of the same generation) times the same program "
+           "with that one's parameters. clock_phase_ns shifts the windows of the PE clock.")
+      .def("steps", &steps, nb::arg("architecture") = nb::none(), nb::arg("clock_phase_ns") = 0.0,
+           nb::arg("starts_warm") = false,
+           "Every step of every instruction in the order of the walk, timed like time(): start_ns "
+           "(issue), end_ns (the unit is free), done_ns (the result is visible).")
       .def("listing", [](const Program& self) { return listing(self); })
       .def("trace", &trace, "The timeline in the Trace Event Format, for Perfetto.")
       .def("run", &run, nb::arg("arguments"),

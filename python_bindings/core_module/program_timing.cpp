@@ -2,6 +2,7 @@
 
 #include <nanobind/stl/string.h>
 
+#include "device/base/errors.h"
 #include "device/timeline/overlaps.h"
 #include "device/timeline/timeline.h"
 
@@ -9,9 +10,29 @@ namespace nb = nanobind;
 
 namespace neuron_sim {
 
-nb::dict program_timing(const Program& program) {
-  const Architecture& architecture = *program.architecture;
-  const Timing timing = simulate(program);
+TimelineOptions timeline_options(const Program& program,
+                                 const std::optional<std::string>& architecture,
+                                 double clock_phase_ns, bool starts_warm) {
+  TimelineOptions options;
+  options.starts_warm = starts_warm;
+  options.clock_phase = from_nanoseconds(clock_phase_ns);
+  if (!architecture) return options;
+  options.architecture = &load_architecture(*architecture);
+  if (options.architecture->generation != program.architecture->generation) {
+    fail(text("kernel '", program.kernel, "' was built for ", program.architecture->name,
+              "; it cannot be timed as ", options.architecture->name,
+              ", which is another generation."));
+  }
+  return options;
+}
+
+nb::dict program_timing(const Program& program, const std::optional<std::string>& architecture_name,
+                        double clock_phase_ns, bool starts_warm) {
+  const TimelineOptions options =
+      timeline_options(program, architecture_name, clock_phase_ns, starts_warm);
+  const Architecture& architecture =
+      options.architecture != nullptr ? *options.architecture : *program.architecture;
+  const Timing timing = simulate(program, {}, options);
   nb::dict result;
   result["body_us"] = timing.body.microseconds();
   result["latency_us"] = timing.benchmark(architecture).microseconds();

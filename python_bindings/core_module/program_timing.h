@@ -3,13 +3,24 @@
 
 #include <nanobind/nanobind.h>
 
+#include <optional>
+#include <string>
+
 #include "device/program/program.h"
+#include "device/timeline/timeline.h"
 
 namespace neuron_sim {
 
-/// body_us, latency_us, profile_us, bottleneck, counts and shares.
-nanobind::dict program_timing(const Program& program);
-/// The same with what overlapping tiles cost.
+/// How to time `program`; KernelError when `architecture` (a name or a file; empty: the program's
+/// own) is of another generation.
+TimelineOptions timeline_options(const Program& program,
+                                 const std::optional<std::string>& architecture = {},
+                                 double clock_phase_ns = 0, bool starts_warm = false);
+/// body_us, latency_us, profile_us, bottleneck, counts and shares, timed that way.
+nanobind::dict program_timing(const Program& program,
+                              const std::optional<std::string>& architecture = {},
+                              double clock_phase_ns = 0, bool starts_warm = false);
+/// The same for the program's own architecture, with what overlapping tiles cost.
 nanobind::dict program_timing_with_overlaps(const Program& program);
 
 }  // namespace neuron_sim

@@ -169,3 +169,29 @@ def test_an_exception_in_a_loop_body_reaches_the_caller():
 
     with pytest.raises(KeyError, match="mine"):
         builder.loop(3, body)
+
+
+def test_a_program_is_timed_with_the_parameters_of_another_file(tmp_path):
+    slower = tmp_path / "slower.toml"
+    slower.write_text(
+        'base = "trn2"\n[dma.hardware_first_load]\nvalue = 9000\nunit = "ns"\n'
+        'source = "test"\ncertainty = "assumed"\n'
+    )
+    program = scaled_sum()
+    longer = program.time(architecture=str(slower))["body_us"]
+    assert longer > program.time()["body_us"] == program.time(architecture="trn2")["body_us"]
+    with pytest.raises(ValueError, match="was built for trn2; it cannot be timed as trn1"):
+        program.time(architecture="trn1")
+
+
+def test_steps_are_timed_like_the_program():
+    builder = _core.Builder("matmuls")
+    a, b = builder.sbuf("a", [128, 128], "bfloat16"), builder.sbuf("b", [128, 512], "bfloat16")
+    result = builder.psum("result", [128, 512])
+    for _ in range(40):
+        builder.nc_matmul(result, a, b, accumulate=False)
+    program = builder.finish()
+    for options in ({}, {"clock_phase_ns": 1000.0}, {"starts_warm": True}):
+        last = max(step["done_ns"] for step in program.steps(**options))
+        assert last == pytest.approx(program.time(**options)["body_us"] * 1e3)
+    assert program.time(starts_warm=True)["body_us"] < program.time()["body_us"]
