@@ -146,6 +146,7 @@ std::vector<uint32_t> Builder::loop_path() const {
 void Builder::append(Draft draft) {
   const InstructionType& type = *draft.type;
   draft.core = core_;
+  const bool engine_given = draft.engine != EngineKind::kAuto;
   try {
     accumulation_.settle(draft, loop_path());
     if (draft.engine == EngineKind::kAuto) draft.engine = type.choose_engine(draft, architecture_);
@@ -164,6 +165,7 @@ void Builder::append(Draft draft) {
   Instruction instruction;
   instruction.type = draft.type;
   instruction.engine = draft.engine;
+  instruction.engine_given = engine_given;
   instruction.core = static_cast<uint8_t>(core_);
   instruction.operand_count = static_cast<uint8_t>(draft.operand_count());
   instruction.attribute_count = static_cast<uint8_t>(draft.attribute_count());

@@ -102,10 +102,14 @@ void note_usage(Program& program, const Instruction& instruction, const Operand&
 }
 
 /// Written so that no byte is written twice, and never read.
-bool written_once(const std::vector<Usage::Writer>& writers) {
+bool written_once(std::vector<Usage::Writer> writers) {
+  std::sort(writers.begin(), writers.end(), [](const Usage::Writer& a, const Usage::Writer& b) {
+    return a.region.low < b.region.low;
+  });
   for (size_t i = 0; i < writers.size(); ++i) {
     if (!writers[i].injective) return false;
-    for (size_t j = 0; j < i; ++j) {
+    const int64_t end = writers[i].region.high();
+    for (size_t j = i + 1; j < writers.size() && writers[j].region.low < end; ++j) {
       if (overlap(writers[i].region, writers[j].region)) return false;
     }
   }

@@ -77,6 +77,7 @@ struct Instruction {
   uint8_t core = 0;
   uint8_t operand_count = 0;
   uint8_t attribute_count = 0;
+  bool engine_given = false;  ///< the kernel named the engine; else the instruction chose it
   uint32_t first_operand = 0;
   uint32_t first_attribute = 0;
   uint32_t demand = 0;

@@ -234,6 +234,13 @@ View View::reinterpret(Dtype dtype) const {
   return result;
 }
 
+View View::moved_by(int64_t partitions, int64_t bytes) const {
+  View result = *this;
+  result.partition_ += partitions;
+  result.offset_ += bytes;
+  return result;
+}
+
 View View::in_ring(const Affine& index, int count) const {
   require(count >= 1, "a ring has at least one tile");
   View result = *this;

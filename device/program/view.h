@@ -82,6 +82,8 @@ class View {
   View flatten() const;
   /// The same bytes as elements of another dtype of equal size.
   View reinterpret(Dtype dtype) const;
+  /// The same pattern so many partitions (on chip) and bytes further; no bounds are checked.
+  View moved_by(int64_t partitions, int64_t bytes) const;
 
   /// Use the tile `index mod count` of the ring of `count` tiles starting at this one.
   View in_ring(const Affine& index, int count) const;

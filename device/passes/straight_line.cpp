@@ -1,0 +1,190 @@
+#include "device/passes/straight_line.h"
+
+#include <algorithm>
+
+#include "device/base/errors.h"
+#include "device/program/cursor.h"
+#include "device/program/engine_state.h"
+#include "device/program/finish_program.h"
+
+namespace neuron_sim {
+namespace {
+
+/// Instances of a block without register loops.
+int64_t count_instances(const Program& program, const Block& block) {
+  int64_t count = 0;
+  for (const Node& node : block) {
+    const bool loop = node.kind == Node::Kind::kLoop;
+    const Loop* body = loop ? &program.loops[node.index] : nullptr;
+    count += loop ? body->trip_count * count_instances(program, body->body) : 1;
+  }
+  return count;
+}
+
+/// Loops around every instruction.
+void note_depths(const Program& program, const Block& block, int8_t depth,
+                 std::vector<int8_t>& depths) {
+  for (const Node& node : block) {
+    if (node.kind == Node::Kind::kLoop) {
+      note_depths(program, program.loops[node.index].body, static_cast<int8_t>(depth + 1), depths);
+    } else {
+      depths[node.index] = depth;
+    }
+  }
+}
+
+/// Why a program has no straight line; empty when it has one.
+std::string objection(const Program& program, int64_t maximum) {
+  if (program.cores.size() > 1) return "it uses both cores of a logical core";
+  if (program.uses_registers) return "its loops, addresses or descriptors depend on data";
+  for (const Instruction& instruction : program.instructions) {
+    const Demand& demand = program.demands[instruction.demand];
+    const bool sequencer = demand.count > 0 && demand.steps[0].unit == Unit::kSequencer;
+    if (sequencer) return "it uses registers";
+    if (instruction.type->synchronises != Synchronisation::kNone) {
+      return text("its cores meet at '", instruction.type->name, "'");
+    }
+  }
+  const int64_t instances = count_instances(program, program.cores.at(0));
+  if (instances <= maximum) return "";
+  return text("its ", instances, " instances are more than the ", maximum,
+              " that the compiler's passes unroll");
+}
+
+/// Visitor that appends every instance to a straight line.
+class Unroll {
+ public:
+  Unroll(const Program& program, StraightLine& line)
+      : program_(program), line_(line), depths_(program.instructions.size()) {
+    note_depths(program, program.cores.at(0), 0, depths_);
+  }
+
+  int64_t trip_count(const Loop& loop) const { return loop.trip_count; }
+  int64_t boundary(const Loop&, uint32_t, int64_t, int64_t) const { return 0; }
+  void meet(const Meeting&) { require(false, "a straight line has one core"); }
+
+  void instruction(uint32_t index, const int64_t* variables) {
+    StraightInstruction instance;
+    instance.instruction = program_.instructions[index];
+    instance.instruction.first_operand = static_cast<uint32_t>(line_.operands.size());
+    instance.statement = index;
+    instance.depth = depths_[index];
+    for (size_t level = 0; level < static_cast<size_t>(instance.depth); ++level) {
+      instance.iteration[level] = static_cast<int32_t>(variables[level]);
+    }
+    for (const Operand& operand : program_.operands_of(program_.instructions[index])) {
+      line_.operands.push_back(resolved(operand, variables));
+    }
+    line_.instructions.push_back(instance);
+  }
+
+ private:
+  Operand resolved(const Operand& operand, const int64_t* variables) const {
+    if (!operand.present()) return operand;
+    const Location location = locate(program_, operand, variables, nullptr);
+    Operand result = operand;
+    result.region = region_at(operand, location);
+    result.tile = location.tile;
+    result.start_partition = location.partition;
+    result.offset = location.offset;
+    result.ring = 1;
+    result.ring_start = 0;
+    result.ring_stride = 0;
+    result.first_term = 0;
+    result.term_count = 0;
+    return result;
+  }
+
+  const Program& program_;
+  StraightLine& line_;
+  std::vector<int8_t> depths_;
+};
+
+/// New numbers of the tiles that the program keeps; kNoTile for those on chip that nothing uses.
+std::vector<TileId> number_tiles(const StraightLine& line) {
+  std::vector<bool> used(line.tiles.size());
+  for (const StraightInstruction& instance : line.instructions) {
+    for (const Operand& operand : line.operands_of(instance)) {
+      if (operand.present()) used[static_cast<size_t>(operand.tile)] = true;
+    }
+  }
+  std::vector<TileId> numbers(line.tiles.size(), kNoTile);
+  TileId next = 0;
+  for (size_t i = 0; i < line.tiles.size(); ++i) {
+    const MemoryKind memory = line.tiles[i].memory;
+    const bool on_chip = memory == MemoryKind::kSbuf || memory == MemoryKind::kPsum;
+    if (used[i] || !on_chip) numbers[i] = next++;
+  }
+  return numbers;
+}
+
+void append(const StraightLine& line, const StraightInstruction& instance,
+            const std::vector<TileId>& tiles, Program& program) {
+  Instruction instruction = instance.instruction;
+  instruction.first_operand = static_cast<uint32_t>(program.operands.size());
+  for (Operand operand : line.operands_of(instance)) {
+    if (operand.present()) operand.tile = tiles[static_cast<size_t>(operand.tile)];
+    program.operands.push_back(operand);
+  }
+  program.cores[0].push_back(
+      {Node::Kind::kInstruction, static_cast<uint32_t>(program.instructions.size())});
+  program.instructions.push_back(instruction);
+}
+
+int64_t peak(const Program& program, MemoryKind memory) {
+  int64_t end = 0;
+  for (const Tile& tile : program.tiles) {
+    if (tile.memory == memory) end = std::max(end, tile.address + tile.bytes);
+  }
+  return end;
+}
+
+}  // namespace
+
+Unrolled unroll(const Program& program, int64_t maximum) {
+  Unrolled result;
+  result.reason = objection(program, maximum);
+  if (!result.reason.empty()) return result;
+  StraightLine& line = result.line.emplace();
+  line.kernel = program.kernel;
+  line.architecture = program.architecture;
+  line.attributes = program.attributes;
+  line.tiles = program.tiles;
+  line.arguments = program.arguments;
+  line.constants = program.constants;
+  line.demands = program.demands;
+  line.source_lines = program.source_lines;
+  Unroll visitor(program, line);
+  Cursor<Unroll>(program, visitor).walk();
+  return result;
+}
+
+std::shared_ptr<const Program> lower(StraightLine line) {
+  auto program = std::make_shared<Program>();
+  const std::vector<TileId> numbers = number_tiles(line);
+  for (size_t i = 0; i < line.tiles.size(); ++i) {
+    if (numbers[i] == kNoTile) continue;
+    program->tiles.push_back(line.tiles[i]);
+    program->tiles.back().hazard_group = -1;
+    program->tiles.back().widened = false;
+  }
+  program->cores.emplace_back();
+  program->instructions.reserve(line.instructions.size());
+  program->operands.reserve(line.operands.size());
+  for (const StraightInstruction& instance : line.instructions) {
+    append(line, instance, numbers, *program);
+  }
+  program->kernel = std::move(line.kernel);
+  program->architecture = line.architecture;
+  program->attributes = std::move(line.attributes);
+  program->arguments = std::move(line.arguments);
+  program->constants = std::move(line.constants);
+  program->demands = std::move(line.demands);
+  program->source_lines = std::move(line.source_lines);
+  program->sbuf_peak = peak(*program, MemoryKind::kSbuf);
+  program->psum_peak = peak(*program, MemoryKind::kPsum);
+  finish_program(*program);
+  return program;
+}
+
+}  // namespace neuron_sim

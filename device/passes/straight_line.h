@@ -1,0 +1,99 @@
+#pragma once
+// The form that all passes of the compiler work on: a program of one core with its loops unrolled,
+// every operand at one fixed place. Passes change instructions, operands and tiles freely, then
+// lower() makes a Program of the result.
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "device/program/program.h"
+
+namespace neuron_sim {
+
+/// Instances that are unrolled at most. The compiler unrolls all static loops before it schedules;
+/// the bound keeps memory (below 1 KB per instance) and time in hand.
+inline constexpr int64_t kMaximumUnrolled = 200'000;
+
+/// One instruction instance.
+struct StraightInstruction {
+  /// Type, engine and indices: operands and attributes are runs of those of the StraightLine.
+  Instruction instruction;
+  /// Index of the instruction in the program that was unrolled: its statement. Instances that a
+  /// pass makes keep that of the first instance they replace.
+  uint32_t statement = 0;
+  /// Variables of the loops around it, outermost first; `depth` of them.
+  std::array<int32_t, kMaximumLoopDepth> iteration{};
+  int8_t depth = 0;
+};
+
+/// A program of one core without loops, registers and rings. The order of `instructions` is the
+/// program order; other pools may hold entries that nothing refers to.
+struct StraightLine {
+  std::string kernel;
+  const Architecture* architecture = nullptr;
+  std::vector<StraightInstruction> instructions;
+  std::vector<Operand> operands;      ///< ring 1, no terms; on chip `offset` includes the tile's
+  std::vector<Attribute> attributes;  ///< runs may be shared by instances: append, do not change
+  std::vector<Tile> tiles;            ///< as in Program: the first ones are the engine states
+  std::vector<Argument> arguments;
+  std::vector<std::vector<std::byte>> constants;
+  std::vector<Demand> demands;  ///< shared by instances: append, do not change
+  std::vector<std::string> source_lines;
+
+  std::span<Operand> operands_of(const StraightInstruction& instance) {
+    return {operands.data() + instance.instruction.first_operand,
+            instance.instruction.operand_count};
+  }
+  std::span<const Operand> operands_of(const StraightInstruction& instance) const {
+    return {operands.data() + instance.instruction.first_operand,
+            instance.instruction.operand_count};
+  }
+  std::span<const Attribute> attributes_of(const StraightInstruction& instance) const {
+    return {attributes.data() + instance.instruction.first_attribute,
+            instance.instruction.attribute_count};
+  }
+  Tile& tile_of(const Operand& operand) { return tiles[static_cast<size_t>(operand.tile)]; }
+  const Tile& tile_of(const Operand& operand) const {
+    return tiles[static_cast<size_t>(operand.tile)];
+  }
+};
+
+/// The straight line of a program, or the reason why there is none (one sentence).
+struct Unrolled {
+  std::optional<StraightLine> line;
+  std::string reason;
+};
+
+/// Expands all counted loops. There is no straight line of a program of two cores or with
+/// synchronisations, of one whose loops, addresses or descriptors depend on registers or data, and
+/// of more than `maximum` instances.
+Unrolled unroll(const Program& program, int64_t maximum = kMaximumUnrolled);
+
+/// The program of a straight line: unused tiles on chip are dropped, then everything is derived as
+/// for a program of the Builder (finish_program).
+std::shared_ptr<const Program> lower(StraightLine line);
+
+/// Operand `index` of an instance as the view that an instruction's check and demand read.
+View view_of(const StraightLine& line, const Operand& operand);
+/// The instance as a Draft, for InstructionType::check and demand.
+Draft draft_of(const StraightLine& line, const StraightInstruction& instance);
+
+/// After a pass changed operands, engine or attributes: whether the instruction's own check accepts
+/// the instance.
+bool is_legal(const StraightLine& line, const StraightInstruction& instance);
+/// After the same changes: appends the instance's demand as the instruction states it now.
+void renew_demand(StraightLine& line, StraightInstruction& instance);
+/// After the pattern or place of an operand changed: its region.
+void renew_region(const StraightLine& line, Operand& operand);
+/// Moves an operand on chip to another tile of the same layout, at the same place within it.
+void move_to_tile(const StraightLine& line, Operand& operand, TileId tile);
+/// Gives the instance attributes of its own, to change one of them.
+Attribute& own_attribute(StraightLine& line, StraightInstruction& instance, size_t index);
+/// Index of the attribute of that name; -1 when the instruction has none.
+int attribute_index(const InstructionType& type, std::string_view name);
+
+}  // namespace neuron_sim
