@@ -1,0 +1,1 @@
+"""Replays profiles of real kernels: their instructions, simulated one by one."""

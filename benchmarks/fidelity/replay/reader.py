@@ -1,0 +1,224 @@
+"""Reads a profile of one kernel: instructions, DMA packets, semaphores, PE clock, counters.
+
+The files of trace `T` are T_instructions.csv, T_dma.csv, T_semaphores.csv, T_pe_clock.csv and
+T_summary.json. Whatever is malformed is a ValueError with file, line and field.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+TRACES = Path(__file__).parents[1] / "traces"
+"""The profiles that come with the package."""
+
+_INSTRUCTIONS = "_instructions.csv"
+
+Record = TypeVar("Record")
+
+
+@dataclass(frozen=True)
+class TraceInstruction:
+    """One instruction as the profiler lists it; times in nanoseconds since the profile began."""
+
+    line: int
+    """Of the file, the header is line 1."""
+    engine: str
+    """Sync, Scalar, Vector, GpSimd, Tensor (loads weights) or TensorMatrix (multiplies)."""
+    opcode: str
+    start: int
+    duration: int
+    """From start until the result is visible; of a DMA the trigger, never the transfer."""
+    pc: int
+    """Place in the program of its engine, which a wait may overtake."""
+    operands: str
+
+    @property
+    def end(self) -> int:
+        return self.start + self.duration
+
+
+@dataclass(frozen=True)
+class Packet:
+    """What one DMA engine moved at once."""
+
+    dma_engine: int
+    queue: int
+    queue_type: str
+    """instruction (fetch), hardware_dynamic, software_dynamic, ..."""
+    start: int
+    duration: int
+    transfer_bytes: int
+
+    @property
+    def end(self) -> int:
+        return self.start + self.duration
+
+
+@dataclass(frozen=True)
+class SemaphoreEvent:
+    """A semaphore takes a value."""
+
+    time: int
+    semaphore: str
+    """A number, or as operands write it: `S[24] (qSyncDynamicHW)`."""
+    value: int
+
+
+@dataclass(frozen=True)
+class ClockSpan:
+    """The PE array's clock runs at k/n of its full rate; outside of all spans it is slow."""
+
+    time: int
+    duration: int
+    k: int
+    n: int
+
+
+@dataclass(frozen=True)
+class Trace:
+    """The profile of one execution of one kernel."""
+
+    name: str
+    instructions: tuple[TraceInstruction, ...]
+    """By start, then by line."""
+    packets: tuple[Packet, ...]
+    semaphores: tuple[SemaphoreEvent, ...]
+    clock: tuple[ClockSpan, ...]
+    summary: Mapping[str, Any]
+
+
+class _Row:
+    """A row of a table; asks for fields and names file, line and field when they are wrong."""
+
+    def __init__(self, path: Path, line: int, fields: Mapping[str, str]) -> None:
+        self.path, self.line, self._fields = path, line, fields
+
+    def text(self, field: str) -> str:
+        value = self._fields[field].strip()
+        if not value:
+            raise self.error(f"field '{field}' is empty")
+        return value
+
+    def optional(self, field: str) -> str:
+        return self._fields[field].strip()
+
+    def number(self, field: str) -> int:
+        """A whole number, not negative."""
+        value = self._fields[field].strip()
+        if not value.isdecimal():
+            raise self.error(f"field '{field}' is '{value}', not a whole number")
+        return int(value)
+
+    def error(self, what: str) -> ValueError:
+        return ValueError(f"trace file '{self.path.name}', line {self.line}: {what}.")
+
+
+def _rows(path: Path, columns: Sequence[str]) -> list[_Row]:
+    try:
+        with path.open(newline="", encoding="utf-8") as file:
+            reader = csv.reader(file)
+            header = next(reader, [])
+            for column in columns:
+                if column not in header:
+                    raise ValueError(f"trace file '{path.name}', line 1: no column '{column}'.")
+            rows = []
+            for fields in reader:
+                line = reader.line_num
+                if len(fields) != len(header):
+                    raise ValueError(
+                        f"trace file '{path.name}', line {line}: {len(fields)} fields, "
+                        f"the header has {len(header)}."
+                    )
+                rows.append(_Row(path, line, dict(zip(header, fields, strict=True))))
+            return rows
+    except OSError as error:
+        raise ValueError(f"trace file '{path}' cannot be read: {error.strerror}.") from None
+
+
+def _table(path: Path, columns: str, record: Callable[[_Row], Record]) -> tuple[Record, ...]:
+    return tuple(record(row) for row in _rows(path, columns.split()))
+
+
+def _instruction(row: _Row) -> TraceInstruction:
+    return TraceInstruction(
+        line=row.line,
+        engine=row.text("engine"),
+        opcode=row.text("opcode"),
+        start=row.number("start_ns"),
+        duration=row.number("duration_ns"),
+        pc=row.number("pc"),
+        operands=row.optional("operands"),
+    )
+
+
+def _packet(row: _Row) -> Packet:
+    return Packet(
+        dma_engine=row.number("dma_engine"),
+        queue=row.number("queue"),
+        queue_type=row.text("queue_type"),
+        start=row.number("start_ns"),
+        duration=row.number("duration_ns"),
+        transfer_bytes=row.number("transfer_bytes"),
+    )
+
+
+def _semaphore(row: _Row) -> SemaphoreEvent:
+    return SemaphoreEvent(row.number("time_ns"), row.text("semaphore"), row.number("value"))
+
+
+def _clock_span(row: _Row) -> ClockSpan:
+    span = ClockSpan(*(row.number(field) for field in ("time_ns", "duration_ns", "k", "n")))
+    if not 1 <= span.k <= span.n:
+        raise row.error(f"field 'k' is {span.k}, not 1 to n = {span.n}")
+    return span
+
+
+def _summary(path: Path) -> Mapping[str, Any]:
+    try:
+        summary = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ValueError(f"trace file '{path}' cannot be read: {error.strerror}.") from None
+    except json.JSONDecodeError as error:
+        raise ValueError(
+            f"trace file '{path.name}', line {error.lineno}: not JSON ({error.msg})."
+        ) from None
+    if not isinstance(summary, dict):
+        raise ValueError(f"trace file '{path.name}', line 1: not a JSON object.")
+    return summary
+
+
+def read_trace(folder: Path | str, name: str) -> Trace:
+    """Reads the five files of trace `name` in `folder`."""
+    start = Path(folder) / name
+    files = {
+        part: start.with_name(start.name + part)
+        for part in (_INSTRUCTIONS, "_dma.csv", "_semaphores.csv", "_pe_clock.csv")
+    }
+    instructions = _table(
+        files[_INSTRUCTIONS], "engine opcode start_ns duration_ns pc operands", _instruction
+    )
+    return Trace(
+        name=name,
+        instructions=tuple(sorted(instructions, key=lambda i: (i.start, i.line))),
+        packets=_table(
+            files["_dma.csv"],
+            "dma_engine queue queue_type start_ns duration_ns transfer_bytes",
+            _packet,
+        ),
+        semaphores=_table(files["_semaphores.csv"], "time_ns semaphore value", _semaphore),
+        clock=_table(files["_pe_clock.csv"], "time_ns duration_ns k n", _clock_span),
+        summary=_summary(start.with_name(start.name + "_summary.json")),
+    )
+
+
+def trace_names(folder: Path | str = TRACES) -> list[str]:
+    """Names of all traces of a folder, sorted. ValueError when there are none."""
+    names = [path.name[: -len(_INSTRUCTIONS)] for path in Path(folder).glob("*" + _INSTRUCTIONS)]
+    if not names:
+        raise ValueError(f"no trace (*{_INSTRUCTIONS}) in folder '{folder}'.")
+    return sorted(names)
