@@ -3,3 +3,6 @@
 Each module has `match(measurement) -> Case | None`: it reads tile sizes, variant and shapes from
 the texts of the measurement, and says None to what it cannot build.
 """
+
+MODULES: tuple[str, ...] = ()
+"""Modules of this package that are asked for a kernel, in this order; imported when first asked."""
