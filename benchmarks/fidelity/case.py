@@ -31,7 +31,8 @@ class Case:
     launches: tuple[Launch, ...]
     """Run one after the other."""
     reading: Callable[[Timings], float]
-    """The number in the measurement's unit, from the timings of the launches."""
+    """The number, from the timings of the launches: microseconds of a time (whatever the unit of
+    the measurement), and the measurement's unit of anything else."""
 
 
 def total(key: str) -> Callable[[Timings], float]:

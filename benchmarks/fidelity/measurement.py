@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -64,6 +65,8 @@ def parse_measurement(entry: Mapping[str, Any]) -> Measurement:
         raise ValueError(
             f"measurement '{identifier}': value {entry['value']!r} is not a number."
         ) from None
+    if not (math.isfinite(value) and value > 0):
+        raise ValueError(f"measurement '{identifier}': value {value:g} is not more than 0.")
     extra = entry.get("extra")
     texts = ("family", "arch", "kernel", "description", "shapes", "dtype", "metric", "source")
     return Measurement(
@@ -84,6 +87,13 @@ def load_measurements(path: Path | str = PUBLISHED) -> list[Measurement]:
         raise ValueError(f"measurements '{path}' cannot be read: {error.strerror}.") from None
     except json.JSONDecodeError as error:
         raise ValueError(f"measurements '{path}' are not JSON: {error}.") from None
+    except UnicodeDecodeError as error:
+        raise ValueError(f"measurements '{path}' are not text: {error}.") from None
     if not isinstance(entries, list):
         raise ValueError(f"measurements '{path}' are not a list.")
-    return [parse_measurement(entry) for entry in entries]
+    measurements = []
+    for index, entry in enumerate(entries):
+        if not isinstance(entry, Mapping):
+            raise ValueError(f"measurements '{path}': entry {index} is not an object.")
+        measurements.append(parse_measurement(entry))
+    return measurements

@@ -11,7 +11,7 @@ import importlib
 import sys
 from collections.abc import Sequence
 
-COMMANDS = {"fleet": "neuron_sim.fleet"}
+COMMANDS = {"fidelity": "neuron_sim.fidelity.command", "fleet": "neuron_sim.fleet"}
 """Subcommands and their modules."""
 
 

@@ -1,0 +1,166 @@
+"""Compares simulated times with published measurements of real chips.
+
+Each measurement whose kernel the suite has is built as its author wrote it, compiled by the passes
+of the stack that its source used, and timed. Errors are simulated against measured, in percent.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from neuron_sim.fidelity.measurement import PUBLISHED, Measurement, load_measurements
+
+SUMMARY = "compare simulated times with measurements of real chips"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of the subcommand."""
+    parser.add_argument("--arch", choices=("trn1", "trn2"), help="only measurements of this core")
+    parser.add_argument("--family", metavar="F", help="only measurements of this family")
+    parser.add_argument("--json", metavar="FILE", type=Path, help="write the whole report here")
+    parser.add_argument(
+        "--data",
+        metavar="FILE",
+        type=Path,
+        help="other measurements, in the schema of the published ones; all of them count",
+    )
+    parser.add_argument(
+        "--plot", metavar="FILE", type=Path, help="draw measured against simulated (.svg or .png)"
+    )
+    parser.add_argument(
+        "--stack",
+        choices=("published", "off"),
+        default="published",
+        help="compiler passes of each source's stack (default), or none",
+    )
+    parser.add_argument(
+        "--architecture",
+        metavar="FILE",
+        help="TOML file with other parameters of the core that --arch names",
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Times all cases and prints their errors; 1 when a kernel failed."""
+    from neuron_sim.fidelity.evaluate import evaluate
+    from neuron_sim.fidelity.report import report
+
+    if arguments.plot is not None and arguments.plot.suffix not in (".svg", ".png"):
+        arguments.subparser.error(f"--plot {arguments.plot}: the file must end in .svg or .png")
+    _check_architecture(arguments)
+    counted, all_measurements = _chosen(arguments)
+    evaluated = [evaluate(measurement, arguments.architecture) for measurement in counted]
+    result = report(evaluated, arguments.stack, arguments.architecture, all_measurements)
+    print("\n".join(lines(result)))
+    if arguments.json is not None:
+        _write(arguments.json, json.dumps(result, indent=1) + "\n")
+    if arguments.plot is not None:
+        from neuron_sim.fidelity.plot import draw
+
+        draw(result["cases"], arguments.plot)
+    return 1 if result["failed"] else 0
+
+
+def _check_architecture(arguments: argparse.Namespace) -> None:
+    """Says what is wrong with --architecture before anything is timed."""
+    from neuron_sim import _core
+
+    if arguments.architecture is None:
+        return
+    if arguments.arch is None:
+        arguments.subparser.error("--architecture needs --arch, the core that it describes")
+    _core.architecture_facts(arguments.architecture)
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise ValueError(f"'{path}' cannot be written: {error.strerror}.") from None
+
+
+def _chosen(arguments: argparse.Namespace) -> tuple[list[Measurement], list[Measurement]]:
+    """The measurements that count, and those with all repeats; ValueError when there are none."""
+    path = PUBLISHED if arguments.data is None else arguments.data
+    measurements = load_measurements(path)
+    families = sorted({each.family for each in measurements})
+    if arguments.family is not None and arguments.family not in families:
+        raise ValueError(
+            f"measurements '{path}' have no family '{arguments.family}'; "
+            f"families: {', '.join(families)}."
+        )
+    chosen = [
+        each
+        for each in measurements
+        if arguments.arch in (None, each.architecture) and arguments.family in (None, each.family)
+    ]
+    counted = chosen
+    if arguments.data is None:
+        counted = [each for each in chosen if each.split == "calibration"]
+    if not counted:
+        raise ValueError(f"measurements '{path}' have none that --arch and --family leave.")
+    return counted, chosen
+
+
+def _number(value: float | None, unit: str) -> str:
+    if value is None:
+        return "-"
+    return f"{value:,.0f} {unit}" if value >= 1000 else f"{value:.4g} {unit}"
+
+
+def _case_line(case: dict[str, Any], width: int) -> str:
+    start = f"{case['id']:<{width}}  {_number(case['measured'], case['unit']):>15}"
+    if case["simulated"] is None:
+        return f"{start}  {case['reason']}"
+    simulated = _number(case["simulated"], case["unit"])
+    return f"{start}  {simulated:>15}  {case['error_percent']:>+8.1f} %  {case['stack']}"
+
+
+def _statistics_line(name: str, statistics: dict[str, Any], width: int) -> str:
+    rank = statistics["rank_correlation"]
+    return (
+        f"{name:<{width}} {statistics['cases']:>6} {statistics['mape_percent']:>8.1f} "
+        f"{statistics['median_percent']:>8.1f} {statistics['worst_percent']:>+8.1f} "
+        f"{statistics['bias_percent']:>+8.1f} {'-' if rank is None else format(rank, '.3f'):>8}"
+    )
+
+
+def _table(groups: dict[str, Any]) -> Iterable[str]:
+    if groups["overall"] is None:
+        yield "No case has a simulated number."
+        return
+    width = max(len(name) for name in (*groups["families"], "overall", "family"))
+    titles = ("cases", "MAPE %", "median %", "worst %", "bias %", "rank")
+    yield f"{'family':<{width}} {titles[0]:>6} " + " ".join(f"{each:>8}" for each in titles[1:])
+    for name, statistics in groups["families"].items():
+        yield _statistics_line(name, statistics, width)
+    yield _statistics_line("overall", groups["overall"], width)
+
+
+def lines(report: dict[str, Any]) -> Iterable[str]:
+    """The report as text: cases, families, what has no kernel, the passes off, the noise."""
+    width = max(len(case["id"]) for case in report["cases"])
+    yield f"{'case':<{width}}  {'measured':>15}  {'simulated':>15}  {'error':>10}  stack"
+    yield from (_case_line(case, width) for case in report["cases"])
+    yield ""
+    yield from _table(report)
+    if report["stack"] != "off" and report["overall"] is not None:
+        yield "\nWith all passes off:"
+        yield from _table(report["passes_off"])
+    cases = len(report["cases"])
+    yield (
+        f"\n{report['fitted_parameters']} fitted parameters; {cases} cases, "
+        f"{len(report['without_kernel'])} of them without a kernel."
+    )
+    if report["failed"]:
+        yield f"Kernels that failed: {', '.join(report['failed'])}."
+    for group in report["noise"]:
+        values = ", ".join(f"{value:g}" for value in group["values"])
+        yield (
+            f"Noise: {len(group['values'])} runs of {group['kernel']} on {group['arch']}: {values} "
+            f"{group['unit']}, {group['spread_percent']:.1f} % apart."
+        )

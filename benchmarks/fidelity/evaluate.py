@@ -1,0 +1,120 @@
+"""Times the cases of the suite: as their authors wrote them, and as a published stack compiles."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from neuron_sim import _core
+from neuron_sim.fidelity.case import Case, Launch
+from neuron_sim.fidelity.measurement import Measurement
+from neuron_sim.fidelity.statistics import Pair
+from neuron_sim.fidelity.suite import find_case
+
+STACKS = ("published", "off")
+"""Compiler passes: those of the stack that each source used, or none."""
+
+TIMES = {"s": 1e-6, "ms": 1e-3, "us": 1.0, "ns": 1e3}
+"""Units of time per microsecond."""
+
+FindCase = Callable[[Measurement], Case | None]
+
+
+def compile_launch(launch: Launch) -> tuple[_core.Program, _core.Program]:
+    """The kernel as written, and as the launch's stack compiles it."""
+    source = launch.build()
+    if not hasattr(_core, "compile_program"):  # TEMP
+        return source, source
+    return source, _core.compile_program(source, pass_settings(launch.stack))
+
+
+@functools.cache
+def _published_stacks() -> dict[str, dict[str, Any]]:
+    return dict(_core.published_stacks())
+
+
+def pass_settings(stack: str) -> dict[str, Any]:
+    """Settings of a published stack's passes; ValueError when there is no such stack."""
+    if not hasattr(_core, "compile_program"):  # TEMP
+        return {}
+    stacks = _published_stacks()
+    if stack not in stacks:
+        raise ValueError(f"stack '{stack}' is not published; stacks: {', '.join(stacks)}.")
+    return stacks[stack]
+
+
+class PreparedCase:
+    """A case whose programs are built and compiled once, to be timed with many architectures."""
+
+    def __init__(self, case: Case) -> None:
+        self.case = case
+        self._programs = [compile_launch(launch) for launch in case.launches]
+
+    def time(self, stack: str = "published", architecture: str | None = None) -> float:
+        """The simulated number in the measurement's unit.
+
+        `architecture`: name or file of other parameters of the same core.
+        """
+        index = STACKS[::-1].index(stack)
+        options = {} if architecture is None else {"architecture": architecture}
+        number = self.case.reading([each[index].time(**options) for each in self._programs])
+        return number * TIMES.get(self.case.measurement.unit, 1.0)
+
+
+@dataclass(frozen=True)
+class Evaluated:
+    """What became of one measurement."""
+
+    measurement: Measurement
+    simulated: dict[str, float | None]
+    """By stack; None without a kernel or when the kernel failed."""
+    stack: str | None = None
+    """Names of the published stacks of the launches."""
+    settings: dict[str, Any] | None = None
+    """Settings of the passes, by stack when the launches have several."""
+    reason: str | None = None
+    """Why there is no simulated number."""
+    has_kernel: bool = False
+
+    def pair(self, stack: str) -> Pair | None:
+        """For the statistics; None without a simulated number."""
+        simulated = self.simulated[stack]
+        if simulated is None:
+            return None
+        measured = self.measurement
+        return Pair(measured.family, measured.value, simulated, measured.unit)
+
+
+def _settings(stacks: Sequence[str]) -> dict[str, Any]:
+    if len(stacks) == 1:
+        return pass_settings(stacks[0])
+    return {stack: pass_settings(stack) for stack in stacks}
+
+
+def evaluate(
+    measurement: Measurement, architecture: str | None = None, find: FindCase = find_case
+) -> Evaluated:
+    """Builds and times the kernel of a measurement. What fails is a reason, not an exception."""
+    nothing: dict[str, float | None] = dict.fromkeys(STACKS)
+    if measurement.architecture not in _core.architectures():
+        reason = f"architecture '{measurement.arch}' is not modelled"
+        return Evaluated(measurement, nothing, reason=reason)
+    try:
+        case = find(measurement)
+        if case is None:
+            return Evaluated(measurement, nothing, reason="no kernel of the suite matches")
+        prepared = PreparedCase(case)
+        stacks = list(dict.fromkeys(launch.stack for launch in case.launches))
+        return Evaluated(
+            measurement,
+            {stack: prepared.time(stack, architecture) for stack in STACKS},
+            " + ".join(stacks),
+            _settings(stacks),
+            has_kernel=True,
+        )
+    except Exception as error:  # a kernel that cannot be built is one case, not the end
+        sentence = str(error).split("\n", 1)[0]
+        reason = f"{type(error).__name__}: {sentence}"
+        return Evaluated(measurement, nothing, reason=reason, has_kernel=True)

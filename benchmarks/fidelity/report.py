@@ -1,0 +1,109 @@
+"""The result of the suite as one JSON object."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+from neuron_sim import _core
+from neuron_sim.fidelity.evaluate import Evaluated
+from neuron_sim.fidelity.measurement import Measurement
+from neuron_sim.fidelity.statistics import Pair, Statistics, by_family, noise, summarize
+
+
+def _rounded(value: float | None) -> float | None:
+    """Six digits: more would be noise in a stored report."""
+    return None if value is None else float(f"{value:.6g}")
+
+
+def _case(evaluated: Evaluated, stack: str) -> dict[str, Any]:
+    measurement = evaluated.measurement
+    pairs = {name: evaluated.pair(name) for name in evaluated.simulated}
+    errors = {name: pair and pair.error for name, pair in pairs.items()}
+    entry: dict[str, Any] = {
+        "id": measurement.id,
+        "family": measurement.family,
+        "arch": measurement.arch,
+        "kernel": measurement.kernel,
+        "metric": measurement.metric,
+        "measured": measurement.value,
+        "simulated": _rounded(evaluated.simulated[stack]),
+        "unit": measurement.unit,
+        "error_percent": _rounded(errors[stack]),
+        "stack": evaluated.stack if stack == "published" else "off",
+        "settings": evaluated.settings if stack == "published" else {},
+        "passes_off": _rounded(evaluated.simulated["off"]),
+        "passes_off_error_percent": _rounded(errors["off"]),
+    }
+    if evaluated.reason is not None:
+        entry["reason"] = evaluated.reason
+    return entry
+
+
+def _statistics(statistics: Statistics | None) -> dict[str, Any] | None:
+    if statistics is None:
+        return None
+    return {
+        "cases": statistics.cases,
+        "mape_percent": _rounded(statistics.mape),
+        "median_percent": _rounded(statistics.median),
+        "worst_percent": _rounded(statistics.worst),
+        "bias_percent": _rounded(statistics.bias),
+        "rank_correlation": _rounded(statistics.rank_correlation),
+    }
+
+
+def _groups(pairs: Sequence[Pair]) -> dict[str, Any]:
+    families = {name: _statistics(each) for name, each in by_family(pairs).items()}
+    return {"families": families, "overall": _statistics(summarize(pairs))}
+
+
+def fitted_parameters(
+    architectures: Sequence[str], file: str | None = None
+) -> dict[str, list[str]]:
+    """Keys that are `fitted`, by architecture; `file` stands in for the only architecture."""
+    return {
+        name: sorted(
+            key
+            for key, fact in _core.architecture_facts(file or name).items()
+            if fact["certainty"] == "fitted"
+        )
+        for name in architectures
+    }
+
+
+def report(
+    evaluated: Sequence[Evaluated],
+    stack: str = "published",
+    architecture: str | None = None,
+    repeats: Sequence[Measurement] = (),
+) -> dict[str, Any]:
+    """The report of the cases with the passes of `stack` ("published" or "off").
+
+    Errors are in percent. `repeats` hold the runs from which the noise of measuring is told.
+    """
+    pairs = {
+        name: [pair for each in evaluated if (pair := each.pair(name)) is not None]
+        for name in ("published", "off")
+    }
+    cores = sorted(
+        {each.measurement.architecture for each in evaluated} & set(_core.architectures())
+    )
+    fitted = fitted_parameters(cores, architecture)
+    return {
+        "stack": stack,
+        "cases": [_case(each, stack) for each in evaluated],
+        **_groups(pairs[stack]),
+        "fitted_parameters": sum(len(keys) for keys in fitted.values()),
+        "fitted_parameter_keys": fitted,
+        "without_kernel": [each.measurement.id for each in evaluated if not each.has_kernel],
+        "failed": [
+            each.measurement.id for each in evaluated if each.has_kernel and each.reason is not None
+        ],
+        "passes_off": _groups(pairs["off"]),
+        "noise": [
+            {**dataclasses.asdict(each), "spread_percent": _rounded(each.spread)}
+            for each in noise(repeats)
+        ],
+    }
