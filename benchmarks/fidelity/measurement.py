@@ -35,6 +35,8 @@ class Measurement:
     split: str = "calibration"
     """`calibration`, or `repeat_for_noise`: another run of the same kernel."""
     source: str = ""
+    caveats: str = ""
+    """Flags, rounding and whatever else the source says about the number."""
     extra: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -69,6 +71,7 @@ def parse_measurement(entry: Mapping[str, Any]) -> Measurement:
         raise ValueError(f"measurement '{identifier}': value {value:g} is not more than 0.")
     extra = entry.get("extra")
     texts = ("family", "arch", "kernel", "description", "shapes", "dtype", "metric", "source")
+    texts += ("caveats",)
     return Measurement(
         id=identifier,
         value=value,

@@ -1,0 +1,33 @@
+"""Which published compiler stack a measurement's source used."""
+
+from __future__ import annotations
+
+import re
+
+from neuron_sim.fidelity.measurement import Measurement
+
+
+def published_stack(
+    measurement: Measurement, *, direct: bool = False, static: bool | None = None
+) -> str:
+    """Name of the stack in `_core.published_stacks()`: compiler, target, flags.
+
+    `direct`: the kernel skips the compiler's middle end (direct allocation or
+    skip_middle_end_transformations). `static`: compiled with --disable-dge (static DMA
+    descriptors); None: if the measurement's texts say so. NeuronCore-v2 has static descriptors only.
+    """
+    name = f"neuronx-cc {measurement.architecture}"
+    if static is None:
+        static = says_static(measurement)
+    if static and measurement.architecture != "trn1":
+        name += " --disable-dge"
+    return name + (" direct" if direct else "")
+
+
+def says_static(measurement: Measurement) -> bool:
+    """True if the texts of the measurement say that it ran without descriptor generation."""
+    texts = (measurement.description, measurement.caveats, *map(str, measurement.extra.values()))
+    return any(
+        re.search(r"(?<!no )--disable-dge|static descriptors", text, re.IGNORECASE)
+        for text in texts
+    )
