@@ -1,6 +1,7 @@
 #include "device/passes/straight_line.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "device/base/errors.h"
 #include "device/program/cursor.h"
@@ -150,6 +151,8 @@ Unrolled unroll(const Program& program, int64_t maximum) {
   line.architecture = program.architecture;
   line.attributes = program.attributes;
   line.tiles = program.tiles;
+  line.version_of.resize(program.tiles.size());
+  std::iota(line.version_of.begin(), line.version_of.end(), 0);
   line.arguments = program.arguments;
   line.constants = program.constants;
   line.demands = program.demands;
@@ -167,6 +170,7 @@ std::shared_ptr<const Program> lower(StraightLine line) {
     program->tiles.push_back(line.tiles[i]);
     program->tiles.back().hazard_group = -1;
     program->tiles.back().widened = false;
+    if (line.tiles[i].scratch >= 0) program->scratch.push_back(numbers[i]);
   }
   program->cores.emplace_back();
   program->instructions.reserve(line.instructions.size());

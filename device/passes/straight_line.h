@@ -39,6 +39,7 @@ struct StraightLine {
   std::vector<Operand> operands;      ///< ring 1, no terms; on chip `offset` includes the tile's
   std::vector<Attribute> attributes;  ///< runs may be shared by instances: append, do not change
   std::vector<Tile> tiles;            ///< as in Program: the first ones are the engine states
+  std::vector<TileId> version_of;     ///< per tile: the kernel's tile that it is a version of
   std::vector<Argument> arguments;
   std::vector<std::vector<std::byte>> constants;
   std::vector<Demand> demands;  ///< shared by instances: append, do not change
@@ -91,6 +92,11 @@ void renew_demand(StraightLine& line, StraightInstruction& instance);
 void renew_region(const StraightLine& line, Operand& operand);
 /// Moves an operand on chip to another tile of the same layout, at the same place within it.
 void move_to_tile(const StraightLine& line, Operand& operand, TileId tile);
+/// Gives a tile on chip another address; all operands follow (one sweep for all tiles).
+/// `addresses`: per tile, its new first byte within each partition, or -1 to leave it.
+void move_tiles(StraightLine& line, const std::vector<int64_t>& addresses);
+/// A further tile like that one, at the same address until it is allocated.
+TileId add_version(StraightLine& line, TileId tile);
 /// Gives the instance attributes of its own, to change one of them.
 Attribute& own_attribute(StraightLine& line, StraightInstruction& instance, size_t index);
 /// Index of the attribute of that name; -1 when the instruction has none.

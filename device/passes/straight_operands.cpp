@@ -71,6 +71,28 @@ void move_to_tile(const StraightLine& line, Operand& operand, TileId tile) {
   operand.region.partition += partitions;
 }
 
+void move_tiles(StraightLine& line, const std::vector<int64_t>& addresses) {
+  require(addresses.size() == line.tiles.size(), "one address per tile");
+  for (Operand& operand : line.operands) {
+    if (!operand.present()) continue;
+    const auto tile = static_cast<size_t>(operand.tile);
+    if (addresses[tile] < 0) continue;
+    const int64_t bytes = addresses[tile] - line.tiles[tile].address;
+    operand.offset += bytes;
+    operand.region.low += bytes;
+  }
+  for (size_t tile = 0; tile < addresses.size(); ++tile) {
+    if (addresses[tile] >= 0) line.tiles[tile].address = addresses[tile];
+  }
+}
+
+TileId add_version(StraightLine& line, TileId tile) {
+  const auto source = static_cast<size_t>(tile);
+  line.tiles.push_back(Tile(line.tiles[source]));
+  line.version_of.push_back(line.version_of[source]);
+  return static_cast<TileId>(line.tiles.size() - 1);
+}
+
 Attribute& own_attribute(StraightLine& line, StraightInstruction& instance, size_t index) {
   const auto shared = line.attributes_of(instance);
   require(index < shared.size(), "an instruction has the attribute that a pass changes");

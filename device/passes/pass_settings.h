@@ -1,0 +1,67 @@
+#pragma once
+// Which passes run and how: one set per published software stack, never one per kernel.
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace neuron_sim {
+
+/// One switch or number per pass; everything is off by default. What is known of each pass and how
+/// (statement names, traces, documents) stands in the header of its file.
+struct PassSettings {
+  /// On-chip tiles become single-assignment versions (rename_buffers.h).
+  bool rename_buffers = false;
+  /// Versions of one SBUF tile that exist at a time, at most; 0: as many as SBUF holds. A window
+  /// of 16 was seen in one kernel total only and may be a limit of semaphores: hypothesis.
+  int64_t buffers_per_tile = 0;
+  /// Triggers move to the queues that the compiler uses (assign_queues.h).
+  bool assign_queues = false;
+  /// The flag --disable-dge: descriptors are prepared by the compiler, none are generated.
+  bool disable_dge = false;
+  /// Transfers of which the kernel names the engine stay on it.
+  bool keep_explicit_queues = false;
+  /// List scheduling of the unrolled program; allocates PSUM banks (schedule.h).
+  bool schedule = false;
+  /// Copies out of PSUM whose engine the kernel leaves open run on Scalar or Vector, whichever is
+  /// free first.
+  bool choose_copy_engines = false;
+  /// An accumulation group is finished before the next one of its statement starts.
+  bool keep_groups_together = false;
+  /// Loads that wait for nothing come first, in the order of their first readers.
+  bool hoist_loads = false;
+
+  bool operator==(const PassSettings&) const = default;
+};
+
+/// A field of PassSettings by its name: either a switch or a number.
+struct SettingField {
+  const char* name;
+  bool PassSettings::*flag = nullptr;
+  int64_t PassSettings::*number = nullptr;
+};
+/// All fields in the order of the struct.
+std::span<const SettingField> setting_fields();
+
+/// Sets a field by its name; numbers must not be negative, switches are 0 or 1. KernelError names
+/// the field and, for an unknown one, all there are.
+void set(PassSettings& settings, std::string_view field, int64_t value);
+
+/// "rename_buffers, buffers_per_tile=16, schedule": what is not at its zero value; "none".
+std::string describe(const PassSettings& settings);
+
+/// A published software stack: what kernels of public measurements were compiled with.
+struct PublishedStack {
+  const char* name;      ///< "neuronx-cc trn2 --disable-dge"
+  const char* compiler;  ///< versions that it stands for
+  const char* source;    ///< what its settings rest on
+  PassSettings settings;
+};
+/// All stacks; "none" is the kernel as it is written. " direct" ones are for kernels that skip the
+/// compiler's middle end (direct allocation, skip_middle_end_transformations).
+std::span<const PublishedStack> published_stacks();
+/// The stack of that name; KernelError lists all names.
+const PublishedStack& published_stack(std::string_view name);
+
+}  // namespace neuron_sim

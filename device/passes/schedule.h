@@ -1,0 +1,24 @@
+#pragma once
+// schedule: the order in which the engines get their instructions, and the banks of PSUM.
+//
+// Known (statement names and order in the four public attention traces, neuronx-cc 2.23): a list
+// scheduler over the unrolled program in which program order or the earliest ready decides, not the
+// critical path; copies out of PSUM go to the engine that is free first; accumulation groups of one
+// statement do not interleave; loads that wait for nothing come first, in the order of their first
+// readers; a bank of PSUM is taken longest-unused first. The costs are the compiler's own
+// (compiler_costs.h).
+
+#include "device/passes/compiler_costs.h"
+#include "device/passes/pass_settings.h"
+#include "device/passes/straight_line.h"
+
+namespace neuron_sim {
+
+/// Orders the instances by their start in the compiler's simulated time, all engines together, so
+/// that each engine's order is its part of it. With `rename_buffers` PSUM tiles that are not
+/// `placed` get their banks on the way. When the banks do not suffice for the greedy order, they
+/// are given away in program order; when they do not suffice for that either, the program order and
+/// all tiles stay. Returns whether there is a new order.
+bool schedule(StraightLine& line, const PassSettings& settings, const CompilerCosts& costs = {});
+
+}  // namespace neuron_sim
