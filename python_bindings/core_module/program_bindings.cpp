@@ -12,6 +12,7 @@
 #include "device/base/errors.h"
 #include "device/execute/executor.h"
 #include "device/observe/trace.h"
+#include "device/program/dependencies.h"
 #include "python_bindings/core_module/bindings.h"
 #include "python_bindings/core_module/program_timing.h"
 
@@ -131,6 +132,8 @@ void bind_program(nb::module_& module) {
            nb::arg("starts_warm") = false,
            "Every step of every instruction in the order of the walk, timed like time(): start_ns "
            "(issue), end_ns (the unit is free), done_ns (the result is visible).")
+      .def("dependencies", &dependencies,
+           "Per instance of an instruction, in program order, the instances it waits for.")
       .def("listing", [](const Program& self) { return listing(self); })
       .def("trace", &trace, "The timeline in the Trace Event Format, for Perfetto.")
       .def("run", &run, nb::arg("arguments"),

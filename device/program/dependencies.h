@@ -1,0 +1,18 @@
+#pragma once
+// Which instructions an instruction waits for, by number instead of by time.
+
+#include <cstdint>
+#include <vector>
+
+#include "device/program/program.h"
+
+namespace neuron_sim {
+
+/// For every instance of an instruction, in program order, the earlier instances whose completion
+/// it waits for, in ascending order: as the timeline waits, from the bytes that both touch. The
+/// order of one engine is not listed: an engine waits for its own instructions only where one reads
+/// what the other wrote, TensorE never. Earlier instances that a listed one waits for may be
+/// missing. KernelError for two cores, and for loops whose trip count is in a register.
+std::vector<std::vector<uint32_t>> dependencies(const Program& program);
+
+}  // namespace neuron_sim
