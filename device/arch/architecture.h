@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,6 +21,7 @@ struct Fact {
   std::string unit;       ///< "bytes", "GHz", "cycles", "ns", "bytes/ns", "1" for counts and flags
   std::string source;     ///< document, trace or reasoning
   std::string certainty;  ///< documented, measured, fitted, assumed or derived
+  std::optional<double> standard_error;  ///< of a fitted value, in `unit`, where the fit tells it
 };
 
 /// Sizes and bounds; exceeding one is a KernelError.

@@ -142,7 +142,21 @@ class DocumentReader {
     fact.source = string_at(field.key + ".source", *table->get("source"));
     fact.certainty = string_at(field.key + ".certainty", *table->get("certainty"));
     check_words(field, fact);
+    for (const std::string_view name : {"note", "date", "data_hash"}) {
+      const toml::node* remark = table->get(name);
+      if (remark != nullptr) string_at(field.key + "." + std::string(name), *remark);
+    }
+    if (const toml::node* error = table->get("standard_error")) {
+      fact.standard_error = standard_error_at(field.key + ".standard_error", *error);
+    }
     return fact;
+  }
+
+  double standard_error_at(const std::string& key, const toml::node& node) const {
+    if (!node.is_number()) fail_at(file_, key, "is ", written(node), ", but must be a number.");
+    const double value = node.value_or(0.0);
+    check_range(Bound::kNotNegative, key, value, node);
+    return value;
   }
 
   void check_words(const Field& field, const Fact& fact) const {

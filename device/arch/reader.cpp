@@ -52,6 +52,10 @@ void check_overlay(const Document& overlay, const std::string& file) {
       fail(text("key '", key, ".certainty' of architecture file '", file, "' is '", fact.certainty,
                 "', but must be 'fitted' in an overlay of fitted values."));
     }
+    if (!fact.standard_error) {
+      fail(text("key '", key, ".standard_error' of architecture file '", file,
+                "' is missing; an overlay of fitted values needs it."));
+    }
   }
 }
 

@@ -50,6 +50,7 @@ nb::dict architecture_facts(const std::string& name_or_path) {
     entry["unit"] = fact.unit;
     entry["source"] = fact.source;
     entry["certainty"] = fact.certainty;
+    if (fact.standard_error) entry["standard_error"] = *fact.standard_error;
     result[key.c_str()] = entry;
   }
   return result;
@@ -138,7 +139,8 @@ NB_MODULE(_core, m) {
   bind_builder(m);
   m.def("architectures", &builtin_architectures, "Names of the built-in architectures.");
   m.def("architecture_facts", &architecture_facts, nb::arg("name_or_path"),
-        "Every value of an architecture: key -> {value, unit, source, certainty}.");
+        "Every value of an architecture: key -> {value, unit, source, certainty}, and "
+        "standard_error of a fitted one that has it.");
   m.def("instructions", &instructions, "Names of all instructions, in the order of the list.");
   m.def("instruction_table", &instruction_table, nb::arg("architecture") = "trn2",
         "Operands, attributes and default engine of all instructions.");
