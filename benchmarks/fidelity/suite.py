@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
-from collections.abc import Sequence
+import pkgutil
+from collections.abc import Callable, Sequence
 
 from neuron_sim.fidelity import kernels
 from neuron_sim.fidelity.case import Case
 from neuron_sim.fidelity.measurement import Measurement
 
+Match = Callable[[Measurement], Case | None]
 
-def find_case(measurement: Measurement, modules: Sequence[str] | None = None) -> Case | None:
-    """The case of the first module of the suite that knows the measurement's kernel, else None.
 
-    `modules` are names inside neuron_sim.fidelity.kernels; by default those of the suite.
+@functools.cache
+def matchers() -> tuple[Match, ...]:
+    """`match` of every module of neuron_sim.fidelity.kernels, in alphabetical order."""
+    names = sorted(module.name for module in pkgutil.iter_modules(kernels.__path__))
+    modules = [importlib.import_module(f"{kernels.__name__}.{name}") for name in names]
+    return tuple(module.match for module in modules if hasattr(module, "match"))
+
+
+def find_case(measurement: Measurement, asked: Sequence[Match] | None = None) -> Case | None:
+    """The case of the first module that knows the measurement's kernel, else None.
+
+    `asked` stand in for the modules of the suite.
     """
-    for name in kernels.MODULES if modules is None else modules:
-        module = importlib.import_module(f"{kernels.__name__}.{name}")
-        case = module.match(measurement)
+    for match in matchers() if asked is None else asked:
+        case = match(measurement)
         if case is not None:
             return case
     return None

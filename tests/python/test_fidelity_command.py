@@ -9,7 +9,7 @@ import pytest
 from neuron_sim import _core, command_line
 from neuron_sim.fidelity.evaluate import PreparedCase, evaluate
 from neuron_sim.fidelity.measurement import load_measurements, parse_measurement
-from neuron_sim.fidelity.suite import find_case
+from neuron_sim.fidelity.suite import find_case, matchers
 
 CASE_KEYS = {"id", "family", "arch", "measured", "simulated", "unit", "stack", "settings"}
 STATISTICS_KEYS = {
@@ -246,11 +246,15 @@ def test_the_plot_names_families_and_the_cases_that_are_far_off(capsys, tmp_path
     assert status == 2 and "nothing to draw" in err
 
 
-def test_a_module_that_knows_nothing_passes_the_measurement_on(monkeypatch):
-    samples.install(monkeypatch)
+def test_a_module_that_knows_nothing_passes_the_measurement_on():
     measurement = parse_measurement(samples.entry("copy", 4))
-    assert find_case(measurement).measurement is measurement
-    assert find_case(measurement, ()) is None
+    assert find_case(measurement, (lambda _: None, samples.match)).measurement is measurement
+    assert find_case(measurement, (lambda _: None,)) is None
+
+
+def test_the_suite_asks_its_modules_in_alphabetical_order():
+    names = [match.__module__.rpartition(".")[2] for match in matchers()]
+    assert names == sorted(set(names)) and "vector_add" in names
 
 
 def test_help_needs_neither_scipy_nor_matplotlib():

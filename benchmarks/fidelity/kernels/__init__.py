@@ -1,8 +1,6 @@
 """Kernels of the published measurements, written from their descriptions.
 
 Each module has `match(measurement) -> Case | None`: it reads tile sizes, variant and shapes from
-the texts of the measurement, and says None to what it cannot build.
+the texts of the measurement, and says None to what it cannot build. Modules without it are parts
+of others.
 """
-
-MODULES: tuple[str, ...] = ()
-"""Modules of this package that are asked for a kernel, in this order; imported when first asked."""
