@@ -5,6 +5,7 @@
 #include "device/base/errors.h"
 #include "device/timeline/overlaps.h"
 #include "device/timeline/timeline.h"
+#include "python_bindings/core_module/dma_activity.h"
 
 namespace nb = nanobind;
 
@@ -26,12 +27,13 @@ TimelineOptions timeline_options(const Program& program,
   return options;
 }
 
-nb::dict program_timing(const Program& program, const std::optional<std::string>& architecture_name,
-                        double clock_phase_ns, bool starts_warm) {
-  const TimelineOptions options =
-      timeline_options(program, architecture_name, clock_phase_ns, starts_warm);
-  const Architecture& architecture =
-      options.architecture != nullptr ? *options.architecture : *program.architecture;
+namespace {
+
+/// Programs with more instances are not walked again for their DMA activity.
+constexpr int64_t kObservedInstances = 10000;
+
+nb::dict timing_dict(const Program& program, const TimelineOptions& options) {
+  const Architecture& architecture = architecture_of(program, options);
   const Timing timing = simulate(program, {}, options);
   nb::dict result;
   result["body_us"] = timing.body.microseconds();
@@ -55,8 +57,23 @@ nb::dict program_timing(const Program& program, const std::optional<std::string>
   return result;
 }
 
+}  // namespace
+
+nb::dict program_timing(const Program& program, const std::optional<std::string>& architecture,
+                        double clock_phase_ns, bool starts_warm) {
+  TimelineOptions options = timeline_options(program, architecture, clock_phase_ns, starts_warm);
+  nb::dict result = timing_dict(program, options);
+  if (nb::cast<int64_t>(result["instructions"]) <= kObservedInstances) {
+    DmaActivity activity;
+    options.observer = &activity;
+    simulate(program, {}, options);
+    result["dma_active_us"] = activity.active().microseconds();
+  }
+  return result;
+}
+
 nb::dict program_timing_with_overlaps(const Program& program) {
-  nb::dict result = program_timing(program);
+  nb::dict result = timing_dict(program, timeline_options(program));
   const OverlapReport overlaps = report_overlaps(program);
   result["overlapping_tiles"] = overlaps.tiles;
   result["overlap_lost_us"] = overlaps.lost.microseconds();
