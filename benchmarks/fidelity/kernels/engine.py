@@ -100,8 +100,9 @@ class EngineTest:
             builder.dma_copy(out, results[-1])
             return
         kept = results[0]  # every result is observable: Vector adds them up
+        folds = [builder.sbuf(f"fold{i}", shape, self.dtype) for i in range(2)]
         for i in range(1, self.repeat):
-            fold = builder.sbuf(f"fold{i % 2}", shape, self.dtype)
+            fold = folds[i % 2]
             builder.tensor_tensor(fold, kept, results[i], "add", engine="vector")
             kept = fold
         builder.dma_copy(out, kept)
