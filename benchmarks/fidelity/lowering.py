@@ -40,8 +40,17 @@ def transpose(builder: _core.Builder, data: _core.View, identity: _core.View) ->
     dtype = data.dtype if exact else "float32"
     turned = builder.psum("transposed", [columns, partitions], dtype)
     moving = identity[0:partitions, 0:partitions]
-    builder.nc_matmul(turned, data, moving, accumulate=False, is_transpose=exact)
+    builder.nc_matmul(turned, data, moving, accumulate=False, is_transpose=True)
     return turned
+
+
+def scalar_operand(builder: _core.Builder, column: _core.View) -> _core.View:
+    """[P, 1] as the per-partition operand of tensor_scalar, which the hardware reads as fp32."""
+    if column.dtype == "float32":
+        return column
+    operand = builder.sbuf("operand", list(column.shape))
+    builder.tensor_copy(operand, column)
+    return operand
 
 
 @dataclass

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from neuron_sim import _core
 
-from neuron_sim.fidelity import wording
+from neuron_sim.fidelity import lowering, wording
 from neuron_sim.fidelity.case import Case, Launch, total
 from neuron_sim.fidelity.measurement import Measurement
 from neuron_sim.fidelity.stacks import published_stack, says_static
@@ -51,7 +51,8 @@ class VectorAdd:
         builder.dma_copy(a_tile, a)
         builder.dma_copy(b_tile, b)
         if self.columns == 1 and self.architecture != "trn1":  # trn1's kernels say nl.add
-            builder.tensor_scalar(result, a_tile, "add", b_tile)
+            operand = lowering.scalar_operand(builder, b_tile)
+            builder.tensor_scalar(result, a_tile, "add", operand)
         else:
             builder.tensor_tensor(result, a_tile, b_tile, "add")
         builder.dma_copy(c, result)
