@@ -25,8 +25,6 @@ FindCase = Callable[[Measurement], Case | None]
 def compile_launch(launch: Launch) -> tuple[_core.Program, _core.Program]:
     """The kernel as written, and as the launch's stack compiles it."""
     source = launch.build()
-    if not hasattr(_core, "compile_program"):  # TEMP
-        return source, source
     return source, _core.compile_program(source, pass_settings(launch.stack))
 
 
@@ -37,12 +35,10 @@ def _published_stacks() -> dict[str, dict[str, Any]]:
 
 def pass_settings(stack: str) -> dict[str, Any]:
     """Settings of a published stack's passes; ValueError when there is no such stack."""
-    if not hasattr(_core, "compile_program"):  # TEMP
-        return {}
     stacks = _published_stacks()
     if stack not in stacks:
         raise ValueError(f"stack '{stack}' is not published; stacks: {', '.join(stacks)}.")
-    return stacks[stack]
+    return dict(stacks[stack]["settings"])
 
 
 class PreparedCase:

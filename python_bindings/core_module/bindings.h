@@ -11,5 +11,7 @@ void bind_views(nanobind::module_& module);
 void bind_builder(nanobind::module_& module);
 /// Program: what a Builder finishes; its time, steps, listing and bytes.
 void bind_program(nanobind::module_& module);
+/// compile_program and published_stacks: the compiler between kernel and chip.
+void bind_passes(nanobind::module_& module);
 
 }  // namespace neuron_sim

@@ -137,6 +137,7 @@ NB_MODULE(_core, m) {
   bind_views(m);
   bind_program(m);
   bind_builder(m);
+  bind_passes(m);
   m.def("architectures", &builtin_architectures, "Names of the built-in architectures.");
   m.def("architecture_facts", &architecture_facts, nb::arg("name_or_path"),
         "Every value of an architecture: key -> {value, unit, source, certainty}, and "

@@ -1,0 +1,67 @@
+// The compiler's passes for Python.
+
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+
+#include "device/base/errors.h"
+#include "device/passes/passes.h"
+#include "python_bindings/core_module/bindings.h"
+
+namespace nb = nanobind;
+
+namespace neuron_sim {
+namespace {
+
+PassSettings settings_of(const nb::dict& values) {
+  PassSettings settings;
+  for (const auto& [key, value] : values) {
+    int64_t number = 0;
+    if (!nb::isinstance<nb::str>(key) || !nb::try_cast(value, number)) {
+      fail(text("pass settings: ", nb::repr(key).c_str(), " is ", nb::repr(value).c_str(),
+                "; settings are names with a bool or an int."),
+           ErrorKind::kType);
+    }
+    set(settings, nb::cast<std::string>(key), number);
+  }
+  return settings;
+}
+
+nb::dict as_dict(const PassSettings& settings) {
+  nb::dict result;
+  for (const SettingField& field : setting_fields()) {
+    if (field.flag != nullptr) {
+      result[field.name] = settings.*field.flag;
+    } else {
+      result[field.name] = settings.*field.number;
+    }
+  }
+  return result;
+}
+
+std::shared_ptr<const Program> compile_program(const std::shared_ptr<const Program>& program,
+                                               const nb::dict& settings) {
+  return compile(program, settings_of(settings)).program;
+}
+
+nb::dict stacks() {
+  nb::dict result;
+  for (const PublishedStack& stack : published_stacks()) {
+    nb::dict entry;
+    entry["compiler"] = stack.compiler;
+    entry["source"] = stack.source;
+    entry["settings"] = as_dict(stack.settings);
+    result[stack.name] = entry;
+  }
+  return result;
+}
+
+}  // namespace
+
+void bind_passes(nb::module_& module) {
+  module.def("compile_program", &compile_program, nb::arg("program"), nb::arg("settings"),
+             "The program after the passes that `settings` (name -> bool or int) switch on.");
+  module.def("published_stacks", &stacks,
+             "Software stacks of published measurements: name -> {compiler, source, settings}.");
+}
+
+}  // namespace neuron_sim
