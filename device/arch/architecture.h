@@ -86,17 +86,25 @@ struct TensorTiming {
   double passes_fp32 = 0;            ///< cycles per column for fp32 operands (4)
   double passes_fp32_transpose = 0;  ///< the same for an fp32 transpose (2; 4 on generation 2)
   double passes_fp32_onezero = 0;    ///< the same when one operand holds ones and zeros only (2)
-  double load_cycles_16bit = 0;      ///< LoadStationary of 128 columns, 16-bit and narrower (32)
-  double load_cycles_fp32 = 0;       ///< the same, fp32 (256; two loads on trn2)
+  int64_t fp32_pairs = 0;        ///< LoadStationary and MultiplyMoving each, per fp32 matmul (2)
+  double load_cycles_16bit = 0;  ///< LoadStationary of 128 columns, 16-bit and narrower (32)
+  double load_cycles_16bit_strided = 0;   ///< the same, stationary innermost stride > 16 bytes
+  double load_cycles_fp32 = 0;            ///< the same, fp32: one of the fp32_pairs (256)
   double load_cycles_fp32_transpose = 0;  ///< the same, fp32 transpose (128)
-  double strided_load_factor = 0;         ///< stationary innermost stride > 16 bytes
-  Picoseconds issue_overhead{};           ///< added to each multiply when warm (2.5 ns)
-  Picoseconds load_issue{};   ///< LoadStationary may start so long after a multiply starts
-  Picoseconds drain{};        ///< multiply's next slot to result visible, fixed part
-  double drain_cycles = 0;    ///< and its clocked part
-  Picoseconds gate_window{};  ///< clock gating looks at windows of this length
-  double gate_up = 0;         ///< cold to warm when the busy share is at least this
-  double gate_down = 0;       ///< warm to cold when the busy share is below this
+  double strided_load_factor = 0;         ///< fp32 with a stationary innermost stride > 16 bytes
+  Picoseconds load_latency{};             ///< end of a load to its completion, fixed part
+  double load_latency_cycles = 0;         ///< and its clocked part
+  Picoseconds load_advance{};    ///< cold clock: weights come sooner after a pause of the loads
+  Picoseconds issue_overhead{};  ///< added to each multiply when warm (2.5 ns)
+  Picoseconds load_issue{};      ///< LoadStationary may start so long after a multiply starts
+  Picoseconds load_queue{};      ///< a wait instruction may follow LoadStationary so long after it
+  Picoseconds multiply_issue{};  ///< start of a load to the earliest start of its multiply
+  Picoseconds multiply_issue_event{};  ///< the same when a wait instruction held the load up
+  Picoseconds drain{};                 ///< multiply's next slot to result visible, fixed part
+  double drain_cycles = 0;             ///< and its clocked part
+  Picoseconds gate_window{};           ///< clock gating looks at windows of this length
+  double gate_up = 0;                  ///< cold to warm when the busy share is at least this
+  double gate_down = 0;                ///< warm to cold when the busy share is below this
 };
 
 /// Vector, Scalar or GpSimd: interval = (elements * rate + overhead cycles), result visible after
@@ -109,12 +117,15 @@ struct EngineTiming {
   double function_overhead = 0;       ///< ScalarE: further cycles for a table function
   double function_overhead_sbuf = 0;  ///< ScalarE: and for a table function with SBUF source
   Picoseconds latency{};              ///< fixed part of start to result visible
+  Picoseconds psum_latency{};         ///< added for a source in PSUM
+  Picoseconds write_latency{};        ///< added when there is a result per element (no reduction)
   Picoseconds pointer_latency{};
   Picoseconds function_latency{};
-  double accumulator_read = 0;        ///< cycles to read the reduction registers (64)
-  Picoseconds table_load{};           ///< ScalarE: loading an activation table
-  double stride_factor = 0;           ///< rate factor when the innermost stride exceeds 16 bytes
-  double dynamic_minimum_cycles = 0;  ///< MIN_II when an address comes from data
+  Picoseconds function_latency_sbuf{};  ///< ScalarE: and for a table function with SBUF source
+  double accumulator_read = 0;          ///< cycles to read the reduction registers (64)
+  Picoseconds table_load{};             ///< ScalarE: loading an activation table
+  double stride_factor = 0;             ///< rate factor when the innermost stride exceeds 16 bytes
+  double dynamic_minimum_cycles = 0;    ///< MIN_II when an address comes from data
 };
 
 /// Cycles per element of a kind of work (see RateClass in device/isa/demand.h; same order there).
@@ -149,10 +160,12 @@ struct DmaTiming {
   int64_t software_packet = 0;      ///< bytes that software descriptors pack rows into (4096)
   Picoseconds hardware_trigger{};   ///< issuing engine blocked: fixed part
   Picoseconds hardware_trigger_element{};  ///< and per descriptor, at most 128
+  Picoseconds hardware_trigger_gap{};      ///< of that time, behind the end of the instruction
   Picoseconds hardware_first_load{};       ///< trigger start to first packet, HBM source
   Picoseconds hardware_first_store{};      ///< the same, SBUF source
   Picoseconds software_trigger{};          ///< GpSimd blocked: fixed part
   Picoseconds software_trigger_element{};  ///< and per descriptor
+  Picoseconds software_instruction{};      ///< the instruction itself, behind the generation
   Picoseconds software_first_load{};       ///< end of generation to first packet
   Picoseconds software_first_store{};
   Picoseconds static_trigger{};  ///< descriptors prepared by the compiler
@@ -174,7 +187,8 @@ struct DmaTiming {
 struct SemaphoreTiming {
   std::array<std::array<Picoseconds, 5>, 6> wake{};
   Picoseconds same_engine{};                ///< read after write on one engine, after the latency
-  std::array<Picoseconds, 5> extra_wait{};  ///< a second wait of one instruction
+  std::array<Picoseconds, 5> extra_wait{};  ///< a second wait of one instruction: delays it
+  std::array<Picoseconds, 5> extra_wait_shown{};  ///< duration of the EVENT_SEMAPHORE that does it
 };
 
 /// What the two physical cores of a logical core exchange (core_barrier, sendrecv). No public
@@ -188,8 +202,9 @@ struct PeerTiming {
 
 /// Launch overheads for the three published notions of latency.
 struct LaunchTiming {
-  Picoseconds benchmark{};  ///< nc_latency minus kernel body
-  Picoseconds profile{};    ///< profiler total_time minus kernel body
+  Picoseconds benchmark{};             ///< nc_latency minus kernel body
+  Picoseconds profile{};               ///< profiler total_time minus kernel body
+  Picoseconds software_descriptors{};  ///< GpSimd generates none before, from the body's start on
 };
 
 /// One NeuronCore generation. Immutable; equal content is the same object (interned), so the

@@ -135,13 +135,22 @@ void add_tensor(std::vector<Field>& fields) {
   tensor.add("passes_fp32", "cycles", positive, &TensorTiming::passes_fp32);
   tensor.add("passes_fp32_transpose", "cycles", positive, &TensorTiming::passes_fp32_transpose);
   tensor.add("passes_fp32_onezero", "cycles", positive, &TensorTiming::passes_fp32_onezero);
+  tensor.add("fp32_pairs", "1", positive, &TensorTiming::fp32_pairs);
   tensor.add("load_cycles_16bit", "cycles", positive, &TensorTiming::load_cycles_16bit);
+  tensor.add("load_cycles_16bit_strided", "cycles", positive,
+             &TensorTiming::load_cycles_16bit_strided);
   tensor.add("load_cycles_fp32", "cycles", positive, &TensorTiming::load_cycles_fp32);
   tensor.add("load_cycles_fp32_transpose", "cycles", positive,
              &TensorTiming::load_cycles_fp32_transpose);
   tensor.add("strided_load_factor", "1", positive, &TensorTiming::strided_load_factor);
+  tensor.add("load_latency", "ns", zero, &TensorTiming::load_latency);
+  tensor.add("load_latency_cycles", "cycles", zero, &TensorTiming::load_latency_cycles);
+  tensor.add("load_advance", "ns", zero, &TensorTiming::load_advance);
   tensor.add("issue_overhead", "ns", zero, &TensorTiming::issue_overhead);
   tensor.add("load_issue", "ns", zero, &TensorTiming::load_issue);
+  tensor.add("load_queue", "ns", zero, &TensorTiming::load_queue);
+  tensor.add("multiply_issue", "ns", zero, &TensorTiming::multiply_issue);
+  tensor.add("multiply_issue_event", "ns", zero, &TensorTiming::multiply_issue_event);
   tensor.add("drain", "ns", zero, &TensorTiming::drain);
   tensor.add("drain_cycles", "cycles", zero, &TensorTiming::drain_cycles);
   tensor.add("gate_window", "ns", positive, &TensorTiming::gate_window);
@@ -159,8 +168,11 @@ void add_engine(std::vector<Field>& fields, const char* name, EngineTiming Archi
   engine.add("function_overhead", "cycles", zero, &EngineTiming::function_overhead);
   engine.add("function_overhead_sbuf", "cycles", zero, &EngineTiming::function_overhead_sbuf);
   engine.add("latency", "ns", zero, &EngineTiming::latency);
+  engine.add("psum_latency", "ns", zero, &EngineTiming::psum_latency);
+  engine.add("write_latency", "ns", zero, &EngineTiming::write_latency);
   engine.add("pointer_latency", "ns", zero, &EngineTiming::pointer_latency);
   engine.add("function_latency", "ns", zero, &EngineTiming::function_latency);
+  engine.add("function_latency_sbuf", "ns", zero, &EngineTiming::function_latency_sbuf);
   engine.add("accumulator_read", "cycles", zero, &EngineTiming::accumulator_read);
   engine.add("table_load", "ns", zero, &EngineTiming::table_load);
   engine.add("stride_factor", "1", Bound::kPositive, &EngineTiming::stride_factor);
@@ -205,10 +217,12 @@ void add_dma(std::vector<Field>& fields) {
   dma.add("software_packet", "bytes", Bound::kPositive, &DmaTiming::software_packet);
   duration("hardware_trigger", &DmaTiming::hardware_trigger);
   duration("hardware_trigger_element", &DmaTiming::hardware_trigger_element);
+  duration("hardware_trigger_gap", &DmaTiming::hardware_trigger_gap);
   duration("hardware_first_load", &DmaTiming::hardware_first_load);
   duration("hardware_first_store", &DmaTiming::hardware_first_store);
   duration("software_trigger", &DmaTiming::software_trigger);
   duration("software_trigger_element", &DmaTiming::software_trigger_element);
+  duration("software_instruction", &DmaTiming::software_instruction);
   duration("software_first_load", &DmaTiming::software_first_load);
   duration("software_first_store", &DmaTiming::software_first_store);
   duration("static_trigger", &DmaTiming::static_trigger);
@@ -246,6 +260,10 @@ void add_semaphore(std::vector<Field>& fields) {
     fields.push_back(field(
         section + "extra_wait." + kNames[engine], "ns", Bound::kNotNegative,
         [=](Architecture& target) -> Picoseconds& { return target.semaphore.extra_wait[engine]; }));
+    fields.push_back(field(section + "extra_wait_shown." + kNames[engine], "ns",
+                           Bound::kNotNegative, [=](Architecture& target) -> Picoseconds& {
+                             return target.semaphore.extra_wait_shown[engine];
+                           }));
   }
 }
 
@@ -275,6 +293,8 @@ std::vector<Field> all_fields() {
   SectionFields launch(fields, "launch", &Architecture::launch);
   launch.add("benchmark", "ns", Bound::kNotNegative, &LaunchTiming::benchmark);
   launch.add("profile", "ns", Bound::kNotNegative, &LaunchTiming::profile);
+  launch.add("software_descriptors", "ns", Bound::kNotNegative,
+             &LaunchTiming::software_descriptors);
   return fields;
 }
 

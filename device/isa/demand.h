@@ -67,6 +67,7 @@ struct Step {
   bool source_psum = false;        ///< the main source is in PSUM
   bool pointer_operand = false;    ///< reads a per-partition scalar operand
   bool strided = false;            ///< innermost stride of an operand exceeds 16 bytes
+  bool reduces = false;            ///< fewer results than elements
   bool reads_accumulator = false;  ///< reduction registers are read at the end
   bool dynamic_address = false;    ///< an address comes from data in memory
   bool store = false;              ///< DMA: the source is on chip

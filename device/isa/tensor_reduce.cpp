@@ -130,8 +130,10 @@ Demand demand(const Draft& draft, const Architecture&) {
   const AluOp op = draft.attribute(kOp).as<AluOp>();
   const bool fast = (op == AluOp::kAdd || op == AluOp::kMaximum) &&
                     data.dtype() == Dtype::kBfloat16 && dst.dtype() == Dtype::kBfloat16;
-  return elementwise::demand(fast ? RateClass::kReduce16bit : RateClass::kOneInput, data,
-                             {&dst, &data});
+  Demand result = elementwise::demand(fast ? RateClass::kReduce16bit : RateClass::kOneInput, data,
+                                      {&dst, &data});
+  result.steps[0].reduces = dst.free_elements() < data.free_elements();
+  return result;
 }
 
 }  // namespace

@@ -10,8 +10,8 @@ namespace {
 /// Track of an event: engines first (TensorE has one for its loads), then DMA queues.
 int track_of(const StepEvent& event) {
   const int engine = static_cast<int>(event.engine);
-  if (event.unit == Unit::kLoadStationary) return 1;
-  if (event.unit == Unit::kDma && !event.trigger) return 16 + engine;
+  if (event.kind == EventKind::kStep && event.unit == Unit::kLoadStationary) return 1;
+  if (event.kind == EventKind::kTransfer) return 16 + engine;
   return event.engine == EngineKind::kTensor ? 2 : 3 + engine;
 }
 
@@ -53,8 +53,17 @@ std::string operand_text(const Program& program, const Operand& operand) {
 std::string event_name(const Program& program, const StepEvent& event) {
   const Instruction& instruction = program.instructions[event.instruction];
   const std::string_view base = instruction.type->name;
-  if (event.unit == Unit::kLoadStationary) return text(base, " load stationary");
-  return event.trigger ? text(base, " trigger") : std::string(base);
+  switch (event.kind) {
+    case EventKind::kWait: return text(base, " wait");
+    case EventKind::kTableLoad: return text(base, " table load");
+    case EventKind::kGeneration: return text(base, " descriptor generation");
+    case EventKind::kTrigger: return text(base, " trigger");
+    case EventKind::kStep:
+      if (event.unit == Unit::kLoadStationary) return text(base, " load stationary");
+      break;
+    case EventKind::kTransfer: break;
+  }
+  return std::string(base);
 }
 
 std::string arguments_of(const Program& program, const StepEvent& event) {

@@ -16,7 +16,8 @@ CoreWalk::CoreWalk(const Program& program, LogReader& log, const TimelineOptions
     : program_(program),
       log_(log),
       options_(options),
-      state_(program, architecture_of(program, options), options.starts_warm, options.clock_phase),
+      architecture_(architecture_of(program, options)),
+      state_(program, architecture_, options.starts_warm, options.clock_phase),
       skip_(program, state_, timing_) {
   timing_.dma_engines = state_.dma.engines();
 }
@@ -71,38 +72,63 @@ void CoreWalk::complete(const Instruction& instruction, Slot slot, Picoseconds d
   state_.last = std::max(state_.last, done);
 }
 
-void CoreWalk::report(uint32_t index, const Instruction& instruction, Unit unit, const Span& span,
-                      bool trigger, int64_t bytes) {
+void CoreWalk::report(uint32_t index, EventKind kind, Unit unit, const Span& span, uint8_t pair,
+                      int64_t bytes) {
   if (options_.observer == nullptr) return;
+  const Instruction& instruction = program_.instructions[index];
   options_.observer->step(
-      program_, {index, instruction.core, unit, instruction.engine, trigger, span, bytes});
+      program_, {index, instruction.core, unit, instruction.engine, kind, pair, span, bytes});
+}
+
+Picoseconds CoreWalk::wait(uint32_t index, const Waits& waits, Picoseconds ready) {
+  const Instruction& instruction = program_.instructions[index];
+  const Picoseconds start = state_.semaphores.start(instruction.engine, waits, ready);
+  for (const Span& event : state_.semaphores.events()) {
+    const Unit unit = program_.demands[instruction.demand].steps[0].unit;
+    report(index, EventKind::kWait, unit, event);
+  }
+  return start;
 }
 
 void CoreWalk::matmul(uint32_t index, const Instruction& instruction, const Demand& demand) {
-  // Operands: destination, stationary, moving, scales of both. The load waits for the stationary
-  // and its scales alone.
-  Waits load_waits, multiply_waits;
-  for (size_t i = 0; i < instruction.operand_count; ++i) {
-    gather_waits(instruction, i, i == 1 || i == 3 ? load_waits : multiply_waits);
-  }
+  // All waits stand on the load, also those for the moving operand and the destination: in none of
+  // the trn2 traces does a MATMUL wait for a semaphore.
   const EngineKind tensor = EngineKind::kTensor;
-  const Picoseconds trigger_free = state_.pipeline(tensor).next_issue();
-  const LoadedWeights weights{locations_[1].tile, locations_[1].offset, demand.steps[0].elements,
-                              locations_[1].partition,
-                              program_.operands[instruction.first_operand + 1].partitions};
-  const Span load = state_.tensor.load(demand.steps[0], weights,
-                                       state_.semaphores.start(tensor, load_waits, trigger_free));
-  if (load.end > load.start) report(index, instruction, Unit::kLoadStationary, load);
-  const Span multiply = state_.tensor.multiply(
-      demand.steps[1], state_.semaphores.start(tensor, multiply_waits, load.start));
-  report(index, instruction, Unit::kMultiplyMoving, multiply);
-  // What a register addresses may be other weights each time.
-  if (program_.operands[instruction.first_operand + 1].register_index >= 0) {
-    state_.tensor.forget(weights.tile);
+  TensorEngine& engine = state_.tensor;
+  const Picoseconds front = std::max(state_.pipeline(tensor).next_issue(), engine.front());
+  const Picoseconds ready = wait(index, all_waits(instruction), front);
+  const bool event = !state_.semaphores.events().empty();
+  const Operand& stationary = program_.operands[instruction.first_operand + 1];
+  LoadedWeights weights{locations_[1].tile, locations_[1].offset, demand.steps[0].elements,
+                        locations_[1].partition, stationary.partitions};
+  Picoseconds done{};
+  for (int64_t pair = 0; pair < engine.pairs(demand.steps[0]); ++pair) {
+    weights.pair = static_cast<int32_t>(pair);
+    const auto number = static_cast<uint8_t>(pair);
+    const Span load = engine.load(demand.steps[0], weights, ready, event && pair == 0);
+    if (load.done > load.start) {
+      report(index, EventKind::kStep, Unit::kLoadStationary, load, number);
+    }
+    const Span multiply = engine.multiply(demand.steps[1]);
+    report(index, EventKind::kStep, Unit::kMultiplyMoving, multiply, number);
+    busy(tensor) += engine.streamed();
+    done = multiply.done;
   }
-  busy(tensor) += multiply.end - multiply.start;
+  // What a register addresses may be other weights each time.
+  if (stationary.register_index >= 0) engine.forget(weights.tile);
   timing_.multiply_accumulates += demand.multiply_accumulates;
-  complete(instruction, slot_of(tensor), multiply.done);
+  complete(instruction, slot_of(tensor), done);
+}
+
+Span CoreWalk::start_transfer(uint32_t index, const Step& step, Picoseconds ready) {
+  const EngineKind engine = program_.instructions[index].engine;
+  const bool software = step.descriptors == DescriptorKind::kSoftware;
+  if (software) ready = std::max(ready, architecture_.launch.software_descriptors);
+  const Span held = state_.pipeline(engine).occupy(ready, state_.dma.trigger(step));
+  busy(engine) += held.end - held.start;
+  if (software) report(index, EventKind::kGeneration, Unit::kDma, held);
+  report(index, EventKind::kTrigger, Unit::kDma, state_.dma.instruction(step, held));
+  return held;
 }
 
 void CoreWalk::transfer(uint32_t index, const Instruction& instruction, Step step) {
@@ -114,24 +140,20 @@ void CoreWalk::transfer(uint32_t index, const Instruction& instruction, Step ste
     step.elements = step.elements / operand.partitions * log_.next(operand.partitions);
     break;  // dma_compute has two indirect operands with the same rows
   }
-  const Waits waits = all_waits(instruction);
-  const Picoseconds ready = state_.semaphores.start(engine, waits, state_.next_issue(engine));
-  const Span trigger = state_.pipeline(engine).occupy(ready, state_.dma.trigger(step));
-  report(index, instruction, Unit::kDma, trigger, true);
-  busy(engine) += trigger.end - trigger.start;
+  const Picoseconds ready = wait(index, all_waits(instruction), state_.next_issue(engine));
+  const Span trigger = start_transfer(index, step, ready);
   const Picoseconds before = state_.dma.busy();
   const Span transfer = state_.dma.transfer(step, engine, trigger.start, trigger.end);
   timing_.dma_busy += state_.dma.busy() - before;
   ++timing_.dma_transfers;
   timing_.dma_bytes += step.bytes * step.elements;
-  report(index, instruction, Unit::kDma, transfer, false, step.bytes * step.elements);
+  report(index, EventKind::kTransfer, Unit::kDma, transfer, 0, step.bytes * step.elements);
   complete(instruction, queue_of(engine), transfer.done);
 }
 
 void CoreWalk::pipeline(uint32_t index, const Instruction& instruction, const Step& step) {
   const EngineKind engine = instruction.engine;
-  const Waits waits = all_waits(instruction);
-  const Picoseconds ready = state_.semaphores.start(engine, waits, state_.next_issue(engine));
+  const Picoseconds ready = wait(index, all_waits(instruction), state_.next_issue(engine));
   ElementwiseEngine& unit = state_.pipeline(engine);
   Span span;
   if (step.unit == Unit::kSequencer) {
@@ -140,8 +162,10 @@ void CoreWalk::pipeline(uint32_t index, const Instruction& instruction, const St
     state_.registers_ready[static_cast<size_t>(engine)] = span.done;
   } else {
     span = unit.run(step, ready);
+    const Span& table = unit.table_load();
+    if (table.end > table.start) report(index, EventKind::kTableLoad, step.unit, table);
   }
-  report(index, instruction, step.unit, span);
+  report(index, EventKind::kStep, step.unit, span);
   busy(engine) += span.end - span.start;
   complete(instruction, slot_of(engine), span.done);
 }
@@ -186,9 +210,7 @@ void CoreWalk::instruction(uint32_t index, const int64_t* variables) {
 Picoseconds CoreWalk::arrive(uint32_t index, const int64_t* variables) {
   const Instruction& instruction = program_.instructions[index];
   resolve(instruction, variables);
-  const Waits waits = all_waits(instruction);
-  const EngineKind engine = instruction.engine;
-  return state_.semaphores.start(engine, waits, state_.next_issue(engine));
+  return wait(index, all_waits(instruction), state_.next_issue(instruction.engine));
 }
 
 }  // namespace neuron_sim

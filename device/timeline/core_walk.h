@@ -60,14 +60,19 @@ class CoreWalk {
   void transfer(uint32_t index, const Instruction& instruction, Step step);
   void pipeline(uint32_t index, const Instruction& instruction, const Step& step);
   void complete(const Instruction& instruction, Slot slot, Picoseconds done);
-  void report(uint32_t index, const Instruction& instruction, Unit unit, const Span& span,
-              bool trigger = false, int64_t bytes = 0);
+  void report(uint32_t index, EventKind kind, Unit unit, const Span& span, uint8_t pair = 0,
+              int64_t bytes = 0);
+  /// Earliest start behind these waits; reports the wait instructions.
+  Picoseconds wait(uint32_t index, const Waits& waits, Picoseconds ready);
+  /// The engine's part of a DMA: how long it is held.
+  Span start_transfer(uint32_t index, const Step& step, Picoseconds ready);
   Waits all_waits(const Instruction& instruction);
   Picoseconds& busy(EngineKind engine) { return timing_.busy[static_cast<size_t>(engine)]; }
 
   const Program& program_;
   LogReader& log_;
   const TimelineOptions& options_;
+  const Architecture& architecture_;
   CoreState state_;
   Timing timing_;
   LoopSkip skip_;

@@ -7,10 +7,7 @@ namespace neuron_sim {
 Span CoreWalk::trigger(uint32_t index, Picoseconds ready) {
   const Instruction& instruction = program_.instructions[index];
   const Step& step = program_.demands[instruction.demand].steps[0];
-  const Span span = state_.pipeline(instruction.engine).occupy(ready, state_.dma.trigger(step));
-  report(index, instruction, Unit::kDma, span, true);
-  busy(instruction.engine) += span.end - span.start;
-  return span;
+  return start_transfer(index, step, ready);
 }
 
 Span CoreWalk::send(uint32_t index, const Span& trigger, Picoseconds start) {
@@ -30,14 +27,14 @@ void CoreWalk::receive(uint32_t index, Span transfer, Picoseconds done) {
   const Instruction& instruction = program_.instructions[index];
   const Step& step = program_.demands[instruction.demand].steps[0];
   transfer.done = done;
-  report(index, instruction, Unit::kDma, transfer, false, step.bytes * step.elements);
+  report(index, EventKind::kTransfer, Unit::kDma, transfer, 0, step.bytes * step.elements);
   complete(instruction, queue_of(instruction.engine), done);
 }
 
 void CoreWalk::hold(uint32_t index, Picoseconds ready, Picoseconds end, Picoseconds working) {
   const Instruction& instruction = program_.instructions[index];
   const Span span = state_.pipeline(instruction.engine).occupy(ready, end - ready);
-  report(index, instruction, program_.demands[instruction.demand].steps[0].unit, span);
+  report(index, EventKind::kStep, program_.demands[instruction.demand].steps[0].unit, span);
   busy(instruction.engine) += working;
   waiting_ += end - ready - working;
   complete(instruction, slot_of(instruction.engine), end);

@@ -58,6 +58,17 @@ Picoseconds DmaEngines::trigger(const Step& step) const {
   return timing_.static_trigger;
 }
 
+Span DmaEngines::instruction(const Step& step, const Span& held) const {
+  switch (step.descriptors) {
+    case DescriptorKind::kHardware:
+      return {held.start, held.end, std::max(held.start, held.end - timing_.hardware_trigger_gap)};
+    case DescriptorKind::kSoftware:
+      return {held.end, held.end, held.end + timing_.software_instruction};
+    case DescriptorKind::kStatic: break;
+  }
+  return held;
+}
+
 Picoseconds DmaEngines::first_packet(const Step& step) const {
   switch (step.descriptors) {
     case DescriptorKind::kHardware:

@@ -7,8 +7,8 @@
 #include "device/arch/architecture.h"
 #include "device/isa/demand.h"
 #include "device/program/engine.h"
+#include "device/timeline/span.h"
 #include "device/timeline/state_visitor.h"
-#include "device/timeline/tensor_engine.h"
 
 namespace neuron_sim {
 
@@ -37,6 +37,9 @@ class DmaEngines {
 
   /// How long the trigger blocks the issuing engine.
   Picoseconds trigger(const Step& step) const;
+  /// The DMA instruction as shown, of an engine held for its trigger: hardware descriptors free the
+  /// engine some time after its end, software descriptors are made before it.
+  Span instruction(const Step& step, const Span& held) const;
   /// The transfer of a trigger that started at `start` and ended at `end` on `queue`.
   Span transfer(const Step& step, EngineKind queue, Picoseconds start, Picoseconds end);
   /// Sum over engines of time spent transferring.

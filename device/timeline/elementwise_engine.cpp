@@ -31,24 +31,32 @@ double ElementwiseEngine::rate(RateClass rate) const {
 }
 
 Span ElementwiseEngine::run(const Step& step, Picoseconds ready) {
-  Picoseconds start = std::max(next_issue_, ready);
+  // The table load waits for no data: it stands right behind the previous instruction.
+  table_load_ = {};
   if (step.table >= 0 && step.table != table_) {
     table_ = step.table;
-    start += timing_.table_load;
+    table_load_ = {next_issue_, next_issue_ + timing_.table_load, next_issue_ + timing_.table_load};
+    next_issue_ = table_load_.end;
   }
+  const Picoseconds start = std::max(next_issue_, ready);
   double work = static_cast<double>(step.elements) * rate(step.rate);
   if (step.strided) work *= timing_.stride_factor;
   double overhead = step.source_psum ? timing_.overhead_psum : timing_.overhead_sbuf;
   work += static_cast<double>(step.starts - 1) * overhead;
   Picoseconds latency = timing_.latency;
+  if (step.source_psum) latency += timing_.psum_latency;
+  if (!step.reduces) latency += timing_.write_latency;
   if (step.pointer_operand) {
     overhead += timing_.pointer_overhead;
     latency += timing_.pointer_latency;
   }
   if (step.table >= 0) {
     overhead += timing_.function_overhead;
-    if (!step.source_psum) overhead += timing_.function_overhead_sbuf;
     latency += timing_.function_latency;
+    if (!step.source_psum) {
+      overhead += timing_.function_overhead_sbuf;
+      latency += timing_.function_latency_sbuf;
+    }
   }
   if (step.reads_accumulator) work += timing_.accumulator_read;
   const double minimum =

@@ -1,9 +1,10 @@
 #pragma once
 // Vector, Scalar and GpSimd: pipelines whose issue interval and latency differ.
 
+#include "device/arch/architecture.h"
 #include "device/isa/demand.h"
+#include "device/timeline/span.h"
 #include "device/timeline/state_visitor.h"
-#include "device/timeline/tensor_engine.h"
 
 namespace neuron_sim {
 
@@ -15,6 +16,8 @@ class ElementwiseEngine {
       : timing_(timing), rates_(rates), clock_(clock) {}
 
   Span run(const Step& step, Picoseconds ready);
+  /// The table load that the last step needed; of length zero when it needed none.
+  const Span& table_load() const { return table_load_; }
   /// The engine does something else (a DMA trigger, a register instruction) for that long.
   Span occupy(Picoseconds ready, Picoseconds duration);
   Picoseconds next_issue() const { return next_issue_; }
@@ -31,6 +34,7 @@ class ElementwiseEngine {
   Gigahertz clock_;
   Picoseconds next_issue_{};
   int table_ = -1;
+  Span table_load_{};
 };
 
 }  // namespace neuron_sim

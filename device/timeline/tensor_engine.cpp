@@ -19,12 +19,12 @@ TensorEngine::TensorEngine(const Architecture& architecture, bool starts_warm,
       clock_(architecture, starts_warm, clock_phase) {}
 
 double TensorEngine::load_cycles(const Step& step) const {
-  double cycles = timing_.load_cycles_16bit;
-  if (step.matmul == MatmulClass::kFp32 || step.matmul == MatmulClass::kFp32OneZero) {
-    cycles = timing_.load_cycles_fp32;
+  double cycles = step.strided ? timing_.load_cycles_16bit_strided : timing_.load_cycles_16bit;
+  if (step.matmul != MatmulClass::k16bit) {
+    const bool transpose = step.matmul == MatmulClass::kFp32Transpose;
+    cycles = transpose ? timing_.load_cycles_fp32_transpose : timing_.load_cycles_fp32;
+    if (step.strided) cycles *= timing_.strided_load_factor;
   }
-  if (step.matmul == MatmulClass::kFp32Transpose) cycles = timing_.load_cycles_fp32_transpose;
-  if (step.strided) cycles *= timing_.strided_load_factor;
   return cycles * static_cast<double>(step.elements) / kFullColumns;
 }
 
@@ -34,7 +34,7 @@ double TensorEngine::multiply_cycles(const Step& step) const {
   if (step.matmul == MatmulClass::kFp32Transpose) passes = timing_.passes_fp32_transpose;
   if (step.matmul == MatmulClass::kFp32OneZero) passes = timing_.passes_fp32_onezero;
   const double columns = std::max(static_cast<double>(step.elements), timing_.minimum_columns);
-  return (columns + timing_.columns_init) * passes;
+  return (columns + timing_.columns_init) * passes / static_cast<double>(pairs(step));
 }
 
 void TensorEngine::divide() {
@@ -83,24 +83,45 @@ void TensorEngine::scatter(const ArrayTile& tile, const Lane& lane) {
   each_lane(tile, [&](Lane& part) { part = lane; });
 }
 
-Span TensorEngine::load(const Step& step, const LoadedWeights& weights, Picoseconds ready) {
+Span TensorEngine::load(const Step& step, const LoadedWeights& weights, Picoseconds ready,
+                        bool event) {
   Lane lane = gather(step.array);
   in_background_ = has_background_ && step.transpose && background_.next_slot < lane.next_slot;
   if (in_background_) lane = background_;
   Picoseconds start = std::max(next_load_, ready);
-  if (weights == lane.weights) return {start, start, start};
+  loaded_ = weights != lane.weights;
+  if (!loaded_) {
+    multiply_issue_ = front_ = start;
+    return {start, start, start};
+  }
   lane.weights = weights;
   if (!hidden_) start = std::max(start, lane.next_slot);
-  const Picoseconds end = start + clock_.duration(start, load_cycles(step));
+  const Picoseconds length = clock_.duration(start, load_cycles(step));
+  Picoseconds end = start + length;
+  if (hidden_ && clock_.is_warm_now()) {
+    end += timing_.issue_overhead;
+  } else if (hidden_) {
+    end = std::max(next_load_, start - timing_.load_advance) + length;
+  }
+  const Picoseconds done =
+      end + timing_.load_latency + clock_.duration(start, timing_.load_latency_cycles);
+  multiply_issue_ =
+      start + (event && ready > next_load_ ? timing_.multiply_issue_event : timing_.multiply_issue);
+  front_ = start + timing_.load_queue;
   lane.weights_ready = end;
+  end = std::max(start, end);
   next_load_ = end;
   if (!hidden_) lane.next_slot = std::max(lane.next_slot, end);
+  keep(step.array, lane);
+  return {start, end, done};
+}
+
+void TensorEngine::keep(const ArrayTile& tile, const Lane& lane) {
   if (in_background_) {
     background_ = lane;
   } else {
-    scatter(step.array, lane);
+    scatter(tile, lane);
   }
-  return {start, end, end};
 }
 
 /// End of `cycles` cycles that start at `start`, beside what runs already.
@@ -113,23 +134,23 @@ Picoseconds TensorEngine::stream(Picoseconds start, double cycles) {
   return end;
 }
 
-Span TensorEngine::multiply(const Step& step, Picoseconds ready) {
+Span TensorEngine::multiply(const Step& step) {
   Lane lane = in_background_ ? background_ : gather(step.array);
-  const Picoseconds slot = std::max({lane.next_slot, last_start_, ready});
-  const Picoseconds start = std::max(slot, lane.weights_ready);
+  const Picoseconds slot = std::max(lane.next_slot, last_start_);
+  const Picoseconds start = std::max(slot, multiply_issue_);
+  // Weights may be there before the instruction is issued; then the start-up is hidden.
+  const Picoseconds begin = loaded_ ? std::max(slot, lane.weights_ready) : start;
   // Bound by the weight load: the array counts as busy.
-  clock_.mark_busy(std::max(slot, clock_.busy_until()), start);
-  Picoseconds end = stream(start, multiply_cycles(step));
-  if (clock_.warm(start)) end += timing_.issue_overhead;
+  clock_.mark_busy(std::max({slot, std::min(multiply_issue_, begin), clock_.busy_until()}), begin);
+  Picoseconds end = stream(begin, multiply_cycles(step));
+  if (clock_.warm(begin)) end += timing_.issue_overhead;
+  end = std::max(end, start);
+  streamed_ = end - begin;
   lane.next_slot = end;
-  last_start_ = start;
-  if (in_background_) {
-    background_ = lane;
-  } else {
-    scatter(step.array, lane);
-  }
+  last_start_ = begin;
+  keep(step.array, lane);
   // The next weights go to the array's second buffer while this multiply streams.
-  next_load_ = std::max(next_load_, start + timing_.load_issue);
+  next_load_ = std::max(next_load_, std::max(start, begin) + timing_.load_issue);
   const Picoseconds done = end + timing_.drain + clock_.duration(end, timing_.drain_cycles);
   return {start, end, done};
 }
@@ -152,11 +173,12 @@ Picoseconds TensorEngine::next_issue() const {
     for (const Lane& lane : lanes_) slot = std::min(slot, lane.next_slot);
   }
   if (has_background_) slot = std::min(slot, background_.next_slot);
-  return std::min(next_load_, std::max(slot, last_start_));
+  return std::min({next_load_, front_, std::max(slot, last_start_)});
 }
 
 void TensorEngine::hold_until(Picoseconds time) {
   next_load_ = std::max(next_load_, time);
+  front_ = std::max(front_, time);
   last_start_ = std::max(last_start_, time);
 }
 
@@ -168,10 +190,12 @@ void TensorEngine::Lane::visit(StateVisitor& visitor) {
   visitor.other(weights.columns);
   visitor.other(weights.partition);
   visitor.other(weights.rows);
+  visitor.other(weights.pair);
 }
 
 void TensorEngine::visit(StateVisitor& visitor) {
   visitor.time(next_load_);
+  visitor.time(front_);
   visitor.time(last_start_);
   visitor.other(divided_ ? 1 : 0);
   for (size_t i = 0; i < (divided_ ? lanes_.size() : 1); ++i) lanes_[i].visit(visitor);

@@ -6,16 +6,10 @@
 #include "device/isa/demand.h"
 #include "device/program/program.h"
 #include "device/timeline/pe_clock.h"
+#include "device/timeline/span.h"
 #include "device/timeline/state_visitor.h"
 
 namespace neuron_sim {
-
-/// When one step occupies its unit and when its result is visible.
-struct Span {
-  Picoseconds start{};  ///< issue
-  Picoseconds end{};    ///< the unit is free for the next instruction
-  Picoseconds done{};   ///< the result is visible to others
-};
 
 /// What the array holds, so that a multiply with the same weights needs no load.
 struct LoadedWeights {
@@ -24,10 +18,16 @@ struct LoadedWeights {
   int64_t columns = 0;
   int32_t partition = 0;
   int32_t rows = 0;
+  int32_t pair = 0;  ///< of an fp32 matmul: low or high part
   bool operator==(const LoadedWeights&) const = default;
 };
 
 /// Formulas: timing_findings.md section 2 (trn2, measured) and 5 (generation 2).
+///
+/// LoadStationary issues when the previous multiply has started and is hidden behind it. The
+/// multiply issues right behind its load, and streams when the previous multiply and the load are
+/// done: from there to the next multiply it takes its cycles. After a pause of the loads the cold
+/// array has its weights `load_advance` earlier than a load takes.
 ///
 /// Instructions issue in order. Matmuls on disjoint tiles of the array (Step::array) overlap: each
 /// tile has its own weights and its own queue, the loads share one path. Where the chip transposes
@@ -37,15 +37,23 @@ class TensorEngine {
  public:
   TensorEngine(const Architecture& architecture, bool starts_warm, Picoseconds clock_phase = {});
 
-  /// Loads weights; `ready`: the stationary operand is there. Nothing happens when these weights
-  /// are loaded (span of length zero).
-  Span load(const Step& step, const LoadedWeights& weights, Picoseconds ready);
-  /// Streams the moving operand through what `load` has just been called for; `ready`: operands
-  /// and destination are free.
-  Span multiply(const Step& step, Picoseconds ready);
+  /// Loads weights; `ready`: all that the matmul waits for is there, `event`: a wait instruction
+  /// stood before it. `end`: the multiply may stream. Nothing happens when these weights are
+  /// loaded (span of length zero).
+  Span load(const Step& step, const LoadedWeights& weights, Picoseconds ready, bool event = false);
+  /// Streams the moving operand through what `load` has just been called for.
+  Span multiply(const Step& step);
+  /// LoadStationary and MultiplyMoving that a matmul becomes.
+  int64_t pairs(const Step& step) const {
+    return step.matmul == MatmulClass::kFp32 ? timing_.fp32_pairs : 1;
+  }
+  /// How long the last multiply streamed.
+  Picoseconds streamed() const { return streamed_; }
   /// Someone wrote to the tile the weights came from.
   void forget(TileId tile);
 
+  /// The next instruction may wait for something from this time on.
+  Picoseconds front() const { return front_; }
   /// No later instruction of this engine starts before this time.
   Picoseconds next_issue() const;
   PeClock& clock() { return clock_; }
@@ -68,6 +76,7 @@ class TensorEngine {
   void each_lane(const ArrayTile& tile, Visit visit);
   Lane gather(const ArrayTile& tile);
   void scatter(const ArrayTile& tile, const Lane& lane);
+  void keep(const ArrayTile& tile, const Lane& lane);
   Picoseconds stream(Picoseconds start, double cycles);
 
   static constexpr int kTilesPerEdge = 4;
@@ -83,7 +92,12 @@ class TensorEngine {
   Lane background_;
   bool in_background_ = false;  // where the last load went
   Picoseconds next_load_{};     // a load may start
-  Picoseconds last_start_{};    // of a multiply
+  Picoseconds front_{};         // a wait may start
+  Picoseconds last_start_{};    // of a multiply: when it began to stream
+  // Of the last load, for its multiply:
+  Picoseconds multiply_issue_{};
+  bool loaded_ = false;
+  Picoseconds streamed_{};
 };
 
 }  // namespace neuron_sim

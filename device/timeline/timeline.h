@@ -10,15 +10,28 @@
 
 namespace neuron_sim {
 
-/// One step of one instance, for traces and logs.
+/// What an event shows. All but kStep and kTransfer belong to the instruction they precede.
+enum class EventKind : uint8_t {
+  kStep,        ///< a unit at work
+  kWait,        ///< EVENT_SEMAPHORE: a second wait of one instruction
+  kTableLoad,   ///< ScalarE loads an activation table
+  kGeneration,  ///< GpSimd makes the descriptors of a DMA
+  kTrigger,     ///< the DMA instruction on its engine
+  kTransfer,    ///< the DMA engines at work
+};
+
+/// One step of one instance, for traces and logs. `span.done - span.start` is the duration that
+/// the chip's profiler shows, `span.end` is when the unit takes its next instruction (that of a
+/// MultiplyMoving may start before its weights are loaded, as on the chip).
 struct StepEvent {
   uint32_t instruction = 0;
   uint8_t core = 0;  ///< of the program
   Unit unit{};
-  EngineKind engine{};   ///< issuing engine; the queue for kDma
-  bool trigger = false;  ///< the DMA trigger on its engine, not the transfer
+  EngineKind engine{};  ///< issuing engine; the queue of a transfer
+  EventKind kind{};
+  uint8_t pair = 0;  ///< TensorE, fp32: 0 for the low part of the weights, 1 for the high one
   Span span{};
-  int64_t bytes = 0;  ///< DMA
+  int64_t bytes = 0;  ///< of a transfer
 };
 
 /// Listens; changes nothing.

@@ -20,7 +20,7 @@ namespace {
 
 struct Recorder : TimelineObserver {
   void step(const Program& program, const StepEvent& event) override {
-    if (!event.trigger) {
+    if (event.kind == EventKind::kStep || event.kind == EventKind::kTransfer) {
       spans[program.instructions[event.instruction].type->name].push_back(event.span);
     }
   }

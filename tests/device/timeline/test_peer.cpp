@@ -167,7 +167,8 @@ TEST(Peer, ExchangeByDmaStartsWhenBothAreThereAndCompletesTogether) {
     const size_t first = late > 0 ? 1 : 0;
     const StepEvent &trigger0 = events[0][0], &trigger1 = events[1][first];
     const StepEvent &move0 = events[0][1], &move1 = events[1][first + 1];
-    EXPECT_TRUE(trigger0.trigger && trigger1.trigger);
+    EXPECT_EQ(trigger0.kind, EventKind::kTrigger);
+    EXPECT_EQ(trigger1.kind, EventKind::kTrigger);
     const Picoseconds arrived = late > 0 ? ns(late + 100) : ns(0);
     EXPECT_EQ(trigger0.span.start, ns(0));
     EXPECT_EQ(trigger1.span.start, arrived);
