@@ -50,7 +50,10 @@ void CoreWalk::gather_waits(const Instruction& instruction, size_t operand, Wait
                                    if (own == slot_of(EngineKind::kTensor)) return;
                                    if (!is_write || !access.reads()) return;
                                  }
-                                 waits.need(entry.slot, entry.stamp.time);
+                                 const Picoseconds done = entry.stamp.time;
+                                 if (state_.semaphores.known(instruction.engine, entry.slot, done))
+                                   return;
+                                 waits.need(entry.slot, done);
                                });
 }
 

@@ -14,29 +14,31 @@ constexpr int rank(Slot producer) {
   return kRank[producer];
 }
 
-bool lower(const Waits::Wait& a, const Waits::Wait& b) {
-  const int first = rank(a.producer), second = rank(b.producer);
-  return first != second ? first < second : a.completion < b.completion;
-}
-
 }  // namespace
 
 void Waits::need(Slot producer, Picoseconds completion) {
+  const bool full = count_ == kMaximum;
+  size_t place = count_;
   for (size_t i = 0; i < count_; ++i) {
-    Wait& known = waits_[i];
-    if (known.producer != producer) continue;
-    if (!is_queue(producer) || count_ == kMaximum) {
-      known.completion = std::max(known.completion, completion);
-      return;
+    if (producers_[i] == producer) {
+      if (completions_[i] == completion.count) return;
+      if (!is_queue(producer) || full) {
+        completions_[i] = std::max(completions_[i], completion.count);
+        return;
+      }
     }
-    if (known.completion == completion) return;
+    const bool before = rank(producer) != rank(producers_[i]) ? rank(producer) < rank(producers_[i])
+                                                              : completion.count < completions_[i];
+    if (before && place == count_) place = i;
   }
-  // Full only of transfers: there are more of them than all engines and queues together.
-  if (count_ < kMaximum) {
-    waits_[count_++] = {producer, completion};
-  } else {
-    waits_[count_ - 1].completion = std::max(waits_[count_ - 1].completion, completion);
+  // More producers than there are engines and queues, so some queue has two entries already.
+  if (full) return need(producers_[kMaximum - 1], completion);
+  for (size_t i = count_++; i > place; --i) {
+    producers_[i] = producers_[i - 1];
+    completions_[i] = completions_[i - 1];
   }
+  producers_[place] = producer;
+  completions_[place] = completion.count;
 }
 
 Semaphores::Semaphores(const Architecture& architecture) : timing_(architecture.semaphore) {
@@ -46,23 +48,17 @@ Semaphores::Semaphores(const Architecture& architecture) : timing_(architecture.
 Picoseconds Semaphores::start(EngineKind consumer, const Waits& waits, Picoseconds ready) {
   const auto own = static_cast<size_t>(consumer);
   event_count_ = 0;
-  std::array<Waits::Wait, 12> fresh;
-  size_t count = 0;
-  for (const Waits::Wait& wait : waits.all()) {
-    if (wait.completion <= waited_[own][wait.producer]) continue;
-    size_t place = count++;
-    for (; place > 0 && lower(wait, fresh[place - 1]); --place) fresh[place] = fresh[place - 1];
-    fresh[place] = wait;
-  }
   Picoseconds start = ready;
-  for (size_t i = count; i-- > 0;) {  // the instruction itself waits for the lowest, at last
-    const Slot producer = fresh[i].producer;
+  // The instruction itself waits for the lowest, at last.
+  for (size_t i = waits.count(); i-- > 0;) {
+    const Slot producer = waits.producer(i);
+    const Picoseconds completion = waits.completion(i);
     Picoseconds& waited = waited_[own][producer];
-    waited = std::max(waited, fresh[i].completion);
+    waited = std::max(waited, completion);
     const size_t row = is_queue(producer) ? static_cast<size_t>(kEngineCount) : producer;
     const Picoseconds wake =
         producer == slot_of(consumer) ? timing_.same_engine : timing_.wake[row][own];
-    start = std::max(start, fresh[i].completion + wake);
+    start = std::max(start, completion + wake);
     if (i == 0) break;
     events_[event_count_++] = {start, start + timing_.extra_wait[own],
                                start + timing_.extra_wait_shown[own]};

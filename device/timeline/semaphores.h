@@ -17,16 +17,17 @@ class Waits {
  public:
   void need(Slot producer, Picoseconds completion);
 
-  struct Wait {
-    Slot producer{};
-    Picoseconds completion{};
-  };
-  std::span<const Wait> all() const { return {waits_.data(), count_}; }
+  size_t count() const { return count_; }
+  Slot producer(size_t index) const { return producers_[index]; }
+  Picoseconds completion(size_t index) const { return {completions_[index]}; }
 
- private:
   /// Transfers beyond these are waited for as one.
   static constexpr size_t kMaximum = 12;
-  std::array<Wait, kMaximum> waits_;  // valid up to count_
+
+ private:
+  // In the order of semaphore numbers; valid up to count_.
+  std::array<Slot, kMaximum> producers_;
+  std::array<int64_t, kMaximum> completions_;
   size_t count_ = 0;
 };
 
@@ -39,7 +40,11 @@ class Semaphores {
  public:
   explicit Semaphores(const Architecture& architecture);
 
-  /// Earliest start on `consumer` for these waits, not before `ready`.
+  /// Whether `consumer` has waited for this already.
+  bool known(EngineKind consumer, Slot producer, Picoseconds completion) const {
+    return completion <= waited_[static_cast<size_t>(consumer)][producer];
+  }
+  /// Earliest start on `consumer` for these waits, none of them known, not before `ready`.
   Picoseconds start(EngineKind consumer, const Waits& waits, Picoseconds ready);
   /// The EVENT_SEMAPHORE instructions of the last call, in order.
   std::span<const Span> events() const { return {events_.data(), event_count_}; }
@@ -50,7 +55,7 @@ class Semaphores {
  private:
   const SemaphoreTiming& timing_;
   std::array<std::array<Picoseconds, kSlotCount>, kEngineCount> waited_{};
-  std::array<Span, 12> events_{};
+  std::array<Span, Waits::kMaximum> events_{};
   size_t event_count_ = 0;
 };
 

@@ -59,35 +59,42 @@ void TensorEngine::each_lane(const ArrayTile& tile, Visit visit) {
 }
 
 /// The queue of a tile: free when all its lanes are, with weights if they all hold the same.
-TensorEngine::Lane TensorEngine::gather(const ArrayTile& tile) {
+TensorEngine::Lane& TensorEngine::open(const ArrayTile& tile) {
+  if (in_background_) return background_;
   if (tile.rows > 0) divide();
   if (!divided_) return lanes_[0];
-  Lane result;
   bool first = true;
   each_lane(tile, [&](const Lane& lane) {
-    if (first) result.weights = lane.weights;
-    if (result.weights != lane.weights) result.weights = {};
-    result.next_slot = std::max(result.next_slot, lane.next_slot);
-    result.weights_ready = std::max(result.weights_ready, lane.weights_ready);
-    first = false;
+    if (first) {
+      opened_ = lane;
+      first = false;
+      return;
+    }
+    if (opened_.weights != lane.weights) opened_.weights = {};
+    opened_.next_slot = std::max(opened_.next_slot, lane.next_slot);
+    opened_.weights_ready = std::max(opened_.weights_ready, lane.weights_ready);
   });
-  return result;
+  return opened_;
 }
 
-void TensorEngine::scatter(const ArrayTile& tile, const Lane& lane) {
+/// What was done to the queue of a tile holds for all its lanes.
+void TensorEngine::close(const ArrayTile& tile) {
+  if (in_background_ || !divided_) return;
   if (tile.rows == 0) {  // the whole array is in one state again
     divided_ = false;
-    lanes_[0] = lane;
+    lanes_[0] = opened_;
     return;
   }
-  each_lane(tile, [&](Lane& part) { part = lane; });
+  each_lane(tile, [&](Lane& part) { part = opened_; });
 }
 
 Span TensorEngine::load(const Step& step, const LoadedWeights& weights, Picoseconds ready,
                         bool event) {
-  Lane lane = gather(step.array);
-  in_background_ = has_background_ && step.transpose && background_.next_slot < lane.next_slot;
-  if (in_background_) lane = background_;
+  in_background_ = false;
+  Lane* own = &open(step.array);
+  in_background_ = has_background_ && step.transpose && background_.next_slot < own->next_slot;
+  if (in_background_) own = &background_;
+  Lane& lane = *own;
   Picoseconds start = std::max(next_load_, ready);
   loaded_ = weights != lane.weights;
   if (!loaded_) {
@@ -112,16 +119,8 @@ Span TensorEngine::load(const Step& step, const LoadedWeights& weights, Picoseco
   end = std::max(start, end);
   next_load_ = end;
   if (!hidden_) lane.next_slot = std::max(lane.next_slot, end);
-  keep(step.array, lane);
+  close(step.array);
   return {start, end, done};
-}
-
-void TensorEngine::keep(const ArrayTile& tile, const Lane& lane) {
-  if (in_background_) {
-    background_ = lane;
-  } else {
-    scatter(tile, lane);
-  }
 }
 
 /// End of `cycles` cycles that start at `start`, beside what runs already.
@@ -135,7 +134,7 @@ Picoseconds TensorEngine::stream(Picoseconds start, double cycles) {
 }
 
 Span TensorEngine::multiply(const Step& step) {
-  Lane lane = in_background_ ? background_ : gather(step.array);
+  Lane& lane = open(step.array);
   const Picoseconds slot = std::max(lane.next_slot, last_start_);
   const Picoseconds start = std::max(slot, multiply_issue_);
   // Weights may be there before the instruction is issued; then the start-up is hidden.
@@ -148,7 +147,7 @@ Span TensorEngine::multiply(const Step& step) {
   streamed_ = end - begin;
   lane.next_slot = end;
   last_start_ = begin;
-  keep(step.array, lane);
+  close(step.array);
   // The next weights go to the array's second buffer while this multiply streams.
   next_load_ = std::max(next_load_, std::max(start, begin) + timing_.load_issue);
   const Picoseconds done = end + timing_.drain + clock_.duration(end, timing_.drain_cycles);

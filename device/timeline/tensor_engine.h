@@ -74,9 +74,8 @@ class TensorEngine {
   void divide();
   template <typename Visit>
   void each_lane(const ArrayTile& tile, Visit visit);
-  Lane gather(const ArrayTile& tile);
-  void scatter(const ArrayTile& tile, const Lane& lane);
-  void keep(const ArrayTile& tile, const Lane& lane);
+  Lane& open(const ArrayTile& tile);
+  void close(const ArrayTile& tile);
   Picoseconds stream(Picoseconds start, double cycles);
 
   static constexpr int kTilesPerEdge = 4;
@@ -89,6 +88,7 @@ class TensorEngine {
   // Lane 0 stands for the whole array until a matmul on a tile of it comes along.
   std::array<Lane, static_cast<size_t>(kTilesPerEdge* kTilesPerEdge)> lanes_;
   bool divided_ = false;
+  Lane opened_;  // of a tile, between open and close
   Lane background_;
   bool in_background_ = false;  // where the last load went
   Picoseconds next_load_{};     // a load may start
