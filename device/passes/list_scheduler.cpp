@@ -204,9 +204,7 @@ bool ListScheduler::issue(const Candidate& chosen) {
   for (uint32_t i = graph_.first_successor[chosen.task];
        i < graph_.first_successor[chosen.task + 1]; ++i) {
     const uint32_t next = graph_.successors[i];
-    const Task& waiting = problem_.tasks[next];
-    const bool same = !task.transfer && !waiting.any_engine && waiting.engine == engine;
-    ready_[next] = std::max(ready_[next], done + (same ? 0 : problem_.wake_up.count));
+    ready_[next] = std::max(ready_[next], done + problem_.wake_up.count);
     if (--waits_[next] == 0) make_ready(next);
   }
   return true;

@@ -35,7 +35,7 @@ struct ScheduleProblem {
   std::vector<int64_t> buffer_banks;  ///< per PSUM buffer: banks
   std::vector<int32_t> buffer_tasks;  ///< and tasks that touch it
   std::vector<int32_t> group_tasks;   ///< per group: tasks
-  Picoseconds wake_up{};              ///< from one engine or queue to another
+  Picoseconds wake_up{};              ///< from a result to any instance that needs it
   bool buffers_in_order = false;      ///< buffers get banks in the order of their numbers
 };
 
