@@ -34,24 +34,6 @@ void note_depths(const Program& program, const Block& block, int8_t depth,
   }
 }
 
-/// Why a program has no straight line; empty when it has one.
-std::string objection(const Program& program, int64_t maximum) {
-  if (program.cores.size() > 1) return "it uses both cores of a logical core";
-  if (program.uses_registers) return "its loops, addresses or descriptors depend on data";
-  for (const Instruction& instruction : program.instructions) {
-    const Demand& demand = program.demands[instruction.demand];
-    const bool sequencer = demand.count > 0 && demand.steps[0].unit == Unit::kSequencer;
-    if (sequencer) return "it uses registers";
-    if (instruction.type->synchronises != Synchronisation::kNone) {
-      return text("its cores meet at '", instruction.type->name, "'");
-    }
-  }
-  const int64_t instances = count_instances(program, program.cores.at(0));
-  if (instances <= maximum) return "";
-  return text("its ", instances, " instances are more than the ", maximum,
-              " that the compiler's passes unroll");
-}
-
 /// Visitor that appends every instance to a straight line.
 class Unroll {
  public:
@@ -142,9 +124,26 @@ int64_t peak(const Program& program, MemoryKind memory) {
 
 }  // namespace
 
+std::string unroll_objection(const Program& program, int64_t maximum) {
+  if (program.cores.size() > 1) return "it uses both cores of a logical core";
+  if (program.uses_registers) return "its loops, addresses or descriptors depend on data";
+  for (const Instruction& instruction : program.instructions) {
+    const Demand& demand = program.demands[instruction.demand];
+    const bool sequencer = demand.count > 0 && demand.steps[0].unit == Unit::kSequencer;
+    if (sequencer) return "it uses registers";
+    if (instruction.type->synchronises != Synchronisation::kNone) {
+      return text("its cores meet at '", instruction.type->name, "'");
+    }
+  }
+  const int64_t instances = count_instances(program, program.cores.at(0));
+  if (instances <= maximum) return "";
+  return text("its ", instances, " instances are more than the ", maximum,
+              " that the compiler's passes unroll");
+}
+
 Unrolled unroll(const Program& program, int64_t maximum) {
   Unrolled result;
-  result.reason = objection(program, maximum);
+  result.reason = unroll_objection(program, maximum);
   if (!result.reason.empty()) return result;
   StraightLine& line = result.line.emplace();
   line.kernel = program.kernel;

@@ -69,6 +69,8 @@ struct Unrolled {
   std::string reason;
 };
 
+/// Why a program has no straight line, one clause; empty when it has one.
+std::string unroll_objection(const Program& program, int64_t maximum = kMaximumUnrolled);
 /// Expands all counted loops. There is no straight line of a program of two cores or with
 /// synchronisations, of one whose loops, addresses or descriptors depend on registers or data, and
 /// of more than `maximum` instances.

@@ -5,6 +5,7 @@
 
 #include "device/base/errors.h"
 #include "device/passes/passes.h"
+#include "device/passes/straight_line.h"
 #include "python_bindings/core_module/bindings.h"
 
 namespace nb = nanobind;
@@ -50,6 +51,7 @@ nb::dict stacks() {
     entry["compiler"] = stack.compiler;
     entry["source"] = stack.source;
     entry["settings"] = as_dict(stack.settings);
+    entry["description"] = describe(stack.settings);
     result[stack.name] = entry;
   }
   return result;
@@ -61,7 +63,12 @@ void bind_passes(nb::module_& module) {
   module.def("compile_program", &compile_program, nb::arg("program"), nb::arg("settings"),
              "The program after the passes that `settings` (name -> bool or int) switch on.");
   module.def("published_stacks", &stacks,
-             "Software stacks of published measurements: name -> {compiler, source, settings}.");
+             "Software stacks of published measurements: name -> {compiler, source, settings, "
+             "description}.");
+  module.def(
+      "pass_objection", [](const Program& program) { return unroll_objection(program); },
+      nb::arg("program"),
+      "Why compile_program leaves a program as it is, one clause; empty when it does not.");
 }
 
 }  // namespace neuron_sim

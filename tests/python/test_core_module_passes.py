@@ -1,0 +1,64 @@
+"""The compiler's passes from Python: settings, stacks, bytes and times."""
+
+import numpy as np
+import pytest
+from neuron_sim import _core
+
+
+def _doubled(tiles: int = 6) -> "_core.Program":
+    """out = x + x, a tile of 128 x 64 at a time."""
+    builder = _core.Builder("doubled")
+    x = builder.argument("x", [tiles, 128, 64])
+    out = builder.argument("out", [tiles, 128, 64])
+
+    def body(i):
+        tile = builder.sbuf("tile", [128, 64])
+        result = builder.sbuf("result", [128, 64])
+        builder.dma_copy(tile, x[i])
+        builder.tensor_tensor(result, tile, tile, "add")
+        builder.dma_copy(out[i], result)
+
+    builder.loop(tiles, body)
+    return builder.finish()
+
+
+def test_a_compiled_program_computes_the_same_and_overlaps_its_iterations():
+    program = _doubled()
+    settings = _core.published_stacks()["neuronx-cc trn2"]["settings"]
+    compiled = _core.compile_program(program, settings)
+    assert compiled.instructions == 18
+    x = np.random.default_rng(3).standard_normal((6, 128, 64)).astype(np.float32)
+    out = np.zeros_like(x)
+    compiled.run([x, out])
+    np.testing.assert_array_equal(out, x + x)
+    assert compiled.time()["body_us"] < program.time()["body_us"]
+
+
+def test_without_settings_a_program_comes_back_as_it_is():
+    program = _doubled()
+    assert _core.compile_program(program, {}).listing() == program.listing()
+    assert "loop" in program.listing()
+
+
+def test_settings_are_checked_by_name_and_value():
+    program = _doubled()
+    with pytest.raises(ValueError, match=r"setting 'schedul' of the compiler's passes is unknown"):
+        _core.compile_program(program, {"schedul": 1})
+    with pytest.raises(ValueError, match=r"'schedule' .* is 2, but must be 0 or 1\."):
+        _core.compile_program(program, {"schedule": 2})
+    with pytest.raises(ValueError, match=r"'buffers_per_tile' .* is -1, but must be 0 or more\."):
+        _core.compile_program(program, {"buffers_per_tile": -1})
+
+
+def test_every_stack_names_its_source_and_settings():
+    stacks = _core.published_stacks()
+    assert stacks["none"]["description"] == "none"
+    assert not any(stacks["none"]["settings"].values())
+    for name, stack in stacks.items():
+        assert stack["source"] and stack["compiler"], name
+        assert ("disable_dge" in stack["description"]) == ("disable-dge" in name or "trn1" in name)
+
+
+def test_a_program_that_cannot_be_unrolled_says_why():
+    assert _core.pass_objection(_doubled()) == ""
+    assert "more than the 200000" in _core.pass_objection(_doubled(66_667))
