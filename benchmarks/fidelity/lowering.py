@@ -6,7 +6,6 @@ import struct
 from dataclasses import dataclass, field
 
 from neuron_sim import _core
-
 from neuron_sim.fidelity.wording import ITEM_BYTES
 
 ONE = {

@@ -11,7 +11,11 @@ import importlib
 import sys
 from collections.abc import Sequence
 
-COMMANDS = {"fidelity": "neuron_sim.fidelity.command", "fleet": "neuron_sim.fleet"}
+COMMANDS = {
+    "calibrate": "neuron_sim.fidelity.calibrate.command",
+    "fidelity": "neuron_sim.fidelity.command",
+    "fleet": "neuron_sim.fleet",
+}
 """Subcommands and their modules."""
 
 

@@ -1,0 +1,123 @@
+"""Architecture files of a fit: trials, which override single values, and the overlay."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+FOLDER = Path("device") / "arch" / "fitted"
+"""Where the overlays are in the source tree, one per architecture."""
+_FACT = ("value", "unit", "source", "certainty", "date", "data_hash", "standard_error")
+
+
+def write_trial(folder: Path, architecture: str, values: Mapping[str, tuple[float, str]]) -> Path:
+    """A file that is `architecture` but for `values` (by dotted key, with their units).
+
+    The same path is used again and again: the simulator reads a file whenever it is named.
+    """
+    lines = [f'base = "{architecture}"', f'name = "{architecture}"']
+    for key, (value, unit) in values.items():
+        lines.append(
+            f'{key} = {{ value = {float(value)!r}, unit = "{unit}", '
+            'source = "trial of a fit", certainty = "fitted" }'
+        )
+    path = folder / "trial.toml"
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+@dataclass(frozen=True)
+class FittedValue:
+    """A result of a fit."""
+
+    key: str
+    value: float
+    standard_error: float
+    """In the unit of the value."""
+    unit: str
+
+
+def hash_files(paths: Iterable[Path]) -> str:
+    """SHA-256 over names and contents, in the order of the names; the first 16 hex digits."""
+    digest = hashlib.sha256()
+    for path in sorted(paths, key=lambda each: each.name):
+        content = path.read_bytes()
+        digest.update(f"{path.name} {len(content)}\n".encode())
+        digest.update(content)
+    return digest.hexdigest()[:16]
+
+
+def _facts(table: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, Any]]:
+    for name, inner in table.items():
+        key = f"{prefix}{name}"
+        if isinstance(inner, Mapping) and "value" not in inner:
+            yield from _facts(inner, f"{key}.")
+        else:
+            yield key, inner
+
+
+def read_overlay(path: Path, architecture: str) -> Any:
+    """The TOML document of an overlay; a new one when there is no file yet.
+
+    ValueError when the file is no overlay of fitted values: such a file is never overwritten.
+    """
+    import tomlkit
+    from tomlkit.exceptions import ParseError
+
+    if not path.exists():
+        document = tomlkit.document()
+        document.add(tomlkit.comment(f"Fitted values of {architecture}, by neuron-sim calibrate."))
+        return document
+    try:
+        document = tomlkit.parse(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, ParseError) as error:
+        raise ValueError(f"overlay '{path}' cannot be read: {error}.") from None
+    for key, fact in _facts(document):
+        if not isinstance(fact, Mapping) or fact.get("certainty") != "fitted":
+            raise ValueError(
+                f"'{path}' is not an overlay of fitted values: it holds '{key}'; "
+                "it is left as it is."
+            )
+    return document
+
+
+def write_overlay(
+    path: Path,
+    architecture: str,
+    values: Iterable[FittedValue],
+    *,
+    source: str,
+    date: str,
+    data_hash: str,
+) -> None:
+    """Writes the values into the overlay at `path`; other values that it holds stay."""
+    import tomlkit
+
+    document = read_overlay(path, architecture)
+    for fitted in values:
+        *sections, name = fitted.key.split(".")
+        table = document
+        for section in sections:
+            if section not in table:
+                table[section] = tomlkit.table(is_super_table=section != sections[-1])
+            table = table[section]
+        fact = tomlkit.inline_table()
+        written = (
+            float(f"{fitted.value:.6g}"),
+            fitted.unit,
+            source,
+            "fitted",
+            date,
+            data_hash,
+            float(f"{fitted.standard_error:.3g}"),
+        )
+        fact.update(dict(zip(_FACT, written, strict=True)))
+        table[name] = fact
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(tomlkit.dumps(document), encoding="utf-8")
+    except OSError as error:
+        raise ValueError(f"'{path}' cannot be written: {error.strerror}.") from None

@@ -1,0 +1,334 @@
+"""Calibration: parameters, fits that recover what is known, refusals, overlays, the command."""
+
+import json
+import tomllib
+
+import fidelity_samples as samples
+import numpy as np
+import pytest
+from neuron_sim import _core, command_line
+from neuron_sim.fidelity.calibrate.cross_validation import cross_validate, overall
+from neuron_sim.fidelity.calibrate.files import (
+    FittedValue,
+    hash_files,
+    read_overlay,
+    write_overlay,
+    write_trial,
+)
+from neuron_sim.fidelity.calibrate.fit import fit
+from neuron_sim.fidelity.calibrate.parameters import Parameter, named_parameters
+from neuron_sim.fidelity.calibrate.problem import Block, Problem
+from neuron_sim.fidelity.calibrate.sensitivity import sensitivities
+
+SIZES = np.array([1.0, 2.0, 5.0, 10.0, 20.0, 50.0])
+
+
+def parameter(key, start=None, low=None, high=None):
+    """A parameter of trn2 that may be halved or doubled."""
+    fact = _core.architecture_facts("trn2")[key]
+    start = fact["value"] if start is None else start
+    return Parameter(key, start, low or start / 2, high or start * 2, fact["unit"])
+
+
+def block(model, group="family a", truth=None):
+    """Log ratios of model(facts, size) to its value with some facts replaced by `truth`."""
+    facts = {key: fact["value"] for key, fact in _core.architecture_facts("trn2").items()}
+    measured = np.array([model({**facts, **(truth or {})}, size) for size in SIZES])
+
+    def residuals(file):
+        now = {key: fact["value"] for key, fact in _core.architecture_facts(file).items()}
+        return np.log([model(now, size) for size in SIZES] / measured)
+
+    return Block(group, "latency", 0.1, residuals)
+
+
+def affine(facts, size):
+    """A launch and a rate."""
+    return facts["launch.benchmark"] + 400 * size * facts["dma.packet"]
+
+
+def test_a_fit_recovers_known_parameters():
+    truth = {"launch.benchmark": 11000.0, "dma.packet": 4.2}
+    parameters = [parameter("launch.benchmark"), parameter("dma.packet")]
+    problem = Problem("trn2", parameters, [block(affine, truth=truth)])
+    result = fit(problem, problem.groups)
+    assert not result.refused
+    for each, position in zip(parameters, result.positions, strict=True):
+        assert each.value(position) == pytest.approx(truth[each.key], rel=1e-3)
+        assert 0 <= result.standard_errors[each.key] < 0.01 * truth[each.key]
+
+
+def test_a_value_beyond_its_bound_ends_at_the_bound():
+    truth = {"launch.benchmark": 40000.0}
+    known = parameter("launch.benchmark")
+    problem = Problem("trn2", [known], [block(affine, truth=truth)])
+    result = fit(problem, problem.groups)
+    assert known.value(result.positions[0]) == pytest.approx(known.high, rel=1e-2)
+
+
+def test_the_standard_error_is_that_of_least_squares():
+    noise = np.random.default_rng(3).normal(0, 0.01, len(SIZES))
+    truth = {"launch.benchmark": 9000.0, "dma.packet": 6.0}
+    exact = block(affine, truth=truth)
+    noisy = Block("family a", "latency", 0.1, lambda file: exact.residuals(file) + noise)
+    problem = Problem("trn2", [parameter("launch.benchmark"), parameter("dma.packet")], [noisy])
+    result = fit(problem, problem.groups)
+    launch, packet = (
+        each.value(position)
+        for each, position in zip(problem.parameters, result.positions, strict=True)
+    )
+    total = launch + 400 * SIZES * packet
+    change = np.stack([1 / total, 400 * SIZES / total]).T  # of the logarithm
+    left = problem(result.positions)[0]
+    covariance = left @ left / (len(SIZES) - 2) * np.linalg.inv(change.T @ change)
+    for each, expected in zip(problem.parameters, np.sqrt(np.diag(covariance)), strict=True):
+        assert result.standard_errors[each.key] == pytest.approx(expected, rel=0.05)
+
+
+def test_a_parameter_without_effect_is_refused_by_name():
+    idle = parameter("semaphore.same_engine")
+    problem = Problem("trn2", [idle, parameter("dma.packet")], [block(affine)])
+    result = fit(problem, problem.groups)
+    assert result.refused == {"semaphore.same_engine": "no residual depends on it"}
+    assert set(result.standard_errors) == {"dma.packet"}
+    assert idle.value(result.positions[0]) == pytest.approx(idle.start)
+
+
+def test_parameters_that_only_act_together_are_refused_but_for_one():
+    def product(facts, size):
+        return size * facts["dma.packet"] * facts["launch.benchmark"]
+
+    parameters = [parameter("dma.packet"), parameter("launch.benchmark")]
+    truth = {"dma.packet": 6.0}
+    problem = Problem("trn2", parameters, [block(product, truth=truth)])
+    result = fit(problem, problem.groups)
+    ((refused, reason),) = result.refused.items()
+    (kept,) = result.standard_errors
+    assert {refused, kept} == {"dma.packet", "launch.benchmark"}
+    assert reason == f"the data cannot tell it from {kept}"
+
+
+def test_a_standard_error_beyond_the_range_is_refused_and_one_below_is_not():
+    noise = np.array([0.3, -0.3, 0.3, -0.3, 0.3, -0.3])
+
+    def weak(facts, size):
+        return 4e6 + size * facts["launch.benchmark"]
+
+    exact = block(weak)
+    noisy = Block("family a", "latency", 0.1, lambda file: exact.residuals(file) + noise)
+    problem = Problem("trn2", [parameter("launch.benchmark")], [noisy])
+    result = fit(problem, problem.groups)
+    assert not result.standard_errors
+    assert "launch.benchmark" in result.refused
+    assert result.refused["launch.benchmark"].startswith("its standard error ")
+    assert " ns is larger than its range " in result.refused["launch.benchmark"]
+    quiet = Block("family a", "latency", 0.1, lambda file: exact.residuals(file) + noise / 100)
+    problem = Problem("trn2", [parameter("launch.benchmark")], [quiet])
+    assert fit(problem, problem.groups).refused == {}
+
+
+def test_as_many_parameters_as_residuals_are_too_many():
+    whole = block(affine)
+    one = Block("family a", "latency", 0.1, lambda file: whole.residuals(file)[:1])
+    problem = Problem("trn2", [parameter("dma.packet")], [one])
+    reason = "there are no more residuals than parameters"
+    assert fit(problem, problem.groups).refused == {"dma.packet": reason}
+    two = Block("family a", "latency", 0.1, lambda file: whole.residuals(file)[:2])
+    problem = Problem("trn2", [parameter("dma.packet")], [two])
+    assert fit(problem, problem.groups).refused == {}
+
+
+def test_a_left_out_group_has_no_part_in_its_own_fit():
+    # Family b was made with another packet time: a fit to a cannot know that.
+    truth_a, truth_b = {"dma.packet": 5.3}, {"dma.packet": 10.6}
+
+    def rate(facts, size):
+        return size * facts["dma.packet"]
+
+    blocks = [block(rate, "family a", truth_a), block(rate, "family b", truth_b)]
+    problem = Problem("trn2", [parameter("dma.packet", low=1, high=20)], blocks)
+    errors = {each.group: each for each in cross_validate(problem, fit(problem, problem.groups))}
+    assert errors["family a"].left_out == pytest.approx(100, abs=1)
+    assert errors["family b"].left_out == pytest.approx(50, abs=1)
+    assert errors["family a"].training < 60 and errors["family b"].training < 50
+    listed = list(errors.values())
+    assert overall(listed, "latency", "left_out") == pytest.approx(75, abs=1)
+    assert overall(listed, "duration", "left_out") is None
+
+
+def test_a_single_group_cannot_be_left_out():
+    problem = Problem("trn2", [parameter("dma.packet")], [block(affine)])
+    (error,) = cross_validate(problem, fit(problem, problem.groups))
+    assert error.left_out is None and error.residuals == len(SIZES)
+
+
+def test_a_sensitivity_is_percent_per_percent():
+    def power(facts, size):
+        return size * facts["dma.packet"] ** 2
+
+    blocks = [block(power, "family a"), block(affine, "family b")]
+    problem = Problem("trn2", [parameter("dma.packet")], blocks)
+    followed = sensitivities(problem, problem.start)["dma.packet"]
+    assert followed.most == pytest.approx(2, rel=0.05) and followed.group == "family a"
+    assert 1 < followed.mean < 2
+
+
+def test_named_parameters_have_bounds_and_whole_numbers_are_refused(tmp_path):
+    texts = ["dma.packet=4:7", "tensor.gate_up", "launch.profile"]
+    (packet, gate, profile), refused = named_parameters("trn2", texts, tmp_path)
+    assert (packet.low, packet.high, packet.unit) == (4, 7, "ns")
+    assert (gate.low, gate.high) == (0.74, 0.94)
+    assert (profile.low, profile.high) == (profile.start / 2, profile.start * 2)
+    assert not refused
+    _, refused = named_parameters("trn2", ["limits.partitions"], tmp_path)
+    assert "must be an integer" in refused["limits.partitions"]
+
+
+@pytest.mark.parametrize(
+    ("texts", "sentence"),
+    [
+        (["dma.paket"], "parameter 'dma.paket' is no value of architecture 'trn2'."),
+        (["dma.packet=4"], "parameter 'dma.packet=4' is not of the form key=low:high."),
+        (["dma.packet=a:b"], "parameter 'dma.packet=a:b' is not of the form key=low:high."),
+        (["dma.packet=7:7"], "its bounds 7 and 7 leave no range."),
+        (["dma.packet=7:9"], "parameter 'dma.packet' is 5.3, which is outside its bounds 7 and 9."),
+        (["dma.packet", "dma.packet"], "parameter 'dma.packet' is named twice."),
+        (["dma.packet=-1:9"], "'dma.packet.value'"),
+    ],
+)
+def test_wrong_parameters_are_refused(texts, sentence, tmp_path):
+    with pytest.raises(ValueError) as caught:
+        named_parameters("trn2", texts, tmp_path)
+    assert sentence in str(caught.value)
+
+
+def test_without_names_the_unsure_times_and_rates_are_fitted(tmp_path):
+    parameters, refused = named_parameters("trn2", [], tmp_path)
+    facts = _core.architecture_facts("trn2")
+    keys = {each.key for each in parameters} | set(refused)
+    assert {facts[key]["certainty"] for key in keys} <= {"fitted", "assumed"}
+    assert not any(key.startswith(("limits.", "features.", "clocks.")) for key in keys)
+    assert "launch.benchmark" not in keys or facts["launch.benchmark"]["certainty"] != "measured"
+
+
+def test_an_overlay_keeps_what_it_held_and_reads_as_an_architecture(tmp_path):
+    path = tmp_path / "fitted" / "trn2.toml"
+    options = {"source": "a test", "date": "2026-11-21", "data_hash": "abc"}
+    first = FittedValue("dma.packet", 5.12345678, 0.01234, "ns")
+    write_overlay(path, "trn2", [first], **options)
+    wake = FittedValue("semaphore.wake.tensor.vector", 37.5, 2.0, "ns")
+    write_overlay(path, "trn2", [wake, FittedValue("dma.packet", 6.0, 0.5, "ns")], **options)
+    document = tomllib.loads(path.read_text(encoding="utf-8"))
+    assert document["dma"]["packet"] == {
+        "value": 6.0,
+        "unit": "ns",
+        "certainty": "fitted",
+        "standard_error": 0.5,
+        **options,
+    }
+    assert document["semaphore"]["wake"]["tensor"]["vector"]["value"] == 37.5
+    user = tmp_path / "user.toml"
+    user.write_text('base = "trn2"\n' + path.read_text(encoding="utf-8"), encoding="utf-8")
+    fact = _core.architecture_facts(str(user))["dma.packet"]
+    assert (fact["value"], fact["certainty"], fact["standard_error"]) == (6.0, "fitted", 0.5)
+
+
+def test_a_file_that_is_no_overlay_is_never_overwritten(tmp_path):
+    path = tmp_path / "trn2.toml"
+    for content in ('name = "trn2"\n', '[dma]\npacket = { value = 5, certainty = "measured" }\n'):
+        path.write_text(content, encoding="utf-8")
+        with pytest.raises(ValueError, match="is not an overlay of fitted values"):
+            read_overlay(path, "trn2")
+        assert path.read_text(encoding="utf-8") == content
+    path.write_text("[dma\n", encoding="utf-8")
+    with pytest.raises(ValueError, match=r"overlay '.*trn2.toml' cannot be read"):
+        read_overlay(path, "trn2")
+
+
+def test_a_trial_changes_only_what_it_names(tmp_path):
+    trial = write_trial(tmp_path, "trn2", {"dma.packet": (4.5, "ns")})
+    before, after = _core.architecture_facts("trn2"), _core.architecture_facts(str(trial))
+    changed = [key for key in before if before[key]["value"] != after[key]["value"]]
+    assert changed == ["dma.packet"] and after["dma.packet"]["value"] == 4.5
+
+
+def test_the_hash_follows_names_and_contents(tmp_path):
+    one, two = tmp_path / "one", tmp_path / "two"
+    one.write_text("a")
+    two.write_text("b")
+    original = hash_files([one, two])
+    assert hash_files([two, one]) == original
+    two.write_text("c")
+    assert hash_files([one, two]) != original
+
+
+def run(capsys, *arguments):
+    """Exit status, stdout and stderr of `neuron-sim calibrate`."""
+    try:
+        status = command_line.main(["calibrate", *map(str, arguments)])
+    except SystemExit as stop:  # argparse
+        status = stop.code
+    printed = capsys.readouterr()
+    return status, printed.out, printed.err
+
+
+@pytest.fixture
+def data(tmp_path, monkeypatch):
+    """Copies timed with another launch overhead, in two families."""
+    samples.install(monkeypatch)
+    entries = []
+    for columns in (1, 9, 64, 500, 1000, 3000):
+        timing = samples.copy_kernel(columns).time()
+        value = timing["body_us"] + 12.0
+        family = "narrow" if columns < 100 else "wide"
+        entries.append(samples.entry(f"copy-{columns}", columns, value, family=family))
+    path = tmp_path / "measurements.json"
+    path.write_text(json.dumps(entries), encoding="utf-8")
+    return path
+
+
+def test_the_command_finds_the_launch_overhead_and_writes_the_overlay(capsys, tmp_path, data):
+    overlay, result = tmp_path / "trn2.toml", tmp_path / "result.json"
+    options = ("--arch", "trn2", "--data", data, "--no-traces", "--output", overlay)
+    status, out, err = run(
+        capsys, *options, "--parameters", "launch.benchmark=5000:20000", "--json", result
+    )
+    assert (status, err) == (0, "")
+    fact = tomllib.loads(overlay.read_text(encoding="utf-8"))["launch"]["benchmark"]
+    assert fact["value"] == pytest.approx(12000, abs=5)
+    assert fact["certainty"] == "fitted" and fact["standard_error"] < 100
+    assert fact["source"] == "neuron-sim calibrate: family narrow, family wide"
+    assert "1 parameters fitted to 6 residuals." in out
+    written = json.loads(result.read_text(encoding="utf-8"))
+    assert written["refused"] == {}
+    assert written["overall"]["latency"]["before"] > 5
+    assert written["overall"]["latency"]["training"] < 0.1
+    assert written["overall"]["latency"]["left_out"] < 0.1
+    assert {each["group"] for each in written["errors"]} == {"family narrow", "family wide"}
+
+
+def test_the_command_says_what_it_refuses_and_a_dry_run_writes_nothing(capsys, tmp_path, data):
+    overlay = tmp_path / "trn2.toml"
+    options = ("--arch", "trn2", "--data", data, "--no-traces", "--output", overlay, "--dry-run")
+    keys = ("launch.benchmark", "tensor.drain", "launch.profile")
+    status, out, _ = run(capsys, *options, "--no-cross-validation", "--parameters", *keys)
+    assert status == 1
+    for key in keys[1:]:
+        assert f"refused: {key}: no residual depends on it." in out
+    assert not overlay.exists()
+
+
+def test_wrong_arguments_of_the_command_are_one_sentence(capsys, tmp_path, data, monkeypatch):
+    status, _, err = run(capsys)
+    assert status == 2 and "--arch" in err
+    options = ("--arch", "trn2", "--data", data, "--no-traces")
+    monkeypatch.chdir(tmp_path)
+    status, _, err = run(capsys, *options)
+    assert status == 2 and "name the overlay with --output, or say --dry-run." in err
+    status, _, err = run(capsys, *options, "--dry-run", "--families", "tall")
+    assert status == 2 and "there is nothing to fit to" in err
+    hand_written = tmp_path / "trn2.toml"
+    hand_written.write_text('name = "trn2"\n')
+    status, _, err = run(capsys, *options, "--output", hand_written)
+    assert status == 2 and "is not an overlay of fitted values" in err
+    assert hand_written.read_text() == 'name = "trn2"\n'
