@@ -12,8 +12,9 @@ if TYPE_CHECKING:
 BANDS = (10, 20)
 """Shaded errors, in percent."""
 LABELLED_ERROR = 20
-"""Cases that are further away, in percent, are named."""
-MARKERS = "osD^vP*Xhp<>"
+LABELS = 8
+"""The cases that are furthest away, in percent, are named: at most so many per panel."""
+MARKERS = "osD^vPXhp<>d*"
 
 
 def _style(families: Sequence[str]) -> dict[str, dict[str, Any]]:
@@ -33,6 +34,8 @@ def _limits(cases: Sequence[dict[str, Any]]) -> tuple[float, float]:
 
 
 def _panel(axes: Axes, cases: Sequence[dict[str, Any]], styles: dict[str, Any], title: str) -> None:
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
     low, high = _limits(cases)
     ends = [low, high]
     axes.plot(ends, ends, color="0.3", linewidth=0.8, zorder=1)
@@ -44,19 +47,33 @@ def _panel(axes: Axes, cases: Sequence[dict[str, Any]], styles: dict[str, Any], 
         group = [case for case in cases if case["family"] == family]
         points = [[case[key] for case in group] for key in ("measured", "simulated")]
         axes.scatter(
-            *points, s=28, linewidths=0.4, edgecolors="white", zorder=3, label=family, **style
+            *points, s=36, linewidths=0.4, edgecolors="white", zorder=3, label=family, **style
         )
-    for case in cases:
-        if abs(case["error_percent"]) > LABELLED_ERROR:
-            place = (case["measured"], case["simulated"])
-            text = f"{case['id']} {case['error_percent']:+.0f} %"
-            axes.annotate(
-                text, place, xytext=(5, -2), textcoords="offset points", fontsize=5, color="0.25"
-            )
+    _name_worst(axes, cases, (low * high) ** 0.5)
     axes.set(xscale="log", yscale="log", xlim=ends, ylim=ends, title=title, aspect="equal")
-    axes.set_xlabel("measured")
+    axes.set_xlabel("measured; shaded: within 10 % and 20 %")
     axes.set_ylabel("simulated")
     axes.grid(True, which="major", linewidth=0.3, color="0.8", zorder=0)
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_locator(LogLocator(subs=(1,) if high / low > 100 else (1, 2, 5)))
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
+        axis.set_minor_formatter(NullFormatter())
+
+
+def _name_worst(axes: Axes, cases: Sequence[dict[str, Any]], middle: float) -> None:
+    """Labels beside the points, towards the middle of the panel."""
+    far = [case for case in cases if abs(case["error_percent"]) > LABELLED_ERROR]
+    for case in sorted(far, key=lambda each: -abs(each["error_percent"]))[:LABELS]:
+        on_the_right = case["measured"] > middle
+        axes.annotate(
+            f"{case['id']} {case['error_percent']:+.0f} %",
+            (case["measured"], case["simulated"]),
+            xytext=(-6, -2) if on_the_right else (6, -2),
+            textcoords="offset points",
+            horizontalalignment="right" if on_the_right else "left",
+            fontsize=6.5,
+            color="0.25",
+        )
 
 
 def draw(cases: Sequence[dict[str, Any]], path: Path) -> None:
@@ -80,7 +97,7 @@ def draw(cases: Sequence[dict[str, Any]], path: Path) -> None:
         if group
     ]
     styles = _style(list({case["family"] for case in known}))
-    settings = {"svg.hashsalt": "neuron_sim", "svg.fonttype": "none", "font.size": 8}
+    settings = {"svg.hashsalt": "neuron_sim", "svg.fonttype": "none", "font.size": 9}
     with matplotlib.rc_context(settings):
         figure = Figure(figsize=(6.2 * len(panels), 6.4), layout="constrained")
         for axes, (title, group) in zip(

@@ -19,6 +19,8 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kAliases 
     {{"inf2", "trn1"}, {"gen2", "trn1"}, {"gen3", "trn2"}, {"gen4", "trn3"}}};
 
 constexpr std::string_view kOverlayPrefix = "fitted/";
+// A built-in file without its overlay: where a calibration starts.
+constexpr std::string_view kHandWrittenPrefix = "handwritten/";
 
 bool is_path(std::string_view name_or_path) { return name_or_path.ends_with(".toml"); }
 
@@ -105,16 +107,19 @@ std::vector<std::string> ArchitectureReader::names() const {
   return names;
 }
 
-Document ArchitectureReader::resolve_builtin(const std::string& name) const {
+Document ArchitectureReader::resolve_builtin(const std::string& identity) const {
+  const bool plain = identity.starts_with(kHandWrittenPrefix);
+  const std::string name = plain ? identity.substr(kHandWrittenPrefix.size()) : identity;
   const EmbeddedFile* file = find(name);
   if (file == nullptr || name.starts_with(kOverlayPrefix)) {
     std::string allowed;
     for (const std::string& each : names()) allowed += each + ", ";
     for (const auto& alias : kAliases) allowed += std::string(alias.first) + ", ";
-    fail(text("architecture '", name, "' is unknown; allowed: ", allowed,
+    fail(text("architecture '", identity, "' is unknown; allowed: ", allowed,
               "or the path of a file that ends in .toml."));
   }
   Document document = parse_document(file->text, name + ".toml");
+  if (plain) return document;
   const std::string overlay_name = std::string(kOverlayPrefix) + name;
   if (const EmbeddedFile* overlay = find(overlay_name)) {
     Document fitted = parse_document(overlay->text, overlay_name + ".toml");

@@ -19,8 +19,9 @@ class ArchitectureReader {
  public:
   explicit ArchitectureReader(std::span<const EmbeddedFile> builtin) : builtin_(builtin) {}
 
-  /// A built-in name, an alias (inf2, gen2, gen3, gen4) or a path ending in .toml. KernelError
-  /// names the key, the file and what is wrong; a cycle of bases shows the whole chain.
+  /// A built-in name, an alias (inf2, gen2, gen3, gen4), "handwritten/<name>" for a built-in
+  /// without its overlay of fitted values, or a path ending in .toml. KernelError names the key,
+  /// the file and what is wrong; a cycle of bases shows the whole chain.
   Architecture read(std::string_view name_or_path) const;
 
   /// Names without aliases and overlays, sorted.
@@ -30,7 +31,7 @@ class ArchitectureReader {
   using Chain = std::vector<std::string>;
   Document resolve(const std::string& name_or_path, const std::filesystem::path& folder,
                    Chain& chain) const;
-  Document resolve_builtin(const std::string& name) const;
+  Document resolve_builtin(const std::string& identity) const;
   const EmbeddedFile* find(std::string_view name) const;
 
   std::span<const EmbeddedFile> builtin_;

@@ -10,8 +10,8 @@ from neuron_sim import _core, command_line
 from neuron_sim.fidelity.calibrate.cross_validation import cross_validate, overall
 from neuron_sim.fidelity.calibrate.files import (
     FittedValue,
+    check_overlay,
     hash_files,
-    read_overlay,
     write_overlay,
     write_trial,
 )
@@ -23,16 +23,21 @@ from neuron_sim.fidelity.calibrate.sensitivity import sensitivities
 SIZES = np.array([1.0, 2.0, 5.0, 10.0, 20.0, 50.0])
 
 
+def hand_written():
+    """The values that every fit starts from."""
+    return _core.architecture_facts("handwritten/trn2")
+
+
 def parameter(key, start=None, low=None, high=None):
     """A parameter of trn2 that may be halved or doubled."""
-    fact = _core.architecture_facts("trn2")[key]
+    fact = hand_written()[key]
     start = fact["value"] if start is None else start
     return Parameter(key, start, low or start / 2, high or start * 2, fact["unit"])
 
 
 def block(model, group="family a", truth=None):
     """Log ratios of model(facts, size) to its value with some facts replaced by `truth`."""
-    facts = {key: fact["value"] for key, fact in _core.architecture_facts("trn2").items()}
+    facts = {key: fact["value"] for key, fact in hand_written().items()}
     measured = np.array([model({**facts, **(truth or {})}, size) for size in SIZES])
 
     def residuals(file):
@@ -204,33 +209,34 @@ def test_wrong_parameters_are_refused(texts, sentence, tmp_path):
 
 def test_without_names_the_unsure_times_and_rates_are_fitted(tmp_path):
     parameters, refused = named_parameters("trn2", [], tmp_path)
-    facts = _core.architecture_facts("trn2")
+    facts = hand_written()
     keys = {each.key for each in parameters} | set(refused)
     assert {facts[key]["certainty"] for key in keys} <= {"fitted", "assumed"}
     assert not any(key.startswith(("limits.", "features.", "clocks.")) for key in keys)
     assert "launch.benchmark" not in keys or facts["launch.benchmark"]["certainty"] != "measured"
 
 
-def test_an_overlay_keeps_what_it_held_and_reads_as_an_architecture(tmp_path):
+def test_an_overlay_is_the_result_of_one_fit_and_reads_as_an_architecture(tmp_path):
     path = tmp_path / "fitted" / "trn2.toml"
     options = {"source": "a test", "date": "2026-11-21", "data_hash": "abc"}
-    first = FittedValue("dma.packet", 5.12345678, 0.01234, "ns")
-    write_overlay(path, "trn2", [first], **options)
-    wake = FittedValue("semaphore.wake.tensor.vector", 37.5, 2.0, "ns")
-    write_overlay(path, "trn2", [wake, FittedValue("dma.packet", 6.0, 0.5, "ns")], **options)
+    write_overlay(path, "trn2", [FittedValue("dma.packet", 5.1, 0.01, "ns")], **options)
+    wake = FittedValue("semaphore.wake.tensor.vector", 37.12345678, 2.0, "ns")
+    drain = FittedValue("tensor.drain", 120.0, 0.56789, "ns")
+    write_overlay(path, "trn2", [wake, drain], **options)
     document = tomllib.loads(path.read_text(encoding="utf-8"))
-    assert document["dma"]["packet"] == {
-        "value": 6.0,
+    assert set(document) == {"semaphore", "tensor"}
+    assert document["semaphore"]["wake"]["tensor"]["vector"]["value"] == 37.1235
+    assert document["tensor"]["drain"] == {
+        "value": 120.0,
         "unit": "ns",
         "certainty": "fitted",
-        "standard_error": 0.5,
+        "standard_error": 0.568,
         **options,
     }
-    assert document["semaphore"]["wake"]["tensor"]["vector"]["value"] == 37.5
     user = tmp_path / "user.toml"
     user.write_text('base = "trn2"\n' + path.read_text(encoding="utf-8"), encoding="utf-8")
-    fact = _core.architecture_facts(str(user))["dma.packet"]
-    assert (fact["value"], fact["certainty"], fact["standard_error"]) == (6.0, "fitted", 0.5)
+    fact = _core.architecture_facts(str(user))["tensor.drain"]
+    assert (fact["value"], fact["certainty"], fact["standard_error"]) == (120, "fitted", 0.568)
 
 
 def test_a_file_that_is_no_overlay_is_never_overwritten(tmp_path):
@@ -238,16 +244,19 @@ def test_a_file_that_is_no_overlay_is_never_overwritten(tmp_path):
     for content in ('name = "trn2"\n', '[dma]\npacket = { value = 5, certainty = "measured" }\n'):
         path.write_text(content, encoding="utf-8")
         with pytest.raises(ValueError, match="is not an overlay of fitted values"):
-            read_overlay(path, "trn2")
+            check_overlay(path)
         assert path.read_text(encoding="utf-8") == content
     path.write_text("[dma\n", encoding="utf-8")
     with pytest.raises(ValueError, match=r"overlay '.*trn2.toml' cannot be read"):
-        read_overlay(path, "trn2")
+        check_overlay(path)
 
 
 def test_a_trial_changes_only_what_it_names(tmp_path):
     trial = write_trial(tmp_path, "trn2", {"dma.packet": (4.5, "ns")})
-    before, after = _core.architecture_facts("trn2"), _core.architecture_facts(str(trial))
+    before, after = (
+        hand_written(),
+        _core.architecture_facts(str(trial)),
+    )
     changed = [key for key in before if before[key]["value"] != after[key]["value"]]
     assert changed == ["dma.packet"] and after["dma.packet"]["value"] == 4.5
 
@@ -278,7 +287,7 @@ def data(tmp_path, monkeypatch):
     samples.install(monkeypatch)
     entries = []
     for columns in (1, 9, 64, 500, 1000, 3000):
-        timing = samples.copy_kernel(columns).time()
+        timing = samples.copy_kernel(columns).time(architecture="handwritten/trn2")
         value = timing["body_us"] + 12.0
         family = "narrow" if columns < 100 else "wide"
         entries.append(samples.entry(f"copy-{columns}", columns, value, family=family))

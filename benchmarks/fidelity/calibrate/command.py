@@ -88,7 +88,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _output(arguments: argparse.Namespace) -> Path:
     """Where the overlay goes; ValueError before any work when it cannot."""
-    from neuron_sim.fidelity.calibrate.files import FOLDER, read_overlay
+    from neuron_sim.fidelity.calibrate.files import FOLDER, check_overlay
 
     path = arguments.output
     if path is None:
@@ -98,7 +98,7 @@ def _output(arguments: argparse.Namespace) -> Path:
                 "--dry-run."
             )
         path = FOLDER / f"{arguments.arch}.toml"
-    read_overlay(path, arguments.arch)
+    check_overlay(path)
     return path
 
 

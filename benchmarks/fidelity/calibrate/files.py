@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,15 +11,17 @@ from typing import Any
 
 FOLDER = Path("device") / "arch" / "fitted"
 """Where the overlays are in the source tree, one per architecture."""
+HAND_WRITTEN = "handwritten/"
+"""Before the name of an architecture: without its overlay, so that every fit starts alike."""
 _FACT = ("value", "unit", "source", "certainty", "date", "data_hash", "standard_error")
 
 
 def write_trial(folder: Path, architecture: str, values: Mapping[str, tuple[float, str]]) -> Path:
-    """A file that is `architecture` but for `values` (by dotted key, with their units).
+    """The hand-written file of `architecture` but for `values` (by dotted key, with their units).
 
     The same path is used again and again: the simulator reads a file whenever it is named.
     """
-    lines = [f'base = "{architecture}"', f'name = "{architecture}"']
+    lines = [f'base = "{HAND_WRITTEN}{architecture}"', f'name = "{architecture}"']
     for key, (value, unit) in values.items():
         lines.append(
             f'{key} = {{ value = {float(value)!r}, unit = "{unit}", '
@@ -59,21 +62,14 @@ def _facts(table: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, An
             yield key, inner
 
 
-def read_overlay(path: Path, architecture: str) -> Any:
-    """The TOML document of an overlay; a new one when there is no file yet.
-
-    ValueError when the file is no overlay of fitted values: such a file is never overwritten.
-    """
-    import tomlkit
-    from tomlkit.exceptions import ParseError
-
+def check_overlay(path: Path) -> None:
+    """ValueError when there is a file at `path` that is no overlay of fitted values: only an
+    overlay is ever overwritten."""
     if not path.exists():
-        document = tomlkit.document()
-        document.add(tomlkit.comment(f"Fitted values of {architecture}, by neuron-sim calibrate."))
-        return document
+        return
     try:
-        document = tomlkit.parse(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, ParseError) as error:
+        document = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ValueError(f"overlay '{path}' cannot be read: {error}.") from None
     for key, fact in _facts(document):
         if not isinstance(fact, Mapping) or fact.get("certainty") != "fitted":
@@ -81,7 +77,6 @@ def read_overlay(path: Path, architecture: str) -> Any:
                 f"'{path}' is not an overlay of fitted values: it holds '{key}'; "
                 "it is left as it is."
             )
-    return document
 
 
 def write_overlay(
@@ -93,10 +88,12 @@ def write_overlay(
     date: str,
     data_hash: str,
 ) -> None:
-    """Writes the values into the overlay at `path`; other values that it holds stay."""
+    """Writes an overlay of these values, the result of one calibration, in place of any other."""
     import tomlkit
 
-    document = read_overlay(path, architecture)
+    check_overlay(path)
+    document = tomlkit.document()
+    document.add(tomlkit.comment(f"Fitted values of {architecture}, by neuron-sim calibrate."))
     for fitted in values:
         *sections, name = fitted.key.split(".")
         table = document

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from neuron_sim import _core
-from neuron_sim.fidelity.calibrate.files import write_trial
+from neuron_sim.fidelity.calibrate.files import HAND_WRITTEN, write_trial
 
 SECTIONS = ("tensor", "vector", "scalar", "gpsimd", "sync", "rates", "dma", "semaphore", "launch")
 """Sections that hold times and rates; the others are sizes, features and clocks."""
@@ -86,7 +86,7 @@ def named_parameters(
     No text at all means default_parameters. ValueError for a key that is unknown, is named twice,
     or has bounds that the value or the schema does not allow. `folder` is for trial files.
     """
-    facts = _core.architecture_facts(architecture)
+    facts = _core.architecture_facts(HAND_WRITTEN + architecture)
     parameters: list[Parameter] = []
     refused: dict[str, str] = {}
     for text in texts or default_parameters(facts):

@@ -178,6 +178,21 @@ TEST(Schema, AnEmptyOverlayChangesNothing) {
   }
 }
 
+TEST(Schema, TheHandWrittenFileIsThereWithoutItsOverlay) {
+  const std::string overlay = fact("dma.packet", "6.5", "ns", "fitted") + "standard_error = 0.2\n";
+  const std::vector<NamedText> files = {{"fitted/trn2", overlay},
+                                        {"trn2", builtin_text("trn2")},
+                                        {"mine", "base = \"handwritten/trn2\"\nname = \"mine\"\n"}};
+  const Picoseconds plain = read({{"trn2", builtin_text("trn2")}}, "trn2").dma.packet;
+  EXPECT_NE(plain.count, 6500);
+  EXPECT_EQ(read(files, "trn2").dma.packet.count, 6500);
+  EXPECT_EQ(read(files, "handwritten/trn2").dma.packet, plain);
+  EXPECT_EQ(read(files, "mine").dma.packet, plain);
+  for (const char* name : {"handwritten/trn4", "handwritten/", "handwritten/fitted/trn2"}) {
+    expect_parts(message_of([&] { read(files, name); }), {name, "is unknown; allowed: "});
+  }
+}
+
 TEST(Schema, AnOverlayIsHeldToTheSchema) {
   const auto message = [](const std::string& overlay) {
     return message_of([&] {
