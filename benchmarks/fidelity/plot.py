@@ -50,7 +50,7 @@ def _panel(axes: Axes, cases: Sequence[dict[str, Any]], styles: dict[str, Any], 
             *points, s=36, linewidths=0.4, edgecolors="white", zorder=3, label=family, **style
         )
     _name_worst(axes, cases, (low * high) ** 0.5)
-    axes.set(xscale="log", yscale="log", xlim=ends, ylim=ends, title=title, aspect="equal")
+    axes.set(xscale="log", yscale="log", xlim=ends, ylim=ends, title=title, box_aspect=1)
     axes.set_xlabel("measured; shaded: within 10 % and 20 %")
     axes.set_ylabel("simulated")
     axes.grid(True, which="major", linewidth=0.3, color="0.8", zorder=0)
@@ -99,7 +99,7 @@ def draw(cases: Sequence[dict[str, Any]], path: Path) -> None:
     styles = _style(list({case["family"] for case in known}))
     settings = {"svg.hashsalt": "neuron_sim", "svg.fonttype": "none", "font.size": 9}
     with matplotlib.rc_context(settings):
-        figure = Figure(figsize=(6.2 * len(panels), 6.4), layout="constrained")
+        figure = Figure(figsize=(6.2 * len(panels), 7), layout="constrained")
         for axes, (title, group) in zip(
             figure.subplots(1, len(panels), squeeze=False)[0], panels, strict=True
         ):
