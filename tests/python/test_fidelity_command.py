@@ -1,5 +1,6 @@
 """The command neuron-sim fidelity: its report, its text, its plot and wrong files."""
 
+import dataclasses
 import json
 import subprocess
 import sys
@@ -77,13 +78,12 @@ def test_the_report_has_cases_families_overall_and_what_was_fitted(capsys, tmp_p
     assert f"{result['fitted_parameters']} fitted parameters; 6 cases, 1 of them without" in out
 
 
-@pytest.mark.skipif(not hasattr(_core, "published_stacks"), reason="no compiler passes yet")
 def test_a_case_carries_its_stack_and_the_settings_of_its_passes(capsys, tmp_path, data):
     path = data(samples.entry("copy", 64))
     _, result, _ = report(capsys, tmp_path, "--data", path)
     (case,) = result["cases"]
     assert case["stack"] == "neuronx-cc trn2"
-    assert case["settings"] == dict(_core.published_stacks())["neuronx-cc trn2"]
+    assert case["settings"] == _core.published_stacks()["neuronx-cc trn2"]["settings"]
     _, result, out = report(capsys, tmp_path, "--data", path, "--stack", "off")
     (case,) = result["cases"]
     assert (case["stack"], case["settings"]) == ("off", {})
@@ -107,6 +107,18 @@ def test_a_core_that_is_not_modelled_is_a_reason():
     measurement = parse_measurement(samples.entry("far", 4, arch="trn9"))
     result = evaluate(measurement, find=samples.match)
     assert result.reason == "architecture 'trn9' is not modelled" and not result.has_kernel
+
+
+def test_a_stack_that_is_not_published_is_a_reason():
+    measurement = parse_measurement(samples.entry("copy", 4))
+
+    def find(each):
+        launch = dataclasses.replace(samples.match(each).launches[0], stack="gcc")
+        return dataclasses.replace(samples.match(each), launches=(launch,))
+
+    result = evaluate(measurement, find=find)
+    assert result.reason.startswith("ValueError: stack 'gcc' is not published; stacks: none, ")
+    assert result.has_kernel and result.pair("published") is None
 
 
 def test_times_come_in_the_unit_of_the_measurement():
