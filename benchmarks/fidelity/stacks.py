@@ -14,7 +14,7 @@ def published_stack(
 
     `direct`: the kernel skips the compiler's middle end (direct allocation or
     skip_middle_end_transformations). `static`: compiled with --disable-dge (static DMA
-    descriptors); None: if the measurement's texts say so. NeuronCore-v2 has static descriptors only.
+    descriptors); None: if the texts of the measurement say so. NeuronCore-v2 has no others.
     """
     name = f"neuronx-cc {measurement.architecture}"
     if static is None:

@@ -11,7 +11,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from neuron_sim import _core
-
 from neuron_sim.fidelity import wording
 from neuron_sim.fidelity.case import Case, Launch, total
 from neuron_sim.fidelity.measurement import Measurement
@@ -96,9 +95,7 @@ class DepthwiseConvolution:
         builder.dma_copy(tile, filters[self._channels(c)])
         return tile
 
-    def _load_image(
-        self, builder: _core.Builder, image: _core.View, c: _core.Affine
-    ) -> _core.View:
+    def _load_image(self, builder: _core.Builder, image: _core.View, c: _core.Affine) -> _core.View:
         tile = self._zeros(builder, "image", self.padded)
         inner = tile[0 : self.partitions, self.padding : self.padding + self.width]
         builder.dma_copy(inner, image[self._channels(c)])
@@ -179,9 +176,7 @@ class DepthwiseConvolution:
         full = self.out_width // BLOCK
         builder.loop(
             full,
-            lambda b: builder.loop(
-                BLOCK, self._output(builder, image, filters, result, b * BLOCK)
-            ),
+            lambda b: builder.loop(BLOCK, self._output(builder, image, filters, result, b * BLOCK)),
         )
         rest = self.out_width % BLOCK
         if rest:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from neuron_sim import _core
-
 from neuron_sim.fidelity import lowering
 from neuron_sim.fidelity.case import Case, Launch, total
 from neuron_sim.fidelity.kernels.conv2d_windows import WindowConvolution
@@ -83,9 +82,7 @@ class RowConvolution:
 
             builder.loop(sizes.kernel, lambda i: builder.loop(sizes.kernel, lambda j: tap(i, j)))
 
-        builder.loop(
-            sizes.out_tiles, lambda m: builder.loop(sizes.in_tiles, lambda k: tile(m, k))
-        )
+        builder.loop(sizes.out_tiles, lambda m: builder.loop(sizes.in_tiles, lambda k: tile(m, k)))
         return weights
 
     def _convolve(
@@ -144,7 +141,5 @@ def match(measurement: Measurement) -> Case | None:
         return Case(measurement, (Launch(kernel.build, published_stack(measurement)),), reading)
     if "input row" not in measurement.text:
         return None
-    stack = published_stack(
-        measurement, direct=True, static=says_static(measurement) or profiled
-    )
+    stack = published_stack(measurement, direct=True, static=says_static(measurement) or profiled)
     return Case(measurement, (Launch(RowConvolution(sizes).build, stack),), reading)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from neuron_sim import _core
-
 from neuron_sim.fidelity import lowering
 from neuron_sim.fidelity.kernels.convolution import MOVING, TILE, Convolution, channel_tile
 
@@ -99,9 +98,7 @@ class WindowConvolution:
         strip = builder.sbuf("strip", [TILE, strip_rows, sizes.width], sizes.dtype)
         builder.loop(
             strip_rows,
-            lambda s: builder.dma_copy(
-                strip[0:TILE, s], image[channel_tile(k), r * rows + s]
-            ),
+            lambda s: builder.dma_copy(strip[0:TILE, s], image[channel_tile(k), r * rows + s]),
         )
 
         def tap(i: int, j: int) -> None:
@@ -154,9 +151,7 @@ class WindowConvolution:
         builder.tensor_scalar(biased, buffer, "add", bias)
         return biased
 
-    def _maximum(
-        self, builder: _core.Builder, upper: _core.View, lower: _core.View
-    ) -> _core.View:
+    def _maximum(self, builder: _core.Builder, upper: _core.View, lower: _core.View) -> _core.View:
         """Of two rows, then of even and odd columns, which are gathered first."""
         width, dtype = self.sizes.out_width, self.sizes.dtype
         rows = builder.sbuf("rows", [TILE, width], dtype)

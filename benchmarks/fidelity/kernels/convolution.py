@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from neuron_sim import _core
-
 from neuron_sim.fidelity import wording
 from neuron_sim.fidelity.measurement import Measurement
 
@@ -55,9 +54,7 @@ class Convolution:
         self, builder: _core.Builder
     ) -> tuple[_core.View, _core.View, _core.View, _core.View]:
         """x, w [out, in, kernel, kernel], bias [out, 1] and the result."""
-        x = builder.argument(
-            "x", [self.batch, self.channels, self.height, self.width], self.dtype
-        )
+        x = builder.argument("x", [self.batch, self.channels, self.height, self.width], self.dtype)
         w = builder.argument(
             "w", [self.out_channels, self.channels, self.kernel, self.kernel], self.dtype
         )

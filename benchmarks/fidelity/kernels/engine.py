@@ -11,7 +11,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from neuron_sim import _core
-
 from neuron_sim.fidelity import wording
 from neuron_sim.fidelity.case import Case, Launch, Timings
 from neuron_sim.fidelity.measurement import Measurement

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from neuron_sim import _core
-
 from neuron_sim.fidelity import lowering
 from neuron_sim.fidelity.kernels.mamba_tensors import PARTITIONS, ScanSizes, ScanTensors
 
@@ -122,9 +121,7 @@ class ChunkedScan:
 
             self.builder.scope(prefetching_state)
 
-    def _load_pair(
-        self, buffers: list[_core.View], b: _core.Affine, s: int, part: slice
-    ) -> None:
+    def _load_pair(self, buffers: list[_core.View], b: _core.Affine, s: int, part: slice) -> None:
         for buffer, tensor in zip(buffers, (self.tensors.b, self.tensors.c), strict=True):
             self.builder.dma_copy(buffer, tensor[b, s : s + 1, part])
 

@@ -10,7 +10,6 @@ import re
 from dataclasses import dataclass, field
 
 from neuron_sim import _core
-
 from neuron_sim.fidelity import lowering, wording
 from neuron_sim.fidelity.case import Case, Launch, total
 from neuron_sim.fidelity.kernels.mamba_chunks import ChunkedScan

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from neuron_sim import _core
-
 from neuron_sim.fidelity import lowering
 
 PARTITIONS = 128

@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from neuron_sim import _core
-
 from neuron_sim.fidelity import lowering, wording
 from neuron_sim.fidelity.case import Case, Launch, total
 from neuron_sim.fidelity.measurement import Measurement
