@@ -27,6 +27,16 @@ Activation activation_named(const std::string& name) {
   fail(text("activation function '", name, "' is unknown."));
 }
 
+ReduceCommand reduce_command_named(const std::string& name) {
+  if (name == "idle") return ReduceCommand::kIdle;
+  if (name == "reset") return ReduceCommand::kReset;
+  if (name == "reduce") return ReduceCommand::kReduce;
+  if (name == "reset_reduce") return ReduceCommand::kResetReduce;
+  if (name == "load_reduce") return ReduceCommand::kLoadReduce;
+  fail(text("reduce_cmd '", name,
+            "' is unknown; allowed: idle, reset, reduce, reset_reduce, load_reduce."));
+}
+
 std::optional<DescriptorKind> descriptors_named(const std::string& name) {
   if (name == "auto") return std::nullopt;
   if (name == "static") return DescriptorKind::kStatic;

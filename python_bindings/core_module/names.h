@@ -6,6 +6,7 @@
 
 #include "device/isa/demand.h"
 #include "device/isa/operators.h"
+#include "device/isa/reduce_command.h"
 #include "device/program/engine.h"
 
 namespace neuron_sim {
@@ -16,6 +17,8 @@ EngineKind engine_named(const std::string& name);
 AluOp operator_named(const std::string& name);
 /// "exp", "gelu", "copy", ...
 Activation activation_named(const std::string& name);
+/// "idle", "reset", "reduce", "reset_reduce", "load_reduce" (nki.isa.reduce_cmd).
+ReduceCommand reduce_command_named(const std::string& name);
 /// "static", "hardware", "software"; "auto" is empty: the engine decides.
 std::optional<DescriptorKind> descriptors_named(const std::string& name);
 

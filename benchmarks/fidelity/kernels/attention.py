@@ -1,18 +1,27 @@
-"""Attention kernels: with and without fusion on trn2."""
+"""Attention kernels: with and without fusion, and autocomp's two ladders."""
 
 from __future__ import annotations
 
+import re
+
 from neuron_sim.fidelity.case import Build, Case, Launch, total
 from neuron_sim.fidelity.measurement import Measurement
-from neuron_sim.fidelity.programs import attention_fusion
+from neuron_sim.fidelity.programs import (
+    attention_cached,
+    attention_fusion,
+    attention_hbm,
+    attention_passes,
+    attention_small_head,
+)
 from neuron_sim.fidelity.stacks import stack_of
-from neuron_sim.fidelity.wording import dtype_of, pair_of
+from neuron_sim.fidelity.wording import dtype_of, pair_of, step_of
+
+Shape = tuple[int, int]
 
 
-def _fusion(measurement: Measurement) -> Build | None:
+def _fusion(measurement: Measurement, shape: Shape, dtype: str) -> Build | None:
     """baseline_attention, fused_attention: q, k, v (128, seqlen)."""
-    shape, dtype = pair_of(measurement), dtype_of(measurement)
-    if shape is None or dtype is None or shape[0] != 128 or shape[1] % 512 or not shape[1]:
+    if shape[0] != 128 or shape[1] % 512:
         return None
     kernel = measurement.kernel.lower()
     builders = {"baseline": attention_fusion.baseline, "fused": attention_fusion.fused}
@@ -22,15 +31,49 @@ def _fusion(measurement: Measurement) -> Build | None:
     return None
 
 
+def _ladder(measurement: Measurement, shape: Shape, dtype: str, step: int) -> Build | None:
+    """'attention step N': q, k, v (128, seqlen)."""
+    if shape[0] != 128 or shape[1] % 512 or step > 10:
+        return None
+    architecture, length = measurement.architecture, shape[1]
+    if step in attention_passes.STEPS:
+        changes = attention_passes.STEPS[step]
+        return lambda: attention_passes.attention(architecture, length, dtype, changes)
+    if step < 2:
+        return lambda: attention_hbm.attention(architecture, length, dtype, step == 1)
+    return lambda: attention_cached.attention(architecture, length, dtype, step)
+
+
+def _small_head(measurement: Measurement, shape: Shape, dtype: str, step: int) -> Build | None:
+    """'sdattn step N': q, k, v (seqlen, head)."""
+    length, head = shape
+    if step >= len(attention_small_head.STEPS) or length % 128 or head > 128:
+        return None
+    changes = attention_small_head.STEPS[step]
+    architecture = measurement.architecture
+    return lambda: attention_small_head.attention(architecture, length, head, dtype, changes)
+
+
+def _build(measurement: Measurement) -> Build | None:
+    shape, dtype, step = pair_of(measurement), dtype_of(measurement), step_of(measurement)
+    if shape is None or dtype is None or 0 in shape:
+        return None
+    if step is None:
+        return _fusion(measurement, shape, dtype)
+    if re.search(r"\bsd[\s_-]?att", measurement.text) or "sdattn" in measurement.id:
+        return _small_head(measurement, shape, dtype, step)
+    return _ladder(measurement, shape, dtype, step)
+
+
 def match(measurement: Measurement) -> Case | None:
     """Families attention and attention_trace."""
     if measurement.family not in ("attention", "attention_trace"):
         return None
-    build = _fusion(measurement)
+    build = _build(measurement)
     if build is None:
         return None
     # neuron-profile's total_time has the profiler's preamble in it; nki.benchmark's NC latency has
     # the runtime's launch.
-    profiled = "profile" in measurement.metric.lower() or "total_time" in measurement.metric.lower()
-    reading = total("profile_us" if profiled else "latency_us")
+    metric = measurement.metric.lower()
+    reading = total("profile_us" if re.search("profile|total_time", metric) else "latency_us")
     return Case(measurement, (Launch(build, stack_of(measurement)),), reading)
