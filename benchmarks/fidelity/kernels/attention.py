@@ -13,8 +13,8 @@ from neuron_sim.fidelity.programs import (
     attention_passes,
     attention_small_head,
 )
-from neuron_sim.fidelity.stacks import stack_of
-from neuron_sim.fidelity.wording import dtype_of, pair_of, step_of
+from neuron_sim.fidelity.sizes import dtype_of, pair_of, step_of
+from neuron_sim.fidelity.stacks import published_stack
 
 Shape = tuple[int, int]
 
@@ -76,4 +76,4 @@ def match(measurement: Measurement) -> Case | None:
     # the runtime's launch.
     metric = measurement.metric.lower()
     reading = total("profile_us" if re.search("profile|total_time", metric) else "latency_us")
-    return Case(measurement, (Launch(build, stack_of(measurement)),), reading)
+    return Case(measurement, (Launch(build, published_stack(measurement)),), reading)

@@ -18,8 +18,8 @@ from neuron_sim import _core
 from neuron_sim.fidelity.case import Case, Launch, total
 from neuron_sim.fidelity.language import Builder, View, copied, transposed
 from neuron_sim.fidelity.measurement import Measurement
-from neuron_sim.fidelity.stacks import stack_of
-from neuron_sim.fidelity.wording import pair_of
+from neuron_sim.fidelity.sizes import pair_of
+from neuron_sim.fidelity.stacks import published_stack
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,9 @@ def match(measurement: Measurement) -> Case | None:
     if number >= len(VARIANTS) or not all(0 < size <= 128 for size in shape):
         return None
     architecture, (seq, dim), variant = measurement.architecture, shape, VARIANTS[number]
-    launch = Launch(lambda: attention(architecture, seq, dim, variant), stack_of(measurement))
+    launch = Launch(
+        lambda: attention(architecture, seq, dim, variant), published_stack(measurement)
+    )
     # A benchmark's mean latency, with the launch.
     profiled = re.search("profile|total_time", measurement.metric.lower())
     return Case(measurement, (launch,), total("profile_us" if profiled else "latency_us"))

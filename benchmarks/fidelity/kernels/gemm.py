@@ -7,8 +7,8 @@ import re
 from neuron_sim.fidelity.case import Build, Case, Launch, total
 from neuron_sim.fidelity.measurement import Measurement
 from neuron_sim.fidelity.programs import gemm_autocomp, gemm_docs, gemm_rotation
-from neuron_sim.fidelity.stacks import stack_of
-from neuron_sim.fidelity.wording import dtype_of, matrix_sizes, step_of
+from neuron_sim.fidelity.sizes import dtype_of, matrix_sizes, step_of
+from neuron_sim.fidelity.stacks import published_stack
 
 Sizes = tuple[int, int, int]
 
@@ -116,4 +116,6 @@ def match(measurement: Measurement) -> Case | None:
             key = "latency_us"
     if build is None:
         return None
-    return Case(measurement, (Launch(build, stack_of(measurement, direct)),), total(key))
+    return Case(
+        measurement, (Launch(build, published_stack(measurement, direct=direct)),), total(key)
+    )

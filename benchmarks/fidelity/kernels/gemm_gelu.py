@@ -24,8 +24,8 @@ from neuron_sim.fidelity.language import (
     zeros,
 )
 from neuron_sim.fidelity.measurement import Measurement
-from neuron_sim.fidelity.stacks import stack_of
-from neuron_sim.fidelity.wording import dtype_of, matrix_sizes
+from neuron_sim.fidelity.sizes import dtype_of, matrix_sizes
+from neuron_sim.fidelity.stacks import published_stack
 
 Epilogue = Callable[[Builder, View], View]
 
@@ -158,7 +158,7 @@ def match(measurement: Measurement) -> Case | None:
         return None
     if any(size % tile or not size for size, tile in zip(sizes, (128, 128, 512), strict=True)):
         return None
-    stack = stack_of(measurement)
+    stack = published_stack(measurement)
     launches = tuple(Launch(build, stack) for build in _builds(measurement, sizes, dtype))
     # nki.benchmark reports nc_latency per launch; the baseline's number is the sum of its two.
     return Case(measurement, launches, total("latency_us")) if launches else None
