@@ -5,7 +5,7 @@
 namespace neuron_sim {
 
 void DmaActivity::step(const Program& /*program*/, const StepEvent& event) {
-  if (event.unit == Unit::kDma && !event.trigger) transfers_.push_back(event.span);
+  if (event.kind == EventKind::kTransfer) transfers_.push_back(event.span);
 }
 
 Picoseconds DmaActivity::active() const {

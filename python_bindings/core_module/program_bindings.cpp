@@ -32,7 +32,8 @@ class StepList : public TimelineObserver {
     entry["unit"] = unit_name(event.unit);
     entry["engine"] = name(event.engine);
     entry["core"] = event.core;
-    entry["trigger"] = event.trigger;
+    entry["kind"] = kind_name(event.kind);
+    entry["pair"] = event.pair;
     entry["start_ns"] = event.span.start.nanoseconds();
     entry["end_ns"] = event.span.end.nanoseconds();
     entry["done_ns"] = event.span.done.nanoseconds();
@@ -43,6 +44,17 @@ class StepList : public TimelineObserver {
   nb::list steps;
 
  private:
+  static const char* kind_name(EventKind kind) {
+    switch (kind) {
+      case EventKind::kStep: return "step";
+      case EventKind::kWait: return "wait";
+      case EventKind::kTableLoad: return "table_load";
+      case EventKind::kGeneration: return "generation";
+      case EventKind::kTrigger: return "trigger";
+      case EventKind::kTransfer: return "transfer";
+    }
+    return "";
+  }
   static const char* unit_name(Unit unit) {
     switch (unit) {
       case Unit::kLoadStationary: return "load_stationary";
@@ -131,7 +143,9 @@ void bind_program(nb::module_& module) {
       .def("steps", &steps, nb::arg("architecture") = nb::none(), nb::arg("clock_phase_ns") = 0.0,
            nb::arg("starts_warm") = false,
            "Every step of every instruction in the order of the walk, timed like time(): start_ns "
-           "(issue), end_ns (the unit is free), done_ns (the result is visible).")
+           "(issue), end_ns (the unit is free), done_ns (the result is visible); kind: step, wait, "
+           "table_load, generation (of descriptors), trigger or transfer (of a DMA); pair: 1 for "
+           "the high half of fp32 weights.")
       .def("dependencies", &dependencies,
            "Per instance of an instruction, in program order, the instances it waits for.")
       .def("listing", [](const Program& self) { return listing(self); })

@@ -55,8 +55,8 @@ def test_scratch_that_nothing_wrote_reads_as_nan():
 def test_the_next_load_of_scratch_waits_for_the_store():
     steps = scaled_sum(rows=1).steps()
     transfers = [step for step in steps if step["unit"] == "dma"]
-    store = next(step for step in transfers if step["index"] == 2 and not step["trigger"])
-    load = next(step for step in transfers if step["index"] == 3 and step["trigger"])
+    store = next(step for step in transfers if step["index"] == 2 and step["kind"] == "transfer")
+    load = next(step for step in transfers if step["index"] == 3 and step["kind"] == "trigger")
     assert load["start_ns"] >= store["done_ns"]
 
 
