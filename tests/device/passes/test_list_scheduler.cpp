@@ -1,0 +1,192 @@
+#include "device/passes/list_scheduler.h"
+
+#include <gtest/gtest.h>
+
+#include "device/isa/memset.h"
+#include "device/program/builder.h"
+
+namespace neuron_sim {
+namespace {
+
+/// Tasks and their dependencies by hand; durations in picoseconds.
+class Problem {
+ public:
+  explicit Problem(int64_t wake_up = 0) { problem_.wake_up = {wake_up}; }
+
+  uint32_t add(EngineKind engine, int64_t duration, std::vector<uint32_t> after = {}) {
+    Task task;
+    task.engine = engine;
+    task.cost.issue = {duration};
+    task.rank = static_cast<int64_t>(problem_.tasks.size());
+    problem_.tasks.push_back(task);
+    after_.push_back(std::move(after));
+    return static_cast<uint32_t>(problem_.tasks.size() - 1);
+  }
+  Task& task(uint32_t index) { return problem_.tasks[index]; }
+  int32_t buffer(int64_t banks, const std::vector<uint32_t>& tasks) {
+    const auto number = static_cast<int32_t>(problem_.buffer_banks.size());
+    problem_.buffer_banks.push_back(banks);
+    problem_.buffer_tasks.push_back(static_cast<int32_t>(tasks.size()));
+    for (const uint32_t index : tasks) task(index).buffers.push_back(number);
+    return number;
+  }
+  void group(const std::vector<uint32_t>& tasks) {
+    for (const uint32_t index : tasks) {
+      task(index).group = static_cast<int32_t>(problem_.group_tasks.size());
+    }
+    problem_.group_tasks.push_back(static_cast<int32_t>(tasks.size()));
+  }
+  void give_banks_in_order() { problem_.buffers_in_order = true; }
+
+  bool run() {
+    graph_ = {};
+    graph_.first_successor.push_back(0);
+    for (uint32_t i = 0; i < after_.size(); ++i) {
+      graph_.waits.push_back(static_cast<int32_t>(after_[i].size()));
+      for (uint32_t next = 0; next < after_.size(); ++next) {
+        const auto& sources = after_[next];
+        if (std::count(sources.begin(), sources.end(), i) > 0) graph_.successors.push_back(next);
+      }
+      graph_.first_successor.push_back(static_cast<uint32_t>(graph_.successors.size()));
+    }
+    Builder builder("banks", load_architecture("trn2"));
+    const StraightLine line = *unroll(*builder.finish()).line;
+    scheduler_ = std::make_unique<ListScheduler>(problem_, graph_, PsumBanks(line));
+    return scheduler_->run();
+  }
+  const ListScheduler& result() const { return *scheduler_; }
+  std::vector<int64_t> starts() const { return scheduler_->starts(); }
+
+ private:
+  ScheduleProblem problem_;
+  std::vector<std::vector<uint32_t>> after_;
+  InstanceGraph graph_;
+  std::unique_ptr<ListScheduler> scheduler_;
+};
+
+using Starts = std::vector<int64_t>;
+using Tasks = std::vector<uint32_t>;
+
+TEST(ListScheduler, EnginesRunBesideEachOtherAndWaitForResults) {
+  Problem problem(40);
+  problem.add(EngineKind::kVector, 100);
+  problem.add(EngineKind::kScalar, 70);
+  problem.add(EngineKind::kVector, 10, {1});  // 70 + 40, Vector is free at 100
+  problem.add(EngineKind::kVector, 10, {0});  // 100 + 40, on the same engine too
+  ASSERT_TRUE(problem.run());
+  EXPECT_EQ(problem.starts(), (Starts{0, 0, 110, 140}));
+  EXPECT_EQ(problem.result().order(), (Tasks{0, 1, 2, 3}));
+}
+
+TEST(ListScheduler, OfTwoThatCanStartTheLowerRankGoesFirst) {
+  Problem problem;
+  problem.add(EngineKind::kVector, 10);
+  problem.add(EngineKind::kVector, 20);
+  problem.task(0).rank = 5;
+  ASSERT_TRUE(problem.run());
+  EXPECT_EQ(problem.starts(), (Starts{20, 0}));
+}
+
+TEST(ListScheduler, AnEngineNeverStandsWhileATaskIsReady) {
+  Problem problem;
+  problem.add(EngineKind::kScalar, 50);
+  problem.add(EngineKind::kVector, 10, {0});  // comes first by rank, ready at 50
+  problem.add(EngineKind::kVector, 60);       // can start at once
+  ASSERT_TRUE(problem.run());
+  EXPECT_EQ(problem.starts(), (Starts{0, 60, 0}));
+}
+
+TEST(ListScheduler, ATaskOfAnyEngineTakesTheFirstFreeAndScalarOfTwo) {
+  for (const int64_t vector : {99, 100, 101}) {
+    Problem problem;
+    problem.add(EngineKind::kScalar, 100);
+    problem.add(EngineKind::kVector, vector);
+    const uint32_t copy = problem.add(EngineKind::kVector, 10);
+    problem.task(copy).any_engine = true;
+    problem.task(copy).vector_cost.issue = {10};
+    ASSERT_TRUE(problem.run());
+    EXPECT_EQ(problem.result().engines()[copy],
+              vector < 100 ? EngineKind::kVector : EngineKind::kScalar);
+    EXPECT_EQ(problem.starts()[copy], std::min<int64_t>(vector, 100));
+  }
+}
+
+TEST(ListScheduler, TransfersShareOnePipe) {
+  Problem problem;
+  for (const EngineKind engine : {EngineKind::kSync, EngineKind::kGpSimd}) {
+    Task& load = problem.task(problem.add(engine, 10));
+    load.transfer = true;
+    load.cost.transfer = {200};
+    load.cost.latency = {1000};
+  }
+  problem.add(EngineKind::kVector, 1, {0});  // 10 + 200 + 1000
+  problem.add(EngineKind::kScalar, 1, {1});  // the pipe is free at 210
+  ASSERT_TRUE(problem.run());
+  EXPECT_EQ(problem.starts(), (Starts{0, 0, 1210, 1410}));
+}
+
+TEST(ListScheduler, TheNinthBankIsFreeWhenTheFirstIsLeft) {
+  Problem problem;
+  for (int i = 0; i < 9; ++i) {
+    const uint32_t write = problem.add(EngineKind::kTensor, 10);
+    const uint32_t read = problem.add(EngineKind::kVector, 100, {write});
+    problem.buffer(1, {write, read});
+  }
+  ASSERT_TRUE(problem.run());
+  EXPECT_EQ(problem.starts()[14], 70);   // eighth product
+  EXPECT_EQ(problem.starts()[16], 110);  // ninth: the first reader ran from 10 to 110
+  EXPECT_EQ(problem.result().addresses()[8], problem.result().addresses()[0]);
+}
+
+TEST(ListScheduler, GroupsOfOneStatementDoNotInterleave) {
+  Problem problem;
+  const uint32_t late = problem.add(EngineKind::kSync, 50);
+  const uint32_t a0 = problem.add(EngineKind::kTensor, 10);
+  const uint32_t b0 = problem.add(EngineKind::kTensor, 10);
+  const uint32_t a1 = problem.add(EngineKind::kTensor, 10, {late});
+  const uint32_t b1 = problem.add(EngineKind::kTensor, 10);
+  ASSERT_TRUE(problem.run());
+  EXPECT_EQ(problem.starts(), (Starts{0, 0, 10, 50, 20}));
+  problem.group({a0, a1});
+  problem.group({b0, b1});
+  ASSERT_TRUE(problem.run());
+  EXPECT_EQ(problem.starts(), (Starts{0, 0, 60, 50, 70}));
+}
+
+TEST(ListScheduler, GroupsThatNeedEachOtherInterleaveAfterAll) {
+  Problem problem;
+  const uint32_t a0 = problem.add(EngineKind::kTensor, 10);
+  const uint32_t b0 = problem.add(EngineKind::kTensor, 10);
+  const uint32_t a1 = problem.add(EngineKind::kTensor, 10, {b0});
+  const uint32_t b1 = problem.add(EngineKind::kTensor, 10);
+  problem.group({a0, a1});
+  problem.group({b0, b1});
+  ASSERT_TRUE(problem.run());
+  EXPECT_EQ(problem.starts(), (Starts{0, 10, 20, 30}));
+}
+
+/// Nine sums of two tiles: the first tiles of all are there at once, the second ones later.
+Problem nine_pairs() {
+  Problem problem;
+  const uint32_t late = problem.add(EngineKind::kSync, 1000);
+  for (int i = 0; i < 9; ++i) {
+    const uint32_t first = problem.add(EngineKind::kTensor, 10);
+    const uint32_t second = problem.add(EngineKind::kTensor, 10, {late});
+    const uint32_t sum = problem.add(EngineKind::kVector, 10, {first, second});
+    problem.buffer(1, {first, sum});
+    problem.buffer(1, {second, sum});
+  }
+  return problem;
+}
+
+TEST(ListScheduler, GreedyBanksCanRunOutAndBanksInOrderDoNot) {
+  Problem greedy = nine_pairs();
+  EXPECT_FALSE(greedy.run());
+  EXPECT_EQ(greedy.result().order().size(), 9U);  // the load and eight first tiles
+  Problem in_order = nine_pairs();
+  in_order.give_banks_in_order();
+  EXPECT_TRUE(in_order.run());
+}
+
+}  // namespace
+}  // namespace neuron_sim
