@@ -18,6 +18,18 @@ constexpr SettingField number(const char* name, int64_t PassSettings::*member) {
 constexpr SettingField kFields[] = {
     flag("rename_buffers", &PassSettings::rename_buffers),
     number("buffers_per_tile", &PassSettings::buffers_per_tile),
+    flag("reuse_loads", &PassSettings::reuse_loads),
+    number("reuse_loops", &PassSettings::reuse_loops),
+    flag("fold_zeros", &PassSettings::fold_zeros),
+    flag("elide_psum_copies", &PassSettings::elide_psum_copies),
+    flag("fold_casts", &PassSettings::fold_casts),
+    flag("batch_narrow_operations", &PassSettings::batch_narrow_operations),
+    number("batch_iterations", &PassSettings::batch_iterations),
+    flag("batch_transposes", &PassSettings::batch_transposes),
+    flag("merge_dma", &PassSettings::merge_dma),
+    flag("merge_input_loads", &PassSettings::merge_input_loads),
+    number("dma_bytes_per_partition", &PassSettings::dma_bytes_per_partition),
+    number("dma_bytes", &PassSettings::dma_bytes),
     flag("assign_queues", &PassSettings::assign_queues),
     flag("disable_dge", &PassSettings::disable_dge),
     flag("keep_explicit_queues", &PassSettings::keep_explicit_queues),
@@ -42,7 +54,18 @@ PassSettings back_end(bool disable_dge) {
 }
 
 /// The back end behind the middle end.
-PassSettings whole(bool disable_dge) { return back_end(disable_dge); }
+PassSettings whole(bool disable_dge) {
+  PassSettings settings = back_end(disable_dge);
+  settings.reuse_loads = true;
+  settings.reuse_loops = 1;
+  settings.fold_zeros = true;
+  settings.elide_psum_copies = true;
+  settings.fold_casts = true;
+  settings.batch_narrow_operations = true;
+  settings.batch_transposes = true;
+  settings.merge_dma = true;
+  return settings;
+}
 
 constexpr const char* kTraces = "order, addresses and queues of the four public attention traces";
 constexpr const char* kFlag =

@@ -16,6 +16,30 @@ struct PassSettings {
   /// Versions of one SBUF tile that exist at a time, at most; 0: as many as SBUF holds. A window
   /// of 16 was seen in one kernel total only and may be a limit of semaphores: hypothesis.
   int64_t buffers_per_tile = 0;
+  /// Loads of bytes that an earlier tile holds disappear (reuse_loads.h).
+  bool reuse_loads = false;
+  /// Innermost loops over which a load may be kept; 0: any, and across statements.
+  int64_t reuse_loops = 0;
+  /// Memsets of sums in PSUM disappear: the first product overwrites (fold_zeros.h).
+  bool fold_zeros = false;
+  /// Copies out of PSUM that only Vector and Scalar read disappear (elide_psum_copies.h).
+  bool elide_psum_copies = false;
+  /// A cast on the way to HBM moves into the copy before it (fold_casts.h).
+  bool fold_casts = false;
+  /// Results of one element per partition are batched (batch_narrow_operations.h).
+  bool batch_narrow_operations = false;
+  /// Iterations that batching splits together, at most; 0: as many as fit. Not known for loops
+  /// longer than four iterations.
+  int64_t batch_iterations = 0;
+  /// Transposes share a bank of PSUM and a copy (batch_transposes.h).
+  bool batch_transposes = false;
+  /// Adjacent transfers become one (merge_dma.h).
+  bool merge_dma = false;
+  /// The same for loads of the kernel's inputs: hypothesis.
+  bool merge_input_loads = false;
+  /// Bounds of a merged transfer; 0: kMergedBytesPerPartition, kMergedBytes (merge_dma.h).
+  int64_t dma_bytes_per_partition = 0;
+  int64_t dma_bytes = 0;
   /// Triggers move to the queues that the compiler uses (assign_queues.h).
   bool assign_queues = false;
   /// The flag --disable-dge: descriptors are prepared by the compiler, none are generated.

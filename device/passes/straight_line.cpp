@@ -22,14 +22,21 @@ int64_t count_instances(const Program& program, const Block& block) {
   return count;
 }
 
-/// Loops around every instruction.
-void note_depths(const Program& program, const Block& block, int8_t depth,
-                 std::vector<int8_t>& depths) {
+/// Loops around an instruction, outermost first.
+struct Nest {
+  std::array<uint32_t, kMaximumLoopDepth> loops{};
+  int8_t depth = 0;
+};
+
+void note_nests(const Program& program, const Block& block, const Nest& nest,
+                std::vector<Nest>& nests) {
   for (const Node& node : block) {
     if (node.kind == Node::Kind::kLoop) {
-      note_depths(program, program.loops[node.index].body, static_cast<int8_t>(depth + 1), depths);
+      Nest inner = nest;
+      inner.loops[static_cast<size_t>(inner.depth++)] = node.index;
+      note_nests(program, program.loops[node.index].body, inner, nests);
     } else {
-      depths[node.index] = depth;
+      nests[node.index] = nest;
     }
   }
 }
@@ -38,8 +45,8 @@ void note_depths(const Program& program, const Block& block, int8_t depth,
 class Unroll {
  public:
   Unroll(const Program& program, StraightLine& line)
-      : program_(program), line_(line), depths_(program.instructions.size()) {
-    note_depths(program, program.cores.at(0), 0, depths_);
+      : program_(program), line_(line), nests_(program.instructions.size()) {
+    note_nests(program, program.cores.at(0), {}, nests_);
   }
 
   int64_t trip_count(const Loop& loop) const { return loop.trip_count; }
@@ -51,7 +58,8 @@ class Unroll {
     instance.instruction = program_.instructions[index];
     instance.instruction.first_operand = static_cast<uint32_t>(line_.operands.size());
     instance.statement = index;
-    instance.depth = depths_[index];
+    instance.depth = nests_[index].depth;
+    instance.loops = nests_[index].loops;
     for (size_t level = 0; level < static_cast<size_t>(instance.depth); ++level) {
       instance.iteration[level] = static_cast<int32_t>(variables[level]);
     }
@@ -80,7 +88,7 @@ class Unroll {
 
   const Program& program_;
   StraightLine& line_;
-  std::vector<int8_t> depths_;
+  std::vector<Nest> nests_;
 };
 
 /// New numbers of the tiles that the program keeps; kNoTile for those on chip that nothing uses.
@@ -156,6 +164,7 @@ Unrolled unroll(const Program& program, int64_t maximum) {
   line.constants = program.constants;
   line.demands = program.demands;
   line.source_lines = program.source_lines;
+  line.loops = static_cast<uint32_t>(program.loops.size());
   Unroll visitor(program, line);
   Cursor<Unroll>(program, visitor).walk();
   return result;

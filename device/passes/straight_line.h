@@ -27,6 +27,8 @@ struct StraightInstruction {
   uint32_t statement = 0;
   /// Variables of the loops around it, outermost first; `depth` of them.
   std::array<int32_t, kMaximumLoopDepth> iteration{};
+  /// The same loops: numbers that are equal for instances of one loop.
+  std::array<uint32_t, kMaximumLoopDepth> loops{};
   int8_t depth = 0;
 };
 
@@ -44,6 +46,7 @@ struct StraightLine {
   std::vector<std::vector<std::byte>> constants;
   std::vector<Demand> demands;  ///< shared by instances: append, do not change
   std::vector<std::string> source_lines;
+  uint32_t loops = 0;  ///< loops that are numbered; passes that split a loop number the parts anew
 
   std::span<Operand> operands_of(const StraightInstruction& instance) {
     return {operands.data() + instance.instruction.first_operand,

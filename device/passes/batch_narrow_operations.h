@@ -1,0 +1,23 @@
+#pragma once
+// batch_narrow_operations: results of one element per partition are computed side by side.
+//
+// Known (statement names in the four public attention traces, neuronx-cc 2.23): the negated row
+// maximum, the row sum and its reciprocal, one element wide per query tile, are one instruction for
+// all query tiles, 12 of 12; the loop is split before and behind it. Nothing 512 wide is batched
+// further, so that 512 elements are the bound. What happens to loops with more tiles than the 8
+// banks of PSUM can keep is not known: assumed are blocks of iterations that fit.
+
+#include "device/passes/pass_settings.h"
+#include "device/passes/straight_line.h"
+
+namespace neuron_sim {
+
+/// Elements per partition of a batched instruction of the compute engines (measured).
+inline constexpr int64_t kBatchElements = 512;
+
+/// Batches statements of the Vector, Scalar and GpSimd engines whose results are one element wide
+/// over their innermost loop (batch_statements.h), up to kBatchElements of their widest operand
+/// and settings.batch_iterations iterations.
+void batch_narrow_operations(StraightLine& line, const PassSettings& settings);
+
+}  // namespace neuron_sim

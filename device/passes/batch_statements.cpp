@@ -1,0 +1,263 @@
+#include "device/passes/batch_statements.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "device/passes/dependences.h"
+#include "device/passes/stack_instances.h"
+
+namespace neuron_sim {
+namespace {
+
+using Members = std::vector<uint32_t>;
+
+/// One execution of a loop: instances [begin, end) of the program order.
+struct LoopRun {
+  uint32_t begin = 0, end = 0;
+};
+
+/// Instances of one loop that follow each other, with the same variables of the loops around it.
+std::vector<LoopRun> runs_at(const StraightLine& line, size_t level) {
+  const auto inside = [&](const StraightInstruction& instance) {
+    return static_cast<size_t>(instance.depth) > level;
+  };
+  const auto together = [&](const StraightInstruction& a, const StraightInstruction& b) {
+    const auto outer = static_cast<std::ptrdiff_t>(level);
+    return std::equal(a.loops.begin(), a.loops.begin() + outer + 1, b.loops.begin()) &&
+           std::equal(a.iteration.begin(), a.iteration.begin() + outer, b.iteration.begin());
+  };
+  std::vector<LoopRun> runs;
+  const auto count = static_cast<uint32_t>(line.instructions.size());
+  for (uint32_t begin = 0; begin < count;) {
+    uint32_t end = begin + 1;
+    if (inside(line.instructions[begin])) {
+      while (end < count && inside(line.instructions[end]) &&
+             together(line.instructions[begin], line.instructions[end])) {
+        ++end;
+      }
+      runs.push_back({begin, end});
+    }
+    begin = end;
+  }
+  return runs;
+}
+
+/// Splits one run.
+class LoopSplit {
+ public:
+  LoopSplit(StraightLine& line, const BatchRule& rule, const Dependences& dependences,
+            TileMerges& merges, LoopRun run, size_t level)
+      : line_(line),
+        rule_(rule),
+        dependences_(dependences),
+        merges_(merges),
+        run_(run),
+        level_(level) {}
+
+  /// Whether there is something to batch; the block size is known then.
+  bool plan() {
+    find_candidates();
+    while (!marked_.empty()) {
+      choose_block();
+      if (block_ < 2) return false;
+      if (drop_forbidden() || drop_unstackable()) continue;
+      merges_.keep();
+      return true;
+    }
+    return false;
+  }
+
+  /// Appends the instances in their new order.
+  void append(std::vector<StraightInstruction>& order) {
+    struct Entry {
+      int64_t block;
+      size_t piece;
+      uint32_t position;
+    };
+    std::vector<Entry> entries;
+    for (uint32_t i = run_.begin; i < run_.end; ++i) {
+      const size_t piece = piece_of(at(i).statement);
+      if (batched_.count(i) == 0) entries.push_back({block_of(at(i)), piece, i});
+    }
+    std::stable_sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
+      return std::tie(a.block, a.piece) < std::tie(b.block, b.piece);
+    });
+    for (const Entry& entry : entries) {
+      const auto batch = batches_.find(entry.position);
+      order.push_back(batch == batches_.end() ? at(entry.position) : batch->second);
+      order.back().loops[level_] = line_.loops + static_cast<uint32_t>(entry.piece);
+    }
+    line_.loops += static_cast<uint32_t>(2 * marked_.size() + 1);
+  }
+
+ private:
+  const StraightInstruction& at(uint32_t instance) const { return line_.instructions[instance]; }
+  int64_t block_of(const StraightInstruction& instance) const {
+    return (instance.iteration[level_] - first_iteration_) / block_;
+  }
+  /// Pieces of the body: before, at, and behind each batched statement.
+  size_t piece_of(uint32_t statement) const {
+    const auto next = marked_.lower_bound(statement);
+    const auto before = static_cast<size_t>(std::distance(marked_.begin(), next));
+    return 2 * before + (next != marked_.end() && next->first == statement ? 1 : 0);
+  }
+
+  void find_candidates() {
+    first_iteration_ = at(run_.begin).iteration[level_];
+    for (uint32_t i = run_.begin; i < run_.end; ++i) {
+      const StraightInstruction& instance = at(i);
+      first_iteration_ = std::min<int64_t>(first_iteration_, instance.iteration[level_]);
+      const bool innermost = static_cast<size_t>(instance.depth) == level_ + 1;
+      if (!innermost || !is_stackable(*instance.instruction.type)) continue;
+      const auto known = marked_.find(instance.statement);
+      if (known != marked_.end()) {
+        known->second.push_back(i);
+      } else if (rule_.most(line_, instance) >= 2) {
+        marked_[instance.statement] = {i};
+      }
+    }
+    std::erase_if(marked_, [](const auto& entry) { return entry.second.size() < 2; });
+  }
+
+  void choose_block() {
+    block_ = rule_.iterations > 0 ? rule_.iterations : run_.end - run_.begin;
+    for (const auto& [statement, members] : marked_) {
+      for (const uint32_t member : members) {
+        block_ = std::min(block_, rule_.most(line_, at(member)));
+      }
+    }
+    if (!rule_.joins_psum) block_ = std::min(block_, block_of_banks());
+  }
+
+  /// Iterations whose PSUM tiles that live across a split fit the banks.
+  int64_t block_of_banks() const {
+    std::map<TileId, std::pair<size_t, size_t>> pieces;
+    int64_t last_iteration = first_iteration_;
+    for (uint32_t i = run_.begin; i < run_.end; ++i) {
+      last_iteration = std::max<int64_t>(last_iteration, at(i).iteration[level_]);
+      for (const Operand& operand : line_.operands_of(at(i))) {
+        if (operand.memory != MemoryKind::kPsum) continue;
+        const size_t piece = piece_of(at(i).statement);
+        auto [entry, fresh] = pieces.try_emplace(operand.tile, piece, piece);
+        entry->second.first = std::min(entry->second.first, piece);
+        entry->second.second = std::max(entry->second.second, piece);
+      }
+    }
+    const Limits& limits = line_.architecture->limits;
+    int64_t banks = 0;
+    for (const auto& [tile, span] : pieces) {
+      const int64_t bytes = line_.tiles[static_cast<size_t>(tile)].bytes;
+      const int64_t bank = limits.psum_bank.count;
+      if (span.first < span.second) banks += (bytes + bank - 1) / bank;
+    }
+    const int64_t trips = last_iteration - first_iteration_ + 1;
+    const int64_t per_iteration = (banks + trips - 1) / trips;
+    return per_iteration == 0 ? trips : limits.psum_banks / per_iteration;
+  }
+
+  /// Drops statements that a dependence forbids to split at: one from an iteration to a later one
+  /// of the block, from the statement or behind it to the statement or before it.
+  bool drop_forbidden() {
+    bool dropped = false;
+    for (uint32_t i = run_.begin; i < run_.end && !marked_.empty(); ++i) {
+      for (const uint32_t source : dependences_.of(i)) {
+        if (source < run_.begin || at(source).statement < at(i).statement) continue;
+        if (block_of(at(source)) != block_of(at(i))) continue;
+        if (at(source).iteration[level_] == at(i).iteration[level_]) continue;
+        const auto first = marked_.lower_bound(at(i).statement);
+        const auto last = marked_.upper_bound(at(source).statement);
+        dropped = dropped || first != last;
+        marked_.erase(first, last);
+      }
+    }
+    return dropped;
+  }
+
+  bool drop_unstackable() {
+    batches_.clear();
+    batched_.clear();
+    for (const auto& [statement, members] : marked_) {
+      if (stack_blocks(members)) continue;
+      merges_.drop();
+      marked_.erase(statement);
+      return true;
+    }
+    return false;
+  }
+
+  /// One instruction per block of members; false when one block does not fit together.
+  bool stack_blocks(const Members& members) {
+    for (size_t begin = 0; begin < members.size();) {
+      size_t end = begin + 1;
+      while (end < members.size() && block_of(at(members[end])) == block_of(at(members[begin]))) {
+        ++end;
+      }
+      if (end > begin + 1) {
+        const std::span<const uint32_t> block(members.data() + begin, end - begin);
+        const auto batch = stack(line_, block, rule_.joins_psum, merges_);
+        if (!batch) return false;
+        batches_.emplace(members[begin], *batch);
+        for (size_t i = begin + 1; i < end; ++i) batched_.emplace(members[i], true);
+      }
+      begin = end;
+    }
+    return true;
+  }
+
+  StraightLine& line_;
+  const BatchRule& rule_;
+  const Dependences& dependences_;
+  TileMerges& merges_;
+  LoopRun run_;
+  size_t level_;
+  int64_t first_iteration_ = 0;
+  int64_t block_ = 0;
+  std::map<uint32_t, Members> marked_;               ///< instances of the statements to batch
+  std::map<uint32_t, StraightInstruction> batches_;  ///< by first member
+  std::map<uint32_t, bool> batched_;                 ///< the other members
+};
+
+/// Whether a statement directly in a loop of this level may be batched.
+bool has_candidates(const StraightLine& line, const BatchRule& rule, size_t level) {
+  return std::any_of(
+      line.instructions.begin(), line.instructions.end(), [&](const StraightInstruction& instance) {
+        return static_cast<size_t>(instance.depth) == level + 1 &&
+               is_stackable(*instance.instruction.type) && rule.most(line, instance) >= 2;
+      });
+}
+
+void split_level(StraightLine& line, const BatchRule& rule, size_t level) {
+  if (!has_candidates(line, rule, level)) return;
+  const std::vector<LoopRun> runs = runs_at(line, level);
+  const Dependences dependences(line);
+  TileMerges merges;
+  std::vector<StraightInstruction> order;
+  order.reserve(line.instructions.size());
+  uint32_t done = 0;
+  const auto copy_until = [&](uint32_t end) {
+    order.insert(order.end(), line.instructions.begin() + done, line.instructions.begin() + end);
+    done = end;
+  };
+  for (const LoopRun& run : runs) {
+    copy_until(run.begin);
+    LoopSplit split(line, rule, dependences, merges, run, level);
+    if (split.plan()) {
+      split.append(order);
+      done = run.end;
+    } else {
+      copy_until(run.end);
+    }
+  }
+  copy_until(static_cast<uint32_t>(line.instructions.size()));
+  line.instructions = std::move(order);
+  merges.apply(line);
+}
+
+}  // namespace
+
+void batch_statements(StraightLine& line, const BatchRule& rule) {
+  for (size_t level = 0; level < kMaximumLoopDepth; ++level) split_level(line, rule, level);
+}
+
+}  // namespace neuron_sim

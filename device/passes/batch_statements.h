@@ -1,0 +1,30 @@
+#pragma once
+// What the batching passes share: a loop is split before and after a statement, and the instances
+// of the statement become one instruction.
+
+#include <functional>
+
+#include "device/passes/straight_line.h"
+
+namespace neuron_sim {
+
+/// Which statements a pass batches.
+struct BatchRule {
+  /// Most instances of the instance's statement that may become one instruction; below 2: none.
+  std::function<int64_t(const StraightLine&, const StraightInstruction&)> most;
+  /// Results in PSUM may be laid side by side in one bank.
+  bool joins_psum = false;
+  /// Iterations that are split together at most; 0: no bound of its own.
+  int64_t iterations = 0;
+};
+
+/// Splits the innermost loop around each statement that `rule` names: blocks of k iterations, in
+/// each block first everything before the statement for all of its iterations, then the batched
+/// statement, then everything behind it. k is the least that one of the loop's statements allows,
+/// and so small that the PSUM tiles that are live across a split fit the banks. A statement whose
+/// splitting a dependence from one iteration to the next forbids is left alone, and so is one whose
+/// instances do not fit together (stack_instances.h).
+/// Needs single-assignment versions (rename_buffers.h). Outer loops first; O(n log n) per level.
+void batch_statements(StraightLine& line, const BatchRule& rule);
+
+}  // namespace neuron_sim

@@ -1,0 +1,31 @@
+#include "device/passes/merge_dma.h"
+
+#include <algorithm>
+
+#include "device/isa/dma_copy.h"
+#include "device/passes/batch_statements.h"
+
+namespace neuron_sim {
+
+void merge_dma(StraightLine& line, const PassSettings& settings) {
+  const int64_t row = settings.dma_bytes_per_partition;
+  const int64_t row_bound = row == 0 ? kMergedBytesPerPartition : row;
+  const int64_t bound = settings.dma_bytes == 0 ? kMergedBytes : settings.dma_bytes;
+  BatchRule rule;
+  rule.most = [&](const StraightLine& now, const StraightInstruction& instance) -> int64_t {
+    if (instance.instruction.type != &kDmaCopy) return 0;
+    const auto operands = now.operands_of(instance);
+    const Operand& dst = operands[0];
+    const Operand& src = operands[1];
+    const bool load = src.memory == MemoryKind::kHbm;
+    if (load == (dst.memory == MemoryKind::kHbm)) return 0;
+    if (load && now.tile_of(src).argument >= 0 && !settings.merge_input_loads) return 0;
+    const View view = view_of(now, load ? dst : src);
+    const int64_t bytes = view.free_elements() * std::max(itemsize(dst.dtype), itemsize(src.dtype));
+    if (bytes == 0 || view.partitions() == 0) return 0;
+    return std::min(row_bound / bytes, bound / (bytes * view.partitions()));
+  };
+  batch_statements(line, rule);
+}
+
+}  // namespace neuron_sim

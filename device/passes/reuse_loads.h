@@ -1,0 +1,25 @@
+#pragma once
+// reuse_loads: bytes of HBM that an earlier load brought to SBUF are not loaded again.
+//
+// Known: LICM is among the compiler's passes (names in its public logs). Which loads of public
+// kernels it removes is inferred from totals only: matrix products whose two loads both change in
+// the innermost loop are met with two loads per product; others suggest that tiles are kept as long
+// as SBUF holds them. So only loads that do not change in their innermost loop are certain.
+
+#include "device/passes/pass_settings.h"
+#include "device/passes/straight_line.h"
+
+namespace neuron_sim {
+
+/// Bytes per partition that are not given to kept tiles: descriptors of the DMA rings lie there
+/// (addresses in the four public attention traces).
+inline constexpr int64_t kDescriptorBytes = 16'384;
+
+/// Removes loads into tiles that nothing else writes when an instance of the same statement loaded
+/// the same elements of a tensor that the kernel never writes into a tile of the same layout, and
+/// the loops in which the two differ are among the settings.reuse_loops innermost ones (0: any
+/// loops, and loads of other statements as well). The tile stays alive in between: all loads of a
+/// statement go, as far out as SBUF holds the tiles in program order, or none.
+void reuse_loads(StraightLine& line, const PassSettings& settings);
+
+}  // namespace neuron_sim
