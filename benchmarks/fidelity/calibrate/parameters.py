@@ -101,9 +101,12 @@ def named_parameters(
         try:
             _check_range(architecture, parameter, folder)
         except ValueError as error:
-            if given is not None:
+            if "must be an integer" in str(error):
+                refused[key] = "it is a whole number"
+            elif given is None:
+                refused[key] = str(error).rstrip(".")
+            else:
                 raise
-            refused[key] = str(error)
             continue
         parameters.append(parameter)
     return parameters, refused

@@ -1,0 +1,193 @@
+"""Tables of docs/fidelity.md, from the stored reports."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from fidelity_texts import MISSES
+
+LARGE_ERROR = 20
+"""Percent from which a case needs a reason."""
+
+
+def number(value: float | None, form: str = ",.4g") -> str:
+    """A number or a dash."""
+    if value is None:
+        return "-"
+    return f"{value:,.0f}" if abs(value) >= 1000 and form == ",.4g" else format(value, form)
+
+
+def row(cells: Iterable[object]) -> str:
+    """One line of a table; bars inside a cell are escaped."""
+    return "| " + " | ".join(str(cell).replace("|", "\\|") for cell in cells) + " |"
+
+
+def table(titles: str, alignment: str, rows: Iterable[Sequence[object]]) -> list[str]:
+    """A table; `titles` separated by ";", `alignment` one of l, r per column."""
+    marks = {"l": "---", "r": "---:"}
+    lines = [row(titles.split(";")), "|" + "|".join(marks[each] for each in alignment) + "|"]
+    return lines + [row(each) for each in rows]
+
+
+def _statistics(name: str, each: Mapping[str, Any], off: Mapping[str, Any] | None) -> list[object]:
+    return [
+        name,
+        each["cases"],
+        number(each["mape_percent"], ".1f"),
+        number(each["median_percent"], ".1f"),
+        number(each["worst_percent"], "+.1f"),
+        number(each["bias_percent"], "+.1f"),
+        number(each["rank_correlation"], ".3f"),
+        number(off["mape_percent"] if off else None, ".1f"),
+    ]
+
+
+def families(report: Mapping[str, Any]) -> list[str]:
+    """Errors per family and overall, with all passes off beside them."""
+    off = report["passes_off"]
+    rows = [
+        _statistics(name, each, off["families"].get(name))
+        for name, each in report["families"].items()
+    ]
+    if report["overall"] is not None:
+        rows.append(_statistics("**overall**", report["overall"], off["overall"]))
+    titles = "family;cases;MAPE %;median %;worst %;bias %;rank correlation;MAPE %, passes off"
+    return table(titles, "lrrrrrrr", rows)
+
+
+def cases(report: Mapping[str, Any]) -> list[str]:
+    """Every case with its stack."""
+    rows = []
+    for case in report["cases"]:
+        known = case["simulated"] is not None
+        rows.append(
+            [
+                f"`{case['id']}`",
+                case["kernel"],
+                case["metric"],
+                f"{number(case['measured'])} {case['unit']}",
+                number(case["simulated"]) if known else case["reason"],
+                number(case["error_percent"], "+.1f"),
+                case["stack"] or "-",
+                number(case["passes_off_error_percent"], "+.1f"),
+            ]
+        )
+    titles = "case;kernel;metric;measured;simulated;error %;stack;error %, passes off"
+    return table(titles, "lllrrrlr", rows)
+
+
+def stacks(report: Mapping[str, Any]) -> list[str]:
+    """Settings of the stacks that the cases use: what is on, and numbers."""
+    lines = []
+    for name, stack in report["stacks"].items():
+        settings = [
+            key if value is True else f"{key}={value}"
+            for key, value in stack["settings"].items()
+            if value
+        ]
+        lines.append(
+            f"- `{name}` (compiler {stack['compiler']}; {stack['source']}): {', '.join(settings)}."
+        )
+    return lines
+
+
+def reason(identifier: str) -> str:
+    """The mechanism that a missed case lacks."""
+    for miss in MISSES:
+        if identifier.startswith(miss.cases):
+            return miss.mechanism
+    return "not explained"
+
+
+def misses(report: Mapping[str, Any]) -> list[str]:
+    """Cases with an error of more than LARGE_ERROR, the worst first."""
+    missed = [
+        case
+        for case in report["cases"]
+        if case["error_percent"] is not None and abs(case["error_percent"]) > LARGE_ERROR
+    ]
+    missed.sort(key=lambda case: -abs(case["error_percent"]))
+    if not missed:
+        return ["None."]
+    rows = [
+        [f"`{case['id']}`", number(case["error_percent"], "+.1f"), reason(case["id"])]
+        for case in missed
+    ]
+    return table("case;error %;what is missing", "lrl", rows)
+
+
+def noise(report: Mapping[str, Any]) -> list[str]:
+    """How far runs of one kernel are apart."""
+    return [
+        f"- {each['kernel']} on {each['arch']}, {len(each['values'])} runs: "
+        f"{', '.join(number(value) for value in each['values'])} {each['unit']}, "
+        f"{each['spread_percent']:.1f} % apart."
+        for each in report["noise"]
+    ]
+
+
+def replay(figures: Sequence[Mapping[str, Any]]) -> list[str]:
+    """One line per trace and one for all."""
+    rows = [
+        [
+            each["trace"],
+            each["instructions"],
+            number(each["duration_percent"], ".2f"),
+            number(each["interval_percent"], ".2f"),
+            number(each["start_ns"], ".0f"),
+            number(each["body_percent"], "+.2f"),
+        ]
+        for each in figures
+    ]
+    titles = (
+        "trace;instructions;median error of duration %;median error of interval %;"
+        "mean error of start ns;error of body %"
+    )
+    return table(titles, "lrrrrr", rows)
+
+
+def calibration(report: Mapping[str, Any]) -> list[str]:
+    """Fitted parameters and errors with and without each group."""
+    fitted = [each for each in report["parameters"] if each["standard_error"] is not None]
+    rows: list[list[object]] = [
+        [
+            f"`{each['key']}`",
+            number(each["start"], ".5g"),
+            number(each["value"], ".5g"),
+            number(each["standard_error"], ".2g"),
+            each["unit"],
+            number(each["sensitivity"]["mean"], ".3f"),
+            each["sensitivity"]["group"],
+        ]
+        for each in fitted
+    ]
+    titles = "parameter;before;fitted;standard error;unit;sensitivity;most in"
+    lines = table(titles, "lrrrlrl", rows)
+    lines += ["", "Refused, because the data does not determine them: " + _refused(report), ""]
+    rows = [
+        [each["group"], each["kind"], each["residuals"]]
+        + [number(each[key], ".2f") for key in ("before", "training", "left_out")]
+        for each in report["errors"]
+    ]
+    for kind, figures in report["overall"].items():
+        values = [number(figures[key], ".2f") for key in ("before", "training", "left_out")]
+        rows.append(["**overall**", kind, "", *values])
+    titles = "group;residuals of;number;before %;training %;left out %"
+    return lines + table(titles, "llrrrr", rows)
+
+
+def _refused(report: Mapping[str, Any]) -> str:
+    names = ", ".join(f"`{key}`" for key in report["refused"])
+    return f"{names}." if names else "none."
+
+
+def facts(values: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Every value of an architecture."""
+    rows = []
+    for key, fact in values.items():
+        error = fact.get("standard_error")
+        certainty = fact["certainty"] + (f" (+-{error:.2g})" if error is not None else "")
+        value = format(fact["value"], ".9g")
+        rows.append([f"`{key}`", value, fact["unit"], certainty, fact["source"]])
+    return table("key;value;unit;certainty;source", "lrlll", rows)

@@ -1,0 +1,51 @@
+"""What docs/fidelity.md says in words: what is modelled, what is not, why cases are missed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+MODELLED = (
+    "In-order queues per engine (Tensor, Vector, Scalar, GpSimd, Sync): the interval in which an "
+    "instruction keeps its engine, and the latency until its result is visible, each by dtype, "
+    "operand space, stride and performance mode.",
+    "TensorE as two queues, weights and multiplications: weight loads hidden behind the previous "
+    "multiplication where the generation can, fp32 in several passes, strided weights, clock "
+    "gating in free-running windows (trn2).",
+    "ScalarE: activation tables, loaded when the function changes.",
+    "DMA: triggers by kind of descriptor (static, hardware, software), descriptors spread over 16 "
+    "engines, packets, queues in order, small and strided elements, stalls at the start of a load, "
+    "DMA transposes, a shared HBM bandwidth, completion latencies.",
+    "Semaphores: wake-up latency by producer and consumer, one wait per instruction, further ones "
+    "as instructions of their own.",
+    "The port that Vector and GpSimd share.",
+    "Three notions of a kernel's time: `body` (first instruction to last completion), "
+    "`nc_latency` (what nki.benchmark prints) and `profile_total` (what neuron-profile prints).",
+    "The compiler between kernel and chip, as passes that a published stack switches on: renaming "
+    "of buffers, allocation, queue assignment, list scheduling; see the settings below.",
+)
+"""Mechanisms, each with its parameters in the architecture file."""
+
+NOT_MODELLED = (
+    "Conflicts of SBUF and PSUM banks between engines.",
+    "Random variation: the first packets of equal loads start up to 300 ns apart on hardware; the "
+    "model uses the mean. The phase of the PE clock's windows relative to a kernel is arbitrary on "
+    "hardware; the suite times every kernel at phase 0.",
+    "HBM refresh and bank conflicts, ECC, thermal throttling.",
+    "Contention with other cores of the chip.",
+    "Time on the host: dispatch, copies, the runtime's queues.",
+    "The compiler beyond the passes: fusion of operators, choice of layouts, spilling.",
+    "trn3: no measurement is public; its numbers follow documents and trn2.",
+)
+
+
+@dataclass(frozen=True)
+class Miss:
+    """A mechanism that is missing, and the cases that show it."""
+
+    cases: tuple[str, ...]
+    """Beginnings of ids."""
+    mechanism: str
+
+
+MISSES: tuple[Miss, ...] = ()
+"""Known reasons for errors of more than 20 %."""
