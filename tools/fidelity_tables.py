@@ -69,7 +69,7 @@ def cases(report: Mapping[str, Any]) -> list[str]:
                 f"{number(case['measured'])} {case['unit']}",
                 number(case["simulated"]) if known else case["reason"],
                 number(case["error_percent"], "+.1f"),
-                case["stack"] or "-",
+                (case["stack"] or "-") + (" (not compiled)" if "passes_objection" in case else ""),
                 number(case["passes_off_error_percent"], "+.1f"),
             ]
         )

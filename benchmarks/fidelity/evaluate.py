@@ -48,6 +48,11 @@ class PreparedCase:
         self.case = case
         self._programs = [compile_launch(launch) for launch in case.launches]
 
+    @property
+    def objection(self) -> str:
+        """Why the passes left one of the programs as it is; empty when they ran."""
+        return next(filter(None, (_core.pass_objection(each[0]) for each in self._programs)), "")
+
     def time(self, stack: str = "published", architecture: str | None = None) -> float:
         """The simulated number in the measurement's unit.
 
@@ -73,6 +78,8 @@ class Evaluated:
     reason: str | None = None
     """Why there is no simulated number."""
     has_kernel: bool = False
+    objection: str = ""
+    """Why the passes left a program as it is; empty when they ran."""
 
     def pair(self, stack: str) -> Pair | None:
         """For the statistics; None without a simulated number."""
@@ -109,6 +116,7 @@ def evaluate(
             " + ".join(stacks),
             _settings(stacks),
             has_kernel=True,
+            objection=prepared.objection,
         )
     except Exception as error:  # a kernel that cannot be built is one case, not the end
         sentence = str(error).split("\n", 1)[0]

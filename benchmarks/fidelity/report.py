@@ -36,6 +36,8 @@ def _case(evaluated: Evaluated, stack: str) -> dict[str, Any]:
         "passes_off": _rounded(evaluated.simulated["off"]),
         "passes_off_error_percent": _rounded(errors["off"]),
     }
+    if evaluated.objection:
+        entry["passes_objection"] = evaluated.objection
     if evaluated.reason is not None:
         entry["reason"] = evaluated.reason
     return entry
@@ -60,10 +62,16 @@ def _groups(pairs: Sequence[Pair]) -> dict[str, Any]:
 
 
 def fitted_parameters(
-    architectures: Sequence[str], file: str | None = None
+    architectures: Sequence[str], file: str | None = None, passes: bool = True
 ) -> dict[str, list[str]]:
-    """Keys that are `fitted`, by architecture; `file` stands in for the only architecture."""
-    return {
+    """Keys that are `fitted`, by architecture, and those of the compiler's scheduler with `passes`.
+
+    `file` stands in for the only architecture.
+    """
+    scheduler = _core.compiler_costs() if passes else {}
+    costs = [name for name, cost in scheduler.items() if cost["certainty"] == "fitted"]
+    compiler = {"compiler": sorted(costs)} if costs else {}
+    return compiler | {
         name: sorted(
             key
             for key, fact in _core.architecture_facts(file or name).items()
@@ -90,7 +98,7 @@ def report(
     cores = sorted(
         {each.measurement.architecture for each in evaluated} & set(_core.architectures())
     )
-    fitted = fitted_parameters(cores, architecture)
+    fitted = fitted_parameters(cores, architecture, stack != "off")
     return {
         "stack": stack,
         "cases": [_case(each, stack) for each in evaluated],

@@ -4,6 +4,7 @@
 #include <nanobind/stl/string.h>
 
 #include "device/base/errors.h"
+#include "device/passes/compiler_costs.h"
 #include "device/passes/passes.h"
 #include "device/passes/straight_line.h"
 #include "python_bindings/core_module/bindings.h"
@@ -57,6 +58,32 @@ nb::dict stacks() {
   return result;
 }
 
+/// Certainties as CompilerCosts documents them.
+nb::dict compiler_costs() {
+  const CompilerCosts costs;
+  nb::dict result;
+  const auto add = [&result](const char* name, double value, const char* unit,
+                             const char* certainty) {
+    nb::dict entry;
+    entry["value"] = value;
+    entry["unit"] = unit;
+    entry["certainty"] = certainty;
+    result[name] = entry;
+  };
+  add("clock", costs.clock_ghz, "GHz", "fitted");
+  add("vector_clock", costs.vector_ghz, "GHz", "fitted");
+  add("tensor_overhead", costs.tensor_overhead_ns, "ns", "fitted");
+  add("scalar_overhead", costs.scalar_overhead_ns, "ns", "fitted");
+  add("vector_overhead", costs.vector_overhead_ns, "ns", "fitted");
+  add("dma_fixed", costs.dma_fixed_ns, "ns", "fitted");
+  add("dma_bytes", costs.dma_bytes_per_ns, "bytes/ns", "fitted");
+  add("scalar_trigger", costs.scalar_trigger_ns, "ns", "fitted");
+  add("trigger", costs.trigger_ns, "ns", "fitted");
+  add("static_trigger", costs.static_trigger_ns, "ns", "assumed");
+  add("wake_up", costs.wake_up_ns, "ns", "fitted");
+  return result;
+}
+
 }  // namespace
 
 void bind_passes(nb::module_& module) {
@@ -65,6 +92,9 @@ void bind_passes(nb::module_& module) {
   module.def("published_stacks", &stacks,
              "Software stacks of published measurements: name -> {compiler, source, settings, "
              "description}.");
+  module.def("compiler_costs", &compiler_costs,
+             "What the scheduling pass takes instructions to cost: name -> {value, unit, "
+             "certainty}. Fitted to the order of instructions in traces, not to times.");
   module.def(
       "pass_objection", [](const Program& program) { return unroll_objection(program); },
       nb::arg("program"),
