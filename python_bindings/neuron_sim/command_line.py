@@ -15,6 +15,7 @@ COMMANDS = {
     "calibrate": "neuron_sim.fidelity.calibrate.command",
     "fidelity": "neuron_sim.fidelity.command",
     "fleet": "neuron_sim.fleet",
+    "replay": "neuron_sim.fidelity.replay.command",
 }
 """Subcommands and their modules."""
 
