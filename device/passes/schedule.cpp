@@ -54,8 +54,12 @@ bool is_free_copy(const StraightLine& line, const StraightInstruction& instance)
   if (operands[1].memory != MemoryKind::kPsum || operands[0].memory != MemoryKind::kSbuf) {
     return false;
   }
-  const bool exact = line.architecture->features.scalar_tensor_ops;
-  if (operands[0].dtype == operands[1].dtype && !exact) return false;
+  // Through fp32, as generation 2 copies on Scalar, fp32 stays as it is and a cast is the same
+  // cast.
+  const bool same_bytes = line.architecture->features.scalar_tensor_ops ||
+                          operands[0].dtype != operands[1].dtype ||
+                          operands[0].dtype == Dtype::kFloat32;
+  if (!same_bytes) return false;
   StraightInstruction other = instance;
   other.instruction.engine = EngineKind::kScalar;
   return is_legal(line, other);
