@@ -109,9 +109,9 @@ def _summary(suite: dict[str, Any]) -> list[str]:
         "For comparison, as their authors report them: PyTorchSim 11.5 % on TPUv3, LLMCompass "
         "10.9 % per operator, Sim-FA 5.7 % on H800.",
         "",
-        f"Fitted parameters ({'; '.join(keys)}). Those of the compiler are what its scheduler takes "
-        "instructions to cost; they were fitted to the order of the traces' instructions, not to "
-        "times. No case has a setting of its own: passes are set per published stack.",
+        f"Fitted parameters ({'; '.join(keys)}). Those of the compiler are what its scheduler "
+        "takes instructions to cost; they were fitted to the order of the traces' instructions, "
+        "not to times. No case has a setting of its own: passes are set per published stack.",
         "",
     ]
 

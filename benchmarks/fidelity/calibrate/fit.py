@@ -42,10 +42,16 @@ def jacobian(
 
 
 def _standard_errors(change: np.ndarray, residuals: np.ndarray) -> np.ndarray:
-    """Of positions, from the residuals that remain; there are more of them than columns."""
+    """Of positions, from the residuals that remain; there are more of them than columns.
+
+    Each residual has the weight that the robust loss gives it, so that a mechanism that is missing
+    does not make every other value uncertain.
+    """
     rows, columns = change.shape
-    variance = float(residuals @ residuals) / (rows - columns)
-    return np.sqrt(variance * np.diag(np.linalg.inv(change.T @ change)))
+    weights = 1 / np.sqrt(1 + residuals**2)  # derivative of soft_l1 with respect to the square
+    variance = float(weights @ residuals**2) / (rows - columns)
+    normal = change.T @ (weights[:, None] * change)
+    return np.sqrt(variance * np.diag(np.linalg.inv(normal)))
 
 
 def _undetermined(
