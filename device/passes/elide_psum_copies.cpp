@@ -71,6 +71,15 @@ class StatementElision {
 
   StraightInstruction& at(uint32_t instance) { return line_.instructions[instance]; }
 
+  /// Whether the reader is in the same iteration of the loops around the copy: not the reader of a
+  /// copy that was moved out of its loop (hoist_invariants.h).
+  bool in_loops_of(uint32_t copy, uint32_t reader) {
+    const StraightInstruction& a = at(copy);
+    const StraightInstruction& b = at(reader);
+    const int depth = std::min(a.depth, b.depth);
+    return std::equal(a.iteration.begin(), a.iteration.begin() + depth, b.iteration.begin());
+  }
+
   /// Lets the readers of one copy read its source.
   bool redirect(uint32_t copy) {
     const Operand dst = line_.operands_of(at(copy))[0], src = line_.operands_of(at(copy))[1];
@@ -85,7 +94,8 @@ class StatementElision {
       if (operand.tile != dst.tile || use.instance == copy) continue;
       if (!overlap(operand.region, dst.region)) continue;
       const bool readable = operand.direction == Direction::kRead && use.instance > copy &&
-                            operand.dtype == dst.dtype && covers(dst.region, operand.region);
+                            operand.dtype == dst.dtype && covers(dst.region, operand.region) &&
+                            in_loops_of(copy, use.instance);
       if (!readable) return false;
       redirected_.push_back({use, operand});
       operand.tile = src.tile;

@@ -20,6 +20,8 @@ struct PassSettings {
   bool reuse_loads = false;
   /// Innermost loops over which a load may be kept; 0: any, and across statements.
   int64_t reuse_loops = 0;
+  /// Computations that do not change in their loop happen once (hoist_invariants.h).
+  bool hoist_invariants = false;
   /// Memsets of sums in PSUM disappear: the first product overwrites (fold_zeros.h).
   bool fold_zeros = false;
   /// Copies out of PSUM that only Vector and Scalar read disappear (elide_psum_copies.h).

@@ -7,6 +7,7 @@
 #include "device/passes/elide_psum_copies.h"
 #include "device/passes/fold_casts.h"
 #include "device/passes/fold_zeros.h"
+#include "device/passes/hoist_invariants.h"
 #include "device/passes/merge_dma.h"
 #include "device/passes/rename_buffers.h"
 #include "device/passes/reuse_loads.h"
@@ -20,6 +21,7 @@ namespace {
 /// Passes over loops and statements, on single-assignment versions.
 void run_middle_end(StraightLine& line, const PassSettings& settings) {
   if (settings.reuse_loads) reuse_loads(line, settings);
+  if (settings.hoist_invariants) hoist_invariants(line);
   if (settings.fold_zeros) fold_zeros(line);
   if (settings.fold_casts) fold_casts(line);
   if (settings.batch_narrow_operations) batch_narrow_operations(line, settings);
@@ -39,6 +41,20 @@ bool run_back_end(StraightLine& line, const PassSettings& settings) {
     placed = allocate_psum(line) && placed;
   }
   return placed;
+}
+
+/// The passes that keep tiles longer give way, one after the other, when the chip cannot hold what
+/// they keep. That the compiler does the same, and in which order, is assumed.
+std::vector<PassSettings> attempts(const PassSettings& settings) {
+  std::vector<PassSettings> result{settings};
+  for (bool PassSettings::*pass :
+       {&PassSettings::batch_narrow_operations, &PassSettings::hoist_invariants,
+        &PassSettings::reuse_loads, &PassSettings::merge_dma, &PassSettings::elide_psum_copies}) {
+    if (!(settings.*pass)) continue;
+    result.push_back(result.back());
+    result.back().*pass = false;
+  }
+  return result;
 }
 
 void rename(StraightLine& line, const Program& program) {
@@ -62,12 +78,14 @@ Compiled compile(std::shared_ptr<const Program> program, const PassSettings& set
     return {lower(std::move(line)), ""};
   }
   rename(line, *program);
-  StraightLine renamed = line;
-  run_middle_end(line, settings);
-  if (run_back_end(line, settings)) return {lower(std::move(line)), ""};
+  for (const PassSettings& attempt : attempts(settings)) {
+    StraightLine candidate = line;
+    run_middle_end(candidate, attempt);
+    if (run_back_end(candidate, attempt)) return {lower(std::move(candidate)), ""};
+  }
   // The kernel's own places are right for the kernel's own order only.
-  run_back_end(renamed, settings);
-  return {lower(std::move(renamed)), ""};
+  run_back_end(line, settings);
+  return {lower(std::move(line)), ""};
 }
 
 }  // namespace neuron_sim
