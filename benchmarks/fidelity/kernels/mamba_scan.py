@@ -74,27 +74,27 @@ class Scan:
     def _states_outside(self, b: _core.Affine) -> None:
         """mamba_v1: sums of all channel tiles live through the loop over states."""
         builder, sizes, tensors = self.builder, self.sizes, self.tensors
-        tiles = range(sizes.channel_tiles)
-        sums = [tensors.tile(f"sums{c}") for c in tiles]
-        for tile in sums:
-            builder.memset(tile, 0.0)
+        # The block dimension of the sums: every channel tile has a buffer of its own.
+        sums = tensors.tile("sums", ring=sizes.channel_tiles)
+        builder.loop(sizes.channel_tiles, lambda c: builder.memset(sums.turn(c), 0.0))
 
         def state(s: _core.Affine) -> None:
             rows = tensors.load_rows(b, s) if self.variant.rows_outside else None
-            for c in tiles:  # the block dimension of the sums: every tile is a buffer of its own
 
-                def channel_tile(c: int = c) -> None:
-                    delta = tensors.load(tensors.delta, b, c, "delta")
-                    a = tensors.load_a(c, s)
-                    powers = tensors.exponential(delta, a)
-                    u = tensors.load(tensors.u, b, c, "u")
-                    self._scan(b, s, delta, u, powers, sums[c], rows)
+            def channel_tile(c: _core.Affine) -> None:
+                delta = tensors.load(tensors.delta, b, c, "delta")
+                a = tensors.load_a(c, s)
+                powers = tensors.exponential(delta, a)
+                u = tensors.load(tensors.u, b, c, "u")
+                self._scan(b, s, delta, u, powers, sums.turn(c), rows)
 
-                builder.scope(channel_tile)
+            builder.loop(sizes.channel_tiles, channel_tile)
 
         builder.loop(sizes.states, state)
-        for c in tiles:
-            builder.dma_copy(tensors.part(tensors.out, b, c), sums[c])
+        builder.loop(
+            sizes.channel_tiles,
+            lambda c: builder.dma_copy(tensors.part(tensors.out, b, c), sums.turn(c)),
+        )
 
     def _scan(
         self,

@@ -41,10 +41,10 @@ class ScanTensors:
         self.c = builder.argument("C", rows, sizes.dtype)
         self.out = builder.argument("out", sequences, sizes.dtype)
 
-    def tile(self, label: str, columns: int | None = None) -> _core.View:
-        """A new SBUF tile of 128 channels; by default of the whole sequence."""
+    def tile(self, label: str, columns: int | None = None, ring: int = 1) -> _core.View:
+        """A new SBUF tile of 128 channels, or a ring of them; by default of the whole sequence."""
         width = self.sizes.sequence if columns is None else columns
-        return self.builder.sbuf(label, [PARTITIONS, width], self.sizes.dtype)
+        return self.builder.sbuf(label, [PARTITIONS, width], self.sizes.dtype, ring=ring)
 
     def part(
         self,
