@@ -178,6 +178,14 @@ bool ListScheduler::release_blocked() {
   return released;
 }
 
+/// From the end of a task on `engine` to the start of one that needs its result.
+int64_t ListScheduler::wait_of(const Task& task, EngineKind engine, uint32_t next) const {
+  const Task& follower = problem_.tasks[next];
+  const bool same = !task.transfer && !follower.transfer && !follower.any_engine &&
+                    follower.engine == engine && engine != EngineKind::kTensor;
+  return same ? problem_.same_engine.count : problem_.wake_up.count;
+}
+
 bool ListScheduler::issue(const Candidate& chosen) {
   const Task& task = problem_.tasks[chosen.task];
   const EngineKind engine = choose_engine(task, chosen.start);
@@ -204,7 +212,7 @@ bool ListScheduler::issue(const Candidate& chosen) {
   for (uint32_t i = graph_.first_successor[chosen.task];
        i < graph_.first_successor[chosen.task + 1]; ++i) {
     const uint32_t next = graph_.successors[i];
-    ready_[next] = std::max(ready_[next], done + problem_.wake_up.count);
+    ready_[next] = std::max(ready_[next], done + wait_of(task, engine, next));
     if (--waits_[next] == 0) make_ready(next);
   }
   return true;

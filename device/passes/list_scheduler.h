@@ -36,6 +36,7 @@ struct ScheduleProblem {
   std::vector<int32_t> buffer_tasks;  ///< and tasks that touch it
   std::vector<int32_t> group_tasks;   ///< per group: tasks
   Picoseconds wake_up{};              ///< from a result to any instance that needs it
+  Picoseconds same_engine{};          ///< the same when both are on one elementwise engine
   bool buffers_in_order = false;      ///< buffers get banks in the order of their numbers
 };
 
@@ -95,6 +96,7 @@ class ListScheduler {
   Candidate best();
   bool issue(const Candidate& chosen);
   EngineKind choose_engine(const Task& task, int64_t start) const;
+  int64_t wait_of(const Task& task, EngineKind engine, uint32_t next) const;
   void take_buffer(int32_t buffer, uint32_t task, int64_t start);
   bool take_buffers(uint32_t task, int64_t start);
   void leave_buffers(const Task& task, int64_t done);

@@ -71,6 +71,7 @@ class ProblemBuilder {
                  const std::vector<size_t>& rotated)
       : line_(line), settings_(settings), costs_(costs), buffer_of_(line.tiles.size(), -1) {
     problem_.wake_up = from_nanoseconds(costs.wake_up_ns);
+    problem_.same_engine = from_nanoseconds(costs.same_engine_ns);
     const PsumBanks banks(line);
     for (const size_t tile : rotated) {
       buffer_of_[tile] = static_cast<int32_t>(problem_.buffer_banks.size());
