@@ -10,7 +10,11 @@
 namespace neuron_sim {
 namespace {
 
-using Members = std::vector<uint32_t>;
+/// Where the body of a loop is cut: before and behind statements up to `last`.
+struct Cut {
+  uint32_t last = 0;
+  std::vector<uint32_t> members;  ///< instances of the one statement to batch; or none
+};
 
 /// One execution of a loop: instances [begin, end) of the program order.
 struct LoopRun {
@@ -58,7 +62,7 @@ class LoopSplit {
   /// Whether there is something to batch; the block size is known then.
   bool plan() {
     find_candidates();
-    while (!marked_.empty()) {
+    while (!cuts_.empty()) {
       choose_block();
       if (block_ < 2) return false;
       if (drop_forbidden() || drop_unstackable()) continue;
@@ -88,7 +92,7 @@ class LoopSplit {
       order.push_back(batch == batches_.end() ? at(entry.position) : batch->second);
       order.back().loops[level_] = line_.loops + static_cast<uint32_t>(entry.piece);
     }
-    line_.loops += static_cast<uint32_t>(2 * marked_.size() + 1);
+    line_.loops += static_cast<uint32_t>(2 * cuts_.size() + 1);
   }
 
  private:
@@ -96,11 +100,12 @@ class LoopSplit {
   int64_t block_of(const StraightInstruction& instance) const {
     return (instance.iteration[level_] - first_iteration_) / block_;
   }
-  /// Pieces of the body: before, at, and behind each batched statement.
+  /// Pieces of the body: before, at, and behind each cut.
   size_t piece_of(uint32_t statement) const {
-    const auto next = marked_.lower_bound(statement);
-    const auto before = static_cast<size_t>(std::distance(marked_.begin(), next));
-    return 2 * before + (next != marked_.end() && next->first == statement ? 1 : 0);
+    const auto next = cuts_.upper_bound(statement);
+    const auto begun = static_cast<size_t>(std::distance(cuts_.begin(), next));
+    const bool inside = begun > 0 && statement <= std::prev(next)->second.last;
+    return 2 * begun - (inside ? 1 : 0);
   }
 
   void find_candidates() {
@@ -110,20 +115,47 @@ class LoopSplit {
       first_iteration_ = std::min<int64_t>(first_iteration_, instance.iteration[level_]);
       const bool innermost = static_cast<size_t>(instance.depth) == level_ + 1;
       if (!innermost || !is_stackable(*instance.instruction.type)) continue;
-      const auto known = marked_.find(instance.statement);
-      if (known != marked_.end()) {
-        known->second.push_back(i);
-      } else if (rule_.most(line_, instance) >= 2) {
-        marked_[instance.statement] = {i};
+      const auto known = cuts_.find(instance.statement);
+      if (known != cuts_.end()) {
+        known->second.members.push_back(i);
+      } else if (rule_.most && rule_.most(line_, instance) >= 2) {
+        cuts_[instance.statement] = {instance.statement, {i}};
       }
     }
-    std::erase_if(marked_, [](const auto& entry) { return entry.second.size() < 2; });
+    std::erase_if(cuts_, [](const auto& entry) { return entry.second.members.size() < 2; });
+    if (rule_.around_sums) find_sums();
+  }
+
+  /// Inner loops of nothing but products that add to PSUM.
+  void find_sums() {
+    struct Inner {
+      uint32_t first = 0, last = 0;
+      bool only_products = true, adds = false;
+    };
+    std::map<uint32_t, Inner> loops;
+    for (uint32_t i = run_.begin; i < run_.end; ++i) {
+      const StraightInstruction& instance = at(i);
+      if (static_cast<size_t>(instance.depth) <= level_ + 1) continue;
+      const uint32_t statement = instance.statement;
+      auto [entry, fresh] =
+          loops.try_emplace(instance.loops[level_ + 1], Inner{statement, statement});
+      Inner& inner = entry->second;
+      inner.first = std::min(inner.first, statement);
+      inner.last = std::max(inner.last, statement);
+      const Operand& dst = line_.operands_of(instance)[0];
+      inner.only_products &= instance.instruction.engine == EngineKind::kTensor &&
+                             static_cast<size_t>(instance.depth) == level_ + 2;
+      inner.adds |= dst.memory == MemoryKind::kPsum && dst.reads();
+    }
+    for (const auto& [loop, inner] : loops) {
+      if (inner.only_products && inner.adds) cuts_[inner.first] = {inner.last, {}};
+    }
   }
 
   void choose_block() {
     block_ = rule_.iterations > 0 ? rule_.iterations : run_.end - run_.begin;
-    for (const auto& [statement, members] : marked_) {
-      for (const uint32_t member : members) {
+    for (const auto& [statement, cut] : cuts_) {
+      for (const uint32_t member : cut.members) {
         block_ = std::min(block_, rule_.most(line_, at(member)));
       }
     }
@@ -156,38 +188,41 @@ class LoopSplit {
     return per_iteration == 0 ? trips : limits.psum_banks / per_iteration;
   }
 
-  /// Drops statements that a dependence forbids to split at: one from an iteration to a later one
-  /// of the block, from the statement or behind it to the statement or before it.
+  /// Drops cuts that a dependence forbids: one from an iteration to a later one of the block, from
+  /// a statement at or behind the cut to one at or before it.
   bool drop_forbidden() {
-    bool dropped = false;
-    for (uint32_t i = run_.begin; i < run_.end && !marked_.empty(); ++i) {
+    const size_t before = cuts_.size();
+    for (uint32_t i = run_.begin; i < run_.end && !cuts_.empty(); ++i) {
+      const uint32_t low = at(i).statement;
       for (const uint32_t source : dependences_.of(i)) {
-        if (source < run_.begin || at(source).statement < at(i).statement) continue;
+        const uint32_t high = at(source).statement;
+        if (source < run_.begin || high < low) continue;
         if (block_of(at(source)) != block_of(at(i))) continue;
         if (at(source).iteration[level_] == at(i).iteration[level_]) continue;
-        const auto first = marked_.lower_bound(at(i).statement);
-        const auto last = marked_.upper_bound(at(source).statement);
-        dropped = dropped || first != last;
-        marked_.erase(first, last);
+        std::erase_if(cuts_, [&](const auto& entry) {
+          const auto& [first, cut] = entry;
+          const bool around = cut.members.empty() && first <= low && high <= cut.last;
+          return first <= high && low <= cut.last && !around;
+        });
       }
     }
-    return dropped;
+    return cuts_.size() < before;
   }
 
   bool drop_unstackable() {
     batches_.clear();
     batched_.clear();
-    for (const auto& [statement, members] : marked_) {
-      if (stack_blocks(members)) continue;
+    for (const auto& [statement, cut] : cuts_) {
+      if (stack_blocks(cut.members)) continue;
       merges_.drop();
-      marked_.erase(statement);
+      cuts_.erase(statement);
       return true;
     }
     return false;
   }
 
   /// One instruction per block of members; false when one block does not fit together.
-  bool stack_blocks(const Members& members) {
+  bool stack_blocks(const std::vector<uint32_t>& members) {
     for (size_t begin = 0; begin < members.size();) {
       size_t end = begin + 1;
       while (end < members.size() && block_of(at(members[end])) == block_of(at(members[begin]))) {
@@ -213,18 +248,20 @@ class LoopSplit {
   size_t level_;
   int64_t first_iteration_ = 0;
   int64_t block_ = 0;
-  std::map<uint32_t, Members> marked_;               ///< instances of the statements to batch
+  std::map<uint32_t, Cut> cuts_;                     ///< by first statement
   std::map<uint32_t, StraightInstruction> batches_;  ///< by first member
   std::map<uint32_t, bool> batched_;                 ///< the other members
 };
 
-/// Whether a statement directly in a loop of this level may be batched.
+/// Whether a loop of this level may be split.
 bool has_candidates(const StraightLine& line, const BatchRule& rule, size_t level) {
-  return std::any_of(
-      line.instructions.begin(), line.instructions.end(), [&](const StraightInstruction& instance) {
-        return static_cast<size_t>(instance.depth) == level + 1 &&
-               is_stackable(*instance.instruction.type) && rule.most(line, instance) >= 2;
-      });
+  const auto is_candidate = [&](const StraightInstruction& instance) {
+    const auto depth = static_cast<size_t>(instance.depth);
+    if (rule.around_sums && depth == level + 2) return true;
+    return depth == level + 1 && rule.most && is_stackable(*instance.instruction.type) &&
+           rule.most(line, instance) >= 2;
+  };
+  return std::any_of(line.instructions.begin(), line.instructions.end(), is_candidate);
 }
 
 void split_level(StraightLine& line, const BatchRule& rule, size_t level) {

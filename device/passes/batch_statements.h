@@ -10,8 +10,11 @@ namespace neuron_sim {
 
 /// Which statements a pass batches.
 struct BatchRule {
-  /// Most instances of the instance's statement that may become one instruction; below 2: none.
+  /// Most instances of the instance's statement that may become one instruction; below 2, or no
+  /// function: none.
   std::function<int64_t(const StraightLine&, const StraightInstruction&)> most;
+  /// Loops of products that add to PSUM are split from what is around them.
+  bool around_sums = false;
   /// Results in PSUM may be laid side by side in one bank.
   bool joins_psum = false;
   /// Iterations that are split together at most; 0: no bound of its own.

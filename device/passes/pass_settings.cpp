@@ -26,6 +26,7 @@ constexpr SettingField kFields[] = {
     flag("fold_casts", &PassSettings::fold_casts),
     flag("batch_narrow_operations", &PassSettings::batch_narrow_operations),
     number("batch_iterations", &PassSettings::batch_iterations),
+    flag("split_sums", &PassSettings::split_sums),
     flag("batch_transposes", &PassSettings::batch_transposes),
     flag("merge_dma", &PassSettings::merge_dma),
     flag("merge_input_loads", &PassSettings::merge_input_loads),
@@ -64,6 +65,7 @@ PassSettings whole(bool disable_dge) {
   settings.elide_psum_copies = true;
   settings.fold_casts = true;
   settings.batch_narrow_operations = true;
+  settings.split_sums = true;
   settings.batch_transposes = true;
   settings.merge_dma = true;
   return settings;

@@ -33,6 +33,8 @@ struct PassSettings {
   /// Iterations that batching splits together, at most; 0: as many as fit. Not known for loops
   /// longer than four iterations.
   int64_t batch_iterations = 0;
+  /// Loops of products that add to PSUM are split from what is around them (split_sums.h).
+  bool split_sums = false;
   /// Transposes share a bank of PSUM and a copy (batch_transposes.h).
   bool batch_transposes = false;
   /// Adjacent transfers become one (merge_dma.h).

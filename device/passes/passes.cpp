@@ -12,6 +12,7 @@
 #include "device/passes/rename_buffers.h"
 #include "device/passes/reuse_loads.h"
 #include "device/passes/schedule.h"
+#include "device/passes/split_sums.h"
 #include "device/passes/straight_line.h"
 #include "device/program/definedness.h"
 
@@ -25,6 +26,7 @@ void run_middle_end(StraightLine& line, const PassSettings& settings) {
   if (settings.fold_zeros) fold_zeros(line);
   if (settings.fold_casts) fold_casts(line);
   if (settings.batch_narrow_operations) batch_narrow_operations(line, settings);
+  if (settings.split_sums) split_sums(line);
   if (settings.batch_transposes) batch_transposes(line);
   if (settings.merge_dma) merge_dma(line, settings);
   if (settings.elide_psum_copies) elide_psum_copies(line);
