@@ -90,7 +90,6 @@ class _Tensor:
     high: int
     dtype: str
     written: bool
-    view: _core.View | None = None
 
 
 class Memory:
@@ -117,9 +116,7 @@ class Memory:
                         _Tensor(side.table, low, high, side.dtype or dtype, side is target)
                     )
         self._tiles = [(bytes_, _tile(builder, bytes_)) for bytes_ in _merged(on_chip)]
-        self._tensors = _merged_tensors(tensors)
-        for tensor in self._tensors:
-            tensor.view = _hbm(builder, tensor)
+        self._tensors = [(tensor, _hbm(builder, tensor)) for tensor in _merged_tensors(tensors)]
 
     def transfer_dtype(self, source: TransferSide, target: TransferSide) -> str:
         """Dtype of the elements that a transfer moves: that of the instructions which compute with
@@ -153,9 +150,9 @@ class Memory:
             access, partitions = _transfer_bytes(side)
             return _split(self.view(replace(access, dtype=dtype), partitions), 1, shape[1:])
         low, high = _span(side)
-        for tensor in self._tensors:
+        for tensor, view in self._tensors:
             if tensor.table == side.table and tensor.low <= low < tensor.high:
-                flat = tensor.view[(low - tensor.low) // size : (high - tensor.low) // size]
+                flat = view[(low - tensor.low) // size : (high - tensor.low) // size]
                 return _strided(flat, side, size)
         raise ValueError(f"no tensor at address {side.address:#x}")
 

@@ -157,7 +157,7 @@ class Operands:
             element_bytes=self.number(f"{side}_elem_size"),
             strides=tuple(stride for stride, _ in dimensions),
             sizes=tuple(size for _, size in dimensions),
-            dtype=DTYPES.get(dtype, dtype),
+            dtype=DTYPES[dtype] if dtype in DTYPES else dtype,
         )
 
 

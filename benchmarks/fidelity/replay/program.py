@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
 from neuron_sim import _core
 from neuron_sim.fidelity.replay.memory import Memory, OnChip, on_chip_of
-from neuron_sim.fidelity.replay.operands import Access, TransferSide
+from neuron_sim.fidelity.replay.operands import Access, Operands, TransferSide
 from neuron_sim.fidelity.replay.reader import Trace
 from neuron_sim.fidelity.replay.stream import KernelInstruction, kernel_instructions
 
@@ -22,6 +23,8 @@ _BEGINS = 1
 _REDUCTIONS = {"MAX": "maximum", "ADD": "add", "MIN": "minimum"}
 _OPERATORS = {"MULTIPLY": "multiply", "ADD": "add", "SUBTRACT": "subtract", "BYPASS": ""}
 _FUNCTIONS = {"EXP": "exp"}
+
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
@@ -94,24 +97,18 @@ class _Emitter:
         }
 
     def emit(self, step: Step) -> None:
-        try:
-            self.methods[step.head.opcode](step)
-        except ValueError as error:
-            raise ValueError(f"{step.head.where}: {str(error).rstrip('.')}.") from None
+        self.methods[step.head.opcode](step)
 
     def product(self, step: Step) -> None:
         load, multiply = step.rows[0].operands, step.rows[1].operands
         rows, columns = load.array()
-        weights = load.access("src")
-        transpose = load.settings.get("transpose_mode") == "ENABLED"
-        target = multiply.access("dst")
-        dtype = weights.dtype if transpose else "float32"
+        target, weights, moving = _product_operands(step)
         self.builder.nc_matmul(
-            self.memory.view(on_chip_of(target, dtype), columns),
-            self.memory.view(on_chip_of(weights), rows),
-            self.memory.view(on_chip_of(multiply.access("src")), rows),
+            self.memory.view(target, columns),
+            self.memory.view(weights, rows),
+            self.memory.view(moving, rows),
             accumulate=not multiply.number("acc_flags") & _BEGINS,
-            is_transpose=transpose,
+            is_transpose=_transposes(load),
         )
 
     def _operand(self, step: Step, access: Access) -> _core.View:
@@ -168,7 +165,8 @@ class _Emitter:
         self.builder.tensor_scalar(target, source, op0, scalar, engine=step.head.engine)
 
     def transfer(self, step: Step) -> None:
-        source, target = (step.head.operands.transfer_side(side) for side in ("src", "dst"))
+        operands = step.head.operands
+        source, target = operands.transfer_side("src"), operands.transfer_side("dst")
         dtype = self.memory.transfer_dtype(source, target)
         self.builder.dma_copy(
             self._side(target, dtype), self._side(source, dtype), engine=step.head.engine
@@ -176,6 +174,20 @@ class _Emitter:
 
     def _side(self, side: TransferSide, dtype: str) -> _core.View:
         return self.memory.transfer_view(side, side.dtype or dtype)
+
+
+def _transposes(load: Operands) -> bool:
+    return load.settings.get("transpose_mode") == "ENABLED"
+
+
+def _product_operands(step: Step) -> tuple[OnChip, OnChip, OnChip]:
+    """Target, weights and moving operand. The profile does not say the dtype of the target: a
+    transpose has that of its data, every other product is fp32."""
+    load, multiply = step.rows[0].operands, step.rows[1].operands
+    weights = load.access("src")
+    dtype = weights.dtype if _transposes(load) else "float32"
+    target = on_chip_of(multiply.access("dst"), dtype)
+    return target, on_chip_of(weights), on_chip_of(multiply.access("src"))
 
 
 def _one(access: Access) -> Access:
@@ -194,11 +206,7 @@ def accesses(step: Step) -> list[OnChip]:
     if step.head.opcode == "DMA_DIRECT2D":
         return []
     if len(step.rows) > 1:
-        load, multiply = step.rows[0].operands, step.rows[1].operands
-        weights = load.access("src")
-        transpose = load.settings.get("transpose_mode") == "ENABLED"
-        target = on_chip_of(multiply.access("dst"), weights.dtype if transpose else "float32")
-        return [target, on_chip_of(weights), on_chip_of(multiply.access("src"))]
+        return list(_product_operands(step))
     operands = step.head.operands
     result = [on_chip_of(operands.access(key)) for key in ("src", "dst")]
     if "bias_ptr" in operands.settings:
@@ -209,21 +217,34 @@ def accesses(step: Step) -> list[OnChip]:
     return result
 
 
+def _transfer_sides(step: Step) -> tuple[TransferSide, TransferSide] | None:
+    """Source and target of a transfer."""
+    if step.head.opcode != "DMA_DIRECT2D":
+        return None
+    operands = step.head.operands
+    return operands.transfer_side("src"), operands.transfer_side("dst")
+
+
+def _each(steps: tuple[Step, ...], work: Callable[[Step], Result]) -> list[Result]:
+    """`work` of every step; its errors name the instruction."""
+    results = []
+    for step in steps:
+        try:
+            results.append(work(step))
+        except ValueError as error:
+            raise ValueError(f"{step.head.where}: {str(error).rstrip('.')}.") from None
+    return results
+
+
 def build_replay(trace: Trace, architecture: str = "trn2") -> Replay:
     """The Program of a profile. ValueError names what cannot be replayed."""
     stream = kernel_instructions(trace)
+    builder = _core.Builder(trace.name, architecture)
     try:
         steps = program_steps(stream)
-        builder = _core.Builder(trace.name, architecture)
-        transfers = [
-            tuple(step.head.operands.transfer_side(side) for side in ("src", "dst"))
-            for step in steps
-            if step.head.opcode == "DMA_DIRECT2D"
-        ]
-        memory = Memory(builder, [a for step in steps for a in accesses(step)], transfers)
-        emitter = _Emitter(builder, memory)
-        for step in steps:
-            emitter.emit(step)
+        computed = [access for each in _each(steps, accesses) for access in each]
+        transfers = [sides for sides in _each(steps, _transfer_sides) if sides is not None]
+        _each(steps, _Emitter(builder, Memory(builder, computed, transfers)).emit)
     except ValueError as error:
         raise ValueError(f"trace '{trace.name}': {error}") from None
     return Replay(trace, stream, steps, builder.finish())
