@@ -20,6 +20,7 @@ constexpr SettingField kFields[] = {
     number("buffers_per_tile", &PassSettings::buffers_per_tile),
     flag("reuse_loads", &PassSettings::reuse_loads),
     number("reuse_loops", &PassSettings::reuse_loops),
+    number("reuse_instances", &PassSettings::reuse_instances),
     flag("hoist_invariants", &PassSettings::hoist_invariants),
     flag("fold_zeros", &PassSettings::fold_zeros),
     flag("elide_psum_copies", &PassSettings::elide_psum_copies),
@@ -60,6 +61,7 @@ PassSettings whole(bool disable_dge) {
   PassSettings settings = back_end(disable_dge);
   settings.reuse_loads = true;
   settings.reuse_loops = 1;
+  settings.reuse_instances = 16'384;
   settings.hoist_invariants = true;
   settings.fold_zeros = true;
   settings.elide_psum_copies = true;

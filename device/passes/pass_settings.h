@@ -20,6 +20,11 @@ struct PassSettings {
   bool reuse_loads = false;
   /// Innermost loops over which a load may be kept; 0: any, and across statements.
   int64_t reuse_loops = 0;
+  /// Programs of at most so many instances keep loads over any loops, whatever `reuse_loops` says.
+  /// Hypothesis: the compiler unrolls small programs whole and leaves large ones in loops; of the
+  /// public matrix products, those of 5,000 instances are met with kept tiles and those of 50,000
+  /// without.
+  int64_t reuse_instances = 0;
   /// Computations that do not change in their loop happen once (hoist_invariants.h).
   bool hoist_invariants = false;
   /// Memsets of sums in PSUM disappear: the first product overwrites (fold_zeros.h).

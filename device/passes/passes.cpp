@@ -21,7 +21,11 @@ namespace {
 
 /// Passes over loops and statements, on single-assignment versions.
 void run_middle_end(StraightLine& line, const PassSettings& settings) {
-  if (settings.reuse_loads) reuse_loads(line, settings);
+  if (settings.reuse_loads) {
+    PassSettings reuse = settings;
+    if (std::ssize(line.instructions) <= settings.reuse_instances) reuse.reuse_loops = 0;
+    reuse_loads(line, reuse);
+  }
   if (settings.hoist_invariants) hoist_invariants(line);
   if (settings.fold_zeros) fold_zeros(line);
   if (settings.fold_casts) fold_casts(line);
