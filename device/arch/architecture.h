@@ -63,14 +63,17 @@ struct Features {
   bool clock_gating = false;            ///< PE clock halves when idle
   bool hidden_weight_load = false;      ///< LoadStationary overlaps the previous multiply
   bool scalar_unary_operators = false;  ///< tensor_scalar of abs, rsqrt, reciprocal on ScalarE
-  bool dma_transpose = false;    ///< the DMA engines transpose blocks of 2- and 4-byte elements
-  bool dma_priority = false;     ///< transfers have a quality of service
-  bool reciprocal_bias = false;  ///< reciprocal on ScalarE accepts a bias
-  bool vector_xorwow = false;    ///< random numbers of VectorE are those of XORWOW
-  bool sub_version_1 = false;    ///< the silicon revision that get_nc_sub_version calls 1
-  bool double_row = false;       ///< nc_matmul on pairs of fp8 values
-  bool bfloat16_psum = false;    ///< nc_matmul stores to and accumulates in bf16 PSUM tiles
-  bool microscaling = false;     ///< float8_e4m3fn, and MX operands (packed, with scales)
+  bool dma_transpose = false;     ///< the DMA engines transpose blocks of 2- and 4-byte elements
+  bool dma_priority = false;      ///< transfers have a quality of service
+  bool reciprocal_bias = false;   ///< reciprocal on ScalarE accepts a bias
+  bool vector_xorwow = false;     ///< random numbers of VectorE are those of XORWOW
+  bool sub_version_1 = false;     ///< the silicon revision that get_nc_sub_version calls 1
+  bool double_row = false;        ///< nc_matmul on pairs of fp8 values
+  bool bfloat16_psum = false;     ///< nc_matmul stores to and accumulates in bf16 PSUM tiles
+  bool microscaling = false;      ///< float8_e4m3fn, and MX operands (packed, with scales)
+  bool shared_sbuf_port = false;  ///< Vector and GpSimd cannot access SBUF at the same time
+  bool shared_psum_port = false;  ///< Vector and Scalar cannot access PSUM at the same time
+  bool fast_mode_ports = false;   ///< fast modes of Vector take GpSimd's SBUF port as well
   bool background_transpose = false;  ///< a TensorE transpose may run behind another multiply
 };
 
@@ -157,8 +160,12 @@ struct DmaTiming {
   int64_t engines = 0;              ///< DMA engines per core (16)
   double bytes_per_nanosecond = 0;  ///< one engine
   Picoseconds packet{};             ///< fixed time per packet
+  Picoseconds packet_store{};       ///< the same of a store, per row
+  Picoseconds row_latency_load{};   ///< its queue waits so long for each row, its engine does not
+  Picoseconds row_latency_store{};  ///< the same of a store
   int64_t software_packet = 0;      ///< bytes that software descriptors pack rows into (4096)
-  Picoseconds hardware_trigger{};   ///< issuing engine blocked: fixed part
+  double hbm_bytes_per_nanosecond = 0;     ///< HBM bandwidth of a core, shared by its engines
+  Picoseconds hardware_trigger{};          ///< issuing engine blocked: fixed part
   Picoseconds hardware_trigger_element{};  ///< and per descriptor, at most 128
   Picoseconds hardware_trigger_gap{};      ///< of that time, behind the end of the instruction
   Picoseconds hardware_first_load{};       ///< trigger start to first packet, HBM source
@@ -174,6 +181,12 @@ struct DmaTiming {
   Picoseconds engine_skew{};    ///< start of engine i+1 after engine i
   Picoseconds complete_load{};  ///< last packet to semaphore visible
   Picoseconds complete_store{};
+  Picoseconds load_stall{};                  ///< HBM's first answer to a load: fixed part
+  Picoseconds load_stall_kibibyte{};         ///< and per KiB
+  Picoseconds load_stall_maximum{};          ///< and at most
+  Picoseconds load_stall_queued_hardware{};  ///< at most, behind a load of the same queue
+  Picoseconds load_stall_queued_software{};
+  Picoseconds load_stall_queued_static{};
   Picoseconds element_scatter{};         ///< per element when the innermost run is one element
   double host_bytes_per_nanosecond = 0;  ///< host link, each direction
   Picoseconds host_latency{};            ///< of one host copy

@@ -113,6 +113,9 @@ void add_features(std::vector<Field>& fields) {
   features.add("double_row", "1", flag, &Features::double_row);
   features.add("bfloat16_psum", "1", flag, &Features::bfloat16_psum);
   features.add("microscaling", "1", flag, &Features::microscaling);
+  features.add("shared_sbuf_port", "1", flag, &Features::shared_sbuf_port);
+  features.add("shared_psum_port", "1", flag, &Features::shared_psum_port);
+  features.add("fast_mode_ports", "1", flag, &Features::fast_mode_ports);
   features.add("background_transpose", "1", flag, &Features::background_transpose);
 }
 
@@ -214,6 +217,11 @@ void add_dma(std::vector<Field>& fields) {
   dma.add("engines", "1", Bound::kPositive, &DmaTiming::engines);
   dma.add("bytes_per_nanosecond", "bytes/ns", Bound::kPositive, &DmaTiming::bytes_per_nanosecond);
   duration("packet", &DmaTiming::packet);
+  duration("packet_store", &DmaTiming::packet_store);
+  duration("row_latency_load", &DmaTiming::row_latency_load);
+  duration("row_latency_store", &DmaTiming::row_latency_store);
+  dma.add("hbm_bytes_per_nanosecond", "bytes/ns", Bound::kPositive,
+          &DmaTiming::hbm_bytes_per_nanosecond);
   dma.add("software_packet", "bytes", Bound::kPositive, &DmaTiming::software_packet);
   duration("hardware_trigger", &DmaTiming::hardware_trigger);
   duration("hardware_trigger_element", &DmaTiming::hardware_trigger_element);
@@ -231,6 +239,12 @@ void add_dma(std::vector<Field>& fields) {
   duration("engine_skew", &DmaTiming::engine_skew);
   duration("complete_load", &DmaTiming::complete_load);
   duration("complete_store", &DmaTiming::complete_store);
+  duration("load_stall", &DmaTiming::load_stall);
+  duration("load_stall_kibibyte", &DmaTiming::load_stall_kibibyte);
+  duration("load_stall_maximum", &DmaTiming::load_stall_maximum);
+  duration("load_stall_queued_hardware", &DmaTiming::load_stall_queued_hardware);
+  duration("load_stall_queued_software", &DmaTiming::load_stall_queued_software);
+  duration("load_stall_queued_static", &DmaTiming::load_stall_queued_static);
   duration("element_scatter", &DmaTiming::element_scatter);
   dma.add("host_bytes_per_nanosecond", "bytes/ns", Bound::kPositive,
           &DmaTiming::host_bytes_per_nanosecond);

@@ -12,6 +12,7 @@ CoreState::CoreState(const Program& program, const Architecture& architecture, b
           ElementwiseEngine{architecture.gpsimd, architecture.rates, architecture.clocks.gpsimd},
           ElementwiseEngine{architecture.sync, architecture.rates, architecture.clocks.sync}},
       dma(architecture),
+      ports(architecture),
       semaphores(architecture),
       histories(static_cast<size_t>(program.hazard_groups)) {}
 
@@ -29,6 +30,7 @@ void CoreState::visit(StateVisitor& visitor) {
   tensor.visit(visitor);
   for (ElementwiseEngine& engine : pipelines) engine.visit(visitor);
   dma.visit(visitor);
+  ports.visit(visitor);
   semaphores.visit(visitor);
   for (Picoseconds& time : registers_ready) visitor.time(time);
   visitor.time(last);

@@ -9,6 +9,7 @@
 #include "device/timeline/dma_engines.h"
 #include "device/timeline/elementwise_engine.h"
 #include "device/timeline/semaphores.h"
+#include "device/timeline/shared_ports.h"
 #include "device/timeline/tensor_engine.h"
 #include "device/timeline/timing.h"
 
@@ -33,6 +34,7 @@ struct CoreState {
   TensorEngine tensor;
   std::array<ElementwiseEngine, kEngineCount> pipelines;  // index kTensor: DMA triggers only
   DmaEngines dma;
+  SharedPorts ports;
   Semaphores semaphores;
   std::vector<TileHistory<Completion>> histories;
   std::array<Picoseconds, kEngineCount> registers_ready{};

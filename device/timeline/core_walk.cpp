@@ -154,6 +154,15 @@ void CoreWalk::transfer(uint32_t index, const Instruction& instruction, Step ste
   complete(instruction, queue_of(engine), transfer.done);
 }
 
+MemoryAccess CoreWalk::accesses(const Instruction& instruction) const {
+  MemoryAccess access;
+  for (const Operand& operand : program_.operands_of(instruction)) {
+    access.sbuf |= operand.memory == MemoryKind::kSbuf;
+    access.psum |= operand.memory == MemoryKind::kPsum;
+  }
+  return access;
+}
+
 void CoreWalk::pipeline(uint32_t index, const Instruction& instruction, const Step& step) {
   const EngineKind engine = instruction.engine;
   const Picoseconds ready = wait(index, all_waits(instruction), state_.next_issue(engine));
@@ -164,7 +173,8 @@ void CoreWalk::pipeline(uint32_t index, const Instruction& instruction, const St
     span = unit.occupy(ready, unit.clock().duration(steps * unit.timing().minimum_cycles));
     state_.registers_ready[static_cast<size_t>(engine)] = span.done;
   } else {
-    span = unit.run(step, ready);
+    span = state_.ports.grant(engine, step, accesses(instruction), unit.run(step, ready));
+    unit.hold_until(span.end);
     const Span& table = unit.table_load();
     if (table.end > table.start) report(index, EventKind::kTableLoad, step.unit, table);
   }

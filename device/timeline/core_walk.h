@@ -58,6 +58,7 @@ class CoreWalk {
   void gather_waits(const Instruction& instruction, size_t operand, Waits& waits);
   void matmul(uint32_t index, const Instruction& instruction, const Demand& demand);
   void transfer(uint32_t index, const Instruction& instruction, Step step);
+  MemoryAccess accesses(const Instruction& instruction) const;
   void pipeline(uint32_t index, const Instruction& instruction, const Step& step);
   void complete(const Instruction& instruction, Slot slot, Picoseconds done);
   void report(uint32_t index, EventKind kind, Unit unit, const Span& span, uint8_t pair = 0,

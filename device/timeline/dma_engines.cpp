@@ -4,38 +4,56 @@
 
 namespace neuron_sim {
 
-BusyCalendar::BusyCalendar() : busy_{} {}
-
-Picoseconds BusyCalendar::reserve(Picoseconds ready, Picoseconds duration) {
-  Picoseconds start = std::max(ready, floor_);
-  int position = kKept;  // the new interval goes before this one
-  for (int i = 0; i < kKept; ++i) {
-    const Interval& busy = busy_[static_cast<size_t>(i)];
-    if (busy.start == busy.end) continue;
-    if (start + duration <= busy.start) {
-      position = i;
-      break;
+/// Intervals [first, last) become one.
+void BusyCalendar::replace(size_t first, size_t last, const Interval& interval) {
+  if (first == last) {
+    if (count_ == kKept) {  // the oldest one gives way, and the gaps before its end with it
+      if (first == 0) {
+        floor_ = std::max(floor_, interval.end);
+        return;
+      }
+      floor_ = std::max(floor_, busy_[0].end);
+      std::move(busy_.begin() + 1, busy_.begin() + static_cast<ptrdiff_t>(first), busy_.begin());
+      busy_[first - 1] = interval;
+      return;
     }
-    start = std::max(start, busy.end);
+    for (size_t i = count_++; i > first; --i) busy_[i] = busy_[i - 1];
+    busy_[first] = interval;
+    return;
   }
-  // The oldest interval gives way; gaps before its end are no longer used.
-  floor_ = std::max(floor_, busy_[0].end);
-  for (int i = 0; i + 1 < position; ++i) {
-    busy_[static_cast<size_t>(i)] = busy_[static_cast<size_t>(i) + 1];
+  busy_[first] = interval;
+  for (size_t i = last; i < count_; ++i) busy_[first + 1 + i - last] = busy_[i];
+  count_ -= last - first - 1;
+}
+
+Span BusyCalendar::reserve(Picoseconds ready, Picoseconds duration) {
+  Picoseconds start = std::max(ready, floor_);
+  size_t first = count_;  // the first interval that ends at `start` or later
+  while (first > 0 && busy_[first - 1].end >= start) --first;
+  Picoseconds busy_from = start;
+  if (first < count_ && busy_[first].start <= start) {
+    start = busy_[first].end;
+    busy_from = busy_[first].start;
   }
-  if (position > 0) {
-    busy_[static_cast<size_t>(position) - 1] = {start, start + duration};
-  } else {
-    busy_[0] = {start, std::max(start + duration, busy_[0].end)};
+  if (duration.count <= 0) return {start, start, start};
+  // From `start` to the end all time is busy: with older work or with this.
+  Picoseconds end = start + duration;
+  size_t last = first;
+  for (; last < count_ && busy_[last].start < end; ++last) {
+    if (busy_[last].start >= start) end += busy_[last].end - busy_[last].start;
   }
-  return start;
+  Picoseconds busy_until = end;
+  if (last < count_ && busy_[last].start == end) busy_until = busy_[last++].end;
+  replace(first, last, {busy_from, busy_until});
+  return {start, end, end};
 }
 
 void BusyCalendar::visit(StateVisitor& visitor) {
   visitor.time(floor_);
-  for (Interval& interval : busy_) {
-    visitor.time(interval.start);
-    visitor.time(interval.end);
+  visitor.other(static_cast<int64_t>(count_));
+  for (size_t i = 0; i < count_; ++i) {
+    visitor.time(busy_[i].start);
+    visitor.time(busy_[i].end);
   }
 }
 
@@ -92,38 +110,71 @@ double DmaEngines::share_of_copy(TransferClass transfer) const {
 
 Picoseconds DmaEngines::engine_time(const Step& step, int64_t descriptors) const {
   const int64_t bytes = std::max(step.bytes, step.padded_bytes) * descriptors;
+  const bool pieces = step.fragments > 1;
   int64_t packets = descriptors * std::max<int64_t>(step.fragments, 1);
-  if (step.descriptors == DescriptorKind::kSoftware && step.fragments <= 1) {
+  if (step.descriptors == DescriptorKind::kSoftware && !step.store && !pieces) {
     packets = std::max<int64_t>(1, (bytes + timing_.software_packet - 1) / timing_.software_packet);
   }
-  const Picoseconds stream =
-      from_nanoseconds(static_cast<double>(bytes) / timing_.bytes_per_nanosecond);
-  const Picoseconds copy = timing_.packet * packets + stream;
+  const double rate =
+      std::min(timing_.bytes_per_nanosecond,
+               timing_.hbm_bytes_per_nanosecond / static_cast<double>(timing_.engines));
+  const Picoseconds stream = from_nanoseconds(static_cast<double>(bytes) / rate);
+  const Picoseconds each = step.store && !pieces ? timing_.packet_store : timing_.packet;
+  const Picoseconds copy = each * packets + stream;
   if (step.transfer == TransferClass::kCopy) return copy;
   return from_nanoseconds(copy.nanoseconds() / share_of_copy(step.transfer));
+}
+
+Picoseconds DmaEngines::stall(const Step& step) const {
+  if (step.store) return {};
+  const auto kibibytes = static_cast<double>(step.bytes * step.elements) / 1024;
+  return timing_.load_stall +
+         from_nanoseconds(timing_.load_stall_kibibyte.nanoseconds() * kibibytes);
+}
+
+Picoseconds DmaEngines::queued_stall(const Step& step) const {
+  switch (step.descriptors) {
+    case DescriptorKind::kHardware: return timing_.load_stall_queued_hardware;
+    case DescriptorKind::kSoftware: return timing_.load_stall_queued_software;
+    case DescriptorKind::kStatic: break;
+  }
+  return timing_.load_stall_queued_static;
+}
+
+Picoseconds DmaEngines::memory_of_queues() const {
+  return std::max({timing_.load_stall_queued_hardware, timing_.load_stall_queued_software,
+                   timing_.load_stall_queued_static});
 }
 
 Span DmaEngines::transfer(const Step& step, EngineKind queue, Picoseconds start, Picoseconds end) {
   // Hardware and static latencies count from the start of the trigger; software descriptors are
   // complete only at its end.
   const bool software = step.descriptors == DescriptorKind::kSoftware;
-  const Picoseconds first = (software ? end : start) + first_packet(step);
+  const Picoseconds stalled = stall(step);
+  const Picoseconds first =
+      (software ? end : start) + first_packet(step) + std::min(stalled, timing_.load_stall_maximum);
+  bool& loads = queue_loads_[static_cast<size_t>(queue)];
+  const Picoseconds behind =
+      loads && !step.store ? std::min(stalled, queued_stall(step)) : Picoseconds{};
+  loads = !step.store;
   const int64_t rows = std::max<int64_t>(step.elements, 1);
   const int64_t engines = std::min<int64_t>(rows, timing_.engines);
   const int64_t share = rows / engines;
   const int64_t larger = rows % engines;
   Picoseconds scatter{};
   if (step.fragments > 1) scatter = timing_.element_scatter * (rows * step.fragments);
+  const Picoseconds latency = step.store ? timing_.row_latency_store : timing_.row_latency_load;
   Span span{Picoseconds{INT64_MAX}, {}, {}};
   std::vector<Picoseconds>& queue_end = queue_end_[static_cast<size_t>(queue)];
   for (int64_t i = 0; i < engines; ++i) {
     const auto engine = static_cast<size_t>(i);
-    const Picoseconds duration = std::max(engine_time(step, share + (i < larger ? 1 : 0)), scatter);
-    const Picoseconds ready = std::max(first + timing_.engine_skew * i, queue_end[engine]);
-    const Picoseconds begin = calendars_[engine].reserve(ready, duration);
-    queue_end[engine] = begin + duration;
-    span.start = std::min(span.start, begin);
-    span.end = std::max(span.end, begin + duration);
+    const int64_t own = share + (i < larger ? 1 : 0);
+    const Picoseconds duration = std::max(engine_time(step, own), scatter);
+    const Picoseconds ready = std::max(first + timing_.engine_skew * i, queue_end[engine] + behind);
+    const Span busy = calendars_[engine].reserve(ready, duration);
+    queue_end[engine] = std::max(busy.end, busy.start + duration + latency * own);
+    span.start = std::min(span.start, busy.start);
+    span.end = std::max(span.end, queue_end[engine]);
     busy_ += duration;
   }
   span.done = span.end + (step.store ? timing_.complete_store : timing_.complete_load);
@@ -135,6 +186,7 @@ void DmaEngines::visit(StateVisitor& visitor) {
   for (auto& queue : queue_end_) {
     for (Picoseconds& end : queue) visitor.time(end);
   }
+  for (const bool loads : queue_loads_) visitor.other(loads ? 1 : 0);
 }
 
 }  // namespace neuron_sim

@@ -12,25 +12,33 @@
 
 namespace neuron_sim {
 
-/// Busy time of one DMA engine. A transfer takes the first gap that fits, because queues overtake
-/// each other; gaps further back than the last few transfers are given up.
+/// Busy time of one DMA engine, which takes the packets of all its queues as they come. Transfers
+/// are reserved in program order, but queues overtake each other: one that comes earlier uses the
+/// gaps, in parts if need be, so that the engine never idles while there is work. Gaps further
+/// back than the last busy times are given up.
 class BusyCalendar {
  public:
-  BusyCalendar();
-  /// Reserves `duration` from the first possible time at or after `ready`; returns its start.
-  Picoseconds reserve(Picoseconds ready, Picoseconds duration);
+  /// Reserves `duration` of free time at or after `ready`; `end` is when all of it is spent.
+  Span reserve(Picoseconds ready, Picoseconds duration);
   void visit(StateVisitor& visitor);
 
  private:
-  static constexpr int kKept = 8;
+  static constexpr size_t kKept = 24;
   struct Interval {
     Picoseconds start{}, end{};
   };
-  Picoseconds floor_{};               // nothing starts before
-  std::array<Interval, kKept> busy_;  // in order; empty ones (start == end) first
+  void replace(size_t first, size_t last, const Interval& interval);
+
+  Picoseconds floor_{};  // nothing starts before
+  size_t count_ = 0;
+  std::array<Interval, kKept> busy_{};  // the first count_: in order, apart from each other
 };
 
 /// Trigger, latency, transfer by 16 engines, completion: timing_findings.md sections 4 and 5.
+///
+/// Rows go to the engines in equal shares. On each engine a queue is in order; queues share it.
+/// HBM answers a load late (load_stall); behind another load of its queue it adds to that. A stall
+/// and a row's latency hold up the queue, not the engine.
 class DmaEngines {
  public:
   explicit DmaEngines(const Architecture& architecture);
@@ -46,16 +54,21 @@ class DmaEngines {
   Picoseconds busy() const { return busy_; }
   void add_busy(Picoseconds time) { busy_ += time; }
   int64_t engines() const { return timing_.engines; }
+  /// A queue that is idle for longer does not delay its next transfer.
+  Picoseconds memory_of_queues() const;
   void visit(StateVisitor& visitor);
 
  private:
   Picoseconds first_packet(const Step& step) const;
+  Picoseconds stall(const Step& step) const;
+  Picoseconds queued_stall(const Step& step) const;
   double share_of_copy(TransferClass transfer) const;
   Picoseconds engine_time(const Step& step, int64_t descriptors) const;
 
   const DmaTiming& timing_;
   std::vector<BusyCalendar> calendars_;
   std::array<std::vector<Picoseconds>, kEngineCount> queue_end_;  // [queue][engine]
+  std::array<bool, kEngineCount> queue_loads_{};                  // its last transfer is a load
   Picoseconds busy_{};
 };
 

@@ -117,7 +117,8 @@ bool LoopSkip::moved_by_constant(const LoopFacts& facts, Picoseconds& period) {
   }
   if (period.count == 0) return false;
   // Everything old must be settled already one period ago, so that it was out of reach all along.
-  const Picoseconds settled = horizon - period - state_.semaphores.largest();
+  const Picoseconds reach = std::max(state_.semaphores.largest(), state_.dma.memory_of_queues());
+  const Picoseconds settled = horizon - period - reach;
   for (size_t i = 0; i < before.times.size(); ++i) {
     const int64_t difference = visitor_.times[i]->count - before.times[i];
     if (difference == period.count) continue;

@@ -71,7 +71,7 @@ void PeClock::add_busy(Picoseconds start, Picoseconds end) {
 Picoseconds PeClock::run(Picoseconds start, double cycles) {
   Picoseconds end = start + duration(start, cycles);
   if (!gated_) return end;
-  Picoseconds from = start;
+  Picoseconds from = std::max(start, window_end_ - window());
   while (end > window_end_) {
     const Picoseconds boundary = window_end_;
     const bool before = warm_;

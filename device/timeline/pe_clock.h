@@ -18,7 +18,8 @@ class PeClock {
   PeClock(const Architecture& architecture, bool starts_warm, Picoseconds phase = {});
 
   /// End of `cycles` cycles that start at `start`; the part behind a boundary runs at the new
-  /// clock. Calls come in time order. [start, end) counts as busy.
+  /// clock. Calls come in time order, but for a start shortly before the last time asked for: what
+  /// lies in a closed window no longer counts there. [start, end) counts as busy.
   Picoseconds run(Picoseconds start, double cycles);
   /// Marks time as busy without cycles (the array waits for its weights).
   void mark_busy(Picoseconds start, Picoseconds end);

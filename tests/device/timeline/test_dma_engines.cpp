@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <random>
+#include <set>
+
 namespace neuron_sim {
 namespace {
 
@@ -13,7 +16,9 @@ Architecture round_numbers() {
   a.dma = {};
   a.dma.engines = 16;
   a.dma.bytes_per_nanosecond = 1;
-  a.dma.packet = ns(10);
+  a.dma.packet = a.dma.packet_store = ns(10);
+  a.dma.hbm_bytes_per_nanosecond = 1000;
+  a.dma.load_stall_maximum = ns(1000000);
   a.dma.software_packet = 256;
   a.dma.hardware_trigger = ns(50);
   a.dma.hardware_trigger_element = ns(1);
@@ -150,33 +155,152 @@ TEST(DmaEngines, KeepsEachQueueInOrder) {
   EXPECT_EQ(second.start, first.end);  // though it was ready at 400
 }
 
-TEST(DmaEngines, FillsGapsOnlyWithTransfersOfOtherQueuesThatFit) {
+TEST(DmaEngines, FillsGapsWithTransfersOfOtherQueues) {
   const Architecture a = round_numbers();
-  for (const int64_t bytes : {570, 571}) {
+  for (const int64_t bytes : {570, 590, 591}) {
     DmaEngines dma(a);
     const Span first = dma.transfer(copy(kHardware, 16, 90), kSync, ns(0), ns(0));
     const Span other = dma.transfer(copy(kSoftware, 16, bytes), EngineKind::kGpSimd, ns(0), ns(0));
     EXPECT_EQ(first.start, ns(1000));
-    EXPECT_EQ(other.start, bytes == 570 ? ns(400) : first.end) << bytes;
+    EXPECT_EQ(other.start, ns(400));
+    // What does not fit in the 600 ns before the first one goes on behind it.
+    EXPECT_EQ(other.end - ns(400), ns(bytes + (bytes > 256 ? 30 : 10)) + ns(bytes > 570 ? 100 : 0))
+        << bytes;
   }
 }
 
-TEST(BusyCalendar, NeverOverlapsAndUsesTheFirstGap) {
+TEST(DmaEngines, ALoadWaitsForHbmByItsSizeUpToTheMaximum) {
+  Architecture a = round_numbers();
+  a.dma.load_stall = ns(100);
+  a.dma.load_stall_kibibyte = ns(2);
+  a.dma.load_stall_maximum = ns(131);
+  const auto start = [&](int64_t kibibytes, bool store) {
+    DmaEngines dma(a);
+    return dma.transfer(copy(kStatic, 16, kibibytes * 64, store), kSync, ns(0), ns(0)).start;
+  };
+  EXPECT_EQ(start(1, false), ns(900 + 102));
+  EXPECT_EQ(start(15, false), ns(900 + 130));
+  EXPECT_EQ(start(16, false), ns(900 + 131));
+  EXPECT_EQ(start(16, true), ns(990));
+}
+
+TEST(DmaEngines, ALoadBehindALoadOfItsQueueStallsAgain) {
+  Architecture a = round_numbers();
+  a.dma.load_stall = ns(500);
+  a.dma.load_stall_queued_hardware = ns(40);
+  a.dma.load_stall_queued_software = ns(30);
+  for (const bool first_stores : {false, true}) {
+    DmaEngines dma(a);
+    const Span first = dma.transfer(copy(kHardware, 16, 990, first_stores), kSync, ns(0), ns(0));
+    const Span load = dma.transfer(copy(kHardware, 16, 90), kSync, ns(0), ns(0));
+    EXPECT_EQ(load.start, first.end + ns(first_stores ? 0 : 40));
+    const Span store = dma.transfer(copy(kHardware, 16, 90, true), kSync, ns(0), ns(0));
+    EXPECT_EQ(store.start, load.end);
+  }
+  DmaEngines dma(a);
+  const Span first = dma.transfer(copy(kSoftware, 16, 990), kSync, ns(0), ns(0));
+  EXPECT_EQ(dma.transfer(copy(kSoftware, 16, 90), kSync, ns(0), ns(0)).start, first.end + ns(30));
+  // A queue that has been idle for that long has forgotten it.
+  const Span late = dma.transfer(copy(kSoftware, 16, 90), kSync, ns(0), ns(5000));
+  EXPECT_EQ(late.start, ns(5400 + 500));
+}
+
+TEST(DmaEngines, HidesTheLatencyOfARowBehindOtherQueues) {
+  Architecture a = round_numbers();
+  a.dma.row_latency_load = ns(25);
+  DmaEngines dma(a);
+  const Span one = dma.transfer(copy(kStatic, 128, 90), kSync, ns(0), ns(0));
+  EXPECT_EQ(one.end - one.start, ns(8 * (10 + 90 + 25)));
+  // The engines were busy for 800 of the 1000 ns: a second queue works in the rest.
+  const Span two = dma.transfer(copy(kStatic, 16, 190), EngineKind::kGpSimd, ns(0), ns(0));
+  EXPECT_EQ(two.start, one.start + ns(800));
+  EXPECT_EQ(two.end, one.start + ns(800 + 200 + 25));
+  EXPECT_EQ(dma.transfer(copy(kStatic, 16, 190), kSync, ns(0), ns(0)).start, ns(1900));
+}
+
+TEST(DmaEngines, ShareTheBandwidthOfHbm) {
+  Architecture a = round_numbers();
+  for (const int64_t bandwidth : {8, 16, 32}) {  // bytes per ns of all 16 engines
+    a.dma.hbm_bytes_per_nanosecond = static_cast<double>(bandwidth);
+    DmaEngines dma(a);
+    const Span span = dma.transfer(copy(kStatic, 16, 90), kSync, ns(0), ns(0));
+    EXPECT_EQ(span.end - span.start, ns(bandwidth == 8 ? 10 + 180 : 10 + 90)) << bandwidth;
+  }
+}
+
+TEST(DmaEngines, AStorePaysForEveryRow) {
+  Architecture a = round_numbers();
+  a.dma.packet_store = ns(15);
+  const auto length = [&](DescriptorKind kind, bool store) {
+    DmaEngines dma(a);
+    const Span span = dma.transfer(copy(kind, 64, 64, store), kSync, ns(0), ns(0));
+    return span.end - span.start;
+  };
+  EXPECT_EQ(length(kStatic, false), ns(4 * 10 + 256));
+  EXPECT_EQ(length(kStatic, true), ns(4 * 15 + 256));
+  EXPECT_EQ(length(kSoftware, false), ns(10 + 256));
+  EXPECT_EQ(length(kSoftware, true), ns(4 * 15 + 256));
+}
+
+TEST(BusyCalendar, FillsEveryGapBeforeItGoesOn) {
   BusyCalendar calendar;
-  EXPECT_EQ(calendar.reserve(ns(100), ns(10)), ns(100));
-  EXPECT_EQ(calendar.reserve(ns(200), ns(10)), ns(200));
-  EXPECT_EQ(calendar.reserve(ns(0), ns(100)), ns(0));
-  EXPECT_EQ(calendar.reserve(ns(0), ns(91)), ns(210));
-  EXPECT_EQ(calendar.reserve(ns(0), ns(90)), ns(110));
-  EXPECT_EQ(calendar.reserve(ns(0), ns(1)), ns(301));
+  EXPECT_EQ(calendar.reserve(ns(100), ns(10)).start, ns(100));
+  EXPECT_EQ(calendar.reserve(ns(200), ns(10)).start, ns(200));
+  Span span = calendar.reserve(ns(0), ns(100));  // up to the first one
+  EXPECT_EQ(span.start, ns(0));
+  EXPECT_EQ(span.end, ns(100));
+  span = calendar.reserve(ns(0), ns(91));  // 110 to 200, and one behind 210
+  EXPECT_EQ(span.start, ns(110));
+  EXPECT_EQ(span.end, ns(211));
+  EXPECT_EQ(calendar.reserve(ns(0), ns(1)).start, ns(211));
+  EXPECT_EQ(calendar.reserve(ns(300), ns(1)).start, ns(300));
+  EXPECT_EQ(calendar.reserve(ns(212), ns(88)).end, ns(300));
+  EXPECT_EQ(calendar.reserve(ns(0), ns(0)).start, ns(301));
 }
 
 TEST(BusyCalendar, GivesUpGapsBeforeItsOldestTransfer) {
   BusyCalendar calendar;
-  for (int64_t i = 1; i <= 9; ++i) {
-    EXPECT_EQ(calendar.reserve(ns(100 * i), ns(10)), ns(100 * i));
+  for (int64_t i = 1; i <= 24; ++i) {
+    EXPECT_EQ(calendar.reserve(ns(100 * i), ns(10)).start, ns(100 * i));
   }
-  EXPECT_GE(calendar.reserve(ns(0), ns(10)), ns(110));
+  EXPECT_EQ(calendar.reserve(ns(3000), ns(10)).start, ns(3000));
+  EXPECT_EQ(calendar.reserve(ns(0), ns(10)).start, ns(110));
+  EXPECT_EQ(calendar.reserve(ns(0), ns(5)).start, ns(120));  // nor what it gave up itself
+}
+
+/// Time in steps of 1: each of them is taken by the first who asks for it.
+class OneByOne {
+ public:
+  Span reserve(int64_t ready, int64_t duration) {
+    Span span{ns(-1), {}, {}};
+    for (int64_t time = ready; duration > 0; ++time) {
+      if (taken_.contains(time)) continue;
+      taken_.insert(time);
+      if (span.start < ns(0)) span.start = ns(time);
+      span.end = ns(time + 1);
+      --duration;
+    }
+    return span;
+  }
+
+ private:
+  std::set<int64_t> taken_;
+};
+
+TEST(BusyCalendar, AgreesWithAnEngineFollowedNanosecondByNanosecond) {
+  std::mt19937 random(7);
+  for (int round = 0; round < 200; ++round) {
+    BusyCalendar calendar;
+    OneByOne engine;
+    for (int i = 0; i < 24; ++i) {  // as many as are kept
+      const auto ready = static_cast<int64_t>(random() % 300);
+      const auto duration = static_cast<int64_t>(random() % 40 + 1);
+      const Span expected = engine.reserve(ready, duration);
+      const Span actual = calendar.reserve(ns(ready), ns(duration));
+      ASSERT_EQ(actual.start, expected.start) << round << ", " << i;
+      ASSERT_EQ(actual.end, expected.end) << round << ", " << i;
+    }
+  }
 }
 
 }  // namespace

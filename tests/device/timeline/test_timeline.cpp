@@ -21,6 +21,7 @@ constexpr Picoseconds ns(int64_t count) { return {count * 1000}; }
 Architecture round_numbers() {
   Architecture a = load_architecture("trn2");
   a.features.clock_gating = false;
+  a.features.fast_mode_ports = false;
   a.clocks = {{1}, {0.5}, {1}, {1}, {1}, {1}};
   a.tensor.minimum_columns = 10;
   a.tensor.columns_init = 0;

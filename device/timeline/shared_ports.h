@@ -1,0 +1,38 @@
+#pragma once
+// Memory ports that two engines share: their elementwise instructions take turns.
+
+#include <array>
+
+#include "device/arch/architecture.h"
+#include "device/isa/demand.h"
+#include "device/program/engine.h"
+#include "device/timeline/dma_engines.h"
+
+namespace neuron_sim {
+
+/// Which memories an elementwise instruction reads or writes.
+struct MemoryAccess {
+  bool sbuf = false;
+  bool psum = false;
+};
+
+/// On generation 2 Vector and GpSimd cannot access SBUF at the same time, nor Vector and Scalar
+/// PSUM; later Vector takes GpSimd's port only in its fast modes (documented: features.shared_*,
+/// fast_mode_ports). Who comes second waits while the other one works; what began already goes on
+/// in the time that is left. That the hardware shares a port without loss is assumed.
+class SharedPorts {
+ public:
+  explicit SharedPorts(const Architecture& architecture) : features_(architecture.features) {}
+
+  /// When an instruction that would hold its engine in `span` does so.
+  Span grant(EngineKind engine, const Step& step, const MemoryAccess& access, Span span);
+  void visit(StateVisitor& visitor);
+
+ private:
+  bool takes_sbuf_port(EngineKind engine, const Step& step) const;
+
+  const Features& features_;
+  BusyCalendar sbuf_, psum_;
+};
+
+}  // namespace neuron_sim
