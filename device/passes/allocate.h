@@ -33,6 +33,8 @@ class PsumBanks {
   /// All banks but those that `placed` tiles touch.
   explicit PsumBanks(const StraightLine& line);
 
+  /// Banks that are not taken.
+  int64_t free_count() const;
   /// Banks that a tile occupies.
   int64_t needed(const Tile& tile) const;
   /// Earliest time at which `count` neighbouring banks are free; kNever while their holders' ends

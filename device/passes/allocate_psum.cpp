@@ -17,6 +17,11 @@ PsumBanks::PsumBanks(const StraightLine& line)
   }
 }
 
+int64_t PsumBanks::free_count() const {
+  return std::count_if(banks_.begin(), banks_.end(),
+                       [](const Bank& bank) { return bank.free_at != kNever; });
+}
+
 int64_t PsumBanks::needed(const Tile& tile) const {
   return (tile.bytes + bank_bytes_ - 1) / bank_bytes_;
 }

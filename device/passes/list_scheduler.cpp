@@ -23,6 +23,9 @@ ListScheduler::ListScheduler(const ScheduleProblem& problem, const InstanceGraph
   int32_t statements = 0;
   for (const Task& task : problem.tasks) statements = std::max(statements, task.statement + 1);
   statements_.resize(static_cast<size_t>(statements));
+  if (!problem.plan_banks) return;
+  forecast_.emplace(problem.tasks.size(), problem.buffer_lives, problem.buffer_banks,
+                    banks_.free_count());
 }
 
 int64_t ListScheduler::lane_free(int lane) const {
@@ -49,12 +52,37 @@ bool ListScheduler::holds_back(uint32_t task) {
   return true;
 }
 
+/// Whether banks for the task's buffer now could be missing later; it then waits for its turn.
+bool ListScheduler::refuses(uint32_t task) {
+  if (!forecast_) return false;
+  const int32_t buffer = missing_buffer(task);
+  const auto index = static_cast<size_t>(buffer);
+  if (forecast_->allows(problem_.buffer_banks[index], problem_.buffer_lives[index].first,
+                        issued_)) {
+    return false;
+  }
+  refused_.insert(buffer);
+  return true;
+}
+
+/// Lets buffers in whose turn has come near enough. The first one is always the next to get in: the
+/// fewer instances lie before it, the fewer can find its banks taken.
+void ListScheduler::admit_buffers() {
+  while (issued_ < starts_.size() && starts_[issued_] >= 0) ++issued_;
+  while (!refused_.empty()) {
+    const auto index = static_cast<size_t>(*refused_.begin());
+    if (!forecast_->allows(problem_.buffer_banks[index], problem_.buffer_lives[index].first,
+                           issued_)) {
+      return;
+    }
+    refused_.erase(refused_.begin());
+    for (const uint32_t waiting : buffer_waiting_[index]) enqueue(waiting);
+  }
+}
+
 void ListScheduler::make_ready(uint32_t task) {
   const int32_t buffer = missing_buffer(task);
-  if (buffer >= 0) {
-    buffer_waiting_[static_cast<size_t>(buffer)].push_back(task);
-    if (problem_.buffers_in_order && static_cast<size_t>(buffer) != next_buffer_) return;
-  }
+  if (buffer >= 0) buffer_waiting_[static_cast<size_t>(buffer)].push_back(task);
   enqueue(task);
 }
 
@@ -73,7 +101,7 @@ void ListScheduler::enqueue(uint32_t task) {
 ListScheduler::Candidate ListScheduler::candidate(ReadyQueue& queue, int64_t floor, int64_t banks) {
   const auto drops = [&](uint32_t task) {
     const bool moved = banks > 0 && missing_buffer(task) < 0;
-    return moved || starts_[task] >= 0 || holds_back(task);
+    return moved || starts_[task] >= 0 || holds_back(task) || (banks > 0 && refuses(task));
   };
   while (true) {
     while (!queue.later.empty() && queue.later.top().key <= floor) {
@@ -126,10 +154,10 @@ void ListScheduler::take_buffer(int32_t buffer, uint32_t task, int64_t start) {
   for (const uint32_t waiting : buffer_waiting_[index]) {
     if (waiting != task) enqueue(waiting);
   }
-  if (!problem_.buffers_in_order) return;
-  ++next_buffer_;
-  if (next_buffer_ == buffer_waiting_.size()) return;
-  for (const uint32_t waiting : buffer_waiting_[next_buffer_]) enqueue(waiting);
+  refused_.erase(buffer);
+  if (forecast_) {
+    forecast_->give(problem_.buffer_banks[index], problem_.buffer_lives[index].first, issued_);
+  }
 }
 
 /// Banks for all buffers that the task is the first to touch; false when only some are free.
@@ -219,6 +247,7 @@ bool ListScheduler::issue(const Candidate& chosen) {
 }
 
 bool ListScheduler::run() {
+  if (forecast_ && !forecast_->is_possible()) return false;
   for (uint32_t task = 0; task < waits_.size(); ++task) {
     if (waits_[task] == 0) make_ready(task);
   }
@@ -229,6 +258,7 @@ bool ListScheduler::run() {
       continue;
     }
     if (!issue(chosen)) return false;
+    if (forecast_) admit_buffers();
   }
   return true;
 }

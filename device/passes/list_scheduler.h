@@ -5,11 +5,14 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <queue>
+#include <set>
 #include <vector>
 
 #include "device/execute/plan.h"
 #include "device/passes/allocate.h"
+#include "device/passes/bank_forecast.h"
 #include "device/passes/compiler_costs.h"
 
 namespace neuron_sim {
@@ -32,12 +35,13 @@ struct Task {
 /// What all tasks share.
 struct ScheduleProblem {
   std::vector<Task> tasks;
-  std::vector<int64_t> buffer_banks;  ///< per PSUM buffer: banks
-  std::vector<int32_t> buffer_tasks;  ///< and tasks that touch it
-  std::vector<int32_t> group_tasks;   ///< per group: tasks
-  Picoseconds wake_up{};              ///< from a result to any instance that needs it
-  Picoseconds same_engine{};          ///< the same when both are on one elementwise engine
-  bool buffers_in_order = false;      ///< buffers get banks in the order of their numbers
+  std::vector<int64_t> buffer_banks;   ///< per PSUM buffer, in program order: banks
+  std::vector<Lifetime> buffer_lives;  ///< the tasks between which it is used
+  std::vector<int32_t> buffer_tasks;   ///< and tasks that touch it
+  std::vector<int32_t> group_tasks;    ///< per group: tasks
+  Picoseconds wake_up{};               ///< from a result to any instance that needs it
+  Picoseconds same_engine{};           ///< the same when both are on one elementwise engine
+  bool plan_banks = false;             ///< give banks away so that they never run out
 };
 
 /// Greedy in simulated time: of all tasks whose predecessors are scheduled, the one that can start
@@ -47,6 +51,7 @@ class ListScheduler {
   ListScheduler(const ScheduleProblem& problem, const InstanceGraph& graph, PsumBanks banks);
 
   /// False when tasks wait for banks that no other task will free; the results are then unusable.
+  /// With plan_banks only when the program order has too few banks.
   bool run();
 
   const std::vector<uint32_t>& order() const { return order_; }         ///< by start
@@ -90,6 +95,8 @@ class ListScheduler {
   int64_t lane_free(int lane) const;
   int32_t missing_buffer(uint32_t task) const;
   bool holds_back(uint32_t task);
+  bool refuses(uint32_t task);
+  void admit_buffers();
   void make_ready(uint32_t task);
   void enqueue(uint32_t task);
   Candidate candidate(ReadyQueue& queue, int64_t floor, int64_t banks);
@@ -117,7 +124,9 @@ class ListScheduler {
   std::vector<int64_t> addresses_, buffer_end_;
   std::vector<int32_t> buffer_left_, group_left_;
   std::vector<std::vector<uint32_t>> buffer_waiting_;
-  size_t next_buffer_ = 0;
+  std::optional<BankForecast> forecast_;  // with plan_banks
+  std::set<int32_t> refused_;             // buffers that must wait for their turn
+  uint32_t issued_ = 0;                   // all tasks before this one are issued
   std::vector<StatementState> statements_;
   bool groups_matter_ = true;
 };

@@ -73,9 +73,11 @@ class ProblemBuilder {
     problem_.wake_up = from_nanoseconds(costs.wake_up_ns);
     problem_.same_engine = from_nanoseconds(costs.same_engine_ns);
     const PsumBanks banks(line);
+    const std::vector<Lifetime> lives = lifetimes(line);
     for (const size_t tile : rotated) {
       buffer_of_[tile] = static_cast<int32_t>(problem_.buffer_banks.size());
       problem_.buffer_banks.push_back(banks.needed(line.tiles[tile]));
+      problem_.buffer_lives.push_back(lives[tile]);
     }
     problem_.buffer_tasks.resize(rotated.size());
   }
@@ -149,11 +151,10 @@ bool schedule(StraightLine& line, const PassSettings& settings, const CompilerCo
     apply(line, greedy, rotated);
     return true;
   }
-  problem.buffers_in_order = true;
-  for (Task& task : problem.tasks) task.group = kNoGroup;
-  ListScheduler in_order(problem, graph, PsumBanks(line));
-  if (!in_order.run()) return false;
-  apply(line, in_order, rotated);
+  problem.plan_banks = true;
+  ListScheduler planned(problem, graph, PsumBanks(line));
+  if (!planned.run()) return false;
+  apply(line, planned, rotated);
   return true;
 }
 

@@ -16,9 +16,10 @@ namespace neuron_sim {
 
 /// Orders the instances by their start in the compiler's simulated time, all engines together, so
 /// that each engine's order is its part of it. With `rename_buffers` PSUM tiles that are not
-/// `placed` get their banks on the way. When the banks do not suffice for the greedy order, they
-/// are given away in program order; when they do not suffice for that either, the program order and
-/// all tiles stay. Returns whether there is a new order.
+/// `placed` get their banks on the way. When the greedy order runs out of banks, each is given away
+/// only if the rest of the program could still be finished in program order (bank_forecast.h:
+/// assumed, nothing is known of the compiler here); when the banks do not suffice for that either,
+/// the program order and all tiles stay. Returns whether there is a new order.
 bool schedule(StraightLine& line, const PassSettings& settings, const CompilerCosts& costs = {});
 
 }  // namespace neuron_sim

@@ -15,7 +15,7 @@ namespace {
 using Order = std::vector<std::string>;
 
 void compile_back_end(LabelledLine& labelled) {
-  const PassSettings& settings = published_stack("neuronx-cc trn2").settings;
+  const PassSettings& settings = published_stack("neuronx-cc trn2 direct").settings;
   rename_buffers(labelled.line, {});
   assign_queues(labelled.line, settings);
   ASSERT_TRUE(allocate_sbuf(labelled.line, 0));

@@ -27,6 +27,7 @@ class Problem {
     const auto number = static_cast<int32_t>(problem_.buffer_banks.size());
     problem_.buffer_banks.push_back(banks);
     problem_.buffer_tasks.push_back(static_cast<int32_t>(tasks.size()));
+    problem_.buffer_lives.push_back({tasks.front(), tasks.back()});
     for (const uint32_t index : tasks) task(index).buffers.push_back(number);
     return number;
   }
@@ -36,7 +37,7 @@ class Problem {
     }
     problem_.group_tasks.push_back(static_cast<int32_t>(tasks.size()));
   }
-  void give_banks_in_order() { problem_.buffers_in_order = true; }
+  void plan_banks() { problem_.plan_banks = true; }
 
   bool run() {
     graph_ = {};
@@ -165,11 +166,11 @@ TEST(ListScheduler, GroupsThatNeedEachOtherInterleaveAfterAll) {
   EXPECT_EQ(problem.starts(), (Starts{0, 10, 20, 30}));
 }
 
-/// Nine sums of two tiles: the first tiles of all are there at once, the second ones later.
-Problem nine_pairs() {
+/// Sums of two tiles: the first tiles of all are there at once, the second ones later.
+Problem pairs(int count) {
   Problem problem;
   const uint32_t late = problem.add(EngineKind::kSync, 1000);
-  for (int i = 0; i < 9; ++i) {
+  for (int i = 0; i < count; ++i) {
     const uint32_t first = problem.add(EngineKind::kTensor, 10);
     const uint32_t second = problem.add(EngineKind::kTensor, 10, {late});
     const uint32_t sum = problem.add(EngineKind::kVector, 10, {first, second});
@@ -179,13 +180,47 @@ Problem nine_pairs() {
   return problem;
 }
 
-TEST(ListScheduler, GreedyBanksCanRunOutAndBanksInOrderDoNot) {
-  Problem greedy = nine_pairs();
+TEST(ListScheduler, GreedyBanksCanRunOutAndPlannedOnesDoNot) {
+  Problem greedy = pairs(9);
   EXPECT_FALSE(greedy.run());
   EXPECT_EQ(greedy.result().order().size(), 9U);  // the load and eight first tiles
-  Problem in_order = nine_pairs();
-  in_order.give_banks_in_order();
-  EXPECT_TRUE(in_order.run());
+  Problem planned = pairs(9);
+  planned.plan_banks();
+  ASSERT_TRUE(planned.run());
+  // Seven first tiles go ahead, as at least one bank must be left for a second tile.
+  std::vector<int64_t> ahead;
+  for (size_t i = 1; i < planned.starts().size(); i += 3) {
+    if (planned.starts()[i] < 1000) ahead.push_back(planned.starts()[i]);
+  }
+  EXPECT_EQ(ahead, (Starts{0, 10, 20, 30, 40, 50, 60}));
+}
+
+TEST(ListScheduler, PlannedBanksOfProgramsThatNeedMoreAreRefused) {
+  for (const int tiles : {8, 9}) {
+    Problem problem;
+    Tasks products;
+    for (int i = 0; i < tiles; ++i) products.push_back(problem.add(EngineKind::kTensor, 10));
+    const uint32_t sum = problem.add(EngineKind::kVector, 10, products);
+    for (const uint32_t product : products) problem.buffer(1, {product, sum});
+    problem.plan_banks();
+    EXPECT_EQ(problem.run(), tiles == 8);
+  }
+}
+
+TEST(BankForecast, LooksAtTheInstancesBetweenNowAndTheTurn) {
+  // Two buffers of three banks over instances 2 to 4 and 4 to 6.
+  BankForecast forecast(8, {{2, 4}, {4, 6}}, {3, 3}, 8);
+  EXPECT_TRUE(forecast.is_possible());
+  EXPECT_TRUE(forecast.allows(5, 4, 0));  // instances 0 to 3 find at most three taken
+  EXPECT_FALSE(forecast.allows(6, 4, 0));
+  EXPECT_TRUE(forecast.allows(2, 7, 0));  // instance 4 finds six taken
+  EXPECT_FALSE(forecast.allows(3, 7, 0));
+  EXPECT_TRUE(forecast.allows(3, 7, 5));  // which is over
+  EXPECT_TRUE(forecast.allows(9, 5, 5));  // its turn
+  forecast.give(2, 7, 0);
+  EXPECT_FALSE(forecast.allows(1, 5, 4));
+  EXPECT_TRUE(forecast.is_possible());
+  EXPECT_FALSE(BankForecast(8, {{2, 4}, {4, 6}}, {3, 6}, 8).is_possible());
 }
 
 }  // namespace

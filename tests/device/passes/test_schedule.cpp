@@ -14,7 +14,8 @@ namespace {
 constexpr Dtype kFloat = Dtype::kFloat32;
 const Architecture& trn2() { return load_architecture("trn2"); }
 
-PassSettings settings() { return published_stack("neuronx-cc trn2").settings; }
+/// The back end alone.
+PassSettings settings() { return published_stack("neuronx-cc trn2 direct").settings; }
 
 Demand demand_of(Unit unit, int64_t elements, int64_t bytes = 0,
                  DescriptorKind descriptors = DescriptorKind::kHardware) {
@@ -138,7 +139,7 @@ std::shared_ptr<const Program> pairs(int64_t count) {
   return builder.finish();
 }
 
-TEST(Schedule, WhenTheGreedyOrderRunsOutOfBanksTheyAreGivenInProgramOrder) {
+TEST(Schedule, WhenTheGreedyOrderRunsOutOfBanksTheyArePlanned) {
   for (const int64_t count : {3, 12}) {  // six tiles fit into the banks, 24 do not
     const auto program = pairs(count);
     StraightLine line = *unroll(*program).line;
