@@ -177,6 +177,28 @@ def calibration(report: Mapping[str, Any]) -> list[str]:
     return lines + table(titles, "llrrrr", rows)
 
 
+def both_cores(reports: Sequence[Mapping[str, Any]]) -> str:
+    """The mean error of the latencies of all calibrations together."""
+    errors = [
+        each
+        for report in reports
+        for each in report["errors"]
+        if each["kind"] == "latency" and each["left_out"] is not None
+    ]
+    count = sum(each["residuals"] for each in errors)
+    if not count:
+        return "No family was left out."
+    training, left_out = (
+        sum(each["residuals"] * each[key] for each in errors) / count
+        for key in ("training", "left_out")
+    )
+    names = " and ".join(sorted(report["arch"] for report in reports))
+    return (
+        f"**Mean absolute error of {count} latencies ({names}): {training:.1f} % after the fits, "
+        f"{left_out:.1f} % with each family left out of its own.**"
+    )
+
+
 def _refused(report: Mapping[str, Any]) -> str:
     names = ", ".join(f"`{key}`" for key in report["refused"])
     return f"{names}." if names else "none."

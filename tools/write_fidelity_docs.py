@@ -142,13 +142,14 @@ def _calibration_sections(stored: dict[str, Any]) -> list[str]:
         "## Calibration and cross-validation",
         "",
         "`neuron-sim calibrate` starts from the hand-written file. *left out*: the error of a "
-        "family or a trace after a fit without it. What the rest does not determine stays at the "
-        "hand-written value then, and some of those values came from totals of the same family, so "
-        "that this is a lower bound. Latencies: mean absolute error; traces: median. Sensitivity: "
-        "percent of change of the simulated numbers for a parameter that is 1 % larger.",
+        "family or a trace after a fit without it, from values that no total of a kernel told "
+        "(documents, traces, the other core). Kernels and passes were not written again without "
+        "the family, so that this is a lower bound. Latencies: mean absolute error; traces: "
+        "median. Sensitivity: percent of change of the simulated numbers for a parameter that is "
+        "1 % larger.",
     ]
-    if not stored["calibration"]:
-        lines += ["", "No calibration is stored."]
+    reports = list(stored["calibration"].values())
+    lines += ["", tables.both_cores(reports) if reports else "No calibration is stored."]
     for architecture, each in sorted(stored["calibration"].items()):
         lines += ["", f"### {architecture}", "", *tables.calibration(each)]
     return lines

@@ -1,5 +1,6 @@
 """Calibration: parameters, fits that recover what is known, refusals, overlays, the command."""
 
+import dataclasses
 import json
 import tomllib
 
@@ -161,6 +162,30 @@ def test_a_left_out_group_has_no_part_in_its_own_fit():
     listed = list(errors.values())
     assert overall(listed, "latency", "left_out") == pytest.approx(75, abs=1)
     assert overall(listed, "duration", "left_out") is None
+
+
+def test_a_left_out_group_is_predicted_from_the_prior_not_from_the_hand_written_value():
+    # Only family a depends on the launch overhead, whose hand-written value is right for it.
+    def rate(facts, size):
+        return size * facts["dma.packet"]
+
+    launch = parameter("launch.benchmark")
+    far = dataclasses.replace(launch, prior=launch.start * 1.5)
+    blocks = [
+        block(lambda facts, size: facts["launch.benchmark"], "family a"),
+        block(rate, "family b"),
+    ]
+    for first, expected in ((launch, 0), (far, 50)):
+        problem = Problem("trn2", [first, parameter("dma.packet")], blocks)
+        errors = cross_validate(problem, fit(problem, problem.groups))
+        assert [each.training for each in errors] == pytest.approx([0, 0], abs=0.1)
+        assert errors[0].left_out == pytest.approx(expected, abs=0.1)
+        assert errors[1].left_out == pytest.approx(0, abs=0.1)
+
+
+def test_a_prior_outside_the_bounds_is_moved_to_the_nearest():
+    near = dataclasses.replace(parameter("dma.packet"), prior=100.0)
+    assert Problem("trn2", [near], [block(affine)]).prior == pytest.approx([1])
 
 
 def test_a_single_group_cannot_be_left_out():

@@ -64,14 +64,16 @@ def group_errors(
 def cross_validate(problem: Problem, trained: Fit, evaluations: int = 6) -> list[GroupError]:
     """The errors with every group left out once.
 
-    A refit starts where the architecture started, so that nothing of the left-out group is in it;
-    what the rest does not determine stays there.
+    A refit starts from the priors, so that nothing of the left-out group is in it; what the rest
+    does not determine stays there.
     """
     unseen = {}
     for group in problem.groups:
         others = [each for each in problem.groups if each != group]
         if others:
-            unseen[group] = _errors(problem, fit(problem, others, evaluations).positions)
+            unseen[group] = _errors(
+                problem, fit(problem, others, evaluations, problem.prior).positions
+            )
     return group_errors(problem, trained, unseen)
 
 

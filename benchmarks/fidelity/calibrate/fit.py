@@ -113,19 +113,19 @@ def _determined(
 
 
 def _optimum(
-    problem: Problem, active: list[int], groups: Sequence[str], evaluations: int
+    problem: Problem, active: list[int], groups: Sequence[str], evaluations: int, start: np.ndarray
 ) -> np.ndarray:
     """Positions of all parameters with the active ones at their best."""
     from scipy.optimize import least_squares
 
     def full(inner: np.ndarray) -> np.ndarray:
-        positions = problem.start
+        positions = start.copy()
         positions[active] = inner
         return positions
 
     result = least_squares(
         lambda inner: problem.scaled(full(inner), groups),
-        np.clip(problem.start[active], _INSIDE, 1 - _INSIDE),
+        np.clip(start[active], _INSIDE, 1 - _INSIDE),
         jac=lambda inner: jacobian(problem, full(inner), active, groups),
         bounds=(0, 1),
         loss="soft_l1",  # a mechanism that is missing shall not bend those that are there
@@ -136,16 +136,23 @@ def _optimum(
     return full(result.x)
 
 
-def fit(problem: Problem, groups: Sequence[str], evaluations: int = 12) -> Fit:
-    """Fits all parameters that the residuals of `groups` determine, from where they are now.
+def fit(
+    problem: Problem,
+    groups: Sequence[str],
+    evaluations: int = 12,
+    start: np.ndarray | None = None,
+) -> Fit:
+    """Fits all parameters that the residuals of `groups` determine, from `start` (default: the
+    hand-written values).
 
     Determination is judged where the fit starts and again where it ends; what fails there goes back
     to its start, and the others are fitted again. `evaluations`: steps of one fit, at most.
     """
+    start = problem.start if start is None else start
     everything = list(range(len(problem.parameters)))
-    active, refused, _ = _determined(problem, problem.start, everything, groups, final=False)
+    active, refused, _ = _determined(problem, start, everything, groups, final=False)
     while active:
-        positions = _optimum(problem, active, groups, evaluations)
+        positions = _optimum(problem, active, groups, evaluations, start)
         kept, more, errors = _determined(problem, positions, active, groups, final=True)
         refused |= more
         if kept == active:
@@ -156,4 +163,4 @@ def fit(problem: Problem, groups: Sequence[str], evaluations: int = 12) -> Fit:
             }
             return Fit(positions, found, refused)
         active = kept
-    return Fit(problem.start, {}, refused)
+    return Fit(start, {}, refused)

@@ -55,6 +55,15 @@ class Problem:
         return np.array([each.position(each.start) for each in self.parameters])
 
     @property
+    def prior(self) -> np.ndarray:
+        """Positions without what totals of kernels told, moved between the bounds."""
+        values = [each.start if each.prior is None else each.prior for each in self.parameters]
+        positions = [
+            each.position(value) for each, value in zip(self.parameters, values, strict=True)
+        ]
+        return np.clip(positions, 0.0, 1.0)
+
+    @property
     def groups(self) -> list[str]:
         """Names of the groups, in the order of the blocks."""
         return list(dict.fromkeys(block.group for block in self.blocks))
