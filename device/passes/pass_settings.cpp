@@ -70,6 +70,7 @@ PassSettings whole(bool disable_dge) {
   settings.split_sums = true;
   settings.batch_transposes = true;
   settings.merge_dma = true;
+  settings.merge_input_loads = true;
   return settings;
 }
 

@@ -44,7 +44,7 @@ struct PassSettings {
   bool batch_transposes = false;
   /// Adjacent transfers become one (merge_dma.h).
   bool merge_dma = false;
-  /// The same for loads of the kernel's inputs: hypothesis.
+  /// The same for loads of the kernel's inputs: inferred (merge_dma.h).
   bool merge_input_loads = false;
   /// Bounds of a merged transfer; 0: kMergedBytesPerPartition, kMergedBytes (merge_dma.h).
   int64_t dma_bytes_per_partition = 0;
