@@ -125,6 +125,26 @@ TEST(AllocateSbuf, SmallFreeNeighboursMakeRoomForALargeTile) {
   expect_disjoint(line, MemoryKind::kSbuf);
 }
 
+TEST(AllocateSbuf, SmallTilesSpreadOverTheSpaceOfLargeOnes) {
+  Builder builder("phases", trn2());
+  const int64_t capacity = trn2().limits.sbuf_usable.count;
+  const int64_t large = capacity / 8 / 64 * 64;
+  const View wide = builder.sbuf("wide", {1, large / 4}, kFloat);
+  const View narrow = builder.sbuf("narrow", {1, 16}, kFloat);
+  builder.loop(8, [&](const Affine&) { builder.emit(Memset{wide, 1, EngineKind::kVector}); });
+  builder.loop(9, [&](const Affine&) { builder.emit(Memset{narrow, 1, EngineKind::kVector}); });
+  StraightLine line = *unroll(*builder.finish()).line;
+  rename_buffers(line, {});
+  ASSERT_TRUE(allocate_sbuf(line, 0));
+  const std::vector<int64_t> at = addresses(line);
+  const int64_t fresh = (capacity - 8 * large) / 64;  // narrow tiles that fit behind the wide ones
+  ASSERT_LT(fresh, 8);
+  // One after the other in the space that was freed first, never in that of the one before.
+  for (size_t i = 8 + static_cast<size_t>(fresh); i < at.size(); ++i) {
+    EXPECT_EQ(at[i], static_cast<int64_t>(i - 8 - static_cast<size_t>(fresh)) * 64);
+  }
+}
+
 TEST(AllocateSbuf, WhatDoesNotFitLeavesEverythingInPlace) {
   const int64_t capacity = trn2().limits.sbuf_usable.count;
   Builder builder("full", trn2());
