@@ -11,7 +11,10 @@ namespace {
 /// Tasks and their dependencies by hand; durations in picoseconds.
 class Problem {
  public:
-  explicit Problem(int64_t wake_up = 0) { problem_.wake_up = {wake_up}; }
+  explicit Problem(int64_t wake_up = 0, int64_t same_engine = 0) {
+    problem_.wake_up = {wake_up};
+    problem_.same_engine = {same_engine};
+  }
 
   uint32_t add(EngineKind engine, int64_t duration, std::vector<uint32_t> after = {}) {
     Task task;
@@ -69,14 +72,24 @@ using Starts = std::vector<int64_t>;
 using Tasks = std::vector<uint32_t>;
 
 TEST(ListScheduler, EnginesRunBesideEachOtherAndWaitForResults) {
-  Problem problem(40);
+  Problem problem(40, 120);
   problem.add(EngineKind::kVector, 100);
   problem.add(EngineKind::kScalar, 70);
   problem.add(EngineKind::kVector, 10, {1});  // 70 + 40, Vector is free at 100
-  problem.add(EngineKind::kVector, 10, {0});  // 100 + 40, on the same engine too
+  problem.add(EngineKind::kVector, 10, {0});  // 100 + 120: the result of its own pipeline
   ASSERT_TRUE(problem.run());
-  EXPECT_EQ(problem.starts(), (Starts{0, 0, 110, 140}));
+  EXPECT_EQ(problem.starts(), (Starts{0, 0, 110, 220}));
   EXPECT_EQ(problem.result().order(), (Tasks{0, 1, 2, 3}));
+}
+
+TEST(ListScheduler, TensorAndTransfersWaitAsLongForTheirOwnEngineAsForOthers) {
+  Problem problem(40, 120);
+  problem.add(EngineKind::kTensor, 100);
+  problem.add(EngineKind::kTensor, 10, {0});
+  problem.add(EngineKind::kScalar, 70);
+  problem.task(problem.add(EngineKind::kScalar, 10, {2})).transfer = true;
+  ASSERT_TRUE(problem.run());
+  EXPECT_EQ(problem.starts(), (Starts{0, 140, 0, 110}));
 }
 
 TEST(ListScheduler, OfTwoThatCanStartTheLowerRankGoesFirst) {
