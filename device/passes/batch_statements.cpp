@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "device/passes/dependences.h"
+#include "device/passes/reuse_loads.h"
 #include "device/passes/stack_instances.h"
 
 namespace neuron_sim {
@@ -111,8 +112,13 @@ class LoopSplit {
   void find_candidates() {
     first_iteration_ = at(run_.begin).iteration[level_];
     for (uint32_t i = run_.begin; i < run_.end; ++i) {
+      const int64_t iteration = at(i).iteration[level_];
+      first_iteration_ = std::min(first_iteration_, iteration);
+      trips_ = std::max(trips_, iteration + 1);
+    }
+    trips_ -= first_iteration_;
+    for (uint32_t i = run_.begin; i < run_.end; ++i) {
       const StraightInstruction& instance = at(i);
-      first_iteration_ = std::min<int64_t>(first_iteration_, instance.iteration[level_]);
       const bool innermost = static_cast<size_t>(instance.depth) == level_ + 1;
       if (!innermost || !is_stackable(*instance.instruction.type)) continue;
       const auto known = cuts_.find(instance.statement);
@@ -153,23 +159,23 @@ class LoopSplit {
   }
 
   void choose_block() {
-    block_ = rule_.iterations > 0 ? rule_.iterations : run_.end - run_.begin;
+    block_ = rule_.iterations > 0 ? std::min(rule_.iterations, trips_) : trips_;
     for (const auto& [statement, cut] : cuts_) {
       for (const uint32_t member : cut.members) {
         block_ = std::min(block_, rule_.most(line_, at(member)));
       }
     }
-    if (!rule_.joins_psum) block_ = std::min(block_, block_of_banks());
+    if (rule_.joins_psum) return;
+    const int64_t fit = iterations_that_fit();
+    if (fit < block_) block_ = rule_.partly ? fit : 0;
   }
 
-  /// Iterations whose PSUM tiles that live across a split fit the banks.
-  int64_t block_of_banks() const {
-    std::map<TileId, std::pair<size_t, size_t>> pieces;
-    int64_t last_iteration = first_iteration_;
+  /// Iterations whose tiles that live from one piece to the next fit SBUF and PSUM.
+  int64_t iterations_that_fit() const {
+    std::map<TileId, std::pair<size_t, size_t>> pieces;  // first and last that use a tile
     for (uint32_t i = run_.begin; i < run_.end; ++i) {
-      last_iteration = std::max<int64_t>(last_iteration, at(i).iteration[level_]);
       for (const Operand& operand : line_.operands_of(at(i))) {
-        if (operand.memory != MemoryKind::kPsum) continue;
+        if (operand.memory != MemoryKind::kPsum && operand.memory != MemoryKind::kSbuf) continue;
         const size_t piece = piece_of(at(i).statement);
         auto [entry, fresh] = pieces.try_emplace(operand.tile, piece, piece);
         entry->second.first = std::min(entry->second.first, piece);
@@ -177,15 +183,21 @@ class LoopSplit {
       }
     }
     const Limits& limits = line_.architecture->limits;
-    int64_t banks = 0;
-    for (const auto& [tile, span] : pieces) {
-      const int64_t bytes = line_.tiles[static_cast<size_t>(tile)].bytes;
-      const int64_t bank = limits.psum_bank.count;
-      if (span.first < span.second) banks += (bytes + bank - 1) / bank;
+    const int64_t bank = limits.psum_bank.count;
+    std::vector<int64_t> banks(2 * cuts_.size() + 1), bytes(banks.size());  // behind each piece
+    for (const auto& [id, span] : pieces) {
+      const Tile& tile = line_.tiles[static_cast<size_t>(id)];
+      const bool psum = tile.memory == MemoryKind::kPsum;
+      for (size_t piece = span.first; piece < span.second; ++piece) {
+        (psum ? banks : bytes)[piece] += psum ? (tile.bytes + bank - 1) / bank : tile.bytes;
+      }
     }
-    const int64_t trips = last_iteration - first_iteration_ + 1;
-    const int64_t per_iteration = (banks + trips - 1) / trips;
-    return per_iteration == 0 ? trips : limits.psum_banks / per_iteration;
+    const auto fitting = [&](const std::vector<int64_t>& amounts, int64_t room) {
+      const int64_t needed = *std::max_element(amounts.begin(), amounts.end());
+      return needed <= room ? trips_ : room / ((needed + trips_ - 1) / trips_);
+    };
+    return std::min(fitting(banks, limits.psum_banks),
+                    fitting(bytes, limits.sbuf_usable.count - kDescriptorBytes));
   }
 
   /// Drops cuts that a dependence forbids: one from an iteration to a later one of the block, from
@@ -247,7 +259,8 @@ class LoopSplit {
   LoopRun run_;
   size_t level_;
   int64_t first_iteration_ = 0;
-  int64_t block_ = 0;
+  int64_t trips_ = 0;
+  int64_t block_ = 0;                                ///< iterations that are split together
   std::map<uint32_t, Cut> cuts_;                     ///< by first statement
   std::map<uint32_t, StraightInstruction> batches_;  ///< by first member
   std::map<uint32_t, bool> batched_;                 ///< the other members

@@ -17,16 +17,18 @@ struct BatchRule {
   bool around_sums = false;
   /// Results in PSUM may be laid side by side in one bank.
   bool joins_psum = false;
+  /// A loop whose tiles do not all fit is split in blocks that do; else it is not split at all.
+  bool partly = false;
   /// Iterations that are split together at most; 0: no bound of its own.
   int64_t iterations = 0;
 };
 
 /// Splits the innermost loop around each statement that `rule` names: blocks of k iterations, in
 /// each block first everything before the statement for all of its iterations, then the batched
-/// statement, then everything behind it. k is the least that one of the loop's statements allows,
-/// and so small that the PSUM tiles that are live across a split fit the banks. A statement whose
-/// splitting a dependence from one iteration to the next forbids is left alone, and so is one whose
-/// instances do not fit together (stack_instances.h).
+/// statement, then everything behind it. k is the least that one of the loop's statements allows.
+/// The tiles that are live across a split must fit SBUF and the banks of PSUM (see `partly`). A
+/// statement whose splitting a dependence from one iteration to the next forbids is left alone, and
+/// so is one whose instances do not fit together (stack_instances.h).
 /// Needs single-assignment versions (rename_buffers.h). Outer loops first; O(n log n) per level.
 void batch_statements(StraightLine& line, const BatchRule& rule);
 

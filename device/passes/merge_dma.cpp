@@ -27,6 +27,7 @@ void merge_dma(StraightLine& line, const PassSettings& settings) {
   const int64_t row_bound = row == 0 ? kMergedBytesPerPartition : row;
   const int64_t bound = settings.dma_bytes == 0 ? kMergedBytes : settings.dma_bytes;
   BatchRule rule;
+  rule.partly = true;
   rule.most = [&](const StraightLine& now, const StraightInstruction& instance) -> int64_t {
     if (instance.instruction.type != &kDmaCopy) return 0;
     const auto operands = now.operands_of(instance);

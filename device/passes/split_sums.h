@@ -5,15 +5,16 @@
 // tiles is split before and behind the products with the transposed values, and the two loops of
 // that nest are exchanged, 16 of 16 sums; the scheduler then finishes one sum before it starts the
 // next, so that only the split is left to see. Nests with loads between the products are not in
-// the traces; they are left alone.
+// the traces; they are left alone, and so are loops with more sums than there are banks
+// (batch_narrow_operations.h).
 
 #include "device/passes/straight_line.h"
 
 namespace neuron_sim {
 
 /// Splits loops around inner loops of nothing but products that add to PSUM (batch_statements.h):
-/// first all that comes before, for as many iterations as the banks of PSUM hold sums, then the
-/// sums, then what follows.
+/// first all that comes before, for all iterations, then the sums, then what follows. Only when the
+/// banks of PSUM hold all sums.
 void split_sums(StraightLine& line);
 
 }  // namespace neuron_sim

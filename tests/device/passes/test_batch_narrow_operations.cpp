@@ -7,6 +7,7 @@
 #include "device/isa/tensor_reduce.h"
 #include "device/isa/tensor_scalar.h"
 #include "device/isa/tensor_tensor.h"
+#include "device/passes/reuse_loads.h"
 #include "device/program/builder.h"
 #include "tests/device/passes/renamed_line.h"
 
@@ -136,9 +137,19 @@ std::shared_ptr<const Program> maxima_of_banks(int64_t tiles) {
   return builder.finish();
 }
 
-TEST(BatchNarrowOperations, BlocksKeepNoMoreTilesOfPsumAliveThanThereAreBanks) {
+TEST(BatchNarrowOperations, LoopsThatKeepMoreTilesThanThereAreBanksAreNotSplit) {
   EXPECT_EQ(widths(batched(maxima_of_banks(8)), "reciprocal"), Widths{8});
-  EXPECT_EQ(widths(batched(maxima_of_banks(9)), "reciprocal"), (Widths{8, 1}));
+  EXPECT_EQ(widths(batched(maxima_of_banks(9)), "reciprocal"), Widths(9, 1));
+  EXPECT_EQ(widths(batched(maxima_of_banks(9), 8), "reciprocal"), (Widths{8, 1}));
+}
+
+TEST(BatchNarrowOperations, LoopsThatKeepMoreTilesThanSbufHoldsAreNotSplit) {
+  // Per iteration the row lives across the split, and its maximum or its reciprocal.
+  const int64_t room = load_architecture("trn2").limits.sbuf_usable.count - kDescriptorBytes;
+  const int64_t width = 2047, tiles = room / (4 * width + 4);
+  EXPECT_EQ(widths(batched(row_sums(tiles, width)), "reciprocal"), Widths{tiles});
+  EXPECT_EQ(widths(batched(row_sums(tiles + 1, width)), "reciprocal"),
+            Widths(static_cast<size_t>(tiles) + 1, 1));
 }
 
 }  // namespace
