@@ -101,6 +101,10 @@ class LoopSplit {
   int64_t block_of(const StraightInstruction& instance) const {
     return (instance.iteration[level_] - first_iteration_) / block_;
   }
+  /// Iterations that the pass would split together.
+  int64_t wanted() const {
+    return rule_.iterations > 0 ? std::min(rule_.iterations, trips_) : trips_;
+  }
   /// Pieces of the body: before, at, and behind each cut.
   size_t piece_of(uint32_t statement) const {
     const auto next = cuts_.upper_bound(statement);
@@ -128,7 +132,11 @@ class LoopSplit {
         cuts_[instance.statement] = {instance.statement, {i}};
       }
     }
-    std::erase_if(cuts_, [](const auto& entry) { return entry.second.members.size() < 2; });
+    std::erase_if(cuts_, [&](const auto& entry) {
+      const std::vector<uint32_t>& members = entry.second.members;
+      const bool short_of = !rule_.partly && rule_.most(line_, at(members.front())) < wanted();
+      return members.size() < 2 || short_of;
+    });
     if (rule_.around_sums) find_sums();
   }
 
@@ -159,7 +167,7 @@ class LoopSplit {
   }
 
   void choose_block() {
-    block_ = rule_.iterations > 0 ? std::min(rule_.iterations, trips_) : trips_;
+    block_ = wanted();
     for (const auto& [statement, cut] : cuts_) {
       for (const uint32_t member : cut.members) {
         block_ = std::min(block_, rule_.most(line_, at(member)));

@@ -17,7 +17,7 @@ struct BatchRule {
   bool around_sums = false;
   /// Results in PSUM may be laid side by side in one bank.
   bool joins_psum = false;
-  /// A loop whose tiles do not all fit is split in blocks that do; else it is not split at all.
+  /// A loop of which not all iterations can be split together is split in blocks; else it is not.
   bool partly = false;
   /// Iterations that are split together at most; 0: no bound of its own.
   int64_t iterations = 0;
@@ -25,7 +25,8 @@ struct BatchRule {
 
 /// Splits the innermost loop around each statement that `rule` names: blocks of k iterations, in
 /// each block first everything before the statement for all of its iterations, then the batched
-/// statement, then everything behind it. k is the least that one of the loop's statements allows.
+/// statement, then everything behind it. k is the least that one of the loop's statements allows;
+/// without `partly` it is all iterations (or rule.iterations).
 /// The tiles that are live across a split must fit SBUF and the banks of PSUM (see `partly`). A
 /// statement whose splitting a dependence from one iteration to the next forbids is left alone, and
 /// so is one whose instances do not fit together (stack_instances.h).

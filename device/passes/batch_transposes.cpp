@@ -50,6 +50,7 @@ void batch_transposes(StraightLine& line) {
   const std::vector<bool> transposed = transposed_tiles(line);
   BatchRule rule;
   rule.joins_psum = true;
+  rule.partly = true;
   rule.most = [&](const StraightLine& now, const StraightInstruction& instance) -> int64_t {
     if (instance.instruction.type != &kTensorCopy) return 0;
     const Operand& source = now.operands_of(instance)[1];

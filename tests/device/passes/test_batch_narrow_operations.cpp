@@ -59,8 +59,12 @@ TEST(BatchNarrowOperations, AResultOfOneElementIsBatchedAndTheLoopIsSplitAroundI
 
 TEST(BatchNarrowOperations, TheWidestOperandHasAtMost512Elements) {
   // Two rows of 256 are 512 elements, two of 257 are 514.
-  EXPECT_EQ(widths(batched(row_sums(4, 256)), "tensor_reduce"), (Widths{2, 2}));
-  EXPECT_EQ(widths(batched(row_sums(4, 257)), "tensor_reduce"), (Widths{1, 1, 1, 1}));
+  EXPECT_EQ(widths(batched(row_sums(2, 256)), "tensor_reduce"), Widths{2});
+  EXPECT_EQ(widths(batched(row_sums(2, 257)), "tensor_reduce"), (Widths{1, 1}));
+  EXPECT_EQ(widths(batched(row_sums(512, 1)), "tensor_reduce"), Widths{512});
+  EXPECT_EQ(widths(batched(row_sums(513, 1)), "tensor_reduce"), Widths(513, 1));
+  // Blocks of two, of 512 elements.
+  EXPECT_EQ(widths(batched(row_sums(4, 256), 2), "tensor_reduce"), (Widths{2, 2}));
 }
 
 TEST(BatchNarrowOperations, BlocksOfIterationsAreAsLongAsAsked) {
