@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "device/passes/dependences.h"
+#include "device/passes/loop_runs.h"
 #include "device/passes/reuse_loads.h"
 #include "device/passes/stack_instances.h"
 
@@ -16,37 +17,6 @@ struct Cut {
   uint32_t last = 0;
   std::vector<uint32_t> members;  ///< instances of the one statement to batch; or none
 };
-
-/// One execution of a loop: instances [begin, end) of the program order.
-struct LoopRun {
-  uint32_t begin = 0, end = 0;
-};
-
-/// Instances of one loop that follow each other, with the same variables of the loops around it.
-std::vector<LoopRun> runs_at(const StraightLine& line, size_t level) {
-  const auto inside = [&](const StraightInstruction& instance) {
-    return static_cast<size_t>(instance.depth) > level;
-  };
-  const auto together = [&](const StraightInstruction& a, const StraightInstruction& b) {
-    const auto outer = static_cast<std::ptrdiff_t>(level);
-    return std::equal(a.loops.begin(), a.loops.begin() + outer + 1, b.loops.begin()) &&
-           std::equal(a.iteration.begin(), a.iteration.begin() + outer, b.iteration.begin());
-  };
-  std::vector<LoopRun> runs;
-  const auto count = static_cast<uint32_t>(line.instructions.size());
-  for (uint32_t begin = 0; begin < count;) {
-    uint32_t end = begin + 1;
-    if (inside(line.instructions[begin])) {
-      while (end < count && inside(line.instructions[end]) &&
-             together(line.instructions[begin], line.instructions[end])) {
-        ++end;
-      }
-      runs.push_back({begin, end});
-    }
-    begin = end;
-  }
-  return runs;
-}
 
 /// Splits one run.
 class LoopSplit {
