@@ -49,6 +49,9 @@ class LoadReuse {
       const std::span<const TileUse> all = uses_.of(static_cast<TileId>(tile));
       spans_.push_back(all.empty() ? Span{1, 0} : Span{all.front().instance, all.back().instance});
       holder_.push_back(static_cast<TileId>(tile));
+      written_.push_back(std::any_of(all.begin(), all.end(), [&](const TileUse& use) {
+        return operand_at(line_, use).writes();
+      }));
       if (line.tiles[tile].memory != MemoryKind::kSbuf || all.empty()) continue;
       live_.add(spans_[tile].first, spans_[tile].last, line.tiles[tile].bytes);
     }
@@ -101,8 +104,8 @@ class LoadReuse {
     const auto reads = [&](const TileUse& use) {
       return operand_at(line_, use).direction == Direction::kRead;
     };
-    const auto source = uses_.of(src.tile), target = uses_.of(dst.tile);
-    return std::all_of(source.begin(), source.end(), reads) && target.front().instance == i &&
+    const auto target = uses_.of(dst.tile);
+    return !written_[static_cast<size_t>(src.tile)] && target.front().instance == i &&
            std::all_of(target.begin() + 1, target.end(), reads);
   }
 
@@ -170,6 +173,7 @@ class LoadReuse {
   int64_t room_;
   std::vector<Span> spans_;     ///< per tile: first and last instance that use it
   std::vector<TileId> holder_;  ///< per tile: the one that stands for it
+  std::vector<bool> written_;   ///< per tile: whether anything writes it
   std::vector<bool> removed_;
 };
 
