@@ -21,6 +21,11 @@ Picoseconds CoreState::next_issue(EngineKind engine) const {
   return engine == EngineKind::kTensor ? std::max(pipeline, tensor.next_issue()) : pipeline;
 }
 
+Picoseconds CoreState::next_dispatch(EngineKind engine) const {
+  if (engine == EngineKind::kTensor) return next_issue(engine);
+  return pipelines[static_cast<size_t>(engine)].next_dispatch();
+}
+
 void CoreState::hold_all_until(Picoseconds time) {
   tensor.hold_until(time);
   for (ElementwiseEngine& engine : pipelines) engine.hold_until(time);

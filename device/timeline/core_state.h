@@ -27,6 +27,8 @@ struct CoreState {
             Picoseconds clock_phase);
 
   Picoseconds next_issue(EngineKind engine) const;
+  /// The same of a DMA trigger, which needs the engine's sequencer only; of TensorE all of it.
+  Picoseconds next_dispatch(EngineKind engine) const;
   ElementwiseEngine& pipeline(EngineKind engine) { return pipelines[static_cast<size_t>(engine)]; }
   void hold_all_until(Picoseconds time);
   void visit(StateVisitor& visitor);

@@ -127,8 +127,11 @@ Span CoreWalk::start_transfer(uint32_t index, const Step& step, Picoseconds read
   const EngineKind engine = program_.instructions[index].engine;
   const bool software = step.descriptors == DescriptorKind::kSoftware;
   if (software) ready = std::max(ready, architecture_.launch.software_descriptors);
-  const Span held = state_.pipeline(engine).occupy(ready, state_.dma.trigger(step));
-  busy(engine) += held.end - held.start;
+  ElementwiseEngine& unit = state_.pipeline(engine);
+  const Picoseconds duration = state_.dma.trigger(step);
+  const Picoseconds free = unit.next_issue();
+  const Span held = software ? unit.occupy(ready, duration) : unit.dispatch(ready, duration);
+  busy(engine) += std::max(held.end - std::max(held.start, free), Picoseconds{});  // counts once
   if (software) report(index, EventKind::kGeneration, Unit::kDma, held);
   report(index, EventKind::kTrigger, Unit::kDma, state_.dma.instruction(step, held));
   return held;
@@ -143,7 +146,9 @@ void CoreWalk::transfer(uint32_t index, const Instruction& instruction, Step ste
     step.elements = step.elements / operand.partitions * log_.next(operand.partitions);
     break;  // dma_compute has two indirect operands with the same rows
   }
-  const Picoseconds ready = wait(index, all_waits(instruction), state_.next_issue(engine));
+  const bool software = step.descriptors == DescriptorKind::kSoftware;
+  const Picoseconds free = software ? state_.next_issue(engine) : state_.next_dispatch(engine);
+  const Picoseconds ready = wait(index, all_waits(instruction), free);
   const Span trigger = start_transfer(index, step, ready);
   const Picoseconds before = state_.dma.busy();
   const Span transfer = state_.dma.transfer(step, engine, trigger.start, trigger.end);

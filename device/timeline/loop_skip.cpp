@@ -109,7 +109,7 @@ bool LoopSkip::moved_by_constant(const LoopFacts& facts, Picoseconds& period) {
   }
   Picoseconds horizon{INT64_MAX};
   for (const EngineKind engine : facts.engines) {
-    horizon = std::min(horizon, state_.next_issue(engine));
+    horizon = std::min(horizon, state_.next_dispatch(engine));
   }
   period = {0};
   for (size_t i = 0; i < before.times.size(); ++i) {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace neuron_sim {
 namespace {
 
@@ -48,6 +50,78 @@ TEST(ElementwiseEngine, reading_the_vector_accumulators_costs_64_cycles) {
   const Architecture& a = load_architecture("trn2");
   EXPECT_EQ(interval(a, a.vector, {.elements = 1000}), 1000);
   EXPECT_EQ(interval(a, a.vector, {.reads_accumulator = true, .elements = 1000}), 1064);
+}
+
+constexpr Picoseconds ns(int64_t count) { return {count * 1000}; }
+
+/// 1 GHz, one cycle per element, no overhead; a table takes `table_load` ns.
+class Unit {
+ public:
+  explicit Unit(int64_t table_load = 0) {
+    timing_.minimum_cycles = timing_.stride_factor = 1;
+    timing_.table_load = ns(table_load);
+  }
+  Span copy(int64_t ready) { return engine.run({.elements = 500}, ns(ready)); }
+  Span function(int8_t table, int64_t ready) {
+    return engine.run({.table = table, .elements = 500}, ns(ready));
+  }
+
+ private:
+  const Architecture& architecture_ = load_architecture("trn2");
+  EngineTiming timing_{};
+
+ public:
+  ElementwiseEngine engine{timing_, architecture_.rates, {1}};
+};
+
+TEST(ElementwiseEngine, the_first_table_is_loaded_before_what_needs_none_if_there_is_time_for_it) {
+  for (const int64_t load : {599, 600, 601, 2000}) {
+    Unit unit(load);
+    unit.copy(600);
+    const Span first = unit.function(0, 0);
+    const Span table = unit.engine.table_load();
+    EXPECT_EQ(table.start, load <= 600 ? ns(0) : ns(1100));
+    EXPECT_EQ(table.done - table.start, ns(load));
+    EXPECT_EQ(first.start, load <= 600 ? ns(1100) : table.end);
+    const Span same = unit.function(0, 0);
+    EXPECT_EQ(same.start, first.end);
+    EXPECT_EQ(unit.engine.table_load().end, unit.engine.table_load().start);
+    const Span other =
+        unit.function(1, 5000);  // a later one stands behind the previous instruction
+    EXPECT_EQ(unit.engine.table_load().start, same.end);
+    EXPECT_EQ(other.start, std::max(ns(5000), same.end + ns(load)));
+  }
+}
+
+TEST(ElementwiseEngine, a_trigger_starts_while_the_pipeline_works_and_holds_up_what_follows) {
+  for (const int64_t duration : {399, 400, 401, 900}) {
+    Unit unit;
+    const Span copy = unit.copy(50);
+    EXPECT_EQ(unit.engine.next_dispatch(), copy.start);
+    EXPECT_EQ(unit.engine.next_issue(), copy.end);
+    const Span trigger = unit.engine.dispatch(ns(150), ns(duration));
+    EXPECT_EQ(trigger.start, ns(150));
+    EXPECT_EQ(trigger.end, ns(150 + duration));
+    EXPECT_EQ(unit.copy(0).start, std::max(copy.end, trigger.end));
+  }
+}
+
+TEST(ElementwiseEngine, triggers_follow_each_other_in_order) {
+  Unit unit;
+  EXPECT_EQ(unit.engine.dispatch(ns(10), ns(100)).start, ns(10));
+  EXPECT_EQ(unit.engine.dispatch(ns(109), ns(100)).start, ns(110));
+  EXPECT_EQ(unit.engine.dispatch(ns(211), ns(100)).start, ns(211));
+  EXPECT_EQ(unit.engine.dispatch(ns(0), ns(0)).start, ns(311));  // not before an earlier one
+}
+
+TEST(ElementwiseEngine, other_work_waits_for_the_pipeline_and_for_triggers) {
+  Unit unit;
+  unit.copy(0);
+  const Span work = unit.engine.occupy(ns(100), ns(50));
+  EXPECT_EQ(work.start, ns(500));
+  EXPECT_EQ(unit.engine.next_dispatch(), ns(550));
+  unit.engine.dispatch(ns(0), ns(100));
+  EXPECT_EQ(unit.engine.occupy(ns(0), ns(1)).start, ns(650));
 }
 
 }  // namespace
