@@ -1,6 +1,7 @@
 #include "python_bindings/core_module/program_timing.h"
 
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include "device/base/errors.h"
 #include "device/timeline/overlaps.h"
