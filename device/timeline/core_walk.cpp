@@ -179,7 +179,7 @@ void CoreWalk::pipeline(uint32_t index, const Instruction& instruction, const St
     state_.registers_ready[static_cast<size_t>(engine)] = span.done;
   } else {
     span = state_.ports.grant(engine, step, accesses(instruction), unit.run(step, ready));
-    unit.hold_until(span.end);
+    unit.hold_pipeline_until(span.end);
     const Span& table = unit.table_load();
     if (table.end > table.start) report(index, EventKind::kTableLoad, step.unit, table);
   }

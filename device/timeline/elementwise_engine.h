@@ -30,6 +30,7 @@ class ElementwiseEngine {
   Picoseconds next_issue() const { return std::max(pipeline_free_, sequencer_free_); }
   Picoseconds next_dispatch() const { return sequencer_free_; }
   void hold_until(Picoseconds time) { sequencer_free_ = std::max(sequencer_free_, time); }
+  void hold_pipeline_until(Picoseconds time) { pipeline_free_ = std::max(pipeline_free_, time); }
   Gigahertz clock() const { return clock_; }
   const EngineTiming& timing() const { return timing_; }
   void visit(StateVisitor& visitor);
