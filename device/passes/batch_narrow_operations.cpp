@@ -7,15 +7,13 @@
 namespace neuron_sim {
 namespace {
 
+/// Instances that one instruction may stand for: kBatchElements of the widest operand.
 int64_t most_narrow(const StraightLine& line, const StraightInstruction& instance) {
   const Demand& demand = line.demands[instance.instruction.demand];
   if (demand.count == 0 || demand.steps[0].unit != Unit::kElementwise) return 0;
   int64_t widest = 1;
   for (const Operand& operand : line.operands_of(instance)) {
-    if (!operand.present()) continue;
-    const int64_t elements = view_of(line, operand).free_elements();
-    if (operand.writes() && elements != 1) return 0;
-    widest = std::max(widest, elements);
+    if (operand.present()) widest = std::max(widest, view_of(line, operand).free_elements());
   }
   return kBatchElements / widest;
 }
