@@ -24,6 +24,8 @@ constexpr SettingField kFields[] = {
     flag("hoist_invariants", &PassSettings::hoist_invariants),
     flag("fold_zeros", &PassSettings::fold_zeros),
     flag("elide_psum_copies", &PassSettings::elide_psum_copies),
+    flag("eliminate_copies", &PassSettings::eliminate_copies),
+    flag("eliminate_dead_stores", &PassSettings::eliminate_dead_stores),
     flag("fold_casts", &PassSettings::fold_casts),
     flag("batch_narrow_operations", &PassSettings::batch_narrow_operations),
     number("batch_iterations", &PassSettings::batch_iterations),
@@ -64,6 +66,8 @@ PassSettings whole(bool disable_dge) {
   settings.reuse_instances = 16'384;
   settings.hoist_invariants = true;
   settings.fold_zeros = true;
+  settings.eliminate_copies = true;
+  settings.eliminate_dead_stores = true;
   settings.elide_psum_copies = true;
   settings.fold_casts = true;
   settings.batch_narrow_operations = true;

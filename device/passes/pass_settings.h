@@ -31,6 +31,10 @@ struct PassSettings {
   bool fold_zeros = false;
   /// Copies out of PSUM that only Vector and Scalar read disappear (elide_psum_copies.h).
   bool elide_psum_copies = false;
+  /// Copies within SBUF disappear too (elide_psum_copies.h).
+  bool eliminate_copies = false;
+  /// Memsets whose bytes are all overwritten disappear (eliminate_dead_stores.h).
+  bool eliminate_dead_stores = false;
   /// A cast on the way to HBM moves into the copy before it (fold_casts.h).
   bool fold_casts = false;
   /// Results of one element per partition are batched (batch_narrow_operations.h).

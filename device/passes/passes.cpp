@@ -5,6 +5,7 @@
 #include "device/passes/batch_narrow_operations.h"
 #include "device/passes/batch_transposes.h"
 #include "device/passes/elide_psum_copies.h"
+#include "device/passes/eliminate_dead_stores.h"
 #include "device/passes/fold_casts.h"
 #include "device/passes/fold_zeros.h"
 #include "device/passes/hoist_invariants.h"
@@ -27,9 +28,11 @@ void run_middle_end(StraightLine& line, const PassSettings& settings) {
     reuse_loads(line, reuse);
   }
   if (settings.hoist_invariants) hoist_invariants(line);
+  if (settings.eliminate_copies) eliminate_copies(line);
   if (settings.fold_zeros) fold_zeros(line);
   if (settings.fold_casts) fold_casts(line);
   if (settings.batch_narrow_operations) batch_narrow_operations(line, settings);
+  if (settings.eliminate_dead_stores) eliminate_dead_stores(line);
   if (settings.split_sums) split_sums(line);
   if (settings.batch_transposes) batch_transposes(line);
   if (settings.merge_dma) merge_dma(line, settings);
