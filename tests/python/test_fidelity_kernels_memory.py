@@ -121,7 +121,7 @@ def test_round_trips_keep_the_tile():
 
 def test_dma_is_active_from_the_first_packet_to_the_completion_but_not_in_between():
     program = dma.build_round_trips("trn1", 2, 128, 16, "float32")
-    transfers = [s for s in program.steps() if s["unit"] == "dma" and not s["trigger"]]
+    transfers = [s for s in program.steps() if s["kind"] == "transfer"]
     spans = sorted((s["start_ns"], s["done_ns"]) for s in transfers)
     assert all(done <= start for (_, done), (start, _) in zip(spans, spans[1:], strict=False))
     expected = sum(done - start for start, done in spans) / 1e3
