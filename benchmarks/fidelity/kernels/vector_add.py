@@ -6,6 +6,7 @@ nisa.dma_copy, skip_middle_end_transformations), part1/kernels.py.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from neuron_sim import _core
@@ -56,7 +57,9 @@ class VectorAdd:
             builder.tensor_tensor(result, a_tile, b_tile, "add")
         builder.dma_copy(c, result)
 
-    def _allocated(self, builder: _core.Builder, a: _core.View, b: _core.View, c: _core.View):
+    def _allocated(
+        self, builder: _core.Builder, a: _core.View, b: _core.View, c: _core.View
+    ) -> Callable[[_core.Affine], None]:
         """One tile, in rings of PHYSICAL_TILES tiles at addresses that the kernel chooses.
 
         alloc_bad puts all three rings at address 0.
