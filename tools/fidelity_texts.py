@@ -47,5 +47,53 @@ class Miss:
     mechanism: str
 
 
-MISSES: tuple[Miss, ...] = ()
-"""Known reasons for errors of more than 20 %."""
+MISSES: tuple[Miss, ...] = (
+    Miss(
+        ("trn1-vadd-tiled-rc128", "trn1-vadd-stream-fd2-"),
+        "Cost of transfers of 4 and 8 bytes per partition on trn1. The two totals contradict each "
+        "other for any cost per descriptor: 0.94 us per iteration of 512 bytes per tensor, 0.35 us "
+        "per iteration of 1 KiB.",
+    ),
+    Miss(
+        ("inf2-dma-chase",),
+        "A load whose address another load brought: register load, descriptor generation and the "
+        "wake-up of the consumer on NeuronCore-v2. No trace shows these latencies.",
+    ),
+    Miss(
+        ("trn1-conv2d",),
+        "Which engines the compiler gives the copies of windows inside SBUF: here Vector does all "
+        "of them and is the bottleneck.",
+    ),
+    Miss(
+        ("trn1-conv1d",),
+        "Short dependent Vector instructions on NeuronCore-v2: the latency until a result is "
+        "visible to the next instruction is taken from trn2, and which instructions the compiler "
+        "puts in between is not known.",
+    ),
+    Miss(
+        ("trn2-gemm2048-bf16-k59",),
+        "The measurement is derived from a utilisation; it is slower than all loads and then all "
+        "products. What keeps them apart is not known.",
+    ),
+    Miss(
+        ("trn2-mlp",),
+        "Which loads of matrix products the compiler keeps in SBUF and merges. Totals suggest that "
+        "it keeps what fits; no trace of such a kernel is public.",
+    ),
+    Miss(
+        ("trn1-attention-autocomp-0",),
+        "Intermediate results in HBM: how the compiler overlaps their stores with the loads of the "
+        "next pass on trn1.",
+    ),
+    Miss(
+        ("trn1-attention", "trn1-sdattn"),
+        "Order of instructions and engines of copies out of PSUM in the compiler for trn1: the "
+        "rules come from traces of trn2.",
+    ),
+    Miss(
+        ("ncv2-mamba", "trn1-mamba"),
+        "Which broadcasts of a row over partitions the compiler reads from PSUM, and which "
+        "products it takes out of the loop over states.",
+    ),
+)
+"""Known or suspected reasons for errors of more than 20 %; the first that names a case counts."""
