@@ -61,7 +61,7 @@ def group_errors(
     ]
 
 
-def cross_validate(problem: Problem, trained: Fit, evaluations: int = 6) -> list[GroupError]:
+def cross_validate(problem: Problem, trained: Fit, evaluations: int = 4) -> list[GroupError]:
     """The errors with every group left out once.
 
     A refit starts from the priors, so that nothing of the left-out group is in it; what the rest
