@@ -61,7 +61,7 @@ def test_descriptors_decide_who_triggers(variant):
     engines = {
         step["engine"]
         for step in program(variant).steps()
-        if step["unit"] == "dma" and step["trigger"]
+        if step["kind"] == "trigger"
     }
     assert engines == ({"Sync", "Scalar"} if "hwdge" in variant else {"GpSimd"})
 
