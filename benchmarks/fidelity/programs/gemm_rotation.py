@@ -28,6 +28,16 @@ class _Gemm:
     def tile(self, label: str, width: int) -> View:
         return self.b.sbuf(label, [PARTITIONS, width], self.dtype)
 
+    def fixed(self, memory: str, label: str, width: int, turns: int, first: int = 0) -> View:
+        """Tiles declared outside of the loops that rewrite them.
+
+        They keep their place, so that a turn waits for the one that had the tile before (NKI
+        programming model: only what is declared inside a loop is multi-buffered). `first`: byte.
+        """
+        dtype = "float32" if memory == "psum" else self.dtype
+        shape = [PARTITIONS, width]
+        return self.b.place(memory, label, shape, dtype, first, ring=turns)
+
     def zero(self, tile: View) -> None:
         self.b.memset(tile, 0.0)
 
@@ -63,7 +73,7 @@ def ladder(
     product = b.sbuf("sbuf_prod", [PARTITIONS, g.m, n_size], dtype)
     b.loop(g.k, lambda k: b.dma_copy(lhs[:, block(k, 1), :], _rows(g.lhs, k)))
     b.loop(g.k, lambda k: b.dma_copy(rhs[:, block(k, 1), :], _rows(g.rhs, k)))
-    sums = b.psum("psum_prod", [PARTITIONS, n_size], ring=accumulators)
+    sums = g.fixed("psum", "psum_prod", n_size, accumulators)
 
     def row(m: Index) -> None:
         sum_ = sums.turn(m)
@@ -94,10 +104,11 @@ def sunk(architecture: str, sizes: tuple[int, int, int], dtype: str, buffers: in
     """Rung 14 of the ladder: loads in the innermost loop into `buffers` tiles of each operand."""
     g = _Gemm(architecture, sizes, dtype, transposed=True)
     b = g.b
-    lhs = b.sbuf("sbuf_lhs_T", [PARTITIONS, PARTITIONS], dtype, ring=buffers)
-    rhs = b.sbuf("sbuf_rhs", [PARTITIONS, MOVING], dtype, ring=buffers)
-    sums = b.psum("psum_acc", [PARTITIONS, MOVING], ring=buffers)
-    products = b.sbuf("sbuf_prod", [PARTITIONS, MOVING], dtype, ring=buffers)
+    wide = 4 * MOVING * buffers
+    lhs = g.fixed("sbuf", "sbuf_lhs_T", PARTITIONS, buffers)
+    rhs = g.fixed("sbuf", "sbuf_rhs", MOVING, buffers, wide)
+    products = g.fixed("sbuf", "sbuf_prod", MOVING, buffers, 2 * wide)
+    sums = g.fixed("psum", "psum_acc", MOVING, buffers)
 
     def tile(m: Index, n: Index) -> None:
         turn = m * g.n + n
