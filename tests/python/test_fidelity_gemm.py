@@ -176,6 +176,21 @@ def test_rungs_go_by_their_words(kernel, expected):
 
 
 @pytest.mark.parametrize(
+    "kernel, build",
+    [
+        ("matmul lhs@rhs with dma_transpose of lhs", gemm_rotation.hand_lhs),
+        ("matmul lhsT@rhs by hand", gemm_rotation.hand_lhs_transposed),
+        ("matmul/lhsT_rhs, PSUM tiles hoisted into the loop", gemm_rotation.hand_lhs_transposed),
+        ("ladder: SOTA with rfactor", gemm_rotation.hand_lhs_transposed),
+    ],
+)
+def test_kernels_tuned_by_hand_go_by_their_operands(kernel, build):
+    shapes = "1024x1024x512"
+    measurement = dataclasses.replace(LADDER, kernel=kernel, description="", shapes=shapes)
+    assert label(gemm.match(measurement)) == build("trn2", (1024, 1024, 512), "bfloat16").listing()
+
+
+@pytest.mark.parametrize(
     "base, changes",
     [
         (DOCS, {"shapes": "M=100 K=128 N=512"}),

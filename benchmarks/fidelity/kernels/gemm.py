@@ -79,21 +79,25 @@ def _docs(measurement: Measurement, sizes: Sizes, dtype: str) -> Build | None:
 def _rotation(measurement: Measurement, sizes: Sizes, dtype: str) -> Build | None:
     """The kernels of nki-autotune; its compiler baselines are not kernels."""
     architecture = measurement.architecture
-    text = f"{measurement.kernel} {measurement.description}".lower()
-    if re.search(r"compiler baseline|nkipy|hlo", text):
+    kernel = measurement.kernel.lower()
+    text = f"{kernel} {measurement.description.lower()}"
+    if re.search(r"compiler|nkipy|hlo", kernel):
         return None
     if re.search(r"dma.?transpose|\blhs\s*@\s*rhs|lhs_rhs", text):
         whole = _whole(sizes, 8, 8, 1)
         return (lambda: gemm_rotation.hand_lhs(architecture, sizes, dtype)) if whole else None
+    if re.search(r"rfactor|sota" if "ladder" in kernel else r"hand|rfactor|lhs_?t\s*(@|_)", text):
+        if not _whole(sizes, 4, 8, 1):
+            return None
+        return lambda: gemm_rotation.hand_lhs_transposed(architecture, sizes, dtype)
     if not _whole(sizes, 1, 1, 1):
         return None
     doubled = bool(re.search(r"(?<!not )doubl\w*.?buffer|2.?buffer|two (psum )?banks", text))
+    turns = 2 if doubled else 1
     if re.search(r"sunk|sink|in(side|to|nermost)?.{0,12}(inner|k.?loop)|stream", text):
-        return lambda: gemm_rotation.sunk(architecture, sizes, dtype, 2 if doubled else 1)
+        return lambda: gemm_rotation.sunk(architecture, sizes, dtype, turns)
     if re.search(r"hoist|loaded first|resident|ladder|pipelin", text):
-        return lambda: gemm_rotation.ladder(architecture, sizes, dtype, 2 if doubled else 1)
-    if re.search(r"hand|rfactor|rotation|lhs_?t", text) and _whole(sizes, 4, 8, 1):
-        return lambda: gemm_rotation.hand_lhs_transposed(architecture, sizes, dtype)
+        return lambda: gemm_rotation.ladder(architecture, sizes, dtype, turns)
     return None
 
 
