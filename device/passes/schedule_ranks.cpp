@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <tuple>
 
 namespace neuron_sim {
 namespace {
@@ -14,19 +15,25 @@ const Operand* product_target(const StraightLine& line, const StraightInstructio
   return target.memory == MemoryKind::kPsum && target.writes() ? &target : nullptr;
 }
 
-/// Accumulation groups: PSUM tiles that several products of one statement write, at least one of
-/// them adding to it.
+/// Accumulation groups: sums in PSUM that several products of one statement write, at least one of
+/// them adding to it. A sum ends where another instruction touches its tile: tiles that are not
+/// renamed hold one after the other.
 void find_groups(const StraightLine& line, Ranks& ranks) {
   struct Sum {
     std::vector<uint32_t> products;
     bool adds = false;
   };
-  std::map<std::pair<uint32_t, TileId>, Sum> sums;
+  std::map<std::tuple<uint32_t, TileId, int>, Sum> sums;
+  std::map<TileId, int> ended;  // sums of the tile so far
   for (uint32_t i = 0; i < line.instructions.size(); ++i) {
     const StraightInstruction& instance = line.instructions[i];
     const Operand* target = product_target(line, instance);
+    for (const Operand& operand : line.operands_of(instance)) {
+      const bool other = operand.present() && &operand != target;
+      if (other && operand.memory == MemoryKind::kPsum) ++ended[operand.tile];
+    }
     if (target == nullptr) continue;
-    Sum& sum = sums[{instance.statement, target->tile}];
+    Sum& sum = sums[{instance.statement, target->tile, ended[target->tile]}];
     sum.products.push_back(i);
     sum.adds = sum.adds || target->reads();
   }
