@@ -8,8 +8,7 @@
 namespace neuron_sim {
 namespace {
 
-constexpr int64_t kStep = 64;     // as the Builder aligns tiles
-constexpr int64_t kBuffers = 16;  // of a size, before larger free space is left to larger tiles
+constexpr int64_t kStep = 64;  // as the Builder aligns tiles
 
 int64_t rounded(int64_t bytes) { return (bytes + kStep - 1) / kStep * kStep; }
 
@@ -73,21 +72,13 @@ class SlotAllocator {
     return address;
   }
 
-  /// The slot of this size that was freed first. While there are few of them, that of a larger
-  /// slot that was freed earlier, so that tiles of a new size do not wait for each other.
+  /// The slot of this size that was freed first.
   int64_t freed(int64_t bytes, uint32_t first) {
-    std::pair<uint32_t, int64_t> oldest{first, -1};
-    const auto end = is_scarce(bytes) ? by_size_.end() : by_size_.upper_bound(bytes);
-    for (auto size = by_size_.lower_bound(bytes); size != end; ++size) {
-      if (size->second.empty() || size->second.begin()->first >= oldest.first) continue;
-      oldest = *size->second.begin();
-    }
-    return oldest.second < 0 ? -1 : join(slots_.find(oldest.second), bytes);
-  }
-
-  bool is_scarce(int64_t bytes) {
-    const auto count = static_cast<int64_t>(by_size_[bytes].size());
-    return count < 2 || (count < kBuffers && count * bytes < capacity_ / 8);
+    const auto& candidates = by_size_[bytes];
+    if (candidates.empty() || candidates.begin()->first >= first) return -1;
+    const int64_t address = candidates.begin()->second;
+    drop(slots_.find(address));
+    return address;
   }
 
   /// Free neighbours that together are large enough; of all such runs the one freed first. What
