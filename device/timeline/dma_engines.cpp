@@ -151,8 +151,8 @@ Span DmaEngines::transfer(const Step& step, EngineKind queue, Picoseconds start,
   // complete only at its end.
   const bool software = step.descriptors == DescriptorKind::kSoftware;
   const Picoseconds stalled = stall(step);
-  const Picoseconds first =
-      (software ? end : start) + first_packet(step) + std::min(stalled, timing_.load_stall_maximum);
+  const Picoseconds first = (software ? end : start) + first_packet(step);
+  const Picoseconds answer = first + std::min(stalled, timing_.load_stall_maximum);
   bool& loads = queue_loads_[static_cast<size_t>(queue)];
   const Picoseconds behind =
       loads && !step.store ? std::min(stalled, queued_stall(step)) : Picoseconds{};
@@ -170,10 +170,12 @@ Span DmaEngines::transfer(const Step& step, EngineKind queue, Picoseconds start,
     const auto engine = static_cast<size_t>(i);
     const int64_t own = share + (i < larger ? 1 : 0);
     const Picoseconds duration = std::max(engine_time(step, own), scatter);
-    const Picoseconds ready = std::max(first + timing_.engine_skew * i, queue_end[engine] + behind);
+    const Picoseconds skew = timing_.engine_skew * i;
+    const Picoseconds issued = std::max(first + skew, queue_end[engine]);
+    const Picoseconds ready = std::max(answer + skew, queue_end[engine] + behind);
     const Span busy = calendars_[engine].reserve(ready, duration);
     queue_end[engine] = std::max(busy.end, busy.start + duration + latency * own);
-    span.start = std::min(span.start, busy.start);
+    span.start = std::min(span.start, busy.start - (ready - issued));
     span.end = std::max(span.end, queue_end[engine]);
     busy_ += duration;
   }

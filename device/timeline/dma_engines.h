@@ -48,7 +48,8 @@ class DmaEngines {
   /// The DMA instruction as shown, of an engine held for its trigger: hardware descriptors free the
   /// engine some time after its end, software descriptors are made before it.
   Span instruction(const Step& step, const Span& held) const;
-  /// The transfer of a trigger that started at `start` and ended at `end` on `queue`.
+  /// The transfer of a trigger that started at `start` and ended at `end` on `queue`. It starts
+  /// with its first packet, which HBM may answer later.
   Span transfer(const Step& step, EngineKind queue, Picoseconds start, Picoseconds end);
   /// Sum over engines of time spent transferring.
   Picoseconds busy() const { return busy_; }

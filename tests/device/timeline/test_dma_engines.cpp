@@ -174,14 +174,16 @@ TEST(DmaEngines, ALoadWaitsForHbmByItsSizeUpToTheMaximum) {
   a.dma.load_stall = ns(100);
   a.dma.load_stall_kibibyte = ns(2);
   a.dma.load_stall_maximum = ns(131);
-  const auto start = [&](int64_t kibibytes, bool store) {
+  const auto stall = [&](int64_t kibibytes, bool store) {
     DmaEngines dma(a);
-    return dma.transfer(copy(kStatic, 16, kibibytes * 64, store), kSync, ns(0), ns(0)).start;
+    const Span span = dma.transfer(copy(kStatic, 16, kibibytes * 64, store), kSync, ns(0), ns(0));
+    EXPECT_EQ(span.start, ns(store ? 990 : 900));
+    return span.end - span.start - ns(10 + kibibytes * 64);
   };
-  EXPECT_EQ(start(1, false), ns(900 + 102));
-  EXPECT_EQ(start(15, false), ns(900 + 130));
-  EXPECT_EQ(start(16, false), ns(900 + 131));
-  EXPECT_EQ(start(16, true), ns(990));
+  EXPECT_EQ(stall(1, false), ns(102));
+  EXPECT_EQ(stall(15, false), ns(130));
+  EXPECT_EQ(stall(16, false), ns(131));
+  EXPECT_EQ(stall(16, true), ns(0));
 }
 
 TEST(DmaEngines, ALoadBehindALoadOfItsQueueStallsAgain) {
@@ -193,16 +195,18 @@ TEST(DmaEngines, ALoadBehindALoadOfItsQueueStallsAgain) {
     DmaEngines dma(a);
     const Span first = dma.transfer(copy(kHardware, 16, 990, first_stores), kSync, ns(0), ns(0));
     const Span load = dma.transfer(copy(kHardware, 16, 90), kSync, ns(0), ns(0));
-    EXPECT_EQ(load.start, first.end + ns(first_stores ? 0 : 40));
+    EXPECT_EQ(load.start, first.end);
+    EXPECT_EQ(load.end, first.end + ns(100 + (first_stores ? 0 : 40)));
     const Span store = dma.transfer(copy(kHardware, 16, 90, true), kSync, ns(0), ns(0));
-    EXPECT_EQ(store.start, load.end);
+    EXPECT_EQ(store.end, load.end + ns(100));
   }
   DmaEngines dma(a);
   const Span first = dma.transfer(copy(kSoftware, 16, 990), kSync, ns(0), ns(0));
-  EXPECT_EQ(dma.transfer(copy(kSoftware, 16, 90), kSync, ns(0), ns(0)).start, first.end + ns(30));
+  EXPECT_EQ(dma.transfer(copy(kSoftware, 16, 90), kSync, ns(0), ns(0)).end, first.end + ns(130));
   // A queue that has been idle for that long has forgotten it.
   const Span late = dma.transfer(copy(kSoftware, 16, 90), kSync, ns(0), ns(5000));
-  EXPECT_EQ(late.start, ns(5400 + 500));
+  EXPECT_EQ(late.start, ns(5400));
+  EXPECT_EQ(late.end, ns(5400 + 500 + 100));
 }
 
 TEST(DmaEngines, HidesTheLatencyOfARowBehindOtherQueues) {
