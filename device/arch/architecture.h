@@ -163,6 +163,8 @@ struct DmaTiming {
   Picoseconds packet_store{};       ///< the same of a store, per row
   Picoseconds row_latency_load{};   ///< its queue waits so long for each row, its engine does not
   Picoseconds row_latency_store{};  ///< the same of a store
+  int64_t small_row = 0;            ///< rows of fewer bytes take at least small_row_packet each
+  Picoseconds small_row_packet{};
   int64_t software_packet = 0;      ///< bytes that software descriptors pack rows into (4096)
   double hbm_bytes_per_nanosecond = 0;     ///< HBM bandwidth of a core, shared by its engines
   Picoseconds hardware_trigger{};          ///< issuing engine blocked: fixed part

@@ -220,6 +220,8 @@ void add_dma(std::vector<Field>& fields) {
   duration("packet_store", &DmaTiming::packet_store);
   duration("row_latency_load", &DmaTiming::row_latency_load);
   duration("row_latency_store", &DmaTiming::row_latency_store);
+  dma.add("small_row", "bytes", Bound::kPositive, &DmaTiming::small_row);
+  duration("small_row_packet", &DmaTiming::small_row_packet);
   dma.add("hbm_bytes_per_nanosecond", "bytes/ns", Bound::kPositive,
           &DmaTiming::hbm_bytes_per_nanosecond);
   dma.add("software_packet", "bytes", Bound::kPositive, &DmaTiming::software_packet);

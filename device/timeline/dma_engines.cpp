@@ -108,6 +108,15 @@ double DmaEngines::share_of_copy(TransferClass transfer) const {
   return 1;
 }
 
+namespace {
+
+/// Bytes that one element of a transfer moves in one piece.
+int64_t contiguous_bytes(const Step& step) {
+  return step.bytes / std::max<int64_t>(step.fragments, 1);
+}
+
+}  // namespace
+
 Picoseconds DmaEngines::engine_time(const Step& step, int64_t descriptors) const {
   const int64_t bytes = std::max(step.bytes, step.padded_bytes) * descriptors;
   const bool pieces = step.fragments > 1;
@@ -119,7 +128,8 @@ Picoseconds DmaEngines::engine_time(const Step& step, int64_t descriptors) const
       std::min(timing_.bytes_per_nanosecond,
                timing_.hbm_bytes_per_nanosecond / static_cast<double>(timing_.engines));
   const Picoseconds stream = from_nanoseconds(static_cast<double>(bytes) / rate);
-  const Picoseconds each = step.store && !pieces ? timing_.packet_store : timing_.packet;
+  Picoseconds each = step.store && !pieces ? timing_.packet_store : timing_.packet;
+  if (contiguous_bytes(step) < timing_.small_row) each = std::max(each, timing_.small_row_packet);
   const Picoseconds copy = each * packets + stream;
   if (step.transfer == TransferClass::kCopy) return copy;
   return from_nanoseconds(copy.nanoseconds() / share_of_copy(step.transfer));
