@@ -21,11 +21,18 @@ struct Lifetime {
 };
 std::vector<Lifetime> lifetimes(const StraightLine& line);
 
+/// Whose space a version takes when SBUF is full.
+enum class SbufReuse : uint8_t {
+  kSameSize,     ///< of versions of its size, else of neighbours that together are large enough
+  kLargerSpace,  ///< while there are few of its size, of larger ones too
+};
+
 /// Gives all SBUF tiles that are not `placed` addresses in the order of their first instances.
 /// Space is reused when SBUF is full, and, with `buffers_per_tile` > 0, when so many versions of
 /// one of the kernel's tiles have a place; both in the order in which it was freed. Returns false,
 /// and changes nothing, when they do not fit.
-bool allocate_sbuf(StraightLine& line, int64_t buffers_per_tile);
+bool allocate_sbuf(StraightLine& line, int64_t buffers_per_tile,
+                   SbufReuse reuse = SbufReuse::kSameSize);
 
 /// Banks of PSUM over time: who holds them and when they were last given away.
 class PsumBanks {

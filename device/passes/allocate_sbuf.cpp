@@ -8,7 +8,8 @@
 namespace neuron_sim {
 namespace {
 
-constexpr int64_t kStep = 64;  // as the Builder aligns tiles
+constexpr int64_t kStep = 64;     // as the Builder aligns tiles
+constexpr int64_t kBuffers = 16;  // of a size, before larger free space is left to larger tiles
 
 int64_t rounded(int64_t bytes) { return (bytes + kStep - 1) / kStep * kStep; }
 
@@ -17,7 +18,8 @@ int64_t rounded(int64_t bytes) { return (bytes + kStep - 1) / kStep * kStep; }
 class SlotAllocator {
  public:
   /// [0, capacity) but for the bytes of `placed` tiles.
-  SlotAllocator(const StraightLine& line, int64_t capacity) : capacity_(capacity) {
+  SlotAllocator(const StraightLine& line, int64_t capacity, SbufReuse reuse)
+      : capacity_(capacity), reuse_(reuse) {
     for (const Tile& tile : line.tiles) {
       if (tile.memory != MemoryKind::kSbuf || !tile.placed) continue;
       taken_[tile.address] = std::max(taken_[tile.address], tile.address + tile.bytes);
@@ -72,13 +74,23 @@ class SlotAllocator {
     return address;
   }
 
-  /// The slot of this size that was freed first.
+  /// The slot of this size that was freed first. While there are few of them, that of a larger
+  /// slot that was freed earlier, so that tiles of a new size do not wait for each other.
   int64_t freed(int64_t bytes, uint32_t first) {
-    const auto& candidates = by_size_[bytes];
-    if (candidates.empty() || candidates.begin()->first >= first) return -1;
-    const int64_t address = candidates.begin()->second;
-    drop(slots_.find(address));
-    return address;
+    std::pair<uint32_t, int64_t> oldest{first, -1};
+    const auto end = reuse_ == SbufReuse::kLargerSpace && is_scarce(bytes)
+                         ? by_size_.end()
+                         : by_size_.upper_bound(bytes);
+    for (auto size = by_size_.lower_bound(bytes); size != end; ++size) {
+      if (size->second.empty() || size->second.begin()->first >= oldest.first) continue;
+      oldest = *size->second.begin();
+    }
+    return oldest.second < 0 ? -1 : join(slots_.find(oldest.second), bytes);
+  }
+
+  bool is_scarce(int64_t bytes) {
+    const auto count = static_cast<int64_t>(by_size_[bytes].size());
+    return count < 2 || (count < kBuffers && count * bytes < capacity_ / 8);
   }
 
   /// Free neighbours that together are large enough; of all such runs the one freed first. What
@@ -115,6 +127,7 @@ class SlotAllocator {
   }
 
   int64_t capacity_;
+  SbufReuse reuse_;
   int64_t top_ = 0;
   std::map<int64_t, int64_t> taken_;  ///< placed tiles: first byte, end
   Slots slots_;                       ///< by address
@@ -157,7 +170,7 @@ std::vector<Lifetime> lifetimes(const StraightLine& line) {
   return result;
 }
 
-bool allocate_sbuf(StraightLine& line, int64_t buffers_per_tile) {
+bool allocate_sbuf(StraightLine& line, int64_t buffers_per_tile, SbufReuse reuse) {
   const std::vector<Lifetime> lives = lifetimes(line);
   std::vector<TileId> order;
   for (size_t i = 0; i < line.tiles.size(); ++i) {
@@ -168,7 +181,7 @@ bool allocate_sbuf(StraightLine& line, int64_t buffers_per_tile) {
   const auto life = [&](TileId tile) { return lives[static_cast<size_t>(tile)]; };
   std::stable_sort(order.begin(), order.end(),
                    [&](TileId a, TileId b) { return life(a).first < life(b).first; });
-  SlotAllocator slots(line, line.architecture->limits.sbuf_usable.count);
+  SlotAllocator slots(line, line.architecture->limits.sbuf_usable.count, reuse);
   Window window(line.tiles.size(), buffers_per_tile);
   std::vector<int64_t> addresses(line.tiles.size(), -1);
   for (const TileId id : order) {

@@ -19,7 +19,8 @@ ListScheduler::ListScheduler(const ScheduleProblem& problem, const InstanceGraph
       buffer_end_(problem.buffer_banks.size()),
       buffer_left_(problem.buffer_tasks),
       group_left_(problem.group_tasks),
-      buffer_waiting_(problem.buffer_banks.size()) {
+      buffer_waiting_(problem.buffer_banks.size()),
+      window_(static_cast<size_t>(std::max<int64_t>(banks_.free_count(), 1))) {
   int32_t statements = 0;
   for (const Task& task : problem.tasks) statements = std::max(statements, task.statement + 1);
   statements_.resize(static_cast<size_t>(statements));
@@ -52,15 +53,18 @@ bool ListScheduler::holds_back(uint32_t task) {
   return true;
 }
 
-/// Whether banks for the task's buffer now could be missing later; it then waits for its turn.
+/// Whether a buffer may get banks now: not far ahead of the first one without, so that what comes
+/// early leaves banks to what comes next, and not when banks could be missing later.
+bool ListScheduler::may_have_banks(size_t buffer) const {
+  if (buffer >= next_buffer_ + window_) return false;
+  return !forecast_ || forecast_->allows(problem_.buffer_banks[buffer],
+                                         problem_.buffer_lives[buffer].first, issued_);
+}
+
+/// Whether the task has to wait for the turn of its buffer.
 bool ListScheduler::refuses(uint32_t task) {
-  if (!forecast_) return false;
   const int32_t buffer = missing_buffer(task);
-  const auto index = static_cast<size_t>(buffer);
-  if (forecast_->allows(problem_.buffer_banks[index], problem_.buffer_lives[index].first,
-                        issued_)) {
-    return false;
-  }
+  if (may_have_banks(static_cast<size_t>(buffer))) return false;
   refused_.insert(buffer);
   return true;
 }
@@ -71,10 +75,7 @@ void ListScheduler::admit_buffers() {
   while (issued_ < starts_.size() && starts_[issued_] >= 0) ++issued_;
   while (!refused_.empty()) {
     const auto index = static_cast<size_t>(*refused_.begin());
-    if (!forecast_->allows(problem_.buffer_banks[index], problem_.buffer_lives[index].first,
-                           issued_)) {
-      return;
-    }
+    if (!may_have_banks(index)) return;
     refused_.erase(refused_.begin());
     for (const uint32_t waiting : buffer_waiting_[index]) enqueue(waiting);
   }
@@ -155,6 +156,7 @@ void ListScheduler::take_buffer(int32_t buffer, uint32_t task, int64_t start) {
     if (waiting != task) enqueue(waiting);
   }
   refused_.erase(buffer);
+  while (next_buffer_ < addresses_.size() && addresses_[next_buffer_] >= 0) ++next_buffer_;
   if (forecast_) {
     forecast_->give(problem_.buffer_banks[index], problem_.buffer_lives[index].first, issued_);
   }
@@ -235,6 +237,7 @@ bool ListScheduler::issue(const Candidate& chosen) {
   engines_[chosen.task] = engine;
   starts_[chosen.task] = chosen.start;
   order_.push_back(chosen.task);
+  length_ = std::max(length_, done);
   leave_buffers(task, done);
   advance_group(task);
   for (uint32_t i = graph_.first_successor[chosen.task];
@@ -258,7 +261,7 @@ bool ListScheduler::run() {
       continue;
     }
     if (!issue(chosen)) return false;
-    if (forecast_) admit_buffers();
+    admit_buffers();
   }
   return true;
 }

@@ -54,7 +54,8 @@ class ListScheduler {
   /// With plan_banks only when the program order has too few banks.
   bool run();
 
-  const std::vector<uint32_t>& order() const { return order_; }         ///< by start
+  Picoseconds length() const { return {length_}; }               ///< when the last result is there
+  const std::vector<uint32_t>& order() const { return order_; }  ///< by start
   const std::vector<EngineKind>& engines() const { return engines_; }   ///< per task
   const std::vector<int64_t>& addresses() const { return addresses_; }  ///< per PSUM buffer
   const std::vector<int64_t>& starts() const { return starts_; }        ///< per task, picoseconds
@@ -95,6 +96,7 @@ class ListScheduler {
   int64_t lane_free(int lane) const;
   int32_t missing_buffer(uint32_t task) const;
   bool holds_back(uint32_t task);
+  bool may_have_banks(size_t buffer) const;
   bool refuses(uint32_t task);
   void admit_buffers();
   void make_ready(uint32_t task);
@@ -126,7 +128,10 @@ class ListScheduler {
   std::vector<std::vector<uint32_t>> buffer_waiting_;
   std::optional<BankForecast> forecast_;  // with plan_banks
   std::set<int32_t> refused_;             // buffers that must wait for their turn
-  uint32_t issued_ = 0;                   // all tasks before this one are issued
+  int64_t length_ = 0;
+  size_t next_buffer_ = 0;  // the first one without banks
+  size_t window_;  // buffers from it on that may have banks: one per bank, as in program order
+  uint32_t issued_ = 0;  // all tasks before this one are issued
   std::vector<StatementState> statements_;
   bool groups_matter_ = true;
 };

@@ -142,20 +142,21 @@ void apply(StraightLine& line, const ListScheduler& scheduler, const std::vector
 
 }  // namespace
 
-bool schedule(StraightLine& line, const PassSettings& settings, const CompilerCosts& costs) {
+std::optional<Picoseconds> schedule(StraightLine& line, const PassSettings& settings,
+                                    const CompilerCosts& costs) {
   const std::vector<size_t> rotated = rotated_tiles(line, settings);
   const InstanceGraph graph = dependencies(line, rotated);
   ScheduleProblem problem = ProblemBuilder(line, settings, costs, rotated).build(graph);
   ListScheduler greedy(problem, graph, PsumBanks(line));
   if (greedy.run()) {
     apply(line, greedy, rotated);
-    return true;
+    return greedy.length();
   }
   problem.plan_banks = true;
   ListScheduler planned(problem, graph, PsumBanks(line));
-  if (!planned.run()) return false;
+  if (!planned.run()) return std::nullopt;
   apply(line, planned, rotated);
-  return true;
+  return planned.length();
 }
 
 }  // namespace neuron_sim

@@ -8,6 +8,8 @@
 // readers; a bank of PSUM is taken longest-unused first. The costs are the compiler's own
 // (compiler_costs.h).
 
+#include <optional>
+
 #include "device/passes/compiler_costs.h"
 #include "device/passes/pass_settings.h"
 #include "device/passes/straight_line.h"
@@ -19,7 +21,9 @@ namespace neuron_sim {
 /// `placed` get their banks on the way. When the greedy order runs out of banks, each is given away
 /// only if the rest of the program could still be finished in program order (bank_forecast.h:
 /// assumed, nothing is known of the compiler here); when the banks do not suffice for that either,
-/// the program order and all tiles stay. Returns whether there is a new order.
-bool schedule(StraightLine& line, const PassSettings& settings, const CompilerCosts& costs = {});
+/// the program order and all tiles stay. Returns how long the new order
+/// takes in the compiler's simulated time; empty when there is none.
+std::optional<Picoseconds> schedule(StraightLine& line, const PassSettings& settings,
+                                    const CompilerCosts& costs = {});
 
 }  // namespace neuron_sim

@@ -135,7 +135,7 @@ TEST(AllocateSbuf, SmallTilesSpreadOverTheSpaceOfLargeOnes) {
   builder.loop(9, [&](const Affine&) { builder.emit(Memset{narrow, 1, EngineKind::kVector}); });
   StraightLine line = *unroll(*builder.finish()).line;
   rename_buffers(line, {});
-  ASSERT_TRUE(allocate_sbuf(line, 0));
+  ASSERT_TRUE(allocate_sbuf(line, 0, SbufReuse::kLargerSpace));
   const std::vector<int64_t> at = addresses(line);
   const int64_t fresh = (capacity - 8 * large) / 64;  // narrow tiles that fit behind the wide ones
   ASSERT_LT(fresh, 8);
