@@ -206,7 +206,7 @@ TEST_P(BiasAddActivationBackward, RejectsWhatDoesNotMatch) {
 TEST_P(BiasAddActivationBackward, TakesAFewTimesTheForwardPass) {
   const TensorSpec x{{4096, 1024}, {}}, bias{{1024}, {}};
   const std::pair<const char*, double> limits[] = {
-      {"identity", 1.1}, {"relu", 2}, {"tanh", 2.5}, {"softmax", 3}, {"gelu", 2.5}};
+      {"identity", 1.1}, {"relu", 2.1}, {"tanh", 2.5}, {"softmax", 3}, {"gelu", 2.5}};
   for (const auto& [name, most] : limits) {
     const double forward =
         simulated_microseconds(build_bias_add_activation(architecture(), x, bias, name));
