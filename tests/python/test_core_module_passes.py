@@ -24,7 +24,7 @@ def _doubled(tiles: int = 6) -> "_core.Program":
 
 def test_a_compiled_program_computes_the_same_and_overlaps_its_iterations():
     program = _doubled()
-    settings = _core.published_stacks()["neuronx-cc trn2"]["settings"]
+    settings = _core.published_stacks()["neuronx-cc trn2 direct"]["settings"]
     compiled = _core.compile_program(program, settings)
     assert compiled.instructions == 18
     x = np.random.default_rng(3).standard_normal((6, 128, 64)).astype(np.float32)
