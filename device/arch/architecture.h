@@ -165,9 +165,9 @@ struct DmaTiming {
   Picoseconds row_latency_store{};  ///< the same of a store
   int64_t small_row = 0;            ///< rows of fewer bytes take at least small_row_packet each
   Picoseconds small_row_packet{};
-  int64_t software_packet = 0;      ///< bytes that software descriptors pack rows into (4096)
-  double hbm_bytes_per_nanosecond = 0;     ///< HBM bandwidth of a core, shared by its engines
-  Picoseconds hardware_trigger{};          ///< issuing engine blocked: fixed part
+  int64_t software_packet = 0;          ///< bytes that software descriptors pack rows into (4096)
+  double hbm_bytes_per_nanosecond = 0;  ///< HBM bandwidth of a core, shared by its engines
+  Picoseconds hardware_trigger{};       ///< issuing engine blocked: fixed part
   Picoseconds hardware_trigger_element{};  ///< and per descriptor, at most 128
   Picoseconds hardware_trigger_gap{};      ///< of that time, behind the end of the instruction
   Picoseconds hardware_first_load{};       ///< trigger start to first packet, HBM source

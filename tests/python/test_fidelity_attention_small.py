@@ -58,11 +58,7 @@ def test_the_tensor_engine_transposes_three_tiles_and_multiplies_twice(variant):
 
 @pytest.mark.parametrize("variant", SUFFIXES)
 def test_descriptors_decide_who_triggers(variant):
-    engines = {
-        step["engine"]
-        for step in program(variant).steps()
-        if step["kind"] == "trigger"
-    }
+    engines = {step["engine"] for step in program(variant).steps() if step["kind"] == "trigger"}
     assert engines == ({"Sync", "Scalar"} if "hwdge" in variant else {"GpSimd"})
 
 
