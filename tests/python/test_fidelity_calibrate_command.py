@@ -5,7 +5,7 @@ import tomllib
 
 import fidelity_samples as samples
 import pytest
-from neuron_sim import command_line
+from neuron_sim import _core, command_line
 from neuron_sim.fidelity.evaluate import PreparedCase
 from neuron_sim.fidelity.measurement import parse_measurement
 
