@@ -21,9 +21,8 @@ namespace neuron_sim {
 inline constexpr int64_t kBatchElements = 512;
 
 /// Batches statements of the Vector, Scalar and GpSimd engines over their innermost loop
-/// (batch_statements.h), up to kBatchElements of their widest operand: those with results of one
-/// element in blocks of iterations, at most settings.batch_iterations; those with wider results
-/// over the whole loop or not at all.
+/// (batch_statements.h), all iterations (at most settings.batch_iterations) or none, when they are
+/// at most kBatchElements of the widest operand together.
 void batch_narrow_operations(StraightLine& line, const PassSettings& settings);
 
 }  // namespace neuron_sim

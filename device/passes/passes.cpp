@@ -42,18 +42,17 @@ void run_middle_end(StraightLine& line, const PassSettings& settings) {
   if (settings.elide_psum_copies) elide_psum_copies(line);
 }
 
-/// Queues, places and the order of instances: how long that takes in the compiler's simulated time
-/// (0 without a schedule). Empty when the versions have no place on chip.
-std::optional<Picoseconds> run_back_end(StraightLine& line, const PassSettings& settings,
-                                        SbufReuse reuse) {
+/// Queues and places in SBUF. False when the versions have none.
+bool place(StraightLine& line, const PassSettings& settings, SbufReuse reuse) {
   if (settings.assign_queues) assign_queues(line, settings);
-  const bool placed =
-      !settings.rename_buffers || allocate_sbuf(line, settings.buffers_per_tile, reuse);
-  if (settings.schedule) {
-    const std::optional<Picoseconds> length = schedule(line, settings);
-    return placed ? length : std::nullopt;
-  }
-  if (!placed || (settings.rename_buffers && !allocate_psum(line))) return std::nullopt;
+  return !settings.rename_buffers || allocate_sbuf(line, settings.buffers_per_tile, reuse);
+}
+
+/// The order of instances and places in PSUM: how long that takes in the compiler's simulated time
+/// (0 without a schedule). Empty when the versions have no place in PSUM.
+std::optional<Picoseconds> order(StraightLine& line, const PassSettings& settings) {
+  if (settings.schedule) return schedule(line, settings);
+  if (settings.rename_buffers && !allocate_psum(line)) return std::nullopt;
   return Picoseconds{};
 }
 
@@ -69,13 +68,13 @@ bool same_places(const StraightLine& a, const StraightLine& b) {
 /// and each is far off for one of two public attention kernels.
 std::optional<StraightLine> shorter_back_end(const StraightLine& line,
                                              const PassSettings& settings) {
-  StraightLine first = line, second = line;
-  const auto length = run_back_end(first, settings, SbufReuse::kSameSize);
-  StraightLine placed = line;
-  const bool differs = allocate_sbuf(placed, settings.buffers_per_tile, SbufReuse::kLargerSpace) &&
-                       !same_places(first, placed);
-  if (length && !differs) return first;
-  const auto other = run_back_end(second, settings, SbufReuse::kLargerSpace);
+  StraightLine first = line;
+  const bool fits = place(first, settings, SbufReuse::kSameSize);
+  StraightLine second = line;
+  const bool differs =
+      place(second, settings, SbufReuse::kLargerSpace) && !(fits && same_places(first, second));
+  const std::optional<Picoseconds> length = fits ? order(first, settings) : std::nullopt;
+  const std::optional<Picoseconds> other = differs ? order(second, settings) : std::nullopt;
   if (other && (!length || *other < *length)) return second;
   return length ? std::optional(std::move(first)) : std::nullopt;
 }
@@ -111,7 +110,8 @@ Compiled compile(std::shared_ptr<const Program> program, const PassSettings& set
   if (!unrolled.line) return {std::move(program), std::move(unrolled.reason)};
   StraightLine& line = *unrolled.line;
   if (!settings.rename_buffers) {
-    run_back_end(line, settings, SbufReuse::kSameSize);
+    place(line, settings, SbufReuse::kSameSize);
+    order(line, settings);
     return {lower(std::move(line)), ""};
   }
   rename(line, *program);
@@ -123,7 +123,8 @@ Compiled compile(std::shared_ptr<const Program> program, const PassSettings& set
     }
   }
   // The kernel's own places are right for the kernel's own order only.
-  run_back_end(line, settings, SbufReuse::kSameSize);
+  place(line, settings, SbufReuse::kSameSize);
+  order(line, settings);
   return {lower(std::move(line)), ""};
 }
 
