@@ -13,13 +13,15 @@ MODELLED = (
     "gating in free-running windows (trn2).",
     "ScalarE: activation tables, loaded when the function changes.",
     "DMA: triggers by kind of descriptor (static, hardware, software), descriptors spread over 16 "
-    "engines, packets, queues in order, small and strided elements, stalls at the start of a load, "
-    "DMA transposes, a shared HBM bandwidth, completion latencies.",
+    "engines, packets, queues in order, small rows, strided elements, words of HBM that a store "
+    "writes in part, stalls at the start of a load, DMA transposes, a shared HBM bandwidth, "
+    "completion latencies.",
     "Semaphores: wake-up latency by producer and consumer, one wait per instruction, further ones "
     "as instructions of their own.",
     "The port that Vector and GpSimd share.",
     "Three notions of a kernel's time: `body` (first instruction to last completion), "
-    "`nc_latency` (what nki.benchmark prints) and `profile_total` (what neuron-profile prints).",
+    "`nc_latency` (what nki.benchmark prints; more with software descriptors) and `profile_total` "
+    "(what neuron-profile prints).",
     "The compiler between kernel and chip, as passes that a published stack switches on: renaming "
     "of buffers, allocation, queue assignment, list scheduling; see the settings below.",
 )
@@ -30,7 +32,7 @@ NOT_MODELLED = (
     "Random variation: the first packets of equal loads start up to 300 ns apart on hardware; the "
     "model uses the mean. The phase of the PE clock's windows relative to a kernel is arbitrary on "
     "hardware; the suite times every kernel at phase 0.",
-    "HBM refresh and bank conflicts, ECC, thermal throttling.",
+    "HBM refresh and bank conflicts, thermal throttling.",
     "Contention with other cores of the chip.",
     "Time on the host: dispatch, copies, the runtime's queues.",
     "The compiler beyond the passes: fusion of operators, choice of layouts, spilling.",
@@ -48,12 +50,6 @@ class Miss:
 
 
 MISSES: tuple[Miss, ...] = (
-    Miss(
-        ("trn1-vadd-tiled-rc128", "trn1-vadd-stream-fd2-"),
-        "Cost of transfers of 4 and 8 bytes per partition on trn1. The two totals contradict each "
-        "other for any cost per descriptor: 0.94 us per iteration of 512 bytes per tensor, 0.35 us "
-        "per iteration of 1 KiB.",
-    ),
     Miss(
         ("inf2-dma-chase",),
         "A load whose address another load brought: register load, descriptor generation and the "

@@ -157,13 +157,12 @@ struct Rates {
 
 /// DMA: triggers, descriptors, 16 engines.
 struct DmaTiming {
-  int64_t engines = 0;              ///< DMA engines per core (16)
-  double bytes_per_nanosecond = 0;  ///< one engine
-  Picoseconds packet{};             ///< fixed time per packet
-  Picoseconds packet_store{};       ///< the same of a store, per row
-  Picoseconds row_latency_load{};   ///< its queue waits so long for each row, its engine does not
-  Picoseconds row_latency_store{};  ///< the same of a store
-  int64_t small_row = 0;            ///< rows of fewer bytes take at least small_row_packet each
+  int64_t engines = 0;                    ///< DMA engines per core (16)
+  double bytes_per_nanosecond = 0;        ///< one engine
+  double bytes_per_nanosecond_store = 0;  ///< the same of a store
+  Picoseconds packet{};                   ///< fixed time per packet
+  Picoseconds packet_store{};             ///< the same of a store, per row
+  int64_t small_row = 0;  ///< loaded rows of fewer bytes take small_row_packet or more
   Picoseconds small_row_packet{};
   int64_t software_packet = 0;          ///< bytes that software descriptors pack rows into (4096)
   double hbm_bytes_per_nanosecond = 0;  ///< HBM bandwidth of a core, shared by its engines
@@ -189,7 +188,9 @@ struct DmaTiming {
   Picoseconds load_stall_queued_hardware{};  ///< at most, behind a load of the same queue
   Picoseconds load_stall_queued_software{};
   Picoseconds load_stall_queued_static{};
-  Picoseconds element_scatter{};         ///< per element when the innermost run is one element
+  /// Per element when the innermost run is one element, and per word of HBM that is written in
+  /// part (its controller reads, changes and writes the word); in turn for all DMA engines.
+  Picoseconds element_scatter{};
   double host_bytes_per_nanosecond = 0;  ///< host link, each direction
   Picoseconds host_latency{};            ///< of one host copy
   double transpose_hbm = 0;   ///< throughput of an HBM to SBUF transpose, as a share of a copy's
@@ -218,6 +219,7 @@ struct PeerTiming {
 /// Launch overheads for the three published notions of latency.
 struct LaunchTiming {
   Picoseconds benchmark{};             ///< nc_latency minus kernel body
+  Picoseconds benchmark_software{};    ///< so much more when GpSimd generates descriptors
   Picoseconds profile{};               ///< profiler total_time minus kernel body
   Picoseconds software_descriptors{};  ///< GpSimd generates none before, from the body's start on
 };

@@ -216,10 +216,10 @@ void add_dma(std::vector<Field>& fields) {
   };
   dma.add("engines", "1", Bound::kPositive, &DmaTiming::engines);
   dma.add("bytes_per_nanosecond", "bytes/ns", Bound::kPositive, &DmaTiming::bytes_per_nanosecond);
+  dma.add("bytes_per_nanosecond_store", "bytes/ns", Bound::kPositive,
+          &DmaTiming::bytes_per_nanosecond_store);
   duration("packet", &DmaTiming::packet);
   duration("packet_store", &DmaTiming::packet_store);
-  duration("row_latency_load", &DmaTiming::row_latency_load);
-  duration("row_latency_store", &DmaTiming::row_latency_store);
   dma.add("small_row", "bytes", Bound::kPositive, &DmaTiming::small_row);
   duration("small_row_packet", &DmaTiming::small_row_packet);
   dma.add("hbm_bytes_per_nanosecond", "bytes/ns", Bound::kPositive,
@@ -308,6 +308,7 @@ std::vector<Field> all_fields() {
   add_peer(fields);
   SectionFields launch(fields, "launch", &Architecture::launch);
   launch.add("benchmark", "ns", Bound::kNotNegative, &LaunchTiming::benchmark);
+  launch.add("benchmark_software", "ns", Bound::kNotNegative, &LaunchTiming::benchmark_software);
   launch.add("profile", "ns", Bound::kNotNegative, &LaunchTiming::profile);
   launch.add("software_descriptors", "ns", Bound::kNotNegative,
              &LaunchTiming::software_descriptors);

@@ -79,6 +79,7 @@ struct Step {
   int64_t bytes = 0;               ///< DMA: bytes per descriptor
   int64_t fragments = 0;           ///< DMA: contiguous runs per descriptor (1 = contiguous)
   int64_t padded_bytes = 0;        ///< DMA: bytes per descriptor that time counts; 0: `bytes`
+  int64_t partial_words = 0;       ///< DMA: HBM words of which it writes a part
 };
 
 /// At most two steps: nc_matmul loads stationary, then multiplies moving.

@@ -10,6 +10,10 @@
 namespace neuron_sim {
 namespace {
 
+/// What the memory controller of HBM checks and corrects as one: 64 bits, as HBM2 has them.
+/// Assumed.
+constexpr int64_t kHbmWord = 8;
+
 /// Stride that stands for "another partition" or "another indexed row": never adjacent in memory.
 constexpr int64_t kApart = int64_t{1} << 40;
 
@@ -90,11 +94,33 @@ void count_descriptors(std::span<const Dimension> to, Dtype target_dtype,
   step.bytes = run * item;
 }
 
+namespace {
+
+/// Words of HBM that runs shorter than a word write in part; runs that follow each other share one.
+/// Longer runs count as whole words: no measurement tells what their ends cost.
+int64_t partial_words(std::span<const Dimension> to, Dtype dtype, int64_t elements_of_run) {
+  const int64_t run = elements_of_run * itemsize(dtype);
+  if (run >= kHbmWord) return 0;
+  const int64_t runs = product(to) / elements_of_run;
+  int64_t pitch = kApart;
+  for (const Dimension& dimension : to) {
+    const int64_t stride = std::abs(dimension.stride);
+    if (dimension.size > 1 && stride >= run) pitch = std::min(pitch, stride);
+  }
+  return pitch == run ? (runs * run + kHbmWord - 1) / kHbmWord : runs;
+}
+
+}  // namespace
+
 void count_descriptors(const View& dst, const View& src, Step& step) {
   std::array<Dimension, kMaximumCopyRank> from{}, to{};
   const size_t from_rank = descriptor_dimensions(src, from);
   const size_t to_rank = descriptor_dimensions(dst, to);
   count_descriptors({to.data(), to_rank}, dst.dtype(), {from.data(), from_rank}, src.dtype(), step);
+  if (dst.memory() != MemoryKind::kHbm || step.elements == 0) return;
+  const int64_t item = std::max(itemsize(src.dtype()), itemsize(dst.dtype()));
+  step.partial_words = partial_words({to.data(), to_rank}, dst.dtype(),
+                                     step.bytes / item / std::max<int64_t>(step.fragments, 1));
 }
 
 void spread_over_engines(const Architecture& architecture, Step& step) {

@@ -125,11 +125,13 @@ Picoseconds DmaEngines::engine_time(const Step& step, int64_t descriptors) const
     packets = std::max<int64_t>(1, (bytes + timing_.software_packet - 1) / timing_.software_packet);
   }
   const double rate =
-      std::min(timing_.bytes_per_nanosecond,
+      std::min(step.store ? timing_.bytes_per_nanosecond_store : timing_.bytes_per_nanosecond,
                timing_.hbm_bytes_per_nanosecond / static_cast<double>(timing_.engines));
   const Picoseconds stream = from_nanoseconds(static_cast<double>(bytes) / rate);
   Picoseconds each = step.store && !pieces ? timing_.packet_store : timing_.packet;
-  if (contiguous_bytes(step) < timing_.small_row) each = std::max(each, timing_.small_row_packet);
+  if (!step.store && contiguous_bytes(step) < timing_.small_row) {
+    each = std::max(each, timing_.small_row_packet);
+  }
   const Picoseconds copy = each * packets + stream;
   if (step.transfer == TransferClass::kCopy) return copy;
   return from_nanoseconds(copy.nanoseconds() / share_of_copy(step.transfer));
@@ -171,9 +173,8 @@ Span DmaEngines::transfer(const Step& step, EngineKind queue, Picoseconds start,
   const int64_t engines = std::min<int64_t>(rows, timing_.engines);
   const int64_t share = rows / engines;
   const int64_t larger = rows % engines;
-  Picoseconds scatter{};
-  if (step.fragments > 1) scatter = timing_.element_scatter * (rows * step.fragments);
-  const Picoseconds latency = step.store ? timing_.row_latency_store : timing_.row_latency_load;
+  const int64_t scattered = step.fragments > 1 ? rows * step.fragments : step.partial_words;
+  const Picoseconds scatter = timing_.element_scatter * scattered;
   Span span{Picoseconds{INT64_MAX}, {}, {}};
   std::vector<Picoseconds>& queue_end = queue_end_[static_cast<size_t>(queue)];
   for (int64_t i = 0; i < engines; ++i) {
@@ -184,7 +185,7 @@ Span DmaEngines::transfer(const Step& step, EngineKind queue, Picoseconds start,
     const Picoseconds issued = std::max(first + skew, queue_end[engine]);
     const Picoseconds ready = std::max(answer + skew, queue_end[engine] + behind);
     const Span busy = calendars_[engine].reserve(ready, duration);
-    queue_end[engine] = std::max(busy.end, busy.start + duration + latency * own);
+    queue_end[engine] = busy.end;
     span.start = std::min(span.start, busy.start - (ready - issued));
     span.end = std::max(span.end, queue_end[engine]);
     busy_ += duration;

@@ -49,9 +49,18 @@ class Walk {
   std::array<std::unique_ptr<CoreWalk>, kMaximumCores> cores_;
 };
 
-}  // namespace
+/// Whether an instruction of the program has GpSimd generate descriptors.
+bool software_descriptors(const Program& program) {
+  for (const Demand& demand : program.demands) {
+    for (int i = 0; i < demand.count; ++i) {
+      const Step& step = demand.steps[static_cast<size_t>(i)];
+      if (step.unit == Unit::kDma && step.descriptors == DescriptorKind::kSoftware) return true;
+    }
+  }
+  return false;
+}
 
-Timing simulate(const Program& program, const ControlLog& log, const TimelineOptions& options) {
+Timing walk_cores(const Program& program, const ControlLog& log, const TimelineOptions& options) {
   if (program.cores.size() == 1) {  // without the detour of a dispatch per instance
     LogReader reader(log);
     CoreWalk core(program, reader, options);
@@ -61,6 +70,14 @@ Timing simulate(const Program& program, const ControlLog& log, const TimelineOpt
   Walk walk(program, log, options);
   Cursor<Walk>(program, walk).walk();
   return walk.finish();
+}
+
+}  // namespace
+
+Timing simulate(const Program& program, const ControlLog& log, const TimelineOptions& options) {
+  Timing timing = walk_cores(program, log, options);
+  timing.software_descriptors = software_descriptors(program);
+  return timing;
 }
 
 }  // namespace neuron_sim

@@ -31,14 +31,17 @@ struct Timing {
   int64_t dma_transfers = 0;
   int64_t dma_bytes = 0;
   int64_t instances = 0;
-  int64_t skipped_instances = 0;     ///< of those, added as steady iterations
-  int64_t widened_accesses = 0;      ///< history entries made coarser
-  int64_t multiply_accumulates = 0;  ///< of nc_matmul
-  std::vector<CoreTiming> cores;     ///< by core of the program
+  int64_t skipped_instances = 0;      ///< of those, added as steady iterations
+  int64_t widened_accesses = 0;       ///< history entries made coarser
+  int64_t multiply_accumulates = 0;   ///< of nc_matmul
+  bool software_descriptors = false;  ///< GpSimd generates descriptors of a DMA
+  std::vector<CoreTiming> cores;      ///< by core of the program
 
   /// As the vendor's benchmark reports it (nc_latency).
   Picoseconds benchmark(const Architecture& architecture) const {
-    return body + architecture.launch.benchmark;
+    const LaunchTiming& launch = architecture.launch;
+    return body + launch.benchmark +
+           (software_descriptors ? launch.benchmark_software : Picoseconds{});
   }
   /// As the vendor's profiler reports it (total_time).
   Picoseconds profile(const Architecture& architecture) const {

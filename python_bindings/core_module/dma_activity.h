@@ -13,9 +13,17 @@ class DmaActivity : public TimelineObserver {
   void step(const Program& program, const StepEvent& event) override;
   /// Time with at least one transfer between its first packet and its completion.
   Picoseconds active() const;
+  /// The same of the stores (what they move comes from SBUF), or of all others.
+  Picoseconds active(bool stores) const;
+  int64_t bytes(bool stores) const;
 
  private:
-  std::vector<Span> transfers_;
+  struct Transfer {
+    Span span;
+    int64_t bytes = 0;
+    bool store = false;
+  };
+  std::vector<Transfer> transfers_;
 };
 
 }  // namespace neuron_sim

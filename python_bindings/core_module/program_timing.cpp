@@ -47,6 +47,7 @@ nb::dict timing_dict(const Program& program, const TimelineOptions& options) {
   int64_t argument_bytes = 0;
   for (const Argument& argument : program.arguments) argument_bytes += argument.bytes;
   result["argument_bytes"] = argument_bytes;
+  result["software_descriptors"] = timing.software_descriptors;
   result["multiply_accumulates"] = timing.multiply_accumulates;
   nb::dict utilisation;
   for (int engine = 0; engine < kEngineCount; ++engine) {
@@ -69,6 +70,8 @@ nb::dict program_timing(const Program& program, const std::optional<std::string>
     options.observer = &activity;
     simulate(program, {}, options);
     result["dma_active_us"] = activity.active().microseconds();
+    result["dma_load_active_us"] = activity.active(false).microseconds();
+    result["dma_load_bytes"] = activity.bytes(false);
   }
   return result;
 }

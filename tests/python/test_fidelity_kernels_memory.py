@@ -125,7 +125,10 @@ def test_dma_is_active_from_the_first_packet_to_the_completion_but_not_in_betwee
     spans = sorted((s["start_ns"], s["done_ns"]) for s in transfers)
     assert all(done <= start for (_, done), (start, _) in zip(spans, spans[1:], strict=False))
     expected = sum(done - start for start, done in spans) / 1e3
-    assert program.time()["dma_active_us"] == pytest.approx(expected)
+    timing = program.time()
+    assert timing["dma_active_us"] == pytest.approx(expected)
+    assert timing["dma_load_bytes"] == timing["dma_bytes"] / 2
+    assert 0 < timing["dma_load_active_us"] < timing["dma_active_us"]
 
 
 @pytest.mark.parametrize(

@@ -27,11 +27,18 @@ PRIORS: Mapping[str, Mapping[str, float]] = {
         "vector.overhead_sbuf": 60,  # documents; the file has a total of conv1d
         "vector.overhead_psum": 60,
         "dma.bytes_per_nanosecond": 17,  # bandwidth guide; the file has totals of a read curve
+        "dma.bytes_per_nanosecond_store": 17,  # the file has totals of a write curve
+        "dma.small_row_packet": 3,  # dma.packet; the file has totals of small loads
         "dma.packet": 5.3,  # trn2, measured; the file has a total of a GEMM
         "dma.element_scatter": 9,  # trn2; the file has totals of a strided store
         "launch.benchmark": 8500,  # trn2, measured; the file has totals of vector add
     },
-    "trn2": {"tensor.strided_load_factor": 1},  # no factor; the file has a total of conv2d
+    "trn2": {
+        "tensor.strided_load_factor": 1,  # no factor; the file has a total of conv2d
+        "rates.two_inputs": 2,  # documented; the file has profiles of vector add
+        "launch.benchmark": 8500,  # traces; the file has totals of small attention
+        "launch.benchmark_software": 0,
+    },
 }
 """What would be assumed without the totals that a hand-written value comes from: where the fits of
 the cross-validation start, so that a family which is left out is not in its own prediction."""

@@ -164,5 +164,30 @@ TEST(DmaCopyDemand, CountsDescriptorsBytesAndFragments) {
          tensor.slice(0, 0, 1).slice(1, 0, 1).slice(2, 0, 255), 1, 1020, 1);
 }
 
+TEST(DmaCopyDemand, CountsWordsOfHbmThatItWritesInPart) {
+  InstructionBench bench;
+  const View tile = bench.tile(kSbuf, kFp32, {128, 64}, "tile");
+  const View narrow = bench.tile(kSbuf, kBf16, {128, 64}, "narrow");
+  const auto words = [&](const View& dst, const View& src) {
+    return bench.demand(kDmaCopy, DmaCopy{.dst = dst, .src = src}.draft()).steps[0].partial_words;
+  };
+  const auto hbm = [&](Dtype dtype, int64_t columns) {
+    return bench.tile(kHbm, dtype, {128, columns}, "tensor");
+  };
+  // Rows of 4 bytes that follow each other: two share a word of 8 bytes.
+  EXPECT_EQ(words(hbm(kFp32, 1), tile.slice(1, 0, 1)), 64);
+  EXPECT_EQ(words(hbm(kBf16, 1), narrow.slice(1, 0, 1)), 32);
+  EXPECT_EQ(words(hbm(kBf16, 3), narrow.slice(1, 0, 3)), 96);
+  EXPECT_EQ(words(hbm(kBf16, 3).slice(0, 0, 1), narrow.slice(0, 0, 1).slice(1, 0, 3)), 1);
+  // A column of a wider tensor: every row is in a word of its own.
+  EXPECT_EQ(words(hbm(kFp32, 2).slice(1, 0, 1), tile.slice(1, 0, 1)), 128);
+  // Every second element.
+  EXPECT_EQ(words(hbm(kFp32, 128).slice(1, 0, 64, 2), tile), 128 * 64);
+  // Whole words, and loads.
+  EXPECT_EQ(words(hbm(kFp32, 2), tile.slice(1, 0, 2)), 0);
+  EXPECT_EQ(words(hbm(kBf16, 4), narrow.slice(1, 0, 4)), 0);
+  EXPECT_EQ(words(tile.slice(1, 0, 1), hbm(kFp32, 1)), 0);
+}
+
 }  // namespace
 }  // namespace neuron_sim

@@ -15,7 +15,7 @@ Architecture round_numbers() {
   Architecture a = load_architecture("trn2");
   a.dma = {};
   a.dma.engines = 16;
-  a.dma.bytes_per_nanosecond = 1;
+  a.dma.bytes_per_nanosecond = a.dma.bytes_per_nanosecond_store = 1;
   a.dma.packet = a.dma.packet_store = ns(10);
   a.dma.hbm_bytes_per_nanosecond = 1000;
   a.dma.load_stall_maximum = ns(1000000);
@@ -146,6 +146,21 @@ TEST(DmaEngines, PaysForFragmentsAndScatteredElements) {
   EXPECT_EQ(span.end - span.start, ns(160));
 }
 
+TEST(DmaEngines, ReadsAndChangesWordsThatAreWrittenInPart) {
+  Architecture a = round_numbers();
+  a.dma.element_scatter = ns(3);
+  const auto length = [&](int64_t partial_words) {
+    DmaEngines dma(a);
+    Step step = copy(kStatic, 16, 4, true);
+    step.partial_words = partial_words;
+    const Span span = dma.transfer(step, kSync, ns(0), ns(0));
+    return span.end - span.start;
+  };
+  EXPECT_EQ(length(0), ns(10 + 4));
+  EXPECT_EQ(length(4), ns(10 + 4));  // 12 ns hide behind the packets
+  EXPECT_EQ(length(5), ns(15));
+}
+
 TEST(DmaEngines, KeepsEachQueueInOrder) {
   const Architecture a = round_numbers();
   DmaEngines dma(a);
@@ -209,17 +224,23 @@ TEST(DmaEngines, ALoadBehindALoadOfItsQueueStallsAgain) {
   EXPECT_EQ(late.end, ns(5400 + 500 + 100));
 }
 
-TEST(DmaEngines, HidesTheLatencyOfARowBehindOtherQueues) {
+TEST(DmaEngines, LoadedRowsBelowABoundTakeALeastTime) {
   Architecture a = round_numbers();
-  a.dma.row_latency_load = ns(25);
-  DmaEngines dma(a);
-  const Span one = dma.transfer(copy(kStatic, 128, 90), kSync, ns(0), ns(0));
-  EXPECT_EQ(one.end - one.start, ns(8 * (10 + 90 + 25)));
-  // The engines were busy for 800 of the 1000 ns: a second queue works in the rest.
-  const Span two = dma.transfer(copy(kStatic, 16, 190), EngineKind::kGpSimd, ns(0), ns(0));
-  EXPECT_EQ(two.start, one.start + ns(800));
-  EXPECT_EQ(two.end, one.start + ns(800 + 200 + 25));
-  EXPECT_EQ(dma.transfer(copy(kStatic, 16, 190), kSync, ns(0), ns(0)).start, ns(1900));
+  a.dma.small_row = 64;
+  a.dma.small_row_packet = ns(25);
+  const auto length = [&](int64_t bytes, bool store, int64_t fragments = 1) {
+    DmaEngines dma(a);
+    Step step = copy(kStatic, 16, bytes, store);
+    step.fragments = fragments;
+    const Span span = dma.transfer(step, kSync, ns(0), ns(0));
+    return span.end - span.start;
+  };
+  EXPECT_EQ(length(64, false), ns(10 + 64));
+  EXPECT_EQ(length(63, false), ns(25 + 63));
+  EXPECT_EQ(length(63, true), ns(10 + 63));
+  EXPECT_EQ(length(64, false, 2), ns(2 * 25 + 64));  // pieces of 32 bytes
+  a.dma.small_row_packet = ns(5);                    // never less than a packet takes
+  EXPECT_EQ(length(63, false), ns(10 + 63));
 }
 
 TEST(DmaEngines, ShareTheBandwidthOfHbm) {
