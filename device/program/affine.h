@@ -29,6 +29,7 @@ class Affine {
   Affine operator+(const Affine& other) const;
   Affine operator-(const Affine& other) const { return *this + other * -1; }
   Affine operator*(int64_t factor) const;
+  bool operator==(const Affine& other) const = default;
   Affine& operator+=(const Affine& other) { return *this = *this + other; }
 
   /// Value for these loop variables.

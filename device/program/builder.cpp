@@ -24,6 +24,15 @@ int64_t product(const std::vector<int64_t>& shape, size_t first) {
   return result;
 }
 
+/// A dense HBM tensor; [elements] when it has no dimension or more than an access pattern.
+View whole_tensor(TileId id, Dtype dtype, const std::vector<int64_t>& shape,
+                  const std::string& label) {
+  if (shape.empty() || shape.size() > static_cast<size_t>(kMaximumRank)) {
+    return View(MemoryKind::kHbm, id, dtype, {product(shape, 0)}, {itemsize(dtype)}, label);
+  }
+  return View(MemoryKind::kHbm, id, dtype, shape, dense_strides(shape, itemsize(dtype)), label);
+}
+
 }  // namespace
 
 Builder::Builder(std::string kernel, const Architecture& architecture)
@@ -51,6 +60,7 @@ View Builder::argument(const std::string& label, const std::vector<int64_t>& sha
   program_->arguments.push_back({label, dtype, shape, tile.bytes, false, false});
   program_->tiles.push_back(tile);
   const auto id = static_cast<TileId>(program_->tiles.size() - 1);
+  if (strides.empty()) return whole_tensor(id, dtype, shape, label);
   return View(MemoryKind::kHbm, id, dtype, shape, byte_strides, label);
 }
 
@@ -66,12 +76,12 @@ View Builder::constant(const std::string& label, const std::vector<int64_t>& sha
   program_->constants.push_back(std::move(contents));
   program_->tiles.push_back(tile);
   const auto id = static_cast<TileId>(program_->tiles.size() - 1);
-  return View(MemoryKind::kHbm, id, dtype, shape, dense_strides(shape, itemsize(dtype)), label);
+  return whole_tensor(id, dtype, shape, label);
 }
 
 View Builder::scratch(const std::string& label, const std::vector<int64_t>& shape, Dtype dtype) {
   const auto id = static_cast<TileId>(program_->tiles.size());
-  View view(MemoryKind::kHbm, id, dtype, shape, dense_strides(shape, itemsize(dtype)), label);
+  View view = whole_tensor(id, dtype, shape, label);
   Tile tile;
   tile.label = label;
   tile.memory = MemoryKind::kHbm;
@@ -170,72 +180,6 @@ View Builder::place(MemoryKind memory, const std::string& label, const std::vect
   return tile;
 }
 
-void Builder::scope(const std::function<void()>& body) {
-  const size_t before = allocated_.size();
-  const auto release = [&] {
-    while (allocated_.size() > before) {
-      allocated_.back().first->release(allocated_.back().second);
-      allocated_.pop_back();
-    }
-  };
-  try {
-    body();
-  } catch (...) {
-    release();
-    throw;
-  }
-  release();
-}
-
-void Builder::run_loop(Loop loop, const std::function<void(Affine)>& body) {
-  loop.level = static_cast<int32_t>(open_loops_.size());
-  loop.core = static_cast<uint8_t>(core_);
-  if (loop.level >= kMaximumLoopDepth) {
-    fail(
-        text("loops of kernel '", program_->kernel, "' nest deeper than ", kMaximumLoopDepth, "."));
-  }
-  const auto index = static_cast<uint32_t>(program_->loops.size());
-  block().push_back({Node::Kind::kLoop, index});
-  program_->loops.push_back(loop);
-  open_loops_.push_back({index, loop.bound});
-  try {
-    scope([&] { body(Affine::variable(loop.level)); });
-  } catch (...) {
-    open_loops_.pop_back();  // what was emitted stays, the loop is closed
-    throw;
-  }
-  open_loops_.pop_back();
-}
-
-void Builder::loop(int64_t trip_count, const std::function<void(Affine)>& body) {
-  if (trip_count < 0) fail(text("loop with a negative trip count of ", trip_count, "."));
-  if (trip_count == 0) return;
-  if (trip_count == 1) {
-    scope([&] { body(0); });
-    return;
-  }
-  Loop loop;
-  loop.trip_count = loop.bound = trip_count;
-  run_loop(std::move(loop), body);
-}
-
-void Builder::loop_register(EngineKind engine, int register_index, int64_t bound,
-                            const std::function<void(Affine)>& body) {
-  if (bound < 0) fail(text("register loop with a negative bound of ", bound, "."));
-  if (engine == EngineKind::kAuto || register_index < 0 || register_index >= limits().registers) {
-    fail(text("register loop of kernel '", program_->kernel, "': register ", register_index,
-              " of engine ", name(engine), " does not exist; the sequencers of ",
-              architecture_.name, " have ", limits().registers, " registers."),
-         ErrorKind::kIndex);
-  }
-  Loop loop;
-  loop.engine = engine;
-  loop.register_index = static_cast<int16_t>(register_index);
-  loop.bound = bound;
-  program_->uses_registers = true;
-  run_loop(std::move(loop), body);
-}
-
 int Builder::allocate_register() {
   int& next = here().next_register;
   if (next >= limits().registers) {
@@ -246,17 +190,12 @@ int Builder::allocate_register() {
   return next++;
 }
 
-void Builder::set_source_line(const std::string& line) {
-  if (line.empty()) {
-    source_line_ = -1;
-  } else if (source_line_ < 0 || program_->source_lines.back() != line) {
-    program_->source_lines.push_back(line);
-    source_line_ = static_cast<int32_t>(program_->source_lines.size()) - 1;
-  }
-}
-
 std::shared_ptr<const Program> Builder::finish() {
-  require(open_loops_.empty(), "a kernel ends outside of its loops");
+  if (!frames_.empty()) {
+    const bool loop = frames_.back().kind == Frame::Kind::kLoop;
+    fail(text("kernel '", program_->kernel, "' ends inside ", describe(frames_.back()),
+              loop ? "; a counted loop is left at the end of its body only." : "."));
+  }
   for (const auto& core : cores_) {
     program_->sbuf_peak = std::max(program_->sbuf_peak, core->sbuf.peak());
     program_->psum_peak = std::max(program_->psum_peak, core->psum.peak());

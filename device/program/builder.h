@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "device/memory/tile_allocator.h"
@@ -24,7 +25,8 @@ class Builder {
   const Architecture& architecture() const { return architecture_; }
   const Limits& limits() const { return architecture_.limits; }
 
-  /// The next argument of the kernel: an HBM tensor; strides in elements. Dense when empty.
+  /// The next argument of the kernel: an HBM tensor; strides in elements. Dense when empty. A dense
+  /// tensor without dimensions, or with more than an access pattern has, comes as [elements].
   View argument(const std::string& label, const std::vector<int64_t>& shape, Dtype dtype,
                 const std::vector<int64_t>& strides = {});
   /// An HBM tensor with contents that belong to the program (dense).
@@ -58,6 +60,25 @@ class Builder {
   /// may be opened again; its tiles live until the scope around core() ends. KernelError inside a
   /// loop, inside another core(), and for more cores than limits.logical_cores.
   void core(int index, const std::function<void()>& body);
+
+  /// The same for front ends whose loop bodies are no functions: each open needs its close, the
+  /// innermost first (KernelError otherwise, and by finish() when one is missing). The variable of
+  /// a loop of one trip is the constant 0; a loop of no trips cannot be opened.
+  Affine open_loop(int64_t trip_count);
+  Affine open_loop_register(EngineKind engine, int register_index, int64_t bound);
+  void close_loop();
+  void open_scope();
+  void close_scope();
+  void open_core(int index);
+  void close_core();
+
+  /// Values that an index takes over the trips of the open loops.
+  struct Bounds {
+    int64_t smallest, largest;
+  };
+  /// KernelError when `index` uses the variable of a loop that is closed.
+  Bounds bounds(const Affine& index) const;
+
   /// A fresh register of the sequencers of the core.
   int allocate_register();
 
@@ -77,6 +98,14 @@ class Builder {
   struct OpenLoop {
     uint32_t loop;
     int64_t bound;
+  };
+  /// What was opened and not closed, outermost first.
+  struct Frame {
+    enum class Kind : uint8_t { kScope, kLoop, kCore } kind;
+    size_t allocated;      ///< tiles before it
+    bool counted = false;  ///< a loop of the program; a loop of one trip is none
+    int64_t trips = 1;     ///< of a loop, at most
+    int32_t source_line = -1;
   };
   struct Ring {
     int64_t pitch;
@@ -101,7 +130,13 @@ class Builder {
                      const std::vector<int64_t>& shape, Dtype dtype, int ring);
   void check_tile(MemoryKind memory, const std::string& label, const std::vector<int64_t>& shape,
                   Dtype dtype) const;
-  void run_loop(Loop loop, const std::function<void(Affine)>& body);
+  Affine push_loop(Loop loop);
+  void push_frame(Frame::Kind kind, int64_t trips, bool counted);
+  void pop_frame();
+  void close(Frame::Kind kind);
+  std::string describe(const Frame& frame) const;
+  /// Runs `body` inside the frame just opened; closes it, and after an error all inside it.
+  void run_body(Frame::Kind kind, const std::function<void()>& body);
   Operand store_operand(const Draft& draft, const InstructionType& type, int index);
   void add_terms(const View& view, Operand& operand);
   void check_addressing(const View& view) const;
@@ -117,10 +152,12 @@ class Builder {
   std::vector<std::unique_ptr<Core>> cores_;
   int core_ = 0;
   bool in_core_ = false;
+  std::vector<Frame> frames_;
   std::vector<std::pair<TileAllocator*, int64_t>> allocated_;  // to release at scope ends
   std::vector<OpenLoop> open_loops_;
   std::map<TileId, Ring> rings_;  // by first tile
   AccumulationGroups accumulation_;
+  std::unordered_map<std::string, int32_t> source_lines_;  // indices of Program::source_lines
   int32_t source_line_ = -1;
 };
 

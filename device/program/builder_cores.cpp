@@ -22,7 +22,7 @@ void Builder::add_core() {
   program_->cores.emplace_back();
 }
 
-void Builder::core(int index, const std::function<void()>& body) {
+void Builder::open_core(int index) {
   const std::string where = text("kernel '", program_->kernel, "': core(", index, ")");
   const int64_t limit = std::min<int64_t>(limits().logical_cores, kMaximumCores);
   if (index < 0 || index >= limit) {
@@ -35,20 +35,16 @@ void Builder::core(int index, const std::function<void()>& body) {
   }
   if (in_core_) fail(text(where, " is inside core(", core_, ")."));
   while (static_cast<int>(cores_.size()) <= index) add_core();
-  const int before = core_;
   core_ = index;
   in_core_ = true;
-  const auto leave = [&] {
-    core_ = before;
-    in_core_ = false;
-  };
-  try {
-    body();
-  } catch (...) {
-    leave();
-    throw;
-  }
-  leave();
+  push_frame(Frame::Kind::kCore, 1, false);
+}
+
+void Builder::close_core() { close(Frame::Kind::kCore); }
+
+void Builder::core(int index, const std::function<void()>& body) {
+  open_core(index);
+  run_body(Frame::Kind::kCore, body);
 }
 
 Block& Builder::block() {

@@ -20,9 +20,12 @@ int64_t Builder::largest(const Affine& affine) const { return -smallest(affine *
 
 void Builder::check_addressing(const View& view) const {
   const auto levels = static_cast<int>(open_loops_.size());
-  require(view.offset().levels() <= levels && view.partition().levels() <= levels &&
-              view.ring_index().levels() <= levels,
-          "an operand uses the variable of a loop that is closed");
+  if (view.offset().levels() > levels || view.partition().levels() > levels ||
+      view.ring_index().levels() > levels) {
+    fail(text("address of tensor '", view.describe(),
+              "' uses the variable of a loop that is closed."),
+         ErrorKind::kIndex);
+  }
   const auto ring = rings_.find(view.tile());
   require(view.ring() == 1 || (ring != rings_.end() && view.ring() <= ring->second.count),
           "a ring has no more tiles than were allocated");

@@ -30,7 +30,14 @@ View::View(MemoryKind memory, TileId tile, Dtype dtype, std::vector<int64_t> sha
               kMaximumRank, "."));
   }
   require(strides.size() == shape.size(), "one stride per dimension");
-  for (size_t i = 0; i < shape.size(); ++i) dimensions_[i] = {shape[i], strides[i]};
+  storage_bytes_ = itemsize(dtype);
+  for (size_t i = 0; i < shape.size(); ++i) {
+    dimensions_[i] = {shape[i], strides[i]};
+    if (shape[i] == 0) storage_bytes_ = 0;
+    if (i == 0 && is_on_chip()) continue;
+    if (storage_bytes_ > 0) storage_bytes_ += (shape[i] - 1) * strides[i];
+  }
+  if (is_on_chip()) storage_partitions_ = shape[0];
 }
 
 std::vector<int64_t> View::shape() const {
@@ -220,17 +227,6 @@ View View::flatten() const {
       ++i;
     }
   }
-  return result;
-}
-
-View View::reinterpret(Dtype dtype) const {
-  if (itemsize(dtype) != itemsize(dtype_)) {
-    fail(text("reinterpretation of tensor '", describe(), "' from ", neuron_sim::name(dtype_),
-              " to ", neuron_sim::name(dtype), " changes the element size."),
-         ErrorKind::kType);
-  }
-  View result = *this;
-  result.dtype_ = dtype;
   return result;
 }
 

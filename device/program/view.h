@@ -80,8 +80,24 @@ class View {
   View permute(const std::vector<int>& order) const;
   /// All free dimensions merged as far as strides allow; [P, F] when dense.
   View flatten() const;
-  /// The same bytes as elements of another dtype of equal size.
+  /// The same bytes as elements of another dtype. When its size differs, the last dimension (not
+  /// the partition dimension) is contiguous and scales; its bytes, and all strides and offsets, are
+  /// whole elements of the new dtype.
   View reinterpret(Dtype dtype) const;
+  /// Any pattern on the storage of this view: the whole tile (of a ring: the same one) or tensor.
+  /// `dimensions`: sizes, and steps in elements of the view's dtype, not negative; dimension 0 on
+  /// chip counts partitions, with step 1 or 0. `offset`: first element (on chip: within the
+  /// partitions); `partition`: the first one (on chip). Constants are checked here, loop variables
+  /// by the Builder.
+  View pattern(const std::vector<Dimension>& dimensions, const Affine& offset,
+               const Affine& partition = 0) const;
+  /// What pattern() takes for this view: steps and offset in elements.
+  std::vector<int64_t> element_strides() const;
+  Affine element_offset() const;
+  /// Elements of the storage, on chip per partition.
+  int64_t storage_elements() const;
+  /// Partitions of the storage; 1 in HBM.
+  int64_t storage_partitions() const { return storage_partitions_; }
   /// The same pattern so many partitions (on chip) and bytes further; no bounds are checked.
   View moved_by(int64_t partitions, int64_t bytes) const;
 
@@ -101,6 +117,10 @@ class View {
 
  private:
   void check_dimension(int dimension, const char* what) const;
+  bool is_on_chip() const { return memory_ != MemoryKind::kHbm; }
+  void check_pattern(const std::vector<Dimension>& dimensions, const Affine& offset,
+                     const Affine& partition) const;
+  bool scales_to(int64_t bytes) const;
 
   MemoryKind memory_ = MemoryKind::kNone;
   Dtype dtype_ = Dtype::kFloat32;
@@ -110,6 +130,8 @@ class View {
   int register_ = -1;
   int64_t register_scale_ = 0;
   int64_t index_rows_ = -1;
+  int64_t storage_bytes_ = 0;  ///< on chip per partition
+  int64_t storage_partitions_ = 1;
   Affine ring_index_, partition_, offset_;
   std::array<Dimension, kMaximumRank + 1> dimensions_{};
   std::string label_;

@@ -2,6 +2,7 @@
 
 #include <nanobind/stl/function.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -11,6 +12,7 @@
 #include "python_bindings/core_module/bindings.h"
 #include "python_bindings/core_module/build_kernel.h"
 #include "python_bindings/core_module/builder_instructions.h"
+#include "python_bindings/core_module/names.h"
 
 namespace nb = nanobind;
 
@@ -91,9 +93,54 @@ void bind_control(nb::class_<Builder>& builder) {
       .def(
           "scope", [](Builder& self, const std::function<void()>& body) { self.scope(body); },
           nb::arg("body"), "Tiles allocated inside are released at its end.")
+      .def(
+          "loop_register",
+          [](Builder& self, const std::string& engine, int register_index, int64_t bound,
+             const Body& body) {
+            self.loop_register(engine_named(engine), register_index, bound, body);
+          },
+          nb::arg("engine"), nb::arg("register"), nb::arg("bound"), nb::arg("body"),
+          "A loop whose trip count is in a register of the engine, at most `bound`.")
+      .def(
+          "core",
+          [](Builder& self, int index, const std::function<void()>& body) {
+            self.core(index, body);
+          },
+          nb::arg("index"), nb::arg("body"),
+          "What body emits belongs to that core of the logical core.")
       .def("source_line", &Builder::set_source_line, nb::arg("line"),
            "Source line of the instructions that follow, for messages and traces.")
       .def("finish", &Builder::finish, "Ends the kernel; the builder is spent.");
+}
+
+/// Loops, scopes and cores for generators and with statements.
+void bind_open_blocks(nb::class_<Builder>& builder) {
+  builder
+      .def("open_loop", &Builder::open_loop, nb::arg("trip_count"),
+           "Opens a counted loop of at least one trip; returns its variable (of one trip: 0).")
+      .def(
+          "open_loop_register",
+          [](Builder& self, const std::string& engine, int register_index, int64_t bound) {
+            return self.open_loop_register(engine_named(engine), register_index, bound);
+          },
+          nb::arg("engine"), nb::arg("register"), nb::arg("bound"),
+          "The same with the trip count in a register of the engine, at most `bound`.")
+      .def("close_loop", &Builder::close_loop,
+           "Closes the innermost open block, which must be a loop.")
+      .def("open_scope", &Builder::open_scope, "Tiles allocated from here on belong to the scope.")
+      .def("close_scope", &Builder::close_scope, "Releases the tiles of the innermost scope.")
+      .def("open_core", &Builder::open_core, nb::arg("index"),
+           "What is emitted until close_core belongs to that core of the logical core.")
+      .def("close_core", &Builder::close_core)
+      .def(
+          "bounds",
+          [](const Builder& self, const Affine& index) {
+            const Builder::Bounds bounds = self.bounds(index);
+            return std::pair(bounds.smallest, bounds.largest);
+          },
+          nb::arg("index"), "Smallest and largest value over the trips of the open loops.")
+      .def("allocate_register", &Builder::allocate_register,
+           "A fresh register of the sequencers of the core.");
 }
 
 /// Unique per Python object; the architecture outlives it.
@@ -112,6 +159,7 @@ void bind_builder(nb::module_& module) {
       .def_prop_ro("architecture", [](const Builder& self) { return self.architecture().name; });
   bind_tensors(builder);
   bind_control(builder);
+  bind_open_blocks(builder);
   bind_movement(builder);
   bind_tensor_engine(builder);
   bind_elementwise(builder);

@@ -1,6 +1,7 @@
 // Affine and View for Python: access patterns are written as NumPy indices.
 
 #include <nanobind/operators.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -63,6 +64,33 @@ View indexed(const View& view, const nb::object& index) {
   return result;
 }
 
+std::vector<int64_t> coefficients(const Affine& self) {
+  std::vector<int64_t> result;
+  for (int level = 0; level < self.levels(); ++level) result.push_back(self.coefficient(level));
+  return result;
+}
+
+bool equals(const Affine& self, const nb::handle& other) {
+  int64_t number = 0;
+  if (nb::isinstance<Affine>(other)) return self == nb::cast<Affine>(other);
+  return nb::try_cast(other, number) && self == Affine(number);
+}
+
+/// That of the int when constant, as equality demands.
+Py_hash_t hashed(const Affine& self) {
+  if (self.is_constant()) return nb::hash(nb::int_(self.constant()));
+  return nb::hash(nb::make_tuple(self.constant(), nb::tuple(nb::cast(coefficients(self)))));
+}
+
+std::string written(const Affine& self) {
+  std::string result;
+  for (int level = 0; level < self.levels(); ++level) {
+    const int64_t factor = self.coefficient(level);
+    if (factor != 0) result += text(factor, " * loop", level, " + ");
+  }
+  return result + text(self.constant());
+}
+
 void bind_affine(nb::module_& module) {
   nb::class_<Affine>(module, "Affine", "An int plus multiples of loop variables.")
       .def(nb::init_implicit<int64_t>())
@@ -74,8 +102,23 @@ void bind_affine(nb::module_& module) {
       .def("__rsub__", [](const Affine& self, int64_t other) { return self * -1 + other; })
       .def("__mul__", [](const Affine& self, int64_t factor) { return self * factor; })
       .def("__rmul__", [](const Affine& self, int64_t factor) { return self * factor; })
+      .def("__neg__", [](const Affine& self) { return self * -1; })
+      .def("__eq__", &equals, nb::arg("other").none())
+      .def("__hash__", &hashed)
       .def_prop_ro("is_constant", &Affine::is_constant)
-      .def("__int__", [](const Affine& self) { return constant_of(self, "an index"); });
+      .def_prop_ro("constant", &Affine::constant, "The value for loop variables of 0.")
+      .def_prop_ro("coefficients", &coefficients, "Of the loop variables, outermost loop first.")
+      .def("__int__", [](const Affine& self) { return constant_of(self, "an index"); })
+      .def("__repr__", &written);
+}
+
+/// [[step, size], ...], steps in elements.
+View pattern(const View& self, const std::vector<std::pair<int64_t, int64_t>>& dimensions,
+             const nb::handle& offset, const nb::handle& partition) {
+  std::vector<Dimension> steps;
+  steps.reserve(dimensions.size());
+  for (const auto& [step, size] : dimensions) steps.push_back({size, step});
+  return self.pattern(steps, affine_of(offset), affine_of(partition));
 }
 
 }  // namespace
@@ -103,7 +146,21 @@ void bind_views(nb::module_& module) {
           [](const View& self, const std::string& dtype) {
             return self.reinterpret(dtype_of_name(dtype));
           },
-          nb::arg("dtype"))
+          nb::arg("dtype"),
+          "The same bytes as another dtype; the last dimension scales with the element size.")
+      .def("at_register", &View::at_register, nb::arg("register"), nb::arg("scale"),
+           "Adds register * scale bytes to the address at run time.")
+      .def("pattern", &pattern, nb::arg("dimensions"), nb::arg("offset") = 0,
+           nb::arg("partition") = 0,
+           "The pattern [[step, size], ...] on the whole tile or tensor, in elements of the view's "
+           "dtype. On chip the first entry counts partitions (step 1 or 0) from `partition`.")
+      .def_prop_ro("strides", &View::element_strides,
+                   "In elements; of the partition dimension 1, or 0 for a broadcast.")
+      .def_prop_ro("offset", &View::element_offset,
+                   "First element in the storage, on chip within its partitions.")
+      .def_prop_ro("partition", &View::partition, "First partition in the tile (0 in HBM).")
+      .def_prop_ro("storage_elements", &View::storage_elements, "On chip per partition.")
+      .def_prop_ro("storage_partitions", &View::storage_partitions, "1 in HBM.")
       .def("turn", &View::turn, nb::arg("index"), "Tile `index` (modulo) of a ring of tiles.")
       .def("indirect", &View::indirect, nb::arg("rows"))
       .def("__repr__", &View::describe);
