@@ -1,0 +1,20 @@
+"""neuronxcc.nki: the old NKI language (SDK up to 2.26).
+
+Functions decorated with `jit` run on the simulated NeuronCore when they are called with NumPy
+arrays or CPU tensors; inside another kernel their instructions become a part of it.
+"""
+
+from . import language, typing
+from .kernel import Kernel, baremetal, jit, simulate_kernel, trace
+from .typing import tensor
+
+__all__ = [
+    "Kernel",
+    "baremetal",
+    "jit",
+    "language",
+    "simulate_kernel",
+    "tensor",
+    "trace",
+    "typing",
+]

@@ -1,0 +1,132 @@
+"""Decorators of the old language: what makes a Python function a kernel."""
+
+import functools
+import inspect
+
+from neuron_sim.nki.tracing import tracing
+from neuron_sim.nki.tracing.grid import grid_of
+from neuron_sim.nki.tracing.launch import Call, TracedKernel, architecture_of
+
+from .typing import is_mutable
+
+_MODES = ("auto", "jax", "torchxla", "baremetal", "benchmark", "simulation", "trace")
+
+
+def _writable_parameter(parameter) -> bool:
+    return parameter is not None and is_mutable(parameter.annotation)
+
+
+class Kernel:
+    """A function that is traced into a program for every set of argument shapes.
+
+    `mode` as the vendor's jit. `direct`: the compiler's middle end is skipped. `grid`: sizes of the
+    grid, kernel[grid]. `checked`: arrays may be written only where annotated as mutable.
+    """
+
+    def __init__(self, function, mode: str = "auto", platform_target=None, grid=(), checked=True):
+        if mode not in _MODES:
+            raise ValueError(f"unknown mode '{mode}' of nki.jit; allowed: {', '.join(_MODES)}.")
+        functools.update_wrapper(self, function)
+        self.func = function
+        self.mode = mode
+        self.platform_target = platform_target
+        self.grid = grid
+        self.checked = checked
+        self.direct = bool(getattr(function, "_neuron_sim_direct", False))
+
+    def __getitem__(self, key) -> "Kernel":
+        return self._copy(grid=grid_of(key))
+
+    def __get__(self, instance, owner=None):
+        return self if instance is None else functools.partial(self, instance)
+
+    def _copy(self, **changes) -> "Kernel":
+        copy = type(self).__new__(type(self))
+        copy.__dict__.update(self.__dict__)
+        copy.__dict__.update(changes)
+        return copy
+
+    def call(self, *args, **kwargs) -> Call:
+        """The kernel bound to arguments, to be traced."""
+        writable = _writable_parameter if self.checked else None
+        if self.checked and not _returns(self.func):
+            writable = None  # kernels that return nothing write to their arguments
+        return Call(
+            self.func, args, kwargs, "old", architecture_of(self.platform_target), self.grid,
+            direct=self.direct, mutable=writable,
+        )  # fmt: skip
+
+    def traced(self, *args, **kwargs) -> TracedKernel:
+        """The program for these arguments; arrays give shapes and dtypes only."""
+        return self.call(*args, **kwargs).trace()
+
+    def __call__(self, *args, **kwargs):
+        if tracing():
+            return self._inlined(args, kwargs)
+        if self.mode == "trace":
+            raise RuntimeError(
+                f"kernel '{self.__name__}' of mode 'trace' is a part of another kernel; "
+                "decorate it with nki.jit, or call it through nki.simulate_kernel."
+            )
+        call = self.call(*args, **kwargs)
+        return call.trace().run(call.arrays)
+
+    def _inlined(self, args, kwargs):
+        if self.grid:
+            raise ValueError(
+                f"kernel '{self.__name__}' has a grid and is called inside another kernel; "
+                "nested kernels cannot have a grid."
+            )
+        return self.func(*args, **kwargs)
+
+
+@functools.lru_cache(maxsize=1024)
+def _returns(function) -> bool:
+    """Whether a function has a return statement with a value."""
+    import dis
+
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    if code is None:
+        return True
+    steps = list(dis.get_instructions(code))
+    for before, step in zip(steps, steps[1:], strict=False):
+        if step.opname == "RETURN_VALUE":
+            if before.opname != "LOAD_CONST" or before.argval is not None:
+                return True
+    return False
+
+
+def _function_of(kernel):
+    return kernel.func if isinstance(kernel, Kernel) else kernel
+
+
+def jit(func=None, mode: str = "auto", platform_target=None, **options):
+    """Makes a function a kernel; applied to a kernel it changes its mode."""
+    if func is None:
+        return functools.partial(jit, mode=mode, platform_target=platform_target, **options)
+    if isinstance(func, Kernel):
+        return func._copy(mode=mode, platform_target=platform_target or func.platform_target)
+    return Kernel(func, mode, platform_target)
+
+
+def baremetal(kernel=None, **options):
+    """A kernel that is compiled and run on NumPy arrays."""
+    if kernel is None:
+        return functools.partial(baremetal, **options)
+    if isinstance(kernel, Kernel):
+        return kernel._copy(mode="baremetal", checked=kernel.checked)
+    return Kernel(kernel, "baremetal", checked=False)
+
+
+def trace(func=None, **options):
+    """A function whose instructions become a part of the kernel that calls it."""
+    if func is None:
+        return functools.partial(trace, **options)
+    return Kernel(_function_of(func), "trace", checked=False)
+
+
+def simulate_kernel(kernel, *args, **kwargs):
+    """Runs a kernel on NumPy arrays; `kernel[grid]` for one with a grid."""
+    if not isinstance(kernel, Kernel):
+        kernel = Kernel(kernel, "simulation", checked=False)
+    return kernel._copy(mode="simulation")(*args, **kwargs)

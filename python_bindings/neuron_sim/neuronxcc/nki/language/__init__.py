@@ -1,0 +1,107 @@
+"""neuronxcc.nki.language (nl): tensors, indices, loops, movement; operators are in operators.py."""
+
+from neuron_sim.nki.tracing.buffers import hbm, private_hbm, psum, sbuf, shared_hbm
+from neuron_sim.nki.tracing.creation import ParDim as par_dim
+from neuron_sim.nki.tracing.dtypes import (
+    bfloat16,
+    bool_,
+    float8_e4m3,
+    float8_e5m2,
+    float16,
+    float32,
+    int8,
+    int16,
+    int32,
+    tfloat32,
+    uint8,
+    uint16,
+    uint32,
+)
+from neuron_sim.nki.tracing.grid import nc, num_programs, program_id, program_ndim, spmd_dim
+from neuron_sim.nki.tracing.loops import affine_range, sequential_range, static_range
+from neuron_sim.nki.tracing.movement import load_transpose2d
+from neuron_sim.nki.tracing.tensor import Tensor as tensor
+from neuron_sim.nki.tracing.tile_size import tile_size
+
+from .creation import (
+    empty_like,
+    full,
+    ndarray,
+    ones,
+    shared_constant,
+    shared_identity_matrix,
+    zeros,
+    zeros_like,
+)
+from .indices import arange, ds, mgrid
+from .movement import copy, load, store
+from .numbers import constants, finfo, fp32, static_cast
+
+__all__ = [
+    "affine_range",
+    "arange",
+    "bfloat16",
+    "bool_",
+    "constants",
+    "copy",
+    "ds",
+    "empty_like",
+    "finfo",
+    "float16",
+    "float32",
+    "float8_e4m3",
+    "float8_e5m2",
+    "fp32",
+    "full",
+    "hbm",
+    "int16",
+    "int32",
+    "int8",
+    "load",
+    "load_transpose2d",
+    "mgrid",
+    "nc",
+    "ndarray",
+    "num_programs",
+    "ones",
+    "par_dim",
+    "private_hbm",
+    "program_id",
+    "program_ndim",
+    "psum",
+    "sbuf",
+    "sequential_range",
+    "shared_constant",
+    "shared_hbm",
+    "shared_identity_matrix",
+    "spmd_dim",
+    "static_cast",
+    "static_range",
+    "store",
+    "tensor",
+    "tfloat32",
+    "tile_size",
+    "uint16",
+    "uint32",
+    "uint8",
+    "zeros",
+    "zeros_like",
+]
+
+
+def __getattr__(name: str):
+    """Operators are imported on first use; a name that is nowhere is an error that names it."""
+    if not name.startswith("_"):
+        from importlib import import_module
+
+        try:
+            operators = import_module(f"{__name__}.operators")
+        except ModuleNotFoundError as error:
+            if error.name != f"{__name__}.operators":
+                raise
+        else:
+            if hasattr(operators, name):
+                value = getattr(operators, name)
+                globals()[name] = value
+                return value
+    raise AttributeError(f"nki.language.{name} is not there yet.")

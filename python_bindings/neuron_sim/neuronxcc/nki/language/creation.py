@@ -1,0 +1,47 @@
+"""Creation of tensors in the old language."""
+
+import numpy as np
+
+from neuron_sim.nki.tracing import creation
+from neuron_sim.nki.tracing.dtypes import dtype_of, uint8
+
+
+def ndarray(shape, dtype, *, buffer=None, name="", **_options):
+    """A new uninitialised tensor; buffer None is SBUF, where dimension 0, or nl.par_dim, counts
+    partitions."""
+    return creation.ndarray(shape, dtype, buffer, name)
+
+
+def zeros(shape, dtype, *, buffer=None, name="", **_options):
+    """A tile of zeros."""
+    return creation.filled(shape, 0, dtype, buffer, name)
+
+
+def ones(shape, dtype, *, buffer=None, name="", **_options):
+    """A tile of ones."""
+    return creation.filled(shape, 1, dtype, buffer, name)
+
+
+def full(shape, fill_value, dtype, *, buffer=None, name="", **_options):
+    """A tile of one value."""
+    return creation.filled(shape, fill_value, dtype, buffer, name)
+
+
+def zeros_like(a, dtype=None, *, buffer=None, name="", **_options):
+    """A tile of zeros with the shape, and unless given dtype and buffer, of `a`."""
+    return creation.filled(a.shape, 0, dtype or a.dtype, buffer or a.buffer, name)
+
+
+def empty_like(a, dtype=None, *, buffer=None, name="", **_options):
+    """An uninitialised tensor with the shape, and unless given dtype and buffer, of `a`."""
+    return creation.ndarray(a.shape, dtype or a.dtype, buffer or a.buffer, name)
+
+
+def shared_constant(constant, dtype=None, **_options):
+    """An HBM tensor with the contents of a NumPy array."""
+    return creation.constant(constant, dtype)
+
+
+def shared_identity_matrix(n, dtype=uint8, **_options):
+    """An HBM tensor [n, n] with ones on its diagonal."""
+    return creation.constant(np.identity(n), dtype_of(dtype))

@@ -1,0 +1,28 @@
+"""neuron_sim.nki: the new NKI language (`import neuron_sim.nki as nki`).
+
+    @nki.jit
+    def kernel(a):
+        out = nl.ndarray(a.shape, dtype=a.dtype, buffer=nl.shared_hbm)
+        tile = nl.ndarray(a.shape, dtype=a.dtype, buffer=nl.sbuf)
+        nisa.dma_copy(dst=tile, src=a)
+        ...
+        return out
+
+A kernel called with NumPy arrays or CPU tensors runs on the simulated core and returns the same
+kind; `kernel.traced(...)` gives its program, and its time, without running it. The old language is
+neuron_sim.neuronxcc.nki. Importing this imports no torch.
+"""
+
+from importlib import import_module as _import_module
+
+from . import language, typing
+from .kernel import Kernel, jit, simulate
+
+__all__ = ["Kernel", "jit", "language", "simulate", "typing"]
+
+
+def __getattr__(name: str):
+    """Subpackages are imported on first use."""
+    if name in ("isa", "collectives", "compiler", "measurement"):
+        return _import_module(f"{__name__}.{name}")
+    raise AttributeError(f"nki.{name} is not there yet.")

@@ -1,0 +1,71 @@
+"""Decorators of the new language: what makes a Python function a kernel."""
+
+import functools
+
+from .tracing import tracing
+from .tracing.grid import grid_of
+from .tracing.launch import Call, TracedKernel, architecture_of
+
+
+class Kernel:
+    """A function that is traced into a program for every set of argument shapes.
+
+    `grid`: (number of physical cores,) of kernel[cores]; the cores of a logical core run the kernel
+    side by side.
+    """
+
+    def __init__(self, function, grid: tuple = ()):
+        functools.update_wrapper(self, function)
+        self.func = function
+        self.grid = grid
+
+    def __getitem__(self, key) -> "Kernel":
+        grid = grid_of(key)
+        if len(grid) != 1:
+            raise ValueError(
+                f"the grid of a kernel is the number of cores of a logical core (LNC), but "
+                f"kernel '{self.__name__}' got {list(grid)}."
+            )
+        return Kernel(self.func, grid)
+
+    def __get__(self, instance, owner=None):
+        return self if instance is None else functools.partial(self, instance)
+
+    def call(self, *args, **kwargs) -> Call:
+        """The kernel bound to arguments, to be traced."""
+        cores = self.grid[0] if self.grid else 1
+        return Call(
+            self.func, args, kwargs, "new", architecture_of(), self.grid, cores=cores, direct=True
+        )
+
+    def traced(self, *args, **kwargs) -> TracedKernel:
+        """The program for these arguments; arrays give shapes and dtypes only."""
+        return self.call(*args, **kwargs).trace()
+
+    def __call__(self, *args, **kwargs):
+        if tracing():
+            if self.grid:
+                raise ValueError(
+                    f"kernel '{self.__name__}' has a grid and is called inside another kernel; "
+                    "nested kernels cannot have a grid."
+                )
+            return self.func(*args, **kwargs)
+        call = self.call(*args, **kwargs)
+        return call.trace().run(call.arrays)
+
+
+def jit(func=None, mode=None, platform_target=None, **options):
+    """Makes a function a kernel. `mode` and other options change nothing, as with the vendor."""
+    if platform_target is not None:
+        raise ValueError(
+            "platform_target is not an argument of nki.jit; set "
+            "NEURON_PLATFORM_TARGET_OVERRIDE=trn1|trn2|trn3."
+        )
+    if func is None:
+        return functools.partial(jit, mode=mode, **options)
+    return func if isinstance(func, Kernel) else Kernel(func)
+
+
+def simulate(kernel):
+    """The kernel run on NumPy arrays: simulate(kernel)(*arrays), simulate(kernel[2])(*arrays)."""
+    return kernel if isinstance(kernel, Kernel) else Kernel(kernel)

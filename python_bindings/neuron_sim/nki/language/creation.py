@@ -1,0 +1,53 @@
+"""Creation of tensors in the new language."""
+
+import numpy as np
+
+from ..tracing import creation
+from ..tracing.buffers import sbuf
+from ..tracing.dtypes import dtype_of, uint8
+
+
+def _memory(buffer):
+    if isinstance(buffer, str):
+        raise TypeError(f"buffer '{buffer}' is a string; use nl.{buffer}.")
+    return buffer
+
+
+def ndarray(shape, dtype, buffer=sbuf, name="", address=None):
+    """A new uninitialised tensor. address: (first partition, byte in the partitions), on chip."""
+    return creation.ndarray(shape, dtype, _memory(buffer), name, address)
+
+
+def zeros(shape, dtype, buffer=sbuf, name=""):
+    """A tile of zeros."""
+    return creation.filled(shape, 0, dtype, _memory(buffer), name)
+
+
+def ones(shape, dtype, buffer=sbuf, name=""):
+    """A tile of ones."""
+    return creation.filled(shape, 1, dtype, _memory(buffer), name)
+
+
+def full(shape, fill_value, dtype, buffer=sbuf, name=""):
+    """A tile of one value."""
+    return creation.filled(shape, fill_value, dtype, _memory(buffer), name)
+
+
+def zeros_like(x, dtype=None, buffer=None, name=""):
+    """A tile of zeros with the shape, and unless given dtype and buffer, of `x`."""
+    return creation.filled(x.shape, 0, dtype or x.dtype, _memory(buffer or x.buffer), name)
+
+
+def empty_like(x, dtype=None, buffer=None, name=""):
+    """An uninitialised tensor with the shape, and unless given dtype and buffer, of `x`."""
+    return creation.ndarray(x.shape, dtype or x.dtype, _memory(buffer or x.buffer), name)
+
+
+def shared_constant(constant, dtype=None, name=""):
+    """An HBM tensor with the contents of a NumPy array."""
+    return creation.constant(constant, dtype, name)
+
+
+def shared_identity_matrix(n, dtype=uint8, name=""):
+    """An HBM tensor [n, n] with ones on its diagonal."""
+    return creation.constant(np.identity(n), dtype_of(dtype), name)

@@ -1,0 +1,24 @@
+"""load, store and copy of the new language: wrappers without masks."""
+
+from ..tracing import movement, operators
+from ..tracing.dtypes import dtype_of
+
+
+def load(src, dtype=None):
+    """A new SBUF tile with the elements of an HBM tensor."""
+    return movement.load(src, None, dtype)
+
+
+def store(dst, value):
+    """Elements of a tile, or a number, to an HBM tensor."""
+    movement.store(dst, value)
+
+
+def load_transpose2d(src, dtype=None):
+    """A new SBUF tile [columns, rows] of an HBM tensor [rows, columns]."""
+    return movement.load_transpose2d(src, None, dtype)
+
+
+def copy(src, dtype=None):
+    """A new SBUF tile with the elements of a tile."""
+    return operators.copy(src, None if dtype is None else dtype_of(dtype))

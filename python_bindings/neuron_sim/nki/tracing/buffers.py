@@ -1,0 +1,21 @@
+"""The memories a tensor can be created in: `nl.sbuf`, `nl.psum`, `nl.hbm`, ..."""
+
+
+class Buffer:
+    """A memory: `memory` is that of the device ("sbuf", "psum", "hbm"), `name` the language's."""
+
+    __slots__ = ("name", "memory", "__dict__")
+
+    def __init__(self, name: str, memory: str):
+        self.name = name
+        self.memory = memory
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+sbuf = Buffer("sbuf", "sbuf")
+psum = Buffer("psum", "psum")
+private_hbm = Buffer("private_hbm", "hbm")
+hbm = private_hbm
+shared_hbm = Buffer("shared_hbm", "hbm")

@@ -1,0 +1,205 @@
+"""Creation of tensors in both languages."""
+
+import numpy as np
+
+from . import buffers, dtypes
+from .buffers import Buffer
+from .dtypes import dtype_of
+from .errors import Retrace
+from .expression import Expression
+from .methods import dense_strides
+from .tensor import Storage, Tensor
+from .trace import PARTITIONS, Trace, current
+
+_PSUM_BANK_BYTES = 2048
+
+
+class ParDim(int):
+    """nl.par_dim(n): the partition dimension of a shape."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"par_dim({int(self)})"
+
+
+def sizes_of(shape) -> tuple[tuple, int]:
+    """(sizes, position of the partition dimension) of a shape."""
+    if isinstance(shape, (int, Expression)):
+        shape = (shape,)
+    axis = 0
+    sizes = []
+    for position, size in enumerate(shape):
+        if isinstance(size, ParDim):
+            axis = position
+        sizes.append(size.__index__())
+    return tuple(sizes), axis
+
+
+def ndarray(shape, dtype, buffer=None, name: str = "", address=None) -> Tensor:
+    """A new uninitialised tensor; `buffer` None is SBUF."""
+    trace = current()
+    if buffer is None:
+        buffer = buffers.sbuf
+    sizes, axis = sizes_of(shape)
+    dtype = dtype_of(dtype)
+    memory = getattr(buffer, "memory", None)
+    if memory is None:
+        raise TypeError(
+            f"buffer must be nl.sbuf, nl.psum, nl.hbm, nl.private_hbm or nl.shared_hbm, "
+            f"not {buffer!r}."
+        )
+    if any(size < 1 for size in sizes):
+        raise ValueError(f"a tensor of shape {list(sizes)} has no elements.")
+    name = name or trace.assigned_name("tensor")
+    if memory == "hbm":
+        return _hbm(trace, sizes, dtype, buffer, name)
+    check_tile_shape(sizes, axis)
+    return _on_chip(trace, sizes, axis, dtype, buffer, name, address)
+
+
+def check_tile_shape(sizes: tuple, axis: int) -> None:
+    """The vendor's errors for shapes of tiles."""
+    if len(sizes) - axis < 2:
+        raise ValueError(
+            f"Insufficient rank: an on-chip tensor of shape {list(sizes)} needs a partition "
+            "dimension and at least one free dimension."
+        )
+    if sizes[axis] > PARTITIONS:
+        raise ValueError(
+            f"number of partitions {sizes[axis]} exceed architecture limitation of {PARTITIONS}."
+        )
+
+
+def _on_chip(trace: Trace, sizes, axis, dtype, buffer, name, address) -> Tensor:
+    blocks = 1
+    for size in sizes[:axis]:
+        blocks *= size
+    free = 1
+    for size in sizes[axis + 1 :]:
+        free *= size
+    place = getattr(buffer, "place", None)
+    if address is not None or place is not None:
+        return _placed(trace, sizes, axis, dtype, buffer, name, address)
+    pitch = free
+    if buffer.memory == "psum" and blocks > 1:
+        bank = _PSUM_BANK_BYTES // dtype.itemsize
+        pitch = -(-free // bank) * bank
+    trace.settle()
+    make = trace.builder.psum if buffer.memory == "psum" else trace.builder.sbuf
+    whole = make(name, [sizes[axis], (blocks - 1) * pitch + free], dtype.name)
+    storage = Storage(trace, name, buffer, sizes, dtype, whole, trace.open_scopes[-1], axis)
+    before = [stride * pitch for stride in dense_strides(sizes[:axis])]
+    strides = (*before, 1, *dense_strides(sizes[axis + 1 :]))
+    return Tensor(storage, sizes, dtype, strides, axis)
+
+
+def _placed(trace: Trace, sizes, axis, dtype, buffer, name, address) -> Tensor:
+    """Direct allocation: new language address=(partition, byte), old language an allocator."""
+    if address is not None:
+        start_partition, byte = address
+        free = 1
+        for size in sizes[1:]:
+            free *= size
+        whole = trace.builder.place(
+            buffer.memory, name, [sizes[0], free], dtype.name, byte, start_partition
+        )
+        storage = Storage(trace, name, buffer, sizes, dtype, whole, trace.open_scopes[-1])
+        return Tensor(storage, sizes, dtype, (1, *dense_strides(sizes[1:])), 0)
+    return buffer.place(trace, sizes, axis, dtype, name)
+
+
+def _hbm(trace: Trace, sizes: tuple, dtype, buffer: Buffer, name: str) -> Tensor:
+    """An output (shared_hbm, and private ones that the kernel returns) or scratch memory.
+
+    Instances of a grid that run through the kernel again share what the first one created.
+    """
+    trace.settle()
+    ordinal = trace.next_hbm
+    trace.next_hbm += 1
+    if ordinal < len(trace.hbm):
+        storage = trace.hbm[ordinal]
+        if storage.shape != sizes or storage.dtype is not dtype:
+            raise ValueError(
+                f"HBM tensor `{name}` differs between the instances of the grid: "
+                f"{list(storage.shape)} and {list(sizes)}."
+            )
+        return Tensor(storage, sizes, dtype, dense_strides(sizes), None)
+    if buffer is buffers.shared_hbm and len(trace.open_scopes) > 1:
+        raise ValueError("shared_hbm buffer can only be created top level kernel scope")
+    if buffer is buffers.shared_hbm or ordinal in trace.output_ordinals:
+        whole = trace.builder.argument(name, declared_shape(sizes), dtype.name)
+    else:
+        whole = trace.builder.scratch(name, declared_shape(sizes), dtype.name)
+    storage = Storage(trace, name, buffer, sizes, dtype, whole, 0)
+    storage.ordinal = ordinal
+    if buffer is buffers.shared_hbm or ordinal in trace.output_ordinals:
+        storage.argument = len(trace.arguments)
+        trace.arguments.append(storage)
+    trace.hbm.append(storage)
+    return Tensor(storage, sizes, dtype, dense_strides(sizes), None)
+
+
+def declared_shape(sizes: tuple) -> list:
+    """The shape a dense HBM tensor is declared with: a View has at most five dimensions."""
+    if 1 <= len(sizes) <= 5:
+        return list(sizes)
+    count = 1
+    for size in sizes:
+        count *= size
+    return [count]
+
+
+def as_output(trace: Trace, storage: Storage) -> None:
+    """A private HBM tensor is returned: trace again with it as an argument."""
+    if storage.argument is None and storage.ordinal is not None:
+        trace.output_ordinals = trace.output_ordinals | {storage.ordinal}
+        raise Retrace
+
+
+def filled(shape, value, dtype, buffer=None, name: str = "") -> Tensor:
+    """A tensor of that value: zeros, ones and full."""
+    if getattr(buffer, "memory", "sbuf") == "hbm":
+        raise ValueError("Creating HBM tensor with init value is not supported.")
+    tensor = ndarray(shape, dtype, buffer, name)
+    fill(tensor, value)
+    return tensor
+
+
+def fill(tensor: Tensor, value) -> None:
+    """memset of a tile, of every block of a tensor with block dimensions."""
+    builder = current().builder
+    storage = tensor.storage
+    storage.written = True
+    number = float(value)
+    if storage.memory == "psum" and storage.axis > 0:
+        for block in np.ndindex(*tensor.shape[: tensor.axis]):
+            builder.memset(tensor[block].access, number)
+        return
+    builder.memset(storage.whole, number)
+
+
+def constant(array, dtype=None, name: str = "") -> Tensor:
+    """An HBM tensor with the contents of a NumPy array."""
+    trace = current()
+    array = np.asarray(array)
+    dtype = dtypes.from_array(array.dtype) if dtype is None else dtype_of(dtype)
+    array = np.ascontiguousarray(array.astype(dtype.numpy, copy=False))
+    trace.settle()
+    name = name or trace.assigned_name("constant")
+    shape = array.shape or (1,)
+    whole = trace.builder.constant(name, declared_shape(shape), dtype.name, array.tobytes())
+    storage = Storage(trace, name, buffers.shared_hbm, shape, dtype, whole, 0)
+    storage.mutable = False
+    return Tensor(storage, shape, dtype, dense_strides(shape), None)
+
+
+def argument(trace: Trace, name: str, shape: tuple, dtype) -> Tensor:
+    """An input of the kernel."""
+    whole = trace.builder.argument(name, declared_shape(shape), dtype.name)
+    storage = Storage(trace, name, buffers.shared_hbm, shape, dtype, whole, 0)
+    storage.written = True
+    storage.argument = len(trace.arguments)
+    trace.arguments.append(storage)
+    trace.inputs.append(storage)
+    return Tensor(storage, shape, dtype, dense_strides(shape), None)

@@ -1,0 +1,201 @@
+"""The dtypes of both languages and their promotion.
+
+A dtype is a `DType`. NumPy accepts one wherever it takes a dtype (`np.zeros(3, nl.bfloat16)`), and
+it compares equal to the NumPy dtype or scalar type of the same name. Dtypes that hold four values
+in an element have no NumPy counterpart but bytes of the same size.
+"""
+
+import ml_dtypes
+import numpy as np
+
+
+class DType:
+    """A dtype: `name` as the device knows it, `itemsize` in bytes, `numpy` its NumPy dtype."""
+
+    __slots__ = ("name", "itemsize", "numpy", "is_float", "is_integer", "is_signed", "_hash")
+
+    def __init__(self, name: str, numpy, is_float: bool, is_integer: bool):
+        self.name = name
+        self.numpy = np.dtype(numpy)
+        self.itemsize = self.numpy.itemsize
+        self.is_float = is_float
+        self.is_integer = is_integer
+        self.is_signed = name.startswith("int")
+        self._hash = hash((DType, name))
+
+    @property
+    def dtype(self) -> np.dtype:
+        """What NumPy reads when it is given this object as a dtype."""
+        return self.numpy
+
+    @property
+    def type(self):
+        """The NumPy scalar type."""
+        return self.numpy.type
+
+    def __call__(self, value=0):
+        """A NumPy scalar of this dtype."""
+        return self.numpy.type(value)
+
+    def __eq__(self, other) -> bool:
+        if self is other:
+            return True
+        if isinstance(other, DType):
+            return False
+        try:
+            return dtype_of(other) is self
+        except TypeError:
+            return False
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __repr__(self) -> str:
+        return self.name
+
+    __str__ = __repr__
+
+
+def _integer(name: str, numpy=None) -> DType:
+    return DType(name, numpy or name, is_float=False, is_integer=True)
+
+
+def _float(name: str, numpy) -> DType:
+    return DType(name, numpy, is_float=True, is_integer=False)
+
+
+def _packed(name: str, numpy) -> DType:
+    return DType(name, numpy, is_float=False, is_integer=False)
+
+
+bool_ = _integer("bool_", np.bool_)
+int8 = _integer("int8")
+int16 = _integer("int16")
+int32 = _integer("int32")
+uint8 = _integer("uint8")
+uint16 = _integer("uint16")
+uint32 = _integer("uint32")
+float16 = _float("float16", np.float16)
+bfloat16 = _float("bfloat16", ml_dtypes.bfloat16)
+tfloat32 = _float("tfloat32", np.float32)
+float32 = _float("float32", np.float32)
+float8_e4m3 = _float("float8_e4m3", ml_dtypes.float8_e4m3)
+float8_e5m2 = _float("float8_e5m2", ml_dtypes.float8_e5m2)
+float8_e4m3fn = _float("float8_e4m3fn", ml_dtypes.float8_e4m3fn)
+float8_e8m0fnu = _float("float8_e8m0fnu", ml_dtypes.float8_e8m0fnu)
+float8_e5m2_x4 = _packed("float8_e5m2_x4", np.dtype((np.void, 4)))
+float8_e4m3fn_x4 = _packed("float8_e4m3fn_x4", np.dtype((np.void, 4)))
+float4_e2m1fn_x4 = _packed("float4_e2m1fn_x4", np.dtype((np.void, 2)))
+
+ALL = (
+    *(bool_, int8, int16, int32, uint8, uint16, uint32),
+    *(float16, bfloat16, tfloat32, float32),
+    *(float8_e4m3, float8_e5m2, float8_e4m3fn, float8_e8m0fnu),
+    *(float8_e5m2_x4, float8_e4m3fn_x4, float4_e2m1fn_x4),
+)
+
+_known: dict = {dtype.name: dtype for dtype in ALL}
+_known.update({dtype: dtype for dtype in ALL})
+_known["bool"] = bool_
+_known[bool] = bool_
+for _dtype in ALL:
+    if _dtype is not tfloat32 and (_dtype.is_float or _dtype.is_integer):
+        _known[_dtype.numpy] = _dtype
+        _known[_dtype.numpy.type] = _dtype
+
+
+def dtype_of(value) -> DType:
+    """The DType of a DType, a NumPy dtype or scalar type, a torch dtype, or a name.
+
+    TypeError for dtypes the device does not have (int64, float64 and others).
+    """
+    try:
+        found = _known.get(value)
+    except TypeError:  # not hashable
+        found = None
+    if found is not None:
+        return found
+    name = str(value).removeprefix("torch.")
+    found = _known.get(name)
+    if found is None:
+        try:
+            found = _known.get(np.dtype(value))
+        except TypeError:
+            found = None
+    if found is None:
+        raise TypeError(f"dtype '{name}' is not supported by the device.")
+    return found
+
+
+def from_array(value) -> DType:
+    """The device's dtype for a host array: 8-byte numbers become 4-byte ones."""
+    narrowed = {"int64": int32, "uint64": uint32, "float64": float32}
+    name = str(value).removeprefix("torch.")
+    return narrowed.get(name) or dtype_of(value)
+
+
+_promoted: dict[tuple, DType] = {}
+
+
+def of_scalar(value) -> DType:
+    """The dtype of a Python or NumPy scalar: bool -> uint8, int -> int32, float -> float32."""
+    if isinstance(value, (bool, np.bool_)):
+        return uint8
+    if isinstance(value, int):
+        return int32
+    if isinstance(value, float):
+        return float32
+    return from_array(value.dtype)
+
+
+def promote(*values) -> DType:
+    """The dtype that a computation on these dtypes has (Python scalars stand for their dtype).
+
+    The vendor's table of type promotion (page of NKI data types): a float beats an integer; of two
+    floats the wider, of two of equal width and different formats the next wider; of integers the
+    smallest that holds both, float32 when there is none.
+    """
+    result: DType | None = None
+    for value in values:
+        dtype = value if type(value) is DType else _operand_dtype(value)
+        if result is None or result is dtype:
+            result = dtype
+            continue
+        pair = (result, dtype)
+        found = _promoted.get(pair)
+        if found is None:
+            found = _promoted[pair] = _promoted[pair[::-1]] = _promoted_pair(*pair)
+        result = found
+    assert result is not None
+    return result
+
+
+def _operand_dtype(value) -> DType:
+    if isinstance(value, (bool, int, float, np.generic)):
+        return of_scalar(value)
+    return dtype_of(value)
+
+
+def _promoted_pair(a: DType, b: DType) -> DType:
+    if a.is_float != b.is_float:
+        return a if a.is_float else b
+    if a.is_float:
+        return _promoted_floats(a, b)
+    if bool_ in (a, b):
+        return b if a is bool_ else a
+    return _promoted_integers(a, b)
+
+
+def _promoted_floats(a: DType, b: DType) -> DType:
+    if a.itemsize != b.itemsize:
+        return a if a.itemsize > b.itemsize else b
+    return {1: bfloat16, 2: float32, 4: float32}[a.itemsize]
+
+
+def _promoted_integers(a: DType, b: DType) -> DType:
+    if a.is_signed == b.is_signed:
+        return a if a.itemsize >= b.itemsize else b
+    signed, unsigned = (a, b) if a.is_signed else (b, a)
+    if signed.itemsize > unsigned.itemsize:
+        return signed
+    return {1: int16, 2: int32, 4: float32}[unsigned.itemsize]

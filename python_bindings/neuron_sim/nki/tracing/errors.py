@@ -1,0 +1,102 @@
+"""Errors of the languages: the vendor's sentences, and the kernel's source line with a caret."""
+
+import linecache
+import os
+import sys
+from types import CodeType, FrameType, TracebackType
+
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+_internal: dict[CodeType, bool] = {}
+
+
+class Unroll(BaseException):
+    """These loops are needed as numbers: the kernel is traced again with them unrolled.
+
+    Control flow, not an error: a kernel that catches Exception does not catch it.
+    """
+
+    def __init__(self, keys):
+        super().__init__("a loop has to be unrolled")
+        self.keys = keys
+
+
+class Retrace(BaseException):
+    """What was learned about the kernel (options of the trace) holds from its start."""
+
+
+def is_internal(code: CodeType) -> bool:
+    """Whether code belongs to this package, not to a kernel."""
+    known = _internal.get(code)
+    if known is None:
+        known = _internal[code] = os.path.abspath(code.co_filename).startswith(_PACKAGE + os.sep)
+    return known
+
+
+def kernel_frame(depth: int = 1) -> FrameType | None:
+    """The innermost frame outside of this package; None when there is none."""
+    frame: FrameType | None = sys._getframe(depth)
+    known = _internal.get
+    while frame is not None:
+        code = frame.f_code
+        internal = known(code)
+        if internal is None:
+            internal = is_internal(code)
+        if not internal:
+            return frame
+        frame = frame.f_back
+    return None
+
+
+def kernel_line() -> str:
+    """`file:line` of the innermost frame outside of this package."""
+    frame = kernel_frame(2)
+    return "" if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno}"
+
+
+def out_of_kernel(what: str) -> RuntimeError:
+    """err_nki_api_outside_of_nki_kernel."""
+    return RuntimeError(
+        f"calling NKI API '{what}' outside of NKI kernel is not supported: "
+        "decorate the function with nki.jit, or call it through nki.simulate_kernel."
+    )
+
+
+def _innermost_kernel_step(traceback: TracebackType | None) -> TracebackType | None:
+    found = None
+    while traceback is not None:
+        if not is_internal(traceback.tb_frame.f_code):
+            found = traceback
+        traceback = traceback.tb_next
+    return found
+
+
+def point_at_kernel(error: BaseException) -> None:
+    """Adds the kernel's source line with a caret under what failed, as a note of the error."""
+    if getattr(error, "_neuron_sim_located", False):
+        return
+    step = _innermost_kernel_step(error.__traceback__)
+    if step is None:
+        return
+    code = step.tb_frame.f_code
+    source = linecache.getline(code.co_filename, step.tb_lineno, step.tb_frame.f_globals)
+    note = f'  File "{code.co_filename}", line {step.tb_lineno}, in {code.co_name}'
+    if source.strip():
+        indent = len(source) - len(source.lstrip())
+        text = source.strip()
+        first, last = _columns(step, code, indent, len(text))
+        note += f"\n    {text}\n    {' ' * first}{'^' * max(1, last - first)}"
+    error.add_note(note)
+    try:
+        error._neuron_sim_located = True  # type: ignore[attr-defined]
+    except AttributeError:
+        pass  # an exception type with slots gets the note again from an outer kernel
+
+
+def _columns(step: TracebackType, code: CodeType, indent: int, width: int) -> tuple[int, int]:
+    """Columns of the failing expression within the stripped source line."""
+    positions = list(code.co_positions())[step.tb_lasti // 2]
+    line, end_line, column, end_column = positions
+    if line != step.tb_lineno or column is None or end_column is None:
+        return 0, width
+    first = max(0, column - indent)
+    return first, (width if end_line != line else min(width, end_column - indent))

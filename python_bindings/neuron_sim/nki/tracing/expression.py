@@ -1,0 +1,321 @@
+"""Index expressions: affine in the dimensions of arange, loop variables and program ids.
+
+A value that is a plain number is always an int, never an Expression. What is not affine needs a
+loop variable as a number: it raises Unroll, and the kernel is traced again with that loop unrolled.
+"""
+
+from operator import index as as_int
+
+from .errors import Unroll
+from .mask import Mask, comparison, equality
+
+
+class Loop:
+    """A symbolic variable: start + step * (0 .. trip_count - 1).
+
+    `key` identifies the loop in the source (the same in the next trace), `affine` is the builder's
+    variable of it, which counts trips.
+    """
+
+    __slots__ = ("key", "name", "kind", "trip_count", "affine", "depth")
+
+    def __init__(self, key, name: str, kind: str, trip_count: int, affine, depth: int):
+        self.key = key
+        self.name = name
+        self.kind = kind
+        self.trip_count = trip_count
+        self.affine = affine
+        self.depth = depth
+
+
+class Expression:
+    """constant + sum of coefficient * loop trip + sum of coefficient * position in a dimension.
+
+    `terms`: Loop -> coefficient. `shape`: sizes of the dimensions, () for a scalar; `steps`: the
+    coefficient of each dimension.
+    """
+
+    __slots__ = ("constant", "terms", "steps", "shape", "names")
+    __array_ufunc__ = None  # NumPy scalars leave arithmetic with an Expression to it
+
+    def __init__(self, constant, terms, steps=(), shape=(), names=None):
+        self.constant = constant
+        self.terms = terms
+        self.steps = steps
+        self.shape = shape
+        self.names = names
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    def __add__(self, other):
+        if type(other) is not Expression:
+            number = _number(other)
+            if number is None:
+                return self._with_tensor_or_float(other, "__add__")
+            return Expression(self.constant + number, self.terms, self.steps, self.shape)
+        terms = dict(self.terms)
+        for loop, coefficient in other.terms.items():
+            total = terms.get(loop, 0) + coefficient
+            if total:
+                terms[loop] = total
+            else:
+                terms.pop(loop, None)
+        shape, mine, theirs = aligned(self, other)
+        steps = tuple([a + b for a, b in zip(mine, theirs, strict=True)])
+        return simplified(self.constant + other.constant, terms, steps, shape)
+
+    __radd__ = __add__
+
+    def __neg__(self):
+        return self * -1
+
+    def __pos__(self):
+        return self
+
+    def __sub__(self, other):
+        if type(other) is Expression:
+            return self + other * -1
+        number = _number(other)
+        if number is None:
+            return self._with_tensor_or_float(other, "__sub__")
+        return Expression(self.constant - number, self.terms, self.steps, self.shape)
+
+    def __rsub__(self, other):
+        number = _number(other)
+        if number is None:
+            return self._with_tensor_or_float(other, "__rsub__")
+        return self * -1 + number
+
+    def __mul__(self, other):
+        if type(other) is Expression:
+            if not other.shape:
+                raise Unroll(loop_keys(other))
+            if not self.shape:
+                raise Unroll(loop_keys(self))
+            raise not_affine(f"the product of {self} and {other}")
+        factor = _number(other)
+        if factor is None:
+            return self._with_tensor_or_float(other, "__mul__")
+        if factor == 0:
+            terms = {}
+        else:
+            terms = {loop: each * factor for loop, each in self.terms.items()}
+        steps = tuple([each * factor for each in self.steps])
+        return simplified(self.constant * factor, terms, steps, self.shape)
+
+    __rmul__ = __mul__
+
+    def __floordiv__(self, other):
+        return self._divided(other)[0]
+
+    def __mod__(self, other):
+        return self._divided(other)[1]
+
+    def __divmod__(self, other):
+        return self._divided(other)
+
+    def _divided(self, other):
+        """(quotient, remainder) by an int, affine where it divides the coefficients exactly."""
+        divisor = _number(other)
+        if divisor is None or divisor == 0:
+            return divmod(as_int(self), other)
+        exact = [value for value in (*self.terms.values(), *self.steps) if value % divisor == 0]
+        if len(exact) == len(self.terms) + len(self.steps):
+            terms = {loop: each // divisor for loop, each in self.terms.items()}
+            steps = tuple([each // divisor for each in self.steps])
+            quotient = simplified(self.constant // divisor, terms, steps, self.shape)
+            remainder = simplified(self.constant % divisor, {}, (0,) * len(steps), self.shape)
+            return quotient, remainder
+        first, last = self.bounds()
+        if first // divisor == last // divisor:
+            common = first // divisor
+            return (
+                simplified(common, {}, (0,) * len(self.steps), self.shape),
+                self + -common * divisor,
+            )
+        if self.terms:
+            raise Unroll(loop_keys(self))
+        raise not_affine(f"{self} divided by {divisor}")
+
+    def bounds(self) -> tuple[int, int]:
+        """The smallest and the largest value."""
+        low = high = self.constant
+        for loop, coefficient in self.terms.items():
+            extent = coefficient * (loop.trip_count - 1)
+            if extent < 0:
+                low += extent
+            else:
+                high += extent
+        for step, size in zip(self.steps, self.shape, strict=True):
+            extent = step * (size - 1)
+            if extent < 0:
+                low += extent
+            else:
+                high += extent
+        return low, high
+
+    def as_number(self):
+        """Raises Unroll; an error for an arange, which is never a number."""
+        if self.shape:
+            raise ValueError(
+                "Control-flow depending on `nl.arange` or `nl.mgrid` is not supported."
+            )
+        raise Unroll(loop_keys(self))
+
+    def _with_tensor_or_float(self, other, operation: str):
+        """Arithmetic with something else than indices: a float needs the number, a tensor knows."""
+        if isinstance(other, float):
+            return getattr(self.as_number(), operation)(other)
+        return NotImplemented
+
+    def __index__(self):
+        return self.as_number()
+
+    __int__ = __float__ = __bool__ = __index__
+
+    def __hash__(self):
+        return self.as_number()
+
+    def _needs_number(self, *_):
+        return self.as_number()
+
+    __truediv__ = __rtruediv__ = __rfloordiv__ = __rmod__ = _needs_number
+    __pow__ = __rpow__ = __lshift__ = __rlshift__ = __rshift__ = __rrshift__ = _needs_number
+    __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = __invert__ = _needs_number
+    __abs__ = __round__ = __trunc__ = __ceil__ = __floor__ = _needs_number
+
+    def __lt__(self, other):
+        return comparison(self, other, "<")
+
+    def __le__(self, other):
+        return comparison(self, other, "<=")
+
+    def __gt__(self, other):
+        return comparison(self, other, ">")
+
+    def __ge__(self, other):
+        return comparison(self, other, ">=")
+
+    def __eq__(self, other):
+        return equality(self, other)
+
+    def __ne__(self, other):
+        same = equality(self, other)
+        if isinstance(same, Mask):
+            return not bool(same)
+        return NotImplemented if same is NotImplemented else not same
+
+    def __getitem__(self, index):
+        """New axes and whole slices, as in `nl.arange(128)[:, None]`."""
+        items = index if type(index) is tuple else (index,)
+        shape, steps, axis = [], [], 0
+        for item in items:
+            if item is None:
+                shape.append(1)
+                steps.append(0)
+            elif isinstance(item, slice) and item == slice(None) and axis < len(self.shape):
+                shape.append(self.shape[axis])
+                steps.append(self.steps[axis])
+                axis += 1
+            else:
+                raise IndexError(f"an index tensor takes `:` and `None` as indices, not {item!r}.")
+        shape += self.shape[axis:]
+        steps += self.steps[axis:]
+        return Expression(self.constant, self.terms, tuple(steps), tuple(shape))
+
+    def __setitem__(self, index, value):
+        raise TypeError("'index' tensor does not support item assignment")
+
+    def expand_dims(self, axis: int) -> "Expression":
+        """A dimension of size 1 before `axis`."""
+        position = axis if axis >= 0 else axis + len(self.shape) + 1
+        index = (slice(None),) * position + (None,)
+        return self[index]
+
+    def __repr__(self) -> str:
+        parts = [str(self.constant)] if self.constant or not (self.terms or self.shape) else []
+        for loop, coefficient in self.terms.items():
+            parts.append(loop.name if coefficient == 1 else f"{coefficient}*{loop.name}")
+        for axis, step in enumerate(self.steps):
+            if step:
+                parts.append(
+                    f"{step}*arange({self.shape[axis]})"
+                    if step != 1
+                    else f"arange({self.shape[axis]})"
+                )
+        return " + ".join(parts) or "0"
+
+    __str__ = __repr__
+
+    def __format__(self, specification: str) -> str:
+        return repr(self)
+
+
+def _number(value) -> int | None:
+    """The int that a Python or NumPy integer is; None for anything else."""
+    if type(value) is int:
+        return value
+    if isinstance(value, (float, Expression)):
+        return None
+    try:
+        return as_int(value)
+    except TypeError:
+        return None
+
+
+def aligned(a: Expression, b: Expression):
+    """Broadcast shape of two expressions, and the steps of both in it."""
+    if a.shape == b.shape:
+        return a.shape, a.steps, b.steps
+    rank = max(len(a.shape), len(b.shape))
+    shape_a = (1,) * (rank - len(a.shape)) + a.shape
+    shape_b = (1,) * (rank - len(b.shape)) + b.shape
+    steps_a = (0,) * (rank - len(a.shape)) + a.steps
+    steps_b = (0,) * (rank - len(b.shape)) + b.steps
+    shape = []
+    for one, other in zip(shape_a, shape_b, strict=True):
+        if one != other and one != 1 and other != 1:
+            raise ValueError(
+                f"index shapes {list(a.shape)} and {list(b.shape)} cannot be broadcast together."
+            )
+        shape.append(other if one == 1 else one)
+    return tuple(shape), steps_a, steps_b
+
+
+def simplified(constant: int, terms: dict, steps: tuple, shape: tuple):
+    """An Expression, or an int when nothing varies and there is no dimension."""
+    if not terms and not shape:
+        return constant
+    return Expression(constant, terms, steps, shape)
+
+
+def variable(loop: Loop, start: int = 0, step: int = 1) -> Expression:
+    """The value of a loop variable."""
+    return Expression(start, {loop: step})
+
+
+def arange(start: int, size: int, step: int = 1) -> Expression:
+    """start, start + step, ... : one dimension."""
+    return Expression(start, {}, (step,), (size,))
+
+
+def loop_keys(*expressions) -> list:
+    """The keys of all loops whose variables are in the expressions."""
+    return list({loop.key: None for each in expressions for loop in each.terms})
+
+
+def not_affine(what: str) -> ValueError:
+    """err_unsupported_expression_in_mask, of masks and indices alike."""
+    return ValueError(f"{what} is not an affine expression of static loop indices.")
+
+
+def affine_of(value):
+    """What the builder takes for an int or a scalar Expression."""
+    if type(value) is int:
+        return value
+    affine = value.constant
+    for loop, coefficient in value.terms.items():
+        affine = loop.affine * coefficient + affine
+    return affine

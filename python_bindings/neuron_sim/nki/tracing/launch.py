@@ -1,0 +1,189 @@
+"""A kernel called with arrays: bound to its arguments and traced."""
+
+import inspect
+import os
+
+from . import creation
+from . import trace as traces
+from .arrays import Input, mapped
+from .errors import Retrace, Unroll, point_at_kernel
+from .expression import variable
+from .tensor import Tensor
+from .trace import Trace
+from .traced_kernel import Output, TracedKernel
+
+_TARGETS = {"trn1": "trn1", "trn2": "trn2", "trn3": "trn3", "gen2": "trn1", "gen3": "trn2",
+            "gen4": "trn3"}  # fmt: skip
+
+
+def architecture_of(target: str | None = None) -> str:
+    """The architecture to build for: `target`, or what the environment says, or trn2."""
+    name = (
+        os.environ.get("NEURON_SIM_ARCH")
+        or os.environ.get("NEURON_PLATFORM_TARGET_OVERRIDE")
+        or target
+        or "trn2"
+    )
+    return _TARGETS.get(name, name)
+
+
+class Call:
+    """A call of a kernel: its function, bound arguments and how it is traced.
+
+    `mutable(name, parameter)` says whether an array parameter may be written.
+    """
+
+    def __init__(self, function, args, kwargs, language: str, architecture: str, grid: tuple = (),
+                 cores: int = 1, direct: bool = False, mutable=None):  # fmt: skip
+        self.function = function
+        self.name = getattr(function, "__name__", type(function).__name__)
+        self.language = language
+        self.architecture = architecture
+        self.grid = grid
+        self.cores = cores
+        self.direct = direct
+        self.mutable = mutable
+        self.arrays: list = []
+        self.inputs: list[Input] = []
+        signature = inspect.signature(function)
+        bound = signature.bind(*args, **kwargs)
+        self.parameters = signature.parameters
+        self.mutable_inputs: list[bool] = []
+        self.args = tuple(self._taken(value, name) for name, value in _positional(bound))
+        self.kwargs = {name: self._taken(value, name) for name, value in bound.kwargs.items()}
+
+    def _taken(self, value, parameter: str):
+        def convert(array, name):
+            position = len(self.arrays)
+            self.arrays.append(array)
+            self.inputs.append(Input(name, array))
+            allowed = self.mutable is None or self.mutable(self.parameters.get(parameter))
+            self.mutable_inputs.append(allowed)
+            return _Placeholder(position)
+
+        return mapped(value, convert, parameter)
+
+    def trace(self) -> TracedKernel:
+        """Traces the kernel, again when a loop has to be unrolled or an output is found."""
+        unrolled: frozenset = frozenset()
+        outputs: frozenset = frozenset()
+        while True:
+            trace = Trace(self.name, self.architecture, self.language, unrolled)
+            trace.output_ordinals = outputs
+            try:
+                return self._traced(trace)
+            except Unroll as request:
+                unrolled = unrolled | frozenset(request.keys)
+            except Retrace:
+                outputs = trace.output_ordinals
+            except Exception as error:
+                if not trace.broken:
+                    point_at_kernel(error)
+                    raise
+                unrolled = unrolled | frozenset(trace.broken)
+
+    def _traced(self, trace: Trace) -> TracedKernel:
+        tensors = [creation.argument(trace, each.name, each.shape, each.dtype)
+                   for each in self.inputs]  # fmt: skip
+        for tensor, mutable in zip(tensors, self.mutable_inputs, strict=True):
+            tensor.storage.mutable = mutable
+        args = tuple(_filled(value, tensors) for value in self.args)
+        kwargs = {name: _filled(value, tensors) for name, value in self.kwargs.items()}
+        traces._stack.append(trace)
+        try:
+            if self.cores > 1:
+                returned = self._per_core(trace, args, kwargs)
+            else:
+                returned = self._instances(trace, 0, (), args, kwargs)
+            if trace.broken:
+                raise Unroll(list(trace.broken))
+            results = _outputs(trace, returned)
+            source = trace.finish()
+        finally:
+            traces._stack.pop()
+        return TracedKernel(trace, source, self.inputs, results, self.direct)
+
+    def _per_core(self, trace: Trace, args, kwargs):
+        """New language: the grid is the cores of a logical core."""
+        trace.grid = self.grid
+        returned = None
+        for core in range(self.cores):
+            trace._builder.open_core(core)
+            trace.core = core
+            trace.program_ids = (core,)
+            trace.next_hbm = 0
+            returned = self.function(*args, **kwargs)
+            trace.settle()
+            trace._builder.close_core()
+        return returned
+
+    def _instances(self, trace: Trace, axis: int, ids: tuple, args, kwargs):
+        """Old language: instances run one after another, as the outermost loops."""
+        trace.grid = self.grid
+        if axis == len(self.grid):
+            trace.program_ids = ids
+            trace.next_hbm = 0
+            return self.function(*args, **kwargs)
+        size = self.grid[axis]
+        key = ("program_id", axis)
+        returned = None
+        if size == 1 or key in trace.unrolled:
+            for value in range(size):
+                returned = self._instances(trace, axis + 1, (*ids, value), args, kwargs)
+            return returned
+        loop = trace.open_loop(key, f"program_id({axis})", "program", size)
+        returned = self._instances(trace, axis + 1, (*ids, variable(loop)), args, kwargs)
+        trace.close_loop()
+        return returned
+
+
+class _Placeholder:
+    """The place of an array argument."""
+
+    __slots__ = ("position",)
+
+    def __init__(self, position: int):
+        self.position = position
+
+
+def _positional(bound) -> list:
+    """(parameter name, value) of the positional arguments; *args under their common name."""
+    result = []
+    names = list(bound.signature.parameters.values())
+    for position, value in enumerate(bound.args):
+        if position < len(names) and names[position].kind is not inspect.Parameter.VAR_POSITIONAL:
+            result.append((names[position].name, value))
+        else:
+            result.append((names[min(position, len(names) - 1)].name, value))
+    return result
+
+
+def _filled(value, tensors: list):
+    if type(value) is _Placeholder:
+        return tensors[value.position]
+    if type(value) in (tuple, list):
+        return type(value)(_filled(each, tensors) for each in value)
+    if type(value) is dict:
+        return {key: _filled(each, tensors) for key, each in value.items()}
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return type(value)(*(_filled(each, tensors) for each in value))
+    return value
+
+
+def _outputs(trace: Trace, value):
+    """The kernel's result with Output for tensors; ValueError for a tile."""
+    if isinstance(value, Tensor):
+        storage = value.settle().storage
+        if value.axis is not None:
+            raise ValueError(
+                f"a kernel returns tensors in hbm, but `{value.name}` is in {value.memory}."
+            )
+        if storage.argument is None:
+            creation.as_output(trace, storage)
+            raise ValueError(f"a kernel cannot return the constant `{value.name}`.")
+        return Output(storage.argument, value.shape)
+    if type(value) in (tuple, list):
+        return type(value)(_outputs(trace, each) for each in value)
+    if type(value) is dict:
+        return {key: _outputs(trace, each) for key, each in value.items()}
+    return value

@@ -1,0 +1,81 @@
+"""Loops of the languages: counted ones traced once, and unrolled ones."""
+
+import sys
+from operator import index as as_int
+
+from .errors import is_internal
+from .expression import variable
+from .trace import current
+
+
+def _range_of(arguments: tuple) -> range:
+    return range(*[as_int(each) for each in arguments])
+
+
+def loop_position() -> tuple:
+    """What identifies a loop in the source, the same in every trace: code and instruction."""
+    frame = sys._getframe(1)
+    while is_internal(frame.f_code):
+        frame = frame.f_back
+    return frame.f_code, frame.f_lasti
+
+
+def counted(arguments: tuple, kind: str, position: tuple):
+    """Yields the symbolic variable of a counted loop once, or its values when it is unrolled."""
+    trace = current()
+    values = _range_of(arguments)
+    if len(values) == 0:
+        return
+    if len(values) == 1 or position in trace.unrolled:
+        yield from unrolled(values)
+        return
+    loop = trace.open_loop(position, f"i{len(trace.loops)}", kind, len(values))
+    trace.open_scope()
+    try:
+        yield variable(loop, values.start, values.step)
+    except GeneratorExit:  # break or return: the loop does not run to its end
+        trace.broken.append(position)
+        return
+    trace.close_scope()
+    trace.close_loop()
+
+
+def unrolled(values):
+    """Yields numbers; tiles of an iteration live until its end."""
+    trace = current()
+    for value in values:
+        trace.open_scope()
+        try:
+            yield value
+        finally:
+            trace.close_scope()
+
+
+def affine_range(*arguments, **_directives):
+    """Iterations are independent (reductions into one accumulator are allowed)."""
+    return counted(arguments, "affine", loop_position())
+
+
+def sequential_range(*arguments, **_directives):
+    """Iterations run in order."""
+    return counted(arguments, "sequential", loop_position())
+
+
+def static_range(*arguments, **_directives):
+    """Unrolled when the kernel is traced."""
+    return iter(_range_of(arguments))
+
+
+def dynamic_range(*arguments):
+    """A counted loop of the new language: start, stop are numbers, step is a positive int."""
+    step = arguments[2] if len(arguments) > 2 else 1
+    assert isinstance(step, int) and step > 0, (
+        f"dynamic_range: step {step!r} is not a positive int known when the kernel is compiled."
+    )
+    return counted(arguments, "dynamic", loop_position())
+
+
+def fori_loop(lower, upper, body, step=1):
+    """body(i) for i in a counted loop from lower to upper."""
+    for i in dynamic_range(lower, upper, step):
+        body(i)

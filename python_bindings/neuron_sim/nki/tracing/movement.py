@@ -1,0 +1,166 @@
+"""Movement between HBM and tiles: load, store, load_transpose2d of both languages."""
+
+from . import dtypes
+from .dtypes import dtype_of
+from .expression import Expression
+from .mask import boxes
+from .operators import on_chip
+from .tensor import Tensor
+from .trace import PARTITIONS, current
+
+
+def in_hbm(tensor, operand: str, instruction: str) -> Tensor:
+    """err_unsupported_memory for a tile."""
+    if not isinstance(tensor, Tensor):
+        raise TypeError(
+            f"Expected operand '{operand}' of '{instruction}' to be a tensor, but got "
+            f"{type(tensor).__name__}."
+        )
+    if tensor.axis is not None:
+        raise ValueError(
+            f"Expected operand '{operand}' of '{instruction}' to be in address space 'hbm', "
+            f"but got a tile in '{tensor.memory}' instead."
+        )
+    return tensor
+
+
+def _check_partitions(tensor: Tensor, operand: str, instruction: str) -> None:
+    if tensor.shape[0] > PARTITIONS:
+        raise ValueError(
+            f"number of partition in {operand}{list(tensor.shape)} of '{instruction}' exceed "
+            f"architecture limitation of {PARTITIONS}."
+        )
+
+
+def dma(dst: Tensor, src: Tensor) -> None:
+    """dma_copy with what the tensors' indices say."""
+    builder = current().builder
+    index = src.index if src.index is not None else dst.index
+    if index is None:
+        builder.dma_copy(dst.access, src.access)
+    else:
+        builder.dma_copy(dst.access, src.access, index.access)
+
+
+def load(src, mask=None, dtype=None) -> Tensor:
+    """A new SBUF tile with the elements of an HBM tensor."""
+    in_hbm(src, "src", "load")
+    if len(src.shape) < 2:
+        raise ValueError(
+            f"Insufficient rank: 'load' of `{src.describe()}` makes a tile of one dimension; "
+            "a tile has a partition and a free dimension."
+        )
+    cut = boxes(mask, src.shape)
+    if cut is None:
+        _check_partitions(src, "src", "load")
+
+    def emit(dst):
+        if cut is None:
+            dma(dst, src)
+            return
+        for box in cut:
+            dma(dst.narrow(box), src.narrow(box))
+
+    kind = src.dtype if dtype is None else dtype_of(dtype)
+    return current().result(src.shape, kind, "sbuf", emit, explicit=dtype is not None)
+
+
+def writable(tensor: Tensor) -> None:
+    """err_cannot_update_immutable_parameter."""
+    if not tensor.storage.mutable:
+        raise ValueError(
+            f"Cannot update immutable parameter `{tensor.name}`: annotate it as "
+            "nki.typing.mutable_tensor, or write to a copy of it."
+        )
+    tensor.storage.written = True
+
+
+def store(dst, value, mask=None) -> None:
+    """Elements of a tile, or a number, to an HBM tensor. From PSUM by way of SBUF."""
+    in_hbm(dst, "dst", "store")
+    trace = current()
+    writable(dst)
+    cut = boxes(mask, dst.shape)
+    value = _tile_to_store(trace, dst, value)
+    if cut is None:
+        value = _shaped_like(dst, value)
+        dma(dst, value)
+        return
+    for box in cut:
+        dma(dst.narrow(box), _narrowed_like(dst, value, box))
+
+
+def _tile_to_store(trace, dst: Tensor, value) -> Tensor:
+    if isinstance(value, Expression):
+        value = value.as_number()
+    if not isinstance(value, Tensor):
+        shape = dst.shape if len(dst.shape) > 1 else (1, *dst.shape)
+        number = trace.tile(shape, dst.dtype, name="value")
+        trace.builder.memset(number.access, float(value))
+        return number
+    on_chip(value, "value", "store").settle()
+    if value.memory != "psum":
+        return value
+    copied = trace.tile(value.shape, value.dtype, name=f"{value.name}_copy")
+    trace.builder.tensor_copy(copied.access, value.access)
+    return copied
+
+
+def _shaped_like(dst: Tensor, value: Tensor) -> Tensor:
+    if value.shape == dst.shape or value.size == dst.size:
+        return value
+    try:
+        return value.broadcast_to(dst.shape)
+    except ValueError:
+        raise ValueError(
+            f"Illegal assignment destination shape in 'store': shape {list(dst.shape)} of "
+            f"parameter 'dst' does not match the shape of value{list(value.shape)}."
+        ) from None
+
+
+def _narrowed_like(dst: Tensor, value: Tensor, box: tuple) -> Tensor:
+    """The box of the value: cut like dst where it is as large, broadcast where it is of size 1."""
+    if value.shape != dst.shape and value.size == dst.size:
+        value = value.reshape(dst.shape)
+    part = value.narrow(box)
+    sizes = tuple([size for _, size in box])
+    return part if part.shape == sizes else part.broadcast_to(sizes)
+
+
+def load_transpose2d(src, mask=None, dtype=None) -> Tensor:
+    """A new SBUF tile [columns, rows] of an HBM tensor [rows, columns]."""
+    in_hbm(src, "src", "load_transpose2d")
+    if len(src.shape) != 2:
+        raise ValueError(
+            f"parameter '{src.describe()}' of 'load_transpose2d' exceed max supported number of "
+            "dimensions of 2."
+        )
+    if src.index is not None:
+        raise ValueError("'load_transpose2d' does not support tensors with indirect indices.")
+    rows, columns = src.shape
+    cut = boxes(mask, src.shape)
+    if cut is None and columns > PARTITIONS:
+        raise ValueError(
+            f"number of partition in src{[columns, rows]} of 'load_transpose2d' exceed "
+            f"architecture limitation of {PARTITIONS}."
+        )
+
+    def emit(dst):
+        for box in (None,) if cut is None else cut:
+            part = src if box is None else src.narrow(box)
+            to = dst if box is None else dst.narrow(box[::-1])
+            current().builder.dma_copy(to.access, transposed(part).access)
+
+    kind = src.dtype if dtype is None else dtype_of(dtype)
+    return current().result((columns, rows), kind, "sbuf", emit, explicit=dtype is not None)
+
+
+def transposed(tensor: Tensor) -> Tensor:
+    """The dimensions of an HBM tensor [a, b] exchanged."""
+    result = tensor.derived(tensor.shape[::-1], tensor.strides[::-1], None, 0, tensor.offset)
+    if tensor.checks:
+        result.checks = None
+    return result
+
+
+__all__ = ["dma", "dtypes", "in_hbm", "load", "load_transpose2d", "store", "transposed", "writable"]

@@ -1,0 +1,219 @@
+"""What the operators of tensors emit: copies, assignments, arithmetic of tiles and numbers."""
+
+from . import dtypes
+from .dtypes import DType, promote
+from .expression import Expression
+from .mask import boxes
+from .tensor import Tensor
+from .trace import PARTITIONS, current
+
+_COMPARISONS = frozenset(("equal", "not_equal", "less", "less_equal", "greater", "greater_equal"))
+
+
+def on_chip(tensor: Tensor, operand: str, instruction: str) -> Tensor:
+    """err_unsupported_memory for an HBM tensor."""
+    if tensor.axis is None:
+        raise ValueError(
+            f"Expected operand '{operand}' of '{instruction}' to be in address space 'psum|sbuf', "
+            "but got a tile in 'hbm' instead."
+        )
+    return tensor
+
+
+def broadcast_shape(a: tuple, b: tuple, instruction: str, names: str) -> tuple:
+    """The shape of two tiles together: partitions equal, free dimensions broadcast."""
+    if a == b:
+        return a
+    rank = max(len(a), len(b))
+    first = a[:1] + (1,) * (rank - len(a)) + a[1:]
+    second = b[:1] + (1,) * (rank - len(b)) + b[1:]
+    if first[0] != second[0]:
+        raise ValueError(
+            "number of partitions (dimension 0 size of a tile) mismatch in parameters "
+            f"({names}) of '{instruction}'"
+        )
+    shape = []
+    for one, other in zip(first, second, strict=True):
+        if one != other and one != 1 and other != 1:
+            raise ValueError(f"shapes of parameters ({names}) of '{instruction}' do not broadcast.")
+        shape.append(other if one == 1 else one)
+    return tuple(shape)
+
+
+def copy(src: Tensor, dtype: DType | None = None, mask=None) -> Tensor:
+    """A new SBUF tile with the elements of a tile."""
+    on_chip(src, "src", "copy")
+    cut = boxes(mask, src.shape)
+
+    def emit(dst):
+        builder = current().builder
+        if cut is None:
+            builder.tensor_copy(dst.access, src.access)
+            return
+        for box in cut:
+            builder.tensor_copy(dst.narrow(box).access, src.narrow(box).access)
+
+    return current().result(
+        src.settle().shape, dtype or src.dtype, "sbuf", emit, explicit=dtype is not None
+    )
+
+
+def assign(target: Tensor, value) -> None:
+    """target[...] = value: a number fills, a tile is copied and its free dimensions broadcast."""
+    if target.axis is None:
+        raise ValueError(
+            f"tensor `{target.name}` is in hbm, which an assignment cannot write; "
+            "use nl.store or nisa.dma_copy."
+        )
+    trace = current()
+    target.storage.written = True
+    if isinstance(value, Expression):
+        value = value.as_number()
+    if not isinstance(value, Tensor):
+        trace.builder.memset(target.access, float(value))
+        return
+    on_chip(value, "src", "copy")
+    if value.storage is target.storage and same_access(target, value):
+        return
+    value = fitted(target, value)
+    trace.builder.tensor_copy(target.access, value.access)
+
+
+def same_access(a: Tensor, b: Tensor) -> bool:
+    """Whether two tensors of one storage are the same elements in the same order."""
+    return (
+        a.shape == b.shape
+        and a.strides == b.strides
+        and a.dtype is b.dtype
+        and _same(a.offset, b.offset)
+        and _same(a.partition, b.partition)
+    )
+
+
+def _same(a, b) -> bool:
+    if type(a) is int or type(b) is int:
+        return type(a) is type(b) and a == b
+    return a.constant == b.constant and a.terms == b.terms
+
+
+def fitted(target: Tensor, value: Tensor) -> Tensor:
+    """The value broadcast to the shape of an assignment's target."""
+    value.settle()
+    if value.shape == target.shape:
+        return value
+    smaller = ValueError(
+        f"Illegal assignment destination shape in 'a = b': shape {list(target.shape)} of parameter "
+        f"'a' is smaller than other parameter shapes b{list(value.shape)}."
+    )
+    if value.size == target.size and value.shape[0] == target.shape[0]:
+        try:
+            return value.reshape(target.shape)
+        except ValueError:
+            raise smaller from None
+    try:
+        return value.broadcast_to(target.shape)
+    except ValueError:
+        raise smaller from None
+
+
+def binary(op: str, a, b, dtype=None, mask=None, name: str | None = None) -> Tensor:
+    """a op b of tiles and numbers (at least one tile), elementwise on the Vector engine.
+
+    A number or an fp32 tile [P, 1] beside a wider tile is a tensor_scalar, else tensor_tensor.
+    `op` is the device's name; `dtype` that of the result: the promoted one, bool for comparisons.
+    """
+    a, b = _operand(a), _operand(b)
+    instruction = name or op
+    if not isinstance(a, Tensor):
+        return _with_scalar(op, b, a, True, dtype, mask)
+    if not isinstance(b, Tensor):
+        return _with_scalar(op, a, b, False, dtype, mask)
+    on_chip(a, "x", instruction).settle()
+    on_chip(b, "y", instruction).settle()
+    names = f"x{list(a.shape)}, y{list(b.shape)}"
+    shape = broadcast_shape(a.shape, b.shape, instruction, names)
+    if a.shape != b.shape and len(shape) >= 2:
+        if b.size == b.shape[0] and a.shape == shape and b.dtype is dtypes.float32:
+            return _with_scalar(op, a, b, False, dtype, mask)
+        if a.size == a.shape[0] and b.shape == shape and a.dtype is dtypes.float32:
+            return _with_scalar(op, b, a, True, dtype, mask)
+    a, b = a.broadcast_to(shape), b.broadcast_to(shape)
+    cut = boxes(mask, shape)
+
+    def emit(dst):
+        builder = current().builder
+        if cut is None:
+            builder.tensor_tensor(dst.access, a.access, b.access, op)
+            return
+        for box in cut:
+            builder.tensor_tensor(
+                dst.narrow(box).access, a.narrow(box).access, b.narrow(box).access, op
+            )
+
+    return current().result(
+        shape, _result_dtype(op, dtype, a.dtype, b.dtype), "sbuf", emit, explicit=dtype is not None
+    )
+
+
+def _operand(value):
+    return value.as_number() if isinstance(value, Expression) else value
+
+
+def _result_dtype(op: str, dtype, a, b) -> DType:
+    if dtype is not None:
+        return dtypes.dtype_of(dtype)
+    return dtypes.bool_ if op in _COMPARISONS else promote(a, b)
+
+
+def _with_scalar(op: str, data: Tensor, scalar, reverse: bool, dtype, mask) -> Tensor:
+    on_chip(data, "data", "tensor_scalar").settle()
+    column = isinstance(scalar, Tensor)
+    cut = boxes(mask, data.shape)
+
+    def emit(dst):
+        builder = current().builder
+        for box in (None,) if cut is None else cut:
+            to, src = (dst, data) if box is None else (dst.narrow(box), data.narrow(box))
+            operand = scalar
+            if column:
+                operand = (scalar if box is None else scalar.narrow(box[:1])).access
+            builder.tensor_scalar(to.access, src.access, op, operand, reverse)
+
+    other = scalar.dtype if column else scalar
+    return current().result(
+        data.shape,
+        _result_dtype(op, dtype, data.dtype, other),
+        "sbuf",
+        emit,
+        explicit=dtype is not None,
+    )
+
+
+def broadcast_partitions(tensor: Tensor, sizes) -> Tensor:
+    """One partition repeated in all: a matrix product with a row of ones, [1, F] -> [P, F]."""
+    trace = current()
+    sizes = tuple(sizes)
+    if sizes[0] > PARTITIONS:
+        raise ValueError(
+            f"number of partitions {sizes[0]} exceed architecture limitation of {PARTITIONS}."
+        )
+    flat = tensor if len(tensor.shape) == 2 else tensor.reshape(1, tensor.size)
+    free = flat.shape[1]
+    ones = trace.tile((1, sizes[0]), flat.dtype, name="ones")
+    trace.builder.memset(ones.access, 1.0)
+    result = trace.tile((sizes[0], free), tensor.dtype, name=f"{tensor.name}_broadcast")
+    step = 512
+    for start in range(0, free, step):
+        part = slice(start, min(start + step, free))
+        product = trace.tile((sizes[0], part.stop - start), dtypes.float32, "psum")
+        trace.builder.nc_matmul(product.access, ones.access, flat[:, part].access)
+        trace.builder.tensor_copy(result[:, part].access, product.access)
+    shaped = result.reshape((sizes[0], *tensor.shape[1:]))
+    return shaped.broadcast_to(sizes)
+
+
+def invert(tensor: Tensor) -> Tensor:
+    """~tensor: all bits of integers; bools as the vendor has it, logically."""
+    if tensor.dtype is dtypes.bool_:
+        return _with_scalar("logical_xor", tensor, 1, False, tensor.dtype, None)
+    return _with_scalar("bitwise_xor", tensor, -1, False, tensor.dtype, None)

@@ -1,0 +1,84 @@
+"""Operators of Tensor: attached here, because they emit instructions."""
+
+import sys
+
+from .dtypes import bool_
+from .operators import binary, invert
+from .tensor import UNSHARED_IN_PLACE, Tensor
+
+_BINARY = {
+    "add": "add",
+    "sub": "subtract",
+    "mul": "multiply",
+    "truediv": "divide",
+    "pow": "power",
+    "mod": "mod",
+    "lshift": "left_shift",
+    "rshift": "right_shift",
+    "and": "bitwise_and",
+    "or": "bitwise_or",
+    "xor": "bitwise_xor",
+}
+_COMPARED = {
+    "eq": "equal",
+    "ne": "not_equal",
+    "lt": "less",
+    "le": "less_equal",
+    "gt": "greater",
+    "ge": "greater_equal",
+}
+_LOGICAL = {"bitwise_and": "logical_and", "bitwise_or": "logical_or", "bitwise_xor": "logical_xor"}
+
+
+def _operation(op: str, a, b):
+    kinds = getattr(a, "dtype", None), getattr(b, "dtype", None)
+    if op in _LOGICAL and kinds == (bool_, bool_):
+        return binary(_LOGICAL[op], a, b)
+    return binary(op, a, b)
+
+
+def _forward(op: str):
+    def operator(self, other):
+        if other is None or isinstance(other, (str, tuple, list, dict)):
+            return NotImplemented
+        return _operation(op, self, other)
+
+    return operator
+
+
+def _reflected(op: str):
+    def operator(self, other):
+        return _operation(op, other, self)
+
+    return operator
+
+
+def _in_place(op: str):
+    def operator(self, other):
+        unshared = sys.getrefcount(other) <= UNSHARED_IN_PLACE
+        target = self.settle()
+        trace = target.storage.trace
+        target.access  # noqa: B018 - the scope is checked before anything is emitted
+        if op == "add" and isinstance(other, Tensor):
+            if trace.accumulate(target, other, unshared):
+                return target
+        trace.assign(target, _operation(op, target, other), True)
+        return target
+
+    return operator
+
+
+def _attach() -> None:
+    for name, op in _BINARY.items():
+        setattr(Tensor, f"__{name}__", _forward(op))
+        setattr(Tensor, f"__r{name}__", _reflected(op))
+        setattr(Tensor, f"__i{name}__", _in_place(op))
+    for name, op in _COMPARED.items():
+        setattr(Tensor, f"__{name}__", _forward(op))
+    Tensor.__neg__ = lambda self: binary("multiply", self, -1)  # type: ignore[attr-defined]
+    Tensor.__pos__ = lambda self: self  # type: ignore[attr-defined]
+    Tensor.__invert__ = invert  # type: ignore[attr-defined]
+    Tensor.__abs__ = lambda self: binary("abs_max", self, 0)  # type: ignore[attr-defined]
+
+
+_attach()

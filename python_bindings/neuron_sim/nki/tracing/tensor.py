@@ -1,0 +1,215 @@
+"""Tensor: an access pattern of a tile or an HBM tensor, as both languages see it."""
+
+import sys
+
+from . import access, indexing, methods
+from .dtypes import DType, dtype_of
+
+
+class Storage:
+    """What was allocated: a tile (on chip) or an HBM tensor.
+
+    `whole` is its View; `scope` the number of the scope it lives in; `mutable` whether it may be
+    written; `ordinal` the position among the HBM tensors of the kernel (None for others).
+    """
+
+    __slots__ = (
+        *("trace", "name", "buffer", "memory", "shape", "dtype", "whole", "scope", "mutable"),
+        *("ordinal", "written", "axis", "line", "_typed", "argument"),
+    )
+
+    def __init__(self, trace, name, buffer, shape, dtype, whole, scope, axis=0):
+        self.trace = trace
+        self.name = name
+        self.buffer = buffer
+        self.memory = buffer.memory
+        self.shape = shape
+        self.dtype = dtype
+        self.whole = whole
+        self.scope = scope
+        self.axis = axis
+        self.mutable = True
+        self.ordinal = None
+        self.written = False
+        self.argument = None
+        self.line = ""
+        self._typed = None
+
+    def whole_as(self, dtype: DType):
+        """The whole as elements of another dtype."""
+        if self._typed is None:
+            self._typed = {}
+        view = self._typed.get(dtype)
+        if view is None:
+            view = self._typed[dtype] = self.whole.reinterpret(dtype.name)
+        return view
+
+
+class Tensor:
+    """Dimensions `shape` with `strides` (elements of `dtype`) from element `offset` of a storage.
+
+    On chip dimension `axis` counts partitions from `partition` on (0 in all but tensors with block
+    dimensions); in HBM `axis` is None. A result that no instruction wrote yet has no storage: its
+    instruction is emitted when the tensor is used, or straight into what it is assigned to.
+    """
+
+    __slots__ = (
+        *("storage", "shape", "dtype", "strides", "axis", "partition", "offset", "checks"),
+        *("index", "index_rows", "index_stride", "register", "pending", "_access"),
+        "__weakref__",
+    )
+    __array_ufunc__ = None  # NumPy scalars leave arithmetic with a Tensor to it
+    __hash__ = object.__hash__
+
+    def __init__(self, storage, shape, dtype, strides, axis, partition=0, offset=0):
+        self.storage = storage
+        self.shape = shape
+        self.dtype = dtype
+        self.strides = strides
+        self.axis = axis
+        self.partition = partition
+        self.offset = offset
+        self.checks = None
+        self.index = None
+        self.register = None
+        self.pending = None
+        self._access = None
+
+    def derived(self, shape, strides, axis, partition, offset) -> "Tensor":
+        """Another pattern on the same storage; what was indexed before is checked now."""
+        if self.checks:
+            access.run_checks(self)
+        result = Tensor(self.storage, shape, self.dtype, strides, axis, partition, offset)
+        result.register = self.register
+        return result
+
+    def settle(self) -> "Tensor":
+        """Emits the instruction of a result that was not assigned anywhere."""
+        if self.storage is None:
+            self.pending.trace.settle()
+        return self
+
+    @property
+    def access(self):
+        """The View of exactly this access pattern: what an instruction of the builder takes."""
+        view = self._access
+        if view is None:
+            if self.storage is None:
+                self.settle()
+            view = self._access = access.access_of(self)
+        storage = self.storage
+        if storage.scope not in storage.trace.scopes:
+            raise storage.trace.out_of_scope(storage)
+        return view
+
+    @property
+    def name(self) -> str:
+        return self.pending.name if self.storage is None else self.storage.name
+
+    @property
+    def memory(self) -> str:
+        """ "sbuf", "psum" or "hbm"."""
+        return self.buffer.memory
+
+    @property
+    def buffer(self):
+        return self.pending.buffer if self.storage is None else self.storage.buffer
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        count = 1
+        for each in self.shape:
+            count *= each
+        return count
+
+    @property
+    def itemsize(self) -> int:
+        return self.dtype.itemsize
+
+    def describe(self) -> str:
+        """`a_tile[128, 512]`, the form the vendor's messages use."""
+        return f"{self.name}{list(self.shape)}"
+
+    def __repr__(self) -> str:
+        return f"{self.dtype} {self.describe()}"
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __bool__(self) -> bool:
+        raise ValueError(
+            "The truth value of an array with more than one element is ambiguous"
+            if self.size > 1
+            else "Dynamic control-flow depending on tensor value is currently not supported by NKI."
+        )
+
+    def __iter__(self):
+        raise TypeError(f"tensor `{self.name}` is not iterable; index it in a loop.")
+
+    def __getitem__(self, index) -> "Tensor":
+        if self.storage is None:
+            self.settle()
+        items = index if type(index) is tuple else (index,)
+        for item in items:
+            kind = type(item)
+            if kind is not slice and kind is not int:
+                if item is Ellipsis and len(items) == 1:
+                    return self
+                return indexing.indexed(self, items)
+        return indexing.basic(self, items)
+
+    def __setitem__(self, index, value) -> None:
+        unshared = sys.getrefcount(value) <= UNSHARED
+        target = self[index]
+        target.storage.trace.assign(target, value, unshared)
+
+    def narrow(self, box: tuple) -> "Tensor":
+        """The part of a tensor that a mask leaves; box: (start, size) per dimension."""
+        return indexing.narrowed(self, box)
+
+    def reinterpreted(self, dtype) -> "Tensor":
+        """The same bytes as another dtype; the last dimension scales with the element size."""
+        return methods.reinterpreted(self, dtype_of(dtype))
+
+    # Methods of both languages, in methods.py and views.py.
+    view = methods.view
+    reshape = methods.reshape
+    astype = methods.astype
+    broadcast_to = methods.broadcast_to
+    expand_dims = methods.expand_dims
+    assert_shape = methods.assert_shape
+
+
+class _Probe:
+    """How many references an argument has that nobody else holds, in this interpreter."""
+
+    def __setitem__(self, index, value):
+        self.count = sys.getrefcount(value)
+
+    def __iadd__(self, value):
+        self.count = sys.getrefcount(value)
+        return self
+
+
+def _references_of_unshared() -> tuple[int, int]:
+    """By item assignment, and by `+=`."""
+    probe = _Probe()
+    held = []
+
+    def made():
+        tensor = object()
+        held.append(tensor)  # as the trace holds a pending result
+        return tensor
+
+    probe[...] = made()
+    assigned = probe.count
+    probe += made()
+    return assigned, probe.count
+
+
+UNSHARED, UNSHARED_IN_PLACE = _references_of_unshared()

@@ -1,0 +1,260 @@
+"""Trace: one kernel while it is turned into a program."""
+
+import linecache
+import re
+import sys
+
+from neuron_sim import _core
+
+from . import buffers
+from .dtypes import DType
+from .errors import is_internal, out_of_kernel
+from .expression import Loop
+from .mask import boxes
+from .methods import dense_strides
+from .tensor import Storage, Tensor
+
+PARTITIONS = 128
+_PSUM_BANK_BYTES = 2048
+
+_stack: list = []
+_assigned_names: dict = {}
+_assignment = re.compile(r"\s*(\w+)\s*(?::[^=]*)?=[^=]")
+
+
+def current() -> "Trace":
+    """The trace of the kernel that is running; err_nki_api_outside_of_nki_kernel otherwise."""
+    if not _stack:
+        raise out_of_kernel(sys._getframe(1).f_code.co_name)
+    return _stack[-1]
+
+
+def tracing() -> bool:
+    """Whether a kernel is being traced."""
+    return bool(_stack)
+
+
+class Pending:
+    """A result whose instruction was not emitted yet."""
+
+    __slots__ = ("trace", "tensor", "emit", "buffer", "accumulates", "explicit", "line", "name")
+
+
+class Trace:
+    """One run through a kernel.
+
+    `language`: "old" or "new". `unrolled`: keys of the loops to unroll. `scopes`: numbers of the
+    scopes (bodies of loops) that are open. `program_ids`, `grid`: of the instance being traced.
+    """
+
+    def __init__(self, name: str, architecture: str, language: str, unrolled=frozenset()):
+        self.name = name
+        self.architecture = architecture
+        self.language = language
+        self.unrolled = unrolled
+        self.scopes = {0}
+        self.open_scopes = [0]
+        self.next_scope = 1
+        self.loops: list[Loop] = []
+        self.broken: list = []  # keys of symbolic loops that were left early
+        self.grid: tuple = ()
+        self.program_ids: tuple = ()
+        self.core = 0
+        self.hbm: list[Storage] = []  # HBM tensors the kernel created, by ordinal
+        self.next_hbm = 0
+        self.output_ordinals: frozenset = frozenset()  # private ones that the kernel returns
+        self.inputs: list[Storage] = []
+        self.arguments: list[Storage] = []
+        self.on_finish: list = []
+        self._builder = _core.Builder(name, architecture, placement="automatic")
+        self._pending: Pending | None = None
+        self._line_code = None
+        self._line_number = 0
+
+    @property
+    def builder(self):
+        """The builder, after what is pending was emitted; its source line is the kernel's."""
+        if self._pending is not None:
+            self.settle()
+        frame = sys._getframe(1)
+        code = frame.f_code
+        while is_internal(code):
+            frame = frame.f_back
+            if frame is None:
+                return self._builder
+            code = frame.f_code
+        line = frame.f_lineno
+        if line != self._line_number or code is not self._line_code:
+            self._set_line(code, line)
+        return self._builder
+
+    def _set_line(self, code, line: int) -> None:
+        self._line_code, self._line_number = code, line
+        self._builder.source_line(f"{code.co_filename}:{line}")
+
+    def kernel_position(self) -> tuple:
+        """(code, line) of the innermost frame of the kernel."""
+        frame = sys._getframe(1)
+        while frame is not None and is_internal(frame.f_code):
+            frame = frame.f_back
+        return (None, 0) if frame is None else (frame.f_code, frame.f_lineno)
+
+    def assigned_name(self, otherwise: str) -> str:
+        """The name that the kernel's current line assigns to, for messages."""
+        position = self.kernel_position()
+        name = _assigned_names.get(position)
+        if name is None:
+            code, line = position
+            match = _assignment.match(linecache.getline(code.co_filename, line)) if code else None
+            name = _assigned_names[position] = match.group(1) if match else ""
+        return name or otherwise
+
+    # --- tiles -------------------------------------------------------------------------------
+
+    def tile(self, shape, dtype: DType, memory: str = "sbuf", name: str | None = None) -> Tensor:
+        """A new uninitialised tile [partitions, free...]; `memory` is "sbuf" or "psum"."""
+        if self._pending is not None:
+            self.settle()
+        buffer = buffers.psum if memory == "psum" else buffers.sbuf
+        return self._tile(tuple(shape), dtype, buffer, name or self.assigned_name("tile"))
+
+    def _tile(self, shape: tuple, dtype: DType, buffer, name: str) -> Tensor:
+        free = 1
+        for size in shape[1:]:
+            free *= size
+        make = self._builder.psum if buffer.memory == "psum" else self._builder.sbuf
+        whole = make(name, [shape[0], free], dtype.name)
+        storage = Storage(self, name, buffer, shape, dtype, whole, self.open_scopes[-1])
+        return Tensor(storage, shape, dtype, (1, *dense_strides(shape[1:])), 0)
+
+    # --- results that are assigned -----------------------------------------------------------
+
+    def result(
+        self, shape, dtype: DType, memory: str, emit, accumulates: bool = False, explicit=False
+    ) -> Tensor:
+        """A tile that `emit(tensor)` writes: now if it is used, later if it is assigned.
+
+        `t[...] = result` makes emit write into t (unless `explicit`, the user's dtype=, is not
+        that of t), `t += result` too when it `accumulates`: emit(t, accumulate=True).
+        """
+        if self._pending is not None:
+            self.settle()
+        pending = Pending()
+        pending.trace = self
+        pending.emit = emit
+        pending.buffer = buffers.psum if memory == "psum" else buffers.sbuf
+        pending.accumulates = accumulates
+        pending.explicit = explicit
+        pending.line = self.kernel_position()
+        pending.name = self.assigned_name("result")
+        tensor = Tensor(None, tuple(shape), dtype, None, 0)
+        pending.tensor = tensor
+        tensor.pending = pending
+        self._pending = pending
+        return tensor
+
+    def settle(self) -> None:
+        """Emits what is pending into a tile of its own."""
+        pending = self._pending
+        if pending is None:
+            return
+        self._pending = None
+        tensor = pending.tensor
+        self._at_line(pending)
+        made = self._tile(tensor.shape, tensor.dtype, pending.buffer, pending.name)
+        tensor.storage, tensor.strides = made.storage, made.strides
+        tensor.pending = None
+        pending.emit(tensor)
+
+    def _at_line(self, pending: Pending) -> None:
+        code, line = pending.line
+        if code is not None:
+            self._set_line(code, line)
+
+    def settled_into(self, target: Tensor, value: Tensor, unshared: bool) -> bool:
+        """Emits a pending value straight into `target`; False when that is not the same."""
+        pending = self._pending
+        if pending is None or pending.tensor is not value or not unshared:
+            return False
+        if target.memory == "hbm" or target.shape != value.shape:
+            return False
+        if pending.explicit and target.dtype is not value.dtype:
+            return False
+        if pending.buffer.memory == "psum" and target.memory != "psum":
+            return False
+        self._pending = None
+        self._at_line(pending)
+        target.storage.written = True
+        if pending.accumulates:
+            pending.emit(target, accumulate=False)
+        else:
+            pending.emit(target)
+        return True
+
+    def assign(self, target: Tensor, value, unshared: bool = False) -> None:
+        """target[...] = value."""
+        from .operators import assign
+
+        if isinstance(value, Tensor) and value.storage is None:
+            if self.settled_into(target, value, unshared):
+                return
+            value.settle()
+        assign(target, value)
+
+    def accumulate(self, target: Tensor, value: Tensor, unshared: bool) -> bool:
+        """target += value for a pending matrix product; False for anything else."""
+        pending = self._pending
+        if pending is None or pending.tensor is not value or not pending.accumulates:
+            return False
+        if not unshared or target.memory != "psum" or target.shape != value.shape:
+            return False
+        self._pending = None
+        self._at_line(pending)
+        pending.emit(target, accumulate=True)
+        return True
+
+    # --- scopes ------------------------------------------------------------------------------
+
+    def open_scope(self) -> None:
+        """Tiles made from now on live until close_scope()."""
+        if self._pending is not None:
+            self.settle()
+        scope = self.next_scope
+        self.next_scope += 1
+        self.scopes.add(scope)
+        self.open_scopes.append(scope)
+
+    def close_scope(self) -> None:
+        if self._pending is not None:
+            self.settle()
+        self.scopes.discard(self.open_scopes.pop())
+
+    def open_loop(self, key, name: str, kind: str, trips: int) -> Loop:
+        """A counted loop; its variable is symbolic. The body is no scope yet: open_scope()."""
+        if self._pending is not None:
+            self.settle()
+        affine = self._builder.open_loop(trips)
+        loop = Loop(key, name, kind, trips, affine, len(self.loops))
+        self.loops.append(loop)
+        return loop
+
+    def close_loop(self) -> None:
+        if self._pending is not None:
+            self.settle()
+        self.loops.pop()
+        self._builder.close_loop()
+
+    def out_of_scope(self, storage: Storage) -> ValueError:
+        """err_local_variable_used_out_of_scope."""
+        return ValueError(
+            f"Local variable '{storage.name}' is referenced outside of its parent scope: tensors "
+            "defined in a loop live in its body only."
+        )
+
+    def finish(self):
+        """The program."""
+        self.settle()
+        return self._builder.finish()
+
+
+__all__ = ["PARTITIONS", "Trace", "boxes", "current", "tracing"]

@@ -1,0 +1,96 @@
+"""A kernel that was traced: its programs, its time, its run."""
+
+import sys
+
+import numpy as np
+
+from neuron_sim import _core
+
+from .arrays import as_bytes, copy_into_torch, host_bytes, is_numpy, to_torch
+from .trace import Trace
+
+
+class TracedKernel:
+    """A kernel as a program.
+
+    `source`: the program as the kernel wrote it; `program`: after the passes of the architecture's
+    compiler (made when it is asked for). `inputs`: one Input per array argument, the program's
+    first arguments; the other arguments are HBM tensors of the kernel. `returned`: the kernel's
+    result, with an Output for every tensor.
+    """
+
+    def __init__(self, trace: Trace, source, inputs: list, returned, direct: bool):
+        self.source = source
+        self.inputs = inputs
+        self.returned = returned
+        self.direct = direct
+        self.language = trace.language
+        self.name = trace.name
+        self.architecture = trace.architecture
+        self.arguments = [(storage.shape, storage.dtype) for storage in trace.arguments]
+        self.unrolled = trace.unrolled
+        self._program = None
+
+    @property
+    def program(self):
+        """The program after the passes of the compiler; `direct` kernels skip its middle end."""
+        if self._program is None:
+            stacks = _core.published_stacks()
+            name = f"neuronx-cc {self.architecture}" + (" direct" if self.direct else "")
+            stack = stacks.get(name)
+            self._program = (
+                self.source
+                if stack is None
+                else _core.compile_program(self.source, stack["settings"])
+            )
+        return self._program
+
+    def time(self) -> dict:
+        """Simulated times of the compiled program: body_us, latency_us, profile_us, ..."""
+        return self.program.time()
+
+    def run(self, arrays: list):
+        """Computes the kernel on arrays, one per input; written inputs are changed in place.
+
+        Returns what the kernel returned, with new arrays of the first input's kind.
+        """
+        buffers = [host_bytes(array, each) for array, each in zip(arrays, self.inputs, strict=True)]
+        contents = list(buffers)
+        for shape, dtype in self.arguments[len(buffers) :]:
+            contents.append(np.zeros(shape, dtype.numpy))
+        self.source.run([as_bytes(each) for each in contents])
+        self._write_back(arrays, buffers)
+        torch = sys.modules.get("torch") if arrays and not is_numpy(arrays[0]) else None
+        return self._results(self.returned, arrays, contents, torch)
+
+    def _write_back(self, arrays: list, buffers: list) -> None:
+        """Written inputs that were converted for the run."""
+        for position, (array, buffer) in enumerate(zip(arrays, buffers, strict=True)):
+            if buffer is array or not self.source.arguments[position]["written"]:
+                continue
+            if is_numpy(array):
+                array[...] = buffer.astype(array.dtype)
+            else:
+                copy_into_torch(array, buffer)
+
+    def _results(self, value, arrays: list, contents: list, torch):
+        if type(value) is Output:
+            if value.number < len(arrays):
+                return arrays[value.number]
+            array = contents[value.number].reshape(value.shape)
+            return array if torch is None else to_torch(torch, array)
+        if type(value) in (tuple, list):
+            return type(value)(self._results(each, arrays, contents, torch) for each in value)
+        if type(value) is dict:
+            return {k: self._results(v, arrays, contents, torch) for k, v in value.items()}
+        return value
+
+
+class Output:
+    """A returned tensor: the number of its argument and its shape."""
+
+    __slots__ = ("number", "shape")
+
+    def __init__(self, number: int, shape: tuple):
+        self.number = number
+        self.shape = shape
