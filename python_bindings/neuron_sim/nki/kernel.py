@@ -1,6 +1,7 @@
 """Decorators of the new language: what makes a Python function a kernel."""
 
 import functools
+import os
 
 from .tracing import tracing
 from .tracing.grid import grid_of
@@ -35,8 +36,9 @@ class Kernel:
         """The kernel bound to arguments, to be traced."""
         cores = self.grid[0] if self.grid else 1
         return Call(
-            self.func, args, kwargs, "new", architecture_of(), self.grid, cores=cores, direct=True
-        )
+            self.func, args, kwargs, "new", architecture_of(), self.grid, cores=cores, direct=True,
+            widens=os.environ.get("NKI_PRECISE_FP") == "0",
+        )  # fmt: skip
 
     def traced(self, *args, **kwargs) -> TracedKernel:
         """The program for these arguments; arrays give shapes and dtypes only."""

@@ -53,7 +53,7 @@ class Kernel:
             writable = None  # kernels that return nothing write to their arguments
         return Call(
             self.func, args, kwargs, "old", architecture_of(self.platform_target), self.grid,
-            direct=self.direct, mutable=writable,
+            direct=self.direct, mutable=writable, widens=self.mode == "simulation",
         )  # fmt: skip
 
     def traced(self, *args, **kwargs) -> TracedKernel:

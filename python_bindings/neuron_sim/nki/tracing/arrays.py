@@ -51,7 +51,8 @@ def host_bytes(array, declared: Input) -> np.ndarray:
     """A contiguous NumPy array of the declared dtype; the array itself where it is one already."""
     if not is_numpy(array):
         array = _from_torch(array)
-    return np.ascontiguousarray(array.astype(declared.dtype.numpy, copy=False))
+    result = np.ascontiguousarray(array.astype(declared.dtype.numpy, copy=False))
+    return result if result.flags.writeable else result.copy()
 
 
 def _from_torch(tensor) -> np.ndarray:

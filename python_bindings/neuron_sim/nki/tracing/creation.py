@@ -87,7 +87,7 @@ def _on_chip(trace: Trace, sizes, axis, dtype, buffer, name, address) -> Tensor:
         pitch = -(-free // bank) * bank
     trace.settle()
     make = trace.builder.psum if buffer.memory == "psum" else trace.builder.sbuf
-    whole = make(name, [sizes[axis], (blocks - 1) * pitch + free], dtype.name)
+    whole = make(name, [sizes[axis], (blocks - 1) * pitch + free], trace.stored(dtype))
     storage = Storage(trace, name, buffer, sizes, dtype, whole, trace.open_scopes[-1], axis)
     before = [stride * pitch for stride in dense_strides(sizes[:axis])]
     strides = (*before, 1, *dense_strides(sizes[axis + 1 :]))
@@ -154,7 +154,7 @@ def as_output(trace: Trace, storage: Storage) -> None:
     """A private HBM tensor is returned: trace again with it as an argument."""
     if storage.argument is None and storage.ordinal is not None:
         trace.output_ordinals = trace.output_ordinals | {storage.ordinal}
-        raise Retrace
+        raise Retrace("outputs")
 
 
 def filled(shape, value, dtype, buffer=None, name: str = "") -> Tensor:

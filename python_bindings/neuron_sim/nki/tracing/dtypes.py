@@ -94,6 +94,9 @@ ALL = (
     *(float8_e5m2_x4, float8_e4m3fn_x4, float4_e2m1fn_x4),
 )
 
+#: Stored as fp32 by the vendor's simulation of the old language, and with NKI_PRECISE_FP=0.
+WIDENED = frozenset((bfloat16, tfloat32, float8_e4m3, float8_e5m2, float8_e4m3fn))
+
 _known: dict = {dtype.name: dtype for dtype in ALL}
 _known.update({dtype: dtype for dtype in ALL})
 _known["bool"] = bool_

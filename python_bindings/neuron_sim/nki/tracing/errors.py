@@ -21,7 +21,11 @@ class Unroll(BaseException):
 
 
 class Retrace(BaseException):
-    """What was learned about the kernel (options of the trace) holds from its start."""
+    """What was learned about the kernel holds from its start: "outputs" or "exact" storage."""
+
+    def __init__(self, reason: str):
+        super().__init__(reason)
+        self.reason = reason
 
 
 def is_internal(code: CodeType) -> bool:

@@ -272,7 +272,7 @@ def narrowed(tensor, box: tuple):
                 partition = partition + start * tensor.strides[d]
             else:
                 offset = offset + start * tensor.strides[d]
-    result = tensor.derived(tuple(shape), tensor.strides, tensor.axis, partition, offset)
+    result = tensor.same_storage(tuple(shape), tensor.strides, tensor.axis, partition, offset)
     if tensor.checks:
         result.checks = tuple(
             (d, base + sum(step * moved.get(j, 0) for j, step in steps.items()), steps, limit)

@@ -30,11 +30,12 @@ def architecture_of(target: str | None = None) -> str:
 class Call:
     """A call of a kernel: its function, bound arguments and how it is traced.
 
-    `mutable(name, parameter)` says whether an array parameter may be written.
+    `mutable(parameter)` says whether an array parameter may be written; `widens`: tiles of low
+    precision are stored as fp32.
     """
 
     def __init__(self, function, args, kwargs, language: str, architecture: str, grid: tuple = (),
-                 cores: int = 1, direct: bool = False, mutable=None):  # fmt: skip
+                 cores: int = 1, direct: bool = False, mutable=None, widens: bool = False):  # fmt: skip
         self.function = function
         self.name = getattr(function, "__name__", type(function).__name__)
         self.language = language
@@ -43,6 +44,7 @@ class Call:
         self.cores = cores
         self.direct = direct
         self.mutable = mutable
+        self.widens = widens
         self.arrays: list = []
         self.inputs: list[Input] = []
         signature = inspect.signature(function)
@@ -67,16 +69,21 @@ class Call:
         """Traces the kernel, again when a loop has to be unrolled or an output is found."""
         unrolled: frozenset = frozenset()
         outputs: frozenset = frozenset()
+        widens = self.widens
         while True:
-            trace = Trace(self.name, self.architecture, self.language, unrolled)
+            trace = Trace(self.name, self.architecture, self.language, unrolled, widens)
             trace.output_ordinals = outputs
             try:
                 return self._traced(trace)
             except Unroll as request:
                 unrolled = unrolled | frozenset(request.keys)
-            except Retrace:
+            except Retrace as request:
                 outputs = trace.output_ordinals
+                widens = widens and request.reason != "exact"
             except Exception as error:
+                if widens:  # the real dtypes decide whether this is an error of the kernel
+                    widens = False
+                    continue
                 if not trace.broken:
                     point_at_kernel(error)
                     raise

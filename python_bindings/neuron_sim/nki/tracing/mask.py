@@ -4,10 +4,11 @@ A mask is known when the kernel is traced. What it leaves of a tile is a rectang
 that couples two dimensions leaves one box per position of the first of them.
 """
 
+from dis import opname
 from itertools import product
 from operator import index as as_int
 
-from .errors import Unroll
+from .errors import Unroll, kernel_frame
 
 _MAXIMUM_BOXES = 4096
 
@@ -49,9 +50,10 @@ class Mask:
             if high < 0:
                 return False
             if low < 0:
-                if condition.shape:
+                if condition.shape and not _joined_with_and():
                     condition.as_number()
-                pending.update({loop.key: None for loop in condition.terms})
+                elif not condition.shape:
+                    pending.update({loop.key: None for loop in condition.terms})
         if pending:
             raise Unroll(list(pending))
         return True
@@ -72,6 +74,16 @@ class Mask:
 
     def __repr__(self) -> str:
         return " & ".join(f"({condition} >= 0)" for condition in self.conditions) or "True"
+
+
+def _joined_with_and() -> bool:
+    """Whether the kernel wrote `mask and mask`, where the vendor takes the first for true."""
+    frame = kernel_frame(2)
+    if frame is None:
+        return False
+    code, position = frame.f_code.co_code, frame.f_lasti
+    names = [opname[code[at]] for at in (position - 2, position) if at >= 0]
+    return names[-1].startswith("JUMP_IF_FALSE_OR_POP") or "COPY" in names[:-1]
 
 
 class _Never:

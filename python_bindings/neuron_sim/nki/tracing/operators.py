@@ -7,7 +7,10 @@ from .mask import boxes
 from .tensor import Tensor
 from .trace import PARTITIONS, current
 
-_COMPARISONS = frozenset(("equal", "not_equal", "less", "less_equal", "greater", "greater_equal"))
+_COMPARISONS = frozenset(
+    ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal")
+    + ("logical_and", "logical_or", "logical_xor")
+)
 
 
 def on_chip(tensor: Tensor, operand: str, instruction: str) -> Tensor:
@@ -122,7 +125,7 @@ def binary(op: str, a, b, dtype=None, mask=None, name: str | None = None) -> Ten
     A number or an fp32 tile [P, 1] beside a wider tile is a tensor_scalar, else tensor_tensor.
     `op` is the device's name; `dtype` that of the result: the promoted one, bool for comparisons.
     """
-    a, b = _operand(a), _operand(b)
+    a, b = number_of(a), number_of(b)
     instruction = name or op
     if not isinstance(a, Tensor):
         return _with_scalar(op, b, a, True, dtype, mask)
@@ -130,6 +133,8 @@ def binary(op: str, a, b, dtype=None, mask=None, name: str | None = None) -> Ten
         return _with_scalar(op, a, b, False, dtype, mask)
     on_chip(a, "x", instruction).settle()
     on_chip(b, "y", instruction).settle()
+    if a.shape[0] != b.shape[0]:
+        a, b = _with_partitions(a, b), _with_partitions(b, a)
     names = f"x{list(a.shape)}, y{list(b.shape)}"
     shape = broadcast_shape(a.shape, b.shape, instruction, names)
     if a.shape != b.shape and len(shape) >= 2:
@@ -155,7 +160,15 @@ def binary(op: str, a, b, dtype=None, mask=None, name: str | None = None) -> Ten
     )
 
 
-def _operand(value):
+def _with_partitions(tensor: Tensor, other: Tensor) -> Tensor:
+    """A tile of one partition repeated in those of another."""
+    if tensor.shape[0] != 1:
+        return tensor
+    return tensor.broadcast_to((other.shape[0], *tensor.shape[1:]))
+
+
+def number_of(value):
+    """A number for an instruction; loop variables are unrolled."""
     return value.as_number() if isinstance(value, Expression) else value
 
 
@@ -191,6 +204,10 @@ def _with_scalar(op: str, data: Tensor, scalar, reverse: bool, dtype, mask) -> T
 
 def broadcast_partitions(tensor: Tensor, sizes) -> Tensor:
     """One partition repeated in all: a matrix product with a row of ones, [1, F] -> [P, F]."""
+    if not tensor.dtype.is_float:
+        from neuron_sim.nki.language.lowering_shapes import broadcast_to
+
+        return broadcast_to(tensor, sizes)
     trace = current()
     sizes = tuple(sizes)
     if sizes[0] > PARTITIONS:

@@ -3,7 +3,7 @@
 import sys
 
 from .dtypes import bool_
-from .operators import binary, invert
+from .operators import binary, invert, number_of
 from .tensor import UNSHARED_IN_PLACE, Tensor
 
 _BINARY = {
@@ -30,11 +30,17 @@ _COMPARED = {
 _LOGICAL = {"bitwise_and": "logical_and", "bitwise_or": "logical_or", "bitwise_xor": "logical_xor"}
 
 
+_binary = None  # of nki.language.lowering, which imports this package
+
+
 def _operation(op: str, a, b):
     kinds = getattr(a, "dtype", None), getattr(b, "dtype", None)
     if op in _LOGICAL and kinds == (bool_, bool_):
-        return binary(_LOGICAL[op], a, b)
-    return binary(op, a, b)
+        op = _LOGICAL[op]
+    global _binary
+    if _binary is None:
+        from neuron_sim.nki.language.lowering import binary as _binary
+    return _binary(op, number_of(a), number_of(b))
 
 
 def _forward(op: str):

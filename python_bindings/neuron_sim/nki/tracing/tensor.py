@@ -3,7 +3,8 @@
 import sys
 
 from . import access, indexing, methods
-from .dtypes import DType, dtype_of
+from .dtypes import WIDENED, DType, dtype_of
+from .errors import Retrace
 
 
 class Storage:
@@ -37,6 +38,8 @@ class Storage:
 
     def whole_as(self, dtype: DType):
         """The whole as elements of another dtype."""
+        if self.trace.widens and self.dtype in WIDENED and self.memory != "hbm":
+            raise Retrace("exact")
         if self._typed is None:
             self._typed = {}
         view = self._typed.get(dtype)
@@ -79,6 +82,10 @@ class Tensor:
         """Another pattern on the same storage; what was indexed before is checked now."""
         if self.checks:
             access.run_checks(self)
+        return self.same_storage(shape, strides, axis, partition, offset)
+
+    def same_storage(self, shape, strides, axis, partition, offset) -> "Tensor":
+        """Another pattern on the same storage, whose indices are not checked yet."""
         result = Tensor(self.storage, shape, self.dtype, strides, axis, partition, offset)
         result.register = self.register
         return result
@@ -154,7 +161,7 @@ class Tensor:
     def __getitem__(self, index) -> "Tensor":
         if self.storage is None:
             self.settle()
-        items = index if type(index) is tuple else (index,)
+        items = index if isinstance(index, tuple) else (index,)
         for item in items:
             kind = type(item)
             if kind is not slice and kind is not int:

@@ -7,15 +7,15 @@ import sys
 from neuron_sim import _core
 
 from . import buffers
-from .dtypes import DType
-from .errors import is_internal, out_of_kernel
+from .dtypes import WIDENED, DType
+from .errors import Unroll, is_internal, out_of_kernel
 from .expression import Loop
 from .mask import boxes
 from .methods import dense_strides
 from .tensor import Storage, Tensor
 
 PARTITIONS = 128
-_PSUM_BANK_BYTES = 2048
+MAXIMUM_LOOP_DEPTH = 8  # of counted loops in a program
 
 _stack: list = []
 _assigned_names: dict = {}
@@ -45,10 +45,12 @@ class Trace:
 
     `language`: "old" or "new". `unrolled`: keys of the loops to unroll. `scopes`: numbers of the
     scopes (bodies of loops) that are open. `program_ids`, `grid`: of the instance being traced.
+    `widens`: tiles of low precision are stored as fp32, as the vendor's simulation does.
     """
 
-    def __init__(self, name: str, architecture: str, language: str, unrolled=frozenset()):
+    def __init__(self, name, architecture, language, unrolled=frozenset(), widens=False):
         self.name = name
+        self.widens = widens
         self.architecture = architecture
         self.language = language
         self.unrolled = unrolled
@@ -123,9 +125,13 @@ class Trace:
         for size in shape[1:]:
             free *= size
         make = self._builder.psum if buffer.memory == "psum" else self._builder.sbuf
-        whole = make(name, [shape[0], free], dtype.name)
+        whole = make(name, [shape[0], free], self.stored(dtype))
         storage = Storage(self, name, buffer, shape, dtype, whole, self.open_scopes[-1])
         return Tensor(storage, shape, dtype, (1, *dense_strides(shape[1:])), 0)
+
+    def stored(self, dtype: DType) -> str:
+        """The device's dtype for tiles of a dtype."""
+        return "float32" if self.widens and dtype in WIDENED else dtype.name
 
     # --- results that are assigned -----------------------------------------------------------
 
@@ -233,6 +239,8 @@ class Trace:
         """A counted loop; its variable is symbolic. The body is no scope yet: open_scope()."""
         if self._pending is not None:
             self.settle()
+        if len(self.loops) == MAXIMUM_LOOP_DEPTH:
+            raise Unroll([key])
         affine = self._builder.open_loop(trips)
         loop = Loop(key, name, kind, trips, affine, len(self.loops))
         self.loops.append(loop)

@@ -1,5 +1,6 @@
 """A kernel that was traced: its programs, its time, its run."""
 
+import os
 import sys
 
 import numpy as np
@@ -8,6 +9,19 @@ from neuron_sim import _core
 
 from .arrays import as_bytes, copy_into_torch, host_bytes, is_numpy, to_torch
 from .trace import Trace
+
+
+def _is_timing_only() -> bool:
+    """Whether kernels take time but compute nothing."""
+    measurement = sys.modules.get("neuron_sim.nki.measurement")
+    if measurement is None:
+        return os.environ.get("NEURON_SIM_TIMING_ONLY") == "1"
+    return measurement.is_timing_only()
+
+
+def _torch_of(arrays: list):
+    """torch when the first input is one of its tensors."""
+    return sys.modules.get("torch") if arrays and not is_numpy(arrays[0]) else None
 
 
 class TracedKernel:
@@ -54,14 +68,31 @@ class TracedKernel:
 
         Returns what the kernel returned, with new arrays of the first input's kind.
         """
+        if _is_timing_only():
+            return self._results(self.returned, arrays, self._fresh(arrays), _torch_of(arrays))
         buffers = [host_bytes(array, each) for array, each in zip(arrays, self.inputs, strict=True)]
         contents = list(buffers)
         for shape, dtype in self.arguments[len(buffers) :]:
             contents.append(np.zeros(shape, dtype.numpy))
         self.source.run([as_bytes(each) for each in contents])
         self._write_back(arrays, buffers)
-        torch = sys.modules.get("torch") if arrays and not is_numpy(arrays[0]) else None
-        return self._results(self.returned, arrays, contents, torch)
+        results = self._results(self.returned, arrays, contents, _torch_of(arrays))
+        if os.environ.get("NEURON_SIM_PROFILE"):
+            from neuron_sim.nki.measurement import record
+
+            record(self)
+        return results
+
+    def _fresh(self, arrays: list) -> list:
+        """What unwritten memory holds, for a run that only takes time: NaN, 4 in integers."""
+        contents = list(arrays)
+        for shape, dtype in self.arguments[len(arrays) :]:
+            value = np.nan if dtype.is_float else 4
+            packed = not (dtype.is_float or dtype.is_integer)
+            contents.append(
+                np.zeros(shape, dtype.numpy) if packed else np.full(shape, value, dtype.numpy)
+            )
+        return contents
 
     def _write_back(self, arrays: list, buffers: list) -> None:
         """Written inputs that were converted for the run."""
