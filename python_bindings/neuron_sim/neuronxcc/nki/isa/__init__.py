@@ -1,0 +1,130 @@
+"""neuronxcc.nki.isa: the instructions of the older language, which return their results.
+
+Each is the instruction of neuron_sim.nki.isa of the same name: `mask` narrows it, `dtype` is that
+of the result, and the result is written straight into what it is assigned to.
+"""
+
+from neuron_sim.nki.isa.missing import missing_symbol
+from neuron_sim.nki.isa.selections import FP32_MIN as _FP32_MIN
+from neuron_sim.nki.isa.versions import nc_generation as _nc_generation
+
+from . import constants
+from .activations import activation, activation_reduce
+from .constants import (
+    dge_mode,
+    dma_engine,
+    engine,
+    gpsimd_engine,
+    nc_version,
+    oob_mode,
+    reduce_cmd,
+    scalar_engine,
+    tensor_engine,
+    unknown_engine,
+    vector_engine,
+)
+from .dma import dma_copy
+from .elementwise import (
+    dropout,
+    memset,
+    reciprocal,
+    scalar_tensor_tensor,
+    tensor_copy,
+    tensor_copy_predicated,
+    tensor_scalar,
+    tensor_tensor,
+)
+from .gathers import (
+    local_gather,
+    max8,
+    nc_find_index8,
+    nc_match_replace8,
+    nc_stream_shuffle,
+    sequence_bounds,
+)
+from .matrix import dma_transpose, nc_matmul, nc_transpose
+from .reductions import (
+    bn_aggr,
+    bn_stats,
+    tensor_partition_reduce,
+    tensor_reduce,
+    tensor_scalar_reduce,
+    tensor_tensor_scan,
+)
+from .selections import affine_select, iota, range_select, select_reduce
+
+__all__ = [
+    "activation",
+    "activation_reduce",
+    "affine_select",
+    "bn_aggr",
+    "bn_stats",
+    "constants",
+    "dge_mode",
+    "dma_copy",
+    "dma_engine",
+    "dma_transpose",
+    "dropout",
+    "engine",
+    "fp32",
+    "get_nc_version",
+    "gpsimd_engine",
+    "iota",
+    "local_gather",
+    "max8",
+    "memset",
+    "nc_find_index8",
+    "nc_match_replace8",
+    "nc_matmul",
+    "nc_stream_shuffle",
+    "nc_transpose",
+    "nc_version",
+    "oob_mode",
+    "range_select",
+    "reciprocal",
+    "reduce_cmd",
+    "scalar_engine",
+    "scalar_tensor_tensor",
+    "select_reduce",
+    "sequence_bounds",
+    "tensor_copy",
+    "tensor_copy_predicated",
+    "tensor_engine",
+    "tensor_partition_reduce",
+    "tensor_reduce",
+    "tensor_scalar",
+    "tensor_scalar_reduce",
+    "tensor_tensor",
+    "tensor_tensor_scan",
+    "unknown_engine",
+    "vector_engine",
+]
+
+
+class fp32:
+    """Constants of fp32; min: the most negative finite value, bits 0xff7fffff."""
+
+    min = _FP32_MIN
+
+
+def get_nc_version():
+    """The generation of the NeuronCore that the kernel is compiled for, a member of nc_version."""
+    return nc_version(_nc_generation())
+
+
+#: At the vendor, or in public kernels, beyond what is here.
+_NOT_HERE = frozenset(
+    {
+        "_tiled_offloaded_fma",
+        "_tiled_offloaded_memcpy",
+        "builtin_custom_op",
+        "neuron_isa",
+        "sparse_dot_product",
+        "tensor_copy_dynamic_dst",
+        "tensor_copy_dynamic_src",
+    }
+)
+
+
+def __getattr__(name):
+    raise missing_symbol("neuronxcc.nki.isa", name, _NOT_HERE, __all__)

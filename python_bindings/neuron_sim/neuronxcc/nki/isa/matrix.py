@@ -1,0 +1,149 @@
+"""neuronxcc.nki.isa: matrix products and transposes, whose results are in PSUM."""
+
+from neuron_sim.nki.isa import dma, elementwise
+from neuron_sim.nki.isa import matrix as new
+from neuron_sim.nki.isa.versions import nc_generation
+from neuron_sim.nki.tracing import boxes, current, dtype_of
+
+from .constants import engine as engines
+from .results import in_parts, refuse, result
+
+_VECTOR_LIMIT = 32  # partitions and elements that the Vector engine transposes
+
+
+def nc_matmul(
+    stationary,
+    moving,
+    *,
+    is_stationary_onezero=False,
+    is_moving_onezero=False,
+    is_transpose=False,
+    tile_position=(),
+    tile_size=(),
+    mask=None,
+    **kwargs,
+):
+    """stationary.T @ moving: a PSUM tile [M, N] of fp32.
+
+    `psum += nc_matmul(...)` accumulates. mask: over [K, N], or over [K, M, N] with three
+    dimensions; an operand mask, `stationary[i_m < 64]`, narrows one operand.
+    """
+    if kwargs:
+        refuse("nc_matmul", kwargs)
+    shape = (stationary.size // stationary.shape[0], *moving.shape[1:])
+    cut = None if mask is None else _operand_boxes(mask, stationary, moving)
+
+    def emit(dst, accumulate=None):
+        def multiply(target, fixed, streamed):
+            new.nc_matmul(
+                target,
+                fixed,
+                streamed,
+                is_stationary_onezero,
+                is_moving_onezero,
+                is_transpose,
+                accumulate,
+                tile_position,
+                tile_size,
+            )
+
+        if cut is None:
+            multiply(dst, stationary, moving)
+            return
+        for box, fixed, streamed in cut:
+            multiply(dst.narrow(box), stationary.narrow(fixed), moving.narrow(streamed))
+
+    dtype = dtype_of("float32")
+    if is_transpose and nc_generation() > 2:
+        dtype = stationary.dtype
+    return current().result(shape, dtype, "psum", emit, accumulates=True)
+
+
+def _operand_boxes(mask, stationary, moving):
+    """(box of the result, of stationary, of moving) for each part that a mask leaves."""
+    whole = tuple((0, size) for size in stationary.shape)
+    if len(mask.shape) == 3 and len(stationary.shape) == 2 and len(moving.shape) == 2:
+        left = boxes(mask, (*stationary.shape, moving.shape[1]))
+        if left is None:
+            return None
+        return [((m, n), (k, m), (k, n)) for k, m, n in left]
+    left = boxes(mask, tuple(moving.shape))
+    if left is None:
+        return None
+    columns = (0, stationary.size // stationary.shape[0])
+    return [((columns, *box[1:]), (box[0], *whole[1:]), box) for box in left]
+
+
+def nc_transpose(data, *, mask=None, dtype=None, engine=engines.unknown, **kwargs):
+    """data with its partitions and its (flattened) free dimensions exchanged.
+
+    A PSUM tile of the Tensor engine; an SBUF tile of the Vector engine, which takes data up to
+    [32, 32]: for engine.vector, or when data is in PSUM. `dtype` adds a cast.
+    """
+    if kwargs:
+        refuse("nc_transpose", kwargs)
+    rows, columns = data.shape[0], data.size // data.shape[0]
+    fits = rows <= _VECTOR_LIMIT and columns <= _VECTOR_LIMIT
+    vector = engine == engines.vector or (
+        engine == engines.unknown and data.memory == "psum" and fits
+    )
+    made = dtype_of("float32") if not vector and nc_generation() == 2 else data.dtype
+    wanted = data.dtype if dtype is None else dtype_of(dtype)
+    chosen = engines.vector if vector else engines.tensor
+    memory = "sbuf" if vector else "psum"
+    cut = None if mask is None else boxes(mask, tuple(data.shape))
+
+    def transpose(dst):
+        for box in (None,) if cut is None else cut:
+            if box is None:
+                new.nc_transpose(dst, data, chosen)
+            else:
+                new.nc_transpose(dst.narrow((_flat(box, data), box[0])), data.narrow(box), chosen)
+
+    if made is wanted:
+        return current().result((columns, rows), wanted, memory, transpose)
+    transposed = current().tile((columns, rows), made, memory)
+    transpose(transposed)
+    return result((columns, rows), wanted, wanted, None, elementwise.tensor_copy, transposed)
+
+
+def _flat(box, data):
+    """The box of the flattened free dimensions. ValueError when it has gaps."""
+    if len(box) == 2:
+        return box[1]
+    if all(
+        start == 0 and size == whole
+        for (start, size), whole in zip(box[2:], data.shape[2:], strict=True)
+    ):
+        inner = data.size // (data.shape[0] * data.shape[1])
+        return (box[1][0] * inner, box[1][1] * inner)
+    raise ValueError("the mask of 'nc_transpose' leaves free dimensions that are not contiguous.")
+
+
+def dma_transpose(src, *, axes=None, mask=None, dtype=None, **kwargs):
+    """src with its dimensions reversed (2-D, 3-D) or in the order (3, 1, 2, 0), in SBUF."""
+    if kwargs:
+        kwargs.pop("dge_mode", None)
+        refuse("dma_transpose", kwargs)
+    order = {2: (1, 0), 3: (2, 1, 0), 4: (3, 1, 2, 0)}.get(len(src.shape))
+    order = tuple(axes) if axes is not None else order
+    if order is None:
+        raise ValueError(
+            f"parameter '{src.describe()}' of 'dma_transpose' exceed max supported number of "
+            "dimensions of 4."
+        )
+    shape = tuple(src.shape[axis] for axis in order)
+    cut = None if mask is None else boxes(mask, tuple(src.shape))
+
+    def emit(dst):
+        if cut is None:
+            dma.dma_transpose(dst, src, order)
+            return
+        for box in cut:
+            dma.dma_transpose(dst.narrow(tuple(box[a] for a in order)), src.narrow(box), order)
+
+    if dtype is None or dtype_of(dtype) is src.dtype:
+        return current().result(shape, src.dtype, "sbuf", emit)
+    transposed = current().tile(shape, src.dtype)
+    in_parts(None, emit, transposed)
+    return result(shape, dtype, src.dtype, None, elementwise.tensor_copy, transposed)

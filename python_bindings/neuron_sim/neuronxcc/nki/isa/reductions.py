@@ -1,0 +1,135 @@
+"""neuronxcc.nki.isa: reductions, scans and statistics, which return their result.
+
+Each is the instruction of nki.isa of the same name. `dtype`: of the result, that of the first
+operand unless given; `mask`: the part of the operands that takes part.
+"""
+
+from neuron_sim.nki.isa import reductions as new
+from neuron_sim.nki.tracing import boxes, current, dtype_of, promote
+
+from .results import narrowed, refuse, result
+
+
+def reduced_shape(shape, count, keepdims):
+    """The shape that is left when the last `count` dimensions are reduced; at least 2-D."""
+    kept = tuple(shape[: len(shape) - count])
+    if keepdims:
+        return kept + (1,) * count
+    return kept if len(kept) > 1 else (*kept, 1)
+
+
+def tensor_reduce(op, data, axis, *, mask=None, dtype=None, negate=False, keepdims=False, **kwargs):
+    """op over the last free dimensions `axis` of data, times -1 with `negate`."""
+    if kwargs:
+        refuse("tensor_reduce", kwargs)
+    rank = len(data.shape)
+    count = new.trailing_axes(axis, rank)
+    shape = reduced_shape(data.shape, count, keepdims)
+    cut = None if mask is None else boxes(mask, tuple(data.shape))
+
+    def emit(dst):
+        for box in (None,) if cut is None else cut:
+            part = data if box is None else data.narrow(box)
+            target = dst if box is None else dst.narrow(_kept_box(box, count, len(shape)))
+            new.tensor_reduce(target, op, part, axis, negate)
+
+    wanted = data.dtype if dtype is None else dtype_of(dtype)
+    return current().result(shape, wanted, "sbuf", emit, explicit=dtype is not None)
+
+
+def _kept_box(box, count, rank):
+    """The box of the result: reduced dimensions have size 1."""
+    kept = tuple(box[: len(box) - count])
+    return kept + ((0, 1),) * (rank - len(kept))
+
+
+def tensor_partition_reduce(op, data, *, mask=None, dtype=None, **kwargs):
+    """op over the partitions of data: a tile of one partition."""
+    if kwargs:
+        refuse("tensor_partition_reduce", kwargs)
+    shape = (1, *data.shape[1:])
+    cut = None if mask is None else boxes(mask, tuple(data.shape))
+
+    def emit(dst):
+        for box in (None,) if cut is None else cut:
+            target = dst if box is None else dst.narrow(((0, 1), *box[1:]))
+            new.tensor_partition_reduce(target, op, narrowed(data, box) if box else data)
+
+    wanted = data.dtype if dtype is None else dtype_of(dtype)
+    return current().result(shape, wanted, "sbuf", emit, explicit=dtype is not None)
+
+
+def tensor_scalar_reduce(
+    *,
+    data,
+    op0,
+    operand0,
+    reduce_op,
+    reduce_res,
+    reverse0=False,
+    dtype=None,
+    mask=None,
+    **kwargs,
+):
+    """data op0 operand0; reduce_res = reduce_op over the free dimensions, written in place."""
+    if kwargs:
+        refuse("tensor_scalar_reduce", kwargs)
+
+    def emit(dst, part, value0, reduced):
+        new.tensor_scalar_reduce(dst, part, op0, value0, reduce_op, reduced, reverse0)
+
+    return result(data.shape, dtype, data.dtype, mask, emit, data, operand0, reduce_res)
+
+
+def tensor_tensor_scan(
+    data0,
+    data1,
+    initial,
+    op0,
+    op1,
+    reverse0=False,
+    reverse1=False,
+    *,
+    dtype=None,
+    mask=None,
+    **kwargs,
+):
+    """The scan r = (data0[:, i] op0 r) op1 data1[:, i], starting at `initial`."""
+    if kwargs:
+        refuse("tensor_tensor_scan", kwargs)
+
+    def emit(dst, first, second, start):
+        new.tensor_tensor_scan(dst, first, second, start, op0, op1, reverse0, reverse1)
+
+    default = promote(data0.dtype, data1.dtype)
+    return result(data0.shape, dtype, default, mask, emit, data0, data1, initial)
+
+
+def bn_stats(data, *, mask=None, dtype=None, **kwargs):
+    """[P, 6]: count, mean and variance * count of even and of odd elements.
+
+    ValueError when the mask touches the free dimension.
+    """
+    return _statistics("bn_stats", new.bn_stats, data, 6, mask, dtype, kwargs)
+
+
+def bn_aggr(data, *, mask=None, dtype=None, **kwargs):
+    """[P, 2]: mean and variance of triples as bn_stats writes them."""
+    return _statistics("bn_aggr", new.bn_aggr, data, 2, mask, dtype, kwargs)
+
+
+def _statistics(name, function, data, size, mask, dtype, kwargs):
+    if kwargs:
+        refuse(name, kwargs)
+    cut = None if mask is None else boxes(mask, tuple(data.shape))
+
+    def emit(dst):
+        for box in (None,) if cut is None else cut:
+            if box is None:
+                function(dst, data)
+            else:
+                function(dst.narrow((box[0], (0, size))), data.narrow(box))
+
+    wanted = data.dtype if dtype is None else dtype_of(dtype)
+    shape = (data.shape[0], size)
+    return current().result(shape, wanted, "sbuf", emit, explicit=dtype is not None)

@@ -1,0 +1,175 @@
+"""neuronxcc.nki.isa: selections, and iota, whose patterns are written as index expressions."""
+
+import numpy as np
+from neuron_sim.nki.isa import selections as new
+from neuron_sim.nki.tracing import Mask, Unroll, boxes, current, dtype_of
+from neuron_sim.nki.tracing.expression import loop_keys
+
+from .constants import reduce_cmd as reduce_commands
+from .results import in_place, refuse, result
+
+
+def select_reduce(
+    *,
+    dst,
+    predicate,
+    on_true,
+    on_false,
+    reduce_res=None,
+    reduce_cmd=reduce_commands.idle,
+    reduce_op=np.amax,
+    reverse_pred=False,
+    mask=None,
+    dtype=None,
+    **kwargs,
+):
+    """dst = on_true where predicate is not 0, else on_false; reduce_res = the maximum of dst."""
+    if kwargs:
+        refuse("select_reduce", kwargs)
+
+    def emit(target, where, chosen, other, reduced):
+        new.select_reduce(
+            target, where, chosen, other, reduced, reduce_cmd, reduce_op, reverse_pred
+        )
+
+    in_place(dst.shape, mask, emit, dst, predicate, on_true, on_false, reduce_res)
+
+
+def range_select(
+    *,
+    on_true_tile,
+    comp_op0,
+    comp_op1,
+    bound0,
+    bound1,
+    reduce_cmd=reduce_commands.idle,
+    reduce_res=None,
+    reduce_op=np.amax,
+    range_start=0,
+    on_false_value=new.FP32_MIN,
+    mask=None,
+    dtype=None,
+    **kwargs,
+):
+    """on_true_tile where the index of an element lies between bounds, else the fp32 minimum.
+
+    As nki.isa.range_select, with reduce_cmd.idle unless given; reduce_res is written in place.
+    """
+    if kwargs:
+        refuse("range_select", kwargs)
+
+    def emit(dst, chosen, low, high, reduced):
+        new.range_select(
+            dst,
+            chosen,
+            comp_op0,
+            comp_op1,
+            low,
+            high,
+            reduce_cmd,
+            reduced,
+            reduce_op,
+            range_start,
+            on_false_value,
+        )
+
+    tile = on_true_tile
+    return result(tile.shape, dtype, tile.dtype, mask, emit, tile, bound0, bound1, reduce_res)
+
+
+def _pattern(expression, rank, instruction):
+    """(offset, channel_multiplier, steps of the free dimensions) of an expression in `rank`.
+
+    Unroll when it depends on a loop variable: the instruction holds numbers.
+    """
+    if expression.terms:
+        raise Unroll(loop_keys(expression))
+    extra = len(expression.shape) - rank
+    if extra > 0 and any(size != 1 for size in expression.shape[:extra]):
+        raise ValueError(
+            f"the expression of '{instruction}' has {len(expression.shape)} dimensions, "
+            f"its tile {rank}."
+        )
+    steps = (0,) * -extra + tuple(expression.steps[max(extra, 0) :])
+    return expression.constant, steps[0], steps[1:]
+
+
+def iota(expr, dtype, *, mask=None, **kwargs):
+    """A tile of the values of an affine expression of nl.arange, at least 2-D, on GpSimd.
+
+    int32 arithmetic, cast to `dtype`. ValueError for an expression of one dimension.
+    """
+    if kwargs:
+        refuse("iota", kwargs)
+    shape = tuple(expr.shape)
+    if len(shape) < 2:
+        raise ValueError("indexing tensor `iota` with 1d arange is not supported")
+    offset, multiplier, steps = _pattern(expr, len(shape), "iota")
+    cut = None if mask is None else boxes(mask, shape)
+
+    def emit(dst):
+        if cut is None:
+            new.iota(dst, tuple(zip(steps, shape[1:], strict=True)), offset, multiplier)
+            return
+        for box in cut:
+            start = offset + multiplier * box[0][0]
+            start += sum(step * first for step, (first, _) in zip(steps, box[1:], strict=True))
+            pattern = [(step, size) for step, (_, size) in zip(steps, box[1:], strict=True)]
+            new.iota(dst.narrow(box), pattern, start, multiplier)
+
+    return current().result(shape, dtype_of(dtype), "sbuf", emit, explicit=True)
+
+
+def affine_select(pred, on_true_tile, on_false_value, *, mask=None, dtype=None, **kwargs):
+    """on_true_tile where the comparison `pred` of index expressions holds, else on_false_value.
+
+    ValueError for several comparisons joined with `&`.
+    """
+    if kwargs:
+        refuse("affine_select", kwargs)
+    shape = tuple(on_true_tile.shape)
+    offset, multiplier, steps, compare = _predicate(pred, len(shape))
+    cut = None if mask is None else boxes(mask, shape)
+
+    def emit(dst):
+        whole = tuple((0, size) for size in shape)
+        for box in (whole,) if cut is None else cut:
+            start = offset + multiplier * box[0][0]
+            start += sum(step * first for step, (first, _) in zip(steps, box[1:], strict=True))
+            pattern = [(step, size) for step, (_, size) in zip(steps, box[1:], strict=True)]
+            target, tile = (dst, on_true_tile)
+            if box is not whole:
+                target, tile = dst.narrow(box), on_true_tile.narrow(box)
+            new.affine_select(target, pattern, multiplier, tile, on_false_value, compare, start)
+
+    wanted = on_true_tile.dtype if dtype is None else dtype_of(dtype)
+    return current().result(shape, wanted, "sbuf", emit, explicit=dtype is not None)
+
+
+def _predicate(pred, rank):
+    """A comparison as (offset, channel_multiplier, steps, operator against 0)."""
+    if isinstance(pred, bool):
+        return (0 if pred else 1), 0, (0,) * (rank - 1), np.equal
+    if not isinstance(pred, Mask):
+        raise ValueError(
+            "pred of 'affine_select' must be a comparison of affine index expressions, not "
+            f"{type(pred).__name__}."
+        )
+    first = pred.conditions[0]
+    equality = len(pred.conditions) == 2 and _opposite(*pred.conditions)
+    if len(pred.conditions) != 1 and not equality:
+        raise ValueError(
+            "pred of 'affine_select' is several comparisons joined with `&`; it must be one. "
+            "Consider nl.where."
+        )
+    return (*_pattern(first, rank, "affine_select"), np.equal if equality else np.greater_equal)
+
+
+def _opposite(a, b):
+    """Whether two conditions a >= 0 and b >= 0 say a == 0."""
+    return (
+        a.constant == -b.constant
+        and a.shape == b.shape
+        and all(x == -y for x, y in zip(a.steps, b.steps, strict=True))
+        and {loop: -factor for loop, factor in b.terms.items()} == dict(a.terms)
+    )

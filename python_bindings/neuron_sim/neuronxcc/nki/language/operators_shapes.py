@@ -1,0 +1,156 @@
+"""neuronxcc.nki.language: products, transposes, broadcasts, selections, reductions of loops."""
+
+import dis
+import sys
+
+from neuron_sim.neuronxcc.nki.isa.matrix import nc_matmul
+from neuron_sim.neuronxcc.nki.isa.results import refuse
+from neuron_sim.nki.isa.operators import operator_name
+from neuron_sim.nki.language import lowering
+from neuron_sim.nki.language import lowering_shapes as shapes
+from neuron_sim.nki.tracing import Tensor, boxes, current, dtype_of
+
+
+def matmul(x, y, *, transpose_x=False, mask=None, **kwargs):
+    """x @ y, or x.T @ y with transpose_x: a PSUM tile of fp32; `psum += matmul(...)` accumulates.
+
+    x: SBUF, up to [128, 128]; y: SBUF, up to [128, 512]. Without transpose_x the Tensor engine
+    transposes x first.
+    """
+    if kwargs:
+        refuse("matmul", kwargs)
+    if not transpose_x:
+        x = lowering.copy(shapes.transposed(x, "matmul"), x.dtype).settle()
+    return nc_matmul(x, y, mask=mask)
+
+
+def transpose(x, *, dtype=None, mask=None, **kwargs):
+    """x.T of a 2-D tile up to [128, 128]."""
+    if kwargs:
+        refuse("transpose", kwargs)
+    return shapes.transpose(x, dtype, mask)
+
+
+def broadcast_to(src, *, shape, **kwargs):
+    """src with dimensions of size 1 repeated; free dimensions move no element."""
+    if kwargs:
+        refuse("broadcast_to", kwargs)
+    return shapes.broadcast_to(src, shape)
+
+
+def expand_dims(data, axis):
+    """A view with dimensions of size 1 at `axis`, behind the partition dimension."""
+    return shapes.expand_dims(data, axis)
+
+
+def where(condition, x, y, *, dtype=None, mask=None, **kwargs):
+    """x where condition is not 0, else y."""
+    if kwargs:
+        refuse("where", kwargs)
+    return shapes.where(condition, x, y, dtype, mask)
+
+
+def dropout(x, rate, *, dtype=None, mask=None, **kwargs):
+    """x with elements set to 0 with probability `rate`, a number or a tile [P, 1]; not rescaled."""
+    if kwargs:
+        refuse("dropout", kwargs)
+    return shapes.dropout(x, rate, dtype, mask)
+
+
+def gather_flattened(data, indices, *, mask=None, dtype=None, **kwargs):
+    """[p, i...] = flat(data[p])[indices[p, i...]]."""
+    if kwargs:
+        refuse("gather_flattened", kwargs)
+    return shapes.gather_flattened(data, indices, dtype, mask)
+
+
+_stored: dict = {}
+
+
+def _stored_name(code, position):
+    """The local name that the value of the call at `position` is assigned to; None when none."""
+    key = (code, position)
+    if key not in _stored:
+        steps = iter(dis.get_instructions(code))
+        following = next((next(steps, None) for step in steps if step.offset == position), None)
+        stores = following is not None and following.opname.startswith("STORE_")
+        named = stores and following.opname not in ("STORE_SUBSCR", "STORE_ATTR")
+        _stored[key] = following.argval if named else None
+    return _stored[key]
+
+
+def loop_reduce(x, op, loop_indices, *, dtype=None, mask=None, **kwargs):
+    """Accumulates over a loop: `b = loop_reduce(a, op, ...)` is b = b op a in every iteration.
+
+    b was made before the loop; `b[...] = loop_reduce(...)` is the same. ValueError when the result
+    is not assigned to a tile of the shape of x.
+    """
+    if kwargs:
+        refuse("loop_reduce", kwargs)
+    word = operator_name(op)
+    frame = sys._getframe(1)
+    name = _stored_name(frame.f_code, frame.f_lasti)
+    target = frame.f_locals.get(name) if name is not None else None
+    cut = None if mask is None else boxes(mask, x.shape)
+
+    def emit(dst):
+        if dst is result:
+            raise ValueError(
+                "the result of nl.loop_reduce must be assigned to the tile that accumulates it, "
+                f"of shape {list(x.shape)}, made before the loop."
+            )
+        for box in (None,) if cut is None else cut:
+            to, part = (dst, x) if box is None else (dst.narrow(box), x.narrow(box))
+            current().builder.tensor_tensor(to.access, to.access, part.access, word)
+
+    result = None
+    if isinstance(target, Tensor) and target.shape == x.shape:
+        x = x.settle()
+        emit(target)
+        return target
+    wanted = x.dtype if dtype is None else dtype_of(dtype)
+    result = current().result(x.settle().shape, wanted, "sbuf", emit)
+    return result
+
+
+def all_reduce(
+    x,
+    op,
+    program_axes,
+    *,
+    dtype=None,
+    mask=None,
+    parallel_reduce=True,
+    asynchronous=False,
+    **kwargs,
+):
+    """x reduced by `op` over the programs along `program_axes` of the launch grid.
+
+    NotImplementedError where there are several: programs run one after the other here, and none
+    can wait for a later one.
+    """
+    if kwargs:
+        refuse("all_reduce", kwargs)
+    operator_name(op)
+    grid = current().grid
+    axes = program_axes if isinstance(program_axes, (list, tuple)) else (program_axes,)
+    for axis in axes:
+        if int(axis) < len(grid) and grid[int(axis)] != 1:
+            raise NotImplementedError(
+                f"nl.all_reduce over axis {int(axis)} of the grid {tuple(grid)} exists at the "
+                "vendor but is not there yet; a grid of one program along it works."
+            )
+    return lowering.copy(x, dtype, mask)
+
+
+__all__ = [
+    "all_reduce",
+    "broadcast_to",
+    "dropout",
+    "expand_dims",
+    "gather_flattened",
+    "loop_reduce",
+    "matmul",
+    "transpose",
+    "where",
+]

@@ -1,0 +1,146 @@
+"""nki.isa: one function per instruction, which writes its destination (first parameter).
+
+`import neuron_sim.nki.isa as nisa`. Functions emit into the kernel that is being traced; the
+builder checks memories, shapes, dtypes, engines and limits of the architecture and raises
+ValueError, TypeError or IndexError with one sentence that names them.
+"""
+
+from . import constants
+from .activations import activate2, activation, activation_reduce, exponential
+from .constants import (
+    dge_mode,
+    dma_engine,
+    engine,
+    gpsimd_engine,
+    matmul_perf_mode,
+    nc_version,
+    oob_mode,
+    reduce_cmd,
+    scalar_engine,
+    tensor_engine,
+    unknown_engine,
+    vector_engine,
+)
+from .cores import core_barrier, sendrecv
+from .dma import dma_compute, dma_copy, dma_transpose
+from .elementwise import (
+    dropout,
+    memset,
+    reciprocal,
+    scalar_tensor_tensor,
+    tensor_copy,
+    tensor_copy_predicated,
+    tensor_scalar,
+    tensor_tensor,
+)
+from .gathers import (
+    local_gather,
+    max8,
+    nc_find_index8,
+    nc_match_replace8,
+    nc_n_gather,
+    nc_stream_shuffle,
+    nonzero_with_count,
+    sequence_bounds,
+    topk,
+)
+from .instruction import NkiInstruction, NkiValidationError
+from .matrix import nc_matmul, nc_matmul_mx, nc_transpose, quantize_mx
+from .missing import missing_symbol
+from .random_numbers import rand2, rand_get_state, rand_set_state, rng, set_rng_seed
+from .reductions import (
+    bn_aggr,
+    bn_stats,
+    tensor_partition_reduce,
+    tensor_reduce,
+    tensor_scalar_cumulative,
+    tensor_scalar_reduce,
+    tensor_tensor_scan,
+)
+from .registers import (
+    VirtualRegister,
+    register_alloc,
+    register_load,
+    register_move,
+    register_store,
+)
+from .selections import affine_select, iota, range_select, select_reduce
+from .versions import get_nc_sub_version, get_nc_version
+
+__all__ = [
+    "NkiInstruction",
+    "NkiValidationError",
+    "VirtualRegister",
+    "activate2",
+    "activation",
+    "activation_reduce",
+    "affine_select",
+    "bn_aggr",
+    "bn_stats",
+    "constants",
+    "core_barrier",
+    "dge_mode",
+    "dma_compute",
+    "dma_copy",
+    "dma_engine",
+    "dma_transpose",
+    "dropout",
+    "engine",
+    "exponential",
+    "get_nc_sub_version",
+    "get_nc_version",
+    "gpsimd_engine",
+    "iota",
+    "local_gather",
+    "matmul_perf_mode",
+    "max8",
+    "memset",
+    "nc_find_index8",
+    "nc_match_replace8",
+    "nc_matmul",
+    "nc_matmul_mx",
+    "nc_n_gather",
+    "nc_stream_shuffle",
+    "nc_transpose",
+    "nc_version",
+    "nonzero_with_count",
+    "oob_mode",
+    "quantize_mx",
+    "rand2",
+    "rand_get_state",
+    "rand_set_state",
+    "range_select",
+    "reciprocal",
+    "reduce_cmd",
+    "register_alloc",
+    "register_load",
+    "register_move",
+    "register_store",
+    "rng",
+    "scalar_engine",
+    "scalar_tensor_tensor",
+    "select_reduce",
+    "sendrecv",
+    "sequence_bounds",
+    "set_rng_seed",
+    "tensor_copy",
+    "tensor_copy_predicated",
+    "tensor_engine",
+    "tensor_partition_reduce",
+    "tensor_reduce",
+    "tensor_scalar",
+    "tensor_scalar_cumulative",
+    "tensor_scalar_reduce",
+    "tensor_tensor",
+    "tensor_tensor_scan",
+    "topk",
+    "unknown_engine",
+    "vector_engine",
+]
+
+#: At the vendor, or in public kernels, beyond what is here.
+_NOT_HERE = frozenset({"builtin_custom_op", "tensor_copy_dynamic_dst", "tensor_copy_dynamic_src"})
+
+
+def __getattr__(name):
+    raise missing_symbol("nki.isa", name, _NOT_HERE, __all__)

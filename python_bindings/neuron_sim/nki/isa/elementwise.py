@@ -1,0 +1,122 @@
+"""nki.isa: copies and element-wise operators of the Vector, Scalar and GpSimd engines.
+
+Every function writes its first parameter `dst`; tiles are [partitions, free...] with at most 128
+partitions, and all tiles of an instruction have the same partitions and elements per partition.
+Arithmetic is in fp32 with one rounding to the dtype of `dst`; bitwise operators keep the bits of
+integers. `name` labels the instruction for the vendor's profiler and changes nothing. ValueError
+and TypeError of the builder name instruction, operand, value and limit.
+"""
+
+from .constants import engine as engines
+from .constants import named
+from .instruction import EMITTED, builder
+from .operators import operand, operator_name
+
+
+def tensor_copy(dst, src, engine=engines.unknown, name=None):
+    """dst = src, cast to the dtype of dst; bit-exact when the dtypes are equal.
+
+    dst, src: SBUF or PSUM tiles (GpSimd: SBUF only). engine: vector, scalar or gpsimd.
+    """
+    builder().tensor_copy(dst.access, src.access, named(engine, engines, "engine"))
+    return EMITTED
+
+
+def tensor_tensor(dst, data1, data2, op, engine=engines.unknown, name=None):
+    """dst = data1 op data2, element by element.
+
+    data1, data2: SBUF or PSUM, not both PSUM. op: a binary operator; nl.power is on GpSimd.
+    engine: vector or gpsimd; unknown puts operands that are all int32 or uint32 in SBUF on GpSimd,
+    which computes them exactly.
+    """
+    builder().tensor_tensor(
+        dst.access, data1.access, data2.access, operator_name(op), named(engine, engines, "engine")
+    )
+    return EMITTED
+
+
+def tensor_scalar(
+    dst,
+    data,
+    op0,
+    operand0,
+    reverse0=False,
+    op1=None,
+    operand1=None,
+    reverse1=False,
+    engine=engines.unknown,
+    name=None,
+):
+    """dst = (data op0 operand0) op1 operand1; `reverse` swaps the sides of an operator.
+
+    operand0, operand1: a number, or a tile [P, 1] of fp32 with one value per partition; None for
+    unary operators. Both operators are bitwise or both are arithmetic. engine: vector, scalar
+    (multiply, then add; Trn2 and later) or gpsimd (rsqrt).
+    """
+    builder().tensor_scalar(
+        dst.access,
+        data.access,
+        operator_name(op0, "op0"),
+        0.0 if operand0 is None else operand(operand0),
+        bool(reverse0),
+        "" if op1 is None else operator_name(op1, "op1"),
+        0.0 if operand1 is None else operand(operand1),
+        bool(reverse1),
+        named(engine, engines, "engine"),
+    )
+    return EMITTED
+
+
+def scalar_tensor_tensor(
+    dst, data, op0, operand0, op1, operand1, reverse0=False, reverse1=False, name=None
+):
+    """dst = (data op0 operand0) op1 operand1 on the Vector engine.
+
+    operand0: a number or a tile [P, 1]; operand1: a tile like data, not both in PSUM. Arithmetic
+    operators only.
+    """
+    builder().scalar_tensor_tensor(
+        dst.access,
+        data.access,
+        operator_name(op0, "op0"),
+        operand(operand0),
+        operator_name(op1, "op1"),
+        operand1.access,
+        bool(reverse0),
+        bool(reverse1),
+    )
+    return EMITTED
+
+
+def reciprocal(dst, data, name=None):
+    """dst = 1 / data on the Vector engine. SBUF or PSUM."""
+    builder().reciprocal(dst.access, data.access)
+    return EMITTED
+
+
+def memset(dst, value, engine=engines.unknown, name=None):
+    """dst = value in every element. dst: SBUF or PSUM (GpSimd: SBUF); packed dtypes take 0 only.
+
+    engine: vector or gpsimd.
+    """
+    builder().memset(dst.access, float(value), named(engine, engines, "engine"))
+    return EMITTED
+
+
+def tensor_copy_predicated(dst, src, predicate, reverse_pred=False, name=None):
+    """dst = src where predicate is not 0; the other elements of dst stay as they are.
+
+    src: a number or a tile of the dtype of dst; predicate: uint8, uint16 or uint32 of the shape
+    of dst; src and predicate not both in PSUM. reverse_pred: where predicate is 0.
+    """
+    builder().tensor_copy_predicated(dst.access, operand(src), predicate.access, bool(reverse_pred))
+    return EMITTED
+
+
+def dropout(dst, data, prob, name=None):
+    """dst = 0 with probability `prob`, else data (not rescaled), on the Vector engine.
+
+    prob: a number or a tile [P, 1]. dst has the dtype of data.
+    """
+    builder().dropout(dst.access, data.access, operand(prob))
+    return EMITTED

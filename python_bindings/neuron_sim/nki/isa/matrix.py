@@ -1,0 +1,109 @@
+"""nki.isa: matrix products and transposes of the Tensor engine, and quantisation for it."""
+
+from .constants import engine as engines
+from .constants import matmul_perf_mode, named
+from .instruction import EMITTED, builder
+
+
+def nc_matmul(
+    dst,
+    stationary,
+    moving,
+    is_stationary_onezero=False,
+    is_moving_onezero=False,
+    is_transpose=False,
+    accumulate=None,
+    tile_position=(),
+    tile_size=(),
+    perf_mode=matmul_perf_mode.none,
+    name=None,
+):
+    """dst (+)= stationary.T @ moving on the Tensor engine, in fp32.
+
+    stationary: SBUF [K, M], K and M at most 128; moving: SBUF [K, N], N at most 512 (Trn3: what
+    PSUM holds); dst: PSUM [M, N]. fp8, fp16, bf16 and fp32 operands, fp32 only with fp32 (four
+    passes, two when an operand is declared to be ones and zeros). accumulate: True adds to dst,
+    False overwrites it, None adds to what matmuls wrote and overwrites otherwise. is_transpose:
+    moving is an identity, the bits of stationary arrive unchanged (Trn2 and later). tile_position,
+    tile_size: (row, column) and (rows, columns) of the part of the array that works, both or
+    neither. perf_mode.double_row: fp8 operands [K, 2, M] and [K, 2, N].
+    """
+    if not tile_position and not tile_size and perf_mode is matmul_perf_mode.none:
+        builder().nc_matmul(
+            dst.access,
+            stationary.access,
+            moving.access,
+            accumulate,
+            is_transpose,
+            is_stationary_onezero,
+            is_moving_onezero,
+        )
+        return EMITTED
+    builder().nc_matmul(
+        dst.access,
+        stationary.access,
+        moving.access,
+        accumulate,
+        is_transpose,
+        is_stationary_onezero,
+        is_moving_onezero,
+        tile_position=_pair(tile_position),
+        tile_size=_pair(tile_size),
+        perf_mode=named(perf_mode, matmul_perf_mode, "perf_mode"),
+    )
+    return EMITTED
+
+
+def nc_matmul_mx(
+    dst,
+    stationary,
+    moving,
+    stationary_scale,
+    moving_scale,
+    tile_position=None,
+    tile_size=None,
+    accumulate=None,
+    name=None,
+):
+    """dst (+)= the product of two microscaled operands, of four values per element (Trn3).
+
+    stationary: SBUF [K, M], moving: SBUF [K, N], K a multiple of 32, of a packed dtype such as
+    nl.float8_e4m3fn_x4; the scales are uint8, one for 8 partitions x 4 values, in the first
+    partitions of each quadrant. dst: PSUM [M, N], fp32 or bf16. accumulate as in nc_matmul.
+    """
+    builder().nc_matmul_mx(
+        dst.access,
+        stationary.access,
+        moving.access,
+        stationary_scale.access,
+        moving_scale.access,
+        tile_position=_pair(tile_position),
+        tile_size=_pair(tile_size),
+        accumulate=accumulate,
+    )
+    return EMITTED
+
+
+def _pair(value):
+    """(row, column) as the builder takes it, None when there is none."""
+    return (int(value[0]), int(value[1])) if value else None
+
+
+def nc_transpose(dst, data, engine=engines.unknown, name=None):
+    """dst[f, p] = data[p, f]; several free dimensions count as one.
+
+    Tensor engine: data in SBUF up to [128, 128], dst in PSUM; Vector engine: up to [32, 32], SBUF
+    or PSUM. dst has the dtype of data (Trn1, Tensor engine: fp32). unknown: by shape and memory.
+    """
+    builder().nc_transpose(dst.access, data.access, named(engine, engines, "engine"))
+    return EMITTED
+
+
+def quantize_mx(dst, src, dst_scale, name=None):
+    """dst = src as microscaled fp8 with shared exponents dst_scale, on the Vector engine of Trn3.
+
+    src: SBUF [P, 4 F], fp16 or bf16, P a multiple of 32; dst: SBUF [P, F] of a packed fp8 dtype;
+    dst_scale: uint8, one per group of 8 partitions x 4 values.
+    """
+    builder().quantize_mx(dst.access, src.access, dst_scale.access)
+    return EMITTED

@@ -1,0 +1,110 @@
+"""Operator arguments of instructions: which builder word each callable stands for.
+
+Kernels name operators by functions (`op=nl.add`, `op=np.exp`), never by strings. One table serves
+both languages; `nki.language` of each adds its own functions when it is imported.
+"""
+
+import sys
+from importlib import import_module
+
+import numpy as np
+
+from ..tracing import Tensor
+
+_NUMPY = {
+    "add": ("add", "sum"),
+    "subtract": ("subtract",),
+    "multiply": ("multiply", "prod"),
+    "divide": ("divide", "true_divide"),
+    "maximum": ("maximum", "max", "amax"),
+    "minimum": ("minimum", "min", "amin"),
+    "power": ("power", "float_power"),
+    "equal": ("equal",),
+    "not_equal": ("not_equal",),
+    "greater": ("greater",),
+    "greater_equal": ("greater_equal",),
+    "less": ("less",),
+    "less_equal": ("less_equal",),
+    "logical_and": ("logical_and", "all"),
+    "logical_or": ("logical_or", "any"),
+    "logical_xor": ("logical_xor",),
+    "logical_not": ("logical_not",),
+    "bitwise_and": ("bitwise_and",),
+    "bitwise_or": ("bitwise_or",),
+    "bitwise_xor": ("bitwise_xor",),
+    "left_shift": ("left_shift",),
+    "right_shift": ("right_shift",),
+    "invert": ("invert", "bitwise_not"),
+    "abs": ("abs", "absolute", "fabs"),
+    "square": ("square",),
+    "sqrt": ("sqrt",),
+    "exp": ("exp",),
+    "log": ("log",),
+    "sin": ("sin",),
+    "tanh": ("tanh",),
+    "arctan": ("arctan",),
+    "sign": ("sign",),
+    "reciprocal": ("reciprocal",),
+    "copy": ("copy",),
+    "average": ("average", "mean"),
+}
+
+#: Callable -> word of `_core.Builder`.
+NAMES = {
+    getattr(np, spelling): name
+    for name, spellings in _NUMPY.items()
+    for spelling in spellings
+    if hasattr(np, spelling)
+}
+NAMES[abs] = "abs"
+
+
+def operator(name):
+    """Decorator: the function stands for the builder's operator `name` as an argument."""
+
+    def enter(function):
+        NAMES[function] = name
+        return function
+
+    return enter
+
+
+def operator_name(op, parameter="op"):
+    """The builder's word for an operator argument; "" for None (no operator).
+
+    TypeError when `op` is not a function of nki.language or of NumPy that an engine has.
+    """
+    try:
+        return NAMES[op]
+    except (KeyError, TypeError):
+        return _unlisted(op, parameter)
+
+
+_LANGUAGES = ("neuron_sim.nki.language", "neuron_sim.neuronxcc.nki.language")
+
+
+def _unlisted(op, parameter):
+    if op is None:
+        return ""
+    for language in _LANGUAGES:  # their operators are imported on first use
+        if language in sys.modules:
+            import_module(f"{language}.operators")
+    try:
+        return NAMES[op]
+    except (KeyError, TypeError):
+        pass
+    name = getattr(op, "__name__", None)
+    written = repr(op) if name is None else f"{getattr(op, '__module__', '')}.{name}"
+    raise TypeError(
+        f"{parameter} is {written}, which no engine has as an operator; use a function of "
+        "nki.language or its NumPy spelling, such as nl.add, nl.maximum, nl.exp or np.add."
+    )
+
+
+def operand(value):
+    """What the builder takes for a tile or a number: a View, or a float."""
+    if type(value) is float:
+        return value
+    if isinstance(value, Tensor):
+        return value.access
+    return float(value)

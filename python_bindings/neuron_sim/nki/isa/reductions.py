@@ -1,0 +1,165 @@
+"""nki.isa: reductions, scans and statistics along the free dimensions (Vector), or partitions.
+
+Tiles are [P, free...] in SBUF or PSUM; arithmetic is in fp32, in the order of the elements, with
+one rounding to the dtype of dst. `name` changes nothing.
+"""
+
+from .constants import named
+from .constants import reduce_cmd as reduce_commands
+from .instruction import EMITTED, builder
+from .operators import operand, operator_name
+
+_RESET_REDUCE = reduce_commands.reset_reduce
+
+
+def trailing_axes(axis, rank):
+    """How many trailing dimensions `axis` (an int or ints) names.
+
+    ValueError unless these are the last dimensions of a tile of `rank` dimensions, in any order,
+    without the partition dimension.
+    """
+    if isinstance(axis, int):
+        count, last = 1, axis % rank if -rank <= axis < rank else axis
+        complete = last == rank - 1
+    else:
+        axes = {index + rank if index < 0 else index for index in map(int, axis)}
+        count = len(axes)
+        complete = count == len(axis) and axes == set(range(rank - count, rank))
+    if not complete or not 0 < count < rank:
+        names = ", ".join(map(str, (axis,) if isinstance(axis, int) else axis))
+        raise ValueError(
+            f"axis ({names}) of 'tensor_reduce' must be the last contiguous free dimensions of "
+            f"operand 'data', which has {rank} dimensions; axis 0 (the partition axis) cannot be "
+            "reduced."
+        )
+    return count
+
+
+def tensor_reduce(dst, op, data, axis, negate=False, keepdims=False, name=None):
+    """dst = op over the dimensions `axis` of data, times -1 with `negate`.
+
+    axis: an int or ints that name the last free dimensions. op: nl.add, subtract, multiply,
+    maximum, minimum, logical_and, _or, _xor, and bitwise_and, _or, _xor on integers. dst: as many
+    elements as the other dimensions have, with or without dimensions of size 1 (keepdims).
+    """
+    builder().tensor_reduce(
+        dst.access,
+        data.access,
+        operator_name(op),
+        trailing_axes(axis, len(data.shape)),
+        bool(negate),
+    )
+    return EMITTED
+
+
+def tensor_partition_reduce(dst, op, data, name=None):
+    """dst[0, f] = op over the partitions p of data[p, f], on GpSimd. SBUF only.
+
+    op: nl.add, maximum, bitwise_or, bitwise_and, or nl.average (the sum divided by P).
+    """
+    builder().tensor_partition_reduce(dst.access, operator_name(op), data.access)
+    return EMITTED
+
+
+def tensor_scalar_reduce(
+    dst,
+    data,
+    op0,
+    operand0,
+    reduce_op,
+    reduce_res=None,
+    reverse0=False,
+    reduce_cmd=_RESET_REDUCE,
+    reduce_init=None,
+    reduce_res_negate=False,
+    name=None,
+):
+    """dst = data op0 operand0; reduce_res = reduce_op over the free dimensions of dst.
+
+    operand0: a number or an fp32 tile [P, 1]. reduce_op: add, multiply, maximum or minimum.
+    reduce_cmd: reset_reduce, reduce (goes on with the accumulator of the engine) or load_reduce
+    (starts at reduce_init). reduce_res: a tile [P, 1]; reduce_res_negate writes its negative.
+    """
+    results = {} if reduce_res is None else {"reduce_res": reduce_res.access}
+    builder().tensor_scalar_reduce(
+        dst.access,
+        data.access,
+        op0=operator_name(op0, "op0"),
+        operand0=operand(operand0),
+        reduce_op=operator_name(reduce_op, "reduce_op"),
+        reverse0=bool(reverse0),
+        reduce_cmd=named(reduce_cmd, reduce_commands, "reduce_cmd"),
+        reduce_init=0.0 if reduce_init is None else operand(reduce_init),
+        reduce_res_negate=bool(reduce_res_negate),
+        **results,
+    )
+    return EMITTED
+
+
+def tensor_scalar_cumulative(
+    dst, src, op0, op1, imm0, imm1=None, reduce_cmd=_RESET_REDUCE, name=None
+):
+    """dst[:, i] = op1(op0(src[:, i], imm0), dst[:, i - 1]): a running op1.
+
+    imm0, imm1: a number or an fp32 tile [P, 1]; imm1: where load_reduce starts. op1: add,
+    subtract, multiply, maximum or minimum. Not for int32 and uint32.
+    """
+    builder().tensor_scalar_cumulative(
+        dst.access,
+        src.access,
+        op0=operator_name(op0, "op0"),
+        op1=operator_name(op1, "op1"),
+        imm0=operand(imm0),
+        imm1=0.0 if imm1 is None else operand(imm1),
+        reduce_cmd=named(reduce_cmd, reduce_commands, "reduce_cmd"),
+    )
+    return EMITTED
+
+
+def tensor_tensor_scan(
+    dst, data0, data1, initial, op0, op1, reverse0=False, reverse1=False, name=None
+):
+    """dst[:, i] = (data0[:, i] op0 dst[:, i - 1]) op1 data1[:, i], and `initial` before element 0.
+
+    data0, data1: not both in PSUM. initial: a number or a tile [P, 1]. `reverse` swaps the sides
+    of an operator. Two cycles per element.
+    """
+    if not reverse0 and not reverse1:
+        builder().tensor_tensor_scan(
+            dst.access,
+            data0.access,
+            data1.access,
+            operand(initial),
+            operator_name(op0, "op0"),
+            operator_name(op1, "op1"),
+        )
+        return EMITTED
+    builder().tensor_tensor_scan(
+        dst.access,
+        data0.access,
+        data1.access,
+        operand(initial),
+        operator_name(op0, "op0"),
+        operator_name(op1, "op1"),
+        reverse0=bool(reverse0),
+        reverse1=bool(reverse1),
+    )
+    return EMITTED
+
+
+def bn_stats(dst, data, name=None):
+    """dst = count, mean, variance * count of the even elements, then of the odd ones.
+
+    data: [P, F] with F at most 512; dst: [P, 6].
+    """
+    builder().bn_stats(dst.access, data.access)
+    return EMITTED
+
+
+def bn_aggr(dst, data, name=None):
+    """dst = mean and variance of triples (count, mean, variance * count), as bn_stats writes them.
+
+    data: [P, 3 n]; dst: [P, 2].
+    """
+    builder().bn_aggr(dst.access, data.access)
+    return EMITTED

@@ -1,0 +1,288 @@
+"""What nl.* functions of both languages become: instructions, element by element.
+
+tile op tile is a tensor_tensor, tile op number or [P, 1] a tensor_scalar, a mathematical function
+an activation of the Scalar engine. Functions of several instructions keep their intermediate
+values in fp32 tiles of their own. A mask narrows all of a function's instructions.
+"""
+
+import math
+
+from ..tracing import Tensor, boxes, current, dtype_of
+from ..tracing import operators as tiles
+from ..tracing.dtypes import bool_, float32, promote, uint8
+
+#: Functions of the Scalar engine, by the builder's name.
+ACTIVATIONS = (
+    *("exp", "log", "sqrt", "rsqrt", "square", "tanh", "arctan", "sigmoid", "relu", "sign"),
+    *("gelu", "gelu_dx", "gelu_apprx_tanh", "gelu_apprx_sigmoid", "gelu_apprx_sigmoid_dx"),
+    *("silu", "silu_dx", "softplus", "mish", "erf", "erf_dx", "sin", "abs"),
+)
+
+#: Operators of two operands that are one ALU operator.
+BINARY = (
+    *("add", "subtract", "multiply", "divide", "maximum", "minimum", "abs_max", "abs_min"),
+    *("bitwise_and", "bitwise_or", "bitwise_xor", "left_shift", "right_shift"),
+)
+COMPARISONS = (
+    *("equal", "not_equal", "less", "less_equal", "greater", "greater_equal"),
+    *("logical_and", "logical_or", "logical_xor"),
+)
+
+_TWO_PI = 2 * math.pi
+_ALL_INTEGERS = float(1 << 23)  # from here on every fp32 is an integer
+
+
+def masked(function, dtype, mask, *operands):
+    """function(*operands), for the boxes a mask leaves of the first tile among them.
+
+    The parts go into a tile of the shape of that tile; `dtype` is that of its elements.
+    """
+    shape = next(each.shape for each in operands if isinstance(each, Tensor))
+    cut = None if mask is None else boxes(mask, shape)
+    if cut is None:
+        return function(*operands)
+    trace = current()
+    made = trace.tile(shape, dtype)
+    for box in cut:
+        parts = [each.narrow(box) if isinstance(each, Tensor) else each for each in operands]
+        trace.assign(made.narrow(box), function(*parts), True)
+    return made
+
+
+def emitted(x, dtype, mask, function, emit, default=None):
+    """The tile of one instruction emit(builder, dst, x) on views, element by element."""
+    tiles.on_chip(x, "x", function).settle()
+    cut = None if mask is None else boxes(mask, x.shape)
+    wanted = (default or x.dtype) if dtype is None else dtype_of(dtype)
+
+    def write(dst):
+        if cut is None:
+            emit(current().builder, dst.access, x.access)
+            return
+        for box in cut:
+            emit(current().builder, dst.narrow(box).access, x.narrow(box).access)
+
+    return current().result(x.shape, wanted, "sbuf", write, explicit=dtype is not None)
+
+
+def unary(name, x, dtype=None, mask=None):
+    """A function of one tile, by name: an activation, or one of the other engines' operators."""
+    special = _SPECIAL.get(name)
+    if special is not None:
+        return special(x, dtype, mask)
+
+    def emit(builder, dst, src):
+        builder.activation(dst, name, src)
+
+    return emitted(x, dtype, mask, name, emit)
+
+
+def negative(x, dtype=None, mask=None):
+    """-x: a product with -1 on the Vector engine."""
+
+    def emit(builder, dst, src):
+        builder.tensor_scalar(dst, src, "multiply", -1.0)
+
+    return emitted(x, dtype, mask, "negative", emit)
+
+
+def reciprocal(x, dtype=None, mask=None):
+    """1 / x on the Vector engine."""
+
+    def emit(builder, dst, src):
+        builder.reciprocal(dst, src)
+
+    return emitted(x, dtype, mask, "reciprocal", emit)
+
+
+def rsqrt_gpsimd(x, dtype=None, mask=None):
+    """1 / sqrt(x) on GpSimd: SBUF only."""
+
+    def emit(builder, dst, src):
+        builder.tensor_scalar(dst, src, "rsqrt", 0.0, engine="gpsimd")
+
+    return emitted(x, dtype, mask, "rsqrt", emit)
+
+
+def logical_not(x, dtype=None, mask=None):
+    """1 where x is 0, else 0."""
+
+    def emit(builder, dst, src):
+        builder.tensor_scalar(dst, src, "equal", 0.0)
+
+    return emitted(x, dtype, mask, "logical_not", emit, bool_)
+
+
+def invert(x, dtype=None, mask=None):
+    """All bits of integers inverted; bools logically."""
+    word, number = ("logical_xor", 1.0) if x.dtype is bool_ else ("bitwise_xor", -1.0)
+
+    def emit(builder, dst, src):
+        builder.tensor_scalar(dst, src, word, number)
+
+    return emitted(x, dtype, mask, "invert", emit)
+
+
+def copy(x, dtype=None, mask=None):
+    """A new SBUF tile with the elements of x."""
+
+    def emit(builder, dst, src):
+        builder.tensor_copy(dst, src)
+
+    return emitted(x, dtype, mask, "copy", emit)
+
+
+def _rounded(x):
+    """(x in fp32, x rounded to nearest even as fp32): through int32, for |x| < 2^31."""
+    trace = current()
+    value = x
+    if x.dtype is not float32:
+        value = trace.tile(x.shape, float32)
+        trace.builder.tensor_copy(value.access, x.access)
+    whole = trace.tile(x.shape, dtype_of("int32"))
+    trace.builder.tensor_copy(whole.access, value.access)
+    result = trace.tile(x.shape, float32)
+    trace.builder.tensor_copy(result.access, whole.access)
+    return value, result
+
+
+def _corrected(x, compare, sign, dtype):
+    """x rounded, plus `sign` where the rounded value `compare`s to x; x itself from 2^23 on."""
+    trace = current()
+    value, result = _rounded(x)
+    wrong = trace.tile(x.shape, float32)
+    trace.builder.tensor_tensor(wrong.access, result.access, value.access, compare)
+    trace.builder.scalar_tensor_tensor(
+        result.access, wrong.access, "multiply", sign, "add", result.access
+    )
+    small = trace.tile(x.shape, uint8)
+    trace.builder.tensor_scalar(
+        small.access, value.access, "abs", 0.0, False, "less", _ALL_INTEGERS
+    )
+    kept = trace.tile(x.shape, float32)
+    trace.builder.tensor_copy(kept.access, value.access)
+    trace.builder.tensor_copy_predicated(kept.access, result.access, small.access)
+    return kept if dtype is float32 else copy(kept, dtype)
+
+
+def _rounding(name, compute):
+    def function(x, dtype=None, mask=None):
+        tiles.on_chip(x, "x", name).settle()
+        wanted = x.dtype if dtype is None else dtype_of(dtype)
+        return masked(lambda part: compute(part, wanted), wanted, mask, x)
+
+    function.__doc__ = f"{name} of every element; through int32."
+    return function
+
+
+floor = _rounding("floor", lambda x, dtype: _corrected(x, "greater", -1.0, dtype))
+ceil = _rounding("ceil", lambda x, dtype: _corrected(x, "less", 1.0, dtype))
+
+
+def _truncated(x, dtype):
+    down, up = _corrected(x, "greater", -1.0, float32), _corrected(x, "less", 1.0, float32)
+    trace = current()
+    negative_part = trace.tile(x.shape, uint8)
+    trace.builder.tensor_scalar(negative_part.access, x.access, "less", 0.0)
+    trace.builder.tensor_copy_predicated(down.access, up.access, negative_part.access)
+    return down if dtype is float32 else copy(down, dtype)
+
+
+trunc = _rounding("trunc", _truncated)
+
+
+def _sine(x, phase, dtype):
+    """sin(x + phase): the argument less whole turns, then the activation on [-pi, pi]."""
+    trace = current()
+    shifted = trace.tile(x.shape, float32)
+    trace.builder.tensor_scalar(shifted.access, x.access, "add", phase)
+    turns = trace.tile(x.shape, float32)
+    trace.builder.tensor_scalar(turns.access, shifted.access, "multiply", 1 / _TWO_PI)
+    _, whole = _rounded(turns)
+    trace.builder.scalar_tensor_tensor(
+        shifted.access, whole.access, "multiply", -_TWO_PI, "add", shifted.access
+    )
+    return unary("sin", shifted, dtype)
+
+
+def _trigonometric(name, compute):
+    def function(x, dtype=None, mask=None):
+        tiles.on_chip(x, "x", name).settle()
+        wanted = x.dtype if dtype is None else dtype_of(dtype)
+        return masked(lambda part: compute(part, wanted), wanted, mask, x)
+
+    function.__doc__ = f"{name} of every element, of arguments of any size below 2^31 turns."
+    return function
+
+
+sin_reduced = _trigonometric("sin", lambda x, dtype: _sine(x, 0.0, dtype))
+cos = _trigonometric("cos", lambda x, dtype: _sine(x, math.pi / 2, dtype))
+
+
+def _tangent(x, dtype):
+    sine, cosine = _sine(x, 0.0, float32).settle(), _sine(x, math.pi / 2, float32).settle()
+    return tiles.binary("divide", sine, cosine, dtype)
+
+
+tan = _trigonometric("tan", _tangent)
+
+
+def in_sbuf(x):
+    """A tile as it is, or copied when it is in PSUM."""
+    return copy(x).settle() if isinstance(x, Tensor) and x.memory == "psum" else x
+
+
+def binary(op, x, y, dtype=None, mask=None):
+    """x op y of tiles and numbers, at least one of them a tile; free dimensions broadcast."""
+    if isinstance(x, Tensor) and isinstance(y, Tensor):
+        if x.memory == "psum" and y.memory == "psum":
+            y = in_sbuf(y)
+    elif not isinstance(x, Tensor) and not isinstance(y, Tensor):
+        raise TypeError(f"'{op}' of two numbers: at least one operand must be a tile.")
+    if op in _REMAINDERS:
+        return _remainder(op, x, y, dtype, mask)
+    if op == "power":
+        x, y = in_sbuf(_as_tile(x, y)), in_sbuf(_as_tile(y, x))
+    return tiles.binary(op, x, y, dtype, mask)
+
+
+def _as_tile(x, other):
+    """A number as a column of the partitions of `other`; tiles as they are."""
+    if isinstance(x, Tensor):
+        return x
+    trace = current()
+    column = trace.tile((other.shape[0], *[1] * (len(other.shape) - 1)), promote(x))
+    trace.builder.memset(column.access, float(x))
+    return tiles.copy(column.broadcast_to(other.shape)).settle()
+
+
+_REMAINDERS = {"mod": floor, "fmod": trunc}
+
+
+def _remainder(op, x, y, dtype, mask):
+    """x - round(x / y) * y, rounded down (mod, sign of y) or towards zero (fmod, sign of x)."""
+    dtypes = [each.dtype if isinstance(each, Tensor) else each for each in (x, y)]
+    wanted = promote(*dtypes) if dtype is None else dtype_of(dtype)
+    x, y = _as_tile(x, y), _as_tile(y, x)
+
+    def compute(a, b):
+        quotient = tiles.binary("divide", a, b, float32).settle()
+        whole = _REMAINDERS[op](quotient).settle()
+        product = tiles.binary("multiply", whole, b, float32).settle()
+        return tiles.binary("subtract", a, product, wanted)
+
+    return masked(compute, wanted, mask, x, y)
+
+
+_SPECIAL = {
+    "negative": negative,
+    "reciprocal": reciprocal,
+    "logical_not": logical_not,
+    "invert": invert,
+    "copy": copy,
+    "floor": floor,
+    "ceil": ceil,
+    "trunc": trunc,
+    "cos": cos,
+    "tan": tan,
+}

@@ -1,0 +1,189 @@
+"""nl.sum, max, mean, var, softmax, rms_norm, ...: reductions along the last free dimensions.
+
+Axes are the last free dimensions, in any order; sums and what depends on them are kept in fp32 and
+rounded once. A mask narrows what takes part; partitions it leaves out stay uninitialised.
+"""
+
+from ..isa.reductions import trailing_axes
+from ..tracing import boxes, current, dtype_of
+from ..tracing import operators as tiles
+from ..tracing.dtypes import bool_, float32
+from . import lowering
+
+
+def reduced_shape(shape, count, keepdims):
+    """The shape that is left when the last `count` dimensions are reduced; at least 2-D."""
+    kept = tuple(shape[: len(shape) - count])
+    if keepdims:
+        return kept + (1,) * count
+    return kept if len(kept) > 1 else (*kept, 1)
+
+
+def kept_box(box, count, rank):
+    """The box of a result of `rank` dimensions: those that were reduced have size 1."""
+    kept = tuple(box[: len(box) - count])
+    return kept + ((0, 1),) * (rank - len(kept))
+
+
+def reduced(function, x, axis, dtype, mask, keepdims, emit, default=None):
+    """The tile of emit(dst, x, axes): a reduction of the last `axes` dimensions."""
+    tiles.on_chip(x, "x", function).settle()
+    count = trailing_axes(axis, len(x.shape))
+    shape = reduced_shape(x.shape, count, keepdims)
+    cut = None if mask is None else boxes(mask, x.shape)
+    wanted = (default or x.dtype) if dtype is None else dtype_of(dtype)
+
+    def write(dst):
+        if cut is None:
+            emit(dst, x, count)
+            return
+        for box in cut:
+            emit(dst.narrow(kept_box(box, count, len(shape))), x.narrow(box), count)
+
+    return current().result(shape, wanted, "sbuf", write, explicit=dtype is not None)
+
+
+def reduction(function, op, x, axis, dtype=None, mask=None, keepdims=False):
+    """One tensor_reduce with the operator `op` of the builder."""
+
+    def emit(dst, part, count):
+        current().builder.tensor_reduce(dst.access, part.access, op, count)
+
+    return reduced(function, x, axis, dtype, mask, keepdims, emit)
+
+
+def _elements(x, count):
+    total = 1
+    for size in x.shape[len(x.shape) - count :]:
+        total *= size
+    return total
+
+
+def _total(x, count, scale=1.0):
+    """scale * the sum over the last dimensions, in fp32, shaped to broadcast against x."""
+    trace = current()
+    total = trace.tile(reduced_shape(x.shape, count, True), float32)
+    trace.builder.tensor_reduce(total.access, x.access, "add", count)
+    if scale != 1.0:
+        trace.builder.tensor_scalar(total.access, total.access, "multiply", scale)
+    return total
+
+
+def mean(x, axis, dtype=None, mask=None, keepdims=False):
+    """The sum in fp32, times 1 / the number of elements."""
+
+    def emit(dst, part, count):
+        total = _total(part, count)
+        current().builder.tensor_scalar(
+            dst.access, total.access, "multiply", 1.0 / _elements(part, count)
+        )
+
+    return reduced("mean", x, axis, dtype, mask, keepdims, emit)
+
+
+def variance(x, axis, dtype=None, mask=None, keepdims=False):
+    """The mean of the squared distances from the mean (not of a sample)."""
+
+    def emit(dst, part, count):
+        centre = _total(part, count, 1.0 / _elements(part, count))
+        distance = tiles.binary("subtract", part, centre, float32).settle()
+        squares = lowering.unary("square", distance, float32).settle()
+        total = _total(squares, count)
+        current().builder.tensor_scalar(
+            dst.access, total.access, "multiply", 1.0 / _elements(part, count)
+        )
+
+    return reduced("var", x, axis, dtype, mask, keepdims, emit)
+
+
+def every(x, axis, dtype=None, mask=None):
+    """1 where all elements are not 0: their comparisons with 0, then the minimum."""
+
+    def emit(dst, part, count):
+        trace = current()
+        truth = trace.tile(part.shape, bool_)
+        trace.builder.tensor_scalar(truth.access, part.access, "not_equal", 0.0)
+        trace.builder.tensor_reduce(dst.access, truth.access, "minimum", count)
+
+    return reduced("all", x, axis, dtype, mask, False, emit, bool_)
+
+
+def softmax(x, axis, dtype=None, mask=None):
+    """exp(x - max) / sum: maximum, activation with its sum, reciprocal, product.
+
+    Over all free dimensions the maximum is the bias of the activation, which also sums; over fewer
+    of them the steps are instructions of their own.
+    """
+    tiles.on_chip(x, "x", "softmax").settle()
+    count = trailing_axes(axis, len(x.shape))
+    wanted = x.dtype if dtype is None else dtype_of(dtype)
+    whole = count == len(x.shape) - 1
+
+    def compute(part):
+        compute_one = _softmax_of_partitions if whole else _softmax_of_rows
+        return compute_one(part, count, wanted)
+
+    return lowering.masked(compute, wanted, mask, x)
+
+
+def _softmax_of_partitions(x, count, dtype):
+    trace = current()
+    column = (x.shape[0], 1)
+    largest, total = trace.tile(column, float32), trace.tile(column, float32)
+    trace.builder.tensor_reduce(largest.access, x.access, "maximum", count, True)
+    powers = trace.tile(x.shape, float32)
+    trace.builder.activation(
+        powers.access,
+        "exp",
+        x.access,
+        largest.access,
+        1.0,
+        reduce_res=total.access,
+        reduce_op="add",
+        reduce_cmd="reset_reduce",
+    )
+    trace.builder.reciprocal(total.access, total.access)
+
+    def emit(dst):
+        current().builder.tensor_scalar(dst.access, powers.access, "multiply", total.access)
+
+    return trace.result(x.shape, dtype, "sbuf", emit)
+
+
+def _softmax_of_rows(x, count, dtype):
+    trace = current()
+    largest = trace.tile(reduced_shape(x.shape, count, True), float32)
+    trace.builder.tensor_reduce(largest.access, x.access, "maximum", count)
+    distance = tiles.binary("subtract", x, largest, float32).settle()
+    powers = lowering.unary("exp", distance, float32).settle()
+    total = _total(powers, count)
+    trace.builder.reciprocal(total.access, total.access)
+    return tiles.binary("multiply", powers, total, dtype)
+
+
+def rms_norm(x, w, axis, n, epsilon=1e-6, dtype=None, mask=None):
+    """x / sqrt(sum(x^2) / n + epsilon) * w, in fp32; w: a tile of x's shape or of one partition.
+
+    w None: no weight.
+    """
+    tiles.on_chip(x, "x", "rms_norm").settle()
+    count = trailing_axes(axis, len(x.shape))
+    wanted = x.dtype if dtype is None else dtype_of(dtype)
+    if w is not None and w.shape[0] == 1 and x.shape[0] > 1:
+        w = w.broadcast_to((x.shape[0], *w.shape[1:]))
+
+    def compute(part, weight=None):
+        squares = lowering.unary("square", part, float32).settle()
+        scale = _total(squares, count)
+        builder = current().builder
+        builder.tensor_scalar(
+            scale.access, scale.access, "multiply", 1.0 / n, False, "add", float(epsilon)
+        )
+        builder.activation(scale.access, "rsqrt", scale.access)
+        if weight is None:
+            return tiles.binary("multiply", part, scale, wanted)
+        normal = tiles.binary("multiply", part, scale, float32).settle()
+        return tiles.binary("multiply", normal, weight, wanted)
+
+    operands = (x,) if w is None else (x, w)
+    return lowering.masked(compute, wanted, mask, *operands)

@@ -1,0 +1,157 @@
+"""nl.transpose, broadcast_to, where, dropout, gather_flattened: what moves elements."""
+
+from ..isa.gathers import nc_stream_shuffle
+from ..tracing import Tensor, boxes, current, dtype_of
+from ..tracing import operators as tiles
+from ..tracing.dtypes import float32, promote, uint8
+from . import lowering
+
+_STATIONARY = 128  # elements per partition that the Tensor engine holds
+_QUADRANT = 32  # partitions of a quadrant
+
+
+def check_square(x, function):
+    """ValueError, in the vendor's words, for what the Tensor engine cannot transpose."""
+    if len(x.shape) > 2:
+        raise ValueError(
+            f"parameter '{x.describe()}' of '{function}' exceed max supported number of "
+            "dimensions of 2."
+        )
+    if x.shape[1] > _STATIONARY:
+        raise ValueError(
+            f"size of dimension 1 in '{x.describe()}' of '{function}' exceed architecture "
+            f"limitation of {_STATIONARY}."
+        )
+
+
+def transposed(x, function="transpose"):
+    """x.T of a tile up to [128, 128] in PSUM, on the Tensor engine; fp32 on Trn1."""
+    tiles.on_chip(x, "x", function).settle()
+    check_square(x, function)
+    x = lowering.in_sbuf(x)
+    trace = current()
+    dtype = float32 if trace.architecture == "trn1" else x.dtype
+    result = trace.tile(x.shape[::-1], dtype, "psum")
+    trace.builder.nc_transpose(result.access, x.access, "tensor")
+    return result
+
+
+def transpose(x, dtype=None, mask=None, memory="sbuf"):
+    """x.T of a 2-D tile up to [128, 128]: nc_transpose in PSUM, then a copy when it is wanted."""
+    tiles.on_chip(x, "x", "transpose").settle()
+    check_square(x, "transpose")
+    wanted = x.dtype if dtype is None else dtype_of(dtype)
+    cut = None if mask is None else boxes(mask, x.shape)
+    if cut is None:
+        result = transposed(x)
+        if memory == "psum" and result.dtype is wanted:
+            return result
+        return lowering.copy(result, wanted)
+    made = current().tile(x.shape[::-1], wanted)
+    for rows, columns in cut:
+        part = transposed(x.narrow((rows, columns)))
+        current().assign(made.narrow((columns, rows)), part)
+    return made
+
+
+def broadcast_to(x, shape, dtype=None):
+    """x with dimensions of size 1 repeated; free dimensions move no element.
+
+    One partition becomes many by a product with ones; integers by shuffles, which keep the bits.
+    """
+    tiles.on_chip(x, "src", "broadcast_to").settle()
+    shape = tuple(int(size) for size in shape)
+    wanted = x.dtype if dtype is None else dtype_of(dtype)
+    if x.shape[0] == 1 and shape[0] > 1 and not x.dtype.is_float:
+        result = _spread(x, shape)
+    else:
+        result = x if x.shape == shape else x.broadcast_to(shape)
+    return result if wanted is result.dtype else lowering.copy(result, wanted)
+
+
+def _spread(x, shape):
+    """One partition of any dtype in all of them: a shuffle per quadrant, which keeps the bits."""
+    trace = current()
+    made = trace.tile((shape[0], *x.shape[1:]), x.dtype)
+    for first in range(0, shape[0], _QUADRANT):
+        quadrant = made[first : min(first + _QUADRANT, shape[0])]
+        nc_stream_shuffle(quadrant, x, [0] * _QUADRANT)
+    return made if made.shape == shape else made.broadcast_to(shape)
+
+
+def expand_dims(x, axis):
+    """A view with dimensions of size 1 at `axis`, behind the partition dimension."""
+    return x.expand_dims(axis)
+
+
+def where(condition, x, y, dtype=None, mask=None):
+    """x where condition is not 0, else y; x and y are tiles or numbers.
+
+    y is copied, then x is copied over it where the condition, as uint8, holds.
+    """
+    tensors = [each for each in (condition, x, y) if isinstance(each, Tensor)]
+    for tensor, name in ((condition, "condition"), (x, "x"), (y, "y")):
+        if isinstance(tensor, Tensor):
+            tiles.on_chip(tensor, name, "where").settle()
+    values = [each.dtype if isinstance(each, Tensor) else each for each in (x, y)]
+    given = [each for each in values if not isinstance(each, (int, float))] or values
+    wanted = promote(*given) if dtype is None else dtype_of(dtype)
+    shape = tensors[0].shape
+    for tensor in tensors[1:]:
+        names = ", ".join(each.describe() for each in tensors)
+        shape = tiles.broadcast_shape(shape, tensor.shape, "where", names)
+    spread = [
+        each.broadcast_to(shape) if isinstance(each, Tensor) else each for each in (condition, x, y)
+    ]
+    return lowering.masked(lambda *parts: _chosen(wanted, *parts), wanted, mask, *spread)
+
+
+def _chosen(dtype, condition, x, y):
+    trace = current()
+    made = trace.tile(condition.shape, dtype)
+    trace.assign(made, y)
+    if condition.dtype.name not in ("uint8", "uint16", "uint32", "bool_"):
+        truth = trace.tile(condition.shape, uint8)
+        trace.builder.tensor_scalar(truth.access, condition.access, "not_equal", 0.0)
+        condition = truth
+    if isinstance(x, Tensor):
+        if x.dtype is not dtype:
+            x = lowering.copy(x, dtype).settle()
+        elif x.memory == "psum" and condition.memory == "psum":
+            x = lowering.in_sbuf(x)
+    value = x.access if isinstance(x, Tensor) else float(x)
+    trace.builder.tensor_copy_predicated(made.access, value, condition.access)
+    return made
+
+
+def dropout(x, rate, dtype=None, mask=None):
+    """x with elements set to 0 with probability `rate`, a number or a tile [P, 1]."""
+    tiles.on_chip(x, "x", "dropout").settle()
+    wanted = x.dtype if dtype is None else dtype_of(dtype)
+
+    def compute(part, chance):
+        trace = current()
+        made = trace.tile(part.shape, part.dtype)
+        value = chance.access if isinstance(chance, Tensor) else float(chance)
+        trace.builder.dropout(made.access, part.access, value)
+        return made if wanted is part.dtype else lowering.copy(made, wanted)
+
+    return lowering.masked(compute, wanted, mask, x, rate)
+
+
+def gather_flattened(data, indices, dtype=None, mask=None):
+    """[p, i...] = flat(data[p])[indices[p, i...]]: nc_n_gather on GpSimd, indices as uint32."""
+    tiles.on_chip(data, "data", "gather_flattened").settle()
+    tiles.on_chip(indices, "indices", "gather_flattened").settle()
+    wanted = data.dtype if dtype is None else dtype_of(dtype)
+    data = lowering.in_sbuf(data)
+
+    def compute(places):
+        trace = current()
+        if places.dtype.name != "uint32" or places.memory == "psum":
+            places = lowering.copy(places, dtype_of("uint32")).settle()
+        made = trace.tile(places.shape, data.dtype)
+        trace.builder.nc_n_gather(made.access, data.access, places.access)
+        return made if wanted is data.dtype else lowering.copy(made, wanted)
+
+    return lowering.masked(compute, wanted, mask, indices)

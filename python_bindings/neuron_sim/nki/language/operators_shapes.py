@@ -1,0 +1,63 @@
+"""nki.language: matrix products, transposes, broadcasts, selections and gathers."""
+
+from ..isa.matrix import nc_matmul
+from ..tracing import current
+from ..tracing.dtypes import float32
+from . import lowering
+from . import lowering_shapes as shapes
+
+
+def matmul(x, y, transpose_x=False):
+    """x @ y, or x.T @ y with transpose_x: a PSUM tile of fp32.
+
+    x: SBUF, up to [128, 128]; y: SBUF, up to [128, 512]. Without transpose_x the Tensor engine
+    transposes x first.
+    """
+    if not transpose_x:
+        x = lowering.copy(shapes.transposed(x, "matmul"), x.dtype).settle()
+    result = current().tile((x.size // x.shape[0], *y.shape[1:]), float32, "psum")
+    nc_matmul(result, x, y, accumulate=False)
+    return result
+
+
+def transpose(x, dtype=None):
+    """x.T of a 2-D tile up to [128, 128], in PSUM unless a cast is wanted."""
+    return shapes.transpose(x, dtype, memory="psum")
+
+
+def broadcast_to(x, shape, dtype=None):
+    """x with dimensions of size 1 repeated; free dimensions move no element."""
+    return shapes.broadcast_to(x, shape, dtype)
+
+
+def expand_dims(x, axis):
+    """A view with dimensions of size 1 at `axis`, behind the partition dimension."""
+    return shapes.expand_dims(x, axis)
+
+
+def where(condition, x, y, dtype=None):
+    """x where condition is not 0, else y."""
+    return shapes.where(condition, x, y, dtype)
+
+
+def dropout(x, rate, dtype=None):
+    """x with elements set to 0 with probability `rate`, a number or a tile [P, 1]; not rescaled."""
+    return shapes.dropout(x, rate, dtype)
+
+
+def gather_flattened(data, indices, axis=0, dtype=None):
+    """[p, i...] = flat(data[p])[indices[p, i...]]. ValueError for another axis than 0."""
+    if axis != 0:
+        raise ValueError(f"axis of 'gather_flattened' is {axis}; only 0 is supported.")
+    return shapes.gather_flattened(data, indices, dtype)
+
+
+__all__ = [
+    "broadcast_to",
+    "dropout",
+    "expand_dims",
+    "gather_flattened",
+    "matmul",
+    "transpose",
+    "where",
+]
