@@ -7,6 +7,7 @@ oob_mode: what an index out of bounds does when the kernel runs, an error or not
 
 import numpy as np
 
+from ..tracing.movement import writable
 from .constants import dge_mode as dge_modes
 from .constants import engine as engines
 from .constants import named
@@ -32,8 +33,9 @@ def _options(index, oob_mode, priority):
 def _index_of(instruction, dst, src):
     """The index tile of the side that is accessed through one; None when neither is.
 
-    ValueError when both are.
+    ValueError when both are, and when `dst` is an argument that must not be written.
     """
+    writable(dst)
     if src.index is None:
         return dst.index
     if dst.index is not None:
@@ -114,6 +116,7 @@ def dma_compute(dst, srcs, reduce_op, scales=None, unique_indices=True, oob_mode
     source, or an indirect source and dst as the other, the rows an index tile names are read,
     added to and written (unique_indices: no row twice).
     """
+    writable(dst)
     tensors = [dst, *srcs]
     index = next((tensor.index for tensor in tensors if tensor.index is not None), None)
     options = _options(index, oob_mode, None)

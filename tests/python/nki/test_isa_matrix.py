@@ -1,0 +1,155 @@
+"""nki.isa: matrix products and transposes against NumPy, and their limits from both sides."""
+
+import neuron_sim.nki as nki
+import neuron_sim.nki.isa as nisa
+import neuron_sim.nki.language as nl
+import numpy as np
+import pytest
+from isa_harness import BFLOAT16, integers, target, uniform, write
+
+
+def product(dst, stationary, moving, **options):
+    result = nl.ndarray(dst.shape, nl.float32, buffer=nl.psum)
+    nisa.nc_matmul(result, stationary, moving, **options)
+    nisa.tensor_copy(dst, result)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, BFLOAT16, np.float16])
+@pytest.mark.parametrize("sizes", [(128, 128, 512), (64, 37, 5), (1, 1, 1)])
+def test_nc_matmul_is_the_product_with_the_transposed_stationary(dtype, sizes):
+    k, m, n = sizes
+    a, b = uniform(k, m, dtype=dtype), uniform(k, n, dtype=dtype)
+    expected = a.astype(np.float64).T @ b.astype(np.float64)
+    np.testing.assert_allclose(write(product, [a, b], (m, n)), expected, rtol=1e-5, atol=1e-4)
+
+
+@pytest.mark.parametrize(("accumulate", "times"), [(None, 3), (True, 3), (False, 1)])
+def test_accumulate_adds_overwrites_or_follows_the_first_write(accumulate, times):
+    a, b = uniform(32, 16), uniform(32, 24)
+
+    def body(dst, x, y):
+        total = nl.ndarray(dst.shape, nl.float32, buffer=nl.psum)
+        nisa.nc_matmul(total, x, y, accumulate=False if accumulate else accumulate)
+        for _ in range(2):
+            nisa.nc_matmul(total, x, y, accumulate=accumulate)
+        nisa.tensor_copy(dst, total)
+
+    expected = times * (a.astype(np.float64).T @ b)
+    np.testing.assert_allclose(write(body, [a, b], (16, 24)), expected, rtol=1e-5, atol=1e-5)
+
+
+def refused(body, arrays, shape, architecture="trn2"):
+    with pytest.raises(ValueError) as caught:
+        write(body, arrays, shape, architecture=architecture)
+    return str(caught.value).splitlines()[0]
+
+
+def test_the_stationary_operand_has_at_most_128_columns():
+    a, b = uniform(128, 129), uniform(128, 8)
+    text = refused(product, [a, b], (128, 8))
+    assert text == (
+        "size of dimension 1 in 'stationary[128, 129]' of 'nc_matmul' exceed architecture "
+        "limitation of 128. (architecture trn2)"
+    )
+    assert write(product, [a[:, :128], b], (128, 8)).shape == (128, 8)
+
+
+def test_the_moving_operand_has_at_most_512_columns():
+    def body(columns):
+        def inner(dst, x, y):
+            result = nl.ndarray((128, 512), nl.float32, buffer=nl.psum)
+            nisa.nc_matmul(result, x, y[:, :columns])
+            nisa.tensor_copy(dst, result)
+
+        return inner
+
+    a, b = uniform(128, 128), uniform(128, 513)
+    assert "of 'nc_matmul'" in refused(body(513), [a, b], (128, 512))
+    assert write(body(512), [a, b], (128, 512)).shape == (128, 512)
+
+
+def test_operands_of_a_product_are_in_sbuf_and_its_result_in_psum():
+    def into_sbuf(dst, x, y):
+        nisa.nc_matmul(dst, x, y)
+
+    assert refused(into_sbuf, [uniform(8, 8), uniform(8, 8)], (8, 8)) == (
+        "Expected operand 'dst' of 'nc_matmul' to be in address space 'psum', but got a tile in "
+        "'sbuf' instead."
+    )
+
+
+def test_fp32_is_multiplied_with_fp32_only():
+    with pytest.raises((ValueError, TypeError)):
+        write(product, [uniform(8, 8), uniform(8, 8, dtype=BFLOAT16)], (8, 8))
+
+
+def transposed(engine):
+    def body(dst, x):
+        memory = nl.sbuf if engine is nisa.engine.vector else nl.psum
+        result = nl.ndarray(dst.shape, x.dtype, buffer=memory)
+        nisa.nc_transpose(result, x, engine=engine)
+        nisa.tensor_copy(dst, result)
+
+    return body
+
+
+@pytest.mark.parametrize(
+    ("engine", "shape"),
+    [
+        (nisa.engine.tensor, (128, 128)),
+        (nisa.engine.tensor, (37, 5)),
+        (nisa.engine.unknown, (64, 100)),
+        (nisa.engine.vector, (32, 32)),
+        (nisa.engine.vector, (1, 17)),
+    ],
+)
+def test_nc_transpose_exchanges_partitions_and_elements(engine, shape):
+    a = uniform(*shape)
+    np.testing.assert_array_equal(write(transposed(engine), [a], shape[::-1]), a.T)
+
+
+def test_the_tensor_engine_transposes_at_most_128_columns_and_the_vector_engine_32():
+    assert refused(transposed(nisa.engine.tensor), [uniform(8, 129)], (128, 8)) == (
+        "size of dimension 1 in 'data[8, 129]' of 'nc_transpose' exceed architecture limitation "
+        "of 128. (architecture trn2)"
+    )
+    assert "of 'nc_transpose'" in refused(
+        transposed(nisa.engine.vector), [uniform(32, 33)], (33, 32)
+    )
+
+
+def test_several_free_dimensions_are_transposed_as_one():
+    a = uniform(16, 3, 8)
+    result = write(transposed(nisa.engine.tensor), [a], (24, 16))
+    np.testing.assert_array_equal(result, a.reshape(16, 24).T)
+
+
+def test_a_transpose_of_integers_keeps_their_bits_on_trn2():
+    a = integers(40, 20, low=-(1 << 30), high=1 << 30)
+    result = write(transposed(nisa.engine.tensor), [a], (20, 40), "int32")
+    np.testing.assert_array_equal(result, a.T)
+
+
+def test_fp32_operands_take_four_passes_and_onezero_ones_two():
+    def times(dtype, **options):
+        @nki.jit
+        def kernel(a, b):
+            out = nl.ndarray((128, 512), nl.float32, buffer=nl.shared_hbm)
+            x, y = nl.load(a), nl.load(b)
+            result = nl.ndarray((128, 512), nl.float32, buffer=nl.psum)
+            for _ in range(16):
+                nisa.nc_matmul(result, x, y, accumulate=False, **options)
+            copy = nl.ndarray((128, 512), nl.float32)
+            nisa.tensor_copy(copy, result)
+            nl.store(out, copy)
+            return out
+
+        a, b = uniform(128, 128, dtype=dtype), uniform(128, 512, dtype=dtype)
+        with target("trn2"):
+            steps = kernel.traced(a, b).source.steps()
+        steps = [s for s in steps if s["instruction"] == "nc_matmul" and s["kind"] == "step"]
+        return steps[-1]["end_ns"] - steps[0]["end_ns"]
+
+    half, full = times(BFLOAT16), times(np.float32)
+    assert full / half == pytest.approx(4, rel=0.1)
+    assert times(np.float32, is_moving_onezero=True) / half == pytest.approx(2, rel=0.1)
