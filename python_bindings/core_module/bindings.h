@@ -3,6 +3,8 @@
 
 #include <nanobind/nanobind.h>
 
+#include "device/arch/architecture.h"
+
 namespace neuron_sim {
 
 /// Affine (an address in loop variables) and View (an access pattern).
@@ -13,5 +15,8 @@ void bind_builder(nanobind::module_& module);
 void bind_program(nanobind::module_& module);
 /// compile_program and published_stacks: the compiler between kernel and chip.
 void bind_passes(nanobind::module_& module);
+
+/// Every value of an architecture: key -> {value, unit, source, certainty[, standard_error]}.
+nanobind::dict facts_of(const Architecture& architecture);
 
 }  // namespace neuron_sim

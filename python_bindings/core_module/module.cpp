@@ -43,17 +43,7 @@ void translate(const std::exception_ptr& error, void*) {
 }
 
 nb::dict architecture_facts(const std::string& name_or_path) {
-  nb::dict result;
-  for (const auto& [key, fact] : load_architecture(name_or_path).facts()) {
-    nb::dict entry;
-    entry["value"] = fact.value;
-    entry["unit"] = fact.unit;
-    entry["source"] = fact.source;
-    entry["certainty"] = fact.certainty;
-    if (fact.standard_error) entry["standard_error"] = *fact.standard_error;
-    result[key.c_str()] = entry;
-  }
-  return result;
+  return facts_of(load_architecture(name_or_path));
 }
 
 using FloatArray = nb::ndarray<const float, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
@@ -128,6 +118,21 @@ std::vector<std::string> instructions() {
 }
 
 }  // namespace
+
+nb::dict facts_of(const Architecture& architecture) {
+  nb::dict result;
+  for (const auto& [key, fact] : architecture.facts()) {
+    nb::dict entry;
+    entry["value"] = fact.value;
+    entry["unit"] = fact.unit;
+    entry["source"] = fact.source;
+    entry["certainty"] = fact.certainty;
+    if (fact.standard_error) entry["standard_error"] = *fact.standard_error;
+    result[key.c_str()] = entry;
+  }
+  return result;
+}
+
 }  // namespace neuron_sim
 
 NB_MODULE(_core, m) {

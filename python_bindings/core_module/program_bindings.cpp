@@ -14,6 +14,7 @@
 #include "device/observe/trace.h"
 #include "device/program/dependencies.h"
 #include "python_bindings/core_module/bindings.h"
+#include "python_bindings/core_module/program_counters.h"
 #include "python_bindings/core_module/program_timing.h"
 
 namespace nb = nanobind;
@@ -118,6 +119,7 @@ nb::list arguments_of(const Program& program) {
     entry["label"] = argument.label;
     entry["shape"] = nb::cast(argument.shape);
     entry["dtype"] = std::string(name(argument.dtype));
+    entry["bytes"] = argument.bytes;
     entry["read"] = argument.read;
     entry["written"] = argument.written;
     result.append(entry);
@@ -131,6 +133,10 @@ void bind_program(nb::module_& module) {
   nb::class_<Program>(module, "Program", "A finished kernel. Immutable.")
       .def_prop_ro("kernel", [](const Program& self) { return self.kernel; })
       .def_prop_ro("architecture", [](const Program& self) { return self.architecture->name; })
+      .def_prop_ro("generation", [](const Program& self) { return self.architecture->generation; })
+      .def_prop_ro(
+          "facts", [](const Program& self) { return facts_of(*self.architecture); },
+          "Every value of the program's architecture, as architecture_facts().")
       .def_prop_ro("arguments", &arguments_of)
       .def_prop_ro(
           "instructions", [](const Program& self) { return self.instructions.size(); },
@@ -148,6 +154,9 @@ void bind_program(nb::module_& module) {
            "the high half of fp32 weights.")
       .def("dependencies", &dependencies,
            "Per instance of an instruction, in program order, the instances it waits for.")
+      .def("counters", &program_counters,
+           "What a profiler counts of one run: bytes read and written per memory, DMA packets by "
+           "who makes their descriptors, matmuls and their operations.")
       .def("listing", [](const Program& self) { return listing(self); })
       .def("trace", &trace, "The timeline in the Trace Event Format, for Perfetto.")
       .def("run", &run, nb::arg("arguments"),

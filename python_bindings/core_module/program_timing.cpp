@@ -49,13 +49,15 @@ nb::dict timing_dict(const Program& program, const TimelineOptions& options) {
   result["argument_bytes"] = argument_bytes;
   result["software_descriptors"] = timing.software_descriptors;
   result["multiply_accumulates"] = timing.multiply_accumulates;
-  nb::dict utilisation;
+  nb::dict utilisation, instructions;
   for (int engine = 0; engine < kEngineCount; ++engine) {
     const auto kind = static_cast<EngineKind>(engine);
     utilisation[name(kind)] = timing.utilisation(kind);
+    instructions[name(kind)] = timing.instructions[static_cast<size_t>(engine)];
   }
   utilisation["DMA"] = timing.dma_utilisation();
   result["utilisation"] = utilisation;
+  result["engine_instructions"] = instructions;
   return result;
 }
 

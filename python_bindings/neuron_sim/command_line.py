@@ -9,26 +9,28 @@ from __future__ import annotations
 import argparse
 import importlib
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 COMMANDS = {
     "calibrate": "neuron_sim.fidelity.calibrate.command",
     "fidelity": "neuron_sim.fidelity.command",
     "fleet": "neuron_sim.fleet",
+    "profile": "neuron_sim.nki.measurement.command",
     "replay": "neuron_sim.fidelity.replay.command",
+    "run": "neuron_sim.run.command",
 }
 """Subcommands and their modules."""
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """The parser of the command with all its subcommands."""
+def build_parser(names: Iterable[str] = COMMANDS) -> argparse.ArgumentParser:
+    """The parser of the command with these subcommands."""
     parser = argparse.ArgumentParser(
         prog="neuron-sim",
         description="A simulator of AWS NeuronCores: what they compute, and when.",
     )
     subparsers = parser.add_subparsers(title="commands", metavar="command", required=True)
-    for name, module_name in COMMANDS.items():
-        module = importlib.import_module(module_name)
+    for name in names:
+        module = importlib.import_module(COMMANDS[name])
         subparser = subparsers.add_parser(
             name,
             help=module.SUMMARY,
@@ -45,7 +47,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     What the simulator refuses (ValueError, TypeError, MemoryError) is one line on stderr.
     """
-    parsed = build_parser().parse_args(arguments)
+    given = sys.argv[1:] if arguments is None else arguments
+    # A known command needs no module of the others: `neuron-sim run` starts fast.
+    names = given[:1] if given and given[0] in COMMANDS else COMMANDS
+    parsed = build_parser(names).parse_args(given)
     try:
         return parsed.run(parsed)
     except (ValueError, TypeError, MemoryError) as error:

@@ -1,0 +1,145 @@
+"""Files of a kernel: the program (the vendor's NEFF) and its trace (the vendor's NTFF).
+
+Both are zip archives of our own; the vendor's tools do not read them, nor this simulator theirs.
+
+  manifest.json  format, version, kernel, architecture
+  listing.txt    program file only: instructions and loops, one per line
+  timing.json    `Program.time()`: body_us, latency_us, profile_us, ...
+  summary.json   the profiler's metrics (summary.py)
+  trace.json     the timeline in the Trace Event Format, for Perfetto and chrome://tracing
+
+A run always takes the same time, so the program file has all of it and `neuron-profile capture`
+only takes the trace out. A file appears when it is complete: it is written beside its place under
+another name and renamed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import tempfile
+import zipfile
+from collections.abc import Mapping
+from typing import Any
+
+from neuron_sim import run
+from neuron_sim.nki.measurement.summary import profile_summary
+
+VERSION = 1
+PROGRAM = "neuron_sim program"
+TRACE = "neuron_sim trace"
+_TRACE_MEMBERS = ("timing.json", "summary.json", "trace.json")
+# Zip stores a time of each member; one constant makes equal programs equal files.
+_TIMESTAMP = (1980, 1, 1, 0, 0, 0)
+
+
+def save_program(kernel: Any, path: str | os.PathLike[str]) -> None:
+    """Writes the program file of a traced kernel; the folder must exist (OSError)."""
+    members = {**_trace_members(kernel), "listing.txt": kernel.program.listing()}
+    _write(path, PROGRAM, kernel.program, members)
+
+
+def save_trace(kernel: Any, path: str | os.PathLike[str]) -> None:
+    """Writes the trace file of a traced kernel; the folder must exist (OSError)."""
+    _write(path, TRACE, kernel.program, _trace_members(kernel))
+
+
+def record(kernel: Any) -> None:
+    """Leaves program, trace and Perfetto trace in the folder of `neuron-sim run --profile`.
+
+    Nothing without that option. The name has a digest of the program, so that the runs of one
+    program share their files and kernels of one name do not."""
+    folder = os.environ.get(run.PROFILE)
+    if not folder:
+        return
+    program = kernel.program
+    digest = hashlib.sha256(program.listing().encode()).hexdigest()[:8]
+    name = re.sub(r"[^\w.-]", "_", program.kernel)
+    stem = os.path.join(folder, f"{name}-{program.architecture}-{digest}")
+    if os.path.exists(f"{stem}.trace.json"):
+        return
+    members = _trace_members(kernel)
+    _write(f"{stem}.neff", PROGRAM, program, {**members, "listing.txt": program.listing()})
+    _write(f"{stem}.ntff", TRACE, program, members)
+    write_whole(f"{stem}.trace.json", members["trace.json"].encode())
+
+
+def capture(program_path: str | os.PathLike[str], trace_path: str | os.PathLike[str]) -> None:
+    """Writes the trace file of a stored program: what `neuron-profile capture` does."""
+    members = read(program_path, PROGRAM)
+    manifest = {**json.loads(members["manifest.json"]), "format": TRACE}
+    kept = {name: members[name] for name in _TRACE_MEMBERS}
+    _write_members(trace_path, {"manifest.json": _json(manifest), **kept})
+
+
+def read(path: str | os.PathLike[str], file_format: str) -> dict[str, str]:
+    """Members of a file. FileNotFoundError; ValueError when it is not of that format."""
+    kind = file_format.rpartition(" ")[2]
+    try:
+        with zipfile.ZipFile(path) as archive:
+            members = {name: archive.read(name).decode() for name in archive.namelist()}
+        manifest = json.loads(members["manifest.json"])
+    except (zipfile.BadZipFile, KeyError, UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise ValueError(f"{os.fspath(path)} is not a {kind} file of neuron_sim.") from error
+    if manifest["format"] != file_format:
+        raise ValueError(
+            f"{os.fspath(path)} is a '{manifest['format']}' file, not a '{file_format}' file."
+        )
+    if manifest["version"] != VERSION:
+        raise ValueError(
+            f"{os.fspath(path)} has version {manifest['version']} of the format; "
+            f"this neuron_sim reads version {VERSION}."
+        )
+    return members
+
+
+def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
+    """Writes a file that is never seen half: a temporary one in the same folder, then renamed."""
+    path = os.path.abspath(path)
+    descriptor, temporary = tempfile.mkstemp(dir=os.path.dirname(path), prefix=".neuron-sim-")
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+        umask = os.umask(0)
+        os.umask(umask)
+        os.chmod(temporary, 0o666 & ~umask)
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+
+
+def _trace_members(kernel: Any) -> dict[str, str]:
+    return {
+        "timing.json": _json(kernel.time()),
+        "summary.json": _json(profile_summary(kernel)),
+        "trace.json": kernel.program.trace(),
+    }
+
+
+def _write(
+    path: str | os.PathLike[str], file_format: str, program: Any, members: Mapping[str, str]
+) -> None:
+    manifest = {
+        "format": file_format,
+        "version": VERSION,
+        "kernel": program.kernel,
+        "architecture": program.architecture,
+    }
+    _write_members(path, {"manifest.json": _json(manifest), **members})
+
+
+def _write_members(path: str | os.PathLike[str], members: Mapping[str, str]) -> None:
+    import io
+
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, text in members.items():
+            archive.writestr(zipfile.ZipInfo(name, _TIMESTAMP), text, zipfile.ZIP_DEFLATED)
+    write_whole(path, content.getvalue())
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, indent=1, sort_keys=True)

@@ -1,0 +1,119 @@
+"""The metrics of a run under the names of the vendor's profiler.
+
+Names, units and formulas: the profile schema reference of the vendor's profiler; times are in
+seconds, and `_percent` fields are shares from 0 to 1. Metrics of what the model has not (spills,
+collectives, throttling, the framework's graph) are left out rather than set to 0.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+_ENGINES = ("tensor", "vector", "scalar", "gpsimd", "sync")
+_ENGINE_KEYS = {
+    "tensor": "Tensor",
+    "vector": "Vector",
+    "scalar": "Scalar",
+    "gpsimd": "GpSimd",
+    "sync": "Sync",
+}
+_DMA_KINDS = ("static_dma", "hardware_dynamic_dma", "software_dynamic_dma")
+PROFILER_CLOCK_GHZ = {2: 1.4, 3: 1.2, 4: 1.2}
+"""The clock of neuroncore_cycle_count, by generation; trn3 as trn2 (assumed)."""
+
+_INSTANCES = {2: "trn1.2xlarge", 3: "trn2.3xlarge", 4: "trn3"}
+
+
+def profile_summary(kernel: Any) -> dict[str, Any]:
+    """Metrics of one run of a traced kernel, sorted by name."""
+    program = kernel.program
+    timing = kernel.time()
+    counters = program.counters()
+    total = timing["profile_us"] * 1e-6
+    summary = {
+        "total_time": total,
+        "instance_type": _INSTANCES[program.generation],
+        "neuroncore_cycle_count": round(total * PROFILER_CLOCK_GHZ[program.generation] * 1e9),
+        "nc_idx": 0,
+        "nd_idx": 0,
+        **_engines(timing, total),
+        **_dma(timing, counters, total),
+        **_memories(program, counters),
+        **_flops(counters, program.facts, total),
+    }
+    return {name: summary[name] for name in sorted(summary)}
+
+
+def _engines(timing: dict[str, Any], total: float) -> dict[str, Any]:
+    body = timing["body_us"] * 1e-6
+    result: dict[str, Any] = {}
+    for engine in _ENGINES:
+        active = timing["utilisation"][_ENGINE_KEYS[engine]] * body
+        count = timing["engine_instructions"][_ENGINE_KEYS[engine]]
+        result[f"{engine}_engine_active_time"] = active
+        result[f"{engine}_engine_active_time_percent"] = active / total
+        result[f"{engine}_engine_instruction_count"] = count
+    result["bottleneck"] = timing["bottleneck"]
+    return result
+
+
+def _dma(timing: dict[str, Any], counters: dict[str, int], total: float) -> dict[str, Any]:
+    transfers, moved = timing["dma_transfers"], timing["dma_bytes"]
+    result: dict[str, Any] = {
+        "dma_transfer_count": transfers,
+        "dma_transfer_total_bytes": moved,
+        "dma_transfer_average_bytes": moved / transfers if transfers else 0,
+    }
+    if "dma_active_us" in timing:
+        active = timing["dma_active_us"] * 1e-6
+        result["dma_active_time"] = active
+        result["dma_active_time_percent"] = active / total
+    packets = sum(counters[f"{kind}_packets"] for kind in _DMA_KINDS)
+    size = sum(counters[f"{kind}_bytes"] for kind in _DMA_KINDS)
+    for kind in _DMA_KINDS:
+        result[f"{kind}_packet_count"] = counters[f"{kind}_packets"]
+        result[f"{kind}_size"] = counters[f"{kind}_bytes"]
+        result[f"{kind}_packet_percent"] = counters[f"{kind}_packets"] / packets if packets else 0
+        result[f"{kind}_size_percent"] = counters[f"{kind}_bytes"] / size if size else 0
+    return result
+
+
+def _memories(program: Any, counters: dict[str, int]) -> dict[str, int]:
+    result = {
+        f"{memory}_{direction}_bytes": counters[f"{memory}_{direction}_bytes"]
+        for memory in ("hbm", "sbuf", "psum")
+        for direction in ("read", "write")
+    }
+    result["psum_read_sbuf_write_count"] = counters["psum_to_sbuf_instructions"]
+    result["psum_read_sbuf_write_bytes"] = counters["psum_to_sbuf_bytes"]
+    arguments = program.arguments
+    result["inputs_and_weights_size_bytes"] = sum(
+        argument["bytes"] for argument in arguments if argument["read"]
+    )
+    result["inputs_outputs_weights_size_bytes"] = sum(argument["bytes"] for argument in arguments)
+    return result
+
+
+def _flops(counters: dict[str, int], facts: dict[str, Any], total: float) -> dict[str, Any]:
+    useful = 2 * counters["multiply_accumulates"]
+    transposes = 2 * counters["transpose_multiply_accumulates"]
+    rows = facts["limits.partitions"]["value"]
+    columns = facts["limits.stationary_free"]["value"]
+    peak = 2 * rows * columns * facts["clocks.tensor"]["value"] * 1e9
+    bandwidth = facts["dma.hbm_bytes_per_nanosecond"]["value"] * 1e9
+    moved = counters["hbm_read_bytes"] + counters["hbm_write_bytes"]
+    intensity = useful / moved if moved else 0
+    achievable = min(1, intensity / (peak / bandwidth))
+    return {
+        "matmul_instruction_count": counters["matmul_instructions"],
+        "hardware_flops": useful + transposes,
+        "transpose_flops": transposes,
+        "mm_arithmetic_intensity": intensity,
+        "peak_flops_bandwidth_ratio": peak / bandwidth,
+        "hfu_estimated_percent": (useful + transposes) / total / peak,
+        "mfu_estimated_percent": useful / total / peak,
+        "mfu_inst_estimated_percent": useful / total / peak,
+        "mfu_max_achievable_estimated_percent": achievable,
+        "mfu_inst_max_achievable_estimated_percent": achievable,
+        "mbu_estimated_percent": moved / total / bandwidth,
+    }

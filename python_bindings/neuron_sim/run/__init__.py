@@ -1,0 +1,29 @@
+"""`neuron-sim run`: NKI scripts as they are, on the simulator instead of a chip.
+
+The command starts the script in a fresh interpreter (the process is replaced, so that arguments,
+exit code, signals and tracebacks are those of Python) whose environment carries four things, which
+its child processes inherit:
+
+- PYTHONPATH begins with `run/site`, whose `sitecustomize` installs the import hook (aliases.py):
+  `neuronxcc.nki` and `nki` are the packages of the simulator;
+- PATH begins with `run/bin`, where `neuron-profile` is the command `neuron-sim profile`;
+- NEURON_SIM_ARCH and the variables below say what the command line said.
+"""
+
+OVERRIDE = "NEURON_SIM_OVERRIDE"
+"""`1`: the simulator's packages come before installed ones of the vendor (`--override`)."""
+
+PROFILE = "NEURON_SIM_PROFILE"
+"""Folder in which every kernel that runs leaves its program and its trace (`--profile`)."""
+
+SANITIZE = "NEURON_SIM_SANITIZE"
+"""`1`: kernels run with run-time checks (`--sanitize`)."""
+
+ARCHITECTURE = "NEURON_SIM_ARCH"
+"""Architecture of all kernels: a name or a TOML file (`--arch`)."""
+
+INTERPRETER = "NEURON_SIM_PYTHON"
+"""The interpreter that runs `neuron-profile`."""
+
+PACKAGE_FOLDER = "NEURON_SIM_PACKAGE"
+"""The folder that holds the package `neuron_sim`, for interpreters that do not find it."""

@@ -1,0 +1,71 @@
+"""Run a Python script with NKI kernels as it is: `neuronxcc.nki` and `nki` are the simulator.
+
+  neuron-sim run vec_add.py --kernel tiled --size 25600
+  neuron-sim run --arch trn1 --profile traces vec_add.py --kernel stream --size 256000
+  neuron-sim run -m pytest test/unit
+
+The script's arguments, exit code and tracebacks are as with `python SCRIPT`. Its child processes
+see the same packages, and the command `neuron-profile` is that of the simulator. Where the
+vendor's packages are installed they win, unless --override.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+
+from neuron_sim.run.environment import script_environment
+
+SUMMARY = "run a script with NKI kernels as it is"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--arch",
+        metavar="A",
+        help="architecture: trn1, trn2, trn3 or a TOML file; default: NEURON_SIM_ARCH, "
+        "NEURON_PLATFORM_TARGET_OVERRIDE, else trn2",
+    )
+    parser.add_argument(
+        "--sanitize", action="store_true", help="check addresses and reads at run time"
+    )
+    parser.add_argument(
+        "--profile",
+        metavar="DIR",
+        help="write the program and the trace of every kernel that runs to this folder",
+    )
+    parser.add_argument(
+        "--override",
+        action="store_true",
+        help="the simulator's packages come before installed ones of the vendor",
+    )
+    parser.add_argument(
+        "-m", dest="module", action="store_true", help="SCRIPT is the name of a module"
+    )
+    parser.add_argument("script", metavar="SCRIPT", help="a Python file, or - for stdin")
+    parser.add_argument(
+        "arguments", metavar="ARGS", nargs=argparse.REMAINDER, help="given to the script"
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Replaces this process by the interpreter of the script: returns only by an error."""
+    environment = script_environment(
+        os.environ,
+        architecture=arguments.arch,
+        sanitize=arguments.sanitize,
+        profile=arguments.profile,
+        override=arguments.override,
+    )
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os.execve(sys.executable, script_command(arguments), environment)
+
+
+def script_command(arguments: argparse.Namespace) -> list[str]:
+    """The interpreter with this one's flags (-W, -X), then the script and its arguments."""
+    flags = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]
+    target = ["-m", arguments.script] if arguments.module else [arguments.script]
+    return [sys.executable, *flags, *target, *arguments.arguments]

@@ -1,0 +1,74 @@
+"""The environment that `neuron-sim run` gives to the script and all its child processes."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from neuron_sim import run
+
+_FOLDER = Path(__file__).resolve().parent
+
+
+def script_environment(
+    base: Mapping[str, str],
+    *,
+    architecture: str | None = None,
+    sanitize: bool = False,
+    profile: str | None = None,
+    override: bool = False,
+) -> dict[str, str]:
+    """`base` with the import hook on PYTHONPATH, our commands on PATH, and the settings.
+
+    ValueError for an architecture that does not exist, or a folder that cannot be made.
+    """
+    environment = dict(base)
+    _put_first(environment, "PYTHONPATH", _FOLDER / "site")
+    _put_first(environment, "PATH", command_folder())
+    environment[run.INTERPRETER] = sys.executable
+    environment[run.PACKAGE_FOLDER] = str(_FOLDER.parents[1])
+    if architecture is not None:
+        environment[run.ARCHITECTURE] = _architecture(architecture)
+    if sanitize:
+        environment[run.SANITIZE] = "1"
+    if override:
+        environment[run.OVERRIDE] = "1"
+    if profile is not None:
+        environment[run.PROFILE] = _made(profile)
+    return environment
+
+
+def command_folder() -> Path:
+    """The folder of `neuron-profile` and `neuron-explorer`, ready to be run."""
+    folder = _FOLDER / "bin"
+    for command in folder.iterdir():
+        if not os.access(command, os.X_OK):
+            # Some installers drop the mode of a file; a read-only installation keeps it.
+            with contextlib.suppress(OSError):
+                command.chmod(0o755)
+    return folder
+
+
+def _put_first(environment: dict[str, str], variable: str, folder: Path) -> None:
+    others = [entry for entry in environment.get(variable, "").split(os.pathsep) if entry]
+    entries = [str(folder), *(entry for entry in others if entry != str(folder))]
+    environment[variable] = os.pathsep.join(entries)
+
+
+def _architecture(name_or_file: str) -> str:
+    from neuron_sim import _core
+
+    _core.architecture_facts(name_or_file)  # fails with the names that exist
+    # The script may change its folder.
+    return os.path.abspath(name_or_file) if os.path.isfile(name_or_file) else name_or_file
+
+
+def _made(folder: str) -> str:
+    try:
+        os.makedirs(folder, exist_ok=True)
+    except OSError as error:
+        raise ValueError(f"--profile {folder}: {error.strerror}.") from error
+    return os.path.abspath(folder)

@@ -1,0 +1,20 @@
+"""What `neuron-sim run` does inside each Python process of its tree."""
+
+from __future__ import annotations
+
+import logging
+import os
+
+from neuron_sim import run
+from neuron_sim.run import aliases
+
+OFF = 60
+"""`logging.OFF` of the vendor's package: above CRITICAL, so that `logging.disable(OFF)` silences
+everything. The vendor's number is not public; scripts only pass it on."""
+
+
+def install() -> None:
+    """Installs the import hook and what scripts expect of the vendor's package."""
+    aliases.install(override=os.environ.get(run.OVERRIDE) == "1")
+    if not hasattr(logging, "OFF"):
+        logging.OFF = OFF  # type: ignore[attr-defined]
