@@ -1,0 +1,163 @@
+"""neuron-sim run: scripts as python runs them, with the simulator's NKI; few, for they are slow."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from neuron_sim import run
+from neuron_sim.run import environment
+
+pytest.importorskip("neuron_sim.neuronxcc.nki")
+
+
+def run_script(*arguments, cwd=None, variables=None):
+    """Standard output, standard error and exit code of `neuron-sim run ...`."""
+    command = [sys.executable, "-m", "neuron_sim", "run", *map(str, arguments)]
+    changed = {**os.environ, **(variables or {})}
+    result = subprocess.run(command, capture_output=True, text=True, cwd=cwd, env=changed)
+    return result.stdout, result.stderr, result.returncode
+
+
+def written(folder: Path, text: str, name: str = "script.py") -> Path:
+    path = folder / name
+    path.write_text(text)
+    return path
+
+
+SCRIPT = """
+import logging, os, subprocess, sys
+import neuronxcc.nki as nki
+import neuronxcc.nki.language as nl
+from neuronxcc import nki as again
+import neuron_sim.neuronxcc.nki.language as own
+assert own is nl and again is nki
+logging.disable(logging.OFF)
+logging.critical("not seen")
+print(sys.argv, os.path.basename(sys.path[0]), __name__, os.environ["NEURON_SIM_ARCH"])
+child = "import neuronxcc.nki, logging; print('child', logging.OFF >= logging.CRITICAL)"
+subprocess.run([sys.executable, "-c", child], check=True, cwd="/")
+subprocess.run(["neuron-profile", "view", "-s", "none.ntff"])
+sys.exit(7)
+"""
+
+
+def test_a_script_and_its_children_see_our_packages_and_our_profiler(tmp_path):
+    script = written(tmp_path, SCRIPT)
+    out, err, status = run_script("--arch", "trn1", script, "--arch", "x", "-m")
+    assert out.splitlines() == [
+        f"{[str(script), '--arch', 'x', '-m']} {tmp_path.name} __main__ trn1",
+        "child True",
+    ]
+    assert err == "neuron-profile: error: none.ntff: No such file or directory.\n"
+    assert status == 7
+
+
+def test_a_traceback_and_its_exit_code_are_those_of_python(tmp_path):
+    script = written(tmp_path, "def fail(key):\n    raise KeyError(key)\n\nfail('boo')\n")
+    plain = subprocess.run([sys.executable, str(script)], capture_output=True, text=True)
+    assert run_script(script) == (plain.stdout, plain.stderr, plain.returncode)
+    assert plain.stderr.endswith("KeyError: 'boo'\n")
+
+
+def test_private_modules_are_named(tmp_path):
+    script = written(
+        tmp_path,
+        """
+for line in (
+    "import neuronxcc.starfish.support.util",
+    "from neuronxcc.nki._private_kernels.qkv import rmsnorm",
+    "from neuronxcc.nki import _private_kernels",
+):
+    try:
+        exec(line)
+    except ModuleNotFoundError as error:
+        print(error.name, "|", error)
+try:
+    from neuronxcc.nki._private.private_api import sendrecv
+except ImportError:
+    print("a fallback works")
+""",
+    )
+    out, err, status = run_script(script)
+    assert (err, status) == ("", 0)
+    reason = "private to the vendor's wheel or not there yet."
+    first, second, third, last = out.splitlines()
+    assert first.startswith("neuronxcc.starfish | No module named 'neuronxcc.starfish'")
+    assert second.startswith("neuronxcc.nki._private_kernels | No module named")
+    assert third.startswith("None | cannot import '_private_kernels' from 'neuronxcc.nki':")
+    assert all(line.endswith(reason) for line in (first, second, third))
+    assert last == "a fallback works"
+
+
+def vendor_package(folder: Path) -> Path:
+    package = folder / "installed" / "neuronxcc" / "nki"
+    package.mkdir(parents=True)
+    written(package.parent, "", "__init__.py")
+    written(package, "VENDOR = True\n", "__init__.py")
+    return package.parents[1]
+
+
+@pytest.mark.parametrize("override", [False, True])
+def test_the_installed_package_of_the_vendor_wins_unless_overridden(tmp_path, override):
+    installed = vendor_package(tmp_path)
+    script = written(tmp_path, "import neuronxcc.nki as n; print(hasattr(n, 'VENDOR'))\n")
+    paths = os.pathsep.join([str(installed), os.environ.get("PYTHONPATH", "")])
+    options = ["--override"] if override else []
+    out, err, _ = run_script(*options, script, variables={"PYTHONPATH": paths})
+    assert (out, err) == (f"{not override}\n", "")
+
+
+def test_a_folder_called_nki_is_no_package_and_a_hidden_sitecustomize_runs(tmp_path):
+    (tmp_path / "nki").mkdir()
+    site = tmp_path / "site"
+    site.mkdir()
+    written(site, "print('hidden')\n", "sitecustomize.py")
+    written(tmp_path, "import nki; print(nki.jit.__name__)\n", "module.py")
+    paths = os.pathsep.join([str(site), os.environ.get("PYTHONPATH", "")])
+    out, err, _ = run_script("-m", "module", cwd=tmp_path, variables={"PYTHONPATH": paths})
+    # The command itself is a Python process, too.
+    assert (out.splitlines(), err) == (["hidden", "hidden", "jit"], "")
+
+
+def test_an_unknown_architecture_is_refused_before_the_script_runs(tmp_path):
+    out, err, status = run_script("--arch", "trn9", written(tmp_path, "print('ran')\n"))
+    assert (out, status) == ("", 2)
+    assert err.startswith("neuron-sim run: error: architecture 'trn9' is unknown; allowed: trn1,")
+
+
+# The environment, without a process
+
+
+def test_what_is_not_asked_for_is_not_set():
+    base = {"PATH": "/usr/bin", "HOME": "/home/user"}
+    given = environment.script_environment(base)
+    assert {name for name in given if name not in base} == {
+        "PYTHONPATH",
+        run.INTERPRETER,
+        run.PACKAGE_FOLDER,
+    }
+    assert given["PATH"].endswith("/run/bin:/usr/bin") and given["HOME"] == "/home/user"
+
+
+def test_options_are_variables_and_entries_are_put_once(tmp_path):
+    once = environment.script_environment(
+        {}, architecture="trn3", sanitize=True, profile=str(tmp_path / "new"), override=True
+    )
+    twice = environment.script_environment(once)
+    assert twice == once
+    assert once[run.ARCHITECTURE] == "trn3" and once[run.SANITIZE] == once[run.OVERRIDE] == "1"
+    assert once[run.PROFILE] == str(tmp_path / "new") and (tmp_path / "new").is_dir()
+
+
+def test_a_profile_folder_that_cannot_be_made_is_refused(tmp_path):
+    written(tmp_path, "", "file")
+    with pytest.raises(ValueError, match="^--profile .*file/inside: Not a directory.$"):
+        environment.script_environment({}, profile=str(tmp_path / "file" / "inside"))
+
+
+def test_our_commands_can_be_run():
+    commands = {path.name: path for path in environment.command_folder().iterdir()}
+    assert set(commands) == {"neuron-profile", "neuron-explorer"}
+    assert all(os.access(path, os.X_OK) for path in commands.values())
