@@ -69,12 +69,20 @@ def cases(report: Mapping[str, Any]) -> list[str]:
                 f"{number(case['measured'])} {case['unit']}",
                 number(case["simulated"]) if known else case["reason"],
                 number(case["error_percent"], "+.1f"),
-                (case["stack"] or "-") + (" (not compiled)" if "passes_objection" in case else ""),
+                (case["stack"] or "-") + _remark(case),
                 number(case["passes_off_error_percent"], "+.1f"),
             ]
         )
     titles = "case;kernel;metric;measured;simulated;error %;stack;error %, passes off"
     return table(titles, "lllrrrlr", rows)
+
+
+def _remark(case: Mapping[str, Any]) -> str:
+    """What became of the passes, where it was not all that the stack says."""
+    if "passes_objection" in case:
+        return " (not compiled)"
+    names = ", ".join(f"`{name}`" for name in case.get("passes_that_gave_way", ()))
+    return f" (did not fit: {names})" if names else ""
 
 
 def stacks(report: Mapping[str, Any]) -> list[str]:

@@ -24,8 +24,14 @@ FindCase = Callable[[Measurement], Case | None]
 
 def compile_launch(launch: Launch) -> tuple[_core.Program, _core.Program]:
     """The kernel as written, and as the launch's stack compiles it."""
+    return compile_with_report(launch)[0]
+
+
+def compile_with_report(launch: Launch) -> tuple[tuple[_core.Program, _core.Program], list[str]]:
+    """The same, and the passes that gave way because the chip cannot hold what they keep."""
     source = launch.build()
-    return source, _core.compile_program(source, pass_settings(launch.stack))
+    compiled, gave_way = _core.compile_with_report(source, pass_settings(launch.stack))
+    return (source, compiled), gave_way
 
 
 @functools.cache
@@ -46,7 +52,10 @@ class PreparedCase:
 
     def __init__(self, case: Case) -> None:
         self.case = case
-        self._programs = [compile_launch(launch) for launch in case.launches]
+        compiled = [compile_with_report(launch) for launch in case.launches]
+        self._programs = [programs for programs, _ in compiled]
+        self.gave_way = list(dict.fromkeys(name for _, names in compiled for name in names))
+        """Passes that were left out of a program because the chip cannot hold what they keep."""
 
     @property
     def objection(self) -> str:
@@ -80,6 +89,8 @@ class Evaluated:
     has_kernel: bool = False
     objection: str = ""
     """Why the passes left a program as it is; empty when they ran."""
+    gave_way: tuple[str, ...] = ()
+    """Passes that were left out because the chip cannot hold what they keep."""
 
     def pair(self, stack: str) -> Pair | None:
         """For the statistics; None without a simulated number."""
@@ -117,6 +128,7 @@ def evaluate(
             _settings(stacks),
             has_kernel=True,
             objection=prepared.objection,
+            gave_way=tuple(prepared.gave_way),
         )
     except Exception as error:  # a kernel that cannot be built is one case, not the end
         sentence = str(error).split("\n", 1)[0]

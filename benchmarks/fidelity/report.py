@@ -38,6 +38,8 @@ def _case(evaluated: Evaluated, stack: str) -> dict[str, Any]:
     }
     if evaluated.objection:
         entry["passes_objection"] = evaluated.objection
+    if evaluated.gave_way and stack == "published":
+        entry["passes_that_gave_way"] = list(evaluated.gave_way)
     if evaluated.reason is not None:
         entry["reason"] = evaluated.reason
     return entry

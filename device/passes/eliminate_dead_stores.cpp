@@ -11,26 +11,55 @@ namespace {
 /// Bytes of all partitions, for regions that are known exactly.
 int64_t size_of(const Region& region) { return region.partitions * region.count * region.run; }
 
-/// Whether the uses `later` overwrite all of `stored` before one of them reads what is left of it.
-bool is_dead(const StraightLine& line, std::span<const TileUse> later, const Region& stored) {
-  std::vector<Region> parts;
-  int64_t missing = size_of(stored);
-  for (const TileUse& use : later) {
-    const Operand& operand = operand_at(line, use);
-    if (!overlap(operand.region, stored)) continue;
-    const bool again = std::any_of(parts.begin(), parts.end(), [&](const Region& part) {
-      return covers(part, operand.region);
-    });
-    if (again) continue;
-    const bool fresh = operand.direction == Direction::kWrite && operand.region.exact &&
-                       covers(stored, operand.region) &&
-                       std::none_of(parts.begin(), parts.end(), [&](const Region& part) {
-                         return overlap(part, operand.region);
+/// What later uses leave of a store.
+class Remainder {
+ public:
+  explicit Remainder(const Region& stored) : stored_(stored), missing_(size_of(stored)) {}
+
+  bool empty() const { return missing_ == 0; }
+  /// Whether the region has bytes of the store that nothing has overwritten yet.
+  bool meets(const Region& region) const {
+    return overlap(region, stored_) &&
+           std::none_of(parts_.begin(), parts_.end(),
+                        [&](const Region& part) { return covers(part, region); });
+  }
+  /// Takes the bytes of a write off; false when they cannot be told exactly.
+  bool overwrite(const Operand& write) {
+    const bool fresh = write.direction == Direction::kWrite && write.region.exact &&
+                       covers(stored_, write.region) &&
+                       std::none_of(parts_.begin(), parts_.end(), [&](const Region& part) {
+                         return overlap(part, write.region);
                        });
-    if (!fresh || parts.size() == kMostParts) return false;
-    parts.push_back(operand.region);
-    missing -= size_of(operand.region);
-    if (missing == 0) return true;
+    if (!fresh || parts_.size() == kMostParts) return false;
+    parts_.push_back(write.region);
+    missing_ -= size_of(write.region);
+    return true;
+  }
+
+ private:
+  const Region& stored_;
+  std::vector<Region> parts_;
+  int64_t missing_;
+};
+
+/// Whether the uses `later` overwrite all of `stored` before one of them reads what is left of it.
+/// An instance reads all its sources before it writes.
+bool is_dead(const StraightLine& line, std::span<const TileUse> later, const Region& stored) {
+  Remainder left(stored);
+  for (size_t first = 0; first < later.size();) {
+    size_t end = first;
+    while (end < later.size() && later[end].instance == later[first].instance) ++end;
+    const std::span<const TileUse> instance = later.subspan(first, end - first);
+    first = end;
+    for (const TileUse& use : instance) {
+      const Operand& operand = operand_at(line, use);
+      if (operand.reads() && left.meets(operand.region)) return false;
+    }
+    for (const TileUse& use : instance) {
+      const Operand& operand = operand_at(line, use);
+      if (operand.writes() && left.meets(operand.region) && !left.overwrite(operand)) return false;
+    }
+    if (left.empty()) return true;
   }
   return later.empty();
 }

@@ -93,6 +93,32 @@ std::vector<PassSettings> attempts(const PassSettings& settings) {
   return result;
 }
 
+/// Switches that `wanted` has on and `used` has off.
+std::vector<std::string> left_out(const PassSettings& wanted, const PassSettings& used) {
+  std::vector<std::string> names;
+  for (const SettingField& field : setting_fields()) {
+    if (field.flag != nullptr && wanted.*field.flag && !(used.*field.flag)) {
+      names.emplace_back(field.name);
+    }
+  }
+  return names;
+}
+
+/// What is left of the settings when renamed buffers do not fit: places stay the kernel's own.
+PassSettings in_place(const PassSettings& settings) {
+  PassSettings result;
+  for (const SettingField& field : setting_fields()) {
+    if (field.number != nullptr) result.*field.number = settings.*field.number;
+  }
+  for (bool PassSettings::*pass :
+       {&PassSettings::assign_queues, &PassSettings::schedule, &PassSettings::keep_explicit_queues,
+        &PassSettings::disable_dge, &PassSettings::choose_copy_engines,
+        &PassSettings::keep_groups_together, &PassSettings::hoist_loads}) {
+    result.*pass = settings.*pass;
+  }
+  return result;
+}
+
 void rename(StraightLine& line, const Program& program) {
   std::vector<TileId> undefined;
   for (const UndefinedRead& read : undefined_reads(program)) undefined.push_back(read.tile);
@@ -105,27 +131,27 @@ Compiled compile(std::shared_ptr<const Program> program, const PassSettings& set
   PassSettings nothing;
   nothing.keep_explicit_queues = settings.keep_explicit_queues;
   nothing.disable_dge = settings.disable_dge;
-  if (settings == nothing) return {std::move(program), "all passes are off"};
+  if (settings == nothing) return {std::move(program), "all passes are off", {}};
   Unrolled unrolled = unroll(*program);
-  if (!unrolled.line) return {std::move(program), std::move(unrolled.reason)};
+  if (!unrolled.line) return {std::move(program), std::move(unrolled.reason), {}};
   StraightLine& line = *unrolled.line;
   if (!settings.rename_buffers) {
     place(line, settings, SbufReuse::kSameSize);
     order(line, settings);
-    return {lower(std::move(line)), ""};
+    return {lower(std::move(line)), "", {}};
   }
   rename(line, *program);
   for (const PassSettings& attempt : attempts(settings)) {
     StraightLine candidate = line;
     run_middle_end(candidate, attempt);
     if (auto compiled = shorter_back_end(candidate, attempt)) {
-      return {lower(std::move(*compiled)), ""};
+      return {lower(std::move(*compiled)), "", left_out(settings, attempt)};
     }
   }
   // The kernel's own places are right for the kernel's own order only.
   place(line, settings, SbufReuse::kSameSize);
   order(line, settings);
-  return {lower(std::move(line)), ""};
+  return {lower(std::move(line)), "", left_out(settings, in_place(settings))};
 }
 
 }  // namespace neuron_sim

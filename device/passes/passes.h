@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "device/passes/pass_settings.h"
 #include "device/program/program.h"
@@ -15,6 +16,8 @@ struct Compiled {
   std::shared_ptr<const Program> program;
   /// Why the program is as it was, one clause; empty when the passes ran.
   std::string unchanged;
+  /// Passes of the settings that were left out, because the chip cannot hold what they keep.
+  std::vector<std::string> gave_way;
 };
 
 /// Runs the passes that `settings` switches on. The result computes the same bytes in the arguments

@@ -62,19 +62,20 @@ class LoadReuse {
     for (uint32_t i = 0; i < line_.instructions.size(); ++i) {
       if (is_load(i)) statements[line_.instructions[i].statement].push_back(load_of(i));
     }
-    std::map<Key, TileId> all;  // loads of any statement
+    Known all;  // loads of any statement
     for (const auto& [statement, loads] : statements) {
       const int depth = line_.instructions[loads.front().instance].depth;
       const int outermost = loops_ == 0 ? 0 : std::max<int>(0, depth - static_cast<int>(loops_));
       bool done = loops_ == 0 && reuse(loads, 0, all);
       for (int prefix = outermost; !done && prefix < depth; ++prefix) {
-        std::map<Key, TileId> own;
+        Known own;
         done = reuse(loads, prefix, own);
       }
     }
     for (Operand& operand : line_.operands) {
       if (!operand.present()) continue;
-      const TileId tile = holder_[static_cast<size_t>(operand.tile)];
+      TileId tile = operand.tile;
+      while (holder_[static_cast<size_t>(tile)] != tile) tile = holder_[static_cast<size_t>(tile)];
       if (tile != operand.tile) move_to_tile(line_, operand, tile);
     }
     remove_instances(line_, removed_);
@@ -90,6 +91,7 @@ class LoadReuse {
     TileId holder;
     Span before;
   };
+  using Known = std::map<Key, const Load*>;
 
   bool is_load(uint32_t i) const {
     const StraightInstruction& instance = line_.instructions[i];
@@ -123,16 +125,19 @@ class LoadReuse {
 
   /// Lets loads whose first `prefix` loop variables are equal share tiles; none when SBUF does not
   /// hold them all.
-  bool reuse(const std::vector<Load>& loads, int prefix, std::map<Key, TileId>& known) {
-    const std::map<Key, TileId> before = known;
+  bool reuse(const std::vector<Load>& loads, int prefix, Known& known) {
+    const Known before = known;
     std::vector<Reused> reused;
     for (const Load& load : loads) {
       Key key = load.key;
       const auto& iteration = line_.instructions[load.instance].iteration;
       key.insert(key.end(), iteration.begin(), iteration.begin() + prefix);
-      const auto [entry, fresh] = known.try_emplace(key, load.tile);
+      const auto [entry, fresh] = known.try_emplace(key, &load);
       if (fresh) continue;
-      if (share(load, entry->second, reused)) continue;
+      // The statement that comes first may load a row later: loops run both in turn.
+      const Load* later = &load;
+      if (later->instance < entry->second->instance) std::swap(later, entry->second);
+      if (share(*later, entry->second->tile, reused)) continue;
       for (auto undone = reused.rbegin(); undone != reused.rend(); ++undone) undo(*undone);
       known = before;
       return false;

@@ -2,6 +2,7 @@
 
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include "device/base/errors.h"
 #include "device/passes/compiler_costs.h"
@@ -43,6 +44,13 @@ nb::dict as_dict(const PassSettings& settings) {
 std::shared_ptr<const Program> compile_program(const std::shared_ptr<const Program>& program,
                                                const nb::dict& settings) {
   return compile(program, settings_of(settings)).program;
+}
+
+/// The same, and the names of the passes that gave way.
+nb::tuple compile_with_report(const std::shared_ptr<const Program>& program,
+                              const nb::dict& settings) {
+  Compiled compiled = compile(program, settings_of(settings));
+  return nb::make_tuple(std::move(compiled.program), nb::cast(compiled.gave_way));
 }
 
 nb::dict stacks() {
@@ -89,6 +97,9 @@ nb::dict compiler_costs() {
 void bind_passes(nb::module_& module) {
   module.def("compile_program", &compile_program, nb::arg("program"), nb::arg("settings"),
              "The program after the passes that `settings` (name -> bool or int) switch on.");
+  module.def("compile_with_report", &compile_with_report, nb::arg("program"), nb::arg("settings"),
+             "compile_program's program, and the names of the passes that were left out, because "
+             "the chip cannot hold what they keep.");
   module.def("published_stacks", &stacks,
              "Software stacks of published measurements: name -> {compiler, source, settings, "
              "description}.");

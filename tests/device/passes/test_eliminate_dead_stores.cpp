@@ -5,6 +5,7 @@
 #include "device/isa/dma_copy.h"
 #include "device/isa/memset.h"
 #include "device/isa/tensor_copy.h"
+#include "device/isa/tensor_tensor.h"
 #include "device/passes/allocate.h"
 #include "device/passes/rename_buffers.h"
 #include "device/program/builder.h"
@@ -57,6 +58,19 @@ TEST(EliminateDeadStores, ZerosOfWhichAColumnIsLeftStay) {
 
 TEST(EliminateDeadStores, ZerosThatAreReadBeforeTheyAreOverwrittenStay) {
   EXPECT_EQ(memsets_left(zeros_then_columns(7, 0, 7, true)), 1U);
+}
+
+TEST(EliminateDeadStores, ZerosThatTheInstructionReadsThatOverwritesThemStay) {
+  Builder builder("sum", load_architecture("trn1"));
+  const View in = builder.argument("in", {5, 7}, kFloat);
+  const View out = builder.argument("out", {5, 7}, kFloat);
+  const View data = builder.sbuf("data", {5, 7}, kFloat);
+  const View sum = builder.sbuf("sum", {5, 7}, kFloat);
+  builder.emit(DmaCopy{.dst = data, .src = in});
+  builder.emit(Memset{sum, 0.0});
+  builder.emit(TensorTensor{sum, sum, data, AluOp::kAdd});
+  builder.emit(DmaCopy{.dst = out, .src = sum});
+  EXPECT_EQ(memsets_left(builder.finish()), 1U);
 }
 
 TEST(EliminateDeadStores, AtMost64InstancesOverwriteThem) {
