@@ -17,6 +17,7 @@ struct HistoryEntry {
   Region region;
   Slot slot = 0;
   Stamp stamp{};
+  int64_t high = 0;  ///< region.high(), which most comparisons end with
 };
 
 /// Access history of one hazard group. Reads and writes are kept apart: a read only meets writes,
@@ -35,25 +36,41 @@ class TileHistory {
   /// Calls `edge(entry, is_write)` for every pending access that this one must wait for.
   template <typename Edge>
   void collect(const Region& region, bool reads, bool writes, Edge&& edge) const {
+    collect(
+        region, reads, writes, [](const Entry&, bool) { return true; }, edge);
+  }
+  /// The same of entries for which `matters(entry, is_write)`, which is asked before the regions
+  /// are compared.
+  template <typename Matters, typename Edge>
+  void collect(const Region& region, bool reads, bool writes, Matters&& matters,
+               Edge&& edge) const {
     (void)reads;  // reads and writes both wait for pending writes
     for (const Entry& entry : writes_) {
-      if (overlap(entry.region, region)) edge(entry, true);
+      if (matters(entry, true) && overlap(entry.region, region)) edge(entry, true);
     }
     if (!writes) return;
     for (const Entry& entry : reads_) {
-      if (overlap(entry.region, region)) edge(entry, false);
+      if (matters(entry, false) && overlap(entry.region, region)) edge(entry, false);
     }
   }
 
   /// Adds the access; a write removes the entries it covers.
   void record(const Region& region, bool writes, Slot slot, const Stamp& stamp) {
+    const int64_t high = region.high();
     if (writes) {
-      std::erase_if(writes_, [&](const Entry& e) { return covers(region, e.region); });
-      std::erase_if(reads_, [&](const Entry& e) { return covers(region, e.region); });
+      const auto covered = [&](const Entry& entry) {
+        const bool within = (region.low <= entry.region.low) & (entry.high <= high);
+        return within && covers(region, entry.region);
+      };
+      std::erase_if(writes_, covered);
+      std::erase_if(reads_, covered);
       add(writes_, kMaximumWrites, region, slot, stamp);
     } else {
       for (Entry& entry : reads_) {
-        if (entry.slot == slot && (covers(entry.region, region) || entry.region == region)) {
+        // One jump for what decides nearly always; no && because it would be several.
+        const bool around = (entry.slot == slot) & (entry.region.low <= region.low) &
+                            (high <= entry.high) & (entry.region.exact | !region.exact);
+        if (around && (covers(entry.region, region) || entry.region == region)) {
           entry.stamp.merge(stamp);
           return;
         }
@@ -85,12 +102,13 @@ class TileHistory {
                                             [&](const Entry& e) { return e.slot == slot; });
       if (newer != entries.end()) {
         older->region = bounding(older->region, newer->region);
+        older->high = older->region.high();
         older->stamp.merge(newer->stamp);
         entries.erase(newer);
         ++widened_;
       }
     }
-    entries.push_back({region, slot, stamp});
+    entries.push_back({region, slot, stamp, region.high()});
   }
 
   std::vector<Entry> reads_, writes_;
