@@ -20,6 +20,14 @@ CoreWalk::CoreWalk(const Program& program, LogReader& log, const TimelineOptions
       state_(program, architecture_, options.starts_warm, options.clock_phase),
       skip_(program, state_, timing_) {
   timing_.dma_engines = state_.dma.engines();
+  for (const Tile& tile : program.tiles) {
+    const auto group = static_cast<size_t>(tile.hazard_group);
+    history_of_tile_.push_back(tile.hazard_group < 0 ? nullptr : &state_.histories[group]);
+  }
+  for (const Demand& demand : program.demands) {
+    const auto& [load, multiply] = demand.steps;
+    matmuls_.push_back(demand.count == 2 ? state_.tensor.work(load, multiply) : MatmulWork{});
+  }
 }
 
 int64_t CoreWalk::trip_count(const Loop& loop) {
@@ -38,28 +46,29 @@ Timing CoreWalk::finish() {
 }
 
 void CoreWalk::gather_waits(const Instruction& instruction, size_t operand, Waits& waits) {
-  if (histories_[operand] == nullptr) return;
   const Operand& access = program_.operands[instruction.first_operand + operand];
   const bool dma = program_.demands[instruction.demand].steps[0].unit == Unit::kDma;
   const Slot own = slot_of(instruction.engine);
-  histories_[operand]->collect(regions_[operand], access.reads(), access.writes(),
-                               [&](const HistoryEntry<Completion>& entry, bool is_write) {
-                                 if (entry.slot == own && !dma) {
-                                   // In order on one engine: only a read after a write waits, and
-                                   // TensorE accumulates in PSUM without a wait.
-                                   if (own == slot_of(EngineKind::kTensor)) return;
-                                   if (!is_write || !access.reads()) return;
-                                 }
-                                 const Picoseconds done = entry.stamp.time;
-                                 if (state_.semaphores.known(instruction.engine, entry.slot, done))
-                                   return;
-                                 waits.need(entry.slot, done);
+  const auto delays = [&](const HistoryEntry<Completion>& entry, bool is_write) {
+    if (entry.slot == own && !dma) {
+      // In order on one engine: only a read after a write waits, and TensorE accumulates in PSUM
+      // without a wait.
+      if (own == slot_of(EngineKind::kTensor)) return false;
+      if (!is_write || !access.reads()) return false;
+    }
+    return !state_.semaphores.known(instruction.engine, entry.slot, entry.stamp.time);
+  };
+  histories_[operand]->collect(regions_[operand], access.reads(), access.writes(), delays,
+                               [&](const HistoryEntry<Completion>& entry, bool) {
+                                 waits.need(entry.slot, entry.stamp.time);
                                });
 }
 
 Waits CoreWalk::all_waits(const Instruction& instruction) {
   Waits waits;
-  for (size_t i = 0; i < instruction.operand_count; ++i) gather_waits(instruction, i, waits);
+  for (size_t i = 0; i < instruction.operand_count; ++i) {
+    if (histories_[i] != nullptr) gather_waits(instruction, i, waits);
+  }
   return waits;
 }
 
@@ -75,9 +84,8 @@ void CoreWalk::complete(const Instruction& instruction, Slot slot, Picoseconds d
   state_.last = std::max(state_.last, done);
 }
 
-void CoreWalk::report(uint32_t index, EventKind kind, Unit unit, const Span& span, uint8_t pair,
+void CoreWalk::notify(uint32_t index, EventKind kind, Unit unit, const Span& span, uint8_t pair,
                       int64_t bytes) {
-  if (options_.observer == nullptr) return;
   const Instruction& instruction = program_.instructions[index];
   options_.observer->step(
       program_, {index, instruction.core, unit, instruction.engine, kind, pair, span, bytes});
@@ -93,7 +101,7 @@ Picoseconds CoreWalk::wait(uint32_t index, const Waits& waits, Picoseconds ready
   return start;
 }
 
-void CoreWalk::matmul(uint32_t index, const Instruction& instruction, const Demand& demand) {
+void CoreWalk::matmul(uint32_t index, const Instruction& instruction) {
   // All waits stand on the load, also those for the moving operand and the destination: in none of
   // the trn2 traces does a MATMUL wait for a semaphore.
   const EngineKind tensor = EngineKind::kTensor;
@@ -101,18 +109,20 @@ void CoreWalk::matmul(uint32_t index, const Instruction& instruction, const Dema
   const Picoseconds front = std::max(state_.pipeline(tensor).next_issue(), engine.front());
   const Picoseconds ready = wait(index, all_waits(instruction), front);
   const bool event = !state_.semaphores.events().empty();
+  const Demand& demand = program_.demands[instruction.demand];
+  const MatmulWork& work = matmuls_[instruction.demand];
   const Operand& stationary = program_.operands[instruction.first_operand + 1];
   LoadedWeights weights{locations_[1].tile, locations_[1].offset, demand.steps[0].elements,
                         locations_[1].partition, stationary.partitions};
   Picoseconds done{};
-  for (int64_t pair = 0; pair < engine.pairs(demand.steps[0]); ++pair) {
+  for (int64_t pair = 0; pair < work.pairs; ++pair) {
     weights.pair = static_cast<int32_t>(pair);
     const auto number = static_cast<uint8_t>(pair);
-    const Span load = engine.load(demand.steps[0], weights, ready, event && pair == 0);
+    const Span load = engine.load(work, weights, ready, event && pair == 0);
     if (load.done > load.start) {
       report(index, EventKind::kStep, Unit::kLoadStationary, load, number);
     }
-    const Span multiply = engine.multiply(demand.steps[1]);
+    const Span multiply = engine.multiply(work);
     report(index, EventKind::kStep, Unit::kMultiplyMoving, multiply, number);
     busy(tensor) += engine.streamed();
     done = multiply.done;
@@ -201,10 +211,12 @@ void CoreWalk::resolve(const Instruction& instruction, const int64_t* variables)
       state_.pipeline(instruction.engine)
           .hold_until(state_.registers_ready[static_cast<size_t>(instruction.engine)]);
     }
-    const int32_t group = program_.tiles[static_cast<size_t>(locations_[i].tile)].hazard_group;
-    if (group < 0) continue;
-    histories_[i] = &state_.histories[static_cast<size_t>(group)];
-    regions_[i] = region_at(operands[i], locations_[i]);
+    histories_[i] = history_of_tile_[static_cast<size_t>(locations_[i].tile)];
+    if (histories_[i] == nullptr) continue;
+    // Member by member: the processor waits for members just changed before it copies the whole.
+    const auto [partition, partitions, low, run, stride, count, exact] =
+        region_at(operands[i], locations_[i]);
+    regions_[i] = {partition, partitions, low, run, stride, count, exact};
   }
   ++timing_.instances;
   ++timing_.instructions[static_cast<size_t>(instruction.engine)];
@@ -216,7 +228,7 @@ void CoreWalk::instruction(uint32_t index, const int64_t* variables) {
   const Demand& demand = program_.demands[instruction.demand];
   switch (demand.steps[0].unit) {
     case Unit::kLoadStationary:
-    case Unit::kMultiplyMoving: matmul(index, instruction, demand); break;
+    case Unit::kMultiplyMoving: matmul(index, instruction); break;
     case Unit::kDma: transfer(index, instruction, demand.steps[0]); break;
     case Unit::kElementwise:
     case Unit::kSequencer: pipeline(index, instruction, demand.steps[0]); break;

@@ -2,6 +2,7 @@
 // The timeline of one core: one pass in program order.
 
 #include <array>
+#include <vector>
 
 #include "device/base/errors.h"
 #include "device/program/control_log.h"
@@ -56,13 +57,17 @@ class CoreWalk {
  private:
   void resolve(const Instruction& instruction, const int64_t* variables);
   void gather_waits(const Instruction& instruction, size_t operand, Waits& waits);
-  void matmul(uint32_t index, const Instruction& instruction, const Demand& demand);
+  void matmul(uint32_t index, const Instruction& instruction);
   void transfer(uint32_t index, const Instruction& instruction, Step step);
   MemoryAccess accesses(const Instruction& instruction) const;
   void pipeline(uint32_t index, const Instruction& instruction, const Step& step);
   void complete(const Instruction& instruction, Slot slot, Picoseconds done);
   void report(uint32_t index, EventKind kind, Unit unit, const Span& span, uint8_t pair = 0,
-              int64_t bytes = 0);
+              int64_t bytes = 0) {
+    if (options_.observer != nullptr) notify(index, kind, unit, span, pair, bytes);
+  }
+  void notify(uint32_t index, EventKind kind, Unit unit, const Span& span, uint8_t pair,
+              int64_t bytes);
   /// Earliest start behind these waits; reports the wait instructions.
   Picoseconds wait(uint32_t index, const Waits& waits, Picoseconds ready);
   /// The engine's part of a DMA: how long it is held.
@@ -75,6 +80,8 @@ class CoreWalk {
   const TimelineOptions& options_;
   const Architecture& architecture_;
   CoreState state_;
+  std::vector<MatmulWork> matmuls_;                        // by demand
+  std::vector<TileHistory<Completion>*> history_of_tile_;  // by tile; null: needs none
   Timing timing_;
   LoopSkip skip_;
   Picoseconds waiting_{};  // for the other core

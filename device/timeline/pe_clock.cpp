@@ -26,6 +26,24 @@ Picoseconds phase_in(Picoseconds phase, Picoseconds window) {
 
 }  // namespace
 
+/// Busy time before times that are asked for in ascending order.
+class PeClock::BusyBefore {
+ public:
+  explicit BusyBefore(const std::vector<Interval>& intervals) : intervals_(intervals) {}
+
+  Picoseconds operator()(Picoseconds time) {
+    if (intervals_.empty()) return {};
+    while (next_ < intervals_.size() && intervals_[next_].start < time) ++next_;
+    if (next_ == 0) return intervals_.front().earlier;
+    const Interval& last = intervals_[next_ - 1];
+    return last.earlier + (std::min(time, last.end) - last.start);
+  }
+
+ private:
+  const std::vector<Interval>& intervals_;
+  size_t next_ = 0;
+};
+
 PeClock::PeClock(const Architecture& architecture, bool starts_warm, Picoseconds phase)
     : architecture_(architecture),
       gated_(architecture.features.clock_gating),
@@ -65,11 +83,16 @@ void PeClock::add_busy(Picoseconds start, Picoseconds end) {
     check_spans();
     forget_old();
   }
-  intervals_.push_back({start, end, busy_before(start)});
+  Picoseconds busy{};
+  if (!intervals_.empty()) {
+    const Interval& last = intervals_.back();
+    busy = last.earlier + (last.end - last.start);
+  }
+  intervals_.push_back({start, end, busy});
 }
 
-Picoseconds PeClock::run(Picoseconds start, double cycles) {
-  Picoseconds end = start + duration(start, cycles);
+Picoseconds PeClock::run(Picoseconds start, const PeTime& work) {
+  Picoseconds end = start + duration(start, work);
   if (!gated_) return end;
   Picoseconds from = std::max(start, window_end_ - window());
   while (end > window_end_) {
@@ -92,8 +115,7 @@ Picoseconds PeClock::run(Picoseconds start, double cycles) {
   return end;
 }
 
-void PeClock::mark_busy(Picoseconds start, Picoseconds end) {
-  if (!gated_ || end <= start) return;
+void PeClock::count_busy(Picoseconds start, Picoseconds end) {
   advance(start);
   Picoseconds from = start;
   while (end > window_end_) {
@@ -103,18 +125,6 @@ void PeClock::mark_busy(Picoseconds start, Picoseconds end) {
   }
   busy_ += end - from;
   add_busy(start, end);
-}
-
-Picoseconds PeClock::busy_before(Picoseconds time) const {
-  if (intervals_.empty()) return {};
-  const Interval* interval = &intervals_.back();
-  if (interval->start >= time) {
-    const auto next = std::partition_point(intervals_.begin(), intervals_.end(),
-                                           [&](const Interval& i) { return i.start < time; });
-    if (next == intervals_.begin()) return next->busy_before;
-    interval = &*(next - 1);
-  }
-  return interval->busy_before + (std::min(time, interval->end) - interval->start);
 }
 
 size_t PeClock::first_edge_after(Picoseconds time) const {
@@ -130,8 +140,9 @@ void PeClock::check_spans() {
   // close to a gate count as unsettled.
   const Picoseconds until = busy_until();
   const Picoseconds close{window().count / 64 + 1};
+  BusyBefore before_start(intervals_), before_end(intervals_);
   while (checked_ < until) {
-    const Picoseconds busy = busy_before(checked_) - busy_before(checked_ - window());
+    const Picoseconds busy = before_end(checked_) - before_start(checked_ - window());
     const Picoseconds distance = warm_ ? busy - least_warm_ : least_up_ - busy;
     const Picoseconds next = std::min(until, checked_ + std::max(distance - Picoseconds{1}, close));
     if (distance < close) unsettled_until_ = std::max(unsettled_until_, next - window());
@@ -170,7 +181,9 @@ void PeClock::shift(Picoseconds by) {
   const Picoseconds first = phase_ - window();  // a boundary before all work
   const Picoseconds start = first + window() * ((now - first).count / window().count);
   window_end_ = start + window();
-  busy_ = busy_before(now) - busy_before(start);
+  BusyBefore before(intervals_);
+  const Picoseconds closed = before(start);
+  busy_ = before(now) - closed;
 }
 
 }  // namespace neuron_sim

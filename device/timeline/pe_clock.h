@@ -9,6 +9,11 @@
 
 namespace neuron_sim {
 
+/// How long the same cycles take at either clock.
+struct PeTime {
+  Picoseconds cold{}, warm{};
+};
+
 /// Free-running windows (3413.3 ns on trn2, measured: facts.json v3-pe-clock-gate). At each
 /// boundary the busy share of the window just closed decides: cold becomes warm at gate_up or
 /// more, warm becomes cold below gate_down. Windows begin at `phase` + k windows for every integer
@@ -17,16 +22,22 @@ class PeClock {
  public:
   PeClock(const Architecture& architecture, bool starts_warm, Picoseconds phase = {});
 
-  /// End of `cycles` cycles that start at `start`; the part behind a boundary runs at the new
-  /// clock. Calls come in time order, but for a start shortly before the last time asked for: what
-  /// lies in a closed window no longer counts there. [start, end) counts as busy.
-  Picoseconds run(Picoseconds start, double cycles);
+  /// Cycles at both clocks; worked out once for what many instances take.
+  PeTime time_of(double cycles) const {
+    return {architecture_.clocks.tensor_cold.duration(cycles),
+            architecture_.clocks.tensor.duration(cycles)};
+  }
+  /// End of work that starts at `start`; the part behind a boundary runs at the new clock. Calls
+  /// come in time order, but for a start shortly before the last time asked for: what lies in a
+  /// closed window no longer counts there. [start, end) counts as busy.
+  Picoseconds run(Picoseconds start, const PeTime& work);
   /// Marks time as busy without cycles (the array waits for its weights).
-  void mark_busy(Picoseconds start, Picoseconds end);
+  void mark_busy(Picoseconds start, Picoseconds end) {
+    if (gated_ && end > start) count_busy(start, end);
+  }
   /// Duration at the clock valid at `time`.
-  Picoseconds duration(Picoseconds time, double cycles) {
-    return (warm(time) ? architecture_.clocks.tensor : architecture_.clocks.tensor_cold)
-        .duration(cycles);
+  Picoseconds duration(Picoseconds time, const PeTime& work) {
+    return warm(time) ? work.warm : work.cold;
   }
   bool warm(Picoseconds time) {
     if (gated_ && time >= window_end_) advance(time);
@@ -50,7 +61,7 @@ class PeClock {
  private:
   struct Interval {
     Picoseconds start, end;
-    Picoseconds busy_before;  // of all earlier intervals
+    Picoseconds earlier;  // busy time of all earlier intervals
   };
   Picoseconds window() const { return architecture_.tensor.gate_window; }
   Picoseconds edge(size_t index) const {
@@ -59,11 +70,12 @@ class PeClock {
   size_t first_edge_after(Picoseconds time) const;
   bool keeps(Picoseconds busy) const { return warm_ ? busy >= least_warm_ : busy < least_up_; }
   void advance(Picoseconds time);
+  void count_busy(Picoseconds start, Picoseconds end);
   void close_window();
   void add_busy(Picoseconds start, Picoseconds end);
   void check_spans();
   void forget_old();
-  Picoseconds busy_before(Picoseconds time) const;
+  class BusyBefore;
 
   const Architecture& architecture_;
   bool gated_;

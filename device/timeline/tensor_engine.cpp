@@ -16,7 +16,9 @@ TensorEngine::TensorEngine(const Architecture& architecture, bool starts_warm,
       hidden_(architecture.features.hidden_weight_load),
       has_background_(architecture.features.background_transpose),
       tile_edge_(architecture.limits.partitions / kTilesPerEdge),
-      clock_(architecture, starts_warm, clock_phase) {}
+      clock_(architecture, starts_warm, clock_phase),
+      load_latency_(clock_.time_of(timing_.load_latency_cycles)),
+      drain_(clock_.time_of(timing_.drain_cycles)) {}
 
 double TensorEngine::load_cycles(const Step& step) const {
   double cycles = step.strided ? timing_.load_cycles_16bit_strided : timing_.load_cycles_16bit;
@@ -35,6 +37,11 @@ double TensorEngine::multiply_cycles(const Step& step) const {
   if (step.matmul == MatmulClass::kFp32OneZero) passes = timing_.passes_fp32_onezero;
   const double columns = std::max(static_cast<double>(step.elements), timing_.minimum_columns);
   return (columns + timing_.columns_init) * passes / static_cast<double>(pairs(step));
+}
+
+MatmulWork TensorEngine::work(const Step& load, const Step& multiply) const {
+  return {multiply.array, multiply.transpose, pairs(multiply), clock_.time_of(load_cycles(load)),
+          clock_.time_of(multiply_cycles(multiply))};
 }
 
 void TensorEngine::divide() {
@@ -88,11 +95,11 @@ void TensorEngine::close(const ArrayTile& tile) {
   each_lane(tile, [&](Lane& part) { part = opened_; });
 }
 
-Span TensorEngine::load(const Step& step, const LoadedWeights& weights, Picoseconds ready,
+Span TensorEngine::load(const MatmulWork& work, const LoadedWeights& weights, Picoseconds ready,
                         bool event) {
   in_background_ = false;
-  Lane* own = &open(step.array);
-  in_background_ = has_background_ && step.transpose && background_.next_slot < own->next_slot;
+  Lane* own = &open(work.array);
+  in_background_ = has_background_ && work.transpose && background_.next_slot < own->next_slot;
   if (in_background_) own = &background_;
   Lane& lane = *own;
   Picoseconds start = std::max(next_load_, ready);
@@ -103,15 +110,14 @@ Span TensorEngine::load(const Step& step, const LoadedWeights& weights, Picoseco
   }
   lane.weights = weights;
   if (!hidden_) start = std::max(start, lane.next_slot);
-  const Picoseconds length = clock_.duration(start, load_cycles(step));
+  const Picoseconds length = clock_.duration(start, work.load);
   Picoseconds end = start + length;
   if (hidden_ && clock_.is_warm_now()) {
     end += timing_.issue_overhead;
   } else if (hidden_) {
     end = std::max(next_load_, start - timing_.load_advance) + length;
   }
-  const Picoseconds done =
-      end + timing_.load_latency + clock_.duration(start, timing_.load_latency_cycles);
+  const Picoseconds done = end + timing_.load_latency + clock_.duration(start, load_latency_);
   multiply_issue_ =
       start + (event && ready > next_load_ ? timing_.multiply_issue_event : timing_.multiply_issue);
   front_ = start + timing_.load_queue;
@@ -119,51 +125,39 @@ Span TensorEngine::load(const Step& step, const LoadedWeights& weights, Picoseco
   end = std::max(start, end);
   next_load_ = end;
   if (!hidden_) lane.next_slot = std::max(lane.next_slot, end);
-  close(step.array);
+  close(work.array);
   return {start, end, done};
 }
 
-/// End of `cycles` cycles that start at `start`, beside what runs already.
-Picoseconds TensorEngine::stream(Picoseconds start, double cycles) {
+/// End of work that starts at `start`, beside what runs already.
+Picoseconds TensorEngine::stream(Picoseconds start, const PeTime& work) {
   const Picoseconds busy_until = clock_.busy_until();
-  if (start >= busy_until) return clock_.run(start, cycles);
+  if (start >= busy_until) return clock_.run(start, work);
   // The clock has been followed to busy_until: what overlaps keeps the clock it has by then.
-  const Picoseconds end = start + clock_.duration(busy_until, cycles);
+  const Picoseconds end = start + clock_.duration(busy_until, work);
   clock_.mark_busy(busy_until, end);
   return end;
 }
 
-Span TensorEngine::multiply(const Step& step) {
-  Lane& lane = open(step.array);
+Span TensorEngine::multiply(const MatmulWork& work) {
+  Lane& lane = open(work.array);
   const Picoseconds slot = std::max(lane.next_slot, last_start_);
   const Picoseconds start = std::max(slot, multiply_issue_);
   // Weights may be there before the instruction is issued; then the start-up is hidden.
   const Picoseconds begin = loaded_ ? std::max(slot, lane.weights_ready) : start;
   // Bound by the weight load: the array counts as busy.
   clock_.mark_busy(std::max({slot, std::min(multiply_issue_, begin), clock_.busy_until()}), begin);
-  Picoseconds end = stream(begin, multiply_cycles(step));
+  Picoseconds end = stream(begin, work.multiply);
   if (clock_.warm(begin)) end += timing_.issue_overhead;
   end = std::max(end, start);
   streamed_ = end - begin;
   lane.next_slot = end;
   last_start_ = begin;
-  close(step.array);
+  close(work.array);
   // The next weights go to the array's second buffer while this multiply streams.
   next_load_ = std::max(next_load_, std::max(start, begin) + timing_.load_issue);
-  const Picoseconds done = end + timing_.drain + clock_.duration(end, timing_.drain_cycles);
+  const Picoseconds done = end + timing_.drain + clock_.duration(end, drain_);
   return {start, end, done};
-}
-
-void TensorEngine::forget(TileId tile) {
-  const auto drop = [tile](Lane& lane) {
-    if (lane.weights.tile == tile) lane.weights = {};
-  };
-  if (divided_) {
-    for (Lane& lane : lanes_) drop(lane);
-  } else {
-    drop(lanes_[0]);
-  }
-  drop(background_);
 }
 
 Picoseconds TensorEngine::next_issue() const {

@@ -22,6 +22,14 @@ struct LoadedWeights {
   bool operator==(const LoadedWeights&) const = default;
 };
 
+/// What a matmul asks of the array. The same for all instances, so it is worked out once.
+struct MatmulWork {
+  ArrayTile array{};
+  bool transpose = false;     ///< moves bits; may run in the background
+  int64_t pairs = 1;          ///< LoadStationary and MultiplyMoving that the matmul becomes
+  PeTime load{}, multiply{};  ///< of each
+};
+
 /// Formulas: timing_findings.md section 2 (trn2, measured) and 5 (generation 2).
 ///
 /// LoadStationary issues when the previous multiply has started and is hidden behind it. The
@@ -37,20 +45,25 @@ class TensorEngine {
  public:
   TensorEngine(const Architecture& architecture, bool starts_warm, Picoseconds clock_phase = {});
 
+  /// Of the two steps of a matmul.
+  MatmulWork work(const Step& load, const Step& multiply) const;
   /// Loads weights; `ready`: all that the matmul waits for is there, `event`: a wait instruction
   /// stood before it. `end`: the multiply may stream. Nothing happens when these weights are
   /// loaded (span of length zero).
-  Span load(const Step& step, const LoadedWeights& weights, Picoseconds ready, bool event = false);
+  Span load(const MatmulWork& work, const LoadedWeights& weights, Picoseconds ready,
+            bool event = false);
   /// Streams the moving operand through what `load` has just been called for.
-  Span multiply(const Step& step);
-  /// LoadStationary and MultiplyMoving that a matmul becomes.
-  int64_t pairs(const Step& step) const {
-    return step.matmul == MatmulClass::kFp32 ? timing_.fp32_pairs : 1;
-  }
+  Span multiply(const MatmulWork& work);
   /// How long the last multiply streamed.
   Picoseconds streamed() const { return streamed_; }
   /// Someone wrote to the tile the weights came from.
-  void forget(TileId tile);
+  void forget(TileId tile) {
+    const auto drop = [tile](Lane& lane) {
+      if (lane.weights.tile == tile) lane.weights = {};
+    };
+    for (size_t i = 0; i < (divided_ ? lanes_.size() : 1); ++i) drop(lanes_[i]);
+    drop(background_);
+  }
 
   /// The next instruction may wait for something from this time on.
   Picoseconds front() const { return front_; }
@@ -71,12 +84,15 @@ class TensorEngine {
 
   double load_cycles(const Step& step) const;
   double multiply_cycles(const Step& step) const;
+  int64_t pairs(const Step& step) const {
+    return step.matmul == MatmulClass::kFp32 ? timing_.fp32_pairs : 1;
+  }
   void divide();
   template <typename Visit>
   void each_lane(const ArrayTile& tile, Visit visit);
   Lane& open(const ArrayTile& tile);
   void close(const ArrayTile& tile);
-  Picoseconds stream(Picoseconds start, double cycles);
+  Picoseconds stream(Picoseconds start, const PeTime& work);
 
   static constexpr int kTilesPerEdge = 4;
 
@@ -85,6 +101,7 @@ class TensorEngine {
   bool has_background_;
   int64_t tile_edge_;  // rows and columns of one lane's part of the array
   PeClock clock_;
+  PeTime load_latency_, drain_;
   // Lane 0 stands for the whole array until a matmul on a tile of it comes along.
   std::array<Lane, static_cast<size_t>(kTilesPerEdge* kTilesPerEdge)> lanes_;
   bool divided_ = false;

@@ -30,7 +30,8 @@ TEST(ClockPhase, MovesTheBoundaryThatWarmsTheClock) {
     // Busy from the start: cold to the first boundary with 500 busy nanoseconds behind it.
     const int64_t first = (phase % 1000 + 1000) % 1000;
     const int64_t boundary = first >= 500 ? first : first + 1000;
-    EXPECT_EQ(clock.run(ns(0), 2000), ns(boundary) + ns(2000 - boundary / 2)) << phase;
+    EXPECT_EQ(clock.run(ns(0), clock.time_of(2000)), ns(boundary) + ns(2000 - boundary / 2))
+        << phase;
     EXPECT_TRUE(clock.warm(ns(boundary))) << phase;
   }
 }

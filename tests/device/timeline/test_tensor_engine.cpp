@@ -46,11 +46,13 @@ class TensorEngineTest : public ::testing::Test {
 
   Span multiply(ArrayTile tile, int64_t elements, int64_t weights, bool transpose = false,
                 MatmulClass kind = MatmulClass::k16bit) {
-    Step step{.unit = Unit::kLoadStationary, .matmul = kind, .transpose = transpose, .array = tile};
-    step.elements = 10;  // a load of 10 ns
-    engine().load(step, {0, weights, 10, 0, 1}, ns(0));
-    step.elements = elements;
-    Span span = engine().multiply(step);
+    Step load{.unit = Unit::kLoadStationary, .matmul = kind, .transpose = transpose, .array = tile};
+    load.elements = 10;  // a load of 10 ns
+    Step stream = load;
+    stream.elements = elements;
+    const MatmulWork work = engine().work(load, stream);
+    engine().load(work, {0, weights, 10, 0, 1}, ns(0));
+    Span span = engine().multiply(work);
     span.start = span.end - engine().streamed();  // behind its weights
     return span;
   }
@@ -106,7 +108,7 @@ TEST_F(TensorEngineTest, EveryTileKeepsItsWeights) {
   Step step{.unit = Unit::kLoadStationary, .array = rows(0, 64), .elements = 10};
   const auto reload = [&](const ArrayTile& tile, int64_t weights) {
     step.array = tile;
-    const Span span = engine().load(step, {0, weights, 10, 0, 1}, ns(0));
+    const Span span = engine().load(engine().work(step, step), {0, weights, 10, 0, 1}, ns(0));
     return span.end > span.start;
   };
   EXPECT_FALSE(reload(rows(0, 64), 1));
@@ -123,6 +125,23 @@ TEST_F(TensorEngineTest, HintsTakeTwoPassesInsteadOfFour) {
   const Span hinted = multiply(kWhole, 100, 2, false, MatmulClass::kFp32OneZero);
   EXPECT_EQ(plain.end - plain.start, ns(400));
   EXPECT_EQ(hinted.end - hinted.start, ns(200));
+}
+
+TEST_F(TensorEngineTest, WorkIsThatOfOnePairAtEitherClock) {
+  architecture.clocks.tensor = {2};
+  architecture.tensor.fp32_pairs = 2;
+  const Step load{.matmul = MatmulClass::kFp32, .elements = 32};
+  const Step stream{.matmul = MatmulClass::kFp32, .elements = 100};
+  const MatmulWork fp32 = engine().work(load, stream);
+  EXPECT_EQ(fp32.pairs, 2);
+  EXPECT_EQ(fp32.load.cold, ns(128));  // a quarter of 512 cycles
+  EXPECT_EQ(fp32.load.warm, ns(64));
+  EXPECT_EQ(fp32.multiply.cold, ns(200));  // half of four passes
+  EXPECT_EQ(fp32.multiply.warm, ns(100));
+  const MatmulWork narrow = engine().work({.elements = 32}, {.elements = 100});
+  EXPECT_EQ(narrow.pairs, 1);
+  EXPECT_EQ(narrow.load.cold, ns(32));
+  EXPECT_EQ(narrow.multiply.cold, ns(100));
 }
 
 TEST_F(TensorEngineTest, OverlappingMultipliesCountAsBusyOnce) {
