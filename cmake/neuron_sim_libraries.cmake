@@ -14,6 +14,12 @@ if(core_sources)
     DEPENDS ${architecture_files} "${PROJECT_SOURCE_DIR}/cmake/embed_architectures.cmake"
     COMMENT "Embedding the architecture files" VERBATIM)
 
+  # The walk of the timeline goes through many small functions, millions of times per second: none
+  # of them is to be replaced when the library is loaded, so that the compiler may inline them.
+  neuron_sim_glob(timeline_sources device/timeline/*.cpp)
+  set_source_files_properties(${timeline_sources} PROPERTIES
+    COMPILE_OPTIONS -fno-semantic-interposition)
+
   add_library(neuron_sim_core SHARED ${core_sources} "${embedded}")
   target_include_directories(neuron_sim_core PUBLIC "${PROJECT_SOURCE_DIR}")
   target_link_libraries(neuron_sim_core
