@@ -34,8 +34,19 @@ class Call:
     precision are stored as fp32.
     """
 
-    def __init__(self, function, args, kwargs, language: str, architecture: str, grid: tuple = (),
-                 cores: int = 1, direct: bool = False, mutable=None, widens: bool = False):  # fmt: skip
+    def __init__(
+        self,
+        function,
+        args,
+        kwargs,
+        language: str,
+        architecture: str,
+        grid: tuple = (),
+        cores: int = 1,
+        direct: bool = False,
+        mutable=None,
+        widens: bool = False,
+    ):
         self.function = function
         self.name = getattr(function, "__name__", type(function).__name__)
         self.language = language
@@ -70,6 +81,7 @@ class Call:
         unrolled: frozenset = frozenset()
         outputs: frozenset = frozenset()
         widens = self.widens
+        first: Exception | None = None
         while True:
             trace = Trace(self.name, self.architecture, self.language, unrolled, widens)
             trace.output_ordinals = outputs
@@ -84,9 +96,11 @@ class Call:
                 if widens:  # the real dtypes decide whether this is an error of the kernel
                     widens = False
                     continue
-                if not trace.broken:
-                    point_at_kernel(error)
-                    raise
+                point_at_kernel(error)
+                if first is not None or not trace.broken:
+                    raise (first or error) from None
+                # An error leaves a loop as `break` does: only unrolled it shows which it was.
+                first = error
                 unrolled = unrolled | frozenset(trace.broken)
 
     def _traced(self, trace: Trace) -> TracedKernel:
@@ -108,7 +122,7 @@ class Call:
             source = trace.finish()
         finally:
             traces._stack.pop()
-        return TracedKernel(trace, source, self.inputs, results, self.direct)
+        return TracedKernel(trace, source, self.inputs, results, self.direct, self.widens)
 
     def _per_core(self, trace: Trace, args, kwargs):
         """New language: the grid is the cores of a logical core."""
