@@ -252,12 +252,15 @@ View View::at_register(int register_index, int64_t scale) const {
   return result;
 }
 
-View View::indirect(int64_t rows) const {
+View View::indirect(int64_t rows) const { return indirect(rows, size(0)); }
+
+View View::indirect(int64_t rows, int64_t partitions) const {
   if (memory_ != MemoryKind::kHbm) {
     fail(text("indirect access of tensor '", describe(), "': only HBM tensors can be indexed."));
   }
   View result = *this;
   result.index_rows_ = rows;
+  result.dimensions_[0].size = partitions;
   return result;
 }
 

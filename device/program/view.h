@@ -112,6 +112,8 @@ class View {
   /// Dimension 0 of this HBM view is addressed by the index tile operand of the instruction:
   /// row p of the operand is row index[p] of the tensor, whose dimension 0 has `rows` rows.
   View indirect(int64_t rows) const;
+  /// The same with `partitions` rows of the operand, which may be more than the tensor has.
+  View indirect(int64_t rows, int64_t partitions) const;
   bool is_indirect() const { return index_rows_ >= 0; }
   int64_t index_rows() const { return index_rows_; }
 

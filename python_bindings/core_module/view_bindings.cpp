@@ -162,7 +162,10 @@ void bind_views(nb::module_& module) {
       .def_prop_ro("storage_elements", &View::storage_elements, "On chip per partition.")
       .def_prop_ro("storage_partitions", &View::storage_partitions, "1 in HBM.")
       .def("turn", &View::turn, nb::arg("index"), "Tile `index` (modulo) of a ring of tiles.")
-      .def("indirect", &View::indirect, nb::arg("rows"))
+      .def("indirect", nb::overload_cast<int64_t>(&View::indirect, nb::const_), nb::arg("rows"))
+      .def("indirect", nb::overload_cast<int64_t, int64_t>(&View::indirect, nb::const_),
+           nb::arg("rows"), nb::arg("partitions"),
+           "Row p is row index[p] of `rows` rows, for `partitions` p.")
       .def("__repr__", &View::describe);
 }
 

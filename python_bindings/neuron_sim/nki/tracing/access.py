@@ -73,14 +73,19 @@ def at_register(tensor, view):
 
 def _hbm_access(tensor, whole, dimensions: list, offset):
     if tensor.index is not None:
-        dimensions[0] = (tensor.index_stride, dimensions[0][1])
+        rows = min(tensor.shape[0], tensor.index_rows)
+        dimensions[0] = (tensor.index_stride, rows)
     if len(dimensions) > MAXIMUM_FREE_DIMENSIONS + 1:
         first = 0 if tensor.index is None else 1
         dimensions[first:] = merged(dimensions[first:])
     view = whole.pattern(dimensions or [(1, 1)], offset)
     if tensor.register is not None:
         view = at_register(tensor, view)
-    return view if tensor.index is None else view.indirect(tensor.index_rows)
+    if tensor.index is None:
+        return view
+    if tensor.shape[0] <= tensor.index_rows:
+        return view.indirect(tensor.index_rows)
+    return view.indirect(tensor.index_rows, tensor.shape[0])
 
 
 def merged(dimensions: list) -> list:
