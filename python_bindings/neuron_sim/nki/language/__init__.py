@@ -1,6 +1,7 @@
 """nki.language (nl): tensors, loops, movement; operators are in operators.py."""
 
 from ..tracing.buffers import hbm, private_hbm, psum, sbuf, shared_hbm
+from ..tracing.debug import device_print
 from ..tracing.dtypes import (
     bfloat16,
     bool_,
@@ -51,6 +52,7 @@ __all__ = [
     "bool",
     "bool_",
     "copy",
+    "device_print",
     "ds",
     "dynamic_range",
     "empty_like",

@@ -67,7 +67,7 @@ class Trace:
         self.output_ordinals: frozenset = frozenset()  # private ones that the kernel returns
         self.inputs: list[Storage] = []
         self.arguments: list[Storage] = []
-        self.on_finish: list = []
+        self.prints: list = []  # of device_print
         self._builder = _core.Builder(name, architecture, placement="automatic")
         self._pending: Pending | None = None
         self._registers: dict = {}

@@ -51,6 +51,7 @@ class TracedKernel:
         self.architecture = trace.architecture
         self.arguments = [(storage.shape, storage.dtype) for storage in trace.arguments]
         self.unrolled = trace.unrolled
+        self.prints = trace.prints
         self._program = None
 
     @property
@@ -87,6 +88,8 @@ class TracedKernel:
         except IndexError as error:
             raise (self._of_simulation(error) if self.simulation else error) from None
         self._write_back(arrays, buffers)
+        for each in self.prints:
+            print(each.prefix, contents[each.number], flush=True)
         results = self._results(self.returned, arrays, contents, _torch_of(arrays))
         if os.environ.get("NEURON_SIM_PROFILE"):
             from neuron_sim.nki.measurement import record

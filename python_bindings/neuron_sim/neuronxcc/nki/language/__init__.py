@@ -2,6 +2,7 @@
 
 from neuron_sim.nki.tracing.buffers import hbm, private_hbm, psum, sbuf, shared_hbm
 from neuron_sim.nki.tracing.creation import ParDim as par_dim
+from neuron_sim.nki.tracing.debug import device_print
 from neuron_sim.nki.tracing.dtypes import (
     bfloat16,
     bool_,
@@ -44,6 +45,7 @@ __all__ = [
     "bool_",
     "constants",
     "copy",
+    "device_print",
     "ds",
     "empty_like",
     "finfo",
