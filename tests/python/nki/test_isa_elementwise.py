@@ -145,8 +145,8 @@ REFUSED = {
     "an operator that is none": (
         lambda d, a, c: nisa.tensor_tensor(d, a, a, np.hypot),
         TypeError,
-        "op is numpy.hypot, which no engine has as an operator; use a function of nki.language or its "
-        "NumPy spelling, such as nl.add, nl.maximum, nl.exp or np.add.",
+        "op is numpy.hypot, which no engine has as an operator; use a function of nki.language or "
+        "its NumPy spelling, such as nl.add, nl.maximum, nl.exp or np.add.",
     ),
     "an operator by its name": (
         lambda d, a, c: nisa.tensor_scalar(d, a, "plus", 1.0),

@@ -24,7 +24,7 @@ def _options(index, oob_mode, priority):
     if index is not None:
         options["index"] = index.access
     if named(oob_mode, oob_modes, "oob_mode") == "skip":
-        options["oob_skip"] = True
+        options["oob_mode"] = "skip"
     if priority is not None:
         options["priority"] = int(priority)
     return options

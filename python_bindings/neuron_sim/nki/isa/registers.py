@@ -26,12 +26,8 @@ class VirtualRegister:
 
 def register_alloc(x=None):
     """A fresh register that holds `x`: an int, a tensor of one element, or nothing yet."""
-    register = VirtualRegister(builder().allocate_register())
-    if isinstance(x, Tensor):
-        builder().register_load(register.index, x.access)
-    elif x is not None:
-        register_move(register, x)
-    return register
+    value = x.access if isinstance(x, Tensor) else x
+    return VirtualRegister(builder().register_alloc(value))
 
 
 def register_move(dst, src):

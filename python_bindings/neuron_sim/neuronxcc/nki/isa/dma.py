@@ -1,6 +1,7 @@
 """neuronxcc.nki.isa.dma_copy."""
 
 import numpy as np
+
 from neuron_sim.nki.isa import dma as new
 from neuron_sim.nki.isa.operators import operator_name
 

@@ -1,6 +1,7 @@
 """neuronxcc.nki.isa: selections, and iota, whose patterns are written as index expressions."""
 
 import numpy as np
+
 from neuron_sim.nki.isa import selections as new
 from neuron_sim.nki.tracing import Mask, Unroll, boxes, current, dtype_of
 from neuron_sim.nki.tracing.expression import loop_keys

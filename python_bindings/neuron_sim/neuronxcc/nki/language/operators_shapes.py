@@ -71,11 +71,13 @@ def _stored_name(code, position):
     """The local name that the value of the call at `position` is assigned to; None when none."""
     key = (code, position)
     if key not in _stored:
-        steps = iter(dis.get_instructions(code))
-        following = next((next(steps, None) for step in steps if step.offset == position), None)
-        stores = following is not None and following.opname.startswith("STORE_")
-        named = stores and following.opname not in ("STORE_SUBSCR", "STORE_ATTR")
-        _stored[key] = following.argval if named else None
+        following = next(
+            step
+            for step in dis.get_instructions(code)
+            if step.offset > position and step.opname not in ("CACHE", "PRECALL", "CALL")
+        )
+        local = following.opname in ("STORE_FAST", "STORE_NAME", "STORE_DEREF", "STORE_GLOBAL")
+        _stored[key] = following.argval if local else None
     return _stored[key]
 
 
@@ -94,7 +96,7 @@ def loop_reduce(x, op, loop_indices, *, dtype=None, mask=None, **kwargs):
     cut = None if mask is None else boxes(mask, x.shape)
 
     def emit(dst):
-        if dst is result:
+        if id(dst) in own:  # no reference: the trace counts those to a result
             raise ValueError(
                 "the result of nl.loop_reduce must be assigned to the tile that accumulates it, "
                 f"of shape {list(x.shape)}, made before the loop."
@@ -103,13 +105,14 @@ def loop_reduce(x, op, loop_indices, *, dtype=None, mask=None, **kwargs):
             to, part = (dst, x) if box is None else (dst.narrow(box), x.narrow(box))
             current().builder.tensor_tensor(to.access, to.access, part.access, word)
 
-    result = None
+    own: list = []
     if isinstance(target, Tensor) and target.shape == x.shape:
         x = x.settle()
         emit(target)
         return target
     wanted = x.dtype if dtype is None else dtype_of(dtype)
     result = current().result(x.settle().shape, wanted, "sbuf", emit)
+    own.append(id(result))
     return result
 
 
