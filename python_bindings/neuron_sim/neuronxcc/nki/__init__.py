@@ -4,13 +4,14 @@ Functions decorated with `jit` run on the simulated NeuronCore when they are cal
 arrays or CPU tensors; inside another kernel their instructions become a part of it.
 """
 
-from . import language, typing
+from . import compiler, language, typing
 from .kernel import Kernel, baremetal, jit, simulate_kernel, trace
 from .typing import tensor
 
 __all__ = [
     "Kernel",
     "baremetal",
+    "compiler",
     "jit",
     "language",
     "simulate_kernel",

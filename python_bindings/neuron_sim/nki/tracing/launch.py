@@ -5,6 +5,7 @@ import os
 
 from . import creation
 from . import trace as traces
+from .allocation import Allocation
 from .arrays import Input, mapped
 from .errors import Retrace, Unroll, point_at_kernel
 from .expression import variable
@@ -30,19 +31,20 @@ def architecture_of(target: str | None = None) -> str:
 class Call:
     """A call of a kernel: its function, bound arguments and how it is traced.
 
-    `mutable(parameter)` says whether an array parameter may be written; `widens`: tiles of low
-    precision are stored as fp32.
+    `directives`: names of the decorators of nki.compiler. `mutable(parameter)` says whether an array
+    parameter may be written; `widens`: tiles of low precision are stored as fp32.
     """
 
     def __init__(self, function, args, kwargs, language: str, architecture: str, grid: tuple = (),
-                 cores: int = 1, direct: bool = False, mutable=None, widens: bool = False):  # fmt: skip
+                 cores: int = 1, directives: frozenset = frozenset(), mutable=None,
+                 widens: bool = False):  # fmt: skip
         self.function = function
         self.name = getattr(function, "__name__", type(function).__name__)
         self.language = language
         self.architecture = architecture
         self.grid = grid
         self.cores = cores
-        self.direct = direct
+        self.directives = directives
         self.mutable = mutable
         self.widens = widens
         self.arrays: list = []
@@ -70,9 +72,12 @@ class Call:
         unrolled: frozenset = frozenset()
         outputs: frozenset = frozenset()
         widens = self.widens
+        splits = False
         while True:
             trace = Trace(self.name, self.architecture, self.language, unrolled, widens)
             trace.output_ordinals = outputs
+            trace.allocation = Allocation(self.directives)
+            trace.splits_blocks = splits
             try:
                 return self._traced(trace)
             except Unroll as request:
@@ -81,6 +86,9 @@ class Call:
                 outputs = trace.output_ordinals
                 widens = widens and request.reason != "exact"
             except Exception as error:
+                if isinstance(error, MemoryError) and trace.has_blocks and not splits:
+                    splits = True
+                    continue
                 if widens:  # the real dtypes decide whether this is an error of the kernel
                     widens = False
                     continue
@@ -105,10 +113,14 @@ class Call:
             if trace.broken:
                 raise Unroll(list(trace.broken))
             results = _outputs(trace, returned)
+            trace.allocation.check_scratch(
+                [storage.name for storage in trace.hbm if storage.argument is None]
+            )
             source = trace.finish()
         finally:
             traces._stack.pop()
-        return TracedKernel(trace, source, self.inputs, results, self.direct)
+        direct = "skip_middle_end_transformations" in self.directives
+        return TracedKernel(trace, source, self.inputs, results, direct)
 
     def _per_core(self, trace: Trace, args, kwargs):
         """New language: the grid is the cores of a logical core."""

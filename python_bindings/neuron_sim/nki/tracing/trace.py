@@ -7,6 +7,7 @@ import sys
 from neuron_sim import _core
 
 from . import buffers
+from .allocation import Allocation
 from .dtypes import WIDENED, DType
 from .errors import Unroll, is_internal, out_of_kernel
 from .expression import Loop
@@ -67,9 +68,12 @@ class Trace:
         self.output_ordinals: frozenset = frozenset()  # private ones that the kernel returns
         self.inputs: list[Storage] = []
         self.arguments: list[Storage] = []
-        self.on_finish: list = []
+        self.allocation = Allocation()
         self._builder = _core.Builder(name, architecture, placement="automatic")
         self._pending: Pending | None = None
+        self._failed: BaseException | None = None
+        self.splits_blocks = False  # every block of a tensor is placed alone
+        self.has_blocks = False
         self._line_code = None
         self._line_number = 0
 
@@ -167,6 +171,7 @@ class Trace:
         self._pending = None
         tensor = pending.tensor
         self._at_line(pending)
+        self.allocation.allocate_automatically(pending.name)
         made = self._tile(tensor.shape, tensor.dtype, pending.buffer, pending.name)
         tensor.storage, tensor.strides = made.storage, made.strides
         tensor.pending = None
@@ -216,7 +221,16 @@ class Trace:
             return False
         self._pending = None
         self._at_line(pending)
-        pending.emit(target, accumulate=True)
+        if target.storage.written:
+            pending.emit(target, accumulate=True)
+            return True
+        # The first product into uninitialised memory overwrites it.
+        try:
+            pending.emit(target, accumulate=None)
+        except ValueError as error:
+            if self.loops and "with accumulate=None" in str(error):
+                raise Unroll([self.loops[-1].key]) from None
+            raise
         return True
 
     # --- scopes ------------------------------------------------------------------------------
@@ -234,6 +248,15 @@ class Trace:
         if self._pending is not None:
             self.settle()
         self.scopes.discard(self.open_scopes.pop())
+
+    def leave_scope(self) -> None:
+        """close_scope() when the loop around it was left, by `break` or by an error of the kernel;
+        what fails now is an error of the kernel only if there was none, see finish()."""
+        try:
+            self.settle()
+        except BaseException as error:
+            self._failed = self._failed or error
+        self.close_scope()
 
     def open_loop(self, key, name: str, kind: str, trips: int) -> Loop:
         """A counted loop; its variable is symbolic. The body is no scope yet: open_scope()."""
@@ -261,6 +284,8 @@ class Trace:
 
     def finish(self):
         """The program."""
+        if self._failed is not None:
+            raise self._failed
         self.settle()
         return self._builder.finish()
 

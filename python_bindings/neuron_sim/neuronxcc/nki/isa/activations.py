@@ -1,6 +1,7 @@
 """neuronxcc.nki.isa: activation functions of the Scalar engine, which return their result."""
 
 from neuron_sim.nki.isa import activations as new
+from neuron_sim.nki.tracing import current
 
 from .constants import reduce_cmd as reduce_commands
 from .results import refuse, result, tile
@@ -27,6 +28,7 @@ def activation(
     if kwargs:
         refuse("activation", kwargs)
     tile(data, "activation", "data")
+    current().allocation.check_bias(bias)
     if reduce_op is None and reduce_res is None and reduce_cmd is reduce_commands.idle:
 
         def emit(dst, part, offset, factor):
@@ -48,6 +50,7 @@ def activation_reduce(
     """op(data * scale + bias); reduce_res = its sum over the free dimensions, written in place."""
     if kwargs:
         refuse("activation_reduce", kwargs)
+    current().allocation.check_bias(bias)
 
     def emit(dst, part, offset, factor, reduced):
         new.activation_reduce(dst, op, part, reduce_op, reduced, offset, factor)

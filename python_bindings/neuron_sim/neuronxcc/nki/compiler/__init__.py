@@ -1,0 +1,22 @@
+"""neuronxcc.nki.compiler: direct allocation, and decorators that steer the compiler."""
+
+from .allocation import psum, sbuf
+from .decorators import (
+    allocation_scope,
+    enable_stack_allocator,
+    force_auto_alloc,
+    multi_buffer,
+    no_reorder,
+    skip_middle_end_transformations,
+)
+
+__all__ = [
+    "allocation_scope",
+    "enable_stack_allocator",
+    "force_auto_alloc",
+    "multi_buffer",
+    "no_reorder",
+    "psum",
+    "sbuf",
+    "skip_middle_end_transformations",
+]
