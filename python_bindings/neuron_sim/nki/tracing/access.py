@@ -34,8 +34,8 @@ def access_of(tensor):
     if tensor.checks:
         run_checks(tensor)
     whole = storage.whole if tensor.dtype is storage.dtype else storage.whole_as(tensor.dtype)
-    dimensions = list(zip(tensor.strides, tensor.shape, strict=True))
-    offset = tensor.offset
+    dimensions = list(zip(tensor.steps, tensor.shape, strict=True))
+    offset = tensor.start
     if type(offset) is not int:
         offset = affine_of(offset)
     axis = tensor.axis
@@ -54,7 +54,21 @@ def access_of(tensor):
     if type(partition) is not int:
         partition = affine_of(partition)
     view = whole.pattern(dimensions, offset, partition)
-    return view if tensor.register is None else view.at_register(*tensor.register)
+    return view if tensor.register is None else at_register(tensor, view)
+
+
+def at_register(tensor, view):
+    """The view with an address that is known when the kernel runs.
+
+    It comes from a register, or from a tile of one element that is loaded into one right before.
+    """
+    source, scale = tensor.register
+    number = getattr(source, "index", None)
+    if hasattr(source, "storage"):
+        trace = tensor.storage.trace
+        number = trace.register_of(source)
+        trace.builder.register_load(number, source.access)
+    return view.at_register(number, scale)
 
 
 def _hbm_access(tensor, whole, dimensions: list, offset):
@@ -65,7 +79,7 @@ def _hbm_access(tensor, whole, dimensions: list, offset):
         dimensions[first:] = merged(dimensions[first:])
     view = whole.pattern(dimensions or [(1, 1)], offset)
     if tensor.register is not None:
-        view = view.at_register(*tensor.register)
+        view = at_register(tensor, view)
     return view if tensor.index is None else view.indirect(tensor.index_rows)
 
 

@@ -52,13 +52,13 @@ def _spelled_out(tensor, items: tuple) -> tuple:
 
 def basic(tensor, items: tuple):
     """Ints and slices. On chip the partition dimension stays; at least two dimensions are left."""
-    shape, strides, axis = tensor.shape, tensor.strides, tensor.axis
+    shape, strides, axis = tensor.shape, tensor.steps, tensor.axis
     if len(items) > len(shape) and sum(each is not None for each in items) > len(shape):
         raise IndexError(
             f"too many indices for tensor `{tensor.name}`: it has {len(shape)} dimensions, "
             f"{len(items)} were indexed."
         )
-    partition, offset = tensor.partition, tensor.offset
+    partition, offset = tensor.partition, tensor.start
     new_shape: list = []
     new_strides: list = []
     new_axis = axis
@@ -173,7 +173,7 @@ def with_index_tensors(tensor, items: tuple):
         _check_indirect(tensor, d, index, box.shape)
         result.index = index
         result.index_rows = tensor.shape[d]
-        result.index_stride = tensor.strides[d]
+        result.index_stride = tensor.steps[d]
     return result
 
 
@@ -181,7 +181,7 @@ def _gathered(tensor, expressions: list, shape: tuple):
     """strides[j] = sum over tensor dimensions d of stride_d * coefficient of index d in j."""
     rank = len(shape)
     strides = [0] * rank
-    partition, offset, axis = tensor.partition, tensor.offset, tensor.axis
+    partition, offset, axis = tensor.partition, tensor.start, tensor.axis
     checks = []
     for d, each in enumerate(expressions):
         missing = rank - len(each.shape)
@@ -189,11 +189,11 @@ def _gathered(tensor, expressions: list, shape: tuple):
         coefficients = {missing + j: step for j, step in enumerate(each.steps) if step}
         checks.append((d, start, coefficients, tensor.shape[d]))
         if d == axis:
-            partition = partition + start * tensor.strides[d]
+            partition = partition + start * tensor.steps[d]
             _check_partition_index(tensor, coefficients, shape)
-            strides[0] = tensor.strides[d] if coefficients else 0
+            strides[0] = tensor.steps[d] if coefficients else 0
             continue
-        stride = tensor.strides[d]
+        stride = tensor.steps[d]
         offset = offset + start * stride
         for j, step in coefficients.items():
             strides[j] += stride * step
@@ -205,7 +205,7 @@ def _gathered(tensor, expressions: list, shape: tuple):
     count = len(expressions)
     result = tensor.derived(
         shape + tensor.shape[count:],
-        tuple(strides) + tensor.strides[count:],
+        tuple(strides) + tensor.steps[count:],
         new_axis,
         partition,
         offset,
@@ -260,7 +260,7 @@ def narrowed(tensor, box: tuple):
     if tensor.storage is None:
         tensor.settle()
     shape = list(tensor.shape)
-    partition, offset = tensor.partition, tensor.offset
+    partition, offset = tensor.partition, tensor.start
     moved: dict = {}
     for d, (start, size) in enumerate(box):
         if d >= len(shape) or shape[d] == 1 or (start == 0 and size == shape[d]):
@@ -269,10 +269,10 @@ def narrowed(tensor, box: tuple):
         if start:
             moved[d] = start
             if d == tensor.axis:
-                partition = partition + start * tensor.strides[d]
+                partition = partition + start * tensor.steps[d]
             else:
-                offset = offset + start * tensor.strides[d]
-    result = tensor.same_storage(tuple(shape), tensor.strides, tensor.axis, partition, offset)
+                offset = offset + start * tensor.steps[d]
+    result = tensor.same_storage(tuple(shape), tensor.steps, tensor.axis, partition, offset)
     if tensor.checks:
         result.checks = tuple(
             (d, base + sum(step * moved.get(j, 0) for j, step in steps.items()), steps, limit)

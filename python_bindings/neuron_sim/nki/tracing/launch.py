@@ -35,9 +35,19 @@ class Call:
     parameter may be written; `widens`: tiles of low precision are stored as fp32.
     """
 
-    def __init__(self, function, args, kwargs, language: str, architecture: str, grid: tuple = (),
-                 cores: int = 1, directives: frozenset = frozenset(), mutable=None,
-                 widens: bool = False):  # fmt: skip
+    def __init__(
+        self,
+        function,
+        args,
+        kwargs,
+        language: str,
+        architecture: str,
+        grid: tuple = (),
+        cores: int = 1,
+        directives: frozenset = frozenset(),
+        mutable=None,
+        widens: bool = False,
+    ):
         self.function = function
         self.name = getattr(function, "__name__", type(function).__name__)
         self.language = language
@@ -73,6 +83,7 @@ class Call:
         outputs: frozenset = frozenset()
         widens = self.widens
         splits = False
+        first: Exception | None = None
         while True:
             trace = Trace(self.name, self.architecture, self.language, unrolled, widens)
             trace.output_ordinals = outputs
@@ -92,9 +103,11 @@ class Call:
                 if widens:  # the real dtypes decide whether this is an error of the kernel
                     widens = False
                     continue
-                if not trace.broken:
-                    point_at_kernel(error)
-                    raise
+                point_at_kernel(error)
+                if first is not None or not trace.broken:
+                    raise (first or error) from None
+                # An error leaves a loop as `break` does: only unrolled it shows which it was.
+                first = error
                 unrolled = unrolled | frozenset(trace.broken)
 
     def _traced(self, trace: Trace) -> TracedKernel:
@@ -120,7 +133,7 @@ class Call:
         finally:
             traces._stack.pop()
         direct = "skip_middle_end_transformations" in self.directives
-        return TracedKernel(trace, source, self.inputs, results, direct)
+        return TracedKernel(trace, source, self.inputs, results, direct, self.widens)
 
     def _per_core(self, trace: Trace, args, kwargs):
         """New language: the grid is the cores of a logical core."""

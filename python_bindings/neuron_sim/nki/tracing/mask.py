@@ -212,9 +212,15 @@ def _restrict(bounds: list, constant: int, step: int) -> None:
 
 
 def _split(ranges: list, coupled: list) -> list:
-    """Boxes of conditions that couple dimensions: one per position of all but the last of them."""
+    """Boxes of conditions that couple dimensions: one per position of all but one of them.
+
+    That one is the partition dimension where it is limited from above only, because engines start
+    at few partitions; else the last.
+    """
     dimensions = sorted({d for _, steps in coupled for d, step in enumerate(steps) if step})
-    outer, inner = dimensions[:-1], dimensions[-1]
+    limited_above = all(steps[0] < 0 for _, steps in coupled)
+    inner = 0 if limited_above else dimensions[-1]
+    outer = [d for d in dimensions if d != inner]
     count = 1
     for d in outer:
         count *= ranges[d][1] - ranges[d][0]

@@ -29,10 +29,10 @@ def reinterpreted(tensor, dtype):
     """The same bytes as another dtype; the last dimension scales with the element size."""
     tensor.settle()
     old, new = tensor.dtype.itemsize, dtype.itemsize
-    shape, strides = tensor.shape, tensor.strides
+    shape, strides = tensor.shape, tensor.steps
     if old != new:
         shape, strides = _scaled(tensor, old, new)
-    offset = tensor.offset
+    offset = tensor.start
     if old > new:
         offset = offset * (old // new)
     elif new > old:
@@ -46,13 +46,13 @@ def reinterpreted(tensor, dtype):
 
 def _scaled(tensor, old: int, new: int) -> tuple:
     *outer, last = tensor.shape
-    if last * old % new or (last > 1 and tensor.strides[-1] != 1):
+    if last * old % new or (last > 1 and tensor.steps[-1] != 1):
         raise ValueError(
             f"view of '{tensor.describe()}' with elements of {new} bytes: the bytes of the last "
             "dimension must be contiguous and a whole number of elements."
         )
     strides = []
-    for d, stride in enumerate(tensor.strides[:-1]):
+    for d, stride in enumerate(tensor.steps[:-1]):
         if d == tensor.axis:
             strides.append(stride)
         elif stride * old % new:
@@ -65,13 +65,16 @@ def _scaled(tensor, old: int, new: int) -> tuple:
     return (*outer, last * old // new), (*strides, 1)
 
 
-def reshape(tensor, *shape):
+def reshape(tensor, *sizes, shape=None):
     """The same elements in the same order; on chip the partition dimension keeps its size.
 
     ValueError when the strides do not allow it without moving elements.
     """
     tensor.settle()
-    sizes = tuple(shape[0]) if len(shape) == 1 and not isinstance(shape[0], int) else shape
+    if shape is not None:
+        sizes = tuple(shape)
+    elif len(sizes) == 1 and not isinstance(sizes[0], int):
+        sizes = tuple(sizes[0])
     sizes = _with_inferred(tensor, [int(size) for size in sizes])
     if _product(sizes) != tensor.size:
         raise ValueError(
@@ -80,16 +83,16 @@ def reshape(tensor, *shape):
         )
     axis = tensor.axis
     if axis is None:
-        strides = _regrouped(tensor, tensor.shape, tensor.strides, sizes)
-        return tensor.derived(sizes, strides, None, 0, tensor.offset)
+        strides = _regrouped(tensor, tensor.shape, tensor.steps, sizes)
+        return tensor.derived(sizes, strides, None, 0, tensor.start)
     kept = tensor.shape[axis]
     new_axis = _position_of_partitions(tensor, sizes, kept)
-    before = _regrouped(tensor, tensor.shape[:axis], tensor.strides[:axis], sizes[:new_axis])
+    before = _regrouped(tensor, tensor.shape[:axis], tensor.steps[:axis], sizes[:new_axis])
     after = _regrouped(
-        tensor, tensor.shape[axis + 1 :], tensor.strides[axis + 1 :], sizes[new_axis + 1 :]
+        tensor, tensor.shape[axis + 1 :], tensor.steps[axis + 1 :], sizes[new_axis + 1 :]
     )
-    strides = (*before, tensor.strides[axis], *after)
-    return tensor.derived(sizes, strides, new_axis, tensor.partition, tensor.offset)
+    strides = (*before, tensor.steps[axis], *after)
+    return tensor.derived(sizes, strides, new_axis, tensor.partition, tensor.start)
 
 
 def _with_inferred(tensor, sizes: list) -> tuple:
@@ -144,12 +147,15 @@ def astype(tensor, dtype):
     return copy(tensor, dtype_of(dtype))
 
 
-def broadcast_to(tensor, *shape):
+def broadcast_to(tensor, *sizes, shape=None):
     """Dimensions of size 1 repeated, new ones before the free dimensions; no element moves.
 
     Partitions: a tensor of one partition is broadcast by a matrix product with ones.
     """
-    sizes = tuple(shape[0]) if len(shape) == 1 and not isinstance(shape[0], int) else shape
+    if shape is not None:
+        sizes = tuple(shape)
+    elif len(sizes) == 1 and not isinstance(sizes[0], int):
+        sizes = tuple(sizes[0])
     if tuple(sizes) == tensor.shape:
         return tensor
     tensor.settle()
@@ -169,7 +175,7 @@ def broadcast_free(tensor, sizes):
     if missing < 0:
         raise _not_broadcast(tensor, sizes)
     shape = tensor.shape[:lead] + (1,) * missing + tensor.shape[lead:]
-    strides = tensor.strides[:lead] + (0,) * missing + tensor.strides[lead:]
+    strides = tensor.steps[:lead] + (0,) * missing + tensor.steps[lead:]
     result = []
     for d, (old, new) in enumerate(zip(shape, sizes, strict=True)):
         if old == new:
@@ -178,7 +184,7 @@ def broadcast_free(tensor, sizes):
             result.append(0)
         else:
             raise _not_broadcast(tensor, sizes)
-    return tensor.derived(sizes, tuple(result), tensor.axis, tensor.partition, tensor.offset)
+    return tensor.derived(sizes, tuple(result), tensor.axis, tensor.partition, tensor.start)
 
 
 def _not_broadcast(tensor, sizes) -> ValueError:
@@ -189,7 +195,7 @@ def expand_dims(tensor, axis):
     """A dimension of size 1 at `axis`, which on chip is behind the partition dimension."""
     tensor.settle()
     axes = (axis,) if isinstance(axis, int) else tuple(axis)
-    shape, strides = list(tensor.shape), list(tensor.strides)
+    shape, strides = list(tensor.shape), list(tensor.steps)
     for each in axes:
         position = each + len(shape) + 1 if each < 0 else each
         if position > len(shape) or (tensor.axis is not None and position <= tensor.axis):
@@ -198,9 +204,7 @@ def expand_dims(tensor, axis):
             )
         shape.insert(position, 1)
         strides.insert(position, 0)
-    return tensor.derived(
-        tuple(shape), tuple(strides), tensor.axis, tensor.partition, tensor.offset
-    )
+    return tensor.derived(tuple(shape), tuple(strides), tensor.axis, tensor.partition, tensor.start)
 
 
 def assert_shape(tensor, shape):

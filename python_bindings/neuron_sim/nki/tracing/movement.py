@@ -157,7 +157,7 @@ def load_transpose2d(src, mask=None, dtype=None) -> Tensor:
 
 def transposed(tensor: Tensor) -> Tensor:
     """The dimensions of an HBM tensor [a, b] exchanged."""
-    result = tensor.derived(tensor.shape[::-1], tensor.strides[::-1], None, 0, tensor.offset)
+    result = tensor.derived(tensor.shape[::-1], tensor.steps[::-1], None, 0, tensor.start)
     if tensor.checks:
         result.checks = None
     return result

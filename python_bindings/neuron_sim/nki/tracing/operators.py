@@ -86,9 +86,9 @@ def same_access(a: Tensor, b: Tensor) -> bool:
     """Whether two tensors of one storage are the same elements in the same order."""
     return (
         a.shape == b.shape
-        and a.strides == b.strides
+        and a.steps == b.steps
         and a.dtype is b.dtype
-        and _same(a.offset, b.offset)
+        and _same(a.start, b.start)
         and _same(a.partition, b.partition)
     )
 

@@ -2,7 +2,7 @@
 
 import sys
 
-from . import access, indexing, methods
+from . import access, indexing, methods, views
 from .dtypes import WIDENED, DType, dtype_of
 from .errors import Retrace
 
@@ -49,7 +49,7 @@ class Storage:
 
 
 class Tensor:
-    """Dimensions `shape` with `strides` (elements of `dtype`) from element `offset` of a storage.
+    """Dimensions `shape` with `steps` (elements of `dtype`) from element `start` of a storage.
 
     On chip dimension `axis` counts partitions from `partition` on (0 in all but tensors with block
     dimensions); in HBM `axis` is None. A result that no instruction wrote yet has no storage: its
@@ -57,36 +57,36 @@ class Tensor:
     """
 
     __slots__ = (
-        *("storage", "shape", "dtype", "strides", "axis", "partition", "offset", "checks"),
+        *("storage", "shape", "dtype", "steps", "axis", "partition", "start", "checks"),
         *("index", "index_rows", "index_stride", "register", "pending", "_access"),
         "__weakref__",
     )
     __array_ufunc__ = None  # NumPy scalars leave arithmetic with a Tensor to it
     __hash__ = object.__hash__
 
-    def __init__(self, storage, shape, dtype, strides, axis, partition=0, offset=0):
+    def __init__(self, storage, shape, dtype, steps, axis, partition=0, start=0):
         self.storage = storage
         self.shape = shape
         self.dtype = dtype
-        self.strides = strides
+        self.steps = steps
         self.axis = axis
         self.partition = partition
-        self.offset = offset
+        self.start = start
         self.checks = None
         self.index = None
         self.register = None
         self.pending = None
         self._access = None
 
-    def derived(self, shape, strides, axis, partition, offset) -> "Tensor":
+    def derived(self, shape, steps, axis, partition, start) -> "Tensor":
         """Another pattern on the same storage; what was indexed before is checked now."""
         if self.checks:
             access.run_checks(self)
-        return self.same_storage(shape, strides, axis, partition, offset)
+        return self.same_storage(shape, steps, axis, partition, start)
 
-    def same_storage(self, shape, strides, axis, partition, offset) -> "Tensor":
+    def same_storage(self, shape, steps, axis, partition, start) -> "Tensor":
         """Another pattern on the same storage, whose indices are not checked yet."""
-        result = Tensor(self.storage, shape, self.dtype, strides, axis, partition, offset)
+        result = Tensor(self.storage, shape, self.dtype, steps, axis, partition, start)
         result.register = self.register
         return result
 
@@ -103,7 +103,9 @@ class Tensor:
         if view is None:
             if self.storage is None:
                 self.settle()
-            view = self._access = access.access_of(self)
+            view = access.access_of(self)
+            if self.register is None:
+                self._access = view
         storage = self.storage
         if storage.scope not in storage.trace.scopes:
             raise storage.trace.out_of_scope(storage)
@@ -133,6 +135,16 @@ class Tensor:
         for each in self.shape:
             count *= each
         return count
+
+    @property
+    def strides(self) -> tuple:
+        """In elements of the storage in row-major order, of which on chip a row is a partition."""
+        return views.strides(self.settle())
+
+    @property
+    def offset(self):
+        """The first element, in the same order."""
+        return views.offset(self.settle())
 
     @property
     def itemsize(self) -> int:
@@ -183,13 +195,28 @@ class Tensor:
         """The same bytes as another dtype; the last dimension scales with the element size."""
         return methods.reinterpreted(self, dtype_of(dtype))
 
-    # Methods of both languages, in methods.py and views.py.
+    # Methods of both languages, and those of the new one.
     view = methods.view
     reshape = methods.reshape
     astype = methods.astype
     broadcast_to = methods.broadcast_to
     expand_dims = methods.expand_dims
     assert_shape = methods.assert_shape
+    reinterpret_cast = methods.view
+    slice = views.slice_
+    select = views.select
+    vector_select = views.vector_select
+    permute = views.permute
+    broadcast = views.broadcast
+    expand_dim = views.expand_dim
+    squeeze_dim = views.squeeze_dim
+    reshape_dim = views.reshape_dim
+    flatten_dims = views.flatten_dims
+    rearrange = views.rearrange
+    ap = views.ap
+    get_pattern = views.get_pattern
+    is_contiguous = views.is_contiguous
+    is_indirect = views.is_indirect
 
 
 class _Probe:

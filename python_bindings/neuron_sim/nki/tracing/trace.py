@@ -74,6 +74,7 @@ class Trace:
         self._failed: BaseException | None = None
         self.splits_blocks = False  # every block of a tensor is placed alone
         self.has_blocks = False
+        self._registers: dict = {}
         self._line_code = None
         self._line_number = 0
 
@@ -133,6 +134,13 @@ class Trace:
         storage = Storage(self, name, buffer, shape, dtype, whole, self.open_scopes[-1])
         return Tensor(storage, shape, dtype, (1, *dense_strides(shape[1:])), 0)
 
+    def register_of(self, tensor: Tensor) -> int:
+        """The register that the element of a tile is loaded into, one per tile."""
+        number = self._registers.get(tensor.storage)
+        if number is None:
+            number = self._registers[tensor.storage] = self._builder.allocate_register()
+        return number
+
     def stored(self, dtype: DType) -> str:
         """The device's dtype for tiles of a dtype."""
         return "float32" if self.widens and dtype in WIDENED else dtype.name
@@ -173,7 +181,7 @@ class Trace:
         self._at_line(pending)
         self.allocation.allocate_automatically(pending.name)
         made = self._tile(tensor.shape, tensor.dtype, pending.buffer, pending.name)
-        tensor.storage, tensor.strides = made.storage, made.strides
+        tensor.storage, tensor.steps = made.storage, made.steps
         tensor.pending = None
         pending.emit(tensor)
 

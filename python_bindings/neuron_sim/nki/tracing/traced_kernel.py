@@ -1,6 +1,8 @@
 """A kernel that was traced: its programs, its time, its run."""
 
+import math
 import os
+import re
 import sys
 
 import numpy as np
@@ -9,6 +11,8 @@ from neuron_sim import _core
 
 from .arrays import as_bytes, copy_into_torch, host_bytes, is_numpy, to_torch
 from .trace import Trace
+
+_BEYOND_ROWS = re.compile(r"Out-of-bound access for tensor `(\w+)` on dimension 0: index (\d+) of")
 
 
 def _is_timing_only() -> bool:
@@ -30,14 +34,18 @@ class TracedKernel:
     `source`: the program as the kernel wrote it; `program`: after the passes of the architecture's
     compiler (made when it is asked for). `inputs`: one Input per array argument, the program's
     first arguments; the other arguments are HBM tensors of the kernel. `returned`: the kernel's
-    result, with an Output for every tensor.
+    result, with an Output for every tensor. `simulation`: errors of the run are those of the
+    vendor's simulation.
     """
 
-    def __init__(self, trace: Trace, source, inputs: list, returned, direct: bool):
+    def __init__(
+        self, trace: Trace, source, inputs: list, returned, direct: bool, simulation: bool
+    ):
         self.source = source
         self.inputs = inputs
         self.returned = returned
         self.direct = direct
+        self.simulation = simulation
         self.language = trace.language
         self.name = trace.name
         self.architecture = trace.architecture
@@ -74,7 +82,10 @@ class TracedKernel:
         contents = list(buffers)
         for shape, dtype in self.arguments[len(buffers) :]:
             contents.append(np.zeros(shape, dtype.numpy))
-        self.source.run([as_bytes(each) for each in contents])
+        try:
+            self.source.run([as_bytes(each) for each in contents])
+        except IndexError as error:
+            raise (self._of_simulation(error) if self.simulation else error) from None
         self._write_back(arrays, buffers)
         results = self._results(self.returned, arrays, contents, _torch_of(arrays))
         if os.environ.get("NEURON_SIM_PROFILE"):
@@ -82,6 +93,18 @@ class TracedKernel:
 
             record(self)
         return results
+
+    def _of_simulation(self, error: IndexError) -> IndexError:
+        """The vendor's simulation reports the first element of a row beyond a tensor."""
+        found = _BEYOND_ROWS.search(str(error))
+        names = [] if found is None else [each["label"] for each in self.source.arguments]
+        if found is None or found[1] not in names:
+            return error
+        shape = self.arguments[names.index(found[1])][0]
+        row = math.prod(shape[1:])
+        return IndexError(
+            f"index {int(found[2]) * row} is out of bounds for axis 0 with size {shape[0] * row}"
+        )
 
     def _fresh(self, arrays: list) -> list:
         """What unwritten memory holds, for a run that only takes time: NaN, 4 in integers."""

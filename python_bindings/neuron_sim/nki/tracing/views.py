@@ -1,0 +1,333 @@
+"""Views of the new language: other patterns on the same storage; no element moves."""
+
+from . import indexing, methods
+from .dtypes import dtype_of
+
+_slice = slice
+
+
+def _dimension(tensor, dim: int, what: str) -> int:
+    position = dim + len(tensor.shape) if dim < 0 else dim
+    if not 0 <= position < len(tensor.shape):
+        raise IndexError(
+            f"{what} of '{tensor.describe()}': dimension {dim} does not exist; it has "
+            f"{len(tensor.shape)}."
+        )
+    return position
+
+
+def _not_partitions(tensor, position: int, what: str) -> None:
+    if position == 0 and (tensor.axis == 0 or tensor.index is not None):
+        raise ValueError(
+            f"{what} of '{tensor.describe()}': dimension 0 is the partition dimension, which stays "
+            "as it is."
+        )
+
+
+def _with(tensor, shape, steps):
+    """The same start with other free dimensions; an indirect view stays one."""
+    result = tensor.derived(tuple(shape), tuple(steps), tensor.axis, tensor.partition, tensor.start)
+    _keep_index(tensor, result)
+    return result
+
+
+def _keep_index(tensor, result) -> None:
+    if tensor.index is not None:
+        result.index = tensor.index
+        result.index_rows, result.index_stride = tensor.index_rows, tensor.index_stride
+
+
+def slice_(tensor, dim: int, start, end, step: int = 1):
+    """Elements start, start + step, ... before `end` of one dimension."""
+    position = _dimension(tensor.settle(), dim, "slice")
+    if is_indirect(tensor):
+        _not_partitions(tensor, position, "slice")
+    result = indexing.basic(tensor, (_slice(None),) * position + (_slice(start, end, step),))
+    _keep_index(tensor, result)
+    return result
+
+
+def select(tensor, dim: int, index):
+    """One index of a dimension, which disappears (the partition dimension stays with size 1).
+
+    An index that is a tile of one element, or a register, is read when the kernel runs.
+    """
+    position = _dimension(tensor.settle(), dim, "select")
+    if not hasattr(index, "storage") and type(index).__name__ != "VirtualRegister":
+        if is_indirect(tensor):
+            _not_partitions(tensor, position, "select")
+        result = indexing.basic(tensor, (_slice(None),) * position + (index,))
+        _keep_index(tensor, result)
+        return result
+    if is_indirect(tensor):
+        raise ValueError(f"select of '{tensor.describe()}': the view is indirect already.")
+    if tensor.axis == position:
+        raise ValueError(
+            f"select of '{tensor.describe()}': the partition dimension has no dynamic index."
+        )
+    result = indexing.basic(tensor, (_slice(None),) * position + (0,))
+    result.register = (index, tensor.steps[position] * tensor.dtype.itemsize)
+    return result
+
+
+def vector_select(tensor, dim: int, vector_offset):
+    """Row vector_offset[p] of an HBM tensor in partition p."""
+    tensor.settle()
+    if dim != 0 or tensor.axis is not None:
+        raise ValueError(
+            f"vector_select of '{tensor.describe()}': only dimension 0 of a tensor in hbm can be "
+            f"selected, not dimension {dim} in {tensor.memory}."
+        )
+    if is_indirect(tensor):
+        raise ValueError(f"vector_select of '{tensor.describe()}': the view is indirect already.")
+    shape = (vector_offset.shape[0], *tensor.shape[1:])
+    result = tensor.derived(shape, tensor.steps, None, 0, tensor.start)
+    result.index = vector_offset
+    result.index_rows, result.index_stride = tensor.shape[0], tensor.steps[0]
+    return result
+
+
+def permute(tensor, dims):
+    """Dimensions in another order; the partition dimension stays first."""
+    tensor.settle()
+    dims = tuple(dims)
+    if sorted(dims) != list(range(len(tensor.shape))):
+        raise ValueError(
+            f"permute of '{tensor.describe()}': {list(dims)} does not name each of its dimensions "
+            "once."
+        )
+    if dims[0] != 0:
+        _not_partitions(tensor, 0, "permute")
+    return _with(tensor, [tensor.shape[d] for d in dims], [tensor.steps[d] for d in dims])
+
+
+def broadcast(tensor, dim: int, size: int):
+    """A dimension of size 1 repeated `size` times."""
+    position = _dimension(tensor.settle(), dim, "broadcast")
+    _not_partitions(tensor, position, "broadcast")
+    if tensor.shape[position] != 1:
+        raise ValueError(
+            f"broadcast of '{tensor.describe()}': dimension {dim} has size "
+            f"{tensor.shape[position]}, not 1."
+        )
+    shape, steps = list(tensor.shape), list(tensor.steps)
+    shape[position], steps[position] = size, 0
+    return _with(tensor, shape, steps)
+
+
+def expand_dim(tensor, dim: int):
+    """A new dimension of size 1 before `dim`."""
+    tensor.settle()
+    position = dim + len(tensor.shape) + 1 if dim < 0 else dim
+    _not_partitions(tensor, position, "expand_dim")
+    if not 0 <= position <= len(tensor.shape):
+        raise IndexError(f"expand_dim of '{tensor.describe()}': dimension {dim} cannot be added.")
+    shape, steps = list(tensor.shape), list(tensor.steps)
+    shape.insert(position, 1)
+    steps.insert(position, 0)
+    return _with(tensor, shape, steps)
+
+
+def squeeze_dim(tensor, dim: int):
+    """A dimension of size 1 removed."""
+    position = _dimension(tensor.settle(), dim, "squeeze_dim")
+    _not_partitions(tensor, position, "squeeze_dim")
+    if tensor.shape[position] != 1:
+        raise ValueError(
+            f"squeeze_dim of '{tensor.describe()}': dimension {dim} has size "
+            f"{tensor.shape[position]}, not 1."
+        )
+    shape, steps = list(tensor.shape), list(tensor.steps)
+    del shape[position], steps[position]
+    return _with(tensor, shape, steps)
+
+
+def reshape_dim(tensor, dim: int, shape):
+    """A dimension split into several; one size may be -1."""
+    position = _dimension(tensor.settle(), dim, "reshape_dim")
+    size = tensor.shape[position]
+    sizes = [int(each) for each in shape]
+    known = 1
+    for each in sizes:
+        known *= each if each != -1 else 1
+    if sizes.count(-1) == 1 and known:
+        sizes[sizes.index(-1)] = size // known
+        known *= size // known
+    if known != size or -1 in sizes:
+        raise ValueError(
+            f"reshape_dim of '{tensor.describe()}': {list(shape)} is not the size of dimension "
+            f"{dim}."
+        )
+    if len(sizes) > 1:
+        _not_partitions(tensor, position, "reshape_dim")
+    steps = [each * tensor.steps[position] for each in methods.dense_strides(sizes)]
+    return _with(
+        tensor,
+        tensor.shape[:position] + tuple(sizes) + tensor.shape[position + 1 :],
+        tensor.steps[:position] + tuple(steps) + tensor.steps[position + 1 :],
+    )
+
+
+def flatten_dims(tensor, start_dim: int, end_dim: int):
+    """Dimensions start_dim .. end_dim, adjacent in memory, merged into one."""
+    first = _dimension(tensor.settle(), start_dim, "flatten_dims")
+    last = _dimension(tensor, end_dim, "flatten_dims")
+    if last > first:
+        _not_partitions(tensor, first, "flatten_dims")
+    step = tensor.steps[last]
+    size = tensor.shape[last]
+    for d in range(last - 1, first - 1, -1):
+        if tensor.shape[d] != 1 and size != 1 and tensor.steps[d] != step * size:
+            raise ValueError(
+                f"flatten_dims of '{tensor.describe()}': dimensions {d} and {d + 1} are not "
+                "contiguous in memory."
+            )
+        step = tensor.steps[d] if size == 1 else step
+        size *= tensor.shape[d]
+    return _with(
+        tensor,
+        (*tensor.shape[:first], size, *tensor.shape[last + 1 :]),
+        (*tensor.steps[:first], step, *tensor.steps[last + 1 :]),
+    )
+
+
+def rearrange(tensor, src_pattern, dst_pattern, fixed_sizes=None):
+    """Dimensions split, reordered and merged by name: ('b', ('h', 'w')) -> ('b', 'w', 'h')."""
+    tensor.settle()
+    sizes = dict(fixed_sizes or {})
+    if len(src_pattern) != len(tensor.shape):
+        raise ValueError(
+            f"rearrange of '{tensor.describe()}': {src_pattern} does not name {len(tensor.shape)} "
+            "dimensions."
+        )
+    result = tensor
+    names: list = []
+    for entry in src_pattern:
+        group = (entry,) if isinstance(entry, str) else tuple(entry)
+        if len(group) != 1:
+            result = reshape_dim(result, len(names), [sizes.get(name, -1) for name in group])
+        names.extend(group)
+    flat = [name for entry in dst_pattern
+            for name in ((entry,) if isinstance(entry, str) else entry)]  # fmt: skip
+    if sorted(flat) != sorted(names) or len(set(names)) != len(names):
+        raise ValueError(
+            f"rearrange of '{tensor.describe()}': {dst_pattern} does not have the names of "
+            f"{src_pattern}."
+        )
+    result = permute(result, [names.index(name) for name in flat])
+    position = 0
+    for entry in dst_pattern:
+        count = 1 if isinstance(entry, str) else len(entry)
+        if count == 0:
+            result = expand_dim(result, position)
+        elif count > 1:
+            result = flatten_dims(result, position, position + count - 1)
+        position += 1
+    return result
+
+
+def _row(tensor) -> int:
+    """Elements of a partition of the storage, in the view's dtype."""
+    storage = tensor.storage
+    return storage.whole.storage_elements * storage.dtype.itemsize // tensor.dtype.itemsize
+
+
+def strides(tensor) -> tuple:
+    """Steps in elements; that of the partition dimension is a partition's elements."""
+    if tensor.axis is None:
+        return tensor.steps
+    axis = tensor.axis
+    across = tensor.steps[axis] * _row(tensor)
+    return (*tensor.steps[:axis], across, *tensor.steps[axis + 1 :])
+
+
+def offset(tensor):
+    """The first element in the storage, in row-major order."""
+    return tensor.start if tensor.axis is None else tensor.partition * _row(tensor) + tensor.start
+
+
+def get_pattern(tensor) -> list:
+    """[[stride, size], ...], what ap() takes."""
+    return [list(pair) for pair in zip(strides(tensor.settle()), tensor.shape, strict=True)]
+
+
+def is_contiguous(tensor) -> bool:
+    """Whether the free dimensions (all dimensions in HBM) are dense in row-major order."""
+    first = 0 if tensor.settle().axis is None else tensor.axis + 1
+    dense = methods.dense_strides(tensor.shape[first:])
+    pairs = zip(tensor.shape[first:], tensor.steps[first:], dense, strict=True)
+    return all(size == 1 or step == other for size, step, other in pairs)
+
+
+def is_indirect(tensor) -> bool:
+    """Whether an index is read when the kernel runs."""
+    return tensor.index is not None or tensor.register is not None
+
+
+def ap(
+    tensor,
+    pattern,
+    offset=None,
+    scalar_offset=None,
+    vector_offset=None,
+    indirect_dim: int = 0,
+    dtype=None,
+):
+    """The pattern [[step, size], ...] on the storage, whatever view this is called on.
+
+    Steps and offset count elements of `dtype` in row-major order. On chip the first step is the
+    elements of a partition. offset None: that of the view. scalar_offset: a tile of one element or
+    a register, vector_offset: a tile [P, 1]; they count steps of dimension `indirect_dim`.
+    """
+    tensor.settle()
+    kind = tensor.dtype if dtype is None else dtype_of(dtype)
+    base = tensor if kind is tensor.dtype else methods.reinterpreted(_whole(tensor), kind)
+    begin = _begin(tensor, base, offset)
+    pairs = [(int(step), int(size)) for step, size in pattern]
+    shape = tuple([size for _, size in pairs])
+    if base.axis is None:
+        result = base.derived(shape, tuple([step for step, _ in pairs]), None, 0, begin)
+    else:
+        result = _on_chip(base, pairs, shape, begin)
+    if scalar_offset is not None and vector_offset is not None:
+        raise ValueError("ap: at most one of scalar_offset and vector_offset can be given.")
+    if scalar_offset is not None:
+        result.register = (scalar_offset, tensor.steps[indirect_dim] * tensor.dtype.itemsize)
+    if vector_offset is not None:
+        if indirect_dim != 0:
+            raise ValueError(f"ap: vector_offset needs indirect_dim 0, not {indirect_dim}.")
+        result.index = vector_offset
+        result.index_rows, result.index_stride = tensor.shape[0], tensor.steps[0]
+    return result
+
+
+def _whole(tensor):
+    """The storage in its own order."""
+    storage = tensor.storage
+    steps = methods.dense_strides(storage.shape)
+    if storage.memory == "hbm":
+        return type(tensor)(storage, storage.shape, storage.dtype, steps, None)
+    steps = (1, *methods.dense_strides(storage.shape[1:]))
+    return type(tensor)(storage, storage.shape, storage.dtype, steps, 0)
+
+
+def _begin(tensor, base, offset_elements):
+    if offset_elements is not None:
+        return offset_elements
+    if base is tensor:
+        return offset(tensor)
+    return offset(tensor) * tensor.dtype.itemsize // base.dtype.itemsize
+
+
+def _on_chip(base, pairs: list, shape: tuple, begin):
+    row = _row(base)
+    if pairs[0][0] != row and pairs[0][1] != 1:
+        raise ValueError(
+            f"ap of '{base.describe()}': the step {pairs[0][0]} of the partition dimension must be "
+            f"the {row} elements of a partition."
+        )
+    partition, start = divmod(begin, row)
+    steps = (1, *[step for step, _ in pairs[1:]])
+    if len(shape) == 1:
+        shape, steps = (*shape, 1), (*steps, 1)
+    return base.derived(shape, steps, 0, partition, start)

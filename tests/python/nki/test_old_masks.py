@@ -1,0 +1,160 @@
+"""Masks: what they leave of a tile, where it depends on loops, where it is no rectangle."""
+
+import neuron_sim.neuronxcc.nki as nki
+import neuron_sim.neuronxcc.nki.language as nl
+import numpy as np
+import pytest
+from neuron_sim.nki.tracing import boxes
+from nki_errors import error_of
+
+RANDOM = np.random.default_rng(2)
+
+
+def uniform(*shape):
+    return RANDOM.uniform(-1, 1, shape).astype(np.float32)
+
+
+P, F = nl.arange(6)[:, None], nl.arange(9)[None, :]
+
+
+def kept(mask, shape=(6, 9)):
+    """The elements that a mask leaves, by its boxes; each at most once."""
+    result = np.zeros(shape, int)
+    cut = boxes(mask, shape)
+    for box in [tuple((0, size) for size in shape)] if cut is None else cut:
+        result[tuple(slice(start, start + size) for start, size in box)] += 1
+    assert result.max(initial=0) <= 1
+    return result.astype(bool)
+
+
+p, f = np.ogrid[0:6, 0:9]
+
+
+@pytest.mark.parametrize(
+    "mask, expected",
+    [
+        (P < 4, p < 4),
+        (P >= 5, p >= 5),
+        (F > 7, f > 7),
+        (2 * F < 7, 2 * f < 7),
+        (2 * F <= 7, 2 * f <= 7),
+        (7 < 3 * F, 3 * f > 7),
+        (P == 3, p == 3),
+        ((P < 4) & (F >= 2) & (F < 8), (p < 4) & (f >= 2) & (f < 8)),
+        (P >= F, p >= f),
+        (P * 9 + F < 31, p * 9 + f < 31),
+        ((P + F < 7) & (F > 1), (p + f < 7) & (f > 1)),
+        (~(P < 2), p >= 2),
+        (P < 0, p < 0),
+    ],
+)
+def test_a_mask_leaves_what_numpy_says(mask, expected):
+    assert np.array_equal(kept(mask), np.broadcast_to(expected, (6, 9)))
+
+
+def test_a_mask_that_is_always_true_cuts_nothing():
+    assert boxes(P < 6, (6, 9)) is None
+    assert boxes((P >= 0) & (F <= 8), (6, 9)) is None
+    assert boxes(P < 5, (6, 9)) is not None
+
+
+def test_a_mask_that_is_never_true_leaves_nothing():
+    assert boxes(P > 5, (6, 9)) == []
+    assert boxes((P > 2) & (P < 3), (6, 9)) == []
+
+
+def test_positions_that_a_coupled_mask_leaves_alike_are_one_box():
+    assert boxes(P * 9 + F < 31, (6, 9)) == [((0, 4), (0, 4)), ((0, 3), (4, 5))]
+    assert boxes(P * 9 + F >= 31, (6, 9)) == [((3, 1), (4, 5)), ((4, 2), (0, 9))]
+
+
+def test_masks_are_joined_with_and_only():
+    assert error_of(lambda: (P < 2) | (F < 2)) == (
+        "masks are joined with `&`; `|` is not supported."
+    )
+
+
+def test_a_mask_of_another_shape_does_not_fit():
+    assert error_of(boxes, nl.arange(5)[None, :] < 3, (6, 9)) == (
+        "mask of shape [1, 5] does not fit a tile of shape [6, 9]."
+    )
+
+
+@nki.jit
+def halves(a):
+    """Tiles of 128 rows, the last one partial; the loop depends on the mask."""
+    out = nl.ndarray(a.shape, dtype=a.dtype, buffer=nl.shared_hbm)
+    for i in nl.affine_range((a.shape[0] + 127) // 128):
+        rows = i * 128 + nl.arange(128)[:, None]
+        columns = nl.arange(a.shape[1])[None, :]
+        tile = nl.load(a[rows, columns], mask=rows < a.shape[0])
+        nl.store(out[rows, columns], tile * 0.5, mask=rows < a.shape[0])
+    return out
+
+
+@pytest.mark.parametrize("rows", [1, 127, 128, 129, 300])
+def test_a_partial_tile_is_loaded_and_stored_by_mask(rows):
+    a = uniform(rows, 5)
+    assert np.array_equal(halves(a), a / 2)
+
+
+def test_only_a_loop_whose_mask_cuts_is_unrolled():
+    assert halves.traced(uniform(256, 5)).source.instructions == 3
+    assert halves.traced(uniform(300, 5)).source.instructions == 9
+
+
+def test_a_mask_may_end_beyond_the_tensor_it_protects():
+    @nki.jit
+    def kernel(a):
+        out = nl.ndarray((64, 100), dtype=a.dtype, buffer=nl.shared_hbm)
+        rows, columns = nl.arange(128)[:, None], nl.arange(512)[None, :]
+        tile = nl.load(a[rows, columns])
+        nl.store(out[rows, columns], tile[rows, columns], mask=(rows < 64) & (columns < 100))
+        return out
+
+    a = uniform(128, 512)
+    assert np.array_equal(kernel(a), a[:64, :100])
+
+
+def test_a_triangle_is_copied_column_by_column():
+    @nki.jit
+    def kernel(a):
+        out = nl.ndarray(a.shape, dtype=a.dtype, buffer=nl.shared_hbm)
+        rows, columns = nl.arange(5)[:, None], nl.arange(5)[None, :]
+        tile = nl.zeros((5, 5), dtype=a.dtype)
+        tile[rows, columns] = nl.copy(nl.load(a), mask=rows <= columns)
+        nl.store(out, tile)
+        return out
+
+    a = uniform(5, 5)
+    assert np.array_equal(kernel(a), np.triu(a))
+
+
+def test_a_condition_on_an_index_tensor_is_refused():
+    @nki.jit
+    def kernel(a):
+        j = nl.arange(4)[None, :]
+        if j > 2:
+            pass
+        return a
+
+    assert error_of(kernel, uniform(4, 4)) == (
+        "Control-flow depending on `nl.arange` or `nl.mgrid` is not supported."
+    )
+
+
+def test_an_expression_that_is_not_affine_is_no_mask():
+    assert error_of(lambda: (F % 4) < 2) == (
+        "arange(9) divided by 4 is not an affine expression of static loop indices."
+    )
+
+
+def test_a_tile_is_no_mask():
+    @nki.jit
+    def kernel(a):
+        nl.load(a, mask=nl.load(a))
+        return a
+
+    assert error_of(kernel, uniform(4, 4)).endswith(
+        "NKI mask expressions must be affine expressions of static loop indices."
+    )
