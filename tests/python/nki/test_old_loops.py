@@ -1,0 +1,273 @@
+"""Loops, grids and scopes of the old language."""
+
+import neuron_sim.neuronxcc.nki as nki
+import neuron_sim.neuronxcc.nki.language as nl
+import numpy as np
+import pytest
+from nki_errors import error_of
+
+RANDOM = np.random.default_rng(3)
+
+
+def uniform(*shape):
+    return RANDOM.uniform(-1, 1, shape).astype(np.float32)
+
+
+def output(a):
+    return nl.ndarray(a.shape, dtype=a.dtype, buffer=nl.shared_hbm)
+
+
+def test_a_python_counter_in_a_counted_loop_ends_at_one():
+    counts = []
+
+    @nki.jit
+    def kernel(a):
+        out, count = output(a), 0
+        for i in nl.affine_range(4):
+            nl.store(out[i], nl.load(a[i]))
+            count += 1
+        counts.append(count)
+        return out
+
+    a = uniform(4, 8, 8)
+    assert np.array_equal(kernel(a), a)
+    assert counts == [1]
+
+
+@pytest.mark.parametrize(
+    "needs_number",
+    [
+        lambda i, a: [0, 1, 2, 3][i],
+        lambda i, a: i % 2 + i - i % 2,
+        lambda i, a: i // 2 * 2 + i % 2,
+        lambda i, a: i if i > 0 else 0,
+        lambda i, a: int(float(i)),
+        lambda i, a: {0: 0, 1: 1, 2: 2, 3: 3}[i],
+        lambda i, a: round(i * 1.0),
+        lambda i, a: i * i // max(i, 1),
+        lambda i, a: sum(1 for _ in range(i)),
+    ],
+)
+def test_a_loop_variable_that_is_needed_as_a_number_unrolls_its_loop(needs_number):
+    @nki.jit
+    def kernel(a):
+        out = output(a)
+        for i in nl.affine_range(4):
+            nl.store(out[i], nl.load(a[needs_number(i, a)]))
+        return out
+
+    a = uniform(4, 8, 8)
+    assert np.array_equal(kernel(a), a)
+    assert kernel.traced(a).source.instructions == 8
+
+
+def test_only_the_loop_that_is_needed_is_unrolled():
+    @nki.jit
+    def kernel(a):
+        out = output(a)
+        for i in nl.affine_range(4):
+            for j in nl.affine_range(3):
+                if i == 2:
+                    nl.store(out[i, j], nl.load(a[i, j]))
+                else:
+                    nl.store(out[i, j], 0)
+        return out
+
+    a = uniform(4, 3, 8, 8)
+    expected = np.zeros_like(a)
+    expected[2] = a[2]
+    assert np.array_equal(kernel(a), expected)
+    assert kernel.traced(a).source.instructions == 8
+
+
+def test_exact_divisions_of_loop_variables_stay_symbolic():
+    @nki.jit
+    def kernel(a):
+        out = output(a)
+        for i in nl.affine_range(4):
+            row = (4 * i + 1) // 2 // 2 + (4 * i) % 4
+            nl.store(out[row], nl.load(a[i // 4 + i]))
+        return out
+
+    a = uniform(4, 8, 8)
+    assert np.array_equal(kernel(a), a)
+    assert kernel.traced(a).source.instructions == 2
+
+
+def test_break_and_return_leave_a_loop():
+    @nki.jit
+    def kernel(a, way):
+        out = output(a)
+        for i in nl.sequential_range(4):
+            nl.store(out[i], nl.load(a[i]))
+            if way == "break":
+                break
+            if way == "return":
+                return out
+        for i in nl.affine_range(3):
+            nl.store(out[i + 1], 1.0)
+        return out
+
+    a = uniform(4, 8, 8)
+    assert np.array_equal(kernel(a, "break"), np.concatenate([a[:1], np.ones_like(a[1:])]))
+    assert np.array_equal(kernel(a, "return")[0], a[0])
+    assert kernel.traced(a, "break").source.instructions == 4
+
+
+def test_a_loop_without_trips_emits_nothing():
+    @nki.jit
+    def kernel(a):
+        out = output(a)
+        nl.store(out, nl.load(a))
+        for i in nl.affine_range(0):
+            nl.store(out[i], 1.0)
+        return out
+
+    a = uniform(8, 8)
+    assert np.array_equal(kernel(a), a)
+
+
+def test_loops_nest_deeper_than_the_program_can_count():
+    @nki.jit
+    def kernel(a):
+        out = output(a)
+
+        def nested(depth, row):
+            if depth == 0:
+                nl.store(out[row], nl.load(a[row]))
+                return
+            for i in nl.affine_range(2):
+                nested(depth - 1, row * 2 + i)
+
+        nested(9, 0)
+        return out
+
+    a = uniform(512, 1, 3)
+    assert np.array_equal(kernel(a), a)
+
+
+def test_a_sum_over_a_loop_is_kept_in_one_tile():
+    @nki.jit
+    def kernel(a):
+        out = nl.ndarray(a.shape[1:], dtype=a.dtype, buffer=nl.shared_hbm)
+        total = nl.zeros(a.shape[1:], dtype=a.dtype)
+        for i in nl.affine_range(a.shape[0]):
+            total += nl.load(a[i])
+        nl.store(out, total)
+        return out
+
+    a = uniform(5, 8, 3)
+    assert np.allclose(kernel(a), a.sum(0), rtol=1e-6)
+    assert kernel.traced(a).source.instructions == 4
+
+
+def test_a_tile_of_a_loop_is_not_known_outside():
+    @nki.jit
+    def kernel(a, outside):
+        out = output(a)
+        for i in nl.sequential_range(2):
+            tmp = nl.load(a)
+            nl.store(out, tmp)
+        if outside:
+            nl.store(out, tmp)
+        return out
+
+    a = uniform(8, 8)
+    assert np.array_equal(kernel(a, False), a)
+    assert error_of(kernel, a, True) == (
+        "Local variable 'tmp' is referenced outside of its parent scope: tensors defined in a loop "
+        "live in its body only."
+    )
+
+
+def test_shared_hbm_is_created_at_the_top_of_a_kernel():
+    @nki.jit
+    def kernel(a):
+        for _ in nl.affine_range(2):
+            out = output(a)
+        return out
+
+    assert error_of(kernel, uniform(4, 4)) == (
+        "shared_hbm buffer can only be created top level kernel scope"
+    )
+
+
+@nki.jit
+def instances(a):
+    out = output(a)
+    i, j = nl.program_id(0), nl.program_id(axis=1)
+    tile = nl.load(a[i, j]) * 2
+    nl.store(out[i, j], tile)
+    return out
+
+
+def test_instances_of_a_grid_run_one_after_another():
+    a = uniform(4, 2, 3, 5)
+    assert np.array_equal(instances[4, 2](a), a * 2)
+    assert np.array_equal(instances[nl.spmd_dim(nl.nc(2), 2), 2](a), a * 2)
+    assert np.array_equal(instances[2 * nl.nc(2), 2](a), a * 2)
+    assert instances[4, 2].traced(a).source.instructions == 3
+
+
+def test_a_program_id_may_decide_what_an_instance_does():
+    @nki.jit
+    def kernel(a):
+        out = output(a)
+        if nl.program_id(0) == 1:
+            nl.store(out[nl.program_id(0)], nl.load(a[1]))
+        else:
+            nl.store(out[nl.program_id(0)], nl.num_programs(0) + 10 * nl.program_ndim())
+        return out
+
+    a = uniform(3, 4, 4)
+    expected = np.full_like(a, 13)
+    expected[1] = a[1]
+    assert np.array_equal(kernel[3](a), expected)
+
+
+def test_a_kernel_without_a_grid_is_instance_zero():
+    @nki.jit
+    def kernel(a):
+        out = output(a)
+        nl.store(out, nl.program_id(0) + nl.num_programs(0) + nl.program_ndim())
+        return out
+
+    assert np.array_equal(kernel(uniform(4, 4)), np.ones((4, 4), np.float32))
+
+
+def test_a_dimension_that_a_grid_does_not_have_is_refused():
+    assert error_of(instances[4], uniform(4, 2, 3, 5), kind=IndexError) == (
+        "program_id(1): the grid has 1 dimensions."
+    )
+
+
+def test_a_nested_kernel_has_no_grid():
+    @nki.jit
+    def outer(a):
+        return instances[4, 2](a)
+
+    assert error_of(outer, uniform(4, 2, 3, 5)) == (
+        "kernel 'instances' has a grid and is called inside another kernel; nested kernels cannot "
+        "have a grid."
+    )
+
+
+def test_a_kernel_called_in_a_kernel_becomes_a_part_of_it():
+    @nki.trace
+    def doubled(tile):
+        return tile + tile
+
+    @nki.jit
+    def outer(a):
+        out = output(a)
+        nl.store(out, doubled(nl.load(a)))
+        return out
+
+    a = uniform(4, 4)
+    assert np.array_equal(outer(a), 2 * a)
+    assert outer.traced(a).source.instructions == 3
+
+
+def test_language_functions_are_for_kernels():
+    message = error_of(nl.zeros, (128, 4), np.float32, kind=RuntimeError)
+    assert "outside of NKI kernel" in message
