@@ -26,6 +26,7 @@ from ..tracing.indexing import DynamicSlice as ds
 from ..tracing.loops import dynamic_range, fori_loop, static_range
 from ..tracing.loops import static_range as affine_range
 from ..tracing.loops import static_range as sequential_range
+from ..tracing.printing import device_print
 from ..tracing.tensor import Tensor as NkiTensor
 from ..tracing.tile_size import tile_size
 from .creation import (
@@ -51,6 +52,7 @@ __all__ = [
     "bool",
     "bool_",
     "copy",
+    "device_print",
     "ds",
     "dynamic_range",
     "empty_like",

@@ -96,6 +96,19 @@ def point_at_kernel(error: BaseException) -> None:
         pass  # an exception type with slots gets the note again from an outer kernel
 
 
+def point_at_line(error: BaseException, line: str) -> None:
+    """The same for a line `file:line` of the kernel, all of it underlined."""
+    file, _, number = line.rpartition(":")
+    if not file:
+        return
+    note = f'  File "{file}", line {number}'
+    text = linecache.getline(file, int(number)).strip()
+    if text:
+        note += f"\n    {text}\n    {'^' * len(text)}"
+    error.add_note(note)
+    error._neuron_sim_located = True  # type: ignore[attr-defined]
+
+
 def _columns(step: TracebackType, code: CodeType, indent: int, width: int) -> tuple[int, int]:
     """Columns of the failing expression within the stripped source line."""
     positions = list(code.co_positions())[step.tb_lasti // 2]

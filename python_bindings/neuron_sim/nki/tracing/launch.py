@@ -1,9 +1,10 @@
 """A kernel called with arrays: bound to its arguments and traced."""
 
+import functools
 import inspect
 import os
 
-from . import creation
+from . import creation, sanitize
 from . import trace as traces
 from .allocation import Allocation
 from .arrays import Input, mapped
@@ -77,8 +78,11 @@ class Call:
 
         return mapped(value, convert, parameter)
 
-    def trace(self) -> TracedKernel:
-        """Traces the kernel, again when a loop has to be unrolled or an output is found."""
+    def trace(self, prints: bool = False) -> TracedKernel:
+        """Traces the kernel, again when a loop has to be unrolled or an output is found.
+
+        `prints`: what nl.device_print prints is part of the program.
+        """
         unrolled: frozenset = frozenset()
         outputs: frozenset = frozenset()
         widens = self.widens
@@ -89,8 +93,12 @@ class Call:
             trace.output_ordinals = outputs
             trace.allocation = Allocation(self.directives)
             trace.splits_blocks = splits
+            trace.printed = [] if prints else None
             try:
-                return self._traced(trace)
+                traced = self._traced(trace)
+                if sanitize.wanted():
+                    sanitize.check(traced.source)
+                return traced
             except Unroll as request:
                 unrolled = unrolled | frozenset(request.keys)
             except Retrace as request:
@@ -133,7 +141,10 @@ class Call:
         finally:
             traces._stack.pop()
         direct = "skip_middle_end_transformations" in self.directives
-        return TracedKernel(trace, source, self.inputs, results, direct, self.widens)
+        traced = TracedKernel(trace, source, self.inputs, results, direct, self.widens)
+        if trace.has_prints and trace.printed is None:
+            traced.with_prints = functools.partial(self.trace, prints=True)
+        return traced
 
     def _per_core(self, trace: Trace, args, kwargs):
         """New language: the grid is the cores of a logical core."""

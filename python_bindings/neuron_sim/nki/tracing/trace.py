@@ -74,6 +74,8 @@ class Trace:
         self._failed: BaseException | None = None
         self.splits_blocks = False  # every block of a tensor is placed alone
         self.has_blocks = False
+        self.has_prints = False
+        self.printed: list | None = None  # of nl.device_print, when they are part of the program
         self._registers: dict = {}
         self._line_code = None
         self._line_number = 0

@@ -35,6 +35,7 @@ from .creation import (
 )
 from .indices import arange, ds, mgrid
 from .movement import copy, load, store
+from .printing import device_print
 from .numbers import constants, finfo, fp32, static_cast
 
 __all__ = [
@@ -44,6 +45,7 @@ __all__ = [
     "bool_",
     "constants",
     "copy",
+    "device_print",
     "ds",
     "empty_like",
     "finfo",
