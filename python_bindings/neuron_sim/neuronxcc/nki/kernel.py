@@ -74,8 +74,8 @@ class Kernel:
     def _inlined(self, args, kwargs):
         if self.grid:
             raise ValueError(
-                f"kernel '{self.__name__}' has a grid and is called inside another kernel; "
-                "nested kernels cannot have a grid."
+                f"Calling kernel with spmd grid ({self.__name__}{list(self.grid)}) inside another "
+                "kernel is not supported"
             )
         return self.func(*args, **kwargs)
 

@@ -53,7 +53,8 @@ def ndarray(shape, dtype, buffer=None, name: str = "", address=None) -> Tensor:
         )
     if any(size < 1 for size in sizes):
         raise ValueError(f"a tensor of shape {list(sizes)} has no elements.")
-    name = name or trace.assigned_name("tensor")
+    assigned = trace.assigned_name("tensor", sizes)
+    name = name or assigned
     if memory == "hbm":
         return _hbm(trace, sizes, dtype, buffer, name)
     check_tile_shape(sizes, axis)

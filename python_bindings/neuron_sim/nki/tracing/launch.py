@@ -8,6 +8,7 @@ from . import creation, sanitize
 from . import trace as traces
 from .allocation import Allocation
 from .arrays import Input, mapped
+from .dependences import OutputDependencies
 from .errors import Retrace, Unroll, point_at_kernel
 from .expression import variable
 from .tensor import Tensor
@@ -112,7 +113,7 @@ class Call:
                     widens = False
                     continue
                 point_at_kernel(error)
-                if first is not None or not trace.broken:
+                if first is not None or not trace.broken or isinstance(error, OutputDependencies):
                     raise (first or error) from None
                 # An error leaves a loop as `break` does: only unrolled it shows which it was.
                 first = error
@@ -138,6 +139,8 @@ class Call:
                 [storage.name for storage in trace.hbm if storage.argument is None]
             )
             source = trace.finish()
+            if self.language == "old":
+                self._check_outputs(trace, source, results)
         finally:
             traces._stack.pop()
         direct = "skip_middle_end_transformations" in self.directives
@@ -145,6 +148,22 @@ class Call:
         if trace.has_prints and trace.printed is None:
             traced.with_prints = functools.partial(self.trace, prints=True)
         return traced
+
+    def _check_outputs(self, trace: Trace, source, results) -> None:
+        """err_tensor_output_not_written_to, err_mutable_parameter_not_returned."""
+        returned = set(_numbers(results))
+        for number, argument in enumerate(source.arguments):
+            if number in returned and number >= len(self.inputs) and not argument["written"]:
+                raise ValueError(
+                    f"Output tensor `{argument['label']}` was never written to: a loop that "
+                    "stores to it may not be entered."
+                )
+            annotated = self.mutable is not None and number < len(self.inputs)
+            if annotated and argument["written"] and number not in returned and returned:
+                raise ValueError(
+                    f"Mutable kernel parameter `{argument['label']}` not returned by `return` "
+                    "statement"
+                )
 
     def _per_core(self, trace: Trace, args, kwargs):
         """New language: the grid is the cores of a logical core."""
@@ -230,3 +249,12 @@ def _outputs(trace: Trace, value):
     if type(value) is dict:
         return {key: _outputs(trace, each) for key, each in value.items()}
     return value
+
+
+def _numbers(value) -> list:
+    """Numbers of the arguments in a kernel's result."""
+    if isinstance(value, Output):
+        return [value.number]
+    if type(value) is dict:
+        value = list(value.values())
+    return [n for each in value for n in _numbers(each)] if type(value) in (tuple, list) else []
