@@ -9,23 +9,13 @@
 #include <array>
 #include <limits>
 
+#include "device/memory/slot_allocator.h"
 #include "device/passes/straight_line.h"
 
 namespace neuron_sim {
 
-/// First and last instance that touch each tile; `first` > `last` for tiles that nothing touches.
-struct Lifetime {
-  uint32_t first = std::numeric_limits<uint32_t>::max();
-  uint32_t last = 0;
-  bool used() const { return first <= last; }
-};
+/// First and last instance that touch each tile.
 std::vector<Lifetime> lifetimes(const StraightLine& line);
-
-/// Whose space a version takes when SBUF is full.
-enum class SbufReuse : uint8_t {
-  kSameSize,     ///< of versions of its size, else of neighbours that together are large enough
-  kLargerSpace,  ///< while there are few of its size, of larger ones too
-};
 
 /// Gives all SBUF tiles that are not `placed` addresses in the order of their first instances.
 /// Space is reused when SBUF is full, and, with `buffers_per_tile` > 0, when so many versions of

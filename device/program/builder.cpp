@@ -35,8 +35,8 @@ View whole_tensor(TileId id, Dtype dtype, const std::vector<int64_t>& shape,
 
 }  // namespace
 
-Builder::Builder(std::string kernel, const Architecture& architecture)
-    : architecture_(architecture), program_(std::make_shared<Program>()) {
+Builder::Builder(std::string kernel, const Architecture& architecture, TilePlacement placement)
+    : architecture_(architecture), program_(std::make_shared<Program>()), placement_(placement) {
   program_->kernel = std::move(kernel);
   program_->architecture = &architecture;
   add_core();
@@ -146,9 +146,15 @@ View Builder::allocate_tile(TileAllocator& allocator, MemoryKind memory, const s
   check_tile(memory, label, shape, dtype);
   require(ring >= 1, "a ring has at least one tile");
   const int64_t bytes = product(shape, 1) * itemsize(dtype);
+  const int64_t pitch = allocator.pitch(bytes);
+  if (placement_ == TilePlacement::kAutomatic) {
+    View tile = add_tile(memory, label, shape, dtype, 0, 0, ring, pitch);
+    unplaced_.push_back({tile.tile(), ring, pitch, loop_path(), source_line_});
+    return tile;
+  }
   const int64_t address = allocator.allocate(label, bytes, ring);
   allocated_.emplace_back(&allocator, address);
-  return add_tile(memory, label, shape, dtype, address, 0, ring, allocator.pitch(bytes));
+  return add_tile(memory, label, shape, dtype, address, 0, ring, pitch);
 }
 
 View Builder::sbuf(const std::string& label, const std::vector<int64_t>& shape, Dtype dtype,
@@ -200,6 +206,7 @@ std::shared_ptr<const Program> Builder::finish() {
     program_->sbuf_peak = std::max(program_->sbuf_peak, core->sbuf.peak());
     program_->psum_peak = std::max(program_->psum_peak, core->psum.peak());
   }
+  place_tiles(*program_, unplaced_);
   finish_program(*program_);
   return std::move(program_);
 }

@@ -11,14 +11,22 @@
 
 #include "device/memory/tile_allocator.h"
 #include "device/program/accumulation.h"
+#include "device/program/place_tiles.h"
 #include "device/program/program.h"
 
 namespace neuron_sim {
 
+/// When tiles of sbuf() and psum() get their addresses.
+enum class TilePlacement : uint8_t {
+  kScoped,     ///< when they are allocated, first fit; their scope's end releases them
+  kAutomatic,  ///< by finish(), from their lifetimes (place_tiles.h); scopes release nothing
+};
+
 /// Vocabulary of NKI: allocate a tile, load, compute, store, loop.
 class Builder {
  public:
-  Builder(std::string kernel, const Architecture& architecture);
+  Builder(std::string kernel, const Architecture& architecture,
+          TilePlacement placement = TilePlacement::kScoped);
   Builder(Builder&&) = default;
   Builder(const Builder&) = delete;
 
@@ -156,6 +164,8 @@ class Builder {
   std::vector<std::pair<TileAllocator*, int64_t>> allocated_;  // to release at scope ends
   std::vector<OpenLoop> open_loops_;
   std::map<TileId, Ring> rings_;  // by first tile
+  TilePlacement placement_;
+  std::vector<UnplacedTile> unplaced_;
   AccumulationGroups accumulation_;
   std::unordered_map<std::string, int32_t> source_lines_;  // indices of Program::source_lines
   int32_t source_line_ = -1;

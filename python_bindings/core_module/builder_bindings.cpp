@@ -144,8 +144,13 @@ void bind_open_blocks(nb::class_<Builder>& builder) {
 }
 
 /// Unique per Python object; the architecture outlives it.
-Builder* make_builder(const std::string& kernel, const std::string& architecture) {
-  return new Builder(kernel, load_architecture(architecture));
+Builder* make_builder(const std::string& kernel, const std::string& architecture,
+                      const std::string& placement) {
+  if (placement != "scoped" && placement != "automatic") {
+    fail(text("placement '", placement, "' is unknown; allowed: scoped, automatic."));
+  }
+  return new Builder(kernel, load_architecture(architecture),
+                     placement == "automatic" ? TilePlacement::kAutomatic : TilePlacement::kScoped);
 }
 
 }  // namespace
@@ -155,7 +160,11 @@ void bind_builder(nb::module_& module) {
       module, "Builder",
       "Builds a Program: every call is checked when it is made (ValueError, with the instruction, "
       "the operand and the limit) and a failed call leaves the builder as it was.");
-  builder.def(nb::new_(&make_builder), nb::arg("kernel"), nb::arg("architecture") = "trn2")
+  builder
+      .def(nb::new_(&make_builder), nb::arg("kernel"), nb::arg("architecture") = "trn2",
+           nb::arg("placement") = "scoped",
+           "placement: tiles get their addresses when they are allocated ('scoped', first fit, "
+           "released with their scope) or by finish(), from their lifetimes ('automatic').")
       .def_prop_ro("architecture", [](const Builder& self) { return self.architecture().name; });
   bind_tensors(builder);
   bind_control(builder);
@@ -164,6 +173,11 @@ void bind_builder(nb::module_& module) {
   bind_tensor_engine(builder);
   bind_elementwise(builder);
   bind_activations(builder);
+  bind_selections(builder);
+  bind_reductions(builder);
+  bind_gathers(builder);
+  bind_random_numbers(builder);
+  bind_sequencer(builder);
 }
 
 }  // namespace neuron_sim

@@ -37,6 +37,18 @@ ReduceCommand reduce_command_named(const std::string& name) {
             "' is unknown; allowed: idle, reset, reduce, reset_reduce, load_reduce."));
 }
 
+bool skips_out_of_bounds(const std::string& oob_mode) {
+  if (oob_mode == "error") return false;
+  if (oob_mode == "skip") return true;
+  fail(text("oob_mode '", oob_mode, "' is unknown; allowed: error, skip."));
+}
+
+MatmulPerformanceMode performance_mode_named(const std::string& name) {
+  if (name == "none") return MatmulPerformanceMode::kNone;
+  if (name == "double_row") return MatmulPerformanceMode::kDoubleRow;
+  fail(text("perf_mode '", name, "' is unknown; allowed: none, double_row."));
+}
+
 std::optional<DescriptorKind> descriptors_named(const std::string& name) {
   if (name == "auto") return std::nullopt;
   if (name == "static") return DescriptorKind::kStatic;

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "device/isa/demand.h"
+#include "device/isa/nc_matmul.h"
 #include "device/isa/operators.h"
 #include "device/isa/reduce_command.h"
 #include "device/program/engine.h"
@@ -19,6 +20,10 @@ AluOp operator_named(const std::string& name);
 Activation activation_named(const std::string& name);
 /// "idle", "reset", "reduce", "reset_reduce", "load_reduce" (nki.isa.reduce_cmd).
 ReduceCommand reduce_command_named(const std::string& name);
+/// "error", "skip" (nki.isa.oob_mode): whether an index out of range is skipped.
+bool skips_out_of_bounds(const std::string& oob_mode);
+/// "none", "double_row" (nki.isa.matmul_perf_mode).
+MatmulPerformanceMode performance_mode_named(const std::string& name);
 /// "static", "hardware", "software"; "auto" is empty: the engine decides.
 std::optional<DescriptorKind> descriptors_named(const std::string& name);
 

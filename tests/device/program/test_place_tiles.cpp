@@ -1,0 +1,340 @@
+#include "device/program/place_tiles.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "device/base/errors.h"
+#include "device/isa/dma_copy.h"
+#include "device/isa/memset.h"
+#include "device/isa/tensor_copy.h"
+#include "device/isa/tensor_tensor.h"
+#include "device/passes/passes.h"
+#include "device/program/builder.h"
+#include "device/program/dependencies.h"
+#include "tests/device/passes/compare_runs.h"
+
+namespace neuron_sim {
+namespace {
+
+constexpr Dtype kFloat = Dtype::kFloat32;
+
+/// trn2 with that much SBUF (bytes per partition) and PSUM (banks).
+Architecture with_memory(int64_t sbuf, int64_t banks) {
+  Architecture architecture = load_architecture("trn2");
+  architecture.limits.sbuf_usable = Bytes{sbuf};
+  architecture.limits.psum_banks = banks;
+  return architecture;
+}
+
+/// Nested loops with tiles of random sizes in every block. The same seed gives the same program,
+/// with automatic placement or with every tile at an address of its own.
+class RandomTiles {
+ public:
+  static constexpr int64_t kPartitions = 3, kWidth = 96, kRows = 64;
+
+  RandomTiles(uint64_t seed, const Architecture& architecture, TilePlacement placement)
+      : random_(seed),
+        apart_(placement == TilePlacement::kScoped),
+        builder_("random", architecture, placement) {}
+
+  std::shared_ptr<const Program> build() {
+    input_ = builder_.argument("input", {kRows, kPartitions, kWidth}, kFloat);
+    output_ = builder_.argument("output", {kRows, kPartitions, kWidth}, kFloat);
+    block(3);
+    return builder_.finish();
+  }
+
+ private:
+  int64_t pick(int64_t low, int64_t high) {
+    return low + static_cast<int64_t>(random_() % static_cast<uint64_t>(high - low + 1));
+  }
+  const View& any() { return tiles_[static_cast<size_t>(pick(0, std::ssize(tiles_) - 1))]; }
+
+  View allocate() {
+    const bool psum = pick(0, 3) == 0;
+    const std::vector<int64_t> shape{kPartitions, pick(1, kWidth)};
+    const int ring = static_cast<int>(pick(1, 2));
+    if (!apart_)
+      return psum ? builder_.psum("sum", shape, kFloat, ring)
+                  : builder_.sbuf("tile", shape, kFloat, ring);
+    int64_t& next = psum ? next_bank_ : next_byte_;
+    const int64_t address = next;
+    next += ring * (psum ? 2048 : shape[1] * 4);
+    return builder_.place(psum ? MemoryKind::kPsum : MemoryKind::kSbuf, psum ? "sum" : "tile",
+                          shape, kFloat, address, 0, ring);
+  }
+
+  Affine row() {
+    Affine result = pick(0, 15);
+    for (const Affine& variable : variables_) result += variable * pick(0, 4);
+    return result;
+  }
+  View row_of(const View& tensor, int64_t width) {
+    return tensor.select(0, row()).slice(1, 0, width);
+  }
+  View first(const View& tile, int64_t width) {
+    Affine turn = pick(0, 1);
+    for (const Affine& variable : variables_) turn += variable * pick(0, 1);
+    return tile.turn(turn).slice(1, 0, width);
+  }
+
+  void begin_tiles() {
+    for (int64_t i = pick(1, 3); i > 0; --i) {
+      const View tile = allocate();
+      for (int turn = 0; turn < tile.ring(); ++turn) {
+        builder_.emit(Memset{tile.turn(turn), static_cast<double>(pick(-3, 3))});
+      }
+      tiles_.push_back(tile);
+    }
+  }
+
+  void statement() {
+    const View dst = any(), left = any(), right = any();
+    const int64_t width = std::min({dst.size(1), left.size(1), right.size(1)});
+    switch (pick(0, 3)) {
+      case 0: builder_.emit(DmaCopy{first(dst, width), row_of(input_, width)}); break;
+      case 1: builder_.emit(DmaCopy{row_of(output_, width), first(left, width)}); break;
+      case 2:
+        builder_.emit(TensorTensor{first(dst, width), first(left, width), first(right, width),
+                                   AluOp::kAdd, EngineKind::kVector});
+        break;
+      default: builder_.emit(TensorCopy{first(dst, width), first(left, width)});
+    }
+  }
+
+  void block(int depth) {
+    const auto outer = std::ssize(tiles_);
+    begin_tiles();
+    for (int64_t i = pick(2, 6); i > 0; --i) {
+      if (depth == 0 || pick(0, 2) > 0) {
+        statement();
+        continue;
+      }
+      variables_.push_back(builder_.open_loop(pick(1, 3)));
+      block(depth - 1);
+      variables_.pop_back();
+      builder_.close_loop();
+    }
+    tiles_.resize(static_cast<size_t>(outer));
+  }
+
+  std::mt19937_64 random_;
+  bool apart_;
+  Builder builder_;
+  View input_, output_;
+  std::vector<View> tiles_;
+  std::vector<Affine> variables_;
+  int64_t next_byte_ = 0, next_bank_ = 0;
+};
+
+/// Pairs of tiles of different allocations that share bytes.
+int shared_pairs(const Program& program) {
+  int pairs = 0;
+  for (const Tile& a : program.tiles) {
+    for (const Tile& b : program.tiles) {
+      const bool on_chip = a.memory == MemoryKind::kSbuf || a.memory == MemoryKind::kPsum;
+      if (&a < &b && on_chip && a.memory == b.memory && a.address < b.address + b.bytes &&
+          b.address < a.address + a.bytes) {
+        ++pairs;
+      }
+    }
+  }
+  return pairs;
+}
+
+TEST(PlaceTiles, SharedBytesComputeWhatDistinctBytesDo) {
+  const Architecture ample = with_memory(180'224, 400);
+  int shared = 0, refused = 0;
+  for (uint64_t seed = 0; seed < 120; ++seed) {
+    const Architecture small = with_memory(64 * (20 + static_cast<int64_t>(seed % 50)),
+                                           4 + static_cast<int64_t>(seed % 7));
+    std::shared_ptr<const Program> program;
+    try {
+      program = RandomTiles(seed, small, TilePlacement::kAutomatic).build();
+    } catch (const KernelError& error) {
+      ASSERT_EQ(error.kind(), ErrorKind::kOutOfMemory) << error.what();
+      ++refused;
+      continue;
+    }
+    shared += shared_pairs(*program);
+    EXPECT_LE(program->sbuf_peak, small.limits.sbuf_usable.count);
+    const auto expected = bytes_after(RandomTiles(seed, ample, TilePlacement::kScoped).build());
+    EXPECT_EQ(bytes_after(program), expected) << "seed " << seed;
+    PassSettings settings;
+    settings.rename_buffers = settings.schedule = settings.reuse_loads = true;
+    EXPECT_EQ(bytes_after(compile(program, settings).program), expected) << "seed " << seed;
+  }
+  EXPECT_GT(shared, 500);
+  EXPECT_LT(refused, 60);
+}
+
+struct Sketch {
+  explicit Sketch(const Architecture& architecture)
+      : builder("sketch", architecture, TilePlacement::kAutomatic),
+        out(builder.argument("out", {128, 1024}, kFloat)) {}
+  View tile(const std::string& label, int64_t width, int ring = 1) {
+    return builder.sbuf(label, {128, width}, kFloat, ring);
+  }
+  void set(const View& view) { builder.emit(Memset{view, 1, EngineKind::kVector}); }
+  void use(const View& view) { builder.emit(DmaCopy{out.slice(1, 0, view.size(1)), view}); }
+  Builder builder;
+  View out;
+};
+
+std::string finish_error(Sketch& sketch) {
+  try {
+    sketch.builder.finish();
+  } catch (const KernelError& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::kOutOfMemory);
+    return error.what();
+  }
+  return "";
+}
+
+TEST(PlaceTiles, TilesShareBytesOnlyWhenTheyMust) {
+  const auto addresses = [](int64_t capacity) {
+    const Architecture architecture = with_memory(capacity, 8);
+    Sketch sketch(architecture);
+    for (int i = 0; i < 3; ++i) {
+      const View tile = sketch.tile("tile", 64);
+      sketch.set(tile);
+      sketch.use(tile);
+    }
+    std::vector<int64_t> result;
+    for (const Tile& tile : sketch.builder.finish()->tiles) {
+      if (tile.memory == MemoryKind::kSbuf) result.push_back(tile.address);
+    }
+    return result;
+  };
+  EXPECT_EQ(addresses(768), (std::vector<int64_t>{0, 256, 512}));
+  EXPECT_EQ(addresses(767), (std::vector<int64_t>{0, 256, 0}));
+  EXPECT_EQ(addresses(256), (std::vector<int64_t>{0, 0, 0}));
+}
+
+TEST(PlaceTiles, AWriteWaitsForTheReadOfTheTileItTakesTheBytesOf) {
+  for (const int64_t capacity : {256, 512}) {
+    const Architecture architecture = with_memory(capacity, 8);
+    Sketch sketch(architecture);
+    const View first = sketch.tile("first", 64), second = sketch.tile("second", 64);
+    sketch.set(first);
+    sketch.use(first);
+    sketch.set(second);
+    sketch.use(second);
+    const auto waits = dependencies(*sketch.builder.finish());
+    const auto& of_second = waits.at(2);
+    const bool waits_for_the_read =
+        std::find(of_second.begin(), of_second.end(), 1) != of_second.end();
+    EXPECT_EQ(waits_for_the_read, capacity == 256);
+  }
+}
+
+TEST(PlaceTiles, ATileFromOutsideOfALoopLivesAsLongAsTheLoop) {
+  const auto error = [](bool inside) {
+    const Architecture architecture = with_memory(512, 8);
+    Sketch sketch(architecture);
+    View before = sketch.tile("before", 64);
+    sketch.builder.set_source_line("kernel.py:4");
+    sketch.builder.open_loop(2);
+    if (inside) before = sketch.tile("within", 64);
+    sketch.set(before);
+    sketch.use(before);
+    const View later = sketch.tile("later", 64, 2);
+    sketch.set(later.turn(0));
+    sketch.use(later.turn(0));
+    sketch.builder.close_loop();
+    return finish_error(sketch);
+  };
+  EXPECT_EQ(error(true), "");
+  EXPECT_EQ(error(false),
+            "out of memory in sbuf: the tiles of kernel 'sketch' that are live at 'memset' "
+            "(kernel.py:4) need 768 bytes per partition, trn2 has 512. Live tiles: 'before' (256 "
+            "bytes), 'later' (2 x 256 bytes, kernel.py:4).");
+}
+
+TEST(PlaceTiles, ATileReadBehindItsLoopLivesUntilThen) {
+  const auto error = [](bool behind) {
+    const Architecture architecture = with_memory(256, 8);
+    Sketch sketch(architecture);
+    sketch.builder.open_loop(2);
+    const View last = sketch.tile("last", 64);
+    sketch.set(last);
+    sketch.use(last);
+    const View other = sketch.tile("other", 64);
+    sketch.set(other);
+    sketch.builder.close_loop();
+    if (behind) sketch.use(last);
+    return finish_error(sketch);
+  };
+  EXPECT_EQ(error(false), "");
+  EXPECT_EQ(error(true),
+            "out of memory in sbuf: the tiles of kernel 'sketch' that are live at 'memset' need "
+            "512 bytes per partition, trn2 has 256. Live tiles: 'last' (256 bytes), 'other' (256 "
+            "bytes).");
+}
+
+TEST(PlaceTiles, PsumIsGivenInWholeBanks) {
+  const auto error = [](int tiles) {
+    const Architecture& architecture = load_architecture("trn2");
+    Sketch sketch(architecture);
+    std::vector<View> sums;
+    for (int i = 0; i < tiles; ++i) {
+      sums.push_back(sketch.builder.psum("sum", {128, i == 0 ? 513 : 1}));
+      sketch.set(sums.back());
+    }
+    const View copy = sketch.tile("copy", 1);
+    for (const View& sum : sums) sketch.builder.emit(TensorCopy{copy, sum.slice(1, 0, 1)});
+    return finish_error(sketch);
+  };
+  EXPECT_EQ(error(7), "");
+  const std::string message = error(8);
+  EXPECT_EQ(message.find("out of memory in psum: the tiles of kernel 'sketch' that are live at "
+                         "'memset' need 18432 bytes per partition, trn2 has 16384. Live tiles: "
+                         "'sum' (4096 bytes), 'sum' (2048 bytes), "),
+            0U)
+      << message;
+}
+
+TEST(PlaceTiles, LargerTilesGoFirstWhereTheOrderOfUseLeavesHoles) {
+  const Architecture architecture = with_memory(768, 8);
+  Sketch sketch(architecture);
+  const View a = sketch.tile("a", 64), b = sketch.tile("b", 64), c = sketch.tile("c", 64);
+  const View wide = sketch.tile("wide", 128);
+  for (const View& tile : {a, b, c}) sketch.set(tile);
+  sketch.use(a);
+  sketch.use(c);  // a hole of 256 bytes on each side of b
+  sketch.set(wide);
+  sketch.use(wide);
+  sketch.use(b);
+  const auto program = sketch.builder.finish();
+  EXPECT_EQ(program->sbuf_peak, 768);
+}
+
+TEST(PlaceTiles, TilesPlacedByHandKeepTheirBytes) {
+  const auto error = [](int64_t width) {
+    const Architecture architecture = with_memory(1024, 8);
+    Sketch sketch(architecture);
+    const View fixed = sketch.builder.place(MemoryKind::kSbuf, "fixed", {128, 64}, kFloat, 128);
+    sketch.set(fixed);
+    const View tile = sketch.tile("tile", width);
+    sketch.set(tile);
+    const std::string message = finish_error(sketch);
+    return message;
+  };
+  EXPECT_EQ(error(160), "");
+  EXPECT_EQ(error(176),
+            "out of memory in sbuf: the tiles of kernel 'sketch' that are live at 'memset' need "
+            "960 bytes per partition, trn2 has 1024 but not in one piece. Live tiles: 'tile' (704 "
+            "bytes), placed by hand (256 bytes).");
+}
+
+TEST(PlaceTiles, TilesThatNothingTouchesTakeNoSpace) {
+  const Architecture architecture = with_memory(256, 8);
+  Sketch sketch(architecture);
+  sketch.tile("unused", 64);
+  sketch.set(sketch.tile("used", 64));
+  EXPECT_EQ(finish_error(sketch), "");
+}
+
+}  // namespace
+}  // namespace neuron_sim
