@@ -94,11 +94,11 @@ void bind_activations(nb::class_<Builder>& builder) {
       .def("activation_reduce", &activation_reduce, nb::arg("dst"), nb::arg("op"), nb::arg("data"),
            nb::arg("reduce_op"), nb::arg("reduce_res"), nb::arg("bias") = nb::none(),
            nb::arg("scale") = 1.0, nb::arg("engine") = "auto")
-      .def("activate2", &activate2, nb::arg("dst"), nb::arg("op"), nb::arg("data"), nb::arg("imm0"),
-           nb::arg("imm1"), nb::arg("op0"), nb::arg("op1"), nb::arg("relu_param") = 0.0,
-           nb::arg("reverse0") = false, nb::arg("reverse1") = false, nb::arg("reduce_op") = "",
-           nb::arg("reduce_res") = nb::none(), nb::arg("reduce_cmd") = "idle",
-           nb::arg("engine") = "auto",
+      .def("activate2", &activate2, nb::arg("dst"), nb::arg("op"), nb::arg("data"),
+           nb::arg("imm0").none(), nb::arg("imm1").none(), nb::arg("op0"), nb::arg("op1"),
+           nb::arg("relu_param") = 0.0, nb::arg("reverse0") = false, nb::arg("reverse1") = false,
+           nb::arg("reduce_op") = "", nb::arg("reduce_res") = nb::none(),
+           nb::arg("reduce_cmd") = "idle", nb::arg("engine") = "auto",
            "dst = op((data op0 imm0) op1 imm1); imm0, imm1: a number, a [P, 1] tile or None.")
       .def("exponential", &exponential, nb::arg("dst"), nb::arg("src"), nb::arg("max_value") = 0.0,
            nb::arg("reduce_res") = nb::none(), nb::arg("reduce_cmd") = "idle",

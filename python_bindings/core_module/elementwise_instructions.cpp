@@ -89,7 +89,7 @@ void bind_elementwise(nb::class_<Builder>& builder) {
            nb::arg("operand1") = nb::none(), nb::arg("reverse1") = false,
            nb::arg("engine") = "auto", "operand0, operand1: a number or a [P, 1] tile.")
       .def("scalar_tensor_tensor", &scalar_tensor_tensor, nb::arg("dst"), nb::arg("data"),
-           nb::arg("op0"), nb::arg("operand0"), nb::arg("op1"), nb::arg("operand1"),
+           nb::arg("op0"), nb::arg("operand0").none(), nb::arg("op1"), nb::arg("operand1"),
            nb::arg("reverse0") = false, nb::arg("reverse1") = false, nb::arg("engine") = "auto")
       .def("tensor_reduce", &tensor_reduce, nb::arg("dst"), nb::arg("data"), nb::arg("op"),
            nb::arg("axes") = 1, nb::arg("negate") = false, nb::arg("engine") = "auto",

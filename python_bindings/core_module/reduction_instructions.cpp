@@ -98,12 +98,12 @@ void topk(Builder& self, const View& val_dst, const View& idx_dst, const View& s
 void bind_reductions(nb::class_<Builder>& builder) {
   builder
       .def("tensor_scalar_reduce", &tensor_scalar_reduce, nb::arg("dst"), nb::arg("data"),
-           nb::arg("op0"), nb::arg("operand0"), nb::arg("reduce_op"),
+           nb::arg("op0"), nb::arg("operand0").none(), nb::arg("reduce_op"),
            nb::arg("reduce_res") = nb::none(), nb::arg("reverse0") = false,
            nb::arg("reduce_cmd") = "reset_reduce", nb::arg("reduce_init") = nb::none(),
            nb::arg("reduce_res_negate") = false, nb::arg("engine") = "auto")
       .def("tensor_scalar_cumulative", &tensor_scalar_cumulative, nb::arg("dst"), nb::arg("src"),
-           nb::arg("op0"), nb::arg("op1"), nb::arg("imm0"), nb::arg("imm1") = nb::none(),
+           nb::arg("op0"), nb::arg("op1"), nb::arg("imm0").none(), nb::arg("imm1") = nb::none(),
            nb::arg("reduce_cmd") = "reset_reduce", nb::arg("engine") = "auto",
            "dst[i] = (src[i] op0 imm0) op1 dst[i - 1].")
       .def("tensor_partition_reduce", &tensor_partition_reduce, nb::arg("dst"), nb::arg("op"),
