@@ -12,6 +12,7 @@
 #include "device/base/errors.h"
 #include "device/execute/executor.h"
 #include "device/observe/trace.h"
+#include "device/program/definedness.h"
 #include "device/program/dependencies.h"
 #include "python_bindings/core_module/bindings.h"
 #include "python_bindings/core_module/program_counters.h"
@@ -127,6 +128,23 @@ nb::list arguments_of(const Program& program) {
   return result;
 }
 
+/// Reads of bytes on chip that nothing wrote, as dicts.
+nb::list undefined_reads_of(const Program& program) {
+  nb::list result;
+  for (const UndefinedRead& read : undefined_reads(program)) {
+    const Instruction& instruction = program.instructions[read.instruction];
+    const auto line = static_cast<size_t>(instruction.source_line);
+    nb::dict entry;
+    entry["instruction"] = std::string(instruction.type->name);
+    entry["operand"] =
+        std::string(instruction.type->operands[static_cast<size_t>(read.operand)].name);
+    entry["tile"] = program.tiles[static_cast<size_t>(read.tile)].label;
+    entry["source_line"] = instruction.source_line < 0 ? std::string() : program.source_lines[line];
+    result.append(entry);
+  }
+  return result;
+}
+
 }  // namespace
 
 void bind_program(nb::module_& module) {
@@ -154,6 +172,9 @@ void bind_program(nb::module_& module) {
            "the high half of fp32 weights.")
       .def("dependencies", &dependencies,
            "Per instance of an instruction, in program order, the instances it waits for.")
+      .def("undefined_reads", &undefined_reads_of,
+           "The first read of every tile that touches bytes which nothing wrote: instruction, "
+           "operand, tile, source_line ('file:line').")
       .def("counters", &program_counters,
            "What a profiler counts of one run: bytes read and written per memory, DMA packets by "
            "who makes their descriptors, matmuls and their operations.")

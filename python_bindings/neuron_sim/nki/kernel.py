@@ -36,7 +36,8 @@ class Kernel:
         """The kernel bound to arguments, to be traced."""
         cores = self.grid[0] if self.grid else 1
         return Call(
-            self.func, args, kwargs, "new", architecture_of(), self.grid, cores=cores, direct=True,
+            self.func, args, kwargs, "new", architecture_of(), self.grid, cores=cores,
+            directives=frozenset({"skip_middle_end_transformations"}),
             widens=os.environ.get("NKI_PRECISE_FP") == "0",
         )  # fmt: skip
 

@@ -19,8 +19,8 @@ def _writable_parameter(parameter) -> bool:
 class Kernel:
     """A function that is traced into a program for every set of argument shapes.
 
-    `mode` as the vendor's jit. `direct`: the compiler's middle end is skipped. `grid`: sizes of the
-    grid, kernel[grid]. `checked`: arrays may be written only where annotated as mutable.
+    `mode` as the vendor's jit. `directives`: names of the decorators of nki.compiler. `grid`: sizes
+    of the grid, kernel[grid]. `checked`: arrays may be written only where annotated as mutable.
     """
 
     def __init__(self, function, mode: str = "auto", platform_target=None, grid=(), checked=True):
@@ -32,7 +32,7 @@ class Kernel:
         self.platform_target = platform_target
         self.grid = grid
         self.checked = checked
-        self.direct = bool(getattr(function, "_neuron_sim_direct", False))
+        self.directives: frozenset = getattr(function, "_neuron_sim_directives", frozenset())
 
     def __getitem__(self, key) -> "Kernel":
         return self._copy(grid=grid_of(key))
@@ -53,7 +53,7 @@ class Kernel:
             writable = None  # kernels that return nothing write to their arguments
         return Call(
             self.func, args, kwargs, "old", architecture_of(self.platform_target), self.grid,
-            direct=self.direct, mutable=writable, widens=self.mode == "simulation",
+            directives=self.directives, mutable=writable, widens=self.mode == "simulation",
         )  # fmt: skip
 
     def traced(self, *args, **kwargs) -> TracedKernel:
@@ -74,8 +74,8 @@ class Kernel:
     def _inlined(self, args, kwargs):
         if self.grid:
             raise ValueError(
-                f"kernel '{self.__name__}' has a grid and is called inside another kernel; "
-                "nested kernels cannot have a grid."
+                f"Calling kernel with spmd grid ({self.__name__}{list(self.grid)}) inside another "
+                "kernel is not supported"
             )
         return self.func(*args, **kwargs)
 
@@ -98,6 +98,16 @@ def _returns(function) -> bool:
 
 def _function_of(kernel):
     return kernel.func if isinstance(kernel, Kernel) else kernel
+
+
+def marked(kernel, directive: str):
+    """A kernel of its own with a directive of nki.compiler; a function keeps it for its kernels."""
+    if isinstance(kernel, Kernel):
+        return kernel._copy(directives=kernel.directives | {directive})
+    kernel._neuron_sim_directives = getattr(kernel, "_neuron_sim_directives", frozenset()) | {
+        directive
+    }
+    return kernel
 
 
 def jit(func=None, mode: str = "auto", platform_target=None, **options):

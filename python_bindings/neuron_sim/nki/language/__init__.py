@@ -1,7 +1,6 @@
 """nki.language (nl): tensors, loops, movement; operators are in operators.py."""
 
 from ..tracing.buffers import hbm, private_hbm, psum, sbuf, shared_hbm
-from ..tracing.debug import device_print
 from ..tracing.dtypes import (
     bfloat16,
     bool_,
@@ -27,6 +26,7 @@ from ..tracing.indexing import DynamicSlice as ds
 from ..tracing.loops import dynamic_range, fori_loop, static_range
 from ..tracing.loops import static_range as affine_range
 from ..tracing.loops import static_range as sequential_range
+from ..tracing.printing import device_print
 from ..tracing.tensor import Tensor as NkiTensor
 from ..tracing.tile_size import tile_size
 from .creation import (

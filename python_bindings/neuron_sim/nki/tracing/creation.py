@@ -3,6 +3,8 @@
 import numpy as np
 
 from . import buffers, dtypes
+from .allocation import bytes_per_partition
+from .blocks import LogicalTiles
 from .buffers import Buffer
 from .dtypes import dtype_of
 from .errors import Retrace
@@ -51,7 +53,8 @@ def ndarray(shape, dtype, buffer=None, name: str = "", address=None) -> Tensor:
         )
     if any(size < 1 for size in sizes):
         raise ValueError(f"a tensor of shape {list(sizes)} has no elements.")
-    name = name or trace.assigned_name("tensor")
+    assigned = trace.assigned_name("tensor", sizes)
+    name = name or assigned
     if memory == "hbm":
         return _hbm(trace, sizes, dtype, buffer, name)
     check_tile_shape(sizes, axis)
@@ -79,14 +82,26 @@ def _on_chip(trace: Trace, sizes, axis, dtype, buffer, name, address) -> Tensor:
     for size in sizes[axis + 1 :]:
         free *= size
     place = getattr(buffer, "place", None)
+    if place is not None and trace.allocation.forced_automatic:
+        buffer, place = (buffers.psum if buffer.memory == "psum" else buffers.sbuf), None
     if address is not None or place is not None:
         return _placed(trace, sizes, axis, dtype, buffer, name, address)
+    trace.allocation.allocate_automatically(name)
     pitch = free
     if buffer.memory == "psum" and blocks > 1:
         bank = _PSUM_BANK_BYTES // dtype.itemsize
         pitch = -(-free // bank) * bank
     trace.settle()
     make = trace.builder.psum if buffer.memory == "psum" else trace.builder.sbuf
+    if blocks > 1:
+        trace.has_blocks = True
+        needed = ((blocks - 1) * pitch + free) * dtype.itemsize
+        if trace.splits_blocks or needed > bytes_per_partition(buffer.memory, trace.architecture):
+            # Blocks need not live at the same time.
+            stored = trace.stored(dtype)
+            return LogicalTiles(
+                trace, name, buffer, sizes, axis, dtype, lambda _, *tile: make(*tile, stored)
+            ).tensor()
     whole = make(name, [sizes[axis], (blocks - 1) * pitch + free], trace.stored(dtype))
     storage = Storage(trace, name, buffer, sizes, dtype, whole, trace.open_scopes[-1], axis)
     before = [stride * pitch for stride in dense_strides(sizes[:axis])]
@@ -161,6 +176,10 @@ def filled(shape, value, dtype, buffer=None, name: str = "") -> Tensor:
     """A tensor of that value: zeros, ones and full."""
     if getattr(buffer, "memory", "sbuf") == "hbm":
         raise ValueError("Creating HBM tensor with init value is not supported.")
+    if hasattr(buffer, "place") and not current().allocation.forced_automatic:
+        raise ValueError(
+            "Creating SBUF/PSUM tensor with init value is not supported in allocated NKI kernels."
+        )
     tensor = ndarray(shape, dtype, buffer, name)
     fill(tensor, value)
     return tensor
@@ -172,7 +191,7 @@ def fill(tensor: Tensor, value) -> None:
     storage = tensor.storage
     storage.written = True
     number = float(value)
-    if storage.memory == "psum" and storage.axis > 0:
+    if storage.whole is None or (storage.memory == "psum" and storage.axis > 0):
         for block in np.ndindex(*tensor.shape[: tensor.axis]):
             builder.memset(tensor[block].access, number)
         return

@@ -2,10 +2,12 @@
 
 import linecache
 import os
+import re
 import sys
 from types import CodeType, FrameType, TracebackType
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+_position = re.compile(r"\n  at [^\n]*:\d+$")
 _internal: dict[CodeType, bool] = {}
 
 
@@ -76,19 +78,32 @@ def _innermost_kernel_step(traceback: TracebackType | None) -> TracebackType | N
 
 def point_at_kernel(error: BaseException) -> None:
     """Adds the kernel's source line with a caret under what failed, as a note of the error."""
+    step = _innermost_kernel_step(error.__traceback__)
+    if step is not None:
+        frame = step.tb_frame
+        point_at_place(error, frame.f_code, step.tb_lineno, step.tb_lasti, frame.f_globals)
+
+
+def point_at_place(
+    error: BaseException, code: CodeType, line: int, step: int, names: dict | None = None
+) -> None:
+    """The same for the instruction at offset `step` of the bytecode; the first place stays."""
     if getattr(error, "_neuron_sim_located", False):
         return
-    step = _innermost_kernel_step(error.__traceback__)
-    if step is None:
-        return
-    code = step.tb_frame.f_code
-    source = linecache.getline(code.co_filename, step.tb_lineno, step.tb_frame.f_globals)
-    note = f'  File "{code.co_filename}", line {step.tb_lineno}, in {code.co_name}'
+    note = f'  File "{code.co_filename}", line {line}, in {code.co_name}'
+    source = linecache.getline(code.co_filename, line, names)
     if source.strip():
         indent = len(source) - len(source.lstrip())
         text = source.strip()
-        first, last = _columns(step, code, indent, len(text))
+        first, last = _columns(code, line, step, indent, len(text))
         note += f"\n    {text}\n    {' ' * first}{'^' * max(1, last - first)}"
+    _locate(error, note)
+
+
+def _locate(error: BaseException, note: str) -> None:
+    """The note replaces the position at the end of a message of the builder."""
+    if error.args and isinstance(error.args[0], str):
+        error.args = (_position.sub("", error.args[0]), *error.args[1:])
     error.add_note(note)
     try:
         error._neuron_sim_located = True  # type: ignore[attr-defined]
@@ -96,11 +111,22 @@ def point_at_kernel(error: BaseException) -> None:
         pass  # an exception type with slots gets the note again from an outer kernel
 
 
-def _columns(step: TracebackType, code: CodeType, indent: int, width: int) -> tuple[int, int]:
+def point_at_line(error: BaseException, line: str) -> None:
+    """The same for a line `file:line` of the kernel, all of it underlined."""
+    file, _, number = line.rpartition(":")
+    if not file:
+        return
+    note = f'  File "{file}", line {number}'
+    text = linecache.getline(file, int(number)).strip()
+    if text:
+        note += f"\n    {text}\n    {'^' * len(text)}"
+    _locate(error, note)
+
+
+def _columns(code: CodeType, line: int, step: int, indent: int, width: int) -> tuple[int, int]:
     """Columns of the failing expression within the stripped source line."""
-    positions = list(code.co_positions())[step.tb_lasti // 2]
-    line, end_line, column, end_column = positions
-    if line != step.tb_lineno or column is None or end_column is None:
+    first_line, end_line, column, end_column = list(code.co_positions())[step // 2]
+    if line != first_line or column is None or end_column is None:
         return 0, width
     first = max(0, column - indent)
     return first, (width if end_line != line else min(width, end_column - indent))

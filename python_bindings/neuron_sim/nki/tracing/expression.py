@@ -14,10 +14,11 @@ class Loop:
     """A symbolic variable: start + step * (0 .. trip_count - 1).
 
     `key` identifies the loop in the source (the same in the next trace), `affine` is the builder's
-    variable of it, which counts trips.
+    variable of it, which counts trips. `scope`: number of its body's scope; `opened_at`: number of
+    uses of tensors before it.
     """
 
-    __slots__ = ("key", "name", "kind", "trip_count", "affine", "depth")
+    __slots__ = ("key", "name", "kind", "trip_count", "affine", "depth", "scope", "opened_at")
 
     def __init__(self, key, name: str, kind: str, trip_count: int, affine, depth: int):
         self.key = key
@@ -26,6 +27,8 @@ class Loop:
         self.trip_count = trip_count
         self.affine = affine
         self.depth = depth
+        self.scope = 0
+        self.opened_at = 0
 
 
 class Expression:

@@ -1,11 +1,14 @@
 """A kernel called with arrays: bound to its arguments and traced."""
 
+import functools
 import inspect
 import os
 
-from . import creation
+from . import creation, sanitize
 from . import trace as traces
+from .allocation import Allocation
 from .arrays import Input, mapped
+from .dependences import OutputDependencies
 from .errors import Retrace, Unroll, point_at_kernel
 from .expression import variable
 from .tensor import Tensor
@@ -30,8 +33,8 @@ def architecture_of(target: str | None = None) -> str:
 class Call:
     """A call of a kernel: its function, bound arguments and how it is traced.
 
-    `mutable(parameter)` says whether an array parameter may be written; `widens`: tiles of low
-    precision are stored as fp32.
+    `directives`: names of the decorators of nki.compiler. `mutable(parameter)` says whether an array
+    parameter may be written; `widens`: tiles of low precision are stored as fp32.
     """
 
     def __init__(
@@ -43,7 +46,7 @@ class Call:
         architecture: str,
         grid: tuple = (),
         cores: int = 1,
-        direct: bool = False,
+        directives: frozenset = frozenset(),
         mutable=None,
         widens: bool = False,
     ):
@@ -53,7 +56,7 @@ class Call:
         self.architecture = architecture
         self.grid = grid
         self.cores = cores
-        self.direct = direct
+        self.directives = directives
         self.mutable = mutable
         self.widens = widens
         self.arrays: list = []
@@ -76,28 +79,41 @@ class Call:
 
         return mapped(value, convert, parameter)
 
-    def trace(self) -> TracedKernel:
-        """Traces the kernel, again when a loop has to be unrolled or an output is found."""
+    def trace(self, prints: bool = False) -> TracedKernel:
+        """Traces the kernel, again when a loop has to be unrolled or an output is found.
+
+        `prints`: what nl.device_print prints is part of the program.
+        """
         unrolled: frozenset = frozenset()
         outputs: frozenset = frozenset()
         widens = self.widens
+        splits = False
         first: Exception | None = None
         while True:
             trace = Trace(self.name, self.architecture, self.language, unrolled, widens)
             trace.output_ordinals = outputs
+            trace.allocation = Allocation(self.directives)
+            trace.splits_blocks = splits
+            trace.printed = [] if prints else None
             try:
-                return self._traced(trace)
+                traced = self._traced(trace)
+                if sanitize.wanted():
+                    sanitize.check(traced.source)
+                return traced
             except Unroll as request:
                 unrolled = unrolled | frozenset(request.keys)
             except Retrace as request:
                 outputs = trace.output_ordinals
                 widens = widens and request.reason != "exact"
             except Exception as error:
+                if isinstance(error, MemoryError) and trace.has_blocks and not splits:
+                    splits = True
+                    continue
                 if widens:  # the real dtypes decide whether this is an error of the kernel
                     widens = False
                     continue
                 point_at_kernel(error)
-                if first is not None or not trace.broken:
+                if first is not None or not trace.broken or isinstance(error, OutputDependencies):
                     raise (first or error) from None
                 # An error leaves a loop as `break` does: only unrolled it shows which it was.
                 first = error
@@ -119,10 +135,35 @@ class Call:
             if trace.broken:
                 raise Unroll(list(trace.broken))
             results = _outputs(trace, returned)
+            trace.allocation.check_scratch(
+                [storage.name for storage in trace.hbm if storage.argument is None]
+            )
             source = trace.finish()
+            if self.language == "old":
+                self._check_outputs(trace, source, results)
         finally:
             traces._stack.pop()
-        return TracedKernel(trace, source, self.inputs, results, self.direct, self.widens)
+        direct = "skip_middle_end_transformations" in self.directives
+        traced = TracedKernel(trace, source, self.inputs, results, direct, self.widens)
+        if trace.has_prints and trace.printed is None:
+            traced.with_prints = functools.partial(self.trace, prints=True)
+        return traced
+
+    def _check_outputs(self, trace: Trace, source, results) -> None:
+        """err_tensor_output_not_written_to, err_mutable_parameter_not_returned."""
+        returned = set(_numbers(results))
+        for number, argument in enumerate(source.arguments):
+            if number in returned and number >= len(self.inputs) and not argument["written"]:
+                raise ValueError(
+                    f"Output tensor `{argument['label']}` was never written to: a loop that "
+                    "stores to it may not be entered."
+                )
+            annotated = self.mutable is not None and number < len(self.inputs)
+            if annotated and argument["written"] and number not in returned and returned:
+                raise ValueError(
+                    f"Mutable kernel parameter `{argument['label']}` not returned by `return` "
+                    "statement"
+                )
 
     def _per_core(self, trace: Trace, args, kwargs):
         """New language: the grid is the cores of a logical core."""
@@ -208,3 +249,12 @@ def _outputs(trace: Trace, value):
     if type(value) is dict:
         return {key: _outputs(trace, each) for key, each in value.items()}
     return value
+
+
+def _numbers(value) -> list:
+    """Numbers of the arguments in a kernel's result."""
+    if isinstance(value, Output):
+        return [value.number]
+    if type(value) is dict:
+        value = list(value.values())
+    return [n for each in value for n in _numbers(each)] if type(value) in (tuple, list) else []

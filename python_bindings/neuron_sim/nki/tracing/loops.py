@@ -47,8 +47,10 @@ def unrolled(values):
         trace.open_scope()
         try:
             yield value
-        finally:
-            trace.close_scope()
+        except GeneratorExit:
+            trace.leave_scope()
+            return
+        trace.close_scope()
 
 
 def affine_range(*arguments, **_directives):

@@ -1,6 +1,7 @@
 """Movement between HBM and tiles: load, store, load_transpose2d of both languages."""
 
 from . import dtypes
+from .dependences import output_dependencies, shared_loop
 from .dtypes import dtype_of
 from .expression import Expression
 from .mask import boxes
@@ -80,6 +81,10 @@ def store(dst, value, mask=None) -> None:
     in_hbm(dst, "dst", "store")
     trace = current()
     writable(dst)
+    if trace.loops and mask is None and trace.language == "old":
+        loop = shared_loop(trace, dst)
+        if loop is not None:
+            raise output_dependencies(loop, dst)
     cut = boxes(mask, dst.shape)
     value = _tile_to_store(trace, dst, value)
     if cut is None:
@@ -130,13 +135,13 @@ def _narrowed_like(dst: Tensor, value: Tensor, box: tuple) -> Tensor:
 def load_transpose2d(src, mask=None, dtype=None) -> Tensor:
     """A new SBUF tile [columns, rows] of an HBM tensor [rows, columns]."""
     in_hbm(src, "src", "load_transpose2d")
+    if src.index is not None:
+        raise ValueError("'load_transpose2d' does not support tensors with indirect indices.")
     if len(src.shape) != 2:
         raise ValueError(
             f"parameter '{src.describe()}' of 'load_transpose2d' exceed max supported number of "
             "dimensions of 2."
         )
-    if src.index is not None:
-        raise ValueError("'load_transpose2d' does not support tensors with indirect indices.")
     rows, columns = src.shape
     cut = boxes(mask, src.shape)
     if cut is None and columns > PARTITIONS:

@@ -16,7 +16,7 @@ class Storage:
 
     __slots__ = (
         *("trace", "name", "buffer", "memory", "shape", "dtype", "whole", "scope", "mutable"),
-        *("ordinal", "written", "axis", "line", "_typed", "argument"),
+        *("ordinal", "written", "axis", "line", "_typed", "argument", "uses", "last_use"),
     )
 
     def __init__(self, trace, name, buffer, shape, dtype, whole, scope, axis=0):
@@ -34,6 +34,8 @@ class Storage:
         self.written = False
         self.argument = None
         self.line = ""
+        self.uses = 0  # access patterns taken for instructions
+        self.last_use = 0  # the trace's number of it
         self._typed = None
 
     def whole_as(self, dtype: DType):
@@ -107,8 +109,12 @@ class Tensor:
             if self.register is None:
                 self._access = view
         storage = self.storage
-        if storage.scope not in storage.trace.scopes:
-            raise storage.trace.out_of_scope(storage)
+        trace = storage.trace
+        if storage.scope not in trace.scopes:
+            raise trace.out_of_scope(storage)
+        storage.uses += 1
+        trace.uses += 1
+        storage.last_use = trace.uses
         return view
 
     @property

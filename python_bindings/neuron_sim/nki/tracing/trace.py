@@ -1,14 +1,15 @@
 """Trace: one kernel while it is turned into a program."""
 
-import linecache
-import re
 import sys
 
 from neuron_sim import _core
 
 from . import buffers
+from .allocation import Allocation
+from .assignments import check_annotation, innermost, target_of, warn_of_shadowing
+from .dependences import output_dependencies, shared_loop
 from .dtypes import WIDENED, DType
-from .errors import Unroll, is_internal, out_of_kernel
+from .errors import Unroll, is_internal, out_of_kernel, point_at_place
 from .expression import Loop
 from .mask import boxes
 from .methods import dense_strides
@@ -18,8 +19,6 @@ PARTITIONS = 128
 MAXIMUM_LOOP_DEPTH = 8  # of counted loops in a program
 
 _stack: list = []
-_assigned_names: dict = {}
-_assignment = re.compile(r"\s*(\w+)\s*(?::[^=]*)?=[^=]")
 
 
 def current() -> "Trace":
@@ -37,7 +36,7 @@ def tracing() -> bool:
 class Pending:
     """A result whose instruction was not emitted yet."""
 
-    __slots__ = ("trace", "tensor", "emit", "buffer", "accumulates", "explicit", "line", "name")
+    __slots__ = ("trace", "tensor", "emit", "buffer", "accumulates", "explicit", "place", "name")
 
 
 class Trace:
@@ -67,10 +66,18 @@ class Trace:
         self.output_ordinals: frozenset = frozenset()  # private ones that the kernel returns
         self.inputs: list[Storage] = []
         self.arguments: list[Storage] = []
-        self.prints: list = []  # of device_print
+        self.allocation = Allocation()
         self._builder = _core.Builder(name, architecture, placement="automatic")
         self._pending: Pending | None = None
+        self._failed: BaseException | None = None
+        self.splits_blocks = False  # every block of a tensor is placed alone
+        self.has_blocks = False
+        self.has_prints = False
+        self.printed: list | None = None  # of nl.device_print, when they are part of the program
         self._registers: dict = {}
+        self.uses = 0  # of tensors by instructions
+        self._emitting = False
+        self._unshadowed: set = set()
         self._line_code = None
         self._line_number = 0
 
@@ -79,6 +86,8 @@ class Trace:
         """The builder, after what is pending was emitted; its source line is the kernel's."""
         if self._pending is not None:
             self.settle()
+        if self._emitting:  # an instruction of another line
+            return self._builder
         frame = sys._getframe(1)
         code = frame.f_code
         while is_internal(code):
@@ -95,21 +104,23 @@ class Trace:
         self._line_code, self._line_number = code, line
         self._builder.source_line(f"{code.co_filename}:{line}")
 
-    def kernel_position(self) -> tuple:
-        """(code, line) of the innermost frame of the kernel."""
-        frame = sys._getframe(1)
-        while frame is not None and is_internal(frame.f_code):
-            frame = frame.f_back
-        return (None, 0) if frame is None else (frame.f_code, frame.f_lineno)
+    def assigned_name(self, otherwise: str, shape: tuple | None = None) -> str:
+        """The name that the kernel's current line assigns to, for messages.
 
-    def assigned_name(self, otherwise: str) -> str:
-        """The name that the kernel's current line assigns to, for messages."""
-        position = self.kernel_position()
-        name = _assigned_names.get(position)
-        if name is None:
-            code, line = position
-            match = _assignment.match(linecache.getline(code.co_filename, line)) if code else None
-            name = _assigned_names[position] = match.group(1) if match else ""
+        `shape`: of a tensor that the kernel makes here. ValueError when its annotation has another.
+        """
+        frame = innermost(sys._getframe(1))
+        if frame is None:
+            return otherwise
+        name, annotation = target_of(frame)
+        if shape is not None and name:
+            if annotation:
+                check_annotation(frame, name, annotation, shape)
+            if self.loops and self.language == "old":
+                place = (frame.f_code, frame.f_lasti)
+                if place not in self._unshadowed:
+                    self._unshadowed.add(place)
+                    warn_of_shadowing(frame, self)
         return name or otherwise
 
     # --- tiles -------------------------------------------------------------------------------
@@ -159,8 +170,9 @@ class Trace:
         pending.buffer = buffers.psum if memory == "psum" else buffers.sbuf
         pending.accumulates = accumulates
         pending.explicit = explicit
-        pending.line = self.kernel_position()
-        pending.name = self.assigned_name("result")
+        frame = innermost(sys._getframe(1))
+        pending.place = None if frame is None else (frame.f_code, frame.f_lineno, frame.f_lasti)
+        pending.name = self.assigned_name("result", shape)
         tensor = Tensor(None, tuple(shape), dtype, None, 0)
         pending.tensor = tensor
         tensor.pending = pending
@@ -174,16 +186,28 @@ class Trace:
             return
         self._pending = None
         tensor = pending.tensor
-        self._at_line(pending)
+        self.allocation.allocate_automatically(pending.name)
         made = self._tile(tensor.shape, tensor.dtype, pending.buffer, pending.name)
         tensor.storage, tensor.steps = made.storage, made.steps
         tensor.pending = None
-        pending.emit(tensor)
+        self._emit(pending, tensor)
 
-    def _at_line(self, pending: Pending) -> None:
-        code, line = pending.line
-        if code is not None:
+    def _emit(self, pending: Pending, *target, **options) -> None:
+        """Emits what was pending; lines and errors are those of where the kernel called it."""
+        if pending.place is None:
+            pending.emit(*target, **options)
+            return
+        code, line, step = pending.place
+        if line != self._line_number or code is not self._line_code:
             self._set_line(code, line)
+        self._emitting = True
+        try:
+            pending.emit(*target, **options)
+        except Exception as error:
+            point_at_place(error, code, line, step)
+            raise
+        finally:
+            self._emitting = False
 
     def settled_into(self, target: Tensor, value: Tensor, unshared: bool) -> bool:
         """Emits a pending value straight into `target`; False when that is not the same."""
@@ -197,23 +221,27 @@ class Trace:
         if pending.buffer.memory == "psum" and target.memory != "psum":
             return False
         self._pending = None
-        self._at_line(pending)
         target.storage.written = True
         if pending.accumulates:
-            pending.emit(target, accumulate=False)
+            self._emit(pending, target, accumulate=False)
         else:
-            pending.emit(target)
+            self._emit(pending, target)
         return True
 
     def assign(self, target: Tensor, value, unshared: bool = False) -> None:
         """target[...] = value."""
         from .operators import assign
 
+        loop = shared_loop(self, target) if self.loops and self.language == "old" else None
+        uses = target.storage.uses
         if isinstance(value, Tensor) and value.storage is None:
-            if self.settled_into(target, value, unshared):
-                return
-            value.settle()
-        assign(target, value)
+            if not self.settled_into(target, value, unshared):
+                value.settle()
+                assign(target, value)
+        else:
+            assign(target, value)
+        if loop is not None and target.storage.uses == uses + 1:  # it is not an operand as well
+            raise output_dependencies(loop, target)
 
     def accumulate(self, target: Tensor, value: Tensor, unshared: bool) -> bool:
         """target += value for a pending matrix product; False for anything else."""
@@ -223,8 +251,16 @@ class Trace:
         if not unshared or target.memory != "psum" or target.shape != value.shape:
             return False
         self._pending = None
-        self._at_line(pending)
-        pending.emit(target, accumulate=True)
+        if target.storage.written:
+            self._emit(pending, target, accumulate=True)
+            return True
+        # The first product into uninitialised memory overwrites it.
+        try:
+            self._emit(pending, target, accumulate=None)
+        except ValueError as error:
+            if self.loops and "with accumulate=None" in str(error):
+                raise Unroll([self.loops[-1].key]) from None
+            raise
         return True
 
     # --- scopes ------------------------------------------------------------------------------
@@ -243,6 +279,15 @@ class Trace:
             self.settle()
         self.scopes.discard(self.open_scopes.pop())
 
+    def leave_scope(self) -> None:
+        """close_scope() when the loop around it was left, by `break` or by an error of the kernel;
+        what fails now is an error of the kernel only if there was none, see finish()."""
+        try:
+            self.settle()
+        except BaseException as error:
+            self._failed = self._failed or error
+        self.close_scope()
+
     def open_loop(self, key, name: str, kind: str, trips: int) -> Loop:
         """A counted loop; its variable is symbolic. The body is no scope yet: open_scope()."""
         if self._pending is not None:
@@ -251,6 +296,7 @@ class Trace:
             raise Unroll([key])
         affine = self._builder.open_loop(trips)
         loop = Loop(key, name, kind, trips, affine, len(self.loops))
+        loop.scope, loop.opened_at = self.next_scope, self.uses
         self.loops.append(loop)
         return loop
 
@@ -269,6 +315,8 @@ class Trace:
 
     def finish(self):
         """The program."""
+        if self._failed is not None:
+            raise self._failed
         self.settle()
         return self._builder.finish()
 

@@ -4,12 +4,14 @@ import math
 import os
 import re
 import sys
+from collections.abc import Callable
 
 import numpy as np
 
 from neuron_sim import _core
 
 from .arrays import as_bytes, copy_into_torch, host_bytes, is_numpy, to_torch
+from .printing import show
 from .trace import Trace
 
 _BEYOND_ROWS = re.compile(r"Out-of-bound access for tensor `(\w+)` on dimension 0: index (\d+) of")
@@ -51,7 +53,8 @@ class TracedKernel:
         self.architecture = trace.architecture
         self.arguments = [(storage.shape, storage.dtype) for storage in trace.arguments]
         self.unrolled = trace.unrolled
-        self.prints = trace.prints
+        self.printed = trace.printed or []
+        self.with_prints: Callable[[], TracedKernel] | None = None
         self._program = None
 
     @property
@@ -79,6 +82,14 @@ class TracedKernel:
         """
         if _is_timing_only():
             return self._results(self.returned, arrays, self._fresh(arrays), _torch_of(arrays))
+        results = (self.with_prints() if self.with_prints else self)._computed(arrays)
+        if os.environ.get("NEURON_SIM_PROFILE"):
+            from neuron_sim.nki.measurement import record
+
+            record(self)
+        return results
+
+    def _computed(self, arrays: list):
         buffers = [host_bytes(array, each) for array, each in zip(arrays, self.inputs, strict=True)]
         contents = list(buffers)
         for shape, dtype in self.arguments[len(buffers) :]:
@@ -88,14 +99,8 @@ class TracedKernel:
         except IndexError as error:
             raise (self._of_simulation(error) if self.simulation else error) from None
         self._write_back(arrays, buffers)
-        for each in self.prints:
-            print(each.prefix, contents[each.number], flush=True)
-        results = self._results(self.returned, arrays, contents, _torch_of(arrays))
-        if os.environ.get("NEURON_SIM_PROFILE"):
-            from neuron_sim.nki.measurement import record
-
-            record(self)
-        return results
+        show(self.printed, contents)
+        return self._results(self.returned, arrays, contents, _torch_of(arrays))
 
     def _of_simulation(self, error: IndexError) -> IndexError:
         """The vendor's simulation reports the first element of a row beyond a tensor."""

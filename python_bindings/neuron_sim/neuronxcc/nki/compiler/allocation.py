@@ -1,144 +1,127 @@
 """Direct allocation: `sbuf.alloc(function)`, `psum.mod_alloc(base_bank=0)`, as nl.ndarray's buffer.
 
-A logical tile (one index of the block dimensions) lies where the allocator says. Logical tiles with
-one address are one physical tile: what writes it again waits for its readers.
+A tensor has one logical tile per index of its block dimensions; the allocator says where each lies.
+Logical tiles with one address share its bytes: what writes them again waits for their readers.
 """
 
-from itertools import product
+import inspect
+from collections.abc import Callable
+from typing import Any
 
-from neuron_sim.nki.tracing import Tensor
-from neuron_sim.nki.tracing import buffers as memories
+from neuron_sim.nki.tracing import Tensor, buffers
+from neuron_sim.nki.tracing.allocation import bytes_per_partition
+from neuron_sim.nki.tracing.blocks import LogicalTiles
 from neuron_sim.nki.tracing.buffers import Buffer
-from neuron_sim.nki.tracing.methods import dense_strides
-from neuron_sim.nki.tracing.tensor import Storage
 
-_BANK_BYTES = 2048
+Address = tuple[int, int]  # first partition, byte within the partitions
+_BANK_BYTES = 2048  # per partition (limits.psum_bank)
 
 
 class Allocator(Buffer):
-    """A buffer that says where tiles lie: `address(index, partitions, bytes)`.
-
-    The address is (first partition, byte in the partitions); in PSUM the byte of a bank.
-    """
+    """A buffer that says where tiles lie: `address(index, partitions, bytes)`."""
 
     __slots__ = ("address",)
 
-    def __init__(self, memory: str, address):
+    def __init__(self, memory: str, address: Any):
         super().__init__(memory, memory)
         self.address = address
 
-    def place(self, trace, sizes: tuple, axis: int, dtype, name: str):
-        """The tensor of a shape with its tiles placed."""
-        free = 1
-        for size in sizes[axis + 1 :]:
-            free *= size
-        physical: dict = {}
-        tiles: dict = {}
-        shape = sizes[axis:]
-        for index in product(*[range(size) for size in sizes[:axis]]):
-            where = self.address(index, sizes[axis], free * dtype.itemsize)
-            storage = physical.get(where)
-            if storage is None:
-                storage = physical[where] = self._storage(trace, name, shape, free, dtype, where)
-            tiles[index] = Tensor(storage, shape, dtype, (1, *dense_strides(shape[1:])), 0)
-        return tiles[()] if axis == 0 else Blocks(tiles, sizes, dtype, axis)
+    def place(self, trace: Any, sizes: tuple, axis: int, dtype: Any, name: str) -> Tensor:
+        """The tensor of a shape; dimensions before `axis` are its blocks.
 
-    def _storage(self, trace, name, shape, free, dtype, where) -> Storage:
-        start_partition, byte = where
-        whole = trace.builder.place(
-            self.memory, name, [shape[0], free], dtype.name, byte, start_partition
-        )
-        return Storage(trace, name, self, shape, dtype, whole, trace.open_scopes[-1])
+        ValueError when an address of a tile does not exist or may not be used.
+        """
+        trace.allocation.allocate_directly(name)
+
+        def make(index, label, shape):
+            where = self._checked(trace, label, index, shape[0], shape[1] * dtype.itemsize)
+            return trace.builder.place(self.memory, label, shape, dtype.name, *where[::-1])
+
+        return LogicalTiles(trace, name, self, sizes, axis, dtype, make).tensor()
+
+    def _checked(self, trace: Any, tile: str, index: tuple, partitions: int, row: int) -> Address:
+        start, byte = self.address(index, partitions, row)
+        start, byte = start.__index__(), byte.__index__()
+        allowed = [first for first in (0, 32, 64, 96) if first % _granule(partitions) == 0]
+        if start not in allowed:
+            raise ValueError(
+                f"start partition {start} of tile `{tile}` with {partitions} partitions is not "
+                f"supported: it must be {' or '.join(map(str, allowed))}."
+            )
+        limit = bytes_per_partition(self.memory, trace.architecture)
+        if self.memory == "psum" and row > _BANK_BYTES:
+            raise ValueError(
+                f"tile `{tile}` with {row} bytes per partition crosses a PSUM bank: a tile in PSUM "
+                f"has at most {_BANK_BYTES} bytes per partition."
+            )
+        if byte < 0 or byte + row > limit:
+            raise ValueError(
+                f"byte address {byte} of tile `{tile}` with {row} bytes per partition is out of "
+                f"range: {self.memory} has bytes [0, {limit}) for tensors in each partition."
+            )
+        return start, byte
 
 
-class Blocks(Tensor):
-    """A tensor with block dimensions whose tiles are placed one by one."""
+def _granule(partitions: int) -> int:
+    """Tiles of that many partitions start at a multiple of this."""
+    return 32 if partitions <= 32 else 64 if partitions <= 64 else 128
 
-    __slots__ = ("tiles", "prefix")
 
-    def __init__(self, tiles: dict, shape: tuple, dtype, axis: int, prefix: tuple = ()):
-        any_tile = next(iter(tiles.values()))
-        super().__init__(any_tile.storage, shape, dtype, (0,) * len(shape), axis)
-        self.tiles = tiles
-        self.prefix = prefix
+def _asked(func: Callable) -> Callable:
+    """func(block index, partitions, bytes), by the names of the vendor's documentation if it has
+    them: part of its parameters may be bound already."""
+    names = ("idx", "pdim_size", "fdim_size")
+    parameters = inspect.signature(func).parameters
+    if not all(name in parameters for name in names):
+        return func
+    return lambda *values: func(**dict(zip(names, values, strict=True)))
 
-    def __getitem__(self, index):
-        items = index if isinstance(index, tuple) else (index,)
-        if items and items[0] is Ellipsis:
-            return self if len(items) == 1 else super().__getitem__(index)
-        prefix = self.prefix
-        used = 0
-        for item in items[: self.axis]:
-            if isinstance(item, slice):
-                raise IndexError(
-                    f"tensor `{self.name}` is directly allocated: its block dimensions are indexed "
-                    "with numbers."
-                )
-            number = item.__index__()  # a loop variable: its loop is unrolled
-            size = self.shape[used]
-            if not -size <= number < size:
-                raise IndexError(
-                    f"Out-of-bound access for tensor `{self.name}` on dimension {used}: "
-                    f"index range [{number}, {number}] exceed dimension size of {size}"
-                )
-            prefix = (*prefix, number % size)
-            used += 1
-        if used < self.axis:
-            return Blocks(self.tiles, self.shape[used:], self.dtype, self.axis - used, prefix)
-        tile = self.tiles[prefix]
-        return tile[items[used:]] if len(items) > used else tile
 
-    @property
-    def access(self):
+def _in_bank(bank: int, start_partition: int, byte: int) -> Address:
+    """The address of a tile in PSUM, whose tiles begin at the start of a bank."""
+    if byte != 0 or start_partition != 0:
         raise ValueError(
-            f"Failed to infer tile from tensor '{self.name}': the first dimension of a tile is the "
-            "partition dimension, but the tensor has block dimensions before it."
+            f"a tile in PSUM must start at partition 0 and byte 0 of its bank, not at partition "
+            f"{start_partition} and byte {byte} of bank {bank}."
         )
+    return 0, bank * _BANK_BYTES
 
 
-def _position(index: tuple, tiles: tuple) -> int:
-    """The number of a logical tile among `tiles` physical ones per block dimension."""
-    position = 0
-    for number, count in zip(index, tiles, strict=True):
-        position = position * count + number % count
-    return position
-
-
-def _counts(tiles, index: tuple, name: str) -> tuple:
+def _position(index: tuple, tiles: Any, parameter: str) -> int:
+    """The number of a logical tile's physical tile: linearize(index mod tiles)."""
     counts = (tiles,) if isinstance(tiles, int) else tuple(tiles)
-    if not counts:
-        return (1,) * len(index)
+    if not counts or not index:
+        return 0
     if len(counts) != len(index):
         raise ValueError(
-            f"mod_alloc: {name} has {len(counts)} numbers, the tensor has {len(index)} block "
-            "dimensions."
+            f"{parameter} {counts} of 'mod_alloc' must be empty or have as many numbers as the "
+            f"tensor has block dimensions, which are {len(index)}."
         )
-    return counts
+    if any(count < 1 for count in counts):
+        raise ValueError(f"{parameter} {counts} of 'mod_alloc' must be positive.")
+    position = 0
+    for number, count in zip(index, counts, strict=True):
+        position = position * count + number % count
+    return position
 
 
 class sbuf:
     """Direct allocation in SBUF."""
 
-    memory = "sbuf"
-
     @staticmethod
     def alloc(func):
-        """func(index, partitions, bytes) -> (first partition, byte)."""
+        """func(block index, partitions, bytes) -> (first partition, byte) of every logical tile."""
 
-        def address(index, partitions, size):
-            start_partition, byte = func(index, partitions, size)
-            return start_partition, byte
-
-        return Allocator("sbuf", address)
+        return Allocator("sbuf", _asked(func))
 
     @staticmethod
     def mod_alloc(*, base_addr, base_partition=0, num_par_tiles=(), num_free_tiles=()):
-        """Tiles side by side from `base_addr`, their numbers taken modulo those of the physical
-        tiles: num_free_tiles in bytes, num_par_tiles in partitions."""
+        """Physical tiles side by side from `base_addr`: num_free_tiles of them along the bytes of
+        the partitions, num_par_tiles along the partitions, logical tiles modulo their number."""
 
         def address(index, partitions, size):
-            along = _position(index, _counts(num_free_tiles, index, "num_free_tiles"))
-            across = _position(index, _counts(num_par_tiles, index, "num_par_tiles"))
+            along = _position(index, num_free_tiles, "num_free_tiles")
+            across = _position(index, num_par_tiles, "num_par_tiles")
             return base_partition + across * partitions, base_addr + along * size
 
         return Allocator("sbuf", address)
@@ -146,23 +129,18 @@ class sbuf:
     @staticmethod
     def auto_alloc():
         """nl.sbuf."""
-        return memories.sbuf
+        return buffers.sbuf
 
 
 class psum:
-    """Direct allocation in PSUM, in whole banks."""
-
-    memory = "psum"
+    """Direct allocation in PSUM, one tile per bank."""
 
     @staticmethod
     def alloc(func):
-        """func(index, partitions, bytes) -> (bank, first partition, byte); the byte must be 0."""
+        """func(block index, partitions, bytes) -> (bank, first partition, byte); both are 0."""
 
-        def address(index, partitions, size):
-            bank, start_partition, byte = func(index, partitions, size)
-            return _in_bank(bank, start_partition, byte)
-
-        return Allocator("psum", address)
+        place = _asked(func)
+        return Allocator("psum", lambda *tile: _in_bank(*place(*tile)))
 
     @staticmethod
     def mod_alloc(
@@ -174,25 +152,17 @@ class psum:
         num_par_tiles=(),
         num_free_tiles=(),
     ):
-        """Tiles in banks from `base_bank` on, their numbers taken modulo those of the physical
-        tiles: num_bank_tiles in banks, num_par_tiles in partitions, num_free_tiles in bytes."""
+        """Physical tiles in the banks from `base_bank` on, num_bank_tiles of them."""
 
         def address(index, partitions, size):
-            banks = _position(index, _counts(num_bank_tiles, index, "num_bank_tiles"))
-            across = _position(index, _counts(num_par_tiles, index, "num_par_tiles"))
-            along = _position(index, _counts(num_free_tiles, index, "num_free_tiles"))
-            start_partition = base_partition + across * partitions
-            return _in_bank(base_bank + banks, start_partition, base_addr + along * size)
+            bank = base_bank + _position(index, num_bank_tiles, "num_bank_tiles")
+            across = _position(index, num_par_tiles, "num_par_tiles")
+            along = _position(index, num_free_tiles, "num_free_tiles")
+            return _in_bank(bank, base_partition + across * partitions, base_addr + along * size)
 
         return Allocator("psum", address)
 
     @staticmethod
     def auto_alloc():
         """nl.psum."""
-        return memories.psum
-
-
-def _in_bank(bank: int, start_partition: int, byte: int) -> tuple:
-    if byte != 0:
-        raise ValueError(f"psum: byte address {byte} in bank {bank} must be 0.")
-    return start_partition, bank * _BANK_BYTES
+        return buffers.psum

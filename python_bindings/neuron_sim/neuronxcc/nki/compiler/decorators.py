@@ -1,66 +1,64 @@
-"""Decorators of kernels, and scopes within them, that steer the vendor's compiler.
+"""Decorators of kernels, and directives within them, that steer the vendor's compiler.
 
-Only skip_middle_end_transformations changes what the simulator does: the program then goes through
-the passes of the compiler's direct stack. Tiles are placed by liveness in any case.
+A decorator gives a kernel of its own back; below nki.jit it marks the function.
 """
 
-from contextlib import contextmanager
+from typing import Any
 
-from ..kernel import Kernel
-
-
-def skip_middle_end_transformations(kernel):
-    """The kernel (or function) compiled without the middle end: loops and buffers as written."""
-    if isinstance(kernel, Kernel):
-        kernel.direct = True
-    else:
-        kernel._neuron_sim_direct = True
-    return kernel
+from ..kernel import Kernel, marked
 
 
-def _option(kernel=None, **_options):
-    """A decorator with or without arguments that gives the kernel back."""
-    if kernel is None:
-        return lambda decorated: decorated
-    return kernel
+def skip_middle_end_transformations(func: Any = None) -> Any:
+    """The kernel compiled without the middle end: loops and buffers stay as they are written."""
+    return _decorated(func, "skip_middle_end_transformations")
 
 
-def enable_stack_allocator(kernel=None, **options):
-    """Allocation by scope, which placement by liveness includes."""
-    return _option(kernel, **options)
+def enable_stack_allocator(func: Any = None, log_level: int = 50) -> Any:
+    """Tiles are allocated by scope: placement by liveness includes it. Directly and automatically
+    allocated tensors may be mixed."""
+    return _decorated(func, "enable_stack_allocator")
 
 
-def force_auto_alloc(kernel=None, **options):
-    """Direct allocations are taken as written."""
-    return _option(kernel, **options)
+def force_auto_alloc(func: Any = None) -> Any:
+    """Direct allocations are ignored: all tiles are placed automatically."""
+    return _decorated(func, "force_auto_alloc")
 
 
-class _Scope:
-    """Usable as a context and as a decorator."""
+def _decorated(func: Any, directive: str) -> Any:
+    if func is None:
+        return lambda function: marked(function, directive)
+    return marked(func, directive)
 
-    def __enter__(self):
+
+class Directive:
+    """Given to a loop or a tensor (`directives=`), or a context. The result does not depend on it,
+    and what it asks of the compiler is not modelled."""
+
+    def __init__(self, name: str):
+        self.name = name
+
+    def __enter__(self) -> "Directive":
         return self
 
-    def __exit__(self, *_error):
+    def __exit__(self, *_error: object) -> None:
         return None
 
-    def __call__(self, function):
-        return function
+    def __repr__(self) -> str:
+        return self.name
 
 
-def multi_buffer(factor=2):
-    """Asks for `factor` buffers of the tiles of a loop; the passes choose their number."""
-    if factor < 1:
-        raise ValueError(f"multi_buffer: factor {factor} is not positive.")
-    return _Scope()
+def multi_buffer(factor: int = 2) -> Directive:
+    """Asks for `factor` buffers of the tiles of a loop. The compiler's passes choose the number."""
+    if isinstance(factor, bool) or not isinstance(factor, int) or factor < 1:
+        raise ValueError(f"factor {factor!r} of 'multi_buffer' must be a positive int.")
+    return Directive(f"multi_buffer({factor})")
 
 
-def no_reorder():
-    """Instructions keep their order; engines start theirs in program order anyway."""
-    return _Scope()
+def no_reorder() -> Directive:
+    """Asks to keep the order of the instructions of a loop."""
+    return Directive("no_reorder()")
 
 
-@contextmanager
-def allocation_scope(*_arguments, **_options):
-    """A scope of tiles."""
-    yield
+def allocation_scope() -> Directive:
+    """A scope of tiles; placement by liveness ends their lives with their last use."""
+    return Directive("allocation_scope()")

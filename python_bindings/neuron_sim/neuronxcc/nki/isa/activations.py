@@ -1,9 +1,35 @@
 """neuronxcc.nki.isa: activation functions of the Scalar engine, which return their result."""
 
 from neuron_sim.nki.isa import activations as new
+from neuron_sim.nki.tracing import Tensor, current
 
 from .constants import reduce_cmd as reduce_commands
 from .results import refuse, result, tile
+
+
+_BIAS = ("float32", "float16", "bfloat16")
+
+
+def _check_operands(bias, scale):
+    """err_activation_bias_invalid_type and those of scale, err_bias_tensor_must_be_specified."""
+    current().allocation.check_bias(bias)
+    if isinstance(bias, Tensor) and bias.dtype.name not in _BIAS:
+        raise ValueError(
+            "Bias parameter of activation or activation_reduce must be a vector of type float32, "
+            f"float16, or bfloat16, not {bias.dtype}."
+        )
+    if not isinstance(scale, Tensor):
+        return
+    if scale.dtype.name != "float32":
+        raise ValueError(
+            "Scale parameter of activation or activation_reduce must be a scalar or vector of type "
+            f"float32, not {scale.dtype}."
+        )
+    if scale.size != scale.shape[0]:
+        raise ValueError(
+            "Scale parameter of activation must be either a scalar value or a 1D vector spanning "
+            f"the partition dimension, not {scale.describe()}."
+        )
 
 
 def activation(
@@ -27,6 +53,7 @@ def activation(
     if kwargs:
         refuse("activation", kwargs)
     tile(data, "activation", "data")
+    _check_operands(bias, scale)
     if reduce_op is None and reduce_res is None and reduce_cmd is reduce_commands.idle:
 
         def emit(dst, part, offset, factor):
@@ -48,6 +75,7 @@ def activation_reduce(
     """op(data * scale + bias); reduce_res = its sum over the free dimensions, written in place."""
     if kwargs:
         refuse("activation_reduce", kwargs)
+    _check_operands(bias, scale)
 
     def emit(dst, part, offset, factor, reduced):
         new.activation_reduce(dst, op, part, reduce_op, reduced, offset, factor)

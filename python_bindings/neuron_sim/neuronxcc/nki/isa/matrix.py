@@ -61,6 +61,8 @@ def nc_matmul(
 
 def _operand_boxes(mask, stationary, moving):
     """(box of the result, of stationary, of moving) for each part that a mask leaves."""
+    if isinstance(mask, bool):
+        return None if mask else []
     whole = tuple((0, size) for size in stationary.shape)
     if len(mask.shape) == 3 and len(stationary.shape) == 2 and len(moving.shape) == 2:
         left = boxes(mask, (*stationary.shape, moving.shape[1]))
@@ -87,6 +89,8 @@ def nc_transpose(data, *, mask=None, dtype=None, engine=engines.unknown, **kwarg
     vector = engine == engines.vector or (
         engine == engines.unknown and data.memory == "psum" and fits
     )
+    if not vector:
+        current().allocation.check_transpose("nisa.nc_transpose() with TensorEngine")
     made = dtype_of("float32") if not vector and nc_generation() == 2 else data.dtype
     wanted = data.dtype if dtype is None else dtype_of(dtype)
     chosen = engines.vector if vector else engines.tensor

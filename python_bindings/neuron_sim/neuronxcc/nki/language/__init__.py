@@ -2,7 +2,6 @@
 
 from neuron_sim.nki.tracing.buffers import hbm, private_hbm, psum, sbuf, shared_hbm
 from neuron_sim.nki.tracing.creation import ParDim as par_dim
-from neuron_sim.nki.tracing.debug import device_print
 from neuron_sim.nki.tracing.dtypes import (
     bfloat16,
     bool_,
@@ -36,6 +35,7 @@ from .creation import (
 )
 from .indices import arange, ds, mgrid
 from .movement import copy, load, store
+from .printing import device_print
 from .numbers import constants, finfo, fp32, static_cast
 
 __all__ = [

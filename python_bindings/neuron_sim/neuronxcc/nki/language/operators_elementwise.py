@@ -8,6 +8,7 @@ part that takes part. Results are written straight into what they are assigned t
 from neuron_sim.neuronxcc.nki.isa.results import refuse
 from neuron_sim.nki.isa.operators import NAMES
 from neuron_sim.nki.language import lowering
+from neuron_sim.nki.tracing import current
 
 
 def _named(function, name, text, operator):
@@ -38,9 +39,13 @@ def _remainder(name, text):
 
 
 def _unary(name, text, operator=True):
+    by_activation = name in lowering.ACTIVATIONS
+
     def function(x, *, dtype=None, mask=None, **kwargs):
         if kwargs:
             refuse(name, kwargs)
+        if by_activation:
+            current().allocation.check_bias(None)
         return lowering.unary(name, x, dtype, mask)
 
     return _named(function, name, text, operator)
@@ -104,5 +109,5 @@ erf_dx = _unary("erf_dx", "The derivative of erf.")
 
 
 __all__ = [name for name in list(globals()) if not name.startswith("_")]
-for _name in ("NAMES", "lowering", "refuse"):
+for _name in ("NAMES", "current", "lowering", "refuse"):
     __all__.remove(_name)

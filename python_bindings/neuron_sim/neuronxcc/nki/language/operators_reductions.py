@@ -7,6 +7,7 @@ is given, and at least two dimensions. `mask`: the part that takes part.
 from neuron_sim.neuronxcc.nki.isa.results import refuse
 from neuron_sim.nki.isa.operators import NAMES
 from neuron_sim.nki.language import lowering_reductions as lowering
+from neuron_sim.nki.tracing import current
 
 
 def sum(x, axis, *, dtype=None, mask=None, keepdims=False, **kwargs):
@@ -62,6 +63,7 @@ def softmax(x, axis, *, dtype=None, compute_dtype=None, mask=None, **kwargs):
     """exp(x - max) / sum. `compute_dtype`: of the result, as `dtype`; computed in fp32."""
     if kwargs:
         refuse("softmax", kwargs)
+    current().allocation.check_implicit_tensors("softmax")
     return lowering.softmax(x, axis, dtype or compute_dtype, mask)
 
 
@@ -69,6 +71,7 @@ def rms_norm(x, w, axis, n, epsilon=1e-06, *, dtype=None, compute_dtype=None, ma
     """x / sqrt(sum(x^2) / n + epsilon) * w. `compute_dtype`: of the result, as `dtype`."""
     if kwargs:
         refuse("rms_norm", kwargs)
+    current().allocation.check_implicit_tensors("rms_norm")
     return lowering.rms_norm(x, w, axis, n, epsilon, dtype or compute_dtype, mask)
 
 

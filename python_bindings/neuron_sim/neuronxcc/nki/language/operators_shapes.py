@@ -20,6 +20,7 @@ def matmul(x, y, *, transpose_x=False, mask=None, **kwargs):
     if kwargs:
         refuse("matmul", kwargs)
     if not transpose_x:
+        current().allocation.check_transpose("nl.matmul() without transpose_x=True")
         x = lowering.copy(shapes.transposed(x, "matmul"), x.dtype).settle()
     return nc_matmul(x, y, mask=mask)
 
@@ -28,6 +29,7 @@ def transpose(x, *, dtype=None, mask=None, **kwargs):
     """x.T of a 2-D tile up to [128, 128]."""
     if kwargs:
         refuse("transpose", kwargs)
+    current().allocation.check_transpose("nl.transpose()")
     return shapes.transpose(x, dtype, mask)
 
 

@@ -1,0 +1,87 @@
+"""Which tiles of a kernel have addresses of their own choice, and what that rules out."""
+
+import functools
+
+from neuron_sim import _core
+
+
+@functools.cache
+def bytes_per_partition(memory: str, architecture: str) -> int:
+    """Bytes of a partition that tensors may use; of SBUF, the compiler keeps 16 KiB."""
+    facts = _core.architecture_facts(architecture)
+    names = ("sbuf_usable",) if memory == "sbuf" else ("psum_banks", "psum_bank")
+    size = 1
+    for name in names:
+        size *= int(facts[f"limits.{name}"]["value"])
+    return size
+
+
+class Allocation:
+    """The kernel's tiles are allocated directly, or placed automatically by their lifetimes.
+
+    `directives`: names of the decorators of nki.compiler. `directly`, `automatically`: name of the
+    first tile allocated in this way, empty when there is none.
+    """
+
+    __slots__ = ("directives", "directly", "automatically")
+
+    def __init__(self, directives: frozenset = frozenset()):
+        self.directives = directives
+        self.directly = ""
+        self.automatically = ""
+
+    @property
+    def forced_automatic(self) -> bool:
+        """Addresses that the kernel gives are ignored."""
+        return "force_auto_alloc" in self.directives
+
+    def allocate_directly(self, name: str) -> None:
+        """A tile gets an address. ValueError when others of the kernel are placed automatically."""
+        if not self.directly:
+            self.directly = name
+            self._check_mixture()
+
+    def allocate_automatically(self, name: str) -> None:
+        """The kernel made a tile without an address: a tensor, or the result of an instruction."""
+        if not self.automatically:
+            self.automatically = name
+            self._check_mixture()
+
+    def _check_mixture(self) -> None:
+        if self.directly and self.automatically and "enable_stack_allocator" not in self.directives:
+            raise ValueError(
+                "Mixing direct allocation with automatic allocation is not supported: tensor "
+                f"`{self.directly}` is allocated directly, `{self.automatically}` automatically; "
+                "all SBUF and PSUM tensors of a kernel, results of instructions too, must be "
+                "allocated in the same way."
+            )
+
+    def check_scratch(self, names: list) -> None:
+        """ValueError for HBM tensors of an allocated kernel that are no results of it."""
+        if self.directly and names:
+            raise ValueError(
+                f"Non IO HBM tensor is not supported in allocated NKI kernel: {', '.join(names)}"
+            )
+
+    def check_bias(self, bias: object) -> None:
+        """err_bias_tensor_must_be_specified_in_allocation."""
+        if self.directly and bias is None:
+            raise ValueError(
+                "Bias tensor of an activation op must be specified in allocated NKI kernels."
+            )
+
+    def check_transpose(self, instruction: str) -> None:
+        """err_transpose_on_tensor_engine_not_allowed_in_allocated_kernel."""
+        if self.directly:
+            raise ValueError(
+                f"Unsupported transpose case in allocated NKI kernels: {instruction}; allocate an "
+                "identity matrix and call nisa.nc_matmul() explicitly."
+            )
+
+    def check_implicit_tensors(self, function: str) -> None:
+        """A function whose intermediate tensors no kernel can give addresses."""
+        if self.directly:
+            raise ValueError(
+                f"'{function}' creates implicit tensors, which is not supported in allocated NKI "
+                "kernels."
+            )

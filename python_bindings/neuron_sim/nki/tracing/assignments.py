@@ -1,0 +1,80 @@
+"""What a line of a kernel assigns the tensor to that it makes: its name, its annotated shape."""
+
+import dis
+import linecache
+import re
+import warnings
+from types import CodeType, FrameType
+from typing import Any
+
+from .errors import is_internal
+
+_line = re.compile(r"\s*(\w+)\s*(?::\s*([^=]*?)\s*)?=[^=]")
+_lines: dict[tuple[CodeType, int], tuple[str, str]] = {}
+_stores: dict[CodeType, dict[int, str]] = {}
+
+
+def innermost(frame: FrameType | None) -> FrameType | None:
+    """The innermost frame of the kernel, from a frame on outwards."""
+    while frame is not None and is_internal(frame.f_code):
+        frame = frame.f_back
+    return frame
+
+
+def target_of(frame: FrameType) -> tuple[str, str]:
+    """(name, text of its annotation) of what the frame's current line assigns to; empty strings."""
+    code, number = frame.f_code, frame.f_lineno
+    known = _lines.get((code, number))
+    if known is None:
+        match = _line.match(linecache.getline(code.co_filename, number, frame.f_globals))
+        known = (match[1], match[2] or "") if match else ("", "")
+        _lines[code, number] = known
+    return known
+
+
+def stored_name(frame: FrameType) -> str:
+    """The variable that the value of the frame's current call is stored in; empty when none."""
+    code = frame.f_code
+    stores = _stores.get(code)
+    if stores is None:
+        steps = list(dis.get_instructions(code))
+        stores = _stores[code] = {
+            offset: store.argval
+            for call, store in zip(steps, steps[1:], strict=False)
+            if store.opname in ("STORE_FAST", "STORE_DEREF", "STORE_NAME", "STORE_GLOBAL")
+            for offset in range(call.offset, store.offset, 2)  # the call and its caches
+        }
+    return stores.get(frame.f_lasti, "")
+
+
+def check_annotation(frame: FrameType, name: str, annotation: str, shape: tuple) -> None:
+    """err_annotation_shape_mismatch: `data: nt.tensor[128, 512] = ...` of another shape."""
+    if stored_name(frame) != name:
+        return  # an operand of what is assigned
+    try:
+        declared = eval(annotation, frame.f_globals, frame.f_locals)
+    except Exception:
+        return  # annotations need not be values
+    expected = tuple(getattr(declared, "annotated_shape", ()))
+    if expected and expected != tuple(shape):
+        raise ValueError(
+            f"shape of `{name}{list(shape)}` does not match the expected shape of {list(expected)}"
+        )
+
+
+def warn_of_shadowing(frame: FrameType, trace: Any) -> None:
+    """A new tensor in a loop takes the name of one from outside, which it does not update."""
+    name = stored_name(frame)
+    old = frame.f_locals.get(name) if name else None
+    storage = getattr(old, "storage", None)
+    if storage is None or storage.memory == "hbm" or storage.trace is not trace:
+        return
+    if storage.scope in trace.scopes and storage.scope != trace.open_scopes[-1]:
+        warnings.warn_explicit(
+            f"shadowing local tensor '{old.dtype} {name}{list(old.shape)}' with a new object, use "
+            f"'{name}[...] =' if you want to update the existing object",
+            UserWarning,
+            frame.f_code.co_filename,
+            frame.f_lineno,
+            registry=frame.f_globals.setdefault("__warningregistry__", {}),
+        )

@@ -1,0 +1,54 @@
+"""Iterations of affine_range that write the same memory: err_unexpected_output_dependencies."""
+
+import dis
+from typing import Any
+
+
+class OutputDependencies(ValueError):
+    """An error of the loop as it is written, whatever the kernel does when it is unrolled."""
+
+
+def shared_loop(trace: Any, target: Any) -> Any:
+    """The innermost affine_range whose iterations all begin with a write to `target`, or None.
+
+    None as well when the body used the tensor before: then it may continue what came before, such
+    as a sum. Tensors made in the body are fresh in each iteration.
+    """
+    storage = target.storage
+    for loop in reversed(trace.loops):
+        if storage.scope >= loop.scope or storage.last_use > loop.opened_at:
+            return None
+        if loop.kind == "affine" and not _depends(target, loop):
+            return loop
+    return None
+
+
+def _depends(target: Any, loop: Any) -> bool:
+    """Whether the address of a tensor depends on a loop, or on what is known at run time only."""
+    if target.index is not None or target.register is not None:
+        return True
+    return any(
+        type(address) is not int and loop in address.terms
+        for address in (target.start, target.partition)
+    )
+
+
+def output_dependencies(loop: Any, target: Any) -> OutputDependencies:
+    """err_unexpected_output_dependencies."""
+    return OutputDependencies(
+        f"Unexpected output dependencies, different iterations of {_variable(loop)} loop write to "
+        f"`{target.name}`"
+    )
+
+
+def _variable(loop: Any) -> str:
+    """The name of a loop's variable in the kernel."""
+    code, step = loop.key
+    if not hasattr(code, "co_code"):
+        return loop.name
+    names = (
+        each.argval
+        for each in dis.get_instructions(code)
+        if each.offset > step and each.opname in ("STORE_FAST", "STORE_DEREF", "STORE_NAME")
+    )
+    return next(names, loop.name)

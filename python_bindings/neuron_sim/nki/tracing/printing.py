@@ -1,0 +1,53 @@
+"""nl.device_print: values of tensors at a point of a kernel, printed when it has run.
+
+A tensor is copied to an argument of its own. The program with these copies is one of its own too:
+the time of a kernel is that without them.
+"""
+
+from typing import Any
+
+from . import buffers
+from .creation import declared_shape
+from .errors import Unroll
+from .mask import boxes
+from .methods import dense_strides
+from .movement import store
+from .tensor import Storage, Tensor
+from .trace import current
+
+
+def device_print(prefix: str, x: Any, mask: Any = None) -> None:
+    """Prints `prefix` and the value that the tensor has here, once per iteration of the loops
+    around it. `mask`: nothing is printed where it leaves nothing, elements outside are 0."""
+    if not isinstance(prefix, str):
+        raise TypeError(f"prefix {prefix!r} of 'device_print' must be a string.")
+    trace = current()
+    trace.has_prints = True
+    if not isinstance(x, Tensor):
+        raise TypeError(f"operand 'x' of 'device_print' is a {type(x).__name__}, not a tensor.")
+    if trace.printed is None:
+        return
+    if trace.loops:
+        raise Unroll([loop.key for loop in trace.loops])
+    shape = x.settle().shape
+    if boxes(mask, shape) == []:
+        return
+    name = f"print{len(trace.printed)}"
+    whole = trace.builder.argument(name, declared_shape(shape), x.dtype.name)
+    storage = Storage(trace, name, buffers.shared_hbm, shape, x.dtype, whole, 0)
+    storage.argument = len(trace.arguments)
+    trace.arguments.append(storage)
+    target = Tensor(storage, shape, x.dtype, dense_strides(shape), None)
+    if x.memory == "hbm":
+        if mask is not None:
+            raise ValueError("'device_print' of a tensor in hbm takes no mask.")
+        trace.builder.dma_copy(target.access, x.access)
+    else:
+        store(target, x, mask)
+    trace.printed.append((prefix, storage.argument, shape))
+
+
+def show(printed: list, contents: list) -> None:
+    """Prints what device_print noted, from the contents of the arguments after a run."""
+    for prefix, argument, shape in printed:
+        print(prefix, contents[argument].reshape(shape), flush=True)
