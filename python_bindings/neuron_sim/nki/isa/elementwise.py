@@ -10,7 +10,7 @@ and TypeError of the builder name instruction, operand, value and limit.
 from .constants import engine as engines
 from .constants import named
 from .instruction import EMITTED, builder
-from .operators import operand, operator_name
+from .operators import operand, operator_name, predicate_view
 
 
 def tensor_copy(dst, src, engine=engines.unknown, name=None):
@@ -109,7 +109,9 @@ def tensor_copy_predicated(dst, src, predicate, reverse_pred=False, name=None):
     src: a number or a tile of the dtype of dst; predicate: uint8, uint16 or uint32 of the shape
     of dst; src and predicate not both in PSUM. reverse_pred: where predicate is 0.
     """
-    builder().tensor_copy_predicated(dst.access, operand(src), predicate.access, bool(reverse_pred))
+    builder().tensor_copy_predicated(
+        dst.access, operand(src), predicate_view(predicate), bool(reverse_pred)
+    )
     return EMITTED
 
 

@@ -10,6 +10,7 @@ from importlib import import_module
 import numpy as np
 
 from ..tracing import Tensor
+from ..tracing.dtypes import bool_, uint8
 
 _NUMPY = {
     "add": ("add", "sum"),
@@ -108,3 +109,8 @@ def operand(value):
     if isinstance(value, Tensor):
         return value.access
     return float(value)
+
+
+def predicate_view(tensor):
+    """The View of a predicate: bools are uint8 to the engines."""
+    return (tensor.reinterpreted(uint8) if tensor.dtype is bool_ else tensor).access

@@ -8,7 +8,7 @@ import numpy as np
 from .constants import named
 from .constants import reduce_cmd as reduce_commands
 from .instruction import EMITTED, builder
-from .operators import operand, operator_name
+from .operators import operand, operator_name, predicate_view
 
 #: The value of what is not selected: the most negative finite fp32, bits 0xff7fffff.
 FP32_MIN = float(np.finfo(np.float32).min)
@@ -34,7 +34,7 @@ def select_reduce(
     results = {} if reduce_res is None else {"reduce_res": reduce_res.access}
     builder().select_reduce(
         dst.access,
-        predicate.access,
+        predicate_view(predicate),
         on_true.access,
         on_false=operand(on_false),
         reduce_cmd=named(reduce_cmd, reduce_commands, "reduce_cmd"),

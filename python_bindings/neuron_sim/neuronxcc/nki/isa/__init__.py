@@ -4,6 +4,7 @@ Each is the instruction of neuron_sim.nki.isa of the same name: `mask` narrows i
 of the result, and the result is written straight into what it is assigned to.
 """
 
+from neuron_sim.nki import isa as _later
 from neuron_sim.nki.isa.missing import missing_symbol
 from neuron_sim.nki.isa.selections import FP32_MIN as _FP32_MIN
 from neuron_sim.nki.isa.versions import nc_generation as _nc_generation
@@ -127,4 +128,7 @@ _NOT_HERE = frozenset(
 
 
 def __getattr__(name):
+    """Instructions that only the later language has are its own: dst first, no result."""
+    if name in _later.__all__:
+        return getattr(_later, name)
     raise missing_symbol("neuronxcc.nki.isa", name, _NOT_HERE, __all__)

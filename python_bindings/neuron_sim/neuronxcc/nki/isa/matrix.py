@@ -6,6 +6,7 @@ from neuron_sim.nki.isa.versions import nc_generation
 from neuron_sim.nki.tracing import boxes, current, dtype_of
 
 from .constants import engine as engines
+from .constants import matmul_perf_mode
 from .results import in_parts, refuse, result
 
 _VECTOR_LIMIT = 32  # partitions and elements that the Vector engine transposes
@@ -26,11 +27,15 @@ def nc_matmul(
     """stationary.T @ moving: a PSUM tile [M, N] of fp32.
 
     `psum += nc_matmul(...)` accumulates. mask: over [K, N], or over [K, M, N] with three
-    dimensions; an operand mask, `stationary[i_m < 64]`, narrows one operand.
+    dimensions; an operand mask, `stationary[i_m < 64]`, narrows one operand. `perf_mode`
+    "double_row_gen3": fp8 operands [K, 2, M] and [K, 2, N].
     """
+    perf_mode = _performance_mode(kwargs.pop("perf_mode", None))
     if kwargs:
         refuse("nc_matmul", kwargs)
     shape = (stationary.size // stationary.shape[0], *moving.shape[1:])
+    if perf_mode is matmul_perf_mode.double_row:
+        shape = (stationary.shape[-1], moving.shape[-1])
     cut = None if mask is None else _operand_boxes(mask, stationary, moving)
 
     def emit(dst, accumulate=None):
@@ -45,6 +50,7 @@ def nc_matmul(
                 accumulate,
                 tile_position,
                 tile_size,
+                perf_mode,
             )
 
         if cut is None:
@@ -57,6 +63,13 @@ def nc_matmul(
     if is_transpose and nc_generation() > 2:
         dtype = stationary.dtype
     return current().result(shape, dtype, "psum", emit, accumulates=True)
+
+
+def _performance_mode(value):
+    """The mode that a member of matmul_perf_mode, a string of the older API, or None means."""
+    if isinstance(value, str):
+        value = matmul_perf_mode.__members__.get(value.removesuffix("_gen3"), value)
+    return matmul_perf_mode.none if value is None else value
 
 
 def _operand_boxes(mask, stationary, moving):

@@ -2,9 +2,10 @@
 
 from neuron_sim.nki.isa.operators import NAMES
 
-from . import operators_elementwise, operators_reductions, operators_shapes
+from . import operators_elementwise, operators_random, operators_reductions, operators_shapes
 from .movement import copy
 from .operators_elementwise import *  # noqa: F403
+from .operators_random import *  # noqa: F403
 from .operators_reductions import *  # noqa: F403
 from .operators_shapes import *  # noqa: F403
 
@@ -12,6 +13,7 @@ NAMES[copy] = "copy"
 
 __all__ = [
     *operators_elementwise.__all__,
+    *operators_random.__all__,
     *operators_reductions.__all__,
     *operators_shapes.__all__,
 ]

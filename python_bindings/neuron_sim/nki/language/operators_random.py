@@ -1,0 +1,23 @@
+"""nki.language: random numbers."""
+
+from ..tracing import current
+from ..tracing.buffers import sbuf
+from . import lowering_random
+
+
+def rand(shape, dtype, buffer=sbuf, name=""):
+    """A tile of random numbers in [0, 1), in SBUF or PSUM."""
+    number = lowering_random.rand(shape, dtype)
+    if buffer.memory == "sbuf":
+        return number
+    moved = current().tile(number.shape, number.dtype, buffer.memory)
+    current().assign(moved, number)
+    return moved
+
+
+def random_seed(seed):
+    """Seeds the generator of the Vector engine with an int, or with a tile [1, 1] of 32 bits."""
+    lowering_random.random_seed(seed)
+
+
+__all__ = ["rand", "random_seed"]
