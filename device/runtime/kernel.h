@@ -12,6 +12,9 @@
 
 namespace neuron_sim {
 
+/// Name of the Python capsules that hold a std::shared_ptr<const Kernel>.
+inline constexpr const char* kKernelCapsule = "neuron_sim.Kernel";
+
 /// Shared by all launches; thread safe.
 class Kernel {
  public:

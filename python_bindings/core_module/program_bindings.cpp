@@ -14,6 +14,7 @@
 #include "device/observe/trace.h"
 #include "device/program/definedness.h"
 #include "device/program/dependencies.h"
+#include "device/runtime/kernel.h"
 #include "python_bindings/core_module/bindings.h"
 #include "python_bindings/core_module/program_counters.h"
 #include "python_bindings/core_module/program_timing.h"
@@ -107,6 +108,14 @@ void run(const Program& program, const std::vector<HostArray>& arguments) {
   execute(program, make_plan(program), pointers, addresses, thread_pool());
 }
 
+/// A Kernel of the program, shared with whoever launches it (neuron_sim._C).
+nb::capsule compiled_kernel(const std::shared_ptr<const Program>& program) {
+  auto* kernel = new std::shared_ptr<const Kernel>(std::make_shared<const Kernel>(program));
+  return nb::capsule(kernel, kKernelCapsule, [](void* data) noexcept {
+    delete static_cast<std::shared_ptr<const Kernel>*>(data);
+  });
+}
+
 std::string trace(const Program& program) {
   std::ostringstream out;
   write_trace(out, program);
@@ -179,6 +188,8 @@ void bind_program(nb::module_& module) {
            "What a profiler counts of one run: bytes read and written per memory, DMA packets by "
            "who makes their descriptors, matmuls and their operations.")
       .def("listing", [](const Program& self) { return listing(self); })
+      .def("compiled_kernel", &compiled_kernel,
+           "A capsule of the program planned once, which neuron_sim._C.launch_kernel launches.")
       .def("trace", &trace, "The timeline in the Trace Event Format, for Perfetto.")
       .def("run", &run, nb::arg("arguments"),
            "Computes the kernel on NumPy arrays, one per argument, contiguous, with the bytes of "

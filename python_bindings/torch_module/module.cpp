@@ -12,6 +12,7 @@
 #include "csrc/errors.h"
 #include "csrc/runtime.h"
 #include "device/runtime/devices.h"
+#include "python_bindings/torch_module/kernel_launch.h"
 #include "python_bindings/torch_module/launches.h"
 
 namespace py = pybind11;
@@ -88,6 +89,7 @@ PYBIND11_MODULE(_C, m) {
   m.def("set_fallback_policy",
         [](const std::string& name) { set_fallback_policy(parse_fallback_policy(name)); });
   bind_launches(m);
+  bind_kernel_launch(m);
 }
 
 }  // namespace neuron_sim

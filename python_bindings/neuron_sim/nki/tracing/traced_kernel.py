@@ -26,8 +26,8 @@ def _is_timing_only() -> bool:
 
 
 def _torch_of(arrays: list):
-    """torch when the first input is one of its tensors."""
-    return sys.modules.get("torch") if arrays and not is_numpy(arrays[0]) else None
+    """torch when an input is one of its tensors."""
+    return sys.modules.get("torch") if any(not is_numpy(each) for each in arrays) else None
 
 
 class TracedKernel:
@@ -56,6 +56,14 @@ class TracedKernel:
         self.printed = trace.printed or []
         self.with_prints: Callable[[], TracedKernel] | None = None
         self._program = None
+        self._compiled_kernel = None
+
+    @property
+    def compiled_kernel(self):
+        """The program planned once, for launches on a device of torch."""
+        if self._compiled_kernel is None:
+            self._compiled_kernel = self.program.compiled_kernel()
+        return self._compiled_kernel
 
     @property
     def program(self):
@@ -78,16 +86,37 @@ class TracedKernel:
     def run(self, arrays: list):
         """Computes the kernel on arrays, one per input; written inputs are changed in place.
 
-        Returns what the kernel returned, with new arrays of the first input's kind.
+        Returns what the kernel returned, with new arrays of the inputs' kind: NumPy arrays, CPU
+        tensors, tensors of the same neuron_sim device (launched on its current stream), or tensors
+        without data (meta, fake), for which nothing is computed.
         """
+        if _torch_of(arrays) is not None:
+            from . import torch_tensors
+
+            kind = torch_tensors.kind_of(self.name, arrays, self.inputs)
+            if kind != "host":
+                return self._results(self.returned, arrays, self._on_device(kind, arrays), None)
         if _is_timing_only():
             return self._results(self.returned, arrays, self._fresh(arrays), _torch_of(arrays))
         results = (self.with_prints() if self.with_prints else self)._computed(arrays)
+        self._record_profile()
+        return results
+
+    def _on_device(self, kind: str, tensors: list) -> list:
+        """The tensors of all arguments after a launch; for kind "meta" without one."""
+        from . import torch_tensors
+
+        if kind == "meta":
+            return tensors + torch_tensors.results_of(self, tensors)
+        contents = torch_tensors.launch(self, tensors, computes=not _is_timing_only())
+        self._record_profile()
+        return contents
+
+    def _record_profile(self) -> None:
         if os.environ.get("NEURON_SIM_PROFILE"):
             from neuron_sim.nki.measurement import record
 
             record(self)
-        return results
 
     def _computed(self, arrays: list):
         buffers = [host_bytes(array, each) for array, each in zip(arrays, self.inputs, strict=True)]
