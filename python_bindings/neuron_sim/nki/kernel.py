@@ -20,6 +20,9 @@ class Kernel:
         self.func = function
         self.grid = grid
 
+    # torch.compile runs a kernel that is called directly between two graphs.
+    _torchdynamo_disable = True
+
     def __getitem__(self, key) -> "Kernel":
         grid = grid_of(key)
         if len(grid) != 1:

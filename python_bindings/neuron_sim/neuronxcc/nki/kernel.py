@@ -34,6 +34,9 @@ class Kernel:
         self.checked = checked
         self.directives: frozenset = getattr(function, "_neuron_sim_directives", frozenset())
 
+    # torch.compile runs a kernel that is called directly between two graphs.
+    _torchdynamo_disable = True
+
     def __getitem__(self, key) -> "Kernel":
         return self._copy(grid=grid_of(key))
 

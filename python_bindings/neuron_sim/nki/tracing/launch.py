@@ -71,6 +71,11 @@ class Call:
     def _taken(self, value, parameter: str):
         def convert(array, name):
             position = len(self.arrays)
+            if 0 in array.shape:
+                raise ValueError(
+                    f"kernel '{self.name}': input '{name}' of shape {list(array.shape)} has no "
+                    "elements."
+                )
             self.arrays.append(array)
             self.inputs.append(Input(name, array))
             allowed = self.mutable is None or self.mutable(self.parameters.get(parameter))

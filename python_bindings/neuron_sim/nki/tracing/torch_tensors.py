@@ -3,9 +3,61 @@
 Loaded with the first torch tensor that a kernel gets; nothing here imports torch.
 """
 
+import contextlib
 import sys
+import threading
 
 _DEVICE = "neuron_sim"
+
+
+class _Calls(threading.local):
+    """The operators of torch.library that run in this thread: (name, {storage: argument})."""
+
+    def __init__(self):
+        self.open: list = []
+
+
+_calls = _Calls()
+
+
+@contextlib.contextmanager
+def operator_call(name: str, fixed: dict):
+    """While operator `name` runs, kernels do not write to the storages of `fixed`."""
+    _calls.open.append((name, fixed))
+    try:
+        yield
+    finally:
+        _calls.open.pop()
+
+
+def storage_of(tensor) -> int:
+    """Identifies the memory of a tensor, also of one without data."""
+    return tensor.untyped_storage()._cdata
+
+
+def check_operator(traced, tensors: list) -> None:
+    """RuntimeError when the operator that calls the kernel did not declare what it writes to."""
+    if not _calls.open:
+        return
+    name, fixed = _calls.open[-1]
+    for tensor, facts in zip(tensors, traced.source.arguments, strict=False):
+        argument = fixed.get(storage_of(tensor)) if facts["written"] else None
+        if argument is not None:
+            raise RuntimeError(
+                f"operator '{name}': kernel '{traced.name}' writes to `{facts['label']}`, which is "
+                f"its argument '{argument}'; add it to mutates_args."
+            )
+
+
+def _check_not_captured(name: str) -> None:
+    """A call without data outside of an operator would leave its results in a graph as they are."""
+    proxies = sys.modules.get("torch.fx.experimental.proxy_tensor")
+    if proxies is None or _calls.open or proxies.get_proxy_mode() is None:
+        return
+    raise RuntimeError(
+        f"kernel '{name}' is called while a graph is captured; make it an operator with "
+        "neuron_sim.nki.torch.nki_op."
+    )
 
 
 def kind_of(name: str, arrays: list, inputs: list) -> str:
@@ -40,6 +92,7 @@ def kind_of(name: str, arrays: list, inputs: list) -> str:
                 f"'{declared.name}' on {array.device}; all inputs must be on one device."
             )
     if "meta" in kinds:
+        _check_not_captured(name)
         return "meta"
     if first.type not in ("cpu", _DEVICE):
         raise RuntimeError(

@@ -94,6 +94,7 @@ class TracedKernel:
             from . import torch_tensors
 
             kind = torch_tensors.kind_of(self.name, arrays, self.inputs)
+            torch_tensors.check_operator(self, arrays)
             if kind != "host":
                 return self._results(self.returned, arrays, self._on_device(kind, arrays), None)
         if _is_timing_only():

@@ -1,0 +1,161 @@
+"""nki_op: kernels as operators of torch.library."""
+
+from typing import Optional
+
+import neuron_sim.neuronxcc.nki as old
+import neuron_sim.neuronxcc.nki.language as old_nl
+import neuron_sim.nki as nki
+import neuron_sim.nki.language as nl
+import pytest
+import torch
+from neuron_sim.nki.torch import nki_op, wrap_nki
+from torch import nn
+from torch.library import opcheck
+
+DEVICES = ["cpu", "neuron_sim:0", "neuron_sim:1"]
+ON_EACH = pytest.mark.parametrize("device", DEVICES)
+
+
+@nki.jit
+def scale_kernel(x, factor=2.0):
+    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    nl.store(out, nl.load(x) * factor)
+    return out
+
+
+@old.jit
+def square_kernel(x):
+    out = old_nl.ndarray(x.shape, dtype=x.dtype, buffer=old_nl.shared_hbm)
+    tile = old_nl.load(x)
+    old_nl.store(out, tile * tile)
+    return out
+
+
+@old.jit
+def square_backward(grad, x):
+    out = old_nl.ndarray(x.shape, dtype=x.dtype, buffer=old_nl.shared_hbm)
+    old_nl.store(out, old_nl.load(grad) * old_nl.load(x) * 2)
+    return out
+
+
+@nki.jit
+def add_into_kernel(x, y):
+    nl.store(y, nl.load(x) + nl.load(y))
+    return y
+
+
+scale = nki_op("nki_test::scale", scale_kernel)
+square = nki_op("nki_test::square", square_kernel, backward=square_backward)
+
+
+@nki_op("nki_test::add_into", mutates_args={"y"})
+def add_into(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    return wrap_nki(add_into_kernel)(x, y)
+
+
+@nki_op("nki_test::both", mutates_args={})
+def both(x: torch.Tensor, bias: Optional[torch.Tensor] = None) -> tuple[torch.Tensor, torch.Tensor]:  # noqa: UP045
+    doubled = scale_kernel(x)
+    return (doubled if bias is None else doubled + bias), square_kernel(x)
+
+
+def on(device, *shape, seed=0):
+    return torch.rand(shape, generator=torch.Generator().manual_seed(seed)).to(device)
+
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.full((4, 8), 0.5))
+
+    def forward(self, x):
+        return square(x * self.weight).sum()
+
+
+@ON_EACH
+def test_operators_are_what_pytorch_expects_of_them(device):
+    x = on(device, 4, 8)
+    opcheck(scale, (x,))
+    opcheck(scale, (x, 3.0))
+    opcheck(square, (x,))
+    opcheck(add_into, (x, on(device, 4, 8, seed=1)))
+    opcheck(both, (x,))
+    opcheck(both, (x, x + 1))
+
+
+def test_the_gradient_of_an_operator_is_what_pytorch_expects_of_it():
+    opcheck(square, (on("cpu", 4, 8).requires_grad_(),))
+
+
+@ON_EACH
+def test_arguments_that_are_no_tensors_choose_the_program(device):
+    x = on(device, 3, 5)
+    assert torch.equal(scale(x).cpu(), x.cpu() * 2)
+    assert torch.equal(scale(x, 3.0).cpu(), x.cpu() * 3)
+    assert torch.equal(torch.ops.nki_test.scale(x, factor=0.5).cpu(), x.cpu() * 0.5)
+
+
+@ON_EACH
+@pytest.mark.parametrize("backend", [None, "eager", "aot_eager"])
+def test_a_model_trains_through_a_kernel_and_its_backward_kernel(device, backend):
+    model = Model().to(device)
+    function = model if backend is None else torch.compile(model, backend=backend, fullgraph=True)
+    x = on(device, 4, 8)
+    with torch.neuron_sim.record_launches() as launches:
+        function(x).backward()
+    expected = 2 * x.cpu().double() ** 2 * 0.5
+    torch.testing.assert_close(model.weight.grad.cpu().double(), expected)
+    names = [launch.name for launch in launches]
+    assert names == ([] if device == "cpu" else ["square_kernel", "square_backward"])
+
+
+def test_a_model_is_exported_with_its_kernels():
+    x = on("neuron_sim:1", 4, 8)
+    model = Model().to("neuron_sim:1")
+    exported = torch.export.export(model, (x,))
+    assert "nki_test.square" in str(exported.graph)
+    torch.testing.assert_close(exported.module()(x).cpu(), model(x).cpu())
+
+
+@ON_EACH
+def test_a_result_that_is_an_argument_becomes_a_copy(device):
+    x, y = on(device, 4, 8), on(device, 4, 8, seed=1)
+    expected = x.cpu() + y.cpu()
+    found = add_into(x, y)
+    assert torch.equal(y.cpu(), expected) and torch.equal(found.cpu(), expected)
+    found.zero_()
+    assert torch.equal(y.cpu(), expected)
+
+
+@ON_EACH
+def test_writing_to_an_argument_that_was_not_declared_changes_nothing(device):
+    hidden = nki_op(f"nki_test::hidden_{DEVICES.index(device)}", add_into_kernel)
+    x, y = on(device, 4, 8), on(device, 4, 8, seed=1)
+    kept = y.cpu().clone()
+    with pytest.raises(RuntimeError, match="writes to `y`, which is its argument 'y'; add it to"):
+        hidden(x, y)
+    assert torch.equal(y.cpu(), kept)
+
+
+def test_a_kernel_called_directly_runs_between_graphs():
+    x = on("neuron_sim", 4, 8)
+    compiled = torch.compile(lambda x: scale_kernel(x + 1) - 1, backend="aot_eager")
+    assert torch.equal(compiled(x).cpu(), ((x + 1) * 2 - 1).cpu())
+
+
+def test_a_kernel_called_directly_in_a_captured_graph_is_refused():
+    class Direct(nn.Module):
+        def forward(self, x):
+            return scale_kernel(x)
+
+    with pytest.raises(RuntimeError, match="make it an operator with neuron_sim.nki.torch.nki_op"):
+        torch.export.export(Direct(), (on("neuron_sim", 4, 8),), strict=False)
+
+
+def test_what_no_operator_can_be_made_of_is_refused():
+    with pytest.raises(ValueError, match="mutates_args: 'z' is no parameter; there are x, y"):
+        nki_op("nki_test::unknown", add_into_kernel, mutates_args={"z"})
+    with pytest.raises(ValueError, match="mutates_args is a set of names or 'unknown', not 'y'"):
+        nki_op("nki_test::unknown", add_into_kernel, mutates_args="y")
+    with pytest.raises(TypeError, match="wrap_nki takes a kernel of nki.jit, not 'on'"):
+        wrap_nki(on)
