@@ -98,9 +98,9 @@ def load_bias(bias):
     partitions = nl.tile_size.pmax
     tiles = bias.shape[0] // partitions
     biases = nl.ndarray((nl.par_dim(partitions), tiles), dtype=nl.float32, buffer=nl.sbuf)
-    tiled = bias.reshape((tiles, partitions))
+    tiled = bias.reshape((tiles, partitions, 1))
     for t in nl.affine_range(tiles):
-        biases[:, t] = nl.load(tiled[t], dtype=nl.float32)
+        biases[:, nl.ds(t, 1)] = nl.load(tiled[t], dtype=nl.float32)
     return biases
 
 
