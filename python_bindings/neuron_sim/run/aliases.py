@@ -1,4 +1,5 @@
-"""The import hook: `neuronxcc` and `nki` are the simulator's packages of those names.
+"""The import hook: `neuronxcc` and `nki` are the simulator's packages of those names, torch_xla and
+torch_neuronx small stand-ins.
 
 A name and its alias are one module object, whichever is imported first. The real package wins
 where it is installed, unless `override`. A folder without `__init__.py` of that name (a checkout
@@ -14,8 +15,13 @@ import sys
 from collections.abc import Sequence
 from types import FrameType, ModuleType
 
-ALIASED = {"neuronxcc": "neuron_sim.neuronxcc", "nki": "neuron_sim.nki"}
-"""Packages of the vendor and what stands for them."""
+ALIASED = {
+    "neuronxcc": "neuron_sim.neuronxcc",
+    "nki": "neuron_sim.nki",
+    "torch_neuronx": "neuron_sim.run.torch_neuronx",
+    "torch_xla": "neuron_sim.run.torch_xla",
+}
+"""Packages that come with the vendor's compiler and what stands for them."""
 
 
 class AliasFinder:
@@ -45,7 +51,7 @@ class AliasFinder:
         if importlib.util.find_spec(own_name) is None:
             raise ModuleNotFoundError(
                 f"No module named '{name}' in the simulator: it has the public modules of NKI; "
-                f"'{name}' is private to the vendor's wheel or not there yet.",
+                f"'{name}' is {_reason(top)}.",
                 name=name,
             )
         return _spec(name, own_name)
@@ -60,7 +66,7 @@ class AliasFinder:
         if alias and _in_from_import() and _real_spec(own_name, self, path) is None:
             raise ModuleNotFoundError(
                 f"cannot import '{last}' from '{alias}': the simulator has neither a symbol nor a "
-                "module of that name; it is private to the vendor's wheel or not there yet."
+                f"module of that name; it is {_reason(alias.partition('.')[0])}."
             )
 
     def _below_a_real_package(
@@ -121,6 +127,12 @@ def _real_spec(
         if spec is not None:
             return spec if spec.has_location else None
     return None
+
+
+def _reason(top: str) -> str:
+    if top in ("neuronxcc", "nki"):
+        return "private to the vendor's wheel or not there yet"
+    return f"beyond the simulator's stand-in for {top}, which is not installed"
 
 
 def _alias_of(own_name: str) -> str | None:

@@ -91,6 +91,35 @@ except ImportError:
     assert last == "a fallback works"
 
 
+def test_tutorials_for_torch_xla_find_a_stand_in(tmp_path):
+    pytest.importorskip("torch")
+    script = written(
+        tmp_path,
+        """
+import torch, torch_neuronx, torch_xla
+from torch_xla.core import xla_model as xm
+assert xm.xla_device() == torch_xla.device()
+xm.mark_step()
+torch_xla.sync()
+print(torch.ones(2, device=xm.xla_device()).tolist())
+try:
+    import torch_xla.distributed
+except ModuleNotFoundError as error:
+    print(error)
+try:
+    torch_neuronx.trace
+except AttributeError as error:
+    print(error)
+""",
+    )
+    out, err, status = run_script(script)
+    assert (err, status) == ("", 0)
+    first, second, third = out.splitlines()
+    assert first == "[1.0, 1.0]"
+    assert second.endswith("beyond the simulator's stand-in for torch_xla, which is not installed.")
+    assert third.startswith("torch_neuronx.trace is not there: under `neuron-sim run`")
+
+
 def vendor_package(folder: Path) -> Path:
     package = folder / "installed" / "neuronxcc" / "nki"
     package.mkdir(parents=True)
