@@ -135,6 +135,7 @@ struct EngineTiming {
 struct Rates {
   double one_input = 0;            ///< copy, reduce, tensor_scalar, activation
   double two_inputs = 0;           ///< tensor_tensor, both in SBUF, fp32
+  double scan = 0;                 ///< tensor_tensor_scan, tensor_scalar_cumulative
   double two_inputs_psum = 0;      ///< tensor_tensor with one operand in PSUM
   double two_inputs_16bit = 0;     ///< tensor_tensor, SBUF, all 16-bit floats
   double copy_16bit = 0;           ///< tensor_copy/tensor_scalar, SBUF to SBUF, 16-bit floats

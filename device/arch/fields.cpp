@@ -189,6 +189,7 @@ void add_rates(std::vector<Field>& fields) {
   };
   add("one_input", &Rates::one_input);
   add("two_inputs", &Rates::two_inputs);
+  add("scan", &Rates::scan);
   add("two_inputs_psum", &Rates::two_inputs_psum);
   add("two_inputs_16bit", &Rates::two_inputs_16bit);
   add("copy_16bit", &Rates::copy_16bit);

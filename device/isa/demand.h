@@ -40,6 +40,7 @@ enum class RateClass : uint8_t {
   kUniformRandom,
   kGpSimdStep,
   kPartitionReduce,
+  kScan,
 };
 
 /// Precision of TensorE operands.

@@ -111,7 +111,7 @@ void run(const Instance& instance) {
 /// No cost is published; taken as that of tensor_tensor_scan, the other running instruction.
 Demand demand(const Draft& draft, const Architecture&) {
   const View& src = draft.operand(kSrc);
-  Demand result = elementwise::demand(RateClass::kTwoInputs, src, {&draft.operand(kDst), &src});
+  Demand result = elementwise::demand(RateClass::kScan, src, {&draft.operand(kDst), &src});
   result.steps[0].pointer_operand =
       draft.operand(kImm0).present() || draft.operand(kImm1).present();
   return result;

@@ -88,7 +88,7 @@ Demand demand(const Draft& draft, const Architecture&) {
   const View& data1 = draft.operand(kData1);
   const View& main = data1.memory() == MemoryKind::kPsum ? data1 : data0;
   Demand result =
-      elementwise::demand(RateClass::kTwoInputs, main, {&draft.operand(kDst), &data0, &data1});
+      elementwise::demand(RateClass::kScan, main, {&draft.operand(kDst), &data0, &data1});
   result.steps[0].pointer_operand = draft.operand(kInitial).present();
   return result;
 }

@@ -8,6 +8,7 @@ double ElementwiseEngine::rate(RateClass rate) const {
   switch (rate) {
     case RateClass::kOneInput: return rates_.one_input;
     case RateClass::kTwoInputs: return rates_.two_inputs;
+    case RateClass::kScan: return rates_.scan;
     case RateClass::kTwoInputsPsum: return rates_.two_inputs_psum;
     case RateClass::kTwoInputs16bit: return rates_.two_inputs_16bit;
     case RateClass::kCopy16bit: return rates_.copy_16bit;

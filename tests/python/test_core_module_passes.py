@@ -62,37 +62,3 @@ def test_every_stack_names_its_source_and_settings():
 def test_a_program_that_cannot_be_unrolled_says_why():
     assert _core.pass_objection(_doubled()) == ""
     assert "more than the 200000" in _core.pass_objection(_doubled(66_667))
-
-
-def _normalised(columns: int) -> _core.Program:
-    """Eight tiles [128, columns] over their row maxima: one [128, 1] instruction per tile, which
-    the compiler would like to make one of [128, 8]; all tiles wait for it."""
-    builder = _core.Builder("normalised", "trn2")
-    x = builder.argument("x", [8, 128, columns])
-    out = builder.argument("out", [8, 128, columns])
-
-    def body(i: _core.Affine) -> None:
-        tile = builder.sbuf("tile", [128, columns])
-        column = builder.sbuf("column", [128, 1])
-        builder.dma_copy(tile, x[i])
-        builder.tensor_reduce(column, tile, "max")
-        builder.reciprocal(column, column)
-        builder.tensor_scalar(tile, tile, "multiply", column)
-        builder.dma_copy(out[i], tile)
-
-    builder.loop(8, body)
-    return builder.finish()
-
-
-@pytest.mark.parametrize(("columns", "gives_way"), [(512, False), (8192, True)])
-def test_passes_that_keep_more_than_the_chip_holds_give_way_and_are_named(columns, gives_way):
-    settings = _core.published_stacks()["neuronx-cc trn2"]["settings"]
-    program = _normalised(columns)
-    compiled, gave_way = _core.compile_with_report(program, settings)
-    assert ("batch_narrow_operations" in gave_way) == gives_way
-    assert all(settings[name] for name in gave_way)
-    x = np.random.default_rng(0).normal(size=(8, 128, columns)).astype(np.float32)
-    results = [np.zeros_like(x) for _ in range(2)]
-    program.run([x, results[0]])
-    compiled.run([x, results[1]])
-    assert np.array_equal(*results)

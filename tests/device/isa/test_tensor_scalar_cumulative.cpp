@@ -176,7 +176,7 @@ TEST(TensorScalarCumulative, refuses_operators_commands_and_operands_it_does_not
 
 TEST(TensorScalarCumulative, demands_what_a_scan_does) {
   Cumulative running({2, 7}, kF32, kPsum);
-  EXPECT_EQ(running.step().rate, RateClass::kTwoInputs);
+  EXPECT_EQ(running.step().rate, RateClass::kScan);
   EXPECT_EQ(running.step().elements, 7);
   EXPECT_TRUE(running.step().source_psum);
   EXPECT_FALSE(running.step().reads_accumulator || running.step().pointer_operand);

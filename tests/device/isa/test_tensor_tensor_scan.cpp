@@ -155,7 +155,7 @@ TEST(TensorTensorScan, checks_operators_and_operands) {
 
 TEST(TensorTensorScan, demands_two_cycles_per_element_wherever_its_inputs_are) {
   Scan scan({2, 7}, Dtype::kBfloat16, kSbuf, kPsum);
-  EXPECT_EQ(scan.step().rate, RateClass::kTwoInputs);
+  EXPECT_EQ(scan.step().rate, RateClass::kScan);
   EXPECT_EQ(scan.step().elements, 7);
   EXPECT_TRUE(scan.step().source_psum);
   EXPECT_FALSE(scan.step().pointer_operand);
