@@ -5,15 +5,18 @@ arrays or CPU tensors; inside another kernel their instructions become a part of
 """
 
 from . import compiler, language, typing
-from .kernel import Kernel, baremetal, jit, simulate_kernel, trace
+from .kernel import Kernel, jit, simulate_kernel, trace
+from .measured import baremetal, benchmark, profile
 from .typing import tensor
 
 __all__ = [
     "Kernel",
     "baremetal",
+    "benchmark",
     "compiler",
     "jit",
     "language",
+    "profile",
     "simulate_kernel",
     "tensor",
     "trace",
