@@ -26,6 +26,15 @@ class Input:
         self.dtype = dtypes.from_array(array.dtype)
 
 
+class Placeholder:
+    """The place of an array argument."""
+
+    __slots__ = ("position",)
+
+    def __init__(self, position: int):
+        self.position = position
+
+
 def mapped(value, convert, name: str):
     """`value` with its arrays converted, in tuples, lists and dicts too."""
     if is_array(value):

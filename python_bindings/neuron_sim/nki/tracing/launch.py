@@ -4,10 +4,10 @@ import functools
 import inspect
 import os
 
-from . import creation, sanitize
+from . import creation, program_cache, sanitize
 from . import trace as traces
 from .allocation import Allocation
-from .arrays import Input, mapped
+from .arrays import Input, Placeholder, mapped
 from .dependences import OutputDependencies
 from .errors import Retrace, Unroll, point_at_kernel
 from .expression import variable
@@ -80,11 +80,15 @@ class Call:
             self.inputs.append(Input(name, array))
             allowed = self.mutable is None or self.mutable(self.parameters.get(parameter))
             self.mutable_inputs.append(allowed)
-            return _Placeholder(position)
+            return Placeholder(position)
 
         return mapped(value, convert, parameter)
 
-    def trace(self, prints: bool = False) -> TracedKernel:
+    def trace(self) -> TracedKernel:
+        """The kernel's program for these arguments, which may be that of an earlier call."""
+        return program_cache.find_or_trace(self)
+
+    def trace_anew(self, prints: bool = False) -> TracedKernel:
         """Traces the kernel, again when a loop has to be unrolled or an output is found.
 
         `prints`: what nl.device_print prints is part of the program.
@@ -151,7 +155,7 @@ class Call:
         direct = "skip_middle_end_transformations" in self.directives
         traced = TracedKernel(trace, source, self.inputs, results, direct, self.widens)
         if trace.has_prints and trace.printed is None:
-            traced.with_prints = functools.partial(self.trace, prints=True)
+            traced.with_prints = functools.partial(self.trace_anew, prints=True)
         return traced
 
     def _check_outputs(self, trace: Trace, source, results) -> None:
@@ -204,15 +208,6 @@ class Call:
         return returned
 
 
-class _Placeholder:
-    """The place of an array argument."""
-
-    __slots__ = ("position",)
-
-    def __init__(self, position: int):
-        self.position = position
-
-
 def _positional(bound) -> list:
     """(parameter name, value) of the positional arguments; *args under their common name."""
     result = []
@@ -226,7 +221,7 @@ def _positional(bound) -> list:
 
 
 def _filled(value, tensors: list):
-    if type(value) is _Placeholder:
+    if type(value) is Placeholder:
         return tensors[value.position]
     if type(value) in (tuple, list):
         return type(value)(_filled(each, tensors) for each in value)

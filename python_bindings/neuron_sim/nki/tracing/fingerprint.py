@@ -1,0 +1,281 @@
+"""Everything that a kernel may depend on, as a key that can be compared.
+
+Values are taken by their contents, functions by their code and what that reads, recursively. What
+is neither understood nor known to be pure raises NotPure.
+"""
+
+import functools
+import os
+import struct
+import sys
+import types
+from enum import Enum, EnumMeta
+from types import FunctionType, MethodType, ModuleType
+
+import numpy as np
+
+from . import purity
+from .arrays import Placeholder
+from .dtypes import DType
+from .reads import NotPure, reads_of
+
+_MAXIMUM_VALUES = 20_000
+_MAXIMUM_BYTES = 1 << 20  # of arrays
+_MISSING = object()
+_SEEN = object()
+_IGNORED_IN_CLASSES = frozenset((
+    "__dataclass_fields__", "__dataclass_params__", "__dict__", "__doc__", "__module__",
+    "__qualname__", "__slots__", "__weakref__", "__orig_bases__", "__parameters__",
+))  # fmt: skip
+_DESCRIPTORS_OF_C = (
+    types.MethodDescriptorType, types.WrapperDescriptorType, types.BuiltinFunctionType,
+    types.ClassMethodDescriptorType,
+)  # fmt: skip
+_STANDARD_LIBRARY = os.path.dirname(os.__file__)
+_GENERATORS = frozenset(
+    os.path.join(_STANDARD_LIBRARY, name) for name in ("dataclasses.py", "enum.py")
+)
+
+
+class Fingerprint:
+    """Builds one key. `kept`: the objects whose identity is a part of it."""
+
+    def __init__(self):
+        self.kept: list = []
+        self._seen: dict = {}  # id -> ordinal: the key tells which values are one object
+        self._values = 0
+        self._formats = False
+        self._addresses: list = []  # of objects whose text shows their address
+
+    def key_of(self, *values) -> tuple:
+        """The key of values, and of the addresses that texts may show."""
+        tokens = tuple([self.token(value) for value in values])
+        return (tokens, tuple(self._addresses) if self._formats else None)
+
+    def token(self, value):
+        """What stands for `value` in a key; NotPure when nothing does."""
+        kind = type(value)
+        if value is None or kind is int or kind is str or kind is bool or kind is bytes:
+            return (kind, value)
+        if kind is float:
+            return (kind, struct.pack("d", value))
+        identity = id(value)
+        if identity in purity.PURE:
+            if identity in purity.FORMATTING:
+                self._formats = True
+            return identity
+        ordinal = self._seen.get(identity)
+        if ordinal is not None:
+            return (_SEEN, ordinal)
+        self._values += 1
+        if self._values > _MAXIMUM_VALUES:
+            raise NotPure("it reads too many values")
+        self._seen[identity] = len(self._seen)
+        self.kept.append(value)
+        method = _METHODS.get(kind)
+        return self._other(value) if method is None else method(self, value)
+
+    def _identity(self, value):
+        return id(value)
+
+    def _sequence(self, value):
+        return (type(value), *[self.token(each) for each in value])
+
+    def _dict(self, value):
+        return (dict, *[(self.token(key), self.token(each)) for key, each in value.items()])
+
+    def _array(self, value):
+        if value.dtype.hasobject or value.nbytes > _MAXIMUM_BYTES:
+            raise NotPure("it reads a large array, or one of objects")
+        return (np.ndarray, value.dtype.str, value.dtype.name, value.shape, value.strides,
+                value.tobytes())  # fmt: skip
+
+    def _partial(self, value):
+        return (functools.partial, self.token(value.func), self.token(value.args),
+                self.token(value.keywords))  # fmt: skip
+
+    def _method(self, value):
+        return (MethodType, self.token(value.__func__), self.token(value.__self__))
+
+    def _module(self, value):
+        raise NotPure(f"it uses the module {value.__name__} as a value")
+
+    def _slice(self, value):
+        return (slice, self.token(value.start), self.token(value.stop), self.token(value.step))
+
+    # --- functions ---------------------------------------------------------------------------
+
+    def _function(self, function):
+        attributes = self._attributes(function.__dict__)
+        if purity.is_trusted_function(function) or _is_generated(function):
+            return (id(function), attributes)
+        self._addresses.append(id(function))
+        reads = reads_of(function.__code__)
+        self.kept.append(reads.code)
+        if reads.formats:
+            self._formats = True
+        defaults = (self.token(function.__defaults__), self.token(function.__kwdefaults__))
+        found = [FunctionType, id(reads.code), attributes, *defaults]
+        for is_cell, name, path in reads.names:
+            value = _cell(function, name) if is_cell else _global(function, name)
+            found.append(self._at(value, path))
+        for module, path in reads.imports:
+            found.append(self._imported(module, path))
+        return tuple(found)
+
+    def _at(self, value, path: tuple):
+        """The token of what is read from `value`: through modules, the attribute itself."""
+        if value is _MISSING:
+            return _MISSING
+        for name in path:
+            if not isinstance(value, ModuleType):
+                break
+            value = getattr(value, name, _MISSING)
+            if value is _MISSING:
+                return _MISSING
+        return self.token(value)
+
+    def _imported(self, name: str, path: tuple | None):
+        module = sys.modules.get(name)
+        if module is None:
+            raise NotPure(f"it imports {name}")
+        if path is None:
+            self.kept.append(module)
+            return id(module)
+        return self._at(module, path)
+
+    def _attributes(self, attributes: dict):
+        """Attributes of an object, without those that Python keeps for itself."""
+        if not attributes:
+            return None
+        return tuple([(name, self.token(value)) for name, value in attributes.items()
+                      if not (name.startswith("__") and name.endswith("__"))])  # fmt: skip
+
+    # --- classes and their objects -----------------------------------------------------------
+
+    def _class(self, cls):
+        if purity.is_trusted_class(cls) or cls.__module__ == "typing":
+            return id(cls)
+        if type(cls) not in (type, EnumMeta):
+            raise NotPure(f"it uses the class {cls.__name__}")
+        found: list = [type, id(cls)]
+        for base in cls.__mro__[1:]:
+            found.append(base.__module__ == "enum" or self.token(base))
+        members = cls.__members__ if isinstance(cls, EnumMeta) else {}
+        for name, value in members.items():
+            found.append((name, self.token(value._value_)))
+        for name, value in vars(cls).items():
+            if name not in _IGNORED_IN_CLASSES and name not in members:
+                found.append((name, self._of_class(cls, name, value)))
+        return tuple(found)
+
+    def _of_class(self, cls, name: str, value):
+        kind = type(value)
+        if name == "__annotations__":
+            return tuple(value)
+        if kind in (staticmethod, classmethod):
+            return (kind, self.token(value.__func__))
+        if kind is property:
+            return (kind, *[self.token(each) for each in (value.fget, value.fset, value.fdel)])
+        if kind is types.MemberDescriptorType:
+            return None  # a slot
+        if isinstance(cls, EnumMeta) and (name.startswith("_") and kind is not FunctionType):
+            return None  # the tables of Enum
+        if kind in _DESCRIPTORS_OF_C or kind is types.GetSetDescriptorType:
+            raise NotPure(f"it uses the class {cls.__name__}, which is not written in Python")
+        if name == "__hash__" and (value is None or _is_hash_of_fields(cls, value)):
+            return None
+        return self.token(value)
+
+    def _other(self, value):
+        cls = type(value)
+        if isinstance(value, type):
+            return self._class(value)
+        if isinstance(value, Enum):
+            return (self.token(cls), value._name_)
+        if isinstance(value, np.generic):
+            return (cls, value.tobytes())
+        if isinstance(value, (np.dtype, np.ufunc)) or cls.__module__ == "typing":
+            return id(value)
+        if cls.__module__ == "torch" and cls.__name__ == "dtype":
+            return id(value)
+        if not all(_is_python(base) for base in cls.__mro__):
+            raise NotPure(f"it uses a value of type {cls.__name__}")
+        return self._object(cls, value)
+
+    def _object(self, cls, value):
+        """An object of a class that is written in Python: its class and its attributes."""
+        if cls.__repr__ is object.__repr__:
+            self._addresses.append(id(value))
+        found = [self.token(cls)]
+        if isinstance(value, tuple):
+            found += [self.token(each) for each in tuple.__iter__(value)]
+        found.append(self._attributes(getattr(value, "__dict__", None) or {}))
+        for base in cls.__mro__:
+            slots = vars(base).get("__slots__", ())
+            for name in (slots,) if isinstance(slots, str) else slots:
+                if not (name.startswith("__") and name.endswith("__")):
+                    found.append(self._slot(value, base, name))
+        return tuple(found)
+
+    def _slot(self, value, base, name: str):
+        if name.startswith("__"):
+            name = f"_{base.__name__.lstrip('_')}{name}"
+        held = getattr(value, name, _MISSING)
+        return _MISSING if held is _MISSING else self.token(held)
+
+
+def _is_python(cls) -> bool:
+    """Whether objects of a class hold nothing that Python code did not give them."""
+    if cls is object or cls is tuple:
+        return True
+    is_made_at_run_time = bool(cls.__flags__ & (1 << 9))
+    return is_made_at_run_time and not any(
+        isinstance(value, _DESCRIPTORS_OF_C) for value in vars(cls).values()
+    )
+
+
+def _is_generated(function) -> bool:
+    """Functions that the standard library puts into classes."""
+    return function.__code__.co_filename in _GENERATORS
+
+
+def _is_hash_of_fields(cls, function) -> bool:
+    """The __hash__ of a frozen dataclass."""
+    code = getattr(function, "__code__", None)
+    generated = code is not None and code.co_filename == "<string>"
+    return generated and "__dataclass_fields__" in vars(cls) and code.co_names[:1] == ("hash",)
+
+
+def _cell(function, name: str):
+    position = function.__code__.co_freevars.index(name)
+    try:
+        return function.__closure__[position].cell_contents
+    except ValueError:  # not assigned yet
+        return _MISSING
+
+
+def _global(function, name: str):
+    value = function.__globals__.get(name, _MISSING)
+    return function.__builtins__.get(name, _MISSING) if value is _MISSING else value
+
+
+_METHODS = {
+    tuple: Fingerprint._sequence,
+    list: Fingerprint._sequence,
+    set: Fingerprint._sequence,
+    frozenset: Fingerprint._sequence,
+    range: lambda self, value: (range, value.start, value.stop, value.step),
+    complex: lambda self, value: (complex, repr(value)),
+    slice: Fingerprint._slice,
+    dict: Fingerprint._dict,
+    types.MappingProxyType: Fingerprint._dict,
+    np.ndarray: Fingerprint._array,
+    DType: Fingerprint._identity,
+    Placeholder: lambda self, value: (Placeholder, value.position),
+    FunctionType: Fingerprint._function,
+    MethodType: Fingerprint._method,
+    functools.partial: Fingerprint._partial,
+    ModuleType: Fingerprint._module,
+    type: Fingerprint._class,
+}

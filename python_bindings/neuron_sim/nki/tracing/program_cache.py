@@ -1,0 +1,134 @@
+"""Programs of kernels that were called before.
+
+A kernel is traced once per key: its function with everything that it reads (fingerprint.py), the
+shapes and dtypes of its arrays, its other arguments, how it is traced, and the environment. A
+kernel whose key cannot be told, or which changes what it reads, is traced at every call. So is
+every kernel while a debugger or a tracer watches the process.
+"""
+
+import os
+import sys
+from collections import OrderedDict
+from types import ModuleType
+
+import numpy as np
+
+from .dtypes import DType
+from .fingerprint import Fingerprint
+from .reads import NotPure
+from .traced_kernel import Output, TracedKernel
+
+_CAPACITY = 256
+_ARCHITECTURES = ("trn1", "trn2", "trn3")  # others are files, whose contents may change
+_IMMUTABLE = (type(None), bool, int, float, str, bytes, DType, np.generic, Output)
+_PACKAGES = ("neuron_sim.nki", "neuron_sim.neuronxcc")
+
+
+class _Cache:
+    """The most recently used programs, with the objects that their keys identify."""
+
+    def __init__(self):
+        self.entries: OrderedDict = OrderedDict()  # key -> (TracedKernel, kept objects)
+        self.hits = self.misses = 0
+        self.refusals = 0
+        self.last_refusal = ""
+        self.library_changed = False
+        self.library_grew = True
+
+
+_cache = _Cache()
+
+
+class _LibraryModule(ModuleType):
+    """A module of the languages: assigning to one of its names forgets all programs."""
+
+    def __setattr__(self, name, value):
+        if isinstance(value, ModuleType) and name not in vars(self):
+            _cache.library_grew = True  # an import of a part of it
+        else:
+            _cache.library_changed = True
+        super().__setattr__(name, value)
+
+    def __delattr__(self, name):
+        _cache.library_changed = True
+        super().__delattr__(name)
+
+
+def info() -> dict:
+    """hits, misses, refusals (calls of kernels that are not kept), last_refusal, programs."""
+    return {
+        "hits": _cache.hits,
+        "misses": _cache.misses,
+        "refusals": _cache.refusals,
+        "last_refusal": _cache.last_refusal,
+        "programs": len(_cache.entries),
+    }
+
+
+def clear() -> None:
+    """Forgets all programs; the counts go on."""
+    _cache.entries.clear()
+
+
+def find_or_trace(call) -> TracedKernel:
+    """The program of a call: of an equal earlier one, or traced now."""
+    if sys.gettrace() is not None:
+        return call.trace_anew()
+    if _cache.library_changed or _cache.library_grew:
+        _watch_library()
+    key, kept = _key_of(call)
+    if key is None:
+        _cache.refusals += 1
+        return call.trace_anew()
+    found = _cache.entries.get(key)
+    if found is not None:
+        _cache.hits += 1
+        _cache.entries.move_to_end(key)
+        return found[0]
+    traced = call.trace_anew()
+    _cache.misses += 1
+    # A kernel that changed what it reads would not do so again if its program came from here; one
+    # that prints is traced again when it runs.
+    is_kept = traced.with_prints is None and _is_immutable(traced.returned)
+    if is_kept and not _cache.library_changed and _key_of(call)[0] == key:
+        _cache.entries[key] = (traced, kept)
+        if len(_cache.entries) > _CAPACITY:
+            _cache.entries.popitem(last=False)
+    return traced
+
+
+def _watch_library() -> None:
+    """Looks out for changes of the languages' modules; forgets all programs after one."""
+    if _cache.library_changed:
+        _cache.entries.clear()
+    for name, module in list(sys.modules.items()):
+        if name.startswith(_PACKAGES) and type(module) is ModuleType:
+            module.__class__ = _LibraryModule
+    _cache.library_changed = _cache.library_grew = False
+
+
+def _key_of(call) -> tuple:
+    """(key, objects it identifies) of a call; (None, None) when the kernel is not pure."""
+    fingerprint = Fingerprint()
+    try:
+        if call.architecture not in _ARCHITECTURES:
+            raise NotPure(f"the architecture is the file {call.architecture}")
+        # First the function: of a kernel that is not pure nothing else is looked at.
+        values = fingerprint.key_of(call.function, call.args, call.kwargs)
+    except Exception as error:  # also of objects that cannot be looked at without one
+        _cache.last_refusal = f"{call.name}: {error}"
+        return None, None
+    inputs = tuple([(each.name, each.shape, each.dtype) for each in call.inputs])
+    settings = (call.language, call.architecture, call.grid, call.cores, call.directives, call.widens)
+    environment = getattr(os.environ, "_data", os.environ)
+    key = (values, inputs, tuple(call.mutable_inputs), settings, frozenset(environment.items()))
+    return key, fingerprint.kept
+
+
+def _is_immutable(value) -> bool:
+    """Whether all calls may get the same result object where it is no tensor."""
+    if type(value) in (tuple, list):
+        return all(_is_immutable(each) for each in value)
+    if type(value) is dict:
+        return all(_is_immutable(each) for each in (*value, *value.values()))
+    return isinstance(value, _IMMUTABLE)

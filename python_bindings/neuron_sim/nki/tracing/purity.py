@@ -1,0 +1,124 @@
+"""What is known to be pure: builtins, functions of NumPy and of the standard library, bytecodes.
+
+A kernel that uses anything else is traced at every call. The lists may be too short, never too
+long: an entry returns the same for the same arguments, and changes nothing but its arguments.
+"""
+
+import builtins
+import functools
+import itertools
+import math
+import operator
+import os
+import sys
+
+import numpy as np
+
+_BUILTINS = """
+abs all any bin bool bytes callable chr complex dict divmod enumerate filter float format frozenset
+hasattr hex int isinstance issubclass iter len list map max min next object oct ord pow range repr
+reversed round set slice sorted str sum super tuple type zip Ellipsis NotImplemented
+""".split()
+
+# Without functions that draw numbers, read files, print, or leave memory unwritten.
+_NUMPY = """
+all allclose amax amin any append arange argmax argmin argsort argwhere array array_equal
+asarray ascontiguousarray atleast_1d atleast_2d block broadcast_shapes broadcast_to ceil clip
+column_stack concatenate copy cumprod cumsum diag diff dot dstack einsum expand_dims eye flip floor
+full full_like gcd hstack identity indices isclose iinfo finfo lcm linspace logspace matmul max mean
+median meshgrid min moveaxis ndarray ndim nonzero ones ones_like outer pad prod ravel repeat reshape
+result_type roll rollaxis rot90 round searchsorted shape size sort split squeeze stack std sum
+swapaxes take tile trace transpose tri tril triu unique unravel_index var vstack where zeros
+zeros_like dtype issubdtype isscalar promote_types can_cast
+""".split()
+
+_OPERATOR = """
+abs add and_ concat contains countOf eq floordiv ge getitem gt iadd imul index indexOf inv invert
+is_ is_not isub itemgetter le lshift lt matmul mod mul ne neg not_ or_ pos pow rshift sub truediv
+truth xor
+""".split()
+
+_ITERTOOLS = """
+accumulate chain combinations combinations_with_replacement compress count cycle dropwhile
+filterfalse groupby islice pairwise permutations product repeat starmap takewhile zip_longest
+""".split()
+
+
+def _all_pure() -> dict:
+    found = [getattr(builtins, name) for name in _BUILTINS]
+    found += [each for each in vars(builtins).values()
+              if isinstance(each, type) and issubclass(each, BaseException)]  # fmt: skip
+    found += [getattr(np, name) for name in _NUMPY if hasattr(np, name)]
+    found += [each for each in vars(np).values()
+              if isinstance(each, type) and issubclass(each, np.generic)]  # fmt: skip
+    found += [each for each in vars(math).values() if callable(each)]
+    found += [getattr(operator, name) for name in _OPERATOR]
+    found += [getattr(itertools, name) for name in _ITERTOOLS]
+    found += [functools.reduce, functools.partial, os.getenv, os.environ]
+    return {id(each): each for each in found}
+
+
+PURE = _all_pure()
+"""Pure objects by id. The environment is one of them because every key has its contents."""
+
+FORMATTING = {id(each) for each in (str, repr, format)}
+"""Those that may show the address of an object."""
+
+OPCODES = frozenset("""
+BEFORE_WITH BINARY_OP BINARY_SUBSCR BINARY_SLICE BUILD_CONST_KEY_MAP BUILD_LIST BUILD_MAP BUILD_SET
+BUILD_SLICE BUILD_STRING BUILD_TUPLE CALL CALL_FUNCTION_EX CALL_INTRINSIC_1 CHECK_EXC_MATCH
+COMPARE_OP CONTAINS_OP COPY COPY_FREE_VARS DELETE_FAST DELETE_SUBSCR DICT_MERGE DICT_UPDATE END_FOR
+FORMAT_VALUE FOR_ITER GET_ITER GET_LEN GET_YIELD_FROM_ITER IS_OP JUMP_BACKWARD
+JUMP_BACKWARD_NO_INTERRUPT JUMP_FORWARD JUMP_IF_FALSE_OR_POP JUMP_IF_TRUE_OR_POP KW_NAMES
+LIST_APPEND LIST_EXTEND LIST_TO_TUPLE LOAD_ASSERTION_ERROR LOAD_ATTR LOAD_CLOSURE LOAD_CONST
+LOAD_DEREF LOAD_FAST LOAD_FAST_AND_CLEAR LOAD_FAST_CHECK LOAD_GLOBAL LOAD_METHOD MAKE_CELL
+MAKE_FUNCTION MAP_ADD MATCH_CLASS MATCH_KEYS MATCH_MAPPING MATCH_SEQUENCE POP_EXCEPT
+POP_JUMP_BACKWARD_IF_FALSE POP_JUMP_BACKWARD_IF_NONE POP_JUMP_BACKWARD_IF_NOT_NONE
+POP_JUMP_BACKWARD_IF_TRUE POP_JUMP_FORWARD_IF_FALSE POP_JUMP_FORWARD_IF_NONE
+POP_JUMP_FORWARD_IF_NOT_NONE POP_JUMP_FORWARD_IF_TRUE POP_JUMP_IF_FALSE POP_JUMP_IF_NONE
+POP_JUMP_IF_NOT_NONE POP_JUMP_IF_TRUE POP_TOP PUSH_EXC_INFO PUSH_NULL RAISE_VARARGS RERESUME RERAISE
+RETURN_CONST RETURN_GENERATOR RETURN_VALUE SEND SET_ADD SET_UPDATE STORE_ATTR STORE_DEREF STORE_FAST
+STORE_SLICE STORE_SUBSCR SWAP UNARY_INVERT UNARY_NEGATIVE UNARY_NOT UNARY_POSITIVE UNPACK_EX
+UNPACK_SEQUENCE WITH_EXCEPT_START YIELD_VALUE IMPORT_NAME IMPORT_FROM
+""".split())  # fmt: skip
+"""Bytecodes whose effect on names is understood; a code with others is not pure."""
+
+IGNORED_OPCODES = frozenset(("CACHE", "EXTENDED_ARG", "NOP", "PRECALL", "RESUME"))
+
+DUNDER_ATTRIBUTES = frozenset(
+    ("__class__", "__delattr__", "__init__", "__name__", "__post_init__", "__setattr__")
+)
+"""Attributes with two underscores that lead to nothing that is not looked at anyway."""
+
+IMPURE_ATTRIBUTES = frozenset(("dump", "dumps", "gi_frame", "tofile"))
+"""Methods of the types that a kernel may reach that write, or lead to a frame."""
+
+FORMATTING_ATTRIBUTES = frozenset(("format", "format_map"))
+
+_TRUSTED_PACKAGES = ("neuron_sim.nki.", "neuron_sim.neuronxcc.nki.")
+_TRUSTED_PARTS = ("language", "isa", "tracing", "typing", "compiler", "kernel")
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
+
+
+def is_trusted_module(name: str) -> bool:
+    """Whether a module of that name only builds programs."""
+    for package in _TRUSTED_PACKAGES:
+        if name.startswith(package):
+            return name[len(package) :].split(".")[0] in _TRUSTED_PARTS
+    return False
+
+
+def is_trusted_function(function) -> bool:
+    """Whether a Python function is one of the languages', not one that looks like it."""
+    code = function.__code__
+    if not code.co_filename.startswith(_PACKAGE):
+        return False
+    return is_trusted_module(function.__globals__.get("__name__", ""))
+
+
+def is_trusted_class(cls) -> bool:
+    """Whether a class is one of the languages', or of the dtypes' package."""
+    module = cls.__module__
+    if not is_trusted_module(module) and module != "ml_dtypes":
+        return False
+    return getattr(sys.modules.get(module), cls.__name__, None) is cls
