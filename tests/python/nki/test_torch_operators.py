@@ -1,7 +1,5 @@
 """nki_op: kernels as operators of torch.library."""
 
-from typing import Optional
-
 import neuron_sim.neuronxcc.nki as old
 import neuron_sim.neuronxcc.nki.language as old_nl
 import neuron_sim.nki as nki
@@ -54,7 +52,7 @@ def add_into(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
 
 
 @nki_op("nki_test::both", mutates_args={})
-def both(x: torch.Tensor, bias: Optional[torch.Tensor] = None) -> tuple[torch.Tensor, torch.Tensor]:  # noqa: UP045
+def both(x: torch.Tensor, bias: torch.Tensor | None = None) -> tuple[torch.Tensor, torch.Tensor]:
     doubled = scale_kernel(x)
     return (doubled if bias is None else doubled + bias), square_kernel(x)
 

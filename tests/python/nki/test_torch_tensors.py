@@ -127,6 +127,22 @@ def test_memory_that_a_kernel_leaves_out_is_zero():
         del a
 
 
+@pytest.mark.parametrize("device", DEVICES)
+def test_device_print_prints_on_every_device(device, capsys):
+    @nki.jit
+    def kernel(x, y):
+        tile = nl.load(x)
+        nl.device_print("x is", tile)
+        nl.store(y, tile + nl.load(y))
+        return y
+
+    x, y = on(device, 1, 2), torch.ones(1, 2).to(device)
+    for calls in (1, 2):
+        kernel(x, y)
+        assert capsys.readouterr().out == f"x is {x.cpu().numpy()}\n"
+        torch.testing.assert_close(y.cpu(), 1 + calls * x.cpu())
+
+
 def test_parameters_are_taken_without_gradients_and_refused_with():
     a, weight = on("neuron_sim", 4, 4), torch.nn.Parameter(on("neuron_sim", 4, 4))
     with pytest.raises(RuntimeError, match=r"input 'b' requires grad, but a kernel has no gradie"):

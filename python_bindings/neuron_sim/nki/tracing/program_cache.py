@@ -119,9 +119,10 @@ def _key_of(call) -> tuple:
         _cache.last_refusal = f"{call.name}: {error}"
         return None, None
     inputs = tuple([(each.name, each.shape, each.dtype) for each in call.inputs])
-    settings = (call.language, call.architecture, call.grid, call.cores, call.directives, call.widens)
+    settings = (call.language, call.architecture, call.grid, call.cores, call.directives)
     environment = getattr(os.environ, "_data", os.environ)
-    key = (values, inputs, tuple(call.mutable_inputs), settings, frozenset(environment.items()))
+    writable = tuple(call.mutable_inputs)
+    key = (values, inputs, writable, settings, call.widens, frozenset(environment.items()))
     return key, fingerprint.kept
 
 

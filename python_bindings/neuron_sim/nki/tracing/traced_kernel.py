@@ -109,7 +109,10 @@ class TracedKernel:
 
         if kind == "meta":
             return tensors + torch_tensors.results_of(self, tensors)
-        contents = torch_tensors.launch(self, tensors, computes=not _is_timing_only())
+        computes = not _is_timing_only()
+        if computes and self.with_prints is not None:  # of copies, beside the launch
+            self.with_prints()._computed([each.detach().cpu().clone() for each in tensors])
+        contents = torch_tensors.launch(self, tensors, computes)
         self._record_profile()
         return contents
 
