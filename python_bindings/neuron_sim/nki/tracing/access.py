@@ -2,7 +2,7 @@
 
 from .expression import affine_of
 
-MAXIMUM_FREE_DIMENSIONS = 4
+MAXIMUM_RANK = 5  # of an access pattern: partitions and four free dimensions
 
 
 def out_of_bound(tensor, dimension: int, low: int, high: int, size: int) -> IndexError:
@@ -48,7 +48,7 @@ def access_of(tensor):
                 "is the partition dimension, but the tensor has block dimensions before it."
             )
         dimensions = dimensions[axis:]
-    if len(dimensions) > MAXIMUM_FREE_DIMENSIONS + 1:
+    if len(dimensions) > MAXIMUM_RANK:
         dimensions[1:] = merged(dimensions[1:])
     partition = tensor.partition
     if type(partition) is not int:
@@ -75,7 +75,7 @@ def _hbm_access(tensor, whole, dimensions: list, offset):
     if tensor.index is not None:
         rows = min(tensor.shape[0], tensor.index_rows)
         dimensions[0] = (tensor.index_stride, rows)
-    if len(dimensions) > MAXIMUM_FREE_DIMENSIONS + 1:
+    if len(dimensions) > MAXIMUM_RANK:
         first = 0 if tensor.index is None else 1
         dimensions[first:] = merged(dimensions[first:])
     view = whole.pattern(dimensions or [(1, 1)], offset)

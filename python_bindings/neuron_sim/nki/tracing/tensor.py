@@ -58,11 +58,14 @@ class Tensor:
     instruction is emitted when the tensor is used, or straight into what it is assigned to.
     """
 
-    __slots__ = (
-        *("storage", "shape", "dtype", "steps", "axis", "partition", "start", "checks"),
-        *("index", "index_rows", "index_stride", "register", "pending", "_access"),
-        "__weakref__",
-    )
+    # Rarely set; `checks`: bounds of indices that a mask may still narrow.
+    checks: tuple | None = None
+    index = None
+    index_rows = 0
+    index_stride = 0
+    register = None
+    pending = None
+    _access = None
     __array_ufunc__ = None  # NumPy scalars leave arithmetic with a Tensor to it
     __hash__ = object.__hash__
 
@@ -74,11 +77,6 @@ class Tensor:
         self.axis = axis
         self.partition = partition
         self.start = start
-        self.checks = None
-        self.index = None
-        self.register = None
-        self.pending = None
-        self._access = None
 
     def derived(self, shape, steps, axis, partition, start) -> "Tensor":
         """Another pattern on the same storage; what was indexed before is checked now."""
@@ -105,9 +103,7 @@ class Tensor:
         if view is None:
             if self.storage is None:
                 self.settle()
-            view = access.access_of(self)
-            if self.register is None:
-                self._access = view
+            view = self._made_access()
         storage = self.storage
         trace = storage.trace
         if storage.scope not in trace.scopes:
@@ -115,6 +111,25 @@ class Tensor:
         storage.uses += 1
         trace.uses += 1
         storage.last_use = trace.uses
+        return view
+
+    def _made_access(self):
+        storage, start, shape = self.storage, self.start, self.shape
+        if (
+            self.axis == 0
+            and not self.checks
+            and type(start) is int
+            and self.dtype is storage.dtype
+            and self.register is None
+            and type(self.partition) is int
+            and len(shape) <= access.MAXIMUM_RANK
+        ):
+            pairs = tuple(zip(self.steps, shape, strict=False))
+            view = self._access = storage.whole.pattern(pairs, start, self.partition)
+            return view
+        view = access.access_of(self)
+        if self.register is None:
+            self._access = view
         return view
 
     @property
@@ -179,14 +194,34 @@ class Tensor:
     def __getitem__(self, index) -> "Tensor":
         if self.storage is None:
             self.settle()
+        if index is Ellipsis:
+            return self
         items = index if isinstance(index, tuple) else (index,)
-        for item in items:
-            kind = type(item)
-            if kind is not slice and kind is not int:
-                if item is Ellipsis and len(items) == 1:
-                    return self
-                return indexing.indexed(self, items)
-        return indexing.basic(self, items)
+        shape, steps = self.shape, self.steps
+        if self.axis == 0 and not self.checks and self.register is None:
+            # The common case, plain slices of a tile, without a call.
+            start, partition, sizes = self.start, self.partition, []
+            for item, size, step in zip(items, shape, steps, strict=False):
+                if type(item) is not slice or item.step is not None:
+                    break
+                first, last = item.start, item.stop
+                if first is None:
+                    first = 0
+                if last is None:
+                    last = size
+                if type(first) is not int or type(last) is not int or not 0 <= first < last <= size:
+                    break
+                if first:
+                    if sizes:
+                        start += first * step
+                    else:
+                        partition += first * step
+                sizes.append(last - first)
+            else:
+                if len(items) <= len(shape):
+                    sizes = (*sizes, *shape[len(sizes) :])
+                    return Tensor(self.storage, sizes, self.dtype, steps, 0, partition, start)
+        return indexing.indexed(self, items)
 
     def __setitem__(self, index, value) -> None:
         unshared = sys.getrefcount(value) <= UNSHARED
