@@ -175,6 +175,18 @@ def test_a_mask_narrows_reductions_products_and_iota():
     np.testing.assert_array_equal(result_of(counted, A, language="old"), expected)
 
 
+@pytest.mark.parametrize("mask", [True, False])
+def test_a_mask_may_be_known_already(mask):
+    def body(a, b):
+        total = nl.zeros((40, 40), dtype=nl.float32, buffer=nl.psum)
+        total += nisa.nc_matmul(a, b, mask=mask)
+        return nisa.tensor_copy(total, mask=True)
+
+    expected = A.astype(np.float64).T @ B if mask else np.zeros((40, 40))
+    result = result_of(body, A, B, language="old")
+    np.testing.assert_allclose(result, expected, rtol=1e-4, atol=1e-4)
+
+
 def test_an_operand_mask_narrows_one_operand_of_a_product():
     def body(a, b):
         columns = nl.arange(40)[None, :]

@@ -19,7 +19,7 @@ dma_transpose(dst, src, axes=None, priority=None, dge_mode=dge_mode.unknown,
     oob_mode=oob_mode.error, name=None)
 dma_compute(dst, srcs, reduce_op, scales=None, unique_indices=True, oob_mode=oob_mode.error,
     name=None)
-tensor_copy(dst, src, engine=engine.unknown, name=None)
+tensor_copy(dst, src, engine=engine.unknown, name=None, dtype=None)
 tensor_copy_predicated(dst, src, predicate, reverse_pred=False, name=None)
 memset(dst, value, engine=engine.unknown, name=None)
 tensor_tensor(dst, data1, data2, op, engine=engine.unknown, name=None)

@@ -13,11 +13,14 @@ from .instruction import EMITTED, builder
 from .operators import operand, operator_name, predicate_view
 
 
-def tensor_copy(dst, src, engine=engines.unknown, name=None):
+def tensor_copy(dst, src, engine=engines.unknown, name=None, dtype=None):
     """dst = src, cast to the dtype of dst; bit-exact when the dtypes are equal.
 
-    dst, src: SBUF or PSUM tiles (GpSimd: SBUF only). engine: vector, scalar or gpsimd.
+    dst, src: SBUF or PSUM tiles (GpSimd: SBUF only). engine: vector, scalar or gpsimd. dtype, of
+    early releases: None or that of dst; ValueError otherwise.
     """
+    if dtype is not None and dst.dtype != dtype:
+        raise ValueError(f"dtype {dtype} of 'tensor_copy' is not that of dst, {dst.dtype}.")
     builder().tensor_copy(dst.access, src.access, named(engine, engines, "engine"))
     return EMITTED
 

@@ -12,43 +12,42 @@ from .operators import operand, operator_name
 _RESET_REDUCE = reduce_commands.reset_reduce
 
 
-def trailing_axes(axis, rank):
-    """How many trailing dimensions `axis` (an int or ints) names.
+def reduced_axes(axis, rank, instruction="tensor_reduce"):
+    """The dimensions that `axis` (an int or ints, negative ones from the end) names, ascending.
 
-    ValueError unless these are the last dimensions of a tile of `rank` dimensions, in any order,
-    without the partition dimension.
+    ValueError unless they are free dimensions of a tile of `rank` dimensions, each once.
     """
-    if isinstance(axis, int):
-        count, last = 1, axis % rank if -rank <= axis < rank else axis
-        complete = last == rank - 1
-    else:
-        axes = {index + rank if index < 0 else index for index in map(int, axis)}
-        count = len(axes)
-        complete = count == len(axis) and axes == set(range(rank - count, rank))
-    if not complete or not 0 < count < rank:
-        names = ", ".join(map(str, (axis,) if isinstance(axis, int) else axis))
+    axes = tuple(axis) if isinstance(axis, (tuple, list, range)) else (axis,)
+    named = sorted({index + rank if index < 0 else index for index in map(int, axes)})
+    if not named or len(named) != len(axes) or named[0] < 1 or named[-1] >= rank:
+        names = ", ".join(map(str, axes))
         raise ValueError(
-            f"axis ({names}) of 'tensor_reduce' must be the last contiguous free dimensions of "
-            f"operand 'data', which has {rank} dimensions; axis 0 (the partition axis) cannot be "
-            "reduced."
+            f"axis ({names}) of '{instruction}' must name free dimensions of operand 'data', which "
+            f"has {rank} dimensions; axis 0 (the partition axis) cannot be reduced."
         )
-    return count
+    return tuple(named)
+
+
+def with_axes_last(data, axes):
+    """data with its dimensions `axes` behind the others: another order of the same pattern."""
+    rank = len(data.shape)
+    if axes[0] == rank - len(axes):
+        return data
+    return data.permute((*(d for d in range(rank) if d not in axes), *axes))
 
 
 def tensor_reduce(dst, op, data, axis, negate=False, keepdims=False, name=None):
-    """dst = op over the dimensions `axis` of data, times -1 with `negate`.
+    """dst = op over the free dimensions `axis` of data, times -1 with `negate`.
 
-    axis: an int or ints that name the last free dimensions. op: nl.add, subtract, multiply,
-    maximum, minimum, logical_and, _or, _xor, and bitwise_and, _or, _xor on integers. dst: as many
-    elements as the other dimensions have, with or without dimensions of size 1 (keepdims).
+    axis: an int or ints. op: nl.add, subtract, multiply, maximum, minimum, logical_and, _or, _xor,
+    and bitwise_and, _or, _xor on integers. dst: as many elements as the other dimensions have,
+    with or without dimensions of size 1 (keepdims). Dimensions before others that stay are
+    reduced through a pattern that has them last.
     """
-    builder().tensor_reduce(
-        dst.access,
-        data.access,
-        operator_name(op),
-        trailing_axes(axis, len(data.shape)),
-        bool(negate),
-    )
+    axes = reduced_axes(axis, len(data.shape))
+    word = operator_name(op)
+    data = with_axes_last(data, axes)
+    builder().tensor_reduce(dst.access, data.access, word, len(axes), bool(negate))
     return EMITTED
 
 

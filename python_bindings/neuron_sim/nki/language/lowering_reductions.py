@@ -1,44 +1,60 @@
-"""nl.sum, max, mean, var, softmax, rms_norm, ...: reductions along the last free dimensions.
+"""nl.sum, max, mean, var, softmax, rms_norm, ...: reductions along free dimensions.
 
-Axes are the last free dimensions, in any order; sums and what depends on them are kept in fp32 and
+Sums and what depends on them are kept in fp32 and
 rounded once. A mask narrows what takes part; partitions it leaves out stay uninitialised.
 """
 
-from ..isa.reductions import trailing_axes
+from ..isa.reductions import reduced_axes, with_axes_last
 from ..tracing import boxes, current, dtype_of
 from ..tracing import operators as tiles
 from ..tracing.dtypes import bool_, float32
 from . import lowering
 
 
-def reduced_shape(shape, count, keepdims):
-    """The shape that is left when the last `count` dimensions are reduced; at least 2-D."""
-    kept = tuple(shape[: len(shape) - count])
+def reduced_shape(shape, axes, keepdims):
+    """The shape that is left when dimensions are reduced; at least 2-D."""
     if keepdims:
-        return kept + (1,) * count
+        return tuple([1 if d in axes else size for d, size in enumerate(shape)])
+    kept = tuple([size for d, size in enumerate(shape) if d not in axes])
     return kept if len(kept) > 1 else (*kept, 1)
 
 
-def kept_box(box, count, rank):
-    """The box of a result of `rank` dimensions: those that were reduced have size 1."""
-    kept = tuple(box[: len(box) - count])
-    return kept + ((0, 1),) * (rank - len(kept))
+def kept_box(box, axes, keepdims):
+    """The box of a result: reduced dimensions have size 1 or are gone."""
+    if keepdims:
+        return tuple([(0, 1) if d in axes else part for d, part in enumerate(box)])
+    kept = tuple([part for d, part in enumerate(box) if d not in axes])
+    return kept if len(kept) > 1 else (*kept, (0, 1))
+
+
+def trailing_axes(axis, rank, function):
+    """How many dimensions `axis` names. ValueError unless they are the last free ones."""
+    axes = reduced_axes(axis, rank, function)
+    if axes[0] != rank - len(axes):
+        raise ValueError(
+            f"axis {axes} of '{function}' must be the last free dimensions of a tile of {rank}."
+        )
+    return len(axes)
 
 
 def reduced(function, x, axis, dtype, mask, keepdims, emit, default=None):
-    """The tile of emit(dst, x, axes): a reduction of the last `axes` dimensions."""
+    """The tile of emit(dst, x, count): a reduction of the last `count` dimensions of x.
+
+    The dimensions `axis` are put behind the others before.
+    """
     tiles.on_chip(x, "x", function).settle()
-    count = trailing_axes(axis, len(x.shape))
-    shape = reduced_shape(x.shape, count, keepdims)
+    axes = reduced_axes(axis, len(x.shape), function)
+    shape = reduced_shape(x.shape, axes, keepdims)
     cut = None if mask is None else boxes(mask, x.shape)
     wanted = (default or x.dtype) if dtype is None else dtype_of(dtype)
 
     def write(dst):
         if cut is None:
-            emit(dst, x, count)
+            emit(dst, with_axes_last(x, axes), len(axes))
             return
         for box in cut:
-            emit(dst.narrow(kept_box(box, count, len(shape))), x.narrow(box), count)
+            part = with_axes_last(x.narrow(box), axes)
+            emit(dst.narrow(kept_box(box, axes, keepdims)), part, len(axes))
 
     return current().result(shape, wanted, "sbuf", write, explicit=dtype is not None)
 
@@ -62,7 +78,7 @@ def _elements(x, count):
 def _total(x, count, scale=1.0):
     """scale * the sum over the last dimensions, in fp32, shaped to broadcast against x."""
     trace = current()
-    total = trace.tile(reduced_shape(x.shape, count, True), float32)
+    total = trace.tile((*x.shape[: len(x.shape) - count], *[1] * count), float32)
     trace.builder.tensor_reduce(total.access, x.access, "add", count)
     if scale != 1.0:
         trace.builder.tensor_scalar(total.access, total.access, "multiply", scale)
@@ -115,7 +131,7 @@ def softmax(x, axis, dtype=None, mask=None):
     of them the steps are instructions of their own.
     """
     tiles.on_chip(x, "x", "softmax").settle()
-    count = trailing_axes(axis, len(x.shape))
+    count = trailing_axes(axis, len(x.shape), "softmax")
     wanted = x.dtype if dtype is None else dtype_of(dtype)
     whole = count == len(x.shape) - 1
 
@@ -152,7 +168,7 @@ def _softmax_of_partitions(x, count, dtype):
 
 def _softmax_of_rows(x, count, dtype):
     trace = current()
-    largest = trace.tile(reduced_shape(x.shape, count, True), float32)
+    largest = trace.tile((*x.shape[: len(x.shape) - count], *[1] * count), float32)
     trace.builder.tensor_reduce(largest.access, x.access, "maximum", count)
     distance = tiles.binary("subtract", x, largest, float32).settle()
     powers = lowering.unary("exp", distance, float32).settle()
@@ -167,7 +183,7 @@ def rms_norm(x, w, axis, n, epsilon=1e-6, dtype=None, mask=None):
     w None: no weight.
     """
     tiles.on_chip(x, "x", "rms_norm").settle()
-    count = trailing_axes(axis, len(x.shape))
+    count = trailing_axes(axis, len(x.shape), "rms_norm")
     wanted = x.dtype if dtype is None else dtype_of(dtype)
     if w is not None and w.shape[0] == 1 and x.shape[0] > 1:
         w = w.broadcast_to((x.shape[0], *w.shape[1:]))

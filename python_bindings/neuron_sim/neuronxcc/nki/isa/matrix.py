@@ -76,6 +76,8 @@ def _operand_boxes(mask, stationary, moving):
     """(box of the result, of stationary, of moving) for each part that a mask leaves."""
     if isinstance(mask, bool):
         return None if mask else []
+    if isinstance(mask, bool):
+        return None if mask else []
     whole = tuple((0, size) for size in stationary.shape)
     if len(mask.shape) == 3 and len(stationary.shape) == 2 and len(moving.shape) == 2:
         left = boxes(mask, (*stationary.shape, moving.shape[1]))

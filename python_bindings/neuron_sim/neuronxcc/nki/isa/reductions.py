@@ -5,42 +5,28 @@ operand unless given; `mask`: the part of the operands that takes part.
 """
 
 from neuron_sim.nki.isa import reductions as new
+from neuron_sim.nki.language.lowering_reductions import kept_box, reduced_shape
 from neuron_sim.nki.tracing import boxes, current, dtype_of, promote
 
 from .results import narrowed, refuse, result
 
 
-def reduced_shape(shape, count, keepdims):
-    """The shape that is left when the last `count` dimensions are reduced; at least 2-D."""
-    kept = tuple(shape[: len(shape) - count])
-    if keepdims:
-        return kept + (1,) * count
-    return kept if len(kept) > 1 else (*kept, 1)
-
-
 def tensor_reduce(op, data, axis, *, mask=None, dtype=None, negate=False, keepdims=False, **kwargs):
-    """op over the last free dimensions `axis` of data, times -1 with `negate`."""
+    """op over the free dimensions `axis` of data, times -1 with `negate`."""
     if kwargs:
         refuse("tensor_reduce", kwargs)
-    rank = len(data.shape)
-    count = new.trailing_axes(axis, rank)
-    shape = reduced_shape(data.shape, count, keepdims)
+    axes = new.reduced_axes(axis, len(data.shape))
+    shape = reduced_shape(data.shape, axes, keepdims)
     cut = None if mask is None else boxes(mask, tuple(data.shape))
 
     def emit(dst):
         for box in (None,) if cut is None else cut:
             part = data if box is None else data.narrow(box)
-            target = dst if box is None else dst.narrow(_kept_box(box, count, len(shape)))
-            new.tensor_reduce(target, op, part, axis, negate)
+            target = dst if box is None else dst.narrow(kept_box(box, axes, keepdims))
+            new.tensor_reduce(target, op, part, axes, negate)
 
     wanted = data.dtype if dtype is None else dtype_of(dtype)
     return current().result(shape, wanted, "sbuf", emit, explicit=dtype is not None)
-
-
-def _kept_box(box, count, rank):
-    """The box of the result: reduced dimensions have size 1."""
-    kept = tuple(box[: len(box) - count])
-    return kept + ((0, 1),) * (rank - len(kept))
 
 
 def tensor_partition_reduce(op, data, *, mask=None, dtype=None, **kwargs):
