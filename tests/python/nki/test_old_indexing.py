@@ -123,7 +123,7 @@ def test_bounds_of_a_loop_are_those_of_all_its_trips():
     def kernel(x, trips):
         out = nl.ndarray((128, 512), dtype=x.dtype, buffer=nl.shared_hbm)
         tile = nl.mgrid[0:128, 0:512]
-        for i in nl.affine_range(trips):
+        for i in nl.sequential_range(trips):
             nl.store(out[tile.p, tile.x], nl.load(x[tile.p, i * 512 + tile.x]))
         return out
 

@@ -247,8 +247,7 @@ def test_a_nested_kernel_has_no_grid():
         return instances[4, 2](a)
 
     assert error_of(outer, uniform(4, 2, 3, 5)) == (
-        "kernel 'instances' has a grid and is called inside another kernel; nested kernels cannot "
-        "have a grid."
+        "Calling kernel with spmd grid (instances[4,2]) inside another kernel is not supported"
     )
 
 

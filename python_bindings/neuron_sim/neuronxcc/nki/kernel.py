@@ -76,9 +76,10 @@ class Kernel:
 
     def _inlined(self, args, kwargs):
         if self.grid:
+            grid = ",".join(map(str, self.grid))
             raise ValueError(
-                f"Calling kernel with spmd grid ({self.__name__}{list(self.grid)}) inside another "
-                "kernel is not supported"
+                f"Calling kernel with spmd grid ({self.__name__}[{grid}]) inside another kernel is "
+                "not supported"
             )
         return self.func(*args, **kwargs)
 

@@ -1,10 +1,12 @@
 """Errors of the languages: the vendor's sentences, and the kernel's source line with a caret."""
 
+import inspect
 import linecache
 import os
 import re
 import sys
 from types import CodeType, FrameType, TracebackType
+from typing import Any
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 _position = re.compile(r"\n  at [^\n]*:\d+$")
@@ -109,6 +111,17 @@ def _locate(error: BaseException, note: str) -> None:
         error._neuron_sim_located = True  # type: ignore[attr-defined]
     except AttributeError:
         pass  # an exception type with slots gets the note again from an outer kernel
+
+
+def point_at_definition(error: BaseException, function: Any) -> None:
+    """The same for an error of the kernel as a whole: the line of its `def`."""
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    if code is None or getattr(error, "_neuron_sim_located", False):
+        return
+    line = code.co_firstlineno  # of its first decorator
+    while linecache.getline(code.co_filename, line).lstrip().startswith("@"):
+        line += 1
+    point_at_line(error, f"{code.co_filename}:{line}")
 
 
 def point_at_line(error: BaseException, line: str) -> None:

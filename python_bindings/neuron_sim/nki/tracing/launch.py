@@ -9,7 +9,7 @@ from . import trace as traces
 from .allocation import Allocation
 from .arrays import Input, Placeholder, mapped
 from .dependences import OutputDependencies
-from .errors import Retrace, Unroll, point_at_kernel
+from .errors import Retrace, Unroll, point_at_definition, point_at_kernel
 from .expression import variable
 from .tensor import Tensor
 from .trace import Trace
@@ -122,6 +122,7 @@ class Call:
                     widens = False
                     continue
                 point_at_kernel(error)
+                point_at_definition(error, self.function)
                 if first is not None or not trace.broken or isinstance(error, OutputDependencies):
                     raise (first or error) from None
                 # An error leaves a loop as `break` does: only unrolled it shows which it was.
