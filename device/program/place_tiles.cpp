@@ -38,7 +38,9 @@ class MemoryPlacement {
   /// Address of each unplaced tile of this memory, into `addresses`.
   void place(std::vector<int64_t>& addresses) const {
     check_peak();
-    if (place_in_order(addresses)) return;
+    for (const SbufReuse reuse : {SbufReuse::kSameSize, SbufReuse::kLargerSpace}) {
+      if (place_in_order(reuse, addresses)) return;
+    }
     place_largest_first(addresses);
   }
 
@@ -51,11 +53,11 @@ class MemoryPlacement {
   }
   int64_t whole_steps() const { return (capacity_ + step_ - 1) / step_ * step_; }
 
-  bool place_in_order(std::vector<int64_t>& addresses) const {
-    SlotAllocator slots(whole_steps(), taken_, SbufReuse::kSameSize);
+  bool place_in_order(SbufReuse reuse, std::vector<int64_t>& addresses) const {
+    SlotAllocator slots(capacity_, taken_, reuse);
     for (const size_t i : order_) {
       addresses[i] = slots.place(size(i), lifetimes_.of[i]);
-      if (addresses[i] < 0 || addresses[i] + used_size(i) > capacity_) return false;
+      if (addresses[i] < 0) return false;
     }
     return true;
   }

@@ -152,6 +152,21 @@ def test_a_tile_may_take_the_last_bytes_of_sbuf():
         builder.finish()
 
 
+def test_bytes_of_another_tile_are_no_definition():
+    """The second tile takes the bytes of the first, but nothing wrote the second."""
+    builder = _core.Builder("undefined", "trn2", "automatic")
+    out = builder.argument("out", [4, 30_000])
+    first, second = (builder.sbuf(name, [4, 30_000]) for name in ("first", "second"))
+    builder.memset(first, 0)
+    builder.dma_copy(out, first)
+    builder.source_line("undefined.py:9")
+    builder.dma_copy(out, second)
+    assert builder.finish().undefined_reads() == [
+        "'dma_copy' reads bytes of operand 'src' (tile 'second') that nothing wrote.\n"
+        "  at undefined.py:9"
+    ]
+
+
 def test_placements_have_names():
     with pytest.raises(ValueError, match="placement 'best' is unknown; allowed: scoped, automatic"):
         _core.Builder("kernel", "trn2", "best")
