@@ -270,3 +270,27 @@ def test_a_kernel_called_in_a_kernel_becomes_a_part_of_it():
 def test_language_functions_are_for_kernels():
     message = error_of(nl.zeros, (128, 4), np.float32, kind=RuntimeError)
     assert "outside of NKI kernel" in message
+
+
+@pytest.mark.parametrize("loop", [nl.affine_range, nl.sequential_range])
+def test_iterations_of_an_affine_range_write_different_memory(loop):
+    @nki.jit
+    def kernel(same):
+        out = nl.ndarray((4, 8, 8), dtype=nl.float32, buffer=nl.shared_hbm)
+        a = nl.ndarray((4, nl.par_dim(8), 8), dtype=nl.float32)
+        for i in loop(4):
+            a[i] = 1
+            nl.store(out[i], a[i])
+        for j in loop(4):
+            if same:
+                a[0] = 0
+            nl.store(out[j], a[0])
+        return out
+
+    assert np.array_equal(kernel(False), np.ones((4, 8, 8)))
+    if loop is nl.sequential_range:
+        assert np.array_equal(kernel(True), np.zeros((4, 8, 8)))
+    else:
+        assert error_of(kernel, True) == (
+            "Unexpected output dependencies, different iterations of j loop write to `a[0]`"
+        )

@@ -287,3 +287,37 @@ def test_a_transposed_load_is_that_of_numpy():
         "number of partition in src[129, 4] of 'load_transpose2d' exceed architecture limitation "
         "of 128."
     )
+
+
+def test_a_vector_is_loaded_one_element_per_partition():
+    @nki.jit
+    def kernel(a, b):
+        out = nl.ndarray(a.shape, dtype=a.dtype, buffer=nl.shared_hbm)
+        for m in nl.affine_range(2):
+            rows = slice(m * 100, (m + 1) * 100)
+            tile = nl.load(a[rows]) + nl.load(b[rows])
+            assert tile.shape == (100, 1)
+            nl.store(out[rows], tile)
+        return out
+
+    a, b = uniform(200), uniform(200)
+    assert np.array_equal(kernel(a, b), a + b)
+
+    @nki.jit
+    def whole(src):
+        return nl.load(src)
+
+    assert error_of(whole, uniform(12800)) == (
+        "number of partition in src[12800, 1] of 'load' exceed architecture limitation of 128."
+    )
+
+
+def test_declared_tensors_stand_for_zeros():
+    @nki.jit
+    def kernel(a):
+        out = nl.ndarray(a.shape, dtype=a.dtype, buffer=nl.shared_hbm)
+        nl.store(out, nl.load(a) + 1)
+        return out
+
+    result = kernel(nt.tensor[[4, 6], nl.bfloat16])
+    assert result.dtype == ml_dtypes.bfloat16 and np.array_equal(result, np.ones((4, 6)))

@@ -23,6 +23,8 @@ class Kernel:
     of the grid, kernel[grid]. `checked`: arrays may be written only where annotated as mutable.
     """
 
+    __test__ = False  # a kernel called test_... is no test
+
     def __init__(self, function, mode: str = "auto", platform_target=None, grid=(), checked=True):
         if mode not in _MODES:
             raise ValueError(f"unknown mode '{mode}' of nki.jit; allowed: {', '.join(_MODES)}.")

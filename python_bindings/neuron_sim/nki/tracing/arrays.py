@@ -7,9 +7,18 @@ import numpy as np
 from . import dtypes
 
 
+def is_declared(value) -> bool:
+    """A class with shape and dtype that stands for an array of zeros."""
+    return (
+        isinstance(value, type)
+        and bool(getattr(value, "shape", ()))
+        and (getattr(value, "dtype", None) is not None)
+    )
+
+
 def is_array(value) -> bool:
-    """NumPy arrays, and torch tensors (without importing torch)."""
-    if isinstance(value, np.ndarray):
+    """NumPy arrays, torch tensors (without importing torch), and declared ones: nt.tensor[...]."""
+    if isinstance(value, np.ndarray) or is_declared(value):
         return True
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(value, torch.Tensor)
@@ -58,7 +67,9 @@ def as_bytes(array: np.ndarray) -> np.ndarray:
 
 def host_bytes(array, declared: Input) -> np.ndarray:
     """A contiguous NumPy array of the declared dtype; the array itself where it is one already."""
-    if not is_numpy(array):
+    if is_declared(array):
+        array = np.zeros(declared.shape, declared.dtype.numpy)
+    elif not is_numpy(array):
         array = _from_torch(array)
     result = np.ascontiguousarray(array.astype(declared.dtype.numpy, copy=False))
     return result if result.flags.writeable else result.copy()

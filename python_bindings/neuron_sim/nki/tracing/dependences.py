@@ -1,7 +1,11 @@
 """Iterations of affine_range that write the same memory: err_unexpected_output_dependencies."""
 
 import dis
+import linecache
+import re
 from typing import Any
+
+from .errors import kernel_frame
 
 
 class OutputDependencies(ValueError):
@@ -37,8 +41,17 @@ def output_dependencies(loop: Any, target: Any) -> OutputDependencies:
     """err_unexpected_output_dependencies."""
     return OutputDependencies(
         f"Unexpected output dependencies, different iterations of {_variable(loop)} loop write to "
-        f"`{target.name}`"
+        f"`{_written(target)}`"
     )
+
+
+def _written(target: Any) -> str:
+    """What the kernel's line assigns or stores to, `a[0]`; the tensor when it cannot be read."""
+    frame = kernel_frame(2)
+    line = "" if frame is None else linecache.getline(frame.f_code.co_filename, frame.f_lineno)
+    name = re.escape(target.name)
+    found = re.search(rf"\b{name}\[[^\[\]]*\](?=\s*[=,])", line)
+    return found.group(0) if found else target.name
 
 
 def _variable(loop: Any) -> str:

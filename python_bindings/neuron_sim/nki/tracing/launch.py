@@ -8,7 +8,6 @@ from . import creation, program_cache, sanitize
 from . import trace as traces
 from .allocation import Allocation
 from .arrays import Input, Placeholder, mapped
-from .dependences import OutputDependencies
 from .errors import Retrace, Unroll, point_at_definition, point_at_kernel
 from .expression import variable
 from .tensor import Tensor
@@ -97,7 +96,6 @@ class Call:
         outputs: frozenset = frozenset()
         widens = self.widens
         splits = False
-        first: Exception | None = None
         while True:
             trace = Trace(self.name, self.architecture, self.language, unrolled, widens)
             trace.output_ordinals = outputs
@@ -121,12 +119,10 @@ class Call:
                 if widens:  # the real dtypes decide whether this is an error of the kernel
                     widens = False
                     continue
-                point_at_kernel(error)
-                point_at_definition(error, self.function)
-                if first is not None or not trace.broken or isinstance(error, OutputDependencies):
-                    raise (first or error) from None
-                # An error leaves a loop as `break` does: only unrolled it shows which it was.
-                first = error
+                if not trace.broken:
+                    point_at_kernel(error)
+                    point_at_definition(error, self.function)
+                    raise
                 unrolled = unrolled | frozenset(trace.broken)
 
     def _traced(self, trace: Trace) -> TracedKernel:

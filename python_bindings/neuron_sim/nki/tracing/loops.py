@@ -1,9 +1,10 @@
 """Loops of the languages: counted ones traced once, and unrolled ones."""
 
 import sys
+from dis import opname
 from operator import index as as_int
 
-from .errors import is_internal
+from .errors import is_internal, kernel_frame
 from .expression import variable
 from .trace import current
 
@@ -20,6 +21,17 @@ def loop_position() -> tuple:
     return frame.f_code, frame.f_lasti
 
 
+def _is_left_by_jump() -> bool:
+    """Whether a loop ends by break or return: its iterator is dropped by an instruction of its own.
+
+    An exception drops it while the instruction that raised is the current one.
+    """
+    frame = kernel_frame(2)
+    if frame is None:
+        return True
+    return opname[frame.f_code.co_code[frame.f_lasti]] in ("POP_TOP", "POP_ITER", "END_FOR")
+
+
 def counted(arguments: tuple, kind: str, position: tuple):
     """Yields the symbolic variable of a counted loop once, or its values when it is unrolled."""
     trace = current()
@@ -33,8 +45,9 @@ def counted(arguments: tuple, kind: str, position: tuple):
     trace.open_scope()
     try:
         yield variable(loop, values.start, values.step)
-    except GeneratorExit:  # break or return: the loop does not run to its end
-        trace.broken.append(position)
+    except GeneratorExit:  # the loop does not run to its end
+        if _is_left_by_jump():
+            trace.broken.append(position)
         return
     trace.close_scope()
     trace.close_loop()

@@ -43,14 +43,18 @@ def dma(dst: Tensor, src: Tensor) -> None:
         builder.dma_copy(dst.access, src.access, index.access)
 
 
+def as_column(tensor: Tensor) -> Tensor:
+    """A vector in HBM as [N, 1], which is how it lies on chip: an element per partition."""
+    result = tensor.same_storage((*tensor.shape, 1), (*tensor.steps, 1), None, 0, tensor.start)
+    result.checks = tensor.checks
+    return result
+
+
 def load(src, mask=None, dtype=None) -> Tensor:
     """A new SBUF tile with the elements of an HBM tensor."""
     in_hbm(src, "src", "load")
     if len(src.shape) < 2:
-        raise ValueError(
-            f"Insufficient rank: 'load' of `{src.describe()}` makes a tile of one dimension; "
-            "a tile has a partition and a free dimension."
-        )
+        src = as_column(src)
     cut = boxes(mask, src.shape)
     if cut is None:
         _check_partitions(src, "src", "load")
@@ -85,6 +89,8 @@ def store(dst, value, mask=None) -> None:
         loop = shared_loop(trace, dst)
         if loop is not None:
             raise output_dependencies(loop, dst)
+    if len(dst.shape) == 1:
+        dst = as_column(dst)
     cut = boxes(mask, dst.shape)
     value = _tile_to_store(trace, dst, value)
     if cut is None:
@@ -99,8 +105,7 @@ def _tile_to_store(trace, dst: Tensor, value) -> Tensor:
     if isinstance(value, Expression):
         value = value.as_number()
     if not isinstance(value, Tensor):
-        shape = dst.shape if len(dst.shape) > 1 else (1, *dst.shape)
-        number = trace.tile(shape, dst.dtype, name="value")
+        number = trace.tile(dst.shape, dst.dtype, name="value")
         trace.builder.memset(number.access, float(value))
         return number
     on_chip(value, "value", "store").settle()

@@ -10,7 +10,7 @@ import numpy as np
 
 from neuron_sim import _core
 
-from .arrays import as_bytes, copy_into_torch, host_bytes, is_numpy, to_torch
+from .arrays import as_bytes, copy_into_torch, host_bytes, is_declared, is_numpy, to_torch
 from .printing import show
 from .trace import Trace
 
@@ -27,7 +27,8 @@ def _is_timing_only() -> bool:
 
 def _torch_of(arrays: list):
     """torch when an input is one of its tensors."""
-    return sys.modules.get("torch") if any(not is_numpy(each) for each in arrays) else None
+    others = [each for each in arrays if not is_numpy(each) and not is_declared(each)]
+    return sys.modules.get("torch") if others else None
 
 
 class TracedKernel:
@@ -161,7 +162,11 @@ class TracedKernel:
     def _write_back(self, arrays: list, buffers: list) -> None:
         """Written inputs that were converted for the run."""
         for position, (array, buffer) in enumerate(zip(arrays, buffers, strict=True)):
-            if buffer is array or not self.source.arguments[position]["written"]:
+            if (
+                buffer is array
+                or is_declared(array)
+                or not self.source.arguments[position]["written"]
+            ):
                 continue
             if is_numpy(array):
                 array[...] = buffer.astype(array.dtype)

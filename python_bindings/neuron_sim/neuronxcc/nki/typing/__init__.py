@@ -2,17 +2,20 @@
 
 
 class _Annotation(type):
-    """Subscripts give the shape: `tensor[128, 512]`."""
+    """Subscripts give the shape, `tensor[128, 512]`, or also the dtype: `tensor[[2, 3], dtype]`."""
 
-    def __getitem__(cls, shape):
-        sizes = shape if isinstance(shape, tuple) else (shape,)
-        return type(cls)(cls.__name__, (cls,), {"annotated_shape": sizes})
+    def __getitem__(cls, items):
+        sizes, dtype = (items if isinstance(items, tuple) else (items,)), None
+        if isinstance(sizes[0], (tuple, list)):
+            sizes, dtype = sizes[0], (sizes[1] if len(sizes) > 1 else None)
+        return type(cls)(cls.__name__, (cls,), {"shape": tuple(sizes), "dtype": dtype})
 
 
 class tensor(metaclass=_Annotation):
-    """A tensor that the kernel only reads."""
+    """A tensor that the kernel only reads; with shape and dtype it stands for an array of zeros."""
 
-    annotated_shape: tuple = ()
+    shape: tuple = ()
+    dtype = None
 
 
 class mutable_tensor(tensor):
