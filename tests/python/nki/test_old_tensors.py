@@ -319,5 +319,32 @@ def test_declared_tensors_stand_for_zeros():
         nl.store(out, nl.load(a) + 1)
         return out
 
+    assert kernel(nt.tensor[[4, 6], np.float32]).dtype == np.float32
     result = kernel(nt.tensor[[4, 6], nl.bfloat16])
     assert result.dtype == ml_dtypes.bfloat16 and np.array_equal(result, np.ones((4, 6)))
+
+
+def test_a_number_may_be_assigned_where_engines_do_not_start():
+    @nki.jit
+    def kernel():
+        out = nl.ndarray((40, 6), dtype=nl.int32, buffer=nl.shared_hbm)
+        tile = nl.zeros((40, 6), dtype=nl.int32)
+        for i in nl.static_range(40):
+            tile[i, i % 6] = i
+        nl.store(out, tile)
+        return out
+
+    expected = np.zeros((40, 6), np.int32)
+    expected[range(40), np.arange(40) % 6] = range(40)
+    assert np.array_equal(kernel(), expected)
+
+
+def test_the_simulation_returns_tiles_and_takes_arguments_for_true():
+    def kernel(a, b=None):
+        tile = nl.load(a)
+        return tile * 2 if b else tile
+
+    a = uniform(4, 4)
+    assert np.array_equal(nki.simulate_kernel(kernel, a), a)
+    assert np.array_equal(nki.simulate_kernel(kernel, a, b=a), 2 * a)
+    assert error_of(nki.jit(kernel), a).startswith("a kernel returns tensors in hbm, but `tile`")

@@ -9,11 +9,9 @@ from . import dtypes
 
 def is_declared(value) -> bool:
     """A class with shape and dtype that stands for an array of zeros."""
-    return (
-        isinstance(value, type)
-        and bool(getattr(value, "shape", ()))
-        and (getattr(value, "dtype", None) is not None)
-    )
+    if not isinstance(value, type) or not isinstance(getattr(value, "shape", None), tuple):
+        return False
+    return getattr(value, "dtype", None) is not None
 
 
 def is_array(value) -> bool:

@@ -4,10 +4,11 @@ import functools
 import inspect
 import os
 
-from . import creation, program_cache, sanitize
+from . import creation, movement, program_cache, sanitize
 from . import trace as traces
 from .allocation import Allocation
 from .arrays import Input, Placeholder, mapped
+from .buffers import shared_hbm
 from .errors import Retrace, Unroll, point_at_definition, point_at_kernel
 from .expression import variable
 from .tensor import Tensor
@@ -32,8 +33,8 @@ def architecture_of(target: str | None = None) -> str:
 class Call:
     """A call of a kernel: its function, bound arguments and how it is traced.
 
-    `directives`: names of the decorators of nki.compiler. `mutable(parameter)` says whether an array
-    parameter may be written; `widens`: tiles of low precision are stored as fp32.
+    `directives`: names of the decorators of nki.compiler. `mutable(parameter)` says whether an
+    array parameter may be written; `widens`: tiles of low precision are stored as fp32.
     """
 
     def __init__(
@@ -99,6 +100,7 @@ class Call:
         while True:
             trace = Trace(self.name, self.architecture, self.language, unrolled, widens)
             trace.output_ordinals = outputs
+            trace.is_simulation = self.widens
             trace.allocation = Allocation(self.directives)
             trace.splits_blocks = splits
             trace.printed = [] if prints else None
@@ -229,10 +231,20 @@ def _filled(value, tensors: list):
     return value
 
 
+def _in_hbm(trace: Trace, tile: Tensor) -> Tensor:
+    """A tile that a kernel returns, which the vendor's simulation allows, as an output."""
+    trace.next_hbm = max(trace.next_hbm, len(trace.hbm))
+    output = creation.ndarray(tile.shape, tile.dtype, shared_hbm, f"{tile.name}_output")
+    movement.store(output, tile)
+    return output
+
+
 def _outputs(trace: Trace, value):
     """The kernel's result with Output for tensors; ValueError for a tile."""
     if isinstance(value, Tensor):
         storage = value.settle().storage
+        if value.axis is not None and trace.is_simulation:
+            return _outputs(trace, _in_hbm(trace, value))
         if value.axis is not None:
             raise ValueError(
                 f"a kernel returns tensors in hbm, but `{value.name}` is in {value.memory}."

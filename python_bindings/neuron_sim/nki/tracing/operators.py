@@ -73,13 +73,24 @@ def assign(target: Tensor, value) -> None:
     if isinstance(value, Expression):
         value = value.as_number()
     if not isinstance(value, Tensor):
-        trace.builder.memset(target.access, float(value))
+        if starts_engine(target):
+            trace.builder.memset(target.access, float(value))
+        else:
+            filled = trace.tile(target.shape, target.dtype, name=target.name)
+            trace.builder.memset(filled.access, float(value))
+            trace.builder.dma_copy(target.access, filled.access)
         return
     on_chip(value, "src", "copy")
     if value.storage is target.storage and same_access(target, value):
         return
     value = fitted(target, value)
     trace.builder.tensor_copy(target.access, value.access)
+
+
+def starts_engine(tensor: Tensor) -> bool:
+    """Whether engines can start at a tile's first partition; elsewhere only DMA reaches it."""
+    start = tensor.partition
+    return type(start) is not int or start % 32 == 0 or tensor.memory == "psum"
 
 
 def same_access(a: Tensor, b: Tensor) -> bool:

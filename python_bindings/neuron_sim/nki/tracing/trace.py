@@ -61,6 +61,7 @@ class Trace:
         self.grid: tuple = ()
         self.program_ids: tuple = ()
         self.core = 0
+        self.is_simulation = False  # of the old language, more tolerant than its compiler
         self.hbm: list[Storage] = []  # HBM tensors the kernel created, by ordinal
         self.next_hbm = 0
         self.output_ordinals: frozenset = frozenset()  # private ones that the kernel returns
