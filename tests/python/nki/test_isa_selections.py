@@ -154,6 +154,21 @@ def test_tensor_scalar_cumulative_is_a_running_operator():
     np.testing.assert_allclose(result, expected, rtol=1e-5, atol=1e-5)
 
 
+def test_tensor_scalar_cumulative_starts_at_a_value_or_goes_on():
+    def body(dst, a):
+        commands = nisa.reduce_cmd
+        nisa.tensor_scalar_cumulative(
+            dst, a, nl.add, nl.maximum, 0.0, imm1=0.25, reduce_cmd=commands.load_reduce
+        )
+        nisa.tensor_scalar_cumulative(
+            dst, a, nl.subtract, nl.maximum, 1.0, imm1=9.0, reduce_cmd=commands.reduce
+        )
+
+    first = np.maximum.accumulate(np.maximum(A, np.float32(0.25)), axis=1)[:, -1:]
+    expected = np.maximum.accumulate(np.maximum(A - 1, first), axis=1)
+    np.testing.assert_allclose(write(body, [A], A.shape), expected, rtol=1e-6)
+
+
 @pytest.mark.parametrize("op", ["add", "maximum", "average"])
 def test_tensor_partition_reduce_reduces_across_partitions(op):
     oracle = {"add": np.sum, "maximum": np.max, "average": np.mean}[op]

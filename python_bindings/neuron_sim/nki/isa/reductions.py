@@ -60,6 +60,13 @@ def tensor_partition_reduce(dst, op, data, name=None):
     return EMITTED
 
 
+def _initial(value, reduce_cmd):
+    """Where load_reduce starts; other commands do not read it."""
+    if value is None or named(reduce_cmd, reduce_commands, "reduce_cmd") != "load_reduce":
+        return None
+    return operand(value)
+
+
 def tensor_scalar_reduce(
     dst,
     data,
@@ -88,7 +95,7 @@ def tensor_scalar_reduce(
         reduce_op=operator_name(reduce_op, "reduce_op"),
         reverse0=bool(reverse0),
         reduce_cmd=named(reduce_cmd, reduce_commands, "reduce_cmd"),
-        reduce_init=0.0 if reduce_init is None else operand(reduce_init),
+        reduce_init=_initial(reduce_init, reduce_cmd),
         reduce_res_negate=bool(reduce_res_negate),
         **results,
     )
@@ -109,7 +116,7 @@ def tensor_scalar_cumulative(
         op0=operator_name(op0, "op0"),
         op1=operator_name(op1, "op1"),
         imm0=operand(imm0),
-        imm1=0.0 if imm1 is None else operand(imm1),
+        imm1=_initial(imm1, reduce_cmd),
         reduce_cmd=named(reduce_cmd, reduce_commands, "reduce_cmd"),
     )
     return EMITTED
