@@ -308,34 +308,6 @@ def nested_kernel_with_spmd_grid(a, grid):
     (part if grid is None else part[grid])(a)
 
 
-@refuses(
-    nl.int8, nl.bfloat16,
-    "Bias parameter of activation or activation_reduce must be a vector of type float32, float16, "
-    "or bfloat16, not int8.",
-)  # fmt: skip
-def activation_bias_invalid_type(a, dtype):
-    nisa.activation(nl.exp, nl.load(a), bias=nisa.memset((128, 1), 1, dtype=dtype))
-
-
-@refuses(
-    nl.float16, nl.float32,
-    "Scale parameter of activation or activation_reduce must be a scalar or vector of type "
-    "float32, not float16.",
-)  # fmt: skip
-def activation_scale_invalid_type(a, dtype):
-    nisa.activation(nl.exp, nl.load(a), scale=nisa.memset((128, 1), 1.2, dtype=dtype))
-
-
-@refuses(
-    (128, 128), (128, 1),
-    "Scale parameter of activation must be either a scalar value or a 1D vector spanning the "
-    "partition dimension, not scale[128, 128].",
-)  # fmt: skip
-def activation_scale_scalar_or_vector(a, shape):
-    scale = nisa.memset(shape, 1.2, dtype=nl.float32)
-    nisa.activation(nl.exp, nl.load(a), scale=scale)
-
-
 def ids(case):
     return case.kernel.__name__
 

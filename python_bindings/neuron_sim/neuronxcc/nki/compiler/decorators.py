@@ -5,7 +5,7 @@ A decorator gives a kernel of its own back; below nki.jit it marks the function.
 
 from typing import Any
 
-from ..kernel import Kernel, marked
+from ..kernel import marked
 
 
 def skip_middle_end_transformations(func: Any = None) -> Any:

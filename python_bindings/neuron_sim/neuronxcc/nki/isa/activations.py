@@ -6,7 +6,6 @@ from neuron_sim.nki.tracing import Tensor, current
 from .constants import reduce_cmd as reduce_commands
 from .results import refuse, result, tile
 
-
 _BIAS = ("float32", "float16", "bfloat16")
 
 

@@ -35,8 +35,8 @@ from .creation import (
 )
 from .indices import arange, ds, mgrid
 from .movement import copy, load, store
-from .printing import device_print
 from .numbers import constants, finfo, fp32, static_cast
+from .printing import device_print
 
 __all__ = [
     "affine_range",

@@ -1,0 +1,103 @@
+"""What direct allocation rules out in a kernel of the old language."""
+
+import neuron_sim.neuronxcc.nki as old
+import neuron_sim.neuronxcc.nki.compiler as ncc
+import neuron_sim.neuronxcc.nki.isa as nisa
+import neuron_sim.neuronxcc.nki.language as nl
+import numpy as np
+import pytest
+from nki_errors import error_of
+
+F32 = np.float32
+
+
+def mixed(a):
+    x = nl.ndarray((128, 4), dtype=F32, buffer=ncc.sbuf.mod_alloc(base_addr=0))
+    y = nl.load(a)
+    x[...] = y
+
+
+def test_direct_and_automatic_allocation_are_not_mixed():
+    a = np.zeros((128, 4), F32)
+    assert error_of(old.jit(mixed).traced, a) == (
+        "Mixing direct allocation with automatic allocation is not supported: tensor `x` is "
+        "allocated directly, `y` automatically; all SBUF and PSUM tensors of a kernel, results of "
+        "instructions too, must be allocated in the same way."
+    )
+    ncc.enable_stack_allocator(old.jit(mixed)).traced(a)
+    ncc.force_auto_alloc(old.jit(mixed)).traced(a)
+
+
+def allocated(statement):
+    """A kernel with tensors x in SBUF and p in PSUM, and a statement with them."""
+
+    @old.jit
+    def kernel(_):
+        x = nl.ndarray((128, 128), dtype=F32, buffer=ncc.sbuf.mod_alloc(base_addr=0))
+        p = nl.ndarray((128, 128), dtype=F32, buffer=ncc.psum.mod_alloc(base_bank=0))
+        bias = nl.ndarray((128, 1), dtype=F32, buffer=ncc.sbuf.mod_alloc(base_addr=512))
+        statement(x, p, bias)
+
+    return lambda: kernel.traced(np.zeros((1, 1), F32))
+
+
+BIAS = "Bias tensor of an activation op must be specified in allocated NKI kernels."
+TRANSPOSE = (
+    "Unsupported transpose case in allocated NKI kernels: {}; allocate an identity matrix and call "
+    "nisa.nc_matmul() explicitly."
+)
+
+
+def assigned(target_of, value_of):
+    def statement(x, p, bias):
+        target_of(x, p)[...] = value_of(x, bias)
+
+    return statement
+
+
+def x_of(x, p):
+    return x
+
+
+def p_of(x, p):
+    return p
+
+
+@pytest.mark.parametrize(
+    ("target_of", "good", "bad", "sentence"),
+    [
+        (x_of, lambda x, b: nisa.activation(nl.exp, x, bias=b),
+         lambda x, b: nisa.activation(nl.exp, x), BIAS),
+        (x_of, lambda x, b: nl.add(x, 1.0), lambda x, b: nl.exp(x), BIAS),
+        (p_of, lambda x, b: nisa.nc_matmul(x, x), lambda x, b: nisa.nc_transpose(x),
+         TRANSPOSE.format("nisa.nc_transpose() with TensorEngine")),
+        (p_of, lambda x, b: nl.matmul(x, x, transpose_x=True), lambda x, b: nl.matmul(x, x),
+         TRANSPOSE.format("nl.matmul() without transpose_x=True")),
+        (x_of, lambda x, b: nl.multiply(x, 2.0), lambda x, b: nl.softmax(x, axis=1),
+         "'softmax' creates implicit tensors, which is not supported in allocated NKI kernels."),
+    ],
+)  # fmt: skip
+def test_allocated_kernels_have_no_implicit_tensors(target_of, good, bad, sentence):
+    allocated(assigned(target_of, good))()
+    assert error_of(allocated(assigned(target_of, bad))) == sentence
+
+
+def test_allocated_tensors_have_no_initial_value():
+    @old.jit
+    def kernel(_):
+        nl.full((128, 4), fill_value=1.0, dtype=F32, buffer=ncc.sbuf.mod_alloc(base_addr=0))
+
+    assert error_of(kernel.traced, np.zeros((1, 1), F32)) == (
+        "Creating SBUF/PSUM tensor with init value is not supported in allocated NKI kernels."
+    )
+    ncc.force_auto_alloc(kernel).traced(np.zeros((1, 1), F32))
+
+
+def test_allocated_kernels_have_no_scratch_memory_in_hbm():
+    def statement(x, p, bias):
+        scratch = nl.ndarray((128, 128), dtype=F32, buffer=nl.hbm)
+        nl.store(scratch, x)
+
+    assert error_of(allocated(statement)) == (
+        "Non IO HBM tensor is not supported in allocated NKI kernel: scratch"
+    )
