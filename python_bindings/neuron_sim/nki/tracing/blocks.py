@@ -83,7 +83,7 @@ class Blocks(Tensor):
     def _number(self, dimension: int, item: Any) -> int:
         if type(item) is slice or (type(item) is Expression and item.shape):
             raise IndexError(
-                f"the index of block dimension {dimension} of tensor `{self.name}` must be a number "
+                f"the index of block dimension {dimension} of `{self.name}` must be a number "
                 "or a loop variable: its tiles lie apart."
             )
         number = item.__index__()  # of a loop variable: its loop is unrolled
