@@ -179,13 +179,16 @@ def local_variable_used_out_of_scope(a, inside):
 
 
 @refuses(
-    0, None,
-    "Unexpected output dependencies, different iterations of i loop write to `x`",
+    True, False,
+    "Unexpected output dependencies, different iterations of i loop write to `x[0]`",
 )  # fmt: skip
-def unexpected_output_dependencies(a, block):
+def unexpected_output_dependencies(a, shared):
     x = nl.ndarray((4, nl.par_dim(128), 512), dtype=F32)
     for i in nl.affine_range(4):
-        x[i if block is None else block] = 0
+        if shared:
+            x[0] = 0
+        else:
+            x[i] = 0
 
 
 @refuses(

@@ -55,7 +55,7 @@ def check_annotation(frame: FrameType, name: str, annotation: str, shape: tuple)
         declared = eval(annotation, frame.f_globals, frame.f_locals)
     except Exception:
         return  # annotations need not be values
-    expected = tuple(getattr(declared, "annotated_shape", ()))
+    expected = tuple(getattr(declared, "shape", ())) if isinstance(declared, type) else ()
     if expected and expected != tuple(shape):
         raise ValueError(
             f"shape of `{name}{list(shape)}` does not match the expected shape of {list(expected)}"
