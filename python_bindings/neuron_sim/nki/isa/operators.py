@@ -75,6 +75,8 @@ def operator_name(op, parameter="op"):
 
     TypeError when `op` is not a function of nki.language or of NumPy that an engine has.
     """
+    if op is None:
+        return ""
     try:
         return NAMES[op]
     except (KeyError, TypeError):
@@ -85,8 +87,6 @@ _LANGUAGES = ("neuron_sim.nki.language", "neuron_sim.neuronxcc.nki.language")
 
 
 def _unlisted(op, parameter):
-    if op is None:
-        return ""
     for language in _LANGUAGES:  # their operators are imported on first use
         if language in sys.modules:
             import_module(f"{language}.operators")

@@ -234,10 +234,10 @@ def in_sbuf(x):
 
 def binary(op, x, y, dtype=None, mask=None):
     """x op y of tiles and numbers, at least one of them a tile; free dimensions broadcast."""
-    if isinstance(x, Tensor) and isinstance(y, Tensor):
-        if x.memory == "psum" and y.memory == "psum":
+    if isinstance(x, Tensor):
+        if isinstance(y, Tensor) and x.memory == "psum" and y.memory == "psum":
             y = in_sbuf(y)
-    elif not isinstance(x, Tensor) and not isinstance(y, Tensor):
+    elif not isinstance(y, Tensor):
         raise TypeError(f"'{op}' of two numbers: at least one operand must be a tile.")
     if op in _REMAINDERS:
         return _remainder(op, x, y, dtype, mask)

@@ -7,28 +7,25 @@ import warnings
 from types import CodeType, FrameType
 from typing import Any
 
-from .errors import is_internal
-
 _line = re.compile(r"\s*(\w+)\s*(?::\s*([^=]*?)\s*)?=[^=]")
-_lines: dict[tuple[CodeType, int], tuple[str, str]] = {}
+_places: dict[tuple[int, int], tuple[str, str, str, CodeType, int]] = {}
 _stores: dict[CodeType, dict[int, str]] = {}
 
 
-def innermost(frame: FrameType | None) -> FrameType | None:
-    """The innermost frame of the kernel, from a frame on outwards."""
-    while frame is not None and is_internal(frame.f_code):
-        frame = frame.f_back
-    return frame
+def place_of(frame: FrameType) -> tuple[str, str, str, CodeType, int]:
+    """(file:line, name that it assigns to, text of the name's annotation, code, step) of a frame.
 
-
-def target_of(frame: FrameType) -> tuple[str, str]:
-    """(name, text of its annotation) of what the frame's current line assigns to; empty strings."""
-    code, number = frame.f_code, frame.f_lineno
-    known = _lines.get((code, number))
+    Empty texts when there is no assignment. Kept by the code's id: the code stays alive with it.
+    """
+    code = frame.f_code
+    key = (id(code), frame.f_lasti)
+    known = _places.get(key)
     if known is None:
+        number = frame.f_lineno
         match = _line.match(linecache.getline(code.co_filename, number, frame.f_globals))
-        known = (match[1], match[2] or "") if match else ("", "")
-        _lines[code, number] = known
+        name, annotation = (match[1], match[2] or "") if match else ("", "")
+        line = f"{code.co_filename}:{number}"
+        known = _places[key] = (line, name, annotation, code, frame.f_lasti)
     return known
 
 

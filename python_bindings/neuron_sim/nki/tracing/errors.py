@@ -10,7 +10,7 @@ from typing import Any
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 _position = re.compile(r"\n  at [^\n]*:\d+$")
-_internal: dict[CodeType, bool] = {}
+_internal: dict[str, bool] = {}  # by file name, whose hash is known
 
 
 class Unroll(BaseException):
@@ -34,25 +34,31 @@ class Retrace(BaseException):
 
 def is_internal(code: CodeType) -> bool:
     """Whether code belongs to this package, not to a kernel."""
-    known = _internal.get(code)
+    name = code.co_filename
+    known = _internal.get(name)
     if known is None:
-        known = _internal[code] = os.path.abspath(code.co_filename).startswith(_PACKAGE + os.sep)
+        known = _internal[name] = os.path.abspath(name).startswith(_PACKAGE + os.sep)
     return known
+
+
+#: Whether a file is one of this package's; None, or the second argument, before it is asked.
+known_internal = _internal.get
+
+
+def innermost(frame: FrameType | None) -> FrameType | None:
+    """The innermost frame of the kernel, from a frame on outwards."""
+    while frame is not None:
+        code = frame.f_code
+        internal = known_internal(code.co_filename)
+        if internal is False or (internal is None and not is_internal(code)):
+            return frame
+        frame = frame.f_back
+    return None
 
 
 def kernel_frame(depth: int = 1) -> FrameType | None:
     """The innermost frame outside of this package; None when there is none."""
-    frame: FrameType | None = sys._getframe(depth)
-    known = _internal.get
-    while frame is not None:
-        code = frame.f_code
-        internal = known(code)
-        if internal is None:
-            internal = is_internal(code)
-        if not internal:
-            return frame
-        frame = frame.f_back
-    return None
+    return innermost(sys._getframe(depth))
 
 
 def kernel_line() -> str:

@@ -196,11 +196,13 @@ def _with_scalar(op: str, data: Tensor, scalar, reverse: bool, dtype, mask) -> T
 
     def emit(dst):
         builder = current().builder
-        for box in (None,) if cut is None else cut:
-            to, src = (dst, data) if box is None else (dst.narrow(box), data.narrow(box))
-            operand = scalar
-            if column:
-                operand = (scalar if box is None else scalar.narrow(box[:1])).access
+        if cut is None:
+            operand = scalar.access if column else scalar
+            builder.tensor_scalar(dst.access, data.access, op, operand, reverse)
+            return
+        for box in cut:
+            operand = scalar.narrow(box[:1]).access if column else scalar
+            to, src = dst.narrow(box), data.narrow(box)
             builder.tensor_scalar(to.access, src.access, op, operand, reverse)
 
     other = scalar.dtype if column else scalar

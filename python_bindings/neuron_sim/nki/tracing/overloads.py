@@ -34,9 +34,10 @@ _binary = None  # of nki.language.lowering, which imports this package
 
 
 def _operation(op: str, a, b):
-    kinds = getattr(a, "dtype", None), getattr(b, "dtype", None)
-    if op in _LOGICAL and kinds == (bool_, bool_):
-        op = _LOGICAL[op]
+    if op in _LOGICAL:
+        kinds = getattr(a, "dtype", None), getattr(b, "dtype", None)
+        if kinds == (bool_, bool_):
+            op = _LOGICAL[op]
     global _binary
     if _binary is None:
         from neuron_sim.nki.language.lowering import binary as _binary

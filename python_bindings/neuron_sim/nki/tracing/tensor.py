@@ -227,7 +227,7 @@ class Tensor:
 
     def __setitem__(self, index, value) -> None:
         unshared = sys.getrefcount(value) <= UNSHARED
-        target = self[index]
+        target = self.settle() if index is Ellipsis else self[index]
         target.storage.trace.assign(target, value, unshared)
 
     def narrow(self, box: tuple) -> "Tensor":

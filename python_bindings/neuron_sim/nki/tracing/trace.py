@@ -1,15 +1,16 @@
 """Trace: one kernel while it is turned into a program."""
 
 import sys
+from typing import Any
 
 from neuron_sim import _core
 
 from . import buffers
 from .allocation import Allocation
-from .assignments import check_annotation, innermost, target_of, warn_of_shadowing
+from .assignments import check_annotation, place_of, warn_of_shadowing
 from .dependences import output_dependencies, shared_loop
 from .dtypes import WIDENED, DType
-from .errors import Unroll, is_internal, out_of_kernel, point_at_place
+from .errors import Unroll, innermost, is_internal, known_internal, out_of_kernel, point_at_place
 from .expression import Loop
 from .mask import boxes
 from .methods import dense_strides
@@ -31,6 +32,17 @@ def current() -> "Trace":
 def tracing() -> bool:
     """Whether a kernel is being traced."""
     return bool(_stack)
+
+
+def _operators():
+    """The module of the operators, which imports this one."""
+    global _operators_module
+    if _operators_module is None:
+        from . import operators as _operators_module
+    return _operators_module
+
+
+_operators_module: Any = None
 
 
 class Pending:
@@ -79,8 +91,7 @@ class Trace:
         self.uses = 0  # of tensors by instructions
         self._emitting = False
         self._unshadowed: set = set()
-        self._line_code = None
-        self._line_number = 0
+        self._line = ""
 
     @property
     def builder(self):
@@ -91,19 +102,16 @@ class Trace:
             return self._builder
         frame = sys._getframe(1)
         code = frame.f_code
-        while is_internal(code):
+        while known_internal(code.co_filename, True) and is_internal(code):
             frame = frame.f_back
             if frame is None:
                 return self._builder
             code = frame.f_code
-        line = frame.f_lineno
-        if line != self._line_number or code is not self._line_code:
-            self._set_line(code, line)
+        line = place_of(frame)[0]
+        if line != self._line:
+            self._line = line
+            self._builder.source_line(line)
         return self._builder
-
-    def _set_line(self, code, line: int) -> None:
-        self._line_code, self._line_number = code, line
-        self._builder.source_line(f"{code.co_filename}:{line}")
 
     def assigned_name(self, otherwise: str, shape: tuple | None = None) -> str:
         """The name that the kernel's current line assigns to, for messages.
@@ -113,16 +121,18 @@ class Trace:
         frame = innermost(sys._getframe(1))
         if frame is None:
             return otherwise
-        name, annotation = target_of(frame)
+        return self._name_at(frame, place_of(frame), shape) or otherwise
+
+    def _name_at(self, frame, place: tuple, shape: tuple | None) -> str:
+        _, name, annotation, code, step = place
         if shape is not None and name:
             if annotation:
                 check_annotation(frame, name, annotation, shape)
             if self.loops and self.language == "old":
-                place = (frame.f_code, frame.f_lasti)
-                if place not in self._unshadowed:
-                    self._unshadowed.add(place)
+                if (id(code), step) not in self._unshadowed:
+                    self._unshadowed.add((id(code), step))
                     warn_of_shadowing(frame, self)
-        return name or otherwise
+        return name
 
     # --- tiles -------------------------------------------------------------------------------
 
@@ -172,8 +182,10 @@ class Trace:
         pending.accumulates = accumulates
         pending.explicit = explicit
         frame = innermost(sys._getframe(1))
-        pending.place = None if frame is None else (frame.f_code, frame.f_lineno, frame.f_lasti)
-        pending.name = self.assigned_name("result", shape)
+        pending.place, pending.name = None, "result"
+        if frame is not None:
+            place = pending.place = place_of(frame)
+            pending.name = self._name_at(frame, place, shape) or "result"
         tensor = Tensor(None, tuple(shape), dtype, None, 0)
         pending.tensor = tensor
         tensor.pending = pending
@@ -198,14 +210,16 @@ class Trace:
         if pending.place is None:
             pending.emit(*target, **options)
             return
-        code, line, step = pending.place
-        if line != self._line_number or code is not self._line_code:
-            self._set_line(code, line)
+        line = pending.place[0]
+        if line != self._line:
+            self._line = line
+            self._builder.source_line(line)
         self._emitting = True
         try:
             pending.emit(*target, **options)
         except Exception as error:
-            point_at_place(error, code, line, step)
+            _, _, _, code, step = pending.place
+            point_at_place(error, code, int(line.rpartition(":")[2]), step)
             raise
         finally:
             self._emitting = False
@@ -215,11 +229,11 @@ class Trace:
         pending = self._pending
         if pending is None or pending.tensor is not value or not unshared:
             return False
-        if target.memory == "hbm" or target.shape != value.shape:
+        if target.axis is None or target.shape != value.shape:
             return False
         if pending.explicit and target.dtype is not value.dtype:
             return False
-        if pending.buffer.memory == "psum" and target.memory != "psum":
+        if pending.buffer is buffers.psum and target.memory != "psum":
             return False
         self._pending = None
         target.storage.written = True
@@ -231,16 +245,13 @@ class Trace:
 
     def assign(self, target: Tensor, value, unshared: bool = False) -> None:
         """target[...] = value."""
-        from .operators import assign
-
         loop = shared_loop(self, target) if self.loops and self.language == "old" else None
         uses = target.storage.uses
         if isinstance(value, Tensor) and value.storage is None:
             if not self.settled_into(target, value, unshared):
-                value.settle()
-                assign(target, value)
+                _operators().assign(target, value.settle())
         else:
-            assign(target, value)
+            _operators().assign(target, value)
         if loop is not None and target.storage.uses == uses + 1:  # it is not an operand as well
             raise output_dependencies(loop, target)
 
