@@ -186,7 +186,7 @@ void place_tiles(Program& program, const std::vector<UnplacedTile>& tiles) {
   std::vector<int64_t> moved_by(program.tiles.size());
   for (size_t i = 0; i < tiles.size(); ++i) {
     for (int32_t turn = 0; turn < tiles[i].count; ++turn) {
-      const auto id = static_cast<size_t>(tiles[i].first + turn);
+      const auto id = static_cast<size_t>(tiles[i].first) + static_cast<size_t>(turn);
       Tile& tile = program.tiles[id];
       tile.address += addresses[i];
       moved_by[id] = addresses[i];

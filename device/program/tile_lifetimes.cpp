@@ -16,7 +16,8 @@ class LifetimeWalk {
       depths_.push_back(tiles[i].loops.size());
       loops_of_.push_back(&tiles[i].loops);
       for (int32_t turn = 0; turn < tiles[i].count; ++turn) {
-        unplaced_of_[static_cast<size_t>(tiles[i].first + turn)] = static_cast<int32_t>(i);
+        const auto id = static_cast<size_t>(tiles[i].first) + static_cast<size_t>(turn);
+        unplaced_of_[id] = static_cast<int32_t>(i);
       }
     }
     result_.of.resize(tiles.size());

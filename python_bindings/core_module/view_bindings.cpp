@@ -65,8 +65,10 @@ View indexed(const View& view, const nb::object& index) {
 }
 
 std::vector<int64_t> coefficients(const Affine& self) {
-  std::vector<int64_t> result;
-  for (int level = 0; level < self.levels(); ++level) result.push_back(self.coefficient(level));
+  std::vector<int64_t> result(static_cast<size_t>(self.levels()));
+  for (size_t level = 0; level < result.size(); ++level) {
+    result[level] = self.coefficient(static_cast<int>(level));
+  }
   return result;
 }
 
