@@ -101,3 +101,41 @@ def test_allocated_kernels_have_no_scratch_memory_in_hbm():
     assert error_of(allocated(statement)) == (
         "Non IO HBM tensor is not supported in allocated NKI kernel: scratch"
     )
+
+
+def test_sums_in_one_bank_are_not_interleaved():
+    @old.jit
+    def kernel(_, banks):
+        x = nl.ndarray((128, 128), dtype=F32, buffer=ncc.sbuf.mod_alloc(base_addr=0))
+        x[...] = 1
+        p = nl.ndarray((2, nl.par_dim(128), 128), dtype=F32,
+                       buffer=ncc.psum.mod_alloc(base_bank=3, num_bank_tiles=(banks,)))  # fmt: skip
+        for k in nl.affine_range(2):
+            for i in nl.affine_range(2):
+                p[i] += nisa.nc_matmul(x, x)
+
+    kernel.traced(np.zeros((1, 1), F32), 2)
+    assert error_of(kernel.traced, np.zeros((1, 1), F32), 1) == (
+        "[SCH713] Violation of accumulation group interleaving: a product continues the sum in "
+        "`p[0]` after another began one in `p[1]`, which lies in bank 3 of PSUM too."
+    )
+
+
+def test_a_bank_may_be_used_again_for_the_next_sum():
+    @old.jit
+    def kernel(a):
+        out = nl.ndarray((2, 128, 128), dtype=F32, buffer=nl.shared_hbm)
+        x = nl.ndarray((128, 128), dtype=F32, buffer=ncc.sbuf.mod_alloc(base_addr=0))
+        y = nl.ndarray((128, 128), dtype=F32, buffer=ncc.sbuf.mod_alloc(base_addr=512))
+        x[...] = nl.load(a)
+        p = nl.ndarray((2, nl.par_dim(128), 128), dtype=F32, buffer=ncc.psum.mod_alloc(base_bank=3))
+        for i in nl.affine_range(2):
+            for k in nl.affine_range(3):
+                p[i] += nisa.nc_matmul(x, x)
+            y[...] = nl.copy(p[i])
+            nl.store(out[i], y)
+        return out
+
+    a = np.arange(128 * 128).reshape(128, 128).astype(F32) % 5
+    expected = 3 * (a.astype(np.float64).T @ a)
+    assert np.array_equal(kernel(a), np.stack([expected, expected]))

@@ -1,6 +1,7 @@
 """Which tiles of a kernel have addresses of their own choice, and what that rules out."""
 
 import functools
+from typing import Any
 
 from neuron_sim import _core
 
@@ -23,12 +24,14 @@ class Allocation:
     first tile allocated in this way, empty when there is none.
     """
 
-    __slots__ = ("directives", "directly", "automatically")
+    __slots__ = ("directives", "directly", "automatically", "_banks", "_sums")
 
     def __init__(self, directives: frozenset = frozenset()):
         self.directives = directives
         self.directly = ""
         self.automatically = ""
+        self._banks: dict[Any, int] = {}  # by the View of a tile in PSUM
+        self._sums: dict[int, list] = {}  # tiles of a bank that products wrote, the last one last
 
     @property
     def forced_automatic(self) -> bool:
@@ -55,6 +58,27 @@ class Allocation:
                 "all SBUF and PSUM tensors of a kernel, results of instructions too, must be "
                 "allocated in the same way."
             )
+
+    def place_in_bank(self, tile: Any, bank: int) -> None:
+        """The tile of this View lies in that bank of PSUM."""
+        self._banks[tile] = bank
+
+    def check_product(self, storage: Any, accumulates: bool) -> None:
+        """A product writes to a tile. ValueError when it continues a sum although another tile of
+        its bank was written since: groups of accumulations to one bank must not be interleaved."""
+        bank = self._banks.get(storage.whole)
+        if bank is None:
+            return
+        sums = self._sums.setdefault(bank, [])
+        if accumulates and storage in sums and sums[-1] is not storage:
+            raise ValueError(
+                "[SCH713] Violation of accumulation group interleaving: a product continues the "
+                f"sum in `{storage.name}` after another began one in `{sums[-1].name}`, which lies "
+                f"in bank {bank} of PSUM too."
+            )
+        if storage in sums:
+            sums.remove(storage)
+        sums.append(storage)
 
     def check_scratch(self, names: list) -> None:
         """ValueError for HBM tensors of an allocated kernel that are no results of it."""

@@ -64,7 +64,7 @@ def warn_of_shadowing(frame: FrameType, trace: Any) -> None:
     name = stored_name(frame)
     old = frame.f_locals.get(name) if name else None
     storage = getattr(old, "storage", None)
-    if storage is None or storage.memory == "hbm" or storage.trace is not trace:
+    if old is None or storage is None or storage.memory == "hbm" or storage.trace is not trace:
         return
     if storage.scope in trace.scopes and storage.scope != trace.open_scopes[-1]:
         warnings.warn_explicit(

@@ -238,6 +238,7 @@ class Trace:
         self._pending = None
         target.storage.written = True
         if pending.accumulates:
+            self.allocation.check_product(target.storage, False)
             self._emit(pending, target, accumulate=False)
         else:
             self._emit(pending, target)
@@ -263,6 +264,7 @@ class Trace:
         if not unshared or target.memory != "psum" or target.shape != value.shape:
             return False
         self._pending = None
+        self.allocation.check_product(target.storage, True)
         if target.storage.written:
             self._emit(pending, target, accumulate=True)
             return True

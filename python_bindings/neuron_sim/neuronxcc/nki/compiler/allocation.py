@@ -35,7 +35,10 @@ class Allocator(Buffer):
 
         def make(index, label, shape):
             where = self._checked(trace, label, index, shape[0], shape[1] * dtype.itemsize)
-            return trace.builder.place(self.memory, label, shape, dtype.name, *where[::-1])
+            tile = trace.builder.place(self.memory, label, shape, dtype.name, *where[::-1])
+            if self.memory == "psum":
+                trace.allocation.place_in_bank(tile, where[1] // _BANK_BYTES)
+            return tile
 
         return LogicalTiles(trace, name, self, sizes, axis, dtype, make).tensor()
 
