@@ -125,6 +125,52 @@ def test_a_function_gives_the_address_of_every_logical_tile():
     assert set(seen) == {((i, j), 128, 256) for i in (0, 1) for j in (0, 1)}
 
 
+@pytest.mark.parametrize(
+    ("blocks", "physical"),
+    [((4, 3), (2, 4)), ((4, 3), (2, 3)), ((4, 3), (4, 1)), ((3, 4), (1, 4)), ((4, 3), (3, 2)),
+     ((2, 3), (4, 4)), ((4, 3), (1, 1))],
+)  # fmt: skip
+def test_loops_over_blocks_give_the_same_as_blocks_one_by_one(blocks, physical):
+    @old.jit
+    def kernel(a, counted):
+        out = nl.ndarray(a.shape, dtype=a.dtype, buffer=nl.shared_hbm)
+        buffer = ncc.sbuf.mod_alloc(base_addr=64, num_free_tiles=physical)
+        x = nl.ndarray((*blocks, nl.par_dim(32), 8), dtype=F32, buffer=buffer)
+        steps = nl.sequential_range if counted else nl.static_range
+        for i in steps(blocks[0]):
+            for j in steps(blocks[1]):
+                x[i, j] = nl.load(a[i, j])
+            for j in steps(blocks[1]):
+                nl.store(out[i, j], x[i, j])
+        return out
+
+    a = RANDOM.random((*blocks, 32, 8), dtype=F32)
+    assert np.array_equal(kernel(a, True), kernel(a, False))
+    if physical[1] >= blocks[1]:
+        assert np.array_equal(kernel(a, True), a)
+        assert kernel.traced(a, True).source.instructions == 2
+
+
+def test_a_loop_over_blocks_is_traced_once():
+    @old.jit
+    def kernel(a):
+        out = nl.ndarray(a.shape, dtype=a.dtype, buffer=nl.shared_hbm)
+        buffer = ncc.sbuf.mod_alloc(base_addr=0, num_free_tiles=(2,))
+        x = nl.ndarray((6, nl.par_dim(128), 8), dtype=F32, buffer=buffer)
+        address = 64
+        for i in nl.affine_range(6):
+            y = nl.ndarray((128, 8), dtype=F32, buffer=ncc.sbuf.mod_alloc(base_addr=address))
+            address += 32
+            x[i] = nl.load(a[i])
+            y[...] = nl.add(x[i], 1.0)
+            nl.store(out[i], y)
+        assert address == 96  # as under the vendor's tracer
+        return out
+
+    a = RANDOM.random((6, 128, 8), dtype=F32)
+    assert np.array_equal(kernel(a), a + F32(1))
+
+
 def test_sums_in_uninitialised_banks_begin_with_their_first_product():
     @old.jit
     def kernel(a, b):

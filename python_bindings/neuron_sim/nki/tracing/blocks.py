@@ -1,58 +1,105 @@
 """Tensors with block dimensions whose logical tiles have places of their own."""
 
+import sys
 from collections.abc import Callable
 from itertools import product
 from typing import Any
 
 from .access import out_of_bound
-from .expression import Expression
+from .expression import Expression, affine_of
 from .methods import dense_strides
 from .tensor import Storage, Tensor
 
 
-class LogicalTiles:
-    """What the tiles of a tensor have in common, and the tiles by block index.
+class Tiles:
+    """What the tiles of a tensor have in common. `symbolic`: a block index may be a loop variable,
+    otherwise its loop is unrolled."""
 
-    `make(index, label, [partitions, free])` declares one and gives its View.
-    """
+    symbolic = False
 
-    def __init__(self, trace: Any, name: str, buffer: Any, sizes: tuple, axis: int, dtype: Any,
-                 make: Callable):  # fmt: skip
+    def __init__(self, trace: Any, name: str, buffer: Any, sizes: tuple, axis: int, dtype: Any):
         self.trace = trace
         self.name = name
         self.buffer = buffer
         self.sizes = sizes
         self.axis = axis
         self.dtype = dtype
-        blocks = product(*[range(size) for size in sizes[:axis]])
-        self.tiles = {index: self._made(index, make) for index in blocks}
+        self.scope = trace.open_scopes[-1]
+        self.tiles: dict[tuple, Tensor] = {}
 
     def tensor(self) -> Tensor:
         """The whole tensor: its only tile when it has no block dimensions."""
-        return Blocks(self, self.sizes, self.axis) if self.axis else self.tiles[()]
+        return Blocks(self, self.sizes, self.axis) if self.axis else self.at(())
+
+    def at(self, index: tuple) -> Tensor:
+        """The tile of a block index."""
+        return self.tiles[index]
 
     def storage(self, name: str, shape: tuple, whole: Any, axis: int = 0) -> Storage:
         """Of a tile; of the tensor, that has no View."""
-        scope = self.trace.open_scopes[-1]
-        return Storage(self.trace, name, self.buffer, shape, self.dtype, whole, scope, axis)
+        return Storage(self.trace, name, self.buffer, shape, self.dtype, whole, self.scope, axis)
 
-    def _made(self, index: tuple, make: Callable) -> Tensor:
-        shape = self.sizes[self.axis :]
+    def tile_shape(self) -> list:
+        """[partitions, free] of a tile."""
         free = 1
-        for size in shape[1:]:
+        for size in self.sizes[self.axis + 1 :]:
             free *= size
-        name = f"{self.name}{list(index)}" if index else self.name
-        storage = self.storage(name, shape, make(index, name, [shape[0], free]))
+        return [self.sizes[self.axis], free]
+
+    def label(self, index: tuple) -> str:
+        """The name of a tile."""
+        return f"{self.name}{list(index)}" if index else self.name
+
+    def tile(self, index: tuple, whole: Any) -> Tensor:
+        """The tensor that is a tile's View."""
+        shape = self.sizes[self.axis :]
+        storage = self.storage(self.label(index), shape, whole)
         return Tensor(storage, shape, self.dtype, (1, *dense_strides(shape[1:])), 0)
+
+
+class LogicalTiles(Tiles):
+    """Tiles declared one by one: `make(index, label, [partitions, free])` gives the View of one."""
+
+    def __init__(self, trace: Any, name: str, buffer: Any, sizes: tuple, axis: int, dtype: Any,
+                 make: Callable):  # fmt: skip
+        super().__init__(trace, name, buffer, sizes, axis, dtype)
+        shape = self.tile_shape()
+        for index in product(*[range(size) for size in sizes[:axis]]):
+            self.tiles[index] = self.tile(index, make(index, self.label(index), shape))
+
+
+class RingOfTiles(Tiles):
+    """Tiles of a ring of the builder: number sum(steps * index), modulo those of the ring."""
+
+    symbolic = True
+    ring: Any = None
+    steps: tuple = ()
+
+    def number(self, index: tuple) -> Any:
+        """The number of a tile."""
+        return sum(each * step for each, step in zip(index, self.steps, strict=True))
+
+    def at(self, index: tuple) -> Tensor:
+        known = all(type(each) is int for each in index)
+        tile = self.tiles.get(index) if known else None
+        if tile is not None:
+            return tile
+        number = self.number(tuple([affine_of(each) for each in index]))
+        tile = self.tile(index, self.ring.turn(number))
+        if known:
+            self.tiles[index] = tile
+        else:
+            tile.storage.last_use = sys.maxsize  # it differs from one iteration to the next
+        return tile
 
 
 class Blocks(Tensor):
     """A part of such a tensor: `shape` is that of the dimensions not indexed yet, the first `axis`
-    of them blocks. Loops over blocks are unrolled: a block index has to be a number."""
+    of them blocks."""
 
     __slots__ = ("tiles", "prefix")
 
-    def __init__(self, tiles: LogicalTiles, shape: tuple, axis: int, prefix: tuple = ()):
+    def __init__(self, tiles: Tiles, shape: tuple, axis: int, prefix: tuple = ()):
         storage = tiles.storage(tiles.name, tiles.sizes, None, tiles.axis)
         super().__init__(storage, shape, tiles.dtype, (0,) * len(shape), axis)
         self.tiles = tiles
@@ -66,7 +113,7 @@ class Blocks(Tensor):
             prefix = (*prefix, self._number(used, item))
         if len(items) < axis:
             return Blocks(self.tiles, self.shape[len(items) :], axis - len(items), prefix)
-        tile = self.tiles.tiles[prefix]
+        tile = self.tiles.at(prefix)
         return tile[items[axis:]] if len(items) > axis else tile
 
     def _spelled_out(self, items: tuple) -> tuple:
@@ -80,14 +127,19 @@ class Blocks(Tensor):
             items = items[:-1]
         return items
 
-    def _number(self, dimension: int, item: Any) -> int:
+    def _number(self, dimension: int, item: Any) -> Any:
         if type(item) is slice or (type(item) is Expression and item.shape):
             raise IndexError(
                 f"the index of block dimension {dimension} of `{self.name}` must be a number "
                 "or a loop variable: its tiles lie apart."
             )
-        number = item.__index__()  # of a loop variable: its loop is unrolled
         size = self.shape[dimension]
+        if self.tiles.symbolic and type(item) is Expression and item.terms:
+            low, high = item.bounds()
+            if low < 0 or high >= size:
+                raise out_of_bound(self, dimension, low, high, size)
+            return item
+        number = item.__index__()  # of a loop variable: its loop is unrolled
         if not -size <= number < size:
             raise out_of_bound(self, dimension, number, number, size)
         return number % size

@@ -6,11 +6,12 @@ Logical tiles with one address share its bytes: what writes them again waits for
 
 import inspect
 from collections.abc import Callable
+from itertools import product
 from typing import Any
 
 from neuron_sim.nki.tracing import Tensor, buffers
 from neuron_sim.nki.tracing.allocation import bytes_per_partition
-from neuron_sim.nki.tracing.blocks import LogicalTiles
+from neuron_sim.nki.tracing.blocks import LogicalTiles, RingOfTiles
 from neuron_sim.nki.tracing.buffers import Buffer
 
 Address = tuple[int, int]  # first partition, byte within the partitions
@@ -18,13 +19,18 @@ _BANK_BYTES = 2048  # per partition (limits.psum_bank)
 
 
 class Allocator(Buffer):
-    """A buffer that says where tiles lie: `address(index, partitions, bytes)`."""
+    """A buffer that says where tiles lie: `address(index, partitions, bytes)`.
 
-    __slots__ = ("address",)
+    `modulo`: physical tiles along the bytes of a partition per block dimension, None when the
+    addresses are not those of a modulo allocation in one row.
+    """
 
-    def __init__(self, memory: str, address: Any):
+    __slots__ = ("address", "modulo")
+
+    def __init__(self, memory: str, address: Any, modulo: tuple | None = None):
         super().__init__(memory, memory)
         self.address = address
+        self.modulo = modulo
 
     def place(self, trace: Any, sizes: tuple, axis: int, dtype: Any, name: str) -> Tensor:
         """The tensor of a shape; dimensions before `axis` are its blocks.
@@ -32,6 +38,9 @@ class Allocator(Buffer):
         ValueError when an address of a tile does not exist or may not be used.
         """
         trace.allocation.allocate_directly(name)
+        ring = self._ring(trace, sizes, axis, dtype, name)
+        if ring is not None:
+            return ring.tensor()
 
         def make(index, label, shape):
             where = self._checked(trace, label, index, shape[0], shape[1] * dtype.itemsize)
@@ -41,6 +50,27 @@ class Allocator(Buffer):
             return tile
 
         return LogicalTiles(trace, name, self, sizes, axis, dtype, make).tensor()
+
+    def _ring(self, trace: Any, sizes: tuple, axis: int, dtype: Any, name: str) -> Any:
+        """The tiles as a ring, whose index may be a loop variable; None when they are none."""
+        if self.modulo is None or axis == 0:
+            return None
+        blocks, partitions = sizes[:axis], sizes[axis]
+        tiles = RingOfTiles(trace, name, self, sizes, axis, dtype)
+        row = tiles.tile_shape()[1] * dtype.itemsize
+        places = {
+            index: self._checked(trace, tiles.label(index), index, partitions, row)
+            for index in product(*[range(size) for size in blocks])
+        }
+        start, first = next(iter(places.values()))
+        numbers = {index: (byte - first) // row for index, (_, byte) in places.items()}
+        tiles.steps, count = _steps_and_count(blocks, self.modulo or (1,) * axis, numbers)
+        if any(tiles.number(index) % count != at for index, at in numbers.items()):
+            return None
+        tiles.ring = trace.builder.place(
+            self.memory, name, tiles.tile_shape(), dtype.name, first, start, count
+        )
+        return tiles
 
     def _checked(self, trace: Any, tile: str, index: tuple, partitions: int, row: int) -> Address:
         start, byte = self.address(index, partitions, row)
@@ -68,6 +98,17 @@ class Allocator(Buffer):
 def _granule(partitions: int) -> int:
     """Tiles of that many partitions start at a multiple of this."""
     return 32 if partitions <= 32 else 64 if partitions <= 64 else 128
+
+
+def _steps_and_count(blocks: tuple, counts: tuple, numbers: dict) -> tuple[tuple, int]:
+    """What a step of each block index adds to the number of the physical tile, and how many there
+    are: no more than are used, unless the outermost index begins again."""
+    steps, count, wraps = [], 1, False
+    for size, physical in reversed(list(zip(blocks, counts, strict=True))):
+        steps.append(count if physical > 1 else 0)
+        wraps = size > physical > 1 or (wraps and physical == 1)
+        count *= physical
+    return tuple(reversed(steps)), count if wraps else max(numbers.values()) + 1
 
 
 def _asked(func: Callable) -> Callable:
@@ -127,7 +168,8 @@ class sbuf:
             across = _position(index, num_par_tiles, "num_par_tiles")
             return base_partition + across * partitions, base_addr + along * size
 
-        return Allocator("sbuf", address)
+        counts = (num_free_tiles,) if isinstance(num_free_tiles, int) else tuple(num_free_tiles)
+        return Allocator("sbuf", address, counts if not num_par_tiles else None)
 
     @staticmethod
     def auto_alloc():
