@@ -1,6 +1,7 @@
 """What an instruction of nki.isa gives back, and the builder that takes it."""
 
 from ..tracing import current
+from ..tracing.trace import running
 
 
 class NkiInstruction:
@@ -34,4 +35,4 @@ EMITTED = NkiInstruction()
 
 def builder():
     """The `_core.Builder` of the kernel that is being traced."""
-    return current().builder
+    return (running[-1] if running else current()).builder

@@ -158,6 +158,8 @@ def promote(*values) -> DType:
     floats the wider, of two of equal width and different formats the next wider; of integers the
     smallest that holds both, float32 when there is none.
     """
+    if len(values) == 2 and type(values[1]) is float and type(values[0]) is DType:
+        return float32  # the commonest pair: no dtype is wider than that of a number
     result: DType | None = None
     for value in values:
         dtype = value if type(value) is DType else _operand_dtype(value)

@@ -20,6 +20,7 @@ PARTITIONS = 128
 MAXIMUM_LOOP_DEPTH = 8  # of counted loops in a program
 
 _stack: list = []
+running = _stack  # the traces that are running, the innermost last
 
 
 def current() -> "Trace":
@@ -48,7 +49,10 @@ _operators_module: Any = None
 class Pending:
     """A result whose instruction was not emitted yet."""
 
-    __slots__ = ("trace", "tensor", "emit", "buffer", "accumulates", "explicit", "place", "name")
+    __slots__ = (
+        *("trace", "tensor", "emit", "operands", "buffer", "accumulates", "explicit"),
+        *("place", "name"),
+    )
 
 
 class Trace:
@@ -166,9 +170,9 @@ class Trace:
     # --- results that are assigned -----------------------------------------------------------
 
     def result(
-        self, shape, dtype: DType, memory: str, emit, accumulates: bool = False, explicit=False
+        self, shape, dtype: DType, memory: str, emit, accumulates=False, explicit=False, operands=()
     ) -> Tensor:
-        """A tile that `emit(tensor)` writes: now if it is used, later if it is assigned.
+        """A tile that `emit(tensor, *operands)` writes: now if it is used, later if it is assigned.
 
         `t[...] = result` makes emit write into t (unless `explicit`, the user's dtype=, is not
         that of t), `t += result` too when it `accumulates`: emit(t, accumulate=True).
@@ -178,6 +182,7 @@ class Trace:
         pending = Pending()
         pending.trace = self
         pending.emit = emit
+        pending.operands = operands
         pending.buffer = buffers.psum if memory == "psum" else buffers.sbuf
         pending.accumulates = accumulates
         pending.explicit = explicit
@@ -185,7 +190,9 @@ class Trace:
         pending.place, pending.name = None, "result"
         if frame is not None:
             place = pending.place = place_of(frame)
-            pending.name = self._name_at(frame, place, shape) or "result"
+            has_checks = place[2] or self.loops
+            name = self._name_at(frame, place, shape) if has_checks else place[1]
+            pending.name = name or "result"
         tensor = Tensor(None, tuple(shape), dtype, None, 0)
         pending.tensor = tensor
         tensor.pending = pending
@@ -205,10 +212,10 @@ class Trace:
         tensor.pending = None
         self._emit(pending, tensor)
 
-    def _emit(self, pending: Pending, *target, **options) -> None:
+    def _emit(self, pending: Pending, target: Tensor, **options) -> None:
         """Emits what was pending; lines and errors are those of where the kernel called it."""
         if pending.place is None:
-            pending.emit(*target, **options)
+            pending.emit(target, *pending.operands, **options)
             return
         line = pending.place[0]
         if line != self._line:
@@ -216,7 +223,7 @@ class Trace:
             self._builder.source_line(line)
         self._emitting = True
         try:
-            pending.emit(*target, **options)
+            pending.emit(target, *pending.operands, **options)
         except Exception as error:
             _, _, _, code, step = pending.place
             point_at_place(error, code, int(line.rpartition(":")[2]), step)

@@ -40,9 +40,7 @@ def result(shape, dtype, default, mask, emit, *tiles, memory="sbuf"):
     wanted = default if dtype is None else dtype_of(dtype)
     cut = None if mask is None else boxes(mask, tuple(shape))
     if cut is None:
-        return current().result(
-            shape, wanted, memory, lambda dst: emit(dst, *tiles), explicit=dtype is not None
-        )
+        return current().result(shape, wanted, memory, emit, False, dtype is not None, tiles)
     return current().result(
         shape,
         wanted,
