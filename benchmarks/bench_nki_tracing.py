@@ -19,7 +19,7 @@ import neuron_sim.nki as nki
 import neuron_sim.nki.isa as nisa
 import neuron_sim.nki.language as nl
 import numpy as np
-from neuron_sim import _core
+from neuron_sim import _core  # type: ignore[attr-defined]
 
 INSTRUCTIONS = 10_000
 REPETITIONS = 5

@@ -11,6 +11,7 @@ import sys
 import types
 from enum import Enum, EnumMeta
 from types import FunctionType, MethodType, ModuleType
+from typing import Any
 
 import numpy as np
 
@@ -47,7 +48,7 @@ class Fingerprint:
         self._formats = False
         self._addresses: list = []  # of objects whose text shows their address
 
-    def key_of(self, *values) -> tuple:
+    def key_of(self, *values: Any) -> tuple:
         """The key of values, and of the addresses that texts may show."""
         tokens = tuple([self.token(value) for value in values])
         return (tokens, tuple(self._addresses) if self._formats else None)
@@ -123,7 +124,7 @@ class Fingerprint:
             found.append(self._imported(module, path))
         return tuple(found)
 
-    def _at(self, value, path: tuple):
+    def _at(self, value: Any, path: tuple) -> Any:
         """The token of what is read from `value`: through modules, the attribute itself."""
         if value is _MISSING:
             return _MISSING
@@ -135,7 +136,7 @@ class Fingerprint:
                 return _MISSING
         return self.token(value)
 
-    def _imported(self, name: str, path: tuple | None):
+    def _imported(self, name: str, path: tuple | None) -> Any:
         module = sys.modules.get(name)
         if module is None:
             raise NotPure(f"it imports {name}")
@@ -144,7 +145,7 @@ class Fingerprint:
             return id(module)
         return self._at(module, path)
 
-    def _attributes(self, attributes: dict):
+    def _attributes(self, attributes: dict) -> Any:
         """Attributes of an object, without those that Python keeps for itself."""
         if not attributes:
             return None
@@ -161,7 +162,7 @@ class Fingerprint:
         found: list = [type, id(cls)]
         for base in cls.__mro__[1:]:
             found.append(base.__module__ == "enum" or self.token(base))
-        members = cls.__members__ if isinstance(cls, EnumMeta) else {}
+        members: Any = cls.__members__ if isinstance(cls, EnumMeta) else {}
         for name, value in members.items():
             found.append((name, self.token(value._value_)))
         for name, value in vars(cls).items():
@@ -169,7 +170,7 @@ class Fingerprint:
                 found.append((name, self._of_class(cls, name, value)))
         return tuple(found)
 
-    def _of_class(self, cls, name: str, value):
+    def _of_class(self, cls: Any, name: str, value: Any) -> Any:
         kind = type(value)
         if name == "__annotations__":
             return tuple(value)
@@ -218,14 +219,14 @@ class Fingerprint:
                     found.append(self._slot(value, base, name))
         return tuple(found)
 
-    def _slot(self, value, base, name: str):
+    def _slot(self, value: Any, base: Any, name: str) -> Any:
         if name.startswith("__"):
             name = f"_{base.__name__.lstrip('_')}{name}"
         held = getattr(value, name, _MISSING)
         return _MISSING if held is _MISSING else self.token(held)
 
 
-def _is_python(cls) -> bool:
+def _is_python(cls: Any) -> bool:
     """Whether objects of a class hold nothing that Python code did not give them."""
     if cls is object or cls is tuple:
         return True
@@ -235,19 +236,20 @@ def _is_python(cls) -> bool:
     )
 
 
-def _is_generated(function) -> bool:
+def _is_generated(function: Any) -> bool:
     """Functions that the standard library puts into classes."""
     return function.__code__.co_filename in _GENERATORS
 
 
-def _is_hash_of_fields(cls, function) -> bool:
+def _is_hash_of_fields(cls: Any, function: Any) -> bool:
     """The __hash__ of a frozen dataclass."""
     code = getattr(function, "__code__", None)
-    generated = code is not None and code.co_filename == "<string>"
-    return generated and "__dataclass_fields__" in vars(cls) and code.co_names[:1] == ("hash",)
+    if code is None or code.co_filename != "<string>":
+        return False
+    return "__dataclass_fields__" in vars(cls) and code.co_names[:1] == ("hash",)
 
 
-def _cell(function, name: str):
+def _cell(function: Any, name: str) -> Any:
     position = function.__code__.co_freevars.index(name)
     try:
         return function.__closure__[position].cell_contents
@@ -255,7 +257,7 @@ def _cell(function, name: str):
         return _MISSING
 
 
-def _global(function, name: str):
+def _global(function: Any, name: str) -> Any:
     value = function.__globals__.get(name, _MISSING)
     return function.__builtins__.get(name, _MISSING) if value is _MISSING else value
 

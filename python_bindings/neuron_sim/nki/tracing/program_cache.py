@@ -10,6 +10,7 @@ import os
 import sys
 from collections import OrderedDict
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 
@@ -70,7 +71,7 @@ def clear() -> None:
     _cache.entries.clear()
 
 
-def find_or_trace(call) -> TracedKernel:
+def find_or_trace(call: Any) -> TracedKernel:
     """The program of a call: of an equal earlier one, or traced now."""
     if sys.gettrace() is not None:
         return call.trace_anew()
@@ -107,7 +108,7 @@ def _watch_library() -> None:
     _cache.library_changed = _cache.library_grew = False
 
 
-def _key_of(call) -> tuple:
+def _key_of(call: Any) -> tuple:
     """(key, objects it identifies) of a call; (None, None) when the kernel is not pure."""
     fingerprint = Fingerprint()
     try:
@@ -126,7 +127,7 @@ def _key_of(call) -> tuple:
     return key, fingerprint.kept
 
 
-def _is_immutable(value) -> bool:
+def _is_immutable(value: Any) -> bool:
     """Whether all calls may get the same result object where it is no tensor."""
     if type(value) in (tuple, list):
         return all(_is_immutable(each) for each in value)

@@ -11,6 +11,7 @@ import math
 import operator
 import os
 import sys
+from typing import Any
 
 import numpy as np
 
@@ -108,7 +109,7 @@ def is_trusted_module(name: str) -> bool:
     return False
 
 
-def is_trusted_function(function) -> bool:
+def is_trusted_function(function: Any) -> bool:
     """Whether a Python function is one of the languages', not one that looks like it."""
     code = function.__code__
     if not code.co_filename.startswith(_PACKAGE):
@@ -116,7 +117,7 @@ def is_trusted_function(function) -> bool:
     return is_trusted_module(function.__globals__.get("__name__", ""))
 
 
-def is_trusted_class(cls) -> bool:
+def is_trusted_class(cls: Any) -> bool:
     """Whether a class is one of the languages', or of the dtypes' package."""
     module = cls.__module__
     if not is_trusted_module(module) and module != "ml_dtypes":

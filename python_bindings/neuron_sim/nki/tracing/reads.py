@@ -3,6 +3,7 @@
 import dis
 import inspect
 from types import CodeType
+from typing import Any
 
 from .purity import (
     DUNDER_ATTRIBUTES,
@@ -26,7 +27,7 @@ class Reads:
 
     __slots__ = ("code", "names", "imports", "formats")
 
-    def __init__(self, code: CodeType):
+    def __init__(self, code: CodeType) -> None:
         self.code = code
         self.names: list = []
         self.imports: list = []
@@ -36,22 +37,22 @@ class Reads:
         self.imports = list(dict.fromkeys(self.imports))
 
 
-_known: dict = {}  # id of a code object -> Reads or NotPure, which hold the code
+_known: dict[int, tuple[CodeType, Reads | None, str]] = {}  # by id; why a code is not pure
 
 
 def reads_of(code: CodeType) -> Reads:
     """The reads of a code object; NotPure when they cannot be told."""
-    found = _known.get(id(code))
-    if found is None:
+    known = _known.get(id(code))
+    if known is None:
         try:
-            found = Reads(code)
+            known = (code, Reads(code), "")
         except NotPure as error:
-            found = NotPure(*error.args)
-            found.code = code  # type: ignore[attr-defined]
-        _known[id(code)] = found
-    if type(found) is NotPure:
-        raise NotPure(*found.args)
-    return found
+            known = (code, None, str(error))
+        _known[id(code)] = known
+    _, reads, reason = known
+    if reads is None:
+        raise NotPure(reason)
+    return reads
 
 
 def _scan(code: CodeType, free: frozenset, reads: Reads) -> None:
@@ -131,7 +132,7 @@ def _parameters(code: CodeType) -> int:
     return code.co_argcount + code.co_kwonlyargcount + stars
 
 
-def _stored(code: CodeType, steps: list, position: int):
+def _stored(code: CodeType, steps: list, position: int) -> Any:
     """The first step from `position` that is not of an import itself: a STORE_FAST."""
     while steps[position].opname in ("IMPORT_FROM", "SWAP", "POP_TOP"):
         position += 1

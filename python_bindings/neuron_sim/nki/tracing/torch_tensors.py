@@ -6,6 +6,7 @@ Loaded with the first torch tensor that a kernel gets; nothing here imports torc
 import contextlib
 import sys
 import threading
+from typing import Any
 
 _DEVICE = "neuron_sim"
 
@@ -21,7 +22,7 @@ _calls = _Calls()
 
 
 @contextlib.contextmanager
-def operator_call(name: str, fixed: dict):
+def operator_call(name: str, fixed: dict) -> Any:
     """While operator `name` runs, kernels do not write to the storages of `fixed`."""
     _calls.open.append((name, fixed))
     try:
@@ -30,12 +31,12 @@ def operator_call(name: str, fixed: dict):
         _calls.open.pop()
 
 
-def storage_of(tensor) -> int:
+def storage_of(tensor: Any) -> int:
     """Identifies the memory of a tensor, also of one without data."""
     return tensor.untyped_storage()._cdata
 
 
-def check_operator(traced, tensors: list) -> None:
+def check_operator(traced: Any, tensors: list) -> None:
     """RuntimeError when the operator that calls the kernel did not declare what it writes to."""
     if not _calls.open:
         return
@@ -102,12 +103,12 @@ def kind_of(name: str, arrays: list, inputs: list) -> str:
     return "host" if first.type == "cpu" else _DEVICE
 
 
-def _has_no_data(torch, tensor) -> bool:
+def _has_no_data(torch: Any, tensor: Any) -> bool:
     fake = sys.modules.get("torch._subclasses.fake_tensor")
     return tensor.is_meta or (fake is not None and isinstance(tensor, fake.FakeTensor))
 
 
-def torch_dtype(torch, dtype, what: str):
+def torch_dtype(torch: Any, dtype: Any, what: str) -> Any:
     """The torch dtype of an element type; TypeError where torch has none."""
     name = {"bool_": "bool", "tfloat32": "float32"}.get(dtype.name, dtype.name)
     found = getattr(torch, name, None)
@@ -116,7 +117,7 @@ def torch_dtype(torch, dtype, what: str):
     return found
 
 
-def results_of(traced, tensors: list) -> list:
+def results_of(traced: Any, tensors: list) -> list:
     """New tensors for the arguments of the program that are no inputs, on the inputs' device."""
     torch = sys.modules["torch"]
     made = []
@@ -127,7 +128,7 @@ def results_of(traced, tensors: list) -> list:
     return made
 
 
-def launch(traced, tensors: list, computes: bool) -> list:
+def launch(traced: Any, tensors: list, computes: bool) -> list:
     """Launches a kernel on the current stream of its inputs' device; returns all arguments.
 
     Dense tensors of the declared dtypes are used in place; others (strided, or 64-bit) through a
@@ -153,7 +154,7 @@ def _dense(torch, tensor, declared):
     return tensor.detach().resolve_neg().contiguous()
 
 
-def _finish_write(torch, tensor, dense) -> None:
+def _finish_write(torch: Any, tensor: Any, dense: Any) -> None:
     if tensor.data_ptr() != dense.data_ptr() or tensor.dtype is not dense.dtype:
         with torch.no_grad():
             tensor.copy_(dense)
