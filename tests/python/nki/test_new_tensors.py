@@ -258,3 +258,21 @@ def test_a_name_that_is_not_there_is_named():
     assert error_of(lambda: nl.no_such_symbol, kind=AttributeError) == (
         "nki.language.no_such_symbol is not there yet."
     )
+
+
+def test_the_step_of_a_dynamic_range_is_a_positive_int():
+    @nki.jit
+    def kernel(a, step):
+        out = nl.ndarray(a.shape, dtype=a.dtype, buffer=nl.shared_hbm)
+        nl.store(out, nl.load(a))
+        for i in nl.dynamic_range(1, 8, step):
+            nl.store(out[i], 0.0)
+        return out
+
+    expected = A.copy()
+    expected[1::3] = 0
+    assert np.array_equal(kernel(A, 3), expected)
+    for step in (0, -1, 1.0):
+        assert error_of(kernel, A, step, kind=AssertionError).startswith(
+            f"dynamic_range: step {step!r} is not a positive int known when the kernel is compiled."
+        )

@@ -81,13 +81,23 @@ def static_range(*arguments, **_directives):
     return iter(_range_of(arguments))
 
 
-def dynamic_range(*arguments):
-    """A counted loop of the new language: start, stop are numbers, step is a positive int."""
-    step = arguments[2] if len(arguments) > 2 else 1
+def dynamic_range(start, stop=None, step=1):
+    """A counted loop of the new language; start and stop are numbers, step is a positive int.
+
+    TypeError for bounds in registers: the number of iterations would be known at run time only.
+    """
+    if stop is None:
+        start, stop = 0, start
     assert isinstance(step, int) and step > 0, (
         f"dynamic_range: step {step!r} is not a positive int known when the kernel is compiled."
     )
-    return counted(arguments, "dynamic", loop_position())
+    for name, bound in (("start", start), ("stop", stop)):
+        if type(bound).__name__ == "VirtualRegister":
+            raise TypeError(
+                f"dynamic_range: {name} is a register; bounds that are known at run time only are "
+                "not there yet."
+            )
+    return counted((start, stop, step), "dynamic", loop_position())
 
 
 def fori_loop(lower, upper, body, step=1):

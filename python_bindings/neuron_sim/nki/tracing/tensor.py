@@ -2,7 +2,7 @@
 
 import sys
 
-from . import access, indexing, methods, views
+from . import access, indexing, methods, patterns, views
 from .dtypes import WIDENED, DType, dtype_of
 from .errors import Retrace
 
@@ -108,9 +108,10 @@ class Tensor:
         trace = storage.trace
         if storage.scope not in trace.scopes:
             raise trace.out_of_scope(storage)
-        storage.uses += 1
-        trace.uses += 1
-        storage.last_use = trace.uses
+        if trace.loops:  # who uses it only matters to the iterations of a loop
+            storage.uses += 1
+            trace.uses += 1
+            storage.last_use = trace.uses
         return view
 
     def _made_access(self):
@@ -124,7 +125,11 @@ class Tensor:
             and type(self.partition) is int
             and len(shape) <= access.MAXIMUM_RANK
         ):
-            pairs = tuple(zip(self.steps, shape, strict=False))
+            steps = self.steps
+            if len(shape) == 2:
+                pairs = (steps[0], shape[0]), (steps[1], shape[1])
+            else:
+                pairs = tuple(zip(steps, shape, strict=False))
             view = self._access = storage.whole.pattern(pairs, start, self.partition)
             return view
         view = access.access_of(self)
@@ -160,12 +165,12 @@ class Tensor:
     @property
     def strides(self) -> tuple:
         """In elements of the storage in row-major order, of which on chip a row is a partition."""
-        return views.strides(self.settle())
+        return patterns.strides(self.settle())
 
     @property
     def offset(self):
         """The first element, in the same order."""
-        return views.offset(self.settle())
+        return patterns.offset(self.settle())
 
     @property
     def itemsize(self) -> int:
@@ -256,10 +261,10 @@ class Tensor:
     reshape_dim = views.reshape_dim
     flatten_dims = views.flatten_dims
     rearrange = views.rearrange
-    ap = views.ap
-    get_pattern = views.get_pattern
-    is_contiguous = views.is_contiguous
-    is_indirect = views.is_indirect
+    ap = patterns.ap
+    get_pattern = patterns.get_pattern
+    is_contiguous = patterns.is_contiguous
+    is_indirect = patterns.is_indirect
 
 
 class _Probe:

@@ -1,0 +1,111 @@
+"""Access patterns as numbers: steps and offsets of a tensor in its storage, and ap()."""
+
+from . import methods
+from .dtypes import dtype_of
+
+
+def _row(tensor) -> int:
+    """Elements of a partition of the storage, in the view's dtype."""
+    storage = tensor.storage
+    return storage.whole.storage_elements * storage.dtype.itemsize // tensor.dtype.itemsize
+
+
+def strides(tensor) -> tuple:
+    """Steps in elements; that of the partition dimension is a partition's elements."""
+    if tensor.axis is None:
+        return tensor.steps
+    axis = tensor.axis
+    across = tensor.steps[axis] * _row(tensor)
+    return (*tensor.steps[:axis], across, *tensor.steps[axis + 1 :])
+
+
+def offset(tensor):
+    """The first element in the storage, in row-major order."""
+    return tensor.start if tensor.axis is None else tensor.partition * _row(tensor) + tensor.start
+
+
+def get_pattern(tensor) -> list:
+    """[[stride, size], ...], what ap() takes."""
+    return [list(pair) for pair in zip(strides(tensor.settle()), tensor.shape, strict=True)]
+
+
+def is_contiguous(tensor) -> bool:
+    """Whether the free dimensions (all dimensions in HBM) are dense in row-major order."""
+    first = 0 if tensor.settle().axis is None else tensor.axis + 1
+    dense = methods.dense_strides(tensor.shape[first:])
+    pairs = zip(tensor.shape[first:], tensor.steps[first:], dense, strict=True)
+    return all(size == 1 or step == other for size, step, other in pairs)
+
+
+def is_indirect(tensor) -> bool:
+    """Whether an index is read when the kernel runs."""
+    return tensor.index is not None or tensor.register is not None
+
+
+def ap(
+    tensor,
+    pattern,
+    offset=None,
+    scalar_offset=None,
+    vector_offset=None,
+    indirect_dim: int = 0,
+    dtype=None,
+):
+    """The pattern [[step, size], ...] on the storage, whatever view this is called on.
+
+    Steps and offset count elements of `dtype` in row-major order. On chip the first step is the
+    elements of a partition. offset None: that of the view. scalar_offset: a tile of one element or
+    a register, vector_offset: a tile [P, 1]; they count steps of dimension `indirect_dim`.
+    """
+    tensor.settle()
+    kind = tensor.dtype if dtype is None else dtype_of(dtype)
+    base = tensor if kind is tensor.dtype else methods.reinterpreted(_whole(tensor), kind)
+    begin = _begin(tensor, base, offset)
+    pairs = [(int(step), int(size)) for step, size in pattern]
+    shape = tuple([size for _, size in pairs])
+    if base.axis is None:
+        result = base.derived(shape, tuple([step for step, _ in pairs]), None, 0, begin)
+    else:
+        result = _on_chip(base, pairs, shape, begin)
+    if scalar_offset is not None and vector_offset is not None:
+        raise ValueError("ap: at most one of scalar_offset and vector_offset can be given.")
+    if scalar_offset is not None:
+        result.register = (scalar_offset, tensor.steps[indirect_dim] * tensor.dtype.itemsize)
+    if vector_offset is not None:
+        if indirect_dim != 0:
+            raise ValueError(f"ap: vector_offset needs indirect_dim 0, not {indirect_dim}.")
+        result.index = vector_offset
+        result.index_rows, result.index_stride = tensor.shape[0], tensor.steps[0]
+    return result
+
+
+def _whole(tensor):
+    """The storage in its own order."""
+    storage = tensor.storage
+    steps = methods.dense_strides(storage.shape)
+    if storage.memory == "hbm":
+        return type(tensor)(storage, storage.shape, storage.dtype, steps, None)
+    steps = (1, *methods.dense_strides(storage.shape[1:]))
+    return type(tensor)(storage, storage.shape, storage.dtype, steps, 0)
+
+
+def _begin(tensor, base, offset_elements):
+    if offset_elements is not None:
+        return offset_elements
+    if base is tensor:
+        return offset(tensor)
+    return offset(tensor) * tensor.dtype.itemsize // base.dtype.itemsize
+
+
+def _on_chip(base, pairs: list, shape: tuple, begin):
+    row = _row(base)
+    if pairs[0][0] != row and pairs[0][1] != 1:
+        raise ValueError(
+            f"ap of '{base.describe()}': the step {pairs[0][0]} of the partition dimension must be "
+            f"the {row} elements of a partition."
+        )
+    partition, start = divmod(begin, row)
+    steps = (1, *[step for step, _ in pairs[1:]])
+    if len(shape) == 1:
+        shape, steps = (*shape, 1), (*steps, 1)
+    return base.derived(shape, steps, 0, partition, start)
