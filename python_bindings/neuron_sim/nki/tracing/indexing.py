@@ -3,6 +3,8 @@
 from operator import index as as_int
 
 from .access import out_of_bound
+from .dynamic import DynamicIndex, not_native
+from .dynamic import DynamicSlice as Pointed
 from .expression import Expression, aligned
 from .mask import Mask, boxes
 
@@ -29,7 +31,7 @@ def indexed(tensor, items: tuple):
             return masked(tensor, item, items)
         elif kind is slice or item is Ellipsis or item is None or kind is DynamicSlice:
             mixed = True
-        elif hasattr(item, "storage"):
+        elif hasattr(item, "storage") or kind is DynamicIndex:
             advanced = True
     if not advanced:
         return basic(tensor, _spelled_out(tensor, items))
@@ -143,21 +145,21 @@ def _range_of(tensor, d: int, item, size: int) -> tuple:
 
 
 def with_index_tensors(tensor, items: tuple):
-    """Affine expressions of arange dimensions, and at most one tile of indices."""
+    """Affine expressions of arange dimensions, and at most one index that a tile holds."""
     if len(items) > len(tensor.shape):
         raise IndexError(
             f"too many indices for tensor `{tensor.name}`: it has {len(tensor.shape)} dimensions, "
             f"{len(items)} were indexed."
         )
-    expressions, indirect = [], None
+    expressions, held = [], None
     for d, item in enumerate(items):
         if type(item) is Expression:
             expressions.append(item)
-        elif hasattr(item, "storage"):
-            if indirect is not None:
+        elif hasattr(item, "storage") or type(item) is DynamicIndex:
+            if held is not None:
                 raise IndexError(f"tensor `{tensor.name}` can have one tile of indices only.")
-            indirect = (d, item)
-            expressions.append(Expression(0, {}, (0,) * len(item.shape), item.shape))
+            held = (d, item)
+            expressions.append(_static_part(item))
         else:
             number = as_int(item)
             expressions.append(Expression(number + tensor.shape[d] if number < 0 else number, {}))
@@ -168,13 +170,38 @@ def with_index_tensors(tensor, items: tuple):
     if len(box.shape) == 1:
         raise IndexError(f"indexing tensor `{tensor.name}` with 1d arange is not supported")
     result = _gathered(tensor, expressions, box.shape)
-    if indirect is not None:
-        d, index = indirect
+    if held is not None:
+        d, index = held
+        if tensor.axis is not None and d > tensor.axis:
+            _point(tensor, result, d, index, expressions[d])
+            return result
         _check_indirect(tensor, d, index, box.shape)
         result.index = index
         result.index_rows = tensor.shape[d]
         result.index_stride = tensor.steps[d]
     return result
+
+
+def _static_part(item) -> Expression:
+    """What is known of an index that a tile holds: its shape, and what is added to it."""
+    if type(item) is DynamicIndex:
+        each = item.expression
+        return each if type(each) is Expression else Expression(each, {})
+    if item.size == 1:
+        return Expression(0, {})
+    return Expression(0, {}, (0,) * len(item.shape), item.shape)
+
+
+def _point(tensor, result, d: int, index, static: Expression) -> None:
+    """Index `d` of an on-chip tensor is the element of a tile: for the dynamic copies."""
+    tile = index.tile if type(index) is DynamicIndex else index
+    missing = len(result.shape) - len(static.shape)
+    along = [missing + j for j, step in enumerate(static.steps) if step]
+    fits = tile.size == 1 and not static.terms and all(step in (0, 1) for step in static.steps)
+    if not fits or len(along) > 1:
+        raise not_native(tensor)
+    size = tensor.shape[d] - static.constant
+    result.dynamic = Pointed(tile, size, tensor.steps[d], along[0] if along else None)
 
 
 def _gathered(tensor, expressions: list, shape: tuple):
@@ -230,11 +257,8 @@ def _check_partition_index(tensor, coefficients: dict, shape: tuple) -> None:
 
 def _check_indirect(tensor, d: int, index, shape: tuple) -> None:
     """err_indirect_indices_free_dim."""
-    if tensor.axis is not None and d >= tensor.axis:
-        raise IndexError(
-            f"If indices are dynamic, copying indirect memory references of tensor `{tensor.name}` "
-            "is not natively supported: use nisa.tensor_copy_dynamic_src."
-        )
+    if tensor.axis is not None or type(index) is DynamicIndex:
+        raise not_native(tensor)
     if len(index.shape) != 2 or index.shape[1] != 1 or index.shape[0] != shape[0]:
         raise IndexError(
             "Dynamic indexing for load/store only supports the indirect indexing to be on the "

@@ -3,6 +3,8 @@
 import sys
 
 from .dtypes import bool_
+from .dynamic import DynamicIndex
+from .expression import Expression
 from .operators import binary, invert, number_of
 from .tensor import UNSHARED_IN_PLACE, Tensor
 
@@ -34,6 +36,9 @@ _binary = None  # of nki.language.lowering, which imports this package
 
 
 def _operation(op: str, a, b):
+    if op in ("add", "subtract") and isinstance(a, Tensor) and isinstance(b, Expression):
+        if b.shape and a.size == 1:  # an index that is read at run time, and a range behind it
+            return DynamicIndex(a, b if op == "add" else -b)
     if op in _LOGICAL:
         kinds = getattr(a, "dtype", None), getattr(b, "dtype", None)
         if kinds == (bool_, bool_):
@@ -55,6 +60,8 @@ def _forward(op: str):
 
 def _reflected(op: str):
     def operator(self, other):
+        if op == "add" and isinstance(other, Expression):
+            return _operation(op, self, other)
         return _operation(op, other, self)
 
     return operator

@@ -4,6 +4,7 @@ import sys
 
 from . import access, indexing, methods, patterns, views
 from .dtypes import WIDENED, DType, dtype_of
+from .dynamic import not_native
 from .errors import Retrace
 
 
@@ -64,6 +65,7 @@ class Tensor:
     index_rows = 0
     index_stride = 0
     register = None
+    dynamic = None  # a dynamic.DynamicSlice
     pending = None
     _access = None
     __array_ufunc__ = None  # NumPy scalars leave arithmetic with a Tensor to it
@@ -122,6 +124,7 @@ class Tensor:
             and type(start) is int
             and self.dtype is storage.dtype
             and self.register is None
+            and self.dynamic is None
             and type(self.partition) is int
             and len(shape) <= access.MAXIMUM_RANK
         ):
@@ -132,6 +135,8 @@ class Tensor:
                 pairs = tuple(zip(steps, shape, strict=False))
             view = self._access = storage.whole.pattern(pairs, start, self.partition)
             return view
+        if self.dynamic is not None:
+            raise not_native(self)
         view = access.access_of(self)
         if self.register is None:
             self._access = view

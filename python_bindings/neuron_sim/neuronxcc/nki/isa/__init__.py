@@ -25,6 +25,7 @@ from .constants import (
     vector_engine,
 )
 from .dma import dma_copy
+from .dynamic import tensor_copy_dynamic_dst, tensor_copy_dynamic_src
 from .elementwise import (
     dropout,
     memset,
@@ -89,6 +90,8 @@ __all__ = [
     "select_reduce",
     "sequence_bounds",
     "tensor_copy",
+    "tensor_copy_dynamic_dst",
+    "tensor_copy_dynamic_src",
     "tensor_copy_predicated",
     "tensor_engine",
     "tensor_partition_reduce",
@@ -121,8 +124,6 @@ _NOT_HERE = frozenset(
         "builtin_custom_op",
         "neuron_isa",
         "sparse_dot_product",
-        "tensor_copy_dynamic_dst",
-        "tensor_copy_dynamic_src",
     }
 )
 
