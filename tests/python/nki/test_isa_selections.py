@@ -100,6 +100,20 @@ def test_affine_select_of_the_old_language_takes_a_comparison(name):
     np.testing.assert_array_equal(result_of(body, A, language="old"), expected)
 
 
+def test_affine_select_of_the_old_language_takes_tiles_in_psum():
+    def body(a):
+        p, f = old_nl.mgrid[0:128, 0:30]
+        source = old_nl.ndarray((128, 30), dtype=old_nl.float32, buffer=old_nl.psum)
+        source[...] = a
+        result = old_nl.ndarray((128, 30), dtype=old_nl.float32, buffer=old_nl.psum)
+        result[...] = old_nisa.affine_select(f < p, source, on_false_value=-1.0)
+        return old_nl.copy(result)
+
+    p, f = np.ogrid[:128, :30]
+    expected = np.where(f < p, A, np.float32(-1))
+    np.testing.assert_array_equal(result_of(body, A, language="old"), expected)
+
+
 def test_selections_of_the_old_language():
     def copied(a, b, truth):
         old_nisa.tensor_copy_predicated(src=a, dst=b, predicate=truth)

@@ -2,7 +2,9 @@
 
 import numpy as np
 
+from neuron_sim.nki.isa import elementwise as copies
 from neuron_sim.nki.isa import selections as new
+from neuron_sim.nki.language.lowering import in_sbuf
 from neuron_sim.nki.tracing import Mask, Unroll, boxes, current, dtype_of
 from neuron_sim.nki.tracing.expression import loop_keys
 
@@ -124,15 +126,25 @@ def iota(expr, dtype, *, mask=None, **kwargs):
 def affine_select(pred, on_true_tile, on_false_value, *, mask=None, dtype=None, **kwargs):
     """on_true_tile where the comparison `pred` of index expressions holds, else on_false_value.
 
-    ValueError for several comparisons joined with `&`.
+    GpSimd reads and writes SBUF: tiles in PSUM are copied. ValueError for several comparisons
+    joined with `&`.
     """
     if kwargs:
         refuse("affine_select", kwargs)
     shape = tuple(on_true_tile.shape)
     offset, multiplier, steps, compare = _predicate(pred, len(shape))
     cut = None if mask is None else boxes(mask, shape)
+    on_true_tile = in_sbuf(on_true_tile)
 
     def emit(dst):
+        if dst.memory == "psum":
+            made = current().tile(shape, dst.dtype)
+            select(made)
+            copies.tensor_copy(dst, made)
+        else:
+            select(dst)
+
+    def select(dst):
         whole = tuple((0, size) for size in shape)
         for box in (whole,) if cut is None else cut:
             start = offset + multiplier * box[0][0]
