@@ -175,6 +175,15 @@ def test_a_mask_narrows_reductions_products_and_iota():
     np.testing.assert_array_equal(result_of(counted, A, language="old"), expected)
 
 
+def test_a_transposed_tile_is_an_operand_of_a_product():
+    def body(a, b):
+        return nisa.nc_matmul(nisa.nc_transpose(a), b[0:40, 0:40])
+
+    expected = A.astype(np.float64) @ B[:40]
+    result = result_of(body, A, B, language="old")
+    np.testing.assert_allclose(result, expected, rtol=1e-4, atol=1e-4)
+
+
 @pytest.mark.parametrize("mask", [True, False])
 def test_a_mask_may_be_known_already(mask):
     def body(a, b):

@@ -3,6 +3,7 @@
 from neuron_sim.nki.isa import dma, elementwise
 from neuron_sim.nki.isa import matrix as new
 from neuron_sim.nki.isa.versions import nc_generation
+from neuron_sim.nki.language.lowering import in_sbuf
 from neuron_sim.nki.tracing import boxes, current, dtype_of
 
 from .constants import engine as engines
@@ -28,11 +29,13 @@ def nc_matmul(
 
     `psum += nc_matmul(...)` accumulates. mask: over [K, N], or over [K, M, N] with three
     dimensions; an operand mask, `stationary[i_m < 64]`, narrows one operand. `perf_mode`
-    "double_row_gen3": fp8 operands [K, 2, M] and [K, 2, N].
+    "double_row_gen3": fp8 operands [K, 2, M] and [K, 2, N]. Operands in PSUM, such as what
+    nc_transpose returns, are copied to SBUF first.
     """
     perf_mode = _performance_mode(kwargs.pop("perf_mode", None))
     if kwargs:
         refuse("nc_matmul", kwargs)
+    stationary, moving = in_sbuf(stationary), in_sbuf(moving)
     shape = (stationary.size // stationary.shape[0], *moving.shape[1:])
     if perf_mode is matmul_perf_mode.double_row:
         shape = (stationary.shape[-1], moving.shape[-1])
