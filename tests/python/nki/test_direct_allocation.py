@@ -171,6 +171,24 @@ def test_a_loop_over_blocks_is_traced_once():
     assert np.array_equal(kernel(a), a + F32(1))
 
 
+@pytest.mark.parametrize("physical", [(4,), (2,), ()])
+def test_iterations_that_write_one_placed_tile_are_found(physical):
+    @old.jit
+    def kernel(_, shared):
+        buffer = ncc.sbuf.mod_alloc(base_addr=0, num_free_tiles=physical)
+        x = nl.ndarray((4, nl.par_dim(128), 8), dtype=F32, buffer=buffer)
+        for i in nl.affine_range(4):
+            if shared:
+                x[0] = 0
+            else:
+                x[i] = 0
+
+    kernel.traced(np.zeros((1, 1), F32), False)
+    assert error_of(kernel.traced, np.zeros((1, 1), F32), True) == (
+        "Unexpected output dependencies, different iterations of i loop write to `x[0]`"
+    )
+
+
 def test_sums_in_uninitialised_banks_begin_with_their_first_product():
     @old.jit
     def kernel(a, b):

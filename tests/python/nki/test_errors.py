@@ -191,6 +191,21 @@ def unexpected_output_dependencies(a, shared):
             x[i] = 0
 
 
+def test_memory_in_hbm_made_in_a_loop_belongs_to_the_iteration():
+    @nki.jit
+    def kernel(a):
+        out = nl.ndarray(a.shape, dtype=a.dtype, buffer=nl.shared_hbm)
+        for i in nl.affine_range(4):
+            rows = nl.ds(i * 32, 32)
+            scratch = nl.ndarray((32, 512), dtype=a.dtype, buffer=nl.private_hbm)
+            nl.store(scratch, nl.load(a[rows]))
+            nl.store(out[rows], nl.load(scratch))
+        return out
+
+    a = np.arange(128 * 512, dtype=F32).reshape(128, 512)
+    assert np.array_equal(kernel(a), a)
+
+
 @refuses(
     127, 128,
     "Output tensor `out` was never written to: a loop that stores to it may not be entered.",

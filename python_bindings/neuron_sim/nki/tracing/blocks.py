@@ -25,6 +25,7 @@ class Tiles:
         self.axis = axis
         self.dtype = dtype
         self.scope = trace.open_scopes[-1]
+        self.made_at = trace.uses
         self.tiles: dict[tuple, Tensor] = {}
 
     def tensor(self) -> Tensor:
@@ -54,6 +55,7 @@ class Tiles:
         """The tensor that is a tile's View."""
         shape = self.sizes[self.axis :]
         storage = self.storage(self.label(index), shape, whole)
+        storage.made_at = self.made_at
         return Tensor(storage, shape, self.dtype, (1, *dense_strides(shape[1:])), 0)
 
 

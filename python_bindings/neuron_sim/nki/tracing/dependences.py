@@ -20,7 +20,7 @@ def shared_loop(trace: Any, target: Any) -> Any:
     """
     storage = target.storage
     for loop in reversed(trace.loops):
-        if storage.scope >= loop.scope or storage.last_use > loop.opened_at:
+        if storage.made_at >= loop.opened_at or storage.last_use > loop.opened_at:
             return None
         if loop.kind == "affine" and not _depends(target, loop):
             return loop

@@ -14,11 +14,10 @@ class Loop:
     """A symbolic variable: start + step * (0 .. trip_count - 1).
 
     `key` identifies the loop in the source (the same in the next trace), `affine` is the builder's
-    variable of it, which counts trips. `scope`: number of its body's scope; `opened_at`: number of
-    uses of tensors before it.
+    variable of it, which counts trips. `opened_at`: number of uses of tensors until then.
     """
 
-    __slots__ = ("key", "name", "kind", "trip_count", "affine", "depth", "scope", "opened_at")
+    __slots__ = ("key", "name", "kind", "trip_count", "affine", "depth", "opened_at")
 
     def __init__(self, key, name: str, kind: str, trip_count: int, affine, depth: int):
         self.key = key
@@ -27,7 +26,6 @@ class Loop:
         self.trip_count = trip_count
         self.affine = affine
         self.depth = depth
-        self.scope = 0
         self.opened_at = 0
 
 

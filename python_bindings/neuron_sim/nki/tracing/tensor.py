@@ -17,7 +17,7 @@ class Storage:
 
     __slots__ = (
         *("trace", "name", "buffer", "memory", "shape", "dtype", "whole", "scope", "mutable"),
-        *("ordinal", "written", "axis", "line", "_typed", "argument", "uses", "last_use"),
+        *("ordinal", "written", "axis", "line", "_typed", "argument", "uses", "last_use", "made_at"),
     )
 
     def __init__(self, trace, name, buffer, shape, dtype, whole, scope, axis=0):
@@ -37,6 +37,7 @@ class Storage:
         self.line = ""
         self.uses = 0  # access patterns taken for instructions
         self.last_use = 0  # the trace's number of it
+        self.made_at = trace.uses
         self._typed = None
 
     def whole_as(self, dtype: DType):

@@ -317,7 +317,8 @@ class Trace:
             raise Unroll([key])
         affine = self._builder.open_loop(trips)
         loop = Loop(key, name, kind, trips, affine, len(self.loops))
-        loop.scope, loop.opened_at = self.next_scope, self.uses
+        self.uses += 1
+        loop.opened_at = self.uses
         self.loops.append(loop)
         return loop
 
