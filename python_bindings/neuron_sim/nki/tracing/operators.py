@@ -136,25 +136,26 @@ def binary(op: str, a, b, dtype=None, mask=None, name: str | None = None) -> Ten
     A number or an fp32 tile [P, 1] beside a wider tile is a tensor_scalar, else tensor_tensor.
     `op` is the device's name; `dtype` that of the result: the promoted one, bool for comparisons.
     """
-    a, b = number_of(a), number_of(b)
     instruction = name or op
     if not isinstance(a, Tensor):
-        return _with_scalar(op, b, a, True, dtype, mask)
+        return _with_scalar(op, b, number_of(a), True, dtype, mask)
     if not isinstance(b, Tensor):
-        return _with_scalar(op, a, b, False, dtype, mask)
+        return _with_scalar(op, a, number_of(b), False, dtype, mask)
     on_chip(a, "x", instruction).settle()
     on_chip(b, "y", instruction).settle()
     if a.shape[0] != b.shape[0]:
         a, b = _with_partitions(a, b), _with_partitions(b, a)
-    names = f"x{list(a.shape)}, y{list(b.shape)}"
-    shape = broadcast_shape(a.shape, b.shape, instruction, names)
-    if a.shape != b.shape and len(shape) >= 2:
-        if b.size == b.shape[0] and a.shape == shape and b.dtype is dtypes.float32:
-            return _with_scalar(op, a, b, False, dtype, mask)
-        if a.size == a.shape[0] and b.shape == shape and a.dtype is dtypes.float32:
-            return _with_scalar(op, b, a, True, dtype, mask)
-    a, b = a.broadcast_to(shape), b.broadcast_to(shape)
-    cut = boxes(mask, shape)
+    shape = a.shape
+    if shape != b.shape:
+        names = f"x{list(a.shape)}, y{list(b.shape)}"
+        shape = broadcast_shape(a.shape, b.shape, instruction, names)
+        if len(shape) >= 2:
+            if b.size == b.shape[0] and a.shape == shape and b.dtype is dtypes.float32:
+                return _with_scalar(op, a, b, False, dtype, mask)
+            if a.size == a.shape[0] and b.shape == shape and a.dtype is dtypes.float32:
+                return _with_scalar(op, b, a, True, dtype, mask)
+        a, b = a.broadcast_to(shape), b.broadcast_to(shape)
+    cut = None if mask is None else boxes(mask, shape)
 
     def emit(dst):
         builder = current().builder
@@ -192,7 +193,7 @@ def _result_dtype(op: str, dtype, a, b) -> DType:
 def _with_scalar(op: str, data: Tensor, scalar, reverse: bool, dtype, mask) -> Tensor:
     on_chip(data, "data", "tensor_scalar").settle()
     column = isinstance(scalar, Tensor)
-    cut = boxes(mask, data.shape)
+    cut = None if mask is None else boxes(mask, data.shape)
 
     def emit(dst):
         builder = current().builder

@@ -2,11 +2,14 @@
 
 import sys
 
+from . import operators, trace
 from .dtypes import bool_
 from .dynamic import DynamicIndex
 from .expression import Expression
 from .operators import binary, invert, number_of
 from .tensor import UNSHARED_IN_PLACE, Tensor
+
+trace.operators = operators
 
 _BINARY = {
     "add": "add",

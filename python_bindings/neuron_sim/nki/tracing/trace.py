@@ -1,5 +1,6 @@
 """Trace: one kernel while it is turned into a program."""
 
+import math
 import sys
 from typing import Any
 
@@ -21,6 +22,7 @@ MAXIMUM_LOOP_DEPTH = 8  # of counted loops in a program
 
 _stack: list = []
 running = _stack  # the traces that are running, the innermost last
+operators: Any = None  # the module, which imports this one; set by overloads
 
 
 def current() -> "Trace":
@@ -33,17 +35,6 @@ def current() -> "Trace":
 def tracing() -> bool:
     """Whether a kernel is being traced."""
     return bool(_stack)
-
-
-def _operators():
-    """The module of the operators, which imports this one."""
-    global _operators_module
-    if _operators_module is None:
-        from . import operators as _operators_module
-    return _operators_module
-
-
-_operators_module: Any = None
 
 
 class Pending:
@@ -148,13 +139,23 @@ class Trace:
         return self._tile(tuple(shape), dtype, buffer, name or self.assigned_name("tile"))
 
     def _tile(self, shape: tuple, dtype: DType, buffer, name: str) -> Tensor:
-        free = 1
-        for size in shape[1:]:
-            free *= size
-        make = self._builder.psum if buffer.memory == "psum" else self._builder.sbuf
-        whole = make(name, [shape[0], free], self.stored(dtype))
-        storage = Storage(self, name, buffer, shape, dtype, whole, self.open_scopes[-1])
-        return Tensor(storage, shape, dtype, (1, *dense_strides(shape[1:])), 0)
+        return self._in_new_tile(Tensor(None, shape, dtype, None, 0), buffer, name)
+
+    def _in_new_tile(self, tensor: Tensor, buffer: Any, name: str) -> Tensor:
+        """Gives a tensor without a storage a tile of its own."""
+        shape = tensor.shape
+        make = self._builder.psum if buffer is buffers.psum else self._builder.sbuf
+        if len(shape) == 2:
+            whole = make(name, shape, self.stored(tensor.dtype))
+            tensor.steps = (1, 1)
+            tensor._access = None if self.widens else whole
+        else:
+            free = math.prod(shape[1:])
+            whole = make(name, (shape[0], free), self.stored(tensor.dtype))
+            tensor.steps = (1, *dense_strides(shape[1:]))
+        scope = self.open_scopes[-1]
+        tensor.storage = Storage(self, name, buffer, shape, tensor.dtype, whole, scope)
+        return tensor
 
     def register_of(self, tensor: Tensor) -> int:
         """The register that the element of a tile is loaded into, one per tile."""
@@ -207,8 +208,7 @@ class Trace:
         self._pending = None
         tensor = pending.tensor
         self.allocation.allocate_automatically(pending.name)
-        made = self._tile(tensor.shape, tensor.dtype, pending.buffer, pending.name)
-        tensor.storage, tensor.steps = made.storage, made.steps
+        self._in_new_tile(tensor, pending.buffer, pending.name)
         tensor.pending = None
         self._emit(pending, tensor)
 
@@ -257,9 +257,9 @@ class Trace:
         uses = target.storage.uses
         if isinstance(value, Tensor) and value.storage is None:
             if not self.settled_into(target, value, unshared):
-                _operators().assign(target, value.settle())
+                operators.assign(target, value.settle())
         else:
-            _operators().assign(target, value)
+            operators.assign(target, value)
         if loop is not None and target.storage.uses == uses + 1:  # it is not an operand as well
             raise output_dependencies(loop, target)
 
