@@ -138,7 +138,12 @@ def _narrowed_like(dst: Tensor, value: Tensor, box: tuple) -> Tensor:
 
 
 def load_transpose2d(src, mask=None, dtype=None) -> Tensor:
-    """A new SBUF tile [columns, rows] of an HBM tensor [rows, columns]."""
+    """A new SBUF tile [columns, rows] of an HBM tensor [rows, columns].
+
+    Floating-point elements are loaded row by row and turned on the Tensor engine, as the vendor's
+    compiler lowers it; others, and those of allocated kernels, which may have no tiles of ours, are
+    turned by the DMA, element by element.
+    """
     in_hbm(src, "src", "load_transpose2d")
     if src.index is not None:
         raise ValueError("'load_transpose2d' does not support tensors with indirect indices.")
@@ -159,10 +164,28 @@ def load_transpose2d(src, mask=None, dtype=None) -> Tensor:
         for box in (None,) if cut is None else cut:
             part = src if box is None else src.narrow(box)
             to = dst if box is None else dst.narrow(box[::-1])
-            current().builder.dma_copy(to.access, transposed(part).access)
+            if src.dtype.is_float and src.dtype.itemsize > 1 and not current().allocation.directly:
+                _load_and_turn(to, part)
+            else:
+                current().builder.dma_copy(to.access, transposed(part).access)
 
     kind = src.dtype if dtype is None else dtype_of(dtype)
     return current().result((columns, rows), kind, "sbuf", emit, explicit=dtype is not None)
+
+
+def _load_and_turn(dst: Tensor, src: Tensor) -> None:
+    """dst [columns, rows] of src [rows, columns] in HBM, 128 rows at a time."""
+    trace = current()
+    rows, columns = src.shape
+    # Trn1 turns by a product, whose result is fp32.
+    kind = dtype_of("float32") if trace.architecture == "trn1" else src.dtype
+    for start in range(0, rows, PARTITIONS):
+        block = (start, min(PARTITIONS, rows - start))
+        loaded = trace.tile((block[1], columns), src.dtype, name="rows")
+        dma(loaded, src.narrow((block, (0, columns))))
+        turned = trace.tile((columns, block[1]), kind, "psum", name="turned")
+        trace.builder.nc_transpose(turned.access, loaded.access, "tensor")
+        trace.builder.tensor_copy(dst.narrow(((0, columns), block)).access, turned.access)
 
 
 def transposed(tensor: Tensor) -> Tensor:
