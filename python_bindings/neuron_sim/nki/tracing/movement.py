@@ -81,7 +81,11 @@ def writable(tensor: Tensor) -> None:
 
 
 def store(dst, value, mask=None) -> None:
-    """Elements of a tile, or a number, to an HBM tensor. From PSUM by way of SBUF."""
+    """Elements of a tile, or a number, to an HBM tensor. From PSUM by way of SBUF.
+
+    A tile whose partitions are the contiguous elements of the tensor is turned first, see
+    load_transpose2d.
+    """
     in_hbm(dst, "dst", "store")
     trace = current()
     writable(dst)
@@ -94,11 +98,31 @@ def store(dst, value, mask=None) -> None:
     cut = boxes(mask, dst.shape)
     value = _tile_to_store(trace, dst, value)
     if cut is None:
-        value = _shaped_like(dst, value)
-        dma(dst, value)
+        _store_tile(dst, _shaped_like(dst, value))
         return
     for box in cut:
-        dma(dst.narrow(box), _narrowed_like(dst, value, box))
+        _store_tile(dst.narrow(box), _narrowed_like(dst, value, box))
+
+
+def _store_tile(dst: Tensor, value: Tensor) -> None:
+    if not (
+        len(dst.shape) == 2
+        and dst.steps[0] == 1 < dst.steps[1]
+        and min(dst.shape) > 1
+        and value.shape == dst.shape
+        and _turns(value.dtype)
+    ):
+        dma(dst, value)
+        return
+    trace = current()
+    partitions, columns = dst.shape
+    for start in range(0, columns, PARTITIONS):
+        block = (start, min(PARTITIONS, columns - start))
+        part = ((0, partitions), block)
+        turned = _turned(value.narrow(part))
+        rows = trace.tile((block[1], partitions), dst.dtype, name="rows")
+        trace.builder.tensor_copy(rows.access, turned.access)
+        dma(transposed(dst.narrow(part)), rows)
 
 
 def _tile_to_store(trace, dst: Tensor, value) -> Tensor:
@@ -164,7 +188,7 @@ def load_transpose2d(src, mask=None, dtype=None) -> Tensor:
         for box in (None,) if cut is None else cut:
             part = src if box is None else src.narrow(box)
             to = dst if box is None else dst.narrow(box[::-1])
-            if src.dtype.is_float and src.dtype.itemsize > 1 and not current().allocation.directly:
+            if _turns(src.dtype):
                 _load_and_turn(to, part)
             else:
                 current().builder.dma_copy(to.access, transposed(part).access)
@@ -173,19 +197,30 @@ def load_transpose2d(src, mask=None, dtype=None) -> Tensor:
     return current().result((columns, rows), kind, "sbuf", emit, explicit=dtype is not None)
 
 
+def _turns(dtype) -> bool:
+    """Whether a transposed access to HBM goes through the Tensor engine."""
+    return dtype.is_float and dtype.itemsize > 1 and not current().allocation.directly
+
+
 def _load_and_turn(dst: Tensor, src: Tensor) -> None:
     """dst [columns, rows] of src [rows, columns] in HBM, 128 rows at a time."""
     trace = current()
     rows, columns = src.shape
-    # Trn1 turns by a product, whose result is fp32.
-    kind = dtype_of("float32") if trace.architecture == "trn1" else src.dtype
     for start in range(0, rows, PARTITIONS):
         block = (start, min(PARTITIONS, rows - start))
         loaded = trace.tile((block[1], columns), src.dtype, name="rows")
         dma(loaded, src.narrow((block, (0, columns))))
-        turned = trace.tile((columns, block[1]), kind, "psum", name="turned")
-        trace.builder.nc_transpose(turned.access, loaded.access, "tensor")
+        turned = _turned(loaded)
         trace.builder.tensor_copy(dst.narrow(((0, columns), block)).access, turned.access)
+
+
+def _turned(tile: Tensor) -> Tensor:
+    """Transposed into PSUM, at most [128, 128]. Trn1 turns by a product, whose result is fp32."""
+    trace = current()
+    kind = dtype_of("float32") if trace.architecture == "trn1" else tile.dtype
+    turned = trace.tile(tile.shape[::-1], kind, "psum", name="turned")
+    trace.builder.nc_transpose(turned.access, tile.access, "tensor")
+    return turned
 
 
 def transposed(tensor: Tensor) -> Tensor:

@@ -1,0 +1,101 @@
+"""Transposed loads and stores: floats turn on the Tensor engine, other elements in the DMA."""
+
+import ml_dtypes
+import numpy as np
+import pytest
+from neuron_sim.neuronxcc import nki
+from neuron_sim.neuronxcc.nki import compiler as ncc
+from neuron_sim.neuronxcc.nki import language as nl
+
+SHAPES = [(128, 128), (300, 70), (5, 128), (2, 2)]
+
+
+@nki.jit
+def turned_load(a):
+    out = nl.ndarray(a.shape[::-1], dtype=a.dtype, buffer=nl.shared_hbm)
+    nl.store(out, nl.load_transpose2d(a))
+    return out
+
+
+@nki.jit
+def turned_store(a):
+    out = nl.ndarray(a.shape[::-1], dtype=a.dtype, buffer=nl.shared_hbm)
+    p, f = nl.arange(a.shape[0])[:, None], nl.arange(a.shape[1])[None, :]
+    nl.store(out[f, p], nl.load(a))
+    return out
+
+
+def values(shape, dtype):
+    return (np.random.default_rng(0).random(shape) * 100).astype(dtype)
+
+
+def matmuls(kernel, array) -> int:
+    return kernel.traced(array).source.counters()["matmul_instructions"]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, ml_dtypes.bfloat16, np.float16])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_floats_are_turned_128_rows_at_a_time(shape, dtype):
+    for kernel, array in (
+        (turned_load, values(shape, dtype)),
+        (turned_store, values(shape, dtype)),
+    ):
+        if kernel is turned_store:
+            array = array.T.copy()  # its partitions are the first dimension
+        assert np.array_equal(kernel(array), array.T)
+        assert matmuls(kernel, array) == -(-max(shape) // 128)
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.int8, np.uint16, ml_dtypes.float8_e5m2])
+def test_other_elements_are_turned_by_the_dma(dtype):
+    for kernel in (turned_load, turned_store):
+        array = values((70, 128) if kernel is turned_load else (128, 70), dtype)
+        assert np.array_equal(np.asarray(kernel(array)), array.T)
+        assert matmuls(kernel, array) == 0
+
+
+def test_a_row_is_stored_as_it_is():
+    array = values((1, 70), np.float32)
+    assert np.array_equal(turned_store(array), array.T)
+    assert matmuls(turned_store, array) == 0
+
+
+def test_an_allocated_kernel_gets_no_tiles_of_ours():
+    @nki.jit
+    def kernel(a):
+        out = nl.ndarray(a.shape[::-1], dtype=a.dtype, buffer=nl.shared_hbm)
+        place = ncc.sbuf.mod_alloc(base_addr=0)
+        tile = nl.ndarray((nl.par_dim(64), 100), dtype=a.dtype, buffer=place)
+        tile[...] = nl.load_transpose2d(a)
+        nl.store(out, tile)
+        return out
+
+    array = values((100, 64), np.float32)
+    assert np.array_equal(kernel(array), array.T)
+    assert matmuls(kernel, array) == 0
+
+
+def test_a_masked_transposed_load_leaves_the_rest():
+    @nki.jit
+    def kernel(a):
+        tile = nl.zeros((128, 300), dtype=a.dtype, buffer=nl.sbuf)
+        out = nl.ndarray((128, 300), dtype=a.dtype, buffer=nl.shared_hbm)
+        rows, columns = nl.arange(300)[:, None], nl.arange(128)[None, :]
+        to = nl.arange(128)[:, None], nl.arange(300)[None, :]
+        tile[to[0], to[1]] = nl.load_transpose2d(
+            a[rows, columns], mask=(rows < 250) & (columns < 100)
+        )
+        nl.store(out, tile)
+        return out
+
+    array = values((300, 128), np.float32)
+    expected = np.zeros((128, 300), np.float32)
+    expected[:100, :250] = array.T[:100, :250]
+    assert np.array_equal(kernel(array), expected)
+
+
+def test_turning_on_the_tensor_engine_beats_an_element_per_descriptor():
+    floats, integers = values((128, 128), np.float32), values((128, 128), np.int32)
+    by_engine = turned_load.traced(floats).time()["body_us"]
+    by_dma = turned_load.traced(integers).time()["body_us"]
+    assert by_engine < by_dma / 2
