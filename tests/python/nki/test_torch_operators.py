@@ -1,5 +1,8 @@
 """nki_op: kernels as operators of torch.library."""
 
+import subprocess
+import sys
+
 import neuron_sim.neuronxcc.nki as old
 import neuron_sim.neuronxcc.nki.language as old_nl
 import neuron_sim.nki as nki
@@ -148,6 +151,28 @@ def test_a_kernel_called_directly_in_a_captured_graph_is_refused():
 
     with pytest.raises(RuntimeError, match="make it an operator with neuron_sim.nki.torch.nki_op"):
         torch.export.export(Direct(), (on("neuron_sim", 4, 8),), strict=False)
+
+
+def test_scripts_find_the_names_of_the_vendor(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import torch\n"
+        "import nki, nki.language as nl\n"
+        "from torch_neuronx import nki_op, wrap_nki\n"
+        "from torch_neuronx.nki_hop import wrap_nki as same\n"
+        "assert same is wrap_nki\n"
+        "@nki.jit\n"
+        "def kernel(x):\n"
+        "    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)\n"
+        "    nl.store(out, nl.load(x) * 2)\n"
+        "    return out\n"
+        "@nki_op('script::double', mutates_args={})\n"
+        "def double(x: torch.Tensor) -> torch.Tensor:\n"
+        "    return wrap_nki(kernel)(x)\n"
+        "x = torch.ones(2, 3, device='neuron_sim')\n"
+        "assert double(x).sum().item() == 12\n"
+    )
+    subprocess.run([sys.executable, "-m", "neuron_sim", "run", str(script)], check=True)
 
 
 def test_what_no_operator_can_be_made_of_is_refused():

@@ -54,15 +54,16 @@ def emitted(x, dtype, mask, function, emit, default=None):
     tiles.on_chip(x, "x", function).settle()
     cut = None if mask is None else boxes(mask, x.shape)
     wanted = (default or x.dtype) if dtype is None else dtype_of(dtype)
+    operands = (x, cut, emit)
+    return current().result(x.shape, wanted, "sbuf", _write, False, dtype is not None, operands)
 
-    def write(dst):
-        if cut is None:
-            emit(current().builder, dst.access, x.access)
-            return
-        for box in cut:
-            emit(current().builder, dst.narrow(box).access, x.narrow(box).access)
 
-    return current().result(x.shape, wanted, "sbuf", write, explicit=dtype is not None)
+def _write(dst, x, cut, emit):
+    if cut is None:
+        emit(current().builder, dst.access, x.access)
+        return
+    for box in cut:
+        emit(current().builder, dst.narrow(box).access, x.narrow(box).access)
 
 
 def unary(name, x, dtype=None, mask=None):

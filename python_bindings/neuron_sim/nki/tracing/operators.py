@@ -1,5 +1,7 @@
 """What the operators of tensors emit: copies, assignments, arithmetic of tiles and numbers."""
 
+from typing import Any
+
 from . import dtypes
 from .dtypes import DType, promote
 from .expression import Expression
@@ -43,7 +45,7 @@ def broadcast_shape(a: tuple, b: tuple, instruction: str, names: str) -> tuple:
     return tuple(shape)
 
 
-def copy(src: Tensor, dtype: DType | None = None, mask=None) -> Tensor:
+def copy(src: Tensor, dtype: DType | None = None, mask: Any = None) -> Tensor:
     """A new SBUF tile with the elements of a tile."""
     on_chip(src, "src", "copy")
     cut = boxes(mask, src.shape)
@@ -61,7 +63,7 @@ def copy(src: Tensor, dtype: DType | None = None, mask=None) -> Tensor:
     )
 
 
-def assign(target: Tensor, value) -> None:
+def assign(target: Tensor, value: Any) -> None:
     """target[...] = value: a number fills, a tile is copied and its free dimensions broadcast."""
     if target.axis is None:
         raise ValueError(
@@ -104,7 +106,7 @@ def same_access(a: Tensor, b: Tensor) -> bool:
     )
 
 
-def _same(a, b) -> bool:
+def _same(a: Any, b: Any) -> bool:
     if type(a) is int or type(b) is int:
         return type(a) is type(b) and a == b
     return a.constant == b.constant and a.terms == b.terms
@@ -130,7 +132,9 @@ def fitted(target: Tensor, value: Tensor) -> Tensor:
         raise smaller from None
 
 
-def binary(op: str, a, b, dtype=None, mask=None, name: str | None = None) -> Tensor:
+def binary(
+    op: str, a: Any, b: Any, dtype: Any = None, mask: Any = None, name: str | None = None
+) -> Tensor:
     """a op b of tiles and numbers (at least one tile), elementwise on the Vector engine.
 
     A number or an fp32 tile [P, 1] beside a wider tile is a tensor_scalar, else tensor_tensor.
@@ -184,39 +188,40 @@ def number_of(value):
     return value.as_number() if isinstance(value, Expression) else value
 
 
-def _result_dtype(op: str, dtype, a, b) -> DType:
+def _result_dtype(op: str, dtype: Any, a: Any, b: Any) -> DType:
     if dtype is not None:
         return dtypes.dtype_of(dtype)
     return dtypes.bool_ if op in _COMPARISONS else promote(a, b)
 
 
-def _with_scalar(op: str, data: Tensor, scalar, reverse: bool, dtype, mask) -> Tensor:
+def _with_scalar(
+    op: str, data: Tensor, scalar: Any, reverse: bool, dtype: Any, mask: Any
+) -> Tensor:
     on_chip(data, "data", "tensor_scalar").settle()
-    column = isinstance(scalar, Tensor)
     cut = None if mask is None else boxes(mask, data.shape)
-
-    def emit(dst):
-        builder = current().builder
-        if cut is None:
-            operand = scalar.access if column else scalar
-            builder.tensor_scalar(dst.access, data.access, op, operand, reverse)
-            return
-        for box in cut:
-            operand = scalar.narrow(box[:1]).access if column else scalar
-            to, src = dst.narrow(box), data.narrow(box)
-            builder.tensor_scalar(to.access, src.access, op, operand, reverse)
-
-    other = scalar.dtype if column else scalar
+    other = scalar.dtype if isinstance(scalar, Tensor) else scalar
+    wanted = _result_dtype(op, dtype, data.dtype, other)
+    operands = (data, op, scalar, reverse, cut)
     return current().result(
-        data.shape,
-        _result_dtype(op, dtype, data.dtype, other),
-        "sbuf",
-        emit,
-        explicit=dtype is not None,
+        data.shape, wanted, "sbuf", _emit_with_scalar, False, dtype is not None, operands
     )
 
 
-def broadcast_partitions(tensor: Tensor, sizes) -> Tensor:
+def _emit_with_scalar(
+    dst: Tensor, data: Tensor, op: str, scalar: Any, reverse: bool, cut: Any
+) -> None:
+    builder = current().builder
+    column = isinstance(scalar, Tensor)
+    if cut is None:
+        operand = scalar.access if column else scalar
+        builder.tensor_scalar(dst.access, data.access, op, operand, reverse)
+        return
+    for box in cut:
+        operand = scalar.narrow(box[:1]).access if column else scalar
+        builder.tensor_scalar(dst.narrow(box).access, data.narrow(box).access, op, operand, reverse)
+
+
+def broadcast_partitions(tensor: Tensor, sizes: Any) -> Tensor:
     """One partition repeated in all: a matrix product with a row of ones, [1, F] -> [P, F]."""
     if not tensor.dtype.is_float:
         from neuron_sim.nki.language.lowering_shapes import broadcast_to

@@ -49,7 +49,8 @@ def _operation(op: str, a, b):
     global _binary
     if _binary is None:
         from neuron_sim.nki.language.lowering import binary as _binary
-    return _binary(op, number_of(a), number_of(b))
+    x = a if type(a) is Tensor else number_of(a)
+    return _binary(op, x, b if type(b) is Tensor else number_of(b))
 
 
 def _forward(op: str):
