@@ -98,16 +98,6 @@ def unsupported_memory_of_exp(a, buffer):
 
 
 @refuses(
-    nl.psum, nl.sbuf,
-    "Expected operand 'moving' of 'nc_matmul' to be in address space 'sbuf', but got a tile in "
-    "'psum' instead.",
-)  # fmt: skip
-def unsupported_memory_of_nc_matmul(a, buffer):
-    moving = nl.zeros((128, 128), dtype=F32, buffer=buffer)
-    nisa.nc_matmul(nl.load(a[:, 0:128]), moving)
-
-
-@refuses(
     8, 7,
     "Out-of-bound access for tensor `x` on dimension 1: index range [0, 4095] exceed dimension "
     "size of 4000", IndexError,

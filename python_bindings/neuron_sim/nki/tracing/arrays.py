@@ -29,7 +29,8 @@ class Input:
 
     def __init__(self, name: str, array):
         self.name = name
-        self.shape = tuple(array.shape)
+        # A symbolic size of torch becomes the number it stands for: programs have fixed sizes.
+        self.shape = tuple([int(size) for size in array.shape])
         self.dtype = dtypes.from_array(array.dtype)
 
 
