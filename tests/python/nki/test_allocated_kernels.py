@@ -110,7 +110,7 @@ def test_sums_in_one_bank_are_not_interleaved():
         x[...] = 1
         p = nl.ndarray((2, nl.par_dim(128), 128), dtype=F32,
                        buffer=ncc.psum.mod_alloc(base_bank=3, num_bank_tiles=(banks,)))  # fmt: skip
-        for k in nl.affine_range(2):
+        for _ in nl.affine_range(2):
             for i in nl.affine_range(2):
                 p[i] += nisa.nc_matmul(x, x)
 
@@ -130,7 +130,7 @@ def test_a_bank_may_be_used_again_for_the_next_sum():
         x[...] = nl.load(a)
         p = nl.ndarray((2, nl.par_dim(128), 128), dtype=F32, buffer=ncc.psum.mod_alloc(base_bank=3))
         for i in nl.affine_range(2):
-            for k in nl.affine_range(3):
+            for _ in nl.affine_range(3):
                 p[i] += nisa.nc_matmul(x, x)
             y[...] = nl.copy(p[i])
             nl.store(out[i], y)

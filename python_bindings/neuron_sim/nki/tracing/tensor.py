@@ -17,7 +17,8 @@ class Storage:
 
     __slots__ = (
         *("trace", "name", "buffer", "memory", "shape", "dtype", "whole", "scope", "mutable"),
-        *("ordinal", "written", "axis", "line", "_typed", "argument", "uses", "last_use", "made_at"),
+        *("ordinal", "written", "axis", "line", "_typed", "argument", "uses", "last_use"),
+        "made_at",
     )
 
     def __init__(self, trace, name, buffer, shape, dtype, whole, scope, axis=0):
