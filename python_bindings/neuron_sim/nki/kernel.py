@@ -15,6 +15,7 @@ class Kernel:
     side by side.
     """
 
+    __name__: str
     __test__ = False  # a kernel called test_... is no test
 
     def __init__(self, function, grid: tuple = ()):

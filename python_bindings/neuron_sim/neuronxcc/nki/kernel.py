@@ -23,6 +23,7 @@ class Kernel:
     of the grid, kernel[grid]. `checked`: arrays may be written only where annotated as mutable.
     """
 
+    __name__: str
     __test__ = False  # a kernel called test_... is no test
 
     def __init__(self, function, mode: str = "auto", platform_target=None, grid=(), checked=True):

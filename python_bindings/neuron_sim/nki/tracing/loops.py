@@ -3,6 +3,7 @@
 import sys
 from dis import opname
 from operator import index as as_int
+from typing import Any
 
 from .errors import is_internal, kernel_frame
 from .expression import variable
@@ -15,7 +16,7 @@ def _range_of(arguments: tuple) -> range:
 
 def loop_position() -> tuple:
     """What identifies a loop in the source, the same in every trace: code and instruction."""
-    frame = sys._getframe(1)
+    frame: Any = sys._getframe(1)
     while is_internal(frame.f_code):
         frame = frame.f_back
     return frame.f_code, frame.f_lasti

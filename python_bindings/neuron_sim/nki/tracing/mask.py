@@ -153,7 +153,8 @@ def boxes(mask, shape: tuple) -> list | None:
             f"a mask is made of comparisons of index expressions, not of {type(mask).__name__}: "
             "NKI mask expressions must be affine expressions of static loop indices."
         )
-    cutting, pending = [], {}
+    cutting: list = []
+    pending: dict = {}
     for condition in mask.conditions:
         low, high = condition.bounds()
         if high < 0:

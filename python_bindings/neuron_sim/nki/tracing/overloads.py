@@ -1,6 +1,7 @@
 """Operators of Tensor: attached here, because they emit instructions."""
 
 import sys
+from typing import Any
 
 from . import operators, trace
 from .dtypes import bool_
@@ -35,7 +36,7 @@ _COMPARED = {
 _LOGICAL = {"bitwise_and": "logical_and", "bitwise_or": "logical_or", "bitwise_xor": "logical_xor"}
 
 
-_binary = None  # of nki.language.lowering, which imports this package
+_binary: Any = None  # of nki.language.lowering, which imports this package
 
 
 def _operation(op: str, a, b):
@@ -93,10 +94,14 @@ def _attach() -> None:
         setattr(Tensor, f"__i{name}__", _in_place(op))
     for name, op in _COMPARED.items():
         setattr(Tensor, f"__{name}__", _forward(op))
-    Tensor.__neg__ = lambda self: binary("multiply", self, -1)  # type: ignore[attr-defined]
-    Tensor.__pos__ = lambda self: self  # type: ignore[attr-defined]
-    Tensor.__invert__ = invert  # type: ignore[attr-defined]
-    Tensor.__abs__ = lambda self: binary("abs_max", self, 0)  # type: ignore[attr-defined]
+    unary = {
+        "neg": lambda self: binary("multiply", self, -1),
+        "pos": lambda self: self,
+        "invert": invert,
+        "abs": lambda self: binary("abs_max", self, 0),
+    }
+    for name, function in unary.items():
+        setattr(Tensor, f"__{name}__", function)
 
 
 _attach()

@@ -1,6 +1,7 @@
 """Tensor: an access pattern of a tile or an HBM tensor, as both languages see it."""
 
 import sys
+from typing import Any
 
 from . import access, indexing, methods, patterns, views
 from .dtypes import WIDENED, DType, dtype_of
@@ -63,13 +64,13 @@ class Tensor:
 
     # Rarely set; `checks`: bounds of indices that a mask may still narrow.
     checks: tuple | None = None
-    index = None
+    index: Any = None
     index_rows = 0
     index_stride = 0
-    register = None
-    dynamic = None  # a dynamic.DynamicSlice
-    pending = None
-    _access = None
+    register: Any = None
+    dynamic: Any = None  # a dynamic.DynamicSlice
+    pending: Any = None
+    _access: Any = None
     __array_ufunc__ = None  # NumPy scalars leave arithmetic with a Tensor to it
     __hash__ = object.__hash__
 
@@ -132,7 +133,7 @@ class Tensor:
         ):
             steps = self.steps
             if len(shape) == 2:
-                pairs = (steps[0], shape[0]), (steps[1], shape[1])
+                pairs: tuple = ((steps[0], shape[0]), (steps[1], shape[1]))
             else:
                 pairs = tuple(zip(steps, shape, strict=False))
             view = self._access = storage.whole.pattern(pairs, start, self.partition)
@@ -214,7 +215,8 @@ class Tensor:
         shape, steps = self.shape, self.steps
         if self.axis == 0 and not self.checks and self.register is None:
             # The common case, plain slices of a tile, without a call.
-            start, partition, sizes = self.start, self.partition, []
+            start, partition = self.start, self.partition
+            sizes: list = []
             for item, size, step in zip(items, shape, steps, strict=False):
                 if type(item) is not slice or item.step is not None:
                     break
@@ -233,8 +235,8 @@ class Tensor:
                 sizes.append(last - first)
             else:
                 if len(items) <= len(shape):
-                    sizes = (*sizes, *shape[len(sizes) :])
-                    return Tensor(self.storage, sizes, self.dtype, steps, 0, partition, start)
+                    kept = (*sizes, *shape[len(sizes) :])
+                    return Tensor(self.storage, kept, self.dtype, steps, 0, partition, start)
         return indexing.indexed(self, items)
 
     def __setitem__(self, index, value) -> None:

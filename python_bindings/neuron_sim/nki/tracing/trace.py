@@ -44,6 +44,15 @@ class Pending:
         *("trace", "tensor", "emit", "operands", "buffer", "accumulates", "explicit"),
         *("place", "name"),
     )
+    trace: Any
+    tensor: Any
+    emit: Any
+    operands: Any
+    buffer: Any
+    accumulates: bool
+    explicit: bool
+    place: Any
+    name: str
 
 
 class Trace:
@@ -95,7 +104,7 @@ class Trace:
             self.settle()
         if self._emitting:  # an instruction of another line
             return self._builder
-        frame = sys._getframe(1)
+        frame: Any = sys._getframe(1)
         code = frame.f_code
         while known_internal(code.co_filename, True) and is_internal(code):
             frame = frame.f_back

@@ -17,7 +17,7 @@ def local_gather(src_buffer, index, num_elem_per_idx=1, num_valid_indices=None, 
     per_partition = index.size // index.shape[0]
     every = per_partition * _CORE_PARTITIONS
     if num_valid_indices is None or num_valid_indices == every:
-        shape = (index.shape[0], per_partition, _CORE_PARTITIONS, num_elem_per_idx)
+        shape: tuple = (index.shape[0], per_partition, _CORE_PARTITIONS, num_elem_per_idx)
     else:
         shape = (index.shape[0], num_valid_indices, num_elem_per_idx)
 

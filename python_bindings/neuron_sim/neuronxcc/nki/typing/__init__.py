@@ -1,11 +1,14 @@
 """Annotations of kernels: `nt.tensor[128, 512]`, `nt.mutable_tensor`, `nt.scalar`."""
 
+from typing import Any
+
 
 class _Annotation(type):
     """Subscripts give the shape, `tensor[128, 512]`, or also the dtype: `tensor[[2, 3], dtype]`."""
 
     def __getitem__(cls, items):
-        sizes, dtype = (items if isinstance(items, tuple) else (items,)), None
+        sizes: Any = items if isinstance(items, tuple) else (items,)
+        dtype = None
         if isinstance(sizes[0], (tuple, list)):
             sizes, dtype = sizes[0], (sizes[1] if len(sizes) > 1 else None)
         return type(cls)(cls.__name__, (cls,), {"shape": tuple(sizes), "dtype": dtype})
