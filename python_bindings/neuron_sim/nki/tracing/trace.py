@@ -15,6 +15,7 @@ from .errors import Unroll, innermost, is_internal, known_internal, out_of_kerne
 from .expression import Loop
 from .mask import boxes
 from .methods import dense_strides
+from .pending import Pending
 from .tensor import Storage, Tensor
 
 PARTITIONS = 128
@@ -35,24 +36,6 @@ def current() -> "Trace":
 def tracing() -> bool:
     """Whether a kernel is being traced."""
     return bool(_stack)
-
-
-class Pending:
-    """A result whose instruction was not emitted yet."""
-
-    __slots__ = (
-        *("trace", "tensor", "emit", "operands", "buffer", "accumulates", "explicit"),
-        *("place", "name"),
-    )
-    trace: Any
-    tensor: Any
-    emit: Any
-    operands: Any
-    buffer: Any
-    accumulates: bool
-    explicit: bool
-    place: Any
-    name: str
 
 
 class Trace:
