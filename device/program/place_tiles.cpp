@@ -190,8 +190,12 @@ void place_tiles(Program& program, const std::vector<UnplacedTile>& tiles) {
       Tile& tile = program.tiles[id];
       tile.address += addresses[i];
       moved_by[id] = addresses[i];
+      if (!lifetimes.of[i].used()) {
+        tile.bytes = 0;  // so that it joins no hazard group of others
+        continue;
+      }
       int64_t& peak = tile.memory == MemoryKind::kPsum ? program.psum_peak : program.sbuf_peak;
-      if (lifetimes.of[i].used()) peak = std::max(peak, tile.address + tile.bytes);
+      peak = std::max(peak, tile.address + tile.bytes);
     }
   }
   move_operands(program, moved_by);

@@ -21,7 +21,8 @@ struct UnplacedTile {
 /// the last instruction that touches it, in the block where it was allocated: a loop inside that
 /// block counts as a whole. Tiles that never live together may share bytes, and do when the memory
 /// is full; tiles that were placed by hand keep theirs for the whole program. Tiles that nothing
-/// touches take no space. KernelError(kOutOfMemory) lists all tiles that live at the peak.
+/// touches take no space: they have 0 bytes afterwards. KernelError(kOutOfMemory) lists all tiles
+/// that live at the peak.
 ///
 /// The order of spaces is that of allocate_sbuf (device/passes): unused space first, then what was
 /// freed first, so that as few tiles as possible wait for each other. Where that does not fit,

@@ -183,12 +183,18 @@ TEST(PlaceTiles, TilesPlacedByHandKeepTheirBytes) {
             "bytes), placed by hand (256 bytes).");
 }
 
-TEST(PlaceTiles, TilesThatNothingTouchesTakeNoSpace) {
+TEST(PlaceTiles, TilesThatNothingTouchesTakeNoSpaceAndTieNoOthersTogether) {
   const Architecture architecture = with_memory(256, 8);
   Sketch sketch(architecture);
   sketch.tile("unused", 64);
-  sketch.set(sketch.tile("used", 64));
-  EXPECT_EQ(finish_error(sketch), "");
+  const View left = sketch.tile("left", 32), right = sketch.tile("right", 32);
+  sketch.set(left);
+  sketch.set(right);
+  const auto program = sketch.builder.finish();
+  const auto group = [&](const View& view) {
+    return program->tiles[static_cast<size_t>(view.tile())].hazard_group;
+  };
+  EXPECT_NE(group(left), group(right));
 }
 
 }  // namespace
