@@ -162,8 +162,12 @@ def test_bytes_of_another_tile_are_no_definition():
     builder.source_line("undefined.py:9")
     builder.dma_copy(out, second)
     assert builder.finish().undefined_reads() == [
-        "'dma_copy' reads bytes of operand 'src' (tile 'second') that nothing wrote.\n"
-        "  at undefined.py:9"
+        {
+            "instruction": "dma_copy",
+            "operand": "src",
+            "tile": "second",
+            "source_line": "undefined.py:9",
+        }
     ]
 
 
