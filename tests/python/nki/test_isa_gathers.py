@@ -242,3 +242,17 @@ def test_gather_flattened_is_nc_n_gather():
     places = integers(64, 6, high=40, dtype=np.uint32)
     result = result_of(old_nl.gather_flattened, A, places, language="old")
     np.testing.assert_array_equal(result, np.take_along_axis(A, places.astype(np.int64), 1))
+
+
+def test_topk_of_a_snake_over_16_partitions():
+    numbers = np.argsort(uniform(128)).astype(np.float32)
+    snake = np.ascontiguousarray(numbers.reshape(8, 16).T).astype(BFLOAT16)
+
+    def body(dst, a):
+        values = nl.ndarray((16, 32), nl.bfloat16)
+        nisa.memset(values, 0)
+        nisa.memset(dst, 0)
+        nisa.topk(values, dst, a, 128)
+
+    places = write(body, [snake], (16, 32), "uint32")[:, :2].T.flatten()
+    np.testing.assert_array_equal(numbers[places], np.arange(96, 128))
