@@ -69,6 +69,29 @@ def test_a_misspelt_name_gets_a_suggestion():
     )
 
 
+def test_a_misspelt_function_of_the_language_gets_a_suggestion():
+    with pytest.raises(AttributeError) as caught:
+        old_nl.softmaxx  # noqa: B018
+    assert str(caught.value) == (
+        "module 'neuronxcc.nki.language' has no attribute 'softmaxx'. Did you mean 'softmax'?"
+    )
+    with pytest.raises(AttributeError) as caught:
+        old_nl.outer_product  # noqa: B018
+    assert str(caught.value) == (
+        "'neuronxcc.nki.language.outer_product' exists at the vendor but is not there yet."
+    )
+
+
+def test_buffers_say_where_they_are():
+    where = (new_nl.is_sbuf, new_nl.is_psum, new_nl.is_hbm, new_nl.is_on_chip)
+    for buffer, expected in (
+        (new_nl.sbuf, (True, False, False, True)),
+        (new_nl.psum, (False, True, False, True)),
+        (new_nl.shared_hbm, (False, False, True, False)),
+    ):
+        assert tuple(function(buffer) for function in where) == expected
+
+
 def test_an_enumeration_is_not_an_integer():
     with pytest.raises(TypeError) as caught:
         new.nc_version.gen3 > 2  # noqa: B015

@@ -256,7 +256,10 @@ def test_objects_of_kernels_take_their_fields_in_order():
 
 def test_a_name_that_is_not_there_is_named():
     assert error_of(lambda: nl.no_such_symbol, kind=AttributeError) == (
-        "nki.language.no_such_symbol is not there yet."
+        "module 'nki.language' has no attribute 'no_such_symbol'."
+    )
+    assert error_of(lambda: nl.while_loop, kind=AttributeError) == (
+        "'nki.language.while_loop' exists at the vendor but is not there yet."
     )
 
 

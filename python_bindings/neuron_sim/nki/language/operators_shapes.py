@@ -52,11 +52,35 @@ def gather_flattened(data, indices, axis=0, dtype=None):
     return shapes.gather_flattened(data, indices, dtype)
 
 
+def is_sbuf(buffer):
+    """Whether a buffer, or a tensor's, is SBUF."""
+    return buffer.memory == "sbuf"
+
+
+def is_psum(buffer):
+    """Whether a buffer, or a tensor's, is PSUM."""
+    return buffer.memory == "psum"
+
+
+def is_hbm(buffer):
+    """Whether a buffer, or a tensor's, is HBM, shared or private."""
+    return buffer.memory == "hbm"
+
+
+def is_on_chip(buffer):
+    """Whether a buffer, or a tensor's, is SBUF or PSUM."""
+    return buffer.memory != "hbm"
+
+
 __all__ = [
     "broadcast_to",
     "dropout",
     "expand_dims",
     "gather_flattened",
+    "is_hbm",
+    "is_on_chip",
+    "is_psum",
+    "is_sbuf",
     "matmul",
     "transpose",
     "where",

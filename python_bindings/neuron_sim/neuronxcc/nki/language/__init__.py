@@ -91,19 +91,24 @@ __all__ = [
 ]
 
 
+_NOT_HERE = frozenset(
+    {"bfp16", "float8_e4m3fn_x4", "full_like", "gemm_grid", "gemm_stationary_grid", "outer_product"}
+)  # the vendor's, beyond what is here
+
+
 def __getattr__(name: str):
     """Operators are imported on first use; a name that is nowhere is an error that names it."""
     if not name.startswith("_"):
         from importlib import import_module
 
-        try:
-            operators = import_module(f"{__name__}.operators")
-        except ModuleNotFoundError as error:
-            if error.name != f"{__name__}.operators":
-                raise
-        else:
-            if hasattr(operators, name):
-                value = getattr(operators, name)
-                globals()[name] = value
-                return value
-    raise AttributeError(f"nki.language.{name} is not there yet.")
+        operators = import_module(f"{__name__}.operators")
+        if hasattr(operators, name):
+            value = getattr(operators, name)
+            globals()[name] = value
+            return value
+        names = [*__all__, *operators.__all__]
+    else:
+        names = __all__
+    from neuron_sim.nki.isa.missing import missing_symbol
+
+    raise missing_symbol("neuronxcc.nki.language", name, _NOT_HERE, names)
