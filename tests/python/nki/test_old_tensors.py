@@ -348,3 +348,19 @@ def test_the_simulation_returns_tiles_and_takes_arguments_for_true():
     assert np.array_equal(nki.simulate_kernel(kernel, a), a)
     assert np.array_equal(nki.simulate_kernel(kernel, a, b=a), 2 * a)
     assert error_of(nki.jit(kernel), a).startswith("a kernel returns tensors in hbm, but `tile`")
+
+
+def test_a_quotient_of_integers_is_not_rounded():
+    @nki.jit
+    def kernel(a):
+        out = nl.ndarray(a.shape, dtype=nl.float32, buffer=nl.shared_hbm)
+        rows = nl.ndarray(a.shape, dtype=nl.int32, buffer=nl.shared_hbm)
+        tile = nl.load(a)
+        nl.store(out, tile / 38)
+        nl.store(rows, nl.floor(tile / 38, dtype=nl.int32))
+        return out, rows
+
+    numbers = np.arange(6 * 40, dtype=np.int32).reshape(6, 40)
+    out, rows = kernel(numbers)
+    np.testing.assert_allclose(out, numbers / 38, rtol=1e-6)
+    assert np.array_equal(rows, numbers // 38)

@@ -138,7 +138,8 @@ def binary(
     """a op b of tiles and numbers (at least one tile), elementwise on the Vector engine.
 
     A number or an fp32 tile [P, 1] beside a wider tile is a tensor_scalar, else tensor_tensor.
-    `op` is the device's name; `dtype` that of the result: the promoted one, bool for comparisons.
+    `op` is the device's name; `dtype` that of the result: the promoted one, bool for comparisons,
+    float32 for a quotient of integers.
     """
     instruction = name or op
     if not isinstance(a, Tensor):
@@ -191,7 +192,11 @@ def number_of(value):
 def _result_dtype(op: str, dtype: Any, a: Any, b: Any) -> DType:
     if dtype is not None:
         return dtypes.dtype_of(dtype)
-    return dtypes.bool_ if op in _COMPARISONS else promote(a, b)
+    if op in _COMPARISONS:
+        return dtypes.bool_
+    promoted = promote(a, b)
+    # Kernels take the floor of quotients of integers: they are not rounded to integers before.
+    return dtypes.float32 if op == "divide" and promoted.is_integer else promoted
 
 
 def _with_scalar(
