@@ -364,3 +364,29 @@ def test_a_quotient_of_integers_is_not_rounded():
     out, rows = kernel(numbers)
     np.testing.assert_allclose(out, numbers / 38, rtol=1e-6)
     assert np.array_equal(rows, numbers // 38)
+
+
+def test_a_mask_cuts_a_slice_that_ends_beyond_the_tensor():
+    @nki.jit
+    def kernel(a):
+        tile = nl.zeros((128, 20), dtype=a.dtype, buffer=nl.sbuf)
+        out = nl.ndarray((128, 20), dtype=a.dtype, buffer=nl.shared_hbm)
+        rows = nl.arange(128)[:, None] + 64
+        nisa.dma_copy(src=a[64:192, 0:20], dst=tile, mask=rows < 100)
+        nl.store(out, tile)
+        return out
+
+    @nki.jit
+    def unmasked(a):
+        out = nl.ndarray((128, 20), dtype=a.dtype, buffer=nl.shared_hbm)
+        nl.store(out, nl.load(a[64:192, 0:20]))
+        return out
+
+    a = uniform(100, 20)
+    expected = np.zeros((128, 20), np.float32)
+    expected[:36] = a[64:]
+    assert np.array_equal(kernel(a), expected)
+    assert error_of(unmasked, a) == (
+        "Out-of-bound access for tensor `a` on dimension 0: index range [64, 191] exceed dimension "
+        "size of 100"
+    )
