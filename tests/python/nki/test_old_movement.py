@@ -1,10 +1,11 @@
-"""Transposed loads and stores: floats turn on the Tensor engine, other elements in the DMA."""
+"""The older language between HBM and tiles: transposed loads and stores, masked slices, quotients."""
 
 import ml_dtypes
 import numpy as np
 import pytest
 from neuron_sim.neuronxcc import nki
 from neuron_sim.neuronxcc.nki import compiler as ncc
+from neuron_sim.neuronxcc.nki import isa as nisa
 from neuron_sim.neuronxcc.nki import language as nl
 
 SHAPES = [(128, 128), (300, 70), (5, 128), (2, 2)]
@@ -99,3 +100,47 @@ def test_turning_on_the_tensor_engine_beats_an_element_per_descriptor():
     by_engine = turned_load.traced(floats).time()["body_us"]
     by_dma = turned_load.traced(integers).time()["body_us"]
     assert by_engine < by_dma / 2
+
+
+def test_a_quotient_of_integers_is_not_rounded():
+    @nki.jit
+    def kernel(a):
+        out = nl.ndarray(a.shape, dtype=nl.float32, buffer=nl.shared_hbm)
+        rows = nl.ndarray(a.shape, dtype=nl.int32, buffer=nl.shared_hbm)
+        tile = nl.load(a)
+        nl.store(out, tile / 38)
+        nl.store(rows, nl.floor(tile / 38, dtype=nl.int32))
+        return out, rows
+
+    numbers = np.arange(6 * 40, dtype=np.int32).reshape(6, 40)
+    out, rows = kernel(numbers)
+    np.testing.assert_allclose(out, numbers / 38, rtol=1e-6)
+    assert np.array_equal(rows, numbers // 38)
+
+
+def test_a_mask_cuts_a_slice_that_ends_beyond_the_tensor():
+    @nki.jit
+    def kernel(a):
+        tile = nl.zeros((128, 20), dtype=a.dtype, buffer=nl.sbuf)
+        out = nl.ndarray((128, 20), dtype=a.dtype, buffer=nl.shared_hbm)
+        rows = nl.arange(128)[:, None] + 64
+        nisa.dma_copy(src=a[64:192, 0:20], dst=tile, mask=rows < 100)
+        nl.store(out, tile)
+        return out
+
+    @nki.jit
+    def unmasked(a):
+        out = nl.ndarray((128, 20), dtype=a.dtype, buffer=nl.shared_hbm)
+        nl.store(out, nl.load(a[64:192, 0:20]))
+        return out
+
+    a = values((100, 20), np.float32)
+    expected = np.zeros((128, 20), np.float32)
+    expected[:36] = a[64:]
+    assert np.array_equal(kernel(a), expected)
+    with pytest.raises(IndexError) as caught:
+        unmasked(a)
+    assert str(caught.value).startswith(
+        "Out-of-bound access for tensor `a` on dimension 0: index range [64, 191] exceed dimension "
+        "size of 100"
+    )
