@@ -4,61 +4,11 @@ import json
 import zipfile
 
 import pytest
+from measured_kernels import TracedKernel, doubled, product
 from neuron_sim import _core, run
 from neuron_sim.nki import measurement
-from neuron_sim.nki.measurement import command, program_file
+from neuron_sim.nki.measurement import program_file
 from neuron_sim.nki.measurement.summary import profile_summary
-
-
-class TracedKernel:
-    """What a traced kernel looks like to the measurements."""
-
-    def __init__(self, program):
-        self.program = program
-
-    def time(self):
-        return self.program.time()
-
-
-def doubled(kernel="doubled", architecture="trn2", columns=512):
-    """x [128, columns] times 2, in two tiles of half the columns."""
-    builder = _core.Builder(kernel, architecture)
-    x = builder.argument("x", [2, 128, columns // 2])
-    y = builder.argument("y", [2, 128, columns // 2])
-
-    def half(i):
-        tile = builder.sbuf("tile", [128, columns // 2])
-        builder.dma_copy(tile, x[i])
-        builder.tensor_scalar(tile, tile, "multiply", 2.0)
-        builder.dma_copy(y[i], tile)
-
-    builder.loop(2, half)
-    return TracedKernel(builder.finish())
-
-
-def product(architecture="trn2", loops=3):
-    """[128, 64]^T x [128, 256] a few times, and one transpose of [128, 64]."""
-    builder = _core.Builder("product", architecture)
-    x = builder.argument("x", [128, 64], "bfloat16")
-    y = builder.argument("y", [128, 256], "bfloat16")
-    z = builder.argument("z", [64, 256])
-    left = builder.sbuf("left", [128, 64], "bfloat16")
-    right = builder.sbuf("right", [128, 256], "bfloat16")
-    result = builder.sbuf("result", [64, 256])
-    builder.dma_copy(left, x)
-    builder.dma_copy(right, y)
-
-    def multiply(i):
-        total = builder.psum("total", [64, 256])
-        builder.nc_matmul(total, left, right)
-        builder.tensor_copy(result, total)
-
-    builder.loop(loops, multiply)
-    exact = architecture != "trn1"  # trn1 transposes by a product: into fp32
-    turned = builder.psum("turned", [64, 128], "bfloat16" if exact else "float32")
-    builder.nc_transpose(turned, left, engine="tensor")
-    builder.dma_copy(z, result)
-    return TracedKernel(builder.finish())
 
 
 def long_product():
@@ -272,72 +222,6 @@ def test_packets_are_counted_by_who_makes_their_descriptors():
     assert sum(counters[f"{kind}_bytes"] for kind in kinds) == 2 * 128 * 512 * 4
     assert counters["hardware_dynamic_dma_packets"] >= 4 * 128
     assert doubled(architecture="trn1").program.counters()["hardware_dynamic_dma_packets"] == 0
-
-
-# The command
-
-
-def view(capsys, *arguments):
-    status = command.main(["view", *map(str, arguments)])
-    captured = capsys.readouterr()
-    return status, captured.out, captured.err
-
-
-@pytest.fixture
-def files(tmp_path):
-    measurement.save_program(product(), tmp_path / "file.neff")
-    program, trace = tmp_path / "file.neff", tmp_path / "profile.ntff"
-    assert command.main(["capture", "-n", str(program), "-s", str(trace)]) == 0
-    return ["-n", program, "-s", trace]
-
-
-def test_summary_text_has_two_columns_in_alphabetical_order(capsys, files):
-    capsys.readouterr()
-    status, out, _ = view(capsys, *files, "--output-format", "summary-text")
-    rows = [line.split() for line in out.splitlines()]
-    assert status == 0 and all(len(row) == 2 for row in rows)
-    assert [row[0] for row in rows] == sorted(row[0] for row in rows)
-    values = dict(rows)
-    assert values["dma_transfer_count"] == "3"
-    assert float(values["total_time"]) == pytest.approx(product().time()["profile_us"] * 1e-6)
-
-
-def test_summary_json_is_one_entry_with_the_same_metrics(capsys, files):
-    capsys.readouterr()
-    status, out, _ = view(capsys, *files, "--output-format", "summary-json")
-    assert status == 0
-    assert json.loads(out) == {"product": profile_summary(product())}
-
-
-def test_json_has_the_summary_and_all_instructions(capsys, files, tmp_path):
-    path = tmp_path / "out.json"
-    assert view(capsys, *files, "--output-format", "json", "--output-file", path)[0] == 0
-    document = json.loads(path.read_text())
-    assert document["summary"] == [profile_summary(product())]
-    opcodes = [entry["opcode"] for entry in document["instruction"]]
-    assert opcodes.count("nc_matmul") == 3
-    entry = next(entry for entry in document["instruction"] if entry["opcode"] == "nc_matmul")
-    assert entry["duration"] > 0 and "Tensor" in entry["label"]
-
-
-def test_without_a_format_the_timeline_is_written_for_perfetto(capsys, files, tmp_path):
-    status, out, _ = view(capsys, *files)
-    path = tmp_path / "profile.trace.json"
-    assert status == 0 and f"View profile at https://ui.perfetto.dev: open {path}" in out
-    assert json.loads(path.read_text())["traceEvents"]
-
-
-def test_a_missing_file_is_one_sentence(capsys, tmp_path):
-    status, out, err = view(capsys, "-s", tmp_path / "none.ntff")
-    assert (status, out) == (2, "")
-    assert err == f"neuron-profile: error: {tmp_path}/none.ntff: No such file or directory.\n"
-
-
-def test_the_nth_execution_names_the_trace(tmp_path):
-    measurement.save_program(doubled(), tmp_path / "file.neff")
-    arguments = ["-n", tmp_path / "file.neff", "-s", tmp_path / "p.ntff", "--profile-nth-exec=2"]
-    assert command.main(["capture", *map(str, arguments)]) == 0
-    assert (tmp_path / "p_exec_2.ntff").exists()
 
 
 # Timing only

@@ -1,4 +1,4 @@
-"""The older language between HBM and tiles: transposed loads and stores, masked slices, quotients."""
+"""The older language between HBM and tiles: transposed accesses, masked slices; quotients."""
 
 import ml_dtypes
 import numpy as np

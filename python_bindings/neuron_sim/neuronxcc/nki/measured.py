@@ -66,7 +66,7 @@ class BenchmarkedKernel(MeasuredKernel):
     def benchmark_result(self) -> measurement.BenchmarkResult:
         """Of the last call. AttributeError before the first one."""
         if "benchmark" not in self.results:
-            raise AttributeError(f"kernel '{self.__name__}' was not called yet: no result.")
+            raise AttributeError(f"kernel '{self.func.__name__}' was not called yet: no result.")
         return self.results["benchmark"]
 
     def _measured(self, traced, arrays):

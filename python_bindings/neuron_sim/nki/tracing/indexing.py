@@ -79,12 +79,9 @@ def basic(tensor, items: tuple):
         start, count, step = _range_of(tensor, d, item, size)
         if type(start) is int:
             last = start + (count - 1) * step if count else start
-            # A mask may cut what a slice has beyond the end: the old language has masks.
-            masks = type(item) is slice and tensor.storage.trace.language == "old"
-            beyond = masks and last >= size
-            if start < 0 or (last >= size and not beyond):
-                raise out_of_bound(tensor, d, start, last, size)
-            if beyond:
+            if start < 0 or last >= size:
+                if start < 0 or not _may_be_masked(tensor, item):
+                    raise out_of_bound(tensor, d, start, last, size)
                 checks.append((d, start, {len(new_shape): step}, size))
         if d == axis:
             partition = partition + start * stride
@@ -207,6 +204,11 @@ def _point(tensor, result, d: int, index, static: Expression) -> None:
         raise not_native(tensor)
     size = tensor.shape[d] - static.constant
     result.dynamic = Pointed(tile, size, tensor.steps[d], along[0] if along else None)
+
+
+def _may_be_masked(tensor, item) -> bool:
+    """Whether a mask may cut what an index has beyond the end: the old language has masks."""
+    return type(item) is slice and tensor.storage.trace.language == "old"
 
 
 def _gathered(tensor, expressions: list, shape: tuple):
