@@ -173,6 +173,18 @@ def test_an_error_of_a_result_that_is_written_later_points_at_its_call():
     ]  # fmt: skip
 
 
+def test_the_caret_counts_characters_of_the_line():
+    @old.jit
+    def kernel(a):
+        return ("für µs", nl.exp(a))
+
+    with pytest.raises(ValueError) as caught:
+        kernel.traced(A)
+    assert caught.value.__notes__[0].splitlines()[1:] == [
+        '    return ("für µs", nl.exp(a))', "                      ^^^^^^^^^"
+    ]  # fmt: skip
+
+
 def test_instructions_have_the_line_of_their_call():
     @old.jit
     def kernel(a):

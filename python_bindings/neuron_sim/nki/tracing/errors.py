@@ -101,9 +101,8 @@ def point_at_place(
     note = f'  File "{code.co_filename}", line {line}, in {code.co_name}'
     source = linecache.getline(code.co_filename, line, names)
     if source.strip():
-        indent = len(source) - len(source.lstrip())
         text = source.strip()
-        first, last = _columns(code, line, step, indent, len(text))
+        first, last = _columns(code, line, step, source, len(text))
         note += f"\n    {text}\n    {' ' * first}{'^' * max(1, last - first)}"
     _locate(error, note)
 
@@ -142,10 +141,14 @@ def point_at_line(error: BaseException, line: str) -> None:
     _locate(error, note)
 
 
-def _columns(code: CodeType, line: int, step: int, indent: int, width: int) -> tuple[int, int]:
-    """Columns of the failing expression within the stripped source line."""
+def _columns(code: CodeType, line: int, step: int, source: str, width: int) -> tuple[int, int]:
+    """Columns of the failing expression within the stripped source line of `width` characters."""
     first_line, end_line, column, end_column = list(code.co_positions())[step // 2]
     if line != first_line or column is None or end_column is None:
         return 0, width
-    first = max(0, column - indent)
-    return first, (width if end_line != line else min(width, end_column - indent))
+    indent = len(source) - len(source.lstrip())
+    text = source.encode()  # positions count bytes
+    first = max(0, len(text[:column].decode(errors="ignore")) - indent)
+    if end_line != line:
+        return first, width
+    return first, min(width, len(text[:end_column].decode(errors="ignore")) - indent)
