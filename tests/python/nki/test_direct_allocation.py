@@ -283,6 +283,21 @@ def test_physical_tiles_are_as_many_numbers_as_there_are_block_dimensions():
     )
 
 
+def test_blocks_that_lie_apart_are_viewed_one_by_one():
+    @old.jit
+    def kernel(_, whole):
+        (tensor,) = blocks((0,), 2)
+        if whole:
+            return tensor.reshape((2, 128, 10, 100)).shape
+        return tensor[1].reshape((128, 10, 100)).shape
+
+    assert kernel.traced(np.zeros((1, 1), F32), False).returned == (128, 10, 100)
+    assert error_of(kernel.traced, np.zeros((1, 1), F32), True) == (
+        "the blocks of tensor `tensor` lie apart: index its block dimensions before its tiles are "
+        "viewed in another way."
+    )
+
+
 def test_a_block_index_is_checked_at_the_kernels_line():
     @old.jit
     def kernel(_):

@@ -146,6 +146,13 @@ class Blocks(Tensor):
             raise out_of_bound(self, dimension, number, number, size)
         return number % size
 
+    def same_storage(self, *_pattern: Any) -> Tensor:
+        """No pattern reaches all of the tiles."""
+        raise ValueError(
+            f"the blocks of tensor `{self.name}` lie apart: index its block dimensions before its "
+            "tiles are viewed in another way."
+        )
+
     @property
     def access(self):
         """err_failed_to_infer_tile_from_local_tensor."""
