@@ -139,3 +139,26 @@ def test_a_bank_may_be_used_again_for_the_next_sum():
     a = np.arange(128 * 128).reshape(128, 128).astype(F32) % 5
     expected = 3 * (a.astype(np.float64).T @ a)
     assert np.array_equal(kernel(a), np.stack([expected, expected]))
+
+
+def test_addresses_in_a_loop_that_is_unrolled_are_those_of_its_first_iteration():
+    @old.jit
+    def kernel(a):
+        out = nl.ndarray(a.shape, dtype=F32, buffer=nl.shared_hbm)
+        address = 0
+        seen = set()
+        for i in nl.sequential_range(a.shape[0]):
+            pair = []
+            for _ in nl.static_range(2):
+                buffer = ncc.sbuf.mod_alloc(base_addr=address)
+                pair.append(nl.ndarray((128, 1000), dtype=F32, buffer=buffer))
+                address += 4000
+            pair[0][...] = nl.load(a[i])
+            pair[1][...] = nl.add(pair[0], float(i.__index__()))
+            nl.store(out[i], pair[1])
+            seen.add(i.__index__())
+        assert len(seen) == a.shape[0]  # unrolled
+        return out
+
+    a = np.random.default_rng(0).random((40, 128, 1000), dtype=F32)
+    assert np.array_equal(kernel(a), a + np.arange(40, dtype=F32)[:, None, None])

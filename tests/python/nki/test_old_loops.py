@@ -294,3 +294,15 @@ def test_iterations_of_an_affine_range_write_different_memory(loop):
         assert error_of(kernel, True) == (
             "Unexpected output dependencies, different iterations of j loop write to `a[0]`"
         )
+
+
+def test_a_dimension_of_no_instances_is_one_of_a_single_instance():
+    @nki.jit
+    def kernel(a):
+        out = output(a)
+        nl.store(out, nl.load(a) + nl.program_id(0))
+        return out
+
+    a = uniform(4, 5)
+    assert np.array_equal(kernel[0](a), a)
+    assert error_of(kernel.__getitem__, -1) == "a grid of shape [-1] has no instances."

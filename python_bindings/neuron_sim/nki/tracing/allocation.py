@@ -1,9 +1,13 @@
 """Which tiles of a kernel have addresses of their own choice, and what that rules out."""
 
 import functools
+import sys
+from types import FrameType
 from typing import Any
 
 from neuron_sim import _core
+
+from .errors import is_internal
 
 
 @functools.cache
@@ -21,15 +25,22 @@ class Allocation:
     """The kernel's tiles are allocated directly, or placed automatically by their lifetimes.
 
     `directives`: names of the decorators of nki.compiler. `directly`, `automatically`: name of the
-    first tile allocated in this way, empty when there is none.
+    first tile allocated in this way, empty when there is none. `unrolled_loops`: number of open
+    affine_range and sequential_range loops that run with numbers.
     """
 
-    __slots__ = ("directives", "directly", "automatically", "_banks", "_sums")
+    __slots__ = (
+        *("directives", "directly", "automatically", "unrolled_loops"),
+        *("_banks", "_sums", "_allocators", "_occurrences"),
+    )
 
     def __init__(self, directives: frozenset = frozenset()):
         self.directives = directives
         self.directly = ""
         self.automatically = ""
+        self.unrolled_loops = 0
+        self._allocators: dict[tuple, Any] = {}  # by the place in the kernel that uses them first
+        self._occurrences: dict[tuple, int] = {}  # of places in the current iteration
         self._banks: dict[Any, int] = {}  # by the View of a tile in PSUM
         self._sums: dict[int, list] = {}  # tiles of a bank that products wrote, the last one last
 
@@ -62,6 +73,26 @@ class Allocation:
     def place_in_bank(self, tile: Any, bank: int) -> None:
         """The tile of this View lies in that bank of PSUM."""
         self._banks[tile] = bank
+
+    def begin_iteration(self) -> None:
+        """Of a loop that the vendor traces once, but that is unrolled here."""
+        self._occurrences = {}
+
+    def allocator(self, given: Any) -> Any:
+        """The allocator for a tensor that is declared now: in a loop that the vendor traces once,
+        the first iteration decides, whatever Python variables count there."""
+        if not self.unrolled_loops:
+            return given
+        place: list = []
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None:
+            if not is_internal(frame.f_code):
+                place += (frame.f_code, frame.f_lasti)
+            frame = frame.f_back
+        key = tuple(place)
+        occurrence = self._occurrences.get(key, 0)
+        self._occurrences[key] = occurrence + 1
+        return self._allocators.setdefault((key, occurrence), given)
 
     def check_product(self, storage: Any, accumulates: bool) -> None:
         """A product writes to a tile. ValueError when it continues a sum although another tile of

@@ -32,9 +32,9 @@ def grid_of(key) -> tuple:
     """The sizes in kernel[key]; TypeError and ValueError for what is no grid."""
     parts = key if isinstance(key, tuple) else (key,)
     sizes = tuple([int(part.__index__()) for part in parts])
-    if any(size < 1 for size in sizes):
+    if any(size < 0 for size in sizes):
         raise ValueError(f"a grid of shape {list(sizes)} has no instances.")
-    return sizes
+    return tuple([max(1, size) for size in sizes])  # kernel[0], which is in use, is one instance
 
 
 def program_id(axis: int):

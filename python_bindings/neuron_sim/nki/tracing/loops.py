@@ -57,14 +57,18 @@ def counted(arguments: tuple, kind: str, position: tuple):
 def unrolled(values):
     """Yields numbers; tiles of an iteration live until its end."""
     trace = current()
+    trace.allocation.unrolled_loops += 1
     for value in values:
         trace.open_scope()
+        trace.allocation.begin_iteration()
         try:
             yield value
         except GeneratorExit:
+            trace.allocation.unrolled_loops -= 1
             trace.leave_scope()
             return
         trace.close_scope()
+    trace.allocation.unrolled_loops -= 1
 
 
 def affine_range(*arguments, **_directives):

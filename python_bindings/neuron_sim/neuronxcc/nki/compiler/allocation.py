@@ -38,6 +38,10 @@ class Allocator(Buffer):
         ValueError when an address of a tile does not exist or may not be used.
         """
         trace.allocation.allocate_directly(name)
+        allocator = trace.allocation.allocator(self)
+        return allocator._placed(trace, sizes, axis, dtype, name)
+
+    def _placed(self, trace: Any, sizes: tuple, axis: int, dtype: Any, name: str) -> Tensor:
         ring = self._ring(trace, sizes, axis, dtype, name)
         if ring is not None:
             return ring.tensor()
