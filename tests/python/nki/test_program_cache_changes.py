@@ -21,6 +21,7 @@ from cache_harness import (
     TABLE,
     A,
     Config,
+    Mode,
     Thawed,
     assert_kept,
     counted,
@@ -252,6 +253,33 @@ def test_a_patch_inside_the_language_makes_another_program(monkeypatch):
     real = movement.dma
     monkeypatch.setattr(movement, "dma", lambda *args, **kw: calls.append(1) or real(*args, **kw))
     assert counted(kernel, A, 2.0)[0] == (0, 1, 0)
+
+
+def test_an_attribute_of_a_member_of_an_enumeration_makes_another_program(monkeypatch):
+    kernel = nki.jit(lambda a: emit(a, Mode.FAST.factor))
+    monkeypatch.setattr(Mode.FAST, "factor", 2.0, raising=False)
+    assert_kept(kernel, A, factor=2.0)
+    monkeypatch.setattr(Mode.FAST, "factor", 3.0)
+    assert_kept(kernel, A, factor=3.0)
+
+
+def test_the_order_of_a_set_makes_another_program():
+    class Named:
+        def __init__(self, factor):
+            self.factor = factor
+
+        def __repr__(self):
+            return "a name"
+
+    def kernel(a, *named):
+        return emit(a, [each.factor for each in {*named}][0])
+
+    kernel = nki.jit(kernel)
+    for _ in range(20):
+        named = [Named(2.0), Named(3.0)]
+        expected = next(iter({*named})).factor
+        assert np.array_equal(kernel(A, *named), A * expected)
+        del named
 
 
 def test_values_that_are_one_object_are_told_from_equal_ones():

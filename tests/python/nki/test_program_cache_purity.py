@@ -1,5 +1,6 @@
 """The cache of programs: a kernel that may depend on more is traced at every call."""
 
+import dataclasses
 import functools
 import itertools
 import math
@@ -7,6 +8,7 @@ import os
 import random
 import sys
 import time
+import types
 
 import neuron_sim.nki as nki
 import numpy as np
@@ -113,6 +115,27 @@ IMPURE = {
 @pytest.mark.parametrize("name", IMPURE)
 def test_a_kernel_that_may_depend_on_more_is_traced_at_every_call(name):
     assert_never_kept(nki.jit(IMPURE[name]), A)
+
+
+def test_attributes_that_a_module_makes_are_read_at_every_call():
+    numbers = iter([1.0, 2.0, 1.0, 3.0])
+    module = types.ModuleType("made")
+    module.__getattr__ = lambda name: next(numbers)
+    kernel = nki.jit(lambda a: emit(a, module.number))
+    assert [float(kernel(A)[0, 1]) for _ in range(4)] == [1.0, 2.0, 1.0, 3.0]
+
+
+def test_fields_of_a_dataclass_are_read_at_every_call():
+    notes = {"factor": 2.0}
+
+    @dataclasses.dataclass
+    class Noted:
+        value: float = dataclasses.field(default=1.0, metadata=notes)
+
+    kernel = nki.jit(lambda a: emit(a, dataclasses.fields(Noted)[0].metadata["factor"]))
+    for factor in (2.0, 3.0):
+        notes["factor"] = factor
+        assert np.array_equal(kernel(A), A * factor)
 
 
 def test_a_counter_counts_every_call():

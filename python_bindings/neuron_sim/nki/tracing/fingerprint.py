@@ -9,6 +9,7 @@ import os
 import struct
 import sys
 import types
+import typing
 from enum import Enum, EnumMeta
 from types import FunctionType, MethodType, ModuleType
 from typing import Any
@@ -33,8 +34,10 @@ _DESCRIPTORS_OF_C = (
     types.ClassMethodDescriptorType,
 )  # fmt: skip
 _STANDARD_LIBRARY = os.path.dirname(os.__file__)
-_GENERATORS = frozenset(
-    os.path.join(_STANDARD_LIBRARY, name) for name in ("dataclasses.py", "enum.py")
+_ENUM = os.path.join(_STANDARD_LIBRARY, "enum.py")
+_REPR_OF_FIELDS = (
+    os.path.join(_STANDARD_LIBRARY, "dataclasses.py"),
+    "_recursive_repr.<locals>.wrapper",
 )
 
 
@@ -51,7 +54,9 @@ class Fingerprint:
     def key_of(self, *values: Any) -> tuple:
         """The key of values, and of the addresses that texts may show."""
         tokens = tuple([self.token(value) for value in values])
-        return (tokens, tuple(self._addresses) if self._formats else None)
+        if not self._formats:
+            return (tokens, None)
+        return (tokens, tuple(self._addresses), str(np.get_printoptions()))
 
     def token(self, value):
         """What stands for `value` in a key; NotPure when nothing does."""
@@ -62,7 +67,7 @@ class Fingerprint:
             return (kind, struct.pack("d", value))
         identity = id(value)
         if identity in purity.PURE:
-            if identity in purity.FORMATTING:
+            if identity in purity.SHOWING_ADDRESSES:
                 self._formats = True
             return identity
         ordinal = self._seen.get(identity)
@@ -109,7 +114,9 @@ class Fingerprint:
     def _function(self, function):
         attributes = self._attributes(function.__dict__)
         if purity.is_trusted_function(function) or _is_generated(function):
-            return (id(function), attributes)
+            cells = [each.cell_contents for each in function.__closure__ or ()]
+            held = [self.token(each) for each in cells if type(each) is FunctionType]
+            return (id(function), attributes, *held)
         self._addresses.append(id(function))
         reads = reads_of(function.__code__)
         self.kept.append(reads.code)
@@ -131,7 +138,7 @@ class Fingerprint:
         for name in path:
             if not isinstance(value, ModuleType):
                 break
-            value = getattr(value, name, _MISSING)
+            value = _of_module(value, name)
             if value is _MISSING:
                 return _MISSING
         return self.token(value)
@@ -155,16 +162,16 @@ class Fingerprint:
     # --- classes and their objects -----------------------------------------------------------
 
     def _class(self, cls):
-        if purity.is_trusted_class(cls) or cls.__module__ == "typing":
+        if purity.is_trusted_class(cls) or _is_of_typing(cls):
             return id(cls)
         if type(cls) not in (type, EnumMeta):
             raise NotPure(f"it uses the class {cls.__name__}")
-        found: list = [type, id(cls)]
+        found: list = [type, id(cls), cls.__qualname__]
         for base in cls.__mro__[1:]:
             found.append(base.__module__ == "enum" or self.token(base))
         members: Any = cls.__members__ if isinstance(cls, EnumMeta) else {}
         for name, value in members.items():
-            found.append((name, self.token(value._value_)))
+            found.append((name, self.token(value._value_), self._attributes(vars(value))))
         for name, value in vars(cls).items():
             if name not in _IGNORED_IN_CLASSES and name not in members:
                 found.append((name, self._of_class(cls, name, value)))
@@ -196,9 +203,9 @@ class Fingerprint:
             return (self.token(cls), value._name_)
         if isinstance(value, np.generic):
             return (cls, value.tobytes())
-        if isinstance(value, (np.dtype, np.ufunc)) or cls.__module__ == "typing":
+        if isinstance(value, (np.dtype, np.ufunc)) or _is_of_typing(cls):
             return id(value)
-        if cls.__module__ == "torch" and cls.__name__ == "dtype":
+        if cls is getattr(sys.modules.get("torch"), "dtype", None):
             return id(value)
         if not all(_is_python(base) for base in cls.__mro__):
             raise NotPure(f"it uses a value of type {cls.__name__}")
@@ -206,7 +213,7 @@ class Fingerprint:
 
     def _object(self, cls, value):
         """An object of a class that is written in Python: its class and its attributes."""
-        if cls.__repr__ is object.__repr__:
+        if cls.__repr__ is object.__repr__ or cls.__hash__ is object.__hash__:
             self._addresses.append(id(value))
         found = [self.token(cls)]
         if isinstance(value, tuple):
@@ -236,9 +243,24 @@ def _is_python(cls: Any) -> bool:
     )
 
 
+def _is_of_typing(cls: Any) -> bool:
+    return cls.__module__ == "typing" and getattr(typing, cls.__name__, None) is cls
+
+
+def _of_module(module: ModuleType, name: str) -> Any:
+    """An attribute of a module; NotPure where code of the module would make it."""
+    found = vars(module).get(name, _MISSING)
+    if module.__name__.startswith("neuron_sim."):
+        return getattr(module, name, _MISSING) if found is _MISSING else found
+    if type(module) is not ModuleType or (found is _MISSING and "__getattr__" in vars(module)):
+        raise NotPure(f"it reads {name} of {module.__name__}, which makes its attributes")
+    return found
+
+
 def _is_generated(function: Any) -> bool:
     """Functions that the standard library puts into classes."""
-    return function.__code__.co_filename in _GENERATORS
+    code = function.__code__
+    return (code.co_filename, code.co_qualname) == _REPR_OF_FIELDS or code.co_filename == _ENUM
 
 
 def _is_hash_of_fields(cls: Any, function: Any) -> bool:

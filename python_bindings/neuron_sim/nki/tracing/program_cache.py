@@ -123,7 +123,8 @@ def _key_of(call: Any) -> tuple:
     settings = (call.language, call.architecture, call.grid, call.cores, call.directives)
     environment = getattr(os.environ, "_data", os.environ)
     writable = tuple(call.mutable_inputs)
-    key = (values, inputs, writable, settings, call.widens, frozenset(environment.items()))
+    surroundings = (frozenset(environment.items()), tuple(np.geterr().values()))
+    key = (values, inputs, writable, settings, call.widens, surroundings)
     return key, fingerprint.kept
 
 

@@ -27,7 +27,7 @@ all allclose amax amin any append arange argmax argmin argsort argwhere array ar
 asarray ascontiguousarray atleast_1d atleast_2d block broadcast_shapes broadcast_to ceil clip
 column_stack concatenate copy cumprod cumsum diag diff dot dstack einsum expand_dims eye flip floor
 full full_like gcd hstack identity indices isclose iinfo finfo lcm linspace logspace matmul max mean
-median meshgrid min moveaxis ndarray ndim nonzero ones ones_like outer pad prod ravel repeat reshape
+median meshgrid min moveaxis ndim nonzero ones ones_like outer pad prod ravel repeat reshape
 result_type roll rollaxis rot90 round searchsorted shape size sort split squeeze stack std sum
 swapaxes take tile trace transpose tri tril triu unique unravel_index var vstack where zeros
 zeros_like dtype issubdtype isscalar promote_types can_cast
@@ -62,8 +62,8 @@ def _all_pure() -> dict:
 PURE = _all_pure()
 """Pure objects by id. The environment is one of them because every key has its contents."""
 
-FORMATTING = {id(each) for each in (str, repr, format)}
-"""Those that may show the address of an object."""
+SHOWING_ADDRESSES = {id(each) for each in (str, repr, format, set, frozenset)}
+"""Those whose results may depend on the addresses of objects: texts, and the order of sets."""
 
 OPCODES = frozenset("""
 BEFORE_WITH BINARY_OP BINARY_SUBSCR BINARY_SLICE BUILD_CONST_KEY_MAP BUILD_LIST BUILD_MAP BUILD_SET
@@ -87,14 +87,23 @@ UNPACK_SEQUENCE WITH_EXCEPT_START YIELD_VALUE IMPORT_NAME IMPORT_FROM
 IGNORED_OPCODES = frozenset(("CACHE", "EXTENDED_ARG", "NOP", "PRECALL", "RESUME"))
 
 DUNDER_ATTRIBUTES = frozenset(
-    ("__class__", "__delattr__", "__init__", "__name__", "__post_init__", "__setattr__")
+    (
+        "__class__",
+        "__delattr__",
+        "__init__",
+        "__name__",
+        "__post_init__",
+        "__qualname__",
+        "__setattr__",
+    )
 )
 """Attributes with two underscores that lead to nothing that is not looked at anyway."""
 
-IMPURE_ATTRIBUTES = frozenset(("dump", "dumps", "gi_frame", "tofile"))
-"""Methods of the types that a kernel may reach that write, or lead to a frame."""
+IMPURE_ATTRIBUTES = frozenset(("ctypes", "dump", "dumps", "gi_frame", "tofile"))
+"""Of the types that a kernel may reach those that write, or lead to an address or a frame."""
 
 FORMATTING_ATTRIBUTES = frozenset(("format", "format_map"))
+ADDRESS_OPCODES = frozenset(("FORMAT_VALUE", "BUILD_SET", "SET_ADD", "SET_UPDATE"))
 
 _TRUSTED_PACKAGES = ("neuron_sim.nki.", "neuron_sim.neuronxcc.nki.")
 _TRUSTED_PARTS = ("language", "isa", "tracing", "typing", "compiler", "kernel")

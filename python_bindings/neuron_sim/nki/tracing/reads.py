@@ -6,6 +6,7 @@ from types import CodeType
 from typing import Any
 
 from .purity import (
+    ADDRESS_OPCODES,
     DUNDER_ATTRIBUTES,
     FORMATTING_ATTRIBUTES,
     IGNORED_OPCODES,
@@ -22,7 +23,8 @@ class Reads:
     """Reads of a code object and of the functions in it.
 
     `names`: (whether it is a cell of the closure, name, attributes read from it at once).
-    `imports`: (module, attributes read from it). `formats`: it may turn objects into text.
+    `imports`: (module, attributes read from it). `formats`: it may turn objects
+    into text, or sets into sequences.
     """
 
     __slots__ = ("code", "names", "imports", "formats")
@@ -74,7 +76,7 @@ def _scan(code: CodeType, free: frozenset, reads: Reads) -> None:
         elif name == "LOAD_FAST" and step.argval in modules:
             path = _attributes(steps, position)
             reads.imports.append((modules[step.argval][0], modules[step.argval][1] + path))
-        elif name == "FORMAT_VALUE" or (name == "BINARY_OP" and step.argrepr.startswith("%")):
+        elif name in ADDRESS_OPCODES or (name == "BINARY_OP" and step.argrepr.startswith("%")):
             reads.formats = True
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
