@@ -110,6 +110,16 @@ def test_a_model_trains_through_a_kernel_and_its_backward_kernel(device, backend
     assert names == ([] if device == "cpu" else ["square_kernel", "square_backward"])
 
 
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+def test_shapes_that_change_between_calls_make_their_own_programs(backend):
+    compiled = torch.compile(
+        lambda x, factor: scale(x, factor) + 1, backend=backend, fullgraph=True
+    )
+    for rows, factor in ((3, 2.0), (4, 2.0), (5, 3.0), (6, 4.0)):
+        x = on("neuron_sim", rows, 5)
+        assert torch.equal(compiled(x, factor).cpu(), (x.cpu() * factor) + 1)
+
+
 def test_a_model_is_exported_with_its_kernels():
     x = on("neuron_sim:1", 4, 8)
     model = Model().to("neuron_sim:1")

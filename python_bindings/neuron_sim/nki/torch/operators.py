@@ -77,6 +77,8 @@ def _body(name: str, function: Callable[..., Any], mutated: frozenset[str]) -> C
     parameters = list(inspect.signature(function_of(function)).parameters)
 
     def body(*args: Any, **kwargs: Any) -> Any:
+        args = tuple(_number(each) for each in args)
+        kwargs = {key: _number(each) for key, each in kwargs.items()}
         given = {**dict(zip(parameters, args, strict=False)), **kwargs}
         tensors = {key: _tensors(value) for key, value in given.items()}
         fixed = {
@@ -90,6 +92,13 @@ def _body(name: str, function: Callable[..., Any], mutated: frozenset[str]) -> C
             return _unshared(function(*args, **kwargs), storages)
 
     return body
+
+
+def _number(value: Any) -> Any:
+    """Symbolic numbers of torch.compile as numbers: a program is for one of each."""
+    kinds = {torch.SymInt: int, torch.SymFloat: float, torch.SymBool: bool}
+    kind = kinds.get(type(value))
+    return value if kind is None else kind(value)
 
 
 def _tensors(value: Any) -> list[torch.Tensor]:
