@@ -325,6 +325,7 @@ def test_what_is_within_the_limit_passes(case):
     nki.jit(case.kernel).traced(np.zeros(case.shape, F32), case.good)
 
 
+@pytest.mark.filterwarnings("ignore:shadowing local tensor")
 @pytest.mark.parametrize("case", CASES, ids=ids)
 def test_what_is_beyond_the_limit_has_the_vendors_sentence_and_the_kernels_line(case):
     with pytest.raises(case.kind) as caught:
