@@ -72,10 +72,19 @@ def unary(name, x, dtype=None, mask=None):
     if special is not None:
         return special(x, dtype, mask)
 
-    def emit(builder, dst, src):
-        builder.activation(dst, name, src)
+    if mask is not None:
+        return emitted(x, dtype, mask, name, _activation_of(name))
+    tiles.on_chip(x, "x", name).settle()
+    wanted = x.dtype if dtype is None else dtype_of(dtype)
+    return current().result(x.shape, wanted, "sbuf", _activate, False, dtype is not None, (x, name))
 
-    return emitted(x, dtype, mask, name, emit)
+
+def _activate(dst, x, name):
+    current().builder.activation(dst.access, name, x.access)
+
+
+def _activation_of(name):
+    return lambda builder, dst, src: builder.activation(dst, name, src)
 
 
 def negative(x, dtype=None, mask=None):

@@ -7,7 +7,7 @@ from .dtypes import DType, promote
 from .expression import Expression
 from .mask import boxes
 from .tensor import Tensor
-from .trace import PARTITIONS, current
+from .trace import PARTITIONS, current, running
 
 _COMPARISONS = frozenset(
     ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal")
@@ -143,9 +143,9 @@ def binary(
     """
     instruction = name or op
     if not isinstance(a, Tensor):
-        return _with_scalar(op, b, number_of(a), True, dtype, mask)
+        return with_scalar(op, b, number_of(a), True, dtype, mask)
     if not isinstance(b, Tensor):
-        return _with_scalar(op, a, number_of(b), False, dtype, mask)
+        return with_scalar(op, a, number_of(b), False, dtype, mask)
     on_chip(a, "x", instruction).settle()
     on_chip(b, "y", instruction).settle()
     if a.shape[0] != b.shape[0]:
@@ -156,9 +156,9 @@ def binary(
         shape = broadcast_shape(a.shape, b.shape, instruction, names)
         if len(shape) >= 2:
             if b.size == b.shape[0] and a.shape == shape and b.dtype is dtypes.float32:
-                return _with_scalar(op, a, b, False, dtype, mask)
+                return with_scalar(op, a, b, False, dtype, mask)
             if a.size == a.shape[0] and b.shape == shape and a.dtype is dtypes.float32:
-                return _with_scalar(op, b, a, True, dtype, mask)
+                return with_scalar(op, b, a, True, dtype, mask)
         a, b = a.broadcast_to(shape), b.broadcast_to(shape)
     cut = None if mask is None else boxes(mask, shape)
 
@@ -199,9 +199,8 @@ def _result_dtype(op: str, dtype: Any, a: Any, b: Any) -> DType:
     return dtypes.float32 if op == "divide" and promoted.is_integer else promoted
 
 
-def _with_scalar(
-    op: str, data: Tensor, scalar: Any, reverse: bool, dtype: Any, mask: Any
-) -> Tensor:
+def with_scalar(op: str, data: Tensor, scalar: Any, reverse: bool, dtype: Any, mask: Any) -> Tensor:
+    """data op scalar, or scalar op data: a number, or a tile [P, 1] of fp32."""
     on_chip(data, "data", "tensor_scalar").settle()
     cut = None if mask is None else boxes(mask, data.shape)
     other = scalar.dtype if isinstance(scalar, Tensor) else scalar
@@ -215,7 +214,7 @@ def _with_scalar(
 def _emit_with_scalar(
     dst: Tensor, data: Tensor, op: str, scalar: Any, reverse: bool, cut: Any
 ) -> None:
-    builder = current().builder
+    builder = running[-1].builder
     column = isinstance(scalar, Tensor)
     if cut is None:
         operand = scalar.access if column else scalar
@@ -256,5 +255,5 @@ def broadcast_partitions(tensor: Tensor, sizes: Any) -> Tensor:
 def invert(tensor: Tensor) -> Tensor:
     """~tensor: all bits of integers; bools as the vendor has it, logically."""
     if tensor.dtype is dtypes.bool_:
-        return _with_scalar("logical_xor", tensor, 1, False, tensor.dtype, None)
-    return _with_scalar("bitwise_xor", tensor, -1, False, tensor.dtype, None)
+        return with_scalar("logical_xor", tensor, 1, False, tensor.dtype, None)
+    return with_scalar("bitwise_xor", tensor, -1, False, tensor.dtype, None)

@@ -7,7 +7,7 @@ from . import operators, trace
 from .dtypes import bool_
 from .dynamic import DynamicIndex
 from .expression import Expression
-from .operators import binary, invert, number_of
+from .operators import binary, invert, number_of, with_scalar
 from .tensor import UNSHARED_IN_PLACE, Tensor
 
 trace.operators = operators
@@ -36,6 +36,7 @@ _COMPARED = {
 _LOGICAL = {"bitwise_and": "logical_and", "bitwise_or": "logical_or", "bitwise_xor": "logical_xor"}
 
 
+_DIRECT = frozenset(("add", "subtract", "multiply"))  # with a number they are one instruction
 _binary: Any = None  # of nki.language.lowering, which imports this package
 
 
@@ -55,7 +56,11 @@ def _operation(op: str, a, b):
 
 
 def _forward(op: str):
+    direct = op in _DIRECT
+
     def operator(self, other):
+        if direct and type(other) is float:
+            return with_scalar(op, self, other, False, None, None)
         if other is None or isinstance(other, (str, tuple, list, dict)):
             return NotImplemented
         return _operation(op, self, other)

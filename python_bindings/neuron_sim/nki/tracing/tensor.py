@@ -16,11 +16,14 @@ class Storage:
     written; `ordinal` the position among the HBM tensors of the kernel (None for others).
     """
 
-    __slots__ = (
-        *("trace", "name", "buffer", "memory", "shape", "dtype", "whole", "scope", "mutable"),
-        *("ordinal", "written", "axis", "line", "_typed", "argument", "uses", "last_use"),
-        "made_at",
-    )
+    mutable = True
+    ordinal: Any = None
+    written = False
+    argument: Any = None
+    line = ""
+    uses = 0  # access patterns taken for instructions
+    last_use = 0  # the trace's number of it
+    _typed: Any = None
 
     def __init__(self, trace, name, buffer, shape, dtype, whole, scope, axis=0):
         self.trace = trace
@@ -32,15 +35,7 @@ class Storage:
         self.whole = whole
         self.scope = scope
         self.axis = axis
-        self.mutable = True
-        self.ordinal = None
-        self.written = False
-        self.argument = None
-        self.line = ""
-        self.uses = 0  # access patterns taken for instructions
-        self.last_use = 0  # the trace's number of it
         self.made_at = trace.uses
-        self._typed = None
 
     def whole_as(self, dtype: DType):
         """The whole as elements of another dtype."""
