@@ -17,8 +17,20 @@ from importlib import import_module as _import_module
 
 from . import language, typing
 from .kernel import Kernel, jit, simulate
+from .measured import baremetal, benchmark, profile
+from .tracing.dtypes import DType as dtype
 
-__all__ = ["Kernel", "jit", "language", "simulate", "typing"]
+__all__ = [
+    "Kernel",
+    "baremetal",
+    "benchmark",
+    "dtype",
+    "jit",
+    "language",
+    "profile",
+    "simulate",
+    "typing",
+]
 
 
 def __getattr__(name: str):

@@ -33,7 +33,10 @@ class Kernel:
                 f"the grid of a kernel is the number of cores of a logical core (LNC), but "
                 f"kernel '{self.__name__}' got {list(grid)}."
             )
-        return Kernel(self.func, grid)
+        on_cores = type(self).__new__(type(self))
+        on_cores.__dict__.update(self.__dict__)
+        on_cores.grid = grid
+        return on_cores
 
     def __get__(self, instance, owner=None):
         return self if instance is None else functools.partial(self, instance)

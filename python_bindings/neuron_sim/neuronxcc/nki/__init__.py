@@ -4,6 +4,8 @@ Functions decorated with `jit` run on the simulated NeuronCore when they are cal
 arrays or CPU tensors; inside another kernel their instructions become a part of it.
 """
 
+from neuron_sim.nki.tracing.dtypes import DType as dtype
+
 from . import compiler, language, typing
 from .kernel import Kernel, jit, simulate_kernel, trace
 from .measured import baremetal, benchmark, profile
@@ -14,6 +16,7 @@ __all__ = [
     "baremetal",
     "benchmark",
     "compiler",
+    "dtype",
     "jit",
     "language",
     "profile",
