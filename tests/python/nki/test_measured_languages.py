@@ -89,3 +89,19 @@ def test_a_measured_kernel_is_a_part_of_the_kernel_that_calls_it(nki, kernel):
 
 def test_nki_dtype_is_the_type_of_the_dtypes():
     assert isinstance(nl.bfloat16, new_nki.dtype) and not isinstance(np.float32, new_nki.dtype)
+
+
+def test_a_kernel_that_the_passes_do_not_take_says_so_when_it_is_timed():
+    @old_nki.jit
+    def gather(table, rows):
+        out = old_nl.ndarray((4, 7), dtype=table.dtype, buffer=old_nl.shared_hbm)
+        index = old_nl.load(rows)
+        columns = old_nl.arange(7)[None, :]
+        old_nl.store(out, value=old_nl.load(table[index[old_nl.arange(4)[:, None], 0], columns]))
+        return out
+
+    rows = np.array([[3], [0], [4], [1]], dtype=np.int32)
+    traced = gather.traced(X, rows)
+    assert np.array_equal(traced.run([X, rows]), X[[3, 0, 4, 1]])
+    with pytest.warns(UserWarning, match="kernel 'gather' is timed as it is written"):
+        assert traced.time()["latency_us"] > 0

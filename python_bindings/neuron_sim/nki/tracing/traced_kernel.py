@@ -4,6 +4,7 @@ import math
 import os
 import re
 import sys
+import warnings
 from collections.abc import Callable
 
 import numpy as np
@@ -68,16 +69,25 @@ class TracedKernel:
 
     @property
     def program(self):
-        """The program after the passes of the compiler; `direct` kernels skip its middle end."""
+        """The program after the passes of the compiler; `direct` kernels skip its middle end.
+
+        Where the passes do not take a program it stays as it is written, and a warning says why.
+        """
         if self._program is None:
             stacks = _core.published_stacks()
             name = f"neuronx-cc {self.architecture}" + (" direct" if self.direct else "")
             stack = stacks.get(name)
-            self._program = (
-                self.source
-                if stack is None
-                else _core.compile_program(self.source, stack["settings"])
-            )
+            self._program = self.source
+            if stack is not None:
+                objection = _core.pass_objection(self.source)
+                if objection:
+                    warnings.warn(
+                        f"kernel '{self.source.kernel}' is timed as it is written, without the "
+                        f"compiler's passes: {objection}.",
+                        stacklevel=2,
+                    )
+                else:
+                    self._program = _core.compile_program(self.source, stack["settings"])
         return self._program
 
     def time(self) -> dict:
