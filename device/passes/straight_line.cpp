@@ -130,11 +130,28 @@ int64_t peak(const Program& program, MemoryKind memory) {
   return end;
 }
 
+/// Whether a loop, an address or a parameter is a register. Rows that an index tile names are
+/// operands like others: their order is what counts, not their values.
+bool reads_registers(const Program& program) {
+  const auto is_register = [](const auto& each) { return each.register_index >= 0; };
+  if (std::any_of(program.loops.begin(), program.loops.end(), is_register) ||
+      std::any_of(program.operands.begin(), program.operands.end(), is_register)) {
+    return true;
+  }
+  for (const Instruction& instruction : program.instructions) {
+    for (size_t i = 0; i < instruction.attribute_count; ++i) {
+      const bool reads = instruction.type->attributes[i].kind == AttributeKind::kRegister;
+      if (reads && program.attributes_of(instruction)[i].integer() >= 0) return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 std::string unroll_objection(const Program& program, int64_t maximum) {
   if (program.cores.size() > 1) return "it uses both cores of a logical core";
-  if (program.uses_registers) return "its loops, addresses or descriptors depend on data";
+  if (reads_registers(program)) return "its loops or addresses depend on registers";
   for (const Instruction& instruction : program.instructions) {
     const Demand& demand = program.demands[instruction.demand];
     const bool sequencer = demand.count > 0 && demand.steps[0].unit == Unit::kSequencer;
@@ -195,6 +212,8 @@ std::shared_ptr<const Program> lower(StraightLine line) {
   program->source_lines = std::move(line.source_lines);
   program->sbuf_peak = peak(*program, MemoryKind::kSbuf);
   program->psum_peak = peak(*program, MemoryKind::kPsum);
+  program->uses_registers = std::any_of(program->operands.begin(), program->operands.end(),
+                                        [](const Operand& operand) { return operand.indirect; });
   finish_program(*program);
   return program;
 }

@@ -75,6 +75,31 @@ TEST(ReuseLoads, ATensorThatTheKernelWritesIsLoadedAgain) {
   EXPECT_EQ(loads_left(Sums{.writes_input = true}, 0), (Loads{12, 4}));
 }
 
+TEST(ReuseLoads, TheLoadThatComesFirstIsKeptWhicheverStatementItIsOf) {
+  // In the first trip the inner loop loads row 1, before the outer loop's own load of it.
+  Builder builder("rows", load_architecture("trn2"));
+  const View in = builder.argument("in", {2, 128, 8}, Dtype::kFloat32);
+  const View out = builder.argument("out", {2, 2, 128, 8}, Dtype::kFloat32);
+  builder.loop(2, [&](const Affine& i) {
+    const View own = builder.sbuf("own", {128, 8}, Dtype::kFloat32);
+    builder.emit(DmaCopy{.dst = own, .src = in.select(0, i)});
+    builder.loop(2, [&](const Affine& j) {
+      const View other = builder.sbuf("other", {128, 8}, Dtype::kFloat32);
+      const View sum = builder.sbuf("sum", {128, 8}, Dtype::kFloat32);
+      builder.emit(DmaCopy{.dst = other, .src = in.select(0, j)});
+      builder.emit(TensorTensor{.dst = sum, .data1 = own, .data2 = other, .op = AluOp::kAdd});
+      builder.emit(DmaCopy{.dst = out.select(0, i).select(0, j), .src = sum});
+    });
+  });
+  const std::shared_ptr<const Program> program = builder.finish();
+  StraightLine line = renamed_line(*program);
+  PassSettings settings;
+  settings.reuse_loops = 0;
+  reuse_loads(line, settings);
+  EXPECT_EQ(instructions_named(*placed(line), "dma_copy").size(), 2U + 4U);
+  EXPECT_EQ(bytes_after(program), bytes_after(placed(line)));
+}
+
 TEST(ReuseLoads, AllTilesOfAStatementAreKeptOrNone) {
   // Alive at a time in program order: the kept tiles, and x or y (when it is not kept) and z.
   const int64_t columns = 512, bytes = columns * 4;

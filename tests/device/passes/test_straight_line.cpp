@@ -94,7 +94,7 @@ TEST(StraightLine, RegistersAndTwoCoresAreRefusedWithAReason) {
                             registers.emit(Memset{tile, 1});
                           });
   const auto by_register = registers.finish();
-  EXPECT_EQ(unroll(*by_register).reason, "its loops, addresses or descriptors depend on data");
+  EXPECT_EQ(unroll(*by_register).reason, "its loops or addresses depend on registers");
 
   Builder cores("cores", trn2());
   const View shared = cores.argument("shared", {128, 8}, Dtype::kFloat32);

@@ -57,7 +57,8 @@ TEST(PlaceTiles, TilesShareBytesOnlyWhenTheyMust) {
       sketch.use(tile);
     }
     std::vector<int64_t> result;
-    for (const Tile& tile : sketch.builder.finish()->tiles) {
+    const std::shared_ptr<const Program> program = sketch.builder.finish();
+    for (const Tile& tile : program->tiles) {
       if (tile.memory == MemoryKind::kSbuf) result.push_back(tile.address);
     }
     return result;
