@@ -76,7 +76,7 @@ class StatementElision {
   bool in_loops_of(uint32_t copy, uint32_t reader) {
     const StraightInstruction& a = at(copy);
     const StraightInstruction& b = at(reader);
-    const int depth = std::min(a.depth, b.depth);
+    const auto depth = static_cast<uint8_t>(std::min(a.depth, b.depth));
     return std::equal(a.iteration.begin(), a.iteration.begin() + depth, b.iteration.begin());
   }
 

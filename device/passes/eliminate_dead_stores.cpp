@@ -8,9 +8,6 @@
 namespace neuron_sim {
 namespace {
 
-/// Bytes of all partitions, for regions that are known exactly.
-int64_t size_of(const Region& region) { return region.partitions * region.count * region.run; }
-
 /// What later uses leave of a store.
 class Remainder {
  public:

@@ -9,9 +9,6 @@
 namespace neuron_sim {
 namespace {
 
-/// Bytes of all partitions, for regions that are known exactly.
-int64_t size_of(const Region& region) { return region.partitions * region.count * region.run; }
-
 bool is_zero(const StraightLine& line, const StraightInstruction& instance) {
   return instance.instruction.type == &kMemset && line.attributes_of(instance)[0].real() == 0;
 }

@@ -36,6 +36,11 @@ inline const Operand& operand_at(const StraightLine& line, const TileUse& use) {
   return line.operands_of(line.instructions[use.instance])[use.operand];
 }
 
+/// Bytes of all partitions, for regions that are known exactly.
+inline int64_t size_of(const Region& region) {
+  return static_cast<int64_t>(region.partitions) * region.count * region.run;
+}
+
 /// Removes the instances that are marked.
 void remove_instances(StraightLine& line, const std::vector<bool>& removed);
 
