@@ -2,8 +2,8 @@
 
 Traces kernels of 10,000 instructions and prints the processor time per instruction: of the whole
 trace (the body of the kernel, automatic placement and finishing of the program) and of the same
-instructions through `_core.Builder` without a front end, in the same run. The limit is on the cost
-that Python adds.
+instructions through `_core.Builder` without a front end, in the same run. Ends with 1 when a kernel
+costs more than the limit per instruction, as that of the old language's results still do.
 """
 
 from __future__ import annotations
@@ -139,13 +139,18 @@ def bench() -> None:
     alone = microseconds(through_the_builder)
     new_tiles = microseconds(new_tiles_through_the_builder)
     print(f"NKI, builder alone: {alone:.2f} us per instruction, to new tiles {new_tiles:.2f} us")
+    above = 0
     for kernel in (new_whole_tiles, new_slices, old_assignments, old_operators):
         whole = microseconds(kernel.call(a).trace_anew)
         least = new_tiles if kernel is old_operators else alone
+        verdict = "within" if whole <= LIMIT_US else "ABOVE"
+        above += whole > LIMIT_US
         print(
-            f"NKI, {kernel.__name__}: {whole:.2f} us per instruction, of it Python "
-            f"{whole - least:.2f} us (limit: at most {LIMIT_US:.0f}), ratio {whole / least:.1f}"
+            f"NKI, {kernel.__name__}: {whole:.2f} us per instruction, {verdict} the limit of "
+            f"{LIMIT_US:.0f}; {whole - least:.2f} us over the builder, ratio {whole / least:.1f}"
         )
+    if above:
+        raise SystemExit(f"NKI: {above} kernels cost more than {LIMIT_US:.0f} us per instruction")
 
 
 if __name__ == "__main__":

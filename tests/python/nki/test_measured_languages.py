@@ -102,3 +102,20 @@ def test_a_kernel_that_the_passes_do_not_take_says_so_when_it_is_timed():
     traced = many.traced(np.zeros((100_001, 1, 1), np.float32))
     with pytest.warns(UserWarning, match="kernel 'many' is timed as it is written, without the"):
         assert traced.time()["latency_us"] > 0
+
+
+def test_a_users_architecture_has_the_compiler_of_its_generation(tmp_path, monkeypatch, recwarn):
+    file = tmp_path / "mine.toml"
+    file.write_text('base = "trn1"\n', encoding="utf-8")
+    latencies = []
+    for architecture in ("trn1", str(file)):
+        monkeypatch.setenv("NEURON_SIM_ARCH", architecture)
+        latencies.append(old_nki.jit(old_double).traced(X).time()["latency_us"])
+    assert latencies[0] == latencies[1]
+    assert not recwarn.list
+
+
+def test_a_generation_without_a_known_compiler_says_so(monkeypatch):
+    monkeypatch.setenv("NEURON_SIM_ARCH", "trn3")
+    with pytest.warns(UserWarning, match="no compiler of its generation has been measured"):
+        assert new_nki.jit(new_double).traced(X).time()["latency_us"] > 0

@@ -18,15 +18,6 @@ ACTIVATIONS = (
     *("silu", "silu_dx", "softplus", "mish", "erf", "erf_dx", "sin", "abs"),
 )
 
-#: Operators of two operands that are one ALU operator.
-BINARY = (
-    *("add", "subtract", "multiply", "divide", "maximum", "minimum", "abs_max", "abs_min"),
-    *("bitwise_and", "bitwise_or", "bitwise_xor", "left_shift", "right_shift"),
-)
-COMPARISONS = (
-    *("equal", "not_equal", "less", "less_equal", "greater", "greater_equal"),
-    *("logical_and", "logical_or", "logical_xor"),
-)
 
 _TWO_PI = 2 * math.pi
 _ALL_INTEGERS = float(1 << 23)  # from here on every fp32 is an integer

@@ -61,12 +61,6 @@ def kernel_frame(depth: int = 1) -> FrameType | None:
     return innermost(sys._getframe(depth))
 
 
-def kernel_line() -> str:
-    """`file:line` of the innermost frame outside of this package."""
-    frame = kernel_frame(2)
-    return "" if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno}"
-
-
 def out_of_kernel(what: str) -> RuntimeError:
     """err_nki_api_outside_of_nki_kernel."""
     return RuntimeError(

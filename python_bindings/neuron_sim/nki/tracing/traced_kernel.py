@@ -15,6 +15,8 @@ from .arrays import as_bytes, copy_into_torch, host_bytes, is_declared, is_numpy
 from .printing import show
 from .trace import Trace
 
+_STACKS = {2: "neuronx-cc trn1", 3: "neuronx-cc trn2"}
+"""The compiler whose passes a generation's programs go through, also those of a user's file."""
 _BEYOND_ROWS = re.compile(r"Out-of-bound access for tensor `(\w+)` on dimension 0: index (\d+) of")
 
 
@@ -74,20 +76,22 @@ class TracedKernel:
         Where the passes do not take a program it stays as it is written, and a warning says why.
         """
         if self._program is None:
-            stacks = _core.published_stacks()
-            name = f"neuronx-cc {self.architecture}" + (" direct" if self.direct else "")
-            stack = stacks.get(name)
             self._program = self.source
-            if stack is not None:
+            stack = _STACKS.get(self.source.generation)
+            if stack is None:
+                objection = "no compiler of its generation has been measured"
+            else:
                 objection = _core.pass_objection(self.source)
-                if objection:
-                    warnings.warn(
-                        f"kernel '{self.source.kernel}' is timed as it is written, without the "
-                        f"compiler's passes: {objection}.",
-                        stacklevel=2,
-                    )
-                else:
-                    self._program = _core.compile_program(self.source, stack["settings"])
+            if objection:
+                warnings.warn(
+                    f"kernel '{self.source.kernel}' is timed as it is written, without the "
+                    f"compiler's passes: {objection}.",
+                    stacklevel=2,
+                )
+            else:
+                name = f"{stack} direct" if self.direct else stack
+                settings = _core.published_stacks()[name]["settings"]
+                self._program = _core.compile_program(self.source, settings)
         return self._program
 
     def time(self) -> dict:
