@@ -80,8 +80,19 @@ void check_no_view(const c10::OperatorHandle& op) {
 
 /// Every operator that has no kernel for the device arrives here.
 void run_on_host(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
+  fall_back(op, stack, "");
+}
+
+void refuse_sparse(const c10::OperatorHandle& op, torch::jit::Stack*) {
+  TORCH_CHECK_NOT_IMPLEMENTED(false, "neuron_sim: operator '", op.operator_name(),
+                              "' was called for a sparse tensor; the device has dense ones only");
+}
+
+}  // namespace
+
+void fall_back(const c10::OperatorHandle& op, torch::jit::Stack* stack, const std::string& reason) {
   check_no_view(op);
-  note_fallback(c10::toString(op.operator_name()));
+  note_fallback(c10::toString(op.operator_name()), reason);
   const auto& arguments = op.schema().arguments();
   const size_t first = stack->size() - arguments.size();
   HostCall call;
@@ -96,13 +107,6 @@ void run_on_host(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   const size_t results = op.schema().returns().size();
   for (size_t i = stack->size() - results; i < stack->size(); ++i) take_back((*stack)[i], call);
 }
-
-void refuse_sparse(const c10::OperatorHandle& op, torch::jit::Stack*) {
-  TORCH_CHECK_NOT_IMPLEMENTED(false, "neuron_sim: operator '", op.operator_name(),
-                              "' was called for a sparse tensor; the device has dense ones only");
-}
-
-}  // namespace
 
 TORCH_LIBRARY_IMPL(_, SparsePrivateUse1, m) {
   m.fallback(torch::CppFunction::makeFromBoxedFunction<&refuse_sparse>());

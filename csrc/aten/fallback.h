@@ -1,6 +1,9 @@
 #pragma once
 // Operators without a device kernel run on the CPU, visibly: counted, listed, or refused.
 
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/core/stack.h>
+
 #include <cstdint>
 #include <map>
 #include <string>
@@ -28,7 +31,12 @@ NEURON_SIM_TORCH_API std::map<std::string, int64_t> fallback_counts();
 NEURON_SIM_TORCH_API void reset_fallback_counts();
 
 /// Applies the policy to one use of operator `name` (and counts it if it is allowed). Call it first
-/// in a device kernel that computes on the CPU.
-NEURON_SIM_TORCH_API void note_fallback(const std::string& name);
+/// in a device kernel that computes on the CPU. `reason`: half a sentence, why no device kernel
+/// takes the arguments; empty when there is none.
+NEURON_SIM_TORCH_API void note_fallback(const std::string& name, const std::string& reason = "");
+
+/// Runs the operator on the CPU with the arguments on the stack, or raises in strict mode.
+/// `reason`: why no device kernel takes them; empty when there is none.
+void fall_back(const c10::OperatorHandle& op, torch::jit::Stack* stack, const std::string& reason);
 
 }  // namespace neuron_sim

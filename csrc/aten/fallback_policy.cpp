@@ -54,13 +54,14 @@ void reset_fallback_counts() {
   state().counts.clear();
 }
 
-void note_fallback(const std::string& name) {
+void note_fallback(const std::string& name, const std::string& reason) {
   bool warn = false;
   {
     const std::lock_guard lock(state().mutex);
     TORCH_CHECK_NOT_IMPLEMENTED(
         state().policy != FallbackPolicy::kError, "neuron_sim: operator '", name,
-        "' has no device kernel and the CPU fallback is switched off (NEURON_SIM_FALLBACK=error or "
+        "' has no device kernel", reason.empty() ? "" : " for this call (" + reason + ")",
+        " and the CPU fallback is switched off (NEURON_SIM_FALLBACK=error or "
         "torch.neuron_sim.strict())");
     const int64_t uses = ++state().counts[name];
     warn = uses == 1 && state().policy == FallbackPolicy::kWarn;

@@ -4,7 +4,7 @@
 #include <ATen/ops/empty_like.h>
 #include <torch/library.h>
 
-#include "csrc/custom_ops/kernel_call.h"
+#include "csrc/kernel_call.h"
 #include "csrc/custom_ops/result_sizes.h"
 #include "csrc/errors.h"
 #include "ops/kernels/bias_add_activation_backward.h"

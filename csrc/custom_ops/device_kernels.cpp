@@ -2,7 +2,7 @@
 
 #include <torch/library.h>
 
-#include "csrc/custom_ops/kernel_call.h"
+#include "csrc/kernel_call.h"
 #include "csrc/custom_ops/result_sizes.h"
 #include "csrc/errors.h"
 #include "device/isa/activation_functions.h"

@@ -1,6 +1,6 @@
 // The key of a compiled kernel: any part that differs makes another key.
 
-#include "csrc/custom_ops/kernel_call.h"
+#include "csrc/kernel_call.h"
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_strided.h>

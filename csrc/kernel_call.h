@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "device/runtime/kernel_cache.h"
-#include "ops/tensor_spec.h"
+#include "ops/hbm_tensor.h"
 
 namespace neuron_sim {
 
@@ -26,9 +26,19 @@ class KernelCall {
   /// The next argument of the program. Strided tensors are passed as they are; one whose elements
   /// overlap in memory (other than by strides of 0) is copied first.
   KernelCall& operand(const at::Tensor& tensor);
+  /// The same elements under other sizes and strides (elements), from the tensor's first one on:
+  /// broadcast, merged or permuted. Overlaps are left as they are.
+  KernelCall& operand(const at::Tensor& tensor, at::IntArrayRef sizes, at::IntArrayRef strides);
+  /// int32 or int64 indices. The chip has no 64-bit integers: it reads the low words, which the
+  /// kernel's bounds checks make enough.
+  KernelCall& indices(const at::Tensor& tensor);
+  /// A tensor that the kernel writes, for launch(); with sizes and strides as above.
+  KernelCall& result(const at::Tensor& tensor);
+  KernelCall& result(const at::Tensor& tensor, at::IntArrayRef sizes, at::IntArrayRef strides);
   /// Something else that decides the program.
   KernelCall& option(int64_t value);
   KernelCall& option(std::string_view value);
+  KernelCall& options(const std::vector<int64_t>& values);
 
   /// Shape, strides and dtype of operand `index`.
   TensorSpec spec(size_t index) const;
@@ -45,11 +55,44 @@ class KernelCall {
   /// device). Launches nothing when all of them are empty.
   void run_into(at::ArrayRef<at::Tensor> outputs, Build build) const;
 
+  /// Launches the kernel that `emit` emits for the operands and results, on the device's current
+  /// stream. Everything that `emit` captures must be in the key (option()); it owns its captures.
+  /// Nothing is launched when no result has elements.
+  void launch(const EmitKernel& emit);
+
  private:
+  using Sizes = c10::SmallVector<int64_t, 6>;
+  /// A tensor argument of the program.
+  struct Argument {
+    at::Tensor tensor;
+    Dtype dtype;
+    Sizes sizes, strides;
+    TensorSpec spec() const;
+  };
+  /// Memory that one argument of the program stands for: a tensor, or several that overlap.
+  struct Memory {
+    std::byte* begin;
+    std::byte* end;
+    Dtype dtype;
+    bool written;
+  };
+  /// The tensors' memories, and which one each tensor (operands, then results) lies in, and where.
+  struct Arrangement {
+    std::vector<Memory> memories;
+    std::vector<size_t> memory;
+    std::vector<int64_t> offset;  ///< elements
+  };
+  void add(c10::SmallVector<Argument, 4>& arguments, Argument argument);
+  void separate_dtypes();
+  Arrangement arrange() const;
+  std::shared_ptr<const Program> build(const EmitKernel& emit,
+                                       const Arrangement& arrangement) const;
+
   at::Device device_;
   const Architecture& architecture_;
   KernelKey key_;
-  c10::SmallVector<at::Tensor, 4> operands_;
+  const std::string name_;
+  c10::SmallVector<Argument, 4> operands_, results_;
 };
 
 }  // namespace neuron_sim

@@ -1,0 +1,61 @@
+#pragma once
+// An aten operator with a kernel of the device, which may refuse what it is given.
+
+#include <ATen/core/boxing/KernelFunction.h>
+#include <torch/library.h>
+
+#include <string>
+
+#include "csrc/aten/fallback.h"
+#include "csrc/errors.h"
+
+namespace neuron_sim {
+
+/// Thrown by a device kernel that cannot take its arguments, before it changed anything. The
+/// operator falls back for that reason, or raises with it in strict mode.
+struct Refusal {
+  std::string reason;  ///< half a sentence: "the chip has no dtype float64"
+};
+
+/// Throws Refusal unless the chip computes with tensors of that dtype (dtype_of).
+void check_computable(at::ScalarType type);
+
+/// Calls `function()`, the boxed body of an operator; a Refusal or what the chip has no dtype or no
+/// room for (KernelError) falls back with the reason.
+template <typename Function>
+void run_or_fall_back(const c10::OperatorHandle& op, torch::jit::Stack* stack,
+                      Function&& function) {
+  std::string reason;
+  try {
+    return function();
+  } catch (const Refusal& refusal) {
+    reason = refusal.reason;
+  } catch (const KernelError& error) {
+    reason = error.what();
+  } catch (const SimulatorBug& bug) {
+    throw_torch_error(bug);
+  }
+  fall_back(op, stack, reason);
+}
+
+/// The boxed form of a typed device kernel.
+template <auto Function>
+void boxed_kernel(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
+                  torch::jit::Stack* stack) {
+  using Pointer =
+      c10::CompileTimeFunctionPointer<std::remove_pointer_t<decltype(Function)>, Function>;
+  using Functor = typename c10::impl::WrapFunctionIntoFunctor<Pointer>::type;
+  Functor functor;
+  run_or_fall_back(op, stack, [&] {
+    c10::impl::make_boxed_from_unboxed_functor<Functor, true>::call(&functor, op, keys, stack);
+  });
+}
+
+/// Registers a typed function as a device kernel that may throw Refusal or KernelError before it
+/// changed anything: m.impl("bmm.out", device_operator<bmm_out>()).
+template <auto Function>
+torch::CppFunction device_operator() {
+  return torch::CppFunction::makeFromBoxedFunction<&boxed_kernel<Function>>();
+}
+
+}  // namespace neuron_sim

@@ -1,0 +1,68 @@
+#include "csrc/aten/device_operator.h"
+#include "csrc/aten/pointwise/operator_table.h"
+
+namespace neuron_sim {
+namespace {
+
+using Arguments = PointwiseArguments;
+using Value = ElementValue;
+
+/// alpha * value; 1 costs nothing.
+Value scaled(Arguments& a, Value value, size_t alpha) {
+  const double factor = a.number(alpha);
+  return factor == 1 ? value : value * factor;
+}
+
+Value divide(Arguments& a) { return a.value(0) / a.value(1); }
+
+Value power(Arguments& a) {
+  if (!a.is_float()) throw Refusal{"the chip has no power of integers"};
+  return a.expression().alu(AluOp::kPower, a.value(0), a.value(1));
+}
+
+constexpr PointwiseRow kRows[] = {
+    {"add.out", Promotion::kCommon, ResultDtype::kComputed,
+     [](Arguments& a) { return a.value(0) + scaled(a, a.value(1), 2); }, 0b11},
+    {"sub.out", Promotion::kCommon, ResultDtype::kComputed,
+     [](Arguments& a) { return a.value(0) - scaled(a, a.value(1), 2); }, 0b11},
+    {"rsub.Scalar", Promotion::kCommon, ResultDtype::kComputed,
+     [](Arguments& a) { return a.value(1) - scaled(a, a.value(0), 2); }, 0b11},
+    {"mul.out", Promotion::kCommon, ResultDtype::kComputed,
+     [](Arguments& a) { return a.value(0) * a.value(1); }, 0b11},
+    {"div.out", Promotion::kFloat, ResultDtype::kComputed, divide, 0b11},
+    {"maximum.out", Promotion::kCommon, ResultDtype::kComputed,
+     [](Arguments& a) { return maximum(a.value(0), a.value(1)); }, 0b11},
+    {"minimum.out", Promotion::kCommon, ResultDtype::kComputed,
+     [](Arguments& a) { return minimum(a.value(0), a.value(1)); }, 0b11},
+    {"neg.out", Promotion::kCommon, ResultDtype::kComputed,
+     [](Arguments& a) { return -a.value(0); }, 0b1},
+    {"reciprocal.out", Promotion::kFloat, ResultDtype::kComputed,
+     [](Arguments& a) { return 1.0 / a.value(0); }, 0b1},
+    {"pow.Tensor_Tensor_out pow.Tensor_Scalar_out pow.Scalar_out", Promotion::kCommon,
+     ResultDtype::kComputed, power, 0b11},
+    {"addcmul.out", Promotion::kCommon, ResultDtype::kComputed,
+     [](Arguments& a) { return a.value(0) + scaled(a, a.value(1), 3) * a.value(2); }, 0b111},
+    {"addcdiv.out", Promotion::kCommon, ResultDtype::kComputed,
+     [](Arguments& a) { return a.value(0) + scaled(a, a.value(1), 3) / a.value(2); }, 0b111},
+    {"lerp.Scalar_out", Promotion::kCommon, ResultDtype::kComputed,
+     [](Arguments& a) {
+       const Value start = a.value(0), end = a.value(1);
+       const double weight = a.number(2);
+       return weight < 0.5 ? start + (end - start) * weight : end - (end - start) * (1 - weight);
+     },
+     0b11},
+    {"lerp.Tensor_out", Promotion::kCommon, ResultDtype::kComputed,
+     [](Arguments& a) {
+       const Value start = a.value(0), end = a.value(1), weight = a.value(2);
+       const Value span = end - start;
+       return select(compare(AluOp::kLess, weight, 0.5), start + span * weight,
+                     end - span * (1.0 - weight));
+     },
+     0b111},
+};
+
+}  // namespace
+
+std::span<const PointwiseRow> arithmetic_rows() { return kRows; }
+
+}  // namespace neuron_sim

@@ -1,0 +1,85 @@
+#pragma once
+// The pointwise operators of aten: one row says what an operator computes per element.
+
+#include <ATen/core/Tensor.h>
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/core/stack.h>
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "ops/pointwise/expression.h"
+
+namespace neuron_sim {
+
+/// The dtype that an operator computes in, from those of its promoted arguments.
+enum class Promotion : uint8_t {
+  kCommon,  ///< torch's result type of all tensors and numbers
+  kFloat,   ///< the same, integers become the default floating dtype
+};
+
+/// The dtype of an operator's result.
+enum class ResultDtype : uint8_t {
+  kComputed,  ///< the one it computes in
+  kBool,
+  kSelf,  ///< that of the first tensor
+};
+
+/// The arguments of one call, as a row sees them.
+class PointwiseArguments {
+ public:
+  PointwiseArguments(const c10::OperatorHandle& op, const torch::jit::Stack& stack,
+                     at::ScalarType computed, Expression& expression);
+
+  /// Argument `index` of the schema, a tensor or a number, as a value. Tensors on the CPU without
+  /// dimensions are numbers too.
+  ElementValue value(size_t index);
+  /// A number, bool or optional number that is there.
+  double number(size_t index) const;
+  bool flag(size_t index) const;
+  /// Whether an optional argument is given.
+  bool has(size_t index) const;
+  std::string_view text(size_t index) const;
+  /// The dtype of the computation (before fp32 or int32 stands in for it), and of argument `index`.
+  at::ScalarType computed() const { return computed_; }
+  at::ScalarType dtype(size_t index) const;
+  bool is_float() const { return expression_.domain() == Domain::kFloat; }
+
+  Expression& expression() { return expression_; }
+  ElementValue constant(double value) { return expression_.constant(value); }
+  /// The tensors that value() named, in the order of the expression's inputs.
+  const std::vector<at::Tensor>& tensors() const { return tensors_; }
+
+ private:
+  const c10::IValue& at(size_t index) const;
+
+  const torch::jit::Stack& stack_;
+  size_t first_;
+  at::ScalarType computed_;
+  Expression& expression_;
+  std::vector<at::Tensor> tensors_;
+};
+
+/// A pointwise operator.
+struct PointwiseRow {
+  /// Overloads it serves, separated by spaces: functional, in-place and out= ones alike. Structured
+  /// operators need their out= overload only; torch derives the others.
+  const char* overloads;
+  Promotion promotion;
+  ResultDtype result;
+  ElementValue (*build)(PointwiseArguments&);
+  /// Arguments that decide the dtype: bit i for argument i of the schema. 0: all tensors and
+  /// numbers.
+  uint32_t promoted = 0;
+};
+
+std::span<const PointwiseRow> arithmetic_rows();
+std::span<const PointwiseRow> comparison_rows();
+std::span<const PointwiseRow> rounding_rows();
+std::span<const PointwiseRow> function_rows();
+std::span<const PointwiseRow> activation_rows();
+std::span<const PointwiseRow> activation_gradient_rows();
+std::span<const PointwiseRow> selection_rows();
+
+}  // namespace neuron_sim

@@ -1,0 +1,207 @@
+// Runs any row of the operator table: promotes, broadcasts, builds the expression, launches.
+
+#include <ATen/TensorIterator.h>
+#include <ATen/native/TypeProperties.h>
+#include <ATen/ops/empty.h>
+#include <c10/core/DeviceGuard.h>
+
+#include <sstream>
+#include <unordered_map>
+
+#include "csrc/aten/device_operator.h"
+#include "csrc/aten/pointwise/operator_table.h"
+#include "csrc/kernel_call.h"
+#include "csrc/tensor_access.h"
+#include "ops/pointwise/pointwise.h"
+
+namespace neuron_sim {
+namespace {
+
+using at::Tensor;
+
+std::vector<std::span<const PointwiseRow>> tables() {
+  return {arithmetic_rows(), comparison_rows(), rounding_rows(),           function_rows(),
+          activation_rows(), selection_rows(),  activation_gradient_rows()};
+}
+
+std::vector<std::string> overloads_of(const PointwiseRow& row) {
+  std::istringstream words(row.overloads);
+  return {std::istream_iterator<std::string>(words), {}};
+}
+
+const PointwiseRow& row_of(const c10::OperatorHandle& op) {
+  static const auto* const rows = [] {
+    auto* known = new std::unordered_map<std::string, const PointwiseRow*>;
+    for (const auto& table : tables()) {
+      for (const PointwiseRow& row : table) {
+        for (const std::string& name : overloads_of(row)) known->emplace("aten::" + name, &row);
+      }
+    }
+    return known;
+  }();
+  return *rows->at(c10::toString(op.operator_name()));
+}
+
+/// One call: its arguments on the stack, and what they say.
+class PointwiseCall {
+ public:
+  PointwiseCall(const c10::OperatorHandle& op, torch::jit::Stack& stack)
+      : op_(op), stack_(stack), row_(row_of(op)), count_(op.schema().arguments().size()) {}
+
+  void run() {
+    const at::ScalarType computed = computed_dtype();
+    Expression expression(domain_of(computed));
+    PointwiseArguments arguments(op_, stack_, computed, expression);
+    const ElementValue value = row_.build(arguments);
+    expression.add_result(converted(value, computed));
+    at::Tensor result = given_result();
+    const bool fresh = !result.defined();
+    if (fresh)
+      result = at::empty({0}, first_device_tensor().options().dtype(result_dtype(computed)));
+    launch(expression, arguments.tensors(), result, computed);
+    torch::jit::drop(stack_, count_);
+    torch::jit::push(stack_, std::move(result));
+  }
+
+ private:
+  const c10::IValue& argument(size_t index) const { return stack_[stack_.size() - count_ + index]; }
+  const c10::Argument& declared(size_t index) const { return op_.schema().arguments()[index]; }
+  bool is_result(size_t index) const {
+    const auto* alias = declared(index).alias_info();
+    return alias != nullptr && alias->isWrite();
+  }
+  bool is_promoted(size_t index) const {
+    return row_.promoted == 0 ? !declared(index).is_out() : ((row_.promoted >> index) & 1u) != 0;
+  }
+
+  at::ScalarType computed_dtype() const {
+    at::native::ResultTypeState state;
+    for (size_t i = 0; i < count_; ++i) {
+      if (!is_promoted(i)) continue;
+      const c10::IValue& value = argument(i);
+      if (value.isTensor() && value.toTensor().defined()) {
+        state = at::native::update_result_type_state(value.toTensor(), state);
+      } else if (value.isScalar() && declared(i).type()->isSubtypeOf(*c10::NumberType::get())) {
+        state = at::native::update_result_type_state(value.toScalar(), state);
+      }
+    }
+    const at::ScalarType type = at::native::result_type(state);
+    const bool promoted = row_.promotion == Promotion::kFloat && c10::isIntegralType(type, true);
+    return promoted ? c10::typeMetaToScalarType(at::get_default_dtype()) : type;
+  }
+
+  static Domain domain_of(at::ScalarType computed) {
+    check_computable(computed);
+    return c10::isFloatingType(computed) ? Domain::kFloat : Domain::kInteger;
+  }
+
+  at::ScalarType result_dtype(at::ScalarType computed) const {
+    if (row_.result == ResultDtype::kBool) return at::kBool;
+    return row_.result == ResultDtype::kSelf ? argument(0).toTensor().scalar_type() : computed;
+  }
+
+  /// torch's bool is 0 or 1.
+  ElementValue converted(ElementValue value, at::ScalarType computed) const {
+    if (computed != at::kBool || row_.result == ResultDtype::kBool) return value;
+    return compare(AluOp::kNotEqual, value, 0);
+  }
+
+  /// The tensor that the call writes, of an in-place or out= overload.
+  at::Tensor given_result() const {
+    for (size_t i = 0; i < count_; ++i) {
+      if (is_result(i)) return argument(i).toTensor();
+    }
+    return {};
+  }
+
+  const Tensor& first_device_tensor() const {
+    for (size_t i = 0; i < count_; ++i) {
+      const c10::IValue& value = argument(i);
+      if (value.isTensor() && value.toTensor().defined() && on_device(value.toTensor())) {
+        return value.toTensor();
+      }
+    }
+    throw Refusal{"no argument is on the device"};
+  }
+
+  void launch(const Expression& expression, const std::vector<Tensor>& tensors, Tensor& result,
+              at::ScalarType computed) const {
+    TORCH_CHECK(at::canCast(result_dtype(computed), result.scalar_type()), "result type ",
+                result_dtype(computed), " can't be cast to the desired output type ",
+                result.scalar_type());
+    check_computable(result.scalar_type());
+    for (const Tensor& tensor : tensors) check_operand(tensor, result);
+    const c10::DeviceGuard guard(result.device());
+    at::TensorIteratorConfig config;
+    config.set_check_mem_overlap(true).check_all_same_dtype(false);
+    config.add_output(result);
+    for (const Tensor& tensor : tensors) config.add_const_input(tensor);
+    at::TensorIterator iterator = config.build();
+    run_kernel(expression, iterator);
+  }
+
+  void check_operand(const Tensor& tensor, const Tensor& result) const {
+    check_computable(tensor.scalar_type());
+    if (tensor.is_neg() || tensor.is_conj()) throw Refusal{"an operand is a lazy negation"};
+    TORCH_CHECK(tensor.device() == result.device(),
+                "Expected all tensors to be on the same device, but found at least two devices, ",
+                tensor.device(), " and ", result.device(), "!");
+  }
+
+  static void run_kernel(const Expression& expression, const at::TensorIterator& iterator) {
+    // The iterator's dimension 0 is the fastest one.
+    const at::DimVector sizes(iterator.shape().rbegin(), iterator.shape().rend());
+    const auto strides = [&](int index) {
+      at::DimVector result(iterator.strides(index).rbegin(), iterator.strides(index).rend());
+      for (int64_t& stride : result) stride /= iterator.element_size(index);
+      return result;
+    };
+    KernelCall call("pointwise", iterator.tensor(0).device());
+    call.options(expression.key());
+    for (int i = 1; i < iterator.ntensors(); ++i) {
+      call.operand(iterator.tensor(i), sizes, strides(i));
+    }
+    call.result(iterator.tensor(0), sizes, strides(0));
+    call.launch([expression](Builder& builder, std::span<const HbmTensor> operands,
+                             std::span<const HbmTensor> results) {
+      emit_pointwise(builder, expression, operands, results);
+    });
+  }
+
+  const c10::OperatorHandle& op_;
+  torch::jit::Stack& stack_;
+  const PointwiseRow& row_;
+  const size_t count_;
+};
+
+void pointwise_operator(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
+  run_or_fall_back(op, stack, [&] { PointwiseCall(op, *stack).run(); });
+}
+
+}  // namespace
+
+void check_computable(at::ScalarType type) {
+  switch (type) {
+    case at::kBool:
+    case at::kChar:
+    case at::kShort:
+    case at::kInt:
+    case at::kByte:
+    case at::kHalf:
+    case at::kBFloat16:
+    case at::kFloat: return;
+    default: throw Refusal{c10::str("the chip does not compute in ", c10::toString(type))};
+  }
+}
+
+TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
+  for (const auto& table : tables()) {
+    for (const PointwiseRow& row : table) {
+      for (const std::string& name : overloads_of(row)) {
+        m.impl(name.c_str(), torch::CppFunction::makeFromBoxedFunction<&pointwise_operator>());
+      }
+    }
+  }
+}
+
+}  // namespace neuron_sim

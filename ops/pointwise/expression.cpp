@@ -1,0 +1,132 @@
+#include "ops/pointwise/expression.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "device/base/errors.h"
+
+namespace neuron_sim {
+namespace {
+
+bool constants_equal(double a, double b) {
+  return std::bit_cast<int64_t>(a) == std::bit_cast<int64_t>(b);
+}
+
+bool same(const ExpressionStep& a, const ExpressionStep& b) {
+  return a.kind == b.kind && a.alu == b.alu && a.activation == b.activation && a.a == b.a &&
+         a.b == b.b && a.c == b.c && a.input == b.input && constants_equal(a.constant, b.constant);
+}
+
+double folded(Domain domain, AluOp op, double a, double b) {
+  if (domain == Domain::kInteger && is_exact_on_integers(op)) {
+    return static_cast<double>(
+        static_cast<int32_t>(apply(op, static_cast<int64_t>(a), static_cast<int64_t>(b))));
+  }
+  return apply(op, static_cast<float>(a), static_cast<float>(b));
+}
+
+}  // namespace
+
+ElementValue Expression::append(const ExpressionStep& step) {
+  const auto found = std::find_if(steps_.begin(), steps_.end(),
+                                  [&](const ExpressionStep& known) { return same(known, step); });
+  if (found != steps_.end()) return {*this, static_cast<int>(found - steps_.begin())};
+  steps_.push_back(step);
+  return {*this, static_cast<int>(steps_.size()) - 1};
+}
+
+ElementValue Expression::input(int index) {
+  return append({.kind = ExpressionKind::kInput, .input = index});
+}
+
+ElementValue Expression::constant(double value) {
+  return append({.kind = ExpressionKind::kConstant, .constant = value});
+}
+
+ElementValue Expression::alu(AluOp op, ElementValue a, ElementValue b) {
+  require(!is_unary(op), "an operator on two operands");
+  if (is_constant(a) && is_constant(b) && !is_bitwise(op)) {
+    return constant(folded(domain_, op, value_of(a), value_of(b)));
+  }
+  return append({.kind = ExpressionKind::kAlu, .alu = op, .a = a.step(), .b = b.step()});
+}
+
+ElementValue Expression::alu(AluOp op, ElementValue a) {
+  require(is_unary(op), "an operator on one operand");
+  if (is_constant(a) && !is_bitwise(op)) return constant(folded(domain_, op, value_of(a), 0));
+  return append({.kind = ExpressionKind::kAlu, .alu = op, .a = a.step()});
+}
+
+ElementValue Expression::activation(Activation function, ElementValue a) {
+  require(domain_ == Domain::kFloat, "activation functions are of the float domain");
+  if (is_constant(a)) {
+    float value = static_cast<float>(value_of(a));
+    apply(function, &value, &value, 1);
+    return constant(value);
+  }
+  return append({.kind = ExpressionKind::kActivation, .activation = function, .a = a.step()});
+}
+
+ElementValue Expression::select(ElementValue condition, ElementValue when_true,
+                                ElementValue when_false) {
+  if (is_constant(condition)) return value_of(condition) != 0 ? when_true : when_false;
+  return append({.kind = ExpressionKind::kSelect,
+                 .a = condition.step(),
+                 .b = when_true.step(),
+                 .c = when_false.step()});
+}
+
+ElementValue Expression::round(ElementValue a) {
+  return append({.kind = ExpressionKind::kRound, .a = a.step()});
+}
+
+std::vector<int64_t> Expression::key() const {
+  std::vector<int64_t> key{static_cast<int64_t>(domain_), static_cast<int64_t>(steps_.size())};
+  for (const ExpressionStep& step : steps_) {
+    key.insert(key.end(), {static_cast<int64_t>(step.kind), static_cast<int64_t>(step.alu),
+                           static_cast<int64_t>(step.activation), step.a, step.b, step.c,
+                           step.input, std::bit_cast<int64_t>(step.constant)});
+  }
+  key.insert(key.end(), results_.begin(), results_.end());
+  return key;
+}
+
+ElementValue operator+(ElementValue a, ElementValue b) {
+  return a.expression().alu(AluOp::kAdd, a, b);
+}
+ElementValue operator-(ElementValue a, ElementValue b) {
+  return a.expression().alu(AluOp::kSubtract, a, b);
+}
+ElementValue operator*(ElementValue a, ElementValue b) {
+  return a.expression().alu(AluOp::kMultiply, a, b);
+}
+ElementValue operator/(ElementValue a, ElementValue b) {
+  return a.expression().alu(AluOp::kDivide, a, b);
+}
+ElementValue operator-(ElementValue a) { return a * -1.0; }
+ElementValue operator+(ElementValue a, double b) { return a + a.expression().constant(b); }
+ElementValue operator-(ElementValue a, double b) { return a - a.expression().constant(b); }
+ElementValue operator-(double a, ElementValue b) { return b.expression().constant(a) - b; }
+ElementValue operator*(ElementValue a, double b) { return a * a.expression().constant(b); }
+ElementValue operator/(double a, ElementValue b) { return b.expression().constant(a) / b; }
+
+ElementValue maximum(ElementValue a, ElementValue b) {
+  return a.expression().alu(AluOp::kMaximum, a, b);
+}
+ElementValue minimum(ElementValue a, ElementValue b) {
+  return a.expression().alu(AluOp::kMinimum, a, b);
+}
+ElementValue compare(AluOp op, ElementValue a, ElementValue b) {
+  return a.expression().alu(op, a, b);
+}
+ElementValue compare(AluOp op, ElementValue a, double b) {
+  return compare(op, a, a.expression().constant(b));
+}
+ElementValue select(ElementValue condition, ElementValue when_true, ElementValue when_false) {
+  return condition.expression().select(condition, when_true, when_false);
+}
+ElementValue call(Activation function, ElementValue a) {
+  return a.expression().activation(function, a);
+}
+
+}  // namespace neuron_sim

@@ -1,0 +1,225 @@
+#include "ops/pointwise/expression_emitter.h"
+
+#include "device/base/errors.h"
+#include "device/isa/activation.h"
+#include "device/isa/memset.h"
+#include "device/isa/scalar_tensor_tensor.h"
+#include "device/isa/tensor_copy.h"
+#include "device/isa/tensor_copy_predicated.h"
+#include "device/isa/tensor_scalar.h"
+#include "device/isa/tensor_tensor.h"
+
+namespace neuron_sim {
+namespace {
+
+/// Widened operands and predicates of one step.
+constexpr int kScratch = 3;
+
+}  // namespace
+
+int64_t ExpressionEmitter::bytes_per_element(const ExpressionPlan& plan) {
+  return plan.slot_bytes(kRing) + int64_t{4} * kRing * kScratch;
+}
+
+ExpressionEmitter::ExpressionEmitter(Builder& builder, const Expression& expression,
+                                     int64_t partitions, int64_t elements)
+    : builder_(builder), plan_(expression, builder.architecture().features) {
+  const std::vector<int64_t> shape{partitions, elements};
+  const Dtype dtype = in_integers() ? Dtype::kInt32 : Dtype::kFloat32;
+  for (int i = 0; i < plan_.slots(); ++i) {
+    slots_.push_back(builder.sbuf(text("value", i), shape, dtype, kRing));
+  }
+  for (int i = 0; i < kScratch; ++i) {
+    scratch_.push_back(builder.sbuf(text("operand", i), shape, dtype, kRing));
+  }
+  rows_ = partitions;
+  set_constants();
+}
+
+void ExpressionEmitter::set_constants() {
+  const int count = static_cast<int>(plan_.expression().steps().size());
+  for (int i = 0; i < count; ++i) {
+    if (!plan_.is_constant(i)) continue;
+    const Dtype dtype = in_integers() ? Dtype::kInt32 : Dtype::kFloat32;
+    const View tile = builder_.sbuf(text("constant", i), {rows_, 1}, dtype);
+    builder_.emit(Memset{.dst = tile, .value = plan_.at(i).constant});
+    constants_.emplace(i, tile);
+  }
+}
+
+View ExpressionEmitter::cut(const View& ring) const {
+  return ring.turn(turn_).slice(0, 0, rows_).slice(1, 0, columns_);
+}
+
+View ExpressionEmitter::slot(int step) const {
+  return cut(slots_[static_cast<size_t>(plan_.slot(step))]);
+}
+
+View ExpressionEmitter::constant(int step) const {
+  return constants_.at(step).slice(0, 0, rows_).broadcast(1, columns_);
+}
+
+View ExpressionEmitter::value(int step) const {
+  if (plan_.is_constant(step)) return constant(step);
+  if (plan_.is_input(step)) return (*inputs_)[static_cast<size_t>(plan_.at(step).input)];
+  return slot(step);
+}
+
+View ExpressionEmitter::scratch() {
+  const View tile = cut(scratch_[next_scratch_ % scratch_.size()]);
+  ++next_scratch_;
+  return tile;
+}
+
+View ExpressionEmitter::widened(int step) {
+  const View source = value(step);
+  const Dtype dtype = in_integers() ? Dtype::kInt32 : Dtype::kFloat32;
+  if (source.dtype() == dtype) return source;
+  const View wide = scratch();
+  builder_.emit(TensorCopy{.dst = wide, .src = source});
+  return wide;
+}
+
+/// tensor_copy_predicated takes unsigned integers.
+View ExpressionEmitter::predicate(int step) {
+  const View source = value(step);
+  if (source.dtype() == Dtype::kBool) return source.reinterpret(Dtype::kUint8);
+  if (in_integers()) return widened(step).reinterpret(Dtype::kUint32);
+  const View flags = scratch().reinterpret(Dtype::kUint32);
+  builder_.emit(TensorScalar{.dst = flags, .data = source, .op0 = AluOp::kNotEqual});
+  return flags;
+}
+
+void ExpressionEmitter::emit(const std::vector<View>& inputs, const std::vector<View>& results,
+                             const Affine& turn) {
+  inputs_ = &inputs;
+  turn_ = turn;
+  rows_ = results.front().partitions();
+  columns_ = results.front().free_elements();
+  const int count = static_cast<int>(plan_.expression().steps().size());
+  for (int i = 0; i < count; ++i) {
+    const int direct = plan_.direct_result(i);
+    if (direct >= 0) emit_step(i, results[static_cast<size_t>(direct)]);
+    if (plan_.slot(i) >= 0) emit_step(i, slot(i));
+  }
+  emit_results(results);
+}
+
+void ExpressionEmitter::emit_step(int step, const View& dst) {
+  next_scratch_ = 0;
+  const ExpressionStep& s = plan_.at(step);
+  switch (s.kind) {
+    case ExpressionKind::kAlu: return in_integers() ? emit_integers(s, dst) : emit_alu(step, dst);
+    case ExpressionKind::kActivation: return emit_activation(s, dst);
+    case ExpressionKind::kSelect: return emit_select(s, dst);
+    case ExpressionKind::kRound: return emit_round(s, dst);
+    default: require(false, "a step with a slot has an instruction");
+  }
+}
+
+void ExpressionEmitter::emit_alu(int step, const View& dst) {
+  const ExpressionStep& s = plan_.at(step);
+  const bool one_tile = is_unary(s.alu) || plan_.is_constant(s.a) != plan_.is_constant(s.b);
+  if (!one_tile) return emit_tiles(s, dst);
+  const ExpressionChain chain = plan_.chain(step);
+  if (!chain.links.empty()) return emit_links(chain, dst);
+  // Power and rsqrt, which Vector does not have.
+  const bool reversed = !is_unary(s.alu) && plan_.is_constant(s.a);
+  builder_.emit(
+      TensorScalar{.dst = dst,
+                   .data = value(reversed ? s.b : s.a),
+                   .op0 = s.alu,
+                   .constant0 = is_unary(s.alu) ? 0 : plan_.at(reversed ? s.a : s.b).constant,
+                   .reverse0 = reversed});
+}
+
+void ExpressionEmitter::emit_links(const ExpressionChain& chain, const View& dst) {
+  const ExpressionLink& first = chain.links.front();
+  TensorScalar instruction{.dst = dst,
+                           .data = value(chain.base),
+                           .op0 = first.op,
+                           .constant0 = first.constant,
+                           .reverse0 = first.reversed,
+                           .engine = EngineKind::kVector};
+  if (chain.links.size() == 2) {
+    const ExpressionLink& second = chain.links.back();
+    instruction.op1 = second.op;
+    instruction.constant1 = second.constant;
+    instruction.reverse1 = second.reversed;
+  }
+  builder_.emit(instruction);
+}
+
+void ExpressionEmitter::emit_tiles(const ExpressionStep& s, const View& dst) {
+  const bool left = plan_.is_absorbed(s.a), right = plan_.is_absorbed(s.b);
+  if (!left && !right) {
+    builder_.emit(TensorTensor{.dst = dst, .data1 = value(s.a), .data2 = value(s.b), .op = s.alu});
+    return;
+  }
+  const ExpressionChain chain = plan_.chain(left ? s.a : s.b);
+  const ExpressionLink& link = chain.links.front();
+  builder_.emit(ScalarTensorTensor{.dst = dst,
+                                   .data = value(chain.base),
+                                   .operand1 = value(left ? s.b : s.a),
+                                   .op0 = link.op,
+                                   .constant0 = link.constant,
+                                   .reverse0 = link.reversed,
+                                   .op1 = s.alu,
+                                   .reverse1 = !left});
+}
+
+void ExpressionEmitter::emit_integers(const ExpressionStep& s, const View& dst) {
+  const View a = widened(s.a);
+  if (is_unary(s.alu)) {
+    builder_.emit(TensorScalar{.dst = dst, .data = a, .op0 = s.alu});
+    return;
+  }
+  const View b = widened(s.b);
+  builder_.emit(TensorTensor{.dst = dst, .data1 = a, .data2 = b, .op = s.alu});
+}
+
+void ExpressionEmitter::emit_activation(const ExpressionStep& s, const View& dst) {
+  Activate instruction{.dst = dst, .data = value(s.a), .op = s.activation};
+  if (plan_.is_absorbed(s.a)) {
+    const ExpressionChain chain = plan_.chain(s.a);
+    instruction.data = value(chain.base);
+    for (const ExpressionLink& link : chain.links) {
+      (link.op == AluOp::kMultiply ? instruction.scale : instruction.bias) = link.constant;
+    }
+  }
+  builder_.emit(instruction);
+}
+
+void ExpressionEmitter::emit_select(const ExpressionStep& s, const View& dst) {
+  const View chosen = predicate(s.a);
+  const View source = widened(s.b);
+  builder_.emit(TensorCopy{.dst = dst, .src = value(s.c)});
+  builder_.emit(TensorCopyPredicated{.dst = dst, .src = source, .predicate = chosen});
+}
+
+void ExpressionEmitter::emit_round(const ExpressionStep& s, const View& dst) {
+  const View whole = dst.reinterpret(Dtype::kInt32);
+  builder_.emit(TensorCopy{.dst = whole, .src = value(s.a)});
+  builder_.emit(TensorCopy{.dst = dst, .src = whole});
+}
+
+void ExpressionEmitter::emit_results(const std::vector<View>& results) {
+  const std::vector<int>& steps = plan_.expression().results();
+  for (size_t i = 0; i < results.size(); ++i) {
+    if (plan_.direct_result(steps[i]) >= 0) continue;
+    const View source = value(steps[i]);
+    const Dtype dtype = results[i].dtype();
+    if (!in_integers() || is_float(dtype) || source.dtype() == dtype || dtype == Dtype::kBool ||
+        !neuron_sim::is_integer(source.dtype()) || itemsize(dtype) >= itemsize(source.dtype())) {
+      builder_.emit(TensorCopy{.dst = results[i], .src = source});
+      continue;
+    }
+    // Torch's integers wrap: the low bytes.
+    const int64_t step = itemsize(source.dtype()) / itemsize(dtype);
+    builder_.emit(
+        TensorCopy{.dst = results[i],
+                   .src = source.reinterpret(dtype).slice(source.rank() - 1, 0, columns_, step)});
+  }
+}
+
+}  // namespace neuron_sim

@@ -1,0 +1,60 @@
+#pragma once
+// Emits the steps of an expression for tiles on chip.
+
+#include <map>
+#include <vector>
+
+#include "device/program/builder.h"
+#include "ops/pointwise/expression_plan.h"
+
+namespace neuron_sim {
+
+/// Emits one expression for tile after tile. Constants that need a tile are set once, when the
+/// emitter is made; values in between share slots of four bytes per element.
+class ExpressionEmitter {
+ public:
+  /// Tiles of at most [partitions, elements]; kRing slots in turn for every value.
+  ExpressionEmitter(Builder& builder, const Expression& expression, int64_t partitions,
+                    int64_t elements);
+  static constexpr int kRing = 2;
+  /// Bytes per partition and element that an emitter takes for `plan`.
+  static int64_t bytes_per_element(const ExpressionPlan& plan);
+
+  /// inputs[i]: operand i, [P, f...] in SBUF or PSUM of any dtype, strides of 0 included;
+  /// results[i]: [P, F] in SBUF, dense, whose dtype the result is rounded to (kInteger: its low
+  /// bits). P * F agree. `turn` counts calls.
+  void emit(const std::vector<View>& inputs, const std::vector<View>& results, const Affine& turn);
+
+ private:
+  bool in_integers() const { return plan_.expression().domain() == Domain::kInteger; }
+  void set_constants();
+  View cut(const View& ring) const;
+  View slot(int step) const;
+  View value(int step) const;
+  View constant(int step) const;
+  View scratch();
+  /// The value in the dtype of the domain: what GpSimd's integers and selections need.
+  View widened(int step);
+  View predicate(int step);
+  void emit_step(int step, const View& dst);
+  void emit_alu(int step, const View& dst);
+  void emit_tiles(const ExpressionStep& step, const View& dst);
+  void emit_links(const ExpressionChain& chain, const View& dst);
+  void emit_integers(const ExpressionStep& step, const View& dst);
+  void emit_activation(const ExpressionStep& step, const View& dst);
+  void emit_select(const ExpressionStep& step, const View& dst);
+  void emit_round(const ExpressionStep& step, const View& dst);
+  void emit_results(const std::vector<View>& results);
+
+  Builder& builder_;
+  const ExpressionPlan plan_;
+  std::vector<View> slots_, scratch_;  ///< rings of [partitions, elements]
+  std::map<int, View> constants_;      ///< [partitions, 1]
+  // Of the tile that is being emitted:
+  const std::vector<View>* inputs_ = nullptr;
+  int64_t rows_ = 0, columns_ = 0;
+  size_t next_scratch_ = 0;
+  Affine turn_ = 0;
+};
+
+}  // namespace neuron_sim

@@ -1,0 +1,148 @@
+#include "ops/pointwise/expression_plan.h"
+
+#include <algorithm>
+
+namespace neuron_sim {
+namespace {
+
+constexpr int kNever = 1 << 30;
+
+}  // namespace
+
+ExpressionPlan::ExpressionPlan(const Expression& expression, const Features& features)
+    : expression_(expression),
+      features_(features),
+      uses_(expression.steps().size(), 0),
+      absorbed_(expression.steps().size(), false),
+      slot_(expression.steps().size(), -1),
+      direct_(expression.steps().size(), -1) {
+  count_uses();
+  absorb();
+  find_direct_results();
+  assign_slots();
+}
+
+void ExpressionPlan::count_uses() {
+  const int count = static_cast<int>(uses_.size());
+  for (const int result : expression_.results()) ++uses_[static_cast<size_t>(result)];
+  for (int i = count - 1; i >= 0; --i) {
+    if (uses_[static_cast<size_t>(i)] == 0) {
+      absorbed_[static_cast<size_t>(i)] = true;  // nothing needs it
+      continue;
+    }
+    for (const int operand : {at(i).a, at(i).b, at(i).c}) {
+      if (operand >= 0) ++uses_[static_cast<size_t>(operand)];
+    }
+  }
+}
+
+bool ExpressionPlan::is_link(int step) const {
+  const ExpressionStep& s = at(step);
+  if (s.kind != ExpressionKind::kAlu || !is_vector_operator(s.alu) || is_bitwise(s.alu))
+    return false;
+  if (is_unary(s.alu)) return !is_constant(s.a);
+  return is_constant(s.a) != is_constant(s.b);
+}
+
+int ExpressionPlan::links_of(int step) const { return static_cast<int>(chain(step).links.size()); }
+
+/// f(x * constant + constant), f(x * constant), f(x + constant).
+bool ExpressionPlan::fits_activation(int step) const {
+  const ExpressionChain links = chain(step);
+  const size_t count = links.links.size();
+  if (count == 0 || count > 2) return false;
+  for (size_t i = 0; i < count; ++i) {
+    const ExpressionLink& link = links.links[i];
+    const bool product = link.op == AluOp::kMultiply && i == 0;
+    const bool sum = link.op == AluOp::kAdd && i + 1 == count && features_.scalar_constant_bias;
+    if (!product && !sum) return false;
+  }
+  return true;
+}
+
+bool ExpressionPlan::absorbs(const ExpressionStep& user, int operand) const {
+  if (!is_link(operand) || uses_[static_cast<size_t>(operand)] != 1) return false;
+  if (user.kind == ExpressionKind::kActivation) {
+    return user.activation != Activation::kReciprocal && fits_activation(operand);
+  }
+  if (user.kind != ExpressionKind::kAlu || links_of(operand) != 1) return false;
+  return is_vector_operator(user.alu) && !is_bitwise(user.alu);
+}
+
+void ExpressionPlan::absorb() {
+  if (expression_.domain() == Domain::kInteger) return;
+  for (size_t i = 0; i < uses_.size(); ++i) {
+    if (uses_[i] == 0) continue;
+    const ExpressionStep& user = at(static_cast<int>(i));
+    for (const int operand : {user.a, user.b}) {
+      if (operand < 0 || !absorbs(user, operand)) continue;
+      absorbed_[static_cast<size_t>(operand)] = true;
+      break;  // an instruction takes the chain of one operand
+    }
+  }
+}
+
+ExpressionChain ExpressionPlan::chain(int step) const {
+  const ExpressionStep& s = at(step);
+  if (!is_link(step)) return {step, {}};
+  const bool unary = is_unary(s.alu);
+  const bool reversed = !unary && is_constant(s.a);
+  const int operand = reversed ? s.b : s.a;
+  ExpressionChain result = is_absorbed(operand) ? chain(operand) : ExpressionChain{operand, {}};
+  const double constant = unary ? 0 : at(reversed ? s.a : s.b).constant;
+  result.links.push_back({s.alu, constant, reversed});
+  return result;
+}
+
+void ExpressionPlan::collect_operands(int step, std::vector<int>& found) const {
+  for (const int operand : {at(step).a, at(step).b, at(step).c}) {
+    if (operand < 0 || is_constant(operand)) continue;
+    if (is_absorbed(operand)) {
+      collect_operands(operand, found);
+    } else {
+      found.push_back(operand);
+    }
+  }
+}
+
+std::vector<int> ExpressionPlan::operands(int step) const {
+  std::vector<int> found;
+  collect_operands(step, found);
+  return found;
+}
+
+void ExpressionPlan::find_direct_results() {
+  if (expression_.domain() == Domain::kInteger) return;
+  for (size_t i = 0; i < expression_.results().size(); ++i) {
+    const int step = expression_.results()[i];
+    const ExpressionKind kind = at(step).kind;
+    if (uses_[static_cast<size_t>(step)] != 1) continue;
+    if (kind != ExpressionKind::kAlu && kind != ExpressionKind::kActivation) continue;
+    direct_[static_cast<size_t>(step)] = static_cast<int>(i);
+  }
+}
+
+void ExpressionPlan::assign_slots() {
+  const int count = static_cast<int>(uses_.size());
+  std::vector<int> last(uses_.size(), -1);
+  for (int i = 0; i < count; ++i) {
+    if (is_absorbed(i)) continue;
+    for (const int operand : operands(i)) last[static_cast<size_t>(operand)] = i;
+  }
+  for (const int result : expression_.results()) last[static_cast<size_t>(result)] = kNever;
+  std::vector<int> free_at;  // of each slot: the step after which it is free
+  for (int i = 0; i < count; ++i) {
+    if (is_absorbed(i) || is_constant(i) || is_input(i) || direct_result(i) >= 0) continue;
+    // A selection reads its operands after it began to write, so it shares no slot with them.
+    const bool in_place = at(i).kind != ExpressionKind::kSelect;
+    const auto free = std::find_if(free_at.begin(), free_at.end(),
+                                   [&](int end) { return in_place ? end <= i : end < i; });
+    const size_t slot = static_cast<size_t>(free - free_at.begin());
+    if (free == free_at.end()) free_at.push_back(0);
+    free_at[slot] = last[static_cast<size_t>(i)];
+    slot_[static_cast<size_t>(i)] = static_cast<int>(slot);
+  }
+  slots_ = static_cast<int>(free_at.size());
+}
+
+}  // namespace neuron_sim

@@ -1,0 +1,69 @@
+#pragma once
+// Which steps of an expression share an instruction, and which slot holds each value.
+
+#include <vector>
+
+#include "device/arch/architecture.h"
+#include "ops/pointwise/expression.h"
+
+namespace neuron_sim {
+
+/// One operator with a constant that an instruction applies on the way; unary ones have none.
+struct ExpressionLink {
+  AluOp op = AluOp::kNone;
+  double constant = 0;
+  bool reversed = false;  ///< constant op value
+};
+
+/// The value of step `base` with the links applied in order.
+struct ExpressionChain {
+  int base = -1;
+  std::vector<ExpressionLink> links;
+};
+
+/// Fused where the engines can: (x op constant) op constant is one tensor_scalar, (x op constant)
+/// op tile one scalar_tensor_tensor, f(x * constant + constant) one activation. The values are
+/// those of the steps one by one: the engines round each operator to fp32 as well.
+class ExpressionPlan {
+ public:
+  ExpressionPlan(const Expression& expression, const Features& features);
+
+  const Expression& expression() const { return expression_; }
+  const ExpressionStep& at(int step) const {
+    return expression_.steps()[static_cast<size_t>(step)];
+  }
+  bool is_constant(int step) const { return at(step).kind == ExpressionKind::kConstant; }
+  bool is_input(int step) const { return at(step).kind == ExpressionKind::kInput; }
+  /// Emitted as part of its only user, or never used.
+  bool is_absorbed(int step) const { return absorbed_[static_cast<size_t>(step)]; }
+  /// Slot of a value that has an instruction; -1 for inputs, constants and absorbed steps.
+  int slot(int step) const { return slot_[static_cast<size_t>(step)]; }
+  int slots() const { return slots_; }
+  /// The result that the step's instruction writes itself, without a slot; -1: none.
+  int direct_result(int step) const { return direct_[static_cast<size_t>(step)]; }
+  /// The value of `step` as a chain over one that is not absorbed.
+  ExpressionChain chain(int step) const;
+  /// Bytes per partition and element of a ring of `ring` slots for every value.
+  int64_t slot_bytes(int ring) const { return int64_t{4} * ring * slots_; }
+
+ private:
+  void count_uses();
+  void absorb();
+  bool absorbs(const ExpressionStep& user, int operand) const;
+  bool is_link(int step) const;
+  int links_of(int step) const;
+  bool fits_activation(int step) const;
+  void find_direct_results();
+  void assign_slots();
+  std::vector<int> operands(int step) const;
+  void collect_operands(int step, std::vector<int>& found) const;
+
+  const Expression expression_;
+  const Features features_;
+  std::vector<int> uses_;
+  std::vector<bool> absorbed_;
+  std::vector<int> slot_, direct_;
+  int slots_ = 0;
+};
+
+}  // namespace neuron_sim

@@ -1,0 +1,129 @@
+#include "ops/pointwise/pointwise.h"
+
+#include <algorithm>
+
+#include "device/base/errors.h"
+#include "ops/collapse.h"
+#include "ops/pointwise/expression_emitter.h"
+#include "ops/pointwise/layout.h"
+#include "ops/tiles.h"
+
+namespace neuron_sim {
+namespace {
+
+constexpr int kRing = 3;
+constexpr int64_t kTileBytes = 4096;  // per partition, of the widest tensor
+
+class Pointwise {
+ public:
+  Pointwise(Builder& builder, const Expression& expression, std::span<const HbmTensor> operands,
+            std::span<const HbmTensor> results)
+      : builder_(builder),
+        tensors_(operands.begin(), operands.end()),
+        operands_(operands.size()),
+        layout_(builder.limits(), tensors_and(results), tile_elements(expression)),
+        emitter_(builder, expression, layout_.partitions(), layout_.tile_elements()) {
+    for (size_t i = 0; i < tensors_.size(); ++i) {
+      rings_.push_back(builder.sbuf(
+          i < operands_ ? text("operand_tile", i) : text("result_tile", i),
+          {layout_.partitions(), layout_.tile_elements()}, tensors_[i].dtype(), kRing));
+    }
+  }
+
+  void emit() {
+    layout_.for_each(
+        builder_, [&](const PointwisePiece& piece) { begin_run(piece); },
+        [&](const PointwisePiece& piece) { emit_piece(piece); });
+  }
+
+ private:
+  std::vector<HbmTensor>& tensors_and(std::span<const HbmTensor> results) {
+    tensors_.insert(tensors_.end(), results.begin(), results.end());
+    return tensors_;
+  }
+
+  /// Elements per partition of the largest tile for which everything fits SBUF.
+  int64_t tile_elements(const Expression& expression) const {
+    const ExpressionPlan plan(expression, builder_.architecture().features);
+    int64_t bytes = ExpressionEmitter::bytes_per_element(plan), widest = 1;
+    for (const HbmTensor& tensor : tensors_) {
+      bytes += int64_t{kRing} * itemsize(tensor.dtype());
+      widest = std::max<int64_t>(widest, itemsize(tensor.dtype()));
+    }
+    const int64_t reserved = 64 * static_cast<int64_t>(expression.steps().size() + 16);
+    const int64_t fitting = (builder_.limits().sbuf_usable.count - reserved) / bytes;
+    if (fitting < 1) {
+      fail(text("a pointwise expression of ", expression.steps().size(), " steps needs ", bytes,
+                " bytes per element, more than the ", builder_.limits().sbuf_usable.count,
+                " bytes of an SBUF partition of ", builder_.architecture().name, "."));
+    }
+    return std::min(fitting, kTileBytes / widest);
+  }
+
+  /// Operands that do not change from one piece of the run to the next are loaded before it.
+  void begin_run(const PointwisePiece& piece) {
+    inputs_.assign(operands_, View());
+    for (size_t i = 0; i < operands_; ++i) {
+      if (piece.is_invariant(i)) inputs_[i] = load_piece(i, piece);
+    }
+  }
+
+  /// The tile of operand i for a piece, with dimensions of stride 0 repeated.
+  View load_piece(size_t i, const PointwisePiece& piece) {
+    const View hbm = piece.view(tensors_[i], i);
+    View once = hbm;
+    for (int d = 1; d < hbm.rank(); ++d) {
+      if (hbm.dimension(d).stride == 0) once = once.slice(d, 0, 1);
+    }
+    View tile =
+        rings_[i].turn(piece.turn).slice(0, 0, hbm.partitions()).slice(1, 0, once.free_elements());
+    load(builder_, tile, once);
+    return repeat(tile, once, hbm);
+  }
+
+  /// [P, F] of the loaded elements as the shape of `whole`, with strides of 0 where it has them.
+  static View repeat(View tile, const View& once, const View& whole) {
+    for (int d = 1; d + 1 < once.rank(); ++d) {
+      tile = tile.split(d, once.size(d), tile.size(d) / once.size(d));
+    }
+    for (int d = 1; d < whole.rank(); ++d) {
+      if (tile.size(d) != whole.size(d)) tile = tile.broadcast(d, whole.size(d));
+    }
+    return tile;
+  }
+
+  void emit_piece(const PointwisePiece& piece) {
+    std::vector<View> inputs, results;
+    for (size_t i = 0; i < operands_; ++i) {
+      inputs.push_back(piece.is_invariant(i) ? inputs_[i].slice(0, 0, piece.sizes[0])
+                                             : load_piece(i, piece));
+    }
+    for (size_t i = operands_; i < tensors_.size(); ++i) {
+      const View hbm = piece.view(tensors_[i], i);
+      results.push_back(rings_[i]
+                            .turn(piece.turn)
+                            .slice(0, 0, hbm.partitions())
+                            .slice(1, 0, hbm.free_elements()));
+    }
+    emitter_.emit(inputs, results, piece.turn);
+    for (size_t i = operands_; i < tensors_.size(); ++i) {
+      store(builder_, piece.view(tensors_[i], i), results[i - operands_]);
+    }
+  }
+
+  Builder& builder_;
+  std::vector<HbmTensor> tensors_;  ///< operands, then results
+  const size_t operands_;
+  const PointwiseLayout layout_;
+  ExpressionEmitter emitter_;
+  std::vector<View> rings_, inputs_;
+};
+
+}  // namespace
+
+void emit_pointwise(Builder& builder, const Expression& expression,
+                    std::span<const HbmTensor> operands, std::span<const HbmTensor> results) {
+  builder.scope([&] { Pointwise(builder, expression, operands, results).emit(); });
+}
+
+}  // namespace neuron_sim
