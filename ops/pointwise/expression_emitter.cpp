@@ -179,13 +179,11 @@ void ExpressionEmitter::emit_integers(const ExpressionStep& s, const View& dst) 
 }
 
 void ExpressionEmitter::emit_activation(const ExpressionStep& s, const View& dst) {
-  Activate instruction{.dst = dst, .data = value(s.a), .op = s.activation};
-  if (plan_.is_absorbed(s.a)) {
-    const ExpressionChain chain = plan_.chain(s.a);
-    instruction.data = value(chain.base);
-    for (const ExpressionLink& link : chain.links) {
-      (link.op == AluOp::kMultiply ? instruction.scale : instruction.bias) = link.constant;
-    }
+  ExpressionChain chain{s.a, {}};
+  if (plan_.is_absorbed(s.a)) chain = plan_.chain(s.a);
+  Activate instruction{.dst = dst, .data = value(chain.base), .op = s.activation};
+  for (const ExpressionLink& link : chain.links) {
+    (link.op == AluOp::kMultiply ? instruction.scale : instruction.bias) = link.constant;
   }
   builder_.emit(instruction);
 }

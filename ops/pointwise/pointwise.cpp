@@ -6,6 +6,7 @@
 #include "ops/collapse.h"
 #include "ops/pointwise/expression_emitter.h"
 #include "ops/pointwise/layout.h"
+#include "ops/tile_loader.h"
 #include "ops/tiles.h"
 
 namespace neuron_sim {
@@ -68,28 +69,8 @@ class Pointwise {
     }
   }
 
-  /// The tile of operand i for a piece, with dimensions of stride 0 repeated.
   View load_piece(size_t i, const PointwisePiece& piece) {
-    const View hbm = piece.view(tensors_[i], i);
-    View once = hbm;
-    for (int d = 1; d < hbm.rank(); ++d) {
-      if (hbm.dimension(d).stride == 0) once = once.slice(d, 0, 1);
-    }
-    View tile =
-        rings_[i].turn(piece.turn).slice(0, 0, hbm.partitions()).slice(1, 0, once.free_elements());
-    load(builder_, tile, once);
-    return repeat(tile, once, hbm);
-  }
-
-  /// [P, F] of the loaded elements as the shape of `whole`, with strides of 0 where it has them.
-  static View repeat(View tile, const View& once, const View& whole) {
-    for (int d = 1; d + 1 < once.rank(); ++d) {
-      tile = tile.split(d, once.size(d), tile.size(d) / once.size(d));
-    }
-    for (int d = 1; d < whole.rank(); ++d) {
-      if (tile.size(d) != whole.size(d)) tile = tile.broadcast(d, whole.size(d));
-    }
-    return tile;
+    return load_repeating(builder_, rings_[i], piece.view(tensors_[i], i), piece.turn);
   }
 
   void emit_piece(const PointwisePiece& piece) {

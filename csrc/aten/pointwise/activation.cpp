@@ -1,7 +1,106 @@
+// Activation functions of torch.nn.
+
+#include "csrc/aten/device_operator.h"
+#include "csrc/aten/pointwise/functions.h"
 #include "csrc/aten/pointwise/operator_table.h"
 
 namespace neuron_sim {
+namespace {
 
-std::span<const PointwiseRow> activation_rows() { return {}; }
+using Arguments = PointwiseArguments;
+using Value = ElementValue;
+
+Value relu(Arguments& a) { return maximum(a.value(0), a.constant(0)); }
+
+Value gelu(Arguments& a) {
+  return call(a.text(1) == "tanh" ? Activation::kGeluApproximateTanh : Activation::kGelu,
+              a.value(0));
+}
+
+template <Activation function>
+Value engine(Arguments& a) {
+  return call(function, a.value(0));
+}
+
+Value hard_tanh(Arguments& a) { return clamped(a.value(0), a.number(1), a.number(2)); }
+
+Value hard_swish(Arguments& a) {
+  return a.value(0) * (clamped(a.value(0) + 3.0, 0, 6) * (1.0 / 6));
+}
+
+Value hard_sigmoid(Arguments& a) { return clamped(a.value(0) + 3.0, 0, 6) * (1.0 / 6); }
+
+Value leaky_relu(Arguments& a) {
+  const Value x = a.value(0);
+  return select(compare(AluOp::kGreater, x, 0), x, x * a.number(1));
+}
+
+/// alpha, scale and input_scale.
+Value elu(Arguments& a) {
+  const Value x = a.value(0);
+  const Value below = exp_minus_one(minimum(x, a.constant(0)) * a.number(3));
+  return select(compare(AluOp::kGreater, x, 0), x * a.number(2),
+                below * (a.number(1) * a.number(2)));
+}
+
+/// beta and threshold.
+Value softplus(Arguments& a) {
+  const Value scaled = a.value(0) * a.number(1);
+  return select(compare(AluOp::kGreater, scaled, a.number(2)), a.value(0),
+                call(Activation::kSoftplus, scaled) * (1 / a.number(1)));
+}
+
+Value soft_shrink(Arguments& a) {
+  const Value x = a.value(0);
+  const double limit = a.number(1);
+  return select(compare(AluOp::kGreater, x, limit), x - limit,
+                select(compare(AluOp::kLess, x, -limit), x + limit, x * 0.0));
+}
+
+Value hard_shrink(Arguments& a) {
+  const Value x = a.value(0);
+  return select(compare(AluOp::kLessEqual, absolute(x), a.number(1)), a.constant(0), x);
+}
+
+Value threshold(Arguments& a) {
+  const Value x = a.value(0);
+  return select(compare(AluOp::kLessEqual, x, a.number(1)), a.value(2), x);
+}
+
+Value logit(Arguments& a) {
+  Value x = a.value(0);
+  if (a.has(1) && a.number(1) >= 0) x = clamped(x, a.number(1), 1 - a.number(1));
+  return call(Activation::kLog, x / (1.0 - x));
+}
+
+Value prelu(Arguments& a) {
+  const Value x = a.value(0);
+  return select(compare(AluOp::kGreater, x, 0), x, x * a.value(1));
+}
+
+constexpr auto kCommon = Promotion::kCommon;
+constexpr auto kComputed = ResultDtype::kComputed;
+
+constexpr PointwiseRow kRows[] = {
+    {"relu relu_", kCommon, kComputed, relu, 0b1},
+    {"gelu.out", kCommon, kComputed, gelu, 0b1},
+    {"silu.out", kCommon, kComputed, engine<Activation::kSilu>, 0b1},
+    {"mish.out", kCommon, kComputed, engine<Activation::kMish>, 0b1},
+    {"hardtanh hardtanh_ hardtanh.out", kCommon, kComputed, hard_tanh, 0b1},
+    {"hardswish hardswish_ hardswish.out", kCommon, kComputed, hard_swish, 0b1},
+    {"hardsigmoid.out", kCommon, kComputed, hard_sigmoid, 0b1},
+    {"leaky_relu.out", kCommon, kComputed, leaky_relu, 0b1},
+    {"elu.out", kCommon, kComputed, elu, 0b1},
+    {"softplus.out", kCommon, kComputed, softplus, 0b1},
+    {"softshrink.out", kCommon, kComputed, soft_shrink, 0b1},
+    {"hardshrink.out", kCommon, kComputed, hard_shrink, 0b1},
+    {"threshold.out", kCommon, kComputed, threshold, 0b1},
+    {"logit logit.out", Promotion::kFloat, kComputed, logit, 0b1},
+    {"_prelu_kernel", kCommon, kComputed, prelu, 0b11},
+};
+
+}  // namespace
+
+std::span<const PointwiseRow> activation_rows() { return kRows; }
 
 }  // namespace neuron_sim

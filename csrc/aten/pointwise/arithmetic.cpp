@@ -25,7 +25,7 @@ constexpr PointwiseRow kRows[] = {
      [](Arguments& a) { return a.value(0) + scaled(a, a.value(1), 2); }, 0b11},
     {"sub.out", Promotion::kCommon, ResultDtype::kComputed,
      [](Arguments& a) { return a.value(0) - scaled(a, a.value(1), 2); }, 0b11},
-    {"rsub.Scalar", Promotion::kCommon, ResultDtype::kComputed,
+    {"rsub.Tensor rsub.Scalar", Promotion::kCommon, ResultDtype::kComputed,
      [](Arguments& a) { return a.value(1) - scaled(a, a.value(0), 2); }, 0b11},
     {"mul.out", Promotion::kCommon, ResultDtype::kComputed,
      [](Arguments& a) { return a.value(0) * a.value(1); }, 0b11},

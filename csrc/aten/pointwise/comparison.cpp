@@ -1,7 +1,67 @@
+#include <limits>
+
+#include "csrc/aten/pointwise/functions.h"
 #include "csrc/aten/pointwise/operator_table.h"
 
 namespace neuron_sim {
+namespace {
 
-std::span<const PointwiseRow> comparison_rows() { return {}; }
+using Arguments = PointwiseArguments;
+using Value = ElementValue;
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+template <AluOp op>
+Value binary(Arguments& a) {
+  return a.expression().alu(op, a.value(0), a.value(1));
+}
+
+/// Against a constant that no integer equals.
+template <int sign>
+Value is_infinite(Arguments& a) {
+  return a.is_float() ? compare(AluOp::kEqual, a.value(0), sign * kInfinity) : a.constant(0);
+}
+
+Value is_nan(Arguments& a) {
+  return a.is_float() ? compare(AluOp::kNotEqual, a.value(0), a.value(0)) : a.constant(0);
+}
+
+Value signbit(Arguments& a) {
+  return a.is_float() ? sign_bit(a.value(0)) : compare(AluOp::kLess, a.value(0), 0);
+}
+
+Value invert(Arguments& a) {
+  const bool logical = a.computed() == at::kBool;
+  return a.expression().alu(logical ? AluOp::kLogicalNot : AluOp::kInvert, a.value(0));
+}
+
+constexpr auto kCommon = Promotion::kCommon;
+constexpr auto kBool = ResultDtype::kBool;
+constexpr auto kComputed = ResultDtype::kComputed;
+
+constexpr PointwiseRow kRows[] = {
+    {"eq.Tensor_out eq.Scalar_out", kCommon, kBool, binary<AluOp::kEqual>},
+    {"ne.Tensor_out ne.Scalar_out", kCommon, kBool, binary<AluOp::kNotEqual>},
+    {"lt.Tensor_out lt.Scalar_out", kCommon, kBool, binary<AluOp::kLess>},
+    {"le.Tensor_out le.Scalar_out", kCommon, kBool, binary<AluOp::kLessEqual>},
+    {"gt.Tensor_out gt.Scalar_out", kCommon, kBool, binary<AluOp::kGreater>},
+    {"ge.Tensor_out ge.Scalar_out", kCommon, kBool, binary<AluOp::kGreaterEqual>},
+    {"logical_and.out", kCommon, kBool, binary<AluOp::kLogicalAnd>},
+    {"logical_or.out", kCommon, kBool, binary<AluOp::kLogicalOr>},
+    {"logical_xor.out", kCommon, kBool, binary<AluOp::kLogicalXor>},
+    {"logical_not.out", kCommon, kBool,
+     [](Arguments& a) { return a.expression().alu(AluOp::kLogicalNot, a.value(0)); }},
+    {"isnan", kCommon, kBool, is_nan},
+    {"isposinf.out", kCommon, kBool, is_infinite<1>},
+    {"isneginf.out", kCommon, kBool, is_infinite<-1>},
+    {"signbit.out", kCommon, kBool, signbit},
+    {"bitwise_and.Tensor_out", kCommon, kComputed, binary<AluOp::kBitwiseAnd>},
+    {"bitwise_or.Tensor_out", kCommon, kComputed, binary<AluOp::kBitwiseOr>},
+    {"bitwise_xor.Tensor_out", kCommon, kComputed, binary<AluOp::kBitwiseXor>},
+    {"bitwise_not.out", kCommon, kComputed, invert},
+};
+
+}  // namespace
+
+std::span<const PointwiseRow> comparison_rows() { return kRows; }
 
 }  // namespace neuron_sim

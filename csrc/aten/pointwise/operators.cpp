@@ -1,5 +1,6 @@
 // Runs any row of the operator table: promotes, broadcasts, builds the expression, launches.
 
+#include <ATen/ExpandUtils.h>
 #include <ATen/TensorIterator.h>
 #include <ATen/native/TypeProperties.h>
 #include <ATen/ops/empty.h>
@@ -135,7 +136,24 @@ class PointwiseCall {
     at::TensorIteratorConfig config;
     config.set_check_mem_overlap(true).check_all_same_dtype(false);
     config.add_output(result);
+    if (is_in_place()) return launch_in_place(expression, tensors, result, config);
     for (const Tensor& tensor : tensors) config.add_const_input(tensor);
+    at::TensorIterator iterator = config.build();
+    run_kernel(expression, iterator);
+  }
+
+  bool is_in_place() const { return is_result(0) && !declared(0).is_out(); }
+
+  /// An in-place operator keeps the shape of its result, even when it reads nothing.
+  static void launch_in_place(const Expression& expression, const std::vector<Tensor>& tensors,
+                              const Tensor& result, at::TensorIteratorConfig& config) {
+    for (const Tensor& tensor : tensors) {
+      const std::vector<int64_t> shape = at::infer_size(result.sizes(), tensor.sizes());
+      TORCH_CHECK(result.sizes() == at::IntArrayRef(shape), "output with shape ", result.sizes(),
+                  " doesn't match the broadcast shape ", at::IntArrayRef(shape));
+      config.add_owned_const_input(tensor.expand(result.sizes()));
+    }
+    config.resize_outputs(false).declare_static_shape(result.sizes());
     at::TensorIterator iterator = config.build();
     run_kernel(expression, iterator);
   }
@@ -150,9 +168,9 @@ class PointwiseCall {
 
   static void run_kernel(const Expression& expression, const at::TensorIterator& iterator) {
     // The iterator's dimension 0 is the fastest one.
-    const at::DimVector sizes(iterator.shape().rbegin(), iterator.shape().rend());
+    const std::vector<int64_t> sizes(iterator.shape().rbegin(), iterator.shape().rend());
     const auto strides = [&](int index) {
-      at::DimVector result(iterator.strides(index).rbegin(), iterator.strides(index).rend());
+      std::vector<int64_t> result(iterator.strides(index).rbegin(), iterator.strides(index).rend());
       for (int64_t& stride : result) stride /= iterator.element_size(index);
       return result;
     };

@@ -1,7 +1,52 @@
+#include <cmath>
+
+#include "csrc/aten/device_operator.h"
+#include "csrc/aten/pointwise/functions.h"
 #include "csrc/aten/pointwise/operator_table.h"
 
 namespace neuron_sim {
+namespace {
 
-std::span<const PointwiseRow> rounding_rows() { return {}; }
+using Arguments = PointwiseArguments;
+using Value = ElementValue;
+
+/// `function` of floats; integers stay as they are.
+template <Value (*function)(Value)>
+Value rounded(Arguments& a) {
+  return a.is_float() ? function(a.value(0)) : a.value(0);
+}
+
+Value to_decimals(Arguments& a) {
+  const double decimals = a.number(1);
+  if (!a.is_float() && decimals >= 0) return a.value(0);
+  if (!a.is_float()) throw Refusal{"the chip rounds no integers to powers of ten"};
+  const double factor = std::pow(10.0, std::abs(decimals));
+  if (decimals < 0) return nearest(a.value(0) * (1 / factor)) * factor;
+  return decimals == 0 ? nearest(a.value(0)) : nearest(a.value(0) * factor) / a.constant(factor);
+}
+
+Value divided(Arguments& a) {
+  if (a.has(2) && a.text(2) == "floor") {
+    throw Refusal{"the engines have no exact remainder, which a floored quotient needs"};
+  }
+  if (!a.is_float()) throw Refusal{"the engines do not divide integers"};
+  const Value quotient = a.value(0) / a.value(1);
+  return a.has(2) ? trunc(quotient) : quotient;
+}
+
+constexpr PointwiseRow kRows[] = {
+    {"floor.out", Promotion::kCommon, ResultDtype::kComputed, rounded<floor>, 0b1},
+    {"ceil.out", Promotion::kCommon, ResultDtype::kComputed, rounded<ceil>, 0b1},
+    {"trunc.out", Promotion::kCommon, ResultDtype::kComputed, rounded<trunc>, 0b1},
+    {"round.out", Promotion::kCommon, ResultDtype::kComputed, rounded<nearest>, 0b1},
+    {"round.decimals_out", Promotion::kCommon, ResultDtype::kComputed, to_decimals, 0b1},
+    {"frac.out", Promotion::kCommon, ResultDtype::kComputed,
+     [](Arguments& a) { return a.value(0) - trunc(a.value(0)); }, 0b1},
+    {"div.out_mode", Promotion::kCommon, ResultDtype::kComputed, divided, 0b11},
+};
+
+}  // namespace
+
+std::span<const PointwiseRow> rounding_rows() { return kRows; }
 
 }  // namespace neuron_sim

@@ -1,7 +1,103 @@
+// Signs, limits, choices and constants.
+
+#include <limits>
+
+#include "csrc/aten/device_operator.h"
+#include "csrc/aten/pointwise/functions.h"
 #include "csrc/aten/pointwise/operator_table.h"
 
 namespace neuron_sim {
+namespace {
 
-std::span<const PointwiseRow> selection_rows() { return {}; }
+using Arguments = PointwiseArguments;
+using Value = ElementValue;
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+Value magnitude(Arguments& a) {
+  if (a.is_float()) return absolute(a.value(0));
+  return maximum(a.value(0), -a.value(0));
+}
+
+Value sign(Arguments& a) {
+  if (a.is_float()) return call(Activation::kSign, a.value(0));
+  return compare(AluOp::kGreater, a.value(0), 0) - compare(AluOp::kLess, a.value(0), 0);
+}
+
+/// Either limit may be absent.
+Value clamp(Arguments& a) {
+  Value value = a.value(0);
+  if (a.has(1)) value = maximum(value, a.value(1));
+  if (a.has(2)) value = minimum(value, a.value(2));
+  return value;
+}
+
+/// The other one where one is NaN.
+template <AluOp op>
+Value ignoring_nan(Arguments& a) {
+  const Value x = a.value(0), y = a.value(1);
+  const Value plain = a.expression().alu(op, x, y);
+  if (!a.is_float()) return plain;
+  return select(compare(AluOp::kNotEqual, x, x), y,
+                select(compare(AluOp::kNotEqual, y, y), x, plain));
+}
+
+Value with_sign(Arguments& a) {
+  const Value size = absolute(a.value(0));
+  return select(sign_bit(a.value(1)), -size, size);
+}
+
+Value without_nan(Arguments& a) {
+  if (!a.is_float()) return a.value(0);
+  const double largest = a.computed() == at::kHalf       ? 65504
+                         : a.computed() == at::kBFloat16 ? 3.3895313892515355e38
+                                                         : std::numeric_limits<float>::max();
+  const auto given = [&](size_t index, double otherwise) {
+    return a.constant(a.has(index) ? a.number(index) : otherwise);
+  };
+  const Value x = a.value(0);
+  const Value finite = select(compare(AluOp::kEqual, x, kInfinity), given(2, largest),
+                              select(compare(AluOp::kEqual, x, -kInfinity), given(3, -largest), x));
+  return select(compare(AluOp::kNotEqual, x, x), given(1, 0), finite);
+}
+
+Value heaviside(Arguments& a) {
+  const Value x = a.value(0);
+  const Value step = a.constant(1) - compare(AluOp::kLess, x, 0);
+  return select(compare(AluOp::kEqual, x, 0), a.value(1), step);
+}
+
+Value masked(Arguments& a) {
+  if (a.dtype(1) != at::kBool) throw Refusal{"the mask is not of dtype bool"};
+  return select(a.value(1), a.value(2), a.value(0));
+}
+
+constexpr auto kCommon = Promotion::kCommon;
+constexpr auto kComputed = ResultDtype::kComputed;
+
+constexpr PointwiseRow kRows[] = {
+    {"abs.out", kCommon, kComputed, magnitude, 0b1},
+    {"sign.out sgn.out", kCommon, kComputed, sign, 0b1},
+    {"clamp.out", kCommon, kComputed, clamp, 0b111},
+    {"clamp.Tensor_out", kCommon, kComputed, clamp, 0b111},
+    {"clamp_min.out clamp_min.Tensor_out", kCommon, kComputed,
+     [](Arguments& a) { return maximum(a.value(0), a.value(1)); }, 0b11},
+    {"clamp_max.out clamp_max.Tensor_out", kCommon, kComputed,
+     [](Arguments& a) { return minimum(a.value(0), a.value(1)); }, 0b11},
+    {"fmax.out", kCommon, kComputed, ignoring_nan<AluOp::kMaximum>, 0b11},
+    {"fmin.out", kCommon, kComputed, ignoring_nan<AluOp::kMinimum>, 0b11},
+    {"copysign.out", Promotion::kFloat, kComputed, with_sign, 0b11},
+    {"nan_to_num.out", kCommon, kComputed, without_nan, 0b1},
+    {"heaviside.out", kCommon, kComputed, heaviside, 0b11},
+    {"where.self where.self_out", kCommon, kComputed,
+     [](Arguments& a) { return select(a.value(0), a.value(1), a.value(2)); }, 0b110},
+    {"masked_fill_.Scalar masked_fill_.Tensor", kCommon, ResultDtype::kSelf, masked, 0b1},
+    {"fill_.Scalar fill_.Tensor", kCommon, ResultDtype::kSelf,
+     [](Arguments& a) { return a.value(1); }, 0b1},
+    {"zero_", kCommon, ResultDtype::kSelf, [](Arguments& a) { return a.constant(0); }, 0b1},
+};
+
+}  // namespace
+
+std::span<const PointwiseRow> selection_rows() { return kRows; }
 
 }  // namespace neuron_sim

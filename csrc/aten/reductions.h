@@ -1,0 +1,22 @@
+#pragma once
+// Reductions of device tensors, for the operators that are made of them.
+
+#include <ATen/core/Tensor.h>
+
+#include <vector>
+
+#include "ops/reduction/reduction.h"
+
+namespace neuron_sim {
+
+/// Writes the reduction of `operands` (of one shape) into `out`, which has their dimensions with
+/// size 1 where they are reduced, or without those. Refusal for dtypes the chip does not compute
+/// in.
+at::Tensor& reduce_into(at::Tensor& out, const std::vector<at::Tensor>& operands,
+                        ReductionOptions options);
+at::Tensor& reduce_into(at::Tensor& out, const at::Tensor& self, ReductionOptions options);
+
+/// Refusal unless maxima and minima of the tensor are exact on the device.
+void check_extremum(const at::Tensor& self);
+
+}  // namespace neuron_sim

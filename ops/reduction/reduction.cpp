@@ -1,0 +1,200 @@
+#include "ops/reduction/reduction.h"
+
+#include <algorithm>
+
+#include "device/base/errors.h"
+#include "device/isa/tensor_copy.h"
+#include "device/isa/tensor_tensor.h"
+#include "ops/reduction/reduction_dimensions.h"
+#include "ops/tiles.h"
+
+namespace neuron_sim {
+namespace {
+
+constexpr int64_t kParts = 128;
+constexpr int64_t kFewRows = 64;
+
+int64_t product(const std::vector<SharedDimension>& dimensions) {
+  int64_t result = 1;
+  for (const SharedDimension& dimension : dimensions) result *= dimension.size;
+  return result;
+}
+
+/// Cuts the largest reduced dimension of every operand into `parts`: [..., parts, size / parts].
+HbmTensor cut(const HbmTensor& tensor, size_t dimension, int64_t parts, int64_t length,
+              int64_t first) {
+  HbmTensor result = tensor;
+  const auto at = static_cast<std::ptrdiff_t>(dimension);
+  const int64_t stride = tensor.strides[dimension];
+  result.offset += first * stride;
+  result.shape[dimension] = length;
+  result.shape.insert(result.shape.begin() + at, parts);
+  result.strides.insert(result.strides.begin() + at, stride * length);
+  return result;
+}
+
+/// Partial results of `parts` parts of the dimension and of what is left, then their reduction.
+void emit_two_passes(Builder& builder, const ReductionOptions& options,
+                     std::span<const HbmTensor> operands, const HbmTensor& result,
+                     size_t dimension) {
+  const int64_t size = operands.front().shape[dimension], length = size / kParts;
+  const int64_t rest = size - kParts * length;
+  std::vector<int64_t> shape = result.shape;
+  shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(dimension), kParts + (rest > 0));
+  const HbmTensor partial = scratch_tensor(builder, "partial", shape, Dtype::kFloat32);
+  ReductionOptions first{
+      .op = options.op, .prologue = options.prologue, .reduced = options.reduced};
+  first.reduced.insert(first.reduced.begin() + static_cast<std::ptrdiff_t>(dimension), false);
+  const auto reduce_part = [&](int64_t parts, int64_t part_length, int64_t part, int64_t start) {
+    std::vector<HbmTensor> pieces;
+    for (const HbmTensor& operand : operands) {
+      pieces.push_back(cut(operand, dimension, parts, part_length, start));
+    }
+    HbmTensor target = partial;
+    target.offset += part * partial.strides[dimension];
+    target.shape[dimension] = parts;
+    emit_reduction(builder, first, pieces, target);
+  };
+  reduce_part(kParts, length, 0, 0);
+  if (rest > 0) reduce_part(1, rest, kParts, kParts * length);
+  ReductionOptions second{.op = options.op,
+                          .epilogue = options.epilogue,
+                          .reduced = std::vector<bool>(shape.size(), false)};
+  second.reduced[dimension] = true;
+  HbmTensor target = result;
+  target.shape.insert(target.shape.begin() + static_cast<std::ptrdiff_t>(dimension), 1);
+  target.strides.insert(target.strides.begin() + static_cast<std::ptrdiff_t>(dimension), 0);
+  emit_reduction(builder, second, std::array{partial}, target);
+}
+
+}  // namespace
+
+ReductionDimensions ReductionDimensions::of(const ReductionOptions& options,
+                                            std::span<const HbmTensor> operands,
+                                            const HbmTensor& result) {
+  const std::vector<int64_t>& shape = operands.front().shape;
+  std::vector<size_t> order(shape.size());
+  for (size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return operands.front().strides[a] > operands.front().strides[b];
+  });
+  ReductionDimensions found;
+  for (const bool reduced : {false, true}) {
+    std::vector<int64_t> sizes;
+    std::vector<std::vector<int64_t>> strides(operands.size() + 1);
+    for (const size_t i : order) {
+      if (options.reduced[i] != reduced) continue;
+      sizes.push_back(shape[i]);
+      for (size_t t = 0; t < operands.size(); ++t) strides[t].push_back(operands[t].strides[i]);
+      strides.back().push_back(reduced ? 0 : result.strides[i]);
+    }
+    (reduced ? found.reduced : found.kept) = collapse(sizes, strides);
+  }
+  const int64_t kept = found.kept.back().strides[0], gone = found.reduced.back().strides[0];
+  found.fastest_is_kept = found.kept.back().size > 1 && kept != 0 && kept < gone;
+  return found;
+}
+
+int64_t ReductionDimensions::kept_elements() const { return product(kept); }
+int64_t ReductionDimensions::reduced_elements() const { return product(reduced); }
+
+Starts moved(const Starts& starts, const SharedDimension& dimension, const Affine& index) {
+  Starts result = starts;
+  for (size_t t = 0; t < result.size(); ++t) result[t] += index * dimension.strides[t];
+  return result;
+}
+
+void loop_over(Builder& builder, const std::vector<SharedDimension>& dimensions,
+               const std::vector<size_t>& skip, const Starts& starts,
+               const std::function<void(const Starts&)>& body) {
+  const std::function<void(size_t, const Starts&)> descend = [&](size_t dimension,
+                                                                 const Starts& position) {
+    if (dimension == dimensions.size()) return body(position);
+    if (std::find(skip.begin(), skip.end(), dimension) != skip.end()) {
+      return descend(dimension + 1, position);
+    }
+    builder.loop(dimensions[dimension].size, [&](const Affine& index) {
+      descend(dimension + 1, moved(position, dimensions[dimension], index));
+    });
+  };
+  descend(0, starts);
+}
+
+size_t largest(const std::vector<SharedDimension>& dimensions) {
+  const auto found = std::max_element(dimensions.begin(), dimensions.end(),
+                                      [](const auto& a, const auto& b) { return a.size < b.size; });
+  return static_cast<size_t>(found - dimensions.begin());
+}
+
+ReductionKernel::ReductionKernel(Builder& kernel_builder, const ReductionOptions& kernel_options,
+                                 std::span<const HbmTensor> kernel_operands,
+                                 const HbmTensor& kernel_result)
+    : builder(kernel_builder),
+      options(kernel_options),
+      operands(kernel_operands),
+      result(kernel_result),
+      dimensions(ReductionDimensions::of(kernel_options, kernel_operands, kernel_result)) {}
+
+int64_t ReductionKernel::tile_elements(int64_t wanted) const {
+  const int64_t bytes = TileLoader::bytes_per_element(builder, prologue(), operands) + 16;
+  const int64_t fitting = (builder.limits().sbuf_usable.count - 16384) / bytes;
+  require(fitting > 0, "a reduction's expression fits SBUF");
+  return std::min({wanted, fitting, kReductionElements});
+}
+
+Expression ReductionKernel::prologue() const {
+  if (!options.prologue.results().empty()) return options.prologue;
+  Expression expression;
+  expression.add_result(expression.input(0));
+  return expression;
+}
+
+void ReductionKernel::combine(const View& dst, const View& value) const {
+  builder.emit(TensorTensor{.dst = dst, .data1 = dst, .data2 = value, .op = options.op});
+}
+
+void ReductionKernel::prepare_finish(int64_t partitions, int64_t elements) {
+  output_ = builder.sbuf("result_tile", {partitions, elements}, result.dtype(), 2);
+  if (!options.epilogue.results().empty()) {
+    epilogue_.emplace(builder, options.epilogue, partitions, elements);
+  }
+}
+
+void ReductionKernel::finish(const View& value, const std::vector<int64_t>& sizes,
+                             const std::vector<int64_t>& steps, const Affine& start) {
+  const View output =
+      output_.turn(0).slice(0, 0, value.partitions()).slice(1, 0, value.free_elements());
+  if (epilogue_) {
+    epilogue_->emit({value}, {output}, 0);
+  } else {
+    builder.emit(TensorCopy{.dst = output, .src = value});
+  }
+  store(builder, result.view(sizes, steps, start), output);
+}
+
+void emit_reduction(Builder& builder, const ReductionOptions& options,
+                    std::span<const HbmTensor> operands, const HbmTensor& result) {
+  require(options.reduced.size() == operands.front().shape.size(), "a flag per dimension");
+  if (operands.front().elements() == 0) fail("a reduction needs elements");
+  ReductionKernel kernel(builder, options, operands, result);
+  const ReductionDimensions& dimensions = kernel.dimensions;
+  if (dimensions.fastest_is_kept) {
+    return builder.scope([&] { emit_column_reduction(kernel); });
+  }
+  size_t longest = 0;
+  int64_t size = 0;
+  for (size_t i = 0; i < options.reduced.size(); ++i) {
+    const int64_t length = operands.front().shape[i];
+    if (options.reduced[i] && length > size) {
+      longest = i;
+      size = length;
+    }
+  }
+  const int64_t rows = dimensions.kept[largest(dimensions.kept)].size;
+  if (rows < kFewRows && size >= 16 * kParts) {
+    return emit_two_passes(builder, options, operands, result, longest);
+  }
+  builder.scope([&] { emit_row_reduction(kernel); });
+}
+
+}  // namespace neuron_sim
