@@ -10,29 +10,29 @@
 #include "device/isa/tensor_tensor.h"
 
 namespace neuron_sim {
-namespace {
-
-/// Widened operands and predicates of one step.
-constexpr int kScratch = 3;
-
-}  // namespace
+void ExpressionSlots::reserve(int count) {
+  while (static_cast<int>(rings_.size()) < count) {
+    rings_.push_back(builder_.sbuf(text("value", rings_.size()), {partitions_, elements_},
+                                   Dtype::kFloat32, kRing));
+  }
+}
 
 int64_t ExpressionEmitter::bytes_per_element(const ExpressionPlan& plan) {
-  return plan.slot_bytes(kRing) + int64_t{4} * kRing * kScratch;
+  return int64_t{4} * ExpressionSlots::kRing * (plan.slots() + plan.scratch());
 }
 
 ExpressionEmitter::ExpressionEmitter(Builder& builder, const Expression& expression,
                                      int64_t partitions, int64_t elements)
-    : builder_(builder), plan_(expression, builder.architecture().features) {
-  const std::vector<int64_t> shape{partitions, elements};
-  const Dtype dtype = in_integers() ? Dtype::kInt32 : Dtype::kFloat32;
-  for (int i = 0; i < plan_.slots(); ++i) {
-    slots_.push_back(builder.sbuf(text("value", i), shape, dtype, kRing));
-  }
-  for (int i = 0; i < kScratch; ++i) {
-    scratch_.push_back(builder.sbuf(text("operand", i), shape, dtype, kRing));
-  }
-  rows_ = partitions;
+    : ExpressionEmitter(builder, expression,
+                        std::make_shared<ExpressionSlots>(builder, partitions, elements)) {}
+
+ExpressionEmitter::ExpressionEmitter(Builder& builder, const Expression& expression,
+                                     std::shared_ptr<ExpressionSlots> slots)
+    : builder_(builder),
+      plan_(expression, builder.architecture().features),
+      slots_(std::move(slots)) {
+  slots_->reserve(plan_.slots() + plan_.scratch());
+  rows_ = slots_->partitions();
   set_constants();
 }
 
@@ -52,7 +52,7 @@ View ExpressionEmitter::cut(const View& ring) const {
 }
 
 View ExpressionEmitter::slot(int step) const {
-  return cut(slots_[static_cast<size_t>(plan_.slot(step))]);
+  return cut(slots_->ring(plan_.slot(step), in_integers() ? Dtype::kInt32 : Dtype::kFloat32));
 }
 
 View ExpressionEmitter::constant(int step) const {
@@ -66,9 +66,9 @@ View ExpressionEmitter::value(int step) const {
 }
 
 View ExpressionEmitter::scratch() {
-  const View tile = cut(scratch_[next_scratch_ % scratch_.size()]);
-  ++next_scratch_;
-  return tile;
+  require(next_scratch_ < plan_.scratch(), "a step has the scratch slots it was planned with");
+  return cut(slots_->ring(plan_.slots() + next_scratch_++,
+                          in_integers() ? Dtype::kInt32 : Dtype::kFloat32));
 }
 
 View ExpressionEmitter::widened(int step) {

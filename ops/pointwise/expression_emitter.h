@@ -2,6 +2,7 @@
 // Emits the steps of an expression for tiles on chip.
 
 #include <map>
+#include <memory>
 #include <vector>
 
 #include "device/program/builder.h"
@@ -9,14 +10,37 @@
 
 namespace neuron_sim {
 
+/// Rings of tiles [partitions, elements] of four bytes per element for values that live within one
+/// expression. Emitters that never run at the same time share them.
+class ExpressionSlots {
+ public:
+  ExpressionSlots(Builder& builder, int64_t partitions, int64_t elements)
+      : builder_(builder), partitions_(partitions), elements_(elements) {}
+  static constexpr int kRing = 2;
+
+  /// Makes sure that there are `count`; outside of the loops that use them.
+  void reserve(int count);
+  View ring(int index, Dtype dtype) const {
+    return rings_[static_cast<size_t>(index)].reinterpret(dtype);
+  }
+  int64_t partitions() const { return partitions_; }
+
+ private:
+  Builder& builder_;
+  int64_t partitions_, elements_;
+  std::vector<View> rings_;
+};
+
 /// Emits one expression for tile after tile. Constants that need a tile are set once, when the
-/// emitter is made; values in between share slots of four bytes per element.
+/// emitter is made; values in between lie in slots.
 class ExpressionEmitter {
  public:
-  /// Tiles of at most [partitions, elements]; kRing slots in turn for every value.
+  /// Tiles of at most [partitions, elements].
   ExpressionEmitter(Builder& builder, const Expression& expression, int64_t partitions,
                     int64_t elements);
-  static constexpr int kRing = 2;
+  /// Tiles of at most those of `slots`.
+  ExpressionEmitter(Builder& builder, const Expression& expression,
+                    std::shared_ptr<ExpressionSlots> slots);
   /// Bytes per partition and element that an emitter takes for `plan`.
   static int64_t bytes_per_element(const ExpressionPlan& plan);
 
@@ -48,12 +72,12 @@ class ExpressionEmitter {
 
   Builder& builder_;
   const ExpressionPlan plan_;
-  std::vector<View> slots_, scratch_;  ///< rings of [partitions, elements]
-  std::map<int, View> constants_;      ///< [partitions, 1]
+  std::shared_ptr<ExpressionSlots> slots_;
+  std::map<int, View> constants_;  ///< [partitions, 1]
   // Of the tile that is being emitted:
   const std::vector<View>* inputs_ = nullptr;
   int64_t rows_ = 0, columns_ = 0;
-  size_t next_scratch_ = 0;
+  int next_scratch_ = 0;
   Affine turn_ = 0;
 };
 

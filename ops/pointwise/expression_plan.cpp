@@ -143,6 +143,13 @@ void ExpressionPlan::assign_slots() {
     slot_[static_cast<size_t>(i)] = static_cast<int>(slot);
   }
   slots_ = static_cast<int>(free_at.size());
+  for (int i = 0; i < count; ++i) {
+    if (is_absorbed(i)) continue;
+    const bool widens =
+        at(i).kind == ExpressionKind::kSelect ||
+        (at(i).kind == ExpressionKind::kAlu && expression_.domain() == Domain::kInteger);
+    if (widens) scratch_ = 2;
+  }
 }
 
 }  // namespace neuron_sim

@@ -39,12 +39,12 @@ class ExpressionPlan {
   /// Slot of a value that has an instruction; -1 for inputs, constants and absorbed steps.
   int slot(int step) const { return slot_[static_cast<size_t>(step)]; }
   int slots() const { return slots_; }
+  /// Further slots that one step needs for predicates and widened operands.
+  int scratch() const { return scratch_; }
   /// The result that the step's instruction writes itself, without a slot; -1: none.
   int direct_result(int step) const { return direct_[static_cast<size_t>(step)]; }
   /// The value of `step` as a chain over one that is not absorbed.
   ExpressionChain chain(int step) const;
-  /// Bytes per partition and element of a ring of `ring` slots for every value.
-  int64_t slot_bytes(int ring) const { return int64_t{4} * ring * slots_; }
 
  private:
   void count_uses();
@@ -63,7 +63,7 @@ class ExpressionPlan {
   std::vector<int> uses_;
   std::vector<bool> absorbed_;
   std::vector<int> slot_, direct_;
-  int slots_ = 0;
+  int slots_ = 0, scratch_ = 0;
 };
 
 }  // namespace neuron_sim

@@ -13,6 +13,8 @@ namespace {
 
 constexpr int64_t kParts = 128;
 constexpr int64_t kFewRows = 64;
+/// Elements that one row reduces as fast as two passes do.
+constexpr int64_t kShort = 4096;
 
 int64_t product(const std::vector<SharedDimension>& dimensions) {
   int64_t result = 1;
@@ -20,7 +22,32 @@ int64_t product(const std::vector<SharedDimension>& dimensions) {
   return result;
 }
 
-/// Cuts the largest reduced dimension of every operand into `parts`: [..., parts, size / parts].
+/// The tensors of a reduction in its merged dimensions: kept ones, then reduced ones.
+struct MergedReduction {
+  ReductionOptions options;
+  std::vector<HbmTensor> operands;
+  HbmTensor result;
+};
+
+MergedReduction merge(const ReductionKernel& kernel) {
+  MergedReduction merged{
+      kernel.options, {kernel.operands.begin(), kernel.operands.end()}, kernel.result};
+  std::vector<SharedDimension> dimensions = kernel.dimensions.kept;
+  merged.options.reduced.assign(dimensions.size(), false);
+  dimensions.insert(dimensions.end(), kernel.dimensions.reduced.begin(),
+                    kernel.dimensions.reduced.end());
+  merged.options.reduced.resize(dimensions.size(), true);
+  for (size_t t = 0; t < merged.operands.size(); ++t) {
+    merged.operands[t].shape = sizes_of(dimensions);
+    merged.operands[t].strides = strides_of(dimensions, t);
+  }
+  merged.result.shape = sizes_of(kernel.dimensions.kept);
+  merged.result.shape.resize(dimensions.size(), 1);
+  merged.result.strides = strides_of(dimensions, merged.operands.size());
+  return merged;
+}
+
+/// Elements first, first + 1, ... of a dimension as [parts, length].
 HbmTensor cut(const HbmTensor& tensor, size_t dimension, int64_t parts, int64_t length,
               int64_t first) {
   HbmTensor result = tensor;
@@ -33,37 +60,39 @@ HbmTensor cut(const HbmTensor& tensor, size_t dimension, int64_t parts, int64_t 
   return result;
 }
 
-/// Partial results of `parts` parts of the dimension and of what is left, then their reduction.
-void emit_two_passes(Builder& builder, const ReductionOptions& options,
-                     std::span<const HbmTensor> operands, const HbmTensor& result,
-                     size_t dimension) {
-  const int64_t size = operands.front().shape[dimension], length = size / kParts;
-  const int64_t rest = size - kParts * length;
-  std::vector<int64_t> shape = result.shape;
-  shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(dimension), kParts + (rest > 0));
+/// Partial results of up to 128 parts of a reduced dimension, and of what is left, into a scratch
+/// tensor; then their reduction.
+void emit_two_passes(Builder& builder, const MergedReduction& merged, size_t dimension) {
+  const ReductionOptions& options = merged.options;
+  const auto at = static_cast<std::ptrdiff_t>(dimension);
+  const int64_t size = merged.operands.front().shape[dimension];
+  const int64_t parts = std::min(kParts, size), length = size / parts;
+  const int64_t rest = size - parts * length;
+  std::vector<int64_t> shape = merged.result.shape;
+  shape.insert(shape.begin() + at, parts + (rest > 0));
   const HbmTensor partial = scratch_tensor(builder, "partial", shape, Dtype::kFloat32);
   ReductionOptions first{
       .op = options.op, .prologue = options.prologue, .reduced = options.reduced};
-  first.reduced.insert(first.reduced.begin() + static_cast<std::ptrdiff_t>(dimension), false);
-  const auto reduce_part = [&](int64_t parts, int64_t part_length, int64_t part, int64_t start) {
+  first.reduced.insert(first.reduced.begin() + at, false);
+  const auto reduce_part = [&](int64_t count, int64_t part_length, int64_t part, int64_t start) {
     std::vector<HbmTensor> pieces;
-    for (const HbmTensor& operand : operands) {
-      pieces.push_back(cut(operand, dimension, parts, part_length, start));
+    for (const HbmTensor& operand : merged.operands) {
+      pieces.push_back(cut(operand, dimension, count, part_length, start));
     }
     HbmTensor target = partial;
     target.offset += part * partial.strides[dimension];
-    target.shape[dimension] = parts;
+    target.shape[dimension] = count;
     emit_reduction(builder, first, pieces, target);
   };
-  reduce_part(kParts, length, 0, 0);
-  if (rest > 0) reduce_part(1, rest, kParts, kParts * length);
+  reduce_part(parts, length, 0, 0);
+  if (rest > 0) reduce_part(1, rest, parts, parts * length);
   ReductionOptions second{.op = options.op,
                           .epilogue = options.epilogue,
                           .reduced = std::vector<bool>(shape.size(), false)};
   second.reduced[dimension] = true;
-  HbmTensor target = result;
-  target.shape.insert(target.shape.begin() + static_cast<std::ptrdiff_t>(dimension), 1);
-  target.strides.insert(target.strides.begin() + static_cast<std::ptrdiff_t>(dimension), 0);
+  HbmTensor target = merged.result;
+  target.shape.insert(target.shape.begin() + at, 1);
+  target.strides.insert(target.strides.begin() + at, 0);
   emit_reduction(builder, second, std::array{partial}, target);
 }
 
@@ -181,18 +210,11 @@ void emit_reduction(Builder& builder, const ReductionOptions& options,
   if (dimensions.fastest_is_kept) {
     return builder.scope([&] { emit_column_reduction(kernel); });
   }
-  size_t longest = 0;
-  int64_t size = 0;
-  for (size_t i = 0; i < options.reduced.size(); ++i) {
-    const int64_t length = operands.front().shape[i];
-    if (options.reduced[i] && length > size) {
-      longest = i;
-      size = length;
-    }
-  }
   const int64_t rows = dimensions.kept[largest(dimensions.kept)].size;
-  if (rows < kFewRows && size >= 16 * kParts) {
-    return emit_two_passes(builder, options, operands, result, longest);
+  const size_t longest = largest(dimensions.reduced);
+  if (rows < kFewRows && dimensions.reduced[longest].size > 1 &&
+      dimensions.reduced_elements() >= kShort) {
+    return emit_two_passes(builder, merge(kernel), dimensions.kept.size() + longest);
   }
   builder.scope([&] { emit_row_reduction(kernel); });
 }

@@ -1,0 +1,29 @@
+#include "csrc/aten/rows.h"
+
+#include "csrc/aten/device_operator.h"
+#include "csrc/kernel_call.h"
+
+namespace neuron_sim {
+
+void run_rows(const RowProgram& program, const std::vector<at::Tensor>& operands,
+              const std::vector<at::Tensor>& results) {
+  const at::Tensor& first = operands.front();
+  if (first.numel() == 0) return;
+  KernelCall call("rows", first.device());
+  call.options(program.key());
+  for (const at::Tensor& operand : operands) {
+    check_computable(operand.scalar_type());
+    const at::Tensor whole = operand.expand_as(first);
+    call.operand(whole, whole.sizes(), whole.strides());
+  }
+  for (const at::Tensor& result : results) {
+    check_computable(result.scalar_type());
+    call.result(result);
+  }
+  call.launch([program](Builder& builder, std::span<const HbmTensor> inputs,
+                        std::span<const HbmTensor> outputs) {
+    emit_row_program(builder, program, inputs, outputs);
+  });
+}
+
+}  // namespace neuron_sim

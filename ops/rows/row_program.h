@@ -1,0 +1,52 @@
+#pragma once
+// Kernels that reduce every row to a few numbers and then compute with rows and numbers: softmax,
+// layer and group norms and their gradients.
+//
+// Algorithm: rows lie on partitions (several to one when they are short) and stay in SBUF: loaded
+// once, reduced stage by stage on Vector, written once (fused_rows.cpp). Rows that SBUF cannot hold
+// are read once per stage and once for the results (streamed_rows.cpp), with the numbers of the
+// rows in scratch tensors.
+//
+// Roofline: DMA, the bytes of operands and results, read once per stage where rows are streamed.
+
+#include <vector>
+
+#include "ops/hbm_tensor.h"
+#include "ops/pointwise/expression.h"
+
+namespace neuron_sim {
+
+/// number = finish(op over the row of value(operands, earlier numbers)).
+struct RowStage {
+  AluOp op = AluOp::kAdd;
+  Expression value{};   ///< inputs: operands, then the numbers of earlier stages
+  Expression finish{};  ///< input 0: the reduced value; no result: as it is
+};
+
+struct RowProgram {
+  std::vector<RowStage> stages{};
+  /// results[i] = expression of operands and numbers, computed in fp32 and rounded once.
+  std::vector<Expression> results{};
+  std::vector<bool> reduced{};  ///< per dimension: it belongs to the row
+
+  /// For the key of a compiled kernel.
+  std::vector<int64_t> key() const;
+};
+
+/// All operands have the full shape (broadcast by strides of 0). A result has it too, or size 1 in
+/// all row dimensions: one number per row, whose expression uses operands that are the same along
+/// a row only. Rows have elements.
+void emit_row_program(Builder& builder, const RowProgram& program,
+                      std::span<const HbmTensor> operands, std::span<const HbmTensor> results);
+
+/// The plan with rows in SBUF; false (and nothing emitted) when they do not fit.
+bool emit_fused_rows(Builder& builder, const RowProgram& program,
+                     std::span<const HbmTensor> operands, std::span<const HbmTensor> results);
+/// The plan for rows of any length.
+void emit_streamed_rows(Builder& builder, const RowProgram& program,
+                        std::span<const HbmTensor> operands, std::span<const HbmTensor> results);
+
+/// The tensor repeated along dimensions where it has size 1 and `shape` has more.
+HbmTensor expanded(HbmTensor tensor, const std::vector<int64_t>& shape);
+
+}  // namespace neuron_sim
