@@ -79,6 +79,12 @@ KernelCall& KernelCall::result(const at::Tensor& tensor, at::IntArrayRef sizes,
   return *this;
 }
 
+KernelCall& KernelCall::words(const at::Tensor& tensor, at::ScalarType type, at::IntArrayRef sizes,
+                              at::IntArrayRef strides, bool is_result) {
+  add(is_result ? results_ : operands_, {tensor, dtype_of(type), Sizes(sizes), Sizes(strides)});
+  return *this;
+}
+
 KernelCall& KernelCall::option(int64_t value) {
   key_.add(value);
   return *this;

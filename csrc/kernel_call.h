@@ -35,6 +35,9 @@ class KernelCall {
   /// A tensor that the kernel writes, for launch(); with sizes and strides as above.
   KernelCall& result(const at::Tensor& tensor);
   KernelCall& result(const at::Tensor& tensor, at::IntArrayRef sizes, at::IntArrayRef strides);
+  /// The memory of a tensor of any dtype as integers of dtype `type`, an operand or a result.
+  KernelCall& words(const at::Tensor& tensor, at::ScalarType type, at::IntArrayRef sizes,
+                    at::IntArrayRef strides, bool is_result);
   /// Something else that decides the program.
   KernelCall& option(int64_t value);
   KernelCall& option(std::string_view value);

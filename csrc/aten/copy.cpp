@@ -6,6 +6,8 @@
 #include <ATen/ops/copy_native.h>
 #include <torch/library.h>
 
+#include "csrc/aten/movement.h"
+#include "csrc/errors.h"
 #include "csrc/tensor_access.h"
 #include "csrc/transfer.h"
 
@@ -37,6 +39,10 @@ void account(const Tensor& source, const Tensor& target, bool non_blocking) {
 Tensor copy_from(const Tensor& self, const Tensor& target, bool non_blocking) {
   check_place(self);
   check_place(target);
+  if (target.numel() > 0 && copies_on_device(self, target)) {
+    translate_errors([&] { copy_on_device(self, target); });
+    return target;
+  }
   if (target.numel() > 0) account(self, target, non_blocking);
   Tensor host_target = host_tensor(target);
   at::native::copy_(host_target, host_tensor(self), /*non_blocking=*/false);

@@ -1,0 +1,122 @@
+#include "csrc/aten/movement.h"
+
+#include <ATen/ops/zeros.h>
+
+#include "csrc/aten/device_operator.h"
+#include "csrc/aten/rows.h"
+#include "csrc/kernel_call.h"
+#include "csrc/tensor_access.h"
+#include "ops/movement/copy.h"
+#include "ops/movement/rows_by_index.h"
+#include "ops/pointwise/pointwise.h"
+
+namespace neuron_sim {
+namespace {
+
+using at::Tensor;
+
+bool is_computable(at::ScalarType type) {
+  try {
+    check_computable(type);
+    return true;
+  } catch (const Refusal&) {
+    return false;
+  }
+}
+
+/// Conversions of torch: floats lose their fraction, integers wrap, bool is "not zero".
+Expression cast(at::ScalarType from, at::ScalarType to) {
+  const bool whole = c10::isIntegralType(from, true), to_whole = c10::isIntegralType(to, false);
+  if (to == at::kBool) {
+    return make_expression([](Expression& e) { return compare(AluOp::kNotEqual, e.input(0), 0); });
+  }
+  if (whole && to_whole) {
+    Expression expression(Domain::kInteger);
+    expression.add_result(expression.input(0));
+    return expression;
+  }
+  return make_expression([&](Expression& e) {
+    if (!to_whole) return e.input(0);
+    const ElementValue x = e.input(0), nearest = e.round(x);
+    // Away from zero: a step back.
+    const ElementValue above = nearest - compare(AluOp::kGreater, nearest, x);
+    const ElementValue below = nearest + compare(AluOp::kLess, nearest, x);
+    return select(compare(AluOp::kLess, x, 0), below, above);
+  });
+}
+
+/// Tensors of dtypes that the chip has not, as two or four times as many 32- or 16-bit integers.
+struct Words {
+  at::ScalarType type;
+  int64_t count;
+};
+Words words_of(const Tensor& tensor) {
+  const int64_t size = static_cast<int64_t>(tensor.element_size());
+  if (size % 4 == 0) return {at::kInt, size / 4};
+  return size == 2 ? Words{at::kShort, 1} : Words{at::kByte, 1};
+}
+
+/// `tensor` with a last dimension of its words; kernels see only sizes, strides and dtype.
+void add_words(KernelCall& call, const Tensor& tensor, bool result) {
+  const Words words = words_of(tensor);
+  std::vector<int64_t> sizes = tensor.sizes().vec(), strides = tensor.strides().vec();
+  for (int64_t& stride : strides) stride *= words.count;
+  sizes.push_back(words.count);
+  strides.push_back(1);
+  call.words(tensor, words.type, sizes, strides, result);
+}
+
+}  // namespace
+
+bool copies_on_device(const Tensor& source, const Tensor& target) {
+  if (!on_device(source) || source.device() != target.device()) return false;
+  if (source.is_conj() != target.is_conj() || source.is_neg() != target.is_neg()) return false;
+  if (source.scalar_type() == target.scalar_type()) return true;
+  return is_computable(source.scalar_type()) && is_computable(target.scalar_type());
+}
+
+void copy_on_device(const Tensor& source, const Tensor& target) {
+  const Tensor whole = source.expand_as(target);
+  if (source.scalar_type() == target.scalar_type()) {
+    KernelCall call("copy", target.device());
+    add_words(call, whole, false);
+    add_words(call, target, true);
+    call.launch(
+        [](Builder& builder, std::span<const HbmTensor> operands,
+           std::span<const HbmTensor> results) { emit_copy(builder, operands[0], results[0]); });
+    return;
+  }
+  const Expression expression = cast(source.scalar_type(), target.scalar_type());
+  KernelCall call("cast", target.device());
+  call.options(expression.key());
+  call.operand(whole, whole.sizes(), whole.strides()).result(target);
+  call.launch([expression](Builder& builder, std::span<const HbmTensor> operands,
+                           std::span<const HbmTensor> results) {
+    emit_pointwise(builder, expression, operands, results);
+  });
+}
+
+void gather_rows(const Tensor& table, const Tensor& indices, const Tensor& result) {
+  if (result.numel() == 0) return;
+  TORCH_CHECK_INDEX(table.size(0) > 0, "index out of range in self");
+  KernelCall call("gather_rows", table.device());
+  call.operand(table, table.sizes(), table.strides()).indices(indices).result(result);
+  call.launch([](Builder& builder, std::span<const HbmTensor> operands,
+                 std::span<const HbmTensor> results) {
+    emit_gather_rows(builder, operands[0], operands[1], results[0]);
+  });
+}
+
+void scatter_rows(const Tensor& table, const Tensor& indices, const Tensor& source, bool add) {
+  if (source.numel() == 0) return;
+  TORCH_CHECK_INDEX(table.size(0) > 0, "index out of range in self");
+  KernelCall call("scatter_rows", table.device());
+  call.option(static_cast<int64_t>(add));
+  call.indices(indices).operand(source, source.sizes(), source.strides()).result(table);
+  call.launch([add](Builder& builder, std::span<const HbmTensor> operands,
+                    std::span<const HbmTensor> results) {
+    emit_scatter_rows(builder, results[0], operands[0], operands[1], add);
+  });
+}
+
+}  // namespace neuron_sim

@@ -1,0 +1,20 @@
+#pragma once
+// Moves of device tensors, for the operators that are made of them.
+
+#include <ATen/core/Tensor.h>
+
+namespace neuron_sim {
+
+/// Whether the device itself copies `source` to `target`: both on one device, of dtypes that it
+/// has, or alike bit by bit.
+bool copies_on_device(const at::Tensor& source, const at::Tensor& target);
+/// target = source (broadcast to it), with a cast as torch's. Only when copies_on_device().
+void copy_on_device(const at::Tensor& source, const at::Tensor& target);
+
+/// table[indices] of table [R, L], indices [N] (int64 or int32, in [0, R)), into result [N, L].
+void gather_rows(const at::Tensor& table, const at::Tensor& indices, const at::Tensor& result);
+/// table[indices] = source, or += with `add`.
+void scatter_rows(const at::Tensor& table, const at::Tensor& indices, const at::Tensor& source,
+                  bool add);
+
+}  // namespace neuron_sim

@@ -1,0 +1,25 @@
+#pragma once
+// Rows of a table named by indices: what embedding, index_select, gather, scatter and their
+// gradients are made of.
+//
+// Algorithm: 128 indices at a time are loaded, one per partition, and the DMA engines follow them:
+// a gather brings rows to SBUF, from where they are stored; a scatter loads rows and writes, or
+// adds, them where their indices say.
+//
+// Roofline: DMA, the bytes of the rows, with a descriptor (of at least 64 bytes' time) per row.
+
+#include "ops/hbm_tensor.h"
+
+namespace neuron_sim {
+
+/// result[i, :] = table[indices[i], :] for table [R, L], indices [N] (int32), result [N, L] of the
+/// table's dtype. An index outside [0, R) is an IndexError when the kernel runs.
+void emit_gather_rows(Builder& builder, const HbmTensor& table, const HbmTensor& indices,
+                      const HbmTensor& result);
+
+/// table[indices[i], :] = source[i, :], or += with `add` (in fp32, rounded after each addition),
+/// one index after the other. Shapes as above; other rows of the table stay.
+void emit_scatter_rows(Builder& builder, const HbmTensor& table, const HbmTensor& indices,
+                       const HbmTensor& source, bool add);
+
+}  // namespace neuron_sim
