@@ -6,6 +6,7 @@
 #include <torch/library.h>
 
 #include "csrc/aten/host_call.h"
+#include "csrc/aten/index_arithmetic.h"
 #include "csrc/generator.h"
 #include "csrc/runtime.h"
 
@@ -78,24 +79,10 @@ void check_no_view(const c10::OperatorHandle& op) {
   }
 }
 
-/// Every operator that has no kernel for the device arrives here.
-void run_on_host(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
-  fall_back(op, stack, "");
-}
-
-void refuse_sparse(const c10::OperatorHandle& op, torch::jit::Stack*) {
-  TORCH_CHECK_NOT_IMPLEMENTED(false, "neuron_sim: operator '", op.operator_name(),
-                              "' was called for a sparse tensor; the device has dense ones only");
-}
-
-}  // namespace
-
-void fall_back(const c10::OperatorHandle& op, torch::jit::Stack* stack, const std::string& reason) {
-  check_no_view(op);
-  note_fallback(c10::toString(op.operator_name()), reason);
+/// Hands the arguments over, runs the CPU kernel and takes its results back.
+void run_cpu_kernel(const c10::OperatorHandle& op, torch::jit::Stack* stack, HostCall& call) {
   const auto& arguments = op.schema().arguments();
   const size_t first = stack->size() - arguments.size();
-  HostCall call;
   for (size_t i = 0; i < arguments.size(); ++i) {
     hand_over((*stack)[first + i], arguments[i], call);
   }
@@ -108,6 +95,39 @@ void fall_back(const c10::OperatorHandle& op, torch::jit::Stack* stack, const st
   for (size_t i = stack->size() - results; i < stack->size(); ++i) take_back((*stack)[i], call);
 }
 
+/// Every operator that has no kernel for the device arrives here.
+void run_without_kernel(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
+  fall_back(op, stack, "");
+}
+
+void refuse_sparse(const c10::OperatorHandle& op, torch::jit::Stack*) {
+  TORCH_CHECK_NOT_IMPLEMENTED(false, "neuron_sim: operator '", op.operator_name(),
+                              "' was called for a sparse tensor; the device has dense ones only");
+}
+
+}  // namespace
+
+void fall_back(const c10::OperatorHandle& op, torch::jit::Stack* stack, const std::string& why) {
+  check_no_view(op);
+  const std::string reason = why.empty() ? reason_without_kernel(op.schema(), *stack) : why;
+  const std::string name = c10::toString(op.operator_name());
+  IndexTensors tensors;
+  tensors.add(*stack, op.schema().arguments().size());
+  // Only the results tell whether 1 / indices or the nonzero of a mask is index arithmetic; so
+  // such a call runs first, unless it writes its arguments.
+  const bool known = !tensors.all_index_like || op.schema().is_mutable();
+  if (known && !tensors.index_arithmetic()) check_fallback(name, reason);
+  HostCall call;
+  run_cpu_kernel(op, stack, call);
+  tensors.add(*stack, op.schema().returns().size());
+  if (tensors.index_arithmetic()) {
+    count_host_operator(name);
+    return;
+  }
+  check_fallback(name, reason);
+  count_fallback(name, reason, call.account());
+}
+
 TORCH_LIBRARY_IMPL(_, SparsePrivateUse1, m) {
   m.fallback(torch::CppFunction::makeFromBoxedFunction<&refuse_sparse>());
 }
@@ -115,7 +135,7 @@ TORCH_LIBRARY_IMPL(_, SparseCsrPrivateUse1, m) {
   m.fallback(torch::CppFunction::makeFromBoxedFunction<&refuse_sparse>());
 }
 TORCH_LIBRARY_IMPL(_, PrivateUse1, m) {
-  m.fallback(torch::CppFunction::makeFromBoxedFunction<&run_on_host>());
+  m.fallback(torch::CppFunction::makeFromBoxedFunction<&run_without_kernel>());
 }
 
 }  // namespace neuron_sim

@@ -51,7 +51,7 @@ at::Tensor HostCall::argument(const at::Tensor& tensor, Access access) {
                               "neuron_sim: tensors have layout torch.strided, not ",
                               tensor.layout());
   if (!device_) device_ = tensor.device();
-  if (access != Access::kWrite) account_to_host(device_index(tensor), tensor_bytes(tensor));
+  if (access != Access::kWrite) to_host_.push_back({device_index(tensor), tensor_bytes(tensor)});
   passed_.push_back({tensor, host_tensor(tensor, shared_storage(tensor.storage())), written});
   return passed_.back().host;
 }
@@ -68,7 +68,7 @@ void HostCall::finish() {
   for (const Passed& passed : passed_) {
     if (!passed.written) continue;
     reflect(passed.host, passed.device);
-    account_to_device(device_index(passed.device), tensor_bytes(passed.device));
+    to_device_.push_back({device_index(passed.device), tensor_bytes(passed.device)});
   }
 }
 
@@ -80,8 +80,21 @@ at::Tensor HostCall::result(const at::Tensor& host) {
   at::Tensor device = at::empty_like(host, host.options().device(*device_));
   at::Tensor target = host_tensor(device);
   at::native::copy_(target, host, /*non_blocking=*/false);
-  account_to_device(device_index(device), tensor_bytes(device));
+  to_device_.push_back({device_index(device), tensor_bytes(device)});
   return device;
+}
+
+Bytes HostCall::account() const {
+  Bytes moved{};
+  for (const Transfer& transfer : to_host_) {
+    account_to_host(transfer.device, transfer.bytes);
+    moved.count += transfer.bytes.count;
+  }
+  for (const Transfer& transfer : to_device_) {
+    account_to_device(transfer.device, transfer.bytes);
+    moved.count += transfer.bytes.count;
+  }
+  return moved;
 }
 
 }  // namespace neuron_sim

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "device/base/units.h"
+
 namespace neuron_sim {
 
 /// What the CPU kernel does with an argument.
@@ -21,8 +23,8 @@ enum class Access {
 /// operator's schema does not declare (the running statistics of batch_norm) is kept. Tensors that
 /// share a storage share it on the host too, so the CPU kernel sees overlaps.
 ///
-/// The simulated time is that of the real thing: inputs cross the host link, the host computes in
-/// no time, results cross back.
+/// The simulated time is that of the real thing when account() is called: inputs cross the host
+/// link, the host computes in no time, results cross back.
 class HostCall {
  public:
   /// The CPU tensor for an argument of the call; an undefined or non-device tensor is returned as
@@ -33,6 +35,9 @@ class HostCall {
   /// The device tensor for a result of the kernel: the argument itself if the kernel returned one,
   /// else a copy on the device of the call. Call after finish().
   at::Tensor result(const at::Tensor& host);
+  /// Puts the transfers of all arguments and results on the schedule; returns their bytes. Call
+  /// last.
+  Bytes account() const;
 
   /// Where results go: the device of the first device tensor, unless set.
   std::optional<at::Device> device() const { return device_; }
@@ -46,7 +51,13 @@ class HostCall {
   };
   c10::Storage shared_storage(const c10::Storage& device_storage);
 
+  struct Transfer {
+    int device;
+    Bytes bytes;
+  };
+
   std::vector<Passed> passed_;
+  std::vector<Transfer> to_host_, to_device_;
   std::vector<std::pair<c10::StorageImpl*, c10::Storage>> storages_;  ///< device -> host
   std::optional<at::Device> device_;
 };

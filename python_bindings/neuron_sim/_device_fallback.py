@@ -4,25 +4,58 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from neuron_sim import _C  # type: ignore[attr-defined]
 
 FallbackPolicy = Literal["allow", "warn", "error"]
 
 
+class Fallback(NamedTuple):
+    """The uses of one operator that ran on the CPU for one reason."""
+
+    op: str
+    """With overload, e.g. "aten::add.Tensor"."""
+    count: int
+    reason: str
+    """Why the device did not run it, e.g. "it has no device kernel"."""
+    bytes_moved: int
+    """Over the host link, both directions."""
+
+
+def fallbacks() -> list[Fallback]:
+    """The operators that ran on the CPU, by name and reason."""
+    return [Fallback(*facts) for facts in _C.fallbacks()]
+
+
 def fallback_counts() -> dict[str, int]:
-    """How often each operator ran on the CPU, by name with overload ("aten::add.Tensor")."""
-    return _C.fallback_counts()
+    """How often each operator ran on the CPU, for whatever reason."""
+    counts: dict[str, int] = {}
+    for fallback in fallbacks():
+        counts[fallback.op] = counts.get(fallback.op, 0) + fallback.count
+    return counts
+
+
+def host_operators() -> dict[str, int]:
+    """How often each operator ran on the host side of the simulator.
+
+    Those that compute int64 indices or scalars only: a NeuronCore has no 64-bit integers. They are
+    no fallbacks, take no simulated time, and run in strict mode.
+    """
+    return _C.host_operators()
 
 
 def reset_fallback_counts() -> None:
-    """Forgets the counts (and which operators have been warned about)."""
-    _C.reset_fallback_counts()
+    """Forgets fallbacks and host operators (and which operators have been warned about)."""
+    _C.reset_fallbacks()
 
 
 def fallback_policy() -> FallbackPolicy:
-    """The policy of this process; the environment variable NEURON_SIM_FALLBACK sets the first."""
+    """The policy of this process.
+
+    At first "error" with the environment variable NEURON_SIM_STRICT=1, else that of
+    NEURON_SIM_FALLBACK, else "allow".
+    """
     return _C.fallback_policy()
 
 
@@ -36,9 +69,10 @@ def set_fallback_policy(policy: FallbackPolicy) -> None:
 
 @contextmanager
 def strict() -> Iterator[None]:
-    """Inside it an operator without a device kernel raises NotImplementedError.
+    """Inside it an operator that would run on the CPU raises NotImplementedError with the reason.
 
-    A model that runs inside it runs on the device as a whole.
+    A model that runs inside it runs on the device as a whole, but for host_operators().
+    NEURON_SIM_STRICT=1 does the same for a whole program. Holds for all threads of the process.
     """
     before = fallback_policy()
     set_fallback_policy("error")

@@ -13,8 +13,11 @@ import torch
 
 from neuron_sim import _C  # type: ignore[attr-defined]
 from neuron_sim._device_fallback import (
+    Fallback,
     fallback_counts,
     fallback_policy,
+    fallbacks,
+    host_operators,
     reset_fallback_counts,
     set_fallback_policy,
     strict,
@@ -76,6 +79,7 @@ from neuron_sim._launches import (
 __all__ = [
     "DeviceProperties",
     "Event",
+    "Fallback",
     "KernelCacheInfo",
     "Launch",
     "Stream",
@@ -90,12 +94,14 @@ __all__ = [
     "empty_cache",
     "fallback_counts",
     "fallback_policy",
+    "fallbacks",
     "get_amp_supported_dtype",
     "get_device_capability",
     "get_device_name",
     "get_device_properties",
     "get_rng_state",
     "get_rng_state_all",
+    "host_operators",
     "host_threads",
     "init",
     "initial_seed",

@@ -53,6 +53,15 @@ const char* policy_name(FallbackPolicy policy) {
   return "";
 }
 
+/// (op, count, reason, bytes moved) of each.
+std::vector<std::tuple<std::string, int64_t, std::string, int64_t>> fallback_facts() {
+  std::vector<std::tuple<std::string, int64_t, std::string, int64_t>> facts;
+  for (const Fallback& fallback : fallbacks()) {
+    facts.emplace_back(fallback.op, fallback.count, fallback.reason, fallback.moved.count);
+  }
+  return facts;
+}
+
 /// c10 errors become the Python classes PyTorch has for them (ValueError, OutOfMemoryError, ...).
 void translate_c10_error(std::exception_ptr pointer) {
   try {
@@ -83,8 +92,9 @@ PYBIND11_MODULE(_C, m) {
   m.def("synchronize", &synchronize);
   m.def("simulated_time_ps", [](int device) { return simulated_time(device).count; });
 
-  m.def("fallback_counts", &fallback_counts);
-  m.def("reset_fallback_counts", &reset_fallback_counts);
+  m.def("fallbacks", &fallback_facts);
+  m.def("host_operators", &host_operators);
+  m.def("reset_fallbacks", &reset_fallbacks);
   m.def("fallback_policy", [] { return policy_name(fallback_policy()); });
   m.def("set_fallback_policy",
         [](const std::string& name) { set_fallback_policy(parse_fallback_policy(name)); });

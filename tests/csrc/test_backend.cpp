@@ -94,12 +94,15 @@ TEST_F(Backend, CopiesRoundTrip) {
 TEST_F(Backend, FallbackIsCountedAndStrictModeRefusesIt) {
   const at::Tensor left = at::rand({4, 5}), right = at::rand({5, 3});
   const at::Tensor device_left = left.to(kFirst), device_right = right.to(kFirst);
-  reset_fallback_counts();
-  note_fallback("aten::none");
-  EXPECT_EQ(fallback_counts().at("aten::none"), 1);
+  reset_fallbacks();
+  count_fallback("aten::none", "no reason", {16});
+  count_fallback("aten::none", "no reason", {8});
+  ASSERT_EQ(fallbacks().size(), 1);
+  EXPECT_EQ(fallbacks()[0].count, 2);
+  EXPECT_EQ(fallbacks()[0].moved, Bytes{24});
+  check_fallback("aten::none", "no reason");
   set_fallback_policy(FallbackPolicy::kError);
-  EXPECT_THROW(note_fallback("aten::none"), c10::NotImplementedError);
-  EXPECT_EQ(fallback_counts().at("aten::none"), 1);
+  EXPECT_THROW(check_fallback("aten::none", "no reason"), c10::NotImplementedError);
   set_fallback_policy(FallbackPolicy::kAllow);
   EXPECT_TRUE(at::equal(at::mm(device_left, device_right).cpu(), at::mm(left, right)));
 }

@@ -36,6 +36,85 @@ def test_each_use_is_counted():
     assert device_module.fallback_counts() == {}
 
 
+def test_a_fallback_is_listed_with_its_reason_and_the_bytes_it_moved():
+    exotic()
+    torch.ones(5, 2, dtype=torch.float64, device="neuron_sim").i0()
+    first, second = (f for f in device_module.fallbacks() if f.op.startswith(EXOTIC))
+    assert first.reason == "argument 'self' is Double, a dtype that a NeuronCore does not have"
+    assert (first.count, first.bytes_moved) == (1, 2 * 5 * 2 * 8)
+    assert second.reason == "it has no device kernel"
+    assert (second.count, second.bytes_moved) == (1, 2 * 3 * 4)
+    device_module.reset_fallback_counts()
+    assert device_module.fallbacks() == []
+
+
+def causal_mask(size, device):
+    positions = torch.arange(size, device=device)
+    return positions[None, :] <= positions[:, None]
+
+
+def shuffled(device):
+    torch.manual_seed(1)
+    return torch.randperm(9, device=device)
+
+
+INDEX_ARITHMETIC = {
+    "a range": lambda d: torch.arange(7, device=d),
+    "a sum": lambda d: torch.arange(7, device=d) + 2,
+    "a comparison": lambda d: torch.arange(7, device=d) < 3,
+    "a causal mask": lambda d: causal_mask(4, d),
+    "a selection": lambda d: torch.where(
+        torch.arange(3, device=d) > 1, torch.arange(3, device=d), -1
+    ),
+    "a lookup": lambda d: torch.arange(5, device=d)[torch.tensor([4, 0]).to(d)],
+    "a scalar": lambda d: torch.tensor(2.5).to(d).i0(),
+    "indices of a mask": lambda d: (torch.arange(5, device=d) > 2).nonzero(),
+    "the size of a mask": lambda d: (torch.arange(5, device=d) > 2).sum(),
+    "random indices": shuffled,
+    "in place": lambda d: torch.arange(5, device=d).mul_(3),
+}
+
+
+@pytest.mark.parametrize("compute", INDEX_ARITHMETIC.values(), ids=INDEX_ARITHMETIC)
+def test_index_arithmetic_runs_on_the_host_side_in_strict_mode(compute):
+    with device_module.strict():
+        found = compute("neuron_sim:1")
+    assert device_module.fallbacks() == []
+    assert sum(device_module.host_operators().values()) > 0
+    torch.testing.assert_close(found.cpu(), compute("cpu"))
+
+
+def test_index_arithmetic_takes_no_simulated_time():
+    before = device_module.simulated_time()
+    torch.arange(1 << 16, device="neuron_sim") + 1
+    assert device_module.simulated_time() == before
+    operators = device_module.host_operators()
+    assert sum(count for name, count in operators.items() if name.startswith("aten::add.")) == 1
+
+
+FALLBACKS = {
+    "fractions of indices": lambda: torch.arange(1, 7, device="neuron_sim").i0(),
+    "double precision": lambda: torch.zeros(3, dtype=torch.float64).to("neuron_sim").i0(),
+    "a scalar in double precision": lambda: torch.tensor(1.0).double().to("neuron_sim").i0(),
+    "complex numbers": lambda: torch.zeros(3, dtype=torch.complex64).to("neuron_sim").exp(),
+}
+
+
+@pytest.mark.parametrize("compute", FALLBACKS.values(), ids=FALLBACKS)
+def test_what_is_no_index_arithmetic_is_a_fallback(compute):
+    compute()
+    assert len(device_module.fallbacks()) == 1
+    with device_module.strict(), pytest.raises(NotImplementedError, match="strict mode"):
+        compute()
+
+
+def test_a_mask_that_strict_mode_refuses_to_change_stays_as_it_is():
+    mask = torch.tensor([True, False]).to("neuron_sim")
+    with device_module.strict(), pytest.raises(NotImplementedError, match="strict mode"):
+        mask.bernoulli_(1.0)
+    assert mask.tolist() == [True, False]
+
+
 def test_strict_mode_names_the_operator_and_does_not_run_it():
     tensor = torch.ones(3, device="neuron_sim")
     with device_module.strict():
@@ -77,6 +156,18 @@ def test_the_warning_comes_once_per_operator():
 def test_a_wrong_policy_is_named():
     with pytest.raises(ValueError, match="'maybe'.*'allow'"):
         device_module.set_fallback_policy("maybe")
+
+
+@pytest.mark.parametrize("setting,code", [("", 0), ("0", 0), ("1", 1), ("yes", 1)])
+def test_the_environment_sets_strict_mode(setting, code):
+    result = subprocess.run(
+        [sys.executable, "-c", "import torch, neuron_sim.torch_device\n"
+         "torch.empty(3, device='neuron_sim').i0()"],
+        env={**os.environ, "NEURON_SIM_STRICT": setting}, capture_output=True, text=True,
+    )  # fmt: skip
+    assert result.returncode == code, result.stderr
+    assert ("it has no device kernel" in result.stderr) == (setting == "1")
+    assert ("'yes' and must be 0 or 1" in result.stderr) == (setting == "yes")
 
 
 @pytest.mark.parametrize("policy,code", [("allow", 0), ("error", 1), ("warn", 0), ("perhaps", 1)])
