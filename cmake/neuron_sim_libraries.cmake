@@ -38,5 +38,10 @@ if(NEURON_SIM_TORCH AND TARGET neuron_sim_core AND torch_sources)
   target_link_libraries(torch_neuron_sim
     PUBLIC neuron_sim_core neuron_sim::torch
     PRIVATE neuron_sim_flags)
+  # A header of torch's profiler includes those of Kineto by their bare names.
+  get_target_property(folders neuron_sim::torch INTERFACE_INCLUDE_DIRECTORIES)
+  list(TRANSFORM folders APPEND /kineto)
+  set_source_files_properties(${PROJECT_SOURCE_DIR}/csrc/profiler_registration.cpp
+    PROPERTIES INCLUDE_DIRECTORIES "${folders}")
   target_link_options(torch_neuron_sim PRIVATE LINKER:-z,defs)
 endif()

@@ -1,6 +1,7 @@
 #include "csrc/launches.h"
 
 #include <map>
+#include <memory>
 #include <mutex>
 #include <utility>
 
@@ -16,6 +17,7 @@ struct Recordings {
   std::mutex mutex;
   RecordingId next = 1;
   std::map<RecordingId, std::vector<LaunchRecord>> active;
+  std::shared_ptr<const LaunchObserver> observer;
 };
 
 Recordings& recordings() {
@@ -24,8 +26,19 @@ Recordings& recordings() {
 }
 
 void record(const LaunchRecord& launch) {
-  const std::lock_guard lock(recordings().mutex);
-  for (auto& [id, launches] : recordings().active) launches.push_back(launch);
+  std::shared_ptr<const LaunchObserver> observer;
+  {
+    const std::lock_guard lock(recordings().mutex);
+    for (auto& [id, launches] : recordings().active) launches.push_back(launch);
+    observer = recordings().observer;
+  }
+  if (observer) (*observer)(launch);
+}
+
+/// Listens to launches while somebody wants to know; the caller holds the lock.
+void listen_if_wanted() {
+  const bool wanted = !recordings().active.empty() || recordings().observer != nullptr;
+  set_launch_listener(wanted ? record : std::function<void(const LaunchRecord&)>{});
 }
 
 std::string argument_text(const Argument& argument) {
@@ -38,17 +51,24 @@ std::string argument_text(const Argument& argument) {
 
 RecordingId start_recording() {
   const std::lock_guard lock(recordings().mutex);
-  if (recordings().active.empty()) set_launch_listener(record);
   const RecordingId id = recordings().next++;
   recordings().active.try_emplace(id);
+  listen_if_wanted();
   return id;
 }
 
 std::vector<LaunchRecord> finish_recording(RecordingId recording) {
   const std::lock_guard lock(recordings().mutex);
   auto found = recordings().active.extract(recording);
-  if (recordings().active.empty()) set_launch_listener({});
+  listen_if_wanted();
   return found.empty() ? std::vector<LaunchRecord>{} : std::move(found.mapped());
+}
+
+void set_launch_observer(LaunchObserver observer) {
+  const std::lock_guard lock(recordings().mutex);
+  recordings().observer =
+      observer ? std::make_shared<const LaunchObserver>(std::move(observer)) : nullptr;
+  listen_if_wanted();
 }
 
 std::string shapes_text(const LaunchRecord& launch) {

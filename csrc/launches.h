@@ -2,6 +2,7 @@
 // Records of kernel launches, for programs that want to know what ran and how long.
 
 #include <cstdint>
+#include <functional>
 #include <iosfwd>
 #include <string>
 #include <vector>
@@ -19,6 +20,10 @@ using RecordingId = int64_t;
 NEURON_SIM_TORCH_API RecordingId start_recording();
 /// Ends a recording and returns its launches in order; none when there is no such recording.
 NEURON_SIM_TORCH_API std::vector<LaunchRecord> finish_recording(RecordingId recording);
+
+using LaunchObserver = std::function<void(const LaunchRecord&)>;
+/// Calls `observer` after every launch, beside the recordings, until it is replaced; empty: nobody.
+void set_launch_observer(LaunchObserver observer);
 
 /// Tensor arguments of a launch, "a [128, 64] float32, b [64, 32] float32 -> out [128, 32]
 /// float32", in the shapes the kernel was compiled for (vector_add merges dimensions).

@@ -1,5 +1,6 @@
 #include "csrc/transfer.h"
 
+#include "csrc/device_activity.h"
 #include "csrc/errors.h"
 #include "csrc/runtime.h"
 #include "device/runtime/devices.h"
@@ -13,11 +14,21 @@ Picoseconds host_copy_duration(int device, Bytes bytes) {
          from_nanoseconds(static_cast<double>(bytes.count) / dma.host_bytes_per_nanosecond);
 }
 
+/// A copy over the host link, on the device's current stream.
+TimeSpan submit_copy(int device, Resource resource, Bytes bytes) {
+  const int64_t stream = current_stream(device);
+  const TimeSpan span =
+      schedule(device).submit(stream, resource, host_copy_duration(device, bytes));
+  const ActivityKind kind = resource == Resource::kHostToDevice ? ActivityKind::kHostToDevice
+                                                                : ActivityKind::kDeviceToHost;
+  report_activity({kind, device, stream, span, bytes, nullptr, {}});
+  return span;
+}
+
 void account_host_copy(int device, Resource resource, Bytes bytes, bool non_blocking) {
   translate_errors([&] {
     Schedule& target = schedule(device);
-    const TimeSpan span =
-        target.submit(current_stream(device), resource, host_copy_duration(device, bytes));
+    const TimeSpan span = submit_copy(device, resource, bytes);
     if (!non_blocking) target.host().wait_until(span.end);
   });
 }
@@ -34,12 +45,9 @@ void account_to_host(int device, Bytes bytes, bool non_blocking) {
 
 void account_between(int from, int to, Bytes bytes) {
   translate_errors([&] {
-    const TimeSpan out = schedule(from).submit(current_stream(from), Resource::kDeviceToHost,
-                                               host_copy_duration(from, bytes));
-    const int64_t stream = current_stream(to);
-    schedule(to).block(stream, out.end);
-    const TimeSpan in =
-        schedule(to).submit(stream, Resource::kHostToDevice, host_copy_duration(to, bytes));
+    const TimeSpan out = submit_copy(from, Resource::kDeviceToHost, bytes);
+    schedule(to).block(current_stream(to), out.end);
+    const TimeSpan in = submit_copy(to, Resource::kHostToDevice, bytes);
     // The source may not be overwritten before it has been read.
     schedule(from).block(current_stream(from), in.end);
   });
@@ -52,7 +60,9 @@ void account_on_device(int device, Bytes bytes) {
     const Picoseconds duration = dma.static_trigger + dma.static_first_load +
                                  from_nanoseconds(static_cast<double>(bytes.count) / rate) +
                                  dma.complete_store;
-    schedule(device).submit(current_stream(device), Resource::kCore, duration);
+    const int64_t stream = current_stream(device);
+    const TimeSpan span = schedule(device).submit(stream, Resource::kCore, duration);
+    report_activity({ActivityKind::kOnDevice, device, stream, span, bytes, nullptr, {}});
   });
 }
 

@@ -24,7 +24,7 @@ STANDARD = (
     r"wchar)\.h",
 )
 CORE_LIBRARIES = (r"fmt/.+", r"toml\+\+/.+", r"(oneapi/dnnl/)?dnnl.*\.hp?p?", r"omp\.h")
-LIBTORCH = (r"torch/.+", r"ATen/.+", r"c10/.+")
+LIBTORCH = (r"torch/.+", r"ATen/.+", r"c10/.+", r"kineto/.+")
 # These headers of torch need Python, which libtorch_neuron_sim.so does not link.
 TORCH_PYTHON = (r"torch/(extension|python)\.h", r"torch/csrc/(.*/)?(python_|pybind|THP).*")
 GTEST = (r"g(test|mock)/.+",)

@@ -73,6 +73,7 @@ LaunchRecord launch(int device, Schedule::StreamId stream,
   LaunchRecord record;
   record.kernel = kernel;
   record.device = device;
+  record.stream = stream;
   {
     LogicalCore& core = core_of(device);
     const std::lock_guard lock(core.mutex);

@@ -14,6 +14,7 @@ namespace neuron_sim {
 struct LaunchRecord {
   std::shared_ptr<const Kernel> kernel;
   int device = 0;
+  Schedule::StreamId stream = Schedule::kDefaultStream;
   TimeSpan span{};  ///< on the device's schedule
   Timing timing{};
 };
