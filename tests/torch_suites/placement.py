@@ -1,0 +1,106 @@
+"""Arguments of a call on the CPU, on the device, or in double precision."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import neuron_sim.torch_device  # noqa: F401 - registers the device
+import torch
+from torch.utils import _pytree as pytree
+
+DEVICE = "neuron_sim"
+_WIDER = {
+    torch.float16: torch.float64,
+    torch.bfloat16: torch.float64,
+    torch.float32: torch.float64,
+    torch.complex32: torch.complex128,
+    torch.complex64: torch.complex128,
+}
+
+
+class UnsupportedLayoutError(Exception):
+    """A sample has a tensor that is not dense; the device has dense ones only."""
+
+
+def _mapped(value: Any, change: Callable[[Any], Any]) -> Any:
+    """`value` with every leaf changed; lists stay lists, so that operators accept them."""
+    return pytree.tree_map(change, value)
+
+
+def _dense(tensor: torch.Tensor) -> bool:
+    return tensor.layout is torch.strided and not tensor.is_nested and not tensor.is_quantized
+
+
+def on_device(tensor: torch.Tensor) -> torch.Tensor:
+    """A copy on the device with the same strides, offset and conjugate and negative bits.
+
+    The whole storage is copied: a sample that is a view stays one, with what lies around it.
+    """
+    if not _dense(tensor):
+        raise UnsupportedLayoutError("a sample is not a dense tensor")
+    flat = torch.empty(0, dtype=tensor.dtype).set_(tensor.detach().untyped_storage())
+    there = flat.to(DEVICE).as_strided(tensor.size(), tensor.stride(), tensor.storage_offset())
+    if tensor.is_conj():
+        there = there.conj()
+    if tensor.is_neg():
+        there = torch._neg_view(there)
+    return there.requires_grad_(tensor.requires_grad)
+
+
+def to_device(value: Any) -> Any:
+    """The arguments `value` (any structure) for a call on the device."""
+    copies: dict[int, torch.Tensor] = {}
+
+    def change(leaf: Any) -> Any:
+        if isinstance(leaf, torch.Tensor):
+            if id(leaf) not in copies:  # an argument that is passed twice stays one tensor
+                copies[id(leaf)] = on_device(leaf)
+            return copies[id(leaf)]
+        if isinstance(leaf, torch.device) and leaf.type == "cpu":
+            return torch.device(DEVICE)
+        if isinstance(leaf, str) and leaf == "cpu":
+            return DEVICE
+        if isinstance(leaf, torch.Generator):
+            return torch.Generator(DEVICE).manual_seed(leaf.initial_seed())
+        return leaf
+
+    return _mapped(value, change)
+
+
+def fresh(value: Any) -> Any:
+    """A copy of the CPU arguments `value`, because some operators write their inputs."""
+
+    def change(leaf: Any) -> Any:
+        if not isinstance(leaf, torch.Tensor):
+            return leaf
+        if not _dense(leaf):
+            raise UnsupportedLayoutError("a sample is not a dense tensor")
+        flat = torch.empty(0, dtype=leaf.dtype).set_(leaf.detach().untyped_storage())
+        copy = flat.clone().as_strided(leaf.size(), leaf.stride(), leaf.storage_offset())
+        copy = copy.conj() if leaf.is_conj() else copy
+        copy = torch._neg_view(copy) if leaf.is_neg() else copy
+        return copy.requires_grad_(leaf.requires_grad)
+
+    return _mapped(value, change)
+
+
+def in_double(value: Any) -> Any:
+    """The CPU arguments `value` with floating point tensors and dtypes in double precision."""
+
+    def change(leaf: Any) -> Any:
+        if isinstance(leaf, torch.Tensor):
+            wider = _WIDER.get(leaf.dtype)
+            return (
+                leaf
+                if wider is None
+                else leaf.detach().to(wider).requires_grad_(leaf.requires_grad)
+            )
+        return _WIDER.get(leaf, leaf) if isinstance(leaf, torch.dtype) else leaf
+
+    return _mapped(value, change)
+
+
+def tensors(value: Any) -> list[torch.Tensor]:
+    """The tensors in `value`, in order."""
+    return [leaf for leaf in pytree.tree_leaves(value) if isinstance(leaf, torch.Tensor)]
