@@ -3,6 +3,9 @@
 #include <algorithm>
 
 #include "device/base/errors.h"
+#include "device/isa/rng.h"
+#include "device/isa/set_rng_seed.h"
+#include "device/isa/tensor_scalar.h"
 #include "ops/collapse.h"
 #include "ops/pointwise/expression_emitter.h"
 #include "ops/pointwise/layout.h"
@@ -20,15 +23,24 @@ class Pointwise {
   Pointwise(Builder& builder, const Expression& expression, std::span<const HbmTensor> operands,
             std::span<const HbmTensor> results)
       : builder_(builder),
-        tensors_(operands.begin(), operands.end()),
+        tensors_(joined(operands, results)),
         operands_(operands.size()),
-        layout_(builder.limits(), tensors_and(results), tile_elements(expression)),
+        layout_(builder.limits(), tensors_, tile_elements(expression)),
         emitter_(builder, expression, layout_.partitions(), layout_.tile_elements()) {
     for (size_t i = 0; i < tensors_.size(); ++i) {
       rings_.push_back(builder.sbuf(
           i < operands_ ? text("operand_tile", i) : text("result_tile", i),
           {layout_.partitions(), layout_.tile_elements()}, tensors_[i].dtype(), kRing));
     }
+  }
+
+  /// Makes one more input of random numbers.
+  void seed(const HbmTensor& seed) {
+    const View tile = builder_.sbuf("seed", {1, 1}, seed.dtype());
+    load(builder_, tile, seed.view({1, 1}, {1, 1}));
+    builder_.emit(SetRngSeed{.src_seeds = tile});
+    random_ = builder_.sbuf("random_tile", {layout_.partitions(), layout_.tile_elements()},
+                            Dtype::kUint32, kRing);
   }
 
   void emit() {
@@ -38,15 +50,18 @@ class Pointwise {
   }
 
  private:
-  std::vector<HbmTensor>& tensors_and(std::span<const HbmTensor> results) {
-    tensors_.insert(tensors_.end(), results.begin(), results.end());
-    return tensors_;
+  static std::vector<HbmTensor> joined(std::span<const HbmTensor> operands,
+                                       std::span<const HbmTensor> results) {
+    std::vector<HbmTensor> tensors(operands.begin(), operands.end());
+    tensors.insert(tensors.end(), results.begin(), results.end());
+    return tensors;
   }
 
   /// Elements per partition of the largest tile for which everything fits SBUF.
   int64_t tile_elements(const Expression& expression) const {
     const ExpressionPlan plan(expression, builder_.architecture().features);
-    int64_t bytes = ExpressionEmitter::bytes_per_element(plan), widest = 1;
+    // The ring of random numbers is counted always.
+    int64_t bytes = ExpressionEmitter::bytes_per_element(plan) + 4 * kRing, widest = 1;
     for (const HbmTensor& tensor : tensors_) {
       bytes += int64_t{kRing} * itemsize(tensor.dtype());
       widest = std::max<int64_t>(widest, itemsize(tensor.dtype()));
@@ -86,10 +101,24 @@ class Pointwise {
                             .slice(0, 0, hbm.partitions())
                             .slice(1, 0, hbm.free_elements()));
     }
+    if (random_.present()) inputs.push_back(random_numbers(results.front(), piece.turn));
     emitter_.emit(inputs, results, piece.turn);
     for (size_t i = operands_; i < tensors_.size(); ++i) {
       store(builder_, piece.view(tensors_[i], i), results[i - operands_]);
     }
+  }
+
+  /// The upper 24 of 32 random bits.
+  View random_numbers(const View& like, const Affine& turn) {
+    const View tile =
+        random_.turn(turn).slice(0, 0, like.partitions()).slice(1, 0, like.free_elements());
+    builder_.emit(Rng{.dst = tile, .engine = EngineKind::kVector});
+    builder_.emit(TensorScalar{.dst = tile,
+                               .data = tile,
+                               .op0 = AluOp::kRightShift,
+                               .constant0 = 8,
+                               .engine = EngineKind::kVector});
+    return tile;
   }
 
   Builder& builder_;
@@ -98,6 +127,7 @@ class Pointwise {
   const PointwiseLayout layout_;
   ExpressionEmitter emitter_;
   std::vector<View> rings_, inputs_;
+  View random_;  ///< absent: the expression has no random input
 };
 
 }  // namespace
@@ -105,6 +135,16 @@ class Pointwise {
 void emit_pointwise(Builder& builder, const Expression& expression,
                     std::span<const HbmTensor> operands, std::span<const HbmTensor> results) {
   builder.scope([&] { Pointwise(builder, expression, operands, results).emit(); });
+}
+
+void emit_random_pointwise(Builder& builder, const Expression& expression,
+                           std::span<const HbmTensor> operands, std::span<const HbmTensor> results,
+                           const HbmTensor& seed) {
+  builder.scope([&] {
+    Pointwise kernel(builder, expression, operands, results);
+    kernel.seed(seed);
+    kernel.emit();
+  });
 }
 
 }  // namespace neuron_sim

@@ -23,4 +23,12 @@ namespace neuron_sim {
 void emit_pointwise(Builder& builder, const Expression& expression,
                     std::span<const HbmTensor> operands, std::span<const HbmTensor> results);
 
+/// The same with random numbers: input operands.size() of the expression is, for every element, a
+/// new integer of 24 random bits (as fp32, 0 to 2^24 - 1) of the Vector engine's generators.
+/// `seed`: one int32 in HBM that sets their state first, so that equal seeds, shapes and
+/// architectures give equal numbers.
+void emit_random_pointwise(Builder& builder, const Expression& expression,
+                           std::span<const HbmTensor> operands, std::span<const HbmTensor> results,
+                           const HbmTensor& seed);
+
 }  // namespace neuron_sim

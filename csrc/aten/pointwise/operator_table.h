@@ -44,6 +44,8 @@ class PointwiseArguments {
   /// The dtype of the computation (before fp32 or int32 stands in for it), and of argument `index`.
   at::ScalarType computed() const { return computed_; }
   at::ScalarType dtype(size_t index) const;
+  /// Elements of a tensor argument.
+  int64_t elements(size_t index) const { return at(index).toTensor().numel(); }
   bool is_float() const { return expression_.domain() == Domain::kFloat; }
 
   Expression& expression() { return expression_; }
