@@ -37,6 +37,7 @@ Tensor& reduced(const Tensor& loss, int64_t reduction, Tensor& out) {
     at::native::resize_output(out, loss.sizes());
     return out.copy_(loss);
   }
+  at::native::resize_output(out, {});
   return out.copy_(reduction == at::Reduction::Mean ? loss.mean() : loss.sum());
 }
 

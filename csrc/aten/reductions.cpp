@@ -60,6 +60,11 @@ at::DimVector shape_of(const Tensor& self, const std::vector<bool>& reduced, boo
   return shape;
 }
 
+/// Gives an out= tensor the shape of the result.
+void shape_result(const Tensor& self, const std::vector<bool>& reduced, bool keep, Tensor& out) {
+  at::native::resize_output(out, shape_of(self, reduced, keep));
+}
+
 void check_floating(const Tensor& self) {
   check_computable(self.scalar_type());
   if (!c10::isFloatingType(self.scalar_type())) {
@@ -72,20 +77,22 @@ Tensor& fill_empty(Tensor& out, double value) {
   return out;
 }
 
-Tensor& sum_out(const Tensor& self, OptionalIntArrayRef dimensions, bool /*keep*/,
+Tensor& sum_out(const Tensor& self, OptionalIntArrayRef dimensions, bool keep,
                 OptionalDtype /*dtype*/, Tensor& out) {
   check_floating(self);
   check_floating(out);
   const std::vector<bool> reduced = flags_of(self, dimensions, true);
+  shape_result(self, reduced, keep, out);
   if (self.numel() == 0) return fill_empty(out, 0);
   return reduce_into(out, self, {.op = AluOp::kAdd, .reduced = reduced});
 }
 
-Tensor& mean_out(const Tensor& self, OptionalIntArrayRef dimensions, bool /*keep*/,
+Tensor& mean_out(const Tensor& self, OptionalIntArrayRef dimensions, bool keep,
                  OptionalDtype /*dtype*/, Tensor& out) {
   check_floating(self);
   check_floating(out);
   const std::vector<bool> reduced = flags_of(self, dimensions, true);
+  shape_result(self, reduced, keep, out);
   if (self.numel() == 0) return fill_empty(out, std::nan(""));
   const double factor = 1.0 / static_cast<double>(count_of(self, reduced));
   return reduce_into(out, self,
@@ -93,9 +100,11 @@ Tensor& mean_out(const Tensor& self, OptionalIntArrayRef dimensions, bool /*keep
 }
 
 template <AluOp op>
-Tensor& extremum_out(const Tensor& self, IntArrayRef dimensions, bool /*keep*/, Tensor& out) {
+Tensor& extremum_out(const Tensor& self, IntArrayRef dimensions, bool keep, Tensor& out) {
   check_extremum(self);
-  return reduce_into(out, self, {.op = op, .reduced = flags_of(self, dimensions, true)});
+  const std::vector<bool> reduced = flags_of(self, dimensions, true);
+  shape_result(self, reduced, keep, out);
+  return reduce_into(out, self, {.op = op, .reduced = reduced});
 }
 
 template <AluOp op>
@@ -109,13 +118,14 @@ Tensor extremum(const Tensor& self) {
   return reduce_into(out, self, {.op = op, .reduced = flags_of(self, std::nullopt, true)});
 }
 
-Tensor& product_out(const Tensor& self, int64_t dimension, bool /*keep*/, OptionalDtype /*dtype*/,
+Tensor& product_out(const Tensor& self, int64_t dimension, bool keep, OptionalDtype /*dtype*/,
                     Tensor& out) {
   check_floating(self);
   check_floating(out);
+  const std::vector<bool> reduced = flags_of(self, {{dimension}}, false);
+  shape_result(self, reduced, keep, out);
   if (self.numel() == 0) return fill_empty(out, 1);
-  return reduce_into(out, self,
-                     {.op = AluOp::kMultiply, .reduced = flags_of(self, {{dimension}}, false)});
+  return reduce_into(out, self, {.op = AluOp::kMultiply, .reduced = reduced});
 }
 
 Tensor product(const Tensor& self, OptionalDtype dtype) {
@@ -130,8 +140,9 @@ Tensor product(const Tensor& self, OptionalDtype dtype) {
 
 /// Whether any element is not zero (kMaximum), or all are not (kMinimum).
 template <AluOp op>
-Tensor& truth_into(Tensor& out, const Tensor& self, std::vector<bool> reduced) {
+Tensor& truth_into(Tensor& out, const Tensor& self, std::vector<bool> reduced, bool keep) {
   check_computable(self.scalar_type());
+  shape_result(self, reduced, keep, out);
   if (self.numel() == 0) return fill_empty(out, op == AluOp::kMinimum ? 1 : 0);
   const Expression is_set =
       expression_of([](ElementValue x) { return compare(AluOp::kNotEqual, x, 0); });
@@ -139,19 +150,18 @@ Tensor& truth_into(Tensor& out, const Tensor& self, std::vector<bool> reduced) {
 }
 
 template <AluOp op>
-Tensor& truth_out(const Tensor& self, int64_t dimension, bool /*keep*/, Tensor& out) {
-  return truth_into<op>(out, self, flags_of(self, {{dimension}}, false));
+Tensor& truth_out(const Tensor& self, int64_t dimension, bool keep, Tensor& out) {
+  return truth_into<op>(out, self, flags_of(self, {{dimension}}, false), keep);
 }
 
 template <AluOp op>
-Tensor& truth_dims_out(const Tensor& self, OptionalIntArrayRef dimensions, bool /*keep*/,
-                       Tensor& out) {
-  return truth_into<op>(out, self, flags_of(self, dimensions, false));
+Tensor& truth_dims_out(const Tensor& self, OptionalIntArrayRef dimensions, bool keep, Tensor& out) {
+  return truth_into<op>(out, self, flags_of(self, dimensions, false), keep);
 }
 
 template <AluOp op>
 Tensor& truth_all_out(const Tensor& self, Tensor& out) {
-  return truth_into<op>(out, self, flags_of(self, std::nullopt, true));
+  return truth_into<op>(out, self, flags_of(self, std::nullopt, true), false);
 }
 
 /// The norm of order `order` as a reduction.
@@ -183,12 +193,13 @@ ReductionOptions norm_options(double order) {
 }
 
 Tensor& vector_norm_out(const Tensor& self, const Scalar& order, OptionalIntArrayRef dimensions,
-                        bool /*keep*/, OptionalDtype /*dtype*/, Tensor& out) {
+                        bool keep, OptionalDtype /*dtype*/, Tensor& out) {
   check_floating(self);
   check_floating(out);
-  if (self.numel() == 0) return fill_empty(out, 0);
   ReductionOptions options = norm_options(order.toDouble());
   options.reduced = flags_of(self, dimensions, true);
+  shape_result(self, options.reduced, keep, out);
+  if (self.numel() == 0) return fill_empty(out, 0);
   return reduce_into(out, self, std::move(options));
 }
 

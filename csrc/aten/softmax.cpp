@@ -1,6 +1,7 @@
 // softmax and log_softmax along one dimension, and their gradients.
 
 #include <ATen/WrapDimUtils.h>
+#include <ATen/native/Resize.h>
 
 #include "csrc/aten/device_operator.h"
 #include "csrc/aten/rows.h"
@@ -33,6 +34,7 @@ std::vector<RowStage> softmax_stages() {
 
 Tensor& run(const Tensor& self, int64_t dimension, Tensor& out, const Expression& result) {
   const RowProgram program{softmax_stages(), {result}, row_flags(self, dimension)};
+  at::native::resize_output(out, self.sizes());
   run_rows(program, {with_dimension(self)}, {with_dimension(out)});
   return out;
 }
@@ -58,6 +60,7 @@ Tensor& softmax_backward_out(const Tensor& gradient, const Tensor& output, int64
                                         })};
   const Expression result =
       make_expression([](Expression& e) { return e.input(1) * (e.input(0) - e.input(2)); });
+  at::native::resize_output(out, gradient.sizes());
   run_rows({{sum}, {result}, row_flags(output, dimension)},
            {with_dimension(gradient), with_dimension(output)}, {with_dimension(out)});
   return out;
@@ -70,6 +73,7 @@ Tensor& log_softmax_backward_out(const Tensor& gradient, const Tensor& output, i
                      .value = make_expression([](Expression& e) { return e.input(0); })};
   const Expression result = make_expression(
       [](Expression& e) { return e.input(0) - exponential(e.input(1)) * e.input(2); });
+  at::native::resize_output(out, gradient.sizes());
   run_rows({{sum}, {result}, row_flags(output, dimension)},
            {with_dimension(gradient), with_dimension(output)}, {with_dimension(out)});
   return out;

@@ -1,0 +1,17 @@
+#pragma once
+// What operators with index tensors share.
+
+#include <ATen/core/Tensor.h>
+
+namespace neuron_sim {
+
+/// Refusal or KernelError unless the device can move elements of the tensor's dtype.
+void check_movable(const at::Tensor& tensor);
+/// Refusal unless these are int64 or int32 indices on the device.
+void check_indices(const at::Tensor& indices);
+/// Indices of a dimension of `size`, -1 made the last one.
+at::Tensor wrapped(const at::Tensor& indices, int64_t size);
+/// The tensor as [its dimension first, all others]; a copy where strides need one.
+at::Tensor leading(const at::Tensor& tensor, int64_t dimension);
+
+}  // namespace neuron_sim

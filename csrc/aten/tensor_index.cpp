@@ -1,0 +1,132 @@
+// x[i, j, ...] with tensors as indices, and assignment to it.
+
+#include <ATen/ExpandUtils.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/WrapDimUtils.h>
+#include <ATen/native/Resize.h>
+#include <ATen/ops/empty.h>
+#include <c10/core/DeviceGuard.h>
+
+#include "csrc/aten/device_operator.h"
+#include "csrc/aten/indexing.h"
+#include "csrc/aten/movement.h"
+
+namespace neuron_sim {
+namespace {
+
+using at::Tensor;
+
+/// Indexed dimensions first, the others behind; and one row number per element of the indices.
+struct IndexedTensor {
+  Tensor table;  ///< [rows, width]
+  Tensor rows;   ///< flattened indices
+  at::DimVector index_shape, rest_shape;
+  bool in_place;  ///< the result keeps the place of the indexed dimensions
+  int64_t first;  ///< of the indexed dimensions
+  std::vector<int64_t> order;
+};
+
+IndexedTensor indexed(const Tensor& self, const c10::List<std::optional<Tensor>>& list) {
+  std::vector<Tensor> indices;
+  std::vector<int64_t> at, rest;
+  for (int64_t i = 0; i < self.dim(); ++i) {
+    const std::optional<Tensor> index =
+        static_cast<size_t>(i) < list.size() ? list.get(static_cast<size_t>(i)) : std::nullopt;
+    if (!index || !index->defined()) {
+      rest.push_back(i);
+      continue;
+    }
+    if (index->scalar_type() == at::kBool || index->scalar_type() == at::kByte) {
+      throw Refusal{"a mask's number of elements is known to the host only"};
+    }
+    indices.push_back(index->to(self.device()).to(at::kLong));
+    at.push_back(i);
+  }
+  if (indices.empty()) throw Refusal{"there are no indices"};
+  indices = at::expand_outplace(indices);
+  IndexedTensor result;
+  Tensor rows;
+  for (size_t i = 0; i < indices.size(); ++i) {
+    const int64_t size = self.size(at[i]);
+    const Tensor index = wrapped(indices[i], size);
+    rows = rows.defined() ? rows * size + index : index;
+  }
+  result.index_shape = at::DimVector(rows.sizes());
+  result.rows = rows.reshape(-1);
+  result.order = at;
+  result.order.insert(result.order.end(), rest.begin(), rest.end());
+  int64_t count = 1;
+  for (const int64_t dimension : at) count *= self.size(dimension);
+  for (const int64_t dimension : rest) result.rest_shape.push_back(self.size(dimension));
+  result.table = self.permute(result.order).reshape({count, -1});
+  result.first = at.front();
+  result.in_place = at.back() - at.front() + 1 == static_cast<int64_t>(at.size());
+  return result;
+}
+
+/// [indices..., rest...] with the indices' dimensions where torch puts them.
+Tensor placed(const IndexedTensor& index, const Tensor& rows) {
+  at::DimVector shape = index.index_shape;
+  shape.append(index.rest_shape.begin(), index.rest_shape.end());
+  const Tensor result = rows.view(shape);
+  if (!index.in_place || index.first == 0) return result;
+  const int64_t count = static_cast<int64_t>(index.index_shape.size());
+  std::vector<int64_t> order;
+  for (int64_t i = 0; i < index.first; ++i) order.push_back(count + i);
+  for (int64_t i = 0; i < count; ++i) order.push_back(i);
+  for (int64_t i = count + index.first; i < result.dim(); ++i) order.push_back(i);
+  return result.permute(order);
+}
+
+Tensor index_tensor(const Tensor& self, const c10::List<std::optional<Tensor>>& indices) {
+  check_movable(self);
+  const c10::DeviceGuard guard(self.device());
+  const IndexedTensor index = indexed(self, indices);
+  const Tensor rows = at::empty({index.rows.numel(), index.table.size(1)}, self.options());
+  gather_rows(index.table, index.rows, rows);
+  return placed(index, rows).contiguous();
+}
+
+Tensor& index_tensor_out(const Tensor& self, const c10::List<std::optional<Tensor>>& indices,
+                         Tensor& out) {
+  const Tensor result = index_tensor(self, indices);
+  at::native::resize_output(out, result.sizes());
+  return out.copy_(result);
+}
+
+Tensor& index_put(Tensor& self, const c10::List<std::optional<Tensor>>& indices,
+                  const Tensor& values, bool accumulate, bool /*unsafe*/) {
+  check_movable(self);
+  if (self.scalar_type() == at::kInt && accumulate) throw Refusal{"DMA adds integers in fp32"};
+  const c10::DeviceGuard guard(self.device());
+  const IndexedTensor index = indexed(self, indices);
+  const int64_t width = index.table.size(1);
+  const Tensor like = placed(index, at::empty({index.rows.numel(), width}, self.options()));
+  Tensor spread = values.to(self.device()).expand(like.sizes());
+  if (index.in_place && index.first > 0) {  // back to [indices..., rest...]
+    const int64_t count = static_cast<int64_t>(index.index_shape.size());
+    std::vector<int64_t> order;
+    for (int64_t i = 0; i < count; ++i) order.push_back(index.first + i);
+    for (int64_t i = 0; i < spread.dim(); ++i) {
+      if (i < index.first || i >= index.first + count) order.push_back(i);
+    }
+    spread = spread.permute(order);
+  }
+  const at::ScalarType type = accumulate ? at::kFloat : self.scalar_type();
+  const Tensor table = index.table.to(type).clone(at::MemoryFormat::Contiguous);
+  scatter_rows(table, index.rows, spread.reshape({-1, width}).to(type), accumulate);
+  at::DimVector shape;
+  for (const int64_t dimension : index.order) shape.push_back(self.size(dimension));
+  self.permute(index.order).copy_(table.view(shape));
+  return self;
+}
+
+}  // namespace
+
+TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
+  m.impl("index.Tensor", device_operator<index_tensor>());
+  m.impl("index.Tensor_out", device_operator<index_tensor_out>());
+  m.impl("_index_put_impl_", device_operator<index_put>());
+}
+
+}  // namespace neuron_sim
