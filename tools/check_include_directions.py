@@ -28,7 +28,7 @@ LIBTORCH = (r"torch/.+", r"ATen/.+", r"c10/.+", r"kineto/.+")
 # These headers of torch need Python, which libtorch_neuron_sim.so does not link.
 TORCH_PYTHON = (r"torch/(extension|python)\.h", r"torch/csrc/(.*/)?(python_|pybind|THP).*")
 GTEST = (r"g(test|mock)/.+",)
-NANOBIND = (r"nanobind/.+", r"Python\.h")
+NANOBIND = (r"nanobind/.+", r"(Python|structmember)\.h")
 # What programs include: the one public header, or anything marked as public.
 PUBLIC_CSRC = (r"csrc/neuron_sim\.h", r"csrc/(.*/)?public(/|_|\.).*")
 ANYTHING = (r".+",)

@@ -15,6 +15,8 @@ void bind_builder(nanobind::module_& module);
 void bind_program(nanobind::module_& module);
 /// compile_program and published_stacks: the compiler between kernel and chip.
 void bind_passes(nanobind::module_& module);
+/// What a kernel in Python handles while it is traced; neuron_sim.nki.tracing derives from it.
+void bind_traced_objects(nanobind::module_& module);
 
 /// Every value of an architecture: key -> {value, unit, source, certainty[, standard_error]}.
 nanobind::dict facts_of(const Architecture& architecture);

@@ -19,6 +19,7 @@
 #include "python_bindings/core_module/build_kernel.h"
 #include "python_bindings/core_module/instruction_table.h"
 #include "python_bindings/core_module/program_timing.h"
+#include "python_bindings/core_module/traced_objects.h"
 
 namespace nb = nanobind;
 
@@ -133,6 +134,19 @@ nb::dict facts_of(const Architecture& architecture) {
   return result;
 }
 
+PyObject* tracing::raised() noexcept {
+  try {
+    throw;
+  } catch (nb::python_error& error) {
+    error.restore();
+  } catch (const KernelError&) {
+    translate(std::current_exception(), nullptr);
+  } catch (const std::exception& error) {
+    PyErr_SetString(PyExc_RuntimeError, error.what());
+  }
+  return nullptr;
+}
+
 }  // namespace neuron_sim
 
 NB_MODULE(_core, m) {
@@ -143,6 +157,7 @@ NB_MODULE(_core, m) {
   bind_program(m);
   bind_builder(m);
   bind_passes(m);
+  bind_traced_objects(m);
   m.def("architectures", &builtin_architectures, "Names of the built-in architectures.");
   m.def("architecture_facts", &architecture_facts, nb::arg("name_or_path"),
         "Every value of an architecture: key -> {value, unit, source, certainty}, and "

@@ -1,7 +1,6 @@
 """What an instruction of nki.isa gives back, and the builder that takes it."""
 
-from ..tracing import current
-from ..tracing.trace import running
+from neuron_sim import _core
 
 
 class NkiInstruction:
@@ -33,6 +32,5 @@ class NkiValidationError(Exception):
 EMITTED = NkiInstruction()
 
 
-def builder():
-    """The `_core.Builder` of the kernel that is being traced."""
-    return (running[-1] if running else current()).builder
+#: builder(): the `_core.Builder` of the kernel that is being traced.
+builder = _core.current_builder

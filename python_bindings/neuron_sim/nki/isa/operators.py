@@ -111,6 +111,11 @@ def operand(value):
     return float(value)
 
 
+def tile_or_number(value):
+    """The same for an Instruction: a Tensor as it is, or a float."""
+    return value if type(value) is float or isinstance(value, Tensor) else float(value)
+
+
 def predicate_view(tensor):
     """The View of a predicate: bools are uint8 to the engines."""
     return (tensor.reinterpreted(uint8) if tensor.dtype is bool_ else tensor).access

@@ -10,6 +10,7 @@ import math
 from ..tracing import Tensor, boxes, current, dtype_of
 from ..tracing import operators as tiles
 from ..tracing.dtypes import bool_, float32, promote, uint8
+from ..tracing.instructions import ACTIVATION, RECIPROCAL, TENSOR_COPY, TENSOR_SCALAR
 
 #: Functions of the Scalar engine, by the builder's name.
 ACTIVATIONS = (
@@ -40,21 +41,11 @@ def masked(function, dtype, mask, *operands):
     return made
 
 
-def emitted(x, dtype, mask, function, emit, default=None):
-    """The tile of one instruction emit(builder, dst, x) on views, element by element."""
-    tiles.on_chip(x, "x", function).settle()
-    cut = None if mask is None else boxes(mask, x.shape)
+def emitted(x, dtype, mask, function, instruction, *operands, default=None):
+    """The tile of one instruction on x and other operands, element by element."""
+    tiles.on_chip(x, "x", function)
     wanted = (default or x.dtype) if dtype is None else dtype_of(dtype)
-    operands = (x, cut, emit)
-    return current().result(x.shape, wanted, "sbuf", _write, False, dtype is not None, operands)
-
-
-def _write(dst, x, cut, emit):
-    if cut is None:
-        emit(current().builder, dst.access, x.access)
-        return
-    for box in cut:
-        emit(current().builder, dst.narrow(box).access, x.narrow(box).access)
+    return tiles.emitted(instruction, x.shape, wanted, dtype is not None, mask, *operands)
 
 
 def unary(name, x, dtype=None, mask=None):
@@ -62,75 +53,44 @@ def unary(name, x, dtype=None, mask=None):
     special = _SPECIAL.get(name)
     if special is not None:
         return special(x, dtype, mask)
-
-    if mask is not None:
-        return emitted(x, dtype, mask, name, _activation_of(name))
-    tiles.on_chip(x, "x", name).settle()
+    if mask is not None or x.axis is None:
+        return emitted(x, dtype, mask, name, ACTIVATION, name, x)
     wanted = x.dtype if dtype is None else dtype_of(dtype)
-    return current().result(x.shape, wanted, "sbuf", _activate, False, dtype is not None, (x, name))
-
-
-def _activate(dst, x, name):
-    current().builder.activation(dst.access, name, x.access)
-
-
-def _activation_of(name):
-    return lambda builder, dst, src: builder.activation(dst, name, src)
+    operands = (name, x)
+    return current().result(x.shape, wanted, "sbuf", ACTIVATION, False, dtype is not None, operands)
 
 
 def negative(x, dtype=None, mask=None):
     """-x: a product with -1 on the Vector engine."""
-
-    def emit(builder, dst, src):
-        builder.tensor_scalar(dst, src, "multiply", -1.0)
-
-    return emitted(x, dtype, mask, "negative", emit)
+    return emitted(x, dtype, mask, "negative", TENSOR_SCALAR, x, "multiply", -1.0)
 
 
 def reciprocal(x, dtype=None, mask=None):
     """1 / x on the Vector engine."""
-
-    def emit(builder, dst, src):
-        builder.reciprocal(dst, src)
-
-    return emitted(x, dtype, mask, "reciprocal", emit)
+    return emitted(x, dtype, mask, "reciprocal", RECIPROCAL, x)
 
 
 def rsqrt_gpsimd(x, dtype=None, mask=None):
     """1 / sqrt(x) on GpSimd: SBUF only."""
-
-    def emit(builder, dst, src):
-        builder.tensor_scalar(dst, src, "rsqrt", 0.0, engine="gpsimd")
-
-    return emitted(x, dtype, mask, "rsqrt", emit)
+    operands = (x, "rsqrt", 0.0, False, "", 0.0, False, "gpsimd")
+    return emitted(x, dtype, mask, "rsqrt", TENSOR_SCALAR, *operands)
 
 
 def logical_not(x, dtype=None, mask=None):
     """1 where x is 0, else 0."""
-
-    def emit(builder, dst, src):
-        builder.tensor_scalar(dst, src, "equal", 0.0)
-
-    return emitted(x, dtype, mask, "logical_not", emit, bool_)
+    operands = (x, "equal", 0.0)
+    return emitted(x, dtype, mask, "logical_not", TENSOR_SCALAR, *operands, default=bool_)
 
 
 def invert(x, dtype=None, mask=None):
     """All bits of integers inverted; bools logically."""
     word, number = ("logical_xor", 1.0) if x.dtype is bool_ else ("bitwise_xor", -1.0)
-
-    def emit(builder, dst, src):
-        builder.tensor_scalar(dst, src, word, number)
-
-    return emitted(x, dtype, mask, "invert", emit)
+    return emitted(x, dtype, mask, "invert", TENSOR_SCALAR, x, word, number)
 
 
 def copy(x, dtype=None, mask=None):
     """A new SBUF tile with the elements of x."""
-
-    def emit(builder, dst, src):
-        builder.tensor_copy(dst, src)
-
-    return emitted(x, dtype, mask, "copy", emit)
+    return emitted(x, dtype, mask, "copy", TENSOR_COPY, x)
 
 
 def _rounded(x):

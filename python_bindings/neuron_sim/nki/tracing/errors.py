@@ -10,7 +10,7 @@ from typing import Any
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 _position = re.compile(r"\n  at [^\n]*:\d+$")
-_internal: dict[str, bool] = {}  # by file name, whose hash is known
+internal_files: dict[str, bool] = {}  # whether a file is one of this package's, when asked before
 
 
 class Unroll(BaseException):
@@ -35,21 +35,17 @@ class Retrace(BaseException):
 def is_internal(code: CodeType) -> bool:
     """Whether code belongs to this package, not to a kernel."""
     name = code.co_filename
-    known = _internal.get(name)
+    known = internal_files.get(name)
     if known is None:
-        known = _internal[name] = os.path.abspath(name).startswith(_PACKAGE + os.sep)
+        known = internal_files[name] = os.path.abspath(name).startswith(_PACKAGE + os.sep)
     return known
-
-
-#: Whether a file is one of this package's; None, or the second argument, before it is asked.
-known_internal = _internal.get
 
 
 def innermost(frame: FrameType | None) -> FrameType | None:
     """The innermost frame of the kernel, from a frame on outwards."""
     while frame is not None:
         code = frame.f_code
-        internal = known_internal(code.co_filename)
+        internal = internal_files.get(code.co_filename)
         if internal is False or (internal is None and not is_internal(code)):
             return frame
         frame = frame.f_back

@@ -6,107 +6,47 @@ loop variable as a number: it raises Unroll, and the kernel is traced again with
 
 from operator import index as as_int
 
+from neuron_sim import _core
+
 from .errors import Unroll
 from .mask import Mask, comparison, equality
 
 
-class Loop:
+class Loop(_core.CountedLoop):
     """A symbolic variable: start + step * (0 .. trip_count - 1).
 
-    `key` identifies the loop in the source (the same in the next trace), `affine` is the builder's
-    variable of it, which counts trips. `opened_at`: number of uses of tensors until then.
+    Loop(key, name, kind, trip_count, affine, depth): `key` identifies the loop in the source (the
+    same in the next trace), `affine` is the builder's variable of it, which counts trips.
+    `opened_at`: number of uses of tensors until then.
     """
 
-    __slots__ = ("key", "name", "kind", "trip_count", "affine", "depth", "opened_at")
-
-    def __init__(self, key, name: str, kind: str, trip_count: int, affine, depth: int):
-        self.key = key
-        self.name = name
-        self.kind = kind
-        self.trip_count = trip_count
-        self.affine = affine
-        self.depth = depth
-        self.opened_at = 0
+    __slots__ = ()
 
 
-class Expression:
+class Expression(_core.IndexExpression):
     """constant + sum of coefficient * loop trip + sum of coefficient * position in a dimension.
 
-    `terms`: Loop -> coefficient. `shape`: sizes of the dimensions, () for a scalar; `steps`: the
-    coefficient of each dimension.
+    Expression(constant, terms, steps=(), shape=()): `terms`: Loop -> coefficient. `shape`: sizes of
+    the dimensions, () for a scalar; `steps`: the coefficient of each dimension. Sums, differences
+    and products with numbers are those of the base class.
     """
 
-    __slots__ = ("constant", "terms", "steps", "shape", "names")
+    __slots__ = ()
     __array_ufunc__ = None  # NumPy scalars leave arithmetic with an Expression to it
-
-    def __init__(self, constant, terms, steps=(), shape=(), names=None):
-        self.constant = constant
-        self.terms = terms
-        self.steps = steps
-        self.shape = shape
-        self.names = names
 
     @property
     def ndim(self) -> int:
         return len(self.shape)
 
-    def __add__(self, other):
-        if type(other) is not Expression:
-            number = _number(other)
-            if number is None:
-                return self._with_tensor_or_float(other, "__add__")
-            return Expression(self.constant + number, self.terms, self.steps, self.shape)
-        terms = dict(self.terms)
-        for loop, coefficient in other.terms.items():
-            total = terms.get(loop, 0) + coefficient
-            if total:
-                terms[loop] = total
-            else:
-                terms.pop(loop, None)
-        shape, mine, theirs = aligned(self, other)
-        steps = tuple([a + b for a, b in zip(mine, theirs, strict=True)])
-        return simplified(self.constant + other.constant, terms, steps, shape)
-
-    __radd__ = __add__
-
-    def __neg__(self):
-        return self * -1
-
     def __pos__(self):
         return self
 
-    def __sub__(self, other):
-        if type(other) is Expression:
-            return self + other * -1
-        number = _number(other)
-        if number is None:
-            return self._with_tensor_or_float(other, "__sub__")
-        return Expression(self.constant - number, self.terms, self.steps, self.shape)
-
-    def __rsub__(self, other):
-        number = _number(other)
-        if number is None:
-            return self._with_tensor_or_float(other, "__rsub__")
-        return self * -1 + number
-
-    def __mul__(self, other):
-        if type(other) is Expression:
-            if not other.shape:
-                raise Unroll(loop_keys(other))
-            if not self.shape:
-                raise Unroll(loop_keys(self))
-            raise not_affine(f"the product of {self} and {other}")
-        factor = _number(other)
-        if factor is None:
-            return self._with_tensor_or_float(other, "__mul__")
-        if factor == 0:
-            terms = {}
-        else:
-            terms = {loop: each * factor for loop, each in self.terms.items()}
-        steps = tuple([each * factor for each in self.steps])
-        return simplified(self.constant * factor, terms, steps, self.shape)
-
-    __rmul__ = __mul__
+    def _times_expression(self, other):
+        if not other.shape:
+            raise Unroll(loop_keys(other))
+        if not self.shape:
+            raise Unroll(loop_keys(self))
+        raise not_affine(f"the product of {self} and {other}")
 
     def __floordiv__(self, other):
         return self._divided(other)[0]
@@ -139,23 +79,6 @@ class Expression:
         if self.terms:
             raise Unroll(loop_keys(self))
         raise not_affine(f"{self} divided by {divisor}")
-
-    def bounds(self) -> tuple[int, int]:
-        """The smallest and the largest value."""
-        low = high = self.constant
-        for loop, coefficient in self.terms.items():
-            extent = coefficient * (loop.trip_count - 1)
-            if extent < 0:
-                low += extent
-            else:
-                high += extent
-        for step, size in zip(self.steps, self.shape, strict=True):
-            extent = step * (size - 1)
-            if extent < 0:
-                low += extent
-            else:
-                high += extent
-        return low, high
 
     def as_number(self):
         """Raises Unroll; an error for an arange, which is never a number."""

@@ -4,6 +4,7 @@ from . import dtypes
 from .dependences import output_dependencies, shared_loop
 from .dtypes import dtype_of
 from .expression import Expression
+from .instructions import DMA_COPY
 from .mask import boxes
 from .operators import on_chip
 from .tensor import Tensor
@@ -35,12 +36,11 @@ def _check_partitions(tensor: Tensor, operand: str, instruction: str) -> None:
 
 def dma(dst: Tensor, src: Tensor) -> None:
     """dma_copy with what the tensors' indices say."""
-    builder = current().builder
     index = src.index if src.index is not None else dst.index
     if index is None:
-        builder.dma_copy(dst.access, src.access)
+        DMA_COPY(dst, src)
     else:
-        builder.dma_copy(dst.access, src.access, index.access)
+        DMA_COPY(dst, src, index)
 
 
 def as_column(tensor: Tensor) -> Tensor:
@@ -55,19 +55,20 @@ def load(src, mask=None, dtype=None) -> Tensor:
     in_hbm(src, "src", "load")
     if len(src.shape) < 2:
         src = as_column(src)
-    cut = boxes(mask, src.shape)
+    cut = None if mask is None else boxes(mask, src.shape)
+    kind = src.dtype if dtype is None else dtype_of(dtype)
+    has_dtype = dtype is not None
     if cut is None:
         _check_partitions(src, "src", "load")
+        if src.index is None:
+            return current().result(src.shape, kind, "sbuf", DMA_COPY, False, has_dtype, (src,))
+        return current().result(src.shape, kind, "sbuf", dma, False, has_dtype, (src,))
 
     def emit(dst):
-        if cut is None:
-            dma(dst, src)
-            return
         for box in cut:
             dma(dst.narrow(box), src.narrow(box))
 
-    kind = src.dtype if dtype is None else dtype_of(dtype)
-    return current().result(src.shape, kind, "sbuf", emit, explicit=dtype is not None)
+    return current().result(src.shape, kind, "sbuf", emit, explicit=has_dtype)
 
 
 def writable(tensor: Tensor) -> None:
@@ -95,10 +96,10 @@ def store(dst, value, mask=None) -> None:
             raise output_dependencies(loop, dst)
     if len(dst.shape) == 1:
         dst = as_column(dst)
-    cut = boxes(mask, dst.shape)
+    cut = None if mask is None else boxes(mask, dst.shape)
     value = _tile_to_store(trace, dst, value)
     if cut is None:
-        _store_tile(dst, _shaped_like(dst, value))
+        _store_tile(dst, value if value.shape == dst.shape else _shaped_like(dst, value))
         return
     for box in cut:
         _store_tile(dst.narrow(box), _narrowed_like(dst, value, box))
@@ -106,8 +107,9 @@ def store(dst, value, mask=None) -> None:
 
 def _store_tile(dst: Tensor, value: Tensor) -> None:
     if not (
-        len(dst.shape) == 2
-        and dst.steps[0] == 1 < dst.steps[1]
+        dst.steps[0] == 1
+        and len(dst.shape) == 2
+        and dst.steps[1] > 1
         and min(dst.shape) > 1
         and value.shape == dst.shape
         and _turns(value.dtype)

@@ -5,9 +5,10 @@ from typing import Any
 from . import dtypes
 from .dtypes import DType, promote
 from .expression import Expression
+from .instructions import TENSOR_COPY, TENSOR_SCALAR, TENSOR_TENSOR
 from .mask import boxes
 from .tensor import Tensor
-from .trace import PARTITIONS, current, running
+from .trace import PARTITIONS, current
 
 _COMPARISONS = frozenset(
     ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal")
@@ -48,19 +49,23 @@ def broadcast_shape(a: tuple, b: tuple, instruction: str, names: str) -> tuple:
 def copy(src: Tensor, dtype: DType | None = None, mask: Any = None) -> Tensor:
     """A new SBUF tile with the elements of a tile."""
     on_chip(src, "src", "copy")
-    cut = boxes(mask, src.shape)
+    return emitted(TENSOR_COPY, src.shape, dtype or src.dtype, dtype is not None, mask, src)
+
+
+def emitted(
+    instruction: Any, shape: tuple, dtype: DType, has_dtype: bool, mask: Any, *operands: Any
+) -> Tensor:
+    """The SBUF tile of an instruction, for the part of it and of its tiles that a mask leaves."""
+    cut = None if mask is None else boxes(mask, shape)
+    if cut is None:
+        return current().result(shape, dtype, "sbuf", instruction, False, has_dtype, operands)
 
     def emit(dst):
-        builder = current().builder
-        if cut is None:
-            builder.tensor_copy(dst.access, src.access)
-            return
         for box in cut:
-            builder.tensor_copy(dst.narrow(box).access, src.narrow(box).access)
+            parts = [each.narrow(box) if isinstance(each, Tensor) else each for each in operands]
+            instruction(dst.narrow(box), *parts)
 
-    return current().result(
-        src.settle().shape, dtype or src.dtype, "sbuf", emit, explicit=dtype is not None
-    )
+    return current().result(shape, dtype, "sbuf", emit, False, has_dtype)
 
 
 def assign(target: Tensor, value: Any) -> None:
@@ -160,21 +165,8 @@ def binary(
             if a.size == a.shape[0] and b.shape == shape and a.dtype is dtypes.float32:
                 return with_scalar(op, b, a, True, dtype, mask)
         a, b = a.broadcast_to(shape), b.broadcast_to(shape)
-    cut = None if mask is None else boxes(mask, shape)
-
-    def emit(dst):
-        builder = current().builder
-        if cut is None:
-            builder.tensor_tensor(dst.access, a.access, b.access, op)
-            return
-        for box in cut:
-            builder.tensor_tensor(
-                dst.narrow(box).access, a.narrow(box).access, b.narrow(box).access, op
-            )
-
-    return current().result(
-        shape, _result_dtype(op, dtype, a.dtype, b.dtype), "sbuf", emit, explicit=dtype is not None
-    )
+    wanted = _result_dtype(op, dtype, a.dtype, b.dtype)
+    return emitted(TENSOR_TENSOR, shape, wanted, dtype is not None, mask, a, b, op)
 
 
 def _with_partitions(tensor: Tensor, other: Tensor) -> Tensor:
@@ -201,28 +193,11 @@ def _result_dtype(op: str, dtype: Any, a: Any, b: Any) -> DType:
 
 def with_scalar(op: str, data: Tensor, scalar: Any, reverse: bool, dtype: Any, mask: Any) -> Tensor:
     """data op scalar, or scalar op data: a number, or a tile [P, 1] of fp32."""
-    on_chip(data, "data", "tensor_scalar").settle()
-    cut = None if mask is None else boxes(mask, data.shape)
+    on_chip(data, "data", "tensor_scalar")
     other = scalar.dtype if isinstance(scalar, Tensor) else scalar
     wanted = _result_dtype(op, dtype, data.dtype, other)
-    operands = (data, op, scalar, reverse, cut)
-    return current().result(
-        data.shape, wanted, "sbuf", _emit_with_scalar, False, dtype is not None, operands
-    )
-
-
-def _emit_with_scalar(
-    dst: Tensor, data: Tensor, op: str, scalar: Any, reverse: bool, cut: Any
-) -> None:
-    builder = running[-1].builder
-    column = isinstance(scalar, Tensor)
-    if cut is None:
-        operand = scalar.access if column else scalar
-        builder.tensor_scalar(dst.access, data.access, op, operand, reverse)
-        return
-    for box in cut:
-        operand = scalar.narrow(box[:1]).access if column else scalar
-        builder.tensor_scalar(dst.narrow(box).access, data.narrow(box).access, op, operand, reverse)
+    operands = (data, op, scalar, reverse)
+    return emitted(TENSOR_SCALAR, data.shape, wanted, dtype is not None, mask, *operands)
 
 
 def broadcast_partitions(tensor: Tensor, sizes: Any) -> Tensor:

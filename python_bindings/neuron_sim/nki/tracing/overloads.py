@@ -1,6 +1,5 @@
 """Operators of Tensor: attached here, because they emit instructions."""
 
-import sys
 from typing import Any
 
 from . import operators, trace
@@ -8,7 +7,7 @@ from .dtypes import bool_
 from .dynamic import DynamicIndex
 from .expression import Expression
 from .operators import binary, invert, number_of, with_scalar
-from .tensor import UNSHARED_IN_PLACE, Tensor
+from .tensor import Tensor
 
 trace.operators = operators
 
@@ -79,14 +78,9 @@ def _reflected(op: str):
 
 def _in_place(op: str):
     def operator(self, other):
-        unshared = sys.getrefcount(other) <= UNSHARED_IN_PLACE
         target = self.settle()
-        trace = target.storage.trace
         target.access  # noqa: B018 - the scope is checked before anything is emitted
-        if op == "add" and isinstance(other, Tensor):
-            if trace.accumulate(target, other, unshared):
-                return target
-        trace.assign(target, _operation(op, target, other), True)
+        target.storage.trace.assign(target, _operation(op, target, other), True)
         return target
 
     return operator
@@ -96,7 +90,8 @@ def _attach() -> None:
     for name, op in _BINARY.items():
         setattr(Tensor, f"__{name}__", _forward(op))
         setattr(Tensor, f"__r{name}__", _reflected(op))
-        setattr(Tensor, f"__i{name}__", _in_place(op))
+        # The base class adds up products in PSUM itself.
+        setattr(Tensor, f"__i{name}__" if name != "add" else "_add_in_place", _in_place(op))
     for name, op in _COMPARED.items():
         setattr(Tensor, f"__{name}__", _forward(op))
     unary = {

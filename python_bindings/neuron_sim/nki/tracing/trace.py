@@ -11,11 +11,11 @@ from .allocation import Allocation
 from .assignments import check_annotation, place_of, warn_of_shadowing
 from .dependences import output_dependencies, shared_loop
 from .dtypes import WIDENED, DType
-from .errors import Unroll, innermost, is_internal, known_internal, out_of_kernel, point_at_place
-from .expression import Loop
+from .errors import Unroll, innermost, internal_files, is_internal, out_of_kernel, point_at_place
+from .expression import Expression, Loop
+from .indexing import DynamicSlice
 from .mask import boxes
 from .methods import dense_strides
-from .pending import Pending
 from .tensor import Storage, Tensor
 
 PARTITIONS = 128
@@ -38,24 +38,27 @@ def tracing() -> bool:
     return bool(_stack)
 
 
-class Trace:
+class Trace(_core.TraceState):
     """One run through a kernel.
 
     `language`: "old" or "new". `unrolled`: keys of the loops to unroll. `scopes`: numbers of the
     scopes (bodies of loops) that are open. `program_ids`, `grid`: of the instance being traced.
-    `widens`: tiles of low precision are stored as fp32, as the vendor's simulation does.
+    `widens`: tiles of low precision are stored as fp32, as the vendor's simulation does. `uses`: of
+    tensors by instructions. `loops`: the counted loops that are open. The base class has `builder`,
+    and `result`, `settle` and `settled_into` for results that are not written yet.
     """
 
     def __init__(self, name, architecture, language, unrolled=frozenset(), widens=False):
+        super().__init__()
         self.name = name
         self.widens = widens
         self.architecture = architecture
         self.language = language
         self.unrolled = unrolled
-        self.scopes = {0}
-        self.open_scopes = [0]
+        self.is_old = language == "old"
+        self.scopes.add(0)
+        self.open_scopes.append(0)
         self.next_scope = 1
-        self.loops: list[Loop] = []
         self.broken: list = []  # keys of symbolic loops that were left early
         self.grid: tuple = ()
         self.program_ids: tuple = ()
@@ -68,37 +71,12 @@ class Trace:
         self.arguments: list[Storage] = []
         self.allocation = Allocation()
         self._builder = _core.Builder(name, architecture, placement="automatic")
-        self._pending: Pending | None = None
         self._failed: BaseException | None = None
         self.splits_blocks = False  # every block of a tensor is placed alone
         self.has_blocks = False
         self.has_prints = False
         self.printed: list | None = None  # of nl.device_print, when they are part of the program
         self._registers: dict = {}
-        self.uses = 0  # of tensors by instructions
-        self._emitting = False
-        self._unshadowed: set = set()
-        self._line = ""
-
-    @property
-    def builder(self):
-        """The builder, after what is pending was emitted; its source line is the kernel's."""
-        if self._pending is not None:
-            self.settle()
-        if self._emitting:  # an instruction of another line
-            return self._builder
-        frame: Any = sys._getframe(1)
-        code = frame.f_code
-        while known_internal(code.co_filename, True) and is_internal(code):
-            frame = frame.f_back
-            if frame is None:
-                return self._builder
-            code = frame.f_code
-        line = place_of(frame)[0]
-        if line != self._line:
-            self._line = line
-            self._builder.source_line(line)
-        return self._builder
 
     def assigned_name(self, otherwise: str, shape: tuple | None = None) -> str:
         """The name that the kernel's current line assigns to, for messages.
@@ -111,13 +89,13 @@ class Trace:
         return self._name_at(frame, place_of(frame), shape) or otherwise
 
     def _name_at(self, frame, place: tuple, shape: tuple | None) -> str:
-        _, name, annotation, code, step = place
+        _, name, annotation, *_ = place
         if shape is not None and name:
             if annotation:
                 check_annotation(frame, name, annotation, shape)
             if self.loops and self.language == "old":
-                if (id(code), step) not in self._unshadowed:
-                    self._unshadowed.add((id(code), step))
+                if id(place) not in self._unshadowed:  # places stay
+                    self._unshadowed.add(id(place))
                     warn_of_shadowing(frame, self)
         return name
 
@@ -162,87 +140,6 @@ class Trace:
 
     # --- results that are assigned -----------------------------------------------------------
 
-    def result(
-        self, shape, dtype: DType, memory: str, emit, accumulates=False, explicit=False, operands=()
-    ) -> Tensor:
-        """A tile that `emit(tensor, *operands)` writes: now if it is used, later if it is assigned.
-
-        `t[...] = result` makes emit write into t (unless `explicit`, the user's dtype=, is not
-        that of t), `t += result` too when it `accumulates`: emit(t, accumulate=True).
-        """
-        if self._pending is not None:
-            self.settle()
-        pending = Pending()
-        pending.trace = self
-        pending.emit = emit
-        pending.operands = operands
-        pending.buffer = buffers.psum if memory == "psum" else buffers.sbuf
-        pending.accumulates = accumulates
-        pending.explicit = explicit
-        frame = innermost(sys._getframe(1))
-        pending.place, pending.name = None, "result"
-        if frame is not None:
-            place = pending.place = place_of(frame)
-            has_checks = place[2] or self.loops
-            name = self._name_at(frame, place, shape) if has_checks else place[1]
-            pending.name = name or "result"
-        tensor = Tensor(None, tuple(shape), dtype, None, 0)
-        pending.tensor = tensor
-        tensor.pending = pending
-        self._pending = pending
-        return tensor
-
-    def settle(self) -> None:
-        """Emits what is pending into a tile of its own."""
-        pending = self._pending
-        if pending is None:
-            return
-        self._pending = None
-        tensor = pending.tensor
-        self.allocation.allocate_automatically(pending.name)
-        self._in_new_tile(tensor, pending.buffer, pending.name)
-        tensor.pending = None
-        self._emit(pending, tensor)
-
-    def _emit(self, pending: Pending, target: Tensor, **options) -> None:
-        """Emits what was pending; lines and errors are those of where the kernel called it."""
-        if pending.place is None:
-            pending.emit(target, *pending.operands, **options)
-            return
-        line = pending.place[0]
-        if line != self._line:
-            self._line = line
-            self._builder.source_line(line)
-        self._emitting = True
-        try:
-            pending.emit(target, *pending.operands, **options)
-        except Exception as error:
-            _, _, _, code, step = pending.place
-            point_at_place(error, code, int(line.rpartition(":")[2]), step)
-            raise
-        finally:
-            self._emitting = False
-
-    def settled_into(self, target: Tensor, value: Tensor, unshared: bool) -> bool:
-        """Emits a pending value straight into `target`; False when that is not the same."""
-        pending = self._pending
-        if pending is None or pending.tensor is not value or not unshared:
-            return False
-        if target.axis is None or target.shape != value.shape:
-            return False
-        if pending.explicit and target.dtype is not value.dtype:
-            return False
-        if pending.buffer is buffers.psum and target.memory != "psum":
-            return False
-        self._pending = None
-        target.storage.written = True
-        if pending.accumulates:
-            self.allocation.check_product(target.storage, False)
-            self._emit(pending, target, accumulate=False)
-        else:
-            self._emit(pending, target)
-        return True
-
     def assign(self, target: Tensor, value, unshared: bool = False) -> None:
         """target[...] = value."""
         loop = shared_loop(self, target) if self.loops and self.language == "old" else None
@@ -254,27 +151,6 @@ class Trace:
             operators.assign(target, value)
         if loop is not None and target.storage.uses == uses + 1:  # it is not an operand as well
             raise output_dependencies(loop, target)
-
-    def accumulate(self, target: Tensor, value: Tensor, unshared: bool) -> bool:
-        """target += value for a pending matrix product; False for anything else."""
-        pending = self._pending
-        if pending is None or pending.tensor is not value or not pending.accumulates:
-            return False
-        if not unshared or target.memory != "psum" or target.shape != value.shape:
-            return False
-        self._pending = None
-        self.allocation.check_product(target.storage, True)
-        if target.storage.written:
-            self._emit(pending, target, accumulate=True)
-            return True
-        # The first product into uninitialised memory overwrites it.
-        try:
-            self._emit(pending, target, accumulate=None)
-        except ValueError as error:
-            if self.loops and "with accumulate=None" in str(error):
-                raise Unroll([self.loops[-1].key]) from None
-            raise
-        return True
 
     # --- scopes ------------------------------------------------------------------------------
 
@@ -334,5 +210,35 @@ class Trace:
         self.settle()
         return self._builder.finish()
 
+
+def _unrolled_sum(trace: Trace, error: ValueError) -> None:
+    """What the error of a first product in a loop means: whether it is the first depends on it."""
+    if "with accumulate=None" in str(error):
+        raise Unroll([trace.loops[-1].key])
+
+
+def _point_at(error: BaseException, place: tuple) -> None:
+    """The kernel's line of a place with a caret, as a note of the error."""
+    line, _, _, code, step = place
+    point_at_place(error, code, int(line.rpartition(":")[2]), step)
+
+
+_core.connect_tracing(
+    {
+        "expression": Expression,
+        "tensor": Tensor,
+        "storage": Storage,
+        "dynamic_slice": DynamicSlice,
+        "running": _stack,
+        "current": current,
+        "internal_files": internal_files,
+        "is_internal": is_internal,
+        "place_of": place_of,
+        "point_at": _point_at,
+        "unrolled_sum": _unrolled_sum,
+        "sbuf": buffers.sbuf,
+        "psum": buffers.psum,
+    }
+)
 
 __all__ = ["PARTITIONS", "Trace", "boxes", "current", "tracing"]

@@ -1,7 +1,9 @@
 """neuronxcc.nki.isa: activation functions of the Scalar engine, which return their result."""
 
 from neuron_sim.nki.isa import activations as new
+from neuron_sim.nki.isa.operators import operator_name, tile_or_number
 from neuron_sim.nki.tracing import Tensor, current
+from neuron_sim.nki.tracing.instructions import ACTIVATION
 
 from .constants import reduce_cmd as reduce_commands
 from .results import refuse, result, tile
@@ -11,8 +13,9 @@ _BIAS = ("float32", "float16", "bfloat16")
 
 def _check_operands(bias, scale):
     """err_activation_bias_invalid_type and those of scale, err_bias_tensor_must_be_specified."""
-    current().allocation.check_bias(bias)
-    if isinstance(bias, Tensor) and bias.dtype.name not in _BIAS:
+    if bias is None:
+        current().allocation.check_bias(bias)
+    elif isinstance(bias, Tensor) and bias.dtype.name not in _BIAS:
         raise ValueError(
             "Bias parameter of activation or activation_reduce must be a vector of type float32, "
             f"float16, or bfloat16, not {bias.dtype}."
@@ -54,11 +57,9 @@ def activation(
     tile(data, "activation", "data")
     _check_operands(bias, scale)
     if reduce_op is None and reduce_res is None and reduce_cmd is reduce_commands.idle:
-
-        def emit(dst, part, offset, factor):
-            new.activation(dst, op, part, offset, factor)
-
-        return result(data.shape, dtype, data.dtype, mask, emit, data, bias, scale)
+        offset = 0.0 if bias is None else tile_or_number(bias)
+        operands = (operator_name(op), data, offset, tile_or_number(scale))
+        return result(data.shape, dtype, data.dtype, mask, ACTIVATION, *operands)
 
     def emit_and_reduce(dst, part, offset, factor, reduced):
         new.activation(dst, op, part, offset, factor, reduce_op, reduced, reduce_cmd)

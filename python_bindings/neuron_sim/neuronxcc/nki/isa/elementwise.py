@@ -5,7 +5,17 @@ operand unless given; `mask`: the part of the tiles that takes part.
 """
 
 from neuron_sim.nki.isa import elementwise as new
+from neuron_sim.nki.isa.constants import named
+from neuron_sim.nki.isa.operators import operator_name, tile_or_number
 from neuron_sim.nki.tracing import promote
+from neuron_sim.nki.tracing.instructions import (
+    MEMSET,
+    RECIPROCAL,
+    SCALAR_TENSOR_TENSOR,
+    TENSOR_COPY,
+    TENSOR_SCALAR,
+    TENSOR_TENSOR,
+)
 
 from .constants import engine as engines
 from .results import in_place, refuse, result
@@ -15,23 +25,17 @@ def tensor_copy(src, *, mask=None, dtype=None, engine=engines.unknown, **kwargs)
     """A copy of `src` in SBUF, or in the tile it is assigned to."""
     if kwargs:
         refuse("tensor_copy", kwargs)
-
-    def emit(dst, part):
-        new.tensor_copy(dst, part, engine)
-
-    return result(src.shape, dtype, src.dtype, mask, emit, src)
+    word = named(engine, engines, "engine")
+    return result(src.shape, dtype, src.dtype, mask, TENSOR_COPY, src, word)
 
 
 def tensor_tensor(data1, data2, op, *, dtype=None, mask=None, engine=engines.unknown, **kwargs):
     """data1 op data2, of the promoted dtype unless `dtype` is given."""
     if kwargs:
         refuse("tensor_tensor", kwargs)
-
-    def emit(dst, first, second):
-        new.tensor_tensor(dst, first, second, op, engine)
-
     default = data1.dtype if data1.dtype is data2.dtype else promote(data1.dtype, data2.dtype)
-    return result(data1.shape, dtype, default, mask, emit, data1, data2)
+    operands = (data1, data2, operator_name(op), named(engine, engines, "engine"))
+    return result(data1.shape, dtype, default, mask, TENSOR_TENSOR, *operands)
 
 
 def tensor_scalar(
@@ -51,11 +55,17 @@ def tensor_scalar(
     """(data op0 operand0) op1 operand1; operands are numbers or tiles [P, 1]."""
     if kwargs:
         refuse("tensor_scalar", kwargs)
-
-    def emit(dst, part, value0, value1):
-        new.tensor_scalar(dst, part, op0, value0, reverse0, op1, value1, reverse1, engine)
-
-    return result(data.shape, dtype, data.dtype, mask, emit, data, operand0, operand1)
+    operands = (
+        data,
+        operator_name(op0, "op0"),
+        0.0 if operand0 is None else tile_or_number(operand0),
+        bool(reverse0),
+        "" if op1 is None else operator_name(op1, "op1"),
+        0.0 if operand1 is None else tile_or_number(operand1),
+        bool(reverse1),
+        named(engine, engines, "engine"),
+    )
+    return result(data.shape, dtype, data.dtype, mask, TENSOR_SCALAR, *operands)
 
 
 def scalar_tensor_tensor(
@@ -74,29 +84,31 @@ def scalar_tensor_tensor(
     """(data op0 operand0) op1 operand1, with operand0 a number or [P, 1] and operand1 a tile."""
     if kwargs:
         refuse("scalar_tensor_tensor", kwargs)
-
-    def emit(dst, part, value0, value1):
-        new.scalar_tensor_tensor(dst, part, op0, value0, op1, value1, reverse0, reverse1)
-
-    return result(data.shape, dtype, data.dtype, mask, emit, data, operand0, operand1)
+    operands = (
+        data,
+        operator_name(op0, "op0"),
+        tile_or_number(operand0),
+        operator_name(op1, "op1"),
+        operand1,
+        bool(reverse0),
+        bool(reverse1),
+    )
+    return result(data.shape, dtype, data.dtype, mask, SCALAR_TENSOR_TENSOR, *operands)
 
 
 def reciprocal(data, *, dtype=None, mask=None, **kwargs):
     """1 / data on the Vector engine."""
     if kwargs:
         refuse("reciprocal", kwargs)
-    return result(data.shape, dtype, data.dtype, mask, new.reciprocal, data)
+    return result(data.shape, dtype, data.dtype, mask, RECIPROCAL, data)
 
 
 def memset(shape, value, dtype, *, mask=None, engine=engines.unknown, **kwargs):
     """A tile of `shape` whose elements are `value`; dimension 0 is the partition dimension."""
     if kwargs:
         refuse("memset", kwargs)
-
-    def emit(dst):
-        new.memset(dst, value, engine)
-
-    return result(tuple(map(int, shape)), dtype, None, mask, emit)
+    operands = (float(value), named(engine, engines, "engine"))
+    return result(tuple(map(int, shape)), dtype, None, mask, MEMSET, *operands)
 
 
 def dropout(data, prob, *, mask=None, dtype=None, **kwargs):

@@ -5,6 +5,8 @@ from neuron_sim.nki.isa import matrix as new
 from neuron_sim.nki.isa.versions import nc_generation
 from neuron_sim.nki.language.lowering import in_sbuf
 from neuron_sim.nki.tracing import boxes, current, dtype_of
+from neuron_sim.nki.tracing.dtypes import float32
+from neuron_sim.nki.tracing.instructions import MATMUL
 
 from .constants import engine as engines
 from .constants import matmul_perf_mode
@@ -39,6 +41,12 @@ def nc_matmul(
     shape = (stationary.size // stationary.shape[0], *moving.shape[1:])
     if perf_mode is matmul_perf_mode.double_row:
         shape = (stationary.shape[-1], moving.shape[-1])
+    dtype = float32
+    if is_transpose and nc_generation() > 2:
+        dtype = stationary.dtype
+    if mask is None and perf_mode is matmul_perf_mode.none and not tile_position and not tile_size:
+        operands = (stationary, moving, is_transpose, is_stationary_onezero, is_moving_onezero)
+        return current().result(shape, dtype, "psum", MATMUL, True, False, operands)
     cut = None if mask is None else _operand_boxes(mask, stationary, moving)
 
     def emit(dst, accumulate=None):
@@ -62,9 +70,6 @@ def nc_matmul(
         for box, fixed, streamed in cut:
             multiply(dst.narrow(box), stationary.narrow(fixed), moving.narrow(streamed))
 
-    dtype = dtype_of("float32")
-    if is_transpose and nc_generation() > 2:
-        dtype = stationary.dtype
     return current().result(shape, dtype, "psum", emit, accumulates=True)
 
 
@@ -77,8 +82,6 @@ def _performance_mode(value):
 
 def _operand_boxes(mask, stationary, moving):
     """(box of the result, of stationary, of moving) for each part that a mask leaves."""
-    if isinstance(mask, bool):
-        return None if mask else []
     if isinstance(mask, bool):
         return None if mask else []
     whole = tuple((0, size) for size in stationary.shape)

@@ -5,6 +5,7 @@ result is assigned to, or into a new one, by the function of nki.isa of the same
 """
 
 from neuron_sim.nki.tracing import Tensor, boxes, current, dtype_of
+from neuron_sim.nki.tracing.trace import running
 
 #: Keywords that the vendor's functions take and that change nothing here.
 _IGNORED = frozenset({"name", "lowering", "tile_name", "instr_name"})
@@ -34,14 +35,20 @@ def in_parts(cut, emit, *tiles):
 def result(shape, dtype, default, mask, emit, *tiles, memory="sbuf"):
     """The tile of emit(dst, *tiles), of dtype `default` unless the caller gave one.
 
+    `emit` is a function or an Instruction, whose operands may be other things than tiles as well.
     With a mask, dst and the tiles are narrowed to the part it leaves; the rest of a new tile is
     uninitialised.
     """
+    trace = running[-1] if running else current()
+    if mask is None:
+        if dtype is None:
+            return trace.result(shape, default, memory, emit, False, False, tiles)
+        return trace.result(shape, dtype_of(dtype), memory, emit, False, True, tiles)
     wanted = default if dtype is None else dtype_of(dtype)
-    cut = None if mask is None else boxes(mask, tuple(shape))
+    cut = boxes(mask, tuple(shape))
     if cut is None:
-        return current().result(shape, wanted, memory, emit, False, dtype is not None, tiles)
-    return current().result(
+        return trace.result(shape, wanted, memory, emit, False, dtype is not None, tiles)
+    return trace.result(
         shape,
         wanted,
         memory,

@@ -1,0 +1,286 @@
+// tensor[index] for slices, numbers, nl.ds and index expressions whose bounds hold. Whatever else
+// an index is, or when it is wrong, neuron_sim.nki.tracing.indexing has it with its error texts.
+
+#include <algorithm>
+
+#include "python_bindings/core_module/traced_objects.h"
+
+namespace neuron_sim::tracing {
+namespace {
+
+/// The pattern that indices make of a tensor, dimension by dimension.
+struct Pattern {
+  Position start, partition;
+  int rank = 0;
+  int64_t shape[kMaximumDimensions];
+  int64_t steps[kMaximumDimensions];
+
+  bool append(int64_t size, int64_t step) {
+    if (rank == kMaximumDimensions) return false;
+    shape[rank] = size;
+    steps[rank++] = step;
+    return true;
+  }
+};
+
+/// The tensor that is indexed, as numbers.
+struct Indexed {
+  bool is_on_chip = false;
+  int rank = 0;
+  int64_t shape[kMaximumDimensions];
+  int64_t steps[kMaximumDimensions];
+  Position start, partition;
+};
+
+bool read_number(PyObject* object, int64_t& number) {
+  if (PyLong_CheckExact(object) == 0) return false;
+  int overflow = 0;
+  number = PyLong_AsLongLongAndOverflow(object, &overflow);
+  return overflow == 0;
+}
+
+bool read_sizes(PyObject* tuple, int64_t* sizes, int& rank) {
+  if (tuple == nullptr || PyTuple_CheckExact(tuple) == 0) return false;
+  rank = static_cast<int>(PyTuple_GET_SIZE(tuple));
+  if (rank > kMaximumDimensions) return false;
+  for (int i = 0; i < rank; ++i) {
+    if (!read_number(PyTuple_GET_ITEM(tuple, i), sizes[i])) return false;
+  }
+  return true;
+}
+
+bool read_indexed(const TensorObject* tensor, Indexed& indexed) {
+  using Field = TensorObject;
+  for (const int each : {Field::kChecks, Field::kIndex, Field::kRegister, Field::kDynamic}) {
+    if (!is_absent(tensor->field[each])) return false;
+  }
+  PyObject* axis = tensor->field[Field::kAxis];
+  int64_t number = 0;
+  indexed.is_on_chip = axis != Py_None;
+  if (indexed.is_on_chip && (!read_number(axis, number) || number != 0)) return false;
+  int steps = 0;
+  return read_sizes(tensor->field[Field::kShape], indexed.shape, indexed.rank) &&
+         read_sizes(tensor->field[Field::kSteps], indexed.steps, steps) && steps == indexed.rank &&
+         read_position(tensor->field[Field::kStart], indexed.start) &&
+         read_position(tensor->field[Field::kPartition], indexed.partition);
+}
+
+/// What one item selects of a dimension.
+struct Range {
+  Position start;
+  int64_t count = 1;
+  bool stays = false;  ///< as a dimension of the result
+};
+
+bool read_bound(PyObject* bound, int64_t size, int64_t otherwise, Position& position) {
+  if (bound == Py_None) {
+    position.constant = otherwise;
+    position.terms = 0;
+    return true;
+  }
+  if (!read_position(bound, position)) return false;
+  if (position.terms == 0 && position.constant < 0) position.constant += size;
+  return !is_expression(bound) || as_expression(bound)->rank == 0;
+}
+
+bool read_slice(PyObject* item, int64_t size, Range& range) {
+  const auto* slice = reinterpret_cast<PySliceObject*>(item);
+  Position stop;
+  if (slice->step != Py_None || !read_bound(slice->start, size, 0, range.start) ||
+      !read_bound(slice->stop, size, size, stop) || !add_scaled(stop, range.start, -1)) {
+    return false;
+  }
+  range.count = stop.constant;
+  range.stays = true;
+  return stop.terms == 0;
+}
+
+bool read_dynamic_slice(PyObject* item, Range& range) {
+  PyObject* start = PyObject_GetAttrString(item, "start");
+  PyObject* size = PyObject_GetAttrString(item, "size");
+  const bool good = start != nullptr && size != nullptr && read_position(start, range.start) &&
+                    (!is_expression(start) || as_expression(start)->rank == 0) &&
+                    read_number(size, range.count);
+  Py_XDECREF(start);
+  Py_XDECREF(size);
+  range.stays = true;
+  return good;
+}
+
+bool read_range(PyObject* item, int64_t size, Range& range) {
+  if (PySlice_Check(item)) return read_slice(item, size, range);
+  if (Py_TYPE(item) == connections.dynamic_slice) return read_dynamic_slice(item, range);
+  if (!read_position(item, range.start)) return false;
+  if (range.start.terms == 0 && range.start.constant < 0 && !is_expression(item)) {
+    range.start.constant += size;
+  }
+  return true;
+}
+
+bool is_within(const Position& start, int64_t below, int64_t above, int64_t size) {
+  int64_t low = 0, high = 0;
+  bounds_of(start, low, high);
+  return low + below >= 0 && high + above < size;
+}
+
+/// Ints, slices and nl.ds. On chip the partition dimension stays; two dimensions are left at least.
+bool apply_ranges(const Indexed& tensor, PyObject* const* items, int count, Pattern& pattern) {
+  if (count > tensor.rank) return false;
+  for (int d = 0; d < tensor.rank; ++d) {
+    if (d >= count) {
+      if (!pattern.append(tensor.shape[d], tensor.steps[d])) return false;
+      continue;
+    }
+    Range range;
+    const bool is_partition = d == 0 && tensor.is_on_chip;
+    if (!read_range(items[d], tensor.shape[d], range) || range.count < 1 ||
+        !is_within(range.start, 0, range.count - 1, tensor.shape[d]) ||
+        !add_scaled(is_partition ? pattern.partition : pattern.start, range.start,
+                    tensor.steps[d])) {
+      return false;
+    }
+    if ((range.stays || is_partition) && !pattern.append(range.count, tensor.steps[d]))
+      return false;
+  }
+  return !tensor.is_on_chip || pattern.rank > 1 || pattern.append(1, 1);
+}
+
+/// The broadcast shape of index expressions and ints.
+bool read_box(PyObject* const* items, int count, Pattern& box) {
+  for (int d = 0; d < count; ++d) {
+    if (is_expression(items[d])) box.rank = std::max(box.rank, as_expression(items[d])->rank);
+  }
+  for (int j = 0; j < box.rank; ++j) {
+    box.shape[j] = 1;
+    box.steps[j] = 0;
+  }
+  for (int d = 0; d < count; ++d) {
+    if (!is_expression(items[d])) continue;
+    const ExpressionObject* each = as_expression(items[d]);
+    for (int j = 0; j < each->rank; ++j) {
+      int64_t& size = box.shape[box.rank - each->rank + j];
+      if (size != each->shape[j] && size != 1 && each->shape[j] != 1) return false;
+      if (size == 1) size = each->shape[j];
+    }
+  }
+  return box.rank > 1;
+}
+
+/// The steps of the partition index: only along the first dimension of the tile, one by one.
+bool index_partitions(const Indexed& tensor, const ExpressionObject* item, Pattern& pattern) {
+  const int missing = pattern.rank - item->rank;
+  pattern.steps[0] = 0;
+  for (int j = 0; j < item->rank; ++j) {
+    if (item->steps[j] == 0) continue;
+    if (missing + j != 0 && pattern.shape[missing + j] != 1) return false;
+    if (missing + j == 0 && item->steps[j] != 1 && pattern.shape[0] > 1) return false;
+    pattern.steps[0] = tensor.steps[0];
+  }
+  return true;
+}
+
+/// Index expressions of arange: strides[j] = sum of stride_d * coefficient of index d in j.
+bool apply_expressions(const Indexed& tensor, PyObject* const* items, int count, Pattern& pattern) {
+  if (count > tensor.rank || !read_box(items, count, pattern)) return false;
+  const bool has_partitions = tensor.is_on_chip;
+  for (int d = 0; d < count; ++d) {
+    Range range;
+    if (!read_range(items[d], tensor.shape[d], range)) return false;
+    int64_t below = 0, above = 0;
+    const bool is_partition = d == 0 && has_partitions;
+    if (is_expression(items[d])) {
+      const ExpressionObject* item = as_expression(items[d]);
+      const int missing = pattern.rank - item->rank;
+      for (int j = 0; j < item->rank; ++j) {
+        const int64_t extent = item->steps[j] * (pattern.shape[missing + j] - 1);
+        (extent < 0 ? below : above) += extent;
+        if (!is_partition) pattern.steps[missing + j] += item->steps[j] * tensor.steps[d];
+      }
+      if (is_partition && !index_partitions(tensor, item, pattern)) return false;
+    }
+    if (!is_within(range.start, below, above, tensor.shape[d]) ||
+        !add_scaled(is_partition ? pattern.partition : pattern.start, range.start,
+                    tensor.steps[d])) {
+      return false;
+    }
+  }
+  if (has_partitions && pattern.steps[0] == 0 && pattern.shape[0] == 1) pattern.steps[0] = 1;
+  for (int d = count; d < tensor.rank; ++d) {
+    if (!pattern.append(tensor.shape[d], tensor.steps[d])) return false;
+  }
+  return true;
+}
+
+PyObject* tuple_of(const int64_t* numbers, int count) {
+  PyObject* tuple = PyTuple_New(count);
+  for (int i = 0; tuple != nullptr && i < count; ++i) {
+    PyTuple_SET_ITEM(tuple, i, PyLong_FromLongLong(numbers[i]));
+  }
+  return tuple;
+}
+
+PyObject* tensor_of(const TensorObject* tensor, const Pattern& pattern) {
+  using Field = TensorObject;
+  PyObject* shape = tuple_of(pattern.shape, pattern.rank);
+  PyObject* steps = tuple_of(pattern.steps, pattern.rank);
+  PyObject* partition = position_object(pattern.partition);
+  PyObject* start = position_object(pattern.start);
+  TensorObject* made = nullptr;
+  if (shape != nullptr && steps != nullptr && partition != nullptr && start != nullptr) {
+    made = new_tensor(tensor->field[Field::kStorage], shape, tensor->field[Field::kDtype], steps,
+                      tensor->field[Field::kAxis], partition, start);
+  }
+  for (PyObject* each : {shape, steps, partition, start}) Py_XDECREF(each);
+  return made == nullptr ? nullptr : &made->ob_base;
+}
+
+/// Whether all items are known here, and whether one of them is an index expression of arange.
+bool classify(PyObject* const* items, int count, bool& has_arange) {
+  bool has_range = false;
+  for (int d = 0; d < count; ++d) {
+    PyObject* item = items[d];
+    if (is_expression(item)) {
+      has_arange = has_arange || as_expression(item)->rank > 0;
+    } else if (PySlice_Check(item) || Py_TYPE(item) == connections.dynamic_slice) {
+      has_range = true;
+    } else if (PyLong_CheckExact(item) == 0) {
+      return false;
+    }
+  }
+  return !(has_range && has_arange);
+}
+
+}  // namespace
+
+PyObject* plain_subscript(TensorObject* tensor, PyObject* index) {
+  PyObject* const* items = &index;
+  int count = 1;
+  if (PyTuple_CheckExact(index) != 0) {
+    items = &PyTuple_GET_ITEM(index, 0);
+    count = static_cast<int>(PyTuple_GET_SIZE(index));
+  }
+  bool has_arange = false;
+  Indexed indexed;
+  if (count > kMaximumDimensions || !classify(items, count, has_arange) ||
+      !read_indexed(tensor, indexed)) {
+    return nullptr;
+  }
+  Pattern pattern;
+  pattern.start = indexed.start;
+  pattern.partition = indexed.partition;
+  const bool good = has_arange ? apply_expressions(indexed, items, count, pattern)
+                               : apply_ranges(indexed, items, count, pattern);
+  PyErr_Clear();  // what is beyond 64 bits is beyond the tensor as well
+  return good ? tensor_of(tensor, pattern) : nullptr;
+}
+
+PyObject* subscript(PyObject* self, PyObject* index) {
+  TensorObject* tensor = as_tensor(self);
+  if (!settle_tensor(self)) return nullptr;
+  if (index == Py_Ellipsis) return Py_NewRef(self);
+  PyObject* part = plain_subscript(tensor, index);
+  if (part != nullptr || PyErr_Occurred() != nullptr) return part;
+  return call_method(self, "_indexed", index);
+}
+
+}  // namespace neuron_sim::tracing

@@ -1,0 +1,285 @@
+#pragma once
+// What a kernel in Python handles while it is traced, as C structures: index expressions, tensors,
+// results that are not emitted yet. neuron_sim.nki.tracing derives its classes from these types and
+// has everything that is not needed once per instruction.
+
+#include <Python.h>
+#include <structmember.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+
+namespace neuron_sim::tracing {
+
+inline constexpr int kMaximumTerms = 12;       ///< loop variables in one index expression
+inline constexpr int kMaximumDimensions = 12;  ///< of an index expression, or a tensor here
+
+/// A counted loop whose variable is symbolic: start + step * (0 .. trip_count - 1).
+struct LoopObject {
+  enum { kKey, kName, kKind, kAffine, kFields };
+  PyObject ob_base;
+  PyObject* field[kFields];
+  long long trip_count;
+  long long depth;
+  long long opened_at;  ///< number of uses of tensors until then
+};
+
+struct Term {
+  LoopObject* loop;  ///< owned by the expression that has the term
+  int64_t coefficient;
+};
+
+/// constant + sum of coefficient * loop variable, without dimensions; owns no references.
+struct Position {
+  int64_t constant = 0;
+  int terms = 0;
+  std::array<Term, kMaximumTerms> term;
+};
+
+/// constant + sum of coefficient * loop variable + sum of step * position in a dimension.
+struct ExpressionObject {
+  PyObject ob_base;
+  int64_t constant;
+  int terms;
+  int rank;
+  Term term[kMaximumTerms];
+  int64_t steps[kMaximumDimensions];
+  int64_t shape[kMaximumDimensions];
+};
+
+/// What was allocated: a tile (on chip) or an HBM tensor.
+struct StorageObject {
+  enum {
+    kTrace,
+    kName,
+    kBuffer,
+    kMemory,
+    kShape,
+    kDtype,
+    kWhole,
+    kScope,
+    kAxis,
+    kTyped,
+    kOrdinal,
+    kArgument,
+    kFields
+  };
+  PyObject ob_base;
+  PyObject* field[kFields];
+  long long made_at;
+  long long uses;      ///< access patterns taken for instructions
+  long long last_use;  ///< the trace's number of it
+  char is_mutable;
+  char written;
+  char in_psum;
+};
+
+/// An access pattern of a storage; without a storage it is a result that no instruction wrote yet.
+struct TensorObject {
+  enum {
+    kStorage,
+    kShape,
+    kDtype,
+    kSteps,
+    kAxis,
+    kPartition,
+    kStart,
+    kChecks,
+    kIndex,
+    kIndexRows,
+    kIndexStride,
+    kRegister,
+    kDynamic,
+    kPending,
+    kAccess,
+    kFields
+  };
+  PyObject ob_base;
+  PyObject* field[kFields];
+};
+
+/// A result whose instruction was not emitted yet.
+struct PendingObject {
+  enum { kTrace, kTensor, kEmit, kOperands, kBuffer, kPlace, kName, kFields };
+  PyObject ob_base;
+  PyObject* field[kFields];
+  char accumulates;
+  char is_explicit;  ///< the user gave the dtype
+  char in_psum;
+};
+
+/// The state of a trace that every instruction needs.
+struct TraceObject {
+  enum {
+    kBuilder,
+    kPending,
+    kLine,
+    kLoops,
+    kScopes,
+    kOpenScopes,
+    kAllocation,
+    kUnshadowed,
+    kFields
+  };
+  PyObject ob_base;
+  PyObject* field[kFields];
+  long long uses;  ///< of tensors by instructions
+  char widens;     ///< tiles of low precision are stored as fp32
+  char emitting;   ///< an instruction of another line
+  char is_old;     ///< the language is the older one
+  char has_tiles;  ///< the allocation knows of a tile that is placed automatically
+};
+
+/// A method of the builder as what emits a result: operands are tensors, or what it takes.
+struct InstructionObject {
+  enum { kMethod, kFields };
+  PyObject ob_base;
+  PyObject* field[kFields];
+  long long accumulate_at;  ///< position of the parameter `accumulate`, -1 without
+};
+
+/// The Python classes and functions that the C structures need; set once by `connect`.
+struct Connections {
+  PyTypeObject* expression;     ///< Expression
+  PyTypeObject* tensor;         ///< Tensor
+  PyTypeObject* storage;        ///< Storage
+  PyTypeObject* dynamic_slice;  ///< nl.ds: attributes start and size
+  PyObject* running;            ///< list of the traces that run, the innermost last
+  PyObject* internal_files;     ///< dict: file name -> whether it belongs to this package
+  PyObject* is_internal;        ///< of a code object whose file is in no entry
+  PyObject* place_of;           ///< of a frame: (line, name, annotation, code, step)
+  PyObject* point_at;           ///< (error, place): adds the kernel's line to an error
+  PyObject* unrolled_sum;       ///< (trace, error): raises what a first product's error means
+  PyObject* current;            ///< the trace that runs, or the error that none does
+  PyObject* sbuf;               ///< the buffer of results in SBUF
+  PyObject* psum;               ///< the buffer of results in PSUM
+};
+extern Connections connections;
+
+/// The base types; their Python classes derive from them.
+extern PyTypeObject* loop_type;
+extern PyTypeObject* expression_type;
+extern PyTypeObject* storage_type;
+extern PyTypeObject* tensor_type;
+extern PyTypeObject* pending_type;
+extern PyTypeObject* trace_type;
+extern PyTypeObject* instruction_type;
+
+// index_arithmetic.cpp
+PyObject* sum_of(PyObject* a, PyObject* b);
+PyObject* difference_of(PyObject* a, PyObject* b);
+PyObject* product_of(PyObject* a, PyObject* b);
+PyObject* negative_of(PyObject* expression);
+/// ValueError: more than kMaximumTerms loop variables. Returns false.
+bool too_many_terms();
+inline ExpressionObject* as_expression(PyObject* object) {
+  return reinterpret_cast<ExpressionObject*>(object);
+}
+inline bool is_expression(PyObject* object) { return Py_TYPE(object) == connections.expression; }
+/// The Position of an int or of an expression without dimensions; false for anything else.
+bool read_position(PyObject* value, Position& position);
+/// position += factor * other; false beyond 64 bits or kMaximumTerms.
+bool add_scaled(Position& position, const Position& other, int64_t factor);
+/// An int, or an Expression when loop variables are left. New reference.
+PyObject* position_object(const Position& position);
+/// Smallest and largest value over all trips of the loops.
+void bounds_of(const Position& position, int64_t& low, int64_t& high);
+
+// traced_access.cpp
+inline TensorObject* as_tensor(PyObject* object) { return reinterpret_cast<TensorObject*>(object); }
+inline bool is_tensor(PyObject* object) { return Py_TYPE(object) == connections.tensor; }
+inline bool is_absent(PyObject* field) { return field == nullptr || field == Py_None; }
+/// A Tensor of these fields, which are borrowed. New reference.
+TensorObject* new_tensor(PyObject* storage, PyObject* shape, PyObject* dtype, PyObject* steps,
+                         PyObject* axis, PyObject* partition, PyObject* start);
+/// The View of exactly this access pattern, as `Tensor.access`. New reference.
+PyObject* access_of(TensorObject* tensor);
+
+// traced_indexing.cpp
+/// tensor[index] for the common indices that are in bounds; nullptr without an error for others.
+PyObject* plain_subscript(TensorObject* tensor, PyObject* index);
+PyObject* subscript(PyObject* self, PyObject* index);
+
+// traced_results.cpp
+inline TraceObject* as_trace(PyObject* object) { return reinterpret_cast<TraceObject*>(object); }
+inline PendingObject* as_pending(PyObject* object) {
+  return reinterpret_cast<PendingObject*>(object);
+}
+inline StorageObject* storage_of(PyObject* tensor) {
+  return reinterpret_cast<StorageObject*>(as_tensor(tensor)->field[TensorObject::kStorage]);
+}
+/// Emits what is pending into a tile of its own; false with an error.
+bool settle(TraceObject* trace);
+/// The same for what `tensor` waits for, if it has no storage yet.
+bool settle_tensor(PyObject* tensor);
+/// Takes the pending result out of the trace. New reference.
+PendingObject* take_pending(TraceObject* trace);
+/// Emits what was pending into `target`, with `accumulate` if it is given; false with an error. The
+/// line, and that of errors, is where the kernel called it.
+bool emit_pending(TraceObject* trace, const PendingObject* pending, PyObject* target,
+                  PyObject* accumulate);
+PyObject* trace_result(PyObject* self, PyObject* const* arguments, Py_ssize_t count,
+                       PyObject* names);
+PyObject* trace_settle(PyObject* self, PyObject*);
+PyObject* trace_builder(PyObject* self, void*);
+PyObject* current_builder(PyObject* module, PyObject*);
+/// `instruction(dst, *operands)` at once.
+PyObject* call_instruction(PyObject* self, PyObject* arguments, PyObject* keywords);
+
+// traced_assignments.cpp
+int assign_subscript(PyObject* self, PyObject* index, PyObject* value);
+PyObject* add_in_place(PyObject* self, PyObject* other);
+PyObject* trace_settled_into(PyObject* self, PyObject* const* arguments, Py_ssize_t count);
+
+// traced_tiles.cpp
+/// Gives a result without a storage a tile of its own; false with an error.
+bool give_tile(TraceObject* trace, PyObject* result, PyObject* buffer, PyObject* name);
+
+// traced_places.cpp
+/// The innermost frame of the kernel; nullptr without an error when there is none. New reference.
+PyFrameObject* kernel_frame();
+/// The place of a frame, see connections.place_of. Borrowed; nullptr with an error.
+PyObject* place_of(PyFrameObject* frame);
+
+/// Sets Python's error from the C++ exception that is being handled. Returns nullptr.
+PyObject* raised() noexcept;
+
+// --- what all of these types share ------------------------------------------------------------
+
+/// Replaces a field by a new reference to `value`.
+inline void set_field(PyObject*& field, PyObject* value) {
+  PyObject* old = field;
+  field = Py_XNewRef(value);
+  Py_XDECREF(old);
+}
+
+/// object.name(argument), also of an argument that is a tuple.
+inline PyObject* call_method(PyObject* object, const char* name, PyObject* argument) {
+  return PyObject_CallMethod(object, name, "(O)", argument);
+}
+
+template <class Object>
+int traverse(PyObject* self, visitproc visit, void* arg) {
+  for (PyObject* each : reinterpret_cast<Object*>(self)->field) Py_VISIT(each);
+  Py_VISIT(Py_TYPE(self));
+  return 0;
+}
+
+template <class Object>
+int clear(PyObject* self) {
+  for (PyObject*& each : reinterpret_cast<Object*>(self)->field) Py_CLEAR(each);
+  return 0;
+}
+
+template <class Object>
+void deallocate(PyObject* self) {
+  PyObject_GC_UnTrack(self);
+  clear<Object>(self);
+  PyTypeObject* type = Py_TYPE(self);
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+
+}  // namespace neuron_sim::tracing

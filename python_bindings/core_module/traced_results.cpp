@@ -1,0 +1,310 @@
+// Results of the older language, which are emitted when they are used.
+
+#include <nanobind/nanobind.h>
+
+#include "device/base/errors.h"
+#include "device/program/builder.h"
+#include "python_bindings/core_module/traced_objects.h"
+
+namespace nb = nanobind;
+
+namespace neuron_sim::tracing {
+namespace {
+
+constexpr Py_ssize_t kMostOperands = 16;
+
+/// What the builder takes for an operand: the View of a tensor, anything else as it is.
+PyObject* argument_of(PyObject* operand) {
+  if (is_tensor(operand)) return access_of(as_tensor(operand));
+  if (PyObject_TypeCheck(operand, tensor_type) != 0) {
+    return PyObject_GetAttrString(operand, "access");
+  }
+  return Py_NewRef(operand);
+}
+
+/// method(builder, operands...) with `accumulate` put in at its position; false with an error.
+bool emit_instruction(TraceObject* trace, const InstructionObject* instruction, PyObject* dst,
+                      PyObject* const* operands, Py_ssize_t count, PyObject* accumulate) {
+  PyObject* arguments[kMostOperands + 3];
+  Py_ssize_t filled = 0;
+  if (accumulate == nullptr && instruction->accumulate_at >= 0) accumulate = Py_None;
+  bool good = count <= kMostOperands;
+  if (!good) PyErr_SetString(PyExc_SystemError, "an instruction has too many operands.");
+  const auto append = [&](PyObject* argument) {
+    good = argument != nullptr;
+    if (good) arguments[filled++] = argument;
+  };
+  append(Py_NewRef(trace->field[TraceObject::kBuilder]));
+  if (dst != nullptr && good) append(argument_of(dst));
+  for (Py_ssize_t i = 0; i < count && good; ++i) {
+    if (accumulate != nullptr && filled == instruction->accumulate_at + 1) {
+      append(Py_NewRef(accumulate));
+    }
+    append(argument_of(operands[i]));
+  }
+  if (good && accumulate != nullptr && filled == instruction->accumulate_at + 1) {
+    append(Py_NewRef(accumulate));
+  }
+  PyObject* result = nullptr;
+  if (good) {
+    result = PyObject_Vectorcall(instruction->field[InstructionObject::kMethod], arguments,
+                                 static_cast<size_t>(filled), nullptr);
+  }
+  for (Py_ssize_t i = 0; i < filled; ++i) Py_DECREF(arguments[i]);
+  Py_XDECREF(result);
+  return result != nullptr;
+}
+
+/// emit(target, *operands[, accumulate=...]) of a function of Python; false with an error.
+bool call_emit(const PendingObject* pending, PyObject* target, PyObject* accumulate) {
+  PyObject* operands = pending->field[PendingObject::kOperands];
+  PyObject* arguments[kMostOperands + 2] = {target};
+  const Py_ssize_t count = PyTuple_GET_SIZE(operands);
+  if (count > kMostOperands) {
+    PyErr_SetString(PyExc_SystemError, "an instruction has too many operands.");
+    return false;
+  }
+  for (Py_ssize_t i = 0; i < count; ++i) arguments[1 + i] = PyTuple_GET_ITEM(operands, i);
+  static PyObject* names = Py_BuildValue("(s)", "accumulate");
+  arguments[1 + count] = accumulate;
+  PyObject* result =
+      PyObject_Vectorcall(pending->field[PendingObject::kEmit], arguments,
+                          static_cast<size_t>(1 + count), accumulate == nullptr ? nullptr : names);
+  Py_XDECREF(result);
+  return result != nullptr;
+}
+
+/// Adds the kernel's line to the error that is set, when it is an Exception.
+void point_at(PyObject* place) {
+  if (PyErr_ExceptionMatches(PyExc_Exception) == 0) return;
+  PyObject *type = nullptr, *error = nullptr, *traceback = nullptr;
+  PyErr_Fetch(&type, &error, &traceback);
+  PyErr_NormalizeException(&type, &error, &traceback);
+  if (traceback != nullptr) PyException_SetTraceback(error, traceback);
+  PyObject* done = PyObject_CallFunctionObjArgs(connections.point_at, error, place, nullptr);
+  if (done == nullptr) PyErr_Clear();
+  Py_XDECREF(done);
+  PyErr_Restore(type, error, traceback);
+}
+
+/// The builder's source line is that of a place from here on.
+bool go_to(TraceObject* trace, PyObject* place) {
+  PyObject* line = PyTuple_GET_ITEM(place, 0);
+  if (trace->field[TraceObject::kLine] == line) return true;
+  set_field(trace->field[TraceObject::kLine], line);
+  Py_ssize_t size = 0;
+  const char* characters = PyUnicode_AsUTF8AndSize(line, &size);
+  if (characters == nullptr) return false;
+  nb::cast<Builder&>(nb::handle(trace->field[TraceObject::kBuilder]))
+      .set_source_line(std::string(characters, static_cast<size_t>(size)));
+  return true;
+}
+
+/// The name that a line assigns its result to, after the checks of annotations and of loops.
+PyObject* result_name(TraceObject* trace, PyFrameObject* frame, PyObject* place, PyObject* shape) {
+  PyObject* name = PyTuple_GET_ITEM(place, 1);
+  const bool has_annotation = PyUnicode_GetLength(PyTuple_GET_ITEM(place, 2)) > 0;
+  bool has_checks = has_annotation;
+  if (!has_checks && PyList_GET_SIZE(trace->field[TraceObject::kLoops]) > 0 && trace->is_old) {
+    PyObject* key = PyLong_FromVoidPtr(place);
+    const int known = PySet_Contains(trace->field[TraceObject::kUnshadowed], key);
+    Py_DECREF(key);
+    if (known < 0) return nullptr;
+    has_checks = known == 0;
+  }
+  if (!has_checks) return Py_NewRef(name);
+  return PyObject_CallMethod(&trace->ob_base, "_name_at", "OOO", frame, place, shape);
+}
+
+/// A tensor that is not written yet, and what it waits for.
+PyObject* deferred(TraceObject* trace, PyObject* shape, PyObject* dtype, PendingObject* pending) {
+  static PyObject* zero = PyLong_FromLong(0);
+  static PyObject* otherwise = PyUnicode_InternFromString("result");
+  PyFrameObject* frame = kernel_frame();
+  PyObject* name = nullptr;
+  if (frame != nullptr) {
+    PyObject* place = place_of(frame);
+    if (place != nullptr) {
+      pending->field[PendingObject::kPlace] = Py_NewRef(place);
+      name = result_name(trace, frame, place, shape);
+    }
+    Py_DECREF(frame);
+    if (name == nullptr) return nullptr;
+  } else if (PyErr_Occurred() != nullptr) {
+    return nullptr;
+  }
+  const bool is_named = name != nullptr && PyUnicode_GetLength(name) > 0;
+  pending->field[PendingObject::kName] = Py_NewRef(is_named ? name : otherwise);
+  Py_XDECREF(name);
+  TensorObject* tensor = new_tensor(nullptr, shape, dtype, Py_None, zero, zero, zero);
+  if (tensor == nullptr) return nullptr;
+  tensor->field[TensorObject::kPending] = Py_NewRef(&pending->ob_base);
+  pending->field[PendingObject::kTensor] = Py_NewRef(&tensor->ob_base);
+  set_field(trace->field[TraceObject::kPending], &pending->ob_base);
+  return &tensor->ob_base;
+}
+
+struct ResultArguments {
+  PyObject* value[7] = {nullptr, nullptr, nullptr, nullptr, Py_False, Py_False, nullptr};
+};
+
+bool read_arguments(PyObject* const* arguments, Py_ssize_t count, PyObject* names,
+                    ResultArguments& read) {
+  static const char* known[] = {"shape",       "dtype",    "memory",  "emit",
+                                "accumulates", "explicit", "operands"};
+  if (count > 7) {
+    PyErr_SetString(PyExc_TypeError, "result() takes at most 7 arguments.");
+    return false;
+  }
+  for (Py_ssize_t i = 0; i < count; ++i) read.value[i] = arguments[i];
+  for (Py_ssize_t i = 0; names != nullptr && i < PyTuple_GET_SIZE(names); ++i) {
+    int at = 0;
+    while (at < 7 && PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, i), known[at]) != 0) {
+      ++at;
+    }
+    if (at == 7) {
+      PyErr_Format(PyExc_TypeError, "result() has no parameter '%U'.", PyTuple_GET_ITEM(names, i));
+      return false;
+    }
+    read.value[at] = arguments[count + i];
+  }
+  for (int i = 0; i < 4; ++i) {
+    if (read.value[i] != nullptr) continue;
+    PyErr_Format(PyExc_TypeError, "result() needs '%s'.", known[i]);
+    return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool emit_pending(TraceObject* trace, const PendingObject* pending, PyObject* target,
+                  PyObject* accumulate) {
+  PyObject* place = pending->field[PendingObject::kPlace];
+  const bool has_place = !is_absent(place);
+  if (has_place && !go_to(trace, place)) return false;
+  const char before = trace->emitting;
+  if (has_place) trace->emitting = 1;
+  PyObject* what = pending->field[PendingObject::kEmit];
+  bool good = false;
+  if (Py_TYPE(what) == instruction_type) {
+    PyObject* operands = pending->field[PendingObject::kOperands];
+    good = emit_instruction(trace, reinterpret_cast<InstructionObject*>(what), target,
+                            &PyTuple_GET_ITEM(operands, 0), PyTuple_GET_SIZE(operands), accumulate);
+  } else {
+    good = call_emit(pending, target, accumulate);
+  }
+  trace->emitting = has_place ? 0 : before;
+  if (!good && has_place) point_at(place);
+  return good;
+}
+
+PendingObject* take_pending(TraceObject* trace) {
+  PyObject* pending = trace->field[TraceObject::kPending];
+  trace->field[TraceObject::kPending] = nullptr;
+  return as_pending(pending);
+}
+
+PyObject* trace_result(PyObject* self, PyObject* const* arguments, Py_ssize_t count,
+                       PyObject* names) {
+  TraceObject* trace = as_trace(self);
+  ResultArguments read;
+  if (!settle(trace) || !read_arguments(arguments, count, names, read)) return nullptr;
+  auto* pending = as_pending(pending_type->tp_alloc(pending_type, 0));
+  if (pending == nullptr) return nullptr;
+  static PyObject* none = PyTuple_New(0);
+  pending->in_psum = PyUnicode_CompareWithASCIIString(read.value[2], "psum") == 0;
+  pending->accumulates = read.value[4] == Py_True;
+  pending->is_explicit = read.value[5] == Py_True;
+  pending->field[PendingObject::kTrace] = Py_NewRef(self);
+  pending->field[PendingObject::kEmit] = Py_NewRef(read.value[3]);
+  pending->field[PendingObject::kBuffer] =
+      Py_NewRef(pending->in_psum ? connections.psum : connections.sbuf);
+  PyObject* operands = read.value[6] == nullptr ? none : read.value[6];
+  pending->field[PendingObject::kOperands] = PySequence_Tuple(operands);
+  PyObject* shape = PySequence_Tuple(read.value[0]);
+  PyObject* tensor = nullptr;
+  if (shape != nullptr && pending->field[PendingObject::kOperands] != nullptr) {
+    tensor = deferred(trace, shape, read.value[1], pending);
+  }
+  Py_XDECREF(shape);
+  Py_DECREF(pending);
+  return tensor;
+}
+
+bool settle(TraceObject* trace) {
+  if (is_absent(trace->field[TraceObject::kPending])) return true;
+  PendingObject* pending = take_pending(trace);
+  PyObject* tensor = Py_NewRef(pending->field[PendingObject::kTensor]);
+  PyObject* name = pending->field[PendingObject::kName];
+  bool good = true;
+  if (!trace->has_tiles) {
+    PyObject* done = PyObject_CallMethod(trace->field[TraceObject::kAllocation],
+                                         "allocate_automatically", "O", name);
+    good = done != nullptr;
+    trace->has_tiles = good;
+    Py_XDECREF(done);
+  }
+  good = good && give_tile(trace, tensor, pending->field[PendingObject::kBuffer], name);
+  if (good) {
+    set_field(as_tensor(tensor)->field[TensorObject::kPending], nullptr);
+    good = emit_pending(trace, pending, tensor, nullptr);
+  }
+  Py_DECREF(tensor);
+  Py_DECREF(pending);
+  return good;
+}
+
+bool settle_tensor(PyObject* tensor) {
+  if (!is_absent(as_tensor(tensor)->field[TensorObject::kStorage])) return true;
+  PyObject* pending = as_tensor(tensor)->field[TensorObject::kPending];
+  if (!is_absent(pending))
+    return settle(as_trace(as_pending(pending)->field[PendingObject::kTrace]));
+  PyErr_SetString(PyExc_SystemError, "a tensor has neither a storage nor a result to wait for.");
+  return false;
+}
+
+PyObject* trace_settle(PyObject* self, PyObject*) {
+  if (!settle(as_trace(self))) return nullptr;
+  Py_RETURN_NONE;
+}
+
+PyObject* trace_builder(PyObject* self, void*) {
+  TraceObject* trace = as_trace(self);
+  if (!settle(trace)) return nullptr;
+  if (trace->emitting == 0) {
+    PyFrameObject* frame = kernel_frame();
+    if (frame != nullptr) {
+      PyObject* place = place_of(frame);
+      Py_DECREF(frame);
+      if (place == nullptr || !go_to(trace, place)) return nullptr;
+    } else if (PyErr_Occurred() != nullptr) {
+      return nullptr;
+    }
+  }
+  return Py_XNewRef(trace->field[TraceObject::kBuilder]);
+}
+
+PyObject* current_builder(PyObject*, PyObject*) {
+  const Py_ssize_t depth = PyList_GET_SIZE(connections.running);
+  if (depth > 0) return trace_builder(PyList_GET_ITEM(connections.running, depth - 1), nullptr);
+  PyObject* trace = PyObject_CallNoArgs(connections.current);
+  PyObject* builder = trace == nullptr ? nullptr : trace_builder(trace, nullptr);
+  Py_XDECREF(trace);
+  return builder;
+}
+
+PyObject* call_instruction(PyObject* self, PyObject* arguments, PyObject*) {
+  PyObject* builder = current_builder(nullptr, nullptr);  // settles, and goes to the line
+  if (builder == nullptr) return nullptr;
+  Py_DECREF(builder);
+  PyObject* trace = PyList_GET_ITEM(connections.running, PyList_GET_SIZE(connections.running) - 1);
+  const auto* instruction = reinterpret_cast<InstructionObject*>(self);
+  if (!emit_instruction(as_trace(trace), instruction, nullptr, &PyTuple_GET_ITEM(arguments, 0),
+                        PyTuple_GET_SIZE(arguments), nullptr)) {
+    return nullptr;
+  }
+  Py_RETURN_NONE;
+}
+
+}  // namespace neuron_sim::tracing

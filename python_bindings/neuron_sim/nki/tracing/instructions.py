@@ -1,0 +1,16 @@
+"""Instructions of the builder as what emits a result: see `TraceState.result`.
+
+Their operands are those of the builder's method in its order, tensors in place of their Views.
+"""
+
+from neuron_sim import _core
+
+ACTIVATION = _core.Instruction(_core.Builder.activation)
+DMA_COPY = _core.Instruction(_core.Builder.dma_copy)
+MATMUL = _core.Instruction(_core.Builder.nc_matmul, 3)  # the position of `accumulate`
+MEMSET = _core.Instruction(_core.Builder.memset)
+RECIPROCAL = _core.Instruction(_core.Builder.reciprocal)
+SCALAR_TENSOR_TENSOR = _core.Instruction(_core.Builder.scalar_tensor_tensor)
+TENSOR_COPY = _core.Instruction(_core.Builder.tensor_copy)
+TENSOR_SCALAR = _core.Instruction(_core.Builder.tensor_scalar)
+TENSOR_TENSOR = _core.Instruction(_core.Builder.tensor_tensor)
