@@ -249,4 +249,16 @@ void bounds_of(const Position& position, int64_t& low, int64_t& high) {
   }
 }
 
+void bounds_of(const ExpressionObject* expression, int64_t& low, int64_t& high) {
+  Position position;
+  position.constant = expression->constant;
+  position.terms = expression->terms;
+  std::copy_n(expression->term, expression->terms, position.term.begin());
+  bounds_of(position, low, high);
+  for (int i = 0; i < expression->rank; ++i) {
+    const int64_t extent = expression->steps[i] * (expression->shape[i] - 1);
+    (extent < 0 ? low : high) += extent;
+  }
+}
+
 }  // namespace neuron_sim::tracing

@@ -90,15 +90,8 @@ PyObject* terms_of(PyObject* self, void*) {
 }
 
 PyObject* expression_bounds(PyObject* self, PyObject*) {
-  const ExpressionObject* expression = as_expression(self);
-  Position position;
-  read_position(self, position);
   int64_t low = 0, high = 0;
-  bounds_of(position, low, high);
-  for (int i = 0; i < expression->rank; ++i) {
-    const int64_t extent = expression->steps[i] * (expression->shape[i] - 1);
-    (extent < 0 ? low : high) += extent;
-  }
+  bounds_of(as_expression(self), low, high);
   return Py_BuildValue("LL", static_cast<long long>(low), static_cast<long long>(high));
 }
 

@@ -37,8 +37,13 @@ bool fits(const PendingObject* pending, PyObject* target, PyObject* value) {
 }
 
 bool check_product(TraceObject* trace, PyObject* storage, bool accumulates) {
-  PyObject* done = PyObject_CallMethod(trace->field[TraceObject::kAllocation], "check_product",
-                                       "OO", storage, accumulates ? Py_True : Py_False);
+  PyObject* allocation = trace->field[TraceObject::kAllocation];
+  PyObject* banks = PyObject_GetAttrString(allocation, "banks");
+  const bool has_none = banks != nullptr && PyDict_CheckExact(banks) && PyDict_GET_SIZE(banks) == 0;
+  Py_XDECREF(banks);
+  if (has_none || banks == nullptr) return has_none;
+  PyObject* done = PyObject_CallMethod(allocation, "check_product", "OO", storage,
+                                       accumulates ? Py_True : Py_False);
   Py_XDECREF(done);
   return done != nullptr;
 }
@@ -141,6 +146,14 @@ Done accumulate(PyObject* target, PyObject* value) {
 }
 
 }  // namespace
+
+PyObject* trace_repeats(PyObject* self, PyObject* target) {
+  if (PyObject_TypeCheck(target, tensor_type) == 0) {
+    PyErr_SetString(PyExc_TypeError, "repeats() takes a tensor.");
+    return nullptr;
+  }
+  return PyBool_FromLong(is_suspicious(as_trace(self), target) ? 1 : 0);
+}
 
 PyObject* trace_settled_into(PyObject* self, PyObject* const* arguments, Py_ssize_t count) {
   if (count != 3 || PyObject_TypeCheck(arguments[0], tensor_type) == 0 ||

@@ -11,6 +11,7 @@ namespace {
 /// The pattern that indices make of a tensor, dimension by dimension.
 struct Pattern {
   Position start, partition;
+  nanobind::object checks;  ///< a list: of bounds that a mask has to narrow
   int rank = 0;
   int64_t shape[kMaximumDimensions];
   int64_t steps[kMaximumDimensions];
@@ -96,15 +97,12 @@ bool read_slice(PyObject* item, int64_t size, Range& range) {
 }
 
 bool read_dynamic_slice(PyObject* item, Range& range) {
-  PyObject* start = PyObject_GetAttrString(item, "start");
-  PyObject* size = PyObject_GetAttrString(item, "size");
-  const bool good = start != nullptr && size != nullptr && read_position(start, range.start) &&
-                    (!is_expression(start) || as_expression(start)->rank == 0) &&
-                    read_number(size, range.count);
-  Py_XDECREF(start);
-  Py_XDECREF(size);
+  const auto* slice = reinterpret_cast<DynamicSliceObject*>(item);
+  PyObject* start = slice->field[DynamicSliceObject::kStart];
+  range.count = slice->size;
   range.stays = true;
-  return good;
+  return !is_absent(start) && read_position(start, range.start) &&
+         (!is_expression(start) || as_expression(start)->rank == 0);
 }
 
 bool read_range(PyObject* item, int64_t size, Range& range) {
@@ -179,39 +177,62 @@ bool index_partitions(const Indexed& tensor, const ExpressionObject* item, Patte
   return true;
 }
 
+/// What Tensor.checks has of an index: (dimension, start, {dimension of the tile: step}, size).
+void add_check(const Indexed& tensor, int d, PyObject* item, const Range& range, Pattern& pattern) {
+  nanobind::dict steps;
+  if (is_expression(item)) {
+    const ExpressionObject* expression = as_expression(item);
+    const int missing = pattern.rank - expression->rank;
+    for (int j = 0; j < expression->rank; ++j) {
+      if (expression->steps[j] != 0) steps[nanobind::int_(missing + j)] = expression->steps[j];
+    }
+  }
+  if (!pattern.checks.is_valid()) pattern.checks = nanobind::list();
+  nanobind::cast<nanobind::list>(pattern.checks)
+      .append(nanobind::make_tuple(d, nanobind::steal(position_object(range.start)), steps,
+                                   tensor.shape[d]));
+}
+
+/// Adds one index of several; false when it is none that is known here.
+bool apply_expression(const Indexed& tensor, int d, PyObject* item, Pattern& pattern) {
+  Range range;
+  if (!read_range(item, tensor.shape[d], range)) return false;
+  int64_t below = 0, above = 0;
+  const bool is_partition = d == 0 && tensor.is_on_chip;
+  if (is_expression(item)) {
+    const ExpressionObject* expression = as_expression(item);
+    const int missing = pattern.rank - expression->rank;
+    for (int j = 0; j < expression->rank; ++j) {
+      const int64_t extent = expression->steps[j] * (pattern.shape[missing + j] - 1);
+      (extent < 0 ? below : above) += extent;
+      if (!is_partition) pattern.steps[missing + j] += expression->steps[j] * tensor.steps[d];
+    }
+    if (is_partition && !index_partitions(tensor, expression, pattern)) return false;
+  }
+  if (!is_within(range.start, below, above, tensor.shape[d])) {
+    add_check(tensor, d, item, range, pattern);
+  }
+  return add_scaled(is_partition ? pattern.partition : pattern.start, range.start, tensor.steps[d]);
+}
+
 /// Index expressions of arange: strides[j] = sum of stride_d * coefficient of index d in j.
 bool apply_expressions(const Indexed& tensor, PyObject* const* items, int count, Pattern& pattern) {
   if (count > tensor.rank || !read_box(items, count, pattern)) return false;
-  const bool has_partitions = tensor.is_on_chip;
   for (int d = 0; d < count; ++d) {
-    Range range;
-    if (!read_range(items[d], tensor.shape[d], range)) return false;
-    int64_t below = 0, above = 0;
-    const bool is_partition = d == 0 && has_partitions;
-    if (is_expression(items[d])) {
-      const ExpressionObject* item = as_expression(items[d]);
-      const int missing = pattern.rank - item->rank;
-      for (int j = 0; j < item->rank; ++j) {
-        const int64_t extent = item->steps[j] * (pattern.shape[missing + j] - 1);
-        (extent < 0 ? below : above) += extent;
-        if (!is_partition) pattern.steps[missing + j] += item->steps[j] * tensor.steps[d];
-      }
-      if (is_partition && !index_partitions(tensor, item, pattern)) return false;
-    }
-    if (!is_within(range.start, below, above, tensor.shape[d]) ||
-        !add_scaled(is_partition ? pattern.partition : pattern.start, range.start,
-                    tensor.steps[d])) {
-      return false;
-    }
+    if (!apply_expression(tensor, d, items[d], pattern)) return false;
   }
-  if (has_partitions && pattern.steps[0] == 0 && pattern.shape[0] == 1) pattern.steps[0] = 1;
+  if (tensor.is_on_chip && pattern.steps[0] == 0 && pattern.shape[0] == 1) pattern.steps[0] = 1;
   for (int d = count; d < tensor.rank; ++d) {
     if (!pattern.append(tensor.shape[d], tensor.steps[d])) return false;
   }
   return true;
 }
 
-PyObject* tuple_of(const int64_t* numbers, int count) {
+/// A tuple of these numbers: `like` itself when it has the same.
+PyObject* tuple_of(const int64_t* numbers, int count, PyObject* like, const int64_t* old) {
+  if (PyTuple_GET_SIZE(like) == count && std::equal(numbers, numbers + count, old)) {
+    return Py_NewRef(like);
+  }
   PyObject* tuple = PyTuple_New(count);
   for (int i = 0; tuple != nullptr && i < count; ++i) {
     PyTuple_SET_ITEM(tuple, i, PyLong_FromLongLong(numbers[i]));
@@ -219,10 +240,12 @@ PyObject* tuple_of(const int64_t* numbers, int count) {
   return tuple;
 }
 
-PyObject* tensor_of(const TensorObject* tensor, const Pattern& pattern) {
+PyObject* tensor_of(const TensorObject* tensor, const Indexed& indexed, const Pattern& pattern) {
   using Field = TensorObject;
-  PyObject* shape = tuple_of(pattern.shape, pattern.rank);
-  PyObject* steps = tuple_of(pattern.steps, pattern.rank);
+  PyObject* shape =
+      tuple_of(pattern.shape, pattern.rank, tensor->field[Field::kShape], indexed.shape);
+  PyObject* steps =
+      tuple_of(pattern.steps, pattern.rank, tensor->field[Field::kSteps], indexed.steps);
   PyObject* partition = position_object(pattern.partition);
   PyObject* start = position_object(pattern.start);
   TensorObject* made = nullptr;
@@ -231,6 +254,9 @@ PyObject* tensor_of(const TensorObject* tensor, const Pattern& pattern) {
                       tensor->field[Field::kAxis], partition, start);
   }
   for (PyObject* each : {shape, steps, partition, start}) Py_XDECREF(each);
+  if (made != nullptr && pattern.checks.is_valid()) {
+    made->field[Field::kChecks] = nanobind::tuple(pattern.checks).release().ptr();
+  }
   return made == nullptr ? nullptr : &made->ob_base;
 }
 
@@ -270,8 +296,8 @@ PyObject* plain_subscript(TensorObject* tensor, PyObject* index) {
   pattern.partition = indexed.partition;
   const bool good = has_arange ? apply_expressions(indexed, items, count, pattern)
                                : apply_ranges(indexed, items, count, pattern);
-  PyErr_Clear();  // what is beyond 64 bits is beyond the tensor as well
-  return good ? tensor_of(tensor, pattern) : nullptr;
+  if (!good) PyErr_Clear();  // what is beyond 64 bits is beyond the tensor as well
+  return good ? tensor_of(tensor, indexed, pattern) : nullptr;
 }
 
 PyObject* subscript(PyObject* self, PyObject* index) {

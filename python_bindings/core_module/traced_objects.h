@@ -3,7 +3,7 @@
 // results that are not emitted yet. neuron_sim.nki.tracing derives its classes from these types and
 // has everything that is not needed once per instruction.
 
-#include <Python.h>
+#include <nanobind/nanobind.h>
 #include <structmember.h>
 
 #include <array>
@@ -47,6 +47,14 @@ struct ExpressionObject {
   Term term[kMaximumTerms];
   int64_t steps[kMaximumDimensions];
   int64_t shape[kMaximumDimensions];
+};
+
+/// nl.ds(start, size): elements start .. start + size - 1; start may be symbolic.
+struct DynamicSliceObject {
+  enum { kStart, kFields };
+  PyObject ob_base;
+  PyObject* field[kFields];
+  long long size;
 };
 
 /// What was allocated: a tile (on chip) or an HBM tensor.
@@ -153,6 +161,10 @@ struct Connections {
   PyObject* point_at;           ///< (error, place): adds the kernel's line to an error
   PyObject* unrolled_sum;       ///< (trace, error): raises what a first product's error means
   PyObject* current;            ///< the trace that runs, or the error that none does
+  PyObject* masked_result;      ///< result() of the older language, of all masks and dtypes
+  PyObject* tensor_tensor;      ///< Instruction of two tiles
+  PyObject* tensor_scalar;      ///< Instruction of a tile and a number
+  PyObject* float32;            ///< the DType
   PyObject* sbuf;               ///< the buffer of results in SBUF
   PyObject* psum;               ///< the buffer of results in PSUM
 };
@@ -186,6 +198,12 @@ bool add_scaled(Position& position, const Position& other, int64_t factor);
 PyObject* position_object(const Position& position);
 /// Smallest and largest value over all trips of the loops.
 void bounds_of(const Position& position, int64_t& low, int64_t& high);
+/// The same over all positions of an expression's dimensions too.
+void bounds_of(const ExpressionObject* expression, int64_t& low, int64_t& high);
+
+// traced_types.cpp
+void bind_loop_and_storage(nanobind::module_& module);
+void bind_tensor(nanobind::module_& module);
 
 // traced_access.cpp
 inline TensorObject* as_tensor(PyObject* object) { return reinterpret_cast<TensorObject*>(object); }
@@ -201,6 +219,18 @@ PyObject* access_of(TensorObject* tensor);
 /// tensor[index] for the common indices that are in bounds; nullptr without an error for others.
 PyObject* plain_subscript(TensorObject* tensor, PyObject* index);
 PyObject* subscript(PyObject* self, PyObject* index);
+
+// traced_patterns.cpp
+/// Tensor.pattern([[step, size], ...], offset), of tiles and HBM tensors without dynamic parts;
+/// None for other patterns.
+PyObject* plain_pattern(PyObject* self, PyObject* const* arguments, Py_ssize_t count);
+
+// traced_masks.cpp
+/// plain_boxes(conditions, shape): what the conditions of a mask leave of a tile, None for all of
+/// it, else a list of at most one box; NotImplemented for the masks of mask.py.
+PyObject* plain_boxes(PyObject* module, PyObject* const* arguments, Py_ssize_t count);
+/// Tensor.narrow(box).
+PyObject* plain_narrow(PyObject* self, PyObject* ranges);
 
 // traced_results.cpp
 inline TraceObject* as_trace(PyObject* object) { return reinterpret_cast<TraceObject*>(object); }
@@ -222,24 +252,55 @@ bool emit_pending(TraceObject* trace, const PendingObject* pending, PyObject* ta
                   PyObject* accumulate);
 PyObject* trace_result(PyObject* self, PyObject* const* arguments, Py_ssize_t count,
                        PyObject* names);
+/// What a result is to be; `operands` is a new reference, the others are borrowed.
+struct Result {
+  PyObject* shape;
+  PyObject* dtype;
+  PyObject* emit;
+  PyObject* operands;
+  bool in_psum = false;
+  bool accumulates = false;
+  bool is_explicit = false;
+};
+/// A tensor that is not written yet, and what it waits for. New reference.
+PyObject* deferred(TraceObject* trace, const Result& result);
+
+// traced_operators.cpp
+/// instruction_result(shape, dtype, default, mask, instruction, *operands): a result in SBUF.
+PyObject* instruction_result(PyObject* module, PyObject* const* arguments, Py_ssize_t count);
+/// plain_binary(op, x, y): the result for two tiles of the same shape and dtype, or a tile and a
+/// float; None for other operands.
+PyObject* plain_binary(PyObject* module, PyObject* const* arguments, Py_ssize_t count);
 PyObject* trace_settle(PyObject* self, PyObject*);
 PyObject* trace_builder(PyObject* self, void*);
 PyObject* current_builder(PyObject* module, PyObject*);
 /// `instruction(dst, *operands)` at once.
+/// The builder's source line is that of a place from here on.
+bool go_to(TraceObject* trace, PyObject* place);
+/// The trace has a tile that is placed automatically: not in a kernel with addresses.
+bool note_tile(TraceObject* trace, PyObject* name);
 PyObject* call_instruction(PyObject* self, PyObject* arguments, PyObject* keywords);
 
 // traced_assignments.cpp
 int assign_subscript(PyObject* self, PyObject* index, PyObject* value);
 PyObject* add_in_place(PyObject* self, PyObject* other);
+/// Trace.repeats(target): whether the iterations of an affine_range may all write it.
+PyObject* trace_repeats(PyObject* self, PyObject* target);
 PyObject* trace_settled_into(PyObject* self, PyObject* const* arguments, Py_ssize_t count);
 
 // traced_tiles.cpp
+/// Trace.plain_tile(shape, dtype, buffer, name): a new tile that is placed automatically; None when
+/// it is not of that kind.
+PyObject* plain_tile(PyObject* self, PyObject* const* arguments, Py_ssize_t count);
 /// Gives a result without a storage a tile of its own; false with an error.
 bool give_tile(TraceObject* trace, PyObject* result, PyObject* buffer, PyObject* name);
 
 // traced_places.cpp
 /// The innermost frame of the kernel; nullptr without an error when there is none. New reference.
 PyFrameObject* kernel_frame();
+/// The name that a place assigns a tensor of `shape` to, after the checks of annotations and of
+/// shadowing; empty when none. New reference.
+PyObject* assigned_name(TraceObject* trace, PyFrameObject* frame, PyObject* place, PyObject* shape);
 /// The place of a frame, see connections.place_of. Borrowed; nullptr with an error.
 PyObject* place_of(PyFrameObject* frame);
 

@@ -61,4 +61,21 @@ PyObject* place_of(PyFrameObject* frame) {
   return place;
 }
 
+PyObject* assigned_name(TraceObject* trace, PyFrameObject* frame, PyObject* place,
+                        PyObject* shape) {
+  PyObject* name = PyTuple_GET_ITEM(place, 1);
+  const bool has_annotation = PyUnicode_GetLength(PyTuple_GET_ITEM(place, 2)) > 0;
+  bool has_checks = has_annotation;
+  if (PyUnicode_GetLength(name) == 0) return Py_NewRef(name);
+  if (!has_checks && PyList_GET_SIZE(trace->field[TraceObject::kLoops]) > 0 && trace->is_old) {
+    PyObject* key = PyLong_FromVoidPtr(place);
+    const int known = PySet_Contains(trace->field[TraceObject::kUnshadowed], key);
+    Py_DECREF(key);
+    if (known < 0) return nullptr;
+    has_checks = known == 0;
+  }
+  if (!has_checks) return Py_NewRef(name);
+  return PyObject_CallMethod(&trace->ob_base, "_name_at", "OOO", frame, place, shape);
+}
+
 }  // namespace neuron_sim::tracing

@@ -87,61 +87,23 @@ void point_at(PyObject* place) {
   PyErr_Restore(type, error, traceback);
 }
 
-/// The builder's source line is that of a place from here on.
-bool go_to(TraceObject* trace, PyObject* place) {
-  PyObject* line = PyTuple_GET_ITEM(place, 0);
-  if (trace->field[TraceObject::kLine] == line) return true;
-  set_field(trace->field[TraceObject::kLine], line);
-  Py_ssize_t size = 0;
-  const char* characters = PyUnicode_AsUTF8AndSize(line, &size);
-  if (characters == nullptr) return false;
-  nb::cast<Builder&>(nb::handle(trace->field[TraceObject::kBuilder]))
-      .set_source_line(std::string(characters, static_cast<size_t>(size)));
-  return true;
-}
-
-/// The name that a line assigns its result to, after the checks of annotations and of loops.
-PyObject* result_name(TraceObject* trace, PyFrameObject* frame, PyObject* place, PyObject* shape) {
-  PyObject* name = PyTuple_GET_ITEM(place, 1);
-  const bool has_annotation = PyUnicode_GetLength(PyTuple_GET_ITEM(place, 2)) > 0;
-  bool has_checks = has_annotation;
-  if (!has_checks && PyList_GET_SIZE(trace->field[TraceObject::kLoops]) > 0 && trace->is_old) {
-    PyObject* key = PyLong_FromVoidPtr(place);
-    const int known = PySet_Contains(trace->field[TraceObject::kUnshadowed], key);
-    Py_DECREF(key);
-    if (known < 0) return nullptr;
-    has_checks = known == 0;
-  }
-  if (!has_checks) return Py_NewRef(name);
-  return PyObject_CallMethod(&trace->ob_base, "_name_at", "OOO", frame, place, shape);
-}
-
-/// A tensor that is not written yet, and what it waits for.
-PyObject* deferred(TraceObject* trace, PyObject* shape, PyObject* dtype, PendingObject* pending) {
-  static PyObject* zero = PyLong_FromLong(0);
+/// Sets the place in the kernel and the name of a result; false with an error.
+bool locate(TraceObject* trace, PendingObject* pending, PyObject* shape) {
   static PyObject* otherwise = PyUnicode_InternFromString("result");
   PyFrameObject* frame = kernel_frame();
-  PyObject* name = nullptr;
-  if (frame != nullptr) {
-    PyObject* place = place_of(frame);
-    if (place != nullptr) {
-      pending->field[PendingObject::kPlace] = Py_NewRef(place);
-      name = result_name(trace, frame, place, shape);
-    }
-    Py_DECREF(frame);
-    if (name == nullptr) return nullptr;
-  } else if (PyErr_Occurred() != nullptr) {
-    return nullptr;
+  if (frame == nullptr) {
+    pending->field[PendingObject::kName] = Py_NewRef(otherwise);
+    return PyErr_Occurred() == nullptr;
   }
-  const bool is_named = name != nullptr && PyUnicode_GetLength(name) > 0;
-  pending->field[PendingObject::kName] = Py_NewRef(is_named ? name : otherwise);
-  Py_XDECREF(name);
-  TensorObject* tensor = new_tensor(nullptr, shape, dtype, Py_None, zero, zero, zero);
-  if (tensor == nullptr) return nullptr;
-  tensor->field[TensorObject::kPending] = Py_NewRef(&pending->ob_base);
-  pending->field[PendingObject::kTensor] = Py_NewRef(&tensor->ob_base);
-  set_field(trace->field[TraceObject::kPending], &pending->ob_base);
-  return &tensor->ob_base;
+  PyObject* place = place_of(frame);
+  PyObject* name = place == nullptr ? nullptr : assigned_name(trace, frame, place, shape);
+  Py_DECREF(frame);
+  if (name == nullptr) return false;
+  pending->field[PendingObject::kPlace] = Py_NewRef(place);
+  pending->field[PendingObject::kName] =
+      Py_NewRef(PyUnicode_GetLength(name) > 0 ? name : otherwise);
+  Py_DECREF(name);
+  return true;
 }
 
 struct ResultArguments {
@@ -178,6 +140,27 @@ bool read_arguments(PyObject* const* arguments, Py_ssize_t count, PyObject* name
 
 }  // namespace
 
+bool go_to(TraceObject* trace, PyObject* place) {
+  PyObject* line = PyTuple_GET_ITEM(place, 0);
+  if (trace->field[TraceObject::kLine] == line) return true;
+  set_field(trace->field[TraceObject::kLine], line);
+  Py_ssize_t size = 0;
+  const char* characters = PyUnicode_AsUTF8AndSize(line, &size);
+  if (characters == nullptr) return false;
+  nb::cast<Builder&>(nb::handle(trace->field[TraceObject::kBuilder]))
+      .set_source_line(std::string(characters, static_cast<size_t>(size)));
+  return true;
+}
+
+bool note_tile(TraceObject* trace, PyObject* name) {
+  if (trace->has_tiles != 0) return true;
+  PyObject* done =
+      call_method(trace->field[TraceObject::kAllocation], "allocate_automatically", name);
+  trace->has_tiles = done != nullptr ? 1 : 0;
+  Py_XDECREF(done);
+  return done != nullptr;
+}
+
 bool emit_pending(TraceObject* trace, const PendingObject* pending, PyObject* target,
                   PyObject* accumulate) {
   PyObject* place = pending->field[PendingObject::kPlace];
@@ -205,31 +188,52 @@ PendingObject* take_pending(TraceObject* trace) {
   return as_pending(pending);
 }
 
+PyObject* deferred(TraceObject* trace, const Result& result) {
+  static PyObject* zero = PyLong_FromLong(0);
+  PyObject* shape = settle(trace) ? PySequence_Tuple(result.shape) : nullptr;
+  auto* pending = as_pending(pending_type->tp_alloc(pending_type, 0));
+  if (pending == nullptr || shape == nullptr || result.operands == nullptr) {
+    Py_XDECREF(shape);
+    Py_XDECREF(pending);
+    Py_XDECREF(result.operands);
+    return nullptr;
+  }
+  pending->in_psum = result.in_psum ? 1 : 0;
+  pending->accumulates = result.accumulates ? 1 : 0;
+  pending->is_explicit = result.is_explicit ? 1 : 0;
+  pending->field[PendingObject::kTrace] = Py_NewRef(&trace->ob_base);
+  pending->field[PendingObject::kEmit] = Py_NewRef(result.emit);
+  pending->field[PendingObject::kOperands] = result.operands;
+  pending->field[PendingObject::kBuffer] =
+      Py_NewRef(result.in_psum ? connections.psum : connections.sbuf);
+  TensorObject* tensor = nullptr;
+  if (locate(trace, pending, shape)) {
+    tensor = new_tensor(nullptr, shape, result.dtype, Py_None, zero, zero, zero);
+  }
+  if (tensor != nullptr) {
+    tensor->field[TensorObject::kPending] = Py_NewRef(&pending->ob_base);
+    pending->field[PendingObject::kTensor] = Py_NewRef(&tensor->ob_base);
+    set_field(trace->field[TraceObject::kPending], &pending->ob_base);
+  }
+  Py_DECREF(shape);
+  Py_DECREF(pending);
+  return tensor == nullptr ? nullptr : &tensor->ob_base;
+}
+
 PyObject* trace_result(PyObject* self, PyObject* const* arguments, Py_ssize_t count,
                        PyObject* names) {
-  TraceObject* trace = as_trace(self);
   ResultArguments read;
-  if (!settle(trace) || !read_arguments(arguments, count, names, read)) return nullptr;
-  auto* pending = as_pending(pending_type->tp_alloc(pending_type, 0));
-  if (pending == nullptr) return nullptr;
-  static PyObject* none = PyTuple_New(0);
-  pending->in_psum = PyUnicode_CompareWithASCIIString(read.value[2], "psum") == 0;
-  pending->accumulates = read.value[4] == Py_True;
-  pending->is_explicit = read.value[5] == Py_True;
-  pending->field[PendingObject::kTrace] = Py_NewRef(self);
-  pending->field[PendingObject::kEmit] = Py_NewRef(read.value[3]);
-  pending->field[PendingObject::kBuffer] =
-      Py_NewRef(pending->in_psum ? connections.psum : connections.sbuf);
-  PyObject* operands = read.value[6] == nullptr ? none : read.value[6];
-  pending->field[PendingObject::kOperands] = PySequence_Tuple(operands);
-  PyObject* shape = PySequence_Tuple(read.value[0]);
-  PyObject* tensor = nullptr;
-  if (shape != nullptr && pending->field[PendingObject::kOperands] != nullptr) {
-    tensor = deferred(trace, shape, read.value[1], pending);
-  }
-  Py_XDECREF(shape);
-  Py_DECREF(pending);
-  return tensor;
+  if (!read_arguments(arguments, count, names, read)) return nullptr;
+  PyObject* operands = read.value[6] == nullptr ? PyTuple_New(0) : PySequence_Tuple(read.value[6]);
+  if (operands == nullptr) return nullptr;
+  const bool in_psum = PyUnicode_CompareWithASCIIString(read.value[2], "psum") == 0;
+  return deferred(as_trace(self), {.shape = read.value[0],
+                                   .dtype = read.value[1],
+                                   .emit = read.value[3],
+                                   .operands = operands,
+                                   .in_psum = in_psum,
+                                   .accumulates = read.value[4] == Py_True,
+                                   .is_explicit = read.value[5] == Py_True});
 }
 
 bool settle(TraceObject* trace) {
@@ -237,14 +241,7 @@ bool settle(TraceObject* trace) {
   PendingObject* pending = take_pending(trace);
   PyObject* tensor = Py_NewRef(pending->field[PendingObject::kTensor]);
   PyObject* name = pending->field[PendingObject::kName];
-  bool good = true;
-  if (!trace->has_tiles) {
-    PyObject* done = PyObject_CallMethod(trace->field[TraceObject::kAllocation],
-                                         "allocate_automatically", "O", name);
-    good = done != nullptr;
-    trace->has_tiles = good;
-    Py_XDECREF(done);
-  }
+  bool good = note_tile(trace, name);
   good = good && give_tile(trace, tensor, pending->field[PendingObject::kBuffer], name);
   if (good) {
     set_field(as_tensor(tensor)->field[TensorObject::kPending], nullptr);

@@ -14,6 +14,8 @@ namespace nb = nanobind;
 namespace neuron_sim::tracing {
 namespace {
 
+constexpr long long kPartitions = 128;
+
 /// The device's dtype of a DType, whose objects live as long as the process.
 Dtype device_dtype(PyObject* dtype) {
   static auto* known = new std::unordered_map<PyObject*, Dtype>();
@@ -41,6 +43,31 @@ nb::object new_tile(TraceObject* trace, const TensorObject* tensor, bool in_psum
   const Dtype dtype = device_dtype(tensor->field[TensorObject::kDtype]);
   return nb::cast(in_psum ? builder.psum(label, {partitions, free}, dtype)
                           : builder.sbuf(label, {partitions, free}, dtype));
+}
+
+/// The shape of a tile as plain ints: at most 128 partitions, at least one free dimension. nullptr
+/// without an error for others. nl.par_dim is an int of another type. New reference.
+PyObject* plain_shape(PyObject* shape) {
+  if (PyTuple_CheckExact(shape) == 0 || PyTuple_GET_SIZE(shape) < 2) return nullptr;
+  const Py_ssize_t rank = PyTuple_GET_SIZE(shape);
+  for (Py_ssize_t i = 0; i < rank; ++i) {
+    PyObject* size = PyTuple_GET_ITEM(shape, i);
+    int overflow = 0;
+    if (i == 0 ? PyLong_Check(size) == 0 : PyLong_CheckExact(size) == 0) return nullptr;
+    const long long number = PyLong_AsLongLongAndOverflow(size, &overflow);
+    if (overflow != 0 || number < 1 || (i == 0 && number > kPartitions)) return nullptr;
+  }
+  if (PyLong_CheckExact(PyTuple_GET_ITEM(shape, 0)) != 0) return Py_NewRef(shape);
+  PyObject* plain = PyTuple_New(rank);
+  for (Py_ssize_t i = 0; plain != nullptr && i < rank; ++i) {
+    PyTuple_SET_ITEM(plain, i, PyNumber_Index(PyTuple_GET_ITEM(shape, i)));
+  }
+  PyObject* first = plain == nullptr ? nullptr : PyTuple_GET_ITEM(plain, 0);
+  if (first != nullptr && PyLong_CheckExact(first) == 0) {
+    PyTuple_SET_ITEM(plain, 0, PyLong_FromLongLong(PyLong_AsLongLong(first)));
+    Py_DECREF(first);
+  }
+  return plain;
 }
 
 }  // namespace
@@ -91,6 +118,40 @@ bool give_tile(TraceObject* trace, PyObject* result, PyObject* buffer, PyObject*
     return false;
   }
   return true;
+}
+
+PyObject* plain_tile(PyObject* self, PyObject* const* arguments, Py_ssize_t count) {
+  TraceObject* trace = as_trace(self);
+  PyObject* shape = nullptr;
+  if (count == 4 && trace->widens == 0 &&
+      (arguments[2] == connections.sbuf || arguments[2] == connections.psum)) {
+    shape = plain_shape(arguments[0]);
+  }
+  PyFrameObject* frame = shape == nullptr ? nullptr : kernel_frame();
+  if (frame == nullptr) {
+    Py_XDECREF(shape);
+    if (PyErr_Occurred() != nullptr) return nullptr;
+    Py_RETURN_NONE;
+  }
+  static PyObject* zero = PyLong_FromLong(0);
+  static PyObject* otherwise = PyUnicode_InternFromString("tensor");
+  PyObject* place = place_of(frame);
+  PyObject* name = place == nullptr ? nullptr : assigned_name(trace, frame, place, shape);
+  Py_DECREF(frame);
+  TensorObject* tensor = nullptr;
+  if (name != nullptr) {
+    PyObject* used = PyUnicode_GetLength(arguments[3]) > 0 ? arguments[3] : name;
+    if (PyUnicode_GetLength(used) == 0) used = otherwise;
+    if (settle(trace) && note_tile(trace, used) && (trace->emitting != 0 || go_to(trace, place))) {
+      tensor = new_tensor(nullptr, shape, arguments[1], Py_None, zero, zero, zero);
+    }
+    if (tensor != nullptr && !give_tile(trace, &tensor->ob_base, arguments[2], used)) {
+      Py_CLEAR(tensor);
+    }
+  }
+  Py_XDECREF(name);
+  Py_DECREF(shape);
+  return tensor == nullptr ? nullptr : &tensor->ob_base;
 }
 
 }  // namespace neuron_sim::tracing

@@ -1,63 +1,10 @@
-// The types of traced_objects.h for Python.
+// The types of loops, slices, storages and tensors for Python.
 
-#include <nanobind/nanobind.h>
-
-#include <cstring>
-
-#include "python_bindings/core_module/bindings.h"
-#include "python_bindings/core_module/traced_objects.h"
+#include "python_bindings/core_module/python_types.h"
 
 namespace neuron_sim::tracing {
 
-extern PyType_Spec expression_spec;
-
-Connections connections{};
-PyTypeObject* loop_type = nullptr;
-PyTypeObject* expression_type = nullptr;
-PyTypeObject* storage_type = nullptr;
-PyTypeObject* tensor_type = nullptr;
-PyTypeObject* pending_type = nullptr;
-PyTypeObject* trace_type = nullptr;
-PyTypeObject* instruction_type = nullptr;
-
 namespace {
-
-template <class Function>
-void* pointer(Function function) {
-  return reinterpret_cast<void*>(function);
-}
-
-/// The member of a field of an object, readable and writable.
-template <class Object>
-constexpr PyMemberDef object_member(const char* name, int index, int flags = 0) {
-  const auto place = static_cast<Py_ssize_t>(offsetof(Object, field));
-  return {name, T_OBJECT, place + index * static_cast<Py_ssize_t>(sizeof(PyObject*)), flags,
-          nullptr};
-}
-
-template <class Object>
-PyTypeObject* made(nanobind::module_& module, const char* name, PyMemberDef* members,
-                   initproc initialise, PyGetSetDef* properties = nullptr,
-                   PyMethodDef* methods = nullptr, PyType_Slot last = {0, nullptr}) {
-  static PyGetSetDef no_properties[] = {{}};
-  static PyMethodDef no_methods[] = {{}};
-  PyType_Slot slots[] = {{Py_tp_new, pointer(PyType_GenericNew)},
-                         {Py_tp_init, pointer(initialise)},
-                         {Py_tp_dealloc, pointer(deallocate<Object>)},
-                         {Py_tp_traverse, pointer(traverse<Object>)},
-                         {Py_tp_clear, pointer(clear<Object>)},
-                         {Py_tp_members, members},
-                         {Py_tp_getset, properties == nullptr ? no_properties : properties},
-                         {Py_tp_methods, methods == nullptr ? no_methods : methods},
-                         last,
-                         {0, nullptr}};
-  PyType_Spec spec = {name, sizeof(Object), 0,
-                      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots};
-  PyObject* type = PyType_FromSpec(&spec);
-  if (type == nullptr) throw nanobind::python_error();
-  module.attr(strrchr(name, '.') + 1) = nanobind::handle(type);
-  return reinterpret_cast<PyTypeObject*>(type);
-}
 
 int initialise_loop(PyObject* self, PyObject* arguments, PyObject*) {
   auto* loop = reinterpret_cast<LoopObject*>(self);
@@ -71,6 +18,22 @@ int initialise_loop(PyObject* self, PyObject* arguments, PyObject*) {
   set_field(loop->field[LoopObject::kKind], kind);
   set_field(loop->field[LoopObject::kAffine], affine);
   return 0;
+}
+
+int initialise_slice(PyObject* self, PyObject* arguments, PyObject* keywords) {
+  auto* slice = reinterpret_cast<DynamicSliceObject*>(self);
+  static const char* names[] = {"start", "size", nullptr};
+  PyObject *start = nullptr, *size = nullptr;
+  if (PyArg_ParseTupleAndKeywords(arguments, keywords, "OO", const_cast<char**>(names), &start,
+                                  &size) == 0) {
+    return -1;
+  }
+  PyObject* index = PyNumber_Index(size);
+  if (index == nullptr) return -1;
+  slice->size = PyLong_AsLongLong(index);
+  Py_DECREF(index);
+  set_field(slice->field[DynamicSliceObject::kStart], start);
+  return slice->size == -1 && PyErr_Occurred() != nullptr ? -1 : 0;
 }
 
 int initialise_storage(PyObject* self, PyObject* arguments, PyObject*) {
@@ -106,26 +69,6 @@ int initialise_tensor(PyObject* self, PyObject* arguments, PyObject*) {
                              TensorObject::kSteps,   TensorObject::kAxis,  TensorObject::kPartition,
                              TensorObject::kStart};
   for (int i = 0; i < 7; ++i) set_field(as_tensor(self)->field[kFields[i]], values[i]);
-  return 0;
-}
-
-int initialise_nothing(PyObject*, PyObject*, PyObject*) { return 0; }
-
-int initialise_trace(PyObject* self, PyObject*, PyObject*) {
-  auto* trace = reinterpret_cast<TraceObject*>(self);
-  trace->field[TraceObject::kLoops] = PyList_New(0);
-  trace->field[TraceObject::kScopes] = PySet_New(nullptr);
-  trace->field[TraceObject::kOpenScopes] = PyList_New(0);
-  trace->field[TraceObject::kUnshadowed] = PySet_New(nullptr);
-  return PyErr_Occurred() == nullptr ? 0 : -1;
-}
-
-int initialise_instruction(PyObject* self, PyObject* arguments, PyObject*) {
-  auto* instruction = reinterpret_cast<InstructionObject*>(self);
-  PyObject* method = nullptr;
-  instruction->accumulate_at = -1;
-  if (PyArg_ParseTuple(arguments, "O|L", &method, &instruction->accumulate_at) == 0) return -1;
-  set_field(instruction->field[InstructionObject::kMethod], method);
   return 0;
 }
 
@@ -169,6 +112,8 @@ PyObject* storage_views(PyObject* self, void*) {
   return Py_XNewRef(views);
 }
 
+}  // namespace
+
 void bind_loop_and_storage(nanobind::module_& module) {
   using Loop = LoopObject;
   static PyMemberDef of_loop[] = {
@@ -181,6 +126,11 @@ void bind_loop_and_storage(nanobind::module_& module) {
       {"opened_at", T_LONGLONG, offsetof(Loop, opened_at), 0, nullptr},
       {}};
   loop_type = made<Loop>(module, "neuron_sim._core.CountedLoop", of_loop, initialise_loop);
+  static PyMemberDef of_slice[] = {
+      object_member<DynamicSliceObject>("start", DynamicSliceObject::kStart, READONLY),
+      {"size", T_LONGLONG, offsetof(DynamicSliceObject, size), READONLY, nullptr},
+      {}};
+  made<DynamicSliceObject>(module, "neuron_sim._core.DynamicSlice", of_slice, initialise_slice);
   using Storage = StorageObject;
   static PyMemberDef of_storage[] = {
       object_member<Storage>("trace", Storage::kTrace),
@@ -235,6 +185,10 @@ void bind_tensor(nanobind::module_& module) {
   static PyMethodDef methods[] = {
       {"settle", settled_tensor, METH_NOARGS,
        "Emits the instruction of a result that was not assigned anywhere."},
+      {"narrow", plain_narrow, METH_O,
+       "The part of a tensor that a mask leaves; box: (start, size) per dimension."},
+      {"plain_pattern", fast(plain_pattern), METH_FASTCALL,
+       "([[step, size], ...], offset): ap() of a pattern without dynamic parts, or None."},
       {}};
   // The subscript slots are those of the mapping protocol; `+=` is the number protocol's.
   PyType_Slot slots[] = {{Py_tp_new, pointer(PyType_GenericNew)},
@@ -257,92 +211,4 @@ void bind_tensor(nanobind::module_& module) {
   tensor_type = reinterpret_cast<PyTypeObject*>(type);
 }
 
-void bind_trace(nanobind::module_& module) {
-  using Pending = PendingObject;
-  static PyMemberDef of_pending[] = {object_member<Pending>("trace", Pending::kTrace),
-                                     object_member<Pending>("tensor", Pending::kTensor),
-                                     object_member<Pending>("buffer", Pending::kBuffer),
-                                     object_member<Pending>("place", Pending::kPlace),
-                                     object_member<Pending>("name", Pending::kName),
-                                     {}};
-  pending_type =
-      made<Pending>(module, "neuron_sim._core.DeferredResult", of_pending, initialise_nothing);
-  using Trace = TraceObject;
-  static PyMemberDef of_trace[] = {object_member<Trace>("_builder", Trace::kBuilder),
-                                   object_member<Trace>("_pending", Trace::kPending),
-                                   object_member<Trace>("_line", Trace::kLine),
-                                   object_member<Trace>("loops", Trace::kLoops),
-                                   object_member<Trace>("scopes", Trace::kScopes),
-                                   object_member<Trace>("open_scopes", Trace::kOpenScopes),
-                                   object_member<Trace>("allocation", Trace::kAllocation),
-                                   object_member<Trace>("_unshadowed", Trace::kUnshadowed),
-                                   {"uses", T_LONGLONG, offsetof(Trace, uses), 0, nullptr},
-                                   {"widens", T_BOOL, offsetof(Trace, widens), 0, nullptr},
-                                   {"_emitting", T_BOOL, offsetof(Trace, emitting), 0, nullptr},
-                                   {"is_old", T_BOOL, offsetof(Trace, is_old), 0, nullptr},
-                                   {}};
-  static PyGetSetDef properties[] = {
-      {"builder", trace_builder, nullptr,
-       "The builder, after what is pending was emitted; its source line is the kernel's.", nullptr},
-      {}};
-  static PyMethodDef methods[] = {
-      {"result", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(trace_result)),
-       METH_FASTCALL | METH_KEYWORDS,
-       "A tile that `emit(tensor, *operands)` writes: now if it is used, later if it is "
-       "assigned.\n\n`t[...] = result` makes emit write into t (unless `explicit`, the user's "
-       "dtype=, is not that of t), `t += result` too when it `accumulates`: emit(t, "
-       "accumulate=True). An Instruction as `emit` is called with the access of the tensors."},
-      {"settled_into", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(trace_settled_into)),
-       METH_FASTCALL,
-       "(target, value, unshared): emits a pending value straight into `target`; False when that "
-       "is not the same."},
-      {"settle", trace_settle, METH_NOARGS, "Emits what is pending into a tile of its own."},
-      {}};
-  trace_type = made<Trace>(module, "neuron_sim._core.TraceState", of_trace, initialise_trace,
-                           properties, methods);
-  static PyMemberDef of_instruction[] = {
-      object_member<InstructionObject>("method", InstructionObject::kMethod, READONLY), {}};
-  instruction_type = made<InstructionObject>(module, "neuron_sim._core.Instruction", of_instruction,
-                                             initialise_instruction, nullptr, nullptr,
-                                             {Py_tp_call, pointer(call_instruction)});
-}
-
-/// The classes of Python: objects of them are made here.
-void connect(const nanobind::dict& classes) {
-  const auto type = [&](const char* name) {
-    return reinterpret_cast<PyTypeObject*>(nanobind::object(classes[name]).release().ptr());
-  };
-  const auto object = [&](const char* name) {
-    return nanobind::object(classes[name]).release().ptr();
-  };
-  connections = {type("expression"),     type("tensor"),     type("storage"),
-                 type("dynamic_slice"),  object("running"),  object("internal_files"),
-                 object("is_internal"),  object("place_of"), object("point_at"),
-                 object("unrolled_sum"), object("current"),  object("sbuf"),
-                 object("psum")};
-}
-
-}  // namespace
 }  // namespace neuron_sim::tracing
-
-namespace neuron_sim {
-
-void bind_traced_objects(nanobind::module_& module) {
-  using namespace tracing;
-  PyObject* expression = PyType_FromSpec(&expression_spec);
-  if (expression == nullptr) throw nanobind::python_error();
-  expression_type = reinterpret_cast<PyTypeObject*>(expression);
-  module.attr("IndexExpression") = nanobind::handle(expression);
-  bind_loop_and_storage(module);
-  bind_tensor(module);
-  bind_trace(module);
-  static PyMethodDef current_builder_method = {
-      "current_builder", current_builder, METH_NOARGS,
-      "The builder of the kernel that is being traced, see TraceState.builder."};
-  module.attr("current_builder") =
-      nanobind::steal(PyCFunction_New(&current_builder_method, nullptr));
-  module.def("connect_tracing", &connect, nanobind::arg("classes"),
-             "The classes and functions of neuron_sim.nki.tracing that C++ makes objects of.");
-}
-
-}  // namespace neuron_sim

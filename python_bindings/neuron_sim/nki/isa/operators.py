@@ -113,7 +113,8 @@ def operand(value):
 
 def tile_or_number(value):
     """The same for an Instruction: a Tensor as it is, or a float."""
-    return value if type(value) is float or isinstance(value, Tensor) else float(value)
+    kind = type(value)
+    return value if kind is float or kind is Tensor or isinstance(value, Tensor) else float(value)
 
 
 def predicate_view(tensor):

@@ -17,6 +17,8 @@ def reduced_axes(axis, rank, instruction="tensor_reduce"):
 
     ValueError unless they are free dimensions of a tile of `rank` dimensions, each once.
     """
+    if type(axis) is int and 0 < axis < rank:
+        return (axis,)
     axes = tuple(axis) if isinstance(axis, (tuple, list, range)) else (axis,)
     named = sorted({index + rank if index < 0 else index for index in map(int, axes)})
     if not named or len(named) != len(axes) or named[0] < 1 or named[-1] >= rank:

@@ -44,8 +44,8 @@ def masked(function, dtype, mask, *operands):
 def emitted(x, dtype, mask, function, instruction, *operands, default=None):
     """The tile of one instruction on x and other operands, element by element."""
     tiles.on_chip(x, "x", function)
-    wanted = (default or x.dtype) if dtype is None else dtype_of(dtype)
-    return tiles.emitted(instruction, x.shape, wanted, dtype is not None, mask, *operands)
+    default = default or x.dtype
+    return tiles.instruction_result(x.shape, dtype, default, mask, instruction, *operands)
 
 
 def unary(name, x, dtype=None, mask=None):
@@ -53,11 +53,8 @@ def unary(name, x, dtype=None, mask=None):
     special = _SPECIAL.get(name)
     if special is not None:
         return special(x, dtype, mask)
-    if mask is not None or x.axis is None:
-        return emitted(x, dtype, mask, name, ACTIVATION, name, x)
-    wanted = x.dtype if dtype is None else dtype_of(dtype)
-    operands = (name, x)
-    return current().result(x.shape, wanted, "sbuf", ACTIVATION, False, dtype is not None, operands)
+    tiles.on_chip(x, "x", name)
+    return tiles.instruction_result(x.shape, dtype, x.dtype, mask, ACTIVATION, name, x)
 
 
 def negative(x, dtype=None, mask=None):

@@ -8,11 +8,14 @@ from ..isa.reductions import reduced_axes, with_axes_last
 from ..tracing import boxes, current, dtype_of
 from ..tracing import operators as tiles
 from ..tracing.dtypes import bool_, float32
+from ..tracing.instructions import TENSOR_REDUCE
 from . import lowering
 
 
 def reduced_shape(shape, axes, keepdims):
     """The shape that is left when dimensions are reduced; at least 2-D."""
+    if len(shape) == 2:
+        return (shape[0], 1)
     if keepdims:
         return tuple([1 if d in axes else size for d, size in enumerate(shape)])
     kept = tuple([size for d, size in enumerate(shape) if d not in axes])
@@ -61,6 +64,14 @@ def reduced(function, x, axis, dtype, mask, keepdims, emit, default=None):
 
 def reduction(function, op, x, axis, dtype=None, mask=None, keepdims=False):
     """One tensor_reduce with the operator `op` of the builder."""
+    if mask is None:
+        tiles.on_chip(x, "x", function)
+        rank = len(x.shape)
+        axes = reduced_axes(axis, rank, function)
+        if axes[0] == rank - len(axes):
+            shape = reduced_shape(x.shape, axes, keepdims)
+            operands = (x, op, len(axes))
+            return tiles.instruction_result(shape, dtype, x.dtype, None, TENSOR_REDUCE, *operands)
 
     def emit(dst, part, count):
         current().builder.tensor_reduce(dst.access, part.access, op, count)

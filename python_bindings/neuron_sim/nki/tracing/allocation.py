@@ -31,7 +31,7 @@ class Allocation:
 
     __slots__ = (
         *("directives", "directly", "automatically", "unrolled_loops"),
-        *("_banks", "_sums", "_allocators", "_occurrences"),
+        *("banks", "_sums", "_allocators", "_occurrences"),
     )
 
     def __init__(self, directives: frozenset = frozenset()):
@@ -41,7 +41,7 @@ class Allocation:
         self.unrolled_loops = 0
         self._allocators: dict[tuple, Any] = {}  # by the place in the kernel that uses them first
         self._occurrences: dict[tuple, int] = {}  # of places in the current iteration
-        self._banks: dict[Any, int] = {}  # by the View of a tile in PSUM
+        self.banks: dict[Any, int] = {}  # by the View of a tile in PSUM
         self._sums: dict[int, list] = {}  # tiles of a bank that products wrote, the last one last
 
     @property
@@ -72,7 +72,7 @@ class Allocation:
 
     def place_in_bank(self, tile: Any, bank: int) -> None:
         """The tile of this View lies in that bank of PSUM."""
-        self._banks[tile] = bank
+        self.banks[tile] = bank
 
     def begin_iteration(self) -> None:
         """Of a loop that the vendor traces once, but that is unrolled here."""
@@ -97,7 +97,7 @@ class Allocation:
     def check_product(self, storage: Any, accumulates: bool) -> None:
         """A product writes to a tile. ValueError when it continues a sum although another tile of
         its bank was written since: groups of accumulations to one bank must not be interleaved."""
-        bank = self._banks.get(storage.whole)
+        bank = self.banks.get(storage.whole)
         if bank is None:
             return
         sums = self._sums.setdefault(bank, [])

@@ -43,8 +43,12 @@ def ndarray(shape, dtype, buffer=None, name: str = "", address=None) -> Tensor:
     trace = current()
     if buffer is None:
         buffer = buffers.sbuf
-    sizes, axis = sizes_of(shape)
     dtype = dtype_of(dtype)
+    if address is None:
+        tile = trace.plain_tile(shape, dtype, buffer, name)
+        if tile is not None:
+            return tile
+    sizes, axis = sizes_of(shape)
     memory = getattr(buffer, "memory", None)
     if memory is None:
         raise TypeError(

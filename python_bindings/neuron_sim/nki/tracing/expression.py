@@ -9,7 +9,7 @@ from operator import index as as_int
 from neuron_sim import _core
 
 from .errors import Unroll
-from .mask import Mask, comparison, equality
+from .mask import Mask, at_least_zero, comparison, equality
 
 
 class Loop(_core.CountedLoop):
@@ -111,15 +111,23 @@ class Expression(_core.IndexExpression):
     __abs__ = __round__ = __trunc__ = __ceil__ = __floor__ = _needs_number
 
     def __lt__(self, other):
+        if type(other) is int or type(other) is Expression:
+            return at_least_zero(other - self - 1)
         return comparison(self, other, "<")
 
     def __le__(self, other):
+        if type(other) is int or type(other) is Expression:
+            return at_least_zero(other - self)
         return comparison(self, other, "<=")
 
     def __gt__(self, other):
+        if type(other) is int or type(other) is Expression:
+            return at_least_zero(self - other - 1)
         return comparison(self, other, ">")
 
     def __ge__(self, other):
+        if type(other) is int or type(other) is Expression:
+            return at_least_zero(self - other)
         return comparison(self, other, ">=")
 
     def __eq__(self, other):

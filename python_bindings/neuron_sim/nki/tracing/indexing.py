@@ -2,6 +2,8 @@
 
 from operator import index as as_int
 
+from neuron_sim import _core
+
 from .access import out_of_bound
 from .dynamic import DynamicIndex, not_native
 from .dynamic import DynamicSlice as Pointed
@@ -9,14 +11,10 @@ from .expression import Expression, aligned
 from .mask import Mask, boxes
 
 
-class DynamicSlice:
+class DynamicSlice(_core.DynamicSlice):
     """nl.ds(start, size): elements start .. start + size - 1; start may be symbolic."""
 
-    __slots__ = ("start", "size")
-
-    def __init__(self, start, size):
-        self.start = start
-        self.size = as_int(size)
+    __slots__ = ()
 
 
 def indexed(tensor, items: tuple):

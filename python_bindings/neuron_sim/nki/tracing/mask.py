@@ -8,6 +8,8 @@ from dis import opname
 from itertools import product
 from operator import index as as_int
 
+from neuron_sim import _core
+
 from .errors import Unroll, kernel_frame
 
 _MAXIMUM_BOXES = 4096
@@ -125,7 +127,12 @@ def comparison(a, b, operator: str):
         difference = -difference
     if operator in "<>":
         difference = difference - 1
-    return difference >= 0 if type(difference) is int else Mask((difference,))
+    return at_least_zero(difference)
+
+
+def at_least_zero(value):
+    """value >= 0 as a Mask; a bool of a number."""
+    return value >= 0 if type(value) is int else Mask((value,))
 
 
 def equality(a, b):
@@ -153,6 +160,9 @@ def boxes(mask, shape: tuple) -> list | None:
             f"a mask is made of comparisons of index expressions, not of {type(mask).__name__}: "
             "NKI mask expressions must be affine expressions of static loop indices."
         )
+    plain = _core.plain_boxes(mask.conditions, shape)
+    if plain is not NotImplemented:
+        return plain
     cutting: list = []
     pending: dict = {}
     for condition in mask.conditions:

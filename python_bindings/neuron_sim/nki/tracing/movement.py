@@ -90,19 +90,33 @@ def store(dst, value, mask=None) -> None:
     in_hbm(dst, "dst", "store")
     trace = current()
     writable(dst)
-    if trace.loops and mask is None and trace.language == "old":
+    if mask is None and trace.loops and trace.repeats(dst):
         loop = shared_loop(trace, dst)
         if loop is not None:
             raise output_dependencies(loop, dst)
     if len(dst.shape) == 1:
         dst = as_column(dst)
     cut = None if mask is None else boxes(mask, dst.shape)
+    if cut is None and _is_plain(dst, value):
+        DMA_COPY(dst, value)
+        return
     value = _tile_to_store(trace, dst, value)
     if cut is None:
         _store_tile(dst, value if value.shape == dst.shape else _shaped_like(dst, value))
         return
     for box in cut:
         _store_tile(dst.narrow(box), _narrowed_like(dst, value, box))
+
+
+def _is_plain(dst: Tensor, value) -> bool:
+    """Whether a value is stored as it is, by one DMA."""
+    return (
+        type(value) is Tensor
+        and value.shape == dst.shape
+        and dst.steps[0] != 1
+        and dst.index is None
+        and value.memory == "sbuf"
+    )
 
 
 def _store_tile(dst: Tensor, value: Tensor) -> None:

@@ -2,13 +2,19 @@
 
 from typing import Any
 
+from neuron_sim import _core
+
 from . import dtypes
 from .dtypes import DType, promote
 from .expression import Expression
 from .instructions import TENSOR_COPY, TENSOR_SCALAR, TENSOR_TENSOR
-from .mask import boxes
 from .tensor import Tensor
 from .trace import PARTITIONS, current
+
+instruction_result = _core.instruction_result
+plain_binary = _core.plain_binary
+PLAIN = frozenset(("add", "subtract", "multiply"))
+"""Operators that are one instruction, whose result has the dtype of operands of one dtype."""
 
 _COMPARISONS = frozenset(
     ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal")
@@ -49,23 +55,7 @@ def broadcast_shape(a: tuple, b: tuple, instruction: str, names: str) -> tuple:
 def copy(src: Tensor, dtype: DType | None = None, mask: Any = None) -> Tensor:
     """A new SBUF tile with the elements of a tile."""
     on_chip(src, "src", "copy")
-    return emitted(TENSOR_COPY, src.shape, dtype or src.dtype, dtype is not None, mask, src)
-
-
-def emitted(
-    instruction: Any, shape: tuple, dtype: DType, has_dtype: bool, mask: Any, *operands: Any
-) -> Tensor:
-    """The SBUF tile of an instruction, for the part of it and of its tiles that a mask leaves."""
-    cut = None if mask is None else boxes(mask, shape)
-    if cut is None:
-        return current().result(shape, dtype, "sbuf", instruction, False, has_dtype, operands)
-
-    def emit(dst):
-        for box in cut:
-            parts = [each.narrow(box) if isinstance(each, Tensor) else each for each in operands]
-            instruction(dst.narrow(box), *parts)
-
-    return current().result(shape, dtype, "sbuf", emit, False, has_dtype)
+    return instruction_result(src.shape, dtype, src.dtype, mask, TENSOR_COPY, src)
 
 
 def assign(target: Tensor, value: Any) -> None:
@@ -165,8 +155,8 @@ def binary(
             if a.size == a.shape[0] and b.shape == shape and a.dtype is dtypes.float32:
                 return with_scalar(op, b, a, True, dtype, mask)
         a, b = a.broadcast_to(shape), b.broadcast_to(shape)
-    wanted = _result_dtype(op, dtype, a.dtype, b.dtype)
-    return emitted(TENSOR_TENSOR, shape, wanted, dtype is not None, mask, a, b, op)
+    default = _result_dtype(op, a.dtype, b.dtype)
+    return instruction_result(shape, dtype, default, mask, TENSOR_TENSOR, a, b, op)
 
 
 def _with_partitions(tensor: Tensor, other: Tensor) -> Tensor:
@@ -181,9 +171,7 @@ def number_of(value):
     return value.as_number() if isinstance(value, Expression) else value
 
 
-def _result_dtype(op: str, dtype: Any, a: Any, b: Any) -> DType:
-    if dtype is not None:
-        return dtypes.dtype_of(dtype)
+def _result_dtype(op: str, a: Any, b: Any) -> DType:
     if op in _COMPARISONS:
         return dtypes.bool_
     promoted = promote(a, b)
@@ -195,9 +183,9 @@ def with_scalar(op: str, data: Tensor, scalar: Any, reverse: bool, dtype: Any, m
     """data op scalar, or scalar op data: a number, or a tile [P, 1] of fp32."""
     on_chip(data, "data", "tensor_scalar")
     other = scalar.dtype if isinstance(scalar, Tensor) else scalar
-    wanted = _result_dtype(op, dtype, data.dtype, other)
+    default = _result_dtype(op, data.dtype, other)
     operands = (data, op, scalar, reverse)
-    return emitted(TENSOR_SCALAR, data.shape, wanted, dtype is not None, mask, *operands)
+    return instruction_result(data.shape, dtype, default, mask, TENSOR_SCALAR, *operands)
 
 
 def broadcast_partitions(tensor: Tensor, sizes: Any) -> Tensor:

@@ -6,7 +6,7 @@ from . import operators, trace
 from .dtypes import bool_
 from .dynamic import DynamicIndex
 from .expression import Expression
-from .operators import binary, invert, number_of, with_scalar
+from .operators import PLAIN, binary, invert, number_of, plain_binary
 from .tensor import Tensor
 
 trace.operators = operators
@@ -35,7 +35,6 @@ _COMPARED = {
 _LOGICAL = {"bitwise_and": "logical_and", "bitwise_or": "logical_or", "bitwise_xor": "logical_xor"}
 
 
-_DIRECT = frozenset(("add", "subtract", "multiply"))  # with a number they are one instruction
 _binary: Any = None  # of nki.language.lowering, which imports this package
 
 
@@ -55,16 +54,16 @@ def _operation(op: str, a, b):
 
 
 def _forward(op: str):
-    direct = op in _DIRECT
-
     def operator(self, other):
-        if direct and type(other) is float:
-            return with_scalar(op, self, other, False, None, None)
         if other is None or isinstance(other, (str, tuple, list, dict)):
             return NotImplemented
         return _operation(op, self, other)
 
-    return operator
+    def plain_operator(self, other):
+        made = plain_binary(op, self, other)
+        return operator(self, other) if made is None else made
+
+    return plain_operator if op in PLAIN else operator
 
 
 def _reflected(op: str):

@@ -57,6 +57,10 @@ def ap(
     elements of a partition. offset None: that of the view. scalar_offset: a tile of one element or
     a register, vector_offset: a tile [P, 1]; they count steps of dimension `indirect_dim`.
     """
+    if scalar_offset is None and vector_offset is None and dtype is None and offset is not None:
+        plain = tensor.plain_pattern(pattern, offset)
+        if plain is not None:
+            return plain
     tensor.settle()
     kind = tensor.dtype if dtype is None else dtype_of(dtype)
     base = tensor if kind is tensor.dtype else methods.reinterpreted(_whole(tensor), kind)

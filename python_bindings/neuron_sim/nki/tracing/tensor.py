@@ -117,8 +117,8 @@ class Tensor(_core.TensorPattern):
         """The indices that the base class leaves to indexing.py, wrong ones among them."""
         return indexing.indexed(self, index if isinstance(index, tuple) else (index,))
 
-    def narrow(self, box: tuple) -> "Tensor":
-        """The part of a tensor that a mask leaves; box: (start, size) per dimension."""
+    def _narrowed(self, box: tuple) -> "Tensor":
+        """What the base class leaves of narrow() to indexing.py."""
         return indexing.narrowed(self, box)
 
     def reinterpreted(self, dtype) -> "Tensor":

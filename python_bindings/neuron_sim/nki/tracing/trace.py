@@ -10,10 +10,11 @@ from . import buffers
 from .allocation import Allocation
 from .assignments import check_annotation, place_of, warn_of_shadowing
 from .dependences import output_dependencies, shared_loop
-from .dtypes import WIDENED, DType
+from .dtypes import WIDENED, DType, dtype_of, float32
 from .errors import Unroll, innermost, internal_files, is_internal, out_of_kernel, point_at_place
 from .expression import Expression, Loop
 from .indexing import DynamicSlice
+from .instructions import TENSOR_SCALAR, TENSOR_TENSOR
 from .mask import boxes
 from .methods import dense_strides
 from .tensor import Storage, Tensor
@@ -211,6 +212,37 @@ class Trace(_core.TraceState):
         return self._builder.finish()
 
 
+def in_parts(cut: list | None, emit: Any, *tiles: Any) -> None:
+    """emit(*tiles) for all of them (cut None) or for each box that a mask leaves."""
+    if cut is None:
+        emit(*tiles)
+        return
+    for box in cut:
+        emit(*[tile.narrow(box) if isinstance(tile, Tensor) else tile for tile in tiles])
+
+
+def masked_result(
+    shape: Any, dtype: Any, default: Any, mask: Any, emit: Any, *tiles: Any, memory: str = "sbuf"
+) -> Tensor:
+    """The tile of emit(dst, *tiles), of dtype `default` unless the caller gave one.
+
+    `emit` is a function or an Instruction, whose operands may be other things than tiles as well.
+    With a mask, dst and the tiles are narrowed to the part it leaves; the rest of a new tile is
+    uninitialised.
+    """
+    wanted = default if dtype is None else dtype_of(dtype)
+    cut = None if mask is None else boxes(mask, tuple(shape))
+    if cut is None:
+        return current().result(shape, wanted, memory, emit, False, dtype is not None, tiles)
+    return current().result(
+        shape,
+        wanted,
+        memory,
+        lambda dst: in_parts(cut, emit, dst, *tiles),
+        explicit=dtype is not None,
+    )
+
+
 def _unrolled_sum(trace: Trace, error: ValueError) -> None:
     """What the error of a first product in a loop means: whether it is the first depends on it."""
     if "with accumulate=None" in str(error):
@@ -236,6 +268,10 @@ _core.connect_tracing(
         "place_of": place_of,
         "point_at": _point_at,
         "unrolled_sum": _unrolled_sum,
+        "masked_result": masked_result,
+        "tensor_tensor": TENSOR_TENSOR,
+        "tensor_scalar": TENSOR_SCALAR,
+        "float32": float32,
         "sbuf": buffers.sbuf,
         "psum": buffers.psum,
     }

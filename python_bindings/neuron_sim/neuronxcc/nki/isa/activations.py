@@ -3,7 +3,9 @@
 from neuron_sim.nki.isa import activations as new
 from neuron_sim.nki.isa.operators import operator_name, tile_or_number
 from neuron_sim.nki.tracing import Tensor, current
+from neuron_sim.nki.tracing.dtypes import float32
 from neuron_sim.nki.tracing.instructions import ACTIVATION
+from neuron_sim.nki.tracing.operators import instruction_result
 
 from .constants import reduce_cmd as reduce_commands
 from .results import refuse, result, tile
@@ -20,7 +22,7 @@ def _check_operands(bias, scale):
             "Bias parameter of activation or activation_reduce must be a vector of type float32, "
             f"float16, or bfloat16, not {bias.dtype}."
         )
-    if not isinstance(scale, Tensor):
+    if type(scale) is float or not isinstance(scale, Tensor):
         return
     if scale.dtype.name != "float32":
         raise ValueError(
@@ -54,12 +56,14 @@ def activation(
     """
     if kwargs:
         refuse("activation", kwargs)
-    tile(data, "activation", "data")
-    _check_operands(bias, scale)
+    if type(data) is not Tensor:
+        tile(data, "activation", "data")
+    if type(bias) is not Tensor or bias.dtype is not float32 or type(scale) is not float:
+        _check_operands(bias, scale)
     if reduce_op is None and reduce_res is None and reduce_cmd is reduce_commands.idle:
         offset = 0.0 if bias is None else tile_or_number(bias)
         operands = (operator_name(op), data, offset, tile_or_number(scale))
-        return result(data.shape, dtype, data.dtype, mask, ACTIVATION, *operands)
+        return instruction_result(data.shape, dtype, data.dtype, mask, ACTIVATION, *operands)
 
     def emit_and_reduce(dst, part, offset, factor, reduced):
         new.activation(dst, op, part, offset, factor, reduce_op, reduced, reduce_cmd)

@@ -7,7 +7,7 @@ operand unless given; `mask`: the part of the tiles that takes part.
 from neuron_sim.nki.isa import elementwise as new
 from neuron_sim.nki.isa.constants import named
 from neuron_sim.nki.isa.operators import operator_name, tile_or_number
-from neuron_sim.nki.tracing import promote
+from neuron_sim.nki.tracing import Tensor, promote
 from neuron_sim.nki.tracing.instructions import (
     MEMSET,
     RECIPROCAL,
@@ -16,17 +16,21 @@ from neuron_sim.nki.tracing.instructions import (
     TENSOR_SCALAR,
     TENSOR_TENSOR,
 )
+from neuron_sim.nki.tracing.operators import instruction_result
 
 from .constants import engine as engines
 from .results import in_place, refuse, result
+
+_UNKNOWN = engines.unknown
+_TAKEN = frozenset((Tensor, float))  # types of operands that an Instruction takes as they are
 
 
 def tensor_copy(src, *, mask=None, dtype=None, engine=engines.unknown, **kwargs):
     """A copy of `src` in SBUF, or in the tile it is assigned to."""
     if kwargs:
         refuse("tensor_copy", kwargs)
-    word = named(engine, engines, "engine")
-    return result(src.shape, dtype, src.dtype, mask, TENSOR_COPY, src, word)
+    word = "auto" if engine is _UNKNOWN else named(engine, engines, "engine")
+    return instruction_result(src.shape, dtype, src.dtype, mask, TENSOR_COPY, src, word)
 
 
 def tensor_tensor(data1, data2, op, *, dtype=None, mask=None, engine=engines.unknown, **kwargs):
@@ -34,8 +38,13 @@ def tensor_tensor(data1, data2, op, *, dtype=None, mask=None, engine=engines.unk
     if kwargs:
         refuse("tensor_tensor", kwargs)
     default = data1.dtype if data1.dtype is data2.dtype else promote(data1.dtype, data2.dtype)
-    operands = (data1, data2, operator_name(op), named(engine, engines, "engine"))
-    return result(data1.shape, dtype, default, mask, TENSOR_TENSOR, *operands)
+    operands = (
+        data1,
+        data2,
+        operator_name(op),
+        "auto" if engine is _UNKNOWN else named(engine, engines, "engine"),
+    )
+    return instruction_result(data1.shape, dtype, default, mask, TENSOR_TENSOR, *operands)
 
 
 def tensor_scalar(
@@ -55,6 +64,9 @@ def tensor_scalar(
     """(data op0 operand0) op1 operand1; operands are numbers or tiles [P, 1]."""
     if kwargs:
         refuse("tensor_scalar", kwargs)
+    if op1 is None and not reverse0 and engine is _UNKNOWN and type(operand0) in _TAKEN:
+        plain = (data, operator_name(op0, "op0"), operand0)
+        return instruction_result(data.shape, dtype, data.dtype, mask, TENSOR_SCALAR, *plain)
     operands = (
         data,
         operator_name(op0, "op0"),
@@ -63,9 +75,9 @@ def tensor_scalar(
         "" if op1 is None else operator_name(op1, "op1"),
         0.0 if operand1 is None else tile_or_number(operand1),
         bool(reverse1),
-        named(engine, engines, "engine"),
+        "auto" if engine is _UNKNOWN else named(engine, engines, "engine"),
     )
-    return result(data.shape, dtype, data.dtype, mask, TENSOR_SCALAR, *operands)
+    return instruction_result(data.shape, dtype, data.dtype, mask, TENSOR_SCALAR, *operands)
 
 
 def scalar_tensor_tensor(
@@ -93,22 +105,22 @@ def scalar_tensor_tensor(
         bool(reverse0),
         bool(reverse1),
     )
-    return result(data.shape, dtype, data.dtype, mask, SCALAR_TENSOR_TENSOR, *operands)
+    return instruction_result(data.shape, dtype, data.dtype, mask, SCALAR_TENSOR_TENSOR, *operands)
 
 
 def reciprocal(data, *, dtype=None, mask=None, **kwargs):
     """1 / data on the Vector engine."""
     if kwargs:
         refuse("reciprocal", kwargs)
-    return result(data.shape, dtype, data.dtype, mask, RECIPROCAL, data)
+    return instruction_result(data.shape, dtype, data.dtype, mask, RECIPROCAL, data)
 
 
 def memset(shape, value, dtype, *, mask=None, engine=engines.unknown, **kwargs):
     """A tile of `shape` whose elements are `value`; dimension 0 is the partition dimension."""
     if kwargs:
         refuse("memset", kwargs)
-    operands = (float(value), named(engine, engines, "engine"))
-    return result(tuple(map(int, shape)), dtype, None, mask, MEMSET, *operands)
+    operands = (float(value), "auto" if engine is _UNKNOWN else named(engine, engines, "engine"))
+    return instruction_result(tuple(map(int, shape)), dtype, None, mask, MEMSET, *operands)
 
 
 def dropout(data, prob, *, mask=None, dtype=None, **kwargs):

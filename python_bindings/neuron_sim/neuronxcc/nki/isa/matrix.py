@@ -12,6 +12,7 @@ from .constants import engine as engines
 from .constants import matmul_perf_mode
 from .results import in_parts, refuse, result
 
+_NO_MODE = matmul_perf_mode.none
 _VECTOR_LIMIT = 32  # partitions and elements that the Vector engine transposes
 
 
@@ -34,8 +35,9 @@ def nc_matmul(
     "double_row_gen3": fp8 operands [K, 2, M] and [K, 2, N]. Operands in PSUM, such as what
     nc_transpose returns, are copied to SBUF first.
     """
-    perf_mode = _performance_mode(kwargs.pop("perf_mode", None))
+    perf_mode = _NO_MODE
     if kwargs:
+        perf_mode = _performance_mode(kwargs.pop("perf_mode", None))
         refuse("nc_matmul", kwargs)
     stationary, moving = in_sbuf(stationary), in_sbuf(moving)
     shape = (stationary.size // stationary.shape[0], *moving.shape[1:])
@@ -44,7 +46,7 @@ def nc_matmul(
     dtype = float32
     if is_transpose and nc_generation() > 2:
         dtype = stationary.dtype
-    if mask is None and perf_mode is matmul_perf_mode.none and not tile_position and not tile_size:
+    if mask is None and perf_mode is _NO_MODE and not tile_position and not tile_size:
         operands = (stationary, moving, is_transpose, is_stationary_onezero, is_moving_onezero)
         return current().result(shape, dtype, "psum", MATMUL, True, False, operands)
     cut = None if mask is None else _operand_boxes(mask, stationary, moving)

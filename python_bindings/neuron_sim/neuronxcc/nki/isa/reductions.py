@@ -5,8 +5,11 @@ operand unless given; `mask`: the part of the operands that takes part.
 """
 
 from neuron_sim.nki.isa import reductions as new
+from neuron_sim.nki.isa.operators import operator_name
 from neuron_sim.nki.language.lowering_reductions import kept_box, reduced_shape
 from neuron_sim.nki.tracing import boxes, current, dtype_of, promote
+from neuron_sim.nki.tracing.instructions import TENSOR_REDUCE
+from neuron_sim.nki.tracing.operators import instruction_result
 
 from .results import narrowed, refuse, result
 
@@ -17,6 +20,9 @@ def tensor_reduce(op, data, axis, *, mask=None, dtype=None, negate=False, keepdi
         refuse("tensor_reduce", kwargs)
     axes = new.reduced_axes(axis, len(data.shape))
     shape = reduced_shape(data.shape, axes, keepdims)
+    if mask is None and axes[0] == len(data.shape) - len(axes):
+        operands = (data, operator_name(op), len(axes), bool(negate))
+        return instruction_result(shape, dtype, data.dtype, None, TENSOR_REDUCE, *operands)
     cut = None if mask is None else boxes(mask, tuple(data.shape))
 
     def emit(dst):

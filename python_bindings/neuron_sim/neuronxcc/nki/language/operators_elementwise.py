@@ -9,6 +9,7 @@ from neuron_sim.neuronxcc.nki.isa.results import refuse
 from neuron_sim.nki.isa.operators import NAMES
 from neuron_sim.nki.language import lowering
 from neuron_sim.nki.tracing import current
+from neuron_sim.nki.tracing.operators import PLAIN, plain_binary
 
 
 def _named(function, name, text, operator):
@@ -24,8 +25,13 @@ def _binary(name, text, operator=True):
     def function(x, y, *, dtype=None, mask=None, **kwargs):
         if kwargs:
             refuse(name, kwargs)
+        if is_plain and dtype is None and mask is None:
+            made = plain_binary(name, x, y)
+            if made is not None:
+                return made
         return lowering.binary(name, x, y, dtype, mask)
 
+    is_plain = name in PLAIN
     return _named(function, name, text, operator)
 
 
@@ -45,7 +51,9 @@ def _unary(name, text, operator=True):
         if kwargs:
             refuse(name, kwargs)
         if by_activation:
-            current().allocation.check_bias(None)
+            allocation = current().allocation
+            if allocation.directly:
+                allocation.check_bias(None)
         return lowering.unary(name, x, dtype, mask)
 
     return _named(function, name, text, operator)
@@ -109,5 +117,5 @@ erf_dx = _unary("erf_dx", "The derivative of erf.")
 
 
 __all__ = [name for name in list(globals()) if not name.startswith("_")]
-for _name in ("NAMES", "current", "lowering", "refuse"):
+for _name in ("NAMES", "PLAIN", "current", "lowering", "plain_binary", "refuse"):
     __all__.remove(_name)
