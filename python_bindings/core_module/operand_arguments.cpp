@@ -7,13 +7,14 @@ namespace nb = nanobind;
 namespace neuron_sim {
 
 void set_operand(const char* parameter, const nb::handle& value, View& tile, double& constant) {
-  if (value.is_none() || nb::try_cast(value, constant)) return;
-  if (!nb::isinstance<View>(value)) {
+  // A tile first: asking it for a number makes and drops an error of Python.
+  if (nb::isinstance<View>(value)) {
+    tile = nb::cast<const View&>(value);
+  } else if (!value.is_none() && !nb::try_cast(value, constant)) {
     fail(text("parameter '", parameter, "' is ", nb::repr(value).c_str(),
               ", not a number or a tile."),
          ErrorKind::kType);
   }
-  tile = nb::cast<const View&>(value);
 }
 
 }  // namespace neuron_sim

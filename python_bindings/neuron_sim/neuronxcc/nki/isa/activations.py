@@ -10,13 +10,16 @@ from neuron_sim.nki.tracing.operators import instruction_result
 from .constants import reduce_cmd as reduce_commands
 from .results import refuse, result, tile
 
+_IDLE = reduce_commands.idle
 _BIAS = ("float32", "float16", "bfloat16")
 
 
 def _check_operands(bias, scale):
     """err_activation_bias_invalid_type and those of scale, err_bias_tensor_must_be_specified."""
     if bias is None:
-        current().allocation.check_bias(bias)
+        allocation = current().allocation
+        if allocation.directly:
+            allocation.check_bias(bias)
     elif isinstance(bias, Tensor) and bias.dtype.name not in _BIAS:
         raise ValueError(
             "Bias parameter of activation or activation_reduce must be a vector of type float32, "
@@ -36,6 +39,14 @@ def _check_operands(bias, scale):
         )
 
 
+def _is_column(operand):
+    """Whether an operand is one fp32 per partition [P, 1]."""
+    if type(operand) is not Tensor or operand.dtype is not float32:
+        return False
+    shape = operand.shape
+    return len(shape) == 2 and shape[1] == 1
+
+
 def activation(
     op,
     data,
@@ -44,7 +55,7 @@ def activation(
     scale=1.0,
     reduce_op=None,
     reduce_res=None,
-    reduce_cmd=reduce_commands.idle,
+    reduce_cmd=_IDLE,
     mask=None,
     dtype=None,
     **kwargs,
@@ -58,9 +69,12 @@ def activation(
         refuse("activation", kwargs)
     if type(data) is not Tensor:
         tile(data, "activation", "data")
-    if type(bias) is not Tensor or bias.dtype is not float32 or type(scale) is not float:
-        _check_operands(bias, scale)
-    if reduce_op is None and reduce_res is None and reduce_cmd is reduce_commands.idle:
+    reduces = reduce_op is not None or reduce_res is not None or reduce_cmd is not _IDLE
+    if _is_column(bias) and (type(scale) is float or _is_column(scale)) and not reduces:
+        operands = (operator_name(op), data, bias, scale)
+        return instruction_result(data.shape, dtype, data.dtype, mask, ACTIVATION, *operands)
+    _check_operands(bias, scale)
+    if not reduces:
         offset = 0.0 if bias is None else tile_or_number(bias)
         operands = (operator_name(op), data, offset, tile_or_number(scale))
         return instruction_result(data.shape, dtype, data.dtype, mask, ACTIVATION, *operands)

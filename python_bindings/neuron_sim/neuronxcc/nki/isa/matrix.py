@@ -4,7 +4,7 @@ from neuron_sim.nki.isa import dma, elementwise
 from neuron_sim.nki.isa import matrix as new
 from neuron_sim.nki.isa.versions import nc_generation
 from neuron_sim.nki.language.lowering import in_sbuf
-from neuron_sim.nki.tracing import boxes, current, dtype_of
+from neuron_sim.nki.tracing import Tensor, boxes, current, dtype_of
 from neuron_sim.nki.tracing.dtypes import float32
 from neuron_sim.nki.tracing.instructions import MATMUL
 
@@ -14,6 +14,17 @@ from .results import in_parts, refuse, result
 
 _NO_MODE = matmul_perf_mode.none
 _VECTOR_LIMIT = 32  # partitions and elements that the Vector engine transposes
+
+
+def is_plain_product(stationary, moving):
+    """Whether operands are tiles [K, M] and [K, N] in SBUF, which are multiplied as they are."""
+    return (
+        type(stationary) is Tensor
+        and type(moving) is Tensor
+        and len(stationary.shape) == len(moving.shape) == 2
+        and stationary.memory == "sbuf"
+        and moving.memory == "sbuf"
+    )
 
 
 def nc_matmul(
@@ -35,6 +46,12 @@ def nc_matmul(
     "double_row_gen3": fp8 operands [K, 2, M] and [K, 2, N]. Operands in PSUM, such as what
     nc_transpose returns, are copied to SBUF first.
     """
+    if is_plain_product(stationary, moving) and not (
+        kwargs or mask is not None or is_transpose or tile_position or tile_size
+    ):
+        shape = (stationary.shape[1], moving.shape[1])
+        operands = (stationary, moving, False, is_stationary_onezero, is_moving_onezero)
+        return current().result(shape, float32, "psum", MATMUL, True, False, operands)
     perf_mode = _NO_MODE
     if kwargs:
         perf_mode = _performance_mode(kwargs.pop("perf_mode", None))
@@ -46,9 +63,6 @@ def nc_matmul(
     dtype = float32
     if is_transpose and nc_generation() > 2:
         dtype = stationary.dtype
-    if mask is None and perf_mode is _NO_MODE and not tile_position and not tile_size:
-        operands = (stationary, moving, is_transpose, is_stationary_onezero, is_moving_onezero)
-        return current().result(shape, dtype, "psum", MATMUL, True, False, operands)
     cut = None if mask is None else _operand_boxes(mask, stationary, moving)
 
     def emit(dst, accumulate=None):
