@@ -27,14 +27,18 @@ EngineKind choose_engine(const Draft& draft, const Architecture& architecture) {
   return fits && !tensor_reaches ? EngineKind::kVector : EngineKind::kTensor;
 }
 
-bool is_product(EngineKind engine, const Architecture& architecture) {
-  return engine == EngineKind::kTensor && !architecture.features.exact_transpose;
+/// Whether the Tensor engine multiplies by an identity: without transpose mode, and into fp32,
+/// which that mode does not give for 16-bit data.
+bool is_product(EngineKind engine, Dtype dst, Dtype data, const Architecture& architecture) {
+  if (engine != EngineKind::kTensor) return false;
+  const bool widens = dst == Dtype::kFloat32 && is_float(data) && itemsize(data) == 2;
+  return widens || !architecture.features.exact_transpose;
 }
 
 void check_dtypes(const Draft& draft, const Architecture& architecture) {
   const View& dst = draft.operand(kDst);
   const View& data = draft.operand(kData);
-  if (is_product(draft.engine, architecture)) {
+  if (is_product(draft.engine, dst.dtype(), data.dtype(), architecture)) {
     if (!is_float(data.dtype())) {
       checks::dtype_error(kName, "data", data,
                           "a floating dtype, because the Tensor engine transposes by multiplying");
@@ -89,7 +93,7 @@ void move_bits(const Access& dst, const Access& data) {
                 {dst.data, {to.data(), static_cast<size_t>(dst.rank) + 1}}, itemsize(data.dtype));
 }
 
-/// data.T @ identity in fp32, as an architecture without transpose mode does it.
+/// data.T @ identity in fp32.
 void multiply_identity(const Access& dst, const Access& data) {
   RowScratch& scratch = row_scratch();
   const int64_t depth = data.partitions;
@@ -107,7 +111,7 @@ void multiply_identity(const Access& dst, const Access& data) {
 void run(const Instance& instance) {
   const Access& dst = instance.operand(kDst);
   const Access& data = instance.operand(kData);
-  if (is_product(instance.engine, *instance.architecture)) {
+  if (is_product(instance.engine, dst.dtype, data.dtype, *instance.architecture)) {
     multiply_identity(dst, data);
   } else {
     move_bits(dst, data);
@@ -130,7 +134,8 @@ Demand demand(const Draft& draft, const Architecture& architecture) {
   }
   const MatmulClass kind =
       itemsize(data.dtype()) == 4 ? MatmulClass::kFp32Transpose : MatmulClass::k16bit;
-  const bool transpose = architecture.features.exact_transpose;
+  const bool transpose =
+      !is_product(draft.engine, draft.operand(kDst).dtype(), data.dtype(), architecture);
   demand.add({.unit = Unit::kLoadStationary,
               .matmul = kind,
               .strided = is_strided(data),

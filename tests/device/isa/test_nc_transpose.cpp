@@ -131,6 +131,30 @@ TEST(NcTranspose, ProductWithAnIdentitySpreadsNonFiniteValues) {
   expect_values(bench.get(transpose.dst), {1, 2, 3, INFINITY, NAN, NAN, NAN, NAN, NAN});
 }
 
+TEST(NcTranspose, MultipliesSixteenBitFloatsIntoFp32) {
+  InstructionBench bench;
+  for (const Dtype dtype : {Dtype::kBfloat16, Dtype::kFloat16}) {
+    const NcTranspose transpose{
+        .dst = bench.tile(MemoryKind::kPsum, kFp32, {77, 100}, "dst"),
+        .data = bench.tile(MemoryKind::kSbuf, dtype, {100, 77}, "x", random_values(7700))};
+    bench.run(kNcTranspose, transpose.draft());
+    const std::vector<double> data = bench.get(transpose.data);
+    std::vector<double> expected;
+    for (size_t f = 0; f < 77; ++f) {
+      for (size_t p = 0; p < 100; ++p) expected.push_back(data[p * 77 + f]);
+    }
+    expect_values(bench.get(transpose.dst), expected);
+    const Demand demand = bench.demand(kNcTranspose, transpose.draft());
+    EXPECT_FALSE(demand.steps[1].transpose);
+    EXPECT_EQ(demand.steps[1].matmul, MatmulClass::k16bit);
+  }
+  const NcTranspose integers{.dst = bench.tile(MemoryKind::kPsum, kFp32, {8, 8}, "dst"),
+                             .data = bench.tile(MemoryKind::kSbuf, Dtype::kInt16, {8, 8}, "x")};
+  EXPECT_EQ(bench.error(kNcTranspose, integers.draft()),
+            "dtype float32 of operand 'dst' of 'nc_transpose' is not supported; expected int16, "
+            "the dtype of 'data'.");
+}
+
 TEST(NcTranspose, ChoosesTheEngineFromShapeAndMemory) {
   InstructionBench bench;
   const auto engine = [&](MemoryKind to, MemoryKind from, int64_t partitions, int64_t elements) {

@@ -124,6 +124,20 @@ def test_several_free_dimensions_are_transposed_as_one():
     np.testing.assert_array_equal(result, a.reshape(16, 24).T)
 
 
+def test_a_transpose_keeps_the_dtype():
+    def body(dst, x):
+        result = nl.ndarray((7, 8), nl.float32, buffer=nl.psum)
+        nisa.nc_transpose(result, x)
+        nisa.tensor_copy(dst, result)
+
+    with pytest.raises(
+        TypeError,
+        match=r"^dtype float32 of operand 'dst' of 'nc_transpose' is not supported; expected "
+        r"bfloat16, the dtype of 'data'\.",
+    ):
+        write(body, [uniform(8, 7, dtype=BFLOAT16)], (7, 8))
+
+
 def test_a_transpose_of_integers_keeps_their_bits_on_trn2():
     a = integers(40, 20, low=-(1 << 30), high=1 << 30)
     result = write(transposed(nisa.engine.tensor), [a], (20, 40), "int32")

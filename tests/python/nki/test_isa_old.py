@@ -89,6 +89,24 @@ def test_the_dtype_of_a_result(case):
     assert result_of(body, uniform(32, 24, dtype=BFLOAT16), language="old").dtype == dtype
 
 
+@pytest.mark.parametrize("architecture", ["trn1", "trn2"])
+def test_a_transpose_is_assigned_to_an_fp32_tile_in_psum(architecture, monkeypatch):
+    monkeypatch.setenv("NEURON_SIM_ARCH", architecture)
+
+    @nki.jit
+    def kernel(a):
+        out = nl.ndarray((24, 40), nl.float32, buffer=nl.shared_hbm)
+        turned = nl.ndarray((nl.par_dim(24), 40), nl.float32, buffer=nl.psum)
+        tile = nl.load(a)
+        turned[:, 0:32] = nisa.nc_transpose(tile[0:32])
+        turned[:, 32:40] = nisa.nc_transpose(tile[32:40])
+        nl.store(out, nl.copy(turned))
+        return out
+
+    a = uniform(40, 24, dtype=BFLOAT16)
+    np.testing.assert_array_equal(kernel(a), a.T.astype(np.float32))
+
+
 def instructions(body, *arrays):
     """How many instructions the kernel has beside its loads and stores."""
 

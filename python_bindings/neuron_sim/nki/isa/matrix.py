@@ -3,6 +3,7 @@
 from .constants import engine as engines
 from .constants import matmul_perf_mode, named
 from .instruction import EMITTED, builder
+from .versions import nc_generation
 
 
 def nc_matmul(
@@ -95,6 +96,11 @@ def nc_transpose(dst, data, engine=engines.unknown, name=None):
     Tensor engine: data in SBUF up to [128, 128], dst in PSUM; Vector engine: up to [32, 32], SBUF
     or PSUM. dst has the dtype of data (Trn1, Tensor engine: fp32). unknown: by shape and memory.
     """
+    if dst.dtype is not data.dtype and data.dtype.itemsize == 2 and nc_generation() > 2:
+        raise TypeError(
+            f"dtype {dst.dtype.name} of operand 'dst' of 'nc_transpose' is not supported; expected "
+            f"{data.dtype.name}, the dtype of 'data'."
+        )
     builder().nc_transpose(dst.access, data.access, named(engine, engines, "engine"))
     return EMITTED
 

@@ -136,10 +136,9 @@ def nc_transpose(data, *, mask=None, dtype=None, engine=engines.unknown, **kwarg
 
     def transpose(dst):
         for box in (None,) if cut is None else cut:
-            if box is None:
-                new.nc_transpose(dst, data, chosen)
-            else:
-                new.nc_transpose(dst.narrow((_flat(box, data), box[0])), data.narrow(box), chosen)
+            to = dst if box is None else dst.narrow((_flat(box, data), box[0]))
+            part = data if box is None else data.narrow(box)
+            current().builder.nc_transpose(to.access, part.access, chosen.builder_name)
 
     if made is wanted:
         return current().result((columns, rows), wanted, memory, transpose)
