@@ -5,7 +5,7 @@
 #include "device/base/errors.h"
 #include "device/program/cursor.h"
 #include "device/program/definedness.h"
-#include "device/program/tile_history.h"
+#include "device/program/instance_history.h"
 
 namespace neuron_sim {
 namespace {
@@ -17,12 +17,6 @@ constexpr double kMaximumKeptSerial = 8192;
 // Host nanoseconds below which handing work to other threads costs more than it brings.
 constexpr double kSerialNanoseconds = 150e3;
 constexpr double kSerialPerInstance = 1500;
-
-/// Instances that must come first; a merged entry stands for all of its instances.
-struct Instances {
-  std::vector<uint32_t> ids;
-  void merge(const Instances& other) { ids.insert(ids.end(), other.ids.begin(), other.ids.end()); }
-};
 
 /// Rough host cost of one instance, only to choose a mode.
 double host_nanoseconds(const Program& program, const Instruction& instruction) {
@@ -82,15 +76,14 @@ std::vector<TileId> tiles_to_fill(const Program& program) {
 
 struct GraphBuilder::State {
   const Program& program;
-  std::vector<TileHistory<Instances>> histories;
+  GroupHistories histories;
   InstanceGraph graph;
   std::vector<std::pair<uint32_t, uint32_t>> edges;
   std::vector<uint32_t> sources;
 };
 
-GraphBuilder::GraphBuilder(const Program& program) : state_(new State{program, {}, {}, {}, {}}) {
-  state_->histories.resize(static_cast<size_t>(program.hazard_groups));
-}
+GraphBuilder::GraphBuilder(const Program& program)
+    : state_(new State{program, histories_of(program), {}, {}, {}}) {}
 GraphBuilder::~GraphBuilder() = default;
 
 size_t GraphBuilder::size() const { return state_->graph.instances.size(); }
@@ -104,20 +97,17 @@ void GraphBuilder::add(uint32_t index, const int64_t* variables) {
   state.graph.instances.push_back({index, first});
   state.sources.clear();
   const auto operands = program.operands_of(instruction);
-  const auto history_of = [&](const Location& location) -> TileHistory<Instances>* {
-    const int32_t group = program.tiles[static_cast<size_t>(location.tile)].hazard_group;
-    return group < 0 ? nullptr : &state.histories[static_cast<size_t>(group)];
+  const auto group_of = [&](const Location& location) {
+    return program.tiles[static_cast<size_t>(location.tile)].hazard_group;
   };
   for (const Operand& operand : operands) {
     Location location;
     if (operand.present()) {
       location = locate(program, operand, variables, nullptr);
-      if (const auto* history = history_of(location)) {
-        history->collect(region_at(operand, location), operand.reads(), operand.writes(),
-                         [&](const HistoryEntry<Instances>& entry, bool) {
-                           state.sources.insert(state.sources.end(), entry.stamp.ids.begin(),
-                                                entry.stamp.ids.end());
-                         });
+      const int32_t group = group_of(location);
+      if (group >= 0) {
+        state.histories.collect(static_cast<size_t>(group), region_at(operand, location),
+                                operand.reads(), operand.writes(), state.sources);
       }
     }
     state.graph.locations.push_back(location);
@@ -125,9 +115,10 @@ void GraphBuilder::add(uint32_t index, const int64_t* variables) {
   for (size_t i = 0; i < operands.size(); ++i) {
     if (!operands[i].present()) continue;
     const Location& location = state.graph.locations[first + i];
-    if (auto* history = history_of(location)) {
-      history->record(region_at(operands[i], location), operands[i].writes(), 0, {{id}});
-    }
+    const int32_t group = group_of(location);
+    if (group < 0) continue;
+    state.histories.record(static_cast<size_t>(group), region_at(operands[i], location),
+                           operands[i].writes(), id);
   }
   std::sort(state.sources.begin(), state.sources.end());
   state.sources.erase(std::unique(state.sources.begin(), state.sources.end()), state.sources.end());
@@ -149,7 +140,7 @@ InstanceGraph GraphBuilder::take() {
   std::vector<uint32_t> next(graph.first_successor.begin(), graph.first_successor.end() - 1);
   for (const auto& [source, target] : state.edges) graph.successors[next[source]++] = target;
   state.edges.clear();
-  for (auto& history : state.histories) history.clear();
+  state.histories.clear();
   return graph;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <tuple>
 
 #include "device/passes/dependences.h"
@@ -16,6 +17,11 @@ namespace {
 struct Cut {
   uint32_t last = 0;
   std::vector<uint32_t> members;  ///< instances of the one statement to batch; or none
+};
+
+/// Statements of a cut.
+struct Span {
+  uint32_t first = 0, last = 0;
 };
 
 /// Splits one run.
@@ -77,9 +83,10 @@ class LoopSplit {
   }
   /// Pieces of the body: before, at, and behind each cut.
   size_t piece_of(uint32_t statement) const {
-    const auto next = cuts_.upper_bound(statement);
-    const auto begun = static_cast<size_t>(std::distance(cuts_.begin(), next));
-    const bool inside = begun > 0 && statement <= std::prev(next)->second.last;
+    const auto next = std::partition_point(
+        spans_.begin(), spans_.end(), [&](const Span& span) { return span.first <= statement; });
+    const auto begun = static_cast<size_t>(next - spans_.begin());
+    const bool inside = begun > 0 && statement <= std::prev(next)->last;
     return 2 * begun - (inside ? 1 : 0);
   }
 
@@ -138,7 +145,9 @@ class LoopSplit {
 
   void choose_block() {
     block_ = wanted();
+    spans_.clear();
     for (const auto& [statement, cut] : cuts_) {
+      spans_.push_back({statement, cut.last});
       for (const uint32_t member : cut.members) {
         block_ = std::min(block_, rule_.most(line_, at(member)));
       }
@@ -163,14 +172,15 @@ class LoopSplit {
     const Limits& limits = line_.architecture->limits;
     const int64_t bank = limits.psum_bank.count;
     std::vector<int64_t> banks(2 * cuts_.size() + 1), bytes(banks.size());  // behind each piece
-    for (const auto& [id, span] : pieces) {
+    for (const auto& [id, span] : pieces) {  // what changes from one piece to the next
       const Tile& tile = line_.tiles[static_cast<size_t>(id)];
       const bool psum = tile.memory == MemoryKind::kPsum;
-      for (size_t piece = span.first; piece < span.second; ++piece) {
-        (psum ? banks : bytes)[piece] += psum ? (tile.bytes + bank - 1) / bank : tile.bytes;
-      }
+      const int64_t amount = psum ? (tile.bytes + bank - 1) / bank : tile.bytes;
+      (psum ? banks : bytes)[span.first] += amount;
+      (psum ? banks : bytes)[span.second] -= amount;
     }
-    const auto fitting = [&](const std::vector<int64_t>& amounts, int64_t room) {
+    const auto fitting = [&](std::vector<int64_t>& amounts, int64_t room) {
+      std::partial_sum(amounts.begin(), amounts.end(), amounts.begin());
       const int64_t needed = *std::max_element(amounts.begin(), amounts.end());
       return needed <= room ? trips_ : room / ((needed + trips_ - 1) / trips_);
     };
@@ -182,6 +192,8 @@ class LoopSplit {
   /// a statement at or behind the cut to one at or before it.
   bool drop_forbidden() {
     const size_t before = cuts_.size();
+    uint32_t longest = 0;
+    for (const Span& span : spans_) longest = std::max(longest, span.last - span.first);
     for (uint32_t i = run_.begin; i < run_.end && !cuts_.empty(); ++i) {
       const uint32_t low = at(i).statement;
       for (const uint32_t source : dependences_.of(i)) {
@@ -189,11 +201,12 @@ class LoopSplit {
         if (source < run_.begin || high < low) continue;
         if (block_of(at(source)) != block_of(at(i))) continue;
         if (at(source).iteration[level_] == at(i).iteration[level_]) continue;
-        std::erase_if(cuts_, [&](const auto& entry) {
-          const auto& [first, cut] = entry;
-          const bool around = cut.members.empty() && first <= low && high <= cut.last;
-          return first <= high && low <= cut.last && !around;
-        });
+        for (auto entry = cuts_.lower_bound(low - std::min(low, longest));
+             entry != cuts_.end() && entry->first <= high;) {
+          const Cut& cut = entry->second;
+          const bool around = cut.members.empty() && entry->first <= low && high <= cut.last;
+          entry = low <= cut.last && !around ? cuts_.erase(entry) : std::next(entry);
+        }
       }
     }
     return cuts_.size() < before;
@@ -240,6 +253,7 @@ class LoopSplit {
   int64_t trips_ = 0;
   int64_t block_ = 0;                                ///< iterations that are split together
   std::map<uint32_t, Cut> cuts_;                     ///< by first statement
+  std::vector<Span> spans_;                          ///< of the cuts, when the block was chosen
   std::map<uint32_t, StraightInstruction> batches_;  ///< by first member
   std::map<uint32_t, bool> batched_;                 ///< the other members
 };

@@ -2,16 +2,10 @@
 
 #include <algorithm>
 
-#include "device/program/tile_history.h"
+#include "device/program/instance_history.h"
 
 namespace neuron_sim {
 namespace {
-
-/// Instances that must come first; a merged entry stands for all of its instances.
-struct Instances {
-  std::vector<uint32_t> ids;
-  void merge(const Instances& other) { ids.insert(ids.end(), other.ids.begin(), other.ids.end()); }
-};
 
 constexpr int32_t kNoHistory = -1;
 
@@ -59,27 +53,28 @@ std::vector<int32_t> number_histories(const StraightLine& line) {
 
 Dependences::Dependences(const StraightLine& line) : first_(line.instructions.size() + 1) {
   const std::vector<int32_t> histories = number_histories(line);
-  std::vector<TileHistory<Instances>> accesses(line.tiles.size() + 2);
+  std::vector<bool> on_chip(line.tiles.size() + 2, true);
+  for (size_t i = 0; i < line.tiles.size(); ++i) {
+    if (line.tiles[i].memory != MemoryKind::kHbm || histories[i] == kNoHistory) continue;
+    on_chip[static_cast<size_t>(histories[i])] = false;
+  }
+  GroupHistories accesses(std::move(on_chip));
   std::vector<uint32_t> sources;
-  const auto history_of = [&](const Operand& operand) -> TileHistory<Instances>* {
-    const int32_t history =
-        operand.present() ? histories[static_cast<size_t>(operand.tile)] : kNoHistory;
-    return history == kNoHistory ? nullptr : &accesses[static_cast<size_t>(history)];
+  const auto history_of = [&](const Operand& operand) {
+    return operand.present() ? histories[static_cast<size_t>(operand.tile)] : kNoHistory;
   };
   for (uint32_t i = 0; i < line.instructions.size(); ++i) {
     sources.clear();
     for (const Operand& operand : line.operands_of(line.instructions[i])) {
-      const auto* history = history_of(operand);
-      if (history == nullptr) continue;
-      history->collect(operand.region, operand.reads(), operand.writes(),
-                       [&](const HistoryEntry<Instances>& entry, bool) {
-                         const std::vector<uint32_t>& ids = entry.stamp.ids;
-                         sources.insert(sources.end(), ids.begin(), ids.end());
-                       });
+      const int32_t history = history_of(operand);
+      if (history == kNoHistory) continue;
+      accesses.collect(static_cast<size_t>(history), operand.region, operand.reads(),
+                       operand.writes(), sources);
     }
     for (const Operand& operand : line.operands_of(line.instructions[i])) {
-      auto* history = history_of(operand);
-      if (history != nullptr) history->record(operand.region, operand.writes(), 0, {{i}});
+      const int32_t history = history_of(operand);
+      if (history == kNoHistory) continue;
+      accesses.record(static_cast<size_t>(history), operand.region, operand.writes(), i);
     }
     std::sort(sources.begin(), sources.end());
     sources.erase(std::unique(sources.begin(), sources.end()), sources.end());

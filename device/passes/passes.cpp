@@ -66,13 +66,13 @@ bool same_places(const StraightLine& a, const StraightLine& b) {
 /// The shorter of the back end's results for both ways to reuse SBUF, measured by the compiler's
 /// own costs. That the compiler weighs its allocations is assumed; which one it takes is not known,
 /// and each is far off for one of two public attention kernels.
-std::optional<StraightLine> shorter_back_end(const StraightLine& line,
-                                             const PassSettings& settings) {
+std::optional<StraightLine> shorter_back_end(StraightLine line, const PassSettings& settings) {
   StraightLine first = line;
   const bool fits = place(first, settings, SbufReuse::kSameSize);
-  StraightLine second = line;
+  StraightLine second = std::move(line);
   const bool differs =
       place(second, settings, SbufReuse::kLargerSpace) && !(fits && same_places(first, second));
+  if (!differs) second = {};  // the memory of a long program
   const std::optional<Picoseconds> length = fits ? order(first, settings) : std::nullopt;
   const std::optional<Picoseconds> other = differs ? order(second, settings) : std::nullopt;
   if (other && (!length || *other < *length)) return second;
@@ -119,10 +119,10 @@ PassSettings in_place(const PassSettings& settings) {
   return result;
 }
 
-void rename(StraightLine& line, const Program& program) {
-  std::vector<TileId> undefined;
-  for (const UndefinedRead& read : undefined_reads(program)) undefined.push_back(read.tile);
-  rename_buffers(line, undefined);
+std::vector<TileId> undefined_tiles(const Program& program) {
+  std::vector<TileId> tiles;
+  for (const UndefinedRead& read : undefined_reads(program)) tiles.push_back(read.tile);
+  return tiles;
 }
 
 }  // namespace
@@ -134,24 +134,27 @@ Compiled compile(std::shared_ptr<const Program> program, const PassSettings& set
   if (settings == nothing) return {std::move(program), "all passes are off", {}};
   Unrolled unrolled = unroll(*program);
   if (!unrolled.line) return {std::move(program), std::move(unrolled.reason), {}};
-  StraightLine& line = *unrolled.line;
   if (!settings.rename_buffers) {
-    place(line, settings, SbufReuse::kSameSize);
-    order(line, settings);
-    return {lower(std::move(line)), "", {}};
+    place(*unrolled.line, settings, SbufReuse::kSameSize);
+    order(*unrolled.line, settings);
+    return {lower(std::move(*unrolled.line)), "", {}};
   }
-  rename(line, *program);
+  const std::vector<TileId> undefined = undefined_tiles(*program);
+  rename_buffers(*unrolled.line, undefined);
   for (const PassSettings& attempt : attempts(settings)) {
-    StraightLine candidate = line;
-    run_middle_end(candidate, attempt);
-    if (auto compiled = shorter_back_end(candidate, attempt)) {
+    StraightLine& line = *unrolled.line;
+    run_middle_end(line, attempt);
+    if (auto compiled = shorter_back_end(std::move(line), attempt)) {
       return {lower(std::move(*compiled)), "", left_out(settings, attempt)};
     }
+    // Anew instead of from a copy: most programs need none, and long ones have no room for it.
+    unrolled = unroll(*program);
+    rename_buffers(*unrolled.line, undefined);
   }
   // The kernel's own places are right for the kernel's own order only.
-  place(line, settings, SbufReuse::kSameSize);
-  order(line, settings);
-  return {lower(std::move(line)), "", left_out(settings, in_place(settings))};
+  place(*unrolled.line, settings, SbufReuse::kSameSize);
+  order(*unrolled.line, settings);
+  return {lower(std::move(*unrolled.line)), "", left_out(settings, in_place(settings))};
 }
 
 }  // namespace neuron_sim

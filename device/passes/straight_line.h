@@ -15,8 +15,8 @@
 namespace neuron_sim {
 
 /// Instances that are unrolled at most. The compiler unrolls all static loops before it schedules;
-/// the bound keeps memory (below 1 KB per instance) and time in hand.
-inline constexpr int64_t kMaximumUnrolled = 200'000;
+/// the bound keeps memory (about 4 KB per instance) and time (10 to 30 us per instance) in hand.
+inline constexpr int64_t kMaximumUnrolled = 2'000'000;
 
 /// One instruction instance.
 struct StraightInstruction {

@@ -8,12 +8,31 @@
 namespace neuron_sim {
 namespace {
 
-/// Written bytes of one tile (0 or 1 each); released once `complete`.
+/// Partitions [first, last) of a tile, of which the same bytes were written: each 0 or 1, none when
+/// nothing was or, released, when all were.
+struct Band {
+  int64_t first = 0, last = 0;
+  int64_t count = 0;
+  std::vector<uint8_t> bytes = {};
+};
+
+/// What was written of one tile. Instructions access the same bytes of all their partitions, so
+/// that few bands, mostly one, say it.
 struct Written {
   bool complete = false;
   bool reported = false;
-  int64_t count = 0;
-  std::vector<uint8_t> bytes;
+  std::vector<Band> bands;  ///< ascending, without gaps; none before the first access
+
+  /// Bands end at `partition`.
+  void split(int64_t partition) {
+    for (size_t i = 0; i < bands.size(); ++i) {
+      if (bands[i].first >= partition || partition >= bands[i].last) continue;
+      Band upper = bands[i];
+      bands[i].last = upper.first = partition;
+      bands.insert(bands.begin() + static_cast<std::ptrdiff_t>(i) + 1, std::move(upper));
+      return;
+    }
+  }
 };
 
 class Walk {
@@ -56,57 +75,76 @@ class Walk {
     if (written.complete || (reads && written.reported)) return;
     if (operand.register_index >= 0) {
       // Which bytes is known at run time only: a write may be any of them, a read one of those.
-      if (!reads) written = {true, false, 0, {}};
+      if (!reads) written = {true, false, {}};
       return;
     }
-    if (written.bytes.empty()) {
-      written.bytes.resize(static_cast<size_t>(tile.bytes * tile.partitions));
-    }
-    bool defined = true;
-    each_run(tile, operand, location, [&](int64_t first, int64_t length) {
-      const auto begin = written.bytes.begin() + first;
-      const auto end = begin + length;
-      const auto missing = std::count(begin, end, uint8_t{0});
-      if (reads) {
-        defined = defined && missing == 0;
-      } else if (missing > 0) {
-        std::fill(begin, end, uint8_t{1});
-        written.count += missing;
-      }
-    });
-    written.complete = written.count == static_cast<int64_t>(written.bytes.size());
-    if (written.complete) written.bytes = {};
-    if (reads && !defined) {
+    if (written.bands.empty()) written.bands.push_back({0, tile.partitions});
+    const int64_t first = location.partition - tile.start_partition;
+    const int64_t last = first + (operand.partition_stride == 0 ? 1 : operand.partitions);
+    const int64_t base = location.offset - tile.address;
+    if (!reads) return write(written, tile, operand, first, last, base);
+    for (const Band& band : written.bands) {
+      if (band.last <= first || last <= band.first || is_defined(band, tile, operand, base))
+        continue;
       result.push_back({index, position, location.tile});
       written.reported = true;
+      return;
     }
   }
 
-  /// Calls run(first byte, length) for the innermost runs of an operand within its tile's bytes
-  /// (partition-major).
+  static void write(Written& written, const Tile& tile, const Operand& operand, int64_t first,
+                    int64_t last, int64_t base) {
+    written.split(first);
+    written.split(last);
+    written.complete = true;
+    for (Band& band : written.bands) {
+      const bool touched = first <= band.first && band.last <= last && band.count < tile.bytes;
+      if (touched) define(band, tile, operand, base);
+      written.complete = written.complete && band.count == tile.bytes;
+    }
+    if (written.complete) written.bands = {};
+  }
+
+  static void define(Band& band, const Tile& tile, const Operand& operand, int64_t base) {
+    each_run(operand, base, [&](int64_t begin, int64_t length) {
+      if (length == tile.bytes) band.count = length;
+      if (band.count == tile.bytes) return;
+      if (band.bytes.empty()) band.bytes.resize(static_cast<size_t>(tile.bytes));
+      const auto run = band.bytes.begin() + begin;
+      band.count += std::count(run, run + length, uint8_t{0});
+      std::fill(run, run + length, uint8_t{1});
+    });
+    if (band.count == tile.bytes) band.bytes = {};
+  }
+
+  static bool is_defined(const Band& band, const Tile& tile, const Operand& operand, int64_t base) {
+    if (band.count == 0 || band.count == tile.bytes) return band.count > 0;
+    bool defined = true;
+    each_run(operand, base, [&](int64_t begin, int64_t length) {
+      const auto run = band.bytes.begin() + begin;
+      defined = defined && std::find(run, run + length, uint8_t{0}) == run + length;
+    });
+    return defined;
+  }
+
+  /// Calls run(first byte, length) for the innermost runs of an operand within one partition of
+  /// its tile; `base`: the first byte of the operand there.
   template <typename Run>
-  static void each_run(const Tile& tile, const Operand& operand, const Location& location,
-                       Run&& run) {
-    std::array<Dimension, kMaximumFreeDimensions> free = operand.free;
-    const auto rank = static_cast<size_t>(operand.rank);
+  static void each_run(const Operand& operand, int64_t base, Run&& run) {
+    const std::array<Dimension, kMaximumFreeDimensions>& free = operand.free;
     int64_t length = itemsize(operand.dtype);
-    size_t outer = rank;
+    auto outer = static_cast<size_t>(operand.rank);
     while (outer > 0 && (free[outer - 1].stride == length || free[outer - 1].size == 1)) {
       length *= free[--outer].size;
     }
-    const int64_t partitions = operand.partition_stride == 0 ? 1 : operand.partitions;
-    for (int64_t p = 0; p < partitions; ++p) {
-      const int64_t base = (location.partition - tile.start_partition + p) * tile.bytes +
-                           location.offset - tile.address;
-      std::array<int64_t, kMaximumFreeDimensions> at{};
-      while (true) {
-        int64_t offset = 0;
-        for (size_t d = 0; d < outer; ++d) offset += at[d] * free[d].stride;
-        run(base + offset, length);
-        size_t d = outer;
-        while (d > 0 && ++at[d - 1] == free[d - 1].size) at[--d] = 0;
-        if (d == 0) break;
-      }
+    std::array<int64_t, kMaximumFreeDimensions> at{};
+    while (true) {
+      int64_t offset = base;
+      for (size_t d = 0; d < outer; ++d) offset += at[d] * free[d].stride;
+      run(offset, length);
+      size_t d = outer;
+      while (d > 0 && ++at[d - 1] == free[d - 1].size) at[--d] = 0;
+      if (d == 0) break;
     }
   }
 

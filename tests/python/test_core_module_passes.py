@@ -61,4 +61,4 @@ def test_every_stack_names_its_source_and_settings():
 
 def test_a_program_that_cannot_be_unrolled_says_why():
     assert _core.pass_objection(_doubled()) == ""
-    assert "more than the 200000" in _core.pass_objection(_doubled(66_667))
+    assert "more than the 2000000" in _core.pass_objection(_doubled(666_667))

@@ -99,6 +99,29 @@ TEST(Definedness, FindsTheFirstUndefinedReadOfEachTile) {
             "  at kernel.py:3");
 }
 
+TEST(Definedness, KeepsPartitionsApart) {
+  const auto reads = [](int64_t first, int64_t count, int64_t column, int64_t columns) {
+    Builder builder("bands", trn2());
+    const View a = builder.sbuf("a", {128, 6}, Dtype::kFloat32);
+    const View b = builder.sbuf("b", {128, 6}, Dtype::kFloat32);
+    builder.emit(Memset{b, 0});
+    builder.emit(Memset{a.slice(0, 0, 64), 0});
+    builder.emit(Memset{a.slice(0, 64, 32).slice(1, 0, 3, 2), 0});  // elements 0, 2 and 4
+    builder.emit(Memset{a.slice(0, 32, 32).slice(1, 1, 5), 0});     // once more
+    builder.emit(TensorCopy{b.slice(0, 0, count).slice(1, 0, columns),
+                            a.slice(0, first, count).slice(1, column, columns)});
+    return undefined_reads(*builder.finish()).size();
+  };
+  EXPECT_EQ(reads(0, 64, 0, 6), 0u);
+  EXPECT_EQ(reads(32, 32, 0, 6), 0u);
+  EXPECT_EQ(reads(0, 96, 0, 1), 0u);
+  EXPECT_EQ(reads(64, 32, 4, 1), 0u);
+  EXPECT_EQ(reads(64, 32, 0, 2), 1u);
+  EXPECT_EQ(reads(64, 1, 5, 1), 1u);
+  EXPECT_EQ(reads(64, 64, 0, 1), 1u);
+  EXPECT_EQ(reads(96, 1, 0, 1), 1u);
+}
+
 TEST(Definedness, TakesRegisterAddressesOnTrust) {
   Builder builder("registers", trn2());
   const View a = builder.sbuf("a", {1, 8}, Dtype::kFloat32);
