@@ -235,18 +235,3 @@ def test_loop_reduce_accumulates_into_what_it_is_assigned_to(spelling):
 def test_all_reduce_of_one_program_is_its_tile():
     result = result_of(lambda a: old_nl.all_reduce(a, np.add, 0), A, language="old")
     np.testing.assert_array_equal(result, A)
-
-
-def test_all_reduce_of_several_programs_is_not_there_yet():
-    @old_nki.jit
-    def kernel(a):
-        out = old_nl.ndarray(a.shape, a.dtype, buffer=old_nl.shared_hbm)
-        old_nl.store(out, old_nl.all_reduce(old_nl.load(a), np.add, program_axes=[0]))
-        return out
-
-    with pytest.raises(NotImplementedError) as caught:
-        kernel[2](A)
-    assert str(caught.value) == (
-        "nl.all_reduce over axis 0 of the grid (2,) exists at the vendor but is not there yet; a "
-        "grid of one program along it works."
-    )

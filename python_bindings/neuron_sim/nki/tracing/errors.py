@@ -25,7 +25,8 @@ class Unroll(BaseException):
 
 
 class Retrace(BaseException):
-    """What was learned about the kernel holds from its start: "outputs" or "exact" storage."""
+    """What was learned about the kernel holds from its start: "outputs", "exact" storage, or that
+    its "programs" wait for each other."""
 
     def __init__(self, reason: str):
         super().__init__(reason)

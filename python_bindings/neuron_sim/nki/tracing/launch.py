@@ -11,6 +11,7 @@ from .arrays import Input, Placeholder, mapped
 from .buffers import shared_hbm
 from .errors import Retrace, Unroll, point_at_definition, point_at_kernel
 from .expression import variable
+from .programs import Programs
 from .tensor import Tensor
 from .trace import Trace
 from .traced_kernel import Output, TracedKernel
@@ -96,7 +97,7 @@ class Call:
         unrolled: frozenset = frozenset()
         outputs: frozenset = frozenset()
         widens = self.widens
-        splits = False
+        splits = side_by_side = False
         while True:
             trace = Trace(self.name, self.architecture, self.language, unrolled, widens)
             trace.output_ordinals = outputs
@@ -104,6 +105,8 @@ class Call:
             trace.allocation = Allocation(self.directives)
             trace.splits_blocks = splits
             trace.printed = [] if prints else None
+            if side_by_side:
+                trace.programs = Programs(trace, self.grid)
             try:
                 traced = self._traced(trace)
                 if sanitize.wanted():
@@ -113,6 +116,7 @@ class Call:
                 unrolled = unrolled | frozenset(request.keys)
             except Retrace as request:
                 outputs = trace.output_ordinals
+                side_by_side = side_by_side or request.reason == "programs"
                 widens = widens and request.reason != "exact"
             except Exception as error:
                 if isinstance(error, MemoryError) and trace.has_blocks and not splits:
@@ -190,6 +194,8 @@ class Call:
     def _instances(self, trace: Trace, axis: int, ids: tuple, args, kwargs):
         """Old language: instances run one after another, as the outermost loops."""
         trace.grid = self.grid
+        if trace.programs is not None:
+            return trace.programs.run(self.function, args, kwargs)
         if axis == len(self.grid):
             trace.program_ids = ids
             trace.next_hbm = 0

@@ -63,6 +63,7 @@ class Trace(_core.TraceState):
         self.broken: list = []  # keys of symbolic loops that were left early
         self.grid: tuple = ()
         self.program_ids: tuple = ()
+        self.programs: Any = None  # programs.Programs, where they are traced side by side
         self.core = 0
         self.is_simulation = False  # of the old language, more tolerant than its compiler
         self.hbm: list[Storage] = []  # HBM tensors the kernel created, by ordinal

@@ -3,12 +3,14 @@
 import dis
 import sys
 
+from neuron_sim.neuronxcc.nki.isa.elementwise import tensor_tensor
 from neuron_sim.neuronxcc.nki.isa.matrix import nc_matmul
 from neuron_sim.neuronxcc.nki.isa.results import refuse
 from neuron_sim.nki.isa.operators import operator_name
 from neuron_sim.nki.language import lowering
 from neuron_sim.nki.language import lowering_shapes as shapes
 from neuron_sim.nki.tracing import Tensor, boxes, current, dtype_of
+from neuron_sim.nki.tracing.programs import meet
 
 
 def matmul(x, y, *, transpose_x=False, mask=None, **kwargs):
@@ -129,23 +131,28 @@ def all_reduce(
     asynchronous=False,
     **kwargs,
 ):
-    """x reduced by `op` over the programs along `program_axes` of the launch grid.
+    """x reduced by `op` over the programs along `program_axes` of the launch grid, in all of them.
 
-    NotImplementedError where there are several: programs run one after the other here, and none
-    can wait for a later one.
+    program_axes: program ids, or dimensions of the grid. The programs run one after the other up
+    to here, then on. `parallel_reduce` and `asynchronous` change nothing.
     """
     if kwargs:
         refuse("all_reduce", kwargs)
     operator_name(op)
-    grid = current().grid
-    axes = program_axes if isinstance(program_axes, (list, tuple)) else (program_axes,)
-    for axis in axes:
-        if int(axis) < len(grid) and grid[int(axis)] != 1:
-            raise NotImplementedError(
-                f"nl.all_reduce over axis {int(axis)} of the grid {tuple(grid)} exists at the "
-                "vendor but is not there yet; a grid of one program along it works."
-            )
-    return lowering.copy(x, dtype, mask)
+
+    def brought():
+        own = lowering.copy(x, None, mask).settle()
+        own.storage.scope = 0  # the other programs read it when this one is already elsewhere
+        return own
+
+    tiles = meet("all_reduce", program_axes, brought)
+    if tiles is None:
+        return lowering.copy(x, dtype, mask)
+    total = tiles[0]
+    for number, tile in enumerate(tiles[1:], start=2):
+        kind = dtype if number == len(tiles) else None
+        total = tensor_tensor(total, tile, op, dtype=kind, mask=mask)
+    return total
 
 
 __all__ = [
