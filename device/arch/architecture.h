@@ -217,6 +217,18 @@ struct PeerTiming {
   double gpsimd_bytes_per_nanosecond = 0;  ///< its rate
 };
 
+/// Collectives between ranks (device/timeline/collective_time.h). A rank is a logical core.
+struct CollectiveTiming {
+  Picoseconds trigger{};                    ///< the engine hands a collective to their processors
+  Picoseconds hop_latency{};                ///< of one step of an algorithm within an instance
+  Picoseconds instance_latency{};           ///< of one step between instances
+  double link_bytes_per_nanosecond = 0;     ///< of a chip, to the others of its instance
+  double network_bytes_per_nanosecond = 0;  ///< of a chip, to other instances
+  int64_t instance_chips = 0;               ///< chips that the links join
+  Bytes mesh{};                             ///< buffers below use the mesh algorithm
+  Bytes recursive{};  ///< buffers up to this recursive doubling and halving, larger ones a ring
+};
+
 /// Launch overheads for the three published notions of latency.
 struct LaunchTiming {
   Picoseconds benchmark{};             ///< nc_latency minus kernel body
@@ -241,6 +253,7 @@ class Architecture {
   DmaTiming dma;
   SemaphoreTiming semaphore;
   PeerTiming peer;
+  CollectiveTiming collective;
   LaunchTiming launch;
 
   /// All values with unit, source and certainty, by dotted key ("limits.partitions").

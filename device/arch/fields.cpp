@@ -293,6 +293,21 @@ void add_peer(std::vector<Field>& fields) {
            &PeerTiming::gpsimd_bytes_per_nanosecond);
 }
 
+void add_collective(std::vector<Field>& fields) {
+  SectionFields collective(fields, "collective", &Architecture::collective);
+  collective.add("trigger", "ns", Bound::kNotNegative, &CollectiveTiming::trigger);
+  collective.add("hop_latency", "ns", Bound::kNotNegative, &CollectiveTiming::hop_latency);
+  collective.add("instance_latency", "ns", Bound::kNotNegative,
+                 &CollectiveTiming::instance_latency);
+  collective.add("link_bytes_per_nanosecond", "bytes/ns", Bound::kPositive,
+                 &CollectiveTiming::link_bytes_per_nanosecond);
+  collective.add("network_bytes_per_nanosecond", "bytes/ns", Bound::kPositive,
+                 &CollectiveTiming::network_bytes_per_nanosecond);
+  collective.add("instance_chips", "1", Bound::kPositive, &CollectiveTiming::instance_chips);
+  collective.add("mesh", "bytes", Bound::kNotNegative, &CollectiveTiming::mesh);
+  collective.add("recursive", "bytes", Bound::kNotNegative, &CollectiveTiming::recursive);
+}
+
 std::vector<Field> all_fields() {
   std::vector<Field> fields;
   add_limits(fields);
@@ -307,6 +322,7 @@ std::vector<Field> all_fields() {
   add_dma(fields);
   add_semaphore(fields);
   add_peer(fields);
+  add_collective(fields);
   SectionFields launch(fields, "launch", &Architecture::launch);
   launch.add("benchmark", "ns", Bound::kNotNegative, &LaunchTiming::benchmark);
   launch.add("benchmark_software", "ns", Bound::kNotNegative, &LaunchTiming::benchmark_software);

@@ -222,14 +222,16 @@ class ScratchTensors {
 
 ControlLog execute(const Program& program, const ExecutionPlan& plan,
                    std::span<CoreMemory* const> memories, std::span<std::byte* const> arguments,
-                   ThreadPool& pool) {
+                   ThreadPool& pool, const RankMember* member) {
   require(arguments.size() == program.arguments.size(), "one address per argument");
   const ScratchTensors scratch(program, arguments);
   const Storage storage{memories, scratch.addresses()};
   InstanceRunner runner(program, memories, scratch.addresses());
+  RankRendezvous alone(1);
+  runner.join(member == nullptr ? RankMember{&alone, 0} : *member);
   for (const TileId tile : plan.fill) runner.fill(program.tiles[static_cast<size_t>(tile)]);
-  const bool threads = pool.threads() > 1;
-  if (plan.mode == ExecutionPlan::Mode::kSerial || !threads) {
+  const bool serial = plan.mode == ExecutionPlan::Mode::kSerial || program.has_collectives;
+  if (serial || member != nullptr || pool.threads() == 1) {
     return run_serial(program, plan, runner);
   }
   if (plan.mode == ExecutionPlan::Mode::kGraph) {

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "device/execute/plan.h"
+#include "device/execute/rank_rendezvous.h"
 #include "device/execute/thread_pool.h"
 #include "device/memory/core_memory.h"
 #include "device/program/control_log.h"
@@ -19,9 +20,12 @@ namespace neuron_sim {
 /// sendrecv) core 0 comes before core 1. KernelError for indices out of bounds at run time and for
 /// cores that wait for each other in vain; the outputs are then unspecified, all memories stay
 /// usable.
+///
+/// `member`: the rank that runs the program, on the calling thread; without one it is rank 0, the
+/// only one. A program with collectives runs in program order.
 ControlLog execute(const Program& program, const ExecutionPlan& plan,
                    std::span<CoreMemory* const> memories, std::span<std::byte* const> arguments,
-                   ThreadPool& pool);
+                   ThreadPool& pool, const RankMember* member = nullptr);
 /// The same for a program of one core.
 ControlLog execute(const Program& program, const ExecutionPlan& plan, CoreMemory& memory,
                    std::span<std::byte* const> arguments, ThreadPool& pool);

@@ -162,7 +162,7 @@ ExecutionPlan make_plan(const Program& program) {
     work.instances += core.instances;
     work.nanoseconds += core.nanoseconds;
   }
-  const bool small = work.nanoseconds < kSerialNanoseconds ||
+  const bool small = program.has_collectives || work.nanoseconds < kSerialNanoseconds ||
                      work.nanoseconds < kSerialPerInstance * work.instances;
   // The cores of a program take turns between their meetings: a graph reaches to the next one.
   const bool kept =

@@ -146,10 +146,22 @@ void InstanceRunner::run(const Instruction& instruction, const Location* locatio
   const std::span<Access> accesses(accesses_.data(), operands.size());
   moved_rows_ = -1;
   if (indirect) resolve_rows(instruction, accesses);
-  call(instruction, accesses);
+  if (instruction.type->synchronises == Synchronisation::kCollective) {
+    require(member_.ranks != nullptr, "a program with collectives runs on ranks");
+    member_.ranks->meet(member_.rank, program_, instruction, accesses);
+  } else {
+    call(instruction, accesses);
+  }
   for (size_t i = 0; i < operands.size(); ++i) {
     if (operands[i].writes() && accesses_[i].widened != nullptr) widen(accesses_[i]);
   }
+}
+
+const ReplicaGroups* InstanceRunner::groups_of(const Instruction& instruction) const {
+  const auto fields = instruction.type->attributes;
+  if (fields.empty() || fields[0].kind != AttributeKind::kReplicaGroups) return nullptr;
+  const int64_t index = program_.attributes_of(instruction)[0].integer();
+  return program_.replica_groups[static_cast<size_t>(index)].get();
 }
 
 void InstanceRunner::call(const Instruction& instruction, std::span<const Access> accesses) {
@@ -159,6 +171,8 @@ void InstanceRunner::call(const Instruction& instruction, std::span<const Access
   instance.operands = accesses;
   instance.attributes = program_.attributes_of(instruction);
   instance.registers = &registers(instruction.core, instruction.engine);
+  instance.rank = member_.rank;
+  if (!program_.replica_groups.empty()) instance.groups = groups_of(instruction);
   instruction.type->run(instance);
 }
 

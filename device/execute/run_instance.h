@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "device/execute/rank_rendezvous.h"
 #include "device/memory/core_memory.h"
 #include "device/program/program.h"
 
@@ -29,6 +30,8 @@ class InstanceRunner {
   RegisterFile& registers(int core, EngineKind engine) {
     return registers_[static_cast<size_t>(core)][static_cast<size_t>(engine)];
   }
+  /// Which rank runs the program, and where it meets the others (null: one rank).
+  void join(const RankMember& member) { member_ = member; }
   /// Rows that the last indirect instruction moved; -1 when the last one was not indirect.
   int64_t moved_rows() const { return moved_rows_; }
   /// Writes the pattern of uninitialised memory into a tile.
@@ -38,6 +41,7 @@ class InstanceRunner {
   std::byte* tensor(const Tile& tile) const;
   Access resolve(const Operand& operand, const Location& location);
   void call(const Instruction& instruction, std::span<const Access> accesses);
+  const ReplicaGroups* groups_of(const Instruction& instruction) const;
   void resolve_rows(const Instruction& instruction, std::span<Access> accesses);
   void check_address(const Instruction& instruction, const Operand& operand,
                      const Location& location) const;
@@ -48,6 +52,7 @@ class InstanceRunner {
   std::span<std::byte* const> arguments_;
   std::array<Access, kMaximumOperands> accesses_{};
   std::array<std::array<RegisterFile, kEngineCount>, kMaximumCores> registers_{};
+  RankMember member_{nullptr, 0};
   std::vector<int32_t> rows_;
   int64_t moved_rows_ = -1;
 };

@@ -16,6 +16,7 @@ enum class Unit : uint8_t {
   kSequencer,       ///< register instructions: the sequencer of the engine
   kBarrier,         ///< the semaphores between the two cores of a logical core
   kGpSimdDma,       ///< the DMA of GpSimd itself, between the two cores
+  kCollective,      ///< the collectives' own processors and the links between ranks
 };
 
 /// Cycles per element are architecture data (struct Rates, same order).

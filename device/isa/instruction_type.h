@@ -6,12 +6,14 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string_view>
 #include <vector>
 
 #include "device/arch/architecture.h"
 #include "device/isa/demand.h"
+#include "device/isa/replica_groups.h"
 #include "device/program/engine.h"
 #include "device/program/view.h"
 
@@ -49,6 +51,8 @@ struct Draft {
   std::vector<View> operands;         ///< in the order of the field table
   std::vector<Attribute> attributes;  ///< in the order of the field table
   int core = 0;                       ///< of the logical core; set by the Builder
+  /// Of a collective: its attribute 0 (kReplicaGroups) becomes their number in the Program.
+  std::shared_ptr<const ReplicaGroups> groups;
 
   int operand_count() const { return static_cast<int>(operands.size()); }
   int attribute_count() const { return static_cast<int>(attributes.size()); }
@@ -96,6 +100,8 @@ struct Instance {
   std::span<const Access> operands;
   std::span<const Attribute> attributes;
   RegisterFile* registers = nullptr;
+  int64_t rank = 0;                       ///< of the program among those that run together
+  const ReplicaGroups* groups = nullptr;  ///< of an instruction with kReplicaGroups
 
   const Access& operand(int index) const { return operands[static_cast<size_t>(index)]; }
   const Attribute& attribute(int index) const { return attributes[static_cast<size_t>(index)]; }
@@ -119,6 +125,7 @@ enum class AttributeKind : uint8_t {
   kDescriptor,
   kRegister,  ///< a register of the sequencer that the instruction reads, -1 none
   kAccumulate,
+  kReplicaGroups,  ///< index into Program::replica_groups; always attribute 0
 };
 
 /// What a matrix product does with what is in its destination.
@@ -133,12 +140,19 @@ struct AttributeField {
   AttributeKind kind;
 };
 
-/// Whether an instruction meets one of the other core of a two-core program.
+/// Whether an instruction meets one of another core or another rank.
 enum class Synchronisation : uint8_t {
   kNone,
-  kBarrier,   ///< both cores wait for each other
-  kExchange,  ///< both cores send operand 1 (src) to operand 0 (dst) of the other
+  kBarrier,     ///< both cores of a two-core program wait for each other
+  kExchange,    ///< both send operand 1 (src) to operand 0 (dst) of the other
+  kCollective,  ///< the same core of all ranks of a replica group
 };
+
+/// Whether the instruction after it on its core waits for another core of the program.
+inline bool meets_other_core(Synchronisation synchronisation) {
+  return synchronisation == Synchronisation::kBarrier ||
+         synchronisation == Synchronisation::kExchange;
+}
 
 /// The table entry of an instruction. `check` sees a Draft whose engine is already chosen.
 struct InstructionType {
@@ -149,8 +163,9 @@ struct InstructionType {
   EngineKind (*choose_engine)(const Draft&, const Architecture&);
   /// Throws KernelError in the vendor's wording where it exists.
   void (*check)(const Draft&, const Architecture&);
-  /// Computes bytes and never sees time. Null for instructions only the sequencer executes. In an
-  /// exchange, operand 1 is that of the other core.
+  /// Computes bytes and never sees time. Null for instructions only the sequencer executes, and for
+  /// collectives (device/execute/collective_exchange.h). In an exchange, operand 1 is that of the
+  /// other core.
   void (*run)(const Instance&);
   /// Says what it asks of the hardware, never a time.
   Demand (*demand)(const Draft&, const Architecture&);

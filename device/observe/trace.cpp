@@ -11,6 +11,7 @@ namespace {
 int track_of(const StepEvent& event) {
   const int engine = static_cast<int>(event.engine);
   if (event.kind == EventKind::kStep && event.unit == Unit::kLoadStationary) return 1;
+  if (event.unit == Unit::kCollective && event.kind == EventKind::kTransfer) return 24;
   if (event.kind == EventKind::kTransfer) return 16 + engine;
   return event.engine == EngineKind::kTensor ? 2 : 3 + engine;
 }
@@ -18,6 +19,7 @@ int track_of(const StepEvent& event) {
 std::string track_name(int track) {
   if (track == 1) return "Tensor (load stationary)";
   if (track == 2) return "Tensor (multiply moving)";
+  if (track == 24) return "Collectives";
   if (track >= 16) return text("DMA queue of ", name(static_cast<EngineKind>(track - 16)));
   return name(static_cast<EngineKind>(track - 3));
 }

@@ -157,7 +157,8 @@ std::string unroll_objection(const Program& program, int64_t maximum) {
     const bool sequencer = demand.count > 0 && demand.steps[0].unit == Unit::kSequencer;
     if (sequencer) return "it uses registers";
     if (instruction.type->synchronises != Synchronisation::kNone) {
-      return text("its cores meet at '", instruction.type->name, "'");
+      const bool cores = meets_other_core(instruction.type->synchronises);
+      return text(cores ? "its cores" : "its ranks", " meet at '", instruction.type->name, "'");
     }
   }
   const int64_t instances = count_instances(program, program.cores.at(0));

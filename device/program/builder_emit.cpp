@@ -187,8 +187,14 @@ void Builder::append(Draft draft) {
     if (reads && draft.attribute(i).integer() >= 0) program_->uses_registers = true;
     program_->attributes.push_back(draft.attribute(i));
   }
-  const auto kind = type.synchronises == Synchronisation::kNone ? Node::Kind::kInstruction
-                                                                : Node::Kind::kSynchronisation;
+  if (draft.groups != nullptr) {
+    program_->attributes[instruction.first_attribute] =
+        Attribute::of(static_cast<int64_t>(program_->replica_groups.size()));
+    program_->replica_groups.push_back(draft.groups);
+  }
+  if (type.synchronises == Synchronisation::kCollective) program_->has_collectives = true;
+  const auto kind = meets_other_core(type.synchronises) ? Node::Kind::kSynchronisation
+                                                        : Node::Kind::kInstruction;
   block().push_back({kind, static_cast<uint32_t>(program_->instructions.size())});
   program_->instructions.push_back(instruction);
 }

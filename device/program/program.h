@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -136,9 +137,11 @@ struct Program {
   std::vector<TileId> scratch;  ///< HBM tensors that live as long as a run
   std::vector<Demand> demands;  ///< one per distinct demand
   std::vector<std::string> source_lines;
+  std::vector<std::shared_ptr<const ReplicaGroups>> replica_groups;  ///< of its collectives
   int32_t hazard_groups = 0;
   int64_t sbuf_peak = 0, psum_peak = 0;  ///< bytes per partition in use at most, on any core
   bool uses_registers = false;           ///< a loop, operand or descriptor depends on data
+  bool has_collectives = false;          ///< it meets other ranks
 
   std::span<const Operand> operands_of(const Instruction& instruction) const {
     return {operands.data() + instruction.first_operand, instruction.operand_count};

@@ -89,6 +89,12 @@ class Walk {
     return engines_[instruction.core][static_cast<size_t>(instruction.engine)];
   }
   Behind order(const Instruction& instruction, const int64_t* variables, int64_t meeting);
+  /// Both cores do their part of one collective.
+  bool both_take_part(const HbmAccess& first, const HbmAccess& second) const {
+    const InstructionType* type = program_.instructions[first.instruction].type;
+    return type == program_.instructions[second.instruction].type &&
+           type->synchronises == Synchronisation::kCollective;
+  }
   void check(const HbmAccess& first, const HbmAccess& second) const;
 
   const Program& program_;
@@ -169,6 +175,7 @@ void Walk::check(const HbmAccess& first, const HbmAccess& second) const {
   const Operand& a = program_.operands[first.operand];
   const Operand& b = program_.operands[second.operand];
   if (!a.writes() && !b.writes()) return;
+  if (both_take_part(first, second)) return;
   if (first.behind >= second.ahead || second.behind >= first.ahead) return;
   if (!overlap(first.region, second.region)) return;
   const auto shared = shared_bytes(a, {a.tile, 0, first.offset}, b, {b.tile, 0, second.offset});

@@ -38,6 +38,7 @@ void CoreState::visit(StateVisitor& visitor) {
   ports.visit(visitor);
   semaphores.visit(visitor);
   for (Picoseconds& time : registers_ready) visitor.time(time);
+  visitor.time(collectives_end);
   visitor.time(last);
   for (auto& history : histories) {
     for (auto* entries : {&history.reads(), &history.writes()}) {

@@ -40,7 +40,8 @@ struct CoreState {
   Semaphores semaphores;
   std::vector<TileHistory<Completion>> histories;
   std::array<Picoseconds, kEngineCount> registers_ready{};
-  Picoseconds last{};  // latest completion so far
+  Picoseconds collectives_end{};  // of the last one; they run one after the other
+  Picoseconds last{};             // latest completion so far
 };
 
 }  // namespace neuron_sim

@@ -47,7 +47,8 @@ Timing CoreWalk::finish() {
 
 void CoreWalk::gather_waits(const Instruction& instruction, size_t operand, Waits& waits) {
   const Operand& access = program_.operands[instruction.first_operand + operand];
-  const bool dma = program_.demands[instruction.demand].steps[0].unit == Unit::kDma;
+  const Unit unit = program_.demands[instruction.demand].steps[0].unit;
+  const bool dma = unit == Unit::kDma || unit == Unit::kCollective;  // its engine goes on
   const Slot own = slot_of(instruction.engine);
   const auto delays = [&](const HistoryEntry<Completion>& entry, bool is_write) {
     if (entry.slot == own && !dma) {
@@ -232,6 +233,7 @@ void CoreWalk::instruction(uint32_t index, const int64_t* variables) {
     case Unit::kDma: transfer(index, instruction, demand.steps[0]); break;
     case Unit::kElementwise:
     case Unit::kSequencer: pipeline(index, instruction, demand.steps[0]); break;
+    case Unit::kCollective: collective(index, instruction, demand.steps[0]); break;
     case Unit::kBarrier:
     case Unit::kGpSimdDma: require(false, "cores meet at their synchronisations");
   }

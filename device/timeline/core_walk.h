@@ -59,6 +59,8 @@ class CoreWalk {
   void gather_waits(const Instruction& instruction, size_t operand, Waits& waits);
   void matmul(uint32_t index, const Instruction& instruction);
   void transfer(uint32_t index, const Instruction& instruction, Step step);
+  /// All ranks come at once: they run the same program.
+  void collective(uint32_t index, const Instruction& instruction, const Step& step);
   MemoryAccess accesses(const Instruction& instruction) const;
   void pipeline(uint32_t index, const Instruction& instruction, const Step& step);
   void complete(const Instruction& instruction, Slot slot, Picoseconds done);

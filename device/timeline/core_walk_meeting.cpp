@@ -1,5 +1,6 @@
-// CoreWalk: one core's part of core_barrier and sendrecv.
+// CoreWalk: one core's part of core_barrier and sendrecv, and of collectives between ranks.
 
+#include "device/timeline/collective_time.h"
 #include "device/timeline/core_walk.h"
 
 namespace neuron_sim {
@@ -38,6 +39,21 @@ void CoreWalk::hold(uint32_t index, Picoseconds ready, Picoseconds end, Picoseco
   busy(instruction.engine) += working;
   waiting_ += end - ready - working;
   complete(instruction, slot_of(instruction.engine), end);
+}
+
+void CoreWalk::collective(uint32_t index, const Instruction& instruction, const Step& step) {
+  const EngineKind engine = instruction.engine;
+  const Picoseconds ready = wait(index, all_waits(instruction), state_.next_issue(engine));
+  const Picoseconds working = architecture_.collective.trigger;
+  const Span trigger = state_.pipeline(engine).occupy(ready, working);
+  busy(engine) += working;
+  report(index, EventKind::kTrigger, Unit::kCollective, trigger);
+  Span span;
+  span.start = std::max(trigger.end, state_.collectives_end);
+  span.end = span.done = span.start + collective_time(program_, instruction, architecture_);
+  state_.collectives_end = span.end;
+  report(index, EventKind::kTransfer, Unit::kCollective, span, 0, step.bytes);
+  complete(instruction, queue_of(engine), span.done);
 }
 
 }  // namespace neuron_sim

@@ -1,0 +1,26 @@
+#pragma once
+// Several ranks side by side: the same program, or different ones, on cores of their own.
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "device/program/control_log.h"
+#include "device/program/program.h"
+
+namespace neuron_sim {
+
+/// What one rank runs: `arguments` as of execute().
+struct RankLaunch {
+  std::shared_ptr<const Program> program;
+  std::vector<std::byte*> arguments;
+};
+
+/// Runs rank i = `launches[i]` of every rank, each on a host thread and on memories of its own;
+/// they meet at their collectives. Returns what each rank's control flow decided. The bytes are the
+/// same for any number of host threads. KernelError: the one of the smallest rank that failed, or
+/// that the ranks wait for each other in vain; the outputs are then unspecified.
+std::vector<ControlLog> run_ranks(std::span<const RankLaunch> launches);
+
+}  // namespace neuron_sim
