@@ -178,6 +178,7 @@ void bind_builder(nb::module_& module) {
   bind_gathers(builder);
   bind_random_numbers(builder);
   bind_sequencer(builder);
+  bind_collectives(builder);
 }
 
 }  // namespace neuron_sim

@@ -26,5 +26,7 @@ void bind_gathers(nanobind::class_<Builder>& builder);
 void bind_random_numbers(nanobind::class_<Builder>& builder);
 /// core_barrier, sendrecv, register_alloc, register_load, register_move, register_store.
 void bind_sequencer(nanobind::class_<Builder>& builder);
+/// all_reduce and the other collectives between ranks, rank_id.
+void bind_collectives(nanobind::class_<Builder>& builder);
 
 }  // namespace neuron_sim

@@ -11,6 +11,7 @@
 
 #include "device/base/errors.h"
 #include "device/execute/executor.h"
+#include "device/execute/run_ranks.h"
 #include "device/observe/trace.h"
 #include "device/program/definedness.h"
 #include "device/program/dependencies.h"
@@ -67,6 +68,7 @@ class StepList : public TimelineObserver {
       case Unit::kSequencer: return "sequencer";
       case Unit::kBarrier: return "barrier";
       case Unit::kGpSimdDma: return "gpsimd_dma";
+      case Unit::kCollective: return "collective";
     }
     return "";
   }
@@ -83,9 +85,9 @@ nb::list steps(const Program& program, const std::optional<std::string>& archite
 
 using HostArray = nb::ndarray<nb::c_contig, nb::device::cpu>;
 
-/// Computes the program on memories of its own. Arrays are bytes as the dtypes of the arguments lay
-/// them out; written ones are changed in place.
-void run(const Program& program, const std::vector<HostArray>& arguments) {
+/// The arrays' addresses, after a check of their sizes.
+std::vector<std::byte*> addresses_of(const Program& program,
+                                     const std::vector<HostArray>& arguments) {
   if (arguments.size() != program.arguments.size()) {
     fail(text("kernel '", program.kernel, "' has ", program.arguments.size(), " arguments, not ",
               arguments.size(), "."));
@@ -99,6 +101,13 @@ void run(const Program& program, const std::vector<HostArray>& arguments) {
     }
     addresses.push_back(static_cast<std::byte*>(arguments[i].data()));
   }
+  return addresses;
+}
+
+/// Computes the program on memories of its own. Arrays are bytes as the dtypes of the arguments lay
+/// them out; written ones are changed in place.
+void run(const Program& program, const std::vector<HostArray>& arguments) {
+  const std::vector<std::byte*> addresses = addresses_of(program, arguments);
   std::vector<std::unique_ptr<CoreMemory>> memories;
   std::vector<CoreMemory*> pointers;
   for (size_t core = 0; core < program.cores.size(); ++core) {
@@ -106,6 +115,21 @@ void run(const Program& program, const std::vector<HostArray>& arguments) {
     pointers.push_back(memories.back().get());
   }
   execute(program, make_plan(program), pointers, addresses, thread_pool());
+}
+
+/// The same on several ranks, one program and its arrays each.
+void run_on_ranks(const std::vector<std::shared_ptr<const Program>>& programs,
+                  const std::vector<std::vector<HostArray>>& arguments) {
+  if (programs.empty() || programs.size() != arguments.size()) {
+    fail(text(programs.size(), " programs and arrays of ", arguments.size(),
+              " ranks: every rank has a program and its arrays."));
+  }
+  std::vector<RankLaunch> launches;
+  for (size_t rank = 0; rank < programs.size(); ++rank) {
+    launches.push_back({programs[rank], addresses_of(*programs[rank], arguments[rank])});
+  }
+  const nb::gil_scoped_release unlocked;
+  run_ranks(launches);
 }
 
 /// A Kernel of the program, shared with whoever launches it (neuron_sim._C).
@@ -157,6 +181,9 @@ nb::list undefined_reads_of(const Program& program) {
 }  // namespace
 
 void bind_program(nb::module_& module) {
+  module.def("run_ranks", &run_on_ranks, nb::arg("programs"), nb::arg("arguments"),
+             "Computes programs[r] on the arrays arguments[r], as Program.run, for all ranks r at "
+             "once; they meet at their collectives.");
   nb::class_<Program>(module, "Program", "A finished kernel. Immutable.")
       .def_prop_ro("kernel", [](const Program& self) { return self.kernel; })
       .def_prop_ro("architecture", [](const Program& self) { return self.architecture->name; })

@@ -6,6 +6,7 @@ import os
 from .tracing import tracing
 from .tracing.grid import grid_of
 from .tracing.launch import Call, TracedKernel, architecture_of
+from .tracing.ranks import RankedKernel
 
 
 class Kernel:
@@ -78,6 +79,12 @@ def jit(func=None, mode=None, platform_target=None, **options):
     return func if isinstance(func, Kernel) else Kernel(func)
 
 
-def simulate(kernel):
-    """The kernel run on NumPy arrays: simulate(kernel)(*arrays), simulate(kernel[2])(*arrays)."""
-    return kernel if isinstance(kernel, Kernel) else Kernel(kernel)
+def simulate(kernel, ranks: int | None = None):
+    """The kernel run on NumPy arrays: simulate(kernel)(*arrays), simulate(kernel[2])(*arrays).
+
+    With `ranks`, which the vendor's function lacks, on so many at once: see nki.collectives. Also
+    for kernels of the old language.
+    """
+    if not hasattr(kernel, "call"):
+        kernel = Kernel(kernel)
+    return kernel if ranks is None else RankedKernel(kernel, ranks)

@@ -4,6 +4,8 @@ Functions decorated with `jit` run on the simulated NeuronCore when they are cal
 arrays or CPU tensors; inside another kernel their instructions become a part of it.
 """
 
+from importlib import import_module as _import_module
+
 from neuron_sim.nki.tracing.dtypes import DType as dtype
 
 from . import compiler, language, typing
@@ -25,3 +27,10 @@ __all__ = [
     "trace",
     "typing",
 ]
+
+
+def __getattr__(name: str):
+    """Subpackages that few kernels use are imported on first use."""
+    if name == "nccl":
+        return _import_module(f"{__name__}.nccl")
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

@@ -20,7 +20,7 @@ _STACKS = {2: "neuronx-cc trn1", 3: "neuronx-cc trn2"}
 _BEYOND_ROWS = re.compile(r"Out-of-bound access for tensor `(\w+)` on dimension 0: index (\d+) of")
 
 
-def _is_timing_only() -> bool:
+def is_timing_only() -> bool:
     """Whether kernels take time but compute nothing."""
     measurement = sys.modules.get("neuron_sim.nki.measurement")
     if measurement is None:
@@ -112,10 +112,10 @@ class TracedKernel:
             torch_tensors.check_operator(self, arrays)
             if kind != "host":
                 return self._results(self.returned, arrays, self._on_device(kind, arrays), None)
-        if _is_timing_only():
+        if is_timing_only():
             return self._results(self.returned, arrays, self._fresh(arrays), _torch_of(arrays))
         results = (self.with_prints() if self.with_prints else self)._computed(arrays)
-        self._record_profile()
+        self.record_profile()
         return results
 
     def _on_device(self, kind: str, tensors: list) -> list:
@@ -124,31 +124,31 @@ class TracedKernel:
 
         if kind == "meta":
             return tensors + torch_tensors.results_of(self, tensors)
-        computes = not _is_timing_only()
+        computes = not is_timing_only()
         if computes and self.with_prints is not None:  # of copies, beside the launch
             self.with_prints()._computed([each.detach().cpu().clone() for each in tensors])
         contents = torch_tensors.launch(self, tensors, computes)
-        self._record_profile()
+        self.record_profile()
         return contents
 
-    def _record_profile(self) -> None:
+    def record_profile(self) -> None:
+        """Writes the profile of a run where the environment asks for one."""
         if os.environ.get("NEURON_SIM_PROFILE"):
             from neuron_sim.nki.measurement import record
 
             record(self)
 
+    def prepared(self, arrays: list) -> "PreparedRun":
+        """A run on host arrays that somebody else starts, as one of several ranks."""
+        return PreparedRun(self.with_prints() if self.with_prints else self, arrays)
+
     def _computed(self, arrays: list):
-        buffers = [host_bytes(array, each) for array, each in zip(arrays, self.inputs, strict=True)]
-        contents = list(buffers)
-        for shape, dtype in self.arguments[len(buffers) :]:
-            contents.append(np.zeros(shape, dtype.numpy))
+        run = PreparedRun(self, arrays)
         try:
-            self.source.run([as_bytes(each) for each in contents])
+            self.source.run(run.bytes)
         except IndexError as error:
             raise (self._of_simulation(error) if self.simulation else error) from None
-        self._write_back(arrays, buffers)
-        show(self.printed, contents)
-        return self._results(self.returned, arrays, contents, _torch_of(arrays))
+        return run.results()
 
     def _of_simulation(self, error: IndexError) -> IndexError:
         """The vendor's simulation reports the first element of a row beyond a tensor."""
@@ -198,6 +198,31 @@ class TracedKernel:
         if type(value) is dict:
             return {k: self._results(v, arrays, contents, torch) for k, v in value.items()}
         return value
+
+
+class PreparedRun:
+    """The host memory of a run: `bytes` of every argument of `source`."""
+
+    def __init__(self, kernel: TracedKernel, arrays: list):
+        self._kernel = kernel
+        self._arrays = arrays
+        self._buffers = [
+            host_bytes(array, each) for array, each in zip(arrays, kernel.inputs, strict=True)
+        ]
+        self._contents = list(self._buffers)
+        for shape, dtype in kernel.arguments[len(arrays) :]:
+            self._contents.append(np.zeros(shape, dtype.numpy))
+        self.source = kernel.source
+        self.bytes = [as_bytes(each) for each in self._contents]
+
+    def results(self):
+        """What the kernel returns, after the run; written inputs are changed in place."""
+        kernel = self._kernel
+        kernel._write_back(self._arrays, self._buffers)
+        show(kernel.printed, self._contents)
+        return kernel._results(
+            kernel.returned, self._arrays, self._contents, _torch_of(self._arrays)
+        )
 
 
 class Output:

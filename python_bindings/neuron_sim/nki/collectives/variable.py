@@ -1,0 +1,77 @@
+"""nki.collectives: exchanges whose sizes are in a tensor."""
+
+from ..isa.instruction import EMITTED
+from ..tracing import Tensor
+from ..tracing.movement import writable
+from .groups import group_of
+from .operands import emit, one_pair
+
+_RANKS_OF_GATHER = 4
+
+
+def all_gather_v(
+    srcs,
+    dsts,
+    replica_group,
+    metadata_tensor,
+    recv_counts_known=False,
+    has_rdispls=False,
+    priority=None,
+    name=None,
+):
+    """Part k of dst, dst.elements / ranks elements, starts with what rank k sends to everybody:
+    src[displacement : displacement + count].
+
+    metadata_tensor: uint32 [3, ranks] in HBM or [1, 3, ranks] in SBUF: row 0 the count, row 1 the
+    displacement (first column each), row 2 what came from each rank, written unless
+    recv_counts_known. Groups of four ranks; has_rdispls is not supported.
+    """
+    if has_rdispls:
+        raise ValueError("has_rdispls=True of 'all_gather_v' is not supported.")
+    groups = group_of("all_gather_v", replica_group)
+    if any(len(group) != _RANKS_OF_GATHER for group in groups):
+        raise ValueError(
+            f"each rank-list of 'all_gather_v' must have exactly {_RANKS_OF_GATHER} ranks, but "
+            f"replica_group is {replica_group}."
+        )
+    _emit("all_gather_v", groups, srcs, dsts, metadata_tensor, recv_counts_known, 3, priority)
+    return EMITTED
+
+
+def all_to_all_v(
+    srcs,
+    dsts,
+    replica_group,
+    metadata_tensor,
+    recv_counts_known=False,
+    has_rdispls=False,
+    priority=None,
+    name=None,
+):
+    """Rank k sends src[displacements[r] : displacements[r] + counts[r]] to every rank r.
+
+    metadata_tensor: uint32 [rows, ranks] in HBM or [1, rows, ranks] in SBUF: rows counts and
+    displacements to send, counts received (written unless recv_counts_known) and, with has_rdispls,
+    where in dst; without, what rank k sends starts at k * dst.elements / ranks.
+    """
+    groups = group_of("all_to_all_v", replica_group)
+    rows = 4 if has_rdispls else 3
+    _emit("all_to_all_v", groups, srcs, dsts, metadata_tensor, recv_counts_known, rows, priority)
+    return EMITTED
+
+
+def _emit(collective, groups, srcs, dsts, metadata, recv_counts_known, rows, priority) -> None:
+    pair = one_pair(collective, srcs, dsts)
+    if not isinstance(metadata, Tensor):
+        raise TypeError(f"metadata_tensor of '{collective}' is a {type(metadata).__name__}.")
+    shape = (rows, len(groups[0]))
+    expected = shape if metadata.memory == "hbm" else (1, *shape)
+    if tuple(metadata.shape) != expected:
+        raise ValueError(
+            f"metadata_tensor of '{collective}' has shape {tuple(metadata.shape)}, but must have "
+            f"{expected}."
+        )
+    if not recv_counts_known:
+        writable(metadata)
+    emit(collective, groups, [pair], priority, metadata=metadata.access,
+         writes_counts=not recv_counts_known)  # fmt: skip
