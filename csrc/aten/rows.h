@@ -14,6 +14,10 @@ namespace neuron_sim {
 void run_rows(const RowProgram& program, const std::vector<at::Tensor>& operands,
               const std::vector<at::Tensor>& results);
 
+/// result = expression(operands), element by element; operands are broadcast to the result's shape.
+void run_pointwise(const Expression& expression, const std::vector<at::Tensor>& operands,
+                   const at::Tensor& result);
+
 /// Builds an expression of inputs 0, 1, ...; `function` gets the expression.
 template <typename Function>
 Expression make_expression(Function function) {

@@ -1,0 +1,18 @@
+#pragma once
+// Running sums and products along one dimension.
+//
+// Algorithm: rows on partitions, tensor_tensor_scan along each piece of a row, which starts from
+// the last value of the piece before.
+//
+// Roofline: Vector, about two cycles per element of a row, 128 rows at a time.
+
+#include "device/isa/operators.h"
+#include "ops/hbm_tensor.h"
+
+namespace neuron_sim {
+
+/// result[..., i] = op of operand[..., 0] to operand[..., i] along the last dimension; kAdd or
+/// kMultiply, in fp32 one after the other, rounded once. One shape.
+void emit_running(Builder& builder, AluOp op, const HbmTensor& operand, const HbmTensor& result);
+
+}  // namespace neuron_sim
