@@ -22,19 +22,23 @@ void check_options(const Builder& builder, const MatmulOptions& options) {
   }
 }
 
-void emit_auto_matmul(Builder& builder, const MatmulOperands& operands, const Epilogue& epilogue,
-                      const MatmulOptions& options) {
-  ResidentPlan plan = plan_resident(builder.limits(), operands);
+}  // namespace
+
+MatmulBatch single_product(const MatmulOperands& operands) {
+  return {1, operands, [operands](const auto& body) { body(operands, 0); }};
+}
+
+void emit_matmul_batch(Builder& builder, const MatmulBatch& batch, const Epilogue& epilogue,
+                       const MatmulOptions& options) {
+  ResidentPlan plan = plan_resident(builder.limits(), batch);
   if (options.panel_columns > 0) plan.columns = std::min(plan.columns, options.panel_columns);
   if (plan.columns > 0 && options.panel_rows == 0) {
-    emit_resident_matmul(builder, operands, epilogue, plan);
+    emit_resident_matmul(builder, batch, epilogue, plan);
   } else {
-    emit_streamed_matmul(builder, operands, epilogue,
+    emit_streamed_matmul(builder, batch, epilogue,
                          options.panel_rows > 0 ? options.panel_rows : kStreamedRows);
   }
 }
-
-}  // namespace
 
 MatmulVariant parse_matmul_variant(std::string_view name) {
   if (name == "auto") return MatmulVariant::kAuto;
@@ -66,7 +70,8 @@ void emit_matmul(Builder& builder, const View& a, const View& b, const View& out
       return emit_hoisted_matmul(builder, operands, epilogue, 2, 2);
     case MatmulVariant::kFullyOptimized:
       return emit_fully_optimized_matmul(builder, operands, epilogue);
-    case MatmulVariant::kAuto: return emit_auto_matmul(builder, operands, epilogue, options);
+    case MatmulVariant::kAuto:
+      return emit_matmul_batch(builder, single_product(operands), epilogue, options);
   }
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 // The tile plans of matmul; see matmul.h.
 
+#include <functional>
 #include <optional>
 
 #include "ops/contraction.h"
@@ -8,9 +9,11 @@
 
 namespace neuron_sim {
 
-/// Operands of one product in HBM.
+/// Operands of one product in HBM: out = scale * a @ b + addend_scale * addend.
 struct MatmulOperands {
   View a, b, out;
+  View addend{};  ///< [M, N], strides of 0 where it repeats; absent: nothing is added
+  double scale = 1, addend_scale = 1;
   int64_t rows() const { return a.size(0); }
   int64_t depth() const { return a.size(1); }
   int64_t columns() const { return b.size(1); }
@@ -18,18 +21,31 @@ struct MatmulOperands {
   View a_by_depth() const { return a.permute({1, 0}); }
 };
 
+/// Products of equal sizes, strides and dtypes.
+struct MatmulBatch {
+  int64_t count = 1;
+  MatmulOperands first;
+  /// Emits the loops over all products; `body` gets the operands and the number of each.
+  std::function<void(const std::function<void(const MatmulOperands&, const Affine&)>&)> for_each;
+};
+/// A batch of one.
+MatmulBatch single_product(const MatmulOperands& operands);
+
 /// Panels of `b` that are resident with all of K.
 struct ResidentPlan {
   int64_t columns = 0;  ///< per panel; 0 when not even 128 fit
   int ring = 1;         ///< panels in SBUF
 };
-ResidentPlan plan_resident(const Limits& limits, const MatmulOperands& operands);
+ResidentPlan plan_resident(const Limits& limits, const MatmulBatch& batch);
 
-void emit_resident_matmul(Builder& builder, const MatmulOperands& operands,
-                          const Epilogue& epilogue, const ResidentPlan& plan);
+void emit_resident_matmul(Builder& builder, const MatmulBatch& batch, const Epilogue& epilogue,
+                          const ResidentPlan& plan);
 /// K streamed in panels of `panel_rows`.
-void emit_streamed_matmul(Builder& builder, const MatmulOperands& operands,
-                          const Epilogue& epilogue, int64_t panel_rows);
+void emit_streamed_matmul(Builder& builder, const MatmulBatch& batch, const Epilogue& epilogue,
+                          int64_t panel_rows);
+/// The plan that fits.
+void emit_matmul_batch(Builder& builder, const MatmulBatch& batch, const Epilogue& epilogue,
+                       const MatmulOptions& options);
 
 /// The tutorial's tiled kernel: every product of tiles loads both of them.
 void emit_tiled_matmul(Builder& builder, const MatmulOperands& operands, const Epilogue& epilogue);

@@ -3,6 +3,7 @@
 
 #include "ops/contraction.h"
 #include "ops/kernels/matmul_plans.h"
+#include "ops/kernels/matmul_result.h"
 #include "ops/tiles.h"
 
 namespace neuron_sim {
@@ -18,7 +19,11 @@ class StreamedMatmul {
  public:
   StreamedMatmul(Builder& builder, const MatmulOperands& operands, const Epilogue& epilogue,
                  int64_t panel_rows)
-      : builder_(builder), operands_(operands), epilogue_(epilogue), panel_rows_(panel_rows) {
+      : builder_(builder),
+        operands_(operands),
+        result_(builder, operands, epilogue,
+                std::min(product_columns(builder.limits()), operands.columns()), 1),
+        panel_rows_(panel_rows) {
     const Limits& limits = builder.limits();
     const Dtype dtype = operands.a.dtype();
     row_tile_ = limits.partitions;
@@ -38,6 +43,18 @@ class StreamedMatmul {
     load_b_.emplace(builder, operands.b, panel_rows, transposer, kLoadQueue, kStagingRing);
   }
 
+  void emit(const MatmulOperands& operands) {
+    operands_ = operands;
+    for_tiles(builder_, operands.rows(), kRowTiles * row_tile_,
+              [&](const Affine& row, int64_t rows, const Affine&) {
+                for_tiles(builder_, operands.columns(), product_columns(builder_.limits()),
+                          [&](const Affine& column, int64_t columns, const Affine&) {
+                            emit_block({row, rows, column, columns});
+                          });
+              });
+  }
+
+ private:
   void emit_block(const OutputTile& block) {
     const int64_t depth = operands_.depth();
     const int64_t full = depth / panel_rows_, rest = depth % panel_rows_;
@@ -58,7 +75,6 @@ class StreamedMatmul {
     store_block(block);
   }
 
- private:
   View result(int64_t tile, int64_t rows, int64_t columns) const {
     return psum_.turn(tile).slice(0, 0, rows).slice(1, 0, columns);
   }
@@ -95,15 +111,16 @@ class StreamedMatmul {
   }
 
   void store_block(const OutputTile& block) {
+    result_.begin_panel(operands_, block.column, block.columns, 0);
     for_row_tiles(block.rows, [&](int64_t tile, int64_t row, int64_t rows) {
-      store_result(builder_, result(tile, rows, block.columns), staging_.turn(tile), operands_.out,
-                   {block.row + row, rows, block.column, block.columns}, epilogue_);
+      result_.store(operands_, result(tile, rows, block.columns), staging_.turn(tile),
+                    {block.row + row, rows, block.column, block.columns}, tile);
     });
   }
 
   Builder& builder_;
-  const MatmulOperands& operands_;
-  const Epilogue& epilogue_;
+  MatmulOperands operands_;  ///< of the product that is being emitted
+  MatmulResult result_;
   int64_t panel_rows_, row_tile_ = 0;
   View a_panel_, b_panel_, staging_, psum_;
   std::optional<Transposer> transposer_;
@@ -112,18 +129,11 @@ class StreamedMatmul {
 
 }  // namespace
 
-void emit_streamed_matmul(Builder& builder, const MatmulOperands& operands,
-                          const Epilogue& epilogue, int64_t panel_rows) {
+void emit_streamed_matmul(Builder& builder, const MatmulBatch& batch, const Epilogue& epilogue,
+                          int64_t panel_rows) {
   builder.scope([&] {
-    StreamedMatmul kernel(builder, operands, epilogue, panel_rows);
-    const Limits& limits = builder.limits();
-    for_tiles(builder, operands.rows(), kRowTiles * limits.partitions,
-              [&](const Affine& row, int64_t rows, const Affine&) {
-                for_tiles(builder, operands.columns(), product_columns(limits),
-                          [&](const Affine& column, int64_t columns, const Affine&) {
-                            kernel.emit_block({row, rows, column, columns});
-                          });
-              });
+    StreamedMatmul kernel(builder, batch.first, epilogue, panel_rows);
+    batch.for_each([&](const MatmulOperands& operands, const Affine&) { kernel.emit(operands); });
   });
 }
 

@@ -1,0 +1,110 @@
+"""mm, addmm, bmm, baddbmm, addbmm, mv, dot, addr, linear, matmul and einsum on the device."""
+
+import pytest
+import torch
+from dense_oracle import all_floats, assert_same, check, on_device, random
+
+CASES = {
+    "mm": (torch.mm, [(130, 257), (257, 515)]),
+    "mm of one": (torch.mm, [(1, 1), (1, 1)]),
+    "bmm": (torch.bmm, [(7, 33, 65), (7, 65, 130)]),
+    "bias": (torch.addmm, [(51,), (130, 25), (25, 51)]),
+    "row bias": (torch.addmm, [(130, 1), (130, 25), (25, 51)]),
+    "baddbmm": (torch.baddbmm, [(7, 1, 13), (7, 33, 65), (7, 65, 13)]),
+    "addbmm": (torch.addbmm, [(33, 13), (7, 33, 65), (7, 65, 13)]),
+    "mv": (torch.mv, [(300, 200), (200,)]),
+    "addmv": (torch.addmv, [(300,), (300, 200), (200,)]),
+    "dot": (torch.dot, [(1000,), (1000,)]),
+    "ger": (torch.ger, [(130,), (51,)]),
+    "addr": (torch.addr, [(130, 51), (130,), (51,)]),
+    "linear": (torch.nn.functional.linear, [(3, 5, 64), (70, 64), (70,)]),
+    "matmul": (torch.matmul, [(2, 1, 5, 64), (3, 64, 9)]),
+    "einsum": (
+        lambda q, k: torch.einsum("bqhd,bkhd->bhqk", q, k),
+        [(2, 5, 3, 16), (2, 7, 3, 16)],
+    ),
+}
+
+
+@all_floats
+@pytest.mark.parametrize("name", CASES)
+def test_a_product_and_its_gradients_are_those_of_float64(name, dtype):
+    function, sizes = CASES[name]
+    check(function, *[random(*size, seed=i) for i, size in enumerate(sizes)], dtype=dtype, factor=4)
+
+
+@all_floats
+def test_operands_of_any_strides_are_read_where_they_lie(dtype):
+    check(torch.mm, random(257, 130).t(), random(515, 257).t(), dtype=dtype, factor=4)
+    wide = random(40, 60)
+    check(torch.mm, wide[::2, 1::3], wide[1:21, ::2], dtype=dtype, backward=False, factor=4)
+    check(torch.bmm, random(4, 1, 5).expand(4, 6, 5), random(5, 3).expand(4, 5, 3), dtype=dtype)
+
+
+@pytest.mark.parametrize("beta, alpha", [(1, 1), (0.5, -2), (0, 3), (2, 1)])
+def test_beta_and_alpha_scale_addend_and_product(beta, alpha):
+    def function(addend, left, right):
+        return torch.addmm(addend, left, right, beta=beta, alpha=alpha)
+
+    check(function, random(31), random(5, 40), random(40, 31), factor=4)
+
+
+def test_a_beta_of_zero_ignores_an_addend_that_is_not_a_number():
+    def function(left, right):
+        addend = torch.full((3, 5), float("nan"), dtype=left.dtype).to(left.device)
+        return torch.addmm(addend, left, right, beta=0)
+
+    check(function, random(3, 4), random(4, 5), backward=False)
+
+
+def test_a_product_over_an_empty_dimension_is_the_scaled_addend():
+    check(torch.mm, random(3, 0), random(0, 5), backward=False)
+    check(torch.bmm, random(2, 3, 0), random(2, 0, 5), backward=False)
+    check(
+        lambda c, a, b: torch.addmm(c, a, b, beta=2),
+        random(5),
+        random(3, 0),
+        random(0, 5),
+        backward=False,
+    )
+    check(torch.mm, random(0, 4), random(4, 5), backward=False)
+
+
+def test_depths_rows_and_columns_beyond_sbuf_stream():
+    check(torch.mm, random(5, 20000), random(20000, 3), backward=False, factor=100)
+    check(
+        torch.nn.functional.linear,
+        random(2, 64),
+        random(50257, 64),
+        random(50257),
+        backward=False,
+        factor=4,
+    )
+
+
+def test_a_nan_spoils_its_row_only():
+    left = random(64, 64)
+    left[3, 7] = float("nan")
+    check(torch.mm, left, random(64, 64), backward=False, factor=4)
+
+
+def test_in_place_and_out_variants_write_the_given_tensor():
+    left, right = random(13, 7), random(7, 5)
+    with torch.neuron_sim.strict():
+        target = on_device(random(13, 5, seed=1))
+        address = target.data_ptr()
+        target.addmm_(on_device(left), on_device(right), beta=0.25)
+        assert target.data_ptr() == address
+        assert_same(target, random(13, 5, seed=1).addmm_(left, right, beta=0.25), torch.float32)
+        torch.mm(on_device(left), on_device(right), out=target)
+    assert_same(target, left @ right, torch.float32)
+
+
+def test_the_second_device_computes_too():
+    check(torch.mm, random(9, 7), random(7, 5), device="neuron_sim:1")
+
+
+def test_integers_are_refused_with_the_reason():
+    left = torch.ones(2, 2, dtype=torch.int32, device="neuron_sim")
+    with torch.neuron_sim.strict(), pytest.raises(NotImplementedError, match="float32, float16"):
+        torch.mm(left, left)
