@@ -39,6 +39,10 @@ HbmTensor argument_tensor(Builder& builder, const std::string& label, const Tens
   return {builder.argument(label, {extent}, spec.dtype), spec.shape, std::move(strides)};
 }
 
+TensorSpec spec_of(const HbmTensor& tensor) {
+  return {tensor.shape, tensor.strides, tensor.dtype()};
+}
+
 HbmTensor scratch_tensor(Builder& builder, const std::string& label,
                          const std::vector<int64_t>& shape, Dtype dtype) {
   std::vector<int64_t> strides = dense_strides(shape);

@@ -38,6 +38,8 @@ std::vector<int64_t> dense_strides(const std::vector<int64_t>& shape);
 
 /// Declares a tensor as the next argument of the program.
 HbmTensor argument_tensor(Builder& builder, const std::string& label, const TensorSpec& spec);
+/// Its shape, strides and dtype.
+TensorSpec spec_of(const HbmTensor& tensor);
 /// A dense intermediate tensor of the program.
 HbmTensor scratch_tensor(Builder& builder, const std::string& label,
                          const std::vector<int64_t>& shape, Dtype dtype);

@@ -39,6 +39,7 @@ Conv2dBandKernel::Conv2dBandKernel(Builder& builder, const Conv2dPlan& plan, con
                                    const View& bias, Activation activation)
     : builder_(builder), plan_(plan), weights_(weights), bias_(bias), pooling_(builder, plan) {
   epilogue_.activation = activation;
+  epilogue_.copy_engine = EngineKind::kScalar;  // Vector has the maxima
   const int64_t rows = plan.band_images * plan.band_rows();
   staging_ = builder.sbuf("output", {plan.filter_block, rows, plan.panel_columns()},
                           plan.shape.output_dtype, 2);
@@ -47,7 +48,7 @@ Conv2dBandKernel::Conv2dBandKernel(Builder& builder, const Conv2dPlan& plan, con
 void Conv2dBandKernel::begin_pass(const Conv2dPass& pass, const View& output) {
   pass_ = pass;
   output_ = output;
-  epilogue_.partition_bias = bias_.turn(pass.set);
+  if (bias_.present()) epilogue_.partition_bias = bias_.turn(pass.set);
   psum_ =
       builder_.psum("accumulators",
                     {plan_.filter_block, plan_.bank_images * plan_.bank_rows * plan_.bank_columns},

@@ -6,6 +6,7 @@
 #include "device/isa/activation.h"
 #include "device/isa/memset.h"
 #include "device/isa/nc_matmul.h"
+#include "device/isa/tensor_copy.h"
 #include "ops/kernels/conv2d_group_weights.h"
 #include "ops/kernels/conv2d_input_gradient_plan.h"
 #include "ops/kernels/conv2d_window.h"
@@ -20,6 +21,7 @@ constexpr int kStagingRing = 2;
 /// Channels first: gradient [Cout, N, OH, OW], result [Cin, N, H, W]; weight [Cout, Cin, KH, KW].
 struct Tensors {
   View gradient, weight, result;
+  View bias{};  ///< [Cin]; absent: none
 };
 
 /// Steps of both axes that one image tile computes.
@@ -57,12 +59,14 @@ class InputGradient {
                             {partitions, plan.images, plan.axes[0].inputs(plan.steps[0]),
                              plan.axes[1].inputs(plan.steps[1])},
                             dtype, kStagingRing);
+    if (tensors.bias.present()) bias_ = builder.sbuf("bias", {partitions, 1}, dtype, 2);
     psum_ = builder.psum("sums", {partitions, product_columns(builder.limits())}, Dtype::kFloat32,
                          static_cast<int>(builder.limits().psum_banks));
   }
 
   void emit() {
-    if (has_empty_phase()) {  // nothing ever writes its pixels of the staging tiles
+    if (has_empty_phase() &&
+        !bias_.present()) {  // nothing ever writes its pixels of the staging tiles
       builder_.loop(kStagingRing, [&](const Affine& i) {
         builder_.emit(Memset{.dst = staging_.turn(i), .engine = EngineKind::kGpSimd});
       });
@@ -88,6 +92,7 @@ class InputGradient {
                             load_weights(first, count, set * blocks + index);
                             first_channel_ = group * channels + first;
                             channels_ = count;
+                            load_bias(set * blocks + index);
                             emit_images();
                           });
               });
@@ -115,6 +120,13 @@ class InputGradient {
       const int64_t first = block * partitions;
       body(first, std::min(partitions, total - first), block);
     }
+  }
+
+  void load_bias(const Affine& turn) {
+    if (!bias_.present()) return;
+    loaded_bias_ = bias_.turn(turn).slice(0, 0, channels_);
+    load(builder_, loaded_bias_, tensors_.bias.slice(0, first_channel_, channels_).expand(1),
+         EngineKind::kScalar);
   }
 
   void load_weights(const Affine& first, int64_t count, const Affine& turn) {
@@ -222,7 +234,7 @@ class InputGradient {
 
   void emit_phase(const Band& band, const std::vector<PhaseTap>& rows,
                   const std::vector<PhaseTap>& columns, const View& target) {
-    if (rows.empty() || columns.empty()) return;
+    if (rows.empty() || columns.empty()) return emit_empty_phase(target);
     for_tiles(builder_, target.size(1), plan_.bank_images,
               [&](const Affine& image, int64_t images, const Affine& group) {
                 for_tiles(builder_, target.size(2), plan_.bank_rows,
@@ -233,6 +245,15 @@ class InputGradient {
                             emit_bank(band, rows, columns, part, image, row, turn);
                           });
               });
+  }
+
+  /// Pixels that no tap reaches: the bias, or the zeros that they were cleared to.
+  void emit_empty_phase(const View& target) {
+    if (!bias_.present()) return;
+    View bias = loaded_bias_;
+    for (int i = 2; i < 4; ++i) bias = bias.expand(i);
+    for (int i = 1; i < 4; ++i) bias = bias.broadcast(i, target.size(i));
+    builder_.emit(TensorCopy{.dst = target, .src = bias});
   }
 
   void emit_bank(const Band& band, const std::vector<PhaseTap>& rows,
@@ -257,7 +278,7 @@ class InputGradient {
         }
       }
     });
-    builder_.emit(Activate{.dst = target, .data = psum});
+    builder_.emit(Activate{.dst = target, .data = psum, .bias_tile = loaded_bias_});
   }
 
   void store_band(const Band& band) {
@@ -287,6 +308,7 @@ class InputGradient {
   const InputGradientPlan& plan_;
   std::array<std::vector<BandRun>, 2> runs_;
   View weights_, loaded_, dense_, mask_, images_, staging_, psum_;
+  View bias_, loaded_bias_;
   Affine first_filter_, first_channel_;
   int64_t channels_ = 0, groups_ = 1;
 };
@@ -310,6 +332,18 @@ BuiltOp build_conv2d_input_gradient(const Architecture& architecture, const Tens
   InputGradient(builder, sizes, tensors, plan).emit();
   built.program = builder.finish();
   return built;
+}
+
+void emit_conv2d_input_gradient(Builder& builder, const HbmTensor& gradient,
+                                const HbmTensor& weight, const std::optional<HbmTensor>& bias,
+                                const HbmTensor& result, const Conv2dGeometry& geometry) {
+  const Conv2dSizes sizes =
+      conv2d_sizes(kOp, spec_of(gradient), spec_of(result), spec_of(weight), geometry);
+  Tensors tensors{gradient.view().permute({1, 0, 2, 3}), weight.view(),
+                  result.view().permute({1, 0, 2, 3})};
+  if (bias) tensors.bias = bias->view();
+  const InputGradientPlan plan = plan_input_gradient(builder.architecture(), sizes, result.dtype());
+  builder.scope([&] { InputGradient(builder, sizes, tensors, plan).emit(); });
 }
 
 }  // namespace neuron_sim

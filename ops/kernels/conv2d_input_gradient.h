@@ -16,6 +16,9 @@
 // Roofline: KH * KW * ceil(Cout / 128) * ceil(Cin / 128) columns of the PE array per pixel of the
 // convolution's output, whatever the stride: no product with an inserted zero.
 
+#include <optional>
+
+#include "ops/hbm_tensor.h"
 #include "ops/kernels/conv2d_geometry.h"
 
 namespace neuron_sim {
@@ -29,5 +32,11 @@ namespace neuron_sim {
 BuiltOp build_conv2d_input_gradient(const Architecture& architecture, const TensorSpec& gradient,
                                     const TensorSpec& weight, const TensorSpec& input,
                                     const Conv2dGeometry& geometry);
+
+/// The same among other kernels of a program, into `result` of any strides; as a transposed
+/// convolution it adds `bias` [Cin], if there is one, before it rounds. No tensor is empty.
+void emit_conv2d_input_gradient(Builder& builder, const HbmTensor& gradient,
+                                const HbmTensor& weight, const std::optional<HbmTensor>& bias,
+                                const HbmTensor& result, const Conv2dGeometry& geometry);
 
 }  // namespace neuron_sim

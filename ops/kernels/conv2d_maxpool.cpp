@@ -23,7 +23,7 @@ class GroupSets {
         raw_(allocate_raw_weights(builder, plan)) {
     tensors_.zeros = zero_row(builder, plan);
     clear_borders(builder, plan, images_);
-    bias_ = allocate_bias(builder, plan);
+    if (tensors.bias.present()) bias_ = allocate_bias(builder, plan);
     kernel_.emplace(builder, plan, weights_, bias_, activation);
   }
 
@@ -62,7 +62,7 @@ class GroupSets {
   void prepare_pass(const Affine& set, const Conv2dPass& pass) {
     const Conv2dTensors part = tensors_of(set);
     load_weights(builder_, plan_, part.weight, raw_, weights_, pass);
-    load_bias(builder_, plan_, part.bias, bias_, pass);
+    if (bias_.present()) load_bias(builder_, plan_, part.bias, bias_, pass);
   }
 
   void run_pass(const Affine& set, const Conv2dPass& pass) {
@@ -77,7 +77,7 @@ class GroupSets {
     const Affine filter = set * plan_.filters;
     return {tensors_.input.slice(0, set * plan_.channels, plan_.channels),
             tensors_.weight.slice(0, filter, plan_.filters),
-            tensors_.bias.slice(0, filter, plan_.filters),
+            bias_.present() ? tensors_.bias.slice(0, filter, plan_.filters) : View(),
             tensors_.output.slice(0, filter, plan_.filters), tensors_.zeros};
   }
 
@@ -104,7 +104,7 @@ void emit_convolution(Builder& builder, Conv2dShape shape, const Conv2dTensors& 
     };
     const Conv2dTensors own{part(tensors.input, shape.channels),
                             part(tensors.weight, shape.filters),
-                            part(tensors.bias, shape.filters),
+                            tensors.bias.present() ? part(tensors.bias, shape.filters) : View(),
                             part(tensors.output, shape.filters),
                             {}};
     builder.scope([&] { GroupSets(builder, plan, own, activation).run(); });
@@ -113,6 +113,20 @@ void emit_convolution(Builder& builder, Conv2dShape shape, const Conv2dTensors& 
 }
 
 }  // namespace
+
+void emit_conv2d_maxpool(Builder& builder, const HbmTensor& input, const HbmTensor& weight,
+                         const std::optional<HbmTensor>& bias, const HbmTensor& output,
+                         const Conv2dMaxpoolOptions& options) {
+  const TensorSpec no_bias{{weight.shape.at(0)}, {}, weight.dtype()};
+  const Conv2dShape shape =
+      check_conv2d(spec_of(input), spec_of(weight), bias ? spec_of(*bias) : no_bias, options);
+  Conv2dTensors tensors;
+  tensors.input = input.view().permute({1, 0, 2, 3});
+  tensors.weight = weight.view();
+  if (bias) tensors.bias = bias->view();
+  tensors.output = output.view().permute({1, 0, 2, 3});
+  builder.scope([&] { emit_convolution(builder, shape, tensors, options.activation); });
+}
 
 BuiltOp build_conv2d_maxpool(const Architecture& architecture, const TensorSpec& input,
                              const TensorSpec& weight, const TensorSpec& bias,

@@ -26,6 +26,7 @@
 
 #include "device/arch/architecture.h"
 #include "device/isa/activation_functions.h"
+#include "ops/hbm_tensor.h"
 #include "ops/tensor_spec.h"
 
 namespace neuron_sim {
@@ -58,5 +59,11 @@ struct Conv2dMaxpoolOptions {
 BuiltOp build_conv2d_maxpool(const Architecture& architecture, const TensorSpec& input,
                              const TensorSpec& weight, const TensorSpec& bias,
                              const Conv2dMaxpoolOptions& options);
+
+/// The same among other kernels of a program, into `output` of any strides, without a bias if there
+/// is none. No tensor is empty.
+void emit_conv2d_maxpool(Builder& builder, const HbmTensor& input, const HbmTensor& weight,
+                         const std::optional<HbmTensor>& bias, const HbmTensor& output,
+                         const Conv2dMaxpoolOptions& options);
 
 }  // namespace neuron_sim

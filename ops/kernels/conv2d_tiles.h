@@ -11,7 +11,7 @@ namespace neuron_sim {
 struct Conv2dTensors {
   View input;   ///< [channels, N, H, W]
   View weight;  ///< [filters, channels of a group, KH, KW]
-  View bias;    ///< [filters]
+  View bias;    ///< [filters]; absent: none
   View output;  ///< [filters, N, PH, PW]
   View zeros;   ///< a row of an image tile; absent when no load needs one
 };
@@ -91,6 +91,7 @@ class Conv2dPooling {
 /// Multiplies, evacuates, pools and stores bands.
 class Conv2dBandKernel {
  public:
+  /// `bias` may be absent.
   Conv2dBandKernel(Builder& builder, const Conv2dPlan& plan, const View& weights, const View& bias,
                    Activation activation);
   /// Allocates the PSUM banks; call it in the scope of a pass, after load_weights. `output` is that

@@ -16,7 +16,8 @@ constexpr std::string_view kOp = "conv2d_weight_gradient";
 
 /// Results in HBM; the weight with its axes in the order of the plan.
 struct Results {
-  View weight, bias;
+  View weight;
+  View bias;  ///< absent: none
 };
 
 class WeightGradient {
@@ -86,12 +87,12 @@ class WeightGradient {
       pass_.assign(banks_.begin() + static_cast<std::ptrdiff_t>(first),
                    banks_.begin() + static_cast<std::ptrdiff_t>(last));
       taps_ = {pass_.front().row, pass_.back().row + pass_.back().rows - pass_.front().row};
-      pass_has_bias_ = with_bias && first == 0;
+      pass_has_bias_ = with_bias && first == 0 && results_.bias.present();
       emit_pass(block);
       evacuate(block, turn);
     }
     store_block(block, turn);
-    if (with_bias) {
+    if (with_bias && results_.bias.present()) {
       store(builder_, results_.bias.slice(0, block.first_filter, block.filters).expand(1),
             bias_.turn(turn).slice(0, 0, block.filters));
     }
@@ -220,6 +221,22 @@ class WeightGradient {
   bool pass_has_bias_ = false;
 };
 
+/// Channels first: gradient [Cout, N, OH, OW], input [Cin, N, H, W].
+void emit_gradients(Builder& builder, const Conv2dSizes& sizes, View gradient, View input,
+                    Results results) {
+  if (sizes.images == 0) {
+    emit_zeros(builder, results.weight.merge(1).merge(1));
+    if (results.bias.present()) emit_zeros(builder, results.bias.expand(0));
+    return;
+  }
+  const WeightGradientPlan plan =
+      plan_weight_gradient(builder.architecture(), sizes, input.dtype());
+  if (plan.swapped) {
+    for (View* view : {&gradient, &input, &results.weight}) *view = view->permute({0, 1, 3, 2});
+  }
+  WeightGradient(builder, plan, gradient, input, results).emit();
+}
+
 }  // namespace
 
 BuiltOp build_conv2d_weight_gradient(const Architecture& architecture, const TensorSpec& gradient,
@@ -230,24 +247,28 @@ BuiltOp build_conv2d_weight_gradient(const Architecture& architecture, const Ten
   built.output = {weight.shape, {}, weight.dtype};
   built.further_outputs = {{{sizes.filters}, {}, weight.dtype}};
   Builder builder(std::string(kOp), architecture);
-  View outer = builder.argument("gradient", gradient.shape, gradient.dtype, gradient.strides)
-                   .permute({1, 0, 2, 3});
-  View image =
+  const View outer = builder.argument("gradient", gradient.shape, gradient.dtype, gradient.strides)
+                         .permute({1, 0, 2, 3});
+  const View image =
       builder.argument("input", input.shape, input.dtype, input.strides).permute({1, 0, 2, 3});
-  Results results{builder.argument("grad_weight", weight.shape, weight.dtype),
-                  builder.argument("grad_bias", {sizes.filters}, weight.dtype)};
-  if (sizes.images == 0) {
-    emit_zeros(builder, results.weight.merge(1).merge(1));
-    emit_zeros(builder, results.bias.expand(0));
-  } else {
-    const WeightGradientPlan plan = plan_weight_gradient(architecture, sizes, weight.dtype);
-    if (plan.swapped) {
-      for (View* view : {&outer, &image, &results.weight}) *view = view->permute({0, 1, 3, 2});
-    }
-    WeightGradient(builder, plan, outer, image, results).emit();
-  }
+  const Results results{builder.argument("grad_weight", weight.shape, weight.dtype),
+                        builder.argument("grad_bias", {sizes.filters}, weight.dtype)};
+  emit_gradients(builder, sizes, outer, image, results);
   built.program = builder.finish();
   return built;
+}
+
+void emit_conv2d_weight_gradient(Builder& builder, const HbmTensor& gradient,
+                                 const HbmTensor& input, const HbmTensor& grad_weight,
+                                 const std::optional<HbmTensor>& grad_bias,
+                                 const Conv2dGeometry& geometry) {
+  const Conv2dSizes sizes =
+      conv2d_sizes(kOp, spec_of(gradient), spec_of(input), spec_of(grad_weight), geometry);
+  const Results results{grad_weight.view(), grad_bias ? grad_bias->view() : View()};
+  builder.scope([&] {
+    emit_gradients(builder, sizes, gradient.view().permute({1, 0, 2, 3}),
+                   input.view().permute({1, 0, 2, 3}), results);
+  });
 }
 
 }  // namespace neuron_sim

@@ -18,6 +18,9 @@
 // Roofline: KH * KW * Cin columns of the PE array per 128 pixels and 128 output channels, and
 // KH * Cin + Cout columns of transposes, whose copies out of PSUM Vector and Scalar share.
 
+#include <optional>
+
+#include "ops/hbm_tensor.h"
 #include "ops/kernels/conv2d_geometry.h"
 
 namespace neuron_sim {
@@ -30,5 +33,12 @@ namespace neuron_sim {
 BuiltOp build_conv2d_weight_gradient(const Architecture& architecture, const TensorSpec& gradient,
                                      const TensorSpec& input, const TensorSpec& weight,
                                      const Conv2dGeometry& geometry);
+
+/// The same among other kernels of a program, into tensors of any strides, without the gradient of
+/// a bias if there is none. Only gradient and input may be empty.
+void emit_conv2d_weight_gradient(Builder& builder, const HbmTensor& gradient,
+                                 const HbmTensor& input, const HbmTensor& grad_weight,
+                                 const std::optional<HbmTensor>& grad_bias,
+                                 const Conv2dGeometry& geometry);
 
 }  // namespace neuron_sim

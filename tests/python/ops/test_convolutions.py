@@ -1,0 +1,76 @@
+"""Convolutions of one to three dimensions, transposed ones, and their gradients on the device."""
+
+import pytest
+import torch
+import torch.nn.functional as functional
+from dense_oracle import all_floats, check, on_device, random
+
+CASES = {
+    "bias": (functional.conv2d, {}, [(2, 3, 17, 19), (8, 3, 3, 3), (8,)]),
+    "no bias": (functional.conv2d, dict(stride=2, padding=1), [(2, 5, 17, 19), (8, 5, 3, 3)]),
+    "depthwise": (
+        functional.conv2d,
+        dict(padding=1, groups=24),
+        [(2, 24, 9, 9), (24, 1, 3, 3), (24,)],
+    ),
+    "groups": (
+        functional.conv2d,
+        dict(padding=(2, 1), dilation=(2, 1), stride=(1, 2), groups=4),
+        [(2, 12, 9, 9), (20, 3, 3, 3), (20,)],
+    ),
+    "wide": (functional.conv2d, dict(padding=1), [(1, 200, 6, 6), (150, 200, 3, 3)]),
+    "pointwise": (functional.conv2d, dict(stride=2), [(2, 200, 6, 6), (30, 200, 1, 1)]),
+    "one pixel": (functional.conv2d, {}, [(1, 1, 1, 1), (1, 1, 1, 1), (1,)]),
+    "1d": (functional.conv1d, dict(padding=2, stride=2), [(2, 6, 31), (9, 6, 5), (9,)]),
+    "3d": (functional.conv3d, dict(stride=2, padding=1), [(2, 3, 5, 6, 7), (4, 3, 3, 3, 3)]),
+    "transposed": (
+        functional.conv_transpose2d,
+        dict(stride=2, padding=1, output_padding=1),
+        [(2, 6, 7, 5), (6, 9, 3, 3), (9,)],
+    ),
+    "transposed, pixels without taps": (
+        functional.conv_transpose2d,
+        dict(stride=3),
+        [(2, 6, 7, 5), (6, 9, 2, 2), (9,)],
+    ),
+    "transposed, groups": (
+        functional.conv_transpose2d,
+        dict(stride=2, groups=3, dilation=2),
+        [(2, 6, 7, 5), (6, 3, 3, 3)],
+    ),
+    "transposed 1d": (functional.conv_transpose1d, dict(stride=2), [(2, 6, 7), (6, 3, 4)]),
+    "transposed 3d": (
+        functional.conv_transpose3d,
+        dict(stride=2, padding=1),
+        [(1, 4, 3, 4, 3), (4, 3, 3, 3, 3)],
+    ),
+}
+
+
+@all_floats
+@pytest.mark.parametrize("name", CASES)
+def test_a_convolution_and_its_gradients_are_those_of_float64(name, dtype):
+    function, options, sizes = CASES[name]
+    operands = [random(*size, seed=i) for i, size in enumerate(sizes)]
+    check(lambda *x: function(*x, **options), *operands, dtype=dtype, factor=4)
+
+
+def test_a_channels_last_input_gives_a_contiguous_result():
+    x = on_device(random(2, 3, 8, 9).contiguous(memory_format=torch.channels_last))
+    with torch.neuron_sim.strict():
+        assert functional.conv2d(x, on_device(random(4, 3, 3, 3))).is_contiguous()
+
+
+def test_an_empty_batch_gives_an_empty_result_and_gradients_of_zero():
+    with torch.neuron_sim.strict():
+        weight = on_device(random(4, 3, 3, 3)).requires_grad_()
+        result = functional.conv2d(torch.empty(0, 3, 8, 8, device="neuron_sim"), weight)
+        assert result.shape == (0, 4, 6, 6)
+        result.backward(torch.empty(0, 4, 6, 6, device="neuron_sim"))
+    assert not weight.grad.cpu().any()
+
+
+def test_integers_are_refused_with_the_reason():
+    x = torch.ones(1, 1, 3, 3, dtype=torch.int32, device="neuron_sim")
+    with torch.neuron_sim.strict(), pytest.raises(NotImplementedError, match="float32, float16"):
+        functional.conv2d(x, x)
