@@ -7,41 +7,41 @@ from dense_oracle import all_floats, check, on_device, random
 
 CASES = {
     "bias": (functional.conv2d, {}, [(2, 3, 17, 19), (8, 3, 3, 3), (8,)]),
-    "no bias": (functional.conv2d, dict(stride=2, padding=1), [(2, 5, 17, 19), (8, 5, 3, 3)]),
+    "no bias": (functional.conv2d, {"stride": 2, "padding": 1}, [(2, 5, 17, 19), (8, 5, 3, 3)]),
     "depthwise": (
         functional.conv2d,
-        dict(padding=1, groups=24),
+        {"padding": 1, "groups": 24},
         [(2, 24, 9, 9), (24, 1, 3, 3), (24,)],
     ),
     "groups": (
         functional.conv2d,
-        dict(padding=(2, 1), dilation=(2, 1), stride=(1, 2), groups=4),
+        {"padding": (2, 1), "dilation": (2, 1), "stride": (1, 2), "groups": 4},
         [(2, 12, 9, 9), (20, 3, 3, 3), (20,)],
     ),
-    "wide": (functional.conv2d, dict(padding=1), [(1, 200, 6, 6), (150, 200, 3, 3)]),
-    "pointwise": (functional.conv2d, dict(stride=2), [(2, 200, 6, 6), (30, 200, 1, 1)]),
+    "wide": (functional.conv2d, {"padding": 1}, [(1, 200, 6, 6), (150, 200, 3, 3)]),
+    "pointwise": (functional.conv2d, {"stride": 2}, [(2, 200, 6, 6), (30, 200, 1, 1)]),
     "one pixel": (functional.conv2d, {}, [(1, 1, 1, 1), (1, 1, 1, 1), (1,)]),
-    "1d": (functional.conv1d, dict(padding=2, stride=2), [(2, 6, 31), (9, 6, 5), (9,)]),
-    "3d": (functional.conv3d, dict(stride=2, padding=1), [(2, 3, 5, 6, 7), (4, 3, 3, 3, 3)]),
+    "1d": (functional.conv1d, {"padding": 2, "stride": 2}, [(2, 6, 31), (9, 6, 5), (9,)]),
+    "3d": (functional.conv3d, {"stride": 2, "padding": 1}, [(2, 3, 5, 6, 7), (4, 3, 3, 3, 3)]),
     "transposed": (
         functional.conv_transpose2d,
-        dict(stride=2, padding=1, output_padding=1),
+        {"stride": 2, "padding": 1, "output_padding": 1},
         [(2, 6, 7, 5), (6, 9, 3, 3), (9,)],
     ),
     "transposed, pixels without taps": (
         functional.conv_transpose2d,
-        dict(stride=3),
+        {"stride": 3},
         [(2, 6, 7, 5), (6, 9, 2, 2), (9,)],
     ),
     "transposed, groups": (
         functional.conv_transpose2d,
-        dict(stride=2, groups=3, dilation=2),
+        {"stride": 2, "groups": 3, "dilation": 2},
         [(2, 6, 7, 5), (6, 3, 3, 3)],
     ),
-    "transposed 1d": (functional.conv_transpose1d, dict(stride=2), [(2, 6, 7), (6, 3, 4)]),
+    "transposed 1d": (functional.conv_transpose1d, {"stride": 2}, [(2, 6, 7), (6, 3, 4)]),
     "transposed 3d": (
         functional.conv_transpose3d,
-        dict(stride=2, padding=1),
+        {"stride": 2, "padding": 1},
         [(1, 4, 3, 4, 3), (4, 3, 3, 3, 3)],
     ),
 }
