@@ -66,6 +66,7 @@ from neuron_sim._device_streams import (
     stream,
     synchronize,
 )
+from neuron_sim._distributed import Collective, record_collectives
 from neuron_sim._launches import (
     KernelCacheInfo,
     Launch,
@@ -77,6 +78,7 @@ from neuron_sim._launches import (
 )
 
 __all__ = [
+    "Collective",
     "DeviceProperties",
     "Event",
     "Fallback",
@@ -117,6 +119,7 @@ __all__ = [
     "memory_allocated",
     "memory_reserved",
     "memory_stats",
+    "record_collectives",
     "record_launches",
     "reset_accumulated_memory_stats",
     "reset_fallback_counts",

@@ -91,6 +91,9 @@ def register() -> None:
         torch.utils.generate_methods_for_privateuse1_backend(
             for_tensor=True, for_module=True, for_packed_sequence=True, for_storage=True
         )
+    from neuron_sim._distributed import register_backend
+
+    register_backend()
     _registered = True
 
 

@@ -12,6 +12,7 @@
 #include "csrc/errors.h"
 #include "csrc/runtime.h"
 #include "device/runtime/devices.h"
+#include "python_bindings/torch_module/distributed.h"
 #include "python_bindings/torch_module/kernel_launch.h"
 #include "python_bindings/torch_module/launches.h"
 
@@ -100,6 +101,7 @@ PYBIND11_MODULE(_C, m) {
         [](const std::string& name) { set_fallback_policy(parse_fallback_policy(name)); });
   bind_launches(m);
   bind_kernel_launch(m);
+  bind_distributed(m);
 }
 
 }  // namespace neuron_sim

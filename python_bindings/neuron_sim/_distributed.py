@@ -1,0 +1,85 @@
+"""The torch.distributed backend `neuron_sim` and the account of its collectives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from neuron_sim import _C  # type: ignore[attr-defined]
+
+BACKEND = "neuron_sim"
+
+
+def register_backend() -> None:
+    """Tells torch.distributed the backend of the device; nothing when PyTorch has no c10d.
+
+    `torch.distributed.init_process_group("neuron_sim")` has it for device tensors; without a name,
+    or with "cpu:gloo,neuron_sim:neuron_sim", a group also takes CPU tensors, over gloo.
+    """
+    import torch.distributed as distributed
+
+    if not distributed.is_available() or not distributed.is_gloo_available():
+        return
+    if hasattr(distributed.Backend, BACKEND.upper()):
+        return
+    distributed.Backend.register_backend(BACKEND, _create, devices=[BACKEND])
+
+
+def _create(store: Any, rank: int, size: int, timeout: timedelta) -> Any:
+    """Called by torch.distributed for every group. gloo moves the bytes between the processes."""
+    from torch.distributed import ProcessGroupGloo
+
+    gloo = ProcessGroupGloo(store, rank, size, timeout=timeout)
+    return _C.make_distributed_backend(gloo)
+
+
+@dataclass(frozen=True)
+class Collective:
+    """One collective (or send, or recv) that this process took part in. Times are simulated."""
+
+    call: str
+    """What was called: "allreduce(SUM) of float32 [3, 4]"."""
+    device: int
+    """The device of this process."""
+    ranks: int
+    """How many took part."""
+    bytes: int
+    """The buffer whose time is modelled, of the rank that has the largest."""
+    algorithm: str
+    """The algorithm of the cost model: "mesh", "rdh", "kangaring", "direct" or "none"."""
+    ready_us: float
+    """This rank's tensors were ready."""
+    start_us: float
+    """The last rank was ready: the same number on all ranks."""
+    end_us: float
+    """The results are there: the same number on all ranks."""
+
+    @property
+    def waited_us(self) -> float:
+        """How long this rank waited for the others."""
+        return self.start_us - self.ready_us
+
+    @property
+    def latency_us(self) -> float:
+        """The collective itself."""
+        return self.end_us - self.start_us
+
+
+@contextmanager
+def record_collectives() -> Iterator[list[Collective]]:
+    """Records the collectives of this process; the list is filled at the end of the block.
+
+    with torch.neuron_sim.record_collectives() as collectives:
+        torch.distributed.all_reduce(gradient)
+    print(collectives[0].call, collectives[0].latency_us, collectives[0].waited_us)
+    """
+    collectives: list[Collective] = []
+    recording = _C.start_collective_recording()
+    try:
+        yield collectives
+    finally:
+        for facts in _C.finish_collective_recording(recording):
+            collectives.append(Collective(**facts))
