@@ -1,0 +1,114 @@
+"""ResNet-18 and ResNet-50 from their configuration, with random weights, for C++ programs.
+
+    python models/resnet.py --scripted resnet18.pt --exported resnet18.pt2 [--depth 18]
+
+The TorchScript file is for models/cpp/classify_images.cpp, the exported program for
+models/cpp/run_exported.cpp; neither needs Python to run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import warnings
+
+import torch
+from torch import Tensor, nn
+
+BLOCKS = {18: (2, 2, 2, 2), 50: (3, 4, 6, 3)}
+"""Blocks per stage; depth 50 has bottlenecks."""
+STAGES = (64, 128, 256, 512)
+
+
+def _convolution(inputs: int, outputs: int, kernel: int, stride: int = 1) -> nn.Sequential:
+    """A convolution without bias and its normalisation."""
+    padding = kernel // 2
+    return nn.Sequential(
+        nn.Conv2d(inputs, outputs, kernel, stride, padding, bias=False), nn.BatchNorm2d(outputs)
+    )
+
+
+class Block(nn.Module):
+    """Convolutions beside a shortcut: two of 3 x 3, or 1 x 1, 3 x 3 and 1 x 1 (a bottleneck)."""
+
+    def __init__(self, inputs: int, width: int, stride: int, bottleneck: bool) -> None:
+        super().__init__()
+        outputs = 4 * width if bottleneck else width
+        relu = nn.ReLU()
+        if bottleneck:
+            self.path = nn.Sequential(
+                *(_convolution(inputs, width, 1), relu),
+                *(_convolution(width, width, 3, stride), relu),
+                _convolution(width, outputs, 1),
+            )
+        else:
+            self.path = nn.Sequential(
+                *(_convolution(inputs, width, 3, stride), relu), _convolution(width, outputs, 3)
+            )
+        same = stride == 1 and inputs == outputs
+        self.shortcut = nn.Identity() if same else _convolution(inputs, outputs, 1, stride)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """[N, outputs, H / stride, W / stride] from [N, inputs, H, W]."""
+        return torch.relu(self.path(x) + self.shortcut(x))
+
+
+class ResNet(nn.Module):
+    """Images [N, 3, H, W] to logits [N, classes]."""
+
+    def __init__(self, depth: int = 18, classes: int = 1000) -> None:
+        super().__init__()
+        bottleneck = depth >= 50
+        self.stem = nn.Sequential(_convolution(3, 64, 7, 2), nn.ReLU(), nn.MaxPool2d(3, 2, 1))
+        stages: list[nn.Module] = []
+        inputs = 64
+        for stage, (width, blocks) in enumerate(zip(STAGES, BLOCKS[depth], strict=True)):
+            for block in range(blocks):
+                stride = 2 if stage > 0 and block == 0 else 1
+                stages.append(Block(inputs, width, stride, bottleneck))
+                inputs = 4 * width if bottleneck else width
+        self.stages = nn.Sequential(*stages)
+        self.classifier = nn.Linear(inputs, classes)
+
+    def forward(self, images: Tensor) -> Tensor:
+        """Logits [N, classes]."""
+        return self.classifier(self.stages(self.stem(images)).mean((2, 3)))
+
+
+def random_resnet(depth: int = 18, classes: int = 1000, seed: int = 0) -> ResNet:
+    """A network in eval mode whose normalisations know the statistics of random images, so that
+    its activations are neither tiny nor huge."""
+    with torch.random.fork_rng(devices=[]), torch.no_grad():
+        torch.manual_seed(seed)
+        model = ResNet(depth, classes)
+        for module in model.modules():
+            if isinstance(module, nn.BatchNorm2d):
+                module.momentum = None  # the mean over all batches, here one
+        model(torch.randn(4, 3, 64, 64))
+    return model.eval()
+
+
+def main() -> None:
+    """Writes the files that the options name."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--scripted", help="TorchScript file to write")
+    parser.add_argument("--exported", help="torch.export file (.pt2) to write")
+    parser.add_argument("--depth", type=int, choices=BLOCKS, default=18)
+    parser.add_argument("--classes", type=int, default=1000)
+    parser.add_argument("--size", type=int, default=224, help="of the exported program's images")
+    parser.add_argument("--batch", type=int, default=2, help="of the exported program")
+    options = parser.parse_args()
+    model = random_resnet(options.depth, options.classes)
+    if options.scripted:
+        with warnings.catch_warnings():
+            # TorchScript is deprecated for Python programs; C++ programs load models with it.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            torch.jit.script(model).save(options.scripted)
+    if options.exported:
+        generator = torch.Generator().manual_seed(1)
+        size = (options.batch, 3, options.size, options.size)
+        images = torch.randn(size, generator=generator)
+        torch.export.save(torch.export.export(model, (images,)), options.exported)
+
+
+if __name__ == "__main__":
+    main()
