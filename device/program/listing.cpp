@@ -25,6 +25,14 @@ std::string address(const Program& program, const Operand& operand) {
   return text(result, " ", name(operand.dtype));
 }
 
+/// ` over [[0, 1], [2, 3]]` for instructions with replica groups.
+std::string ranks_of(const Program& program, const Instruction& instruction) {
+  const auto fields = instruction.type->attributes;
+  if (fields.empty() || fields[0].kind != AttributeKind::kReplicaGroups) return "";
+  const int64_t index = program.attributes_of(instruction)[0].integer();
+  return " over " + program.replica_groups[static_cast<size_t>(index)]->describe();
+}
+
 void list(const Program& program, const Block& block, const std::string& indent, std::string& out) {
   for (const Node& node : block) {
     if (node.kind == Node::Kind::kLoop) {
@@ -45,7 +53,7 @@ void list(const Program& program, const Block& block, const std::string& indent,
       out += text(separator, type.operands[i].name, "=", address(program, operands[i]));
       separator = ", ";
     }
-    out += ")\n";
+    out += ")" + ranks_of(program, instruction) + "\n";
   }
 }
 

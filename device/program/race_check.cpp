@@ -89,12 +89,7 @@ class Walk {
     return engines_[instruction.core][static_cast<size_t>(instruction.engine)];
   }
   Behind order(const Instruction& instruction, const int64_t* variables, int64_t meeting);
-  /// Both cores do their part of one collective.
-  bool both_take_part(const HbmAccess& first, const HbmAccess& second) const {
-    const InstructionType* type = program_.instructions[first.instruction].type;
-    return type == program_.instructions[second.instruction].type &&
-           type->synchronises == Synchronisation::kCollective;
-  }
+  bool both_take_part(const HbmAccess& first, const HbmAccess& second) const;
   void check(const HbmAccess& first, const HbmAccess& second) const;
 
   const Program& program_;
@@ -169,6 +164,25 @@ void Walk::check() const {
       }
     }
   }
+}
+
+/// Both cores do one collective on a tensor, which gives both of them the same bytes: each may read
+/// what its own has written.
+bool Walk::both_take_part(const HbmAccess& first, const HbmAccess& second) const {
+  const auto collective = [&](const HbmAccess& access) {
+    const InstructionType* type = program_.instructions[access.instruction].type;
+    return type->synchronises == Synchronisation::kCollective ? type : nullptr;
+  };
+  const auto result = [&](const HbmAccess& access) {
+    return collective(access) != nullptr && program_.operands[access.operand].writes();
+  };
+  if (collective(first) != nullptr && collective(first) == collective(second)) return true;
+  if (result(first) == result(second)) return false;
+  const HbmAccess& other = result(first) ? second : first;
+  const Operand& operand = program_.operands[other.operand];
+  const uint8_t core = program_.instructions[other.instruction].core;
+  const auto& own = accesses_[static_cast<size_t>(operand.tile)][core];
+  return !operand.writes() && std::any_of(own.begin(), own.end(), result);
 }
 
 void Walk::check(const HbmAccess& first, const HbmAccess& second) const {

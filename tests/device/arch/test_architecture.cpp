@@ -105,7 +105,8 @@ TEST(Architecture, EveryMemberHasAKeyOfItsOwn) {
   EXPECT_EQ(keys["semaphore"] * sizeof(Picoseconds), sizeof(SemaphoreTiming));
   EXPECT_EQ(keys["launch"] * sizeof(Picoseconds), sizeof(LaunchTiming));
   EXPECT_EQ(keys["peer"] * sizeof(double), sizeof(PeerTiming));
-  EXPECT_EQ(keys.size(), 13u);
+  EXPECT_EQ(keys["collective"] * sizeof(double), sizeof(CollectiveTiming));
+  EXPECT_EQ(keys.size(), 14u);
 }
 
 TEST(Architecture, SettingOneFieldChangesNoOther) {

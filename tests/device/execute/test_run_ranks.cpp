@@ -17,7 +17,7 @@
 namespace neuron_sim {
 namespace {
 
-using namespace ranks;  // NOLINT(google-build-using-namespace)
+using namespace ranks;  // NOLINT(google-build-using-namespace): helpers of these tests
 constexpr Dtype kFloat = Dtype::kFloat32;
 
 TEST(RunRanks, ReduceInEveryDtypeAndOperator) {

@@ -156,6 +156,8 @@ TEST(Collective, KeepsItsGroupsInTheProgram) {
   ASSERT_EQ(program->replica_groups.size(), 1U);
   EXPECT_EQ(program->replica_groups[0]->groups, (Lists{{1, 0}}));
   EXPECT_EQ(program->instructions.back().engine, EngineKind::kGpSimd);
+  EXPECT_NE(listing(*program).find("GpSimd all_reduce("), std::string::npos);
+  EXPECT_NE(listing(*program).find(") over [[1, 0]]\n"), std::string::npos);
 }
 
 }  // namespace

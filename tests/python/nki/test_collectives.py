@@ -264,6 +264,31 @@ def test_both_cores_of_a_logical_core_do_their_part():
         np.testing.assert_array_equal(result, arrays[0] + arrays[1])
 
 
+@pytest.mark.parametrize("orders", [True, False])
+def test_both_cores_reduce_a_shared_tensor_behind_a_barrier(orders):
+    @nki.jit
+    def kernel(x, group):
+        core = nl.program_id(0)
+        half = slice(core * 4, (core + 1) * 4)
+        src, dst = in_hbm(x), in_hbm(x)
+        out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+        nisa.dma_copy(dst=src[half], src=x[half])
+        if orders:
+            nisa.core_barrier(src, (0, 1))
+        ncc.all_reduce([src], [dst], group, nl.add)
+        nisa.dma_copy(dst=out[half], src=dst[half])
+        return out
+
+    arrays = per_rank(2, 8, 6)
+    group = ncc.ReplicaGroup([[0, 1]])
+    if not orders:
+        with pytest.raises(ValueError, match="race on tensor 'src'.*no core_barrier"):
+            run(kernel[2], arrays, group)
+        return
+    for result in run(kernel[2], arrays, group):
+        np.testing.assert_array_equal(result, arrays[0] + arrays[1])
+
+
 def test_torch_tensors_and_written_arguments_stay_with_their_rank():
     torch = pytest.importorskip("torch")
 
