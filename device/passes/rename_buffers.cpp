@@ -42,9 +42,33 @@ struct Pending {
   uint32_t web = 0;
 };
 
-/// Adds a write, which hides the writes that it covers.
+/// What of a contiguous region lies before and behind the bytes of another.
+void add_remainder(std::vector<Pending>& pending, const Pending& entry, const Region& hidden) {
+  const auto add = [&](int64_t low, int64_t high) {
+    if (low >= high) return;
+    pending.push_back(entry);
+    pending.back().region.low = low;
+    pending.back().region.run = high - low;
+  };
+  add(entry.region.low, hidden.low);
+  add(hidden.high(), entry.region.high());
+}
+
+/// Adds a write, which hides the writes that it covers: of a contiguous one also the part, so that
+/// a tile that is set whole and then written block by block is not held by its first value.
 void add_write(std::vector<Pending>& pending, const Region& region, uint32_t web) {
-  std::erase_if(pending, [&](const Pending& entry) { return covers(region, entry.region); });
+  std::vector<Pending> remainders;
+  std::erase_if(pending, [&](const Pending& entry) {
+    if (covers(region, entry.region)) return true;
+    const Region& old = entry.region;
+    const bool cuts = region.exact && region.count == 1 && old.count == 1 &&
+                      region.partition <= old.partition &&
+                      old.partition + old.partitions <= region.partition + region.partitions &&
+                      overlap(region, old);
+    if (cuts) add_remainder(remainders, entry, region);
+    return cuts;
+  });
+  pending.insert(pending.end(), remainders.begin(), remainders.end());
   pending.push_back({region, web});
 }
 

@@ -55,6 +55,29 @@ TEST(RenameBuffers, EveryIterationGetsTilesOfItsOwn) {
   }
 }
 
+TEST(RenameBuffers, ATileThatIsSetWholeIsNotHeldByItsFirstValueWhereItWasOverwritten) {
+  const auto versions = [](int64_t columns) {
+    Builder builder("blocks", trn2());
+    const View in = builder.argument("in", {5, 128, 8}, kFloat);
+    const View out = builder.argument("out", {5, 128, 8}, kFloat);
+    const View tile = builder.sbuf("tile", {128, 16}, kFloat);
+    builder.emit(Memset{tile, 0});
+    builder.loop(5, [&](const Affine& i) {
+      const View block = tile.slice(1, 4, columns);
+      builder.emit(DmaCopy{.dst = block, .src = in.select(0, i).slice(1, 0, columns)});
+      builder.emit(DmaCopy{.dst = out.select(0, i), .src = tile.slice(1, 4, 8)});
+    });
+    const StraightLine line = renamed(builder);
+    std::vector<TileId> written;
+    for (size_t i = 1; i < line.instructions.size(); i += 2) {
+      written.push_back(line.operands_of(line.instructions[i])[0].tile);
+    }
+    return distinct(written);
+  };
+  EXPECT_EQ(versions(8), 5U);
+  EXPECT_EQ(versions(7), 1U);  // every store reads a column of the first value
+}
+
 TEST(RenameBuffers, ASumIsOneVersionAndTheNextSumAnother) {
   Builder builder("sums", trn2());
   const View a = builder.sbuf("a", {128, 128}, kFloat);
