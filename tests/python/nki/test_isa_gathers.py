@@ -179,6 +179,21 @@ def test_registers_hold_numbers_and_elements():
     np.testing.assert_array_equal(kernel(np.array([[5, 6, 7]], np.int32)), [[7, 41, 41]])
 
 
+def test_a_register_is_loaded_again_and_stored_in_hbm():
+    @nki.jit
+    def kernel(a):
+        out = nl.ndarray((1, 3), nl.int32, buffer=nl.shared_hbm)
+        tile, register = nl.load(a), nisa.register_alloc(-3)
+        nisa.register_store(out[0:1, 0:1], register)
+        nisa.register_load(register, tile[0:1, 1:2])
+        nisa.register_store(out[0:1, 1:2], register)
+        nisa.register_load(register, a[0:1, 2:3])
+        nisa.register_store(out[0:1, 2:3], register)
+        return out
+
+    np.testing.assert_array_equal(kernel(np.array([[5, 6, 7]], np.int32)), [[-3, 6, 7]])
+
+
 def test_a_register_is_no_number():
     @nki.jit
     def kernel(a):

@@ -66,20 +66,28 @@ def test_an_offset_that_points_outside_is_refused_when_the_kernel_runs():
     assert "index range [17, 20] exceed dimension size of 20" in message
 
 
-def test_a_dynamic_destination_is_written_where_its_index_points():
-    @nki.jit
-    def kernel(a, offset):
-        out = nl.ndarray((8, 20, 3), dtype=a.dtype, buffer=nl.shared_hbm)
-        tile, start = nl.load(a), nl.load(offset)
-        whole = nl.zeros((8, 20, 3), dtype=a.dtype)
-        p, f, c = nl.mgrid[0:8, 0:5, 0:3]
-        nisa.tensor_copy_dynamic_dst(dst=whole[p, start[0, 0] + f, c], src=tile[p, f, c])
-        nl.store(out, whole)
-        return out
+@nki.jit
+def scattered(a, offset):
+    """Five columns of `a` written from a column on."""
+    out = nl.ndarray((8, 20, 3), dtype=a.dtype, buffer=nl.shared_hbm)
+    tile, start = nl.load(a), nl.load(offset)
+    whole = nl.zeros((8, 20, 3), dtype=a.dtype)
+    p, f, c = nl.mgrid[0:8, 0:5, 0:3]
+    nisa.tensor_copy_dynamic_dst(dst=whole[p, start[0, 0] + f, c], src=tile[p, f, c])
+    nl.store(out, whole)
+    return out
 
+
+def test_a_dynamic_destination_is_written_where_its_index_points():
     expected = np.zeros_like(A)
     expected[:, 7:12] = A[:, :5]
-    assert np.array_equal(kernel(A, np.array([[7]], np.int32)), expected)
+    assert np.array_equal(scattered(A, np.array([[7]], np.int32)), expected)
+
+
+def test_a_destination_that_points_outside_is_refused_too():
+    scattered(A, np.array([[15]], np.int32))
+    message = error_of(scattered, A, np.array([[16]], np.int32), kind=IndexError)
+    assert "index range [16, 20] exceed dimension size of 20" in message
 
 
 def test_other_instructions_take_no_dynamic_index():
