@@ -26,7 +26,8 @@ bool read_affine(PyObject* value, Affine& affine) {
   return true;
 }
 
-/// The dimensions of a plain pattern of a whole tile or HBM tensor; false for others.
+/// The dimensions of a plain pattern of a whole tile or HBM tensor; false for others, of which some
+/// have no View at all (negative steps).
 bool read_dimensions(const TensorObject* tensor, std::vector<Dimension>& dimensions) {
   using Field = TensorObject;
   PyObject* shape = tensor->field[Field::kShape];
@@ -42,6 +43,7 @@ bool read_dimensions(const TensorObject* tensor, std::vector<Dimension>& dimensi
     const long long size = PyLong_AsLongLong(PyTuple_GET_ITEM(shape, i));
     const long long step = PyLong_AsLongLong(PyTuple_GET_ITEM(steps, i));
     if ((size == -1 || step == -1) && PyErr_Occurred() != nullptr) return PyErr_Clear(), false;
+    if (step < 0) return false;
     dimensions.push_back({size, step});
   }
   return true;

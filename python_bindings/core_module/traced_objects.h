@@ -167,6 +167,8 @@ struct Connections {
   PyObject* float32;            ///< the DType
   PyObject* sbuf;               ///< the buffer of results in SBUF
   PyObject* psum;               ///< the buffer of results in PSUM
+  PyObject* not_one_pattern;    ///< the error of an operand that has no access pattern
+  PyObject* split;              ///< (instruction, operands, that error): emits it in parts
 };
 extern Connections connections;
 

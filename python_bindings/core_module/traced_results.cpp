@@ -22,6 +22,31 @@ PyObject* argument_of(PyObject* operand) {
   return Py_NewRef(operand);
 }
 
+/// The instruction again, in parts, when the error is that an operand has no access pattern; false
+/// with an error.
+bool emit_in_parts(const InstructionObject* instruction, PyObject* dst, PyObject* const* operands,
+                   Py_ssize_t count) {
+  PyObject *type = nullptr, *error = nullptr, *traceback = nullptr;
+  PyErr_Fetch(&type, &error, &traceback);
+  PyErr_NormalizeException(&type, &error, &traceback);
+  const Py_ssize_t first = dst == nullptr ? 0 : 1;
+  PyObject* all = PyTuple_New(first + count);
+  PyObject* done = nullptr;
+  if (all != nullptr) {
+    if (dst != nullptr) PyTuple_SET_ITEM(all, 0, Py_NewRef(dst));
+    for (Py_ssize_t i = 0; i < count; ++i) {
+      PyTuple_SET_ITEM(all, first + i, Py_NewRef(operands[i]));
+    }
+    done = PyObject_CallFunctionObjArgs(connections.split, instruction, all, error, nullptr);
+  }
+  Py_XDECREF(all);
+  Py_XDECREF(type);
+  Py_XDECREF(error);
+  Py_XDECREF(traceback);
+  Py_XDECREF(done);
+  return done != nullptr;
+}
+
 /// method(builder, operands...) with `accumulate` put in at its position; false with an error.
 bool emit_instruction(TraceObject* trace, const InstructionObject* instruction, PyObject* dst,
                       PyObject* const* operands, Py_ssize_t count, PyObject* accumulate) {
@@ -52,6 +77,10 @@ bool emit_instruction(TraceObject* trace, const InstructionObject* instruction, 
   }
   for (Py_ssize_t i = 0; i < filled; ++i) Py_DECREF(arguments[i]);
   Py_XDECREF(result);
+  if (result == nullptr && instruction->accumulate_at < 0 &&
+      PyErr_ExceptionMatches(connections.not_one_pattern) != 0) {
+    return emit_in_parts(instruction, dst, operands, count);
+  }
   return result != nullptr;
 }
 

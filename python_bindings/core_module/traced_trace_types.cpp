@@ -103,7 +103,8 @@ void connect(const nanobind::dict& classes) {
                  object("is_internal"),   object("place_of"),      object("point_at"),
                  object("unrolled_sum"),  object("current"),       object("masked_result"),
                  object("tensor_tensor"), object("tensor_scalar"), object("float32"),
-                 object("sbuf"),          object("psum")};
+                 object("sbuf"),          object("psum"),          object("not_one_pattern"),
+                 object("split")};
 }
 
 }  // namespace

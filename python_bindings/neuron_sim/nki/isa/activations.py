@@ -5,6 +5,7 @@ that instructions of the family share; reduce_cmd says what an instruction does 
 reads it out. `name` changes nothing.
 """
 
+from ..tracing.splitting import NotOnePattern, in_parts
 from .constants import named
 from .constants import reduce_cmd as reduce_commands
 from .instruction import EMITTED, builder
@@ -32,13 +33,16 @@ def activation(
     that receives it (about 64 cycles more).
     """
     if reduce_cmd is _IDLE and reduce_res is None and reduce_op is None:
-        builder().activation(
-            dst.access,
-            operator_name(op),
-            data.access,
-            0.0 if bias is None else operand(bias),
-            operand(scale),
-        )
+        word, offset = operator_name(op), 0.0 if bias is None else operand(bias)
+        factor = operand(scale)
+        try:
+            builder().activation(dst.access, word, data.access, offset, factor)
+        except NotOnePattern as error:
+
+            def emit(to, part):
+                builder().activation(to.access, word, part.access, offset, factor)
+
+            in_parts(emit, dst, data, otherwise=error)
         return EMITTED
     results = {} if reduce_res is None else {"reduce_res": reduce_res.access}
     builder().activation(

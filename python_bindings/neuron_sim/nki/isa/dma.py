@@ -8,6 +8,7 @@ oob_mode: what an index out of bounds does when the kernel runs, an error or not
 import numpy as np
 
 from ..tracing.movement import writable
+from ..tracing.splitting import NotOnePattern, in_parts
 from .constants import dge_mode as dge_modes
 from .constants import engine as engines
 from .constants import named
@@ -61,9 +62,19 @@ def dma_copy(
     later, equal dtypes, no index; `engine` (sync or scalar) triggers it.
     """
     index = _index_of("dma_copy", dst, src)
-    if index is None and oob_mode is _ERROR and priority is None and dge_mode is _UNKNOWN:
-        builder().dma_copy(dst.access, src.access, engine=named(engine, engines, "engine"))
-        return EMITTED
+    try:
+        if index is None and oob_mode is _ERROR and priority is None and dge_mode is _UNKNOWN:
+            builder().dma_copy(dst.access, src.access, engine=named(engine, engines, "engine"))
+        else:
+            _copy(dst, src, priority, oob_mode, dge_mode, engine)
+    except NotOnePattern as error:
+        settings = (priority, oob_mode, dge_mode, engine)
+        in_parts(lambda to, part: _copy(to, part, *settings), dst, src, otherwise=error)
+    return EMITTED
+
+
+def _copy(dst, src, priority, oob_mode, dge_mode, engine):
+    index = src.index if src.index is not None else dst.index
     builder().dma_copy(
         dst.access,
         src.access,
@@ -71,7 +82,6 @@ def dma_copy(
         descriptors=named(dge_mode, dge_modes, "dge_mode"),
         **_options(index, oob_mode, priority),
     )
-    return EMITTED
 
 
 def dma_copy_add(dst, src, dge_mode=_UNKNOWN):

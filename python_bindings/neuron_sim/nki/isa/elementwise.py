@@ -3,10 +3,12 @@
 Every function writes its first parameter `dst`; tiles are [partitions, free...] with at most 128
 partitions, and all tiles of an instruction have the same partitions and elements per partition.
 Arithmetic is in fp32 with one rounding to the dtype of `dst`; bitwise operators keep the bits of
-integers. `name` labels the instruction for the vendor's profiler and changes nothing. ValueError
-and TypeError of the builder name instruction, operand, value and limit.
+integers. Tiles that no access pattern names (negative steps, more than four free dimensions) take
+several instructions. `name` labels the instruction for the vendor's profiler and changes nothing.
+ValueError and TypeError of the builder name instruction, operand, value and limit.
 """
 
+from ..tracing.splitting import NotOnePattern, in_parts
 from .constants import engine as engines
 from .constants import named
 from .instruction import EMITTED, builder
@@ -21,7 +23,10 @@ def tensor_copy(dst, src, engine=engines.unknown, name=None, dtype=None):
     """
     if dtype is not None and dst.dtype != dtype:
         raise ValueError(f"dtype {dtype} of 'tensor_copy' is not that of dst, {dst.dtype}.")
-    builder().tensor_copy(dst.access, src.access, named(engine, engines, "engine"))
+    try:
+        builder().tensor_copy(dst.access, src.access, named(engine, engines, "engine"))
+    except NotOnePattern as error:
+        in_parts(lambda to, part: tensor_copy(to, part, engine), dst, src, otherwise=error)
     return EMITTED
 
 
@@ -32,9 +37,15 @@ def tensor_tensor(dst, data1, data2, op, engine=engines.unknown, name=None):
     engine: vector or gpsimd; unknown puts operands that are all int32 or uint32 in SBUF on GpSimd,
     which computes them exactly.
     """
-    builder().tensor_tensor(
-        dst.access, data1.access, data2.access, operator_name(op), named(engine, engines, "engine")
-    )
+    word, where = operator_name(op), named(engine, engines, "engine")
+    try:
+        builder().tensor_tensor(dst.access, data1.access, data2.access, word, where)
+    except NotOnePattern as error:
+
+        def emit(to, first, second):
+            builder().tensor_tensor(to.access, first.access, second.access, word, where)
+
+        in_parts(emit, dst, data1, data2, otherwise=error)
     return EMITTED
 
 
@@ -56,9 +67,7 @@ def tensor_scalar(
     unary operators. Both operators are bitwise or both are arithmetic. engine: vector, scalar
     (multiply, then add; Trn2 and later) or gpsimd (rsqrt).
     """
-    builder().tensor_scalar(
-        dst.access,
-        data.access,
+    settings = (
         operator_name(op0, "op0"),
         0.0 if operand0 is None else operand(operand0),
         bool(reverse0),
@@ -67,6 +76,14 @@ def tensor_scalar(
         bool(reverse1),
         named(engine, engines, "engine"),
     )
+    try:
+        builder().tensor_scalar(dst.access, data.access, *settings)
+    except NotOnePattern as error:
+
+        def emit(to, part):
+            builder().tensor_scalar(to.access, part.access, *settings)
+
+        in_parts(emit, dst, data, otherwise=error)
     return EMITTED
 
 
@@ -78,22 +95,27 @@ def scalar_tensor_tensor(
     operand0: a number or a tile [P, 1]; operand1: a tile like data, not both in PSUM. Arithmetic
     operators only.
     """
-    builder().scalar_tensor_tensor(
-        dst.access,
-        data.access,
-        operator_name(op0, "op0"),
-        operand(operand0),
-        operator_name(op1, "op1"),
-        operand1.access,
-        bool(reverse0),
-        bool(reverse1),
-    )
+    first, second = operator_name(op0, "op0"), operator_name(op1, "op1")
+    column, sides = operand(operand0), (bool(reverse0), bool(reverse1))
+
+    def emit(to, part, other):
+        builder().scalar_tensor_tensor(
+            to.access, part.access, first, column, second, other.access, *sides
+        )
+
+    try:
+        emit(dst, data, operand1)
+    except NotOnePattern as error:
+        in_parts(emit, dst, data, operand1, otherwise=error)
     return EMITTED
 
 
 def reciprocal(dst, data, name=None):
     """dst = 1 / data on the Vector engine. SBUF or PSUM."""
-    builder().reciprocal(dst.access, data.access)
+    try:
+        builder().reciprocal(dst.access, data.access)
+    except NotOnePattern as error:
+        in_parts(reciprocal, dst, data, otherwise=error)
     return EMITTED
 
 
@@ -102,7 +124,10 @@ def memset(dst, value, engine=engines.unknown, name=None):
 
     engine: vector or gpsimd.
     """
-    builder().memset(dst.access, float(value), named(engine, engines, "engine"))
+    try:
+        builder().memset(dst.access, float(value), named(engine, engines, "engine"))
+    except NotOnePattern as error:
+        in_parts(lambda to: memset(to, value, engine), dst, otherwise=error)
     return EMITTED
 
 
@@ -112,9 +137,16 @@ def tensor_copy_predicated(dst, src, predicate, reverse_pred=False, name=None):
     src: a number or a tile of the dtype of dst; predicate: uint8, uint16 or uint32 of the shape
     of dst; src and predicate not both in PSUM. reverse_pred: where predicate is 0.
     """
-    builder().tensor_copy_predicated(
-        dst.access, operand(src), predicate_view(predicate), bool(reverse_pred)
-    )
+
+    def emit(to, source, where):
+        builder().tensor_copy_predicated(
+            to.access, operand(source), predicate_view(where), bool(reverse_pred)
+        )
+
+    try:
+        emit(dst, src, predicate)
+    except NotOnePattern as error:
+        in_parts(emit, dst, src, predicate, otherwise=error)
     return EMITTED
 
 

@@ -4,6 +4,7 @@ Tiles are [P, free...] in SBUF or PSUM; arithmetic is in fp32, in the order of t
 one rounding to the dtype of dst. `name` changes nothing.
 """
 
+from ..tracing.access import MAXIMUM_RANK, merged
 from .constants import named
 from .constants import reduce_cmd as reduce_commands
 from .instruction import EMITTED, builder
@@ -38,6 +39,22 @@ def with_axes_last(data, axes):
     return data.permute((*(d for d in range(rank) if d not in axes), *axes))
 
 
+def in_groups(data, count):
+    """(data, count) for a reduction of its last `count` dimensions, when it has more than five.
+
+    Adjacent dimensions that stay are merged where the pattern allows it, and so are those that are
+    reduced.
+    """
+    if len(data.shape) <= MAXIMUM_RANK:
+        return data, count
+    split = len(data.shape) - count
+    pairs = list(zip(data.steps, data.shape, strict=True))
+    kept, gone = merged(pairs[1:split]), merged(pairs[split:])
+    steps, shape = zip(pairs[0], *kept, *gone, strict=True)
+    result = data.derived(shape, steps, data.axis, data.partition, data.start)
+    return result, len(gone)
+
+
 def tensor_reduce(dst, op, data, axis, negate=False, keepdims=False, name=None):
     """dst = op over the free dimensions `axis` of data, times -1 with `negate`.
 
@@ -48,8 +65,8 @@ def tensor_reduce(dst, op, data, axis, negate=False, keepdims=False, name=None):
     """
     axes = reduced_axes(axis, len(data.shape))
     word = operator_name(op)
-    data = with_axes_last(data, axes)
-    builder().tensor_reduce(dst.access, data.access, word, len(axes), bool(negate))
+    data, count = in_groups(with_axes_last(data, axes), len(axes))
+    builder().tensor_reduce(dst.access, data.access, word, count, bool(negate))
     return EMITTED
 
 

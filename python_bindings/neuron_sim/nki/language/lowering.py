@@ -11,6 +11,7 @@ from ..tracing import Tensor, boxes, current, dtype_of
 from ..tracing import operators as tiles
 from ..tracing.dtypes import bool_, float32, promote, uint8
 from ..tracing.instructions import ACTIVATION, RECIPROCAL, TENSOR_COPY, TENSOR_SCALAR
+from ..tracing.splitting import dense
 
 #: Functions of the Scalar engine, by the builder's name.
 ACTIVATIONS = (
@@ -29,6 +30,7 @@ def masked(function, dtype, mask, *operands):
 
     The parts go into a tile of the shape of that tile; `dtype` is that of its elements.
     """
+    operands = tuple([dense(each) if isinstance(each, Tensor) else each for each in operands])
     shape = next(each.shape for each in operands if isinstance(each, Tensor))
     cut = None if mask is None else boxes(mask, shape)
     if cut is None:

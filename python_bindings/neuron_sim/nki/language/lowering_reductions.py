@@ -4,11 +4,13 @@ Sums and what depends on them are kept in fp32 and
 rounded once. A mask narrows what takes part; partitions it leaves out stay uninitialised.
 """
 
-from ..isa.reductions import reduced_axes, with_axes_last
+from ..isa.reductions import in_groups, reduced_axes, with_axes_last
 from ..tracing import boxes, current, dtype_of
 from ..tracing import operators as tiles
+from ..tracing.access import MAXIMUM_RANK
 from ..tracing.dtypes import bool_, float32
 from ..tracing.instructions import TENSOR_REDUCE
+from ..tracing.splitting import dense, is_wide
 from . import lowering
 
 
@@ -53,13 +55,18 @@ def reduced(function, x, axis, dtype, mask, keepdims, emit, default=None):
 
     def write(dst):
         if cut is None:
-            emit(dst, with_axes_last(x, axes), len(axes))
+            emit(dst, *reducible(x, axes))
             return
         for box in cut:
-            part = with_axes_last(x.narrow(box), axes)
-            emit(dst.narrow(kept_box(box, axes, keepdims)), part, len(axes))
+            emit(dst.narrow(kept_box(box, axes, keepdims)), *reducible(x.narrow(box), axes))
 
     return current().result(shape, wanted, "sbuf", write, explicit=dtype is not None)
+
+
+def reducible(x, axes):
+    """(x with the dimensions `axes` last, their number): a pattern, or a copy that has one."""
+    ordered, count = in_groups(with_axes_last(x, axes), len(axes))
+    return (ordered, count) if not is_wide(ordered) else in_groups(dense(ordered), count)
 
 
 def reduction(function, op, x, axis, dtype=None, mask=None, keepdims=False):
@@ -68,7 +75,7 @@ def reduction(function, op, x, axis, dtype=None, mask=None, keepdims=False):
         tiles.on_chip(x, "x", function)
         rank = len(x.shape)
         axes = reduced_axes(axis, rank, function)
-        if axes[0] == rank - len(axes):
+        if axes[0] == rank - len(axes) and rank <= MAXIMUM_RANK:
             shape = reduced_shape(x.shape, axes, keepdims)
             operands = (x, op, len(axes))
             return tiles.instruction_result(shape, dtype, x.dtype, None, TENSOR_REDUCE, *operands)

@@ -5,6 +5,10 @@ from .expression import affine_of
 MAXIMUM_RANK = 5  # of an access pattern: partitions and four free dimensions
 
 
+class NotOnePattern(ValueError):
+    """A tensor that no access pattern names: see splitting."""
+
+
 def out_of_bound(tensor, dimension: int, low: int, high: int, size: int) -> IndexError:
     """err_tensor_access_out_of_bound."""
     return IndexError(
@@ -53,8 +57,23 @@ def access_of(tensor):
     partition = tensor.partition
     if type(partition) is not int:
         partition = affine_of(partition)
-    view = whole.pattern(dimensions, offset, partition)
+    view = _pattern(whole, dimensions, offset, partition)
     return view if tensor.register is None else at_register(tensor, view)
+
+
+def _pattern(whole, dimensions: list, offset, partition):
+    """whole.pattern(...); NotOnePattern when there is none."""
+    try:
+        return whole.pattern(dimensions, offset, partition)
+    except ValueError as error:
+        raise not_one_pattern(dimensions, error) from None
+
+
+def not_one_pattern(dimensions, error: ValueError) -> ValueError:
+    """The builder's refusal of a pattern, as NotOnePattern when splitting is the answer to it."""
+    if len(dimensions) > MAXIMUM_RANK or any(step < 0 for step, _ in dimensions):
+        return NotOnePattern(*error.args)
+    return error
 
 
 def at_register(tensor, view):
@@ -78,7 +97,7 @@ def _hbm_access(tensor, whole, dimensions: list, offset):
     if len(dimensions) > MAXIMUM_RANK:
         first = 0 if tensor.index is None else 1
         dimensions[first:] = merged(dimensions[first:])
-    view = whole.pattern(dimensions or [(1, 1)], offset)
+    view = _pattern(whole, dimensions or [(1, 1)], offset, 0)
     if tensor.register is not None:
         view = at_register(tensor, view)
     if tensor.index is None:

@@ -7,7 +7,7 @@ from neuron_sim import _core
 from . import dtypes
 from .dtypes import DType, promote
 from .expression import Expression
-from .instructions import TENSOR_COPY, TENSOR_SCALAR, TENSOR_TENSOR
+from .instructions import MEMSET, TENSOR_COPY, TENSOR_SCALAR, TENSOR_TENSOR
 from .tensor import Tensor
 from .trace import PARTITIONS, current
 
@@ -71,7 +71,7 @@ def assign(target: Tensor, value: Any) -> None:
         value = value.as_number()
     if not isinstance(value, Tensor):
         if starts_engine(target):
-            trace.builder.memset(target.access, float(value))
+            MEMSET(target, float(value))
         else:
             filled = trace.tile(target.shape, target.dtype, name=target.name)
             trace.builder.memset(filled.access, float(value))
@@ -80,8 +80,7 @@ def assign(target: Tensor, value: Any) -> None:
     on_chip(value, "src", "copy")
     if value.storage is target.storage and same_access(target, value):
         return
-    value = fitted(target, value)
-    trace.builder.tensor_copy(target.access, value.access)
+    TENSOR_COPY(target, fitted(target, value))
 
 
 def starts_engine(tensor: Tensor) -> bool:

@@ -7,6 +7,7 @@ from typing import Any
 from neuron_sim import _core
 
 from . import buffers
+from .access import NotOnePattern
 from .allocation import Allocation
 from .assignments import check_annotation, place_of, warn_of_shadowing
 from .dependences import output_dependencies, shared_loop
@@ -17,6 +18,7 @@ from .indexing import DynamicSlice
 from .instructions import TENSOR_SCALAR, TENSOR_TENSOR
 from .mask import boxes
 from .methods import dense_strides
+from .splitting import emit_in_parts
 from .tensor import Storage, Tensor
 
 PARTITIONS = 128
@@ -275,6 +277,8 @@ _core.connect_tracing(
         "float32": float32,
         "sbuf": buffers.sbuf,
         "psum": buffers.psum,
+        "not_one_pattern": NotOnePattern,
+        "split": emit_in_parts,
     }
 )
 

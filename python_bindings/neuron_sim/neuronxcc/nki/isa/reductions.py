@@ -6,8 +6,9 @@ operand unless given; `mask`: the part of the operands that takes part.
 
 from neuron_sim.nki.isa import reductions as new
 from neuron_sim.nki.isa.operators import operator_name
-from neuron_sim.nki.language.lowering_reductions import kept_box, reduced_shape
+from neuron_sim.nki.language.lowering_reductions import kept_box, reduced_shape, reducible
 from neuron_sim.nki.tracing import boxes, current, dtype_of, promote
+from neuron_sim.nki.tracing.access import MAXIMUM_RANK
 from neuron_sim.nki.tracing.instructions import TENSOR_REDUCE
 from neuron_sim.nki.tracing.operators import instruction_result
 
@@ -20,7 +21,8 @@ def tensor_reduce(op, data, axis, *, mask=None, dtype=None, negate=False, keepdi
         refuse("tensor_reduce", kwargs)
     axes = new.reduced_axes(axis, len(data.shape))
     shape = reduced_shape(data.shape, axes, keepdims)
-    if mask is None and axes[0] == len(data.shape) - len(axes):
+    rank = len(data.shape)
+    if mask is None and axes[0] == rank - len(axes) and rank <= MAXIMUM_RANK:
         operands = (data, operator_name(op), len(axes), bool(negate))
         return instruction_result(shape, dtype, data.dtype, None, TENSOR_REDUCE, *operands)
     cut = None if mask is None else boxes(mask, tuple(data.shape))
@@ -29,7 +31,9 @@ def tensor_reduce(op, data, axis, *, mask=None, dtype=None, negate=False, keepdi
         for box in (None,) if cut is None else cut:
             part = data if box is None else data.narrow(box)
             target = dst if box is None else dst.narrow(kept_box(box, axes, keepdims))
-            new.tensor_reduce(target, op, part, axes, negate)
+            ordered, count = reducible(part, axes)
+            last = range(len(ordered.shape) - count, len(ordered.shape))
+            new.tensor_reduce(target, op, ordered, last, negate)
 
     wanted = data.dtype if dtype is None else dtype_of(dtype)
     return current().result(shape, wanted, "sbuf", emit, explicit=dtype is not None)

@@ -1,0 +1,181 @@
+"""Patterns that no instruction can name: negative steps, and more than four free dimensions.
+
+An element-wise instruction, or a DMA, is issued once for every index of as few dimensions as
+possible; a dimension that all operands walk backwards is walked forwards instead. Other
+instructions read a dense copy.
+"""
+
+import itertools
+from typing import Any
+
+from . import access
+from .access import MAXIMUM_RANK, NotOnePattern
+from .instructions import ELEMENTWISE, TENSOR_COPY
+
+
+def is_wide(tensor) -> bool:
+    """Whether the tensor has no access pattern of its own."""
+    steps, shape = tensor.steps, tensor.shape
+    if min(steps) < 0:
+        return True
+    return _excess(tensor, steps, range(len(shape))) > 0
+
+
+def dense(tensor):
+    """The tensor, or a copy of it in a tile of its own when it has no access pattern."""
+    if getattr(tensor, "axis", None) is None or tensor.settle().axis or not is_wide(tensor):
+        return tensor
+    trace = tensor.storage.trace
+    tile = trace.tile(tensor.shape, tensor.dtype, name=f"{tensor.name}_copy")
+    in_parts(TENSOR_COPY, tile, tensor)
+    return tile
+
+
+def emit_in_parts(instruction: Any, operands: tuple, error: Exception) -> None:
+    """An Instruction whose operands, dst first, are not all access patterns, which is `error`.
+
+    Of an element-wise one the operands are cut. Others read dense copies and write a dense tile,
+    which is copied.
+    """
+    if instruction in ELEMENTWISE:
+        in_parts(instruction, *operands, otherwise=error)
+        return
+    sources = [dense(each) if hasattr(each, "storage") else each for each in operands[1:]]
+    dst = operands[0]
+    if not is_wide(dst):
+        instruction(dst, *sources)
+        return
+    tile = dst.storage.trace.tile(dst.shape, dst.dtype, name=f"{dst.name}_copy")
+    instruction(tile, *sources)
+    in_parts(TENSOR_COPY, dst, tile)
+
+
+def in_parts(emit, *operands: Any, otherwise: Exception | None = None) -> None:
+    """emit(*operands) for parts of the operands that are access patterns, first dst.
+
+    Operands with as many elements as the first are cut alike; the others (numbers, columns of one
+    value per partition) stay whole. A source that overlaps dst in another order is copied before.
+    NotOnePattern (`otherwise`, if given) when their shapes differ and no view has both.
+    """
+    dst = operands[0]
+    size = dst.size
+    positions = [
+        k
+        for k, each in enumerate(operands)
+        if hasattr(each, "storage") and each.size == size and each.axis in (None, 0)
+    ]
+    tensors = []
+    shape = _shape_of(*[operands[k] for k in positions])
+    for k in positions:
+        each = operands[k]
+        if k and each.storage is dst.storage and not _same_elements(each, dst):
+            each = _copied(each)
+        tensors.append(_forwards_checked(each, shape, otherwise))
+    if otherwise is not None and not any(is_wide(each) for each in tensors):
+        raise otherwise
+    for parts in _pieces(tensors, shape):
+        values = list(operands)
+        for k, part in zip(positions, parts, strict=True):
+            values[k] = part
+        emit(*values)
+
+
+def _shape_of(*tensors) -> tuple:
+    """The shape of the tensor with most dimensions, into which the others are brought."""
+    return max((each.shape for each in tensors), key=len)
+
+
+def _forwards_checked(tensor, shape: tuple, otherwise):
+    """The tensor in a shape, its bounds checked."""
+    if tensor.checks:
+        access.run_checks(tensor)
+    if tensor.shape == shape:
+        return tensor
+    try:
+        return tensor.reshape(shape)
+    except ValueError:
+        raise otherwise or NotOnePattern(
+            f"the patterns of tensors of shapes {list(tensor.shape)} and {list(shape)} cannot be "
+            "cut alike."
+        ) from None
+
+
+def _same_elements(a, b) -> bool:
+    from .operators import same_access
+
+    return same_access(a, b)
+
+
+def _copied(tensor):
+    tile = tensor.storage.trace.tile(tensor.shape, tensor.dtype, name=f"{tensor.name}_copy")
+    in_parts(TENSOR_COPY, tile, tensor)
+    return tile
+
+
+def _pieces(tensors: list, shape: tuple):
+    """The tensors cut into patterns, in row-major order of the dimensions that are cut."""
+    steps = [list(each.steps) for each in tensors]
+    starts = [each.start for each in tensors]
+    cut = []
+    for d, size in enumerate(shape):
+        along = [of[d] for of in steps]
+        if size == 1 or min(along) >= 0:
+            continue
+        if max(along) > 0 or any(each.axis == d for each in tensors):
+            cut.append(d)
+            continue
+        for k, of in enumerate(steps):
+            starts[k] = starts[k] + of[d] * (size - 1)
+            of[d] = -of[d]
+    for of in steps:
+        for d in range(len(shape)):
+            of[d] = 1 if shape[d] == 1 else of[d]
+    left = [d for d in range(len(shape)) if d not in cut]
+    for tensor, of in zip(tensors, steps, strict=True):
+        while (excess := _excess(tensor, of, left)) > 0:
+            d = _best(tensor, of, left, excess)
+            cut.append(d)
+            left.remove(d)
+    cut.sort()
+    kept = tuple([1 if d in cut else size for d, size in enumerate(shape)])
+    for index in itertools.product(*[range(shape[d]) for d in cut]):
+        yield [
+            _part(each, kept, of, start, list(zip(cut, index, strict=True)))
+            for each, of, start in zip(tensors, steps, starts, strict=True)
+        ]
+
+
+def _part(tensor, kept: tuple, steps: list, start, index: list):
+    partition = tensor.partition
+    for d, position in index:
+        if d == tensor.axis:
+            partition = partition + steps[d] * position
+        else:
+            start = start + steps[d] * position
+    taken = {d for d, _ in index}
+    forwards = tuple([1 if d in taken else step for d, step in enumerate(steps)])
+    result = tensor.same_storage(kept, forwards, tensor.axis, partition, start)
+    if tensor.index is not None:
+        result.index = tensor.index
+        result.index_rows, result.index_stride = tensor.index_rows, tensor.index_stride
+    return result
+
+
+def _excess(tensor, steps, dimensions) -> int:
+    """Dimensions that the pattern along `dimensions` has beyond what an instruction takes."""
+    first = 1 if tensor.axis == 0 or tensor.index is not None else 0
+    pairs = [(steps[d], tensor.shape[d]) for d in dimensions if d >= first]
+    return len(access.merged(pairs)) - (MAXIMUM_RANK - first)
+
+
+def _best(tensor, steps: list, left: list, excess: int) -> int:
+    """The dimension whose indices become instructions: the smallest one that helps."""
+    first = 1 if tensor.axis == 0 or tensor.index is not None else 0
+    candidates = [d for d in left if d >= first and tensor.shape[d] > 1]
+    helping = [
+        d for d in candidates if _excess(tensor, steps, [e for e in left if e != d]) < excess
+    ]
+    return min(helping or candidates, key=lambda d: tensor.shape[d])
+
+
+__all__ = ["NotOnePattern", "dense", "in_parts", "is_wide"]
