@@ -33,8 +33,16 @@ __all__ = [
 ]
 
 
+#: Packages of the vendor's wheel around its compiler.
+_NOT_HERE = frozenset({"framework", "runtime", "utils"})
+
+
 def __getattr__(name: str):
     """Subpackages are imported on first use."""
     if name in ("isa", "collectives", "compiler", "measurement"):
         return _import_module(f"{__name__}.{name}")
-    raise AttributeError(f"nki.{name} is not there yet.")
+    if not name.startswith("_") and hasattr(language, name):
+        raise AttributeError(f"module 'nki' has no attribute '{name}'; it is nki.language.{name}.")
+    from .isa.missing import missing_symbol
+
+    raise missing_symbol("nki", name, _NOT_HERE, __all__)

@@ -76,9 +76,9 @@ def test_a_misspelt_function_of_the_language_gets_a_suggestion():
         "module 'neuronxcc.nki.language' has no attribute 'softmaxx'. Did you mean 'softmax'?"
     )
     with pytest.raises(AttributeError) as caught:
-        old_nl.outer_product  # noqa: B018
+        old_nl.gemm_grid  # noqa: B018
     assert str(caught.value) == (
-        "'neuronxcc.nki.language.outer_product' exists at the vendor but is not there yet."
+        "'neuronxcc.nki.language.gemm_grid' exists at the vendor but is not there yet."
     )
 
 

@@ -28,9 +28,19 @@ __all__ = [
     "typing",
 ]
 
+#: At the vendor, or in public kernels, beyond what is here; some are of nki.language.
+_NOT_HERE = frozenset({"_pre_prod_kernels", "_private", "_private_kernels", "compile"})
+
 
 def __getattr__(name: str):
     """Subpackages that few kernels use are imported on first use."""
-    if name == "nccl":
-        return _import_module(f"{__name__}.nccl")
-    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+    from neuron_sim.nki.isa.missing import missing_symbol
+
+    if name in ("isa", "nccl"):
+        return _import_module(f"{__name__}.{name}")
+    if not name.startswith("_") and hasattr(language, name):
+        raise AttributeError(
+            f"module 'neuronxcc.nki' has no attribute '{name}'; "
+            f"it is neuronxcc.nki.language.{name}."
+        )
+    raise missing_symbol("neuronxcc.nki", name, _NOT_HERE, __all__)

@@ -8,6 +8,7 @@ several instructions. `name` labels the instruction for the vendor's profiler an
 ValueError and TypeError of the builder name instruction, operand, value and limit.
 """
 
+from ..tracing.dtypes import dtype_of
 from ..tracing.splitting import NotOnePattern, in_parts
 from .constants import engine as engines
 from .constants import named
@@ -19,10 +20,10 @@ def tensor_copy(dst, src, engine=engines.unknown, name=None, dtype=None):
     """dst = src, cast to the dtype of dst; bit-exact when the dtypes are equal.
 
     dst, src: SBUF or PSUM tiles (GpSimd: SBUF only). engine: vector, scalar or gpsimd. dtype, of
-    early releases: None or that of dst; ValueError otherwise.
+    early releases: any dtype, without effect; TypeError for what is none.
     """
-    if dtype is not None and dst.dtype != dtype:
-        raise ValueError(f"dtype {dtype} of 'tensor_copy' is not that of dst, {dst.dtype}.")
+    if dtype is not None:
+        dtype_of(dtype)
     try:
         builder().tensor_copy(dst.access, src.access, named(engine, engines, "engine"))
     except NotOnePattern as error:

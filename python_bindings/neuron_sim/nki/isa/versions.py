@@ -1,14 +1,10 @@
 """nki.isa: the target that a kernel is compiled for."""
 
-import os
-
 from neuron_sim import _core
 
 from ..tracing import current, tracing
+from ..tracing.launch import TARGETS, architecture_of
 from .constants import nc_version
-
-_TARGETS = {"gen2": "trn1", "gen3": "trn2", "gen4": "trn3", "inf2": "trn1"}
-_DEFAULT = "trn2"
 
 _answers: dict[str, dict] = {}
 
@@ -16,7 +12,8 @@ _answers: dict[str, dict] = {}
 def get_nc_version():
     """The generation of the NeuronCore that the kernel is compiled for, a member of nc_version.
 
-    Outside of a kernel: of the target in NEURON_PLATFORM_TARGET_OVERRIDE, trn2 without one.
+    Outside of a kernel: of the target in NEURON_SIM_ARCH or NEURON_PLATFORM_TARGET_OVERRIDE, trn2
+    without one.
     """
     return nc_version(nc_generation())
 
@@ -31,14 +28,17 @@ def nc_generation():
     return _queries()["get_nc_version"]
 
 
+def generation_of(target: str) -> int:
+    """The number of the generation of a target: trn1, gen2, inf2, ... ValueError for others."""
+    return _answer(TARGETS.get(target, target))["get_nc_version"]
+
+
 def _queries():
-    architecture = current().architecture if tracing() else _override()
+    return _answer(current().architecture if tracing() else architecture_of())
+
+
+def _answer(architecture):
     found = _answers.get(architecture)
     if found is None:
         found = _answers[architecture] = _core.compile_time_queries(architecture)
     return found
-
-
-def _override():
-    target = os.environ.get("NEURON_PLATFORM_TARGET_OVERRIDE") or _DEFAULT
-    return _TARGETS.get(target, target)

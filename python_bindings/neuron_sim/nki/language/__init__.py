@@ -1,6 +1,8 @@
 """nki.language (nl): tensors, loops, movement; operators are in operators.py."""
 
+from ..tracing.buffers import Buffer as MemoryRegion
 from ..tracing.buffers import hbm, private_hbm, psum, sbuf, shared_hbm
+from ..tracing.dtypes import DType as DType
 from ..tracing.dtypes import (
     bfloat16,
     bool_,
@@ -26,25 +28,28 @@ from ..tracing.indexing import DynamicSlice as ds
 from ..tracing.loops import dynamic_range, fori_loop, static_range
 from ..tracing.loops import static_range as affine_range
 from ..tracing.loops import static_range as sequential_range
-from ..tracing.printing import device_print
 from ..tracing.tensor import Tensor as NkiTensor
 from ..tracing.tile_size import tile_size
 from .creation import (
     empty_like,
     full,
+    full_like,
     ndarray,
     ones,
+    ones_like,
     shared_constant,
     shared_identity_matrix,
     zeros,
     zeros_like,
 )
-from .movement import copy, load, load_transpose2d, store
+from .movement import copy, device_print, load, load_transpose2d, store
 from .objects import NKIObject
 
 bool = bool_
 
 __all__ = [
+    "DType",
+    "MemoryRegion",
     "NKIObject",
     "NkiTensor",
     "affine_range",
@@ -67,6 +72,7 @@ __all__ = [
     "float8_e8m0fnu",
     "fori_loop",
     "full",
+    "full_like",
     "hbm",
     "int16",
     "int32",
@@ -76,6 +82,7 @@ __all__ = [
     "ndarray",
     "num_programs",
     "ones",
+    "ones_like",
     "private_hbm",
     "program_id",
     "program_ndim",

@@ -1,8 +1,10 @@
 """Creation of tensors in the new language."""
 
+import os
+
 import numpy as np
 
-from ..tracing import creation
+from ..tracing import creation, movement
 from ..tracing.buffers import sbuf
 from ..tracing.dtypes import dtype_of, uint8
 
@@ -38,16 +40,33 @@ def zeros_like(x, dtype=None, buffer=None, name=""):
     return creation.filled(x.shape, 0, dtype or x.dtype, _memory(buffer or x.buffer), name)
 
 
+def ones_like(x, dtype=None, buffer=None, name=""):
+    """A tile of ones with the shape, and unless given dtype and buffer, of `x`."""
+    return creation.filled(x.shape, 1, dtype or x.dtype, _memory(buffer or x.buffer), name)
+
+
+def full_like(x, fill_value, dtype=None, buffer=None, name=""):
+    """A tile of one value with the shape, and unless given dtype and buffer, of `x`."""
+    return creation.filled(x.shape, fill_value, dtype or x.dtype, _memory(buffer or x.buffer), name)
+
+
 def empty_like(x, dtype=None, buffer=None, name=""):
     """An uninitialised tensor with the shape, and unless given dtype and buffer, of `x`."""
     return creation.ndarray(x.shape, dtype or x.dtype, _memory(buffer or x.buffer), name)
 
 
 def shared_constant(constant, dtype=None, name=""):
-    """An HBM tensor with the contents of a NumPy array."""
+    """An HBM tensor with the contents of a NumPy array, or of the file `constant` (.npy)."""
+    if isinstance(constant, (str, os.PathLike)):
+        constant = np.load(constant)
     return creation.constant(constant, dtype, name)
 
 
-def shared_identity_matrix(n, dtype=uint8, name=""):
-    """An HBM tensor [n, n] with ones on its diagonal."""
-    return creation.constant(np.identity(n), dtype_of(dtype), name)
+def shared_identity_matrix(n, dtype=uint8, dst=None, name=""):
+    """An SBUF tile [n, n] with ones on its diagonal, or `dst`, which is written."""
+    dtype = dtype_of(dtype) if dst is None else dst.dtype
+    constant = creation.constant(np.identity(n), dtype, f"{name or 'identity'}_constant")
+    tile = creation.ndarray((n, n), dtype, sbuf, name) if dst is None else dst
+    movement.writable(tile)
+    movement.dma(tile, constant)
+    return tile

@@ -7,6 +7,7 @@ from ..tracing.dtypes import float32, promote, uint8
 from . import lowering
 
 _STATIONARY = 128  # elements per partition that the Tensor engine holds
+_MOVING = 512  # fp32 elements of a bank of PSUM
 _QUADRANT = 32  # partitions of a quadrant
 
 
@@ -155,3 +156,39 @@ def gather_flattened(data, indices, dtype=None, mask=None):
         return made if wanted is data.dtype else lowering.copy(made, wanted)
 
     return lowering.masked(compute, wanted, mask, indices)
+
+
+def outer_product(x, y, dtype=None):
+    """[M, N] = x[m] * y[n], in fp32: y is a tile of one partition [1, N], x one [1, M], or a column
+    [M, 1].
+
+    A row of x is the stationary operand of a product with y, banks of PSUM at a time; a column
+    scales y, repeated in its partitions.
+    """
+    for tile, operand in ((x, "x"), (y, "y")):
+        tiles.on_chip(tile, operand, "outer_product").settle()
+    rows = x.size
+    if 1 not in x.shape[:2] or len(x.shape) != 2 or len(y.shape) != 2 or y.shape[0] != 1:
+        raise ValueError(
+            f"operands 'x' {list(x.shape)} and 'y' {list(y.shape)} of 'outer_product' must be a "
+            "row [1, M] or a column [M, 1], and a row [1, N]."
+        )
+    if rows > _STATIONARY:
+        raise ValueError(
+            f"size of dimension 1 in '{x.describe()}' of 'outer_product' exceed architecture "
+            f"limitation of {_STATIONARY}."
+        )
+    wanted = promote(x.dtype, y.dtype) if dtype is None else dtype_of(dtype)
+    if x.shape[0] != 1 or rows == 1:
+        return tiles.binary("multiply", y.broadcast_to((rows, y.shape[1])), x, wanted)
+    x, y = lowering.in_sbuf(x), lowering.in_sbuf(y)
+
+    def emit(dst):
+        trace = current()
+        for start in range(0, y.shape[1], _MOVING):
+            part = slice(start, min(start + _MOVING, y.shape[1]))
+            product = trace.tile((rows, part.stop - start), float32, "psum")
+            trace.builder.nc_matmul(product.access, x.access, y[:, part].access)
+            trace.builder.tensor_copy(dst[:, part].access, product.access)
+
+    return current().result((rows, y.shape[1]), wanted, "sbuf", emit, explicit=dtype is not None)

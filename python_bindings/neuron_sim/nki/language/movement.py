@@ -1,6 +1,6 @@
-"""load, store and copy of the new language: wrappers without masks."""
+"""load, store, copy and device_print of the new language: wrappers without masks."""
 
-from ..tracing import movement, operators
+from ..tracing import movement, operators, printing
 from ..tracing.dtypes import dtype_of
 
 
@@ -19,6 +19,11 @@ def load_transpose2d(src, dtype=None):
     return movement.load_transpose2d(src, None, dtype)
 
 
-def copy(src, dtype=None):
+def copy(x, dtype=None):
     """A new SBUF tile with the elements of a tile."""
-    return operators.copy(src, None if dtype is None else dtype_of(dtype))
+    return operators.copy(x, None if dtype is None else dtype_of(dtype))
+
+
+def device_print(print_prefix, tensor):
+    """Prints the prefix and the values that a tensor has at this point, when the kernel has run."""
+    printing.device_print(print_prefix, tensor)

@@ -20,6 +20,11 @@ def matmul(x, y, transpose_x=False):
     return result
 
 
+def outer_product(x, y, dtype=None):
+    """x[m] * y[n] of a row [1, M] or a column [M, 1], and a row [1, N]: a tile [M, N]."""
+    return shapes.outer_product(x, y, dtype)
+
+
 def transpose(x, dtype=None):
     """x.T of a 2-D tile up to [128, 128], in PSUM unless a cast is wanted."""
     return shapes.transpose(x, dtype, memory="psum")
@@ -82,6 +87,7 @@ __all__ = [
     "is_psum",
     "is_sbuf",
     "matmul",
+    "outer_product",
     "transpose",
     "where",
 ]

@@ -19,3 +19,6 @@ psum = Buffer("psum", "psum")
 private_hbm = Buffer("private_hbm", "hbm")
 hbm = private_hbm
 shared_hbm = Buffer("shared_hbm", "hbm")
+
+for _region in (sbuf, psum, private_hbm, shared_hbm):
+    setattr(Buffer, _region.name, _region)  # nl.MemoryRegion.sbuf, ...

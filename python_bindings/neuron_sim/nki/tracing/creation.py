@@ -149,7 +149,7 @@ def _hbm(trace: Trace, sizes: tuple, dtype, buffer: Buffer, name: str) -> Tensor
     if buffer is buffers.shared_hbm or ordinal in trace.output_ordinals:
         whole = trace.builder.argument(name, declared_shape(sizes), dtype.name)
     else:
-        whole = trace.builder.scratch(name, declared_shape(sizes), dtype.name)
+        whole = trace.builder.scratch(name, declared_shape(sizes), trace.stored(dtype))
     storage = Storage(trace, name, buffer, sizes, dtype, whole, 0)
     storage.ordinal = ordinal
     if buffer is buffers.shared_hbm or ordinal in trace.output_ordinals:

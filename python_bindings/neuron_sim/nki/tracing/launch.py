@@ -16,8 +16,8 @@ from .tensor import Tensor
 from .trace import Trace
 from .traced_kernel import Output, TracedKernel
 
-_TARGETS = {"trn1": "trn1", "trn2": "trn2", "trn3": "trn3", "gen2": "trn1", "gen3": "trn2",
-            "gen4": "trn3"}  # fmt: skip
+#: The vendor's other names of architectures.
+TARGETS = {"inf2": "trn1", "gen2": "trn1", "gen3": "trn2", "gen4": "trn3"}
 
 
 def architecture_of(target: str | None = None) -> str:
@@ -28,7 +28,7 @@ def architecture_of(target: str | None = None) -> str:
         or target
         or "trn2"
     )
-    return _TARGETS.get(name, name)
+    return TARGETS.get(name, name)
 
 
 class Call:

@@ -21,7 +21,7 @@ class Storage(_core.TensorStorage):
 
     def whole_as(self, dtype: DType):
         """The whole as elements of another dtype."""
-        if self.trace.widens and self.dtype in WIDENED and self.memory != "hbm":
+        if self.trace.widens and self.dtype in WIDENED and self.argument is None:
             raise Retrace("exact")
         view = self.views.get(dtype)
         if view is None:

@@ -1,5 +1,7 @@
 """neuronxcc.nki.compiler: direct allocation, and decorators that steer the compiler."""
 
+from neuron_sim.nki.isa.missing import missing_symbol
+
 from .allocation import psum, sbuf
 from .decorators import (
     allocation_scope,
@@ -20,3 +22,7 @@ __all__ = [
     "sbuf",
     "skip_middle_end_transformations",
 ]
+
+
+def __getattr__(name: str):
+    raise missing_symbol("neuronxcc.nki.compiler", name, frozenset({"backends"}), __all__)

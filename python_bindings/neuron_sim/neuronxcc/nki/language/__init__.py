@@ -5,8 +5,13 @@ from neuron_sim.nki.tracing.creation import ParDim as par_dim
 from neuron_sim.nki.tracing.dtypes import (
     bfloat16,
     bool_,
+    float4_e2m1fn_x4,
     float8_e4m3,
+    float8_e4m3fn,
+    float8_e4m3fn_x4,
     float8_e5m2,
+    float8_e5m2_x4,
+    float8_e8m0fnu,
     float16,
     float32,
     int8,
@@ -26,8 +31,10 @@ from neuron_sim.nki.tracing.tile_size import tile_size
 from .creation import (
     empty_like,
     full,
+    full_like,
     ndarray,
     ones,
+    ones_like,
     shared_constant,
     shared_identity_matrix,
     zeros,
@@ -51,10 +58,16 @@ __all__ = [
     "finfo",
     "float16",
     "float32",
+    "float4_e2m1fn_x4",
     "float8_e4m3",
+    "float8_e4m3fn",
+    "float8_e4m3fn_x4",
     "float8_e5m2",
+    "float8_e5m2_x4",
+    "float8_e8m0fnu",
     "fp32",
     "full",
+    "full_like",
     "hbm",
     "int16",
     "int32",
@@ -66,6 +79,7 @@ __all__ = [
     "ndarray",
     "num_programs",
     "ones",
+    "ones_like",
     "par_dim",
     "private_hbm",
     "program_id",
@@ -92,7 +106,7 @@ __all__ = [
 
 
 _NOT_HERE = frozenset(
-    {"bfp16", "float8_e4m3fn_x4", "full_like", "gemm_grid", "gemm_stationary_grid", "outer_product"}
+    {"bfp16", "gemm_grid", "gemm_stationary_grid"}
 )  # the vendor's, beyond what is here
 
 

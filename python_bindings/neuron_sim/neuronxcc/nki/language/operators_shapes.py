@@ -27,6 +27,13 @@ def matmul(x, y, *, transpose_x=False, mask=None, **kwargs):
     return nc_matmul(x, y, mask=mask)
 
 
+def outer_product(x, y, *, dtype=None, **kwargs):
+    """x[m] * y[n] of a row [1, M] or a column [M, 1], and a row [1, N]: a tile [M, N]."""
+    if kwargs:
+        refuse("outer_product", kwargs)
+    return shapes.outer_product(x, y, dtype)
+
+
 def transpose(x, *, dtype=None, mask=None, **kwargs):
     """x.T of a 2-D tile up to [128, 128]."""
     if kwargs:
@@ -163,6 +170,7 @@ __all__ = [
     "gather_flattened",
     "loop_reduce",
     "matmul",
+    "outer_product",
     "transpose",
     "where",
 ]

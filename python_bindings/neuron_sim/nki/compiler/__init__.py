@@ -1,0 +1,40 @@
+"""nki.compiler: what kernels of the new language still name of the compiler.
+
+The decorators and allocators are those of neuronxcc.nki.compiler, which the first releases of the
+new language took over; the driver of the vendor's compiler is not here.
+"""
+
+from neuron_sim.neuronxcc.nki.compiler import (
+    allocation_scope,
+    enable_stack_allocator,
+    force_auto_alloc,
+    multi_buffer,
+    no_reorder,
+    psum,
+    sbuf,
+    skip_middle_end_transformations,
+)
+
+from ..isa.missing import missing_symbol
+from . import target
+
+__all__ = [
+    "allocation_scope",
+    "enable_stack_allocator",
+    "force_auto_alloc",
+    "multi_buffer",
+    "no_reorder",
+    "psum",
+    "sbuf",
+    "skip_middle_end_transformations",
+    "target",
+]
+
+#: Of the vendor's compiler itself: they make files for the chip.
+_NOT_HERE = frozenset(
+    {"KernelSpec", "driver", "frontend", "kernel_builder", "ncc_driver", "parallel_compile"}
+)
+
+
+def __getattr__(name: str):
+    raise missing_symbol("nki.compiler", name, _NOT_HERE, __all__)

@@ -1,0 +1,14 @@
+"""nki.compiler.target: the chip that kernels are compiled for."""
+
+from ..isa.versions import generation_of
+from ..tracing.launch import architecture_of
+
+
+def resolve_target() -> str:
+    """What a kernel that is called now runs on: trn1, trn2, trn3 or an architecture's file."""
+    return architecture_of()
+
+
+def target_to_nc_version(target: str) -> int:
+    """2, 3 or 4: the generation of a target ("trn2", "gen3", "inf2", ...)."""
+    return generation_of(target)
