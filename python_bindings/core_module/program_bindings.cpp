@@ -15,6 +15,7 @@
 #include "device/observe/trace.h"
 #include "device/program/definedness.h"
 #include "device/program/dependencies.h"
+#include "device/program/overwrites.h"
 #include "device/runtime/kernel.h"
 #include "python_bindings/core_module/bindings.h"
 #include "python_bindings/core_module/program_counters.h"
@@ -161,18 +162,40 @@ nb::list arguments_of(const Program& program) {
   return result;
 }
 
+/// "file:line" of an instruction; empty when it has none.
+std::string line_of(const Program& program, uint32_t instruction) {
+  const int32_t line = program.instructions[instruction].source_line;
+  return line < 0 ? std::string() : program.source_lines[static_cast<size_t>(line)];
+}
+
 /// Reads of bytes on chip that nothing wrote, as dicts.
 nb::list undefined_reads_of(const Program& program) {
   nb::list result;
   for (const UndefinedRead& read : undefined_reads(program)) {
-    const Instruction& instruction = program.instructions[read.instruction];
-    const auto line = static_cast<size_t>(instruction.source_line);
+    const InstructionType& type = *program.instructions[read.instruction].type;
     nb::dict entry;
-    entry["instruction"] = std::string(instruction.type->name);
-    entry["operand"] =
-        std::string(instruction.type->operands[static_cast<size_t>(read.operand)].name);
+    entry["instruction"] = std::string(type.name);
+    entry["operand"] = std::string(type.operands[static_cast<size_t>(read.operand)].name);
     entry["tile"] = program.tiles[static_cast<size_t>(read.tile)].label;
-    entry["source_line"] = instruction.source_line < 0 ? std::string() : program.source_lines[line];
+    entry["source_line"] = line_of(program, read.instruction);
+    result.append(entry);
+  }
+  return result;
+}
+
+/// Reads of tiles placed by hand whose bytes another one overwrote, as dicts.
+nb::list overwritten_reads_of(const Program& program) {
+  nb::list result;
+  for (const OverwrittenRead& read : overwritten_reads(program)) {
+    const InstructionType& type = *program.instructions[read.instruction].type;
+    nb::dict entry;
+    entry["instruction"] = std::string(type.name);
+    entry["operand"] = std::string(type.operands[static_cast<size_t>(read.operand)].name);
+    entry["tile"] = program.tiles[static_cast<size_t>(read.tile)].label;
+    entry["other"] = program.tiles[static_cast<size_t>(read.other)].label;
+    entry["source_line"] = line_of(program, read.instruction);
+    entry["written"] = line_of(program, read.written);
+    entry["overwritten"] = line_of(program, read.overwritten);
     result.append(entry);
   }
   return result;
@@ -211,6 +234,10 @@ void bind_program(nb::module_& module) {
       .def("undefined_reads", &undefined_reads_of,
            "The first read of every tile that touches bytes which nothing wrote: instruction, "
            "operand, tile, source_line ('file:line').")
+      .def("overwritten_reads", &overwritten_reads_of,
+           "The first read of every tile placed by hand whose bytes another such tile overwrote: "
+           "instruction, operand, tile, other, and the lines that read (source_line), wrote the "
+           "tile last (written) and wrote the other one over it (overwritten).")
       .def("counters", &program_counters,
            "What a profiler counts of one run: bytes read and written per memory, DMA packets by "
            "who makes their descriptors, matmuls and their operations.")

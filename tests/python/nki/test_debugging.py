@@ -7,9 +7,11 @@ import warnings
 
 import ml_dtypes
 import neuron_sim.neuronxcc.nki as old
+import neuron_sim.neuronxcc.nki.compiler as ncc
 import neuron_sim.neuronxcc.nki.isa as nisa
 import neuron_sim.neuronxcc.nki.language as nl
 import neuron_sim.nki as new
+import neuron_sim.nki.isa as new_isa
 import neuron_sim.nki.language as new_nl
 import numpy as np
 import pytest
@@ -154,6 +156,80 @@ def test_sanitize_names_the_tile_and_the_line_of_an_uninitialised_read(monkeypat
     )
     text = "y = nl.exp(x[:, 0:columns])"
     assert caught.value.__notes__[0].splitlines()[1:] == [f"    {text}", "    " + "^" * len(text)]
+
+
+def added(a, b, base_of_b, tiles, blocks=4):
+    """Sums of blocks; the tiles of a at byte 0, those of b at `base_of_b`, `tiles` of each."""
+    out = nl.ndarray((blocks, 128, 8), dtype=F32, buffer=nl.shared_hbm)
+
+    def placed(name, base):
+        buffer = ncc.sbuf.mod_alloc(base_addr=base, num_free_tiles=(tiles,))
+        return nl.ndarray((blocks, nl.par_dim(128), 8), dtype=F32, buffer=buffer, name=name)
+
+    x, y, z = placed("x", 0), placed("y", base_of_b), placed("z", 8192)
+    for i in nl.affine_range(blocks):
+        x[i] = nl.load(a[i])
+        y[i] = nl.load(b[i])
+        z[i] = nisa.tensor_tensor(x[i], y[i], op=nl.add)
+        nl.store(out[i], z[i])
+    return out
+
+
+BLOCKS = np.arange(4 * 128 * 8, dtype=F32).reshape(4, 128, 8)
+
+
+@pytest.mark.parametrize("tiles", [1, 2])
+def test_sanitize_names_tiles_that_share_bytes_and_their_lines(monkeypatch, tiles):
+    kernel = old.jit(added)
+    assert np.array_equal(kernel(BLOCKS, -BLOCKS, 0, tiles), -2 * BLOCKS)  # b + b
+    monkeypatch.setenv("NEURON_SIM_SANITIZE", "1")
+    with pytest.raises(ValueError) as caught:
+        kernel.traced(BLOCKS, -BLOCKS, 0, tiles)
+    file, first = __file__, added.__code__.co_firstlineno
+    assert str(caught.value) == (
+        "'tensor_tensor' reads operand 'data1' (tile 'x[0]', written at "
+        f"{file}:{first + 10}) after tile 'y[0]', which shares its bytes, overwrote it at "
+        f"{file}:{first + 11}."
+    )
+    assert "z[i] = nisa.tensor_tensor(x[i], y[i], op=nl.add)" in caught.value.__notes__[0]
+    assert np.array_equal(kernel(BLOCKS, -BLOCKS, 4096, tiles), 0 * BLOCKS)
+
+
+def test_sanitize_tells_the_logical_tiles_of_one_physical_tile_apart(monkeypatch):
+    def shifted(a, tiles):
+        out = nl.ndarray((4, 128, 8), dtype=F32, buffer=nl.shared_hbm)
+        buffer = ncc.sbuf.mod_alloc(base_addr=0, num_free_tiles=(tiles,))
+        x = nl.ndarray((5, nl.par_dim(128), 8), dtype=F32, buffer=buffer)
+        x[0] = nl.load(a[3])
+        for i in nl.sequential_range(4):
+            x[i + 1] = nl.load(a[i])
+            nl.store(out[i], x[i])
+        return out
+
+    kernel = old.jit(shifted)
+    time = kernel.traced(BLOCKS, 2).time()["latency_us"]
+    monkeypatch.setenv("NEURON_SIM_SANITIZE", "1")
+    assert np.array_equal(kernel(BLOCKS, 2), BLOCKS[[3, 0, 1, 2]])
+    assert kernel.traced(BLOCKS, 2).time()["latency_us"] == time
+    with pytest.raises(ValueError, match=r"tile 'x\[0\]', .* after tile 'x\[1\]', which shares"):
+        kernel.traced(BLOCKS, 1)
+
+
+def test_sanitize_sees_tiles_at_addresses_of_the_new_language(monkeypatch):
+    @new.jit
+    def kernel(a, byte):
+        out = new_nl.ndarray((6, 3), dtype=F32, buffer=new_nl.shared_hbm)
+        x = new_nl.ndarray((6, 3), dtype=F32, buffer=new_nl.sbuf, address=(0, 0))
+        y = new_nl.ndarray((6, 3), dtype=F32, buffer=new_nl.sbuf, address=(0, byte))
+        new_isa.dma_copy(dst=x, src=a)
+        new_isa.memset(dst=y, value=0)
+        new_isa.dma_copy(dst=out, src=x)
+        return out
+
+    monkeypatch.setenv("NEURON_SIM_SANITIZE", "1")
+    assert np.array_equal(kernel(A, 12), A)
+    with pytest.raises(ValueError, match="tile 'x', .* after tile 'y', which shares its bytes"):
+        kernel(A, 8)
 
 
 def test_an_error_of_a_result_that_is_written_later_points_at_its_call():

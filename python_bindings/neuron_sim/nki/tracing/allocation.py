@@ -26,16 +26,19 @@ class Allocation:
 
     `directives`: names of the decorators of nki.compiler. `directly`, `automatically`: name of the
     first tile allocated in this way, empty when there is none. `unrolled_loops`: number of open
-    affine_range and sequential_range loops that run with numbers.
+    affine_range and sequential_range loops that run with numbers. `has_rings`: a tensor's tiles are
+    a ring of the builder; `apart`: none may be, every logical tile is one of its own.
     """
 
     __slots__ = (
-        *("directives", "directly", "automatically", "unrolled_loops"),
+        *("directives", "directly", "automatically", "unrolled_loops", "has_rings", "apart"),
         *("banks", "_sums", "_allocators", "_occurrences"),
     )
 
-    def __init__(self, directives: frozenset = frozenset()):
+    def __init__(self, directives: frozenset = frozenset(), apart: bool = False):
         self.directives = directives
+        self.has_rings = False
+        self.apart = apart
         self.directly = ""
         self.automatically = ""
         self.unrolled_loops = 0

@@ -98,20 +98,26 @@ class Call:
         outputs: frozenset = frozenset()
         widens = self.widens
         splits = side_by_side = False
+        checked: TracedKernel | None = None  # and traced again to tell the tiles of rings apart
         while True:
             trace = Trace(self.name, self.architecture, self.language, unrolled, widens)
             trace.output_ordinals = outputs
             trace.is_simulation = self.widens
-            trace.allocation = Allocation(self.directives)
+            trace.allocation = Allocation(self.directives, checked is not None)
             trace.splits_blocks = splits
             trace.printed = [] if prints else None
             if side_by_side:
                 trace.programs = Programs(trace, self.grid)
             try:
                 traced = self._traced(trace)
-                if sanitize.wanted():
+                if checked is None and sanitize.wanted():
                     sanitize.check(traced.source)
-                return traced
+                    if trace.allocation.has_rings:
+                        checked = traced
+                        continue
+                if sanitize.wanted():
+                    sanitize.check_overlaps(traced.source)
+                return checked or traced
             except Unroll as request:
                 unrolled = unrolled | frozenset(request.keys)
             except Retrace as request:

@@ -57,7 +57,7 @@ class Allocator(Buffer):
 
     def _ring(self, trace: Any, sizes: tuple, axis: int, dtype: Any, name: str) -> Any:
         """The tiles as a ring, whose index may be a loop variable; None when they are none."""
-        if self.modulo is None or axis == 0:
+        if self.modulo is None or axis == 0 or trace.allocation.apart:
             return None
         blocks, partitions = sizes[:axis], sizes[axis]
         tiles = RingOfTiles(trace, name, self, sizes, axis, dtype)
@@ -71,6 +71,7 @@ class Allocator(Buffer):
         tiles.steps, count = _steps_and_count(blocks, self.modulo or (1,) * axis, numbers)
         if any(tiles.number(index) % count != at for index, at in numbers.items()):
             return None
+        trace.allocation.has_rings = True
         tiles.ring = trace.builder.place(
             self.memory, name, tiles.tile_shape(), dtype.name, first, start, count
         )
