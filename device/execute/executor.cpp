@@ -6,6 +6,7 @@
 
 #include "device/base/errors.h"
 #include "device/execute/run_instance.h"
+#include "device/execute/serial_run.h"
 #include "device/program/cursor.h"
 
 namespace neuron_sim {
@@ -92,69 +93,6 @@ void run_graph(const Program& program, const InstanceGraph& graph, const Storage
   });
 }
 
-/// Where the operands of an instance lie, with registers as they are.
-std::array<Location, kMaximumOperands> locations_of(const Program& program,
-                                                    const Instruction& instruction,
-                                                    const int64_t* variables,
-                                                    InstanceRunner& runner) {
-  const auto operands = program.operands_of(instruction);
-  const int64_t* registers = runner.registers(instruction.core, instruction.engine).values.data();
-  std::array<Location, kMaximumOperands> locations;
-  for (size_t i = 0; i < operands.size(); ++i) {
-    if (operands[i].present()) locations[i] = locate(program, operands[i], variables, registers);
-  }
-  return locations;
-}
-
-/// What the cores do to memory where they meet: nothing at a barrier, both directions of an
-/// exchange. No core's src overlaps its dst (check_meeting), so one comes after the other.
-void meet_in_memory(const Program& program, const Meeting& meeting, InstanceRunner& runner) {
-  if (meeting.of(program, 0).type->synchronises != Synchronisation::kExchange) return;
-  std::array<std::array<Location, kMaximumOperands>, kMaximumCores> locations;
-  for (size_t core = 0; core < kMaximumCores; ++core) {
-    locations[core] = locations_of(program, meeting.of(program, static_cast<int>(core)),
-                                   meeting.variables[core], runner);
-  }
-  for (size_t core = 0; core < kMaximumCores; ++core) {
-    runner.receive(meeting.of(program, static_cast<int>(core)), locations[core].data(),
-                   meeting.of(program, 1 - static_cast<int>(core)), locations[1 - core].data());
-  }
-}
-
-/// Walks in program order on the calling thread, registers and all.
-class SerialRun {
- public:
-  SerialRun(const Program& program, InstanceRunner& runner) : program_(program), runner_(runner) {}
-
-  int64_t trip_count(const Loop& loop) {
-    if (loop.register_index < 0) return loop.trip_count;
-    const int64_t trips =
-        runner_.registers(loop.core, loop.engine).values[static_cast<size_t>(loop.register_index)];
-    if (trips < 0 || trips > loop.bound) {
-      fail(text("loop of kernel '", program_.kernel, "': register ", loop.register_index,
-                " holds a trip count of ", trips, ", the loop allows 0 to ", loop.bound, "."),
-           ErrorKind::kIndex);
-    }
-    log.values.push_back(trips);
-    return trips;
-  }
-  int64_t boundary(const Loop&, uint32_t, int64_t, int64_t) const { return 0; }
-
-  void instruction(uint32_t index, const int64_t* variables) {
-    const Instruction& instruction = program_.instructions[index];
-    const auto locations = locations_of(program_, instruction, variables, runner_);
-    runner_.run(instruction, locations.data());
-    if (runner_.moved_rows() >= 0) log.values.push_back(runner_.moved_rows());
-  }
-  void meet(const Meeting& meeting) { meet_in_memory(program_, meeting, runner_); }
-
-  ControlLog log;
-
- private:
-  const Program& program_;
-  InstanceRunner& runner_;
-};
-
 /// Builds and runs a graph per window of instances; a window ends where cores meet.
 class WindowRun {
  public:
@@ -193,7 +131,7 @@ ControlLog run_serial(const Program& program, const ExecutionPlan& plan, Instanc
     }
     return {};
   }
-  SerialRun run(program, runner);
+  SerialRun run(program, runner, maximum_iterations());
   Cursor<SerialRun>(program, run).walk();
   return std::move(run.log);
 }

@@ -1,6 +1,7 @@
 #include "device/execute/plan.h"
 
 #include <algorithm>
+#include <map>
 
 #include "device/base/errors.h"
 #include "device/program/cursor.h"
@@ -80,10 +81,28 @@ struct GraphBuilder::State {
   InstanceGraph graph;
   std::vector<std::pair<uint32_t, uint32_t>> edges;
   std::vector<uint32_t> sources;
+  std::map<uint32_t, uint32_t> last;  // of producers of edges: their last instance
 };
 
+namespace {
+
+constexpr uint32_t kNoInstance = UINT32_MAX;
+
+}  // namespace
+
+void GraphBuilder::note_edges(State& state, uint32_t index, uint32_t id) {
+  for (const Edge& edge : edges_of(state.program, index)) {
+    const uint32_t producer = state.last.at(edge.producer);
+    if (producer != kNoInstance) state.sources.push_back(producer);
+  }
+  const auto own = state.last.find(index);
+  if (own != state.last.end()) own->second = id;
+}
+
 GraphBuilder::GraphBuilder(const Program& program)
-    : state_(new State{program, histories_of(program), {}, {}, {}}) {}
+    : state_(new State{program, histories_of(program), {}, {}, {}, {}}) {
+  for (const Edge& edge : program.edges) state_->last[edge.producer] = kNoInstance;
+}
 GraphBuilder::~GraphBuilder() = default;
 
 size_t GraphBuilder::size() const { return state_->graph.instances.size(); }
@@ -120,6 +139,7 @@ void GraphBuilder::add(uint32_t index, const int64_t* variables) {
     state.histories.record(static_cast<size_t>(group), region_at(operands[i], location),
                            operands[i].writes(), id);
   }
+  if (!state.last.empty()) note_edges(state, index, id);
   std::sort(state.sources.begin(), state.sources.end());
   state.sources.erase(std::unique(state.sources.begin(), state.sources.end()), state.sources.end());
   std::erase(state.sources, id);
@@ -141,6 +161,7 @@ InstanceGraph GraphBuilder::take() {
   for (const auto& [source, target] : state.edges) graph.successors[next[source]++] = target;
   state.edges.clear();
   state.histories.clear();
+  for (auto& [instruction, instance] : state.last) instance = kNoInstance;
   return graph;
 }
 

@@ -55,6 +55,7 @@ class GraphBuilder {
 
  private:
   struct State;
+  static void note_edges(State& state, uint32_t instruction, uint32_t id);
   std::unique_ptr<State> state_;
 };
 

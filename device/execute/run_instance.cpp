@@ -5,6 +5,7 @@
 
 #include "device/base/errors.h"
 #include "device/program/meeting.h"
+#include "device/program/register_write.h"
 
 namespace neuron_sim {
 
@@ -48,9 +49,8 @@ Access InstanceRunner::resolve(const Operand& operand, const Location& location)
   return access;
 }
 
-void InstanceRunner::check_address(const Instruction& instruction, const Operand& operand,
-                                   const Location& location) const {
-  const Tile& tile = program_.tiles[static_cast<size_t>(location.tile)];
+std::pair<int64_t, int64_t> InstanceRunner::bytes_of(const Operand& operand,
+                                                     const Location& location) const {
   int64_t extent = itemsize(operand.dtype);
   for (int i = 0; i < operand.rank; ++i) {
     const Dimension& dimension = operand.free[static_cast<size_t>(i)];
@@ -59,13 +59,31 @@ void InstanceRunner::check_address(const Instruction& instruction, const Operand
   if (operand.memory == MemoryKind::kHbm && !operand.indirect) {
     extent += (operand.partitions - 1) * operand.partition_stride;
   }
-  const int64_t base = operand.memory == MemoryKind::kHbm ? 0 : tile.address;
-  const int64_t first = location.offset - base;
-  if (first >= 0 && first + extent <= tile.bytes) return;
+  const Tile& tile = program_.tiles[static_cast<size_t>(location.tile)];
+  const int64_t first = location.offset - (operand.memory == MemoryKind::kHbm ? 0 : tile.address);
+  return {first, first + extent};
+}
+
+bool InstanceRunner::reaches(const Instruction& instruction, const Operand& operand,
+                             const Location& location) const {
+  const Tile& tile = program_.tiles[static_cast<size_t>(location.tile)];
+  const auto [first, end] = bytes_of(operand, location);
+  if (first >= 0 && end <= tile.bytes) return true;
+  if (skips_out_of_bounds(instruction)) return false;
   fail(text("Out-of-bound access for tensor `", tile.label, "` by '", instruction.type->name,
-            "': register ", operand.register_index, " addresses bytes [", first, ", ",
-            first + extent, ") of ", tile.bytes, "."),
+            "': register ", operand.register_index, " addresses bytes [", first, ", ", end, ") of ",
+            tile.bytes, ".", at_source_line(program_, instruction.source_line)),
        ErrorKind::kIndex);
+}
+
+bool InstanceRunner::skips_out_of_bounds(const Instruction& instruction) const {
+  const InstructionType& type = *instruction.type;
+  for (size_t i = 0; i < type.attributes.size(); ++i) {
+    if (std::string_view(type.attributes[i].name) == "oob_skip") {
+      return program_.attributes_of(instruction)[i].flag();
+    }
+  }
+  return false;
 }
 
 void InstanceRunner::resolve_rows(const Instruction& instruction, std::span<Access> accesses) {
@@ -78,12 +96,7 @@ void InstanceRunner::resolve_rows(const Instruction& instruction, std::span<Acce
     require(false, "an indirect instruction has an operand 'index'");
     return size_t{0};
   };
-  bool skip = false;
-  for (size_t i = 0; i < type.attributes.size(); ++i) {
-    if (std::string_view(type.attributes[i].name) == "oob_skip") {
-      skip = program_.attributes_of(instruction)[i].flag();
-    }
-  }
+  const bool skip = skips_out_of_bounds(instruction);
   const Access& index = accesses[field_named("index")];
   for (size_t i = 0; i < accesses.size(); ++i) {
     if (!accesses[i].present() || !operands[i].indirect) continue;
@@ -137,14 +150,20 @@ void InstanceRunner::widen(const Access& access) {
 
 void InstanceRunner::run(const Instruction& instruction, const Location* locations) {
   const auto operands = program_.operands_of(instruction);
-  bool indirect = false;
+  bool indirect = false, moves = true;
   for (size_t i = 0; i < operands.size(); ++i) {
     accesses_[i] = resolve(operands[i], locations[i]);
     indirect = indirect || operands[i].indirect;
-    if (operands[i].register_index >= 0) check_address(instruction, operands[i], locations[i]);
+    if (operands[i].register_index >= 0) {
+      moves = reaches(instruction, operands[i], locations[i]) && moves;
+    }
   }
   const std::span<Access> accesses(accesses_.data(), operands.size());
   moved_rows_ = -1;
+  if (!moves) {  // oob_skip
+    if (indirect) moved_rows_ = 0;
+    return;
+  }
   if (indirect) resolve_rows(instruction, accesses);
   if (instruction.type->synchronises == Synchronisation::kCollective) {
     require(member_.ranks != nullptr, "a program with collectives runs on ranks");
@@ -174,6 +193,16 @@ void InstanceRunner::call(const Instruction& instruction, std::span<const Access
   instance.rank = member_.rank;
   if (!program_.replica_groups.empty()) instance.groups = groups_of(instruction);
   instruction.type->run(instance);
+  if (program_.uses_registers && !instruction.engine_given) share_register(instruction);
+}
+
+void InstanceRunner::share_register(const Instruction& instruction) {
+  const auto write = register_write(program_, instruction);
+  if (!write) return;
+  const auto index = static_cast<size_t>(write->dst);
+  auto& files = registers_[instruction.core];
+  const int64_t value = files[static_cast<size_t>(instruction.engine)].values[index];
+  for (RegisterFile& file : files) file.values[index] = value;
 }
 
 void InstanceRunner::receive(const Instruction& target, const Location* target_locations,
@@ -182,7 +211,7 @@ void InstanceRunner::receive(const Instruction& target, const Location* target_l
   const auto resolve_checked = [&](const Instruction& instruction, const Location* locations,
                                    size_t operand) {
     const Operand& stored = program_.operands_of(instruction)[operand];
-    if (stored.register_index >= 0) check_address(instruction, stored, locations[operand]);
+    if (stored.register_index >= 0) reaches(instruction, stored, locations[operand]);
     accesses[operand] = resolve(stored, locations[operand]);
   };
   resolve_checked(target, target_locations, kExchangeTarget);

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "device/execute/rank_rendezvous.h"
@@ -43,8 +44,15 @@ class InstanceRunner {
   void call(const Instruction& instruction, std::span<const Access> accesses);
   const ReplicaGroups* groups_of(const Instruction& instruction) const;
   void resolve_rows(const Instruction& instruction, std::span<Access> accesses);
-  void check_address(const Instruction& instruction, const Operand& operand,
-                     const Location& location) const;
+  /// First byte of the operand in its tile, and the one behind its last.
+  std::pair<int64_t, int64_t> bytes_of(const Operand& operand, const Location& location) const;
+  /// Whether an address out of a register is one of the tile; KernelError when it is not, unless
+  /// the instruction skips such accesses.
+  bool reaches(const Instruction& instruction, const Operand& operand,
+               const Location& location) const;
+  bool skips_out_of_bounds(const Instruction& instruction) const;
+  /// What a virtual register got is in every sequencer.
+  void share_register(const Instruction& instruction);
   void widen(const Access& access);
 
   const Program& program_;

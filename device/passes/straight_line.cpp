@@ -1,6 +1,7 @@
 #include "device/passes/straight_line.h"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 
 #include "device/base/errors.h"
@@ -122,6 +123,26 @@ void append(const StraightLine& line, const StraightInstruction& instance,
   program.instructions.push_back(instruction);
 }
 
+/// Edges of the instances: each waits for the last instance before it of a producer.
+std::vector<Edge> instance_edges(const StraightLine& line) {
+  std::map<uint32_t, std::vector<uint32_t>> producers;  // by statement
+  for (const Edge& edge : line.edges) producers[edge.consumer].push_back(edge.producer);
+  std::map<uint32_t, uint32_t> last;  // instance of a statement
+  std::vector<Edge> edges;
+  for (uint32_t i = 0; i < line.instructions.size(); ++i) {
+    const uint32_t statement = line.instructions[i].statement;
+    const auto found = producers.find(statement);
+    if (found != producers.end()) {
+      for (const uint32_t producer : found->second) {
+        const auto instance = last.find(producer);
+        if (instance != last.end()) edges.push_back({i, instance->second});
+      }
+    }
+    last[statement] = i;
+  }
+  return edges;
+}
+
 int64_t peak(const Program& program, MemoryKind memory) {
   int64_t end = 0;
   for (const Tile& tile : program.tiles) {
@@ -182,6 +203,7 @@ Unrolled unroll(const Program& program, int64_t maximum) {
   line.constants = program.constants;
   line.demands = program.demands;
   line.source_lines = program.source_lines;
+  line.edges = program.edges;
   line.loops = static_cast<uint32_t>(program.loops.size());
   Unroll visitor(program, line);
   Cursor<Unroll>(program, visitor).walk();
@@ -204,6 +226,7 @@ std::shared_ptr<const Program> lower(StraightLine line) {
   for (const StraightInstruction& instance : line.instructions) {
     append(line, instance, numbers, *program);
   }
+  if (!line.edges.empty()) program->edges = instance_edges(line);
   program->kernel = std::move(line.kernel);
   program->architecture = line.architecture;
   program->attributes = std::move(line.attributes);

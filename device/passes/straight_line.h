@@ -46,6 +46,7 @@ struct StraightLine {
   std::vector<std::vector<std::byte>> constants;
   std::vector<Demand> demands;  ///< shared by instances: append, do not change
   std::vector<std::string> source_lines;
+  std::vector<Edge> edges;  ///< of statements: an instance waits for the last one of the producer
   uint32_t loops = 0;  ///< loops that are numbered; passes that split a loop number the parts anew
 
   std::span<Operand> operands_of(const StraightInstruction& instance) {

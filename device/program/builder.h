@@ -75,6 +75,13 @@ class Builder {
   Affine open_loop(int64_t trip_count);
   Affine open_loop_register(EngineKind engine, int register_index, int64_t bound);
   void close_loop();
+  /// A loop whose trip count only a run knows. Its variable is a register, which the loop writes;
+  /// registers of these loops are virtual ones: instructions that write them name no engine.
+  /// open_range: the register runs from `start` to `stop` (exclusive) in steps of `step` > 0.
+  void open_range(int register_index, const RegisterValue& start, const RegisterValue& stop,
+                  int64_t step);
+  /// As long as the register is not zero, looked at before each iteration.
+  void open_while(int register_index);
   void open_scope();
   void close_scope();
   void open_core(int index);
@@ -96,6 +103,13 @@ class Builder {
     append(instruction.draft());
   }
   void append(Draft draft);
+  /// Instructions emitted so far; the next one gets this number.
+  size_t instruction_count() const { return program_->instructions.size(); }
+  /// `consumer` waits for `producer`, an earlier instruction, wherever both lie. KernelError when
+  /// one does not exist, when they are of two cores, when the consumer is not behind the producer,
+  /// and for an edge into or out of a loop on chip: the producer's loops must be around the
+  /// consumer too.
+  void add_edge(size_t consumer, size_t producer);
   /// The user's source line of the instructions that follow (empty: none).
   void set_source_line(const std::string& line);
 
@@ -139,6 +153,7 @@ class Builder {
   void check_tile(MemoryKind memory, const std::string& label, const std::vector<int64_t>& shape,
                   Dtype dtype) const;
   Affine push_loop(Loop loop);
+  void check_register(const char* what, int64_t register_index) const;
   void push_frame(Frame::Kind kind, int64_t trips, bool counted);
   void pop_frame();
   void close(Frame::Kind kind);
@@ -163,7 +178,9 @@ class Builder {
   std::vector<Frame> frames_;
   std::vector<std::pair<TileAllocator*, int64_t>> allocated_;  // to release at scope ends
   std::vector<OpenLoop> open_loops_;
-  std::map<TileId, Ring> rings_;  // by first tile
+  std::vector<int32_t> loop_of_;    // per instruction: the innermost loop around it; -1 none
+  std::vector<int32_t> parent_of_;  // per loop: the loop around it
+  std::map<TileId, Ring> rings_;    // by first tile
   TilePlacement placement_;
   std::vector<UnplacedTile> unplaced_;
   AccumulationGroups accumulation_;

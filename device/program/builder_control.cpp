@@ -2,6 +2,7 @@
 
 #include "device/base/errors.h"
 #include "device/program/builder.h"
+#include "device/program/register_write.h"
 
 namespace neuron_sim {
 
@@ -29,7 +30,10 @@ std::string Builder::describe(const Frame& frame) const {
   switch (frame.kind) {
     case Frame::Kind::kScope: result = "a scope"; break;
     case Frame::Kind::kCore: result = text("core(", core_, ")"); break;
-    case Frame::Kind::kLoop: result = text("a loop of ", frame.trips, " iterations"); break;
+    case Frame::Kind::kLoop:
+      result = frame.trips == kUnbounded ? std::string("a loop on a register")
+                                         : text("a loop of ", frame.trips, " iterations");
+      break;
   }
   if (frame.source_line < 0) return result;
   return result + " opened at " + program_->source_lines[static_cast<size_t>(frame.source_line)];
@@ -73,6 +77,8 @@ Affine Builder::push_loop(Loop loop) {
         text("loops of kernel '", program_->kernel, "' nest deeper than ", kMaximumLoopDepth, "."));
   }
   const auto index = static_cast<uint32_t>(program_->loops.size());
+  parent_of_.push_back(open_loops_.empty() ? -1 : static_cast<int32_t>(open_loops_.back().loop));
+  loop.source_line = source_line_;
   block().push_back({Node::Kind::kLoop, index});
   push_frame(Frame::Kind::kLoop, loop.bound, true);
   open_loops_.push_back({index, loop.bound});
@@ -92,7 +98,50 @@ Affine Builder::open_loop(int64_t trip_count) {
   return push_loop(std::move(loop));
 }
 
-void Builder::close_loop() { close(Frame::Kind::kLoop); }
+void Builder::close_loop() {
+  if (!frames_.empty() && frames_.back().counted) {
+    Loop& loop = program_->loops[open_loops_.back().loop];
+    loop.changes_condition =
+        loop.kind != LoopKind::kWhile || writes_register(*program_, loop.body, loop.register_index);
+  }
+  close(Frame::Kind::kLoop);
+}
+
+void Builder::check_register(const char* what, int64_t register_index) const {
+  if (register_index >= 0 && register_index < limits().registers) return;
+  fail(text(what, " of kernel '", program_->kernel, "': register ", register_index,
+            " does not exist; the sequencers of ", architecture_.name, " have ", limits().registers,
+            " registers."),
+       ErrorKind::kIndex);
+}
+
+void Builder::open_range(int register_index, const RegisterValue& start, const RegisterValue& stop,
+                         int64_t step) {
+  check_register("range loop", register_index);
+  if (step <= 0) fail(text("range loop with a step of ", step, "; it counts up."));
+  for (const RegisterValue& value : {start, stop}) {
+    if (value.register_index != -1) check_register("range loop", value.register_index);
+  }
+  Loop loop;
+  loop.kind = LoopKind::kRange;
+  loop.register_index = static_cast<int16_t>(register_index);
+  loop.start = start;
+  loop.stop = stop;
+  loop.step = step;
+  loop.bound = kUnbounded;
+  push_loop(std::move(loop));
+  program_->uses_registers = true;
+}
+
+void Builder::open_while(int register_index) {
+  check_register("while loop", register_index);
+  Loop loop;
+  loop.kind = LoopKind::kWhile;
+  loop.register_index = static_cast<int16_t>(register_index);
+  loop.bound = kUnbounded;
+  push_loop(std::move(loop));
+  program_->uses_registers = true;
+}
 
 void Builder::loop(int64_t trip_count, const std::function<void(Affine)>& body) {
   if (trip_count == 0) return;

@@ -197,6 +197,32 @@ void Builder::append(Draft draft) {
                                                         : Node::Kind::kInstruction;
   block().push_back({kind, static_cast<uint32_t>(program_->instructions.size())});
   program_->instructions.push_back(instruction);
+  loop_of_.push_back(open_loops_.empty() ? -1 : static_cast<int32_t>(open_loops_.back().loop));
+}
+
+void Builder::add_edge(size_t consumer, size_t producer) {
+  const size_t count = program_->instructions.size();
+  const auto refuse = [&](const std::string& why) {
+    fail(text("scheduling edge of kernel '", program_->kernel, "': ", why));
+  };
+  if (consumer >= count || producer >= count) {
+    refuse(text("instruction ", std::max(consumer, producer), " does not exist; there are ", count,
+                "."));
+  }
+  const Instruction& waits = program_->instructions[consumer];
+  const Instruction& first = program_->instructions[producer];
+  const std::string names = text("'", waits.type->name, "' waits for '", first.type->name, "'");
+  if (waits.core != first.core) refuse(text(names, " of the other core; core_barrier meets it."));
+  if (producer >= consumer) {
+    refuse(text(names, ", which is not before it in the order of the program."));
+  }
+  int32_t loop = loop_of_[consumer];
+  while (loop >= 0 && loop != loop_of_[producer]) loop = parent_of_[static_cast<size_t>(loop)];
+  if (loop != loop_of_[producer]) {
+    refuse(text(names, ", which is inside a loop on chip that '", waits.type->name,
+                "' is not in: it could wait for what never runs."));
+  }
+  program_->edges.push_back({static_cast<uint32_t>(consumer), static_cast<uint32_t>(producer)});
 }
 
 }  // namespace neuron_sim

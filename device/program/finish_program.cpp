@@ -185,6 +185,10 @@ void choose_widened(Program& program, const Usage& usage) {
 }  // namespace
 
 void finish_program(Program& program) {
+  std::sort(program.edges.begin(), program.edges.end(), [](const Edge& a, const Edge& b) {
+    return std::tie(a.consumer, a.producer) < std::tie(b.consumer, b.producer);
+  });
+  program.edges.erase(std::unique(program.edges.begin(), program.edges.end()), program.edges.end());
   OperandWalk(program, note_period, nullptr).run();
   Usage usage;
   usage.writers.resize(program.tiles.size());

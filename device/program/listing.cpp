@@ -1,5 +1,7 @@
 // The text form of a Program, from the field tables.
 
+#include <algorithm>
+
 #include "device/base/errors.h"
 #include "device/program/program.h"
 
@@ -33,13 +35,27 @@ std::string ranks_of(const Program& program, const Instruction& instruction) {
   return " over " + program.replica_groups[static_cast<size_t>(index)]->describe();
 }
 
+std::string value(const RegisterValue& value) {
+  return value.register_index < 0 ? text(value.constant) : text("r", value.register_index);
+}
+
+std::string heading(const Loop& loop) {
+  switch (loop.kind) {
+    case LoopKind::kWhile: return text("while r", loop.register_index);
+    case LoopKind::kRange:
+      return text("loop r", loop.register_index, " = ", value(loop.start), " to ", value(loop.stop),
+                  " step ", loop.step);
+    case LoopKind::kCounted: break;
+  }
+  return text("loop i", loop.level, " < ",
+              loop.register_index < 0 ? text(loop.trip_count) : text("r", loop.register_index));
+}
+
 void list(const Program& program, const Block& block, const std::string& indent, std::string& out) {
   for (const Node& node : block) {
     if (node.kind == Node::Kind::kLoop) {
       const Loop& loop = program.loops[node.index];
-      const std::string trips =
-          loop.register_index < 0 ? text(loop.trip_count) : text("r", loop.register_index);
-      out += text(indent, "loop i", loop.level, " < ", trips, ":\n");
+      out += text(indent, heading(loop), ":\n");
       list(program, loop.body, indent + "  ", out);
       continue;
     }
@@ -58,6 +74,18 @@ void list(const Program& program, const Block& block, const std::string& indent,
 }
 
 }  // namespace
+
+std::string at_source_line(const Program& program, int32_t source_line) {
+  if (source_line < 0) return "";
+  return "\n  at " + program.source_lines[static_cast<size_t>(source_line)];
+}
+
+std::span<const Edge> edges_of(const Program& program, uint32_t consumer) {
+  const auto by_consumer = [](const auto& a, const auto& b) { return a.consumer < b.consumer; };
+  const auto [first, last] =
+      std::equal_range(program.edges.begin(), program.edges.end(), Edge{consumer, 0}, by_consumer);
+  return {first, last};
+}
 
 std::string listing(const Program& program) {
   std::string out = text("kernel ", program.kernel, " for ", program.architecture->name, "\n");

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -92,16 +93,51 @@ struct Node {
 };
 using Block = std::vector<Node>;
 
-/// A counted loop. The trip count is constant, or the value of a register of `engine` at entry.
+/// What decides how often a loop runs.
+enum class LoopKind : uint8_t {
+  kCounted,  ///< a trip count, constant or in a register at entry
+  kRange,    ///< a register runs from `start` to `stop`, both read at entry, in steps of `step`
+  kWhile,    ///< as long as a register is not zero, looked at before each iteration
+};
+
+/// A number, or what a register holds.
+struct RegisterValue {
+  int64_t constant = 0;
+  int16_t register_index = -1;  ///< -1: the constant
+};
+
+/// A loop on chip. `register_index` is a register of `engine`: of a counted loop its trip count
+/// (-1: constant), of a range the register that runs, of a while loop its condition.
 struct Loop {
+  LoopKind kind = LoopKind::kCounted;
   int32_t level = 0;
   int64_t trip_count = 0;
   int16_t register_index = -1;
   EngineKind engine = EngineKind::kSync;
-  int64_t bound = 0;   ///< largest trip count; equals trip_count when that is constant
-  int64_t period = 1;  ///< least common multiple of the rings its variable turns
-  uint8_t core = 0;    ///< whose instructions it repeats
+  int64_t bound = 0;              ///< largest trip count; equals trip_count when that is constant
+  int64_t period = 1;             ///< least common multiple of the rings its variable turns
+  uint8_t core = 0;               ///< whose instructions it repeats
+  RegisterValue start{}, stop{};  ///< of a range
+  int64_t step = 1;               ///< of a range, positive
+  bool changes_condition = true;  ///< of a while loop: its body writes the register
+  int32_t source_line = -1;       ///< index into Program::source_lines
   Block body;
+};
+
+/// Trip count of loops that may run any number of times.
+inline constexpr int64_t kUnbounded = int64_t{1} << 40;
+
+/// Iterations of a range; 0 when `stop` is not above `start`.
+inline int64_t range_trips(int64_t start, int64_t stop, int64_t step) {
+  return stop > start ? (stop - start + step - 1) / step : 0;
+}
+
+/// `consumer` starts after `producer` is complete, although they need not share bytes: indices of
+/// instructions of one core, the producer in the same loops as the consumer or outside of them.
+struct Edge {
+  uint32_t consumer = 0;
+  uint32_t producer = 0;
+  bool operator==(const Edge&) const = default;
 };
 
 /// An HBM tensor the caller passes.
@@ -131,6 +167,7 @@ struct Program {
   std::vector<Term> terms;
   std::vector<Attribute> attributes;
   std::vector<Loop> loops;
+  std::vector<Edge> edges;  ///< by consumer, then producer
   std::vector<Tile> tiles;  ///< the first ones are those of EngineState, of core 0
   std::vector<Argument> arguments;
   std::vector<std::vector<std::byte>> constants;
@@ -184,6 +221,12 @@ inline Region region_at(const Operand& operand, const Location& location) {
   region.partition += location.partition - operand.start_partition;
   return region;
 }
+
+/// "  at file:line" on a line of its own; empty without one.
+std::string at_source_line(const Program& program, int32_t source_line);
+
+/// The edges of a consumer.
+std::span<const Edge> edges_of(const Program& program, uint32_t consumer);
 
 /// Human-readable listing: one line per instruction, loops indented.
 std::string listing(const Program& program);

@@ -18,7 +18,8 @@ CoreWalk::CoreWalk(const Program& program, LogReader& log, const TimelineOptions
       options_(options),
       architecture_(architecture_of(program, options)),
       state_(program, architecture_, options.starts_warm, options.clock_phase),
-      skip_(program, state_, timing_) {
+      skip_(program, state_, timing_),
+      forecast_(program, options.dynamic_trips ? options.dynamic_trips : assumed_trips()) {
   timing_.dma_engines = state_.dma.engines();
   for (const Tile& tile : program.tiles) {
     const auto group = static_cast<size_t>(tile.hazard_group);
@@ -28,14 +29,25 @@ CoreWalk::CoreWalk(const Program& program, LogReader& log, const TimelineOptions
     const auto& [load, multiply] = demand.steps;
     matmuls_.push_back(demand.count == 2 ? state_.tensor.work(load, multiply) : MatmulWork{});
   }
+  for (const Edge& edge : program.edges) producers_[edge.producer] = {};
+}
+
+void CoreWalk::await_registers(const Loop& loop) {
+  const auto owner = static_cast<size_t>(loop.engine);
+  state_.hold_all_until(state_.registers_ready[owner] + state_.semaphores.largest());
 }
 
 int64_t CoreWalk::trip_count(const Loop& loop) {
+  if (loop.kind == LoopKind::kWhile) return kUnbounded;
   if (loop.register_index < 0) return loop.trip_count;
-  // All engines of the loop wait for the register that holds its trip count.
-  const auto owner = static_cast<size_t>(loop.engine);
-  state_.hold_all_until(state_.registers_ready[owner] + state_.semaphores.largest());
+  await_registers(loop);
+  if (loop.kind == LoopKind::kRange && !log_.is_present()) return forecast_.trips(loop);
   return log_.next(loop.bound);
+}
+
+bool CoreWalk::continues(const Loop& loop, int64_t iteration) {
+  await_registers(loop);
+  return log_.is_present() ? log_.next(0) != 0 : forecast_.continues(loop, iteration);
 }
 
 Timing CoreWalk::finish() {
@@ -65,8 +77,20 @@ void CoreWalk::gather_waits(const Instruction& instruction, size_t operand, Wait
                                });
 }
 
+void CoreWalk::gather_edges(const Instruction& instruction, Waits& waits) {
+  const auto index = static_cast<uint32_t>(&instruction - program_.instructions.data());
+  for (const Edge& edge : edges_of(program_, index)) {
+    const Producer& producer = producers_.at(edge.producer);
+    // An engine keeps the order of its own instructions without a semaphore.
+    if (producer.slot == slot_of(instruction.engine)) continue;
+    if (state_.semaphores.known(instruction.engine, producer.slot, producer.done)) continue;
+    waits.need(producer.slot, producer.done);
+  }
+}
+
 Waits CoreWalk::all_waits(const Instruction& instruction) {
   Waits waits;
+  if (!producers_.empty()) gather_edges(instruction, waits);
   for (size_t i = 0; i < instruction.operand_count; ++i) {
     if (histories_[i] != nullptr) gather_waits(instruction, i, waits);
   }
@@ -83,6 +107,10 @@ void CoreWalk::complete(const Instruction& instruction, Slot slot, Picoseconds d
     }
   }
   state_.last = std::max(state_.last, done);
+  if (producers_.empty()) return;
+  const auto found =
+      producers_.find(static_cast<uint32_t>(&instruction - program_.instructions.data()));
+  if (found != producers_.end()) found->second = {slot, done};
 }
 
 void CoreWalk::notify(uint32_t index, EventKind kind, Unit unit, const Span& span, uint8_t pair,
@@ -187,7 +215,12 @@ void CoreWalk::pipeline(uint32_t index, const Instruction& instruction, const St
   if (step.unit == Unit::kSequencer) {
     const auto steps = static_cast<double>(step.elements);
     span = unit.occupy(ready, unit.clock().duration(steps * unit.timing().minimum_cycles));
-    state_.registers_ready[static_cast<size_t>(engine)] = span.done;
+    // A virtual register is one of every sequencer; that they get its value together is assumed.
+    for (size_t other = 0; other < kEngineCount; ++other) {
+      const bool own = other == static_cast<size_t>(engine);
+      if (own || !instruction.engine_given) state_.registers_ready[other] = span.done;
+    }
+    if (!log_.is_present()) forecast_.pass(instruction);
   } else {
     span = state_.ports.grant(engine, step, accesses(instruction), unit.run(step, ready));
     unit.hold_pipeline_until(span.end);

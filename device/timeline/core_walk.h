@@ -2,6 +2,7 @@
 // The timeline of one core: one pass in program order.
 
 #include <array>
+#include <unordered_map>
 #include <vector>
 
 #include "device/base/errors.h"
@@ -9,6 +10,7 @@
 #include "device/program/meeting.h"
 #include "device/program/program.h"
 #include "device/timeline/core_state.h"
+#include "device/timeline/loop_forecast.h"
 #include "device/timeline/loop_skip.h"
 #include "device/timeline/timeline.h"
 
@@ -20,6 +22,8 @@ class LogReader {
   explicit LogReader(const ControlLog& log) : log_(log) {}
   /// The next value; `otherwise` without a log.
   int64_t next(int64_t otherwise);
+  /// Whether there is a log: a run that computed.
+  bool is_present() const { return !log_.values.empty(); }
 
  private:
   const ControlLog& log_;
@@ -34,6 +38,7 @@ class CoreWalk {
 
   int64_t trip_count(const Loop& loop);
   int64_t boundary(const Loop& loop, uint32_t index, int64_t iteration, int64_t trips) {
+    if (loop.kind == LoopKind::kWhile) return continues(loop, iteration) ? 0 : trips - iteration;
     if (!options_.skip_steady_loops || options_.observer != nullptr) return 0;
     return skip_.boundary(loop, index, iteration, trips);
   }
@@ -55,6 +60,11 @@ class CoreWalk {
   Timing finish();
 
  private:
+  /// All engines of a loop wait for the registers that decide about it.
+  void await_registers(const Loop& loop);
+  bool continues(const Loop& loop, int64_t iteration);
+  /// Adds the producers that the scheduling edges of an instruction name.
+  void gather_edges(const Instruction& instruction, Waits& waits);
   void resolve(const Instruction& instruction, const int64_t* variables);
   void gather_waits(const Instruction& instruction, size_t operand, Waits& waits);
   void matmul(uint32_t index, const Instruction& instruction);
@@ -86,7 +96,13 @@ class CoreWalk {
   std::vector<TileHistory<Completion>*> history_of_tile_;  // by tile; null: needs none
   Timing timing_;
   LoopSkip skip_;
-  Picoseconds waiting_{};  // for the other core
+  LoopForecast forecast_;  // used without a log
+  struct Producer {
+    Slot slot{};
+    Picoseconds done{};
+  };
+  std::unordered_map<uint32_t, Producer> producers_;  // of scheduling edges, by instruction
+  Picoseconds waiting_{};                             // for the other core
   std::array<Location, kMaximumOperands> locations_{};
   std::array<Region, kMaximumOperands> regions_{};
   std::array<TileHistory<Completion>*, kMaximumOperands> histories_{};

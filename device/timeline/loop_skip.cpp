@@ -43,6 +43,8 @@ void LoopSkip::gather(const Block& block, int32_t level, LoopFacts& facts) const
     // Steps towards the other core depend on its time too.
     if (node.kind == Node::Kind::kSynchronisation) facts.allowed = false;
     const Instruction& instruction = program_.instructions[node.index];
+    // When a producer of a scheduling edge completed is no part of the compared state.
+    if (!edges_of(program_, node.index).empty()) facts.allowed = false;
     for (const Operand& operand : program_.operands_of(instruction)) {
       // The descriptor count of an indirect transfer is in the log.
       if (operand.indirect || follows_variable(operand, level)) facts.allowed = false;

@@ -2,6 +2,8 @@
 // Computes when each instruction of a Program starts and ends: what the chip's clock would say.
 // Reads Program and ControlLog, never memories.
 
+#include <optional>
+
 #include "device/isa/demand.h"
 #include "device/program/control_log.h"
 #include "device/program/program.h"
@@ -51,6 +53,8 @@ struct TimelineOptions {
   /// hardware (Program::demands) stays.
   const Architecture* architecture = nullptr;
   TimelineObserver* observer = nullptr;  ///< sees every step; turns skipping off
+  /// Without a log: iterations of loops whose registers come from memory (LoopForecast).
+  std::optional<int64_t> dynamic_trips{};
 };
 
 /// The parameter set that the options choose for the program.
@@ -60,9 +64,9 @@ inline const Architecture& architecture_of(const Program& program, const Timelin
 
 /// Simulated time of `program`. Deterministic. `log` must come from a run of a program whose
 /// control depends on data; without it (timing only) the loops' and descriptors' upper bounds
-/// count. The cores of a program run on one clock and meet at core_barrier and sendrecv
-/// (device/timeline/peer.h); each has its own engines, queues and DMA engines. KernelError when
-/// they wait for each other in vain.
+/// count; a loop that has none runs as LoopForecast says, or is a KernelError. The cores of a
+/// program run on one clock and meet at core_barrier and sendrecv (device/timeline/peer.h); each
+/// has its own engines, queues and DMA engines. KernelError when they wait for each other in vain.
 Timing simulate(const Program& program, const ControlLog& log = {},
                 const TimelineOptions& options = {});
 

@@ -125,6 +125,18 @@ void bind_open_blocks(nb::class_<Builder>& builder) {
           },
           nb::arg("engine"), nb::arg("register"), nb::arg("bound"),
           "The same with the trip count in a register of the engine, at most `bound`.")
+      .def(
+          "open_range",
+          [](Builder& self, int register_index, int64_t start, int64_t stop, int64_t step,
+             int start_register, int stop_register) {
+            self.open_range(register_index, {start, static_cast<int16_t>(start_register)},
+                            {stop, static_cast<int16_t>(stop_register)}, step);
+          },
+          nb::arg("register"), nb::arg("start"), nb::arg("stop"), nb::arg("step") = 1,
+          nb::arg("start_register") = -1, nb::arg("stop_register") = -1,
+          "A loop of range(start, stop, step) that counts in a register; bounds may be registers.")
+      .def("open_while", &Builder::open_while, nb::arg("register"),
+           "A loop that runs while the register is not zero.")
       .def("close_loop", &Builder::close_loop,
            "Closes the innermost open block, which must be a loop.")
       .def("open_scope", &Builder::open_scope, "Tiles allocated from here on belong to the scope.")
@@ -139,6 +151,10 @@ void bind_open_blocks(nb::class_<Builder>& builder) {
             return std::pair(bounds.smallest, bounds.largest);
           },
           nb::arg("index"), "Smallest and largest value over the trips of the open loops.")
+      .def_prop_ro("instruction_count", &Builder::instruction_count,
+                   "Instructions emitted so far: the number of the next one.")
+      .def("add_edge", &Builder::add_edge, nb::arg("consumer"), nb::arg("producer"),
+           "Instruction `consumer` waits until `producer` is complete.")
       .def("allocate_register", &Builder::allocate_register,
            "A fresh register of the sequencers of the core.");
 }

@@ -76,11 +76,11 @@ class StepList : public TimelineObserver {
 };
 
 nb::list steps(const Program& program, const std::optional<std::string>& architecture,
-               double clock_phase_ns, bool starts_warm) {
+               double clock_phase_ns, bool starts_warm, const std::vector<int64_t>& log) {
   StepList list;
   TimelineOptions options = timeline_options(program, architecture, clock_phase_ns, starts_warm);
   options.observer = &list;
-  simulate(program, {}, options);
+  simulate(program, {log}, options);
   return list.steps;
 }
 
@@ -106,8 +106,8 @@ std::vector<std::byte*> addresses_of(const Program& program,
 }
 
 /// Computes the program on memories of its own. Arrays are bytes as the dtypes of the arguments lay
-/// them out; written ones are changed in place.
-void run(const Program& program, const std::vector<HostArray>& arguments) {
+/// them out; written ones are changed in place. Returns the values of the ControlLog.
+std::vector<int64_t> run(const Program& program, const std::vector<HostArray>& arguments) {
   const std::vector<std::byte*> addresses = addresses_of(program, arguments);
   std::vector<std::unique_ptr<CoreMemory>> memories;
   std::vector<CoreMemory*> pointers;
@@ -115,7 +115,7 @@ void run(const Program& program, const std::vector<HostArray>& arguments) {
     memories.push_back(std::make_unique<CoreMemory>(*program.architecture));
     pointers.push_back(memories.back().get());
   }
-  execute(program, make_plan(program), pointers, addresses, thread_pool());
+  return execute(program, make_plan(program), pointers, addresses, thread_pool()).values;
 }
 
 /// The same on several ranks, one program and its arrays each.
@@ -141,9 +141,9 @@ nb::capsule compiled_kernel(const std::shared_ptr<const Program>& program) {
   });
 }
 
-std::string trace(const Program& program) {
+std::string trace(const Program& program, const std::vector<int64_t>& log) {
   std::ostringstream out;
-  write_trace(out, program);
+  write_trace(out, program, {log});
   return out.str();
 }
 
@@ -220,11 +220,13 @@ void bind_program(nb::module_& module) {
           "Number of stored instructions; loops repeat them.")
       .def("time", &program_timing, nb::arg("architecture") = nb::none(),
            nb::arg("clock_phase_ns") = 0.0, nb::arg("starts_warm") = false,
+           nb::arg("log") = std::vector<int64_t>{},
            "Simulated time: body_us, latency_us (nc_latency), profile_us, bottleneck, ... Another "
            "architecture (a name or a TOML file, of the same generation) times the same program "
-           "with that one's parameters. clock_phase_ns shifts the windows of the PE clock.")
+           "with that one's parameters. clock_phase_ns shifts the windows of the PE clock. log: "
+           "what run() returned, for programs whose loops depend on data.")
       .def("steps", &steps, nb::arg("architecture") = nb::none(), nb::arg("clock_phase_ns") = 0.0,
-           nb::arg("starts_warm") = false,
+           nb::arg("starts_warm") = false, nb::arg("log") = std::vector<int64_t>{},
            "Every step of every instruction in the order of the walk, timed like time(): start_ns "
            "(issue), end_ns (the unit is free), done_ns (the result is visible); kind: step, wait, "
            "table_load, generation (of descriptors), trigger or transfer (of a DMA); pair: 1 for "
@@ -238,16 +240,22 @@ void bind_program(nb::module_& module) {
            "The first read of every tile placed by hand whose bytes another such tile overwrote: "
            "instruction, operand, tile, other, and the lines that read (source_line), wrote the "
            "tile last (written) and wrote the other one over it (overwritten).")
-      .def("counters", &program_counters,
+      .def_prop_ro("has_dynamic_loops", &has_dynamic_loops,
+                   "Whether a loop runs as often as a register says: its time needs a log.")
+      .def("counters", &program_counters, nb::arg("log") = std::vector<int64_t>{},
            "What a profiler counts of one run: bytes read and written per memory, DMA packets by "
            "who makes their descriptors, matmuls and their operations.")
       .def("listing", [](const Program& self) { return listing(self); })
       .def("compiled_kernel", &compiled_kernel,
            "A capsule of the program planned once, which neuron_sim._C.launch_kernel launches.")
-      .def("trace", &trace, "The timeline in the Trace Event Format, for Perfetto.")
-      .def("run", &run, nb::arg("arguments"),
-           "Computes the kernel on NumPy arrays, one per argument, contiguous, with the bytes of "
-           "the argument's dtype; written ones are changed in place.");
+      .def("trace", &trace, nb::arg("log") = std::vector<int64_t>{},
+           "The timeline in the Trace Event Format, for Perfetto.")
+      .def(
+          "run", &run, nb::arg("arguments"),
+          "Computes the kernel on NumPy arrays, one per argument, contiguous, with the bytes of "
+          "the argument's dtype; written ones are changed in place. Returns what data decided "
+          "(trip "
+          "counts, rows that were moved), which time(), steps(), trace(), counters() take as log.");
 }
 
 }  // namespace neuron_sim

@@ -1,6 +1,11 @@
 #include "python_bindings/core_module/program_counters.h"
 
+#include <algorithm>
 #include <array>
+
+#include "device/program/cursor.h"
+#include "device/timeline/core_walk.h"
+#include "device/timeline/loop_forecast.h"
 
 namespace nb = nanobind;
 
@@ -82,6 +87,54 @@ void count(const Program& program, const Instruction& instruction, int64_t insta
   }
 }
 
+/// Visitor that counts the instances of every instruction of a run, or of one as it is forecast.
+class InstanceCount {
+ public:
+  InstanceCount(const Program& program, const ControlLog& log)
+      : program_(program),
+        log_(log),
+        forecasts_(program.cores.size(), LoopForecast(program, assumed_trips())),
+        instances_(program.instructions.size()) {}
+
+  int64_t trip_count(const Loop& loop) {
+    if (loop.kind == LoopKind::kWhile) return kUnbounded;
+    if (loop.register_index < 0) return loop.trip_count;
+    const bool forecast = loop.kind == LoopKind::kRange && !log_.is_present();
+    return forecast ? forecasts_[loop.core].trips(loop) : log_.next(loop.bound);
+  }
+  int64_t boundary(const Loop& loop, uint32_t, int64_t iteration, int64_t trips) {
+    if (loop.kind != LoopKind::kWhile) return 0;
+    const bool continues =
+        log_.is_present() ? log_.next(0) != 0 : forecasts_[loop.core].continues(loop, iteration);
+    return continues ? 0 : trips - iteration;
+  }
+  void instruction(uint32_t index, const int64_t*) {
+    ++instances_[index];
+    const Instruction& instruction = program_.instructions[index];
+    if (!log_.is_present()) forecasts_[instruction.core].pass(instruction);
+    for (const Operand& operand : program_.operands_of(instruction)) {
+      if (!operand.indirect) continue;
+      log_.next(0);
+      break;
+    }
+  }
+  void meet(const Meeting& meeting) {
+    for (const int64_t index : meeting.instruction) ++instances_[static_cast<size_t>(index)];
+  }
+
+  void add_to(Counters& counters) const {
+    for (size_t i = 0; i < instances_.size(); ++i) {
+      if (instances_[i] > 0) count(program_, program_.instructions[i], instances_[i], counters);
+    }
+  }
+
+ private:
+  const Program& program_;
+  LogReader log_;
+  std::vector<LoopForecast> forecasts_;  // by core
+  std::vector<int64_t> instances_;
+};
+
 void count(const Program& program, const Block& block, int64_t instances, Counters& counters) {
   for (const Node& node : block) {
     if (node.kind == Node::Kind::kLoop) {
@@ -95,9 +148,21 @@ void count(const Program& program, const Block& block, int64_t instances, Counte
 
 }  // namespace
 
-nb::dict program_counters(const Program& program) {
+bool has_dynamic_loops(const Program& program) {
+  return std::any_of(program.loops.begin(), program.loops.end(),
+                     [](const Loop& loop) { return loop.kind != LoopKind::kCounted; });
+}
+
+nb::dict program_counters(const Program& program, const std::vector<int64_t>& log) {
   Counters counters;
-  for (const Block& core : program.cores) count(program, core, 1, counters);
+  if (has_dynamic_loops(program)) {
+    const ControlLog values{log};
+    InstanceCount run(program, values);
+    Cursor<InstanceCount>(program, run).walk();
+    run.add_to(counters);
+  } else {
+    for (const Block& core : program.cores) count(program, core, 1, counters);
+  }
   nb::dict result;
   for (size_t i = 0; i < kMemories.size(); ++i) {
     const std::string memory = kMemoryNames[i];

@@ -33,9 +33,10 @@ namespace {
 /// Programs with more instances are not walked again for their DMA activity.
 constexpr int64_t kObservedInstances = 10000;
 
-nb::dict timing_dict(const Program& program, const TimelineOptions& options) {
+nb::dict timing_dict(const Program& program, const TimelineOptions& options,
+                     const ControlLog& log = {}) {
   const Architecture& architecture = architecture_of(program, options);
-  const Timing timing = simulate(program, {}, options);
+  const Timing timing = simulate(program, log, options);
   nb::dict result;
   result["body_us"] = timing.body.microseconds();
   result["latency_us"] = timing.benchmark(architecture).microseconds();
@@ -64,13 +65,15 @@ nb::dict timing_dict(const Program& program, const TimelineOptions& options) {
 }  // namespace
 
 nb::dict program_timing(const Program& program, const std::optional<std::string>& architecture,
-                        double clock_phase_ns, bool starts_warm) {
+                        double clock_phase_ns, bool starts_warm,
+                        const std::vector<int64_t>& values) {
   TimelineOptions options = timeline_options(program, architecture, clock_phase_ns, starts_warm);
-  nb::dict result = timing_dict(program, options);
+  const ControlLog log{values};
+  nb::dict result = timing_dict(program, options, log);
   if (nb::cast<int64_t>(result["instructions"]) <= kObservedInstances) {
     DmaActivity activity;
     options.observer = &activity;
-    simulate(program, {}, options);
+    simulate(program, log, options);
     result["dma_active_us"] = activity.active().microseconds();
     result["dma_load_active_us"] = activity.active(false).microseconds();
     result["dma_load_bytes"] = activity.bytes(false);

@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "device/program/program.h"
 #include "device/timeline/timeline.h"
@@ -20,7 +21,8 @@ TimelineOptions timeline_options(const Program& program,
 /// up to 10,000 instances also dma_active_us, the time with a transfer under way.
 nanobind::dict program_timing(const Program& program,
                               const std::optional<std::string>& architecture = {},
-                              double clock_phase_ns = 0, bool starts_warm = false);
+                              double clock_phase_ns = 0, bool starts_warm = false,
+                              const std::vector<int64_t>& log = {});
 /// The same for the program's own architecture, with what overlapping tiles cost.
 nanobind::dict program_timing_with_overlaps(const Program& program);
 
