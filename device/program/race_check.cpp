@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 
 #include "device/base/errors.h"
 #include "device/program/cursor.h"
@@ -84,13 +85,21 @@ class Walk {
   void check() const;
 
  private:
+  using Duplicates = std::map<std::pair<int32_t, int64_t>, std::vector<const HbmAccess*>>;
+
   void find_shared();
+  Duplicates writes_of(const std::vector<HbmAccess>& accesses) const;
+  bool duplicated(const HbmAccess& write, const HbmAccess& other, const Duplicates& of_other) const;
+  int32_t line(const HbmAccess& access) const {
+    return program_.instructions[access.instruction].source_line;
+  }
   Behind& engine(const Instruction& instruction) {
     return engines_[instruction.core][static_cast<size_t>(instruction.engine)];
   }
   Behind order(const Instruction& instruction, const int64_t* variables, int64_t meeting);
   bool both_take_part(const HbmAccess& first, const HbmAccess& second) const;
-  void check(const HbmAccess& first, const HbmAccess& second) const;
+  void check(const HbmAccess& first, const HbmAccess& second,
+             const std::array<Duplicates, kMaximumCores>& duplicates) const;
 
   const Program& program_;
   std::vector<bool> shared_;  // tensors that both cores use, and one writes
@@ -145,6 +154,8 @@ Behind Walk::order(const Instruction& instruction, const int64_t* variables, int
 
 void Walk::check() const {
   for (const AccessesByCore& cores : accesses_) {
+    const std::array<Duplicates, kMaximumCores> duplicates{writes_of(cores[0]),
+                                                           writes_of(cores[1])};
     std::vector<const HbmAccess*> second;
     int64_t longest = 0;
     for (const HbmAccess& access : cores[1]) {
@@ -160,7 +171,7 @@ void Walk::check() const {
       from.region.low -= longest;
       auto other = std::lower_bound(second.begin(), second.end(), &from, by_low);
       for (; other != second.end() && (*other)->region.low < first.region.high(); ++other) {
-        check(first, **other);
+        check(first, **other, duplicates);
       }
     }
   }
@@ -185,7 +196,30 @@ bool Walk::both_take_part(const HbmAccess& first, const HbmAccess& second) const
   return !operand.writes() && std::any_of(own.begin(), own.end(), result);
 }
 
-void Walk::check(const HbmAccess& first, const HbmAccess& second) const {
+/// The writes of one core to a tensor, by source line and offset, in program order.
+Walk::Duplicates Walk::writes_of(const std::vector<HbmAccess>& accesses) const {
+  Duplicates result;
+  for (const HbmAccess& access : accesses) {
+    if (!program_.operands[access.operand].writes() || line(access) < 0) continue;
+    result[{line(access), access.offset}].push_back(&access);
+  }
+  return result;
+}
+
+/// Whether the core of `other` writes the same bytes from the same source line as `write` of the
+/// other core, with `other` itself or before it.
+bool Walk::duplicated(const HbmAccess& write, const HbmAccess& other,
+                      const Duplicates& of_other) const {
+  if (!program_.operands[write.operand].writes()) return false;
+  const auto found = of_other.find({line(write), write.offset});
+  if (found == of_other.end()) return false;
+  return std::any_of(found->second.begin(), found->second.end(), [&](const HbmAccess* own) {
+    return own <= &other && own->region == write.region;
+  });
+}
+
+void Walk::check(const HbmAccess& first, const HbmAccess& second,
+                 const std::array<Duplicates, kMaximumCores>& duplicates) const {
   const Operand& a = program_.operands[first.operand];
   const Operand& b = program_.operands[second.operand];
   if (!a.writes() && !b.writes()) return;
@@ -194,6 +228,7 @@ void Walk::check(const HbmAccess& first, const HbmAccess& second) const {
   if (!overlap(first.region, second.region)) return;
   const auto shared = shared_bytes(a, {a.tile, 0, first.offset}, b, {b.tile, 0, second.offset});
   if (!shared) return;
+  if (duplicated(first, second, duplicates[1]) || duplicated(second, first, duplicates[0])) return;
   std::string lines;
   std::array<std::string_view, kMaximumCores> names;
   for (size_t core = 0; core < kMaximumCores; ++core) {

@@ -15,10 +15,9 @@ neuron_sim.neuronxcc.nki. Importing this imports no torch.
 
 from importlib import import_module as _import_module
 
-from . import language, typing
+from . import dtype, language, typing
 from .kernel import Kernel, jit, simulate
 from .measured import baremetal, benchmark, profile
-from .tracing.dtypes import DType as dtype
 
 __all__ = [
     "Kernel",

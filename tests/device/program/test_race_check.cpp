@@ -77,6 +77,24 @@ TEST(RaceCheck, NamesTheSourceLines) {
             sentence("writes", "reads", 0, 16 * 128 - 1) + "\n  at kernel.py:3\n  at kernel.py:4");
 }
 
+TEST(RaceCheck, CoresThatRunOneLineMayWriteTheSameBytes) {
+  const auto error = [](int second_line, int64_t second_row, bool reads_before) {
+    Bench bench;
+    const View rows = bench.x.slice(0, 0, 4);
+    if (reads_before) bench.read(1, rows);
+    bench.builder.set_source_line("kernel.py:3");
+    bench.write(0, rows);
+    bench.builder.set_source_line(text("kernel.py:", second_line));
+    bench.write(1, bench.x.slice(0, second_row, 4));
+    bench.read(1, rows);
+    return bench.error();
+  };
+  EXPECT_EQ(error(3, 0, false), "");
+  EXPECT_NE(error(4, 0, false), "");  // another line, perhaps other values
+  EXPECT_NE(error(3, 1, false), "");  // other bytes
+  EXPECT_NE(error(3, 0, true), "");   // read before the own write
+}
+
 TEST(RaceCheck, ComparesBytesExactly) {
   const auto error = [](int64_t column, int64_t step) {
     Bench bench;

@@ -154,10 +154,10 @@ REFUSED = {
         "op0 is 'plus', which no engine has as an operator; use a function of nki.language or its "
         "NumPy spelling, such as nl.add, nl.maximum, nl.exp or np.add.",
     ),
-    "an engine by its number": (
-        lambda d, a, c: nisa.tensor_copy(d, a, engine=5),
+    "an engine by a number that none has": (
+        lambda d, a, c: nisa.tensor_copy(d, a, engine=7),
         TypeError,
-        "engine is 5, not a member of nki.isa.engine; allowed: engine.tensor, engine.vector, "
+        "engine is 7, not a member of nki.isa.engine; allowed: engine.tensor, engine.vector, "
         "engine.scalar, engine.gpsimd, engine.dma, engine.sync, engine.unknown.",
     ),
     "an engine that cannot": (

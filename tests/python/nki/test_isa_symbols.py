@@ -5,6 +5,7 @@ import sys
 
 import neuron_sim.neuronxcc.nki.isa as old
 import neuron_sim.neuronxcc.nki.language as old_nl
+import neuron_sim.nki as nki
 import neuron_sim.nki.isa as new
 import neuron_sim.nki.language as new_nl
 import numpy as np
@@ -41,6 +42,23 @@ def test_modes_of_descriptors_are_numbered_as_of_their_time():
 @pytest.mark.parametrize("name", ["tensor", "vector", "scalar", "gpsimd", "unknown"])
 def test_engines_have_their_older_names(module, name):
     assert getattr(module, f"{name}_engine") is getattr(module.engine, name)
+
+
+def test_a_number_stands_for_the_member_that_has_it():
+    def copied(dge_mode):
+        @nki.jit
+        def kernel(a):
+            out = new_nl.ndarray((4, 5), dtype=new_nl.float32, buffer=new_nl.shared_hbm)
+            new.dma_copy(dst=out, src=new_nl.load(a), dge_mode=dge_mode)
+            return out
+
+        return kernel
+
+    a = np.ones((4, 5), np.float32)
+    by_number, by_name = copied(3).traced(a).source, copied(new.dge_mode.none).traced(a).source
+    assert by_number.listing() == by_name.listing()
+    with pytest.raises(TypeError, match="dge_mode is 4, not a member of nki.isa.dge_mode"):
+        copied(4).traced(a)
 
 
 @pytest.mark.parametrize(("architecture", "number"), [("trn1", 2), ("trn2", 3), ("trn3", 4)])

@@ -87,8 +87,10 @@ def test_a_measured_kernel_is_a_part_of_the_kernel_that_calls_it(nki, kernel):
     assert np.array_equal(outer(X), 2 * X)
 
 
-def test_nki_dtype_is_the_type_of_the_dtypes():
-    assert isinstance(nl.bfloat16, new_nki.dtype) and not isinstance(np.float32, new_nki.dtype)
+def test_nki_dtype_has_the_dtypes_and_their_type():
+    assert new_nki.dtype.bfloat16 is nl.bfloat16
+    assert isinstance(nl.bfloat16, new_nki.dtype.DType)
+    assert isinstance(nl.bfloat16, old_nki.dtype) and not isinstance(np.float32, old_nki.dtype)
 
 
 def test_a_kernel_that_the_passes_do_not_take_says_so_when_it_is_timed():

@@ -10,11 +10,14 @@ from enum import Enum
 def named(value, enumeration, parameter):
     """The builder's word for a member of `enumeration`.
 
-    TypeError for anything else: the vendor rejects integers where an enumeration is meant.
+    An int stands for the member of that number, as in kernels of the vendor's library. TypeError
+    for anything else.
     """
     try:
         return value.builder_name
     except AttributeError:
+        if type(value) is int and value in enumeration._value2member_map_:
+            return enumeration(value).builder_name
         allowed = ", ".join(f"{enumeration.__name__}.{member.name}" for member in enumeration)
         raise TypeError(
             f"{parameter} is {value!r}, not a member of nki.isa.{enumeration.__name__}; "
