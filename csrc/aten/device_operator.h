@@ -4,6 +4,7 @@
 #include <ATen/core/boxing/KernelFunction.h>
 #include <torch/library.h>
 
+#include <iterator>
 #include <string>
 
 #include "csrc/aten/fallback.h"
@@ -31,6 +32,7 @@ void run_or_fall_back(const c10::OperatorHandle& op, torch::jit::Stack* stack,
   } catch (const Refusal& refusal) {
     reason = refusal.reason;
   } catch (const KernelError& error) {
+    if (error.kind() == ErrorKind::kIndex) throw_torch_error(error);  // found by the run itself
     reason = error.what();
   } catch (const SimulatorBug& bug) {
     throw_torch_error(bug);
@@ -47,7 +49,13 @@ void boxed_kernel(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
   using Functor = typename c10::impl::WrapFunctionIntoFunctor<Pointer>::type;
   Functor functor;
   run_or_fall_back(op, stack, [&] {
-    c10::impl::make_boxed_from_unboxed_functor<Functor, true>::call(&functor, op, keys, stack);
+    // Unboxing moves lists out of the stack, which the fallback would miss.
+    const auto arguments = static_cast<std::ptrdiff_t>(op.schema().arguments().size());
+    torch::jit::Stack used(stack->end() - arguments, stack->end());
+    c10::impl::make_boxed_from_unboxed_functor<Functor, true>::call(&functor, op, keys, &used);
+    torch::jit::drop(*stack, static_cast<size_t>(arguments));
+    stack->insert(stack->end(), std::make_move_iterator(used.begin()),
+                  std::make_move_iterator(used.end()));
   });
 }
 

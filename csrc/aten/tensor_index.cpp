@@ -66,8 +66,8 @@ IndexedTensor indexed(const Tensor& self, const c10::List<std::optional<Tensor>>
 
 /// [indices..., rest...] with the indices' dimensions where torch puts them.
 Tensor placed(const IndexedTensor& index, const Tensor& rows) {
-  at::DimVector shape = index.index_shape;
-  shape.append(index.rest_shape.begin(), index.rest_shape.end());
+  std::vector<int64_t> shape(index.index_shape.begin(), index.index_shape.end());
+  shape.insert(shape.end(), index.rest_shape.begin(), index.rest_shape.end());
   const Tensor result = rows.view(shape);
   if (!index.in_place || index.first == 0) return result;
   const int64_t count = static_cast<int64_t>(index.index_shape.size());

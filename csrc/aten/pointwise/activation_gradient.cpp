@@ -88,33 +88,6 @@ Value logit(Arguments& a) {
 
 Value log_sigmoid(Arguments& a) { return a.value(0) * call(Activation::kSigmoid, -a.value(1)); }
 
-/// grad, mask, scale.
-Value dropout(Arguments& a) { return a.value(0) * a.value(1) * a.number(2); }
-
-/// grad, self, target, reduction; the gradient of (self - target)^2.
-double share(Arguments& a, size_t reduction) {
-  return a.number(reduction) == 1 ? 1.0 / static_cast<double>(a.elements(1)) : 1.0;
-}
-
-Value mean_square(Arguments& a) {
-  return (a.value(1) - a.value(2)) * (2 * share(a, 3)) * a.value(0);
-}
-
-/// grad, self, target, reduction, beta: the slope is clamped to one.
-Value smooth_l1(Arguments& a) {
-  const Value difference = a.value(1) - a.value(2);
-  const double beta = a.number(4);
-  const Value slope =
-      beta == 0 ? call(Activation::kSign, difference) : clamped(difference * (1 / beta), -1, 1);
-  return slope * share(a, 3) * a.value(0);
-}
-
-/// grad, self, target, reduction, delta.
-Value huber(Arguments& a) {
-  const double delta = a.number(4);
-  return clamped(a.value(1) - a.value(2), -delta, delta) * share(a, 3) * a.value(0);
-}
-
 constexpr auto kCommon = Promotion::kCommon;
 constexpr auto kComputed = ResultDtype::kComputed;
 

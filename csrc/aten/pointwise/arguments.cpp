@@ -17,8 +17,10 @@ const c10::IValue& PointwiseArguments::at(size_t index) const { return stack_[fi
 ElementValue PointwiseArguments::value(size_t index) {
   const c10::IValue& argument = at(index);
   if (!argument.isTensor()) return expression_.constant(number(index));
-  const at::Tensor& tensor = argument.toTensor();
+  at::Tensor tensor = argument.toTensor();
   if (!on_device(tensor)) return expression_.constant(number(index));
+  // The chip has no 64-bit integers: they are rounded to fp32 where torch rounds them.
+  if (is_float() && tensor.scalar_type() == at::kLong) tensor = tensor.to(at::kFloat);
   for (size_t i = 0; i < tensors_.size(); ++i) {
     if (tensors_[i].is_same(tensor)) return expression_.input(static_cast<int>(i));
   }

@@ -82,6 +82,7 @@ std::span<const PointwiseRow> rounding_rows();
 std::span<const PointwiseRow> function_rows();
 std::span<const PointwiseRow> activation_rows();
 std::span<const PointwiseRow> activation_gradient_rows();
+std::span<const PointwiseRow> loss_gradient_rows();
 std::span<const PointwiseRow> selection_rows();
 
 }  // namespace neuron_sim

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+import neuron_sim.torch_device  # noqa: F401
 import pytest
 import torch
 
