@@ -152,6 +152,7 @@ PyObject* trace_repeats(PyObject* self, PyObject* target) {
     PyErr_SetString(PyExc_TypeError, "repeats() takes a tensor.");
     return nullptr;
   }
+  if (!settle_tensor(target)) return nullptr;
   return PyBool_FromLong(is_suspicious(as_trace(self), target) ? 1 : 0);
 }
 
@@ -163,7 +164,8 @@ PyObject* trace_settled_into(PyObject* self, PyObject* const* arguments, Py_ssiz
   }
   TraceObject* trace = as_trace(self);
   PyObject* pending = trace->field[TraceObject::kPending];
-  if (is_absent(pending) || as_pending(pending)->field[PendingObject::kTensor] != arguments[1] ||
+  if (is_absent(pending) || storage_of(arguments[0]) == nullptr ||
+      as_pending(pending)->field[PendingObject::kTensor] != arguments[1] ||
       arguments[2] != Py_True || !fits(as_pending(pending), arguments[0], arguments[1])) {
     Py_RETURN_FALSE;
   }

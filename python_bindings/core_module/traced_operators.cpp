@@ -24,6 +24,7 @@ bool is_column_of(PyObject* y, PyObject* x) {
   }
   PyObject* column = as_tensor(y)->field[TensorObject::kShape];
   PyObject* wide = as_tensor(x)->field[TensorObject::kShape];
+  if (PyTuple_CheckExact(column) == 0 || PyTuple_CheckExact(wide) == 0) return false;
   if (PyTuple_GET_SIZE(column) != 2 || PyTuple_GET_SIZE(wide) != 2) return false;
   static PyObject* one = PyLong_FromLong(1);
   return PyTuple_GET_ITEM(column, 1) == one && PyTuple_GET_ITEM(wide, 1) != one &&

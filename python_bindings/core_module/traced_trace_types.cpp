@@ -50,7 +50,7 @@ void bind_trace(nanobind::module_& module) {
       made<Pending>(module, "neuron_sim._core.DeferredResult", of_pending, initialise_nothing);
   using Trace = TraceObject;
   static PyMemberDef of_trace[] = {object_member<Trace>("_builder", Trace::kBuilder),
-                                   object_member<Trace>("_pending", Trace::kPending),
+                                   object_member<Trace>("_pending", Trace::kPending, READONLY),
                                    object_member<Trace>("_line", Trace::kLine),
                                    object_member<Trace>("loops", Trace::kLoops),
                                    object_member<Trace>("scopes", Trace::kScopes),

@@ -65,6 +65,10 @@ int initialise_tensor(PyObject* self, PyObject* arguments, PyObject*) {
                        &values[4], &values[5], &values[6]) == 0) {
     return -1;
   }
+  if (values[0] != Py_None && PyObject_TypeCheck(values[0], storage_type) == 0) {
+    PyErr_SetString(PyExc_TypeError, "the storage of a tensor is a TensorStorage or None.");
+    return -1;
+  }
   constexpr int kFields[] = {TensorObject::kStorage, TensorObject::kShape, TensorObject::kDtype,
                              TensorObject::kSteps,   TensorObject::kAxis,  TensorObject::kPartition,
                              TensorObject::kStart};
@@ -77,6 +81,20 @@ PyObject* tensor_access(PyObject* self, void*) { return access_of(as_tensor(self
 PyObject* settled_tensor(PyObject* self, PyObject*) {
   if (!settle_tensor(self)) return nullptr;
   return Py_NewRef(self);
+}
+
+PyObject* tensor_storage(PyObject* self, void*) {
+  PyObject* storage = as_tensor(self)->field[TensorObject::kStorage];
+  return Py_NewRef(storage == nullptr ? Py_None : storage);
+}
+
+int set_tensor_storage(PyObject* self, PyObject* storage, void*) {
+  if (storage == nullptr || PyObject_TypeCheck(storage, storage_type) == 0) {
+    PyErr_SetString(PyExc_TypeError, "the storage of a tensor is a TensorStorage.");
+    return -1;
+  }
+  set_field(as_tensor(self)->field[TensorObject::kStorage], storage);
+  return 0;
 }
 
 /// What the storage of a tensor has, or will have when it is written.
@@ -171,12 +189,14 @@ void bind_tensor(nanobind::module_& module) {
                                   object_member<Tensor>("index_stride", Tensor::kIndexStride),
                                   object_member<Tensor>("register", Tensor::kRegister),
                                   object_member<Tensor>("dynamic", Tensor::kDynamic),
-                                  object_member<Tensor>("pending", Tensor::kPending),
+                                  object_member<Tensor>("pending", Tensor::kPending, READONLY),
                                   object_member<Tensor>("_access", Tensor::kAccess),
                                   {}};
   static PyGetSetDef properties[] = {
       {"access", tensor_access, nullptr,
        "The View of exactly this access pattern: what an instruction of the builder takes.",
+       nullptr},
+      {"storage", tensor_storage, set_tensor_storage, "None of a result that is not written.",
        nullptr},
       {"buffer", tensor_buffer, nullptr, "The memory it was created in.", nullptr},
       {"memory", tensor_memory, nullptr, "\"sbuf\", \"psum\" or \"hbm\".", nullptr},
