@@ -176,8 +176,7 @@ void bind_loop_and_storage(nanobind::module_& module) {
 
 void bind_tensor(nanobind::module_& module) {
   using Tensor = TensorObject;
-  static PyMemberDef members[] = {object_member<Tensor>("storage", Tensor::kStorage),
-                                  object_member<Tensor>("shape", Tensor::kShape),
+  static PyMemberDef members[] = {object_member<Tensor>("shape", Tensor::kShape),
                                   object_member<Tensor>("dtype", Tensor::kDtype),
                                   object_member<Tensor>("steps", Tensor::kSteps),
                                   object_member<Tensor>("axis", Tensor::kAxis),

@@ -2,6 +2,7 @@
 
 from neuron_sim.nki.isa import dma, elementwise
 from neuron_sim.nki.isa import matrix as new
+from neuron_sim.nki.isa.constants import named
 from neuron_sim.nki.isa.versions import nc_generation
 from neuron_sim.nki.language.lowering import in_sbuf
 from neuron_sim.nki.tracing import Tensor, boxes, current, dtype_of
@@ -134,11 +135,13 @@ def nc_transpose(data, *, mask=None, dtype=None, engine=engines.unknown, **kwarg
     memory = "sbuf" if vector else "psum"
     cut = None if mask is None else boxes(mask, tuple(data.shape))
 
+    word = named(chosen, engines, "engine")
+
     def transpose(dst):
         for box in (None,) if cut is None else cut:
             to = dst if box is None else dst.narrow((_flat(box, data), box[0]))
             part = data if box is None else data.narrow(box)
-            current().builder.nc_transpose(to.access, part.access, chosen.builder_name)
+            current().builder.nc_transpose(to.access, part.access, word)
 
     if made is wanted:
         return current().result((columns, rows), wanted, memory, transpose)
