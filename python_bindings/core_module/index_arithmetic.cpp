@@ -203,6 +203,39 @@ PyObject* product_of(PyObject* a, PyObject* b) {
 
 PyObject* negative_of(PyObject* self) { return scaled(as_expression(self), -1, 0); }
 
+PyObject* compare(PyObject* self, PyObject* other, int operation) {
+  static const char* operators[] = {"<", "<=", "==", "!=", ">", ">="};
+  const bool is_order = operation != Py_EQ && operation != Py_NE;
+  if (!is_order || (PyLong_CheckExact(other) == 0 && !is_expression(other))) {
+    return PyObject_CallMethod(self, "_compared", "Os", other, operators[operation]);
+  }
+  // What has to be at least 0: the larger side less the smaller one, less 1 if they must differ.
+  const bool is_less = operation == Py_LT || operation == Py_LE;
+  PyObject* difference = is_less ? difference_of(other, self) : difference_of(self, other);
+  if (difference != nullptr && (operation == Py_LT || operation == Py_GT)) {
+    static PyObject* one = PyLong_FromLong(1);
+    PyObject* less = PyNumber_Subtract(difference, one);
+    Py_DECREF(difference);
+    difference = less;
+  }
+  if (difference == nullptr) return nullptr;
+  if (!is_expression(difference)) {
+    const bool holds = PyLong_AsLongLong(difference) >= 0;
+    Py_DECREF(difference);
+    return PyBool_FromLong(holds ? 1 : 0);
+  }
+  PyObject* mask = connections.mask->tp_alloc(connections.mask, 0);
+  PyObject* conditions = PyTuple_Pack(1, difference);
+  Py_DECREF(difference);
+  if (mask == nullptr || conditions == nullptr) {
+    Py_XDECREF(mask);
+    Py_XDECREF(conditions);
+    return nullptr;
+  }
+  reinterpret_cast<MaskObject*>(mask)->field[MaskObject::kConditions] = conditions;
+  return mask;
+}
+
 bool read_position(PyObject* value, Position& position) {
   if (PyLong_CheckExact(value) != 0) {
     int overflow = 0;

@@ -65,7 +65,8 @@ bool is_plain(const TensorObject* tensor) {
 /// The View of a plain pattern; nullptr without an error for others.
 PyObject* plain_access(const TensorObject* tensor) {
   using Field = TensorObject;
-  std::vector<Dimension> dimensions;
+  static std::vector<Dimension> dimensions;  // kept: the interpreter's lock protects it
+  dimensions.clear();
   Affine start, partition;
   if (!is_plain(tensor) || !read_dimensions(tensor, dimensions) ||
       !read_affine(tensor->field[Field::kStart], start)) {

@@ -139,14 +139,17 @@ PyObject* narrowed(const TensorObject* tensor, const Box& box, const Position& p
 
 PyObject* plain_boxes(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
   Box box;
-  if (count != 2 || PyTuple_CheckExact(arguments[0]) == 0 || !read_shape(arguments[1], box)) {
+  if (count != 2 || Py_TYPE(arguments[0]) != connections.mask || !read_shape(arguments[1], box)) {
     Py_RETURN_NOTIMPLEMENTED;
   }
+  PyObject* conditions =
+      reinterpret_cast<MaskObject*>(arguments[0])->field[MaskObject::kConditions];
+  if (conditions == nullptr || PyTuple_CheckExact(conditions) == 0) Py_RETURN_NOTIMPLEMENTED;
   int64_t sizes[kMaximumDimensions];
   std::copy_n(box.last, box.rank, sizes);
   bool is_cut = false, is_empty = false;
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(arguments[0]); ++i) {
-    PyObject* condition = PyTuple_GET_ITEM(arguments[0], i);
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(conditions); ++i) {
+    PyObject* condition = PyTuple_GET_ITEM(conditions, i);
     if (!is_expression(condition)) Py_RETURN_NOTIMPLEMENTED;
     const Cut cut = restrict(as_expression(condition), sizes, box);
     if (cut == Cut::kOther) Py_RETURN_NOTIMPLEMENTED;

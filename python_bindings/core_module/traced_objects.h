@@ -1,158 +1,19 @@
 #pragma once
-// What a kernel in Python handles while it is traced, as C structures: index expressions, tensors,
-// results that are not emitted yet. neuron_sim.nki.tracing derives its classes from these types and
-// has everything that is not needed once per instruction.
+// The structures of traced_structures.h for each other: neuron_sim.nki.tracing derives its classes
+// from their types and has everything that is not needed once per instruction.
 
-#include <nanobind/nanobind.h>
-#include <structmember.h>
-
-#include <array>
-#include <cstddef>
-#include <cstdint>
 #include <exception>
 
+#include "python_bindings/core_module/traced_structures.h"
+
 namespace neuron_sim::tracing {
-
-inline constexpr int kMaximumTerms = 12;       ///< loop variables in one index expression
-inline constexpr int kMaximumDimensions = 12;  ///< of an index expression, or a tensor here
-
-/// A counted loop whose variable is symbolic: start + step * (0 .. trip_count - 1).
-struct LoopObject {
-  enum { kKey, kName, kKind, kAffine, kFields };
-  PyObject ob_base;
-  PyObject* field[kFields];
-  long long trip_count;
-  long long depth;
-  long long opened_at;  ///< number of uses of tensors until then
-};
-
-struct Term {
-  LoopObject* loop;  ///< owned by the expression that has the term
-  int64_t coefficient;
-};
-
-/// constant + sum of coefficient * loop variable, without dimensions; owns no references.
-struct Position {
-  int64_t constant = 0;
-  int terms = 0;
-  std::array<Term, kMaximumTerms> term;
-};
-
-/// constant + sum of coefficient * loop variable + sum of step * position in a dimension.
-struct ExpressionObject {
-  PyObject ob_base;
-  int64_t constant;
-  int terms;
-  int rank;
-  Term term[kMaximumTerms];
-  int64_t steps[kMaximumDimensions];
-  int64_t shape[kMaximumDimensions];
-};
-
-/// nl.ds(start, size): elements start .. start + size - 1; start may be symbolic.
-struct DynamicSliceObject {
-  enum { kStart, kFields };
-  PyObject ob_base;
-  PyObject* field[kFields];
-  long long size;
-};
-
-/// What was allocated: a tile (on chip) or an HBM tensor.
-struct StorageObject {
-  enum {
-    kTrace,
-    kName,
-    kBuffer,
-    kMemory,
-    kShape,
-    kDtype,
-    kWhole,
-    kScope,
-    kAxis,
-    kTyped,
-    kOrdinal,
-    kArgument,
-    kFields
-  };
-  PyObject ob_base;
-  PyObject* field[kFields];
-  long long made_at;
-  long long uses;      ///< access patterns taken for instructions
-  long long last_use;  ///< the trace's number of it
-  char is_mutable;
-  char written;
-  char in_psum;
-};
-
-/// An access pattern of a storage; without a storage it is a result that no instruction wrote yet.
-struct TensorObject {
-  enum {
-    kStorage,
-    kShape,
-    kDtype,
-    kSteps,
-    kAxis,
-    kPartition,
-    kStart,
-    kChecks,
-    kIndex,
-    kIndexRows,
-    kIndexStride,
-    kRegister,
-    kDynamic,
-    kPending,
-    kAccess,
-    kFields
-  };
-  PyObject ob_base;
-  PyObject* field[kFields];
-};
-
-/// A result whose instruction was not emitted yet.
-struct PendingObject {
-  enum { kTrace, kTensor, kEmit, kOperands, kBuffer, kPlace, kName, kFields };
-  PyObject ob_base;
-  PyObject* field[kFields];
-  char accumulates;
-  char is_explicit;  ///< the user gave the dtype
-  char in_psum;
-};
-
-/// The state of a trace that every instruction needs.
-struct TraceObject {
-  enum {
-    kBuilder,
-    kPending,
-    kLine,
-    kLoops,
-    kScopes,
-    kOpenScopes,
-    kAllocation,
-    kUnshadowed,
-    kFields
-  };
-  PyObject ob_base;
-  PyObject* field[kFields];
-  long long uses;  ///< of tensors by instructions
-  char widens;     ///< tiles of low precision are stored as fp32
-  char emitting;   ///< an instruction of another line
-  char is_old;     ///< the language is the older one
-  char has_tiles;  ///< the allocation knows of a tile that is placed automatically
-};
-
-/// A method of the builder as what emits a result: operands are tensors, or what it takes.
-struct InstructionObject {
-  enum { kMethod, kFields };
-  PyObject ob_base;
-  PyObject* field[kFields];
-  long long accumulate_at;  ///< position of the parameter `accumulate`, -1 without
-};
 
 /// The Python classes and functions that the C structures need; set once by `connect`.
 struct Connections {
   PyTypeObject* expression;     ///< Expression
   PyTypeObject* tensor;         ///< Tensor
   PyTypeObject* storage;        ///< Storage
+  PyTypeObject* mask;           ///< Mask
   PyTypeObject* dynamic_slice;  ///< nl.ds: attributes start and size
   PyObject* running;            ///< list of the traces that run, the innermost last
   PyObject* internal_files;     ///< dict: file name -> whether it belongs to this package
@@ -186,6 +47,8 @@ PyObject* sum_of(PyObject* a, PyObject* b);
 PyObject* difference_of(PyObject* a, PyObject* b);
 PyObject* product_of(PyObject* a, PyObject* b);
 PyObject* negative_of(PyObject* expression);
+/// Comparisons: a Mask, or a bool when both sides are the same up to a constant.
+PyObject* compare(PyObject* self, PyObject* other, int operation);
 /// ValueError: more than kMaximumTerms loop variables. Returns false.
 bool too_many_terms();
 inline ExpressionObject* as_expression(PyObject* object) {
@@ -228,7 +91,7 @@ PyObject* subscript(PyObject* self, PyObject* index);
 PyObject* plain_pattern(PyObject* self, PyObject* const* arguments, Py_ssize_t count);
 
 // traced_masks.cpp
-/// plain_boxes(conditions, shape): what the conditions of a mask leave of a tile, None for all of
+/// plain_boxes(mask, shape): what a mask leaves of a tile, None for all of
 /// it, else a list of at most one box; NotImplemented for the masks of mask.py.
 PyObject* plain_boxes(PyObject* module, PyObject* const* arguments, Py_ssize_t count);
 /// Tensor.narrow(box).

@@ -20,6 +20,13 @@ int initialise_loop(PyObject* self, PyObject* arguments, PyObject*) {
   return 0;
 }
 
+int initialise_mask(PyObject* self, PyObject* arguments, PyObject*) {
+  PyObject* conditions = nullptr;
+  if (PyArg_ParseTuple(arguments, "O!", &PyTuple_Type, &conditions) == 0) return -1;
+  set_field(reinterpret_cast<MaskObject*>(self)->field[MaskObject::kConditions], conditions);
+  return 0;
+}
+
 int initialise_slice(PyObject* self, PyObject* arguments, PyObject* keywords) {
   auto* slice = reinterpret_cast<DynamicSliceObject*>(self);
   static const char* names[] = {"start", "size", nullptr};
@@ -148,6 +155,9 @@ void bind_loop_and_storage(nanobind::module_& module) {
       object_member<DynamicSliceObject>("start", DynamicSliceObject::kStart, READONLY),
       {"size", T_LONGLONG, offsetof(DynamicSliceObject, size), READONLY, nullptr},
       {}};
+  static PyMemberDef of_mask[] = {
+      object_member<MaskObject>("conditions", MaskObject::kConditions, READONLY), {}};
+  made<MaskObject>(module, "neuron_sim._core.IndexMask", of_mask, initialise_mask);
   made<DynamicSliceObject>(module, "neuron_sim._core.DynamicSlice", of_slice, initialise_slice);
   using Storage = StorageObject;
   static PyMemberDef of_storage[] = {

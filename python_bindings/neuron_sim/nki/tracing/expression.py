@@ -9,7 +9,7 @@ from operator import index as as_int
 from neuron_sim import _core
 
 from .errors import Unroll
-from .mask import Mask, at_least_zero, comparison, equality
+from .mask import comparison, equality
 
 
 class Loop(_core.CountedLoop):
@@ -110,34 +110,14 @@ class Expression(_core.IndexExpression):
     __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = __invert__ = _needs_number
     __abs__ = __round__ = __trunc__ = __ceil__ = __floor__ = _needs_number
 
-    def __lt__(self, other):
-        if type(other) is int or type(other) is Expression:
-            return at_least_zero(other - self - 1)
-        return comparison(self, other, "<")
-
-    def __le__(self, other):
-        if type(other) is int or type(other) is Expression:
-            return at_least_zero(other - self)
-        return comparison(self, other, "<=")
-
-    def __gt__(self, other):
-        if type(other) is int or type(other) is Expression:
-            return at_least_zero(self - other - 1)
-        return comparison(self, other, ">")
-
-    def __ge__(self, other):
-        if type(other) is int or type(other) is Expression:
-            return at_least_zero(self - other)
-        return comparison(self, other, ">=")
-
-    def __eq__(self, other):
-        return equality(self, other)
-
-    def __ne__(self, other):
+    def _compared(self, other, operator: str):
+        """The comparisons that the base class leaves: `==`, `!=`, with what is no index."""
+        if operator not in ("==", "!="):
+            return comparison(self, other, operator)
         same = equality(self, other)
-        if isinstance(same, Mask):
-            return not bool(same)
-        return NotImplemented if same is NotImplemented else not same
+        if operator == "==" or same is NotImplemented:
+            return same
+        return not bool(same)
 
     def __getitem__(self, index):
         """New axes and whole slices, as in `nl.arange(128)[:, None]`."""

@@ -15,15 +15,12 @@ from .errors import Unroll, kernel_frame
 _MAXIMUM_BOXES = 4096
 
 
-class Mask:
-    """Every expression of `conditions` is at least 0."""
+class Mask(_core.IndexMask):
+    """Mask(conditions): every expression of the tuple is at least 0."""
 
-    __slots__ = ("conditions",)
+    __slots__ = ()
     __array_ufunc__ = None
     __hash__ = None  # type: ignore[assignment]
-
-    def __init__(self, conditions: tuple):
-        self.conditions = conditions
 
     def __and__(self, other):
         if isinstance(other, Mask):
@@ -127,12 +124,7 @@ def comparison(a, b, operator: str):
         difference = -difference
     if operator in "<>":
         difference = difference - 1
-    return at_least_zero(difference)
-
-
-def at_least_zero(value):
-    """value >= 0 as a Mask; a bool of a number."""
-    return value >= 0 if type(value) is int else Mask((value,))
+    return difference >= 0 if type(difference) is int else Mask((difference,))
 
 
 def equality(a, b):
@@ -151,6 +143,9 @@ def boxes(mask, shape: tuple) -> list | None:
     A box is (start, size) per dimension; no boxes: nothing is left. Unroll when that depends on a
     loop variable. ValueError when the mask has more dimensions than the tile, or couples three.
     """
+    plain = _core.plain_boxes(mask, shape)
+    if plain is not NotImplemented:
+        return plain
     if mask is None or mask is True:
         return None
     if mask is False:
@@ -160,9 +155,6 @@ def boxes(mask, shape: tuple) -> list | None:
             f"a mask is made of comparisons of index expressions, not of {type(mask).__name__}: "
             "NKI mask expressions must be affine expressions of static loop indices."
         )
-    plain = _core.plain_boxes(mask.conditions, shape)
-    if plain is not NotImplemented:
-        return plain
     cutting: list = []
     pending: dict = {}
     for condition in mask.conditions:

@@ -16,7 +16,7 @@ from .errors import Unroll, innermost, internal_files, is_internal, out_of_kerne
 from .expression import Expression, Loop
 from .indexing import DynamicSlice
 from .instructions import TENSOR_SCALAR, TENSOR_TENSOR
-from .mask import boxes
+from .mask import Mask, boxes
 from .methods import dense_strides
 from .splitting import emit_in_parts
 from .tensor import Storage, Tensor
@@ -263,6 +263,7 @@ _core.connect_tracing(
         "expression": Expression,
         "tensor": Tensor,
         "storage": Storage,
+        "mask": Mask,
         "dynamic_slice": DynamicSlice,
         "running": _stack,
         "current": current,

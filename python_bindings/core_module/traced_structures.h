@@ -1,0 +1,156 @@
+#pragma once
+// What a kernel in Python handles while it is traced, as C structures: loops, index expressions,
+// masks, storages, tensors, results that are not emitted yet.
+
+#include <nanobind/nanobind.h>
+#include <structmember.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace neuron_sim::tracing {
+
+inline constexpr int kMaximumTerms = 12;       ///< loop variables in one index expression
+inline constexpr int kMaximumDimensions = 12;  ///< of an index expression, or a tensor here
+
+/// A counted loop whose variable is symbolic: start + step * (0 .. trip_count - 1).
+struct LoopObject {
+  enum { kKey, kName, kKind, kAffine, kFields };
+  PyObject ob_base;
+  PyObject* field[kFields];
+  long long trip_count;
+  long long depth;
+  long long opened_at;  ///< number of uses of tensors until then
+};
+
+struct Term {
+  LoopObject* loop;  ///< owned by the expression that has the term
+  int64_t coefficient;
+};
+
+/// constant + sum of coefficient * loop variable, without dimensions; owns no references.
+struct Position {
+  int64_t constant = 0;
+  int terms = 0;
+  std::array<Term, kMaximumTerms> term;
+};
+
+/// constant + sum of coefficient * loop variable + sum of step * position in a dimension.
+struct ExpressionObject {
+  PyObject ob_base;
+  int64_t constant;
+  int terms;
+  int rank;
+  Term term[kMaximumTerms];
+  int64_t steps[kMaximumDimensions];
+  int64_t shape[kMaximumDimensions];
+};
+
+/// What a comparison of index expressions gives: every expression of a tuple is at least 0.
+struct MaskObject {
+  enum { kConditions, kFields };
+  PyObject ob_base;
+  PyObject* field[kFields];
+};
+
+/// nl.ds(start, size): elements start .. start + size - 1; start may be symbolic.
+struct DynamicSliceObject {
+  enum { kStart, kFields };
+  PyObject ob_base;
+  PyObject* field[kFields];
+  long long size;
+};
+
+/// What was allocated: a tile (on chip) or an HBM tensor.
+struct StorageObject {
+  enum {
+    kTrace,
+    kName,
+    kBuffer,
+    kMemory,
+    kShape,
+    kDtype,
+    kWhole,
+    kScope,
+    kAxis,
+    kTyped,
+    kOrdinal,
+    kArgument,
+    kFields
+  };
+  PyObject ob_base;
+  PyObject* field[kFields];
+  long long made_at;
+  long long uses;      ///< access patterns taken for instructions
+  long long last_use;  ///< the trace's number of it
+  char is_mutable;
+  char written;
+  char in_psum;
+};
+
+/// An access pattern of a storage; without a storage it is a result that no instruction wrote yet.
+struct TensorObject {
+  enum {
+    kStorage,
+    kShape,
+    kDtype,
+    kSteps,
+    kAxis,
+    kPartition,
+    kStart,
+    kChecks,
+    kIndex,
+    kIndexRows,
+    kIndexStride,
+    kRegister,
+    kDynamic,
+    kPending,
+    kAccess,
+    kFields
+  };
+  PyObject ob_base;
+  PyObject* field[kFields];
+};
+
+/// A result whose instruction was not emitted yet.
+struct PendingObject {
+  enum { kTrace, kTensor, kEmit, kOperands, kBuffer, kPlace, kName, kFields };
+  PyObject ob_base;
+  PyObject* field[kFields];
+  char accumulates;
+  char is_explicit;  ///< the user gave the dtype
+  char in_psum;
+};
+
+/// The state of a trace that every instruction needs.
+struct TraceObject {
+  enum {
+    kBuilder,
+    kPending,
+    kLine,
+    kLoops,
+    kScopes,
+    kOpenScopes,
+    kAllocation,
+    kUnshadowed,
+    kFields
+  };
+  PyObject ob_base;
+  PyObject* field[kFields];
+  long long uses;  ///< of tensors by instructions
+  char widens;     ///< tiles of low precision are stored as fp32
+  char emitting;   ///< an instruction of another line
+  char is_old;     ///< the language is the older one
+  char has_tiles;  ///< the allocation knows of a tile that is placed automatically
+};
+
+/// A method of the builder as what emits a result: operands are tensors, or what it takes.
+struct InstructionObject {
+  enum { kMethod, kFields };
+  PyObject ob_base;
+  PyObject* field[kFields];
+  long long accumulate_at;  ///< position of the parameter `accumulate`, -1 without
+};
+
+}  // namespace neuron_sim::tracing
