@@ -89,6 +89,34 @@ def test_the_dtype_of_a_result(case):
     assert result_of(body, uniform(32, 24, dtype=BFLOAT16), language="old").dtype == dtype
 
 
+def test_tensor_tensor_repeats_a_tile_of_one_element_per_partition():
+    a, column = uniform(32, 24), uniform(32, 1)
+    left = result_of(lambda x, y: nisa.tensor_tensor(x, y, nl.subtract), a, column, language="old")
+    np.testing.assert_array_equal(left, a - column)
+    right = result_of(lambda x, y: nisa.tensor_tensor(x, y, nl.subtract), column, a, language="old")
+    np.testing.assert_array_equal(right, column - a)
+    with pytest.raises(ValueError, match="number of elements per partition mismatch"):
+        result_of(lambda x, y: nisa.tensor_tensor(x, y[:, 0:2], np.add), a, a, language="old")
+
+
+@pytest.mark.parametrize("dtype", [nl.float8_e4m3, nl.uint8])
+def test_bytes_are_transposed_on_the_tensor_engine(dtype, monkeypatch):
+    monkeypatch.setenv("NEURON_SIM_ARCH", "trn2")
+
+    @nki.jit
+    def kernel(a):
+        out = nl.ndarray((100, 128), dtype, buffer=nl.shared_hbm)
+        turned = nl.ndarray((nl.par_dim(100), 128), dtype, buffer=nl.sbuf)
+        turned[:, 0:64] = nisa.nc_transpose(nl.load(a)[0:64])
+        turned[:, 64:128] = nisa.nc_transpose(nl.load(a)[64:128], dtype=dtype)
+        nl.store(out, turned)
+        return out
+
+    a = np.arange(128 * 100).reshape(128, 100).astype(np.uint8) & 0x77
+    given = a.view(dtype.numpy)
+    np.testing.assert_array_equal(kernel(given).view(np.uint8), a.T)
+
+
 @pytest.mark.parametrize("architecture", ["trn1", "trn2"])
 def test_a_transpose_is_assigned_to_an_fp32_tile_in_psum(architecture, monkeypatch):
     monkeypatch.setenv("NEURON_SIM_ARCH", architecture)

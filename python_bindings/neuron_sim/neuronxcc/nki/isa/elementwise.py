@@ -33,10 +33,22 @@ def tensor_copy(src, *, mask=None, dtype=None, engine=engines.unknown, **kwargs)
     return instruction_result(src.shape, dtype, src.dtype, mask, TENSOR_COPY, src, word)
 
 
+def _repeated(tile, other):
+    """A tile [P, 1] with the free dimensions of another; any other tile as it is."""
+    partitions = tile.shape[0]
+    if tile.size != partitions or partitions != other.shape[0] or other.size == partitions:
+        return tile
+    column = tile.reshape((partitions, *(1 for _ in other.shape[1:])))
+    return column.broadcast_to(other.shape)
+
+
 def tensor_tensor(data1, data2, op, *, dtype=None, mask=None, engine=engines.unknown, **kwargs):
-    """data1 op data2, of the promoted dtype unless `dtype` is given."""
+    """data1 op data2, of the promoted dtype unless `dtype` is given; one with a single element per
+    partition is repeated along the other."""
     if kwargs:
         refuse("tensor_tensor", kwargs)
+    if data1.shape != data2.shape:
+        data1, data2 = _repeated(data1, data2), _repeated(data2, data1)
     default = data1.dtype if data1.dtype is data2.dtype else promote(data1.dtype, data2.dtype)
     operands = (
         data1,

@@ -143,10 +143,16 @@ def nc_transpose(data, *, mask=None, dtype=None, engine=engines.unknown, **kwarg
             part = data if box is None else data.narrow(box)
             current().builder.nc_transpose(to.access, part.access, word)
 
-    if made is wanted:
+    padded = not vector and made.itemsize == 1 and not current().widens
+    if made is wanted and not padded:
         return current().result((columns, rows), wanted, memory, transpose)
-    transposed = current().tile((columns, rows), made, memory)
+    if padded:  # the Tensor engine writes bytes as 16-bit elements whose upper byte is zero
+        transposed = current().tile((columns, rows, 2), made, memory)[:, :, 0]
+    else:
+        transposed = current().tile((columns, rows), made, memory)
     transpose(transposed)
+    if made is wanted:
+        return transposed
     return result((columns, rows), wanted, wanted, None, elementwise.tensor_copy, transposed)
 
 
