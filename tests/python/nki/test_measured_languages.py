@@ -96,12 +96,12 @@ def test_nki_dtype_has_the_dtypes_and_their_type():
 def test_a_kernel_that_the_passes_do_not_take_says_so_when_it_is_timed():
     @old_nki.jit
     def many(x):
-        out = old_nl.ndarray((100_001, 1, 1), dtype=x.dtype, buffer=old_nl.shared_hbm)
-        for i in old_nl.affine_range(100_001):
+        out = old_nl.ndarray((1_000_001, 1, 1), dtype=x.dtype, buffer=old_nl.shared_hbm)
+        for i in old_nl.affine_range(1_000_001):
             old_nl.store(out[i], value=old_nl.load(x[i]))
         return out
 
-    traced = many.traced(np.zeros((100_001, 1, 1), np.float32))
+    traced = many.traced(np.zeros((1_000_001, 1, 1), np.float32))
     with pytest.warns(UserWarning, match="kernel 'many' is timed as it is written, without the"):
         assert traced.time()["latency_us"] > 0
 
