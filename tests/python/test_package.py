@@ -158,19 +158,20 @@ def test_every_header_finds_its_includes_inside_the_package():
 # Consumers
 
 
-def configure(source: Path, build: Path) -> subprocess.CompletedProcess:
+def configure(source: Path, build: Path, *options: str) -> subprocess.CompletedProcess:
     launcher = shutil.which("ccache")
     return run(
         "cmake",
         *("-S", source, "-B", build, "-DCMAKE_BUILD_TYPE=Release"),
         f"-DCMAKE_PREFIX_PATH={neuron_sim.cmake_prefix_path()}",
+        *options,
         *([f"-DCMAKE_CXX_COMPILER_LAUNCHER={launcher}"] if launcher else []),
         CXX="g++",
     )
 
 
-def build(source: Path, folder: Path) -> None:
-    configured = configure(source, folder)
+def build(source: Path, folder: Path, *options: str) -> None:
+    configured = configure(source, folder, *options)
     assert configured.returncode == 0, configured.stderr
     built = run("cmake", "--build", folder, "-j2")
     assert built.returncode == 0, built.stdout + built.stderr
@@ -179,7 +180,7 @@ def build(source: Path, folder: Path) -> None:
 @needs_package
 @needs_cmake
 def test_an_outside_program_builds_with_find_package_and_runs(tmp_path):
-    build(ROOT / "models/consumer", tmp_path)
+    build(ROOT / "models/consumer", tmp_path, "-DPROGRAMS=custom_ops;digits_cnn")
     ops = run(tmp_path / "custom_ops")
     assert ops.returncode == 0, ops.stdout + ops.stderr
     assert "conv2d_maxpool: max difference" in ops.stdout and "WRONG" not in ops.stdout
