@@ -116,7 +116,7 @@ void Walk::find_shared() {
   };
   std::vector<Use> uses(program_.tiles.size());
   for (const Instruction& instruction : program_.instructions) {
-    if (instruction.type->synchronises != Synchronisation::kNone) continue;
+    if (meets_other_core(instruction.type->synchronises)) continue;
     for (const Operand& operand : program_.operands_of(instruction)) {
       if (!operand.present() || operand.memory != MemoryKind::kHbm) continue;
       Use& use = uses[static_cast<size_t>(operand.tile)];

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "device/isa/collective.h"
 #include "device/isa/register_load.h"
 #include "device/isa/tensor_copy.h"
 #include "tests/device/program/two_cores.h"
@@ -40,6 +41,11 @@ class Bench {
       builder.core(core, [&] { builder.emit(CoreBarrier{.data = data}); });
     }
   }
+  /// y = x, reduced over two ranks.
+  void reduce(int core) {
+    const auto groups = std::make_shared<const ReplicaGroups>(ReplicaGroups{{{0, 1}}});
+    builder.core(core, [&] { builder.emit(Collective{CollectiveKind::kAllReduce, y, x, groups}); });
+  }
   std::string error() { return finish_error(builder); }
 
   Builder builder;
@@ -47,9 +53,9 @@ class Bench {
 };
 
 std::string sentence(const char* first, const char* second, int64_t begin, int64_t end,
-                     const char* tensor = "x") {
+                     const char* tensor = "x", const char* instruction = "dma_copy") {
   return text("race on tensor '", tensor, "' of kernel 'race': 'dma_copy' of core 0 ", first,
-              " and 'dma_copy' of core 1 ", second, " bytes ", begin, " to ", end,
+              " and '", instruction, "' of core 1 ", second, " bytes ", begin, " to ", end,
               ", and no core_barrier on the tensor orders them.");
 }
 
@@ -250,6 +256,28 @@ TEST(RaceCheck, KeepsWriteOnceTensorsWithoutHistory) {
   program = constant.builder.finish();
   EXPECT_FALSE(program->arguments[0].written);
   EXPECT_FALSE(program->arguments[0].read);
+}
+
+TEST(RaceCheck, ACollectiveWaitsForItsOwnCoreOnly) {
+  for (const bool ordered : {false, true}) {
+    Bench bench;
+    bench.write(0, bench.x);
+    if (ordered) bench.barrier(bench.x);
+    bench.reduce(1);
+    EXPECT_EQ(bench.error(),
+              ordered ? "" : sentence("writes", "reads", 0, 2047, "x", "all_reduce"));
+  }
+}
+
+TEST(RaceCheck, EachCoreReadsWhatItsCollectiveGaveBoth) {
+  for (const bool both : {false, true}) {
+    Bench bench;
+    if (both) bench.reduce(0);
+    bench.read(0, bench.y);
+    bench.reduce(1);
+    bench.read(1, bench.y);
+    EXPECT_EQ(bench.error(), both ? "" : sentence("reads", "writes", 0, 2047, "y", "all_reduce"));
+  }
 }
 
 }  // namespace
