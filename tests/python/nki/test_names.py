@@ -194,6 +194,49 @@ def test_tiles_seen_as_another_dtype_keep_their_bits_without_precise_floats(monk
     assert np.array_equal(kernel(a), a.astype(ml_dtypes.bfloat16).view(np.uint16))
 
 
+def test_the_partition_dimension_may_be_marked_as_in_early_releases():
+    @nki.jit
+    def kernel(a):
+        out = nl.ndarray((4, 5), dtype=nl.float32, buffer=nl.shared_hbm)
+        tile = nl.ndarray((nl.par_dim(4), 5), dtype=nl.float32, buffer=nl.sbuf)
+        nisa.dma_copy(dst=tile, src=a)
+        nisa.dma_copy(dst=out, src=tile)
+        return out
+
+    a = uniform(4, 5)
+    assert np.array_equal(kernel(a), a)
+
+
+def test_each_core_has_private_tensors_of_its_own():
+    @nki.jit
+    def kernel(a):
+        out = nl.ndarray((2, 4, 5), dtype=nl.float32, buffer=nl.shared_hbm)
+        core = nl.program_id(0)
+        scratch = nl.ndarray((4, 5), dtype=nl.float32, buffer=nl.private_hbm)
+        tile = nl.ndarray((4, 5), dtype=nl.float32, buffer=nl.sbuf)
+        nisa.dma_copy(dst=tile, src=a)
+        nisa.tensor_scalar(dst=tile, data=tile, op0=nl.add, operand0=float(core))
+        nisa.dma_copy(dst=scratch, src=tile)
+        nisa.dma_copy(dst=out[core], src=scratch)
+        return out
+
+    a = uniform(4, 5)
+    assert np.allclose(kernel[2](a), [a, a + 1])
+
+
+def test_cores_that_compute_the_same_may_both_write_it():
+    @nki.jit
+    def kernel(a):
+        out = nl.ndarray((4, 5), dtype=nl.float32, buffer=nl.shared_hbm)
+        tile = nl.load(a)
+        nisa.tensor_scalar(dst=tile, data=tile, op0=nl.multiply, operand0=2.0)
+        nisa.dma_copy(dst=out, src=tile)
+        return out
+
+    a = uniform(4, 5)
+    assert np.array_equal(kernel[2](a), 2 * a)
+
+
 @pytest.mark.parametrize("grid", [0, 1, (1,)])
 def test_a_grid_of_one_or_none_is_one_instance(grid):
     @old.jit

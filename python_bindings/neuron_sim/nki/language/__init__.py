@@ -2,6 +2,7 @@
 
 from ..tracing.buffers import Buffer as MemoryRegion
 from ..tracing.buffers import hbm, private_hbm, psum, sbuf, shared_hbm
+from ..tracing.creation import ParDim as par_dim
 from ..tracing.dtypes import DType as DType
 from ..tracing.dtypes import (
     bfloat16,
@@ -83,6 +84,7 @@ __all__ = [
     "num_programs",
     "ones",
     "ones_like",
+    "par_dim",
     "private_hbm",
     "program_id",
     "program_ndim",

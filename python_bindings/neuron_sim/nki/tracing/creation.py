@@ -131,11 +131,14 @@ def _placed(trace: Trace, sizes, axis, dtype, buffer, name, address) -> Tensor:
 def _hbm(trace: Trace, sizes: tuple, dtype, buffer: Buffer, name: str) -> Tensor:
     """An output (shared_hbm, and private ones that the kernel returns) or scratch memory.
 
-    Instances of a grid that run through the kernel again share what the first one created.
+    Instances of a grid that run through the kernel again share what the first one created; each
+    core of a logical core has private tensors of its own.
     """
     trace.settle()
     ordinal = trace.next_hbm
     trace.next_hbm += 1
+    if trace.core and buffer is not buffers.shared_hbm and ordinal not in trace.output_ordinals:
+        return _private(trace, ordinal, sizes, dtype, buffer, name)
     if ordinal < len(trace.hbm):
         storage = trace.hbm[ordinal]
         if storage.shape != sizes or storage.dtype is not dtype:
@@ -156,6 +159,18 @@ def _hbm(trace: Trace, sizes: tuple, dtype, buffer: Buffer, name: str) -> Tensor
         storage.argument = len(trace.arguments)
         trace.arguments.append(storage)
     trace.hbm.append(storage)
+    return Tensor(storage, sizes, dtype, dense_strides(sizes), None)
+
+
+def _private(trace: Trace, ordinal: int, sizes: tuple, dtype, buffer: Buffer, name: str) -> Tensor:
+    """Scratch memory of another core than the first."""
+    whole = trace.builder.scratch(
+        f"{name}_of_core_{trace.core}", declared_shape(sizes), trace.stored(dtype)
+    )
+    storage = Storage(trace, name, buffer, sizes, dtype, whole, 0)
+    storage.ordinal = ordinal
+    if ordinal == len(trace.hbm):
+        trace.hbm.append(storage)  # one that the first core has not
     return Tensor(storage, sizes, dtype, dense_strides(sizes), None)
 
 

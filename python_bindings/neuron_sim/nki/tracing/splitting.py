@@ -66,13 +66,13 @@ def in_parts(emit, *operands: Any, otherwise: Exception | None = None) -> None:
     ]
     tensors = []
     shape = _shape_of(*[operands[k] for k in positions])
+    if otherwise is not None and not any(is_wide(operands[k]) for k in positions):
+        raise otherwise
     for k in positions:
         each = operands[k]
         if k and each.storage is dst.storage and not _same_elements(each, dst):
             each = _copied(each)
         tensors.append(_forwards_checked(each, shape, otherwise))
-    if otherwise is not None and not any(is_wide(each) for each in tensors):
-        raise otherwise
     for parts in _pieces(tensors, shape):
         values = list(operands)
         for k, part in zip(positions, parts, strict=True):
