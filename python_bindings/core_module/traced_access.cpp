@@ -86,10 +86,9 @@ bool note_use(StorageObject* storage) {
       PySet_Contains(trace->field[TraceObject::kScopes], storage->field[StorageObject::kScope]);
   if (is_open < 0) return false;
   if (is_open == 0) {
-    PyObject* error = PyObject_CallMethod(&trace->ob_base, "out_of_scope", "O", storage);
-    if (error != nullptr) PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error)), error);
-    Py_XDECREF(error);
-    return false;
+    PyObject* done = PyObject_CallMethod(&trace->ob_base, "check_scope", "O", storage);
+    if (done == nullptr) return false;
+    Py_DECREF(done);
   }
   if (PyList_GET_SIZE(trace->field[TraceObject::kLoops]) > 0) {
     storage->uses += 1;

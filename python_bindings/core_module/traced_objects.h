@@ -30,6 +30,7 @@ struct Connections {
   PyObject* psum;               ///< the buffer of results in PSUM
   PyObject* not_one_pattern;    ///< the error of an operand that has no access pattern
   PyObject* split;              ///< (instruction, operands, that error): emits it in parts
+  PyObject* scope_at;           ///< (scope, place): that of a tile made at a place, see scope_at
 };
 extern Connections connections;
 
@@ -157,8 +158,9 @@ PyObject* trace_settled_into(PyObject* self, PyObject* const* arguments, Py_ssiz
 /// Trace.plain_tile(shape, dtype, buffer, name): a new tile that is placed automatically; None when
 /// it is not of that kind.
 PyObject* plain_tile(PyObject* self, PyObject* const* arguments, Py_ssize_t count);
-/// Gives a result without a storage a tile of its own; false with an error.
-bool give_tile(TraceObject* trace, PyObject* result, PyObject* buffer, PyObject* name);
+/// Gives a result a tile; `place`: where the kernel makes it, or absent. False with an error.
+bool give_tile(TraceObject* trace, PyObject* result, PyObject* buffer, PyObject* name,
+               PyObject* place);
 
 // traced_places.cpp
 /// The innermost frame of the kernel; nullptr without an error when there is none. New reference.

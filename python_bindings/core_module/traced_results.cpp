@@ -271,7 +271,8 @@ bool settle(TraceObject* trace) {
   PyObject* tensor = Py_NewRef(pending->field[PendingObject::kTensor]);
   PyObject* name = pending->field[PendingObject::kName];
   bool good = note_tile(trace, name);
-  good = good && give_tile(trace, tensor, pending->field[PendingObject::kBuffer], name);
+  good = good && give_tile(trace, tensor, pending->field[PendingObject::kBuffer], name,
+                           pending->field[PendingObject::kPlace]);
   if (good) {
     set_field(as_tensor(tensor)->field[TensorObject::kPending], nullptr);
     good = emit_pending(trace, pending, tensor, nullptr);

@@ -3,6 +3,7 @@
 #include <nanobind/nanobind.h>
 
 #include <unordered_map>
+#include <unordered_set>
 
 #include "device/base/errors.h"
 #include "device/program/builder.h"
@@ -70,14 +71,28 @@ PyObject* plain_shape(PyObject* shape) {
   return plain;
 }
 
+/// The scope of a tile that a place in the kernel makes: the open one, or a block of the older
+/// language's source. New reference; nullptr with an error.
+PyObject* scope_at(TraceObject* trace, PyObject* place) {
+  PyObject* scopes = trace->field[TraceObject::kOpenScopes];
+  PyObject* open = PyList_GET_ITEM(scopes, PyList_GET_SIZE(scopes) - 1);
+  static auto* plain = new std::unordered_set<PyObject*>();  // places stay
+  if (trace->is_old == 0 || is_absent(place) || plain->contains(place)) return Py_NewRef(open);
+  PyObject* scope = PyObject_CallFunctionObjArgs(connections.scope_at, open, place, nullptr);
+  if (scope == open) plain->insert(place);
+  return scope;
+}
+
 }  // namespace
 
-bool give_tile(TraceObject* trace, PyObject* result, PyObject* buffer, PyObject* name) {
+bool give_tile(TraceObject* trace, PyObject* result, PyObject* buffer, PyObject* name,
+               PyObject* place) {
   TensorObject* tensor = as_tensor(result);
   PyObject* shape = tensor->field[TensorObject::kShape];
   if (trace->widens != 0 || PyTuple_GET_SIZE(shape) < 2) {
     PyObject* done =
-        PyObject_CallMethod(&trace->ob_base, "_in_new_tile", "OOO", result, buffer, name);
+        PyObject_CallMethod(&trace->ob_base, "_in_new_tile", "OOOO", result, buffer, name,
+                            is_absent(place) ? Py_None : place);
     Py_XDECREF(done);
     return done != nullptr;
   }
@@ -86,13 +101,14 @@ bool give_tile(TraceObject* trace, PyObject* result, PyObject* buffer, PyObject*
     const bool in_psum = buffer == connections.psum;
     const nb::object whole =
         new_tile(trace, tensor, in_psum, nb::cast<std::string>(nb::handle(name)), steps);
+    const nb::object scope = nb::steal(scope_at(trace, place));
+    if (!scope.is_valid()) return false;
     auto* storage =
         reinterpret_cast<StorageObject*>(connections.storage->tp_alloc(connections.storage, 0));
     if (storage == nullptr) return false;
     static PyObject* zero = PyLong_FromLong(0);
     static PyObject* memories[] = {PyUnicode_InternFromString("sbuf"),
                                    PyUnicode_InternFromString("psum")};
-    PyObject* scopes = trace->field[TraceObject::kOpenScopes];
     PyObject* values[StorageObject::kFields] = {};
     values[StorageObject::kTrace] = &trace->ob_base;
     values[StorageObject::kName] = name;
@@ -101,7 +117,7 @@ bool give_tile(TraceObject* trace, PyObject* result, PyObject* buffer, PyObject*
     values[StorageObject::kShape] = shape;
     values[StorageObject::kDtype] = tensor->field[TensorObject::kDtype];
     values[StorageObject::kWhole] = whole.ptr();
-    values[StorageObject::kScope] = PyList_GET_ITEM(scopes, PyList_GET_SIZE(scopes) - 1);
+    values[StorageObject::kScope] = scope.ptr();
     values[StorageObject::kAxis] = zero;
     for (int i = 0; i < StorageObject::kFields; ++i) storage->field[i] = Py_XNewRef(values[i]);
     storage->made_at = trace->uses;
@@ -145,7 +161,7 @@ PyObject* plain_tile(PyObject* self, PyObject* const* arguments, Py_ssize_t coun
     if (settle(trace) && note_tile(trace, used) && (trace->emitting != 0 || go_to(trace, place))) {
       tensor = new_tensor(nullptr, shape, arguments[1], Py_None, zero, zero, zero);
     }
-    if (tensor != nullptr && !give_tile(trace, &tensor->ob_base, arguments[2], used)) {
+    if (tensor != nullptr && !give_tile(trace, &tensor->ob_base, arguments[2], used, place)) {
       Py_CLEAR(tensor);
     }
   }

@@ -117,7 +117,8 @@ void connect(const nanobind::dict& classes) {
                  object("sbuf"),
                  object("psum"),
                  object("not_one_pattern"),
-                 object("split")};
+                 object("split"),
+                 object("scope_at")};
 }
 
 }  // namespace

@@ -23,6 +23,7 @@ class Kernel:
         functools.update_wrapper(self, function)
         self.func = function
         self.grid = grid
+        self.schedule: tuple = ()  # (consumer, producers) by name
 
     # torch.compile runs a kernel that is called directly between two graphs.
     _torchdynamo_disable = True
@@ -42,13 +43,33 @@ class Kernel:
     def __get__(self, instance, owner=None):
         return self if instance is None else functools.partial(self, instance)
 
+    def with_schedule(self, edges) -> "Kernel":
+        """The kernel with an order between instructions: pairs of names (consumer, producer), or
+        (consumer, [producers]), as given to `name=` of nki.isa functions. A consumer starts when
+        its producers are complete. TypeError for anything but such pairs; names are looked up when
+        the kernel is traced.
+        """
+        pairs = []
+        for edge in edges:
+            if not isinstance(edge, tuple | list) or len(edge) != 2:
+                raise TypeError(f"with_schedule takes pairs (consumer, producers), got {edge!r}.")
+            consumer, producers = edge
+            producers = (producers,) if not isinstance(producers, list | tuple) else producers
+            if not all(isinstance(name, str) for name in (consumer, *producers)):
+                raise TypeError(f"with_schedule takes names of instructions, got {edge!r}.")
+            pairs.append((consumer, tuple(producers)))
+        scheduled = type(self).__new__(type(self))
+        scheduled.__dict__.update(self.__dict__)
+        scheduled.schedule = tuple(pairs)
+        return scheduled
+
     def call(self, *args, **kwargs) -> Call:
         """The kernel bound to arguments, to be traced."""
         cores = self.grid[0] if self.grid else 1
         return Call(
             self.func, args, kwargs, "new", architecture_of(), self.grid, cores=cores,
             directives=frozenset({"skip_middle_end_transformations"}),
-            widens=os.environ.get("NKI_PRECISE_FP") == "0",
+            widens=os.environ.get("NKI_PRECISE_FP") == "0", schedule=self.schedule,
         )  # fmt: skip
 
     def traced(self, *args, **kwargs) -> TracedKernel:

@@ -258,8 +258,8 @@ def test_a_name_that_is_not_there_is_named():
     assert error_of(lambda: nl.no_such_symbol, kind=AttributeError) == (
         "module 'nki.language' has no attribute 'no_such_symbol'."
     )
-    assert error_of(lambda: nl.while_loop, kind=AttributeError) == (
-        "'nki.language.while_loop' exists at the vendor but is not there yet."
+    assert error_of(lambda: nl.MemoryRegion, kind=AttributeError) == (
+        "'nki.language.MemoryRegion' exists at the vendor but is not there yet."
     )
 
 

@@ -1,6 +1,6 @@
 """nki.collectives: every rank sends to one other, and the numbers of ranks."""
 
-from ..isa.instruction import EMITTED, builder
+from ..isa.instruction import builder, emitted
 from ..isa.registers import VirtualRegister
 from .groups import group_of, ranks_of
 from .operands import check_priority, emit, one_pair
@@ -18,7 +18,7 @@ def collective_permute(srcs, dsts, source_target_pairs, priority=None, name=None
     found = one_pair("collective_permute", srcs, dsts)
     groups = ranks_of(source_target_pairs, "source_target_pairs of 'collective_permute'")
     emit("collective_permute", groups, [found], priority)
-    return EMITTED
+    return emitted(name)
 
 
 def collective_permute_implicit(
@@ -31,7 +31,7 @@ def collective_permute_implicit(
     groups = group_of(_IMPLICIT, replica_group)
     channels = _channels(_IMPLICIT, channel_ids, srcs_by_channel, dsts_by_channel)
     _emit_channels(_IMPLICIT, groups, channels, priority)
-    return EMITTED
+    return emitted(name)
 
 
 def collective_permute_implicit_reduce(
@@ -49,7 +49,7 @@ def collective_permute_implicit_reduce(
     channels = _channels(_REDUCE, channel_ids, srcs0_by_channel, dsts_by_channel)
     others = _channels(_REDUCE, channel_ids, srcs1_by_channel, dsts_by_channel)
     _emit_channels(_REDUCE, groups, channels, priority, op, [src for _, src in others])
-    return EMITTED
+    return emitted(name)
 
 
 def collective_permute_implicit_current_processing_rank_id(

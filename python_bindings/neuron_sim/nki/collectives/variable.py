@@ -1,6 +1,6 @@
 """nki.collectives: exchanges whose sizes are in a tensor."""
 
-from ..isa.instruction import EMITTED
+from ..isa.instruction import emitted
 from ..tracing import Tensor
 from ..tracing.movement import writable
 from .groups import group_of
@@ -35,7 +35,7 @@ def all_gather_v(
             f"replica_group is {replica_group}."
         )
     _emit("all_gather_v", groups, srcs, dsts, metadata_tensor, recv_counts_known, 3, priority)
-    return EMITTED
+    return emitted(name)
 
 
 def all_to_all_v(
@@ -57,7 +57,7 @@ def all_to_all_v(
     groups = group_of("all_to_all_v", replica_group)
     rows = 4 if has_rdispls else 3
     _emit("all_to_all_v", groups, srcs, dsts, metadata_tensor, recv_counts_known, rows, priority)
-    return EMITTED
+    return emitted(name)
 
 
 def _emit(collective, groups, srcs, dsts, metadata, recv_counts_known, rows, priority) -> None:

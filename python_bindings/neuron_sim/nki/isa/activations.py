@@ -8,7 +8,7 @@ reads it out. `name` changes nothing.
 from ..tracing.splitting import NotOnePattern, in_parts
 from .constants import named
 from .constants import reduce_cmd as reduce_commands
-from .instruction import EMITTED, builder
+from .instruction import builder, emitted
 from .operators import operand, operator_name
 
 _IDLE = reduce_commands.idle
@@ -43,7 +43,7 @@ def activation(
                 builder().activation(to.access, word, part.access, offset, factor)
 
             in_parts(emit, dst, data, otherwise=error)
-        return EMITTED
+        return emitted(name)
     results = {} if reduce_res is None else {"reduce_res": reduce_res.access}
     builder().activation(
         dst.access,
@@ -55,7 +55,7 @@ def activation(
         reduce_cmd=named(reduce_cmd, reduce_commands, "reduce_cmd"),
         **results,
     )
-    return EMITTED
+    return emitted(name)
 
 
 def activation_reduce(dst, op, data, reduce_op, reduce_res, bias=None, scale=1.0, name=None):
@@ -72,7 +72,7 @@ def activation_reduce(dst, op, data, reduce_op, reduce_res, bias=None, scale=1.0
         0.0 if bias is None else operand(bias),
         operand(scale),
     )
-    return EMITTED
+    return emitted(name)
 
 
 def activate2(
@@ -113,7 +113,7 @@ def activate2(
         reduce_cmd=named(reduce_cmd, reduce_commands, "reduce_cmd"),
         **results,
     )
-    return EMITTED
+    return emitted(name)
 
 
 def exponential(
@@ -133,4 +133,4 @@ def exponential(
         reduce_init=operand(reduce_init),
         **results,
     )
-    return EMITTED
+    return emitted(name)

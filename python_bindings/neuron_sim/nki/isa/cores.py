@@ -3,7 +3,7 @@
 from .constants import dma_engine as dma_engines
 from .constants import engine as engines
 from .constants import named
-from .instruction import EMITTED, builder
+from .instruction import builder, emitted
 
 
 def core_barrier(data, cores, engine=engines.gpsimd, name=None):
@@ -14,7 +14,7 @@ def core_barrier(data, cores, engine=engines.gpsimd, name=None):
     builder().core_barrier(
         data.access, cores=[int(core) for core in cores], engine=named(engine, engines, "engine")
     )
-    return EMITTED
+    return emitted(name)
 
 
 def sendrecv(
@@ -33,4 +33,4 @@ def sendrecv(
         pipe_id=int(pipe_id),
         dma_engine=named(dma_engine, dma_engines, "dma_engine"),
     )
-    return EMITTED
+    return emitted(name)

@@ -13,7 +13,7 @@ from .constants import dge_mode as dge_modes
 from .constants import engine as engines
 from .constants import named
 from .constants import oob_mode as oob_modes
-from .instruction import EMITTED, builder
+from .instruction import builder, emitted
 from .operators import operator_name
 
 _UNKNOWN, _ERROR = dge_modes.unknown, oob_modes.error
@@ -70,7 +70,7 @@ def dma_copy(
     except NotOnePattern as error:
         settings = (priority, oob_mode, dge_mode, engine)
         in_parts(lambda to, part: _copy(to, part, *settings), dst, src, otherwise=error)
-    return EMITTED
+    return emitted(name)
 
 
 def _copy(dst, src, priority, oob_mode, dge_mode, engine):
@@ -93,7 +93,7 @@ def dma_copy_add(dst, src, dge_mode=_UNKNOWN):
         dst_rmw_add=True,
         **_options(_index_of("dma_copy", dst, src), _ERROR, None),
     )
-    return EMITTED
+    return emitted()
 
 
 def dma_transpose(
@@ -116,7 +116,7 @@ def dma_transpose(
         descriptors=named(dge_mode, dge_modes, "dge_mode"),
         **_options(_index_of("dma_transpose", dst, src), oob_mode, priority),
     )
-    return EMITTED
+    return emitted(name)
 
 
 def dma_compute(dst, srcs, reduce_op, scales=None, unique_indices=True, oob_mode=_ERROR, name=None):
@@ -140,4 +140,4 @@ def dma_compute(dst, srcs, reduce_op, scales=None, unique_indices=True, oob_mode
         operator_name(np.add if reduce_op is None else reduce_op, "reduce_op"),
         **options,
     )
-    return EMITTED
+    return emitted(name)

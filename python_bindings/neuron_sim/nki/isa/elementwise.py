@@ -12,7 +12,7 @@ from ..tracing.dtypes import dtype_of
 from ..tracing.splitting import NotOnePattern, in_parts
 from .constants import engine as engines
 from .constants import named
-from .instruction import EMITTED, builder
+from .instruction import builder, emitted
 from .operators import operand, operator_name, predicate_view
 
 
@@ -28,7 +28,7 @@ def tensor_copy(dst, src, engine=engines.unknown, name=None, dtype=None):
         builder().tensor_copy(dst.access, src.access, named(engine, engines, "engine"))
     except NotOnePattern as error:
         in_parts(lambda to, part: tensor_copy(to, part, engine), dst, src, otherwise=error)
-    return EMITTED
+    return emitted(name)
 
 
 def tensor_tensor(dst, data1, data2, op, engine=engines.unknown, name=None):
@@ -47,7 +47,7 @@ def tensor_tensor(dst, data1, data2, op, engine=engines.unknown, name=None):
             builder().tensor_tensor(to.access, first.access, second.access, word, where)
 
         in_parts(emit, dst, data1, data2, otherwise=error)
-    return EMITTED
+    return emitted(name)
 
 
 def tensor_scalar(
@@ -85,7 +85,7 @@ def tensor_scalar(
             builder().tensor_scalar(to.access, part.access, *settings)
 
         in_parts(emit, dst, data, otherwise=error)
-    return EMITTED
+    return emitted(name)
 
 
 def scalar_tensor_tensor(
@@ -108,7 +108,7 @@ def scalar_tensor_tensor(
         emit(dst, data, operand1)
     except NotOnePattern as error:
         in_parts(emit, dst, data, operand1, otherwise=error)
-    return EMITTED
+    return emitted(name)
 
 
 def reciprocal(dst, data, name=None):
@@ -117,7 +117,7 @@ def reciprocal(dst, data, name=None):
         builder().reciprocal(dst.access, data.access)
     except NotOnePattern as error:
         in_parts(reciprocal, dst, data, otherwise=error)
-    return EMITTED
+    return emitted(name)
 
 
 def memset(dst, value, engine=engines.unknown, name=None):
@@ -129,7 +129,7 @@ def memset(dst, value, engine=engines.unknown, name=None):
         builder().memset(dst.access, float(value), named(engine, engines, "engine"))
     except NotOnePattern as error:
         in_parts(lambda to: memset(to, value, engine), dst, otherwise=error)
-    return EMITTED
+    return emitted(name)
 
 
 def tensor_copy_predicated(dst, src, predicate, reverse_pred=False, name=None):
@@ -148,7 +148,7 @@ def tensor_copy_predicated(dst, src, predicate, reverse_pred=False, name=None):
         emit(dst, src, predicate)
     except NotOnePattern as error:
         in_parts(emit, dst, src, predicate, otherwise=error)
-    return EMITTED
+    return emitted(name)
 
 
 def dropout(dst, data, prob, name=None):
@@ -157,4 +157,4 @@ def dropout(dst, data, prob, name=None):
     prob: a number or a tile [P, 1]. dst has the dtype of data.
     """
     builder().dropout(dst.access, data.access, operand(prob))
-    return EMITTED
+    return emitted(name)

@@ -3,7 +3,7 @@
 All on-chip. `name` changes nothing.
 """
 
-from .instruction import EMITTED, builder
+from .instruction import builder, emitted
 
 
 def local_gather(dst, src_buffer, index, num_elem_per_idx=1, num_valid_indices=None, name=None):
@@ -17,13 +17,13 @@ def local_gather(dst, src_buffer, index, num_elem_per_idx=1, num_valid_indices=N
     builder().local_gather(
         dst.access, src_buffer.access, index.access, num_elem_per_idx=int(num_elem_per_idx), **valid
     )
-    return EMITTED
+    return emitted(name)
 
 
 def nc_n_gather(dst, data, indices, name=None):
     """dst[p, i] = flat(data[p])[indices[p, i]] on GpSimd. indices: uint32; SBUF."""
     builder().nc_n_gather(dst.access, data.access, indices.access)
-    return EMITTED
+    return emitted(name)
 
 
 def nc_stream_shuffle(dst, src, shuffle_mask, name=None):
@@ -36,7 +36,7 @@ def nc_stream_shuffle(dst, src, shuffle_mask, name=None):
     if len(mask) != 32:
         raise ValueError(f"shuffle_mask of 'nc_stream_shuffle' has {len(mask)} elements, not 32.")
     builder().nc_stream_shuffle(dst.access, src.access, mask)
-    return EMITTED
+    return emitted(name)
 
 
 def max8(dst, src, name=None):
@@ -45,7 +45,7 @@ def max8(dst, src, name=None):
     src: 8 to 16384 elements per partition.
     """
     builder().max8(dst.access, src.access)
-    return EMITTED
+    return emitted(name)
 
 
 def nc_find_index8(dst, data, vals, name=None):
@@ -54,7 +54,7 @@ def nc_find_index8(dst, data, vals, name=None):
     data: 8 to 16384 elements per partition; vals: 8; dst: [P, 8], uint16 or uint32.
     """
     builder().nc_find_index8(dst.access, data.access, vals.access)
-    return EMITTED
+    return emitted(name)
 
 
 def nc_match_replace8(dst, data, vals, imm, dst_idx=None, name=None):
@@ -68,7 +68,7 @@ def nc_match_replace8(dst, data, vals, imm, dst_idx=None, name=None):
         builder().nc_match_replace8(
             dst.access, data.access, vals.access, float(imm), dst_idx.access
         )
-    return EMITTED
+    return emitted(name)
 
 
 def topk(val_dst, idx_dst, src, n, name=None):
@@ -77,7 +77,7 @@ def topk(val_dst, idx_dst, src, n, name=None):
     src, val_dst: bf16; idx_dst: uint32; n: the active elements, 8 to 65535.
     """
     builder().topk(val_dst.access, idx_dst.access, src.access, int(n))
-    return EMITTED
+    return emitted(name)
 
 
 def nonzero_with_count(dst, src, index_offset=0, padding_val=-1, name=None):
@@ -87,7 +87,7 @@ def nonzero_with_count(dst, src, index_offset=0, padding_val=-1, name=None):
     GpSimd of Trn2 and later.
     """
     builder().nonzero_with_count(dst.access, src.access, int(index_offset), int(padding_val))
-    return EMITTED
+    return emitted(name)
 
 
 def sequence_bounds(dst, segment_ids, name=None):
@@ -96,4 +96,4 @@ def sequence_bounds(dst, segment_ids, name=None):
     segment_ids: one partition of n fp32 or int32; dst: [1, 2, n].
     """
     builder().sequence_bounds(dst.access, segment_ids.access)
-    return EMITTED
+    return emitted(name)

@@ -2,34 +2,48 @@
 
 from neuron_sim import _core
 
+from ..tracing.trace import running
+
 
 class NkiInstruction:
-    """Handle of an emitted instruction."""
+    """Handle of an emitted instruction: its number in the program of `trace`."""
 
-    __slots__ = ()
+    __slots__ = ("number", "trace")
+
+    def __init__(self, number, trace):
+        self.number = number
+        self.trace = trace
 
     def depends_on(self, *producers):
-        """Asks that this instruction runs after `producers`; gives itself back.
+        """This instruction starts after `producers` are complete; gives itself back.
 
-        Instructions here follow their data: whatever touches the same bytes keeps the order of
-        the program. An edge between instructions that share no bytes changes no result, and its
-        waiting is not part of the simulated time. TypeError when a producer is no instruction.
+        A wait for a semaphore, in every iteration of the loops around both. TypeError when a
+        producer is no instruction of this kernel; ValueError when it is not before this one, or
+        inside a loop on chip that this one is not in.
         """
         for producer in producers:
-            if not isinstance(producer, NkiInstruction):
-                raise TypeError(f"depends_on takes instructions of nki.isa, got {producer!r}.")
+            if not isinstance(producer, NkiInstruction) or producer.trace is not self.trace:
+                raise TypeError(
+                    f"depends_on takes instructions of nki.isa in this kernel, got {producer!r}."
+                )
+            self.trace.builder.add_edge(self.number, producer.number)
         return self
 
     def __repr__(self):
-        return "NkiInstruction()"
+        return f"NkiInstruction({self.number})"
 
 
 class NkiValidationError(Exception):
     """The vendor's exception for violated limits of the hardware."""
 
 
-#: All instructions give back the same handle: it has nothing of its own.
-EMITTED = NkiInstruction()
+def emitted(name=None):
+    """The handle of the instruction that was emitted last; `name` is for Kernel.with_schedule."""
+    trace = running[-1]
+    number = trace._builder.instruction_count - 1
+    if name:
+        trace.control.named.setdefault(name, []).append(number)
+    return NkiInstruction(number, trace)
 
 
 #: builder(): the `_core.Builder` of the kernel that is being traced.

@@ -2,7 +2,7 @@
 
 from .constants import engine as engines
 from .constants import matmul_perf_mode, named
-from .instruction import EMITTED, builder
+from .instruction import builder, emitted
 from .versions import nc_generation
 
 
@@ -39,7 +39,7 @@ def nc_matmul(
             is_stationary_onezero,
             is_moving_onezero,
         )
-        return EMITTED
+        return emitted(name)
     builder().nc_matmul(
         dst.access,
         stationary.access,
@@ -52,7 +52,7 @@ def nc_matmul(
         tile_size=_pair(tile_size),
         perf_mode=named(perf_mode, matmul_perf_mode, "perf_mode"),
     )
-    return EMITTED
+    return emitted(name)
 
 
 def nc_matmul_mx(
@@ -82,7 +82,7 @@ def nc_matmul_mx(
         tile_size=_pair(tile_size),
         accumulate=accumulate,
     )
-    return EMITTED
+    return emitted(name)
 
 
 def _pair(value):
@@ -102,7 +102,7 @@ def nc_transpose(dst, data, engine=engines.unknown, name=None):
             f"{data.dtype.name}, the dtype of 'data'."
         )
     builder().nc_transpose(dst.access, data.access, named(engine, engines, "engine"))
-    return EMITTED
+    return emitted(name)
 
 
 def quantize_mx(dst, src, dst_scale, name=None):
@@ -112,4 +112,4 @@ def quantize_mx(dst, src, dst_scale, name=None):
     dst_scale: uint8, one per group of 8 partitions x 4 values.
     """
     builder().quantize_mx(dst.access, src.access, dst_scale.access)
-    return EMITTED
+    return emitted(name)

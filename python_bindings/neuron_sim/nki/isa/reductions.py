@@ -7,7 +7,7 @@ one rounding to the dtype of dst. `name` changes nothing.
 from ..tracing.access import MAXIMUM_RANK, merged
 from .constants import named
 from .constants import reduce_cmd as reduce_commands
-from .instruction import EMITTED, builder
+from .instruction import builder, emitted
 from .operators import operand, operator_name
 
 _RESET_REDUCE = reduce_commands.reset_reduce
@@ -67,7 +67,7 @@ def tensor_reduce(dst, op, data, axis, negate=False, keepdims=False, name=None):
     word = operator_name(op)
     data, count = in_groups(with_axes_last(data, axes), len(axes))
     builder().tensor_reduce(dst.access, data.access, word, count, bool(negate))
-    return EMITTED
+    return emitted(name)
 
 
 def tensor_partition_reduce(dst, op, data, name=None):
@@ -76,7 +76,7 @@ def tensor_partition_reduce(dst, op, data, name=None):
     op: nl.add, maximum, bitwise_or, bitwise_and, or nl.average (the sum divided by P).
     """
     builder().tensor_partition_reduce(dst.access, operator_name(op), data.access)
-    return EMITTED
+    return emitted(name)
 
 
 def _initial(value, reduce_cmd):
@@ -118,7 +118,7 @@ def tensor_scalar_reduce(
         reduce_res_negate=bool(reduce_res_negate),
         **results,
     )
-    return EMITTED
+    return emitted(name)
 
 
 def tensor_scalar_cumulative(
@@ -138,7 +138,7 @@ def tensor_scalar_cumulative(
         imm1=_initial(imm1, reduce_cmd),
         reduce_cmd=named(reduce_cmd, reduce_commands, "reduce_cmd"),
     )
-    return EMITTED
+    return emitted(name)
 
 
 def tensor_tensor_scan(
@@ -158,7 +158,7 @@ def tensor_tensor_scan(
             operator_name(op0, "op0"),
             operator_name(op1, "op1"),
         )
-        return EMITTED
+        return emitted(name)
     builder().tensor_tensor_scan(
         dst.access,
         data0.access,
@@ -169,7 +169,7 @@ def tensor_tensor_scan(
         reverse0=bool(reverse0),
         reverse1=bool(reverse1),
     )
-    return EMITTED
+    return emitted(name)
 
 
 def bn_stats(dst, data, name=None):
@@ -178,7 +178,7 @@ def bn_stats(dst, data, name=None):
     data: [P, F] with F at most 512; dst: [P, 6].
     """
     builder().bn_stats(dst.access, data.access)
-    return EMITTED
+    return emitted(name)
 
 
 def bn_aggr(dst, data, name=None):
@@ -187,4 +187,4 @@ def bn_aggr(dst, data, name=None):
     data: [P, 3 n]; dst: [P, 2].
     """
     builder().bn_aggr(dst.access, data.access)
-    return EMITTED
+    return emitted(name)

@@ -1,51 +1,73 @@
-"""nki.isa: registers of the engines' sequencers: bounds and conditions of loops, and addresses."""
+"""nki.isa: registers of the engines' sequencers: bounds and conditions of loops, and addresses.
 
-from ..tracing import Tensor
-from .instruction import EMITTED, builder
+A register is one of every sequencer: the compiler gives a copy to each that needs it.
+"""
+
+from ..tracing import Tensor, current
+from ..tracing.control import number_of
+from ..tracing.registers import VirtualRegister
+from .instruction import builder, emitted
 
 
-class VirtualRegister:
-    """A 32-bit register: `index` is its number in the sequencer of the Sync engine."""
+def _written(instruction: str, dst) -> int:
+    """The number of a register that an instruction writes; AssertionError for a loop's variable."""
+    if not isinstance(dst, VirtualRegister):
+        from ..tracing.expression import Expression
 
-    __slots__ = ("index",)
+        assert not isinstance(dst, Expression), _frozen(instruction)
+        raise TypeError(f"operand 'dst' of '{instruction}' is {dst!r}, not a register.")
+    assert not dst.is_frozen, _frozen(instruction)
+    return dst.index
 
-    def __init__(self, index):
-        self.index = index
 
-    def _no_number(self, *_):
-        raise TypeError(
-            "the value of a register is not known while the kernel is traced, so it is no Python "
-            "number and no condition; use nl.fori_loop or nl.while_loop."
-        )
-
-    __bool__ = __int__ = __index__ = __float__ = _no_number
-
-    def __repr__(self):
-        return f"VirtualRegister({self.index})"
+def _frozen(instruction: str) -> str:
+    return (
+        f"'{instruction}' cannot write to the variable of a loop: it is read-only and does not "
+        "decide about the loop's end."
+    )
 
 
 def register_alloc(x=None):
     """A fresh register that holds `x`: an int, a tensor of one element, or nothing yet."""
-    value = x.access if isinstance(x, Tensor) else x
-    return VirtualRegister(builder().register_alloc(value))
+    emit = builder()
+    register = current().control.new_register()
+    if isinstance(x, Tensor):
+        emit.register_load(register.index, x.access)
+    elif x is not None:
+        if not hasattr(x, "__index__") or isinstance(x, VirtualRegister):
+            raise TypeError(
+                f"parameter 'x' of 'register_alloc' is {x!r}, not an int, a tensor or None."
+            )
+        emit.register_move(register.index, number_of(x))
+    return register
 
 
 def register_move(dst, src):
     """dst = src, an int of 32 bits or another register."""
+    number = _written("register_move", dst)
     if isinstance(src, VirtualRegister):
-        builder().register_move(dst.index, src_register=src.index)
+        builder().register_move(number, src_register=src.index)
     else:
-        builder().register_move(dst.index, int(src))
-    return EMITTED
+        builder().register_move(number, number_of(src))
+    return emitted()
 
 
 def register_load(dst, src):
-    """dst = the single element of `src`: int32 or uint32 in SBUF or HBM."""
-    builder().register_load(dst.index, src.access)
-    return EMITTED
+    """dst = the single element of `src`: an integer of up to 32 bits in SBUF or HBM."""
+    number = _written("register_load", dst)
+    builder().register_load(number, src.access)
+    return emitted()
 
 
 def register_store(dst, src):
-    """The single element of `dst`, int32 or uint32 in SBUF or HBM, = the register `src`."""
+    """The single element of `dst`, an integer of up to 32 bits in SBUF or HBM, = register `src`.
+
+    The variable of a loop with known bounds, and an int, are stored too.
+    """
+    control = current().control
+    if not isinstance(src, VirtualRegister):
+        value = number_of(src)
+        src = control.new_register()
+        builder().register_move(src.index, value)
     builder().register_store(dst.access, src.index)
-    return EMITTED
+    return emitted()

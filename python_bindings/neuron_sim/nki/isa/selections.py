@@ -7,7 +7,7 @@ import numpy as np
 
 from .constants import named
 from .constants import reduce_cmd as reduce_commands
-from .instruction import EMITTED, builder
+from .instruction import builder, emitted
 from .operators import operand, operator_name, predicate_view
 
 #: The value of what is not selected: the most negative finite fp32, bits 0xff7fffff.
@@ -42,7 +42,7 @@ def select_reduce(
         reverse_pred=bool(reverse_pred),
         **results,
     )
-    return EMITTED
+    return emitted(name)
 
 
 def range_select(
@@ -79,7 +79,7 @@ def range_select(
         on_false_value=float(on_false_value),
         **results,
     )
-    return EMITTED
+    return emitted(name)
 
 
 def index_pattern(pattern):
@@ -112,7 +112,7 @@ def affine_select(
         cmp_op=operator_name(cmp_op, "cmp_op"),
         offset=int(offset),
     )
-    return EMITTED
+    return emitted(name)
 
 
 def iota(dst, pattern, offset=0, channel_multiplier=0, name=None):
@@ -121,4 +121,4 @@ def iota(dst, pattern, offset=0, channel_multiplier=0, name=None):
     In int32, then cast to the dtype of dst. pattern: [[step, size], ...], up to four. GpSimd.
     """
     builder().iota(dst.access, index_pattern(pattern), int(offset), int(channel_multiplier))
-    return EMITTED
+    return emitted(name)

@@ -26,7 +26,7 @@ from ..tracing.dtypes import (
 )
 from ..tracing.grid import num_programs, program_id, program_ndim
 from ..tracing.indexing import DynamicSlice as ds
-from ..tracing.loops import dynamic_range, fori_loop, static_range
+from ..tracing.loops import dynamic_range, fori_loop, static_range, while_loop
 from ..tracing.loops import static_range as affine_range
 from ..tracing.loops import static_range as sequential_range
 from ..tracing.tensor import Tensor as NkiTensor
@@ -45,6 +45,7 @@ from .creation import (
 )
 from .movement import copy, device_print, load, load_transpose2d, store
 from .objects import NKIObject
+from .order import no_reorder
 
 bool = bool_
 
@@ -81,6 +82,7 @@ __all__ = [
     "load",
     "load_transpose2d",
     "ndarray",
+    "no_reorder",
     "num_programs",
     "ones",
     "ones_like",
@@ -101,12 +103,13 @@ __all__ = [
     "uint16",
     "uint32",
     "uint8",
+    "while_loop",
     "zeros",
     "zeros_like",
 ]
 
 
-_NOT_HERE = frozenset({"no_reorder", "while_loop"})  # the vendor's, beyond what is here
+_NOT_HERE = frozenset({"MemoryRegion"})  # the vendor's, beyond what is here
 
 
 def __getattr__(name: str):

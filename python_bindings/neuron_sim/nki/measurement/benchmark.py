@@ -113,7 +113,10 @@ def _latencies(kernel: Any) -> tuple[float, ...]:
         raise ValueError(f"NEURON_SIM_PERCENTILES is '{choice}', not 'equal' or 'clock_phase'.")
     window_ns = _clock_window_ns(kernel.program.facts)
     phases = [window_ns * phase / PHASES for phase in range(PHASES)]
-    times = (kernel.program.time(clock_phase_ns=phase)["latency_us"] for phase in phases)
+    times = (
+        kernel.program.time(clock_phase_ns=phase, log=getattr(kernel, "log", []))["latency_us"]
+        for phase in phases
+    )
     return tuple(sorted(round(time, 3) for time in times))
 
 

@@ -73,6 +73,7 @@ class BenchmarkedKernel(MeasuredKernel):
         return self.results["benchmark"]
 
     def _measured(self, traced: Any, arrays: list) -> Any:
+        traced.decide_loops(arrays)
         self.results["benchmark"] = measure(traced, **self.options)
         with timing_only():
             return traced.run(arrays)
@@ -82,6 +83,7 @@ class ProfiledKernel(MeasuredKernel):
     """Writes its program, traces and summaries to the working directory when it is called."""
 
     def _measured(self, traced: Any, arrays: list) -> Any:
+        traced.decide_loops(arrays)
         profile_kernel(traced, **self.options)
         with timing_only():
             return traced.run(arrays)

@@ -115,7 +115,7 @@ def _trace_members(kernel: Any) -> dict[str, str]:
     return {
         "timing.json": _json(kernel.time()),
         "summary.json": _json(profile_summary(kernel)),
-        "trace.json": kernel.program.trace(),
+        "trace.json": kernel.program.trace(log=getattr(kernel, "log", [])),
     }
 
 

@@ -28,7 +28,7 @@ def profile_summary(kernel: Any) -> dict[str, Any]:
     """Metrics of one run of a traced kernel, sorted by name."""
     program = kernel.program
     timing = kernel.time()
-    counters = program.counters()
+    counters = program.counters(log=getattr(kernel, "log", []))
     total = timing["profile_us"] * 1e-6
     summary = {
         "total_time": total,

@@ -85,7 +85,7 @@ def at_register(tensor, view):
     number = getattr(source, "index", None)
     if hasattr(source, "storage"):
         trace = tensor.storage.trace
-        number = trace.register_of(source)
+        number = trace.control.scratch_register()
         trace.builder.register_load(number, source.access)
     return view.at_register(number, scale)
 

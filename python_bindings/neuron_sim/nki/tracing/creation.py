@@ -107,7 +107,7 @@ def _on_chip(trace: Trace, sizes, axis, dtype, buffer, name, address) -> Tensor:
                 trace, name, buffer, sizes, axis, dtype, lambda _, *tile: make(*tile, stored)
             ).tensor()
     whole = make(name, [sizes[axis], (blocks - 1) * pitch + free], trace.stored(dtype))
-    storage = Storage(trace, name, buffer, sizes, dtype, whole, trace.open_scopes[-1], axis)
+    storage = Storage(trace, name, buffer, sizes, dtype, whole, trace.scope(), axis)
     before = [stride * pitch for stride in dense_strides(sizes[:axis])]
     strides = (*before, 1, *dense_strides(sizes[axis + 1 :]))
     return Tensor(storage, sizes, dtype, strides, axis)

@@ -109,6 +109,14 @@ def _locate(error: BaseException, note: str) -> None:
         pass  # an exception type with slots gets the note again from an outer kernel
 
 
+def point_at_message(error: BaseException) -> None:
+    """The same for an error of a run, whose message ends with the line of the instruction."""
+    text = error.args[0] if error.args else None
+    found = _position.search(text) if isinstance(text, str) else None
+    if found is not None:
+        point_at_line(error, found[0].removeprefix("\n  at "))
+
+
 def point_at_definition(error: BaseException, function: Any) -> None:
     """The same for an error of the kernel as a whole: the line of its `def`."""
     code = getattr(inspect.unwrap(function), "__code__", None)

@@ -9,6 +9,8 @@ from .dynamic import DynamicIndex, not_native
 from .dynamic import DynamicSlice as Pointed
 from .expression import Expression, aligned
 from .mask import Mask, boxes
+from .register_indices import at_register, is_register
+from .registers import VirtualRegister
 
 
 class DynamicSlice(_core.DynamicSlice):
@@ -27,6 +29,8 @@ def indexed(tensor, items: tuple):
                 advanced = True
         elif kind is Mask:
             return masked(tensor, item, items)
+        elif kind is VirtualRegister or kind is DynamicSlice and is_register(item.start):
+            return at_register(tensor, _spelled_out(tensor, items))
         elif kind is slice or item is Ellipsis or item is None or kind is DynamicSlice:
             mixed = True
         elif hasattr(item, "storage") or kind is DynamicIndex:

@@ -36,6 +36,7 @@ class Call:
 
     `directives`: names of the decorators of nki.compiler. `mutable(parameter)` says whether an
     array parameter may be written; `widens`: tiles of low precision are stored as fp32.
+    `schedule`: names of instructions (consumer, producers) between which there is an order.
     """
 
     def __init__(
@@ -50,6 +51,7 @@ class Call:
         directives: frozenset = frozenset(),
         mutable=None,
         widens: bool = False,
+        schedule: tuple = (),
     ):
         self.function = function
         self.name = getattr(function, "__name__", type(function).__name__)
@@ -60,6 +62,7 @@ class Call:
         self.directives = directives
         self.mutable = mutable
         self.widens = widens
+        self.schedule = schedule
         self.arrays: list = []
         self.inputs: list[Input] = []
         signature = inspect.signature(function)
@@ -156,6 +159,7 @@ class Call:
             trace.allocation.check_scratch(
                 [storage.name for storage in trace.hbm if storage.argument is None]
             )
+            trace.control.schedule(self.schedule)
             source = trace.finish()
             if self.language == "old":
                 self._check_outputs(trace, source, results)

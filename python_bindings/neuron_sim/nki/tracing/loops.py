@@ -7,6 +7,7 @@ from typing import Any
 
 from .errors import is_internal, kernel_frame
 from .expression import variable
+from .registers import VirtualRegister
 from .trace import current
 
 
@@ -87,25 +88,76 @@ def static_range(*arguments, **_directives):
 
 
 def dynamic_range(start, stop=None, step=1):
-    """A counted loop of the new language; start and stop are numbers, step is a positive int.
+    """A loop on chip over range(start, stop, step) whose bounds may be registers.
 
-    TypeError for bounds in registers: the number of iterations would be known at run time only.
+    The variable of a loop with a register as a bound is a register that the kernel cannot write;
+    that of a loop with known bounds is an index expression. AssertionError for a step that is not
+    a positive int, ValueError inside a no_reorder block.
     """
+    return _dynamic(start, stop, step, "dynamic_range", True)
+
+
+def _dynamic(start, stop, step, what: str, is_frozen: bool):
     if stop is None:
         start, stop = 0, start
-    assert isinstance(step, int) and step > 0, (
-        f"dynamic_range: step {step!r} is not a positive int known when the kernel is compiled."
+    assert isinstance(step, int) and not isinstance(step, bool) and step > 0, (
+        f"{what}: step {step!r} is not a positive int known when the kernel is compiled."
     )
-    for name, bound in (("start", start), ("stop", stop)):
-        if type(bound).__name__ == "VirtualRegister":
+    position = loop_position()
+    current().control.check_order(what)
+    if isinstance(start, VirtualRegister) or isinstance(stop, VirtualRegister):
+        return _on_registers(start, stop, step, is_frozen)
+    return counted((start, stop, step), "dynamic", position)
+
+
+def _on_registers(start, stop, step: int, is_frozen: bool):
+    """Yields the register that counts, once."""
+    control = current().control
+    loop = control.open_range(start, stop, step, is_frozen)
+    try:
+        yield loop.register
+    except GeneratorExit:
+        if _is_left_by_jump():
+            control.leave(loop)
+        return
+    control.close(loop)
+
+
+def fori_loop(lower, upper, body_fun, step=1):
+    """body_fun(i) for i in range(lower, upper, step), as a loop on chip; bounds may be registers.
+
+    `i` is handed over by value: writing to it does not change the loop. TypeError when body_fun
+    returns something: what one iteration hands to the next is in memory.
+    """
+    for i in _dynamic(lower, upper, step, "fori_loop", False):
+        returned = body_fun(i)
+        if returned is not None:
             raise TypeError(
-                f"dynamic_range: {name} is a register; bounds that are known at run time only are "
-                "not there yet."
+                f"the body of a fori_loop returns nothing, but this one returned {returned!r}; "
+                "carry values in tensors that are made outside of the loop."
             )
-    return counted((start, stop, step), "dynamic", loop_position())
 
 
-def fori_loop(lower, upper, body, step=1):
-    """body(i) for i in a counted loop from lower to upper."""
-    for i in dynamic_range(lower, upper, step):
-        body(i)
+def while_loop(init, body_fun):
+    """r = init; while r != 0: r = body_fun(r), as a loop on chip.
+
+    `init` stays as it is; the body gets a register of its own and returns the one that decides
+    about the next iteration. TypeError when either is no register.
+    """
+    trace = current()
+    control = trace.control
+    control.check_order("while_loop")
+    if not isinstance(init, VirtualRegister):
+        raise TypeError(f"while_loop: init is {init!r}, not a register of nisa.register_alloc.")
+    condition = control.new_register()
+    trace.builder.register_move(condition.index, src_register=init.index)
+    loop = control.open_while(condition, None)
+    following = body_fun(condition)
+    if not isinstance(following, VirtualRegister):
+        raise TypeError(
+            f"the body of a while_loop returns the register of the next condition, but this one "
+            f"returned {following!r}."
+        )
+    if following is not condition:
+        trace.builder.register_move(condition.index, src_register=following.index)
+    control.close(loop)

@@ -2,6 +2,7 @@
 
 from . import methods
 from .dtypes import dtype_of
+from .registers import VirtualRegister
 
 
 def _row(tensor) -> int:
@@ -54,8 +55,9 @@ def ap(
     """The pattern [[step, size], ...] on the storage, whatever view this is called on.
 
     Steps and offset count elements of `dtype` in row-major order. On chip the first step is the
-    elements of a partition. offset None: that of the view. scalar_offset: a tile of one element or
-    a register, vector_offset: a tile [P, 1]; they count steps of dimension `indirect_dim`.
+    elements of a partition. offset None: that of the view. scalar_offset: a tile of one element, a
+    register or the variable of a loop, vector_offset: a tile [P, 1]; they count steps of dimension
+    `indirect_dim`.
     """
     if scalar_offset is None and vector_offset is None and dtype is None and offset is not None:
         plain = tensor.plain_pattern(pattern, offset)
@@ -74,12 +76,49 @@ def ap(
     if scalar_offset is not None and vector_offset is not None:
         raise ValueError("ap: at most one of scalar_offset and vector_offset can be given.")
     if scalar_offset is not None:
-        result.register = (scalar_offset, tensor.steps[indirect_dim] * tensor.dtype.itemsize)
+        return moved(result, scalar_offset, _indirect_step(tensor, indirect_dim), tensor.dtype)
     if vector_offset is not None:
         if indirect_dim != 0:
             raise ValueError(f"ap: vector_offset needs indirect_dim 0, not {indirect_dim}.")
         result.index = vector_offset
         result.index_rows, result.index_stride = tensor.shape[0], tensor.steps[0]
+    return result
+
+
+def _indirect_step(tensor, indirect_dim: int) -> int:
+    """Elements between two indices of a dimension of the tensor that `ap` is called on."""
+    if not 0 <= indirect_dim < len(tensor.shape):
+        raise IndexError(
+            f"ap of '{tensor.describe()}': indirect_dim {indirect_dim} does not exist; it has "
+            f"{len(tensor.shape)} dimensions."
+        )
+    if indirect_dim == tensor.axis:
+        raise ValueError(
+            f"ap of '{tensor.describe()}': dimension {indirect_dim} is the partition dimension, "
+            "which has no dynamic index."
+        )
+    return tensor.steps[indirect_dim]
+
+
+def moved(tensor, index, step: int, dtype):
+    """The view `index` steps of `step` elements of `dtype` further.
+
+    index: an int, the variable of a loop, or what is read when the kernel runs: a register or a
+    tile of one element. ValueError when the tensor has such an index already.
+    """
+    scale = step * dtype.itemsize
+    if not hasattr(index, "storage") and not isinstance(index, VirtualRegister):
+        start = tensor.start + index * (scale // tensor.dtype.itemsize)
+        return tensor.derived(tensor.shape, tensor.steps, tensor.axis, tensor.partition, start)
+    if is_indirect(tensor):
+        raise ValueError(f"select of '{tensor.describe()}': the view is indirect already.")
+    if hasattr(index, "storage") and index.size != 1:
+        raise ValueError(
+            f"the dynamic index '{index.describe()}' of tensor `{tensor.name}` has {index.size} "
+            "elements, not one."
+        )
+    result = tensor.derived(tensor.shape, tensor.steps, tensor.axis, tensor.partition, tensor.start)
+    result.register = (index, scale)
     return result
 
 

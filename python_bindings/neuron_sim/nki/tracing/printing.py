@@ -29,6 +29,8 @@ def device_print(prefix: str, x: Any, mask: Any = None) -> None:
         return
     if trace.loops:
         raise Unroll([loop.key for loop in trace.loops])
+    if trace.control.loops:
+        raise ValueError("'device_print' cannot print in a loop on a register.")
     shape = x.settle().shape
     if boxes(mask, shape) == []:
         return

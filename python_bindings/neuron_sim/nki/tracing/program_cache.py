@@ -120,7 +120,8 @@ def _key_of(call: Any) -> tuple:
         _cache.last_refusal = f"{call.name}: {error}"
         return None, None
     inputs = tuple([(each.name, each.shape, each.dtype) for each in call.inputs])
-    settings = (call.language, call.architecture, call.grid, call.cores, call.directives)
+    settings = (call.language, call.architecture, call.grid, call.cores, call.directives,
+                call.schedule)  # fmt: skip
     environment = getattr(os.environ, "_data", os.environ)
     writable = tuple(call.mutable_inputs)
     surroundings = (frozenset(environment.items()), tuple(np.geterr().values()))

@@ -6,10 +6,11 @@ from typing import Any
 
 from neuron_sim import _core
 
-from . import buffers
+from . import buffers, source_scopes
 from .access import NotOnePattern
 from .allocation import Allocation
 from .assignments import check_annotation, place_of, warn_of_shadowing
+from .control import Control
 from .dependences import output_dependencies, shared_loop
 from .dtypes import WIDENED, DType, dtype_of, float32
 from .errors import Unroll, innermost, internal_files, is_internal, out_of_kernel, point_at_place
@@ -80,7 +81,7 @@ class Trace(_core.TraceState):
         self.has_blocks = False
         self.has_prints = False
         self.printed: list | None = None  # of nl.device_print, when they are part of the program
-        self._registers: dict = {}
+        self.control = Control(self)
 
     def assigned_name(self, otherwise: str, shape: tuple | None = None) -> str:
         """The name that the kernel's current line assigns to, for messages.
@@ -115,7 +116,9 @@ class Trace(_core.TraceState):
     def _tile(self, shape: tuple, dtype: DType, buffer, name: str) -> Tensor:
         return self._in_new_tile(Tensor(None, shape, dtype, None, 0), buffer, name)
 
-    def _in_new_tile(self, tensor: Tensor, buffer: Any, name: str) -> Tensor:
+    def _in_new_tile(
+        self, tensor: Tensor, buffer: Any, name: str, place: tuple | None = None
+    ) -> Tensor:
         """Gives a tensor without a storage a tile of its own."""
         shape = tensor.shape
         make = self._builder.psum if buffer is buffers.psum else self._builder.sbuf
@@ -127,16 +130,18 @@ class Trace(_core.TraceState):
             free = math.prod(shape[1:])
             whole = make(name, (shape[0], free), self.stored(tensor.dtype))
             tensor.steps = (1, *dense_strides(shape[1:]))
-        scope = self.open_scopes[-1]
-        tensor.storage = Storage(self, name, buffer, shape, tensor.dtype, whole, scope)
+        tensor.storage = Storage(self, name, buffer, shape, tensor.dtype, whole, self.scope(place))
         return tensor
 
-    def register_of(self, tensor: Tensor) -> int:
-        """The register that the element of a tile is loaded into, one per tile."""
-        number = self._registers.get(tensor.storage)
-        if number is None:
-            number = self._registers[tensor.storage] = self._builder.allocate_register()
-        return number
+    def scope(self, place: tuple | None = None) -> Any:
+        """The scope of a tile that is made now, or by an instruction at a place in the kernel."""
+        number = self.open_scopes[-1]
+        if self.language != "old":
+            return number
+        if place is None:
+            frame = innermost(sys._getframe(1))
+            place = None if frame is None else place_of(frame)
+        return number if place is None else source_scopes.scope_at(number, place)
 
     def stored(self, dtype: DType) -> str:
         """The device's dtype for tiles of a dtype."""
@@ -185,7 +190,7 @@ class Trace(_core.TraceState):
         """A counted loop; its variable is symbolic. The body is no scope yet: open_scope()."""
         if self._pending is not None:
             self.settle()
-        if len(self.loops) == MAXIMUM_LOOP_DEPTH:
+        if len(self.loops) + len(self.control.loops) >= MAXIMUM_LOOP_DEPTH:
             raise Unroll([key])
         affine = self._builder.open_loop(trips)
         loop = Loop(key, name, kind, trips, affine, len(self.loops))
@@ -200,12 +205,14 @@ class Trace(_core.TraceState):
         self.loops.pop()
         self._builder.close_loop()
 
-    def out_of_scope(self, storage: Storage) -> ValueError:
-        """err_local_variable_used_out_of_scope."""
-        return ValueError(
-            f"Local variable '{storage.name}' is referenced outside of its parent scope: tensors "
-            "defined in a loop live in its body only."
-        )
+    def check_scope(self, storage: Storage) -> None:
+        """err_local_variable_used_out_of_scope, for a tensor whose scope is not simply open."""
+        scope = storage.scope
+        if isinstance(scope, source_scopes.BlockScope) and scope.scope in self.scopes:
+            # What is emitted late counts where the kernel called it.
+            if scope.holds_line(self._line) if self._emitting else scope.holds(sys._getframe(1)):
+                return
+        raise source_scopes.error(storage)
 
     def finish(self):
         """The program."""
@@ -280,6 +287,7 @@ _core.connect_tracing(
         "psum": buffers.psum,
         "not_one_pattern": NotOnePattern,
         "split": emit_in_parts,
+        "scope_at": source_scopes.scope_at,
     }
 )
 

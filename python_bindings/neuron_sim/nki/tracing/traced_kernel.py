@@ -12,6 +12,7 @@ import numpy as np
 from neuron_sim import _core
 
 from .arrays import as_bytes, copy_into_torch, host_bytes, is_declared, is_numpy, to_torch
+from .errors import point_at_message
 from .printing import show
 from .trace import Trace
 
@@ -59,6 +60,7 @@ class TracedKernel:
         self.unrolled = trace.unrolled
         self.printed = trace.printed or []
         self.with_prints: Callable[[], TracedKernel] | None = None
+        self.log: list[int] = []  # what the last run of loops on registers decided
         self._program = None
         self._compiled_kernel = None
 
@@ -95,8 +97,12 @@ class TracedKernel:
         return self._program
 
     def time(self) -> dict:
-        """Simulated times of the compiled program: body_us, latency_us, profile_us, ..."""
-        return self.program.time()
+        """Simulated times of the compiled program: body_us, latency_us, profile_us, ...
+
+        Of a program whose loops depend on data, those of its last run; ValueError before the first
+        one, unless NEURON_SIM_DYNAMIC_TRIPS says how many iterations to assume.
+        """
+        return self.program.time(log=self.log)
 
     def run(self, arrays: list):
         """Computes the kernel on arrays, one per input; written inputs are changed in place.
@@ -114,9 +120,21 @@ class TracedKernel:
                 return self._results(self.returned, arrays, self._on_device(kind, arrays), None)
         if is_timing_only():
             return self._results(self.returned, arrays, self._fresh(arrays), _torch_of(arrays))
-        results = (self.with_prints() if self.with_prints else self)._computed(arrays)
+        computed = self.with_prints() if self.with_prints else self
+        results = computed._computed(arrays)
+        self.log = computed.log
         self.record_profile()
         return results
+
+    def decide_loops(self, arrays: list) -> None:
+        """Runs a kernel whose loops depend on data on copies of its arrays, so that its time is
+        known; arrays without data, and timing_only(), leave it unknown."""
+        if not self.source.has_dynamic_loops or is_timing_only():
+            return
+        if not any(is_declared(each) for each in arrays):
+            self._computed(
+                [np.array(e) if is_numpy(e) else e.detach().cpu().clone() for e in arrays]
+            )
 
     def _on_device(self, kind: str, tensors: list) -> list:
         """The tensors of all arguments after a launch; for kind "meta" without one."""
@@ -145,9 +163,15 @@ class TracedKernel:
     def _computed(self, arrays: list):
         run = PreparedRun(self, arrays)
         try:
-            self.source.run(run.bytes)
+            log = self.source.run(run.bytes)
+            if self.source.has_dynamic_loops:  # which the passes leave as they are
+                self.log = log
         except IndexError as error:
+            point_at_message(error)
             raise (self._of_simulation(error) if self.simulation else error) from None
+        except ValueError as error:
+            point_at_message(error)
+            raise
         return run.results()
 
     def _of_simulation(self, error: IndexError) -> IndexError:

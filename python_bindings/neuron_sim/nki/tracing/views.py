@@ -1,6 +1,7 @@
 """Views of the new language: other patterns on the same storage; no element moves."""
 
 from . import indexing, methods, patterns
+from .registers import VirtualRegister
 
 _slice = slice
 
@@ -52,7 +53,7 @@ def select(tensor, dim: int, index):
     An index that is a tile of one element, or a register, is read when the kernel runs.
     """
     position = _dimension(tensor.settle(), dim, "select")
-    if not hasattr(index, "storage") and type(index).__name__ != "VirtualRegister":
+    if not hasattr(index, "storage") and not isinstance(index, VirtualRegister):
         if patterns.is_indirect(tensor):
             _not_partitions(tensor, position, "select")
         result = indexing.basic(tensor, (_slice(None),) * position + (index,))
@@ -65,8 +66,7 @@ def select(tensor, dim: int, index):
             f"select of '{tensor.describe()}': the partition dimension has no dynamic index."
         )
     result = indexing.basic(tensor, (_slice(None),) * position + (0,))
-    result.register = (index, tensor.steps[position] * tensor.dtype.itemsize)
-    return result
+    return patterns.moved(result, index, tensor.steps[position], tensor.dtype)
 
 
 def vector_select(tensor, dim: int, vector_offset):

@@ -1,0 +1,23 @@
+"""Blocks whose instructions keep their order."""
+
+from contextlib import contextmanager
+
+from ..tracing import current
+
+
+@contextmanager
+def no_reorder():
+    """Instructions of the block start one after the other, each when the one before is complete.
+
+    An engine keeps its own order without waiting. The block holds what is called from it too, and
+    loops that are unrolled; loops on chip are an error in it, but it may be inside of one.
+    """
+    trace = current()
+    builder = trace.builder
+    first = builder.instruction_count
+    trace.control.ordered += 1
+    yield
+    trace.control.ordered -= 1
+    builder = trace.builder
+    for number in range(first + 1, builder.instruction_count):
+        builder.add_edge(number, number - 1)

@@ -1,0 +1,156 @@
+"""Scopes that `if`, `else` and `for` open in the source of a kernel of the old language.
+
+A tensor that is assigned to a variable in the body of a `for`, or of an `if` on a loop's variable,
+lives in that block only; an `if` that the compiler decides is no block (public kernels rely on it).
+Python knows no such scope: it matters for variables read outside of a block that assigns them.
+"""
+
+import ast
+from types import CodeType, FrameType
+from typing import Any
+
+from .source import tree_of
+
+_Lines = tuple[int, int, str]  # first, last, what opens the block
+_LOOP, _IF = "a loop", "an `if` on a loop's variable"
+_leaks: dict[CodeType, dict[str, list[_Lines]]] = {}
+
+
+class BlockScope:
+    """The lines of a block of some code; `scope`: the number of the scope around it."""
+
+    __slots__ = ("scope", "code", "lines")
+
+    def __init__(self, scope: int, code: CodeType, lines: _Lines):
+        self.scope = scope
+        self.code = code
+        self.lines = lines
+
+    def holds(self, frame: FrameType | None) -> bool:
+        """Whether the code of the block is inside of it now; True when it does not run."""
+        while frame is not None and frame.f_code is not self.code:
+            frame = frame.f_back
+        return frame is None or self._holds(frame.f_lineno)
+
+    def holds_line(self, line: str) -> bool:
+        """The same for a line `file:line` of the kernel; True for lines of other functions."""
+        file, _, number = line.rpartition(":")
+        if file != self.code.co_filename:
+            return True
+        inside = self.code.co_firstlineno <= int(number) <= _last_line(self.code)
+        return not inside or self._holds(int(number))
+
+    def _holds(self, line: int) -> bool:
+        return self.lines[0] <= line <= self.lines[1]
+
+
+def _last_line(code: CodeType) -> int:
+    return max(line for _, _, line in code.co_lines() if line is not None)
+
+
+def error(storage: Any) -> ValueError:
+    """err_local_variable_used_out_of_scope."""
+    block = storage.scope.lines[2] if isinstance(storage.scope, BlockScope) else _LOOP
+    return ValueError(
+        f"Local variable '{storage.name}' is referenced outside of its parent scope: tensors "
+        f"defined in {block} live in its body only."
+    )
+
+
+def scope_at(scope: int, place: tuple, names: dict[str, Any] | None = None) -> int | BlockScope:
+    """The scope of a tensor that is assigned at a place (see assignments.place_of)."""
+    line, name, _, code, _ = place
+    if not name:
+        return scope
+    leaks = _leaks.get(code)
+    if leaks is None:
+        leaks = _leaks[code] = leaking(code, names)
+    if name not in leaks:
+        return scope
+    number = int(line.rpartition(":")[2])
+    around = [lines for lines in leaks[name] if lines[0] <= number <= lines[1]]
+    return BlockScope(scope, code, max(around)) if around else scope
+
+
+def leaking(code: CodeType, names: dict[str, Any] | None = None) -> dict[str, list[_Lines]]:
+    """Variables that are read outside of a block that assigns them: the lines of those blocks."""
+    tree = tree_of(code, names)
+    function = None if tree is None else _function(tree, code)
+    if function is None:
+        return {}
+    assigned: dict[str, set[_Lines]] = {}
+    read: dict[str, list[int]] = {}
+    _visit(function.body, None, frozenset(), assigned, read)
+    result: dict[str, list[_Lines]] = {}
+    for name, blocks in assigned.items():
+        outside = [
+            lines
+            for lines in blocks
+            if any(not lines[0] <= line <= lines[1] for line in read.get(name, []))
+        ]
+        if outside:
+            result[name] = outside
+    return result
+
+
+def _function(tree: ast.Module, code: CodeType) -> ast.FunctionDef | None:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef) and node.name == code.co_name:
+            first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
+            if first == code.co_firstlineno:
+                return node
+    return None
+
+
+def _visit(
+    statements: list[Any],
+    block: _Lines | None,
+    variables: frozenset,
+    assigned: dict[str, set[_Lines]],
+    read: dict[str, list[int]],
+) -> None:
+    """Notes what a block's own statements assign, and where names are read in it.
+
+    `variables`: of the loops around the statements.
+    """
+    for statement in statements:
+        bodies = _blocks(statement)
+        inner = {id(each) for body in bodies for each in body}
+        own = _without(statement, inner)
+        for node in ast.walk(own):
+            if not isinstance(node, ast.Name):
+                continue
+            if isinstance(node.ctx, ast.Load):
+                read.setdefault(node.id, []).append(node.lineno)
+            elif block is not None and isinstance(statement, ast.Assign | ast.AnnAssign):
+                assigned.setdefault(node.id, set()).add(block)
+        around = variables
+        opens = isinstance(statement, ast.For)
+        if isinstance(statement, ast.For):
+            around = variables | _names(statement.target)
+        elif isinstance(statement, ast.If):
+            opens = bool(_names(statement.test) & variables)
+        for body in bodies:
+            what = _LOOP if isinstance(statement, ast.For) else _IF
+            lines = (body[0].lineno, body[-1].end_lineno, what) if opens else block
+            _visit(body, lines, around, assigned, read)
+
+
+def _names(expression: ast.AST) -> frozenset:
+    return frozenset(node.id for node in ast.walk(expression) if isinstance(node, ast.Name))
+
+
+def _blocks(statement: ast.stmt) -> list[list[Any]]:
+    """The lists of statements in a statement; functions in it have scopes of their own."""
+    bodies = [getattr(statement, name, None) for name in ("body", "orelse", "finalbody")]
+    bodies += [handler.body for handler in getattr(statement, "handlers", [])]
+    return [body for body in bodies if isinstance(body, list) and body]
+
+
+def _without(statement: ast.stmt, inner: set[int]) -> ast.AST:
+    """The statement's own expressions."""
+    own = ast.Module(body=[], type_ignores=[])
+    for child in ast.iter_child_nodes(statement):
+        if id(child) not in inner and not isinstance(child, ast.ExceptHandler):
+            own.body.append(child)  # type: ignore[arg-type]
+    return own

@@ -1,0 +1,99 @@
+"""`while register:` in a kernel, as the vendor's parser has it: a loop on chip.
+
+Python asks for the truth of the register before the first iteration and again after the body. The
+first question opens the loop and is answered with True, so that the body is traced once; the second
+closes it and is answered with False. Nothing of the kernel is rewritten: line numbers, closures and
+debuggers see what the user wrote.
+"""
+
+import ast
+import sys
+from types import FrameType
+from typing import Any
+
+from .source import tree_of
+from .trace import current
+
+_Position = tuple[int, int | None, int | None, int | None]
+_REGISTERS = (ast.Name, ast.Attribute, ast.Subscript, ast.Call, ast.NamedExpr)
+"""Conditions that can be a register; operators ask for the truth of their parts."""
+_tests: dict[ast.Module, dict[_Position, ast.While]] = {}  # by the position of the condition
+
+
+def truth(register: Any) -> bool:
+    """Whether the body of the `while` statement that asks is to be traced (now, or once more)."""
+    frame: FrameType = sys._getframe(2)
+    position = list(frame.f_code.co_positions())[frame.f_lasti // 2]
+    statement = _statement_at(frame, position)  # type: ignore[arg-type]
+    if statement is None:
+        register._no_number()
+    control = current().control
+    innermost = control.loops[-1] if control.loops else None
+    place = (frame, position)
+    if innermost is None or innermost.place is None or not _same(innermost.place, place):
+        if any(loop.place is not None and _same(loop.place, place) for loop in control.loops):
+            raise control.left_early(control.loops[-1])
+        control.check_order("a `while` loop on a register")
+        _check_exits(statement)
+        control.open_while(register, place)
+        return True
+    end(innermost, register)
+    return False
+
+
+def end(loop: Any, register: Any) -> None:
+    """The end of a body whose next condition is `register`."""
+    trace = current()
+    replaced = register is not loop.register
+    if replaced:
+        trace.builder.register_move(loop.register.index, src_register=register.index)
+    trace.control.close(loop)
+    if replaced:  # it holds the condition that ended the loop, also when there was no iteration
+        trace.builder.register_move(register.index, src_register=loop.register.index)
+
+
+def _same(a: tuple, b: tuple) -> bool:
+    return a[0] is b[0] and a[1] == b[1]
+
+
+def _statement_at(frame: FrameType, position: _Position) -> ast.While | None:
+    """The `while` statement at a position of the frame's source whose whole condition is asked.
+
+    Some versions of Python give the position of the condition, others that of the statement.
+    """
+    tree = tree_of(frame.f_code, frame.f_globals)
+    if tree is None:
+        return None
+    tests = _tests.get(tree)
+    if tests is None:
+        tests = _tests[tree] = {}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.While) and isinstance(node.test, _REGISTERS):
+                for part in (node, node.test):
+                    place = (part.lineno, part.end_lineno, part.col_offset, part.end_col_offset)
+                    tests[place] = node
+    return tests.get(position)
+
+
+def _check_exits(statement: ast.While | None) -> None:
+    """ValueError for statements that leave the loop another way than by its condition."""
+    todo: list[Any] = list(statement.body) if statement is not None else []
+    inner: list[Any] = []  # in loops of their own, whose `break` is theirs
+    while todo or inner:
+        is_inner = not todo
+        node: Any = inner.pop() if is_inner else todo.pop()
+        if isinstance(node, ast.Return | ast.Break) and not (
+            is_inner and isinstance(node, ast.Break)
+        ):
+            word = "return" if isinstance(node, ast.Return) else "break"
+            raise ValueError(
+                f"`{word}` in line {node.lineno} would leave a `while` loop on a register, which "
+                "ends by its condition only."
+            )
+        if isinstance(node, ast.FunctionDef | ast.Lambda | ast.ClassDef):
+            continue
+        if isinstance(node, ast.For | ast.While):
+            inner += node.body
+            todo += node.orelse
+        else:
+            (inner if is_inner else todo).extend(ast.iter_child_nodes(node))

@@ -1,0 +1,113 @@
+"""Old language: tensors of `for` and `if` blocks live in their block."""
+
+import neuron_sim.neuronxcc.nki as nki
+import neuron_sim.neuronxcc.nki.language as nl
+import numpy as np
+import pytest
+
+
+def stored(out, tile):
+    nl.store(out, tile)
+    return out
+
+
+def output(a):
+    return nl.ndarray(a.shape, dtype=a.dtype, buffer=nl.shared_hbm)
+
+
+def if_on_a_loop_variable(a, b):
+    out = output(a)
+    for i in range(4):
+        if i < 2:
+            tmp = nl.load(a)
+        else:
+            tmp = nl.load(b)
+        nl.store(out, tmp)
+    return out
+
+
+def behind_a_loop(a, b):
+    out = output(a)
+    for _ in range(2):
+        tmp = nl.load(a)
+    return stored(out, tmp)
+
+
+def behind_an_unrolled_loop(a, b):
+    out = output(a)
+    for _ in nl.static_range(2):
+        tmp = nl.load(a) + nl.load(b)
+    return stored(out, tmp)
+
+
+def rebound(a, b):
+    out = output(a)
+    data = nl.load(a)
+    for _ in range(2):
+        data = data + 1
+    return stored(out, data)
+
+
+@pytest.mark.parametrize(
+    ("function", "name"),
+    [
+        (if_on_a_loop_variable, "tmp"),
+        (behind_a_loop, "tmp"),
+        (behind_an_unrolled_loop, "tmp"),
+        (rebound, "data"),
+    ],
+)
+def test_a_tensor_is_not_used_behind_its_block(function, name):
+    a = np.ones((4, 4), np.float32)
+    with pytest.raises(
+        ValueError,
+        match=rf"^Local variable '{name}' is referenced outside of its parent scope",
+    ) as error:
+        nki.simulate_kernel(nki.jit(function), a, a)
+    assert "nl.store(out, t" in "\n".join(error.value.__notes__)
+
+
+def declared_before(a, b):
+    out = output(a)
+    for i in range(4):
+        tmp = nl.ndarray(a.shape, dtype=a.dtype, buffer=nl.sbuf)
+        if i < 2:
+            tmp[...] = nl.load(a)
+        else:
+            tmp[...] = nl.load(b)
+        nl.store(out, tmp)
+    return out
+
+
+def known_condition(a, b):
+    """Not a block of the loop: what the kernel is compiled for decides."""
+    out = output(a)
+    if a.shape == b.shape:
+        tmp = nl.load(b)
+    else:
+        tmp = nl.load(a)
+    return stored(out, tmp)
+
+
+def one_name_in_two_blocks(a, b):
+    out = output(a)
+    for i in range(2):
+        if i == 0:
+            tmp = nl.load(a)
+            nl.store(out, tmp)
+        else:
+            tmp = nl.load(a) + nl.load(b)
+            nl.store(out, tmp * 0.5)
+    for _ in range(1):
+        tmp = nl.load(b)
+    total = nl.zeros(a.shape, dtype=a.dtype)
+    for _ in range(2):
+        total += nl.load(b)
+    nl.store(out, total * 0.5)
+    return out
+
+
+@pytest.mark.parametrize("function", [declared_before, known_condition, one_name_in_two_blocks])
+def test_other_tensors_are_used_as_before(function):
+    a, b = (np.full((4, 4), value, np.float32) for value in (1, 2))
+    np.testing.assert_array_equal(nki.simulate_kernel(nki.jit(function), a, b), b)
