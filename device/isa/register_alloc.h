@@ -11,7 +11,8 @@ namespace neuron_sim {
 /// Builder::allocate_register() handed out. x is a constant (an int32 or uint32 value, which keeps
 /// its sign), or the single element of a tensor: int32 or uint32 in SBUF or HBM. Without x the
 /// register keeps what it held, zero at the start of a program, and the sequencer does nothing.
-/// dst < limits.registers. EngineKind::kAuto is Sync.
+/// dst < limits.registers. EngineKind::kAuto is Sync, and makes the register a virtual one: those
+/// of all sequencers get the value.
 struct RegisterAlloc {
   int64_t dst = 0;
   View x{};

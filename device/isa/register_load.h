@@ -6,7 +6,8 @@
 namespace neuron_sim {
 
 /// register[dst] of the sequencer of `engine` = the single element of `src`, int32 or uint32 in
-/// SBUF or HBM. dst < limits.registers. EngineKind::kAuto is Sync.
+/// SBUF or HBM. dst < limits.registers. EngineKind::kAuto is Sync, and makes the register a virtual
+/// one: those of all sequencers get the value.
 struct RegisterLoad {
   int64_t dst = 0;
   View src{};

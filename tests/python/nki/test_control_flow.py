@@ -183,3 +183,24 @@ def test_a_register_of_outside_survives_those_made_in_a_loop():
         return out
 
     np.testing.assert_array_equal(kernel(int32(3)), int32(5, 9))
+
+
+def test_each_core_of_a_logical_core_has_its_registers_and_edges():
+    @nki.jit
+    def kernel(counts):
+        core = nl.program_id(0)
+        left = nl.load(counts[core : core + 1, :])
+        total = nl.zeros((1, 1), dtype=nl.int32)
+        reg = nisa.register_alloc(left)
+        while reg:
+            nisa.tensor_scalar(dst=total, data=total, op0=nl.add, operand0=2, name="plus")
+            nisa.tensor_scalar(dst=left, data=left, op0=nl.subtract, operand0=1, name="minus")
+            nisa.register_load(reg, left)
+        out = nl.ndarray((2, 1), dtype=nl.int32, buffer=nl.shared_hbm)
+        nisa.dma_copy(dst=out[core : core + 1, :], src=total)
+        return out
+
+    scheduled = kernel.with_schedule([("minus", "plus")])
+    for counts in ([3, 5], [0, 1], [4, 0]):
+        result = scheduled[2](np.array([counts], np.int32).T)
+        np.testing.assert_array_equal(result[:, 0], [2 * n for n in counts])

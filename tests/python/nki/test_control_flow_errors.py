@@ -2,6 +2,8 @@
 
 import re
 
+import neuron_sim.neuronxcc.nki as old_nki
+import neuron_sim.neuronxcc.nki.language as old_nl
 import neuron_sim.nki as nki
 import neuron_sim.nki.isa as nisa
 import neuron_sim.nki.language as nl
@@ -154,3 +156,41 @@ def test_what_the_language_does_not_have_is_refused(body, kind, message):
     error = failure(in_kernel(body), int32(2))
     assert isinstance(error, kind), error
     assert re.search(message, str(error)), error
+
+
+def test_tensor_indirection_says_that_it_is_not_there():
+    error = failure(
+        in_kernel(lambda r: nl.zeros((4, 4), dtype=nl.float32).indirect(None)), int32(1)
+    )
+    assert isinstance(error, NotImplementedError)
+    assert "tensor indirection of NeuronCore-v4 is not there yet" in str(error)
+
+
+def test_a_register_is_compared_with_none_only():
+    def body(register):
+        assert not register == None and register != None  # noqa: E711
+
+    in_kernel(body)(int32(1))
+
+
+def on_a_tile(tile):
+    while tile < 3:
+        tile = tile + 1
+
+
+def test_a_tensor_is_no_condition_of_a_while_loop():
+    @nki.jit
+    def new(n):
+        on_a_tile(nl.load(n))
+
+    assert str(failure(new, int32(1))).startswith(
+        "the condition of a `while` loop on chip is a register"
+    )
+
+    @old_nki.jit
+    def old(n):
+        on_a_tile(old_nl.load(n))
+
+    assert str(failure(old, int32(1))).startswith(
+        "Traditional while loops are not supported - use do-while pattern instead."
+    )

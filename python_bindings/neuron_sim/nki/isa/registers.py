@@ -53,14 +53,14 @@ def register_move(dst, src):
 
 
 def register_load(dst, src):
-    """dst = the single element of `src`: an integer of up to 32 bits in SBUF or HBM."""
+    """dst = the single element of `src`: int32 or uint32 in SBUF or HBM."""
     number = _written("register_load", dst)
     builder().register_load(number, src.access)
     return emitted()
 
 
 def register_store(dst, src):
-    """The single element of `dst`, an integer of up to 32 bits in SBUF or HBM, = register `src`.
+    """The single element of `dst`, int32 or uint32 in SBUF or HBM, = the register `src`.
 
     The variable of a loop with known bounds, and an int, are stored too.
     """

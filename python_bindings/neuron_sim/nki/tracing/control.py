@@ -29,7 +29,7 @@ class RegisterLoop:
 
 
 class Control:
-    """The registers, register loops and scheduling edges of one trace."""
+    """The registers, register loops and scheduling edges of one core in a trace."""
 
     def __init__(self, trace: Any):
         self.trace = trace

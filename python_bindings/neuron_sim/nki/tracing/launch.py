@@ -9,6 +9,7 @@ from . import trace as traces
 from .allocation import Allocation
 from .arrays import Input, Placeholder, mapped
 from .buffers import shared_hbm
+from .control import Control
 from .errors import Retrace, Unroll, point_at_definition, point_at_kernel
 from .expression import variable
 from .programs import Programs
@@ -159,7 +160,6 @@ class Call:
             trace.allocation.check_scratch(
                 [storage.name for storage in trace.hbm if storage.argument is None]
             )
-            trace.control.schedule(self.schedule)
             source = trace.finish()
             if self.language == "old":
                 self._check_outputs(trace, source, results)
@@ -196,8 +196,10 @@ class Call:
             trace.core = core
             trace.program_ids = (core,)
             trace.next_hbm = 0
+            trace.control = Control(trace)  # registers and instructions are those of a core
             returned = self.function(*args, **kwargs)
             trace.settle()
+            trace.control.schedule(self.schedule)
             trace._builder.close_core()
         return returned
 
@@ -209,7 +211,9 @@ class Call:
         if axis == len(self.grid):
             trace.program_ids = ids
             trace.next_hbm = 0
-            return self.function(*args, **kwargs)
+            returned = self.function(*args, **kwargs)
+            trace.control.schedule(self.schedule)
+            return returned
         size = self.grid[axis]
         key = ("program_id", axis)
         returned = None

@@ -49,7 +49,13 @@ class VirtualRegister:
     __lshift__ = __rlshift__ = __rshift__ = __rrshift__ = __invert__ = _no_arithmetic
     __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = _no_arithmetic
     __lt__ = __le__ = __gt__ = __ge__ = _no_arithmetic
-    __eq__ = __ne__ = _no_arithmetic
+
+    def __eq__(self, other) -> bool:
+        return False if other is None else self._no_arithmetic()
+
+    def __ne__(self, other) -> bool:
+        return True if other is None else self._no_arithmetic()
+
     __hash__ = object.__hash__
 
     def __repr__(self) -> str:

@@ -2,7 +2,7 @@
 
 from neuron_sim import _core
 
-from . import access, indexing, methods, patterns, views
+from . import access, indexing, methods, patterns, views, while_loops
 from .dtypes import WIDENED, DType, dtype_of
 from .dynamic import not_native
 from .errors import Retrace
@@ -104,6 +104,8 @@ class Tensor(_core.TensorPattern):
     def __bool__(self) -> bool:
         if self.axis is None and self.storage.trace.is_simulation:
             return True  # as the vendor's simulation has it for `x if x else None`
+        if self.size == 1 and while_loops.asks(sys._getframe(1)):
+            raise ValueError(while_loops.ON_TENSOR[self.settle().storage.trace.language])
         raise ValueError(
             "The truth value of an array with more than one element is ambiguous"
             if self.size > 1
@@ -136,6 +138,7 @@ class Tensor(_core.TensorPattern):
     slice = views.slice_
     select = views.select
     vector_select = views.vector_select
+    indirect = views.indirect
     permute = views.permute
     broadcast = views.broadcast
     expand_dim = views.expand_dim

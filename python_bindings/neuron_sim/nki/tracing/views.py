@@ -86,6 +86,14 @@ def vector_select(tensor, dim: int, vector_offset):
     return result
 
 
+def indirect(tensor, index, num_elem=None):
+    """Tensor indirection of NeuronCore-v4: NotImplementedError."""
+    raise NotImplementedError(
+        f"indirect of '{tensor.describe()}': tensor indirection of NeuronCore-v4 is not there yet; "
+        "nisa.local_gather gathers columns into a tile, vector_select rows of a tensor in hbm."
+    )
+
+
 def permute(tensor, dims):
     """Dimensions in another order; the partition dimension stays first."""
     tensor.settle()

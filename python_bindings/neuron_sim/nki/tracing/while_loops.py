@@ -12,12 +12,40 @@ from types import FrameType
 from typing import Any
 
 from .source import tree_of
-from .trace import current
 
 _Position = tuple[int, int | None, int | None, int | None]
 _REGISTERS = (ast.Name, ast.Attribute, ast.Subscript, ast.Call, ast.NamedExpr)
 """Conditions that can be a register; operators ask for the truth of their parts."""
 _tests: dict[ast.Module, dict[_Position, ast.While]] = {}  # by the position of the condition
+
+
+ON_TENSOR = {
+    "old": "Traditional while loops are not supported - use do-while pattern instead. (Loops that "
+    "depend on data are not there in the old language.)",
+    "new": "the condition of a `while` loop on chip is a register: load the tensor with "
+    "nisa.register_load, before the loop and at the end of its body.",
+}
+"""What a tensor as the condition of a `while` statement is told, by language."""
+
+
+def _trace() -> Any:
+    from .trace import current
+
+    return current()
+
+
+def asks(frame: FrameType) -> bool:
+    """Whether a frame asks for the truth of the condition of a `while` statement."""
+    position = list(frame.f_code.co_positions())[frame.f_lasti // 2]
+    tree = tree_of(frame.f_code, frame.f_globals)
+    if tree is None:
+        return False
+    return any(
+        (part.lineno, part.end_lineno, part.col_offset, part.end_col_offset) == position
+        for node in ast.walk(tree)
+        if isinstance(node, ast.While)
+        for part in (node, node.test)
+    )
 
 
 def truth(register: Any) -> bool:
@@ -27,7 +55,7 @@ def truth(register: Any) -> bool:
     statement = _statement_at(frame, position)  # type: ignore[arg-type]
     if statement is None:
         register._no_number()
-    control = current().control
+    control = _trace().control
     innermost = control.loops[-1] if control.loops else None
     place = (frame, position)
     if innermost is None or innermost.place is None or not _same(innermost.place, place):
@@ -43,7 +71,7 @@ def truth(register: Any) -> bool:
 
 def end(loop: Any, register: Any) -> None:
     """The end of a body whose next condition is `register`."""
-    trace = current()
+    trace = _trace()
     replaced = register is not loop.register
     if replaced:
         trace.builder.register_move(loop.register.index, src_register=register.index)
