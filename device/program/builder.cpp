@@ -4,6 +4,7 @@
 
 #include "device/base/errors.h"
 #include "device/program/finish_program.h"
+#include "device/program/order_by_edges.h"
 
 namespace neuron_sim {
 namespace {
@@ -206,6 +207,7 @@ std::shared_ptr<const Program> Builder::finish() {
     program_->sbuf_peak = std::max(program_->sbuf_peak, core->sbuf.peak());
     program_->psum_peak = std::max(program_->psum_peak, core->psum.peak());
   }
+  order_by_edges(*program_);
   place_tiles(*program_, unplaced_);
   finish_program(*program_);
   return std::move(program_);

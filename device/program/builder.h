@@ -105,10 +105,10 @@ class Builder {
   void append(Draft draft);
   /// Instructions emitted so far; the next one gets this number.
   size_t instruction_count() const { return program_->instructions.size(); }
-  /// `consumer` waits for `producer`, an earlier instruction, wherever both lie. KernelError when
-  /// one does not exist, when they are of two cores, when the consumer is not behind the producer,
-  /// and for an edge into or out of a loop on chip: the producer's loops must be around the
-  /// consumer too.
+  /// `consumer` waits for `producer`. With automatic placement finish() moves a consumer that is in
+  /// front of it (order_by_edges.h). KernelError when one does not exist, when they are of two
+  /// cores, when the consumer cannot be moved, and for an edge into or out of a loop on chip: the
+  /// producer's loops must be around the consumer too.
   void add_edge(size_t consumer, size_t producer);
   /// The user's source line of the instructions that follow (empty: none).
   void set_source_line(const std::string& line);

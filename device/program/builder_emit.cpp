@@ -193,8 +193,8 @@ void Builder::append(Draft draft) {
     program_->replica_groups.push_back(draft.groups);
   }
   if (type.synchronises == Synchronisation::kCollective) program_->has_collectives = true;
-  const auto kind = meets_other_core(type.synchronises) ? Node::Kind::kSynchronisation
-                                                        : Node::Kind::kInstruction;
+  const auto kind =
+      meets_other_core(type.synchronises) ? Node::Kind::kSynchronisation : Node::Kind::kInstruction;
   block().push_back({kind, static_cast<uint32_t>(program_->instructions.size())});
   program_->instructions.push_back(instruction);
   loop_of_.push_back(open_loops_.empty() ? -1 : static_cast<int32_t>(open_loops_.back().loop));
@@ -213,8 +213,11 @@ void Builder::add_edge(size_t consumer, size_t producer) {
   const Instruction& first = program_->instructions[producer];
   const std::string names = text("'", waits.type->name, "' waits for '", first.type->name, "'");
   if (waits.core != first.core) refuse(text(names, " of the other core; core_barrier meets it."));
-  if (producer >= consumer) {
-    refuse(text(names, ", which is not before it in the order of the program."));
+  if (producer == consumer) refuse(text("'", waits.type->name, "' waits for itself."));
+  const bool movable =
+      placement_ == TilePlacement::kAutomatic && loop_of_[producer] == loop_of_[consumer];
+  if (producer > consumer && !movable) {
+    refuse(text(names, ", which is behind it in the order of the program."));
   }
   int32_t loop = loop_of_[consumer];
   while (loop >= 0 && loop != loop_of_[producer]) loop = parent_of_[static_cast<size_t>(loop)];

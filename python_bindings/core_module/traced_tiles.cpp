@@ -90,9 +90,8 @@ bool give_tile(TraceObject* trace, PyObject* result, PyObject* buffer, PyObject*
   TensorObject* tensor = as_tensor(result);
   PyObject* shape = tensor->field[TensorObject::kShape];
   if (trace->widens != 0 || PyTuple_GET_SIZE(shape) < 2) {
-    PyObject* done =
-        PyObject_CallMethod(&trace->ob_base, "_in_new_tile", "OOOO", result, buffer, name,
-                            is_absent(place) ? Py_None : place);
+    PyObject* done = PyObject_CallMethod(&trace->ob_base, "_in_new_tile", "OOOO", result, buffer,
+                                         name, is_absent(place) ? Py_None : place);
     Py_XDECREF(done);
     return done != nullptr;
   }

@@ -51,6 +51,16 @@ def test_an_edge_makes_an_instruction_wait(edges):
     np.testing.assert_array_equal(kernel(x), ordered_kernel(None)(x))
 
 
+def test_an_edge_may_turn_the_order_of_the_kernel_around():
+    x = normal(128, 512)
+    kernel = ordered_kernel(None).with_schedule([("plus", "exp")])
+    steps = [each for each in kernel.traced(x).program.steps() if each["kind"] == "step"]
+    addition = next(each for each in steps if each["instruction"] == "tensor_scalar")
+    activation = next(each for each in steps if each["instruction"] == "activation")
+    assert addition["start_ns"] >= activation["done_ns"]
+    np.testing.assert_array_equal(kernel(x), ordered_kernel(None)(x))
+
+
 def test_no_reorder_keeps_the_order_of_a_block():
     def kernel_of(ordered):
         @nki.jit
@@ -85,8 +95,8 @@ def test_no_reorder_keeps_the_order_of_a_block():
     ("edges", "kind", "message"),
     [
         ([("exp", "minus")], ValueError, "no instruction named 'minus'; .* with a name: plus, exp"),
-        ([("plus", "exp")], ValueError, "'tensor_scalar' waits for 'activation', which is not bef"),
-        ([("exp", ["plus", "exp"])], ValueError, "'activation' waits for 'activation', which is "),
+        ([("exp", ["plus", "exp"])], ValueError, "'activation' waits for itself"),
+        ([("exp", "plus"), ("plus", "exp")], ValueError, "cannot wait for .*, which needs it"),
         (["exp"], TypeError, "with_schedule takes pairs"),
         ([("exp", 3)], TypeError, "with_schedule takes"),
     ],

@@ -18,7 +18,7 @@ class NkiInstruction:
         """This instruction starts after `producers` are complete; gives itself back.
 
         A wait for a semaphore, in every iteration of the loops around both. TypeError when a
-        producer is no instruction of this kernel; ValueError when it is not before this one, or
+        producer is no instruction of this kernel; ValueError when it needs this one, or is
         inside a loop on chip that this one is not in.
         """
         for producer in producers:

@@ -1,5 +1,7 @@
 """Tensor: an access pattern of a tile or an HBM tensor, as both languages see it."""
 
+import sys
+
 from neuron_sim import _core
 
 from . import access, indexing, methods, patterns, views, while_loops
