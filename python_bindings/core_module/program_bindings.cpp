@@ -119,8 +119,9 @@ std::vector<int64_t> run(const Program& program, const std::vector<HostArray>& a
 }
 
 /// The same on several ranks, one program and its arrays each.
-void run_on_ranks(const std::vector<std::shared_ptr<const Program>>& programs,
-                  const std::vector<std::vector<HostArray>>& arguments) {
+std::vector<std::vector<int64_t>> run_on_ranks(
+    const std::vector<std::shared_ptr<const Program>>& programs,
+    const std::vector<std::vector<HostArray>>& arguments) {
   if (programs.empty() || programs.size() != arguments.size()) {
     fail(text(programs.size(), " programs and arrays of ", arguments.size(),
               " ranks: every rank has a program and its arrays."));
@@ -130,7 +131,9 @@ void run_on_ranks(const std::vector<std::shared_ptr<const Program>>& programs,
     launches.push_back({programs[rank], addresses_of(*programs[rank], arguments[rank])});
   }
   const nb::gil_scoped_release unlocked;
-  run_ranks(launches);
+  std::vector<std::vector<int64_t>> values;
+  for (ControlLog& log : run_ranks(launches)) values.push_back(std::move(log.values));
+  return values;
 }
 
 /// A Kernel of the program, shared with whoever launches it (neuron_sim._C).

@@ -2,7 +2,7 @@
 
 fp32 inside, any dtype in and out. The accumulator of the engine is one fp32 register per partition
 that instructions of the family share; reduce_cmd says what an instruction does with it, reduce_res
-reads it out. `name` changes nothing.
+reads it out. `name` is for with_schedule.
 """
 
 from ..tracing.splitting import NotOnePattern, in_parts

@@ -1,6 +1,6 @@
 """nki.isa: copies, transposes and sums of the DMA engines.
 
-`name` changes nothing. dge_mode: who writes the descriptors (unknown: the simulator chooses).
+`name` is for with_schedule. dge_mode: who writes the descriptors (unknown: the simulator chooses).
 oob_mode: what an index out of bounds does when the kernel runs, an error or nothing. priority: 0
 (highest) to 3 on Trn3; it does not change the simulated time.
 """

@@ -4,7 +4,7 @@ Every function writes its first parameter `dst`; tiles are [partitions, free...]
 partitions, and all tiles of an instruction have the same partitions and elements per partition.
 Arithmetic is in fp32 with one rounding to the dtype of `dst`; bitwise operators keep the bits of
 integers. Tiles that no access pattern names (negative steps, more than four free dimensions) take
-several instructions. `name` labels the instruction for the vendor's profiler and changes nothing.
+several instructions. `name` is what Kernel.with_schedule calls the instruction, and no more.
 ValueError and TypeError of the builder name instruction, operand, value and limit.
 """
 

@@ -1,6 +1,6 @@
 """nki.isa: gathers and shuffles within SBUF, the eight largest values, and lists of indices.
 
-All on-chip. `name` changes nothing.
+All on-chip. `name` is for with_schedule.
 """
 
 from .instruction import builder, emitted

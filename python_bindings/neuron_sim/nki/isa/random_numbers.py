@@ -1,4 +1,4 @@
-"""nki.isa: random numbers of the Vector and GpSimd engines. `name` changes nothing."""
+"""nki.isa: random numbers of the Vector and GpSimd engines. `name` is for with_schedule."""
 
 from .constants import engine as engines
 from .constants import named

@@ -1,7 +1,7 @@
 """nki.isa: reductions, scans and statistics along the free dimensions (Vector), or partitions.
 
 Tiles are [P, free...] in SBUF or PSUM; arithmetic is in fp32, in the order of the elements, with
-one rounding to the dtype of dst. `name` changes nothing.
+one rounding to the dtype of dst. `name` is for with_schedule.
 """
 
 from ..tracing.access import MAXIMUM_RANK, merged

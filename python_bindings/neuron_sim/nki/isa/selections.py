@@ -1,6 +1,6 @@
 """nki.isa: selections by predicate, by range and by affine index patterns, and iota.
 
-`name` changes nothing. Vector engine: SBUF or PSUM; GpSimd: SBUF.
+`name` is for with_schedule. Vector engine: SBUF or PSUM; GpSimd: SBUF.
 """
 
 import numpy as np

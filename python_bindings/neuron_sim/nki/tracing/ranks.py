@@ -49,7 +49,9 @@ class RankedKernel:
         if is_timing_only():
             return [each.run(call.arrays) for each, call in zip(traced, calls, strict=True)]
         runs = [each.prepared(call.arrays) for each, call in zip(traced, calls, strict=True)]
-        _core.run_ranks([run.source for run in runs], [run.bytes for run in runs])
+        logs = _core.run_ranks([run.source for run in runs], [run.bytes for run in runs])
+        for each, log in reversed(list(zip(traced, logs, strict=True))):  # rank 0 is timed
+            each.note_run(log)
         results = [run.results() for run in runs]
         traced[0].record_profile()
         return results

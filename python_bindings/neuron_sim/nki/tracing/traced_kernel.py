@@ -126,6 +126,12 @@ class TracedKernel:
         self.record_profile()
         return results
 
+    def note_run(self, log: list[int]) -> None:
+        """What a run decided is what time() is about, if loops depend on it: the passes leave
+        such programs as they are."""
+        if self.source.has_dynamic_loops:
+            self.log = log
+
     def decide_loops(self, arrays: list) -> None:
         """Runs a kernel whose loops depend on data on copies of its arrays, so that its time is
         known; arrays without data, and timing_only(), leave it unknown."""
@@ -163,9 +169,7 @@ class TracedKernel:
     def _computed(self, arrays: list):
         run = PreparedRun(self, arrays)
         try:
-            log = self.source.run(run.bytes)
-            if self.source.has_dynamic_loops:  # which the passes leave as they are
-                self.log = log
+            self.note_run(self.source.run(run.bytes))
         except IndexError as error:
             point_at_message(error)
             raise (self._of_simulation(error) if self.simulation else error) from None
