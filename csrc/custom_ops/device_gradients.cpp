@@ -4,9 +4,9 @@
 #include <ATen/ops/empty_like.h>
 #include <torch/library.h>
 
-#include "csrc/kernel_call.h"
 #include "csrc/custom_ops/result_sizes.h"
 #include "csrc/errors.h"
+#include "csrc/kernel_call.h"
 #include "ops/kernels/bias_add_activation_backward.h"
 #include "ops/kernels/conv2d_input_gradient.h"
 #include "ops/kernels/conv2d_maxpool.h"

@@ -2,9 +2,9 @@
 
 #include <torch/library.h>
 
-#include "csrc/kernel_call.h"
 #include "csrc/custom_ops/result_sizes.h"
 #include "csrc/errors.h"
+#include "csrc/kernel_call.h"
 #include "device/isa/activation_functions.h"
 #include "ops/kernels/bias_add_activation.h"
 #include "ops/kernels/conv2d_maxpool.h"

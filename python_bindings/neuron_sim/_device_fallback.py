@@ -11,7 +11,8 @@ from neuron_sim import _C  # type: ignore[attr-defined]
 FallbackPolicy = Literal["allow", "warn", "error"]
 
 
-class Fallback(NamedTuple):
+@dataclasses.dataclass(frozen=True)
+class Fallback:
     """The uses of one operator that ran on the CPU for one reason."""
 
     op: str
