@@ -70,8 +70,13 @@ def activation(
     if type(data) is not Tensor:
         tile(data, "activation", "data")
     reduces = reduce_op is not None or reduce_res is not None or reduce_cmd is not _IDLE
-    if _is_column(bias) and (type(scale) is float or _is_column(scale)) and not reduces:
-        operands = (operator_name(op), data, bias, scale)
+    has_bias = bias is not None
+    if (
+        not reduces
+        and (type(scale) is float or _is_column(scale))
+        and (_is_column(bias) if has_bias else not current().allocation.directly)
+    ):
+        operands = (operator_name(op), data, bias if has_bias else 0.0, scale)
         return instruction_result(data.shape, dtype, data.dtype, mask, ACTIVATION, *operands)
     _check_operands(bias, scale)
     if not reduces:

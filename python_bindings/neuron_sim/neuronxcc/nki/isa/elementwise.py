@@ -76,8 +76,15 @@ def tensor_scalar(
     """(data op0 operand0) op1 operand1; operands are numbers or tiles [P, 1]."""
     if kwargs:
         refuse("tensor_scalar", kwargs)
-    if op1 is None and not reverse0 and engine is _UNKNOWN and type(operand0) in _TAKEN:
-        plain = (data, operator_name(op0, "op0"), operand0)
+    if (
+        engine is _UNKNOWN
+        and type(operand0) in _TAKEN
+        and not (reverse0 or reverse1)
+        and (operand1 is None if op1 is None else type(operand1) in _TAKEN)
+    ):
+        plain: tuple = (data, operator_name(op0, "op0"), operand0)
+        if op1 is not None:
+            plain = (*plain, False, operator_name(op1, "op1"), operand1)
         return instruction_result(data.shape, dtype, data.dtype, mask, TENSOR_SCALAR, *plain)
     operands = (
         data,
