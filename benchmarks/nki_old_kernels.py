@@ -53,10 +53,9 @@ def operators(a: Any) -> Any:
     """Operators, whose results are new tiles."""
     out = output(a)
     x = nl.load(a)
-    y = x
     for _ in nl.static_range(INSTRUCTIONS // 2):
         y = nl.exp(x)
-        x = y * 0.5
+        y = y * 0.5
     nl.store(out, x)
     return out
 
@@ -70,7 +69,7 @@ def results(a: Any) -> Any:
         y = nisa.tensor_tensor(x, x, op=np.add)
         z = nisa.tensor_scalar(y, np.multiply, 0.5)
         y = nisa.activation(np.exp, z)
-        x = nisa.tensor_copy(y)
+        z = nisa.tensor_copy(y)
     nl.store(out, x)
     return out
 
