@@ -1,4 +1,4 @@
-// The device allocator of PyTorch: Hbm with the statistics PyTorch asks for.
+// The device allocator of PyTorch: CachingAllocator with the statistics PyTorch asks for.
 
 #include <c10/core/Allocator.h>
 #include <c10/core/CachingDeviceAllocator.h>
@@ -16,25 +16,29 @@ using c10::CachingAllocator::StatArray;
 using c10::CachingAllocator::StatType;
 using c10::CachingDeviceAllocator::DeviceStats;
 
+constexpr auto kAll = static_cast<size_t>(StatType::AGGREGATE);
+
 void set_aggregate(StatArray& array, const HbmCounter& counter) {
-  auto& aggregate = array[static_cast<size_t>(StatType::AGGREGATE)];
+  auto& aggregate = array[kAll];
   aggregate.current = counter.current;
   aggregate.peak = counter.peak;
   aggregate.allocated = counter.added;
   aggregate.freed = counter.removed;
 }
 
-void free_device_pointer(void* pointer) { hbm().free(pointer); }
+void free_device_pointer(void* pointer) {
+  if (pointer != nullptr) device_allocator(hbm().device_of(pointer)).free(pointer);
+}
 
-/// Allocates on the calling thread's current device. Nothing is cached on top of Hbm, so reserved
-/// and allocated memory are the same. Memory is safe to reuse at once: kernels have finished on the
-/// host when their call returns, whatever their stream; streams only order simulated time.
+/// Allocates on the calling thread's current device and stream.
 class DeviceAllocator final : public c10::DeviceAllocator {
  public:
   c10::DataPtr allocate(size_t bytes) override {
     const int index = current_device();
-    void* pointer =
-        translate_errors([&] { return hbm().allocate(index, Bytes{static_cast<int64_t>(bytes)}); });
+    void* pointer = translate_errors([&] {
+      return device_allocator(index).allocate(Bytes{static_cast<int64_t>(bytes)},
+                                              current_stream(index));
+    });
     return {pointer, pointer, &free_device_pointer,
             c10::Device(kDeviceType, static_cast<c10::DeviceIndex>(index))};
   }
@@ -45,28 +49,42 @@ class DeviceAllocator final : public c10::DeviceAllocator {
   }
 
   bool initialized() override { return true; }
-  void emptyCache(c10::MempoolId_t) override { hbm().release_free_memory(); }
-  void recordStream(const c10::DataPtr&, c10::Stream) override {}
+  void emptyCache(c10::MempoolId_t) override {
+    for (int device = 0; device < visible_devices(); ++device) {
+      translate_errors([&] { device_allocator(device).release_cached(); });
+    }
+    hbm().release_free_memory();
+  }
+  void recordStream(const c10::DataPtr& memory, c10::Stream stream) override {
+    const void* pointer = memory.get_context();  // the block, also of a tensor inside it
+    if (pointer == nullptr) return;
+    translate_errors(
+        [&] { device_allocator(hbm().device_of(pointer)).record_use(pointer, stream.id()); });
+  }
 
   DeviceStats getDeviceStats(c10::DeviceIndex device) override {
-    const HbmStatistics now = hbm().statistics(checked_device(device));
+    const MemoryStatistics now = device_allocator(checked_device(device)).statistics();
     DeviceStats stats;
     set_aggregate(stats.allocation, now.blocks);
-    set_aggregate(stats.active, now.blocks);
+    set_aggregate(stats.active, now.active_blocks);
+    set_aggregate(stats.segment, now.segments);
     set_aggregate(stats.allocated_bytes, now.bytes);
-    set_aggregate(stats.reserved_bytes, now.bytes);
-    set_aggregate(stats.active_bytes, now.bytes);
+    set_aggregate(stats.reserved_bytes, now.reserved_bytes);
+    set_aggregate(stats.active_bytes, now.active_bytes);
     set_aggregate(stats.requested_bytes, now.requested_bytes);
+    stats.inactive_split[kAll].current = now.split_blocks;
+    stats.inactive_split_bytes[kAll].current = now.split_bytes;
+    stats.num_alloc_retries = now.retries;
     stats.num_ooms = now.failures;
-    stats.num_device_alloc = now.blocks.added;
-    stats.num_device_free = now.blocks.removed;
+    stats.num_device_alloc = now.segments.added;
+    stats.num_device_free = now.segments.removed;
     return stats;
   }
   void resetAccumulatedStats(c10::DeviceIndex device) override {
-    hbm().reset_accumulated(checked_device(device));
+    device_allocator(checked_device(device)).reset_accumulated();
   }
   void resetPeakStats(c10::DeviceIndex device) override {
-    hbm().reset_peak(checked_device(device));
+    device_allocator(checked_device(device)).reset_peak();
   }
   std::pair<size_t, size_t> getMemoryInfo(c10::DeviceIndex device) override {
     const HbmStatistics now = hbm().statistics(checked_device(device));

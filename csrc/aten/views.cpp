@@ -8,6 +8,7 @@
 #include <ATen/ops/view_as_complex_native.h>
 #include <ATen/ops/view_as_real_native.h>
 #include <ATen/ops/view_native.h>
+#include <c10/core/CachingDeviceAllocator.h>
 #include <torch/library.h>
 
 #include "csrc/tensor_access.h"
@@ -32,8 +33,10 @@ bool has_compatible_shallow_copy_type(const at::Tensor& self, const at::Tensor& 
   return dense(self) && dense(from);
 }
 
-/// Memory may be reused at once, see allocator.cpp.
-void record_stream(at::Tensor&, c10::Stream) {}
+void record_stream(at::Tensor& self, c10::Stream stream) {
+  c10::getDeviceAllocator(c10::DeviceType::PrivateUse1)
+      ->recordStream(self.storage().data_ptr(), stream);
+}
 
 }  // namespace
 

@@ -44,6 +44,8 @@ class Hbm {
   /// The rounded size of the block that starts at `base`; SimulatorBug when none does.
   Bytes size_of(const void* base) const;
 
+  /// The name given to the constructor.
+  const std::string& architecture() const { return architecture_; }
   int devices() const { return static_cast<int>(heaps_.size()); }
   /// HBM of one device: that of the architecture, or less if the host did not grant it.
   Bytes capacity() const { return {region_}; }

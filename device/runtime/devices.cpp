@@ -33,11 +33,13 @@ struct Devices {
   Hbm hbm{device_count(), architecture.limits.hbm, architecture.name};
   HostClock host;
   std::deque<Schedule> schedules;
+  std::deque<CachingAllocator> allocators;
 };
 
 Devices& devices();
 
 void lock_devices() {
+  for (CachingAllocator& allocator : devices().allocators) allocator.lock_for_fork();
   devices().hbm.lock_for_fork();
   for (Schedule& schedule : devices().schedules) schedule.lock_for_fork();
 }
@@ -45,11 +47,18 @@ void lock_devices() {
 void unlock_devices() {
   for (Schedule& schedule : devices().schedules) schedule.unlock_after_fork();
   devices().hbm.unlock_after_fork();
+  for (CachingAllocator& allocator : devices().allocators) allocator.unlock_after_fork();
 }
 
 Devices* make_devices() {
   auto* made = new Devices;
-  for (int device = 0; device < device_count(); ++device) made->schedules.emplace_back(made->host);
+  const CachingAllocator::Clock clock{[made] { return made->host.now(); },
+                                      [made](Picoseconds time) { made->host.wait_until(time); }};
+  for (int device = 0; device < device_count(); ++device) {
+    Schedule& schedule = made->schedules.emplace_back(made->host);
+    made->allocators.emplace_back(made->hbm, device, clock,
+                                  [&schedule](int64_t stream) { return schedule.record(stream); });
+  }
   explain_faults_in(made->hbm);
   return made;
 }
@@ -78,6 +87,11 @@ int device_count() {
 }
 
 Hbm& hbm() { return devices().hbm; }
+
+CachingAllocator& device_allocator(int device) {
+  check_device(device);
+  return devices().allocators[static_cast<size_t>(device)];
+}
 
 Schedule& schedule(int device) {
   check_device(device);

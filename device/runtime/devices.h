@@ -2,6 +2,7 @@
 // The simulated devices of this process.
 
 #include "device/arch/architecture.h"
+#include "device/memory/caching_allocator.h"
 #include "device/memory/hbm.h"
 #include "device/runtime/schedule.h"
 
@@ -13,6 +14,9 @@ int device_count();
 /// The HBM of all devices; as much per device as the architecture has. Lives until the process
 /// ends.
 Hbm& hbm();
+
+/// Hands out the HBM of one device to tensors; KernelError (kIndex) when there is no such device.
+CachingAllocator& device_allocator(int device);
 
 /// The schedule of one device; KernelError (kIndex) when there is no such device.
 Schedule& schedule(int device);

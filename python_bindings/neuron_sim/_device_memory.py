@@ -10,7 +10,11 @@ from neuron_sim._device_state import DeviceLike, device_index
 
 
 def memory_allocated(device: DeviceLike = None) -> int:
-    """Bytes of live tensors, each rounded up to 512."""
+    """Bytes of the blocks of live tensors, each a multiple of 512.
+
+    A block above 1 MiB may be up to 1 MiB larger than its tensor: what is left of a cached block
+    that is too little to be split off.
+    """
     return torch.accelerator.memory_allocated(device_index(device))
 
 
@@ -20,12 +24,12 @@ def max_memory_allocated(device: DeviceLike = None) -> int:
 
 
 def memory_reserved(device: DeviceLike = None) -> int:
-    """The same as memory_allocated: nothing is held back."""
+    """Bytes of the segments that the caching allocator holds: allocated or kept for reuse."""
     return torch.accelerator.memory_reserved(device_index(device))
 
 
 def max_memory_reserved(device: DeviceLike = None) -> int:
-    """The same as max_memory_allocated."""
+    """The highest memory_reserved since the start or reset_peak_memory_stats."""
     return torch.accelerator.max_memory_reserved(device_index(device))
 
 
@@ -45,11 +49,48 @@ def reset_accumulated_memory_stats(device: DeviceLike = None) -> None:
 
 
 def mem_get_info(device: DeviceLike = None) -> tuple[int, int]:
-    """(free, total) bytes."""
+    """(free, total) bytes; what the caching allocator keeps for reuse is not free."""
     free, total = torch.accelerator.get_memory_info(device_index(device))
     return free, total
 
 
 def empty_cache() -> None:
-    """Gives the host memory behind freed tensors back to the operating system."""
+    """Gives cached segments back to the device, and the host memory behind them to the host."""
     torch.accelerator.empty_cache()
+
+
+def memory_summary(device: DeviceLike = None) -> str:
+    """A table of memory_stats, as torch.cuda.memory_summary."""
+    statistics = memory_stats(device)
+    free, total = mem_get_info(device)
+    rows = [
+        ("allocated memory", "allocated_bytes", True),
+        ("active memory", "active_bytes", True),
+        ("requested memory", "requested_bytes", True),
+        ("reserved memory", "reserved_bytes", True),
+        ("non-releasable memory", "inactive_split_bytes", True),
+        ("allocations", "allocation", False),
+        ("active allocations", "active", False),
+        ("segments", "segment", False),
+    ]
+    lines = [
+        f"neuron_sim:{device_index(device)}: {_size(total)} of HBM, {_size(free)} free, "
+        f"{statistics['num_ooms']} out of memory, {statistics['num_alloc_retries']} retries",
+        f"{'':<22}{'now':>14}{'peak':>14}{'allocated':>14}{'freed':>14}",
+    ]
+    for title, name, is_bytes in rows:
+        values = [
+            statistics[f"{name}.all.{kind}"] for kind in ("current", "peak", "allocated", "freed")
+        ]
+        shown = [_size(value) if is_bytes else str(value) for value in values]
+        lines.append(f"{title:<22}" + "".join(f"{value:>14}" for value in shown))
+    return "\n".join(lines)
+
+
+def _size(count: float) -> str:
+    """Bytes in the largest unit that gives at least one."""
+    units = ["B", "KiB", "MiB", "GiB", "TiB"]
+    while abs(count) >= 1024 and len(units) > 1:
+        count /= 1024
+        units.pop(0)
+    return f"{count:.2f} {units[0]}" if units[0] != "B" else f"{count} B"

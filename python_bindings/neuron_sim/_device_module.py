@@ -30,6 +30,7 @@ from neuron_sim._device_memory import (
     memory_allocated,
     memory_reserved,
     memory_stats,
+    memory_summary,
     reset_accumulated_memory_stats,
     reset_peak_memory_stats,
 )
@@ -119,6 +120,7 @@ __all__ = [
     "memory_allocated",
     "memory_reserved",
     "memory_stats",
+    "memory_summary",
     "record_collectives",
     "record_launches",
     "reset_accumulated_memory_stats",

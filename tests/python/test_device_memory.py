@@ -51,8 +51,55 @@ def test_statistics_agree_with_torch_accelerator():
     assert torch.accelerator.max_memory_allocated() == device_module.max_memory_allocated()
     device_module.reset_accumulated_memory_stats()
     assert device_module.memory_stats()["allocated_bytes.all.allocated"] == 0
-    assert device_module.memory_reserved() == device_module.memory_allocated()
-    assert device_module.max_memory_reserved() == device_module.max_memory_allocated()
+    assert device_module.memory_reserved() >= device_module.memory_allocated()
+    assert device_module.max_memory_reserved() >= device_module.memory_reserved()
+
+
+def test_freed_blocks_are_kept_for_reuse_until_the_cache_is_emptied():
+    device_module.empty_cache()
+    before = device_module.memory_reserved(1)
+    tensor = torch.empty(30 << 20, dtype=torch.uint8, device="neuron_sim:1")
+    address = tensor.data_ptr()
+    assert device_module.memory_reserved(1) - before == 30 << 20
+    del tensor
+    assert device_module.memory_reserved(1) - before == 30 << 20
+    parts = [torch.empty(10 << 20, dtype=torch.uint8, device="neuron_sim:1") for _ in range(3)]
+    assert [part.data_ptr() - address for part in parts] == [0, 10 << 20, 20 << 20]
+    assert device_module.memory_reserved(1) - before == 30 << 20
+    del parts
+    device_module.empty_cache()
+    assert device_module.memory_reserved(1) == before
+
+
+def test_a_tensor_that_another_stream_uses_is_not_reused_before_that_has_ended():
+    side = device_module.Stream()
+    host = torch.empty(1 << 20, dtype=torch.uint8)
+    tensor = torch.empty(1 << 20, dtype=torch.uint8, device="neuron_sim")
+    address = tensor.data_ptr()
+    with device_module.stream(side):
+        host.copy_(tensor, non_blocking=True)  # ends in the future of the program
+    tensor[3:].record_stream(side)
+    del tensor
+    again = torch.empty(1 << 20, dtype=torch.uint8, device="neuron_sim")
+    assert again.data_ptr() != address
+    device_module.synchronize()
+    assert torch.empty(1 << 20, dtype=torch.uint8, device="neuron_sim").data_ptr() == address
+
+
+def test_streams_have_blocks_of_their_own():
+    address = torch.empty(5000, device="neuron_sim").data_ptr()
+    with device_module.stream(device_module.Stream()):
+        assert torch.empty(5000, device="neuron_sim").data_ptr() != address
+    assert torch.empty(5000, device="neuron_sim").data_ptr() == address
+
+
+def test_the_summary_shows_the_statistics():
+    kept = torch.empty(3 << 20, dtype=torch.uint8, device="neuron_sim:1")
+    text = device_module.memory_summary(1)
+    total = device_module.get_device_properties(1).total_memory / GIB
+    assert text.startswith(f"neuron_sim:1: {total:.2f} GiB of HBM")
+    (row,) = (line for line in text.splitlines() if line.startswith("allocated memory"))
+    assert f"{device_module.memory_allocated(1) / (1 << 20):.2f} MiB" in row and kept.nbytes
 
 
 def test_empty_cache_keeps_live_tensors():
@@ -69,7 +116,7 @@ def test_out_of_memory_names_the_numbers_and_leaves_everything_usable(device):
     total = device_module.get_device_properties(device).total_memory
     most = torch.empty(total - GIB, dtype=torch.uint8, device=device)
     failures = device_module.memory_stats(device)["num_ooms"]
-    with pytest.raises(torch.OutOfMemoryError, match=rf"{GIB + 1} bytes on device.*architecture"):
+    with pytest.raises(torch.OutOfMemoryError, match=rf"{GIB + 1} bytes on device.*unallocated"):
         torch.empty(GIB + 1, dtype=torch.uint8, device=device)
     assert device_module.memory_stats(device)["num_ooms"] == failures + 1
     del most

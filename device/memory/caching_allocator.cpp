@@ -1,0 +1,273 @@
+#include "device/memory/caching_allocator.h"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include "device/base/errors.h"
+
+namespace neuron_sim {
+namespace {
+
+int64_t rounded(int64_t bytes, int64_t multiple) {
+  return (bytes + multiple - 1) / multiple * multiple;
+}
+
+int64_t segment_size(int64_t size) {
+  if (size <= CachingAllocator::kSmallBlock) return CachingAllocator::kSmallSegment;
+  if (size < CachingAllocator::kLargeSegment / 2) return CachingAllocator::kLargeSegment;
+  return rounded(size, CachingAllocator::kSegmentRounding);
+}
+
+std::string in_mebibytes(int64_t bytes) {
+  const int64_t hundredths =
+      bytes / (int64_t{1} << 20) * 100 + bytes % (int64_t{1} << 20) * 100 / (int64_t{1} << 20);
+  return text(hundredths / 100, ".", hundredths % 100 < 10 ? "0" : "", hundredths % 100, " MiB");
+}
+
+}  // namespace
+
+bool CachingAllocator::ByStreamAndSize::operator()(const Block* left, const Block* right) const {
+  return std::tuple(left->stream, left->size, left->start) <
+         std::tuple(right->stream, right->size, right->start);
+}
+
+CachingAllocator::CachingAllocator(Hbm& hbm, int device, Clock clock, EndOfStream end_of_stream)
+    : hbm_(hbm),
+      device_(device),
+      clock_(std::move(clock)),
+      end_of_stream_(std::move(end_of_stream)) {
+  statistics_.limit = hbm_.capacity();
+}
+
+void* CachingAllocator::allocate(Bytes bytes, StreamId stream) {
+  require(bytes.count >= 0, "an allocation has no negative size");
+  if (bytes.count == 0) return nullptr;
+  const std::lock_guard lock(mutex_);
+  if (bytes.count > statistics_.limit.count) fail_out_of_memory(bytes.count);
+  const int64_t size = rounded(bytes.count, kRounding);
+  reclaim(clock_.now());
+  Block* block = find_free(size, stream);
+  if (block == nullptr) block = reserve(bytes.count, size, stream);
+  split(block, size);
+  block->free = false;
+  block->requested = bytes.count;
+  statistics_.blocks.add(1);
+  statistics_.bytes.add(block->size);
+  statistics_.requested_bytes.add(bytes.count);
+  count_active(*block, true);
+  return block->start;
+}
+
+/// The smallest free block of the stream that is large enough, taken out of its pool.
+CachingAllocator::Block* CachingAllocator::find_free(int64_t size, StreamId stream) {
+  Pool& pool = pool_for(size);
+  Block wanted;
+  wanted.stream = stream;
+  wanted.size = size;
+  const auto found = pool.lower_bound(&wanted);
+  if (found == pool.end() || (*found)->stream != stream) return nullptr;
+  Block* block = *found;
+  pool.erase(found);
+  return block;
+}
+
+/// A new segment; when HBM is full, after everything that can be given back has been.
+CachingAllocator::Block* CachingAllocator::reserve(int64_t bytes, int64_t size, StreamId stream) {
+  Pool& pool = pool_for(size);
+  if (Block* block = new_segment(segment_size(size), pool, stream)) return block;
+  ++statistics_.retries;
+  wait_for_users();
+  if (Block* block = find_free(size, stream)) return block;
+  release_segments();
+  if (Block* block = new_segment(segment_size(size), pool, stream)) return block;
+  // The last bytes of HBM may be fewer than a segment's.
+  if (Block* block = new_segment(size, pool, stream)) return block;
+  fail_out_of_memory(bytes);
+}
+
+CachingAllocator::Block* CachingAllocator::new_segment(int64_t size, Pool& pool, StreamId stream) {
+  void* start = nullptr;
+  try {
+    start = hbm_.allocate(device_, {size});
+  } catch (const KernelError&) {
+    return nullptr;
+  }
+  auto block = std::make_unique<Block>();
+  block->start = static_cast<std::byte*>(start);
+  block->size = size;
+  block->stream = stream;
+  block->pool = &pool;
+  statistics_.segments.add(1);
+  statistics_.reserved_bytes.add(size);
+  return blocks_.emplace(start, std::move(block)).first->second.get();
+}
+
+/// Keeps the front of `block`; the rest is free, unless it is too little to be of use.
+void CachingAllocator::split(Block* block, int64_t size) {
+  const int64_t rest = block->size - size;
+  if (size <= kSmallBlock ? rest < kRounding : rest <= kSmallBlock) return;
+  auto tail = std::make_unique<Block>();
+  tail->start = block->start + size;
+  tail->size = rest;
+  tail->stream = block->stream;
+  tail->pool = block->pool;
+  tail->previous = block;
+  tail->next = block->next;
+  if (tail->next != nullptr) tail->next->previous = tail.get();
+  block->next = tail.get();
+  block->size = size;
+  tail->pool->insert(tail.get());
+  const void* start = tail->start;
+  blocks_.emplace(start, std::move(tail));
+}
+
+void CachingAllocator::free(void* pointer) {
+  if (pointer == nullptr) return;
+  const std::lock_guard lock(mutex_);
+  const auto found = blocks_.find(pointer);
+  require(found != blocks_.end() && !found->second->free, "a freed block is one that is in use");
+  Block* block = found->second.get();
+  statistics_.blocks.remove(1);
+  statistics_.bytes.remove(block->size);
+  statistics_.requested_bytes.remove(block->requested);
+  Picoseconds end{};
+  for (const StreamId user : block->users) end = std::max(end, end_of_stream_(user));
+  block->users.clear();
+  if (end > clock_.now()) {
+    used_.emplace(end, block);
+    return;
+  }
+  count_active(*block, false);
+  give_to_pool(block);
+}
+
+void CachingAllocator::record_use(const void* pointer, StreamId stream) {
+  const std::lock_guard lock(mutex_);
+  const auto found = blocks_.find(pointer);
+  require(found != blocks_.end() && !found->second->free, "a used block is one that is in use");
+  if (stream != found->second->stream) found->second->users.insert(stream);
+}
+
+/// Merges a free block with its free neighbours.
+void CachingAllocator::give_to_pool(Block* block) {
+  block->free = true;
+  for (const bool forward : {true, false}) {
+    Block* neighbour = forward ? block->next : block->previous;
+    if (neighbour == nullptr || !neighbour->free) continue;
+    neighbour->pool->erase(neighbour);
+    if (!forward) std::swap(block, neighbour);
+    merge(block, neighbour);
+  }
+  block->pool->insert(block);
+}
+
+/// `neighbour` follows `block` and becomes a part of it.
+void CachingAllocator::merge(Block* block, Block* neighbour) {
+  block->size += neighbour->size;
+  block->next = neighbour->next;
+  if (block->next != nullptr) block->next->previous = block;
+  blocks_.erase(neighbour->start);
+}
+
+/// Blocks that other streams have used until `now` or before.
+void CachingAllocator::reclaim(Picoseconds now) {
+  while (!used_.empty() && used_.begin()->first <= now) {
+    Block* block = used_.begin()->second;
+    used_.erase(used_.begin());
+    count_active(*block, false);
+    give_to_pool(block);
+  }
+}
+
+void CachingAllocator::wait_for_users() {
+  if (used_.empty()) return;
+  const Picoseconds last = used_.rbegin()->first;
+  clock_.wait_until(last);
+  reclaim(last);
+}
+
+void CachingAllocator::release_segments() {
+  for (Pool* pool : {&small_, &large_}) {
+    for (auto position = pool->begin(); position != pool->end();) {
+      const Block* block = *position;
+      if (block->previous != nullptr || block->next != nullptr) {
+        ++position;
+        continue;
+      }
+      position = pool->erase(position);
+      statistics_.segments.remove(1);
+      statistics_.reserved_bytes.remove(block->size);
+      std::byte* start = block->start;
+      blocks_.erase(start);
+      hbm_.free(start);
+    }
+  }
+}
+
+void CachingAllocator::release_cached() {
+  const std::lock_guard lock(mutex_);
+  wait_for_users();
+  release_segments();
+}
+
+void CachingAllocator::count_active(const Block& block, bool active) {
+  if (active) {
+    statistics_.active_blocks.add(1);
+    statistics_.active_bytes.add(block.size);
+  } else {
+    statistics_.active_blocks.remove(1);
+    statistics_.active_bytes.remove(block.size);
+  }
+}
+
+void CachingAllocator::fail_out_of_memory(int64_t bytes) {
+  ++statistics_.failures;
+  const int64_t limit = statistics_.limit.count;
+  const int64_t reserved = statistics_.reserved_bytes.current;
+  const int64_t used = statistics_.bytes.current;
+  const HbmStatistics now = hbm_.statistics(device_);
+  fail(text("HBM out of memory: tried to allocate ", bytes, " bytes on device ", device_,
+            ", which has ", in_mebibytes(limit), " (architecture ", hbm_.architecture(),
+            "), of which ", in_mebibytes(limit - now.bytes.current), " are free; ",
+            in_mebibytes(used), " in ", statistics_.blocks.current, " blocks are allocated and ",
+            in_mebibytes(reserved - used), " are reserved but unallocated (at the peak ",
+            in_mebibytes(statistics_.bytes.peak), " were allocated)"),
+       ErrorKind::kOutOfMemory);
+}
+
+MemoryStatistics CachingAllocator::statistics() const {
+  const std::lock_guard lock(mutex_);
+  MemoryStatistics result = statistics_;
+  for (const Pool* pool : {&small_, &large_}) {
+    for (const Block* block : *pool) {
+      if (block->previous == nullptr && block->next == nullptr) continue;
+      ++result.split_blocks;
+      result.split_bytes += block->size;
+    }
+  }
+  return result;
+}
+
+void CachingAllocator::reset_peak() {
+  const std::lock_guard lock(mutex_);
+  MemoryStatistics& s = statistics_;
+  for (HbmCounter* counter : {&s.blocks, &s.active_blocks, &s.segments, &s.bytes, &s.active_bytes,
+                              &s.reserved_bytes, &s.requested_bytes}) {
+    counter->peak = counter->current;
+  }
+}
+
+void CachingAllocator::reset_accumulated() {
+  const std::lock_guard lock(mutex_);
+  MemoryStatistics& s = statistics_;
+  for (HbmCounter* counter : {&s.blocks, &s.active_blocks, &s.segments, &s.bytes, &s.active_bytes,
+                              &s.reserved_bytes, &s.requested_bytes}) {
+    counter->added = 0;
+    counter->removed = 0;
+  }
+  s.retries = 0;
+  s.failures = 0;
+}
+
+}  // namespace neuron_sim
