@@ -1,6 +1,7 @@
 # The entry points of development. Each installs what it needs; a second run takes seconds.
 #   make demo    build, install the package and run models/demo.py
 #   make test    core tests with sanitizers, ctest, pytest
+#   make test-torch    PyTorch's own databases of operators, modules, optimizers against the CPU
 #   make lint    formatting, types, include directions, lengths, clang-tidy on changed files
 #   make bench   every benchmark
 # The environment is the active one (VIRTUAL_ENV), else .venv, created when missing.
@@ -13,7 +14,7 @@ export PYTHON ?= python3
 IN_VENV := PATH="$(VENV)/bin:$$PATH"
 export CMAKE_BUILD_PARALLEL_LEVEL ?= $(shell nproc)
 
-.PHONY: help setup build demo test test-sanitize test-threads lint tidy format bench clean
+.PHONY: help setup build demo test test-torch test-sanitize test-threads lint tidy format bench clean
 .NOTPARALLEL:
 
 help:
@@ -31,6 +32,9 @@ demo: build
 
 test: build
 	@$(IN_VENV) tools/test.sh
+
+test-torch: build
+	@$(IN_VENV) python tests/torch_suites
 
 test-sanitize: setup
 	@$(IN_VENV) tools/test_sanitized.sh asan-ubsan
