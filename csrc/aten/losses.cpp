@@ -68,7 +68,7 @@ Tensor& huber_loss_out(const Tensor& self, const Tensor& target, int64_t reducti
 
 Tensor huber_loss(const Tensor& self, const Tensor& target, int64_t reduction, double delta) {
   const c10::DeviceGuard guard(self.device());
-  Tensor out = at::empty({}, self.options());
+  Tensor out = at::empty({0}, self.options());
   return huber_loss_out(self, target, reduction, delta, out);
 }
 
@@ -85,7 +85,7 @@ Tensor& binary_cross_entropy_out(const Tensor& self, const Tensor& target,
 Tensor binary_cross_entropy(const Tensor& self, const Tensor& target, const OptionalTensor& weight,
                             int64_t reduction) {
   const c10::DeviceGuard guard(self.device());
-  Tensor out = at::empty({}, self.options());
+  Tensor out = at::empty({0}, self.options());
   return binary_cross_entropy_out(self, target, weight, reduction, out);
 }
 

@@ -258,9 +258,6 @@ def test_a_name_that_is_not_there_is_named():
     assert error_of(lambda: nl.no_such_symbol, kind=AttributeError) == (
         "module 'nki.language' has no attribute 'no_such_symbol'."
     )
-    assert error_of(lambda: nl.MemoryRegion, kind=AttributeError) == (
-        "'nki.language.MemoryRegion' exists at the vendor but is not there yet."
-    )
 
 
 def test_the_step_of_a_dynamic_range_is_a_positive_int():

@@ -106,7 +106,7 @@ def test_a_model_trains_through_a_kernel_and_its_backward_kernel(device, backend
         function(x).backward()
     expected = 2 * x.cpu().double() ** 2 * 0.5
     torch.testing.assert_close(model.weight.grad.cpu().double(), expected)
-    names = [launch.name for launch in launches]
+    names = [launch.name for launch in launches if launch.name.startswith("square")]
     assert names == ([] if device == "cpu" else ["square_kernel", "square_backward"])
 
 

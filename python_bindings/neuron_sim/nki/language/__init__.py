@@ -109,9 +109,6 @@ __all__ = [
 ]
 
 
-_NOT_HERE = frozenset({"MemoryRegion"})  # the vendor's, beyond what is here
-
-
 def __getattr__(name: str):
     """Operators are imported on first use; a name that is nowhere is an error that names it."""
     if not name.startswith("_"):
@@ -127,4 +124,4 @@ def __getattr__(name: str):
         names = __all__
     from ..isa.missing import missing_symbol
 
-    raise missing_symbol("nki.language", name, _NOT_HERE, names)
+    raise missing_symbol("nki.language", name, frozenset(), names)
