@@ -36,8 +36,8 @@ void sendrecv(Builder& self, const View& src, const View& dst, int64_t send_to_r
                      engine_named(engine)});
 }
 
-/// The register that holds x from here on.
-int register_alloc(Builder& self, const nb::object& x, const std::string& engine) {
+/// The register that holds x from here on: `dst`, or a fresh one when that is negative.
+int register_alloc(Builder& self, const nb::object& x, const std::string& engine, int dst) {
   RegisterAlloc instruction;
   instruction.engine = engine_named(engine);
   int64_t number = 0;
@@ -50,7 +50,7 @@ int register_alloc(Builder& self, const nb::object& x, const std::string& engine
               ", not an int, a tensor or None."),
          ErrorKind::kType);
   }
-  const int result = self.allocate_register();
+  const int result = dst >= 0 ? dst : self.allocate_register();
   instruction.dst = result;
   self.emit(instruction);
   return result;
@@ -78,8 +78,11 @@ void bind_sequencer(nb::class_<Builder>& builder) {
       .def("sendrecv", &sendrecv, nb::arg("src"), nb::arg("dst"), nb::arg("send_to_rank"),
            nb::arg("recv_from_rank"), nb::arg("pipe_id") = 0, nb::arg("dma_engine") = "dma",
            nb::arg("engine") = "auto")
-      .def("register_alloc", &register_alloc, nb::arg("x") = nb::none(), nb::arg("engine") = "auto",
-           "A fresh register that holds x: an int, the one element of a tensor, or what it held.")
+      .def(
+          "register_alloc", &register_alloc, nb::arg("x") = nb::none(), nb::arg("engine") = "auto",
+          nb::arg("dst") = -1,
+          "A fresh register, or dst, that holds x: an int, the one element of a tensor, or what it "
+          "held.")
       .def("register_move", &register_move, nb::arg("dst"), nb::arg("src") = 0,
            nb::arg("src_register") = -1, nb::arg("engine") = "auto",
            "register[dst] = src, or register[src_register] if that is given.")

@@ -1,6 +1,7 @@
 """New language: the time of kernels whose loops depend on data."""
 
 import neuron_sim.nki as nki
+import neuron_sim.nki.collectives as ncc
 import neuron_sim.nki.isa as nisa
 import neuron_sim.nki.language as nl
 import numpy as np
@@ -62,3 +63,12 @@ def test_benchmark_runs_a_kernel_whose_loops_depend_on_data(capsys):
         kernel(normal(8, 8), int32(count))
         latencies.append(kernel.benchmark_result.nc_latency.get_latency_percentile(50))
     assert latencies[0] < latencies[1]
+
+
+def test_ranks_decide_for_themselves():
+    kernel = countdown("while")
+    x = normal(4, 4)
+    counts = ncc.PerRank([int32(3), int32(5)])
+    results = nki.simulate(kernel, ranks=2)(x, counts)
+    for (out, _), count in zip(results, (3, 5), strict=True):
+        np.testing.assert_allclose(out, x * count, rtol=1e-6)

@@ -5,6 +5,7 @@ A register is one of every sequencer: the compiler gives a copy to each that nee
 
 from ..tracing import Tensor, current
 from ..tracing.control import number_of
+from ..tracing.expression import Expression
 from ..tracing.registers import VirtualRegister
 from .instruction import builder, emitted
 
@@ -12,8 +13,6 @@ from .instruction import builder, emitted
 def _written(instruction: str, dst) -> int:
     """The number of a register that an instruction writes; AssertionError for a loop's variable."""
     if not isinstance(dst, VirtualRegister):
-        from ..tracing.expression import Expression
-
         assert not isinstance(dst, Expression), _frozen(instruction)
         raise TypeError(f"operand 'dst' of '{instruction}' is {dst!r}, not a register.")
     assert not dst.is_frozen, _frozen(instruction)
@@ -29,16 +28,12 @@ def _frozen(instruction: str) -> str:
 
 def register_alloc(x=None):
     """A fresh register that holds `x`: an int, a tensor of one element, or nothing yet."""
+    value = x.access if isinstance(x, Tensor) else x
+    if isinstance(x, Expression):
+        value = int(x)
     emit = builder()
     register = current().control.new_register()
-    if isinstance(x, Tensor):
-        emit.register_load(register.index, x.access)
-    elif x is not None:
-        if not hasattr(x, "__index__") or isinstance(x, VirtualRegister):
-            raise TypeError(
-                f"parameter 'x' of 'register_alloc' is {x!r}, not an int, a tensor or None."
-            )
-        emit.register_move(register.index, number_of(x))
+    emit.register_alloc(value, dst=register.index)
     return register
 
 
