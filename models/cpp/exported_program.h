@@ -2,6 +2,7 @@
 // Runs programs that torch.export.save wrote (.pt2) without Python: every node of the graph is one
 // call through the dispatcher, so it runs wherever its tensors are.
 
+#include <ATen/ScalarOps.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <caffe2/serialize/inline_container.h>
 #include <torch/torch.h>
@@ -263,6 +264,13 @@ class ExportedProgram {
   /// A value that is no tensor.
   static c10::IValue number(const std::string& kind, const json::Value& entry,
                             const c10::Type& type, const Values& values) {
+    // Operators of two tensors take numbers too, "x + 2".
+    if (type.kind() == c10::TypeKind::TensorType) {
+      at::Tensor tensor =
+          c10::scalar_to_tensor(number(kind, entry, *c10::NumberType::get(), values).toScalar());
+      tensor.unsafeGetTensorImpl()->set_wrapped_number(true);
+      return tensor;
+    }
     if (kind == "as_bool") return entry.boolean();
     if (kind == "as_string") return entry.text();
     if (kind == "as_float") return entry.number();
