@@ -3,6 +3,7 @@
 
 #include "csrc/aten/convolution.h"
 
+#include <ATen/ops/constant_pad_nd.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/sum.h>
@@ -145,14 +146,33 @@ void launch_weight_gradient(const Tensor& gradient, const Tensor& input, const T
   });
 }
 
-/// A transposed convolution is the gradient of a convolution whose input has the size of its
-/// output; padding of that output beyond the last step of the convolution has no such size.
-void check_output_padding(const ConvolutionParameters& parameters) {
+/// Whole strides in the output_padding of a transposed convolution, per axis; empty if there are
+/// none. Its output is the input of a convolution, whose last step they would lie beyond.
+at::DimVector whole_strides(const ConvolutionParameters& parameters) {
+  at::DimVector strides;
+  bool any = false;
   for (size_t i = 0; parameters.transposed && i < parameters.stride.size(); ++i) {
-    if (parameters.output_padding[i] < parameters.stride[i]) continue;
-    throw Refusal{c10::str("an output_padding of ", parameters.output_padding[i],
-                           " is not smaller than the stride of ", parameters.stride[i])};
+    strides.push_back(parameters.output_padding[i] / parameters.stride[i]);
+    any = any || strides.back() > 0;
   }
+  return any ? strides : at::DimVector();
+}
+
+/// So many zeros behind the input have the same effect.
+Tensor with_zeros_behind(const Tensor& input, const at::DimVector& zeros) {
+  at::DimVector padding;  // the last dimension first
+  for (auto count = zeros.rbegin(); count != zeros.rend(); ++count) {
+    padding.push_back(0);
+    padding.push_back(*count);
+  }
+  return at::constant_pad_nd(input, padding);
+}
+ConvolutionParameters without_strides(ConvolutionParameters parameters,
+                                      const at::DimVector& strides) {
+  for (size_t i = 0; i < strides.size(); ++i) {
+    parameters.output_padding[i] -= strides[i] * parameters.stride[i];
+  }
+  return parameters;
 }
 
 Tensor convolution_2d(const Tensor& input, const Tensor& weight, const OptionalTensor& bias,
@@ -247,9 +267,12 @@ Tensor device_convolution(const Tensor& input, const Tensor& weight, const Optio
                           const ConvolutionParameters& parameters) {
   check_operand(weight, input);
   if (given(bias)) check_operand(*bias, input);
-  check_output_padding(parameters);
   if (weight.numel() == 0) throw Refusal{"the weight has no elements"};
   const c10::DeviceGuard guard(input.device());
+  if (const at::DimVector extra = whole_strides(parameters); !extra.empty()) {
+    return device_convolution(with_zeros_behind(input, extra), weight, bias,
+                              without_strides(parameters, extra));
+  }
   if (input.dim() == 5) return convolution_3d(input, weight, bias, parameters);
   if (input.dim() == 4) return convolution_2d(input, weight, bias, parameters);
   return convolution_2d(input.unsqueeze(2), weight.unsqueeze(2), bias, as_2d(parameters))
@@ -262,9 +285,16 @@ ConvolutionGradients device_convolution_backward(const Tensor& gradient, const T
                                                  std::array<bool, 3> mask) {
   check_operand(weight, input);
   check_operand(gradient, input);
-  check_output_padding(parameters);
   if (weight.numel() == 0) throw Refusal{"the weight has no elements"};
   const c10::DeviceGuard guard(input.device());
+  if (const at::DimVector extra = whole_strides(parameters); !extra.empty()) {
+    auto [padded, for_weight, for_bias] =
+        device_convolution_backward(gradient, with_zeros_behind(input, extra), weight,
+                                    without_strides(parameters, extra), mask);
+    for (int64_t i = 2; mask[0] && i < input.dim(); ++i)
+      padded = padded.narrow(i, 0, input.size(i));
+    return {mask[0] ? padded.contiguous() : padded, for_weight, for_bias};
+  }
   if (input.dim() == 5) return backward_3d(gradient, input, weight, parameters, mask);
   if (input.dim() == 4) return backward_2d(gradient, input, weight, parameters, mask);
   auto [for_input, for_weight, for_bias] = backward_2d(

@@ -62,7 +62,9 @@ void check(const Case& c) {
     if (c.options.activation == Activation::kRelu) sum = std::max(sum, 0.0);
     expected.push_back(sum);
   }
-  expect_close(actual.values(), expected, 2 * unit_of(c.dtype));
+  // Sums in fp32 of many products, which grow with the root of their number, round at every step.
+  expect_close(actual.values(), expected,
+               2 * unit_of(c.dtype) + 1e-9 * static_cast<double>(c.depth));
 }
 
 TEST(MatrixProduct, OfABatchOfOddSizesIsThatOfFloat64) {

@@ -38,6 +38,11 @@ CASES = {
         {"stride": 2, "groups": 3, "dilation": 2},
         [(2, 6, 7, 5), (6, 3, 3, 3)],
     ),
+    "transposed, output padding beyond the stride": (
+        functional.conv_transpose2d,
+        {"stride": (1, 2), "dilation": 4, "output_padding": (2, 3)},
+        [(2, 3, 5, 4), (3, 4, 2, 3), (4,)],
+    ),
     "transposed 1d": (functional.conv_transpose1d, {"stride": 2}, [(2, 6, 7), (6, 3, 4)]),
     "transposed 3d": (
         functional.conv_transpose3d,

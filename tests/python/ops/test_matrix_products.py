@@ -38,7 +38,14 @@ def test_operands_of_any_strides_are_read_where_they_lie(dtype):
     check(torch.mm, random(257, 130).t(), random(515, 257).t(), dtype=dtype, factor=4)
     wide = random(40, 60)
     check(torch.mm, wide[::2, 1::3], wide[1:21, ::2], dtype=dtype, backward=False, factor=4)
-    check(torch.bmm, random(4, 1, 5).expand(4, 6, 5), random(5, 3).expand(4, 5, 3), dtype=dtype)
+
+
+@all_floats
+def test_repeated_operands_are_read_once(dtype):
+    def function(left, right):
+        return torch.bmm(left.expand(4, 6, 5), right.expand(4, 5, 3))
+
+    check(function, random(4, 1, 5), random(5, 3), dtype=dtype, factor=8)
 
 
 @pytest.mark.parametrize("beta, alpha", [(1, 1), (0.5, -2), (0, 3), (2, 1)])
