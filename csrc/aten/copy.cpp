@@ -6,6 +6,9 @@
 #include <ATen/ops/copy_native.h>
 #include <torch/library.h>
 
+#include <string>
+
+#include "csrc/aten/fallback.h"
 #include "csrc/aten/movement.h"
 #include "csrc/errors.h"
 #include "csrc/tensor_access.h"
@@ -15,6 +18,8 @@ namespace neuron_sim {
 namespace {
 
 using at::Tensor;
+
+constexpr const char* kCopy = "aten::_copy_from";
 
 void check_place(const Tensor& tensor) {
   TORCH_CHECK_NOT_IMPLEMENTED(
@@ -36,12 +41,32 @@ void account(const Tensor& source, const Tensor& target, bool non_blocking) {
   }
 }
 
+/// A copy within one device that its DMA and engines cannot do. Casts from and to int64 are index
+/// arithmetic; double precision and complex numbers fall back.
+void note_host_copy(const Tensor& self, const Tensor& target) {
+  const auto reals = [](const Tensor& tensor) {
+    return !tensor.is_complex() && tensor.scalar_type() != at::kDouble;
+  };
+  if (reals(self) && reals(target) &&
+      (self.scalar_type() == at::kLong || target.scalar_type() == at::kLong)) {
+    count_host_operator(kCopy);
+    return;
+  }
+  const std::string reason = c10::str("a copy from ", self.scalar_type(), " to ",
+                                      target.scalar_type(), " is none that a NeuronCore can do");
+  check_fallback(kCopy, reason);
+  count_fallback(kCopy, reason, {tensor_bytes(self).count + tensor_bytes(target).count});
+}
+
 Tensor copy_from(const Tensor& self, const Tensor& target, bool non_blocking) {
   check_place(self);
   check_place(target);
   if (target.numel() > 0 && copies_on_device(self, target)) {
     translate_errors([&] { copy_on_device(self, target); });
     return target;
+  }
+  if (target.numel() > 0 && on_device(self) && self.device() == target.device()) {
+    note_host_copy(self, target);
   }
   if (target.numel() > 0) account(self, target, non_blocking);
   Tensor host_target = host_tensor(target);

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Literal
 
 from neuron_sim import _C  # type: ignore[attr-defined]
@@ -12,7 +12,7 @@ from neuron_sim import _C  # type: ignore[attr-defined]
 FallbackPolicy = Literal["allow", "warn", "error"]
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Fallback:
     """The uses of one operator that ran on the CPU for one reason."""
 

@@ -82,7 +82,7 @@ def register() -> None:
     from neuron_sim import _C  # type: ignore[attr-defined]
 
     _check_torch_version(str(torch.__version__), _C.torch_version)
-    from neuron_sim import _device_module
+    from neuron_sim import _device_module, _device_sharing
 
     # The C++ library has set the name already; this adds the aliases that Python knows.
     torch.utils.rename_privateuse1_backend(BACKEND)
@@ -94,6 +94,7 @@ def register() -> None:
     from neuron_sim._distributed import register_backend
 
     register_backend()
+    _device_sharing.install()
     _registered = True
 
 

@@ -1,0 +1,47 @@
+"""How device tensors leave their process or PyTorch: multiprocessing and DLPack."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from multiprocessing.reduction import ForkingPickler
+from typing import Any, NoReturn
+
+import torch
+from torch.multiprocessing import reductions
+from torch.utils.dlpack import DLDeviceType
+
+BACKEND = "neuron_sim"
+
+
+def install() -> None:
+    """Refuses device tensors in queues and pipes with a reason; gives DLPack the device's type."""
+    for kind in (torch.Tensor, torch.nn.Parameter):
+        ForkingPickler.register(kind, _reduce)
+    torch.Tensor.__dlpack_device__ = _dlpack_device_of(torch.Tensor.__dlpack_device__)
+
+
+def _reduce(tensor: torch.Tensor) -> Any:
+    """What a queue or pipe of torch.multiprocessing sends for a tensor."""
+    if tensor.device.type == BACKEND:
+        _refuse(tensor)
+    return reductions.reduce_tensor(tensor)
+
+
+def _refuse(tensor: torch.Tensor) -> NoReturn:
+    raise RuntimeError(
+        f"a tensor on {tensor.device} cannot be shared with another process: the HBM of a "
+        "simulated device belongs to the process that uses it; send tensor.cpu() and move it to "
+        "the device there"
+    )
+
+
+def _dlpack_device_of(generic: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """torch.Tensor.__dlpack_device__, which knows out-of-tree devices only by the name
+    "privateuse1" that none of them keeps (https://github.com/pytorch/pytorch/pull/195815)."""
+
+    def __dlpack_device__(self: torch.Tensor) -> tuple[Any, int]:
+        if type(self) in (torch.Tensor, torch.nn.Parameter) and self.device.type == BACKEND:
+            return DLDeviceType.kDLExtDev, self.device.index or 0
+        return generic(self)
+
+    return __dlpack_device__
