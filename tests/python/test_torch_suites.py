@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 FOLDER = Path(__file__).parents[1] / "torch_suites"
-# Of each suite, so that all of them take about three minutes on two cores.
+# Of each suite; all of them take about two minutes on two cores.
 SHARES = {
-    "forward": 0.05,
-    "backward": 0.05,
-    "modules": 0.2,
-    "optimizers": 0.4,
-    "references": 0.03,
+    "forward": 0.012,
+    "backward": 0.04,
+    "modules": 0.04,
+    "optimizers": 0.04,
+    "references": 0.012,
 }
 
 

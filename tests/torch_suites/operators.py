@@ -80,7 +80,7 @@ def check_forward(call: Call, activity: Activity, strict: bool) -> int:
     there = to_device(call.arguments)
     with observe(activity, strict):
         found = call.run(there)
-    if call.op.name in UNDEFINED:
+    if call.op.name.removeprefix("_refs.") in UNDEFINED:
         raise NothingToCompareError("the values are undefined")
     return check_same(found, expected, lambda: call.run(in_double(fresh(call.arguments))))
 
