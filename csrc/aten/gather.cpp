@@ -5,6 +5,7 @@
 #include <ATen/native/Resize.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/gather.h>
 
 #include "csrc/aten/device_operator.h"
 #include "csrc/aten/indexing.h"
@@ -43,6 +44,14 @@ Tensor& gather_out(const Tensor& self, int64_t dimension, const Tensor& indices,
   const Tensor result = at::empty({out.numel(), 1}, out.options());
   gather_rows(elements(dense), place.reshape(-1), result);
   return out.copy_(result.view(out.sizes()));
+}
+
+/// Elements of the flattened tensor.
+Tensor take(const Tensor& self, const Tensor& indices) {
+  check_movable(self);
+  check_indices(indices);
+  const Tensor flat = self.reshape(-1);
+  return at::gather(flat, 0, wrapped(indices.reshape(-1), flat.numel())).view(indices.sizes());
 }
 
 /// out = self with source at (or added to) the places that indices name along the dimension.
@@ -88,6 +97,7 @@ Tensor& scatter_add_out(const Tensor& self, int64_t dimension, const Tensor& ind
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("gather.out", device_operator<gather_out>());
+  m.impl("take", device_operator<take>());
   m.impl("scatter.src_out", device_operator<scatter_src_out>());
   m.impl("scatter.value_out", device_operator<scatter_value_out>());
   m.impl("scatter_add.out", device_operator<scatter_add_out>());

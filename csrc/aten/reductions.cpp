@@ -217,9 +217,13 @@ Tensor& norm_dtype_out(const Tensor& self, const std::optional<Scalar>& order,
 std::tuple<Tensor, Tensor> moments(const Tensor& self, OptionalIntArrayRef dimensions,
                                    const std::optional<Scalar>& correction, bool keep, bool root) {
   check_floating(self);
-  if (self.numel() == 0) throw Refusal{"there are no elements"};
   const c10::DeviceGuard guard(self.device());
   const std::vector<bool> reduced = flags_of(self, dimensions, true);
+  if (self.numel() == 0) {
+    Tensor nothing = at::empty(shape_of(self, reduced, keep), self.options());
+    fill_empty(nothing, std::nan(""));
+    return {nothing, nothing.clone()};
+  }
   const double count = static_cast<double>(count_of(self, reduced));
   const double divisor = std::max(0.0, count - correction.value_or(1).toDouble());
   const at::DimVector shape = shape_of(self, reduced, keep);

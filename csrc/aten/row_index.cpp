@@ -113,6 +113,15 @@ Tensor& index_fill(Tensor& self, int64_t dimension, const Tensor& indices,
   return index_rows_out(self, dimension, indices, source, false, self);
 }
 
+Tensor& index_fill_tensor(Tensor& self, int64_t dimension, const Tensor& indices,
+                          const Tensor& value) {
+  TORCH_CHECK(value.dim() == 0,
+              "index_fill_ only supports a 0-dimensional value tensor, but got "
+              "tensor with ",
+              value.dim(), " dimension(s).");
+  return index_fill(self, dimension, indices, value.item());
+}
+
 }  // namespace
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
@@ -122,6 +131,7 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("index_select.out", device_operator<index_select_out>());
   m.impl("index_add.out", device_operator<index_add_out>());
   m.impl("index_copy.out", device_operator<index_copy_out>());
+  m.impl("index_fill_.int_Tensor", device_operator<index_fill_tensor>());
   m.impl("index_fill_.int_Scalar", device_operator<index_fill>());
 }
 

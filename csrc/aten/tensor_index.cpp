@@ -94,11 +94,22 @@ Tensor& index_tensor_out(const Tensor& self, const c10::List<std::optional<Tenso
   return out.copy_(result);
 }
 
+/// One bool tensor of the shape of `self`: x[mask] = number.
+bool is_whole_mask(const Tensor& self, const c10::List<std::optional<Tensor>>& indices) {
+  if (indices.size() != 1 || !indices.get(0).has_value()) return false;
+  const Tensor mask = *indices.get(0);
+  return mask.scalar_type() == at::kBool && mask.sizes() == self.sizes();
+}
+
 Tensor& index_put(Tensor& self, const c10::List<std::optional<Tensor>>& indices,
                   const Tensor& values, bool accumulate, bool /*unsafe*/) {
   check_movable(self);
   if (self.scalar_type() == at::kInt && accumulate) throw Refusal{"DMA adds integers in fp32"};
   const c10::DeviceGuard guard(self.device());
+  if (is_whole_mask(self, indices) && values.numel() == 1 && !accumulate) {
+    return self.masked_fill_(indices.get(0)->to(self.device()),
+                             values.to(self.device()).reshape(at::IntArrayRef{}));
+  }
   const IndexedTensor index = indexed(self, indices);
   const int64_t width = index.table.size(1);
   const Tensor like = placed(index, at::empty({index.rows.numel(), width}, self.options()));

@@ -213,10 +213,16 @@ void ExpressionEmitter::emit_results(const std::vector<View>& results) {
       continue;
     }
     // Torch's integers wrap: the low bytes.
+    View whole = source;
+    if (plan_.is_input(steps[i]) || plan_.is_constant(steps[i])) {
+      next_scratch_ = 0;
+      whole = scratch().reinterpret(source.dtype());
+      if (itemsize(source.dtype()) < 4) whole = whole.slice(1, 0, columns_);
+      builder_.emit(TensorCopy{.dst = whole, .src = source});
+    }
     const int64_t step = itemsize(source.dtype()) / itemsize(dtype);
     builder_.emit(
-        TensorCopy{.dst = results[i],
-                   .src = source.reinterpret(dtype).slice(source.rank() - 1, 0, columns_, step)});
+        TensorCopy{.dst = results[i], .src = whole.reinterpret(dtype).slice(1, 0, columns_, step)});
   }
 }
 

@@ -150,6 +150,8 @@ void ExpressionPlan::assign_slots() {
         (at(i).kind == ExpressionKind::kAlu && expression_.domain() == Domain::kInteger);
     if (widens) scratch_ = 2;
   }
+  // The low bytes of an integer operand are taken from a dense copy.
+  if (expression_.domain() == Domain::kInteger) scratch_ = 2;
 }
 
 }  // namespace neuron_sim

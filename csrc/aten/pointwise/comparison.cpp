@@ -15,15 +15,14 @@ Value binary(Arguments& a) {
   return a.expression().alu(op, a.value(0), a.value(1));
 }
 
-/// Against a constant that no integer equals.
+/// No integer is, and none differs from itself.
 template <int sign>
 Value is_infinite(Arguments& a) {
-  return a.is_float() ? compare(AluOp::kEqual, a.value(0), sign * kInfinity) : a.constant(0);
+  if (a.is_float()) return compare(AluOp::kEqual, a.value(0), sign * kInfinity);
+  return compare(AluOp::kNotEqual, a.value(0), a.value(0));
 }
 
-Value is_nan(Arguments& a) {
-  return a.is_float() ? compare(AluOp::kNotEqual, a.value(0), a.value(0)) : a.constant(0);
-}
+Value is_nan(Arguments& a) { return compare(AluOp::kNotEqual, a.value(0), a.value(0)); }
 
 Value signbit(Arguments& a) {
   return a.is_float() ? sign_bit(a.value(0)) : compare(AluOp::kLess, a.value(0), 0);

@@ -85,6 +85,20 @@ Value x_log_y(Arguments& a) {
   return select(compare(AluOp::kNotEqual, y, y), a.constant(kNaN), product);
 }
 
+Value x_log1p_y(Arguments& a) {
+  const Value x = a.value(0), y = a.value(1);
+  const Value product = select(compare(AluOp::kEqual, x, 0), a.constant(0), x * log_one_plus(y));
+  return select(compare(AluOp::kNotEqual, y, y), a.constant(kNaN), product);
+}
+
+/// -x log x; 0 at 0, -inf below.
+Value entropy(Value x) {
+  const Value inside = -x * logarithm(x);
+  const Value outside = x.expression().constant(-kInfinity);
+  const Value right = select(compare(AluOp::kEqual, x, 0), x.expression().constant(0), inside);
+  return select(compare(AluOp::kLess, x, 0), outside, right);
+}
+
 /// The distance of two numbers; 0 for equal infinities.
 Value distance(Value a, Value b) {
   return select(compare(AluOp::kEqual, a, b), a.expression().constant(0), absolute(a - b));
@@ -135,6 +149,8 @@ constexpr PointwiseRow kRows[] = {
     {"atan2.out", kFloat, kComputed, arc_tangent_of_two},
     {"hypot.out", Promotion::kCommon, kComputed, hypotenuse},
     {"xlogy.OutTensor", kFloat, kComputed, x_log_y},
+    {"special_xlog1py.out", kFloat, kComputed, x_log1p_y},
+    {"special_entr.out", kFloat, kComputed, composed<entropy>, 0b1},
     {"logaddexp.out", kFloat, kComputed, log_of_sum},
     {"logaddexp2.out", kFloat, kComputed, log2_of_sum},
 };

@@ -1,6 +1,7 @@
 // Signs, limits, choices and constants.
 
 #include <limits>
+#include <numbers>
 
 #include "csrc/aten/device_operator.h"
 #include "csrc/aten/pointwise/functions.h"
@@ -71,6 +72,13 @@ Value masked(Arguments& a) {
   return select(a.value(1), a.value(2), a.value(0));
 }
 
+/// pi of negative numbers, 0 of others.
+Value angle(Arguments& a) {
+  const Value x = a.value(0);
+  const Value result = compare(AluOp::kLess, x, 0) * std::numbers::pi;
+  return select(compare(AluOp::kNotEqual, x, x), x, result);
+}
+
 constexpr auto kCommon = Promotion::kCommon;
 constexpr auto kComputed = ResultDtype::kComputed;
 
@@ -87,6 +95,7 @@ constexpr PointwiseRow kRows[] = {
     {"fmin.out", kCommon, kComputed, ignoring_nan<AluOp::kMinimum>, 0b11},
     {"copysign.out", Promotion::kFloat, kComputed, with_sign, 0b11},
     {"nan_to_num.out", kCommon, kComputed, without_nan, 0b1},
+    {"angle angle.out", Promotion::kFloat, kComputed, angle, 0b1},
     {"heaviside.out", kCommon, kComputed, heaviside, 0b11},
     {"where.self where.self_out", kCommon, kComputed,
      [](Arguments& a) { return select(a.value(0), a.value(1), a.value(2)); }, 0b110},

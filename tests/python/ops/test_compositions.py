@@ -1,0 +1,108 @@
+"""Sorting, padding and further operators that are made of others."""
+
+import math
+
+import pytest
+import torch
+from against_cpu import DEVICE, check
+from torch.nn import functional
+
+
+@pytest.mark.parametrize("descending", [False, True])
+@pytest.mark.parametrize("shape", [(1,), (7,), (5, 40), (3, 4, 9), (2, 500)])
+def test_sorting_is_stable_along_every_dimension(shape, descending):
+    x = torch.randint(0, 9, shape).float()
+    if x.numel() > 1:
+        x.view(-1)[1] = math.nan
+    for dimension in range(len(shape)):
+        ours = torch.sort(x.to(DEVICE), dim=dimension, descending=descending, stable=True)
+        theirs = torch.sort(x, dim=dimension, descending=descending, stable=True)
+        torch.testing.assert_close(ours.values.cpu(), theirs.values, equal_nan=True)
+        assert torch.equal(ours.indices.cpu(), theirs.indices)
+
+
+def test_sorted_values_have_gradients():
+    check(lambda t: torch.sort(t, dim=0).values, torch.randn(9, 5))
+    check(lambda t: torch.topk(t, 3, dim=1, largest=False).values, torch.randn(4, 9))
+    check(lambda t: torch.kthvalue(t, 2, dim=1).values, torch.randn(4, 9))
+
+
+def test_more_elements_than_a_row_has_are_refused():
+    with pytest.raises(RuntimeError, match="out of range"):
+        torch.topk(torch.randn(3, 4).to(DEVICE), 5)
+
+
+@pytest.mark.parametrize("mode", ["reflect", "replicate"])
+def test_edges_are_mirrored_and_repeated(mode):
+    check(lambda t: functional.pad(t, (1, 2), mode), torch.randn(2, 3, 6))
+    check(lambda t: functional.pad(t, (1, 2, 0, 3), mode), torch.randn(2, 3, 6, 5))
+    check(lambda t: functional.pad(t, (1, 2, 0, 3, 1, 0), mode), torch.randn(2, 3, 4, 6, 5))
+
+
+def test_a_mirror_as_long_as_the_row_is_refused():
+    with pytest.raises(RuntimeError, match="Padding size should be less"):
+        functional.pad(torch.randn(1, 2, 3).to(DEVICE), (3, 0), "reflect")
+
+
+def test_halves_gate_each_other():
+    check(lambda t: functional.glu(t, 1), torch.randn(3, 8, 5))
+
+
+def test_sums_and_extremes_of_numbers_that_may_be_nan():
+    x = torch.randn(6, 7)
+    x[2, 3] = math.nan
+    check(lambda t: t.nansum(1), x, gradients=False)
+    check(lambda t: torch.stack(torch.aminmax(t, dim=0)), torch.randn(6, 7), gradients=False)
+
+
+def test_pairs_of_rows_and_their_distances():
+    a, b = torch.randn(5, 3), torch.randn(7, 3)
+    check(lambda x, y: torch.cdist(x, y, p=1.0, compute_mode="donot_use_mm_for_euclid_dist"), a, b,
+          gradients=False)  # fmt: skip
+    check(torch.linalg.cross, a, torch.randn(5, 3))
+    check(torch.trace, torch.randn(4, 6))
+
+
+def test_membership_equality_and_flat_indices():
+    x = torch.randint(0, 9, (4, 5)).float()
+    check(lambda t: torch.isin(t, torch.tensor([1.0, 4.0], device=t.device)), x, gradients=False)
+    check(lambda t, i: torch.take(t, i), x, torch.tensor([[0, 19], [-1, 3]]), gradients=False)
+    assert torch.equal(x.to(DEVICE), x.to(DEVICE).clone())
+    assert not torch.equal(x.to(DEVICE), x.to(DEVICE) + 1)
+
+
+def test_numbers_are_assigned_through_a_mask():
+    def assign(t):
+        result = t.clone()
+        result[t > 0] = 2.5
+        return result
+
+    check(assign, torch.randn(6, 7), gradients=False)
+
+
+def test_pooled_maxima_go_back_to_their_places():
+    x = torch.randn(2, 3, 8, 6)
+    y, places = functional.max_pool2d(x, 2, return_indices=True)
+    check(lambda v, i: functional.max_unpool2d(v, i, 2), y, places)
+
+
+def test_entropies_and_logarithms_of_products():
+    x = torch.tensor([0.0, 1e-3, 0.5, 1.0, 7.0])
+    check(torch.special.entr, x, gradients=False)
+    check(torch.special.xlog1py, x, x.flip(0), gradients=False)
+    check(torch.angle, torch.tensor([-1.0, -0.0, 0.0, 2.0, math.nan]), gradients=False)
+
+
+@pytest.mark.parametrize("target", [torch.int8, torch.int16, torch.uint8])
+def test_strided_int32_is_narrowed_modulo_its_range(target):
+    x = torch.randint(-70000, 70000, (5, 24), dtype=torch.int32)
+    check(lambda t: t.to(target), x)
+    check(lambda t: t[:, ::3].to(target), x)
+    check(lambda t: t.t().to(target), x)
+
+
+@pytest.mark.parametrize("dtype", [torch.int8, torch.int32, torch.float32])
+def test_infinities_are_looked_for_in_every_dtype(dtype):
+    x = torch.tensor([1, -2, 3]).to(dtype)
+    for function in (torch.isneginf, torch.isposinf, torch.isnan, torch.isfinite):
+        check(function, x, gradients=False)
