@@ -3,7 +3,7 @@
 namespace neuron_sim {
 namespace {
 
-constexpr size_t kProcessCapacity = 256;
+constexpr size_t kProcessCapacity = 4096;
 
 }  // namespace
 
