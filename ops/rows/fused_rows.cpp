@@ -64,7 +64,7 @@ class FusedRows {
   /// Rows per partition for which everything fits SBUF; 0 when not even one does.
   int64_t choose_group() {
     const int64_t room = builder_.limits().sbuf_usable.count - 16384;
-    const int64_t fitting = room / (bytes_per_element() * columns_);
+    const int64_t fitting = room / (bytes_per_element() * columns_ + bytes_per_row());
     const int64_t rows = dimensions_.rows[row_].size;
     const int64_t useful = std::min(kTileElements / columns_, rows / partitions_);
     group_ = std::min(fitting, std::max<int64_t>(useful, 1));
@@ -85,23 +85,35 @@ class FusedRows {
   }
 
  private:
+  int64_t slot_bytes(const Expression& expression) const {
+    if (expression.results().empty() || is_input(expression)) return 0;
+    return ExpressionEmitter::bytes_per_element(
+        ExpressionPlan(expression, builder_.architecture().features));
+  }
+
+  /// Of tiles of whole rows.
   int64_t bytes_per_element() const {
-    int64_t bytes = 4;
+    int64_t bytes = 4 + 4 * kRing, slots = 0;
     for (const HbmTensor& tensor : tensors_) bytes += int64_t{kRing} * itemsize(tensor.dtype());
-    int64_t slots = 0;
-    const auto add = [&](const Expression& expression) {
-      if (is_input(expression)) return;
-      const ExpressionPlan plan(expression, builder_.architecture().features);
-      slots = std::max(slots, ExpressionEmitter::bytes_per_element(plan));
-    };
-    for (const RowStage& stage : program_.stages) add(stage.value);
-    for (const Expression& result : program_.results) add(result);
-    return bytes + slots + 4 * kRing;
+    for (const RowStage& stage : program_.stages) slots = std::max(slots, slot_bytes(stage.value));
+    for (const Expression& result : program_.results) slots = std::max(slots, slot_bytes(result));
+    return bytes + slots;
+  }
+
+  /// Of tiles of the rows' numbers.
+  int64_t bytes_per_row() const {
+    int64_t bytes = 0, slots = 0;
+    for (const RowStage& stage : program_.stages) {
+      bytes += int64_t{2} * 4 * kRing;
+      slots = std::max(slots, slot_bytes(stage.finish));
+    }
+    return bytes + slots;
   }
 
   void allocate() {
     const int64_t elements = group_ * columns_;
     slots_ = std::make_shared<ExpressionSlots>(builder_, partitions_, elements);
+    row_slots_ = std::make_shared<ExpressionSlots>(builder_, partitions_, group_);
     for (size_t i = 0; i < tensors_.size(); ++i) {
       const bool operand = i < operands_;
       rings_.push_back(builder_.sbuf(operand ? "operand_tile" : "result_tile",
@@ -111,17 +123,19 @@ class FusedRows {
     for (const RowStage& stage : program_.stages) {
       numbers_.push_back(builder_.sbuf("number", {partitions_, group_}, Dtype::kFloat32, kRing));
       raw_.push_back(builder_.sbuf("reduced", {partitions_, group_}, Dtype::kFloat32, kRing));
-      stage_values_.push_back(emitter(stage.value));
-      stage_finishes_.push_back(stage.finish.results().empty() ? nullptr : emitter(stage.finish));
+      stage_values_.push_back(emitter(stage.value, slots_));
+      stage_finishes_.push_back(emitter(stage.finish, row_slots_));
     }
     for (const Expression& result : program_.results) {
       results_.push_back(std::make_unique<ExpressionEmitter>(builder_, result, slots_));
     }
   }
 
-  std::unique_ptr<ExpressionEmitter> emitter(const Expression& expression) {
-    if (is_input(expression)) return nullptr;
-    return std::make_unique<ExpressionEmitter>(builder_, expression, slots_);
+  /// None for an expression that is its input.
+  std::unique_ptr<ExpressionEmitter> emitter(const Expression& expression,
+                                             const std::shared_ptr<ExpressionSlots>& slots) {
+    if (expression.results().empty() || is_input(expression)) return nullptr;
+    return std::make_unique<ExpressionEmitter>(builder_, expression, slots);
   }
 
   bool is_invariant(size_t tensor) const { return dimensions_.rows[row_].strides[tensor] == 0; }
@@ -226,7 +240,8 @@ class FusedRows {
   int64_t group_ = 1;  ///< rows per partition
   std::vector<View> rings_, numbers_, raw_, inputs_;
   View values_;
-  std::shared_ptr<ExpressionSlots> slots_;
+  std::shared_ptr<ExpressionSlots> slots_;      ///< of whole rows
+  std::shared_ptr<ExpressionSlots> row_slots_;  ///< of a number per row
   std::vector<std::unique_ptr<ExpressionEmitter>> stage_values_, stage_finishes_, results_;
 };
 

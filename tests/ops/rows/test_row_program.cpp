@@ -1,0 +1,235 @@
+#include "ops/rows/row_program.h"
+
+#include "tests/ops/run_kernel.h"
+
+namespace neuron_sim {
+namespace {
+
+using EmitRows = bool (*)(Builder&, const RowProgram&, std::span<const HbmTensor>,
+                          std::span<const HbmTensor>);
+
+bool chosen(Builder& builder, const RowProgram& program, std::span<const HbmTensor> operands,
+            std::span<const HbmTensor> results) {
+  emit_row_program(builder, program, operands, results);
+  return true;
+}
+
+bool fused(Builder& builder, const RowProgram& program, std::span<const HbmTensor> operands,
+           std::span<const HbmTensor> results) {
+  bool fits = false;
+  builder.scope([&] { fits = emit_fused_rows(builder, program, operands, results); });
+  return fits;
+}
+
+bool streamed(Builder& builder, const RowProgram& program, std::span<const HbmTensor> operands,
+              std::span<const HbmTensor> results) {
+  emit_streamed_rows(builder, program, operands, results);
+  return true;
+}
+
+EmitKernel kernel_of(RowProgram program, EmitRows emit) {
+  return [program = std::move(program), emit](Builder& builder, std::span<const HbmTensor> operands,
+                                              std::span<const HbmTensor> results) {
+    EXPECT_TRUE(emit(builder, program, operands, results));
+  };
+}
+
+/// exp(x - largest) / sum, and the sum of each row.
+RowProgram softmax(const std::vector<bool>& reduced) {
+  RowProgram program{.reduced = reduced};
+  RowStage largest{.op = AluOp::kMaximum};
+  largest.value.add_result(largest.value.input(0));
+  RowStage sum{};
+  sum.value.add_result(call(Activation::kExp, sum.value.input(0) - sum.value.input(1)));
+  program.stages = {largest, sum};
+  Expression result, number;
+  result.add_result(call(Activation::kExp, result.input(0) - result.input(1)) / result.input(2));
+  number.add_result(number.input(2) * 1.0);
+  program.results = {result, number};
+  return program;
+}
+
+/// (x - mean) * rsqrt(variance + 1/8) * scale, for operands x and scale.
+RowProgram norm(const std::vector<bool>& reduced, double elements) {
+  RowProgram program{.reduced = reduced};
+  RowStage mean{}, variance{};
+  mean.value.add_result(mean.value.input(0));
+  mean.finish.add_result(mean.finish.input(0) * (1 / elements));
+  const ElementValue centred = variance.value.input(0) - variance.value.input(2);
+  variance.value.add_result(centred * centred);
+  variance.finish.add_result(
+      call(Activation::kRsqrt, variance.finish.input(0) * (1 / elements) + 0.125));
+  program.stages = {mean, variance};
+  Expression result;
+  result.add_result((result.input(0) - result.input(2)) * result.input(3) * result.input(1));
+  program.results = {result};
+  return program;
+}
+
+/// Row-major elements by rows: every row's elements, in order.
+std::vector<std::vector<size_t>> rows_of(const std::vector<int64_t>& shape,
+                                         const std::vector<bool>& reduced) {
+  int64_t rows = 1;
+  for (size_t d = 0; d < shape.size(); ++d) rows *= reduced[d] ? 1 : shape[d];
+  std::vector<std::vector<size_t>> result(static_cast<size_t>(rows));
+  const int64_t count = TensorSpec{shape, {}}.elements();
+  for (int64_t i = 0; i < count; ++i) {
+    int64_t left = i, row = 0, stride = 1;
+    for (size_t d = shape.size(); d-- > 0;) {
+      if (!reduced[d]) {
+        row += left % shape[d] * stride;
+        stride *= shape[d];
+      }
+      left /= shape[d];
+    }
+    result[static_cast<size_t>(row)].push_back(static_cast<size_t>(i));
+  }
+  return result;
+}
+
+struct Case {
+  std::vector<int64_t> shape;
+  std::vector<bool> reduced;
+  std::vector<int64_t> strides{};
+  Dtype dtype = Dtype::kFloat32;
+
+  std::vector<int64_t> row_shape() const {
+    std::vector<int64_t> result = shape;
+    for (size_t d = 0; d < shape.size(); ++d) result[d] = reduced[d] ? 1 : shape[d];
+    return result;
+  }
+};
+
+class RowProgramTest : public ::testing::TestWithParam<const char*> {
+ protected:
+  void check_softmax(const Case& test, EmitRows emit) const {
+    const TensorSpec spec{test.shape, test.strides, test.dtype};
+    SCOPED_TRACE(describe("operand", spec));
+    HostTensor operand(spec, random_values(spec.elements(), -6, 6));
+    std::vector<HostTensor> actual =
+        run_kernel(load_architecture(GetParam()), kernel_of(softmax(test.reduced), emit),
+                   {&operand}, {spec, {test.row_shape(), {}}});
+    const std::vector<double> x = operand.values();
+    std::vector<double> expected(x.size()), sums;
+    for (const std::vector<size_t>& row : rows_of(test.shape, test.reduced)) {
+      double largest = -INFINITY, sum = 0;
+      for (const size_t i : row) largest = std::max(largest, x[i]);
+      for (const size_t i : row) sum += std::exp(x[i] - largest);
+      for (const size_t i : row) expected[i] = std::exp(x[i] - largest) / sum;
+      sums.push_back(sum);
+    }
+    expect_close(actual[0].values(), expected, unit_of(test.dtype));
+    expect_close(actual[1].values(), sums, 1e-5);
+  }
+
+  void check_norm(const Case& test, const std::vector<int64_t>& scale_strides,
+                  EmitRows emit) const {
+    const TensorSpec spec{test.shape, test.strides, test.dtype};
+    SCOPED_TRACE(describe("operand", spec));
+    HostTensor operand(spec, random_values(spec.elements(), -6, 6, 1)),
+        scale({test.shape, scale_strides}, random_values(spec.elements(), 1, 2, 2));
+    const auto rows = rows_of(test.shape, test.reduced);
+    const auto count = static_cast<double>(rows.front().size());
+    HostTensor actual =
+        run_kernel(load_architecture(GetParam()), kernel_of(norm(test.reduced, count), emit),
+                   {&operand, &scale}, {{test.shape, {}}})
+            .front();
+    const std::vector<double> x = operand.values(), factors = scale.values();
+    std::vector<double> expected(x.size());
+    for (const std::vector<size_t>& row : rows) {
+      double mean = 0, variance = 0;
+      for (const size_t i : row) mean += x[i] / count;
+      for (const size_t i : row) variance += (x[i] - mean) * (x[i] - mean) / count;
+      for (const size_t i : row) {
+        expected[i] = (x[i] - mean) / std::sqrt(variance + 0.125) * factors[i];
+      }
+    }
+    expect_close(actual.values(), expected, 1e-5);
+  }
+};
+
+TEST_P(RowProgramTest, RowsInSbufAndStreamedRowsEqualFloat64) {
+  for (const EmitRows emit : {fused, streamed}) {
+    check_softmax({{1, 1}, {false, true}}, emit);
+    check_softmax({{300, 7}, {false, true}}, emit);
+    check_softmax({{129, 1025}, {false, true}}, emit);
+    check_softmax({{5000, 3}, {false, true}}, emit);
+    check_softmax({{31, 40}, {true, false}}, emit);
+    check_softmax({{9, 5, 11}, {false, true, false}}, emit);
+    check_softmax({{9, 5, 11}, {true, false, true}, {1, 99, 9}}, emit);
+    check_softmax({{700}, {true}}, emit);
+    check_softmax({{140, 65}, {false, true}, {}, Dtype::kBfloat16}, emit);
+    check_softmax({{2, 3, 4, 5, 6}, {false, true, false, true, false}}, emit);
+  }
+}
+
+TEST_P(RowProgramTest, OperandsRepeatAlongRowsAndColumns) {
+  for (const EmitRows emit : {fused, streamed}) {
+    check_norm({{300, 70}, {false, true}}, {0, 1}, emit);
+    check_norm({{300, 70}, {false, true}}, {1, 0}, emit);
+    check_norm({{300, 70}, {false, true}}, {0, 0}, emit);
+    check_norm({{4, 6, 33}, {false, true, true}}, {0, 1, 0}, emit);
+    check_norm({{4, 6, 33}, {true, false, true}}, {0, 1, 0}, emit);
+    check_norm({{260, 3}, {false, true}, {1, 260}, Dtype::kFloat16}, {0, 1}, emit);
+  }
+}
+
+TEST_P(RowProgramTest, RowsThatSbufCannotHoldAreStreamed) {
+  check_softmax({{3, 60001}, {false, true}}, chosen);
+  check_norm({{2, 50000}, {false, true}}, {0, 1}, chosen);
+  Builder builder("rows", load_architecture(GetParam()));
+  const std::vector<HbmTensor> operands{argument_tensor(builder, "x", {{3, 60001}, {}})},
+      results{argument_tensor(builder, "y", {{3, 60001}, {}}),
+              argument_tensor(builder, "s", {{3, 1}, {}})};
+  const size_t before = builder.instruction_count();
+  EXPECT_FALSE(fused(builder, softmax({false, true}), operands, results));
+  EXPECT_EQ(builder.instruction_count(), before);
+}
+
+TEST_P(RowProgramTest, RowsOfEveryLengthFitOneOfThePlans) {
+  // A finish of more slots than any other expression of the program.
+  RowProgram program{.reduced = {false, true}};
+  RowStage stage{};
+  stage.value.add_result(stage.value.input(0));
+  const ElementValue sum = stage.finish.input(0);
+  const ElementValue positive = compare(AluOp::kGreater, sum, 0);
+  stage.finish.add_result(select(positive, sum * 2.0, select(positive * sum, -sum, sum * sum)));
+  program.stages = {stage};
+  Expression result;
+  result.add_result(result.input(0) * result.input(1));
+  program.results = {result};
+  for (int64_t columns = 1000; columns < 20000; columns += 487) {
+    const TensorSpec spec{{128, columns}, {}};
+    EXPECT_EQ(error_of([&] {
+                build_kernel(load_architecture(GetParam()), kernel_of(program, chosen), {spec},
+                             {spec});
+              }),
+              "")
+        << columns;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Architectures, RowProgramTest, ::testing::Values("trn1", "trn2", "trn3"),
+                         [](const auto& info) { return std::string(info.param); });
+
+TEST(RowPrograms, RowsInSbufAreFasterThanStreamedOnes) {
+  const auto time = [](EmitRows emit) {
+    return simulated_microseconds(
+        build_kernel(load_architecture("trn2"), kernel_of(softmax({false, true}), emit),
+                     {{{1024, 1024}, {}}}, {{{1024, 1024}, {}}, {{1024, 1}, {}}}));
+  };
+  EXPECT_LT(time(fused), 0.7 * time(streamed));
+}
+
+TEST(RowPrograms, KeysDifferWhereProgramsDo) {
+  const std::vector<int64_t> known = softmax({false, true}).key();
+  EXPECT_EQ(softmax({false, true}).key(), known);
+  EXPECT_NE(softmax({true, false}).key(), known);
+  RowProgram other = softmax({false, true});
+  other.stages.front().op = AluOp::kMinimum;
+  EXPECT_NE(other.key(), known);
+  EXPECT_NE(norm({false, true}, 8).key(), norm({false, true}, 9).key());
+}
+
+}  // namespace
+}  // namespace neuron_sim

@@ -1,0 +1,59 @@
+#include "ops/rows/running.h"
+
+#include "tests/ops/run_kernel.h"
+
+namespace neuron_sim {
+namespace {
+
+class RunningRows : public ::testing::TestWithParam<const char*> {
+ protected:
+  void check(AluOp op, const TensorSpec& spec, const TensorSpec& result, double low,
+             double high) const {
+    SCOPED_TRACE(describe("operand", spec));
+    HostTensor operand(spec, random_values(spec.elements(), low, high));
+    HostTensor actual = run_kernel(load_architecture(GetParam()),
+                                   [&](Builder& builder, std::span<const HbmTensor> operands,
+                                       std::span<const HbmTensor> results) {
+                                     emit_running(builder, op, operands.front(), results.front());
+                                   },
+                                   {&operand}, {result})
+                            .front();
+    std::vector<double> expected = operand.values();
+    const auto width = static_cast<size_t>(spec.shape.back());
+    for (size_t i = 0; i < expected.size(); ++i) {
+      if (i % width == 0) continue;
+      expected[i] =
+          op == AluOp::kAdd ? expected[i - 1] + expected[i] : expected[i - 1] * expected[i];
+    }
+    expect_close(actual.values(), expected, std::max(2 * unit_of(result.dtype), 2e-5));
+  }
+};
+
+TEST_P(RunningRows, SumsAndProductsEqualFloat64) {
+  for (const int64_t width : {1, 2, 129, 2047, 2048, 2049, 6001}) {
+    check(AluOp::kAdd, {{3, width}, {}}, {{3, width}, {}}, 0, 1);
+    check(AluOp::kMultiply, {{3, width}, {}}, {{3, width}, {}}, 0.999, 1.001);
+  }
+  check(AluOp::kAdd, {{300, 5}, {}}, {{300, 5}, {}}, -1, 1);
+  check(AluOp::kAdd, {{7}, {}}, {{7}, {}}, -1, 1);
+}
+
+TEST_P(RunningRows, AnyLayoutAndDtype) {
+  check(AluOp::kAdd, {{5, 4, 9}, {1, 45, 5}}, {{5, 4, 9}, {9, 45, 1}}, -1, 1);
+  check(AluOp::kAdd, {{5, 4, 9}, {0, 1, 0}}, {{5, 4, 9}, {}}, -1, 1);
+  check(AluOp::kAdd,
+        {{2, 3, 2, 3, 2, 3, 4}, permuted_strides({2, 3, 2, 3, 2, 3, 4}, {6, 2, 4, 0, 5, 1, 3})},
+        {{2, 3, 2, 3, 2, 3, 4}, {}}, -1, 1);
+  for (const Dtype dtype : {Dtype::kFloat16, Dtype::kBfloat16}) {
+    check(AluOp::kAdd, {{6, 77}, {}, dtype}, {{6, 77}, {}, dtype}, 0, 1);
+  }
+  for (const Dtype dtype : {Dtype::kInt32, Dtype::kInt8, Dtype::kBool}) {
+    check(AluOp::kAdd, {{6, 77}, {}, dtype}, {{6, 77}, {}, Dtype::kInt32}, 0, 9);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Architectures, RunningRows, ::testing::Values("trn1", "trn2", "trn3"),
+                         [](const auto& info) { return std::string(info.param); });
+
+}  // namespace
+}  // namespace neuron_sim
