@@ -39,7 +39,7 @@ ExpressionEmitter::ExpressionEmitter(Builder& builder, const Expression& express
 void ExpressionEmitter::set_constants() {
   const int count = static_cast<int>(plan_.expression().steps().size());
   for (int i = 0; i < count; ++i) {
-    if (!plan_.is_constant(i)) continue;
+    if (!plan_.needs_tile(i)) continue;
     const Dtype dtype = in_integers() ? Dtype::kInt32 : Dtype::kFloat32;
     const View tile = builder_.sbuf(text("constant", i), {rows_, 1}, dtype);
     builder_.emit(Memset{.dst = tile, .value = plan_.at(i).constant});
@@ -206,24 +206,29 @@ void ExpressionEmitter::emit_results(const std::vector<View>& results) {
   for (size_t i = 0; i < results.size(); ++i) {
     if (plan_.direct_result(steps[i]) >= 0) continue;
     const View source = value(steps[i]);
-    const Dtype dtype = results[i].dtype();
-    if (!in_integers() || is_float(dtype) || source.dtype() == dtype || dtype == Dtype::kBool ||
-        !neuron_sim::is_integer(source.dtype()) || itemsize(dtype) >= itemsize(source.dtype())) {
+    const Dtype from = source.dtype(), to = results[i].dtype();
+    const bool wraps = in_integers() && neuron_sim::is_integer(to) && from != Dtype::kBool &&
+                       to != Dtype::kBool && from != to && itemsize(to) <= itemsize(from);
+    if (wraps) {
+      emit_low_bits(source, results[i]);
+    } else {
       builder_.emit(TensorCopy{.dst = results[i], .src = source});
-      continue;
     }
-    // Torch's integers wrap: the low bytes.
-    View whole = source;
-    if (plan_.is_input(steps[i]) || plan_.is_constant(steps[i])) {
-      next_scratch_ = 0;
-      whole = scratch().reinterpret(source.dtype());
-      if (itemsize(source.dtype()) < 4) whole = whole.slice(1, 0, columns_);
-      builder_.emit(TensorCopy{.dst = whole, .src = source});
-    }
-    const int64_t step = itemsize(source.dtype()) / itemsize(dtype);
-    builder_.emit(
-        TensorCopy{.dst = results[i], .src = whole.reinterpret(dtype).slice(1, 0, columns_, step)});
   }
+}
+
+/// Torch's integers wrap, those of a copy saturate.
+void ExpressionEmitter::emit_low_bits(View source, const View& dst) {
+  const int64_t size = itemsize(source.dtype()), ratio = size / itemsize(dst.dtype());
+  if (ratio > 1 && (source.rank() != 2 || source.dimension(1).stride != size)) {
+    next_scratch_ = 0;
+    const View dense = scratch().reinterpret(source.dtype()).slice(1, 0, columns_);
+    builder_.emit(TensorCopy{.dst = dense, .src = source});
+    source = dense;
+  }
+  source = source.reinterpret(dst.dtype());
+  if (ratio > 1) source = source.slice(1, 0, columns_, ratio);
+  builder_.emit(TensorCopy{.dst = dst, .src = source});
 }
 
 }  // namespace neuron_sim

@@ -69,6 +69,7 @@ class ExpressionEmitter {
   void emit_select(const ExpressionStep& step, const View& dst);
   void emit_round(const ExpressionStep& step, const View& dst);
   void emit_results(const std::vector<View>& results);
+  void emit_low_bits(View source, const View& dst);
 
   Builder& builder_;
   const ExpressionPlan plan_;

@@ -14,10 +14,12 @@ ExpressionPlan::ExpressionPlan(const Expression& expression, const Features& fea
       features_(features),
       uses_(expression.steps().size(), 0),
       absorbed_(expression.steps().size(), false),
+      in_tile_(expression.steps().size(), false),
       slot_(expression.steps().size(), -1),
       direct_(expression.steps().size(), -1) {
   count_uses();
   absorb();
+  find_constant_tiles();
   find_direct_results();
   assign_slots();
 }
@@ -111,6 +113,22 @@ std::vector<int> ExpressionPlan::operands(int step) const {
   return found;
 }
 
+void ExpressionPlan::find_constant_tiles() {
+  const auto read = [&](int step) {
+    if (step >= 0 && is_constant(step)) in_tile_[static_cast<size_t>(step)] = true;
+  };
+  for (const int result : expression_.results()) read(result);
+  for (int i = 0; i < static_cast<int>(uses_.size()); ++i) {
+    const ExpressionStep& s = at(i);
+    if (uses_[static_cast<size_t>(i)] == 0) continue;
+    const bool in_instruction = s.kind == ExpressionKind::kAlu &&
+                                expression_.domain() == Domain::kFloat &&
+                                (is_unary(s.alu) || is_constant(s.a) != is_constant(s.b));
+    if (in_instruction) continue;
+    for (const int operand : {s.a, s.b, s.c}) read(operand);
+  }
+}
+
 void ExpressionPlan::find_direct_results() {
   if (expression_.domain() == Domain::kInteger) return;
   for (size_t i = 0; i < expression_.results().size(); ++i) {
@@ -143,6 +161,11 @@ void ExpressionPlan::assign_slots() {
     slot_[static_cast<size_t>(i)] = static_cast<int>(slot);
   }
   slots_ = static_cast<int>(free_at.size());
+  assign_scratch();
+}
+
+void ExpressionPlan::assign_scratch() {
+  const int count = static_cast<int>(uses_.size());
   for (int i = 0; i < count; ++i) {
     if (is_absorbed(i)) continue;
     const bool widens =
@@ -150,8 +173,10 @@ void ExpressionPlan::assign_slots() {
         (at(i).kind == ExpressionKind::kAlu && expression_.domain() == Domain::kInteger);
     if (widens) scratch_ = 2;
   }
-  // The low bytes of an integer operand are taken from a dense copy.
-  if (expression_.domain() == Domain::kInteger) scratch_ = 2;
+  // The low bits of a result that is an operand or a constant.
+  const bool bare = std::any_of(expression_.results().begin(), expression_.results().end(),
+                                [&](int result) { return slot(result) < 0; });
+  if (bare && expression_.domain() == Domain::kInteger) scratch_ = std::max(scratch_, 1);
 }
 
 }  // namespace neuron_sim

@@ -1,6 +1,7 @@
 #pragma once
 // Which steps of an expression share an instruction, and which slot holds each value.
 
+#include <algorithm>
 #include <vector>
 
 #include "device/arch/architecture.h"
@@ -34,12 +35,18 @@ class ExpressionPlan {
   }
   bool is_constant(int step) const { return at(step).kind == ExpressionKind::kConstant; }
   bool is_input(int step) const { return at(step).kind == ExpressionKind::kInput; }
+  /// A constant that an instruction reads from a tile; others are part of the instruction.
+  bool needs_tile(int step) const { return in_tile_[static_cast<size_t>(step)]; }
+  /// Constants that need a tile.
+  int constant_tiles() const {
+    return static_cast<int>(std::count(in_tile_.begin(), in_tile_.end(), true));
+  }
   /// Emitted as part of its only user, or never used.
   bool is_absorbed(int step) const { return absorbed_[static_cast<size_t>(step)]; }
   /// Slot of a value that has an instruction; -1 for inputs, constants and absorbed steps.
   int slot(int step) const { return slot_[static_cast<size_t>(step)]; }
   int slots() const { return slots_; }
-  /// Further slots that one step needs for predicates and widened operands.
+  /// Further slots that one step needs for predicates, widened operands and low bits.
   int scratch() const { return scratch_; }
   /// The result that the step's instruction writes itself, without a slot; -1: none.
   int direct_result(int step) const { return direct_[static_cast<size_t>(step)]; }
@@ -53,15 +60,17 @@ class ExpressionPlan {
   bool is_link(int step) const;
   int links_of(int step) const;
   bool fits_activation(int step) const;
+  void find_constant_tiles();
   void find_direct_results();
   void assign_slots();
+  void assign_scratch();
   std::vector<int> operands(int step) const;
   void collect_operands(int step, std::vector<int>& found) const;
 
   const Expression expression_;
   const Features features_;
   std::vector<int> uses_;
-  std::vector<bool> absorbed_;
+  std::vector<bool> absorbed_, in_tile_;
   std::vector<int> slot_, direct_;
   int slots_ = 0, scratch_ = 0;
 };

@@ -66,12 +66,13 @@ class Pointwise {
       bytes += int64_t{kRing} * itemsize(tensor.dtype());
       widest = std::max<int64_t>(widest, itemsize(tensor.dtype()));
     }
-    const int64_t reserved = 64 * static_cast<int64_t>(expression.steps().size() + 16);
+    const int64_t reserved = int64_t{64} * (plan.constant_tiles() + 16);
     const int64_t fitting = (builder_.limits().sbuf_usable.count - reserved) / bytes;
     if (fitting < 1) {
       fail(text("a pointwise expression of ", expression.steps().size(), " steps needs ", bytes,
-                " bytes per element, more than the ", builder_.limits().sbuf_usable.count,
-                " bytes of an SBUF partition of ", builder_.architecture().name, "."));
+                " bytes per element and ", reserved, " bytes of constants, more than the ",
+                builder_.limits().sbuf_usable.count, " bytes of an SBUF partition of ",
+                builder_.architecture().name, "."));
     }
     return std::min(fitting, kTileBytes / widest);
   }
