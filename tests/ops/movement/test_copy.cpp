@@ -1,0 +1,68 @@
+#include "ops/movement/copy.h"
+
+#include "tests/ops/run_kernel.h"
+
+namespace neuron_sim {
+namespace {
+
+void emit(Builder& builder, std::span<const HbmTensor> operands,
+          std::span<const HbmTensor> results) {
+  emit_copy(builder, operands.front(), results.front());
+}
+
+class Copy : public ::testing::TestWithParam<const char*> {
+ protected:
+  void check(const TensorSpec& source, const TensorSpec& target) const {
+    SCOPED_TRACE(describe("source", source));
+    HostTensor operand(source, random_values(source.elements(), 0, 100));
+    expect_values(
+        run_kernel(load_architecture(GetParam()), emit, {&operand}, {target}).front().values(),
+        operand.values());
+  }
+};
+
+TEST_P(Copy, AnyShapeAndLayoutOnEitherSide) {
+  RandomLayouts random(3);
+  for (int trial = 0; trial < 60; ++trial) {
+    const std::vector<int64_t> shape = random.shape(7, 20000);
+    check({shape, random.strides(shape, true)}, {shape, random.strides(shape, false)});
+  }
+}
+
+TEST_P(Copy, EveryDtypeAndOddSizes) {
+  for (const Dtype dtype :
+       {Dtype::kFloat32, Dtype::kFloat16, Dtype::kBfloat16, Dtype::kInt32, Dtype::kInt16,
+        Dtype::kInt8, Dtype::kUint8, Dtype::kBool, Dtype::kUint32}) {
+    check({{1}, {}, dtype}, {{1}, {}, dtype});
+    check({{129, 257}, {}, dtype}, {{129, 257}, {1, 129}, dtype});
+    check({{70001}, {0}, dtype}, {{70001}, {}, dtype});
+    check({{70001}, {3}, dtype}, {{70001}, {2}, dtype});
+  }
+}
+
+TEST_P(Copy, BitsComeThroughUnchanged) {
+  HostTensor operand({{4}, {}});
+  operand.set_bits({0x7FA00001, 0x80000000, 0x00000001, 0xFFFFFFFF});
+  EXPECT_EQ(run_kernel(load_architecture(GetParam()), emit, {&operand}, {{{4}, {}}}).front().bits(),
+            operand.bits());
+}
+
+INSTANTIATE_TEST_SUITE_P(Architectures, Copy, ::testing::Values("trn1", "trn2", "trn3"),
+                         [](const auto& info) { return std::string(info.param); });
+
+TEST(CopyKernel, TakesTheTimeOfItsBytes) {
+  const auto time = [](int64_t elements) {
+    return simulated_microseconds(
+        build_kernel(load_architecture("trn2"), emit, {{{elements}, {}}}, {{{elements}, {}}}));
+  };
+  const double one = time(1 << 22), two = time(1 << 23);
+  EXPECT_NEAR(two / one, 2, 0.2);
+  // Nothing but DMA instructions.
+  const BuiltOp built =
+      build_kernel(load_architecture("trn2"), emit, {{{1 << 20}, {}}}, {{{1 << 20}, {}}});
+  EXPECT_EQ(count_of(*built.program, "dma_copy"),
+            static_cast<int64_t>(built.program->instructions.size()));
+}
+
+}  // namespace
+}  // namespace neuron_sim
