@@ -9,8 +9,10 @@
 
 namespace neuron_sim {
 
-/// Instances that may overwrite the bytes of one memset; where more do, it is a small part of the
-/// work, and without it each of them would depend on everything that was at its bytes before.
+/// Instances that may overwrite the bytes of one memset in pieces that are not contiguous (what
+/// contiguous ones overwrite, rename_buffers.h has given another version already); where more do,
+/// it is a small part of the work, and without it each of them would depend on everything that was
+/// at its bytes before.
 inline constexpr size_t kMostParts = 64;
 
 /// Removes memsets of tiles on chip when at most kMostParts later instances overwrite every byte
