@@ -104,8 +104,9 @@ class SpreadColumns {
         builder_(kernel.builder),
         partitions_(builder_.limits().partitions),
         columns_(kernel.dimensions.kept.back()),
-        width_(kernel.tile_elements(
-            std::clamp<int64_t>(ceiling(columns_.size, partitions_), 1, 1024))),
+        width_(
+            kernel.tile_elements(std::clamp<int64_t>(ceiling(columns_.size, partitions_), 1, 1024),
+                                 kernel.epilogue_bytes())),
         loader_(builder_, kernel.prologue(), kernel.operands, partitions_, width_),
         sum_(builder_.sbuf("sums", {partitions_, width_}, Dtype::kFloat32, 2)) {
     kernel.prepare_finish(partitions_, width_);

@@ -164,11 +164,22 @@ ReductionKernel::ReductionKernel(Builder& kernel_builder, const ReductionOptions
       result(kernel_result),
       dimensions(ReductionDimensions::of(kernel_options, kernel_operands, kernel_result)) {}
 
-int64_t ReductionKernel::tile_elements(int64_t wanted) const {
-  const int64_t bytes = TileLoader::bytes_per_element(builder, prologue(), operands) + 16;
+int64_t ReductionKernel::tile_elements(int64_t wanted, int64_t further_bytes) const {
+  const int64_t bytes =
+      TileLoader::bytes_per_element(builder, prologue(), operands) + 16 + further_bytes;
   const int64_t fitting = (builder.limits().sbuf_usable.count - 16384) / bytes;
-  require(fitting > 0, "a reduction's expression fits SBUF");
+  if (fitting < 1) {
+    fail(text("the expressions of a reduction need ", bytes,
+              " bytes per element, more than an SBUF partition of ", builder.architecture().name,
+              " has free (", builder.limits().sbuf_usable.count - 16384, ")."));
+  }
   return std::min({wanted, fitting, kReductionElements});
+}
+
+int64_t ReductionKernel::epilogue_bytes() const {
+  if (options.epilogue.results().empty()) return 0;
+  return ExpressionEmitter::bytes_per_element(
+      ExpressionPlan(options.epilogue, builder.architecture().features));
 }
 
 Expression ReductionKernel::prologue() const {

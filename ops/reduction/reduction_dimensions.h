@@ -48,8 +48,11 @@ class ReductionKernel {
   const HbmTensor& result;
   ReductionDimensions dimensions;
 
-  /// Elements per partition of the largest tiles that fit, of at most `wanted`.
-  int64_t tile_elements(int64_t wanted) const;
+  /// Elements per partition of the largest tiles that fit, of at most `wanted`, when each takes
+  /// `further_bytes` besides what the loader takes. KernelError when none fits.
+  int64_t tile_elements(int64_t wanted, int64_t further_bytes = 0) const;
+  /// Bytes per element that the epilogue takes.
+  int64_t epilogue_bytes() const;
   /// The expression of the operands.
   Expression prologue() const;
   /// dst[P, F] = dst op value.

@@ -219,6 +219,53 @@ TEST(ReductionKernel, AMillionElementsAreSummedByAllPartitions) {
             1.5 * time_of({{{128, 1 << 13}, {}}, {false, true}}));
 }
 
+/// The sum of `count` values that live at the same time.
+Expression wide(int count, bool several_inputs) {
+  Expression e;
+  std::vector<ElementValue> values;
+  for (int i = 0; i < count; ++i) {
+    const ElementValue x = e.input(several_inputs ? i : 0);
+    values.push_back(call(Activation::kExp, x * (1.0 + i)));
+  }
+  ElementValue sum = values.back();
+  for (size_t i = values.size() - 1; i-- > 0;) sum = sum + values[i];
+  e.add_result(sum);
+  return e;
+}
+
+TEST(ReductionKernel, TilesShrinkForTheBytesOfBothExpressions) {
+  const std::vector<int64_t> shape{2, 131072};
+  for (const char* name : {"trn1", "trn2", "trn3"}) {
+    for (int count = 2; count < 16; ++count) {
+      const ReductionOptions options{
+          .prologue = wide(count, true), .epilogue = wide(count, false), .reduced = {true, false}};
+      EXPECT_EQ(error_of([&] {
+                  build_kernel(load_architecture(name), kernel_of(options),
+                               std::vector<TensorSpec>(static_cast<size_t>(count), {shape, {}}),
+                               {{{1, 131072}, {}}});
+                }),
+                "")
+          << name << ", " << count << " values";
+    }
+  }
+}
+
+TEST(ReductionKernel, ExpressionsThatDoNotFitSbufAreRefused) {
+  const auto error = [](int count) {
+    return error_of([&] {
+      build_kernel(load_architecture("trn2"),
+                   kernel_of({.prologue = wide(count, false), .reduced = {false, true}}),
+                   {{{128, 8}, {}}}, {{{128, 1}, {}}});
+    });
+  };
+  EXPECT_EQ(error(1000), "");
+  const int64_t free = load_architecture("trn2").limits.sbuf_usable.count - 16384;
+  const int64_t most = (free - 32) / 8;  // 8 of the operand, 8 of the values, 16 of the kernel
+  EXPECT_EQ(error(static_cast<int>(most + 1)),
+            text("the expressions of a reduction need ", 32 + 8 * (most + 1),
+                 " bytes per element, more than an SBUF partition of trn2 has free (", free, ")."));
+}
+
 TEST(ReductionKernel, NoElementsAreRefused) {
   const auto build = [&] {
     build_kernel(load_architecture("trn2"), kernel_of({.reduced = {true, false}}), {{{0, 3}, {}}},
