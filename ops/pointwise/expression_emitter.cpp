@@ -72,10 +72,10 @@ View ExpressionEmitter::scratch() {
 }
 
 View ExpressionEmitter::widened(int step) {
-  const View source = value(step);
+  View source = value(step);
   const Dtype dtype = in_integers() ? Dtype::kInt32 : Dtype::kFloat32;
   if (source.dtype() == dtype) return source;
-  const View wide = scratch();
+  View wide = scratch();
   builder_.emit(TensorCopy{.dst = wide, .src = source});
   return wide;
 }
@@ -85,7 +85,7 @@ View ExpressionEmitter::predicate(int step) {
   const View source = value(step);
   if (source.dtype() == Dtype::kBool) return source.reinterpret(Dtype::kUint8);
   if (in_integers()) return widened(step).reinterpret(Dtype::kUint32);
-  const View flags = scratch().reinterpret(Dtype::kUint32);
+  View flags = scratch().reinterpret(Dtype::kUint32);
   builder_.emit(TensorScalar{.dst = flags, .data = source, .op0 = AluOp::kNotEqual});
   return flags;
 }

@@ -205,7 +205,8 @@ class FusedRows {
     const auto cut = [&](const View& ring) {
       return ring.turn(turn).slice(0, 0, used).slice(1, 0, group);
     };
-    const View number = cut(numbers_[k]), reduced = stage_finishes_[k] ? cut(raw_[k]) : number;
+    View number = cut(numbers_[k]);
+    const View reduced = stage_finishes_[k] ? cut(raw_[k]) : number;
     builder_.emit(
         TensorReduce{.dst = reduced, .data = value, .op = stage.op, .axes = value.rank() - 2});
     if (stage_finishes_[k]) stage_finishes_[k]->emit({reduced}, {number}, turn);
