@@ -61,7 +61,8 @@ class Pointwise {
   int64_t tile_elements(const Expression& expression) const {
     const ExpressionPlan plan(expression, builder_.architecture().features);
     // The ring of random numbers is counted always.
-    int64_t bytes = ExpressionEmitter::bytes_per_element(plan) + 4 * kRing, widest = 1;
+    int64_t bytes = ExpressionEmitter::bytes_per_element(plan) + int64_t{4} * kRing;
+    int64_t widest = 1;
     for (const HbmTensor& tensor : tensors_) {
       bytes += int64_t{kRing} * itemsize(tensor.dtype());
       widest = std::max<int64_t>(widest, itemsize(tensor.dtype()));
@@ -111,8 +112,7 @@ class Pointwise {
 
   /// The upper 24 of 32 random bits.
   View random_numbers(const View& like, const Affine& turn) {
-    const View tile =
-        random_.turn(turn).slice(0, 0, like.partitions()).slice(1, 0, like.free_elements());
+    View tile = random_.turn(turn).slice(0, 0, like.partitions()).slice(1, 0, like.free_elements());
     builder_.emit(Rng{.dst = tile, .engine = EngineKind::kVector});
     builder_.emit(TensorScalar{.dst = tile,
                                .data = tile,
