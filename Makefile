@@ -2,6 +2,7 @@
 #   make demo    build, install the package and run models/demo.py
 #   make test    core tests with sanitizers, ctest, pytest
 #   make test-torch    PyTorch's own databases of operators, modules, optimizers against the CPU
+#   make models   networks on the device against the CPU; writes docs/models.md
 #   make lint    formatting, types, include directions, lengths, clang-tidy on changed files
 #   make bench   every benchmark
 # The environment is the active one (VIRTUAL_ENV), else .venv, created when missing.
@@ -14,7 +15,7 @@ export PYTHON ?= python3
 IN_VENV := PATH="$(VENV)/bin:$$PATH"
 export CMAKE_BUILD_PARALLEL_LEVEL ?= $(shell nproc)
 
-.PHONY: help setup build demo test test-torch test-sanitize test-threads lint tidy format bench clean
+.PHONY: help setup build demo test test-torch models test-sanitize test-threads lint tidy format bench clean
 .NOTPARALLEL:
 
 help:
@@ -35,6 +36,9 @@ test: build
 
 test-torch: build
 	@$(IN_VENV) python tests/torch_suites
+
+models: build
+	@$(IN_VENV) python models/zoo/report.py
 
 test-sanitize: setup
 	@$(IN_VENV) tools/test_sanitized.sh asan-ubsan
