@@ -188,3 +188,12 @@ def test_an_unknown_network_is_an_error_with_the_names():
     result = command("AlexNet")
     assert result.returncode == 2
     assert "there is no AlexNet; there are: ResNet-18, " in result.stderr
+
+
+def test_the_committed_page_has_a_row_for_everything_that_the_command_runs():
+    text = (ROOT / "docs/models.md").read_text()
+    for model in catalogue.CATALOGUE:
+        for dtype in ("float32", "bfloat16"):
+            assert f"| {model.name} | {model.configuration} | {dtype} |" in text
+    for name in report.all_runs():
+        assert f"| {name.split(' ')[0]}" in text
