@@ -180,7 +180,8 @@ def command(*arguments):
 def test_the_command_writes_a_page_with_the_chosen_networks(tmp_path):
     result = command("--page", tmp_path / "page.md", "LSTM")
     assert result.returncode == 0, result.stdout + result.stderr
-    rows = [line for line in (tmp_path / "page.md").read_text().splitlines() if "| LSTM" in line]
+    lines = (tmp_path / "page.md").read_text().splitlines()
+    rows = [line for line in lines if line.startswith("| LSTM |")]
     assert len(rows) == 2 and all(len(row.split("|")) == 13 for row in rows)
 
 
