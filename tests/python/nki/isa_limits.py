@@ -279,7 +279,7 @@ LIMITS = {
     ),
     "register_alloc": Limit(
         "trn2", lambda k: nisa.register_alloc(tile(1, k, dtype=nl.int32)), 1, 2, ValueError,
-        "operand 'src' of 'register_load' is tensor[1, 2], but must have one element.",
+        "operand 'x' of 'register_alloc' is tensor[1, 2], but must have one element.",
     ),
     "register_move": Limit(
         "trn2", lambda k: nisa.register_move(nisa.register_alloc(1), k), 2 ** 31 - 1, 2 ** 32,

@@ -179,9 +179,7 @@ def test_register_instructions_keep_no_engine_busy(body):
                 nisa.register_store(element, register)
 
     for architecture in ARCHITECTURES:
-        # register_alloc takes a register, and moves the number into it.
-        instruction = "register_move" if body == "alloc" else f"register_{body}"
-        steps = steps_of(instruction, emit, 1, architecture)
+        steps = steps_of(f"register_{body}", emit, 1, architecture)
         assert steps and {each["unit"] for each in steps} == {"sequencer"}
         assert nanoseconds(steps) == 0
 
