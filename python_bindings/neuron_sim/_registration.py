@@ -6,9 +6,12 @@ Every import order works: `import torch` first (PyTorch calls `autoload` through
 
 from __future__ import annotations
 
+import atexit
 import sys
 import types
 from typing import NoReturn
+
+from neuron_sim._exit import settle
 
 BACKEND = "neuron_sim"
 # The C++ interface of PyTorch changes between minor versions.
@@ -87,6 +90,7 @@ def register() -> None:
     # The C++ library has set the name already; this adds the aliases that Python knows.
     torch.utils.rename_privateuse1_backend(BACKEND)
     _replace_device_module(_device_module)
+    atexit.register(settle)
     if not hasattr(torch.Tensor, "is_neuron_sim"):
         torch.utils.generate_methods_for_privateuse1_backend(
             for_tensor=True, for_module=True, for_packed_sequence=True, for_storage=True

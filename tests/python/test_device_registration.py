@@ -208,3 +208,13 @@ def test_a_forked_child_cannot_change_the_parents_tensors():
         "if child == 0:\n    t.add_(1); del t; os._exit(0)\n"
         "os.waitpid(child, 0)\nassert t.tolist() == [0, 1, 2, 3]"
     )
+
+
+def test_a_process_that_ends_right_after_a_backward_pass_ends_well():
+    code = (
+        "import neuron_sim.torch_device, torch\n"
+        "x = torch.ones(4, device='neuron_sim', requires_grad=True)\n"
+        "(x * 2).sum().backward()\n"
+    )
+    children = [subprocess.Popen([sys.executable, "-c", code]) for _ in range(6)]
+    assert [child.wait(timeout=120) for child in children] == [0] * 6
