@@ -213,7 +213,7 @@ Tensor& norm_dtype_out(const Tensor& self, const std::optional<Scalar>& order,
   return vector_norm_out(self, order.value_or(2), dimensions, keep, dtype, out);
 }
 
-/// Mean, and variance or its root; the mean goes to a tensor of its own.
+/// Variance or its root, and the mean in fp32, from which deviations are taken.
 std::tuple<Tensor, Tensor> moments(const Tensor& self, OptionalIntArrayRef dimensions,
                                    const std::optional<Scalar>& correction, bool keep, bool root) {
   check_floating(self);
@@ -227,7 +227,7 @@ std::tuple<Tensor, Tensor> moments(const Tensor& self, OptionalIntArrayRef dimen
   const double count = static_cast<double>(count_of(self, reduced));
   const double divisor = std::max(0.0, count - correction.value_or(1).toDouble());
   const at::DimVector shape = shape_of(self, reduced, keep);
-  Tensor mean = at::empty(shape, self.options()), variance = at::empty(shape, self.options());
+  Tensor variance = at::empty(shape, self.options());
   const Tensor exact = at::empty(shape_of(self, reduced, true), self.options().dtype(at::kFloat));
   Expression deviation;
   const ElementValue difference = deviation.input(0) - deviation.input(1);
@@ -239,10 +239,9 @@ std::tuple<Tensor, Tensor> moments(const Tensor& self, OptionalIntArrayRef dimen
   Tensor target = exact;
   reduce_into(target, self,
               {.op = AluOp::kAdd, .epilogue = scaled_by(1.0 / count), .reduced = reduced});
-  mean.copy_(exact.view_as(mean));
   reduce_into(variance, {self, exact.expand_as(self)},
               {.op = AluOp::kAdd, .prologue = deviation, .epilogue = finish, .reduced = reduced});
-  return {variance, mean};
+  return {variance, exact.view(shape)};
 }
 
 template <bool root>
@@ -254,7 +253,8 @@ Tensor spread(const Tensor& self, OptionalIntArrayRef dimensions,
 template <bool root>
 std::tuple<Tensor, Tensor> spread_and_mean(const Tensor& self, OptionalIntArrayRef dimensions,
                                            const std::optional<Scalar>& correction, bool keep) {
-  return moments(self, dimensions, correction, keep, root);
+  const auto [variance, mean] = moments(self, dimensions, correction, keep, root);
+  return {variance, mean.to(self.scalar_type())};
 }
 
 template <bool root>
