@@ -4,11 +4,13 @@
 
 #include <algorithm>
 
+#include "csrc/graph/capture.h"
 #include "csrc/runtime.h"
 #include "csrc/tensor_access.h"
 #include "device/base/errors.h"
 #include "device/runtime/devices.h"
 #include "device/runtime/launch.h"
+#include "ops/pointwise/pointwise.h"
 
 namespace neuron_sim {
 namespace {
@@ -130,6 +132,12 @@ void KernelCall::run_into(at::ArrayRef<at::Tensor> outputs, Build build) const {
     require(built.program != nullptr, "a kernel with an output has a program");
     return std::move(built.program);
   });
+  if (GraphCapture* const capture = GraphCapture::active()) {
+    std::vector<at::Tensor> arguments;
+    for (const Argument& operand : operands_) arguments.push_back(operand.tensor);
+    arguments.insert(arguments.end(), outputs.begin(), outputs.end());
+    return capture->add_program(kernel, arguments);
+  }
   c10::SmallVector<std::byte*, 8> addresses;
   for (const Argument& operand : operands_) addresses.push_back(backing(operand.tensor));
   for (const at::Tensor& output : outputs) addresses.push_back(backing(output));
@@ -207,7 +215,31 @@ std::shared_ptr<const Program> KernelCall::build(const EmitKernel& emit,
   return builder.finish();
 }
 
-void KernelCall::launch(const EmitKernel& emit) {
+void KernelCall::launch(const EmitKernel& emit) { launch(emit, std::nullopt); }
+
+void KernelCall::launch(const Expression& expression) {
+  options(expression.key());
+  launch(
+      [expression](Builder& builder, std::span<const HbmTensor> operands,
+                   std::span<const HbmTensor> results) {
+        emit_pointwise(builder, expression, operands, results);
+      },
+      expression);
+}
+
+void KernelCall::capture(const EmitKernel& emit, const std::optional<Expression>& expression,
+                         const std::shared_ptr<const Kernel>& kernel) const {
+  KernelUse use{name_, emit, {}, {}, expression, kernel};
+  for (const Argument& operand : operands_) {
+    use.operands.push_back({operand.tensor, operand.dtype, operand.sizes, operand.strides});
+  }
+  for (const Argument& result : results_) {
+    use.results.push_back({result.tensor, result.dtype, result.sizes, result.strides});
+  }
+  GraphCapture::active()->add(use);
+}
+
+void KernelCall::launch(const EmitKernel& emit, const std::optional<Expression>& expression) {
   const bool nothing = std::all_of(results_.begin(), results_.end(), [](const Argument& result) {
     return result.tensor.numel() == 0;
   });
@@ -218,6 +250,7 @@ void KernelCall::launch(const EmitKernel& emit) {
     key_.add(static_cast<int64_t>(arrangement.memory[i])).add(arrangement.offset[i]);
   }
   const auto kernel = kernel_cache().find_or_build(key_, [&] { return build(emit, arrangement); });
+  if (GraphCapture::active() != nullptr) return capture(emit, expression, kernel);
   c10::SmallVector<std::byte*, 8> addresses;
   for (const Memory& memory : arrangement.memories) addresses.push_back(memory.begin);
   neuron_sim::launch(device_.index(), current_stream(device_.index()), kernel,

@@ -5,10 +5,12 @@
 #include <c10/util/FunctionRef.h>
 #include <c10/util/SmallVector.h>
 
+#include <optional>
 #include <string_view>
 
 #include "device/runtime/kernel_cache.h"
 #include "ops/hbm_tensor.h"
+#include "ops/pointwise/expression.h"
 
 namespace neuron_sim {
 
@@ -59,9 +61,13 @@ class KernelCall {
   void run_into(at::ArrayRef<at::Tensor> outputs, Build build) const;
 
   /// Launches the kernel that `emit` emits for the operands and results, on the device's current
-  /// stream. Everything that `emit` captures must be in the key (option()); it owns its captures.
-  /// Nothing is launched when no result has elements.
+  /// stream, or hands it to the graph that is being captured. Everything that `emit` captures must
+  /// be in the key (option()); it owns its captures. Nothing is launched when no result has
+  /// elements.
   void launch(const EmitKernel& emit);
+  /// The same for a pointwise kernel, whose operands and result have the same sizes: results =
+  /// expression(operands). In a graph it may be joined with others.
+  void launch(const Expression& expression);
 
  private:
   using Sizes = c10::SmallVector<int64_t, 6>;
@@ -86,6 +92,9 @@ class KernelCall {
     std::vector<int64_t> offset;  ///< elements
   };
   void add(c10::SmallVector<Argument, 4>& arguments, Argument argument);
+  void launch(const EmitKernel& emit, const std::optional<Expression>& expression);
+  void capture(const EmitKernel& emit, const std::optional<Expression>& expression,
+               const std::shared_ptr<const Kernel>& kernel) const;
   void separate_dtypes();
   Arrangement arrange() const;
   std::shared_ptr<const Program> build(const EmitKernel& emit,

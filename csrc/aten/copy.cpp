@@ -2,6 +2,7 @@
 // conjugate or negative views on either side.
 
 #include <ATen/core/Tensor.h>
+#include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/ops/_local_scalar_dense_native.h>
 #include <ATen/ops/copy_native.h>
 #include <torch/library.h>
@@ -11,6 +12,7 @@
 #include "csrc/aten/fallback.h"
 #include "csrc/aten/movement.h"
 #include "csrc/errors.h"
+#include "csrc/graph/capture.h"
 #include "csrc/tensor_access.h"
 #include "csrc/transfer.h"
 
@@ -58,6 +60,17 @@ void note_host_copy(const Tensor& self, const Tensor& target) {
   count_fallback(kCopy, reason, {tensor_bytes(self).count + tensor_bytes(target).count});
 }
 
+/// A copy that the host takes part in, in a graph: to the host only of what no run changes.
+Tensor capture_copy(GraphCapture& capture, const Tensor& self, const Tensor& target,
+                    bool non_blocking) {
+  if (!on_device(target)) capture.check_known(self, "a copy to the host");
+  static const c10::OperatorHandle op =
+      c10::Dispatcher::singleton().findSchemaOrThrow("aten::copy_", "");
+  torch::jit::Stack stack{target, self, non_blocking};
+  capture.run_on_host(op, &stack, /*is_random=*/false);
+  return target;
+}
+
 Tensor copy_from(const Tensor& self, const Tensor& target, bool non_blocking) {
   check_place(self);
   check_place(target);
@@ -65,10 +78,12 @@ Tensor copy_from(const Tensor& self, const Tensor& target, bool non_blocking) {
     translate_errors([&] { copy_on_device(self, target); });
     return target;
   }
-  if (target.numel() > 0 && on_device(self) && self.device() == target.device()) {
-    note_host_copy(self, target);
+  if (target.numel() == 0) return target;
+  if (GraphCapture* const capture = GraphCapture::active()) {
+    return capture_copy(*capture, self, target, non_blocking);
   }
-  if (target.numel() > 0) account(self, target, non_blocking);
+  if (on_device(self) && self.device() == target.device()) note_host_copy(self, target);
+  account(self, target, non_blocking);
   Tensor host_target = host_tensor(target);
   at::native::copy_(host_target, host_tensor(self), /*non_blocking=*/false);
   return target;
@@ -80,6 +95,7 @@ Tensor copy_from_and_resize(const Tensor& self, const Tensor& target) {
 }
 
 at::Scalar local_scalar_dense(const Tensor& self) {
+  if (GraphCapture* const capture = GraphCapture::active()) capture->check_known(self, "item()");
   account_to_host(device_index(self), tensor_bytes(self));
   return at::native::_local_scalar_dense_cpu(host_tensor(self));
 }

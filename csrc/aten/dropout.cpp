@@ -10,6 +10,7 @@
 #include "csrc/aten/device_operator.h"
 #include "csrc/aten/rows.h"
 #include "csrc/generator.h"
+#include "csrc/graph/capture.h"
 #include "csrc/kernel_call.h"
 #include "ops/pointwise/pointwise.h"
 
@@ -18,14 +19,20 @@ namespace {
 
 using at::Tensor;
 
-/// 32 bits of the device's generator on the device: the seed of one kernel, so that
-/// torch.manual_seed decides its numbers.
-Tensor next_seed(const Tensor& like) {
-  const at::Generator twin = host_twin(default_generator(like.device().index()));
+Tensor drawn_seed(at::Device device) {
+  const at::Generator twin = host_twin(default_generator(device.index()));
   auto* const generator = at::check_generator<at::CPUGeneratorImpl>(twin);
   const std::lock_guard lock(generator->mutex_);
   const auto seed = static_cast<int32_t>(generator->random());
-  return at::scalar_tensor(seed, at::TensorOptions().dtype(at::kInt)).to(like.device());
+  return at::scalar_tensor(seed, at::TensorOptions().dtype(at::kInt)).to(device);
+}
+
+/// 32 bits of the device's generator on the device: the seed of one kernel, so that
+/// torch.manual_seed decides its numbers. Every run of a graph draws another one.
+Tensor next_seed(const Tensor& like) {
+  const auto draw = [device = like.device()] { return drawn_seed(device); };
+  GraphCapture* const capture = GraphCapture::active();
+  return capture == nullptr ? draw() : capture->run_on_host("seed", draw);
 }
 
 std::tuple<Tensor, Tensor> native_dropout(const Tensor& input, double probability,

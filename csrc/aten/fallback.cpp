@@ -5,17 +5,21 @@
 #include <ATen/core/stack.h>
 #include <torch/library.h>
 
+#include <algorithm>
+
 #include "csrc/aten/host_call.h"
 #include "csrc/aten/index_arithmetic.h"
 #include "csrc/generator.h"
+#include "csrc/graph/capture.h"
 #include "csrc/runtime.h"
 
 namespace neuron_sim {
 namespace {
 
-Access access_of(const c10::Argument& argument) {
-  if (argument.alias_info() == nullptr || !argument.alias_info()->isWrite()) return Access::kRead;
-  return argument.is_out() ? Access::kWrite : Access::kUpdate;
+HostAccess access_of(const c10::Argument& argument) {
+  if (argument.alias_info() == nullptr || !argument.alias_info()->isWrite())
+    return HostAccess::kRead;
+  return argument.is_out() ? HostAccess::kWrite : HostAccess::kUpdate;
 }
 
 bool takes_generator(const c10::Argument& argument) {
@@ -25,7 +29,7 @@ bool takes_generator(const c10::Argument& argument) {
 }
 
 template <typename Element>
-c10::List<Element> on_host(const c10::List<Element>& tensors, Access access, HostCall& call) {
+c10::List<Element> on_host(const c10::List<Element>& tensors, HostAccess access, HostCall& call) {
   c10::List<Element> host;
   host.reserve(tensors.size());
   for (size_t i = 0; i < tensors.size(); ++i) {
@@ -37,7 +41,7 @@ c10::List<Element> on_host(const c10::List<Element>& tensors, Access access, Hos
 
 /// Replaces one argument on the stack by what the CPU kernel is to see.
 void hand_over(c10::IValue& value, const c10::Argument& argument, HostCall& call) {
-  const Access access = access_of(argument);
+  const HostAccess access = access_of(argument);
   if (value.isTensor()) {
     value = call.argument(value.toTensor(), access);
   } else if (value.isTensorList()) {
@@ -109,6 +113,11 @@ void refuse_sparse(const c10::OperatorHandle& op, torch::jit::Stack*) {
 
 void fall_back(const c10::OperatorHandle& op, torch::jit::Stack* stack, const std::string& why) {
   check_no_view(op);
+  if (GraphCapture* const capture = GraphCapture::active()) {
+    const auto& arguments = op.schema().arguments();
+    const bool is_random = std::any_of(arguments.begin(), arguments.end(), takes_generator);
+    return capture->run_on_host(op, stack, is_random);
+  }
   const std::string reason = why.empty() ? reason_without_kernel(op.schema(), *stack) : why;
   const std::string name = c10::toString(op.operator_name());
   IndexTensors tensors;

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "csrc/aten/storage.h"
+#include "csrc/graph/capture.h"
 #include "csrc/tensor_access.h"
 #include "csrc/transfer.h"
 #include "device/runtime/devices.h"
@@ -39,8 +40,8 @@ void reflect(const at::Tensor& host, const at::Tensor& device) {
 
 }  // namespace
 
-at::Tensor HostCall::argument(const at::Tensor& tensor, Access access) {
-  const bool written = access != Access::kRead;
+at::Tensor HostCall::argument(const at::Tensor& tensor, HostAccess access) {
+  const bool written = access != HostAccess::kRead;
   if (!tensor.defined() || !on_device(tensor)) return tensor;
   for (Passed& passed : passed_) {
     if (!passed.device.is_same(tensor)) continue;
@@ -50,8 +51,12 @@ at::Tensor HostCall::argument(const at::Tensor& tensor, Access access) {
   TORCH_CHECK_NOT_IMPLEMENTED(tensor.layout() == at::kStrided,
                               "neuron_sim: tensors have layout torch.strided, not ",
                               tensor.layout());
+  if (GraphCapture* const capture = GraphCapture::active()) {
+    capture->refuse("an operator runs on the CPU that no graph can hold");
+  }
   if (!device_) device_ = tensor.device();
-  if (access != Access::kWrite) to_host_.push_back({device_index(tensor), tensor_bytes(tensor)});
+  if (access != HostAccess::kWrite)
+    to_host_.push_back({device_index(tensor), tensor_bytes(tensor)});
   passed_.push_back({tensor, host_tensor(tensor, shared_storage(tensor.storage())), written});
   return passed_.back().host;
 }

@@ -12,7 +12,7 @@
 namespace neuron_sim {
 
 /// What the CPU kernel does with an argument.
-enum class Access {
+enum class HostAccess {
   kRead,
   kUpdate,  ///< reads and writes it, and may resize it
   kWrite    ///< an out= tensor: writes it only, and may resize it
@@ -29,7 +29,7 @@ class HostCall {
  public:
   /// The CPU tensor for an argument of the call; an undefined or non-device tensor is returned as
   /// it is.
-  at::Tensor argument(const at::Tensor& tensor, Access access = Access::kRead);
+  at::Tensor argument(const at::Tensor& tensor, HostAccess access = HostAccess::kRead);
   /// Brings sizes, strides and reallocated storage of written arguments back to the device tensors.
   void finish();
   /// The device tensor for a result of the kernel: the argument itself if the kernel returned one,

@@ -8,7 +8,6 @@
 #include "csrc/tensor_access.h"
 #include "ops/movement/copy.h"
 #include "ops/movement/rows_by_index.h"
-#include "ops/pointwise/pointwise.h"
 
 namespace neuron_sim {
 namespace {
@@ -88,12 +87,8 @@ void copy_on_device(const Tensor& source, const Tensor& target) {
   }
   const Expression expression = cast(source.scalar_type(), target.scalar_type());
   KernelCall call("cast", target.device());
-  call.options(expression.key());
   call.operand(whole, whole.sizes(), whole.strides()).result(target);
-  call.launch([expression](Builder& builder, std::span<const HbmTensor> operands,
-                           std::span<const HbmTensor> results) {
-    emit_pointwise(builder, expression, operands, results);
-  });
+  call.launch(expression);
 }
 
 void gather_rows(const Tensor& table, const Tensor& indices, const Tensor& result) {

@@ -2,7 +2,6 @@
 
 #include "csrc/aten/device_operator.h"
 #include "csrc/kernel_call.h"
-#include "ops/pointwise/pointwise.h"
 
 namespace neuron_sim {
 
@@ -30,7 +29,6 @@ void run_rows(const RowProgram& program, const std::vector<at::Tensor>& operands
 void run_pointwise(const Expression& expression, const std::vector<at::Tensor>& operands,
                    const at::Tensor& result) {
   KernelCall call("pointwise", result.device());
-  call.options(expression.key());
   for (const at::Tensor& operand : operands) {
     check_computable(operand.scalar_type());
     const at::Tensor whole = operand.expand_as(result);
@@ -38,10 +36,7 @@ void run_pointwise(const Expression& expression, const std::vector<at::Tensor>& 
   }
   check_computable(result.scalar_type());
   call.result(result);
-  call.launch([expression](Builder& builder, std::span<const HbmTensor> inputs,
-                           std::span<const HbmTensor> results) {
-    emit_pointwise(builder, expression, inputs, results);
-  });
+  call.launch(expression);
 }
 
 }  // namespace neuron_sim

@@ -16,6 +16,8 @@ struct PassSettings {
   /// Versions of one SBUF tile that exist at a time, at most; 0: as many as SBUF holds. A window
   /// of 16 was seen in one kernel total only and may be a limit of semaphores: hypothesis.
   int64_t buffers_per_tile = 0;
+  /// Loads of what the program itself stored become copies in SBUF (forward_stores.h).
+  bool forward_stores = false;
   /// Loads of bytes that an earlier tile holds disappear (reuse_loads.h).
   bool reuse_loads = false;
   /// Innermost loops over which a load may be kept; 0: any, and across statements.

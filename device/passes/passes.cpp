@@ -11,6 +11,7 @@
 #include "device/passes/eliminate_dead_stores.h"
 #include "device/passes/fold_casts.h"
 #include "device/passes/fold_zeros.h"
+#include "device/passes/forward_stores.h"
 #include "device/passes/hoist_invariants.h"
 #include "device/passes/merge_dma.h"
 #include "device/passes/rename_buffers.h"
@@ -25,6 +26,7 @@ namespace {
 
 /// Passes over loops and statements, on single-assignment versions.
 void run_middle_end(StraightLine& line, const PassSettings& settings) {
+  if (settings.forward_stores) forward_stores(line);
   if (settings.reuse_loads) {
     PassSettings reuse = settings;
     if (std::ssize(line.instructions) <= settings.reuse_instances) reuse.reuse_loops = 0;
@@ -85,7 +87,8 @@ std::vector<PassSettings> attempts(const PassSettings& settings) {
   std::vector<PassSettings> result{settings};
   for (bool PassSettings::*pass :
        {&PassSettings::batch_narrow_operations, &PassSettings::hoist_invariants,
-        &PassSettings::reuse_loads, &PassSettings::merge_dma, &PassSettings::elide_psum_copies}) {
+        &PassSettings::reuse_loads, &PassSettings::merge_dma, &PassSettings::elide_psum_copies,
+        &PassSettings::forward_stores}) {
     if (!(settings.*pass)) continue;
     result.push_back(result.back());
     result.back().*pass = false;

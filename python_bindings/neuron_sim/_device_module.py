@@ -87,6 +87,7 @@ __all__ = [
     "Launch",
     "Stream",
     "clear_kernel_cache",
+    "compiled_graphs",
     "current_device",
     "current_stream",
     "default_generator",

@@ -13,6 +13,7 @@
 #include "csrc/runtime.h"
 #include "device/runtime/devices.h"
 #include "python_bindings/torch_module/distributed.h"
+#include "python_bindings/torch_module/graphs.h"
 #include "python_bindings/torch_module/kernel_launch.h"
 #include "python_bindings/torch_module/launches.h"
 
@@ -99,6 +100,7 @@ PYBIND11_MODULE(_C, m) {
   m.def("fallback_policy", [] { return policy_name(fallback_policy()); });
   m.def("set_fallback_policy",
         [](const std::string& name) { set_fallback_policy(parse_fallback_policy(name)); });
+  bind_graphs(m);
   bind_launches(m);
   bind_kernel_launch(m);
   bind_distributed(m);

@@ -13,7 +13,6 @@
 #include "csrc/aten/pointwise/operator_table.h"
 #include "csrc/kernel_call.h"
 #include "csrc/tensor_access.h"
-#include "ops/pointwise/pointwise.h"
 
 namespace neuron_sim {
 namespace {
@@ -181,15 +180,11 @@ class PointwiseCall {
       return result;
     };
     KernelCall call("pointwise", iterator.tensor(0).device());
-    call.options(expression.key());
     for (int i = 1; i < iterator.ntensors(); ++i) {
       call.operand(iterator.tensor(i), sizes, strides(i));
     }
     call.result(iterator.tensor(0), sizes, strides(0));
-    call.launch([expression](Builder& builder, std::span<const HbmTensor> operands,
-                             std::span<const HbmTensor> results) {
-      emit_pointwise(builder, expression, operands, results);
-    });
+    call.launch(expression);
   }
 
   const c10::OperatorHandle& op_;

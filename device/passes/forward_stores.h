@@ -1,0 +1,23 @@
+#pragma once
+// forward_stores: what a program stored to HBM and loads again comes from SBUF.
+//
+// Not known of the vendor's compiler: no published stack has it. It is for programs of whole
+// graphs, whose kernels hand tensors on in HBM.
+
+#include "device/passes/straight_line.h"
+
+namespace neuron_sim {
+
+/// Elements per partition that a load may have which becomes a copy between tiles of different
+/// layouts: longer ones keep an engine busy for longer than the transfers take, which run beside
+/// it (a copy takes about a cycle per element; a load and the store before it 4 us or more).
+inline constexpr int64_t kForwardedElements = 2048;
+
+/// Replaces loads by copies within SBUF where every row of the load lies, in the same partition, in
+/// tiles that earlier transfers stored to it and that nothing has overwritten since. Those whose
+/// layouts agree are for eliminate_copies to remove; others are limited (kForwardedElements). The
+/// tiles live until the load, as long as SBUF has room for them in the program order. Stores to
+/// tensors of the program's own that nothing reads any more disappear.
+void forward_stores(StraightLine& line);
+
+}  // namespace neuron_sim

@@ -1,0 +1,40 @@
+#pragma once
+// A kernel of a graph that becomes one program: what it reads and writes, and how it is emitted.
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ops/hbm_tensor.h"
+#include "ops/pointwise/expression.h"
+
+namespace neuron_sim {
+
+/// A tensor in one of the memories of a graph. Memories never overlap each other.
+struct GraphTensor {
+  size_t memory = 0;             ///< number of the memory
+  int64_t byte_offset = 0;       ///< of the first element in it
+  Dtype dtype{};                 ///< as the kernel sees the elements
+  std::vector<int64_t> shape;    ///< sizes
+  std::vector<int64_t> strides;  ///< elements, not negative
+  bool operator==(const GraphTensor&) const = default;
+
+  /// First byte after the last element.
+  int64_t end() const;
+};
+
+struct GraphKernel {
+  std::string name;
+  EmitKernel emit;
+  std::vector<GraphTensor> operands, results;
+  /// What a pointwise kernel computes: results[i] = expression.results()[i](operands), all of one
+  /// shape. Such kernels may be joined (fuse_pointwise.h).
+  std::optional<Expression> expression{};
+};
+
+/// Whether the bytes between first and last element of the two overlap.
+bool may_overlap(const GraphTensor& a, const GraphTensor& b);
+
+}  // namespace neuron_sim

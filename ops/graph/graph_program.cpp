@@ -1,0 +1,118 @@
+#include "ops/graph/graph_program.h"
+
+#include <algorithm>
+#include <map>
+
+#include "device/base/errors.h"
+#include "device/passes/passes.h"
+#include "ops/graph/fuse_pointwise.h"
+
+namespace neuron_sim {
+namespace {
+
+/// Bytes of one memory that the kernels touch, on both sides rounded to whole elements of any
+/// dtype: the tensors in it may differ in dtype.
+struct Extent {
+  static constexpr int64_t kAlignment = 8;
+  int64_t begin = 0, end = 0;
+  Dtype dtype{};
+};
+
+std::map<size_t, Extent> extents_of(const std::vector<GraphKernel>& kernels) {
+  std::map<size_t, Extent> extents;
+  const auto add = [&](const GraphTensor& tensor) {
+    const int64_t begin = tensor.byte_offset / Extent::kAlignment * Extent::kAlignment;
+    const int64_t end =
+        (tensor.end() + Extent::kAlignment - 1) / Extent::kAlignment * Extent::kAlignment;
+    const auto [at, is_new] = extents.try_emplace(tensor.memory, Extent{begin, end, tensor.dtype});
+    if (is_new) return;
+    at->second.begin = std::min(at->second.begin, begin);
+    at->second.end = std::max(at->second.end, end);
+  };
+  for (const GraphKernel& kernel : kernels) {
+    for (const GraphTensor& operand : kernel.operands) add(operand);
+    for (const GraphTensor& result : kernel.results) add(result);
+  }
+  return extents;
+}
+
+/// The memories of the graph as tensors of the program.
+class Memories {
+ public:
+  Memories(Builder& builder, const std::vector<GraphKernel>& kernels,
+           const std::function<bool(size_t memory)>& is_external)
+      : extents_(extents_of(kernels)) {
+    for (const auto& [memory, extent] : extents_) {
+      const int64_t elements = (extent.end - extent.begin) / itemsize(extent.dtype);
+      const std::string label = text("memory", memory);
+      if (is_external(memory)) {
+        arguments_.push_back({memory, extent.begin});
+        views_.emplace(memory, builder.argument(label, {elements}, extent.dtype));
+      } else {
+        views_.emplace(memory, builder.scratch(label, {elements}, extent.dtype));
+      }
+    }
+  }
+
+  HbmTensor tensor(const GraphTensor& tensor) const {
+    View storage = views_.at(tensor.memory);
+    if (storage.dtype() != tensor.dtype) storage = storage.reinterpret(tensor.dtype);
+    const int64_t bytes = tensor.byte_offset - extents_.at(tensor.memory).begin;
+    return {storage, tensor.shape, tensor.strides, bytes / itemsize(tensor.dtype)};
+  }
+  std::vector<HbmTensor> tensors(const std::vector<GraphTensor>& graph_tensors) const {
+    std::vector<HbmTensor> result;
+    for (const GraphTensor& graph_tensor : graph_tensors) result.push_back(tensor(graph_tensor));
+    return result;
+  }
+  std::vector<GraphArgument> arguments() && { return std::move(arguments_); }
+
+ private:
+  std::map<size_t, Extent> extents_;
+  std::map<size_t, View> views_;
+  std::vector<GraphArgument> arguments_;
+};
+
+}  // namespace
+
+PassSettings graph_passes() {
+  PassSettings settings;
+  settings.rename_buffers = true;
+  settings.forward_stores = true;
+  settings.eliminate_copies = true;
+  settings.schedule = true;
+  settings.hoist_loads = true;
+  return settings;
+}
+
+int64_t GraphTensor::end() const {
+  return byte_offset + extent_of(shape, strides) * itemsize(dtype);
+}
+
+bool may_overlap(const GraphTensor& a, const GraphTensor& b) {
+  return a.memory == b.memory && a.byte_offset < b.end() && b.byte_offset < a.end();
+}
+
+GraphProgram build_graph_program(const Architecture& architecture, const std::string& name,
+                                 std::vector<GraphKernel> kernels,
+                                 const std::function<bool(size_t memory)>& is_external,
+                                 const GraphProgramOptions& options) {
+  if (options.fuse) kernels = fuse_pointwise(std::move(kernels), is_external);
+  Builder builder(name, architecture);
+  Memories memories(builder, kernels, is_external);
+  for (const GraphKernel& kernel : kernels) {
+    const std::vector<HbmTensor> operands = memories.tensors(kernel.operands);
+    const std::vector<HbmTensor> results = memories.tensors(kernel.results);
+    builder.scope([&] { kernel.emit(builder, operands, results); });
+  }
+  GraphProgram built;
+  built.kernels = kernels.size();
+  built.arguments = std::move(memories).arguments();
+  built.program = builder.finish();
+  Compiled compiled = compile(std::move(built.program), options.passes);
+  built.program = std::move(compiled.program);
+  built.unchanged = std::move(compiled.unchanged);
+  return built;
+}
+
+}  // namespace neuron_sim

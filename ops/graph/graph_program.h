@@ -1,0 +1,46 @@
+#pragma once
+// One program of many kernels: what only they use stays in the program's own HBM.
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "device/passes/pass_settings.h"
+#include "device/program/program.h"
+#include "ops/graph/graph_kernel.h"
+
+namespace neuron_sim {
+
+/// What the compiler's passes do to the program of a whole graph. Not a published stack: what the
+/// vendor's compiler makes of a graph is not known; these keep every byte and shorten programs.
+PassSettings graph_passes();
+
+struct GraphProgramOptions {
+  bool fuse = true;                      ///< pointwise kernels are joined (fuse_pointwise.h)
+  PassSettings passes = graph_passes();  ///< over the whole program
+};
+
+/// Where an argument of the program begins.
+struct GraphArgument {
+  size_t memory = 0;
+  int64_t byte_offset = 0;
+};
+
+struct GraphProgram {
+  std::shared_ptr<const Program> program;
+  std::vector<GraphArgument> arguments;
+  size_t kernels = 0;  ///< that were emitted, after joining
+  /// Why the compiler's passes changed nothing; empty when they ran.
+  std::string unchanged;
+};
+
+/// Emits the kernels in their order into one program. Memories for which `is_external` holds are
+/// arguments: they have contents before, or are read after the program. All others are scratch
+/// tensors. KernelError as the kernels' own emit functions raise it.
+GraphProgram build_graph_program(const Architecture& architecture, const std::string& name,
+                                 std::vector<GraphKernel> kernels,
+                                 const std::function<bool(size_t memory)>& is_external,
+                                 const GraphProgramOptions& options);
+
+}  // namespace neuron_sim

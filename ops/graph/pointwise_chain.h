@@ -1,0 +1,32 @@
+#pragma once
+// Pointwise kernels of a graph as one expression over one set of elements.
+
+#include <optional>
+#include <vector>
+
+#include "ops/graph/graph_kernel.h"
+#include "ops/graph/iteration_space.h"
+
+namespace neuron_sim {
+
+/// A pointwise kernel, or several joined.
+struct PointwiseChain {
+  IterationSpace space;                        ///< strides of the operands, then of the results
+  std::vector<GraphTensor> operands, results;  ///< sizes and strides as their kernels had them
+  Expression expression;
+
+  /// The chain as a kernel of that name.
+  GraphKernel kernel(std::string name) const;
+  /// The chain without the results that `kept` leaves out.
+  PointwiseChain with_results(const std::vector<bool>& kept) const;
+};
+
+/// The chain of one kernel; empty when the kernel is not pointwise.
+std::optional<PointwiseChain> chain_of(const GraphKernel& kernel);
+
+/// `first`, then `second`, which reads results of it. Empty when they go over other elements, when
+/// `second` reads what `first` writes in another way or as integers that lose bits, and when they
+/// compute in different domains.
+std::optional<PointwiseChain> joined(const PointwiseChain& first, const PointwiseChain& second);
+
+}  // namespace neuron_sim

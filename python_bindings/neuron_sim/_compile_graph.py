@@ -1,0 +1,112 @@
+"""What is done to a graph of torch.compile before it is captured."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+import torch
+from torch._C import DispatchKey
+from torch.fx import GraphModule, Interpreter, Node
+
+aten = torch.ops.aten
+
+# Operators with a kernel of the device that PyTorch would trace into index arithmetic and gathers.
+_WHOLE = (
+    aten.upsample_nearest1d,
+    aten.upsample_nearest2d,
+    aten.upsample_nearest3d,
+    aten._upsample_nearest_exact1d,
+    aten._upsample_nearest_exact2d,
+    aten._upsample_nearest_exact3d,
+    aten.upsample_linear1d,
+    aten.upsample_bilinear2d,
+    aten.upsample_trilinear3d,
+    aten.upsample_bicubic2d,
+)
+# `vec` overloads take sizes or factors; what they call is what stays whole.
+_KEYS = (DispatchKey.CompositeImplicitAutograd, DispatchKey.Autograd)
+
+
+@contextmanager
+def kept_whole() -> Iterator[None]:
+    """Within the block these operators are traced as they are."""
+    with ExitStack() as stack:
+        for packet in _WHOLE:
+            for name in packet.overloads():
+                stack.enter_context(_without_decomposition(getattr(packet, name)))
+        yield
+
+
+@contextmanager
+def _without_decomposition(operator: Any) -> Iterator[None]:
+    removed = {key: operator.py_kernels.pop(key) for key in _KEYS if key in operator.py_kernels}
+    operator._dispatch_cache.clear()
+    try:
+        yield
+    finally:
+        operator.py_kernels.update(removed)
+        operator._dispatch_cache.clear()
+
+
+class ExpectedLayouts(Interpreter):
+    """Runs a graph operator by operator; a result whose strides are not those that the graph was
+    traced with is copied into them, because later views rely on them."""
+
+    def run_node(self, node: Node) -> Any:
+        return _with_layout(super().run_node(node), node.meta.get("val"))
+
+
+def _with_layout(found: Any, expected: Any) -> Any:
+    if isinstance(found, tuple | list) and isinstance(expected, tuple | list):
+        return type(found)(map(_with_layout, found, expected))
+    if not isinstance(found, torch.Tensor) or not isinstance(expected, torch.Tensor):
+        return found
+    if found.stride() == expected.stride() or found.shape != expected.shape or not found.numel():
+        return found
+    strides = [int(stride) for stride in expected.stride()]
+    if not all(isinstance(size, int) for size in expected.shape):
+        return found  # sizes of another call: the strides may be others as well
+    return found.new_empty_strided(found.shape, strides).copy_(found)
+
+
+def remove_clones(module: GraphModule) -> None:
+    """Copies of values that nobody changes disappear: dropout in eval mode and `contiguous()` of
+    what is contiguous leave them. Those that the graph returns, which must be tensors of their
+    own, and those of inputs that the graph writes stay."""
+    graph = module.graph
+    written = {
+        node.args[0] for node in graph.nodes if node.target is aten.copy_.default and node.args
+    }
+    for node in list(graph.nodes):
+        if node.target is not aten.clone.default or _is_returned(node):
+            continue
+        source = node.args[0]
+        if source in written or not _same_layout(node, source):
+            continue
+        node.replace_all_uses_with(source)
+        graph.erase_node(node)
+    graph.eliminate_dead_code()
+    module.recompile()
+
+
+def _is_returned(node: Node) -> bool:
+    """Whether the graph returns it or a view of it."""
+    return any(
+        user.op == "output" or (_is_view(user) and _is_returned(user)) for user in node.users
+    )
+
+
+def _is_view(node: Node) -> bool:
+    if not isinstance(node.target, torch._ops.OpOverload):
+        return node.op == "call_function"  # an element of a tuple of views
+    return any(result.alias_info is not None for result in node.target._schema.returns)
+
+
+def _same_layout(node: Node, source: Any) -> bool:
+    """Whether the clone has the strides of what it copies; views of it depend on them."""
+    found, original = node.meta.get("val"), source.meta.get("val")
+    if not isinstance(found, torch.Tensor) or not isinstance(original, torch.Tensor):
+        return False
+    return bool(found.stride() == original.stride())

@@ -1,0 +1,47 @@
+"""The account of torch.compile(backend="neuron_sim"): what became of each graph."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class CompiledGraph:
+    """One captured graph. Times are simulated microseconds."""
+
+    kind: str
+    """"forward", "backward" or "inference"."""
+    kernels: int = 0
+    """Kernels that the graph would launch one by one."""
+    kernel_bodies_us: float = 0
+    """The sum of their bodies: what the graph takes without torch.compile."""
+    kernels_after_fusion: int = 0
+    programs: int = 0
+    """Programs that the graph became; one, unless the host computes something in between."""
+    program_bodies_us: float = 0
+    """The sum of the bodies of the programs."""
+    host_operators: list[str] = field(default_factory=list)
+    """Host-side operators of each run (int64 indices, random seeds), in order."""
+    unchanged: list[str] = field(default_factory=list)
+    """Why the compiler's passes changed nothing in a program."""
+    not_compiled: str = ""
+    """Why the graph runs operator by operator; empty when it is compiled."""
+
+
+_compiled: list[CompiledGraph] = []
+
+
+def note(graph: CompiledGraph) -> None:
+    """Adds a graph to the account."""
+    _compiled.append(graph)
+
+
+def compiled_graphs() -> list[CompiledGraph]:
+    """What torch.compile(backend="neuron_sim") made of the graphs of this process, in the order of
+    their first runs."""
+    return list(_compiled)
+
+
+def reset_compiled_graphs() -> None:
+    """Forgets them; compiled functions stay compiled."""
+    _compiled.clear()

@@ -1,0 +1,77 @@
+#include "python_bindings/torch_module/graphs.h"
+
+#include <ATen/core/LegacyTypeDispatch.h>
+#include <c10/core/DeviceGuard.h>
+#include <torch/csrc/Exceptions.h>
+
+#include <map>
+
+#include "csrc/errors.h"
+#include "csrc/graph/capture.h"
+
+namespace py = pybind11;
+
+namespace neuron_sim {
+namespace {
+
+GraphProgramOptions options_of(bool fuse, const std::map<std::string, int64_t>& passes) {
+  GraphProgramOptions options;
+  options.fuse = fuse;
+  translate_errors([&] {
+    for (const auto& [pass, value] : passes) set(options.passes, pass, value);
+  });
+  return options;
+}
+
+double microseconds(Picoseconds time) { return static_cast<double>(time.count) * 1e-6; }
+
+py::dict facts_of(const CapturedGraph& graph) {
+  const GraphFacts& facts = graph.facts();
+  py::dict result;
+  result["kernels"] = facts.kernels;
+  result["kernel_bodies_us"] = microseconds(facts.kernel_bodies);
+  result["kernels_after_fusion"] = facts.emitted;
+  result["programs"] = facts.programs;
+  result["program_bodies_us"] = microseconds(facts.program_bodies);
+  result["host_operators"] = facts.host_operators;
+  result["unchanged"] = facts.unchanged;
+  return result;
+}
+
+/// Runs `function()`, which returns a list of tensors, and captures it: (graph, "", outputs), or
+/// (None, reason, []) when it cannot be captured and has changed no input.
+py::tuple capture_graph(const py::function& function, at::Device device,
+                        const std::vector<at::Tensor>& inputs, bool fuse,
+                        const std::map<std::string, int64_t>& passes) {
+  const c10::DeviceGuard guard(device);
+  GraphCapture capture(device, inputs, options_of(fuse, passes));
+  try {
+    std::vector<at::Tensor> outputs;
+    {
+      const py::object result = function();
+      outputs = result.cast<std::vector<at::Tensor>>();
+    }
+    const at::AutoDispatchBelowADInplaceOrView no_autograd;
+    auto graph = capture.finish(outputs);
+    return py::make_tuple(graph, "", outputs);
+  } catch (const std::exception&) {
+    if (capture.refusal().empty() || capture.wrote_inputs()) throw;
+  }
+  return py::make_tuple(py::none(), capture.refusal(), py::list());
+}
+
+}  // namespace
+
+void bind_graphs(py::module_& m) {
+  py::class_<CapturedGraph, std::shared_ptr<CapturedGraph>>(m, "CapturedGraph")
+      .def(
+          "run",
+          [](const CapturedGraph& graph, const std::vector<at::Tensor>& inputs) {
+            return graph.run(inputs);
+          },
+          py::call_guard<py::gil_scoped_release>())
+      .def("facts", &facts_of);
+  m.def("capture_graph", &capture_graph);
+}
+
+}  // namespace neuron_sim
