@@ -12,6 +12,7 @@ from typing import Any, Literal
 import torch
 
 from neuron_sim import _C  # type: ignore[attr-defined]
+from neuron_sim._compiled_graphs import CompiledGraph, compiled_graphs, reset_compiled_graphs
 from neuron_sim._device_fallback import (
     Fallback,
     fallback_counts,
@@ -80,6 +81,7 @@ from neuron_sim._launches import (
 
 __all__ = [
     "Collective",
+    "CompiledGraph",
     "DeviceProperties",
     "Event",
     "Fallback",
@@ -125,6 +127,7 @@ __all__ = [
     "record_collectives",
     "record_launches",
     "reset_accumulated_memory_stats",
+    "reset_compiled_graphs",
     "reset_fallback_counts",
     "reset_peak_memory_stats",
     "seed",
