@@ -15,6 +15,8 @@ from torch.testing._internal.common_modules import module_db
 from torch.testing._internal.common_optimizers import optim_db
 
 STEPS = 3
+# Of the two parameters of an optimizer; Muon takes matrices only.
+SHAPES = {"Muon": ((4, 5), (3, 2))}
 
 
 def find_module(name: str) -> Any:
@@ -83,7 +85,8 @@ def check_module(name: str, dtype: torch.dtype, samples: int, activity: Activity
 def _trained(info: Any, options: dict[str, Any], device: str) -> list[torch.Tensor]:
     """Two parameters after some steps on a quadratic loss."""
     generator = torch.Generator().manual_seed(SEED)
-    starts = [torch.randn(4, 5, generator=generator), torch.randn(3, generator=generator)]
+    shapes = SHAPES.get(info.optim_cls.__name__, ((4, 5), (3,)))
+    starts = [torch.randn(shape, generator=generator) for shape in shapes]
     slopes = [torch.rand(t.shape, generator=generator) + 0.5 for t in starts]
     parameters = [t.to(device).requires_grad_() for t in starts]
     weights = [t.to(device) for t in slopes]

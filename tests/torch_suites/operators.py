@@ -9,15 +9,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from comparison import check_same
+from comparison import DifferenceError, check_same
 from observation import Activity, observe
-from placement import fresh, in_double, tensors, to_device
+from peculiarities import OWN_RANDOM, UNDEFINED, RandomCalls, placed, plain_name, without_ties
+from placement import UnsupportedLayoutError, fresh, in_double, tensors, to_device
 from torch.testing._internal.common_methods_invocations import op_db, python_ref_db
 
 SEED = 5
-# Their results are whatever was in memory: structure is all there is to compare.
-UNDEFINED = {"empty", "empty_like", "empty_strided", "empty_permuted", "new_empty",
-             "new_empty_strided"}  # fmt: skip
 
 
 class NothingToCompareError(Exception):
@@ -76,22 +74,61 @@ def calls(op: Any, dtype: torch.dtype, samples: int, requires_grad: bool) -> Ite
 
 def check_forward(call: Call, activity: Activity, strict: bool) -> int:
     """Compares one call; returns the number of values. Fallbacks raise if `strict`."""
-    expected = call.run(fresh(call.arguments))
-    there = to_device(call.arguments)
-    with observe(activity, strict):
-        found = call.run(there)
-    if call.op.name.removeprefix("_refs.") in UNDEFINED:
-        raise NothingToCompareError("the values are undefined")
-    return check_same(found, expected, lambda: call.run(in_double(fresh(call.arguments))))
+
+    def results(arguments: Any) -> Any:
+        return without_ties(call.op, arguments, call.run(arguments))
+
+    return _check(call, results, results, activity, strict)
 
 
 def check_backward(call: Call, activity: Activity, strict: bool) -> int:
     """The same for the gradients."""
-    expected = call.gradients(fresh(call.arguments))
-    there = to_device(call.arguments)
+    return _check(
+        call, call.gradients, lambda there: call.gradients(there, on_device=True), activity, strict
+    )
+
+
+def _check(
+    call: Call,
+    here: Callable[[Any], Any],
+    on_device: Callable[[Any], Any],
+    activity: Activity,
+    strict: bool,
+) -> int:
+    there = placed(call.op, call.arguments)
+    refusal = None
+    try:
+        expected = here(fresh(call.arguments))
+    except (NothingToCompareError, UnsupportedLayoutError):
+        raise
+    except Exception as error:
+        refusal = error
     with observe(activity, strict):
-        found = call.gradients(there, on_device=True)
-    return check_same(found, expected, lambda: call.gradients(in_double(fresh(call.arguments))))
+        if refusal is not None:
+            _check_refused(lambda: on_device(there), refusal)
+            raise NothingToCompareError(f"the CPU refuses: {refusal}")
+        found = on_device(there)
+    if plain_name(call.op) in UNDEFINED or _draws_its_own(call):
+        raise NothingToCompareError("the values are undefined or random")
+    return check_same(found, expected, lambda: here(in_double(fresh(call.arguments))))
+
+
+def _check_refused(call: Callable[[], Any], refusal: Exception) -> None:
+    """What the CPU refuses the device refuses with the same class of error."""
+    try:
+        call()
+    except type(refusal):
+        return
+    raise DifferenceError(f"the CPU refuses this: {type(refusal).__name__}: {refusal}")
+
+
+def _draws_its_own(call: Call) -> bool:
+    """Whether the result depends on random numbers that are the device's own."""
+    if plain_name(call.op) not in OWN_RANDOM:
+        return False
+    with RandomCalls() as random:
+        call.run(fresh(call.arguments))
+    return random.seen
 
 
 def check_operator(

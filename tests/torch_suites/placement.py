@@ -23,9 +23,25 @@ class UnsupportedLayoutError(Exception):
     """A sample has a tensor that is not dense; the device has dense ones only."""
 
 
-def _mapped(value: Any, change: Callable[[Any], Any]) -> Any:
-    """`value` with every leaf changed; lists stay lists, so that operators accept them."""
-    return pytree.tree_map(change, value)
+def _mapped(
+    value: Any, change: Callable[[torch.Tensor], torch.Tensor], other: Callable[[Any], Any]
+) -> Any:
+    """`value` with every tensor changed, and every other leaf; lists stay lists, so that operators
+    accept them, and a tensor that is there twice stays one tensor."""
+    copies: dict[int, torch.Tensor] = {}
+
+    def leaf(given: Any) -> Any:
+        if not isinstance(given, torch.Tensor):
+            return other(given)
+        if id(given) not in copies:
+            copies[id(given)] = change(given)
+        return copies[id(given)]
+
+    return pytree.tree_map(leaf, value)
+
+
+def _same(leaf: Any) -> Any:
+    return leaf
 
 
 def _dense(tensor: torch.Tensor) -> bool:
@@ -50,13 +66,8 @@ def on_device(tensor: torch.Tensor) -> torch.Tensor:
 
 def to_device(value: Any) -> Any:
     """The arguments `value` (any structure) for a call on the device."""
-    copies: dict[int, torch.Tensor] = {}
 
-    def change(leaf: Any) -> Any:
-        if isinstance(leaf, torch.Tensor):
-            if id(leaf) not in copies:  # an argument that is passed twice stays one tensor
-                copies[id(leaf)] = on_device(leaf)
-            return copies[id(leaf)]
+    def other(leaf: Any) -> Any:
         if isinstance(leaf, torch.device) and leaf.type == "cpu":
             return torch.device(DEVICE)
         if isinstance(leaf, str) and leaf == "cpu":
@@ -65,40 +76,37 @@ def to_device(value: Any) -> Any:
             return torch.Generator(DEVICE).manual_seed(leaf.initial_seed())
         return leaf
 
-    return _mapped(value, change)
+    return _mapped(value, on_device, other)
 
 
 def fresh(value: Any) -> Any:
     """A copy of the CPU arguments `value`, because some operators write their inputs."""
 
-    def change(leaf: Any) -> Any:
-        if not isinstance(leaf, torch.Tensor):
-            return leaf
-        if not _dense(leaf):
+    def copied(tensor: torch.Tensor) -> torch.Tensor:
+        if not _dense(tensor):
             raise UnsupportedLayoutError("a sample is not a dense tensor")
-        flat = torch.empty(0, dtype=leaf.dtype).set_(leaf.detach().untyped_storage())
-        copy = flat.clone().as_strided(leaf.size(), leaf.stride(), leaf.storage_offset())
-        copy = copy.conj() if leaf.is_conj() else copy
-        copy = torch._neg_view(copy) if leaf.is_neg() else copy
-        return copy.requires_grad_(leaf.requires_grad)
+        flat = torch.empty(0, dtype=tensor.dtype).set_(tensor.detach().untyped_storage())
+        copy = flat.clone().as_strided(tensor.size(), tensor.stride(), tensor.storage_offset())
+        copy = copy.conj() if tensor.is_conj() else copy
+        copy = torch._neg_view(copy) if tensor.is_neg() else copy
+        return copy.requires_grad_(tensor.requires_grad)
 
-    return _mapped(value, change)
+    return _mapped(value, copied, _same)
 
 
 def in_double(value: Any) -> Any:
     """The CPU arguments `value` with floating point tensors and dtypes in double precision."""
 
-    def change(leaf: Any) -> Any:
-        if isinstance(leaf, torch.Tensor):
-            wider = _WIDER.get(leaf.dtype)
-            return (
-                leaf
-                if wider is None
-                else leaf.detach().to(wider).requires_grad_(leaf.requires_grad)
-            )
+    def widened(tensor: torch.Tensor) -> torch.Tensor:
+        wider = _WIDER.get(tensor.dtype)
+        if wider is None:
+            return tensor
+        return tensor.detach().to(wider).requires_grad_(tensor.requires_grad)
+
+    def other(leaf: Any) -> Any:
         return _WIDER.get(leaf, leaf) if isinstance(leaf, torch.dtype) else leaf
 
-    return _mapped(value, change)
+    return _mapped(value, widened, other)
 
 
 def tensors(value: Any) -> list[torch.Tensor]:
