@@ -59,20 +59,19 @@ Tensor& scatter_into(const Tensor& self, int64_t dimension, const Tensor& indice
                      const Tensor& source, bool add, Tensor& out) {
   check_movable(self);
   check_indices(indices);
-  if (self.scalar_type() == at::kInt && add) throw Refusal{"DMA adds integers in fp32"};
+  const at::ScalarType dtype = self.scalar_type();
+  const at::ScalarType type = add ? addition_dtype(dtype, indices.numel()) : dtype;
   at::native::resize_output(out, self.sizes());
-  const bool wide = add && self.scalar_type() != at::kFloat;
-  Tensor dense = (self.dim() == 0 ? self.view(1) : self).clone(at::MemoryFormat::Contiguous);
-  if (wide) dense = dense.to(at::kFloat);
+  const Tensor own = (self.dim() == 0 ? self.view(1) : self).clone(at::MemoryFormat::Contiguous);
+  const Tensor dense = own.to(type);
   const Tensor named = indices.dim() == 0 ? indices.view(1) : indices;
   Tensor values = source.dim() == 0 ? source.view(1) : source;
   for (int64_t i = 0; i < named.dim(); ++i) values = values.narrow(i, 0, named.size(i));
   if (named.numel() > 0) {
     const Tensor place = places(dense, at::maybe_wrap_dim(dimension, dense.dim()), named);
-    scatter_rows(elements(dense), place.reshape(-1),
-                 values.to(dense.scalar_type()).reshape({-1, 1}), add);
+    scatter_rows(elements(dense), place.reshape(-1), values.to(type).reshape({-1, 1}), add);
   }
-  return out.copy_(dense.view(out.sizes()));
+  return out.copy_(sums_as(dense, dtype).view(out.sizes()));
 }
 
 Tensor& scatter_src_out(const Tensor& self, int64_t dimension, const Tensor& indices,

@@ -25,6 +25,23 @@ Tensor wrapped(const Tensor& indices, int64_t size) {
   return at::where(indices.lt(0), indices.add(size), indices);
 }
 
+at::ScalarType addition_dtype(at::ScalarType type, int64_t terms) {
+  if (!c10::isIntegralType(type, /*includeBool=*/true)) return at::kFloat;
+  constexpr int64_t kExact = int64_t{1} << 24;  // integers that fp32 holds
+  const int64_t largest = type == at::kBool ? 1 : int64_t{1} << (8 * c10::elementSize(type));
+  if (largest >= kExact || (terms + 1) * largest > kExact) {
+    throw Refusal{"DMA adds integers in fp32, which is not exact for so many"};
+  }
+  return at::kFloat;
+}
+
+Tensor sums_as(const Tensor& sums, at::ScalarType type) {
+  if (sums.scalar_type() == type) return sums;
+  // A conversion from fp32 saturates, one from int32 wraps.
+  const bool wraps = c10::isIntegralType(type, /*includeBool=*/false);
+  return wraps ? sums.to(at::kInt).to(type) : sums.to(type);
+}
+
 Tensor leading(const Tensor& tensor, int64_t dimension) {
   const Tensor moved = tensor.dim() == 0 ? tensor.view(1) : tensor.movedim(dimension, 0);
   return moved.reshape({moved.size(0), -1});

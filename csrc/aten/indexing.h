@@ -11,6 +11,11 @@ void check_movable(const at::Tensor& tensor);
 void check_indices(const at::Tensor& indices);
 /// Indices of a dimension of `size`, -1 made the last one.
 at::Tensor wrapped(const at::Tensor& indices, int64_t size);
+/// The dtype in which up to `terms` numbers of `type` are added to one, as DMA does it. Refusal if
+/// fp32 cannot hold their exact sum, which integers need.
+at::ScalarType addition_dtype(at::ScalarType type, int64_t terms);
+/// Sums in the addition_dtype as `type`: integers wrap.
+at::Tensor sums_as(const at::Tensor& sums, at::ScalarType type);
 /// The tensor as [its dimension first, all others]; a copy where strides need one.
 at::Tensor leading(const at::Tensor& tensor, int64_t dimension);
 

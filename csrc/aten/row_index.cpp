@@ -77,16 +77,16 @@ Tensor& index_rows_out(const Tensor& self, int64_t dimension, const Tensor& indi
   check_movable(self);
   check_indices(indices);
   if (self.dim() == 0) throw Refusal{"the tensor has no dimensions"};
-  if (self.scalar_type() == at::kInt && add) throw Refusal{"DMA adds integers in fp32"};
+  const at::ScalarType dtype = self.scalar_type();
+  const at::ScalarType type = add ? addition_dtype(dtype, indices.numel()) : dtype;
   at::native::resize_output(out, self.sizes());
   const int64_t at = at::maybe_wrap_dim(dimension, self.dim());
-  const at::ScalarType type = add ? at::kFloat : self.scalar_type();
   const Tensor table = leading(self, at).to(type).clone(at::MemoryFormat::Contiguous);
   if (source.numel() > 0) {
     scatter_rows(table, wrapped(indices.reshape(-1), self.size(at)), leading(source, at).to(type),
                  add);
   }
-  out.movedim(at, 0).copy_(table.view(out.movedim(at, 0).sizes()));
+  out.movedim(at, 0).copy_(sums_as(table, dtype).view(out.movedim(at, 0).sizes()));
   return out;
 }
 

@@ -104,12 +104,15 @@ bool is_whole_mask(const Tensor& self, const c10::List<std::optional<Tensor>>& i
 Tensor& index_put(Tensor& self, const c10::List<std::optional<Tensor>>& indices,
                   const Tensor& values, bool accumulate, bool /*unsafe*/) {
   check_movable(self);
-  if (self.scalar_type() == at::kInt && accumulate) throw Refusal{"DMA adds integers in fp32"};
   const c10::DeviceGuard guard(self.device());
   if (is_whole_mask(self, indices) && values.numel() == 1 && !accumulate) {
     return self.masked_fill_(indices.get(0)->to(self.device()),
                              values.to(self.device()).reshape(at::IntArrayRef{}));
   }
+  TORCH_CHECK(self.scalar_type() == values.scalar_type(),
+              "Index put requires the source and destination dtypes match, got ",
+              self.scalar_type(), " for the destination and ", values.scalar_type(),
+              " for the source.");
   const IndexedTensor index = indexed(self, indices);
   const int64_t width = index.table.size(1);
   const Tensor like = placed(index, at::empty({index.rows.numel(), width}, self.options()));
@@ -123,12 +126,13 @@ Tensor& index_put(Tensor& self, const c10::List<std::optional<Tensor>>& indices,
     }
     spread = spread.permute(order);
   }
-  const at::ScalarType type = accumulate ? at::kFloat : self.scalar_type();
+  const at::ScalarType dtype = self.scalar_type();
+  const at::ScalarType type = accumulate ? addition_dtype(dtype, index.rows.numel()) : dtype;
   const Tensor table = index.table.to(type).clone(at::MemoryFormat::Contiguous);
   scatter_rows(table, index.rows, spread.reshape({-1, width}).to(type), accumulate);
   at::DimVector shape;
   for (const int64_t dimension : index.order) shape.push_back(self.size(dimension));
-  self.permute(index.order).copy_(table.view(shape));
+  self.permute(index.order).copy_(sums_as(table, dtype).view(shape));
   return self;
 }
 

@@ -41,7 +41,7 @@ constexpr auto kCommon = Promotion::kCommon;
 constexpr auto kComputed = ResultDtype::kComputed;
 
 constexpr PointwiseRow kRows[] = {
-    {"native_dropout_backward", kCommon, kComputed, dropout, 0b1},
+    {"native_dropout_backward", Promotion::kFloat, kComputed, dropout, 0b1},
     {"mse_loss_backward mse_loss_backward.grad_input", kCommon, kComputed, mean_square, 0b111},
     {"smooth_l1_loss_backward.grad_input", kCommon, kComputed, smooth_l1, 0b111},
     {"huber_loss_backward.out", kCommon, kComputed, huber, 0b111},

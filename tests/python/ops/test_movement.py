@@ -80,6 +80,47 @@ def test_elements_are_gathered_and_scattered():
     check(lambda t, i: t.scatter(1, i, -1.0), x, unique)
 
 
+SUMS = [
+    lambda t, i, s: t.index_add(0, i, s),
+    lambda t, i, s: t.scatter_add(0, i, s),
+    lambda t, i, s: t.index_put((i,), s, accumulate=True),
+]
+
+
+@pytest.mark.parametrize("add", SUMS)
+@pytest.mark.parametrize(
+    ("dtype", "most"), [(torch.uint8, 65535), (torch.int8, 65535), (torch.int16, 255)]
+)
+def test_sums_of_integers_wrap_and_are_refused_when_fp32_cannot_hold_them(add, dtype, most):
+    def operands(count):
+        terms = torch.full((count,), -128).to(dtype)
+        return torch.full((5,), 100).to(dtype), torch.arange(count) % 2 * 3, terms
+
+    check(add, *operands(most), gradients=False)
+    with pytest.raises(NotImplementedError, match="not exact for so many"):
+        check(add, *operands(most + 1), gradients=False)
+    torch.neuron_sim.set_fallback_policy("allow")  # until the fixture restores it
+    check(add, *operands(most + 1), gradients=False)
+
+
+@pytest.mark.parametrize("add", SUMS)
+def test_sums_of_bools_are_any_of_them_and_those_of_int32_are_refused(add):
+    indices = torch.tensor([0, 3, 3])
+    bools = torch.tensor([False, True, True]), torch.zeros(5, dtype=torch.bool)
+    check(add, bools[1], indices, bools[0], gradients=False)
+    with pytest.raises(NotImplementedError, match="not exact for so many"):
+        check(add, bools[1].int(), indices, bools[0].int(), gradients=False)
+
+
+def test_indexed_assignment_refuses_another_dtype():
+    for device in ("cpu", DEVICE):
+        x, index = torch.zeros(3, dtype=torch.int32, device=device), torch.tensor([1])
+        for accumulate in (False, True):
+            with pytest.raises(RuntimeError, match="source and destination dtypes match"):
+                x.index_put_((index.to(device),), torch.ones(1, device=device), accumulate)
+        assert not x.any()
+
+
 def test_tensors_index_like_in_numpy():
     x = torch.randn(5, 9, 4)
     rows, columns = torch.tensor([[1, -1, 3], [0, 0, 2]]), torch.tensor([0, 1, -1])

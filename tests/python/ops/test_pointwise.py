@@ -181,6 +181,18 @@ def test_empty_tensors_launch_nothing():
     assert not launches
 
 
+@pytest.mark.parametrize("dtype", [torch.bool, torch.int16, torch.bfloat16, torch.float32])
+def test_the_gradient_of_dropout_is_a_floating_number(dtype):
+    gradient = torch.tensor([[1, 0, 3], [4, 5, 6]]).to(dtype)
+    mask = torch.tensor([[True, False, True], [True, True, False]])
+    check(
+        lambda g, m: torch.ops.aten.native_dropout_backward(g, m, 1.25),
+        gradient,
+        mask,
+        gradients=False,
+    )
+
+
 def test_dropout_keeps_the_share_and_follows_the_seed():
     x = torch.ones(200, 300, device=DEVICE, requires_grad=True)
     torch.manual_seed(5)
