@@ -48,7 +48,8 @@ def test_functions_of_numbers_below_one_agree_with_float64(function):
 def test_edges_are_exact(function):
     x = torch.tensor([*EDGES, *torch.randn(100).mul(1e6).tolist()])
     ours = function(x.to(DEVICE)).cpu()
-    torch.testing.assert_close(ours, function(x), rtol=0, atol=0, equal_nan=True)
+    exact = function(x.double()).float()  # the host's own sqrt may be the neighbour of the root
+    torch.testing.assert_close(ours, exact, rtol=0, atol=0, equal_nan=True)
 
 
 def test_the_tangent_has_its_poles_in_place():
