@@ -130,9 +130,12 @@ Tensor& product_out(const Tensor& self, int64_t dimension, bool keep, OptionalDt
 
 Tensor product(const Tensor& self, OptionalDtype dtype) {
   check_floating(self);
-  if (dtype && *dtype != self.scalar_type()) throw Refusal{"the product has another dtype"};
+  const at::ScalarType type = dtype.value_or(self.scalar_type());
+  if (type != self.scalar_type() && type != at::kFloat) {
+    throw Refusal{"the operands are rounded to the dtype of the product first"};
+  }
   const c10::DeviceGuard guard(self.device());
-  Tensor out = at::empty({}, self.options());
+  Tensor out = at::empty({}, self.options().dtype(type));
   if (self.numel() == 0) return fill_empty(out, 1);
   return reduce_into(out, self,
                      {.op = AluOp::kMultiply, .reduced = flags_of(self, std::nullopt, true)});

@@ -143,3 +143,13 @@ def test_batch_norm_and_its_running_statistics(shape, training):
         return torch.cat([y.reshape(-1), mean, variance])
 
     check(normalise, x, weight, bias, tolerance=1e-4)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_a_product_of_all_elements_may_have_a_wider_dtype(dtype):
+    x = (torch.rand(3, 70) + 0.5).to(dtype)
+    found = x.to("neuron_sim:1").prod(dtype=torch.float32)
+    assert found.dtype == torch.float32
+    torch.testing.assert_close(found.cpu().double(), x.double().prod(), rtol=1e-5, atol=0)
+    with pytest.raises(NotImplementedError, match="rounded to the dtype of the product"):
+        x.float().to("neuron_sim:1").prod(dtype=dtype)
