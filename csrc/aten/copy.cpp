@@ -43,14 +43,14 @@ void account(const Tensor& source, const Tensor& target, bool non_blocking) {
   }
 }
 
-/// A copy within one device that its DMA and engines cannot do. Casts from and to int64 are index
-/// arithmetic; double precision and complex numbers fall back.
+/// A copy within one device that its DMA and engines cannot do. Casts from and to int64 and of
+/// single numbers are index arithmetic; double precision and complex numbers fall back.
 void note_host_copy(const Tensor& self, const Tensor& target) {
   const auto reals = [](const Tensor& tensor) {
-    return !tensor.is_complex() && tensor.scalar_type() != at::kDouble;
+    return !tensor.is_complex() && (tensor.dim() == 0 || tensor.scalar_type() != at::kDouble);
   };
   if (reals(self) && reals(target) &&
-      (self.scalar_type() == at::kLong || target.scalar_type() == at::kLong)) {
+      (target.dim() == 0 || self.scalar_type() == at::kLong || target.scalar_type() == at::kLong)) {
     count_host_operator(kCopy);
     return;
   }

@@ -24,8 +24,7 @@ void visit_tensors(const c10::IValue& value, c10::function_ref<void(const at::Te
 
 bool is_scalar(const at::Tensor& tensor) {
   if (tensor.unsafeGetTensorImpl()->is_wrapped_number()) return true;
-  const at::ScalarType type = tensor.scalar_type();
-  return tensor.dim() == 0 && type != at::kDouble && !c10::isComplexType(type);
+  return tensor.dim() == 0 && !c10::isComplexType(tensor.scalar_type());
 }
 
 /// Whether a NeuronCore has no such dtype (int64 apart, which the host side computes).

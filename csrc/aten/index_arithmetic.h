@@ -12,7 +12,7 @@ namespace neuron_sim {
 
 /// What the tensors of a call are, arguments and then results.
 struct IndexTensors {
-  bool all_index_like = true;  ///< each is int64, bool, or a scalar: no dimensions, at most 32 bits
+  bool all_index_like = true;  ///< each is int64, bool, or a scalar: no dimensions, real
   bool any_int64 = false;
   bool all_scalars = true;
   size_t count = 0;

@@ -68,6 +68,8 @@ INDEX_ARITHMETIC = {
     ),
     "a lookup": lambda d: torch.arange(5, device=d)[torch.tensor([4, 0]).to(d)],
     "a scalar": lambda d: torch.tensor(2.5).to(d).i0(),
+    "a scalar in double precision": lambda d: torch.tensor(3.0).to(d).double().reciprocal().float(),
+    "a scalar from double precision": lambda d: torch.tensor(0.1).double().to(d).half(),
     "indices of a mask": lambda d: (torch.arange(5, device=d) > 2).nonzero(),
     "the size of a mask": lambda d: (torch.arange(5, device=d) > 2).sum(),
     "random indices": shuffled,
@@ -95,7 +97,8 @@ def test_index_arithmetic_takes_no_simulated_time():
 FALLBACKS = {
     "fractions of indices": lambda: torch.arange(1, 7, device="neuron_sim").i0(),
     "double precision": lambda: torch.zeros(3, dtype=torch.float64).to("neuron_sim").i0(),
-    "a scalar in double precision": lambda: torch.tensor(1.0).double().to("neuron_sim").i0(),
+    "casts to double precision": lambda: torch.zeros(1).to("neuron_sim").double(),
+    "a complex scalar": lambda: torch.tensor(1j).to("neuron_sim").exp(),
     "complex numbers": lambda: torch.zeros(3, dtype=torch.complex64).to("neuron_sim").exp(),
 }
 
