@@ -85,7 +85,7 @@ def register() -> None:
     from neuron_sim import _C  # type: ignore[attr-defined]
 
     _check_torch_version(str(torch.__version__), _C.torch_version)
-    from neuron_sim import _device_module, _device_sharing
+    from neuron_sim import _device_module, _device_printing, _device_sharing
 
     # The C++ library has set the name already; this adds the aliases that Python knows.
     torch.utils.rename_privateuse1_backend(BACKEND)
@@ -99,6 +99,7 @@ def register() -> None:
 
     register_backend()
     _device_sharing.install()
+    _device_printing.install()
     _registered = True
 
 
