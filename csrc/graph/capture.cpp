@@ -154,6 +154,7 @@ void GraphCapture::flush() {
     ++facts.programs;
     facts.program_bodies = facts.program_bodies + step.kernel->timing().body;
     if (!built.unchanged.empty()) facts.unchanged.push_back(std::move(built.unchanged));
+    facts.gave_way.insert(facts.gave_way.end(), built.gave_way.begin(), built.gave_way.end());
     graph_->steps_.emplace_back(std::move(step));
     constant_writes_.emplace_back();
   });

@@ -7,6 +7,7 @@ import torch
 import transformers
 
 from zoo.catalogue import Model
+from zoo.compiled import ERROR_LIMIT, LIMITED, SPEED_UP_LIMIT, STAGES, Compilation
 from zoo.forward import BFLOAT16_FACTOR, FLOAT32_LIMIT, Account, Comparison
 from zoo.generation import Generation
 from zoo.training import ACCURACY_LIMIT, COMPARED_STEPS, FINAL_LIMIT, STEP_LIMIT, Training
@@ -57,6 +58,7 @@ class Page:
         self.forward: list[str] = []
         self.generation: list[str] = []
         self.training: list[str] = []
+        self.compiled: list[str] = []
         self.host_operators: list[str] = []
 
     def add_forward(self, model: Model, dtype: torch.dtype, comparison: Comparison) -> None:
@@ -89,6 +91,16 @@ class Page:
         )
         self._add_operators(f"{name}, training", training.account)
 
+    def add_compiled(self, name: str, compilation: Compilation) -> None:
+        """What torch.compile made of a network."""
+        eager, compiled = compilation.eager, compilation.compiled
+        stages = " | ".join(f"{cost.body_ms:.3f}" for cost in compilation.stages.values())
+        self.compiled.append(
+            f"| {name} | {eager.body_ms:.3f} | {stages} | {compilation.speed_up:.2f} "
+            f"| {eager.launches} to {compiled.launches} "
+            f"| {eager.moved_mb:.1f} to {compiled.moved_mb:.1f} | {compilation.error:.1e} |"
+        )
+
     def _add_operators(self, name: str, account: Account) -> None:
         self.host_operators.append(f"| {name} | {_operators(account.host_operators)} |")
 
@@ -113,11 +125,33 @@ class Page:
             about = "Greedy, `generate` of transformers with a cache of keys and values, float32.\n"
             rows = [about, head + COSTS, rules, *self.generation, ""]
             sections.append("\n".join(["## Generation\n", *rows]))
+        if self.compiled:
+            sections.append(self._compiled_section())
         if self.training:
             sections.append(self._training_section())
         table = ["| work | operators and how often |", "|---|---|", *self.host_operators, ""]
         sections.append("\n".join(["## Host-side operators\n", *table]))
         return "\n".join(sections)
+
+    def _compiled_section(self) -> str:
+        about = (
+            'torch.compile(backend="neuron_sim") in float32: sums of kernel bodies in simulated\n'
+            "milliseconds, without launch overheads ([compile.md](compile.md)). **Eager**: one\n"
+            "operator after the other; **one program**: the same kernels in one program;\n"
+            "**joined**: chains of pointwise kernels are one kernel; **scheduled**: every tile\n"
+            "has a place of its own, so that weights load while the kernels before compute;\n"
+            "**forwarded**: what a kernel stores for the next one stays in SBUF. The last one is\n"
+            "what torch.compile gives; **moved**: MB through the DMA engines. Limits: "
+            f"{SPEED_UP_LIMIT} times for\n{' and '.join(LIMITED)}, differences of "
+            f"{ERROR_LIMIT:.0e} of the largest number to eager results.\n"
+        )
+        head = (
+            "| model | eager ms | "
+            + " | ".join(STAGES)
+            + " | times as fast | launches | moved | difference |"
+        )
+        rules = "|---|" + "---:|" * (len(STAGES) + 5)
+        return "\n".join(["## Compiled\n", about, head, rules, *self.compiled, ""])
 
     def _training_section(self) -> str:
         about = (

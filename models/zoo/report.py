@@ -20,6 +20,7 @@ import torch
 import transformers
 
 from zoo.catalogue import CATALOGUE, Model
+from zoo.compiled import COMPILED, TRAINED, compile_model, forward_pass, training_pass
 from zoo.forward import Account, compare
 from zoo.generation import GENERATORS, generate_named
 from zoo.page import Page
@@ -63,6 +64,20 @@ def run_training(name: str, page: Page) -> list[str | None]:
     return [training.problem()]
 
 
+def run_compiled(model: Model, trains: bool, page: Page) -> list[str | None]:
+    """Compiles a network; what is beyond a limit."""
+    compilation = compile_model(model, training_pass if trains else forward_pass)
+    name = f"{model.name}, forward and backward" if trains else model.name
+    page.add_compiled(name, compilation)
+    eager, compiled = compilation.eager, compilation.compiled
+    print(
+        f"{name} compiled: {compilation.speed_up:.2f} times as fast, {eager.body_ms:.3f} ms in "
+        f"{eager.launches} kernels, {compiled.body_ms:.3f} ms in {compiled.launches} programs",
+        flush=True,
+    )
+    return [compilation.problem(name)]
+
+
 def show(name: str, account: Account, result: str) -> None:
     """One line of progress."""
     print(
@@ -77,6 +92,11 @@ def all_runs() -> dict[str, Callable[[Page], list[str | None]]]:
     return {
         **{model.name: partial(run_forward, model) for model in CATALOGUE},
         **{f"{name} generation": partial(run_generation, name) for name in GENERATORS},
+        **{f"{model.name} compiled": partial(run_compiled, model, False) for model in COMPILED},
+        **{
+            f"{model.name} gradients compiled": partial(run_compiled, model, True)
+            for model in TRAINED
+        },
         **{f"{name} training": partial(run_training, name) for name in TRAININGS},
     }
 

@@ -112,6 +112,7 @@ GraphProgram build_graph_program(const Architecture& architecture, const std::st
   Compiled compiled = compile(std::move(built.program), options.passes);
   built.program = std::move(compiled.program);
   built.unchanged = std::move(compiled.unchanged);
+  built.gave_way = std::move(compiled.gave_way);
   return built;
 }
 

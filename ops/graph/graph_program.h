@@ -33,6 +33,8 @@ struct GraphProgram {
   size_t kernels = 0;  ///< that were emitted, after joining
   /// Why the compiler's passes changed nothing; empty when they ran.
   std::string unchanged;
+  /// Passes that were left out, because SBUF cannot hold what they keep.
+  std::vector<std::string> gave_way;
 };
 
 /// Emits the kernels in their order into one program. Memories for which `is_external` holds are

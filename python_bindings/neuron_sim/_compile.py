@@ -131,11 +131,18 @@ def _compiler(kind: str, fuse: bool, passes: dict[str, int]) -> Callable[..., An
 
 
 def compile_backend(
-    module: GraphModule, inputs: Sequence[Any], *, options: dict[str, Any] | None = None, **_: Any
+    module: GraphModule,
+    inputs: Sequence[Any],
+    *,
+    options: dict[str, Any] | None = None,
+    mode: str | None = None,
 ) -> Callable[..., Any]:
     """The backend. Options: `fuse` (True), whether pointwise kernels are joined; `passes`, a dict
-    of settings of the compiler's passes, {} for the default, e.g. {"schedule": 0}.
+    of settings of the compiler's passes, {} for the default, e.g. {"schedule": 0}. ValueError for
+    other options and for a mode, which only Inductor has.
     """
+    if mode not in (None, "default"):
+        raise ValueError(f"torch.compile(backend='{BACKEND}') has no mode '{mode}'")
     chosen = dict(options or {})
     fuse = bool(chosen.pop("fuse", True))
     passes = {name: int(value) for name, value in chosen.pop("passes", {}).items()}

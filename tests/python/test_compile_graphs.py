@@ -1,0 +1,330 @@
+"""torch.compile(backend="neuron_sim"): what graphs compute, and what becomes of them."""
+
+import neuron_sim.torch_device  # noqa: F401
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+
+@pytest.fixture(autouse=True)
+def fresh_compiler():
+    torch._dynamo.reset()
+    torch.neuron_sim.reset_compiled_graphs()
+    yield
+    torch._dynamo.reset()
+
+
+def compiled(function, **arguments):
+    return torch.compile(function, backend="neuron_sim", **arguments)
+
+
+def only_graph():
+    (graph,) = torch.neuron_sim.compiled_graphs()
+    assert graph.not_compiled == ""
+    return graph
+
+
+def on_device(*shape, device="neuron_sim", seed=0, **arguments):
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randn(shape, generator=generator, **arguments).to(device)
+
+
+def assert_same(found, expected):
+    torch.testing.assert_close(found.cpu(), expected.cpu(), rtol=0, atol=0, equal_nan=True)
+
+
+@pytest.mark.parametrize("device", ["neuron_sim:0", "neuron_sim:1"])
+def test_a_chain_of_pointwise_operators_is_one_kernel_of_one_program(device):
+    def chain(x, y):
+        return torch.relu(x * 2 + y).tanh() * x
+
+    x, y = on_device(70, 33, device=device), on_device(33, device=device, seed=1)
+    with torch.neuron_sim.strict(), torch.neuron_sim.record_launches() as launches:
+        found = compiled(chain)(x, y)
+    assert [(launch.name, launch.device) for launch in launches] == [("graph", x.device.index)]
+    graph = only_graph()
+    assert (graph.kernels, graph.kernels_after_fusion, graph.programs) == (5, 1, 1)
+    assert graph.program_bodies_us == launches[0].body_us < graph.kernel_bodies_us
+    assert_same(found, chain(x, y))
+
+
+def test_the_second_call_runs_the_program_of_the_first():
+    function = compiled(lambda x: (x + 1).sum(0))
+    first, second = on_device(5, 7), on_device(5, 7, seed=1)
+    function(first)
+    with torch.neuron_sim.record_launches() as launches:
+        found = function(second)
+    assert len(launches) == 1 == len(torch.neuron_sim.compiled_graphs())
+    assert_same(found, (second + 1).sum(0))
+
+
+def test_inputs_may_be_views_at_other_places_of_their_memory():
+    function = compiled(lambda x: x.sin() * 3)
+    memory = on_device(6, 4)
+    for row in range(6):
+        assert_same(function(memory[row]), memory[row].sin() * 3)
+    assert len(torch.neuron_sim.compiled_graphs()) == 1
+
+
+def test_inputs_that_share_memory_in_another_way_are_captured_again():
+    def update(x, y):
+        x.add_(1)
+        return x * y
+
+    function = compiled(update)
+    for make in (lambda m: (m[0], m[1]), lambda m: (m[1], m[2])):
+        found, expected = on_device(3, 8), on_device(3, 8)
+        assert_same(function(*make(found)), update(*make(expected)))
+        assert_same(found, expected)
+    apart = on_device(8), on_device(8, seed=1)
+    copies = [tensor.clone() for tensor in apart]
+    assert_same(function(*apart), update(*copies))
+    assert_same(apart[0], copies[0])
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (0,), (3, 0, 2), (1, 1), (127,), (129, 3), (2, 3, 5, 7)])
+def test_shapes_of_any_kind(shape):
+    def function(x):
+        return (x * x + 1).sqrt(), x.sum()
+
+    x = on_device(*shape)
+    for found, expected in zip(compiled(function)(x), function(x), strict=True):
+        assert found.shape == expected.shape and found.stride() == expected.stride()
+        assert_same(found, expected)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
+def test_floating_dtypes_are_at_least_as_exact_as_without_compilation(dtype):
+    def function(x):
+        return F.gelu(x, approximate="tanh") * x + x
+
+    x = on_device(64, 48).to(dtype)
+    exact = function(x.cpu().double())
+    error = (compiled(function)(x).cpu().double() - exact).abs().max()
+    assert error <= (function(x).cpu().double() - exact).abs().max()
+
+
+@pytest.mark.parametrize("dtype", [torch.int32, torch.int16, torch.int8, torch.uint8, torch.bool])
+def test_integers_wrap_as_without_compilation(dtype):
+    def function(x, y):
+        return (x * y + y).to(torch.float32) * 0.5, x == y
+
+    x, y = (torch.arange(-60, 60).mul(7 + i).to(dtype).to("neuron_sim") for i in range(2))
+    for found, expected in zip(compiled(function)(x, y), function(x, y), strict=True):
+        assert found.dtype == expected.dtype
+        assert_same(found, expected)
+
+
+def test_nan_and_infinity_pass_through_a_chain():
+    x = torch.tensor([float("nan"), float("inf"), -float("inf"), 0.0, -0.0, 1e38]).to("neuron_sim")
+    function = lambda x: torch.maximum(x * 2, x) / x  # noqa: E731
+    assert_same(compiled(function)(x), function(x))
+
+
+def test_operands_of_any_strides_and_results_that_are_views():
+    def function(x):
+        y = (x.transpose(0, 1) + 1)[:, ::2]
+        return y, y.t(), x.t()
+
+    x = on_device(9, 14)[:, 1:13:3]
+    for found, expected in zip(compiled(function)(x), function(x), strict=True):
+        assert found.stride() == expected.stride()
+        assert_same(found, expected)
+
+
+def test_a_value_that_another_kernel_reads_as_well_is_computed_once():
+    def function(x):
+        y = x.exp()
+        return (y @ y).relu() + y
+
+    x = on_device(40, 40) * 0.1
+    assert_same(compiled(function)(x), function(x))
+    assert only_graph().kernels == 4 and only_graph().kernels_after_fusion == 3
+
+
+def test_index_arithmetic_on_inputs_runs_before_the_one_program():
+    table = nn.Embedding(50, 24).to("neuron_sim")
+
+    def function(tokens, x):
+        return table(tokens * 2 + 1).sum(1) * x.exp()
+
+    for seed in range(3):
+        tokens = torch.randint(0, 20, (6, 5), generator=torch.Generator().manual_seed(seed))
+        x = on_device(6, 24, seed=seed)
+        run = compiled(function) if seed == 0 else run
+        with torch.no_grad():
+            assert_same(run(tokens.to("neuron_sim"), x), function(tokens.to("neuron_sim"), x))
+    graph = only_graph()
+    assert graph.programs == 1
+    assert graph.host_operators == ["aten::mul.out", "aten::add.out"]
+
+
+def test_constants_of_the_host_are_computed_once():
+    def function(x):
+        return x + torch.arange(12, device="neuron_sim").to(torch.float32)
+
+    x = on_device(3, 12)
+    assert_same(compiled(function)(x), function(x))
+    assert only_graph().host_operators == []
+
+
+def test_an_index_that_depends_on_a_kernel_splits_the_program():
+    def function(x):
+        return x[x.sum(1).argmax(0).remainder(3)] * 2
+
+    x = on_device(5, 9)
+    for _ in range(2):
+        run = compiled(function)
+        assert_same(run(x), function(x))
+        assert_same(run(-x), function(-x))
+
+
+def test_double_precision_in_the_middle_falls_back_and_is_counted():
+    def function(x):
+        return (x.double() * 3).float() + 1
+
+    x = on_device(11)
+    run = compiled(function)
+    run(x)
+    torch.neuron_sim.reset_fallback_counts()
+    assert_same(run(-x), function(-x.cpu()))
+    assert sum(fallback.count for fallback in torch.neuron_sim.fallbacks()) > 0
+    with torch.neuron_sim.strict(), pytest.raises(NotImplementedError):
+        run(x)
+
+
+def test_running_statistics_of_batch_norm_are_updated():
+    def network():
+        torch.manual_seed(0)
+        return nn.Sequential(nn.Conv2d(3, 6, 3), nn.BatchNorm2d(6), nn.ReLU()).to("neuron_sim")
+
+    plain, other = network(), network()
+    run = compiled(other)
+    for seed in range(3):
+        x = on_device(2, 3, 8, 8, seed=seed)
+        assert_same(run(x), plain(x))
+    for name, buffer in plain.named_buffers():
+        assert_same(dict(other.named_buffers())[name], buffer)
+
+
+def test_dropout_draws_new_numbers_in_each_run_and_obeys_the_seed():
+    function = compiled(lambda x: F.dropout(x, 0.5) * 2)
+    x = torch.ones(1000, device="neuron_sim")
+    runs = []
+    for _ in range(2):
+        torch.manual_seed(3)
+        runs.append([function(x).cpu() for _ in range(3)])
+    for first, second in zip(*runs, strict=True):
+        assert_same(first, second)
+    assert not torch.equal(runs[0][0], runs[0][1])
+    assert 0.4 < (runs[0][2] == 0).float().mean() < 0.6
+
+
+def test_random_tensors_are_drawn_anew_in_each_run():
+    function = compiled(lambda x: x + torch.rand(64, device="neuron_sim"))
+    x = torch.zeros(64, device="neuron_sim")
+    assert not torch.equal(function(x).cpu(), function(x).cpu())
+
+
+def test_custom_operators_are_programs_between_those_of_the_graph():
+    def function(a, b):
+        return torch.ops.neuron_sim.matmul(a * 2, b).relu() + 1
+
+    a, b = on_device(128, 128), on_device(128, 128, seed=1)
+    assert_same(compiled(function)(a, b), function(a, b))
+    assert only_graph().programs == 3
+
+
+def test_item_breaks_the_graph_in_front_of_the_value():
+    def function(x):
+        return x * 2 if x.sum().item() > 0 else x - 1
+
+    run = compiled(function)
+    for x in (on_device(5).abs(), -on_device(5).abs()):
+        assert_same(run(x), function(x))
+
+
+def test_a_graph_on_two_devices_runs_operator_by_operator_and_says_why():
+    def function(x, y):
+        return x + 1, y * 2
+
+    x, y = on_device(3), on_device(3, device="neuron_sim:1")
+    with pytest.warns(UserWarning, match="its inputs are on neuron_sim:0, neuron_sim:1"):
+        found = compiled(function)(x, y)
+    for result, expected in zip(found, function(x, y), strict=True):
+        assert_same(result, expected)
+    (graph,) = torch.neuron_sim.compiled_graphs()
+    assert graph.not_compiled == "its inputs are on neuron_sim:0, neuron_sim:1"
+
+
+def test_a_graph_on_the_cpu_is_left_alone():
+    x = torch.randn(4)
+    torch.testing.assert_close(compiled(lambda x: x.sin() + 1)(x), x.sin() + 1)
+    assert torch.neuron_sim.compiled_graphs() == []
+
+
+def test_an_index_out_of_range_is_an_index_error_in_every_run():
+    table = on_device(10, 4)
+    run = compiled(lambda tokens: F.embedding(tokens, table) + 1)
+    with pytest.raises(IndexError):
+        run(torch.tensor([3, 10]).to("neuron_sim"))
+    good = torch.tensor([3, 9]).to("neuron_sim")
+    assert_same(run(good), F.embedding(good, table) + 1)
+    with pytest.raises(IndexError):
+        run(torch.tensor([3, -1]).to("neuron_sim"))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"fast": True}, "no option 'fast'; there are 'fuse' and 'passes'"),
+        ({"passes": {"sch": 1}}, "setting 'sch' of the compiler's passes is unknown"),
+    ],
+)
+def test_unknown_options_are_named(options, message):
+    with pytest.raises(Exception, match=message):
+        compiled(lambda x: x + 1, options=options)(on_device(3))
+
+
+def test_modes_are_for_inductor():
+    with pytest.raises(Exception, match="has no mode 'max-autotune'"):
+        compiled(lambda x: x + 1, mode="max-autotune")(on_device(3))
+
+
+def test_options_switch_joining_and_passes_off():
+    x = on_device(128, 64)
+    bodies = []
+    for options in ({"fuse": False, "passes": dict.fromkeys(PASSES, 0)}, {"fuse": False}, {}):
+        torch._dynamo.reset()
+        torch.neuron_sim.reset_compiled_graphs()
+        run = compiled(lambda x: (x * 2 + 1).tanh().softmax(1) - x, options=options)
+        assert_same(run(x), (x * 2 + 1).tanh().softmax(1) - x)
+        bodies.append(only_graph().program_bodies_us)
+    assert bodies[0] > bodies[1] > bodies[2]
+
+
+PASSES = ("rename_buffers", "forward_stores", "eliminate_copies", "schedule", "hoist_loads")
+
+
+def test_changing_sizes_are_compiled_for_each_size():
+    run = compiled(lambda x: (x + 1).softmax(-1).sum(0), dynamic=True)
+    for rows in (3, 5, 8, 5):
+        x = on_device(rows, 10)
+        assert_same(run(x), (x + 1).softmax(-1).sum(0))
+    assert len(torch.neuron_sim.compiled_graphs()) == 3
+
+
+def test_simulated_time_is_the_same_for_any_number_of_host_threads():
+    bodies = set()
+    threads = torch.neuron_sim.host_threads()
+    try:
+        for count in (1, 3):
+            torch.neuron_sim.set_host_threads(count)
+            torch._dynamo.reset()
+            torch.neuron_sim.reset_compiled_graphs()
+            compiled(lambda x: (x @ x).softmax(1).relu() + x)(on_device(96, 96))
+            bodies.add(only_graph().program_bodies_us)
+    finally:
+        torch.neuron_sim.set_host_threads(threads)
+    assert len(bodies) == 1
