@@ -83,7 +83,9 @@ def test_inputs_that_share_memory_in_another_way_are_captured_again():
     assert_same(apart[0], copies[0])
 
 
-@pytest.mark.parametrize("shape", [(), (1,), (0,), (3, 0, 2), (1, 1), (127,), (129, 3), (2, 3, 5, 7)])
+@pytest.mark.parametrize(
+    "shape", [(), (1,), (0,), (3, 0, 2), (1, 1), (127,), (129, 3), (2, 3, 5, 7)]
+)
 def test_shapes_of_any_kind(shape):
     def function(x):
         return (x * x + 1).sqrt(), x.sum()
