@@ -43,4 +43,24 @@ std::vector<int64_t> strides_of(const std::vector<SharedDimension>& dimensions, 
   return strides;
 }
 
+int64_t elements_of(const std::vector<SharedDimension>& dimensions, size_t first) {
+  int64_t result = 1;
+  for (size_t i = first; i < dimensions.size(); ++i) result *= dimensions[i].size;
+  return result;
+}
+
+size_t largest(const std::vector<SharedDimension>& dimensions, size_t count) {
+  size_t found = 0;
+  for (size_t i = 1; i < count; ++i) {
+    if (dimensions[i].size > dimensions[found].size) found = i;
+  }
+  return found;
+}
+
+Starts moved(const Starts& starts, const SharedDimension& dimension, const Affine& index) {
+  Starts result = starts;
+  for (size_t t = 0; t < result.size(); ++t) result[t] += index * dimension.strides[t];
+  return result;
+}
+
 }  // namespace neuron_sim

@@ -4,15 +4,6 @@
 #include "ops/tiles.h"
 
 namespace neuron_sim {
-namespace {
-
-bool is_operand(const Expression& expression) {
-  const int result = expression.results().front();
-  return expression.steps()[static_cast<size_t>(result)].kind == ExpressionKind::kInput;
-}
-
-}  // namespace
-
 View reshaped(View tile, const std::vector<int64_t>& sizes) {
   for (size_t d = 1; d + 1 < sizes.size(); ++d) {
     const int dimension = static_cast<int>(d);
@@ -43,7 +34,7 @@ TileLoader::TileLoader(Builder& builder, const Expression& expression,
     rings_.push_back(
         builder.sbuf(text("operand_tile", i), {partitions, elements}, operands_[i].dtype(), ring));
   }
-  if (is_operand(expression)) return;
+  if (expression.is_operand()) return;
   values_ = builder.sbuf("value_tile", {partitions, elements}, Dtype::kFloat32, ring);
   emitter_.emplace(builder, expression, partitions, elements);
 }
@@ -52,7 +43,7 @@ int64_t TileLoader::bytes_per_element(const Builder& builder, const Expression& 
                                       std::span<const HbmTensor> operands, int ring) {
   int64_t bytes = 0;
   for (const HbmTensor& operand : operands) bytes += int64_t{ring} * itemsize(operand.dtype());
-  if (is_operand(expression)) return bytes;
+  if (expression.is_operand()) return bytes;
   const ExpressionPlan plan(expression, builder.architecture().features);
   return bytes + int64_t{ring} * 4 + ExpressionEmitter::bytes_per_element(plan);
 }

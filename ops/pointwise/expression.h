@@ -74,6 +74,10 @@ class Expression {
   double value_of(ElementValue constant) const {
     return steps_[static_cast<size_t>(constant.step())].constant;
   }
+  /// Whether its (first) result is an input as it is.
+  bool is_operand() const {
+    return steps_[static_cast<size_t>(results_.front())].kind == ExpressionKind::kInput;
+  }
   /// Numbers that are equal exactly for equal expressions: for the key of a compiled kernel.
   std::vector<int64_t> key() const;
 

@@ -12,27 +12,6 @@ namespace {
 constexpr size_t kFreeDimensions = 3;  // from HBM; one more holds grouped rows
 constexpr int64_t kShortRow = 128;     // elements that one descriptor should move at least
 
-int64_t product(const std::vector<SharedDimension>& dimensions, size_t first) {
-  int64_t result = 1;
-  for (size_t i = first; i < dimensions.size(); ++i) result *= dimensions[i].size;
-  return result;
-}
-
-size_t largest(const std::vector<SharedDimension>& dimensions, size_t count) {
-  size_t found = 0;
-  for (size_t i = 1; i < count; ++i) {
-    if (dimensions[i].size > dimensions[found].size) found = i;
-  }
-  return found;
-}
-
-std::vector<Affine> moved(const std::vector<Affine>& starts, const SharedDimension& dimension,
-                          const Affine& index) {
-  std::vector<Affine> result = starts;
-  for (size_t t = 0; t < result.size(); ++t) result[t] += index * dimension.strides[t];
-  return result;
-}
-
 std::vector<std::vector<int64_t>> strides_by_tensor(std::span<const HbmTensor> tensors) {
   std::vector<std::vector<int64_t>> strides;
   for (const HbmTensor& tensor : tensors) strides.push_back(tensor.strides);
@@ -58,7 +37,7 @@ PointwiseLayout::PointwiseLayout(const Limits& limits, std::span<const HbmTensor
   for (const HbmTensor& tensor : tensors) {
     require(tensor.shape == tensors.front().shape, "tensors of a pointwise kernel have one shape");
   }
-  elements_ = std::min(elements_, product(dimensions_, 0));
+  elements_ = std::min(elements_, elements_of(dimensions_));
 }
 
 /// Elements of a row that a dimension of so many is cut into: enough rows for all partitions, rows
@@ -130,13 +109,13 @@ void PointwiseLayout::emit_region(Builder& builder, std::vector<SharedDimension>
 void PointwiseLayout::emit_rows(Builder& builder, const Position& position, const Body& begin,
                                 const Body& body) const {
   const SharedDimension& columns = position.free.front();
-  const int64_t step = std::max<int64_t>(1, elements_ / product(position.free, 1));
+  const int64_t step = std::max<int64_t>(1, elements_ / elements_of(position.free, 1));
   for_tiles(builder, columns.size, step, [&](const Affine& first, int64_t count, const Affine& i) {
     Position cut = position;
     cut.free.front().size = count;
     cut.starts = moved(position.starts, columns, first);
     const int64_t rows = position.rows.size;
-    const int64_t group = std::clamp<int64_t>(elements_ / product(cut.free, 0), 1,
+    const int64_t group = std::clamp<int64_t>(elements_ / elements_of(cut.free), 1,
                                               std::max<int64_t>(rows / partitions_, 1));
     const int64_t grouped = group == 1 ? 0 : rows / (partitions_ * group) * partitions_ * group;
     cut.turn = position.turn * ceiling(columns.size, step) + i;

@@ -16,12 +16,6 @@ constexpr int64_t kFewRows = 64;
 /// Elements that one row reduces as fast as two passes do.
 constexpr int64_t kShort = 4096;
 
-int64_t product(const std::vector<SharedDimension>& dimensions) {
-  int64_t result = 1;
-  for (const SharedDimension& dimension : dimensions) result *= dimension.size;
-  return result;
-}
-
 /// The tensors of a reduction in its merged dimensions: kept ones, then reduced ones.
 struct MergedReduction {
   ReductionOptions options;
@@ -124,14 +118,8 @@ ReductionDimensions ReductionDimensions::of(const ReductionOptions& options,
   return found;
 }
 
-int64_t ReductionDimensions::kept_elements() const { return product(kept); }
-int64_t ReductionDimensions::reduced_elements() const { return product(reduced); }
-
-Starts moved(const Starts& starts, const SharedDimension& dimension, const Affine& index) {
-  Starts result = starts;
-  for (size_t t = 0; t < result.size(); ++t) result[t] += index * dimension.strides[t];
-  return result;
-}
+int64_t ReductionDimensions::kept_elements() const { return elements_of(kept); }
+int64_t ReductionDimensions::reduced_elements() const { return elements_of(reduced); }
 
 void loop_over(Builder& builder, const std::vector<SharedDimension>& dimensions,
                const std::vector<size_t>& skip, const Starts& starts,
@@ -147,12 +135,6 @@ void loop_over(Builder& builder, const std::vector<SharedDimension>& dimensions,
     });
   };
   descend(0, starts);
-}
-
-size_t largest(const std::vector<SharedDimension>& dimensions) {
-  const auto found = std::max_element(dimensions.begin(), dimensions.end(),
-                                      [](const auto& a, const auto& b) { return a.size < b.size; });
-  return static_cast<size_t>(found - dimensions.begin());
 }
 
 ReductionKernel::ReductionKernel(Builder& kernel_builder, const ReductionOptions& kernel_options,

@@ -24,17 +24,10 @@ struct ReductionDimensions {
   int64_t reduced_elements() const;
 };
 
-/// Element offsets of every tensor, moved by an index of a dimension.
-using Starts = std::vector<Affine>;
-Starts moved(const Starts& starts, const SharedDimension& dimension, const Affine& index);
-
 /// Calls `body` in loops over all of `dimensions` but those that `skip` names.
 void loop_over(Builder& builder, const std::vector<SharedDimension>& dimensions,
                const std::vector<size_t>& skip, const Starts& starts,
                const std::function<void(const Starts&)>& body);
-
-/// The dimension with the most elements.
-size_t largest(const std::vector<SharedDimension>& dimensions);
 
 /// What both plans need of a reduction.
 class ReductionKernel {

@@ -14,11 +14,6 @@ constexpr int kRing = 2;
 constexpr size_t kColumnDimensions = 3;
 constexpr int64_t kTileElements = 2048;
 
-bool is_input(const Expression& expression) {
-  return expression.steps()[static_cast<size_t>(expression.results().front())].kind ==
-         ExpressionKind::kInput;
-}
-
 /// Kept dimensions (rows) and row dimensions (columns) of operands and results together.
 struct RowDimensions {
   std::vector<SharedDimension> rows, columns;
@@ -86,7 +81,7 @@ class FusedRows {
 
  private:
   int64_t slot_bytes(const Expression& expression) const {
-    if (expression.results().empty() || is_input(expression)) return 0;
+    if (expression.results().empty() || expression.is_operand()) return 0;
     return ExpressionEmitter::bytes_per_element(
         ExpressionPlan(expression, builder_.architecture().features));
   }
@@ -134,7 +129,7 @@ class FusedRows {
   /// None for an expression that is its input.
   std::unique_ptr<ExpressionEmitter> emitter(const Expression& expression,
                                              const std::shared_ptr<ExpressionSlots>& slots) {
-    if (expression.results().empty() || is_input(expression)) return nullptr;
+    if (expression.results().empty() || expression.is_operand()) return nullptr;
     return std::make_unique<ExpressionEmitter>(builder_, expression, slots);
   }
 
