@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "csrc/errors.h"
+#include "csrc/graph/capture.h"
 #include "device/runtime/devices.h"
 
 namespace neuron_sim {
@@ -69,6 +70,9 @@ at::Tensor host_tensor(const at::Tensor& tensor, c10::Storage storage) {
 
 at::Tensor host_tensor(const at::Tensor& tensor) {
   if (!on_device(tensor)) return tensor;
+  if (GraphCapture* const capture = GraphCapture::active()) {
+    capture->check_known(tensor, "a collective or a copy");
+  }
   return host_tensor(tensor, host_storage(tensor.storage()));
 }
 

@@ -99,9 +99,9 @@ void GraphCapture::add(const KernelUse& use) {
 }
 
 void GraphCapture::add_program(const std::shared_ptr<const Kernel>& kernel,
-                               at::ArrayRef<at::Tensor> arguments) {
+                               at::ArrayRef<at::Tensor> arguments, size_t zeroed_from) {
   flush();
-  ProgramStep step{kernel, {}};
+  ProgramStep step{kernel, {}, zeroed_from};
   std::vector<std::byte*> addresses;
   for (size_t i = 0; i < arguments.size(); ++i) {
     const CapturedTensor place = captured(arguments[i]);
@@ -278,6 +278,9 @@ std::shared_ptr<const CapturedGraph> GraphCapture::finish(at::ArrayRef<at::Tenso
   flush();
   for (const at::Tensor& output : outputs) graph_->outputs_.push_back(captured(output));
   fold_constants();
+  for (size_t i = 0; i < memories_.size(); ++i) {  // some grew after they were met
+    graph_->memories_[i].bytes = static_cast<int64_t>(memories_[i].storage.nbytes());
+  }
   active_capture = nullptr;
   return std::move(graph_);
 }

@@ -46,8 +46,10 @@ class GraphCapture {
 
   /// A kernel that waits. c10::Error when it is of another device.
   void add(const KernelUse& use);
-  /// A program that is launched as it is; the kernels before it run first.
-  void add_program(const std::shared_ptr<const Kernel>& kernel, at::ArrayRef<at::Tensor> arguments);
+  /// A program that is launched as it is; the kernels before it run first. Arguments from
+  /// `zeroed_from` on are zeros before it runs (the caller has done that for this run).
+  void add_program(const std::shared_ptr<const Kernel>& kernel, at::ArrayRef<at::Tensor> arguments,
+                   size_t zeroed_from = std::numeric_limits<size_t>::max());
   /// Runs `op` on the values of `stack` and keeps it for later runs, unless all its arguments are
   /// constants and no later step changes its results.
   void run_on_host(const c10::OperatorHandle& op, torch::jit::Stack* stack, bool is_random);

@@ -4,6 +4,8 @@
 #include <ATen/ops/empty.h>
 #include <c10/core/DeviceGuard.h>
 
+#include <cstring>
+
 #include "csrc/errors.h"
 #include "csrc/graph/capture.h"
 #include "csrc/runtime.h"
@@ -36,6 +38,10 @@ class Run {
       const c10::Storage& storage = storage_of(argument.memory);
       auto* const begin = static_cast<std::byte*>(hbm().backing(storage.mutable_data()));
       addresses.push_back(begin + argument.byte_offset + shifts_[argument.memory]);
+      const size_t index = addresses.size() - 1;
+      if (index < step.zeroed_from) continue;
+      std::memset(addresses.back(), 0,
+                  static_cast<size_t>(step.kernel->program().arguments[index].bytes));
     }
     neuron_sim::launch(device_.index(), current_stream(device_.index()), step.kernel,
                        {addresses.data(), addresses.size()});

@@ -4,6 +4,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <functional>
+#include <limits>
 #include <memory>
 #include <string>
 #include <variant>
@@ -33,6 +34,8 @@ struct GraphMemory {
 struct ProgramStep {
   std::shared_ptr<const Kernel> kernel;
   std::vector<GraphArgument> arguments;
+  /// Arguments from here on are zeros before it runs.
+  size_t zeroed_from = std::numeric_limits<size_t>::max();
 };
 
 /// Work of the host side between programs, with the same arguments each time.

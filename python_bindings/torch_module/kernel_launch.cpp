@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "csrc/errors.h"
+#include "csrc/graph/capture.h"
 #include "csrc/runtime.h"
 #include "csrc/tensor_access.h"
 #include "device/base/errors.h"
@@ -64,7 +65,9 @@ void launch_kernel(const py::capsule& capsule, const std::vector<at::Tensor>& te
                 ", but neuron_sim:", device, " is a ", device_architecture(device).name, "."));
     }
     const std::vector<std::byte*> addresses = addresses_of(program, tensors, device);
+    GraphCapture* const capture = GraphCapture::active();
     if (!computes) {
+      if (capture != nullptr) capture->refuse("a kernel takes its time without computing");
       submit(device, Resource::kCore, kernel->timing().benchmark(*program.architecture));
       return;
     }
@@ -73,6 +76,7 @@ void launch_kernel(const py::capsule& capsule, const std::vector<at::Tensor>& te
         std::memset(addresses[i], 0, static_cast<size_t>(program.arguments[i].bytes));
       }
     }
+    if (capture != nullptr) return capture->add_program(kernel, tensors, first_new);
     launch(device, current_stream(device), kernel, addresses);
   });
 }

@@ -330,3 +330,26 @@ def test_simulated_time_is_the_same_for_any_number_of_host_threads():
     finally:
         torch.neuron_sim.set_host_threads(threads)
     assert len(bodies) == 1
+
+
+def test_a_kernel_of_nki_is_a_program_between_those_of_the_graph():
+    import neuron_sim.nki as nki
+    import neuron_sim.nki.language as nl
+    from neuron_sim.nki.torch import nki_op
+
+    @nki.jit
+    def half_of_rows(x):
+        out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+        nl.store(out[0:32, :], nl.load(x[0:32, :]) * 3.0)
+        return out
+
+    triple = nki_op("compile_graphs_test::half_of_rows", half_of_rows)
+
+    def function(x):
+        return triple(x + 1).relu() - 1
+
+    x = on_device(64, 48)
+    run = compiled(function)
+    for tensor in (x, -x):
+        assert_same(run(tensor), function(tensor))
+    assert only_graph().programs == 3
