@@ -241,6 +241,7 @@ at::Tensor GraphCapture::run_on_host(const char* name,
 
 void GraphCapture::refuse(const std::string& reason) {
   refusal_ = reason;
+  if (active_capture == this) active_capture = nullptr;
   TORCH_CHECK(false, "neuron_sim: the graph cannot be compiled: ", reason);
 }
 
