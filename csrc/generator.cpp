@@ -22,8 +22,12 @@ class DeviceGenerator final : public c10::GeneratorImpl {
   void set_current_seed(uint64_t seed) override { twin_.set_current_seed(seed); }
   uint64_t current_seed() const override { return twin_.current_seed(); }
   uint64_t seed() override { return twin_.seed(); }
-  void set_offset(uint64_t) override { fail_offset(); }
-  uint64_t get_offset() const override { fail_offset(); }
+  /// The whole state is in get_state(); PyTorch pickles generators of devices with an offset.
+  void set_offset(uint64_t offset) override {
+    TORCH_CHECK_NOT_IMPLEMENTED(
+        offset == 0, "neuron_sim: its generator is a Mersenne twister, which has no offset");
+  }
+  uint64_t get_offset() const override { return 0; }
   void set_state(const c10::TensorImpl& state) override {
     twin_.unsafeGetGeneratorImpl()->set_state(state);
   }
@@ -34,10 +38,6 @@ class DeviceGenerator final : public c10::GeneratorImpl {
   const at::Generator& twin() const { return twin_; }
 
  private:
-  [[noreturn]] static void fail_offset() {
-    TORCH_CHECK_NOT_IMPLEMENTED(
-        false, "neuron_sim: its generator is a Mersenne twister, which has no offset");
-  }
   DeviceGenerator* clone_impl() const override {
     return new DeviceGenerator(device_.index(), twin_.clone());
   }

@@ -60,6 +60,8 @@ void hand_over_generator(c10::IValue& value, const HostCall& call) {
   if (value.isNone()) {
     value = host_twin(default_generator(call.device() ? call.device()->index() : -1));
   } else if (value.toGenerator().device().type() == kDeviceType) {
+    TORCH_CHECK(call.device(), "Expected a 'cpu' device type for generator but found '",
+                value.toGenerator().device(), "'");
     value = host_twin(value.toGenerator());
   }
 }

@@ -222,7 +222,11 @@ def is_bf16_supported(including_emulation: bool = True) -> bool:
 
 
 def __getattr__(name: str) -> Any:
-    """TorchInductor asks for its code generators here; importing them needs TorchInductor."""
+    """PyTorch asks for `_initialized`, for example when it recomputes activations with the random
+    numbers of the forward pass, and TorchInductor for its code generators, whose import needs
+    TorchInductor."""
+    if name == "_initialized":
+        return is_initialized()
     if name in ("Scheduling", "PythonWrapperCodegen", "CppWrapperCodegen", "WrapperFxCodegen"):
         from neuron_sim import _device_inductor
 
