@@ -1,7 +1,8 @@
-// Uninitialised tensors; every other factory is made from these two.
+// Uninitialised tensors, of which every other factory is made, and zeros that have no memory.
 
 #include <ATen/EmptyTensor.h>
 #include <ATen/core/Tensor.h>
+#include <ATen/native/TensorFactories.h>
 #include <c10/core/DeviceGuard.h>
 #include <c10/core/TensorOptions.h>
 #include <torch/library.h>
@@ -39,9 +40,21 @@ at::Tensor empty_strided(c10::IntArrayRef size, c10::IntArrayRef stride,
                                            c10::dtype_or_default(dtype));
 }
 
+/// Gradients that are known to be zero, in forward mode: PyTorch's operators look at the key.
+at::Tensor efficient_zeros(c10::IntArrayRef size, std::optional<at::ScalarType> dtype,
+                           std::optional<at::Layout> layout, std::optional<at::Device> device,
+                           std::optional<bool> pinned) {
+  check_options(layout, pinned);
+  const int index = checked_device(c10::device_or_default(device).index());
+  at::native::ZeroTensorAllocator allocator({kDeviceType, static_cast<c10::DeviceIndex>(index)});
+  return at::detail::empty_generic(size, &allocator, kKeys.add(c10::DispatchKey::ZeroTensor),
+                                   c10::dtype_or_default(dtype), std::nullopt);
+}
+
 }  // namespace
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
+  m.impl("_efficientzerotensor", efficient_zeros);
   m.impl("empty.memory_format", empty);
   m.impl("empty_strided", empty_strided);
 }
