@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from multiprocessing.reduction import ForkingPickler
 from typing import Any, NoReturn
@@ -22,14 +23,21 @@ def install() -> None:
 
 def _reduce(tensor: torch.Tensor) -> Any:
     """What a queue or pipe of torch.multiprocessing sends for a tensor."""
-    if tensor.device.type == BACKEND:
-        _refuse(tensor)
-    return reductions.reduce_tensor(tensor)
+    if tensor.device.type != BACKEND:
+        return reductions.reduce_tensor(tensor)
+    if threading.current_thread().name == _FEEDER:
+        return _refuse, (str(tensor.device),)
+    _refuse(str(tensor.device))
 
 
-def _refuse(tensor: torch.Tensor) -> NoReturn:
+# The thread of a multiprocessing.Queue that pickles what was put. An error there is printed, and
+# whoever waits for the item waits for ever, so it is raised by the process that gets the item.
+_FEEDER = "QueueFeederThread"
+
+
+def _refuse(device: str) -> NoReturn:
     raise RuntimeError(
-        f"a tensor on {tensor.device} cannot be shared with another process: the HBM of a "
+        f"a tensor on {device} cannot be shared with another process: the HBM of a "
         "simulated device belongs to the process that uses it; send tensor.cpu() and move it to "
         "the device there"
     )
