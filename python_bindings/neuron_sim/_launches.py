@@ -5,46 +5,107 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from neuron_sim import _C  # type: ignore[attr-defined]
 
 
-@dataclass(frozen=True)
 class Launch:
-    """One launch of a kernel. Times are simulated microseconds."""
+    """One launch of a kernel. Times are simulated microseconds.
 
-    name: str
-    """The kernel, for example "matmul"."""
-    shapes: str
-    """Its arguments: "a [128, 64] float32, b [64, 32] float32 -> out [128, 32] float32"."""
-    device: int
-    start_us: float
-    """Start on the device's clock."""
-    end_us: float
-    body_us: float
-    """First instruction to last completion."""
-    latency_us: float
-    """The body and the launch overhead, as the vendor's benchmark counts: end_us - start_us."""
-    utilisation: dict[str, float]
-    """Busy share (0 to 1) of the body, by engine ("Tensor", "Vector", ...) and of "DMA"."""
-    bottleneck: str
-    """The busiest of them, or "latency" when none is busy half of the time."""
-    dma_transfers: int
-    dma_bytes: int
-    instructions: int
-    """How many instructions were executed."""
-    overlapping_tiles: list[str]
-    """Tiles placed by hand on bytes of others: "a_tile and b_tile share bytes [0, 8) of sbuf"."""
-    overlap_lost_us: float
-    """How much shorter body_us would be if they shared no bytes."""
-    _record: Any = field(repr=False, compare=False)
+    A record of about 400 bytes: what is said of it is read when it is asked for, and kernels are
+    shared by their launches.
+    """
+
+    __slots__ = ("_record",)
+
+    def __init__(self, record: Any) -> None:
+        self._record = record
+
+    @property
+    def name(self) -> str:
+        """The kernel, for example "matmul"."""
+        return self._record.name
+
+    @property
+    def shapes(self) -> str:
+        """Its arguments: "a [128, 64] float32, b [64, 32] float32 -> out [128, 32] float32"."""
+        return self._record.shapes
+
+    @property
+    def device(self) -> int:
+        """Index of the device."""
+        return self._record.device
+
+    @property
+    def start_us(self) -> float:
+        """Start on the device's clock."""
+        return self._record.start_us
+
+    @property
+    def end_us(self) -> float:
+        """End on the device's clock."""
+        return self._record.end_us
+
+    @property
+    def body_us(self) -> float:
+        """First instruction to last completion."""
+        return self._record.body_us
+
+    @property
+    def latency_us(self) -> float:
+        """The body and the launch overhead, as the vendor's benchmark counts: end_us - start_us."""
+        return self._record.latency_us
+
+    @property
+    def utilisation(self) -> dict[str, float]:
+        """Busy share (0 to 1) of the body, by engine ("Tensor", "Vector", ...) and of "DMA"."""
+        return self._record.utilisation
+
+    @property
+    def bottleneck(self) -> str:
+        """The busiest of them, or "latency" when none is busy half of the time."""
+        return self._record.bottleneck
+
+    @property
+    def dma_transfers(self) -> int:
+        """How many transfers the DMA queues made."""
+        return self._record.dma_transfers
+
+    @property
+    def dma_bytes(self) -> int:
+        """How many bytes those moved."""
+        return self._record.dma_bytes
+
+    @property
+    def instructions(self) -> int:
+        """How many instructions were executed."""
+        return self._record.instructions
+
+    @property
+    def overlapping_tiles(self) -> list[str]:
+        """Tiles placed by hand on bytes of others: "a_tile and b_tile share bytes [0, 8) of
+        sbuf".
+        """
+        return self._record.overlapping_tiles
+
+    @property
+    def overlap_lost_us(self) -> float:
+        """How much shorter body_us would be if they shared no bytes."""
+        return self._record.overlap_lost_us
+
+    def __repr__(self) -> str:
+        return (
+            f"Launch(name={self.name!r}, shapes={self.shapes!r}, device={self.device}, "
+            f"start_us={self.start_us}, latency_us={self.latency_us}, body_us={self.body_us}, "
+            f"bottleneck={self.bottleneck!r})"
+        )
 
     def write_trace(self, path: str | os.PathLike[str]) -> None:
         """Writes what every engine did when, for https://ui.perfetto.dev or chrome://tracing.
 
-        Simulates the launch once more; time 0 is its start.
+        Simulates the launch once more; time 0 is its start. RuntimeError in a long recording, which
+        keeps the programs of its last 1,024 different kernels.
         """
         self._record.write_trace(os.fspath(path))
 
@@ -72,8 +133,7 @@ def record_launches() -> Iterator[list[Launch]]:
     try:
         yield launches
     finally:
-        for record in _C.finish_recording(recording):
-            launches.append(Launch(**record.facts(), _record=record))
+        launches.extend(map(Launch, _C.finish_recording(recording)))
 
 
 def kernel_cache_info() -> KernelCacheInfo:

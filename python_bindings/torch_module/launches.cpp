@@ -7,7 +7,6 @@
 #include "device/execute/thread_pool.h"
 #include "device/program/engine.h"
 #include "device/runtime/kernel_cache.h"
-#include "device/timeline/overlaps.h"
 
 namespace py = pybind11;
 
@@ -27,33 +26,37 @@ py::dict utilisation(const Timing& timing) {
   return shares;
 }
 
-void write_trace_file(const LaunchRecord& launch, const std::string& path) {
+void write_trace_file(const RecordedLaunch& launch, const std::string& path) {
   std::ofstream file(path);
   write_trace(file, launch);
   file.close();
   TORCH_CHECK(file.good(), "the trace could not be written to '", path, "'");
 }
 
-py::dict launch_facts(const LaunchRecord& launch) {
-  const Program& program = launch.kernel->program();
-  const Timing& timing = launch.timing;
-  py::dict facts;
-  facts["name"] = program.kernel;
-  facts["shapes"] = shapes_text(launch);
-  facts["device"] = launch.device;
-  facts["start_us"] = microseconds(launch.span.start);
-  facts["end_us"] = microseconds(launch.span.end);
-  facts["body_us"] = microseconds(timing.body);
-  facts["latency_us"] = microseconds(timing.benchmark(*program.architecture));
-  facts["utilisation"] = utilisation(timing);
-  facts["bottleneck"] = timing.bottleneck();
-  facts["dma_transfers"] = timing.dma_transfers;
-  facts["dma_bytes"] = timing.dma_bytes;
-  facts["instructions"] = timing.instances;
-  const OverlapReport overlaps = report_overlaps(program);
-  facts["overlapping_tiles"] = overlaps.tiles;
-  facts["overlap_lost_us"] = microseconds(overlaps.lost);
-  return facts;
+double latency(const RecordedLaunch& launch) {
+  return microseconds(launch.timing->benchmark(*launch.kernel->architecture));
+}
+
+/// Read when Python asks, so that a list of launches stays small.
+void bind_recorded_launch(py::module_& m) {
+  using Launch = const RecordedLaunch&;
+  py::class_<RecordedLaunch>(m, "RecordedLaunch")
+      .def_property_readonly("name", [](Launch launch) { return launch.kernel->name; })
+      .def_property_readonly("shapes", [](Launch launch) { return launch.kernel->shapes; })
+      .def_property_readonly("device", [](Launch launch) { return launch.device; })
+      .def_property_readonly("start_us", [](Launch l) { return microseconds(l.span.start); })
+      .def_property_readonly("end_us", [](Launch l) { return microseconds(l.span.end); })
+      .def_property_readonly("body_us", [](Launch l) { return microseconds(l.timing->body); })
+      .def_property_readonly("latency_us", &latency)
+      .def_property_readonly("utilisation", [](Launch l) { return utilisation(*l.timing); })
+      .def_property_readonly("bottleneck", [](Launch l) { return l.timing->bottleneck(); })
+      .def_property_readonly("dma_transfers", [](Launch l) { return l.timing->dma_transfers; })
+      .def_property_readonly("dma_bytes", [](Launch l) { return l.timing->dma_bytes; })
+      .def_property_readonly("instructions", [](Launch l) { return l.timing->instances; })
+      .def_property_readonly("overlapping_tiles", [](Launch l) { return l.kernel->overlaps.tiles; })
+      .def_property_readonly("overlap_lost_us",
+                             [](Launch l) { return microseconds(l.kernel->overlaps.lost); })
+      .def("write_trace", &write_trace_file, py::call_guard<py::gil_scoped_release>());
 }
 
 py::tuple cache_facts() {
@@ -64,9 +67,7 @@ py::tuple cache_facts() {
 }  // namespace
 
 void bind_launches(py::module_& m) {
-  py::class_<LaunchRecord>(m, "LaunchRecord")
-      .def("facts", &launch_facts)
-      .def("write_trace", &write_trace_file, py::call_guard<py::gil_scoped_release>());
+  bind_recorded_launch(m);
   m.def("start_recording", &start_recording);
   m.def("finish_recording", &finish_recording);
   m.def("kernel_cache_info", &cache_facts);

@@ -86,6 +86,30 @@ def test_a_trace_has_every_step_of_the_launch(tmp_path):
     assert any("Tensor" in track for track in tracks)
 
 
+def test_a_record_shows_what_matters_and_reads_the_rest_when_asked():
+    with torch.neuron_sim.record_launches() as launches:
+        OPS.transpose(device_values(3, 4))
+    shown = repr(launches[0])
+    assert "name='transpose'" in shown and "device=0" in shown and "latency_us=" in shown
+    assert launches[0].utilisation is not launches[0].utilisation
+    assert launches[0].overlapping_tiles == [] and launches[0].overlap_lost_us == 0
+
+
+def test_a_long_recording_keeps_the_programs_of_its_last_kernels_only(tmp_path):
+    x = device_values(1200)
+    with torch.neuron_sim.record_launches() as launches:
+        for size in range(1, 1101):
+            x[:size].neg()  # a kernel of its own
+            x.neg()
+    assert len(launches) == 2200
+    assert len({launch.shapes for launch in launches}) == 1101
+    assert all(launch.body_us > 0 and launch.instructions > 0 for launch in launches)
+    with pytest.raises(RuntimeError, match="keeps those of its last 1024 different kernels"):
+        launches[0].write_trace(tmp_path / "trace.json")
+    launches[-2].write_trace(tmp_path / "trace.json")
+    assert json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
+
+
 def test_a_trace_that_cannot_be_written_is_an_error(tmp_path):
     with torch.neuron_sim.record_launches() as launches:
         OPS.transpose(device_values(3, 4))
