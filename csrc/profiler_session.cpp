@@ -110,10 +110,13 @@ void ProfilerSession::add_engine_lanes(const DeviceActivity& activity) {
   }
 }
 
+/// Kineto calls every process of a device "GPU n" itself. Viewers that read metadata in the order
+/// of time (Perfetto) keep the last name, so ours are given at the end.
 void ProfilerSession::announce_devices(libkineto::ActivityLogger& logger) const {
+  const int64_t now = c10::getTime();
   for (const auto& [device, lanes] : lanes_) {
     const std::string name = "neuron_sim:" + std::to_string(device);
-    logger.handleDeviceInfo({device, kFirstProcess + device, name, "simulated time"}, host_start_);
+    logger.handleDeviceInfo({device, kFirstProcess + device, name, "simulated time"}, now);
     for (const auto& [lane, number] : lanes) {
       logger.handleResourceInfo({number, number, device, lane}, host_start_);
     }

@@ -80,8 +80,17 @@ def test_the_trace_has_lanes_of_engines_under_each_kernel(tmp_path):
     end = kernel["ts"] + kernel["dur"]
     assert all(kernel["ts"] <= event["ts"] for event in work)
     assert all(event["ts"] + event["dur"] <= end + 0.01 for event in work)
-    names = {e["args"]["name"] for e in events if e.get("name") == "process_name"}
-    assert "neuron_sim:0" in names
+
+
+def test_the_last_name_of_a_device_in_time_is_its_own(tmp_path):
+    with profile(activities=BOTH) as profiled:
+        torch.zeros(1 << 10).to("neuron_sim:0")
+        torch.zeros(1 << 10).to("neuron_sim:1")
+    events = traced(profiled, tmp_path / "trace.json")
+    for index in range(2):
+        given = [e for e in events if e.get("name") == "process_name" and e["pid"] == index]
+        # Kineto names it, too.
+        assert max(given, key=lambda e: e["ts"])["args"]["name"] == f"neuron_sim:{index}"
 
 
 def test_engine_lanes_do_not_count_as_device_time():
