@@ -1,5 +1,5 @@
-// scaled_dot_product_attention: one kernel forward, products and pointwise operators backward. What
-// the kernel does not take (dropout, other ranks) is composed by torch of operators of the device.
+// scaled_dot_product_attention: one kernel, or several when the heads do not fit SBUF. What it does
+// not take (dropout, other ranks) is composed by torch of operators of the device.
 
 #include <ATen/SDPBackend.h>
 #include <ATen/TensorOperators.h>
@@ -7,6 +7,7 @@
 #include <ATen/native/transformers/attention.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_permuted.h>
+#include <ATen/ops/logaddexp.h>
 #include <ATen/ops/matmul.h>
 #include <c10/core/DeviceGuard.h>
 #include <torch/library.h>
@@ -15,8 +16,11 @@
 #include <bit>
 #include <cmath>
 
+#include "csrc/aten/attention_parts.h"
 #include "csrc/aten/device_operator.h"
 #include "csrc/kernel_call.h"
+#include "csrc/runtime.h"
+#include "device/runtime/devices.h"
 #include "ops/kernels/attention.h"
 
 namespace neuron_sim {
@@ -25,9 +29,7 @@ namespace {
 using at::Tensor;
 using OptionalTensor = std::optional<Tensor>;
 
-constexpr int64_t kWidest = 512;  // elements of a value: a PSUM bank of fp32
-
-bool given(const OptionalTensor& tensor) { return tensor && tensor->defined(); }
+constexpr int64_t kWidest = 512;  // elements of a row: a PSUM bank of fp32
 
 bool is_plain(const Tensor& tensor, const Tensor& query) {
   return tensor.layout() == at::kStrided && tensor.dim() == 4 &&
@@ -38,58 +40,30 @@ bool is_plain(const Tensor& tensor, const Tensor& query) {
 
 /// Whether the kernel takes them.
 bool is_taken(const Tensor& query, const Tensor& key, const Tensor& value,
-              const OptionalTensor& mask, double dropout, bool shares_heads) {
+              const OptionalTensor& mask, double dropout, bool causal, double scale,
+              bool shares_heads) {
   const at::ScalarType type = query.scalar_type();
   if (type != at::kFloat && type != at::kHalf && type != at::kBFloat16) return false;
   if (!is_plain(query, query) || !is_plain(key, query) || !is_plain(value, query)) return false;
-  if (dropout != 0 || value.size(3) > kWidest) return false;
+  if (dropout != 0 || query.size(3) > kWidest || value.size(3) > kWidest) return false;
+  if (!(scale > 0 && std::isfinite(scale)) || (causal && is_given(mask))) return false;
   const bool heads =
       key.size(1) == value.size(1) &&
       (query.size(1) == key.size(1) || (shares_heads && query.size(1) % key.size(1) == 0));
   const bool sizes = query.size(0) == key.size(0) && key.size(0) == value.size(0) &&
                      query.size(3) == key.size(3) && key.size(2) == value.size(2);
   const bool masks =
-      !given(mask) || (mask->device() == query.device() && mask->dim() <= 4 &&
-                       (mask->scalar_type() == type || mask->scalar_type() == at::kBool));
+      !is_given(mask) || (mask->device() == query.device() && mask->dim() <= 4 &&
+                          (mask->scalar_type() == type || mask->scalar_type() == at::kBool));
   return heads && sizes && masks;
 }
 
 int64_t choose(const Tensor& query, const Tensor& key, const Tensor& value,
-               const OptionalTensor& mask, double dropout, bool /*causal*/,
-               std::optional<double> /*scale*/, bool enable_gqa) {
-  return static_cast<int64_t>(is_taken(query, key, value, mask, dropout, enable_gqa)
-                                  ? at::SDPBackend::overrideable
-                                  : at::SDPBackend::math);
-}
-
-double scale_of(const Tensor& query, std::optional<double> scale) {
-  return scale.value_or(1 / std::sqrt(static_cast<double>(query.size(3))));
-}
-
-at::DimVector score_sizes(const Tensor& query, const Tensor& key) {
-  return {query.size(0), query.size(1), query.size(2), key.size(2)};
-}
-
-void launch_attention(const Tensor& query, const Tensor& key, const Tensor& value,
-                      const OptionalTensor& bias, const Tensor& output, const Tensor& log_sums,
-                      const AttentionOptions& options) {
-  const bool biased = given(bias);
-  KernelCall call("attention", query.device());
-  call.operand(query).operand(key).operand(value);
-  if (biased) {
-    const Tensor whole = bias->expand(score_sizes(query, key));
-    call.operand(whole, whole.sizes(), whole.strides());
-  }
-  call.result(output).result(log_sums);
-  call.option(biased ? 1 : 0)
-      .option(std::bit_cast<int64_t>(options.scale))
-      .option(options.causal ? 1 : 0);
-  call.launch([biased, options](Builder& builder, std::span<const HbmTensor> operands,
-                                std::span<const HbmTensor> results) {
-    emit_attention(builder, operands[0], operands[1], operands[2],
-                   biased ? std::optional(operands[3]) : std::nullopt, results[0], results[1],
-                   options);
-  });
+               const OptionalTensor& mask, double dropout, bool causal, std::optional<double> scale,
+               bool enable_gqa) {
+  const bool taken =
+      is_taken(query, key, value, mask, dropout, causal, attention_scale(query, scale), enable_gqa);
+  return static_cast<int64_t>(taken ? at::SDPBackend::overrideable : at::SDPBackend::math);
 }
 
 /// [B, H, Sq, width] with the dimensions in the order in which they lie in the query's memory, as
@@ -102,92 +76,109 @@ Tensor empty_like_query(const Tensor& query, int64_t width) {
                             query.options());
 }
 
+/// `log_sums` must be dense.
+void launch_attention(const AttentionOperands& operands, const Tensor& output,
+                      const Tensor& log_sums, const AttentionOptions& options) {
+  const bool biased = operands.bias.defined();
+  KernelCall call("attention", output.device());
+  call.operand(operands.query).operand(operands.key).operand(operands.value);
+  if (biased) {
+    call.operand(operands.bias, operands.bias.sizes(), operands.bias.strides());
+  }
+  call.result(output).result(log_sums);
+  call.option(biased ? 1 : 0)
+      .option(std::bit_cast<int64_t>(options.scale))
+      .option(options.causal ? 1 : 0);
+  call.launch([biased, options](Builder& builder, std::span<const HbmTensor> tensors,
+                                std::span<const HbmTensor> results) {
+    emit_attention(builder, tensors[0], tensors[1], tensors[2],
+                   biased ? std::optional(tensors[3]) : std::nullopt, results[0], results[1],
+                   options);
+  });
+}
+
+/// Results for the same queries and several parts of the keys, relative to all keys so far.
+class KeyParts {
+ public:
+  void add(const Tensor& output, const Tensor& log_sums) {
+    if (!log_sums_.defined()) {
+      output_ = output;
+      log_sums_ = log_sums;
+      return;
+    }
+    const Tensor all = at::logaddexp(log_sums_, log_sums);
+    const auto share = [&](const Tensor& part) { return (part - all).exp_().unsqueeze(-1); };
+    output_ = output_ * share(log_sums_) + output * share(log_sums);
+    log_sums_ = all;
+  }
+  void copy_to(const Tensor& output, const Tensor& log_sums) const {
+    output.copy_(output_);
+    log_sums.copy_(log_sums_);
+  }
+
+ private:
+  Tensor output_, log_sums_;
+};
+
+void run_parts(const AttentionOperands& operands, const AttentionSizes& sizes,
+               const AttentionPart& first, const Tensor& output, const Tensor& log_sums,
+               const AttentionOptions& options) {
+  KeyParts keys;
+  for_parts(sizes, first, options.causal, [&](const AttentionPart& part) {
+    if (part.key == 0) keys = {};
+    const Tensor target = queries_of(output, part);
+    const Tensor part_output = at::empty(target.sizes(), target.options().dtype(at::kFloat));
+    const Tensor part_sums =
+        at::empty(target.sizes().slice(0, 4), target.options().dtype(at::kFloat));
+    launch_attention(operands_of(operands, part), part_output, part_sums,
+                     {options.scale, part.causal});
+    keys.add(part_output, part_sums);
+    const bool is_last = part.key + part.keys == sizes.keys ||
+                         (options.causal && part.key + part.keys >= part.query + part.queries);
+    if (is_last) keys.copy_to(target, queries_of(log_sums, part));
+  });
+}
+
 using Forward =
     std::tuple<Tensor, Tensor, Tensor, Tensor, c10::SymInt, c10::SymInt, Tensor, Tensor, Tensor>;
 
 Forward attention(const Tensor& query, const Tensor& key, const Tensor& value,
                   const OptionalTensor& bias, double dropout, bool causal, bool /*debug_mask*/,
-                  std::optional<double> scale) {
-  TORCH_CHECK(is_taken(query, key, value, bias, dropout, true),
+                  std::optional<double> given_scale) {
+  const double scale = attention_scale(query, given_scale);
+  TORCH_CHECK(is_taken(query, key, value, bias, dropout, causal, scale, true),
               "neuron_sim: attention needs query, key and value [N, heads, length, width] of one "
-              "dtype (float32, float16, bfloat16), a width of values up to ",
-              kWidest, ", and no dropout");
+              "dtype (float32, float16, bfloat16), widths up to ",
+              kWidest, ", a scale above 0, no dropout, and not both a mask and is_causal");
   const c10::DeviceGuard guard(query.device());
-  Tensor output = empty_like_query(query, value.size(3));
-  Tensor log_sums =
+  const Tensor output = empty_like_query(query, value.size(3));
+  const Tensor log_sums =
       at::empty({query.size(0), query.size(1), query.size(2)}, query.options().dtype(at::kFloat));
+  const AttentionOperands operands = attention_operands(query, key, value, bias);
+  const Tensor grouped = by_key_heads(output, key.size(1));
+  const Tensor grouped_sums = by_key_heads(log_sums, key.size(1));
+  const AttentionSizes sizes = attention_sizes(query, key, value);
+  const AttentionOptions options{scale, causal};
   translate_errors([&] {
-    launch_attention(query, key, value, bias, output, log_sums, {scale_of(query, scale), causal});
+    const Limits& limits = device_architecture(query.device().index()).limits;
+    const AttentionPart part =
+        first_part(sizes, [&](const AttentionSizes& some) { return attention_fits(limits, some); });
+    const bool is_whole =
+        part.members == sizes.members && part.queries == sizes.queries && part.keys == sizes.keys;
+    if (is_whole) {
+      launch_attention(operands, grouped, grouped_sums, options);
+    } else {
+      run_parts(operands, sizes, part, grouped, grouped_sums, options);
+    }
   });
   const Tensor state = at::empty({}, query.options().dtype(at::kLong));
   return {output, log_sums, Tensor(), Tensor(), query.size(2), key.size(2), state, state, Tensor()};
-}
-
-/// [B, Hk, group, S, X] of query heads, for products with key heads.
-Tensor grouped(const Tensor& tensor, int64_t key_heads) {
-  return tensor.unflatten(1, {key_heads, tensor.size(1) / key_heads});
-}
-/// A gradient by query heads, added up by key heads.
-Tensor by_key_heads(const Tensor& tensor, int64_t key_heads) {
-  return tensor.size(1) == key_heads ? tensor : grouped(tensor, key_heads).sum(2);
-}
-/// Key heads repeated for the query heads that share them.
-Tensor for_query_heads(const Tensor& tensor, int64_t heads) {
-  const int64_t group = heads / tensor.size(1);
-  if (group == 1) return tensor;
-  return tensor.unsqueeze(2)
-      .expand({tensor.size(0), tensor.size(1), group, tensor.size(2), tensor.size(3)})
-      .reshape({tensor.size(0), heads, tensor.size(2), tensor.size(3)});
-}
-
-/// The probabilities of the forward pass, [B, H, Sq, Sk] in fp32.
-Tensor probabilities(const Tensor& query, const Tensor& key, const Tensor& bias,
-                     const Tensor& log_sums, bool causal, double scale) {
-  Tensor scores = at::matmul(query, key.transpose(-2, -1)).mul_(scale);
-  if (bias.defined()) scores.add_(bias.to(at::kFloat));
-  Tensor result = scores.sub_(log_sums.unsqueeze(-1)).exp_();
-  return causal ? result.tril() : result;
-}
-
-using Backward = std::tuple<Tensor, Tensor, Tensor, Tensor>;
-
-/// With P the probabilities: dV = P' dO, dS = P * (dO V' - sum(dO * O)), dQ = dS K, dK = dS' Q.
-Backward attention_backward(const Tensor& gradient, const Tensor& query, const Tensor& key,
-                            const Tensor& value, const Tensor& bias, std::array<bool, 4> mask,
-                            const Tensor& output, const Tensor& log_sums,
-                            const Tensor& /*cum_seq_q*/, const Tensor& /*cum_seq_k*/,
-                            c10::SymInt /*max_q*/, c10::SymInt /*max_k*/, double /*dropout*/,
-                            bool causal, const Tensor& /*seed*/, const Tensor& /*offset*/,
-                            std::optional<double> given_scale) {
-  const c10::DeviceGuard guard(query.device());
-  const at::ScalarType type = query.scalar_type();
-  const double scale = scale_of(query, given_scale);
-  const int64_t heads = query.size(1), key_heads = key.size(1);
-  const auto wide = [](const Tensor& tensor) { return tensor.to(at::kFloat); };
-  const Tensor q = wide(query), k = for_query_heads(wide(key), heads);
-  const Tensor v = for_query_heads(wide(value), heads), outer = wide(gradient);
-  const Tensor p = probabilities(q, k, bias, log_sums, causal, scale);
-  Tensor for_query, for_key, for_value, for_bias;
-  if (mask[2]) {
-    for_value = by_key_heads(at::matmul(p.transpose(-2, -1), outer), key_heads).to(type);
-  }
-  if (!mask[0] && !mask[1] && !mask[3]) return {for_query, for_key, for_value, for_bias};
-  const Tensor inner = (outer * wide(output)).sum(at::IntArrayRef{-1}, true);
-  const Tensor scores = (at::matmul(outer, v.transpose(-2, -1)) - inner) * p;
-  if (mask[0]) for_query = at::matmul(scores, k).mul_(scale).to(type);
-  if (mask[1]) {
-    const Tensor all = at::matmul(scores.transpose(-2, -1), q).mul_(scale);
-    for_key = by_key_heads(all, key_heads).to(type);
-  }
-  if (mask[3] && bias.defined()) for_bias = scores.sum_to_size(bias.sizes()).to(bias.scalar_type());
-  return {for_query, for_key, for_value, for_bias};
 }
 
 }  // namespace
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("_scaled_dot_product_fused_attention_overrideable", attention);
-  m.impl("_scaled_dot_product_fused_attention_overrideable_backward", attention_backward);
   m.impl("_fused_sdp_choice", choose);
 }
 

@@ -17,12 +17,13 @@ struct Specs {
 };
 
 Specs specs_of(const Case& c) {
-  return {{{1, c.heads, c.queries, c.depth}, {}, c.dtype},
-          {{1, c.key_heads, c.keys, c.depth}, c.k_strides, c.dtype},
-          {{1, c.key_heads, c.keys, c.width}, {}, c.dtype},
-          {{1, c.heads, c.queries, c.keys}, {}, c.dtype},
-          {{1, c.heads, c.queries, c.width}, {}, c.dtype},
-          {{1, c.heads, c.queries}, {}, Dtype::kFloat32}};
+  const int64_t members = c.heads / c.key_heads;
+  return {{{1, c.key_heads, members, c.queries, c.depth}, {}, c.dtype},
+          {{1, c.key_heads, 1, c.keys, c.depth}, c.k_strides, c.dtype},
+          {{1, c.key_heads, 1, c.keys, c.width}, {}, c.dtype},
+          {{1, c.key_heads, members, c.queries, c.keys}, {}, c.dtype},
+          {{1, c.key_heads, members, c.queries, c.width}, {}, c.dtype},
+          {{1, c.key_heads, members, c.queries}, {}, Dtype::kFloat32}};
 }
 
 BuiltOp build(const Case& c) {
@@ -109,7 +110,7 @@ TEST(Attention, AddsABiasAndSharesKeyHeads) {
 
 TEST(Attention, ReadsKeysOfAnyStrides) {
   Case c{1, 1, 40, 60, 16, 8};
-  c.k_strides = {960, 960, 1, 60};
+  c.k_strides = {960, 960, 960, 1, 60};
   check(c);
 }
 
