@@ -189,12 +189,13 @@ class Forwarding {
     return next == load.end() ? pieces : std::vector<Piece>{};
   }
 
-  /// Whether something wrote to what was stored between the store and the load.
+  /// Whether something wrote to what was stored between the store and the load, or the load itself
+  /// does: of several copies the first would overwrite what the next one reads.
   bool is_overwritten(const Rows& store, uint32_t load) const {
     const auto uses = uses_.of(store.chip.tile);
     return std::any_of(uses.begin(), uses.end(), [&](const TileUse& use) {
       const Operand& operand = operand_at(line_, use);
-      return operand.writes() && use.instance > store.instance && use.instance < load &&
+      return operand.writes() && use.instance > store.instance && use.instance <= load &&
              overlap(operand.region, store.chip.region);
     });
   }

@@ -1,5 +1,7 @@
 #include "ops/graph/pointwise_chain.h"
 
+#include <algorithm>
+
 #include "ops/pointwise/pointwise.h"
 
 namespace neuron_sim {
@@ -13,6 +15,19 @@ bool same_place(const GraphTensor& a, const GraphTensor& b) {
 bool keeps_value(Domain domain, Dtype dtype) {
   if (domain == Domain::kInteger) return dtype == Dtype::kInt32;
   return dtype == Dtype::kFloat32 || dtype == Dtype::kBfloat16 || dtype == Dtype::kFloat16;
+}
+
+bool any_of_32_bits(const std::vector<GraphTensor>& tensors) {
+  return std::any_of(tensors.begin(), tensors.end(), [](const GraphTensor& tensor) {
+    return tensor.dtype == Dtype::kInt32 || tensor.dtype == Dtype::kUint32;
+  });
+}
+
+/// Whether integers of 32 bits would come to results past the fp32 in which they lose bits: what
+/// reads and writes only such integers does not round.
+bool skips_rounding(const PointwiseChain& first, const PointwiseChain& second) {
+  return first.expression.domain() == Domain::kFloat && any_of_32_bits(first.operands) &&
+         any_of_32_bits(second.results);
 }
 
 /// Appends the steps of `source`; the values of its results. `inputs[i]`: its input i.
@@ -50,6 +65,7 @@ class Join {
 
   std::optional<PointwiseChain> run() {
     if (first_.expression.domain() != second_.expression.domain()) return std::nullopt;
+    if (skips_rounding(first_, second_)) return std::nullopt;
     if (!find_links() || !links_match()) return std::nullopt;
     chain_.expression = Expression(first_.expression.domain());
     const std::vector<ElementValue> first_values =

@@ -25,8 +25,9 @@ struct PointwiseChain {
 std::optional<PointwiseChain> chain_of(const GraphKernel& kernel);
 
 /// `first`, then `second`, which reads results of it. Empty when they go over other elements, when
-/// `second` reads what `first` writes in another way or as integers that lose bits, and when they
-/// compute in different domains.
+/// `second` reads what `first` writes in another way or as integers that lose bits, when integers
+/// of 32 bits that `first` rounds to fp32 would reach integers that `second` writes without
+/// rounding, and when they compute in different domains.
 std::optional<PointwiseChain> joined(const PointwiseChain& first, const PointwiseChain& second);
 
 }  // namespace neuron_sim
