@@ -24,6 +24,12 @@ std::vector<Lifetime> lifetimes(const StraightLine& line);
 bool allocate_sbuf(StraightLine& line, int64_t buffers_per_tile,
                    SbufReuse reuse = SbufReuse::kSameSize);
 
+/// The same for programs with tiles that take up much of SBUF, for which allocate_sbuf may find no
+/// space in one piece: large tiles get their places first, then the others in the order of their
+/// first instances the space beside them that was left first. What counts as large shrinks until
+/// all fit. Not known of the vendor's compiler.
+bool rotate_sbuf(StraightLine& line);
+
 /// Banks of PSUM over time: who holds them and when they were last given away.
 class PsumBanks {
  public:

@@ -18,6 +18,7 @@ constexpr SettingField number(const char* name, int64_t PassSettings::*member) {
 constexpr SettingField kFields[] = {
     flag("rename_buffers", &PassSettings::rename_buffers),
     number("buffers_per_tile", &PassSettings::buffers_per_tile),
+    flag("place_large_first", &PassSettings::place_large_first),
     flag("forward_stores", &PassSettings::forward_stores),
     flag("reuse_loads", &PassSettings::reuse_loads),
     number("reuse_loops", &PassSettings::reuse_loops),

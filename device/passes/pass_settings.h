@@ -16,6 +16,8 @@ struct PassSettings {
   /// Versions of one SBUF tile that exist at a time, at most; 0: as many as SBUF holds. A window
   /// of 16 was seen in one kernel total only and may be a limit of semaphores: hypothesis.
   int64_t buffers_per_tile = 0;
+  /// Large tiles get their places in SBUF first when tiles do not fit otherwise (rotate_sbuf).
+  bool place_large_first = false;
   /// Loads of what the program itself stored become copies in SBUF (forward_stores.h).
   bool forward_stores = false;
   /// Loads of bytes that an earlier tile holds disappear (reuse_loads.h).

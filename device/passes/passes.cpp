@@ -71,14 +71,16 @@ bool same_places(const StraightLine& a, const StraightLine& b) {
 std::optional<StraightLine> shorter_back_end(StraightLine line, const PassSettings& settings) {
   StraightLine first = line;
   const bool fits = place(first, settings, SbufReuse::kSameSize);
-  StraightLine second = std::move(line);
+  StraightLine second = settings.place_large_first ? line : std::move(line);
   const bool differs =
       place(second, settings, SbufReuse::kLargerSpace) && !(fits && same_places(first, second));
   if (!differs) second = {};  // the memory of a long program
   const std::optional<Picoseconds> length = fits ? order(first, settings) : std::nullopt;
   const std::optional<Picoseconds> other = differs ? order(second, settings) : std::nullopt;
   if (other && (!length || *other < *length)) return second;
-  return length ? std::optional(std::move(first)) : std::nullopt;
+  if (length) return first;
+  if (!settings.place_large_first || !rotate_sbuf(line)) return std::nullopt;
+  return order(line, settings) ? std::optional(std::move(line)) : std::nullopt;
 }
 
 /// The passes that keep tiles longer give way, one after the other, when the chip cannot hold what

@@ -78,6 +78,7 @@ class Memories {
 PassSettings graph_passes() {
   PassSettings settings;
   settings.rename_buffers = true;
+  settings.place_large_first = true;
   settings.forward_stores = true;
   settings.eliminate_copies = true;
   settings.schedule = true;
