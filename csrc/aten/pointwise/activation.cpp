@@ -13,6 +13,8 @@ using Value = ElementValue;
 Value relu(Arguments& a) { return maximum(a.value(0), a.constant(0)); }
 
 Value gelu(Arguments& a) {
+  TORCH_CHECK(a.text(1) == "tanh" || a.text(1) == "none",
+              "approximate argument must be either none or tanh.");
   return call(a.text(1) == "tanh" ? Activation::kGeluApproximateTanh : Activation::kGelu,
               a.value(0));
 }
@@ -82,21 +84,22 @@ constexpr auto kCommon = Promotion::kCommon;
 constexpr auto kComputed = ResultDtype::kComputed;
 
 constexpr PointwiseRow kRows[] = {
-    {"relu relu_", kCommon, kComputed, relu, 0b1},
-    {"gelu.out", kCommon, kComputed, gelu, 0b1},
-    {"silu.out", kCommon, kComputed, engine<Activation::kSilu>, 0b1},
-    {"mish.out", kCommon, kComputed, engine<Activation::kMish>, 0b1},
-    {"hardtanh hardtanh_ hardtanh.out", kCommon, kComputed, hard_tanh, 0b1},
-    {"hardswish hardswish_ hardswish.out", kCommon, kComputed, hard_swish, 0b1},
-    {"hardsigmoid.out", kCommon, kComputed, hard_sigmoid, 0b1},
-    {"leaky_relu.out", kCommon, kComputed, leaky_relu, 0b1},
-    {"elu.out", kCommon, kComputed, elu, 0b1},
-    {"softplus.out", kCommon, kComputed, softplus, 0b1},
-    {"softshrink.out", kCommon, kComputed, soft_shrink, 0b1},
-    {"hardshrink.out", kCommon, kComputed, hard_shrink, 0b1},
-    {"threshold.out", kCommon, kComputed, threshold, 0b1},
+    {"relu relu_", kCommon, kComputed, relu, 0b1, Accepts::kNumbers},
+    {"gelu.out", kCommon, kComputed, gelu, 0b1, Accepts::kFloats},
+    {"silu.out", kCommon, kComputed, engine<Activation::kSilu>, 0b1, Accepts::kFloats},
+    {"mish.out", kCommon, kComputed, engine<Activation::kMish>, 0b1, Accepts::kFloats},
+    {"hardtanh hardtanh_ hardtanh.out", kCommon, kComputed, hard_tanh, 0b1, Accepts::kNumbers,
+     Numbers::kChecked},
+    {"hardswish hardswish_ hardswish.out", kCommon, kComputed, hard_swish, 0b1, Accepts::kFloats},
+    {"hardsigmoid.out", kCommon, kComputed, hard_sigmoid, 0b1, Accepts::kFloats},
+    {"leaky_relu.out", kCommon, kComputed, leaky_relu, 0b1, Accepts::kFloats},
+    {"elu.out", kCommon, kComputed, elu, 0b1, Accepts::kFloats},
+    {"softplus.out", kCommon, kComputed, softplus, 0b1, Accepts::kFloats},
+    {"softshrink.out", kCommon, kComputed, soft_shrink, 0b1, Accepts::kFloats},
+    {"hardshrink.out", kCommon, kComputed, hard_shrink, 0b1, Accepts::kFloats, Numbers::kChecked},
+    {"threshold.out", kCommon, kComputed, threshold, 0b1, Accepts::kNumbers, Numbers::kChecked},
     {"logit logit.out", Promotion::kFloat, kComputed, logit, 0b1},
-    {"_prelu_kernel", kCommon, kComputed, prelu, 0b11},
+    {"_prelu_kernel", kCommon, kComputed, prelu, 0b11, Accepts::kFloats},
 };
 
 }  // namespace

@@ -1,15 +1,36 @@
+#include <ATen/Dispatch.h>
+
 #include "csrc/aten/device_operator.h"
 #include "csrc/aten/pointwise/operator_table.h"
 #include "csrc/tensor_access.h"
 
 namespace neuron_sim {
+namespace {
+
+/// `scalar` as a number of that dtype; with `checked` a RuntimeError where it does not fit.
+double as_dtype(const at::Scalar& scalar, at::ScalarType type, bool checked) {
+  double result = 0;
+  AT_DISPATCH_ALL_TYPES_AND3(at::kBool, at::kHalf, at::kBFloat16, type, "as_dtype", [&] {
+    if (checked) {
+      result = static_cast<double>(scalar.to<scalar_t>());
+    } else if (scalar.isIntegral(/*includeBool=*/true)) {
+      result = static_cast<double>(c10::convert<scalar_t>(scalar.toLong()));
+    } else {
+      result = static_cast<double>(c10::convert<scalar_t>(scalar.toDouble()));
+    }
+  });
+  return result;
+}
+
+}  // namespace
 
 PointwiseArguments::PointwiseArguments(const c10::OperatorHandle& op,
                                        const torch::jit::Stack& stack, at::ScalarType computed,
-                                       Expression& expression)
+                                       Numbers numbers, Expression& expression)
     : stack_(stack),
       first_(stack.size() - op.schema().arguments().size()),
       computed_(computed),
+      numbers_(numbers),
       expression_(expression) {}
 
 const c10::IValue& PointwiseArguments::at(size_t index) const { return stack_[first_ + index]; }
@@ -32,12 +53,15 @@ double PointwiseArguments::number(size_t index) const {
   const c10::IValue& argument = at(index);
   const at::Scalar scalar = argument.isTensor() ? argument.toTensor().item() : argument.toScalar();
   if (scalar.isComplex()) throw Refusal{"the chip has no complex numbers"};
-  if (!is_float() && scalar.isIntegral(/*includeBool=*/true)) {
-    const int64_t value = scalar.toLong();
-    // 32 bits hold it, or wrap it as torch's narrower integers do.
-    return static_cast<double>(static_cast<int32_t>(value));
-  }
-  return scalar.toDouble();
+  if (is_float() && numbers_ == Numbers::kWide) return scalar.toDouble();
+  const bool whole = !is_float() && numbers_ == Numbers::kWide && !argument.isTensor();
+  return as_dtype(scalar, computed_, whole || numbers_ == Numbers::kChecked);
+}
+
+double PointwiseArguments::cast_number(size_t index) const {
+  const c10::IValue& argument = at(index);
+  return as_dtype(argument.isTensor() ? argument.toTensor().item() : argument.toScalar(), computed_,
+                  false);
 }
 
 bool PointwiseArguments::flag(size_t index) const { return at(index).toBool(); }
@@ -45,6 +69,10 @@ bool PointwiseArguments::flag(size_t index) const { return at(index).toBool(); }
 bool PointwiseArguments::has(size_t index) const {
   const c10::IValue& argument = at(index);
   return !argument.isNone() && (!argument.isTensor() || argument.toTensor().defined());
+}
+
+bool PointwiseArguments::is_on_device(size_t index) const {
+  return at(index).isTensor() && on_device(at(index).toTensor());
 }
 
 std::string_view PointwiseArguments::text(size_t index) const { return at(index).toStringView(); }

@@ -20,28 +20,38 @@ Value power(Arguments& a) {
   return a.expression().alu(AluOp::kPower, a.value(0), a.value(1));
 }
 
+Value reversed_difference(Arguments& a) {
+  if (a.dtype(0) == at::kBool || a.dtype(1) == at::kBool) throw Refusal{"bools are not subtracted"};
+  return a.value(1) - scaled(a, a.value(0), 2);
+}
+
 constexpr PointwiseRow kRows[] = {
     {"add.out", Promotion::kCommon, ResultDtype::kComputed,
      [](Arguments& a) { return a.value(0) + scaled(a, a.value(1), 2); }, 0b11},
     {"sub.out", Promotion::kCommon, ResultDtype::kComputed,
      [](Arguments& a) { return a.value(0) - scaled(a, a.value(1), 2); }, 0b11},
-    {"rsub.Tensor rsub.Scalar", Promotion::kCommon, ResultDtype::kComputed,
-     [](Arguments& a) { return a.value(1) - scaled(a, a.value(0), 2); }, 0b11},
+    {"rsub.Tensor rsub.Scalar", Promotion::kCommon, ResultDtype::kComputed, reversed_difference,
+     0b11, Accepts::kAny, Numbers::kCast},
     {"mul.out", Promotion::kCommon, ResultDtype::kComputed,
      [](Arguments& a) { return a.value(0) * a.value(1); }, 0b11},
     {"div.out", Promotion::kFloat, ResultDtype::kComputed, divide, 0b11},
     {"maximum.out", Promotion::kCommon, ResultDtype::kComputed,
-     [](Arguments& a) { return maximum(a.value(0), a.value(1)); }, 0b11},
+     [](Arguments& a) { return maximum(a.value(0), a.value(1)); }, 0b11, Accepts::kAny,
+     Numbers::kCast},
     {"minimum.out", Promotion::kCommon, ResultDtype::kComputed,
-     [](Arguments& a) { return minimum(a.value(0), a.value(1)); }, 0b11},
+     [](Arguments& a) { return minimum(a.value(0), a.value(1)); }, 0b11, Accepts::kAny,
+     Numbers::kCast},
     {"neg.out", Promotion::kCommon, ResultDtype::kComputed,
      [](Arguments& a) { return -a.value(0); }, 0b1},
     {"reciprocal.out", Promotion::kFloat, ResultDtype::kComputed,
      [](Arguments& a) { return 1.0 / a.value(0); }, 0b1},
-    {"pow.Tensor_Tensor_out pow.Tensor_Scalar_out pow.Scalar_out", Promotion::kCommon,
-     ResultDtype::kComputed, power, 0b11},
+    {"pow.Tensor_Scalar_out", Promotion::kCommon, ResultDtype::kComputed, power, 0b11,
+     Accepts::kAny, Numbers::kChecked},
+    {"pow.Tensor_Tensor_out pow.Scalar_out", Promotion::kCommon, ResultDtype::kComputed, power,
+     0b11, Accepts::kAny, Numbers::kCast},
     {"addcmul.out", Promotion::kCommon, ResultDtype::kComputed,
-     [](Arguments& a) { return a.value(0) + scaled(a, a.value(1), 3) * a.value(2); }, 0b111},
+     [](Arguments& a) { return a.value(0) + scaled(a, a.value(1), 3) * a.value(2); }, 0b111,
+     Accepts::kNumbers},
     {"addcdiv.out", Promotion::kCommon, ResultDtype::kComputed,
      [](Arguments& a) { return a.value(0) + scaled(a, a.value(1), 3) / a.value(2); }, 0b111},
     {"lerp.Scalar_out", Promotion::kCommon, ResultDtype::kComputed,

@@ -38,12 +38,18 @@ constexpr auto kBool = ResultDtype::kBool;
 constexpr auto kComputed = ResultDtype::kComputed;
 
 constexpr PointwiseRow kRows[] = {
-    {"eq.Tensor_out eq.Scalar_out", kCommon, kBool, binary<AluOp::kEqual>},
-    {"ne.Tensor_out ne.Scalar_out", kCommon, kBool, binary<AluOp::kNotEqual>},
-    {"lt.Tensor_out lt.Scalar_out", kCommon, kBool, binary<AluOp::kLess>},
-    {"le.Tensor_out le.Scalar_out", kCommon, kBool, binary<AluOp::kLessEqual>},
-    {"gt.Tensor_out gt.Scalar_out", kCommon, kBool, binary<AluOp::kGreater>},
-    {"ge.Tensor_out ge.Scalar_out", kCommon, kBool, binary<AluOp::kGreaterEqual>},
+    {"eq.Tensor_out eq.Scalar_out", kCommon, kBool, binary<AluOp::kEqual>, 0, Accepts::kAny,
+     Numbers::kCast},
+    {"ne.Tensor_out ne.Scalar_out", kCommon, kBool, binary<AluOp::kNotEqual>, 0, Accepts::kAny,
+     Numbers::kCast},
+    {"lt.Tensor_out lt.Scalar_out", kCommon, kBool, binary<AluOp::kLess>, 0, Accepts::kAny,
+     Numbers::kCast},
+    {"le.Tensor_out le.Scalar_out", kCommon, kBool, binary<AluOp::kLessEqual>, 0, Accepts::kAny,
+     Numbers::kCast},
+    {"gt.Tensor_out gt.Scalar_out", kCommon, kBool, binary<AluOp::kGreater>, 0, Accepts::kAny,
+     Numbers::kCast},
+    {"ge.Tensor_out ge.Scalar_out", kCommon, kBool, binary<AluOp::kGreaterEqual>, 0, Accepts::kAny,
+     Numbers::kCast},
     {"logical_and.out", kCommon, kBool, binary<AluOp::kLogicalAnd>},
     {"logical_or.out", kCommon, kBool, binary<AluOp::kLogicalOr>},
     {"logical_xor.out", kCommon, kBool, binary<AluOp::kLogicalXor>},
@@ -56,7 +62,7 @@ constexpr PointwiseRow kRows[] = {
     {"bitwise_and.Tensor_out", kCommon, kComputed, binary<AluOp::kBitwiseAnd>},
     {"bitwise_or.Tensor_out", kCommon, kComputed, binary<AluOp::kBitwiseOr>},
     {"bitwise_xor.Tensor_out", kCommon, kComputed, binary<AluOp::kBitwiseXor>},
-    {"bitwise_not.out", kCommon, kComputed, invert},
+    {"bitwise_not.out", kCommon, kComputed, invert, 0b1, Accepts::kIntegers},
 };
 
 }  // namespace

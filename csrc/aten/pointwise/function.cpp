@@ -147,12 +147,12 @@ constexpr PointwiseRow kRows[] = {
     {"erf.out", kFloat, kComputed, engine<Activation::kErf>},
     {"sinc.out", kFloat, kComputed, composed<sinus_cardinalis>},
     {"atan2.out", kFloat, kComputed, arc_tangent_of_two},
-    {"hypot.out", Promotion::kCommon, kComputed, hypotenuse},
+    {"hypot.out", Promotion::kCommon, kComputed, hypotenuse, 0, Accepts::kFloats},
     {"xlogy.OutTensor", kFloat, kComputed, x_log_y},
     {"special_xlog1py.out", kFloat, kComputed, x_log1p_y},
     {"special_entr.out", kFloat, kComputed, composed<entropy>, 0b1},
-    {"logaddexp.out", kFloat, kComputed, log_of_sum},
-    {"logaddexp2.out", kFloat, kComputed, log2_of_sum},
+    {"logaddexp.out", Promotion::kCommon, kComputed, log_of_sum, 0, Accepts::kFloats},
+    {"logaddexp2.out", Promotion::kCommon, kComputed, log2_of_sum, 0, Accepts::kFloats},
 };
 
 }  // namespace

@@ -26,24 +26,49 @@ enum class ResultDtype : uint8_t {
   kSelf,  ///< that of the first tensor
 };
 
+/// The dtypes that torch defines an operator for, among those that it computes in; others fall
+/// back, to the CPU's error.
+enum class Accepts : uint8_t {
+  kAny,
+  kNumbers,  ///< all but bool
+  kFloats,
+  kIntegers,  ///< and bool
+};
+
+/// What becomes of a number that stands for an element. Those of integer operators are of the
+/// dtype that the operator computes in, whatever is said here: 0-dimensional tensors wrap, other
+/// numbers are an error where they do not fit, unless they are kCast.
+enum class Numbers : uint8_t {
+  kWide,     ///< it is an fp32 number
+  kCast,     ///< it is converted to the dtype that the operator computes in
+  kChecked,  ///< the same, an error where it does not fit
+};
+
 /// The arguments of one call, as a row sees them.
 class PointwiseArguments {
  public:
   PointwiseArguments(const c10::OperatorHandle& op, const torch::jit::Stack& stack,
-                     at::ScalarType computed, Expression& expression);
+                     at::ScalarType computed, Numbers numbers, Expression& expression);
 
   /// Argument `index` of the schema, a tensor or a number, as a value. Tensors on the CPU without
   /// dimensions are numbers too.
   ElementValue value(size_t index);
-  /// A number, bool or optional number that is there.
+  /// A number, bool or optional number that is there, as the row's Numbers say.
   double number(size_t index) const;
+  /// The same, converted to the dtype of the computation, without an error where it does not fit.
+  double cast_number(size_t index) const;
   bool flag(size_t index) const;
   /// Whether an optional argument is given.
   bool has(size_t index) const;
+  bool is_on_device(size_t index) const;
   std::string_view text(size_t index) const;
   /// The dtype of the computation (before fp32 or int32 stands in for it), and of argument `index`.
   at::ScalarType computed() const { return computed_; }
   at::ScalarType dtype(size_t index) const;
+  /// Dimensions of a tensor or number.
+  int64_t dimensions(size_t index) const {
+    return at(index).isTensor() ? at(index).toTensor().dim() : 0;
+  }
   /// Elements of a tensor argument.
   int64_t elements(size_t index) const { return at(index).toTensor().numel(); }
   bool is_float() const { return expression_.domain() == Domain::kFloat; }
@@ -59,6 +84,7 @@ class PointwiseArguments {
   const torch::jit::Stack& stack_;
   size_t first_;
   at::ScalarType computed_;
+  Numbers numbers_;
   Expression& expression_;
   std::vector<at::Tensor> tensors_;
 };
@@ -74,6 +100,8 @@ struct PointwiseRow {
   /// Arguments that decide the dtype: bit i for argument i of the schema. 0: all tensors and
   /// numbers.
   uint32_t promoted = 0;
+  Accepts accepts = Accepts::kAny;
+  Numbers numbers = Numbers::kWide;
 };
 
 std::span<const PointwiseRow> arithmetic_rows();

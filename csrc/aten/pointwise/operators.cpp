@@ -56,8 +56,9 @@ class PointwiseCall {
 
   void run() {
     const at::ScalarType computed = computed_dtype();
+    check_accepted(computed);
     Expression expression(domain_of(computed));
-    PointwiseArguments arguments(op_, stack_, computed, expression);
+    PointwiseArguments arguments(op_, stack_, computed, row_.numbers, expression);
     const ElementValue value = row_.build(arguments);
     expression.add_result(converted(value, computed));
     at::Tensor result = given_result();
@@ -80,6 +81,12 @@ class PointwiseCall {
     return row_.promoted == 0 ? !declared(index).is_out() : ((row_.promoted >> index) & 1u) != 0;
   }
 
+  bool takes_number(size_t index) const {
+    c10::TypePtr type = declared(index).type();
+    if (const auto optional = type->cast<c10::OptionalType>()) type = optional->getElementType();
+    return type->isSubtypeOf(*c10::NumberType::get());
+  }
+
   at::ScalarType computed_dtype() const {
     at::native::ResultTypeState state;
     for (size_t i = 0; i < count_; ++i) {
@@ -87,13 +94,22 @@ class PointwiseCall {
       const c10::IValue& value = argument(i);
       if (value.isTensor() && value.toTensor().defined()) {
         state = at::native::update_result_type_state(value.toTensor(), state);
-      } else if (value.isScalar() && declared(i).type()->isSubtypeOf(*c10::NumberType::get())) {
+      } else if (value.isScalar() && takes_number(i)) {
         state = at::native::update_result_type_state(value.toScalar(), state);
       }
     }
     const at::ScalarType type = at::native::result_type(state);
     const bool promoted = row_.promotion == Promotion::kFloat && c10::isIntegralType(type, true);
     return promoted ? c10::typeMetaToScalarType(at::get_default_dtype()) : type;
+  }
+
+  void check_accepted(at::ScalarType computed) const {
+    const bool whole = c10::isIntegralType(computed, /*includeBool=*/true);
+    const bool accepted = row_.accepts == Accepts::kAny ||
+                          (row_.accepts == Accepts::kNumbers && computed != at::kBool) ||
+                          (row_.accepts == Accepts::kFloats && !whole) ||
+                          (row_.accepts == Accepts::kIntegers && whole);
+    if (!accepted) throw Refusal{c10::str("torch does not define it for ", computed)};
   }
 
   static Domain domain_of(at::ScalarType computed) {

@@ -18,8 +18,6 @@ Value rounded(Arguments& a) {
 
 Value to_decimals(Arguments& a) {
   const double decimals = a.number(1);
-  if (!a.is_float() && decimals >= 0) return a.value(0);
-  if (!a.is_float()) throw Refusal{"the chip rounds no integers to powers of ten"};
   const double factor = std::pow(10.0, std::abs(decimals));
   if (decimals < 0) return nearest(a.value(0) * (1 / factor)) * factor;
   return decimals == 0 ? nearest(a.value(0)) : nearest(a.value(0) * factor) / a.constant(factor);
@@ -35,13 +33,17 @@ Value divided(Arguments& a) {
 }
 
 constexpr PointwiseRow kRows[] = {
-    {"floor.out", Promotion::kCommon, ResultDtype::kComputed, rounded<floor>, 0b1},
-    {"ceil.out", Promotion::kCommon, ResultDtype::kComputed, rounded<ceil>, 0b1},
-    {"trunc.out", Promotion::kCommon, ResultDtype::kComputed, rounded<trunc>, 0b1},
-    {"round.out", Promotion::kCommon, ResultDtype::kComputed, rounded<nearest>, 0b1},
-    {"round.decimals_out", Promotion::kCommon, ResultDtype::kComputed, to_decimals, 0b1},
+    {"floor.out", Promotion::kCommon, ResultDtype::kComputed, rounded<floor>, 0b1,
+     Accepts::kNumbers},
+    {"ceil.out", Promotion::kCommon, ResultDtype::kComputed, rounded<ceil>, 0b1, Accepts::kNumbers},
+    {"trunc.out", Promotion::kCommon, ResultDtype::kComputed, rounded<trunc>, 0b1,
+     Accepts::kNumbers},
+    {"round.out", Promotion::kCommon, ResultDtype::kComputed, rounded<nearest>, 0b1,
+     Accepts::kNumbers},
+    {"round.decimals_out", Promotion::kCommon, ResultDtype::kComputed, to_decimals, 0b1,
+     Accepts::kFloats},
     {"frac.out", Promotion::kCommon, ResultDtype::kComputed,
-     [](Arguments& a) { return a.value(0) - trunc(a.value(0)); }, 0b1},
+     [](Arguments& a) { return a.value(0) - trunc(a.value(0)); }, 0b1, Accepts::kFloats},
     {"div.out_mode", Promotion::kCommon, ResultDtype::kComputed, divided, 0b11},
 };
 

@@ -32,6 +32,9 @@ Value clamp(Arguments& a) {
   return value;
 }
 
+Value at_least(Arguments& a) { return maximum(a.value(0), a.value(1)); }
+Value at_most(Arguments& a) { return minimum(a.value(0), a.value(1)); }
+
 /// The other one where one is NaN.
 template <AluOp op>
 Value ignoring_nan(Arguments& a) {
@@ -69,7 +72,23 @@ Value heaviside(Arguments& a) {
 
 Value masked(Arguments& a) {
   if (a.dtype(1) != at::kBool) throw Refusal{"the mask is not of dtype bool"};
+  TORCH_CHECK(a.dimensions(2) == 0,
+              "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with ",
+              a.dimensions(2), " dimension(s).");
   return select(a.value(1), a.value(2), a.value(0));
+}
+
+Value chosen(Arguments& a) {
+  const bool mask = a.dtype(0) == at::kBool || a.dtype(0) == at::kByte;
+  TORCH_CHECK(mask, "where expected condition to be a boolean tensor, but got a tensor with dtype ",
+              a.dtype(0));
+  return select(a.value(0), a.value(1), a.value(2));
+}
+
+/// A float without dimensions becomes infinite where the number does not fit, as on the CPU.
+Value filled(Arguments& a) {
+  const bool single = a.is_float() && a.dimensions(0) == 0;
+  return single && !a.is_on_device(1) ? a.constant(a.cast_number(1)) : a.value(1);
 }
 
 /// pi of negative numbers, 0 of others.
@@ -83,25 +102,27 @@ constexpr auto kCommon = Promotion::kCommon;
 constexpr auto kComputed = ResultDtype::kComputed;
 
 constexpr PointwiseRow kRows[] = {
-    {"abs.out", kCommon, kComputed, magnitude, 0b1},
+    {"abs.out", kCommon, kComputed, magnitude, 0b1, Accepts::kNumbers},
     {"sign.out sgn.out", kCommon, kComputed, sign, 0b1},
-    {"clamp.out", kCommon, kComputed, clamp, 0b111},
-    {"clamp.Tensor_out", kCommon, kComputed, clamp, 0b111},
-    {"clamp_min.out clamp_min.Tensor_out", kCommon, kComputed,
-     [](Arguments& a) { return maximum(a.value(0), a.value(1)); }, 0b11},
-    {"clamp_max.out clamp_max.Tensor_out", kCommon, kComputed,
-     [](Arguments& a) { return minimum(a.value(0), a.value(1)); }, 0b11},
-    {"fmax.out", kCommon, kComputed, ignoring_nan<AluOp::kMaximum>, 0b11},
-    {"fmin.out", kCommon, kComputed, ignoring_nan<AluOp::kMinimum>, 0b11},
+    {"clamp.out", kCommon, kComputed, clamp, 0b111, Accepts::kNumbers, Numbers::kChecked},
+    {"clamp.Tensor_out", kCommon, kComputed, clamp, 0b111, Accepts::kNumbers, Numbers::kCast},
+    {"clamp_min.out", kCommon, kComputed, at_least, 0b11, Accepts::kNumbers, Numbers::kChecked},
+    {"clamp_min.Tensor_out", kCommon, kComputed, at_least, 0b11, Accepts::kNumbers, Numbers::kCast},
+    {"clamp_max.out", kCommon, kComputed, at_most, 0b11, Accepts::kNumbers, Numbers::kChecked},
+    {"clamp_max.Tensor_out", kCommon, kComputed, at_most, 0b11, Accepts::kNumbers, Numbers::kCast},
+    {"fmax.out", kCommon, kComputed, ignoring_nan<AluOp::kMaximum>, 0b11, Accepts::kAny,
+     Numbers::kCast},
+    {"fmin.out", kCommon, kComputed, ignoring_nan<AluOp::kMinimum>, 0b11, Accepts::kAny,
+     Numbers::kCast},
     {"copysign.out", Promotion::kFloat, kComputed, with_sign, 0b11},
     {"nan_to_num.out", kCommon, kComputed, without_nan, 0b1},
     {"angle angle.out", Promotion::kFloat, kComputed, angle, 0b1},
     {"heaviside.out", kCommon, kComputed, heaviside, 0b11},
-    {"where.self where.self_out", kCommon, kComputed,
-     [](Arguments& a) { return select(a.value(0), a.value(1), a.value(2)); }, 0b110},
-    {"masked_fill_.Scalar masked_fill_.Tensor", kCommon, ResultDtype::kSelf, masked, 0b1},
-    {"fill_.Scalar fill_.Tensor", kCommon, ResultDtype::kSelf,
-     [](Arguments& a) { return a.value(1); }, 0b1},
+    {"where.self where.self_out", kCommon, kComputed, chosen, 0b110},
+    {"masked_fill_.Scalar masked_fill_.Tensor", kCommon, ResultDtype::kSelf, masked, 0b1,
+     Accepts::kAny, Numbers::kChecked},
+    {"fill_.Scalar fill_.Tensor", kCommon, ResultDtype::kSelf, filled, 0b1, Accepts::kAny,
+     Numbers::kChecked},
     {"zero_", kCommon, ResultDtype::kSelf, [](Arguments& a) { return a.constant(0); }, 0b1},
 };
 
