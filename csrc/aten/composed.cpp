@@ -70,6 +70,10 @@ Tensor nansum(const Tensor& self, at::OptionalIntArrayRef dimensions, bool keep,
 std::tuple<Tensor&, Tensor&> aminmax_out(const Tensor& self, std::optional<int64_t> dimension,
                                          bool keep, Tensor& smallest, Tensor& largest) {
   check_computable(self.scalar_type());
+  for (const Tensor& out : {smallest, largest}) {
+    TORCH_CHECK(out.scalar_type() == self.scalar_type(), "Expected out tensor to have dtype ",
+                self.dtype(), ", but got ", out.dtype(), " instead");
+  }
   const at::DimVector dimensions = dimension ? at::DimVector{*dimension} : at::DimVector{};
   give(at::amin(self, dimensions, keep), smallest);
   give(at::amax(self, dimensions, keep), largest);
@@ -172,6 +176,9 @@ Tensor& pad_backward_out(const Tensor& gradient, const Tensor& self, IntArrayRef
 
 Tensor max_unpool2d(const Tensor& self, const Tensor& indices, IntArrayRef size) {
   check_floating(self);
+  TORCH_CHECK(self.sizes() == indices.sizes(),
+              "Expected shape of indices to be same as that of the input tensor (", self.sizes(),
+              ") but got indices tensor with shape: ", indices.sizes());
   TORCH_CHECK(size.size() == 2,
               "There should be exactly two elements (height, width) in "
               "output_size, but got ",

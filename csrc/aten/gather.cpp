@@ -37,6 +37,7 @@ Tensor& gather_out(const Tensor& self, int64_t dimension, const Tensor& indices,
   check_movable(self);
   check_indices(indices);
   at::native::resize_output(out, indices.sizes());
+  check_apart(out, {self, indices});
   if (out.numel() == 0) return out;
   const Tensor dense = (self.dim() == 0 ? self.view(1) : self).contiguous();
   const Tensor named = indices.dim() == 0 ? indices.view(1) : indices;
@@ -62,6 +63,7 @@ Tensor& scatter_into(const Tensor& self, int64_t dimension, const Tensor& indice
   const at::ScalarType dtype = self.scalar_type();
   const at::ScalarType type = add ? addition_dtype(dtype, indices.numel()) : dtype;
   at::native::resize_output(out, self.sizes());
+  check_apart(out, {indices, source});
   const Tensor own = (self.dim() == 0 ? self.view(1) : self).clone(at::MemoryFormat::Contiguous);
   const Tensor dense = own.to(type);
   const Tensor named = indices.dim() == 0 ? indices.view(1) : indices;

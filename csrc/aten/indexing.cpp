@@ -1,5 +1,6 @@
 #include "csrc/aten/indexing.h"
 
+#include <ATen/MemoryOverlap.h>
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/where.h>
 
@@ -19,6 +20,11 @@ void check_indices(const Tensor& indices) {
   const at::ScalarType type = indices.scalar_type();
   if (type != at::kLong && type != at::kInt) throw Refusal{"indices are not int64 or int32"};
   if (!on_device(indices)) throw Refusal{"indices are not on the device"};
+}
+
+void check_apart(const Tensor& out, std::initializer_list<Tensor> operands) {
+  at::assert_no_internal_overlap(out);
+  for (const Tensor& operand : operands) at::assert_no_overlap(out, operand);
 }
 
 Tensor wrapped(const Tensor& indices, int64_t size) {

@@ -3,12 +3,16 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <initializer_list>
+
 namespace neuron_sim {
 
 /// Refusal or KernelError unless the device can move elements of the tensor's dtype.
 void check_movable(const at::Tensor& tensor);
 /// Refusal unless these are int64 or int32 indices on the device.
 void check_indices(const at::Tensor& indices);
+/// RuntimeError if `out` repeats elements or lies on memory of an operand.
+void check_apart(const at::Tensor& out, std::initializer_list<at::Tensor> operands);
 /// Indices of a dimension of `size`, -1 made the last one.
 at::Tensor wrapped(const at::Tensor& indices, int64_t size);
 /// The dtype in which up to `terms` numbers of `type` are added to one, as DMA does it. Refusal if

@@ -1,5 +1,6 @@
 // layer_norm and group_norm, and their gradients. A group is a row, too.
 
+#include <ATen/native/layer_norm.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 #include <c10/core/DeviceGuard.h>
@@ -135,6 +136,8 @@ std::tuple<Tensor, Tensor, Tensor> layer_norm(const Tensor& input, IntArrayRef n
                                               const OptionalTensor& weight,
                                               const OptionalTensor& bias, double epsilon) {
   check_norm_dtypes(input, weight, bias);
+  at::native::_check_layer_norm_inputs(input, normalized_shape, weight.value_or(Tensor()),
+                                       bias.value_or(Tensor()));
   const c10::DeviceGuard guard(input.device());
   const Tensor dense = input.contiguous();
   Normalisation norm = layer_normalisation(dense, normalized_shape.size(), weight, bias);

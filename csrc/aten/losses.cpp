@@ -63,6 +63,7 @@ Tensor& smooth_l1_loss_out(const Tensor& self, const Tensor& target, int64_t red
 Tensor& huber_loss_out(const Tensor& self, const Tensor& target, int64_t reduction, double delta,
                        Tensor& out) {
   check_loss(self);
+  TORCH_CHECK(delta > 0, "huber_loss does not support non-positive values for delta.");
   return reduced(smooth(self, target, delta) * delta, reduction, out);
 }
 

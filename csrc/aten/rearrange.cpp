@@ -1,5 +1,6 @@
 // cat, flip and roll: parts of tensors at other places.
 
+#include <ATen/MemoryOverlap.h>
 #include <ATen/WrapDimUtils.h>
 #include <ATen/native/Resize.h>
 #include <ATen/ops/arange.h>
@@ -38,6 +39,8 @@ Tensor& cat_out(const at::ITensorListRef& tensors, int64_t dimension, Tensor& ou
   for (const Tensor& tensor : list) {
     if (!copies_on_device(tensor, out)) throw Refusal{"a tensor is not of a dtype to cast here"};
   }
+  at::assert_no_internal_overlap(out);
+  for (const Tensor& tensor : list) at::assert_no_overlap(out, tensor);
   int64_t start = 0;
   for (const Tensor& tensor : list) {
     if (is_skipped(tensor)) continue;

@@ -101,6 +101,9 @@ Tensor& mean_out(const Tensor& self, OptionalIntArrayRef dimensions, bool keep,
 
 template <AluOp op>
 Tensor& extremum_out(const Tensor& self, IntArrayRef dimensions, bool keep, Tensor& out) {
+  TORCH_CHECK(self.scalar_type() == out.scalar_type(),
+              "Expected the dtype for input and out to match, but got ", self.scalar_type(),
+              " for input's dtype and ", out.scalar_type(), " for out's dtype.");
   check_extremum(self);
   const std::vector<bool> reduced = flags_of(self, dimensions, true);
   shape_result(self, reduced, keep, out);

@@ -20,6 +20,7 @@ Tensor embedding(const Tensor& weight, const Tensor& indices, c10::SymInt /*padd
                  bool /*scale_by_frequency*/, bool /*sparse*/) {
   check_movable(weight);
   check_indices(indices);
+  TORCH_CHECK(weight.dim() == 2, "'weight' must be 2-D");
   const c10::DeviceGuard guard(weight.device());
   at::DimVector shape(indices.sizes());
   shape.push_back(weight.size(1));
@@ -53,6 +54,7 @@ Tensor& index_select_out(const Tensor& self, int64_t dimension, const Tensor& in
   at::DimVector shape(self.sizes());
   shape[static_cast<size_t>(at)] = indices.numel();
   at::native::resize_output(out, shape);
+  check_apart(out, {self, indices});
   if (out.numel() == 0) return out;
   const Tensor table = leading(self, at);
   const Tensor rows = at::empty({indices.numel(), table.size(1)}, self.options());
@@ -71,7 +73,8 @@ Tensor index_select(const Tensor& self, int64_t dimension, const Tensor& indices
   return index_select_out(self, dimension, indices, out);
 }
 
-/// self with rows of `source` along a dimension put, or added, where the indices say.
+/// self with rows of `source` along a dimension put, or added, where the indices say; negative
+/// ones are out of bounds.
 Tensor& index_rows_out(const Tensor& self, int64_t dimension, const Tensor& indices,
                        const Tensor& source, bool add, Tensor& out) {
   check_movable(self);
@@ -83,8 +86,7 @@ Tensor& index_rows_out(const Tensor& self, int64_t dimension, const Tensor& indi
   const int64_t at = at::maybe_wrap_dim(dimension, self.dim());
   const Tensor table = leading(self, at).to(type).clone(at::MemoryFormat::Contiguous);
   if (source.numel() > 0) {
-    scatter_rows(table, wrapped(indices.reshape(-1), self.size(at)), leading(source, at).to(type),
-                 add);
+    scatter_rows(table, indices.reshape(-1), leading(source, at).to(type), add);
   }
   out.movedim(at, 0).copy_(sums_as(table, dtype).view(out.movedim(at, 0).sizes()));
   return out;
@@ -110,7 +112,8 @@ Tensor& index_fill(Tensor& self, int64_t dimension, const Tensor& indices,
   shape[static_cast<size_t>(at::maybe_wrap_dim(dimension, self.dim()))] = indices.numel();
   Tensor source = at::empty(shape, self.options());
   source.fill_(value);
-  return index_rows_out(self, dimension, indices, source, false, self);
+  const Tensor rows = wrapped(indices, self.size(dimension));
+  return index_rows_out(self, dimension, rows, source, false, self);
 }
 
 Tensor& index_fill_tensor(Tensor& self, int64_t dimension, const Tensor& indices,

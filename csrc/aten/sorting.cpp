@@ -11,6 +11,7 @@
 #include <c10/core/DeviceGuard.h>
 
 #include "csrc/aten/device_operator.h"
+#include "csrc/aten/indexing.h"
 #include "csrc/aten/movement.h"
 #include "csrc/aten/reductions.h"
 #include "csrc/aten/rows.h"
@@ -137,6 +138,8 @@ std::tuple<Tensor&, Tensor&> kthvalue_out(const Tensor& self, c10::SymInt k, int
   const int64_t rank = k.expect_int();
   TORCH_CHECK(rank >= 1 && rank <= size,
               "kthvalue(): selected number k out of range for dimension ", dimension);
+  if (self.scalar_type() == at::kBool) throw Refusal{"torch does not define it for bool"};
+  if (values.numel() > 0) check_apart(values, {self});
   return element_of_rank(self, rank - 1, dimension, keep, values, indices);
 }
 

@@ -7,6 +7,8 @@
 #include <ATen/ops/empty.h>
 #include <c10/core/DeviceGuard.h>
 
+#include <sstream>
+
 #include "csrc/aten/device_operator.h"
 #include "csrc/aten/indexing.h"
 #include "csrc/aten/movement.h"
@@ -36,6 +38,8 @@ IndexedTensor indexed(const Tensor& self, const c10::List<std::optional<Tensor>>
       rest.push_back(i);
       continue;
     }
+    TORCH_CHECK_INDEX(c10::isIntegralType(index->scalar_type(), /*includeBool=*/true),
+                      "tensors used as indices must be long, int, byte or bool tensors");
     if (index->scalar_type() == at::kBool || index->scalar_type() == at::kByte) {
       throw Refusal{"a mask's number of elements is known to the host only"};
     }
@@ -43,7 +47,16 @@ IndexedTensor indexed(const Tensor& self, const c10::List<std::optional<Tensor>>
     at.push_back(i);
   }
   if (indices.empty()) throw Refusal{"there are no indices"};
-  indices = at::expand_outplace(indices);
+  try {
+    indices = at::expand_outplace(indices);
+  } catch (const c10::Error&) {
+    std::ostringstream shapes;
+    for (const Tensor& index : indices) shapes << (shapes.tellp() > 0 ? ", " : "") << index.sizes();
+    TORCH_CHECK_INDEX(false,
+                      "shape mismatch: indexing tensors could not be broadcast together with "
+                      "shapes ",
+                      shapes.str());
+  }
   IndexedTensor result;
   Tensor rows;
   for (size_t i = 0; i < indices.size(); ++i) {

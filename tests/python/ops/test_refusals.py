@@ -1,0 +1,139 @@
+"""What the CPU refuses the device refuses with the same class of error, and numbers reach elements
+as they do on the CPU."""
+
+import pytest
+import torch
+from against_cpu import DEVICE, check
+from torch.nn import functional
+
+
+def refused(call, kind):
+    """Both devices raise `kind`; the CPU's sentence is returned."""
+    torch.neuron_sim.set_fallback_policy("allow")  # until the fixture restores it
+    with pytest.raises(kind) as expected:
+        call(torch.device("cpu"))
+    with pytest.raises(kind):
+        call(torch.device(DEVICE))
+    return str(expected.value)
+
+
+FLOATS_ONLY = [
+    functional.gelu, functional.silu, functional.mish, functional.elu, functional.softplus,
+    functional.hardsigmoid, functional.hardshrink, functional.leaky_relu, torch.frac,
+    lambda x: torch.softmax(x, 0), lambda x: torch.log_softmax(x, 0),
+    lambda x: torch.logaddexp(x, x), lambda x: torch.hypot(x, x), lambda x: x.round(decimals=1),
+]  # fmt: skip
+NUMBERS_ONLY = [
+    torch.relu, torch.abs, torch.floor, torch.ceil, torch.trunc, torch.round, functional.hardtanh,
+    lambda x: x.clamp(x, x), lambda x: x.kthvalue(1), lambda x: torch.rsub(x, x),
+    lambda x: torch.addcmul(x, x, x), lambda x: functional.threshold(x, 0.5, 1),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", [torch.int32, torch.uint8, torch.bool])
+@pytest.mark.parametrize("function", FLOATS_ONLY)
+def test_functions_of_floats_refuse_integers(function, dtype):
+    refused(lambda device: function(torch.ones(3, dtype=dtype, device=device)), RuntimeError)
+
+
+@pytest.mark.parametrize("function", NUMBERS_ONLY)
+def test_functions_of_numbers_refuse_bools(function):
+    refused(lambda device: function(torch.ones(3, dtype=torch.bool, device=device)), RuntimeError)
+
+
+def test_shapes_and_dtypes_that_do_not_fit_are_refused():
+    def ones(device, *shape):
+        return torch.ones(shape, device=device)
+
+    def whole(device, *values):
+        return torch.tensor(values, device=device)
+
+    calls = [
+        lambda d: functional.layer_norm(ones(d, 3, 4), (5,)),
+        lambda d: functional.huber_loss(ones(d, 3), ones(d, 3), delta=0.0),
+        lambda d: functional.gelu(ones(d, 3), approximate="x"),
+        lambda d: functional.embedding(whole(d, 1), ones(d, 3)),
+        lambda d: torch.where(ones(d, 3), ones(d, 3), ones(d, 3)),
+        lambda d: torch.bitwise_not(ones(d, 3)),
+        lambda d: ones(d, 2, 2).masked_fill(ones(d, 2, 2) > 0, ones(d, 1)),
+        lambda d: torch.amax(ones(d, 3, 3), 0, out=whole(d, 1, 2, 3)),
+        lambda d: functional.max_unpool2d(ones(d, 1, 1, 4, 4), whole(d, 1).view(1, 1, 1, 1), 2),
+    ]
+    for call in calls:
+        refused(call, RuntimeError)
+    calls = [
+        lambda d: ones(d, 3)[ones(d, 1)],
+        lambda d: ones(d, 3, 3)[whole(d, 1, 2), whole(d, 1, 2, 0)],
+        lambda d: ones(d, 3).index_add(0, whole(d, -1), ones(d, 1)),
+        lambda d: ones(d, 3).index_copy(0, whole(d, -1), ones(d, 1)),
+    ]
+    for call in calls:
+        refused(call, IndexError)
+
+
+def test_results_that_overlap_operands_or_themselves_are_refused():
+    def overlapping(device):
+        x, index = torch.ones(6, device=device), torch.tensor([0, 1, 2], device=device)
+        return x, index
+
+    def gather(device):
+        x, index = overlapping(device)
+        torch.gather(x, 0, index, out=x[:3])
+
+    def gather_repeated(device):
+        x, index = overlapping(device)
+        torch.gather(x, 0, index, out=torch.ones(1, device=device).expand(3))
+
+    def select(device):
+        x, index = overlapping(device)
+        torch.index_select(x, 0, index, out=torch.ones(1, device=device).expand(3))
+
+    def concatenate(device):
+        x, _ = overlapping(device)
+        torch.cat([x[:3], x[3:]], out=x)
+
+    for call in (gather, gather_repeated, select, concatenate):
+        assert "memory location" in refused(call, RuntimeError)
+
+
+STORED = [
+    lambda x, n: x.fill_(n),
+    lambda x, n: x.masked_fill(x > 0, n),
+    lambda x, n: x.clamp(max=n),
+    lambda x, n: functional.threshold(x, 1, n),
+]
+
+
+@pytest.mark.parametrize("store", STORED)
+@pytest.mark.parametrize(
+    ("dtype", "number"),
+    [(torch.int8, 300), (torch.uint8, 256), (torch.int16, 1 << 16), (torch.int32, 1 << 32),
+     (torch.float16, 1e6), (torch.bfloat16, 1e39)],
+)  # fmt: skip
+def test_numbers_that_do_not_fit_are_an_error(store, dtype, number):
+    text = refused(
+        lambda device: store(torch.ones(3, dtype=dtype, device=device), number), RuntimeError
+    )
+    assert "without overflow" in text
+
+
+def test_numbers_are_compared_in_the_dtype_of_the_tensor():
+    for dtype in (torch.float16, torch.bfloat16):
+        x = torch.tensor([0.1, -1, 100, float("inf")]).to(dtype)
+        for number in (0.1, 1e39):
+            check(lambda t, n=number: t == n, x, gradients=False)
+            check(lambda t, n=number: t < n, x, gradients=False)
+    for dtype, number in ((torch.int8, 300), (torch.uint8, -1), (torch.int16, 65580)):
+        x = torch.tensor([44, -1, 100]).to(dtype)
+        check(lambda t, n=number: t == n, x, gradients=False)
+        check(lambda t, n=number: t >= n, x, gradients=False)
+        check(lambda t, n=number: torch.maximum(t, torch.tensor(n)), x, gradients=False)
+        check(lambda t, n=number: n - t, x, gradients=False)
+    check(lambda t: t.clamp(0.5, 2.5), torch.tensor([3, -1, 2], dtype=torch.int8), gradients=False)
+
+
+def test_a_float_without_dimensions_takes_any_number():
+    single = torch.tensor(1.0, dtype=torch.float16)
+    check(lambda t: t.detach().clone().fill_(1e6), single, gradients=False)
+    half = torch.tensor([0.5, -0.5], dtype=torch.float16)
+    check(lambda t: torch.where(t > 0, t, 1e6), half, gradients=False)
