@@ -38,6 +38,12 @@ void reflect(const at::Tensor& host, const at::Tensor& device) {
   if (host.is_neg() != device.is_neg()) device._set_neg(host.is_neg());
 }
 
+void check_dense(const at::Tensor& tensor) {
+  TORCH_CHECK_NOT_IMPLEMENTED(tensor.layout() == at::kStrided,
+                              "neuron_sim: tensors have layout torch.strided, not ",
+                              tensor.layout());
+}
+
 }  // namespace
 
 at::Tensor HostCall::argument(const at::Tensor& tensor, HostAccess access) {
@@ -82,6 +88,7 @@ at::Tensor HostCall::result(const at::Tensor& host) {
   for (const Passed& passed : passed_) {
     if (passed.host.is_same(host)) return passed.device;
   }
+  check_dense(host);
   at::Tensor device = at::empty_like(host, host.options().device(*device_));
   at::Tensor target = host_tensor(device);
   at::native::copy_(target, host, /*non_blocking=*/false);
