@@ -12,6 +12,7 @@
 
 #include "csrc/aten/convolution3d.h"
 #include "csrc/aten/device_operator.h"
+#include "csrc/aten/movement.h"
 #include "csrc/kernel_call.h"
 #include "ops/kernels/conv2d_input_gradient.h"
 #include "ops/kernels/conv2d_maxpool.h"
@@ -90,13 +91,18 @@ at::DimVector result_sizes(const Tensor& input, const Tensor& weight,
   return sizes;
 }
 
+/// The tensor with its rows side by side, if it is large: channels_last and permuted tensors.
+Tensor with_rows(const Tensor& tensor) {
+  return with_neighbours_of(tensor, at::empty(tensor.sizes(), tensor.options().device(at::kMeta)));
+}
+
 /// result = convolution(input, weight) + bias.
 void launch_convolution(const Tensor& input, const Tensor& weight, const OptionalTensor& bias,
                         const Tensor& result, const Conv2dGeometry& geometry) {
   if (result.numel() == 0) return;
   const bool biased = given(bias);
   KernelCall call("convolution", result.device());
-  call.operand(input).operand(weight);
+  call.operand(with_rows(input)).operand(with_rows(weight));
   if (biased) call.operand(*bias);
   call.result(result).option(biased ? 1 : 0);
   add_options(call, geometry);
@@ -118,7 +124,7 @@ void launch_input_gradient(const Tensor& gradient, const Tensor& weight, const O
   if (result.numel() == 0) return;
   const bool biased = given(bias);
   KernelCall call("convolution_input_gradient", result.device());
-  call.operand(gradient).operand(weight);
+  call.operand(with_rows(gradient)).operand(with_rows(weight));
   if (biased) call.operand(*bias);
   call.result(result).option(biased ? 1 : 0);
   add_options(call, geometry);
@@ -135,7 +141,7 @@ void launch_weight_gradient(const Tensor& gradient, const Tensor& input, const T
                             const Tensor& bias, const Conv2dGeometry& geometry) {
   const bool biased = bias.defined();
   KernelCall call("convolution_weight_gradient", weight.device());
-  call.operand(gradient).operand(input).result(weight);
+  call.operand(with_rows(gradient)).operand(with_rows(input)).result(weight);
   if (biased) call.result(bias);
   call.option(biased ? 1 : 0);
   add_options(call, geometry);

@@ -1,5 +1,6 @@
 #include "csrc/aten/movement.h"
 
+#include <ATen/ops/empty_strided.h>
 #include <ATen/ops/zeros.h>
 
 #include "csrc/aten/device_operator.h"
@@ -74,6 +75,22 @@ bool copies_on_device(const Tensor& source, const Tensor& target) {
   return is_computable(source.scalar_type()) && is_computable(target.scalar_type());
 }
 
+Tensor with_neighbours_of(const Tensor& operand, const Tensor& like) {
+  if (operand.sizes() != like.sizes() || operand.numel() < kTransposedElements) return operand;
+  const auto row_of = [](const Tensor& tensor) {
+    int64_t dimension = tensor.dim() - 1;
+    while (dimension >= 0 && (tensor.stride(dimension) != 1 || tensor.size(dimension) == 1)) {
+      --dimension;
+    }
+    return dimension;
+  };
+  const int64_t row = row_of(like);
+  if (row < 0 || row_of(operand) < 0 || operand.stride(row) <= 1) return operand;
+  const Tensor copy = at::empty_strided(like.sizes(), like.strides(), operand.options());
+  copy_on_device(operand, copy);
+  return copy;
+}
+
 void copy_on_device(const Tensor& source, const Tensor& target) {
   const Tensor whole = source.expand_as(target);
   if (source.scalar_type() == target.scalar_type()) {
@@ -86,8 +103,9 @@ void copy_on_device(const Tensor& source, const Tensor& target) {
     return;
   }
   const Expression expression = cast(source.scalar_type(), target.scalar_type());
+  const Tensor operand = with_neighbours_of(whole, target);
   KernelCall call("cast", target.device());
-  call.operand(whole, whole.sizes(), whole.strides()).result(target);
+  call.operand(operand, operand.sizes(), operand.strides()).result(target);
   call.launch(expression);
 }
 

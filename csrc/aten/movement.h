@@ -11,6 +11,11 @@ bool copies_on_device(const at::Tensor& source, const at::Tensor& target);
 /// target = source (broadcast to it), with a cast as torch's. Only when copies_on_device().
 void copy_on_device(const at::Tensor& source, const at::Tensor& target);
 
+/// `operand`, or a copy of it with the strides of `like`, of the same sizes, when what lies side by
+/// side in `like` does not in a large operand: a kernel over both would load every element by a
+/// descriptor of its own, where the copy transposes on chip.
+at::Tensor with_neighbours_of(const at::Tensor& operand, const at::Tensor& like);
+
 /// table[indices] of table [R, L], indices [N] (int64 or int32, in [0, R)), into result [N, L].
 void gather_rows(const at::Tensor& table, const at::Tensor& indices, const at::Tensor& result);
 /// table[indices] = source, or += with `add`.

@@ -1,6 +1,11 @@
 #include "ops/movement/copy.h"
 
+#include <functional>
+#include <optional>
+
 #include "device/isa/dma_copy.h"
+#include "ops/collapse.h"
+#include "ops/kernels/transpose.h"
 #include "ops/pointwise/layout.h"
 #include "ops/tiles.h"
 
@@ -9,9 +14,57 @@ namespace {
 
 constexpr int64_t kPieceBytes = 16384;  // per row of a piece
 
+/// The matrices of a copy that exchanges rows and columns: dimensions of the merged copy.
+struct TransposedCopy {
+  std::vector<SharedDimension> dimensions;  ///< strides of the source, then of the result
+  size_t source_columns, result_columns;    ///< the dimensions of stride 1
+
+  static std::optional<TransposedCopy> of(const HbmTensor& source, const HbmTensor& result) {
+    TransposedCopy copy{collapse(source.shape, {source.strides, result.strides}), 0, 0};
+    const size_t none = copy.dimensions.size();
+    copy.source_columns = copy.result_columns = none;
+    for (size_t d = 0; d < none; ++d) {
+      if (copy.dimensions[d].strides[0] == 1) copy.source_columns = d;
+      if (copy.dimensions[d].strides[1] == 1) copy.result_columns = d;
+    }
+    if (copy.source_columns == none || copy.result_columns == none ||
+        copy.source_columns == copy.result_columns) {
+      return std::nullopt;
+    }
+    const int64_t elements =
+        copy.dimensions[copy.source_columns].size * copy.dimensions[copy.result_columns].size;
+    return elements < kTransposedElements ? std::nullopt : std::optional(std::move(copy));
+  }
+
+  void emit(Builder& builder, const HbmTensor& source, const HbmTensor& result) const {
+    const SharedDimension& columns = dimensions[source_columns];
+    const SharedDimension& rows = dimensions[result_columns];
+    const std::function<void(size_t, const Starts&)> descend = [&](size_t dimension,
+                                                                   const Starts& starts) {
+      if (dimension == dimensions.size()) {
+        const View x = source.view({rows.size, columns.size}, {rows.strides[0], columns.strides[0]},
+                                   starts[0]);
+        const View out = result.view({columns.size, rows.size},
+                                     {columns.strides[1], rows.strides[1]}, starts[1]);
+        return emit_transpose(builder, x, out);
+      }
+      if (dimension == source_columns || dimension == result_columns) {
+        return descend(dimension + 1, starts);
+      }
+      builder.loop(dimensions[dimension].size, [&](const Affine& index) {
+        descend(dimension + 1, moved(starts, dimensions[dimension], index));
+      });
+    };
+    descend(0, {0, 0});
+  }
+};
+
 }  // namespace
 
 void emit_copy(Builder& builder, const HbmTensor& source, const HbmTensor& result) {
+  if (const auto transposed = TransposedCopy::of(source, result)) {
+    return transposed->emit(builder, source, result);
+  }
   const std::vector<HbmTensor> tensors{source, result};
   const PointwiseLayout layout(builder.limits(), tensors, kPieceBytes / itemsize(source.dtype()));
   layout.for_each(

@@ -2,13 +2,21 @@
 // Copies within the device: any strides on either side.
 //
 // Algorithm: equal dtypes go from HBM to HBM by DMA alone, in the pieces of a pointwise kernel;
-// others through SBUF with a cast (ops/pointwise).
+// others through SBUF with a cast (ops/pointwise). A copy whose neighbours in the result are no
+// neighbours in the source would move every element by a descriptor of its own; where both sides
+// have a dimension of neighbours, matrices of the two are transposed on chip instead
+// (kernels/transpose.h).
 //
 // Roofline: DMA, twice the bytes.
 
 #include "ops/hbm_tensor.h"
 
 namespace neuron_sim {
+
+/// Elements that a matrix must have for a transpose on chip: one of many takes about 2.4 us, in
+/// which the DMA engines move half as many single elements of 4 bytes (9 ns each; trn2, measured
+/// with these kernels).
+inline constexpr int64_t kTransposedElements = 512;
 
 /// result = source, of one shape and dtype.
 void emit_copy(Builder& builder, const HbmTensor& source, const HbmTensor& result);

@@ -10,6 +10,7 @@
 #include <unordered_map>
 
 #include "csrc/aten/device_operator.h"
+#include "csrc/aten/movement.h"
 #include "csrc/aten/pointwise/operator_table.h"
 #include "csrc/kernel_call.h"
 #include "csrc/tensor_access.h"
@@ -197,7 +198,9 @@ class PointwiseCall {
     };
     KernelCall call("pointwise", iterator.tensor(0).device());
     for (int i = 1; i < iterator.ntensors(); ++i) {
-      call.operand(iterator.tensor(i), sizes, strides(i));
+      const Tensor& operand = iterator.tensor(i);
+      const Tensor aligned = with_neighbours_of(operand, iterator.tensor(0));
+      call.operand(aligned, sizes, strides(aligned.is_same(operand) ? i : 0));
     }
     call.result(iterator.tensor(0), sizes, strides(0));
     call.launch(expression);

@@ -47,8 +47,36 @@ TEST_P(Copy, BitsComeThroughUnchanged) {
             operand.bits());
 }
 
+TEST_P(Copy, RowsAndColumnsAreExchangedInAnyDtypeAndSize) {
+  for (const Dtype dtype : {Dtype::kFloat32, Dtype::kBfloat16, Dtype::kInt32, Dtype::kInt8}) {
+    for (const auto& [rows, columns] : {std::pair<int64_t, int64_t>{130, 70}, {2, 700}, {511, 3}}) {
+      check({{rows, columns}, {}, dtype}, {{rows, columns}, {1, rows}, dtype});
+      check({{rows, columns}, {1, rows}, dtype}, {{rows, columns}, {}, dtype});
+      // Batches outside, between and with gaps.
+      check({{3, rows, columns}, {}, dtype},
+            {{3, rows, columns}, {rows * columns, 1, rows}, dtype});
+      check({{rows, 2, columns}, {}, dtype},
+            {{rows, 2, columns}, {1, rows * columns, rows}, dtype});
+      check({{rows, columns}, {columns + 5, 1}, dtype}, {{rows, columns}, {1, rows + 3}, dtype});
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Architectures, Copy, ::testing::Values("trn1", "trn2", "trn3"),
                          [](const auto& info) { return std::string(info.param); });
+
+TEST(CopyKernel, AMatrixIsTransposedOnChipFromTheLimitOn) {
+  const auto time = [](int64_t rows, int64_t columns) {
+    const std::vector<int64_t> shape{rows, columns};
+    return simulated_microseconds(
+        build_kernel(load_architecture("trn2"), emit, {{shape, {}}}, {{shape, {1, rows}}}));
+  };
+  const double below = time(kTransposedElements / 16 - 1, 16),
+               at = time(kTransposedElements / 16, 16);
+  EXPECT_LT(time(16, 16), below);
+  EXPECT_LT(at, below * 1.5);
+  EXPECT_LT(time(256, 128), 4 * at);
+}
 
 TEST(CopyKernel, TakesTheTimeOfItsBytes) {
   const auto time = [](int64_t elements) {
