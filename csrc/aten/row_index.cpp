@@ -53,8 +53,8 @@ Tensor& index_select_out(const Tensor& self, int64_t dimension, const Tensor& in
   TORCH_CHECK_INDEX(indices.dim() <= 1, "index_select(): Index is supposed to be a vector");
   at::DimVector shape(self.sizes());
   shape[static_cast<size_t>(at)] = indices.numel();
-  at::native::resize_output(out, shape);
   check_apart(out, {self, indices});
+  at::native::resize_output(out, shape);
   if (out.numel() == 0) return out;
   const Tensor table = leading(self, at);
   const Tensor rows = at::empty({indices.numel(), table.size(1)}, self.options());

@@ -84,15 +84,16 @@ def test_results_that_overlap_operands_or_themselves_are_refused():
         x, index = overlapping(device)
         torch.gather(x, 0, index, out=torch.ones(1, device=device).expand(3))
 
-    def select(device):
+    def select(device, length):
         x, index = overlapping(device)
-        torch.index_select(x, 0, index, out=torch.ones(1, device=device).expand(3))
+        torch.index_select(x, 0, index, out=torch.ones(1, device=device).expand(length))
 
     def concatenate(device):
         x, _ = overlapping(device)
         torch.cat([x[:3], x[3:]], out=x)
 
-    for call in (gather, gather_repeated, select, concatenate):
+    selections = [lambda device, n=n: select(device, n) for n in (2, 3)]
+    for call in (gather, gather_repeated, *selections, concatenate):
         assert "memory location" in refused(call, RuntimeError)
 
 
