@@ -1,6 +1,7 @@
-// dropout, with the random numbers of the Vector engine.
+// dropout and bernoulli_ of one probability, with the random numbers of the Vector engine.
 
 #include <ATen/CPUGeneratorImpl.h>
+#include <ATen/MemoryOverlap.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/ones_like.h>
 #include <ATen/ops/scalar_tensor.h>
@@ -12,6 +13,7 @@
 #include "csrc/generator.h"
 #include "csrc/graph/capture.h"
 #include "csrc/kernel_call.h"
+#include "csrc/runtime.h"
 #include "ops/pointwise/pointwise.h"
 
 namespace neuron_sim {
@@ -19,18 +21,22 @@ namespace {
 
 using at::Tensor;
 
-Tensor drawn_seed(at::Device device) {
-  const at::Generator twin = host_twin(default_generator(device.index()));
+constexpr double kNumbers = 16777216;  // 24 random bits
+
+Tensor drawn_seed(at::Device device, const at::Generator& drawn_from) {
+  const at::Generator twin = host_twin(drawn_from);
   auto* const generator = at::check_generator<at::CPUGeneratorImpl>(twin);
   const std::lock_guard lock(generator->mutex_);
   const auto seed = static_cast<int32_t>(generator->random());
   return at::scalar_tensor(seed, at::TensorOptions().dtype(at::kInt)).to(device);
 }
 
-/// 32 bits of the device's generator on the device: the seed of one kernel, so that
-/// torch.manual_seed decides its numbers. Every run of a graph draws another one.
-Tensor next_seed(const Tensor& like) {
-  const auto draw = [device = like.device()] { return drawn_seed(device); };
+/// 32 bits of a generator of the device (its default one if none is given) on the device: the seed
+/// of one kernel, so that torch.manual_seed decides its numbers. Every run of a graph draws another
+/// one.
+Tensor next_seed(const Tensor& like, const std::optional<at::Generator>& given = std::nullopt) {
+  const at::Generator generator = given.value_or(default_generator(like.device().index()));
+  const auto draw = [device = like.device(), generator] { return drawn_seed(device, generator); };
   GraphCapture* const capture = GraphCapture::active();
   return capture == nullptr ? draw() : capture->run_on_host("seed", draw);
 }
@@ -51,7 +57,7 @@ std::tuple<Tensor, Tensor> native_dropout(const Tensor& input, double probabilit
   const Tensor mask = at::empty_like(dense, dense.options().dtype(at::kBool));
   Expression expression;
   const ElementValue kept =
-      compare(AluOp::kGreaterEqual, expression.input(1), probability * 16777216);
+      compare(AluOp::kGreaterEqual, expression.input(1), probability * kNumbers);
   expression.add_result(expression.input(0) * (1 / (1 - probability)) * kept);
   expression.add_result(kept);
   const Tensor seed = next_seed(input);
@@ -64,9 +70,34 @@ std::tuple<Tensor, Tensor> native_dropout(const Tensor& input, double probabilit
   return {output, mask};
 }
 
+/// 1 with that probability, else 0: what dropout of whole channels is made of.
+Tensor& bernoulli(Tensor& self, double probability, std::optional<at::Generator> generator) {
+  TORCH_CHECK(probability >= 0 && probability <= 1,
+              "bernoulli_ expects p to be in [0, 1], but got p=", probability);
+  check_computable(self.scalar_type());
+  if (!self.is_floating_point()) throw Refusal{"the device draws floating dtypes"};
+  if (generator && generator->device().type() != kDeviceType) {
+    throw Refusal{"the generator is one of the host"};
+  }
+  at::assert_no_internal_overlap(self);
+  if (self.numel() == 0) return self;
+  const c10::DeviceGuard guard(self.device());
+  Expression expression;
+  expression.add_result(compare(AluOp::kLess, expression.input(0), probability * kNumbers));
+  const Tensor seed = next_seed(self, generator);
+  KernelCall call("bernoulli", self.device());
+  call.options(expression.key()).operand(seed.view(1)).result(self);
+  call.launch([expression](Builder& builder, std::span<const HbmTensor> operands,
+                           std::span<const HbmTensor> results) {
+    emit_random_pointwise(builder, expression, {}, results, operands[0]);
+  });
+  return self;
+}
+
 }  // namespace
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
+  m.impl("bernoulli_.float", device_operator<bernoulli>());
   m.impl("native_dropout", device_operator<native_dropout>());
 }
 

@@ -106,7 +106,8 @@ def test_the_other_dropouts_follow_the_seed(kind):
     found = []
     for _ in range(2):
         torch.manual_seed(8)
-        found.append(getattr(functional, kind)(x, 0.5, training=True).cpu())
+        with device_module.strict():
+            found.append(getattr(functional, kind)(x, 0.5, training=True).cpu())
     assert torch.equal(*found)
     if kind != "alpha_dropout":  # whole channels
         channels = (found[0] != 0).flatten(2)
@@ -129,6 +130,38 @@ def test_recomputed_activations_have_the_mask_of_the_forward_pass():
         gradients.append((x.grad.cpu(), weight.grad.cpu()))
     for other in gradients[1:]:
         assert all(torch.equal(a, b) for a, b in zip(gradients[0], other, strict=True))
+
+
+@DTYPES
+@pytest.mark.parametrize("probability", [0.0, 0.07, 0.5, 1.0])
+def test_flips_of_one_probability_are_drawn_by_the_device(probability, dtype):
+    base = torch.full((60, 400), 7.0, dtype=dtype).to("neuron_sim:1")
+    view = base[:, ::2].t()
+    with device_module.strict():
+        assert view.bernoulli_(probability) is view
+    found = view.cpu()
+    assert set(found.unique().tolist()) <= {0.0, 1.0}
+    if 0 < probability < 1:
+        assert kept_share(1 - found, probability) < 4
+        assert correlation(found[1:], found[:-1]) < 4
+    else:
+        assert (found == probability).all()
+    assert (base[:, 1::2] == 7).all().item()
+
+
+def test_flips_follow_the_generator_that_is_given():
+    x = torch.empty(500).to("neuron_sim:1")
+    found = []
+    for _ in range(2):
+        generator = torch.Generator("neuron_sim:1").manual_seed(4)
+        found.append(x.bernoulli_(0.5, generator=generator).cpu())
+    assert torch.equal(*found)
+    assert not torch.equal(x.bernoulli_(0.5, generator=generator).cpu(), found[0])
+    with pytest.raises(RuntimeError, match=r"p to be in \[0, 1\], but got p=1.5"):
+        x.bernoulli_(1.5)
+    assert torch.empty(0).to("neuron_sim").bernoulli_(0.5).shape == (0,)
+    with pytest.raises(RuntimeError, match="single memory location"):
+        torch.zeros(1).to("neuron_sim").expand(3).bernoulli_(0.5)
 
 
 def test_random_numbers_of_a_batch_are_the_same_or_different_as_asked():

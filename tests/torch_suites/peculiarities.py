@@ -12,7 +12,9 @@ from torch.utils._python_dispatch import TorchDispatchMode
 UNDEFINED = {"empty", "empty_like", "empty_strided", "empty_permuted", "new_empty",
              "new_empty_strided"}  # fmt: skip
 # The Vector engine draws their random numbers, which are not those of the CPU.
-OWN_RANDOM = {"nn.functional.dropout", "nn.functional.multi_head_attention_forward",
+OWN_RANDOM = {"nn.functional.dropout", "nn.functional.dropout2d", "nn.functional.dropout3d",
+              "nn.functional.alpha_dropout", "nn.functional.feature_alpha_dropout",
+              "nn.functional.multi_head_attention_forward",
               "nn.functional.scaled_dot_product_attention"}  # fmt: skip
 # Tensors behind the first one must be on the CPU, whatever the device of the first.
 HOST_INDICES = {"tensor_split"}
