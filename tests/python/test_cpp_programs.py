@@ -10,6 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import neuron_sim
 import numpy
 import pytest
 import torch
@@ -33,9 +34,12 @@ PROGRAMS = ("training_loop", "run_exported", "classify_images")
 
 @pytest.fixture(scope="module")
 def programs(tmp_path_factory) -> Path:
+    """Built from copies of the sources: what lies around them in the repository is not there."""
     folder = tmp_path_factory.mktemp("programs")
-    build(ROOT / "models/consumer", folder, f"-DPROGRAMS={';'.join(PROGRAMS)}")
-    return folder
+    for name in ("consumer", "cpp"):
+        shutil.copytree(ROOT / "models" / name, folder / name)
+    build(folder / "consumer", folder / "build", f"-DPROGRAMS={';'.join(PROGRAMS)}")
+    return folder / "build"
 
 
 @pytest.fixture(scope="module")
@@ -71,6 +75,23 @@ def test_a_program_links_no_python(programs, program):
     needed = without_python(programs / program).stdout
     assert "libtorch_neuron_sim" in needed and "libpython" not in needed
     assert "libtorch_python" not in needed
+
+
+def test_a_running_program_loads_the_package_and_no_python(programs, tmp_path):
+    """Also what libraries open themselves, in an environment that names no folder."""
+    environment = {"LD_DEBUG": "files", "LD_DEBUG_OUTPUT": str(tmp_path / "log")}
+    result = subprocess.run(
+        [programs / "training_loop", "2"], env=environment, cwd=tmp_path, capture_output=True,
+        text=True,
+    )  # fmt: skip
+    assert result.returncode == 0, result.stdout + result.stderr
+    log = "".join(path.read_text() for path in tmp_path.glob("log.*"))
+    loaded = [Path(path) for path in re.findall(r"calling init: (\S+)", log)]
+    ours = {path.name: path.resolve() for path in loaded if "neuron_sim" in path.name}
+    package = Path(neuron_sim.cmake_prefix_path()).resolve()
+    assert set(ours) == {"libtorch_neuron_sim.so", "libneuron_sim_core.so"}
+    assert all(package in path.parents for path in ours.values())
+    assert not [path for path in loaded if "python" in path.name]
 
 
 # Training
