@@ -4,9 +4,11 @@
 #include <ATen/native/Resize.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/gather.h>
 #include <c10/core/DeviceGuard.h>
 
 #include "csrc/aten/device_operator.h"
+#include "csrc/aten/integers.h"
 #include "csrc/aten/reductions.h"
 #include "csrc/aten/rows.h"
 #include "csrc/kernel_call.h"
@@ -25,9 +27,23 @@ struct Extremum {
   Tensor value, index;
 };
 
+template <AluOp op>
+Extremum extremum_of(const Tensor& self, int64_t dimension);
+
+/// Of int32: the high halves decide, the low ones where those are equal.
+template <AluOp op>
+Extremum whole_extremum_of(const Tensor& self, int64_t dimension) {
+  const OrderedHalves halves = ordered_halves(self);
+  const Tensor high = extremum_of<op>(halves.high, dimension).value;
+  const Tensor index =
+      extremum_of<op>(low_candidates(halves, high, op == AluOp::kMaximum), dimension).index;
+  return {at::gather(self, dimension, index.to(at::kLong)), index};
+}
+
 /// A row's index is the smallest place where the element is the extremum; the first NaN is one.
 template <AluOp op>
 Extremum extremum_of(const Tensor& self, int64_t dimension) {
+  if (self.scalar_type() == at::kInt) return whole_extremum_of<op>(self, dimension);
   check_extremum(self);
   const int64_t at = at::maybe_wrap_dim(dimension, self.dim());
   const int64_t size = self.size(at);
@@ -89,12 +105,15 @@ template <AluOp op>
 Tensor& running_out(const Tensor& self, int64_t dimension, std::optional<at::ScalarType> /*dtype*/,
                     Tensor& out) {
   check_computable(self.scalar_type());
-  check_computable(out.scalar_type());
-  if (!out.is_floating_point()) throw Refusal{"the engines add integers in fp32"};
   at::native::resize_output(out, self.sizes());
   if (self.numel() == 0) return out;
   if (self.dim() == 0) return out.copy_(self);
   const int64_t at = at::maybe_wrap_dim(dimension, self.dim());
+  if (!out.is_floating_point()) {
+    if (op != AluOp::kAdd) throw Refusal{"the engines multiply integers in fp32"};
+    return out.copy_(exact_running_sums(self, at));
+  }
+  check_computable(out.scalar_type());
   KernelCall call("running", self.device());
   call.option(static_cast<int64_t>(op));
   const Tensor moved = self.movedim(at, -1), target = out.movedim(at, -1);

@@ -19,6 +19,13 @@ using at::Tensor;
 /// Tensors of one dimension and no elements are skipped, as torch does.
 bool is_skipped(const Tensor& tensor) { return tensor.dim() == 1 && tensor.numel() == 0; }
 
+/// Whether one is int64, and the other of a dtype of the chip: a cast of indices.
+bool is_index_cast(const Tensor& source, const Tensor& target) {
+  if (source.scalar_type() != at::kLong && target.scalar_type() != at::kLong) return false;
+  check_computable(source.scalar_type() == at::kLong ? target.scalar_type() : source.scalar_type());
+  return source.device() == target.device();
+}
+
 template <typename List>
 at::DimVector cat_shape(const List& list, int64_t dimension) {
   at::DimVector shape{0};
@@ -37,7 +44,9 @@ Tensor& cat_out(const at::ITensorListRef& tensors, int64_t dimension, Tensor& ou
   const auto list = tensors.materialize();
   at::native::resize_output(out, cat_shape(list, dimension));
   for (const Tensor& tensor : list) {
-    if (!copies_on_device(tensor, out)) throw Refusal{"a tensor is not of a dtype to cast here"};
+    if (!copies_on_device(tensor, out) && !is_index_cast(tensor, out)) {
+      throw Refusal{"a tensor is not of a dtype to cast here"};
+    }
   }
   at::assert_no_internal_overlap(out);
   for (const Tensor& tensor : list) at::assert_no_overlap(out, tensor);
@@ -47,7 +56,7 @@ Tensor& cat_out(const at::ITensorListRef& tensors, int64_t dimension, Tensor& ou
     const int64_t wrapped_dimension = at::maybe_wrap_dim(dimension, out.dim());
     const int64_t size = tensor.size(wrapped_dimension);
     if (tensor.numel() > 0) {
-      copy_on_device(tensor, out.narrow(wrapped_dimension, start, size));
+      out.narrow(wrapped_dimension, start, size).copy_(tensor);
     }
     start += size;
   }

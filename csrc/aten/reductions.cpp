@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "csrc/aten/device_operator.h"
+#include "csrc/aten/integers.h"
 #include "csrc/aten/reductions.h"
 #include "csrc/kernel_call.h"
 #include "csrc/tensor_access.h"
@@ -77,13 +78,17 @@ Tensor& fill_empty(Tensor& out, double value) {
   return out;
 }
 
-Tensor& sum_out(const Tensor& self, OptionalIntArrayRef dimensions, bool keep,
-                OptionalDtype /*dtype*/, Tensor& out) {
-  check_floating(self);
-  check_floating(out);
+Tensor& sum_out(const Tensor& self, OptionalIntArrayRef dimensions, bool keep, OptionalDtype dtype,
+                Tensor& out) {
+  check_computable(self.scalar_type());
   const std::vector<bool> reduced = flags_of(self, dimensions, true);
   shape_result(self, reduced, keep, out);
   if (self.numel() == 0) return fill_empty(out, 0);
+  if (!self.is_floating_point()) {
+    return out.copy_(out.is_floating_point() ? self.to(at::kFloat).sum(dimensions, keep, dtype)
+                                             : exact_sums(self, dimensions, keep));
+  }
+  check_floating(out);
   return reduce_into(out, self, {.op = AluOp::kAdd, .reduced = reduced});
 }
 
@@ -104,19 +109,25 @@ Tensor& extremum_out(const Tensor& self, IntArrayRef dimensions, bool keep, Tens
   TORCH_CHECK(self.scalar_type() == out.scalar_type(),
               "Expected the dtype for input and out to match, but got ", self.scalar_type(),
               " for input's dtype and ", out.scalar_type(), " for out's dtype.");
-  check_extremum(self);
+  check_computable(self.scalar_type());
   const std::vector<bool> reduced = flags_of(self, dimensions, true);
   shape_result(self, reduced, keep, out);
+  if (self.scalar_type() == at::kInt) {
+    return out.copy_(exact_extremum(self, dimensions, op == AluOp::kMaximum).view(out.sizes()));
+  }
   return reduce_into(out, self, {.op = op, .reduced = reduced});
 }
 
 template <AluOp op>
 Tensor extremum(const Tensor& self) {
-  check_extremum(self);
+  check_computable(self.scalar_type());
   TORCH_CHECK(self.numel() > 0,
               "max(): Expected reduction dim to be specified for input.numel() "
               "== 0. Specify the reduction dim with the 'dim' argument.");
   const c10::DeviceGuard guard(self.device());
+  if (self.scalar_type() == at::kInt) {
+    return exact_extremum(self, {}, op == AluOp::kMaximum).view(at::IntArrayRef{});
+  }
   Tensor out = at::empty({}, self.options());
   return reduce_into(out, self, {.op = op, .reduced = flags_of(self, std::nullopt, true)});
 }

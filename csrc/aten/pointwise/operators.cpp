@@ -100,6 +100,10 @@ class PointwiseCall {
       }
     }
     const at::ScalarType type = at::native::result_type(state);
+    // A number makes int64 of bool; to be compared it needs no 64 bits.
+    const bool narrow = type == at::kLong && row_.result == ResultDtype::kBool &&
+                        state.dimResult != at::kLong && state.zeroResult != at::kLong;
+    if (narrow) return at::kInt;
     const bool promoted = row_.promotion == Promotion::kFloat && c10::isIntegralType(type, true);
     return promoted ? c10::typeMetaToScalarType(at::get_default_dtype()) : type;
   }

@@ -23,15 +23,6 @@ Value to_decimals(Arguments& a) {
   return decimals == 0 ? nearest(a.value(0)) : nearest(a.value(0) * factor) / a.constant(factor);
 }
 
-Value divided(Arguments& a) {
-  if (a.has(2) && a.text(2) == "floor") {
-    throw Refusal{"the engines have no exact remainder, which a floored quotient needs"};
-  }
-  if (!a.is_float()) throw Refusal{"the engines do not divide integers"};
-  const Value quotient = a.value(0) / a.value(1);
-  return a.has(2) ? trunc(quotient) : quotient;
-}
-
 constexpr PointwiseRow kRows[] = {
     {"floor.out", Promotion::kCommon, ResultDtype::kComputed, rounded<floor>, 0b1,
      Accepts::kNumbers},
@@ -44,7 +35,6 @@ constexpr PointwiseRow kRows[] = {
      Accepts::kFloats},
     {"frac.out", Promotion::kCommon, ResultDtype::kComputed,
      [](Arguments& a) { return a.value(0) - trunc(a.value(0)); }, 0b1, Accepts::kFloats},
-    {"div.out_mode", Promotion::kCommon, ResultDtype::kComputed, divided, 0b11},
 };
 
 }  // namespace

@@ -1,0 +1,120 @@
+"""Sums and extrema of integers are exact, though the engines add and compare in fp32."""
+
+import pytest
+import torch
+from against_cpu import DEVICE
+from torch.nn import functional
+
+WHOLE = [torch.int32, torch.int16, torch.int8, torch.uint8, torch.bool]
+
+
+def same(function, *inputs):
+    """The device's result of `function` equals the CPU's, dtype and shape too."""
+    expected, found = function(*inputs), function(*(x.to(DEVICE) for x in inputs))
+    for theirs, ours in zip(
+        expected if isinstance(expected, tuple) else (expected,),
+        found if isinstance(found, tuple) else (found,),
+        strict=True,
+    ):
+        assert (ours.dtype, ours.shape) == (theirs.dtype, theirs.shape)
+        assert torch.equal(ours.cpu(), theirs)
+
+
+def numbers(dtype, *shape):
+    if dtype == torch.bool:
+        return torch.rand(shape) > 0.5
+    limits = torch.iinfo(dtype)
+    return torch.randint(limits.min, limits.max, shape, dtype=dtype)
+
+
+@pytest.mark.parametrize("dtype", WHOLE)
+def test_sums_of_integers_are_exact(dtype):
+    x = numbers(dtype, 7, 33, 5)
+    same(lambda t: t.sum(), x)
+    same(lambda t: t.sum((0, 2)), x)
+    same(lambda t: t.sum(1, keepdim=True), x)
+    same(lambda t: t.transpose(0, 2)[:, ::2].sum(1), x)
+    same(lambda t: t.cumsum(1), x)
+    same(lambda t: t.sum(0, dtype=torch.int32), numbers(torch.int8, 4, 5))
+    same(lambda t: t[:0].sum(0), x)
+    same(lambda t: (t != 0).sum(-1), x)
+
+
+def test_a_sum_that_fp32_no_longer_counts_is_refused():
+    same(lambda t: t.sum(), torch.ones(65_793, dtype=torch.uint8))
+    with pytest.raises(NotImplementedError, match="does not count sums of so many integers"):
+        torch.ones(65_794, dtype=torch.int32, device=DEVICE).sum()
+
+
+@pytest.mark.parametrize("dtype", [torch.int32, torch.int16, torch.uint8])
+def test_extrema_of_integers_are_exact(dtype):
+    x = numbers(dtype, 6, 41)
+    x[2] = x[2, 0]  # the first of equal ones
+    x[3, 5:9] = torch.iinfo(dtype).max
+    for name in ("argmax", "argmin", "max", "min"):
+        same(lambda t, name=name: getattr(t, name)(1), x)
+        same(lambda t, name=name: getattr(t, name)(), x)
+    same(lambda t: t.amax((0, 1), keepdim=True), x)
+    same(lambda t: t.amin(0), x)
+
+
+def test_neighbours_that_fp32_does_not_tell_apart():
+    x = torch.tensor([[2**30 + 1, 2**30 + 2, 2**30], [-(2**31), -(2**31) + 1, -1]]).int()
+    same(lambda t: t.max(1), x)
+    same(lambda t: t.min(1), x)
+    same(lambda t: t.max(), x)
+
+
+def test_masks_are_compared_with_numbers():
+    x = torch.rand(4, 9) > 0.5
+    same(lambda t: t > 0, x)
+    same(lambda t: t == 1, x)
+    same(lambda t: t <= 0, x)
+
+
+def test_integers_of_two_widths_are_joined():
+    a, b = numbers(torch.int32, 3, 4), torch.randint(0, 2**40, (3, 2))
+    same(lambda x, y: torch.cat([x, y], 1), a, b)
+    same(lambda x, y: torch.cat([x.float(), y], 1), a, torch.randint(0, 100, (3, 2)))
+
+
+def test_places_and_lengths_of_masked_text():
+    ids = torch.tensor([[5, 6, 1, 1], [7, 8, 9, 1]])
+
+    def positions(t):
+        mask = t.ne(1).int()
+        return (mask.cumsum(1).type_as(mask) * mask).long() + 1, mask.sum(1), mask.argmin(-1)
+
+    same(positions, ids)
+    same(lambda t: functional.one_hot(t, 10).sum(1), ids)
+
+
+@pytest.mark.parametrize("mode", ["floor", "trunc"])
+@pytest.mark.parametrize("dtype", [torch.int32, torch.int16, torch.int8, torch.uint8])
+def test_quotients_and_remainders_of_integers(dtype, mode):
+    x, y = numbers(dtype, 300), numbers(dtype, 300)
+    y[y == 0] = 3
+    y[:100] = y[:100] % 7 + 1
+    same(lambda a, b: torch.div(a, b, rounding_mode=mode), x, y)
+    same(torch.remainder, x, y)
+    same(torch.fmod, x, y)
+    same(lambda a: a // 3, x)
+    same(lambda a: a % 5, x)
+
+
+def test_division_of_integers_by_zero_is_an_error():
+    x = torch.tensor([1, 2], dtype=torch.int32, device=DEVICE)
+    with pytest.raises(RuntimeError, match="ZeroDivisionError"):
+        x // torch.tensor([1, 0], dtype=torch.int32, device=DEVICE)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.int32])
+def test_histograms(dtype):
+    x = torch.randint(-3, 20, (5, 61)).to(dtype)
+
+    def counts(t):
+        return torch.histc(t if t.device.type == "neuron_sim" else t.float(), 8, 0, 7).to(dtype)
+
+    same(counts, x)
+    same(lambda t: torch.histc(t.float(), 5), x)
+    assert torch.histc(torch.empty(0, device=DEVICE), 4).cpu().tolist() == [0, 0, 0, 0]
