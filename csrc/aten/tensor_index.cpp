@@ -28,22 +28,46 @@ struct IndexedTensor {
   std::vector<int64_t> order;
 };
 
-IndexedTensor indexed(const Tensor& self, const c10::List<std::optional<Tensor>>& list) {
+/// One index per dimension; a mask becomes the places where it is true, in each of its dimensions.
+std::vector<Tensor> indices_of(const Tensor& self, const c10::List<std::optional<Tensor>>& list) {
   std::vector<Tensor> indices;
-  std::vector<int64_t> at, rest;
-  for (int64_t i = 0; i < self.dim(); ++i) {
-    const std::optional<Tensor> index =
-        static_cast<size_t>(i) < list.size() ? list.get(static_cast<size_t>(i)) : std::nullopt;
+  for (const std::optional<Tensor> index : list) {
     if (!index || !index->defined()) {
-      rest.push_back(i);
+      indices.emplace_back();
       continue;
     }
     TORCH_CHECK_INDEX(c10::isIntegralType(index->scalar_type(), /*includeBool=*/true),
                       "tensors used as indices must be long, int, byte or bool tensors");
-    if (index->scalar_type() == at::kBool || index->scalar_type() == at::kByte) {
-      throw Refusal{"a mask's number of elements is known to the host only"};
+    const bool mask = index->scalar_type() == at::kBool || index->scalar_type() == at::kByte;
+    if (!mask) {
+      indices.push_back(index->to(self.device()).to(at::kLong));
+      continue;
     }
-    indices.push_back(index->to(self.device()).to(at::kLong));
+    if (index->dim() == 0) throw Refusal{"a mask has no dimensions"};
+    for (int64_t i = 0; i < index->dim(); ++i) {
+      const int64_t at = static_cast<int64_t>(indices.size()) + i;
+      TORCH_CHECK_INDEX(at < self.dim() && index->size(i) == self.size(at),
+                        "The shape of the mask ", index->sizes(), " at index ", i,
+                        " does not match the shape of the indexed tensor ", self.sizes(),
+                        " at index ", at);
+    }
+    const Tensor places = index->to(self.device()).to(at::kBool).nonzero();
+    for (int64_t i = 0; i < index->dim(); ++i) indices.push_back(places.select(1, i));
+  }
+  return indices;
+}
+
+IndexedTensor indexed(const Tensor& self, const c10::List<std::optional<Tensor>>& list) {
+  const std::vector<Tensor> given = indices_of(self, list);
+  std::vector<Tensor> indices;
+  std::vector<int64_t> at, rest;
+  for (int64_t i = 0; i < self.dim(); ++i) {
+    const size_t place = static_cast<size_t>(i);
+    if (place >= given.size() || !given[place].defined()) {
+      rest.push_back(i);
+      continue;
+    }
+    indices.push_back(given[place]);
     at.push_back(i);
   }
   if (indices.empty()) throw Refusal{"there are no indices"};

@@ -11,6 +11,8 @@
 #include <ATen/ops/softmax.h>
 #include <torch/library.h>
 
+#include "csrc/aten/padded_sequences.h"
+
 #include <cmath>
 #include <limits>
 
@@ -84,9 +86,12 @@ Tensor encoder_layer(const Tensor& source, int64_t embed_dim, int64_t num_heads,
                      const Tensor& ffn_weight_1, const Tensor& ffn_bias_1,
                      const Tensor& ffn_weight_2, const Tensor& ffn_bias_2,
                      const OptionalTensor& mask, std::optional<int64_t> mask_type) {
+  const Tensor padding = padding_of(source);
   const auto attend = [&](const Tensor& x) {
+    const bool padded = padding.defined();
     return std::get<0>(multi_head_attention(x, x, x, embed_dim, num_heads, qkv_weight, qkv_bias,
-                                            proj_weight, proj_bias, mask, false, true, mask_type));
+                                            proj_weight, proj_bias, padded ? padding : mask, false,
+                                            true, padded ? kPaddingMask : mask_type));
   };
   const auto feed_forward = [&](const Tensor& x) {
     const Tensor hidden = at::linear(x, ffn_weight_1, ffn_bias_1);
@@ -100,10 +105,10 @@ Tensor encoder_layer(const Tensor& source, int64_t embed_dim, int64_t num_heads,
   };
   if (norm_first) {
     const Tensor attended = source + attend(first_norm(source));
-    return attended + feed_forward(second_norm(attended));
+    return with_padding(attended + feed_forward(second_norm(attended)), padding);
   }
   const Tensor attended = first_norm(source + attend(source));
-  return second_norm(attended + feed_forward(attended));
+  return with_padding(second_norm(attended + feed_forward(attended)), padding);
 }
 
 }  // namespace
