@@ -11,8 +11,8 @@
 // Logarithms need another table of the Scalar engine than exponentials: they come last.
 //
 // Tile plan: q, k and v of a unit of heads are loaded once, in few transfers, and stay in SBUF
-// while the next unit is on its way. PSUM: two tiles of scores of two banks, two banks for
-// transposes, two for products with v.
+// while the next unit is on its way. PSUM: four banks for scores, two for transposes,
+// two for products with v.
 //
 // Roofline: fp32, TensorE, 4 cycles per column of scores and values and 2 per transposed one;
 // 16-bit dtypes, Scalar and Vector together: a maximum, an exponential and a copy per score.

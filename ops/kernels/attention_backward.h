@@ -10,7 +10,7 @@
 // of neighbouring steps overlap (attention_units.h).
 //
 // Tile plan: all operands of a unit of heads stay in SBUF, with rows on partitions and turned.
-// PSUM: two banks for each of both products, one for transposes, dQ, dK and dV.
+// PSUM: two banks for scores and for transposes, one each for dO V', dQ, dK and dV.
 //
 // Roofline: TensorE, in fp32 4 cycles per column of five products; 16-bit dtypes, Vector and
 // Scalar.

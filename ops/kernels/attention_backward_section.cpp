@@ -47,7 +47,7 @@ AttentionBackwardSection::AttentionBackwardSection(Builder& builder,
       key_tile_(key_tile(builder.limits(), sizes_of(operands))),
       steps_(steps()),
       ring_(pipeline_ring(units.units, static_cast<int64_t>(steps_.size()), kQueryLag)),
-      transposer_(builder, operands.q.dtype(), 1),
+      transposer_(builder, operands.q.dtype(), kRing),
       gradient_(operand(operands.gradient, units.heads(), {.rows = true, .turned = true})),
       q_(operand(operands.q, units.heads(), {.rows = true, .turned = true})),
       k_(operand(operands.k, units.key_heads, {.rows = true, .turned = true})),
@@ -70,7 +70,7 @@ AttentionBackwardSection::AttentionBackwardSection(Builder& builder,
   v_result_ = result_tile("v_gradient", results.v, units.key_heads);
   const int64_t blocks = ceiling(key_tile_, row_tile_);
   scores_ = builder.psum("scores", {row_tile_, key_tile_}, wide, kRing);
-  outer_ = builder.psum("outer_products", {row_tile_, key_tile_}, wide, kRing);
+  outer_ = builder.psum("outer_products", {row_tile_, key_tile_}, wide);
   q_psum_ = builder.psum("q_products", {row_tile_, depth}, wide);
   k_psum_ = builder.psum("k_products", {row_tile_, blocks, depth}, wide);
   v_psum_ = builder.psum("v_products", {row_tile_, blocks, width}, wide);

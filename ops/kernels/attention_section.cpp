@@ -17,7 +17,11 @@ namespace neuron_sim {
 namespace {
 
 constexpr int kRing = 2;
-constexpr int64_t kLongestLag = 2;
+// Transposes and products with v come so many steps after their scores: what is between them hides
+// the latencies of a chain of scores, maximum, exponential and transpose.
+constexpr int64_t kTurnLag = 2;
+constexpr int64_t kValueLag = 3;
+constexpr int kScoreBanks = 4;  // of PSUM, for scores
 
 }  // namespace
 
@@ -43,7 +47,7 @@ AttentionSection::AttentionSection(Builder& builder, const AttentionTensors& ten
   const int64_t width = tensors.v.shape[4];
   const Dtype dtype = tensors.q.dtype();
   turned_ = blocked_tile(builder, "exponentials_turned", key_tile_, row_tile_, dtype, kRing);
-  exponentials_ = tile("exponentials", key_tile_, dtype, kRing);
+  exponentials_ = tile("exponentials", key_tile_, dtype, kTurnLag + 1);
   if (tensors.bias) {
     bias_tile_ = tile("bias", key_tile_, tensors.bias->dtype(), kRing);
     biased_ = tile("scores", key_tile_, Dtype::kFloat32, kRing);
@@ -53,10 +57,12 @@ AttentionSection::AttentionSection(Builder& builder, const AttentionTensors& ten
                       {row_tile_, units.heads(), ceiling(tensors.q.shape[3], row_tile_), width},
                       tensors.out.dtype(), kRing);
   largest_ = tile("largest_negated", 1, Dtype::kFloat32, kRing);
-  part_ = tile("part", 1, Dtype::kFloat32, kRing);
+  part_ = tile("part", 1, Dtype::kFloat32, kTurnLag + 1);
   inverse_ = tile("inverse", 1, Dtype::kFloat32, kRing);
-  decay_ = tile("decay", 1, Dtype::kFloat32, kLongestLag + 1);
-  scores_ = builder.psum("scores", {row_tile_, key_tile_}, Dtype::kFloat32, kRing);
+  decay_ = tile("decay", 1, Dtype::kFloat32, kValueLag + 1);
+  const bool takes_one_bank = key_tile_ <= product_columns(builder.limits());
+  scores_ = builder.psum("scores", {row_tile_, key_tile_}, Dtype::kFloat32,
+                         takes_one_bank ? kScoreBanks : kScoreBanks / 2);
   weighted_ = builder.psum("weighted", {row_tile_, width}, Dtype::kFloat32, kRing);
 }
 
@@ -78,9 +84,10 @@ void AttentionSection::emit(const Affine& image, const Affine& first_unit) {
                      const Step step = at(unit, i);
                      score(step, tensors_.bias ? start(*tensors_.bias, unit) : Affine(0));
                    }},
-                  {1, [&](const Affine& unit, int64_t i) { turn_exponentials(at(unit, i)); }},
+                  {kTurnLag,
+                   [&](const Affine& unit, int64_t i) { turn_exponentials(at(unit, i)); }},
                   {0, [&](const Affine& unit, int64_t i) { exponentiate(at(unit, i)); }},
-                  {2, [&](const Affine& unit, int64_t i) { add_values(at(unit, i)); }}},
+                  {kValueLag, [&](const Affine& unit, int64_t i) { add_values(at(unit, i)); }}},
        .load =
            [&](const Affine& unit) {
              q_.load(start(tensors_.q, unit), unit);
@@ -103,7 +110,7 @@ View AttentionSection::tile(const char* label, int64_t columns, Dtype dtype, int
 }
 HeadOperand AttentionSection::operand(const HbmTensor& tensor, int64_t heads,
                                       HeadOperand::Form form) {
-  const int ring = pipeline_ring(units_.units, static_cast<int64_t>(steps_.size()), kLongestLag);
+  const int ring = pipeline_ring(units_.units, static_cast<int64_t>(steps_.size()), kValueLag);
   return {builder_, tensor, heads, form, ring, transposer_};
 }
 
