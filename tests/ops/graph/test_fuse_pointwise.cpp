@@ -118,6 +118,23 @@ TEST(FusePointwise, AnOperandOfBothIsLoadedOnce) {
   EXPECT_EQ(memories_of(kernels[0].operands), (Memories{0}));
 }
 
+TEST(FusePointwise, AnOperandOfBothIsLoadedTwiceWhenTheyReadItInTwoOrders) {
+  const GraphTensor square = tensor_in(0, {4, 4}), transposed = tensor_in(0, {4, 4}, {1, 4});
+  const GraphKernel twice =
+      pointwise([](Expression& e) { return e.input(0) * 2.0; }, {square}, tensor_in(1, {4, 4}));
+  const GraphKernel minus = pointwise([](Expression& e) { return e.input(0) - e.input(1); },
+                                      {tensor_in(1, {4, 4}), transposed}, tensor_in(2, {4, 4}));
+  const auto kernels = fused({twice, minus}, {0, 2});
+  ASSERT_EQ(kernels.size(), 1U);
+  EXPECT_EQ(kernels[0].operands, (std::vector{square, transposed}));
+}
+
+TEST(FusePointwise, AConsumerThatAlsoReadsOtherElementsOfTheResultStays) {
+  const GraphKernel shifted = pointwise([](Expression& e) { return e.input(0) - e.input(1); },
+                                        {whole(1), tensor_in(1, kShape, {}, 6)}, whole(2));
+  EXPECT_EQ(fused({step(0, 1), shifted}, {0, 1, 2}).size(), 2U);
+}
+
 TEST(FusePointwise, AResultInPlaceIsReadAsTheNewValue) {
   const auto stored = fused({step(0, 0), difference(0, 1, 2)}, {0, 1, 2});
   ASSERT_EQ(stored.size(), 1U);
