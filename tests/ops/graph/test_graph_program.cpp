@@ -1,5 +1,6 @@
 #include "ops/graph/graph_program.h"
 
+#include "device/passes/straight_line.h"
 #include "tests/ops/graph/graph_kernels.h"
 
 namespace neuron_sim {
@@ -137,6 +138,36 @@ TEST(GraphProgram, TensorsOfManyTilesKeepTheirValues) {
       step(tensor_in(4, {21, 10000}), tensor_in(3, {21, 10000}))};
   const auto before = random_memories({701 * 301, 210000, 700, 210000, 210000});
   EXPECT_EQ(kernels_left(kernels, {0, 2, 3}, before, {1}), 3U);
+}
+
+TEST(GraphProgram, ResultsThatSbufCannotHoldAllAreLoadedAgain) {
+  // Seven tensors of 4 MB, made one after the other and then added up in the same order.
+  const std::vector<int64_t> shape{1000, 1000};
+  const auto memory = [&](size_t number) { return tensor_in(number, shape); };
+  std::vector<GraphKernel> kernels;
+  for (size_t i = 0; i < 7; ++i) kernels.push_back(step(memory(i), memory(i + 1)));
+  for (size_t i = 0; i < 7; ++i) {
+    kernels.push_back(pointwise([](Expression& e) { return e.input(0) - e.input(1); },
+                                {memory(i + 1), memory(10)}, memory(10)));
+  }
+  const HostMemories before = random_memories(std::vector<int64_t>(11, 1'000'000));
+  std::vector<HostMemories> after;
+  std::vector<int64_t> transfers;
+  for (const GraphProgramOptions& options : {plain(), GraphProgramOptions{.fuse = false}}) {
+    const GraphProgram built = built_graph(kernels, {0, 10}, options, "trn1");
+    after.push_back(before);
+    run_graph(built, after.back());
+    StraightLine line = *unroll(*built.program).line;
+    transfers.push_back(
+        std::count_if(line.instructions.begin(), line.instructions.end(),
+                      [](const auto& each) { return each.instruction.type->name == "dma_copy"; }));
+  }
+  EXPECT_EQ(after[0][10], after[1][10]);
+  // A load and a store of seven, then two loads and a store: 35; nine of them are of arguments and
+  // cannot be saved.
+  const int64_t tensor = transfers[0] / 35;
+  EXPECT_LT(transfers[1], 25 * tensor) << "many stay in SBUF";
+  EXPECT_GT(transfers[1], 12 * tensor) << "but not all";
 }
 
 TEST(GraphProgram, AKernelsOwnErrorIsRaised) {
