@@ -1,0 +1,71 @@
+"""Optimizers with `fused=True` in strict mode against the CPU's steps in float64."""
+
+from collections.abc import Iterator
+
+import neuron_sim.torch_device  # noqa: F401
+import pytest
+import torch
+
+CASES = [
+    ("Adam", {}),
+    ("Adam", {"weight_decay": 0.1, "amsgrad": True}),
+    ("AdamW", {"weight_decay": 0.1}),
+    ("AdamW", {"maximize": True, "amsgrad": True}),
+    ("SGD", {}),
+    ("SGD", {"momentum": 0.9, "nesterov": True, "weight_decay": 0.1}),
+    ("SGD", {"momentum": 0.8, "dampening": 0.3, "maximize": True}),
+    ("Adagrad", {"lr_decay": 0.1, "weight_decay": 0.2}),
+]
+
+
+@pytest.fixture(autouse=True)
+def strict() -> Iterator[None]:
+    with torch.neuron_sim.strict():
+        yield
+
+
+def trained(name, options, device, dtype, steps=4):
+    generator = torch.Generator().manual_seed(0)
+    shapes = [(7, 5), (5,), (), (3, 2, 9)]
+    parameters = [torch.randn(shape, generator=generator).to(device, dtype) for shape in shapes]
+    parameters[0] = parameters[0].t()  # other strides than row by row
+    for parameter in parameters:
+        parameter.requires_grad_()
+    fused = device != "cpu"
+    optimizer = getattr(torch.optim, name)(parameters, lr=0.05, fused=fused, **options)
+    for _ in range(steps):
+        optimizer.zero_grad()
+        sum((p * p * p).sum() for p in parameters).backward()
+        optimizer.step()
+    return [parameter.detach().cpu() for parameter in parameters]
+
+
+@pytest.mark.parametrize(("name", "options"), CASES, ids=str)
+def test_fused_steps_are_those_of_the_cpu(name, options):
+    found = trained(name, options, "neuron_sim", torch.float32)
+    for ours, theirs in zip(found, trained(name, options, "cpu", torch.float64), strict=True):
+        torch.testing.assert_close(ours.double(), theirs, rtol=2e-5, atol=2e-5)
+
+
+def test_a_step_is_one_kernel_per_parameter_that_is_compiled_once():
+    parameter = torch.ones(40, 30, device="neuron_sim", requires_grad=True)
+    optimizer = torch.optim.AdamW([parameter], fused=True)
+    parameter.grad = torch.ones_like(parameter)
+    optimizer.step()
+    misses = torch.neuron_sim.kernel_cache_info().misses
+    with torch.neuron_sim.record_launches() as launches:
+        optimizer.step()
+    assert [launch.name for launch in launches].count("optimizer") == 1
+    assert torch.neuron_sim.kernel_cache_info().misses == misses
+
+
+def test_a_gradient_that_is_not_finite_changes_nothing():
+    parameter = torch.ones(5, device="neuron_sim", requires_grad=True)
+    optimizer = torch.optim.SGD([parameter], lr=0.1, fused=True)
+    scaler = torch.amp.GradScaler("neuron_sim", init_scale=8.0)
+    for factor, expected in ((2.0, 0.8), (float("inf"), 0.8), (1.0, 0.7)):
+        optimizer.zero_grad()
+        scaler.scale((parameter * factor).sum()).backward()
+        scaler.step(optimizer)
+        scaler.update()
+        torch.testing.assert_close(parameter.detach().cpu(), torch.full((5,), expected))
