@@ -1,17 +1,14 @@
 // dropout and bernoulli_ of one probability, with the random numbers of the Vector engine.
 
-#include <ATen/CPUGeneratorImpl.h>
 #include <ATen/MemoryOverlap.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/ones_like.h>
-#include <ATen/ops/scalar_tensor.h>
 #include <ATen/ops/zeros_like.h>
 #include <c10/core/DeviceGuard.h>
 
 #include "csrc/aten/device_operator.h"
+#include "csrc/aten/random_seed.h"
 #include "csrc/aten/rows.h"
-#include "csrc/generator.h"
-#include "csrc/graph/capture.h"
 #include "csrc/kernel_call.h"
 #include "csrc/runtime.h"
 #include "ops/pointwise/pointwise.h"
@@ -22,24 +19,6 @@ namespace {
 using at::Tensor;
 
 constexpr double kNumbers = 16777216;  // 24 random bits
-
-Tensor drawn_seed(at::Device device, const at::Generator& drawn_from) {
-  const at::Generator twin = host_twin(drawn_from);
-  auto* const generator = at::check_generator<at::CPUGeneratorImpl>(twin);
-  const std::lock_guard lock(generator->mutex_);
-  const auto seed = static_cast<int32_t>(generator->random());
-  return at::scalar_tensor(seed, at::TensorOptions().dtype(at::kInt)).to(device);
-}
-
-/// 32 bits of a generator of the device (its default one if none is given) on the device: the seed
-/// of one kernel, so that torch.manual_seed decides its numbers. Every run of a graph draws another
-/// one.
-Tensor next_seed(const Tensor& like, const std::optional<at::Generator>& given = std::nullopt) {
-  const at::Generator generator = given.value_or(default_generator(like.device().index()));
-  const auto draw = [device = like.device(), generator] { return drawn_seed(device, generator); };
-  GraphCapture* const capture = GraphCapture::active();
-  return capture == nullptr ? draw() : capture->run_on_host("seed", draw);
-}
 
 std::tuple<Tensor, Tensor> native_dropout(const Tensor& input, double probability,
                                           std::optional<bool> train) {
@@ -62,7 +41,7 @@ std::tuple<Tensor, Tensor> native_dropout(const Tensor& input, double probabilit
   expression.add_result(kept);
   const Tensor seed = next_seed(input);
   KernelCall call("dropout", input.device());
-  call.options(expression.key()).operand(dense).operand(seed.view(1)).result(output).result(mask);
+  call.options(expression.key()).operand(dense).operand(seed).result(output).result(mask);
   call.launch([expression](Builder& builder, std::span<const HbmTensor> operands,
                            std::span<const HbmTensor> results) {
     emit_random_pointwise(builder, expression, operands.first(1), results, operands[1]);
@@ -86,7 +65,7 @@ Tensor& bernoulli(Tensor& self, double probability, std::optional<at::Generator>
   expression.add_result(compare(AluOp::kLess, expression.input(0), probability * kNumbers));
   const Tensor seed = next_seed(self, generator);
   KernelCall call("bernoulli", self.device());
-  call.options(expression.key()).operand(seed.view(1)).result(self);
+  call.options(expression.key()).operand(seed).result(self);
   call.launch([expression](Builder& builder, std::span<const HbmTensor> operands,
                            std::span<const HbmTensor> results) {
     emit_random_pointwise(builder, expression, {}, results, operands[0]);

@@ -1,14 +1,12 @@
 // Random tensors that the device draws itself, in strict mode, which refuses the host. Elsewhere
 // the host draws them: the numbers that the CPU gives for that seed.
 
-#include <ATen/CPUGeneratorImpl.h>
 #include <ATen/ExpandUtils.h>
 #include <ATen/TensorOperators.h>
 #include <ATen/native/Resize.h>
 #include <ATen/ops/argmax.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
-#include <ATen/ops/scalar_tensor.h>
 #include <ATen/ops/topk.h>
 #include <ATen/ops/where.h>
 #include <c10/core/DeviceGuard.h>
@@ -18,8 +16,8 @@
 #include "csrc/aten/device_operator.h"
 #include "csrc/aten/fallback.h"
 #include "csrc/aten/pointwise/functions.h"
+#include "csrc/aten/random_seed.h"
 #include "csrc/aten/rows.h"
-#include "csrc/generator.h"
 #include "csrc/kernel_call.h"
 #include "ops/pointwise/pointwise.h"
 
@@ -36,17 +34,6 @@ void check_drawn(const Tensor& self) {
   if (fallback_policy() != FallbackPolicy::kError) {
     throw Refusal{"the host draws the numbers that the CPU gives for that seed"};
   }
-}
-
-/// 32 bits of the generator, or the device's own, on the device: the seed of one kernel.
-Tensor next_seed(const Tensor& like, const OptionalGenerator& given) {
-  const bool own = given && given->defined();
-  const at::Generator chosen = own ? *given : default_generator(like.device().index());
-  const at::Generator twin = chosen.device().type() == at::kCPU ? chosen : host_twin(chosen);
-  auto* const generator = at::check_generator<at::CPUGeneratorImpl>(twin);
-  const std::lock_guard lock(generator->mutex_);
-  const auto seed = static_cast<int32_t>(generator->random());
-  return at::scalar_tensor(seed, at::TensorOptions().dtype(at::kInt)).to(like.device()).view(1);
 }
 
 /// Random multiples of 2^-bits in [0, 1), fp32, of the shape of `like`.

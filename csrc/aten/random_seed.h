@@ -1,0 +1,16 @@
+#pragma once
+// The seed of one kernel that draws random numbers.
+
+#include <ATen/core/Generator.h>
+#include <ATen/core/Tensor.h>
+
+#include <optional>
+
+namespace neuron_sim {
+
+/// [1] int32 on the device of `like`: 32 bits of a generator (of the device or the CPU; the
+/// device's own one when none is given), so that torch.manual_seed decides the kernel's numbers.
+/// Every run of a captured graph draws another one.
+at::Tensor next_seed(const at::Tensor& like, const std::optional<at::Generator>& given = {});
+
+}  // namespace neuron_sim
