@@ -176,6 +176,18 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> batch_norm_with_update(
   return {output, mean, inverse, at::empty({0}, input.options().dtype(at::kByte))};
 }
 
+/// That of _batch_norm_with_update, whose reserve is empty.
+ThreeTensors batch_norm_update_backward(const Tensor& gradient, const Tensor& input,
+                                        const Tensor& weight, const OptionalTensor& running_mean,
+                                        const OptionalTensor& running_variance,
+                                        const OptionalTensor& saved_mean,
+                                        const OptionalTensor& saved_inverse, bool update,
+                                        double epsilon, std::array<bool, 3> mask,
+                                        const Tensor& /*reserve*/) {
+  return batch_norm_backward(gradient, input, weight, running_mean, running_variance, saved_mean,
+                             saved_inverse, update, epsilon, mask);
+}
+
 }  // namespace
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
@@ -184,6 +196,7 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("_native_batch_norm_legit.no_stats", device_operator<batch_norm_without_statistics>());
   m.impl("_batch_norm_with_update", device_operator<batch_norm_with_update>());
   m.impl("native_batch_norm_backward", device_operator<batch_norm_backward>());
+  m.impl("batch_norm_backward", device_operator<batch_norm_update_backward>());
 }
 
 }  // namespace neuron_sim

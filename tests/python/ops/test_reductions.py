@@ -145,6 +145,24 @@ def test_batch_norm_and_its_running_statistics(shape, training):
     check(normalise, x, weight, bias, tolerance=1e-4)
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_the_gradient_of_a_batch_norm_that_updates_its_statistics(dtype):
+    x, weight, bias = torch.randn(6, 5, 7), torch.randn(5), torch.randn(5)
+    seed = torch.randn(6, 5, 7)
+
+    def gradients(device, kind):
+        leaves = [t.to(dtype).to(kind).to(device).requires_grad_() for t in (x, weight, bias)]
+        mean, variance = torch.zeros(5, device=device), torch.ones(5, device=device)
+        statistics = mean.to(kind), variance.to(kind)
+        y = torch.ops.aten._batch_norm_with_update(*leaves, *statistics, 0.1, 1e-5)[0]
+        return torch.autograd.grad(y, leaves, seed.to(dtype).to(kind).to(device))
+
+    tolerance = 1e-4 if dtype == torch.float32 else 3e-2
+    for ours, exact in zip(gradients(DEVICE, dtype), gradients("cpu", torch.float64), strict=True):
+        assert ours.dtype == dtype
+        torch.testing.assert_close(ours.cpu().double(), exact, rtol=tolerance, atol=tolerance)
+
+
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
 def test_a_product_of_all_elements_may_have_a_wider_dtype(dtype):
     x = (torch.rand(3, 70) + 0.5).to(dtype)
