@@ -78,17 +78,13 @@ Tensor& fill_empty(Tensor& out, double value) {
   return out;
 }
 
-Tensor& sum_out(const Tensor& self, OptionalIntArrayRef dimensions, bool keep, OptionalDtype dtype,
-                Tensor& out) {
+Tensor& sum_out(const Tensor& self, OptionalIntArrayRef dimensions, bool keep,
+                OptionalDtype /*dtype*/, Tensor& out) {
   check_computable(self.scalar_type());
   const std::vector<bool> reduced = flags_of(self, dimensions, true);
   shape_result(self, reduced, keep, out);
   if (self.numel() == 0) return fill_empty(out, 0);
-  if (!self.is_floating_point()) {
-    return out.copy_(out.is_floating_point() ? self.to(at::kFloat).sum(dimensions, keep, dtype)
-                                             : exact_sums(self, dimensions, keep));
-  }
-  check_floating(out);
+  if (!out.is_floating_point()) return out.copy_(exact_sums(self, dimensions, keep));
   return reduce_into(out, self, {.op = AluOp::kAdd, .reduced = reduced});
 }
 
