@@ -77,7 +77,7 @@ def test_members_of_a_key_head_are_taken_in_parts():
     def shared(q, k, v):
         return attention(q, k, v, enable_gqa=True)
 
-    operands = qkv(1, 24, 300, 300, 256, key_heads=1)
+    operands = qkv(1, 24, 100, 100, 512, key_heads=1)
     forward, backward = counts(shared, *operands)
     assert forward > 1 and backward > forward
     check(shared, *operands, factor=4)
