@@ -102,13 +102,6 @@ Tensor normal_of_both(const Tensor& mean, const Tensor& deviation, OptionalGener
   return (normal_numbers(center, generator) * deviation + center).to(mean.scalar_type());
 }
 
-Tensor& bernoulli(Tensor& self, double probability, OptionalGenerator generator) {
-  check_drawn(self);
-  TORCH_CHECK(probability >= 0 && probability <= 1,
-              "bernoulli_ expects p to be in [0, 1], but got ", "p=", probability);
-  return self.copy_(drawn(self, generator).lt(probability));
-}
-
 Tensor& bernoulli_tensor(Tensor& self, const Tensor& probabilities, OptionalGenerator generator) {
   check_drawn(self);
   return self.copy_(drawn(self, generator).lt(probabilities.to(self.device())));
@@ -166,7 +159,6 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("normal.float_Tensor", device_operator<normal_of_deviation>());
   m.impl("normal.Tensor_float", device_operator<normal_of_mean>());
   m.impl("normal.Tensor_Tensor", device_operator<normal_of_both>());
-  m.impl("bernoulli_.float", device_operator<bernoulli>());
   m.impl("bernoulli_.Tensor", device_operator<bernoulli_tensor>());
   m.impl("bernoulli.out", device_operator<bernoulli_out>());
   m.impl("exponential_", device_operator<exponential>());

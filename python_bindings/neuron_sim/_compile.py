@@ -77,7 +77,9 @@ class _Graph:
     def _leave(self, reason: str) -> _Capture:
         if reason:
             note(CompiledGraph(self._kind, not_compiled=reason))
-            warnings.warn(f"graph of kind {self._kind} runs operator by operator: {reason}", stacklevel=2)
+            warnings.warn(
+                f"graph of kind {self._kind} runs operator by operator: {reason}", stacklevel=2
+            )
         return _Capture(None, [], [])
 
 

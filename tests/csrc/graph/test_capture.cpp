@@ -30,7 +30,7 @@ std::shared_ptr<const CapturedGraph> captured(const Function& function, const Te
   return graph;
 }
 
-std::vector<LaunchRecord> launches_of(const std::function<void()>& work) {
+std::vector<RecordedLaunch> launches_of(const std::function<void()>& work) {
   const RecordingId recording = start_recording();
   work();
   return finish_recording(recording);
