@@ -127,6 +127,13 @@ Tensor& running_out(const Tensor& self, int64_t dimension, std::optional<at::Sca
 
 }  // namespace
 
+void check_extremum(const Tensor& self) {
+  check_computable(self.scalar_type());
+  if (self.scalar_type() == at::kInt) {
+    throw Refusal{"the engines compare 32-bit integers in fp32, which is not exact"};
+  }
+}
+
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("max.dim_max", device_operator<extremum_out<AluOp::kMaximum>>());
   m.impl("min.dim_min", device_operator<extremum_out<AluOp::kMinimum>>());

@@ -280,13 +280,6 @@ Tensor& spread_out(const Tensor& self, OptionalIntArrayRef dimensions,
 
 }  // namespace
 
-void check_extremum(const Tensor& self) {
-  check_computable(self.scalar_type());
-  if (self.scalar_type() == at::kInt) {
-    throw Refusal{"the engines compare 32-bit integers in fp32, which is not exact"};
-  }
-}
-
 Tensor& reduce_into(Tensor& out, const std::vector<Tensor>& operands, ReductionOptions options) {
   if (out.numel() == 0) return out;
   for (const Tensor& operand : operands) check_computable(operand.scalar_type());
