@@ -27,6 +27,7 @@ std::vector<std::span<const PointwiseRow>> tables() {
           function_rows(),
           activation_rows(),
           selection_rows(),
+          special_rows(),
           activation_gradient_rows(),
           loss_gradient_rows()};
 }
