@@ -60,6 +60,7 @@ Margins margins_of(const Tensor& self, const Tensor& target, const Scalar& order
   check_floating(self);
   const int64_t power = order.toLong();
   TORCH_CHECK(power == 1 || power == 2, "only p == 1 and p == 2 supported");
+  if (self.dim() == 0) throw Refusal{"the scores have no dimensions"};
   TORCH_CHECK(self.dim() == 1 || self.dim() == 2,
               "Expected non-empty vector or matrix, but got: ", self.sizes());
   if (self.numel() == 0) throw Refusal{"there are no elements"};

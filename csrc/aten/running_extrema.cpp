@@ -157,6 +157,7 @@ Tensor unfold_backward(const Tensor& gradient, c10::SymIntArrayRef sizes, int64_
   const c10::DeviceGuard guard(gradient.device());
   at::DimVector shape;
   for (const c10::SymInt& length : sizes) shape.push_back(length.expect_int());
+  if (shape.empty()) return gradient.sum();  // of a window of one element, or of none
   const int64_t at = at::maybe_wrap_dim(dimension, static_cast<int64_t>(shape.size()));
   const Tensor sums = at::zeros(shape, gradient.options().dtype(at::kFloat));
   const int64_t windows = gradient.size(at);

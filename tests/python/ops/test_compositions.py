@@ -106,3 +106,8 @@ def test_infinities_are_looked_for_in_every_dtype(dtype):
     x = torch.tensor([1, -2, 3]).to(dtype)
     for function in (torch.isneginf, torch.isposinf, torch.isnan, torch.isfinite):
         check(function, x, gradients=False)
+
+
+def test_a_window_of_a_tensor_without_dimensions_has_a_gradient():
+    for size in (0, 1):
+        check(lambda t, n=size: t.unfold(0, n, 1).sum(), torch.tensor(0.25))
