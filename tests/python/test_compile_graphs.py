@@ -1,36 +1,15 @@
 """torch.compile(backend="neuron_sim"): what graphs compute, and what becomes of them."""
 
-import neuron_sim.torch_device  # noqa: F401
 import pytest
 import torch
+from compile_support import (
+    assert_same,
+    compiled,
+    fresh_compiler,  # noqa: F401
+    on_device,
+    only_graph,
+)
 from torch.nn import functional as F
-
-
-@pytest.fixture(autouse=True)
-def fresh_compiler():
-    torch._dynamo.reset()
-    torch.neuron_sim.reset_compiled_graphs()
-    yield
-    torch._dynamo.reset()
-
-
-def compiled(function, **arguments):
-    return torch.compile(function, backend="neuron_sim", **arguments)
-
-
-def only_graph():
-    (graph,) = torch.neuron_sim.compiled_graphs()
-    assert graph.not_compiled == ""
-    return graph
-
-
-def on_device(*shape, device="neuron_sim", seed=0, **arguments):
-    generator = torch.Generator().manual_seed(seed)
-    return torch.randn(shape, generator=generator, **arguments).to(device)
-
-
-def assert_same(found, expected):
-    torch.testing.assert_close(found.cpu(), expected.cpu(), rtol=0, atol=0, equal_nan=True)
 
 
 @pytest.mark.parametrize("device", ["neuron_sim:0", "neuron_sim:1"])
