@@ -79,16 +79,32 @@ void PointwiseLayout::for_each(Builder& builder, const Body& begin, const Body& 
   }
 }
 
+/// The suffix of dimensions that lies in the free ones of a tile: of those that a tile has room
+/// for, the one with the largest tiles. Of images [N, C, H * W] with many channels it is H * W
+/// alone.
+size_t PointwiseLayout::first_free_dimension(const std::vector<SharedDimension>& dimensions) const {
+  size_t best = 0;
+  int64_t most = 0, inner = 1;
+  for (size_t first = dimensions.size() - 1; first > 0; --first) {
+    const bool fits = inner == 1 || inner * 4 <= elements_;
+    if (!fits || dimensions.size() - first > kFreeDimensions) break;
+    inner *= dimensions[first].size;
+    const int64_t rows = dimensions[largest(dimensions, first)].size;
+    const int64_t group =
+        std::clamp<int64_t>(elements_ / inner, 1, std::max<int64_t>(rows / partitions_, 1));
+    const int64_t tile = std::min(rows, partitions_) * std::min(inner * group, elements_);
+    if (tile < most) continue;
+    best = first;
+    most = tile;
+  }
+  return best;
+}
+
 /// Loops over all dimensions but that of the partitions and the free ones.
 void PointwiseLayout::emit_region(Builder& builder, std::vector<SharedDimension> dimensions,
                                   const std::vector<Affine>& starts, const Body& begin,
                                   const Body& body) const {
-  size_t first_free = dimensions.size() - 1;
-  int64_t inner = dimensions[first_free].size;
-  while (first_free > 1 && inner * 4 <= elements_ &&
-         dimensions.size() - first_free < kFreeDimensions) {
-    inner *= dimensions[--first_free].size;
-  }
+  const size_t first_free = first_free_dimension(dimensions);
   const size_t partition = largest(dimensions, first_free);
   const std::function<void(size_t, const std::vector<Affine>&, const Affine&)> descend =
       [&](size_t dimension, const std::vector<Affine>& position, const Affine& turn) {

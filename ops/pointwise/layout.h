@@ -48,6 +48,7 @@ class PointwiseLayout {
   void emit_run(Builder& builder, const Position& position, int64_t first_row, int64_t rows,
                 int64_t group, const Body& begin, const Body& body) const;
   int64_t row_length(int64_t elements) const;
+  size_t first_free_dimension(const std::vector<SharedDimension>& dimensions) const;
 
   size_t tensors_;
   int64_t partitions_, elements_;

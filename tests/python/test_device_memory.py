@@ -72,6 +72,7 @@ def test_freed_blocks_are_kept_for_reuse_until_the_cache_is_emptied():
 
 
 def test_a_tensor_that_another_stream_uses_is_not_reused_before_that_has_ended():
+    gc.collect()  # a tensor of another test that is freed meanwhile would be reused instead
     side = device_module.Stream()
     host = torch.empty(1 << 20, dtype=torch.uint8)
     tensor = torch.empty(1 << 20, dtype=torch.uint8, device="neuron_sim")
