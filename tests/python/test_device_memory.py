@@ -72,19 +72,19 @@ def test_freed_blocks_are_kept_for_reuse_until_the_cache_is_emptied():
 
 
 def test_a_tensor_that_another_stream_uses_is_not_reused_before_that_has_ended():
-    gc.collect()  # a tensor of another test that is freed meanwhile would be reused instead
+    size = 1 << 26  # a segment of its own, whatever other tests left in the cache
     side = device_module.Stream()
-    host = torch.empty(1 << 20, dtype=torch.uint8)
-    tensor = torch.empty(1 << 20, dtype=torch.uint8, device="neuron_sim")
+    host = torch.empty(size, dtype=torch.uint8)
+    tensor = torch.empty(size, dtype=torch.uint8, device="neuron_sim")
     address = tensor.data_ptr()
     with device_module.stream(side):
         host.copy_(tensor, non_blocking=True)  # ends in the future of the program
     tensor[3:].record_stream(side)
     del tensor
-    again = torch.empty(1 << 20, dtype=torch.uint8, device="neuron_sim")
+    again = torch.empty(size, dtype=torch.uint8, device="neuron_sim")
     assert again.data_ptr() != address
     device_module.synchronize()
-    assert torch.empty(1 << 20, dtype=torch.uint8, device="neuron_sim").data_ptr() == address
+    assert torch.empty(size, dtype=torch.uint8, device="neuron_sim").data_ptr() == address
 
 
 def test_streams_have_blocks_of_their_own():
