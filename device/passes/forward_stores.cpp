@@ -83,7 +83,7 @@ class Forwarding {
       : line_(line),
         uses_(line),
         live_(line.instructions.size()),
-        room_((line.architecture->limits.sbuf_usable.count - kDescriptorBytes) / 2),
+        room_((line.architecture->limits.sbuf_usable.count - kDescriptorBytes) / kForwardingParts),
         loads_left_(line.tiles.size()),
         closed_(line.tiles.size()),
         last_use_(line.tiles.size()) {
