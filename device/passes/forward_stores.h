@@ -22,7 +22,7 @@ inline constexpr int64_t kForwardingParts = 2;
 /// tiles that earlier transfers stored to it and that nothing has overwritten since. Those whose
 /// layouts agree are for eliminate_copies to remove; others are limited (kForwardedElements). The
 /// tiles live until the load, as long as there is room for them in the program order
-/// (kForwardingParts). Stores to tensors of the program's own that nothing reads any more disappear.
+/// (kForwardingParts). Stores to scratch tensors that nothing reads any more disappear.
 void forward_stores(StraightLine& line);
 
 }  // namespace neuron_sim
