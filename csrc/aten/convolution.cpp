@@ -93,6 +93,7 @@ at::DimVector result_sizes(const Tensor& input, const Tensor& weight,
 
 /// The tensor with its rows side by side, if it is large: channels_last and permuted tensors.
 Tensor with_rows(const Tensor& tensor) {
+  if (tensor.is_contiguous()) return tensor;  // nearly always: no time for a tensor to compare with
   return with_neighbours_of(tensor, at::empty(tensor.sizes(), tensor.options().device(at::kMeta)));
 }
 
