@@ -9,7 +9,6 @@
 #include "csrc/aten/device_operator.h"
 #include "csrc/aten/rows.h"
 #include "csrc/kernel_call.h"
-#include "ops/pointwise/pointwise.h"
 
 namespace neuron_sim {
 namespace {
@@ -51,17 +50,13 @@ void update(const Expression& expression, const std::vector<Tensor>& written,
   const Tensor& first = written.front();
   if (first.numel() == 0) return;
   KernelCall call("optimizer", first.device());
-  call.options(expression.key());
   for (const Tensor& tensor : written) call.operand(tensor);
   for (const Tensor& tensor : read) {
     const Tensor whole = tensor.expand_as(first);
     call.operand(whole, whole.sizes(), whole.strides());
   }
   for (const Tensor& tensor : written) call.result(tensor);
-  call.launch([expression](Builder& builder, std::span<const HbmTensor> operands,
-                           std::span<const HbmTensor> results) {
-    emit_pointwise(builder, expression, operands, results);
-  });
+  call.launch(expression);
 }
 
 struct Adam {
