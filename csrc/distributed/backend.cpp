@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "csrc/distributed/account.h"
-#include "csrc/distributed/work.h"
+#include "csrc/distributed/collective_work.h"
 #include "csrc/errors.h"
 #include "csrc/runtime.h"
 #include "csrc/tensor_access.h"

@@ -8,7 +8,7 @@
 
 #include "csrc/distributed/account.h"
 #include "csrc/distributed/backend.h"
-#include "csrc/distributed/work.h"
+#include "csrc/distributed/collective_work.h"
 #include "csrc/errors.h"
 #include "csrc/runtime.h"
 #include "device/runtime/devices.h"

@@ -1,4 +1,4 @@
-#include "csrc/distributed/work.h"
+#include "csrc/distributed/collective_work.h"
 
 #include <utility>
 
