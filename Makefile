@@ -1,8 +1,11 @@
 # The entry points of development. Each installs what it needs; a second run takes seconds.
 #   make demo    build, install the package and run models/demo.py
 #   make test    core tests with sanitizers, ctest, pytest
-#   make test-torch    PyTorch's own databases of operators, modules, optimizers against the CPU
+#   make test-torch    PyTorch's own databases and test files on the device
+#   make fuzz    random operators, kernels, programs, files and commands (CASES=1000 of each class)
 #   make models   networks on the device against the CPU; writes docs/models.md
+#   make coverage    lines of device/ and ops/ that the core tests run
+#   make mutants    100 small changes of the core, and whether the core tests notice
 #   make lint    formatting, types, include directions, lengths, clang-tidy on changed files
 #   make bench   every benchmark
 # The environment is the active one (VIRTUAL_ENV), else .venv, created when missing.
@@ -15,7 +18,7 @@ export PYTHON ?= python3
 IN_VENV := PATH="$(VENV)/bin:$$PATH"
 export CMAKE_BUILD_PARALLEL_LEVEL ?= $(shell nproc)
 
-.PHONY: help setup build demo test test-torch models test-sanitize test-threads lint tidy format bench clean
+.PHONY: help setup build package demo test test-torch fuzz models test-sanitize test-threads coverage mutants lint tidy format bench clean
 .NOTPARALLEL:
 
 help:
@@ -27,17 +30,28 @@ setup:
 build: setup
 	@$(IN_VENV) tools/build.sh release
 
-demo: build
+# The package alone, without tests, C++ models and benchmarks.
+package: setup
+	@$(IN_VENV) tools/build.sh package
+
+demo: package
 	@echo "demo: models/demo.py"
 	@$(IN_VENV) python models/demo.py
 
 test: build
 	@$(IN_VENV) tools/test.sh
 
-test-torch: build
+test-torch: package
 	@$(IN_VENV) python tests/torch_suites
+	@$(IN_VENV) python tests/torch_suites/pytorch_files.py
 
-models: build
+# Cases of each class, from this seed on.
+CASES ?= 1000
+SEED ?= 0
+fuzz: package
+	@$(IN_VENV) python tests/fuzz --cases $(CASES) --seed $(SEED)
+
+models: package
 	@$(IN_VENV) python models/zoo/report.py
 
 test-sanitize: setup
@@ -45,6 +59,14 @@ test-sanitize: setup
 
 test-threads: setup
 	@$(IN_VENV) tools/test_sanitized.sh tsan
+
+coverage: setup
+	@$(IN_VENV) python tools/core_coverage.py build/coverage --clear
+	@$(IN_VENV) tools/test_sanitized.sh coverage
+	@$(IN_VENV) python tools/core_coverage.py build/coverage
+
+mutants: build
+	@$(IN_VENV) python tools/mutation_sample.py
 
 lint: setup
 	@$(IN_VENV) tools/build.sh --configure release

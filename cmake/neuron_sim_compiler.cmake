@@ -13,12 +13,15 @@ endif()
 
 find_program(NEURON_SIM_CCACHE ccache)
 if(NEURON_SIM_CCACHE AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_CXX_COMPILER_LAUNCHER "${NEURON_SIM_CCACHE}")
+  # Precompiled headers are cached only if macros and time stamps in them may be ignored.
+  set(CMAKE_CXX_COMPILER_LAUNCHER "${CMAKE_COMMAND}" -E env
+      CCACHE_SLOPPINESS=pch_defines,time_macros "${NEURON_SIM_CCACHE}")
 endif()
 
 # Flags of our own targets only; imported targets never inherit them. No -march: the library runs
-# on any x86-64 (oneDNN chooses its instruction set at run time). Contraction is off and fast-math
-# is absent because simulated bytes must not depend on what the compiler fuses.
+# on any x86-64 (device/isa/product_kernel.h and oneDNN choose instruction sets at run time).
+# Contraction is off and fast-math is absent because simulated bytes must not depend on what the
+# compiler fuses.
 add_library(neuron_sim_flags INTERFACE)
 # Without traps and errno, loops over roots and clamps vectorise; their values stay the same.
 # __FILE__ is the path from the repository root, so that no machine's paths end up in a library.

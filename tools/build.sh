@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # Configures and builds one preset in build/<preset>; for release also installs the Python package
-# into the environment VENV. `build.sh --configure PRESET` only configures.
+# into the environment VENV. `build.sh package` builds and installs the package alone,
+# `build.sh --configure PRESET` only configures.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 : "${VENV:=${VIRTUAL_ENV:-$PWD/.venv}}"
-# Under one name in both build trees: ccache tells g++ from c++.
+# One name however CMake is started: another compiler would configure build/release anew.
 export CXX=${CXX:-g++}
 
 # Configures again only when the environment or the presets change; ninja sees the rest.
@@ -26,27 +27,31 @@ package_key() {
   find "${paths[@]}" -type f -not -name '*.pyc' -print0 | sort -z | xargs -0 sha256sum | sha256sum
 }
 
-# The package has a build tree of its own (build/package); ccache has its objects already.
+# pip builds the libraries and modules in build/release too, so that nothing is compiled twice;
+# tests, models and benchmarks are configured there but built by the preset only.
 install_package() {
-  [[ -f python_bindings/neuron_sim/__init__.py ]] || return 0
-  local stamp="$VENV/.neuron_sim_package" key
+  local stamp="$VENV/.neuron_sim_package" key define target options=()
   key="$PWD $(package_key)"
   if [[ -f "$stamp" && $(<"$stamp") == "$key" ]]; then
     echo "build: the installed package is up to date"
     return
   fi
-  echo "build: installing the package neuron_sim into $VENV"
+  for define in TESTS MODELS BENCHMARKS; do options+=(-C "cmake.define.NEURON_SIM_$define=ON"); done
+  for target in torch_neuron_sim _core _C; do options+=(-C "build.targets=$target"); done
+  echo "build: building the package neuron_sim and installing it into $VENV"
   rm -f "$stamp"
-  "$VENV/bin/python" -m pip --disable-pip-version-check install --quiet --no-build-isolation \
-    --no-deps .
+  PATH="$VENV/bin:$PATH" "$VENV/bin/python" -m pip --disable-pip-version-check install --quiet \
+    --no-build-isolation --no-deps . -C build-dir=build/release "${options[@]}"
   echo "$key" >"$stamp"
 }
 
-if [[ $1 == --configure ]]; then
-  configure "$2"
-  exit
-fi
-configure "$1"
-echo "build: compiling build/$1"
-cmake --build --preset "$1"
-if [[ $1 == release ]]; then install_package; fi
+case $1 in
+  --configure) configure "$2" ;;
+  package) install_package ;;
+  *)
+    configure "$1"
+    if [[ $1 == release ]]; then install_package; fi
+    echo "build: compiling build/$1"
+    cmake --build --preset "$1"
+    ;;
+esac

@@ -23,6 +23,7 @@ run "ruff format" ruff format --check --quiet .
 run "mypy" mypy "${typed[@]}"
 run "include directions" python tools/check_include_directions.py
 run "lengths and suppressed warnings" python tools/check_files.py
+run "lock file" python tools/lock.py --check
 run "clang-tidy" python tools/run_clang_tidy.py build/release "$@"
 
 for name in "${failed[@]}"; do echo "lint: FAILED: $name" >&2; done

@@ -54,12 +54,12 @@ create_environment() {
 
 install_python_packages() {
   local key stamp="$VENV/.neuron_sim_setup"
-  key=$(cat requirements-dev.txt tools/setup.sh | sha256sum)
+  key=$(cat requirements-dev.txt requirements-lock.txt tools/setup.sh | sha256sum)
   [[ -f "$stamp" && $(<"$stamp") == "$key" ]] && return
   local pip=("$VENV/bin/python" -m pip --disable-pip-version-check install --quiet)
-  echo "setup: installing $(grep '^torch==' requirements-dev.txt)"
-  "${pip[@]}" "$(grep '^torch==' requirements-dev.txt)"
-  echo "setup: installing requirements-dev.txt"
+  echo "setup: installing requirements-lock.txt"
+  "${pip[@]}" --require-hashes --no-deps -r requirements-lock.txt
+  # Of a torch with CUDA, the packages that it needs; nothing otherwise.
   "${pip[@]}" -r requirements-dev.txt
   echo "$key" >"$stamp"
 }

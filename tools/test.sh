@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Runs all tests of the release build: the sanitized core tests, C++ through ctest, Python through
-# pytest. All run even when one fails; the end is non-zero if any failed.
+# pytest, the numeric ones once more as on other hosts. All run even when one fails; the end is
+# non-zero if any failed.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 : "${VENV:=${VIRTUAL_ENV:-$PWD/.venv}}"
@@ -15,7 +16,8 @@ run() {
 
 run "core tests under AddressSanitizer and UndefinedBehaviorSanitizer" tools/test_sanitized.sh
 run "ctest" ctest --test-dir build/release --output-on-failure --no-tests=error -j2
-run "pytest" "$VENV/bin/python" -m pytest tests/python -q
+run "numbers as on other hosts" tools/test_other_hosts.sh
+run "pytest" tools/test_python.sh
 
 for name in "${failed[@]}"; do echo "test: FAILED: $name" >&2; done
 exit $((${#failed[@]} > 0))

@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# Runs the numeric tests once more as on other hosts: oneDNN, which computes the references, limited
+# to older instruction sets by ONEDNN_MAX_CPU_ISA, and the device's products by the kernel that such
+# a host has (device/isa/product_kernel.h). All run even when one fails.
+set -uo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+: "${VENV:=${VIRTUAL_ENV:-$PWD/.venv}}"
+
+core='NcMatmul*:NcTranspose*:MatrixProduct.*:Architectures/RandomShapes.Matmul*:Reference.*'
+core+=':Executor.KeepsFp32Copies*:ProductKernels/*'
+python=(tests/python/test_custom_ops_values.py tests/python/test_core_module_products.py)
+
+failed=0
+run() {
+  local isa=$1 kernel=$2
+  export ONEDNN_MAX_CPU_ISA=$isa NEURON_SIM_PRODUCT_KERNEL=$kernel
+  echo "test: numbers with oneDNN limited to $isa and products by the kernel $kernel"
+  build/release/tests/core_tests --gtest_brief=1 --gtest_filter="$core" || failed=1
+  "$VENV/bin/python" -m pytest -q "${python[@]}" || failed=1
+}
+
+if grep -qw fma /proc/cpuinfo; then run AVX2 avx2; fi
+run SSE41 portable
+exit "$failed"
