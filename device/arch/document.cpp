@@ -19,8 +19,9 @@ constexpr std::array<std::string_view, 4> kFactKeys = {"value", "unit", "source"
 /// What a fit records besides, and remarks.
 constexpr std::array<std::string_view, 4> kRemarkKeys = {"note", "date", "data_hash",
                                                          "standard_error"};
-/// 2^53 - 1: integers up to here are exact in a double, and so many ns fit into Picoseconds.
-constexpr double kLargest = 9007199254740991.0;
+/// Of a value that a message quotes.
+constexpr size_t kQuotedCharacters = 80;
+constexpr int64_t kLargestGeneration = 1000;
 
 template <typename Names>
 std::string listed(const Names& names) {
@@ -37,7 +38,14 @@ bool contains(const Names& names, std::string_view name) {
 std::string written(const toml::node& node) {
   std::ostringstream out;
   node.visit([&](const auto& value) { out << value; });
-  return out.str();
+  const std::string all = out.str();
+  return all.size() <= kQuotedCharacters ? all : all.substr(0, kQuotedCharacters) + "...";
+}
+
+/// Whole numbers as such: 4398046511104, not 4.39805e+12.
+std::string written(double limit) {
+  const auto whole = static_cast<int64_t>(limit);
+  return static_cast<double>(whole) == limit ? text(whole) : text(limit);
 }
 
 template <typename... Parts>
@@ -78,8 +86,9 @@ class DocumentReader {
 
   int64_t generation_at(const std::string& key, const toml::node& node) const {
     const auto value = node.value_exact<int64_t>();
-    if (!value || *value < 1) {
-      fail_at(file_, key, "is ", written(node), ", but must be an integer of 1 or more.");
+    if (!value || *value < 1 || *value > kLargestGeneration) {
+      fail_at(file_, key, "is ", written(node), ", but must be an integer from 1 to ",
+              kLargestGeneration, ".");
     }
     return *value;
   }
@@ -137,11 +146,11 @@ class DocumentReader {
       }
     }
     Fact fact;
-    fact.value = value_at(field, *table->get("value"));
     fact.unit = string_at(field.key + ".unit", *table->get("unit"));
     fact.source = string_at(field.key + ".source", *table->get("source"));
     fact.certainty = string_at(field.key + ".certainty", *table->get("certainty"));
-    check_words(field, fact);
+    check_words(field, fact);  // a value in another unit is out of range for a reason
+    fact.value = value_at(field, *table->get("value"));
     for (const std::string_view name : {"note", "date", "data_hash"}) {
       const toml::node* remark = table->get(name);
       if (remark != nullptr) string_at(field.key + "." + std::string(name), *remark);
@@ -155,7 +164,7 @@ class DocumentReader {
   double standard_error_at(const std::string& key, const toml::node& node) const {
     if (!node.is_number()) fail_at(file_, key, "is ", written(node), ", but must be a number.");
     const double value = node.value_or(0.0);
-    check_range(Bound::kNotNegative, key, value, node);
+    check_range(ranges::kError, key, value, node);
     return value;
   }
 
@@ -189,20 +198,15 @@ class DocumentReader {
     // toml++ gives no double for an integer that a double cannot hold.
     const auto integer = node.value_exact<int64_t>();
     const double value = integer ? static_cast<double>(*integer) : node.value_or(0.0);
-    check_range(field.bound, key, value, node);
+    check_range(field.range, key, value, node);
     return value;
   }
 
-  void check_range(Bound bound, const std::string& key, double value,
+  void check_range(const Range& range, const std::string& key, double value,
                    const toml::node& node) const {
-    // Written so that NaN is outside.
-    const bool inside = value >= 0 && value <= (bound == Bound::kFraction ? 1.0 : kLargest) &&
-                        (bound != Bound::kPositive || value > 0);
-    if (inside) return;
-    const char* allowed = bound == Bound::kPositive      ? "more than 0 and less than 2^53"
-                          : bound == Bound::kNotNegative ? "from 0 to less than 2^53"
-                                                         : "from 0 to 1";
-    fail_at(file_, key, "is ", written(node), ", but must be ", allowed, ".");
+    if (value >= range.least && value <= range.most) return;  // NaN is outside
+    fail_at(file_, key, "is ", written(node), ", but must be from ", written(range.least), " to ",
+            written(range.most), ".");
   }
 
   const std::string& file_;

@@ -6,15 +6,9 @@
 #include <vector>
 
 #include "device/arch/architecture.h"
+#include "device/arch/ranges.h"
 
 namespace neuron_sim {
-
-/// What a value may be.
-enum class Bound : uint8_t {
-  kPositive,     ///< more than 0: sizes, clocks, rates
-  kNotNegative,  ///< 0 or more: overheads, durations
-  kFraction,     ///< from 0 to 1
-};
 
 /// How a value is written.
 enum class Form : uint8_t {
@@ -28,7 +22,7 @@ struct Field {
   std::string key;   ///< "limits.partitions"
   std::string unit;  ///< the only unit accepted
   Form form;
-  Bound bound;
+  Range range;
   std::function<void(Architecture&, double)> set;
   std::function<double(const Architecture&)> get;  ///< in `unit`
 };

@@ -22,16 +22,27 @@ constexpr std::string_view kOverlayPrefix = "fitted/";
 // A built-in file without its overlay: where a calibration starts.
 constexpr std::string_view kHandWrittenPrefix = "handwritten/";
 
+// The built-in ones have 40 KiB.
+constexpr size_t kLargestFile = 1 << 20;
+// Files that may follow each other as bases.
+constexpr size_t kLongestChain = 16;
+
 bool is_path(std::string_view name_or_path) { return name_or_path.ends_with(".toml"); }
 
 std::string read_file(const std::filesystem::path& path) {
   std::error_code ignored;
-  // Opening a folder succeeds and reading it throws, so ask first.
-  const bool readable = !std::filesystem::is_directory(path, ignored);
+  // Reading a folder throws, and a pipe has no end, so ask first.
+  const bool readable = std::filesystem::is_regular_file(path, ignored);
   std::ifstream file;
   if (readable) file.open(path, std::ios::binary);
   if (!file.is_open()) fail(text("architecture file '", path.string(), "' cannot be read."));
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  std::string content(kLargestFile + 1, '\0');
+  file.read(content.data(), static_cast<std::streamsize>(content.size()));
+  content.resize(static_cast<size_t>(file.gcount()));
+  if (content.size() > kLargestFile) {
+    fail(text("architecture file '", path.string(), "' is larger than ", kLargestFile, " bytes."));
+  }
+  return content;
 }
 
 /// `changes` over `base`.
@@ -78,8 +89,26 @@ void check_order(const Architecture& architecture, std::string_view file, const 
 void check_orders(const Architecture& architecture, std::string_view file) {
   check_order(architecture, file, "limits.sbuf_usable", "limits.sbuf_partition");
   check_order(architecture, file, "limits.max8_minimum_elements", "limits.max8_maximum_elements");
+  check_order(architecture, file, "limits.topk_minimum_elements", "limits.topk_maximum_elements");
+  check_order(architecture, file, "limits.vector_transpose", "limits.partitions");
+  check_order(architecture, file, "limits.gpsimd_core_partitions", "limits.partitions");
+  check_order(architecture, file, "limits.array_tile", "limits.partitions");
   check_order(architecture, file, "clocks.tensor_cold", "clocks.tensor");
   check_order(architecture, file, "tensor.gate_down", "tensor.gate_up");
+}
+
+/// The memory that `keys` multiply to is one that the host can reserve.
+void check_memory(const Architecture& architecture, std::string_view file,
+                  std::initializer_list<const char*> keys) {
+  double bytes = 1;
+  std::string product;
+  for (const char* key : keys) {
+    bytes *= architecture.facts().at(key).value;
+    product += text(product.empty() ? "" : " * ", key);
+  }
+  if (bytes <= ranges::kMemoryBytes) return;
+  fail(text("architecture file '", file, "': ", product, " is ", bytes,
+            " bytes, but must be at most ", ranges::kMemoryBytes, "."));
 }
 
 }  // namespace
@@ -143,6 +172,10 @@ Document ArchitectureReader::resolve(const std::string& name_or_path,
     fail(text("key 'base' of architecture file '", chain[chain.size() - 2],
               "' leads back to itself: ", steps, "."));
   }
+  if (chain.size() > kLongestChain) {
+    fail(text("architecture file '", identity, "' is number ", chain.size(),
+              " of a chain of bases; at most ", kLongestChain, " may follow each other."));
+  }
   Document document = from_file ? parse_document(read_file(path), (folder / name_or_path).string())
                                 : resolve_builtin(identity);
   if (!document.name) {
@@ -170,6 +203,9 @@ Architecture ArchitectureReader::read(std::string_view name_or_path) const {
   }
   architecture.facts_ = std::move(document.facts);
   check_orders(architecture, name_or_path);
+  check_memory(architecture, name_or_path, {"limits.partitions", "limits.sbuf_partition"});
+  check_memory(architecture, name_or_path,
+               {"limits.partitions", "limits.psum_banks", "limits.psum_bank"});
   return architecture;
 }
 

@@ -5,6 +5,7 @@
 #include <queue>
 
 #include "device/base/errors.h"
+#include "device/base/interruption.h"
 #include "device/execute/run_instance.h"
 #include "device/execute/serial_run.h"
 #include "device/program/cursor.h"
@@ -29,18 +30,18 @@ class GraphRun {
     left_ = graph.instances.size();
   }
 
-  void work(InstanceRunner& runner) {
+  /// One thread's share. Only the caller's, `worker` 0, can be interrupted; the others then stop.
+  void work(int worker, InstanceRunner& runner) {
     std::vector<uint32_t> released;
     uint32_t id = 0;
-    while (take(released, id)) {
+    while (take(worker, released, id)) {
       const PlannedInstance& instance = graph_.instances[id];
       try {
+        if (worker == 0) poll_interruption();
         runner.run(program_.instructions[instance.instruction],
                    graph_.locations.data() + instance.first_location);
       } catch (...) {
-        const std::lock_guard lock(mutex_);
-        failed_ = true;
-        available_.notify_all();
+        stop();
         throw;
       }
       released.clear();
@@ -53,10 +54,15 @@ class GraphRun {
 
  private:
   /// Hands in what the last instance released, takes the first ready one. False at the end.
-  bool take(const std::vector<uint32_t>& released, uint32_t& id) {
+  bool take(int worker, const std::vector<uint32_t>& released, uint32_t& id) {
     std::unique_lock lock(mutex_);
     for (const uint32_t next : released) ready_.push(next);
-    available_.wait(lock, [&] { return failed_ || left_ == 0 || !ready_.empty(); });
+    const auto is_over = [&] { return failed_ || left_ == 0 || !ready_.empty(); };
+    if (worker == 0) {
+      wait_as_caller(lock, is_over);
+    } else {
+      available_.wait(lock, is_over);
+    }
     if (failed_ || left_ == 0) return false;
     id = ready_.top();
     ready_.pop();
@@ -66,6 +72,23 @@ class GraphRun {
       available_.notify_one();
     }
     return true;
+  }
+
+  template <typename Over>
+  void wait_as_caller(std::unique_lock<std::mutex>& lock, Over is_over) {
+    try {
+      interruptible_wait(available_, lock, is_over);
+    } catch (...) {
+      failed_ = true;
+      available_.notify_all();
+      throw;
+    }
+  }
+
+  void stop() {
+    const std::lock_guard lock(mutex_);
+    failed_ = true;
+    available_.notify_all();
   }
 
   const Program& program_;
@@ -87,9 +110,9 @@ struct Storage {
 void run_graph(const Program& program, const InstanceGraph& graph, const Storage& storage,
                ThreadPool& pool) {
   GraphRun run(program, graph);
-  pool.run([&](int) {
+  pool.run([&](int worker) {
     InstanceRunner runner(program, storage.memories, storage.arguments);
-    run.work(runner);
+    run.work(worker, runner);
   });
 }
 
@@ -122,16 +145,17 @@ class WindowRun {
   GraphBuilder builder_;
 };
 
-ControlLog run_serial(const Program& program, const ExecutionPlan& plan, InstanceRunner& runner) {
-  const SingleOpenMpThread single;
-  if (plan.resolved) {
+ControlLog run_serial(const Program& program, const ExecutionPlan& plan, InstanceRunner& runner,
+                      RunObserver* observer) {
+  if (plan.resolved && observer == nullptr) {
     for (const PlannedInstance& instance : plan.graph.instances) {
+      poll_interruption();
       runner.run(program.instructions[instance.instruction],
                  plan.graph.locations.data() + instance.first_location);
     }
     return {};
   }
-  SerialRun run(program, runner, maximum_iterations());
+  SerialRun run(program, runner, maximum_iterations(), observer);
   Cursor<SerialRun>(program, run).walk();
   return std::move(run.log);
 }
@@ -160,17 +184,18 @@ class ScratchTensors {
 
 ControlLog execute(const Program& program, const ExecutionPlan& plan,
                    std::span<CoreMemory* const> memories, std::span<std::byte* const> arguments,
-                   ThreadPool& pool, const RankMember* member) {
+                   ThreadPool& pool, const RankMember* member, RunObserver* observer) {
   require(arguments.size() == program.arguments.size(), "one address per argument");
   const ScratchTensors scratch(program, arguments);
   const Storage storage{memories, scratch.addresses()};
   InstanceRunner runner(program, memories, scratch.addresses());
   RankRendezvous alone(1);
   runner.join(member == nullptr ? RankMember{&alone, 0} : *member);
+  runner.observe(observer);
   for (const TileId tile : plan.fill) runner.fill(program.tiles[static_cast<size_t>(tile)]);
   const bool serial = plan.mode == ExecutionPlan::Mode::kSerial || program.has_collectives;
-  if (serial || member != nullptr || pool.threads() == 1) {
-    return run_serial(program, plan, runner);
+  if (serial || member != nullptr || pool.threads() == 1 || observer != nullptr) {
+    return run_serial(program, plan, runner, observer);
   }
   if (plan.mode == ExecutionPlan::Mode::kGraph) {
     run_graph(program, plan.graph, storage, pool);

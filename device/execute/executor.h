@@ -6,6 +6,7 @@
 
 #include "device/execute/plan.h"
 #include "device/execute/rank_rendezvous.h"
+#include "device/execute/run_observer.h"
 #include "device/execute/thread_pool.h"
 #include "device/memory/core_memory.h"
 #include "device/program/control_log.h"
@@ -22,10 +23,12 @@ namespace neuron_sim {
 /// usable.
 ///
 /// `member`: the rank that runs the program, on the calling thread; without one it is rank 0, the
-/// only one. A program with collectives runs in program order.
+/// only one. A program with collectives runs in program order. `observer`, if any, looks on; the
+/// program then runs in program order on the calling thread.
 ControlLog execute(const Program& program, const ExecutionPlan& plan,
                    std::span<CoreMemory* const> memories, std::span<std::byte* const> arguments,
-                   ThreadPool& pool, const RankMember* member = nullptr);
+                   ThreadPool& pool, const RankMember* member = nullptr,
+                   RunObserver* observer = nullptr);
 /// The same for a program of one core.
 ControlLog execute(const Program& program, const ExecutionPlan& plan, CoreMemory& memory,
                    std::span<std::byte* const> arguments, ThreadPool& pool);

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "device/base/errors.h"
+#include "device/base/interruption.h"
 #include "device/program/cursor.h"
 #include "device/program/definedness.h"
 #include "device/program/instance_history.h"
@@ -108,6 +109,7 @@ GraphBuilder::~GraphBuilder() = default;
 size_t GraphBuilder::size() const { return state_->graph.instances.size(); }
 
 void GraphBuilder::add(uint32_t index, const int64_t* variables) {
+  poll_interruption();
   State& state = *state_;
   const Program& program = state.program;
   const Instruction& instruction = program.instructions[index];

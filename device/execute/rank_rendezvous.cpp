@@ -4,6 +4,7 @@
 #include <string>
 
 #include "device/base/errors.h"
+#include "device/base/interruption.h"
 #include "device/isa/collective.h"
 
 namespace neuron_sim {
@@ -72,7 +73,12 @@ void RankRendezvous::meet(int64_t rank, const Program& program, const Instructio
     failed_ = true;
   }
   if (failed_) changed_.notify_all();
-  changed_.wait(lock, [&] { return failed_ || !own.waiting; });
+  try {
+    interruptible_wait(changed_, lock, [&] { return failed_ || !own.waiting; });
+  } catch (...) {
+    own.waiting = false;  // so that this error is the rank's
+    throw;
+  }
   if (!own.waiting) return;
   if (own.error) std::rethrow_exception(own.error);
   fail(text(where(own), " waits for a rank that has failed."), ErrorKind::kRuntime);

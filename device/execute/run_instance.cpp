@@ -64,16 +64,18 @@ std::pair<int64_t, int64_t> InstanceRunner::bytes_of(const Operand& operand,
   return {first, first + extent};
 }
 
-bool InstanceRunner::reaches(const Instruction& instruction, const Operand& operand,
+bool InstanceRunner::reaches(const Instruction& instruction, size_t position,
                              const Location& location) const {
+  const Operand& operand = program_.operands_of(instruction)[position];
   const Tile& tile = program_.tiles[static_cast<size_t>(location.tile)];
   const auto [first, end] = bytes_of(operand, location);
   if (first >= 0 && end <= tile.bytes) return true;
   if (skips_out_of_bounds(instruction)) return false;
-  fail(text("Out-of-bound access for tensor `", tile.label, "` by '", instruction.type->name,
-            "': register ", operand.register_index, " addresses bytes [", first, ", ", end, ") of ",
-            tile.bytes, ".", at_source_line(program_, instruction.source_line)),
-       ErrorKind::kIndex);
+  throw OutOfBounds(text("Out-of-bound access for tensor `", tile.label, "` by '",
+                         instruction.type->name, "': register ", operand.register_index,
+                         " addresses bytes [", first, ", ", end, ") of ", tile.bytes, ".",
+                         at_source_line(program_, instruction.source_line)),
+                    position, -1);
 }
 
 bool InstanceRunner::skips_out_of_bounds(const Instruction& instruction) const {
@@ -113,10 +115,12 @@ void InstanceRunner::resolve_rows(const Instruction& instruction, std::span<Acce
         ++moved_rows_;
       } else if (!skip) {
         const Tile& tile = program_.tiles[static_cast<size_t>(operands[i].tile)];
-        fail(text("Out-of-bound access for tensor `", tile.label, "` on dimension 0: index ", row,
-                  " of partition ", p, " exceed dimension size of ", operands[i].index_rows,
-                  " (instruction '", type.name, "')."),
-             ErrorKind::kIndex);
+        throw OutOfBounds(text("Out-of-bound access for tensor `", tile.label,
+                               "` on dimension 0: index ", row, " of partition ", p,
+                               " exceed dimension size of ", operands[i].index_rows,
+                               " (instruction '", type.name, "').",
+                               at_source_line(program_, instruction.source_line)),
+                          i, p);
       }
     }
     accesses[i].rows = rows_.data();
@@ -149,22 +153,37 @@ void InstanceRunner::widen(const Access& access) {
 }
 
 void InstanceRunner::run(const Instruction& instruction, const Location* locations) {
+  try {
+    compute(instruction, locations);
+  } catch (const OutOfBounds&) {
+    throw;  // has its line
+  } catch (const KernelError& error) {
+    const std::string line = at_source_line(program_, instruction.source_line);
+    const std::string sentence = error.what();
+    if (line.empty() || sentence.find("\n  at ") != std::string::npos) throw;
+    fail(sentence + line, error.kind());
+  }
+}
+
+void InstanceRunner::compute(const Instruction& instruction, const Location* locations) {
   const auto operands = program_.operands_of(instruction);
   bool indirect = false, moves = true;
   for (size_t i = 0; i < operands.size(); ++i) {
     accesses_[i] = resolve(operands[i], locations[i]);
     indirect = indirect || operands[i].indirect;
     if (operands[i].register_index >= 0) {
-      moves = reaches(instruction, operands[i], locations[i]) && moves;
+      moves = reaches(instruction, i, locations[i]) && moves;
     }
   }
   const std::span<Access> accesses(accesses_.data(), operands.size());
   moved_rows_ = -1;
+  moves_ = moves;
   if (!moves) {  // oob_skip
     if (indirect) moved_rows_ = 0;
     return;
   }
   if (indirect) resolve_rows(instruction, accesses);
+  if (observer_ != nullptr) observer_->before(accesses);
   if (instruction.type->synchronises == Synchronisation::kCollective) {
     require(member_.ranks != nullptr, "a program with collectives runs on ranks");
     member_.ranks->meet(member_.rank, program_, instruction, accesses);
@@ -211,7 +230,7 @@ void InstanceRunner::receive(const Instruction& target, const Location* target_l
   const auto resolve_checked = [&](const Instruction& instruction, const Location* locations,
                                    size_t operand) {
     const Operand& stored = program_.operands_of(instruction)[operand];
-    if (stored.register_index >= 0) reaches(instruction, stored, locations[operand]);
+    if (stored.register_index >= 0) reaches(instruction, operand, locations[operand]);
     accesses[operand] = resolve(stored, locations[operand]);
   };
   resolve_checked(target, target_locations, kExchangeTarget);

@@ -7,11 +7,26 @@
 #include <utility>
 #include <vector>
 
+#include "device/base/errors.h"
 #include "device/execute/rank_rendezvous.h"
+#include "device/execute/run_observer.h"
 #include "device/memory/core_memory.h"
 #include "device/program/program.h"
 
 namespace neuron_sim {
+
+/// An index or an address in a register that a run found to lie outside of its tensor.
+class OutOfBounds : public KernelError {
+ public:
+  OutOfBounds(const std::string& sentence, size_t operand, int64_t partition)
+      : KernelError(sentence, ErrorKind::kIndex), operand_(operand), partition_(partition) {}
+  size_t operand() const { return operand_; }       ///< of the instruction
+  int64_t partition() const { return partition_; }  ///< of the operand; -1: all of them
+
+ private:
+  size_t operand_;
+  int64_t partition_;
+};
 
 /// Storage and register state of one launch. One per host thread (registers: serial runs only).
 class InstanceRunner {
@@ -21,7 +36,7 @@ class InstanceRunner {
   InstanceRunner(const Program& program, std::span<CoreMemory* const> memories,
                  std::span<std::byte* const> arguments);
 
-  /// `locations` has one entry per operand.
+  /// `locations` has one entry per operand. A KernelError names the instruction's source line.
   void run(const Instruction& instruction, const Location* locations);
   /// One direction of an exchange: `target`'s dst becomes `source`'s src.
   void receive(const Instruction& target, const Location* target_locations,
@@ -35,12 +50,20 @@ class InstanceRunner {
   void join(const RankMember& member) { member_ = member; }
   /// Rows that the last indirect instruction moved; -1 when the last one was not indirect.
   int64_t moved_rows() const { return moved_rows_; }
+  /// Who looks on; null for nobody.
+  void observe(RunObserver* observer) { observer_ = observer; }
+  /// What the last run() found out, and its operands.
+  InstanceFacts facts() const { return {moves_, rows_}; }
+  std::span<const Access> operands(const Instruction& instruction) const {
+    return {accesses_.data(), instruction.operand_count};
+  }
   /// Writes the pattern of uninitialised memory into a tile.
   void fill(const Tile& tile);
 
  private:
   std::byte* tensor(const Tile& tile) const;
   Access resolve(const Operand& operand, const Location& location);
+  void compute(const Instruction& instruction, const Location* locations);
   void call(const Instruction& instruction, std::span<const Access> accesses);
   const ReplicaGroups* groups_of(const Instruction& instruction) const;
   void resolve_rows(const Instruction& instruction, std::span<Access> accesses);
@@ -48,8 +71,7 @@ class InstanceRunner {
   std::pair<int64_t, int64_t> bytes_of(const Operand& operand, const Location& location) const;
   /// Whether an address out of a register is one of the tile; KernelError when it is not, unless
   /// the instruction skips such accesses.
-  bool reaches(const Instruction& instruction, const Operand& operand,
-               const Location& location) const;
+  bool reaches(const Instruction& instruction, size_t operand, const Location& location) const;
   bool skips_out_of_bounds(const Instruction& instruction) const;
   /// What a virtual register got is in every sequencer.
   void share_register(const Instruction& instruction);
@@ -63,6 +85,8 @@ class InstanceRunner {
   RankMember member_{nullptr, 0};
   std::vector<int32_t> rows_;
   int64_t moved_rows_ = -1;
+  bool moves_ = true;
+  RunObserver* observer_ = nullptr;
 };
 
 }  // namespace neuron_sim

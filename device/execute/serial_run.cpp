@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "device/base/errors.h"
+#include "device/base/interruption.h"
 
 namespace neuron_sim {
 namespace {
@@ -108,6 +109,8 @@ int64_t SerialRun::trip_count(const Loop& loop) {
 }
 
 int64_t SerialRun::boundary(const Loop& loop, uint32_t, int64_t iteration, int64_t trips) {
+  poll_interruption();  // a loop may have no instruction
+  if (observer_ != nullptr) observer_->iteration(loop, iteration);
   if (loop.kind == LoopKind::kRange) {
     const size_t level = static_cast<size_t>(loop.level) + kMaximumLoopDepth * loop.core;
     set(loop, start_[level] + iteration * loop.step);
@@ -122,9 +125,15 @@ int64_t SerialRun::boundary(const Loop& loop, uint32_t, int64_t iteration, int64
 }
 
 void SerialRun::instruction(uint32_t index, const int64_t* variables) {
+  poll_interruption();
   const Instruction& instruction = program_.instructions[index];
   const auto locations = locations_of(program_, instruction, variables, runner_);
+  if (observer_ != nullptr) observer_->starts({index, variables, locations.data()});
   runner_.run(instruction, locations.data());
+  if (observer_ != nullptr) {
+    observer_->after({index, variables, locations.data()}, runner_.operands(instruction),
+                     runner_.facts());
+  }
   if (runner_.moved_rows() >= 0) log.values.push_back(runner_.moved_rows());
 }
 

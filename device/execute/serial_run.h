@@ -20,13 +20,17 @@ void meet_in_memory(const Program& program, const Meeting& meeting, InstanceRunn
 /// first iteration when nothing in them can end them.
 class SerialRun {
  public:
-  SerialRun(const Program& program, InstanceRunner& runner, int64_t iterations)
-      : program_(program), runner_(runner), maximum_(iterations) {}
+  SerialRun(const Program& program, InstanceRunner& runner, int64_t iterations,
+            RunObserver* observer = nullptr)
+      : program_(program), runner_(runner), maximum_(iterations), observer_(observer) {}
 
   int64_t trip_count(const Loop& loop);
   int64_t boundary(const Loop& loop, uint32_t, int64_t iteration, int64_t trips);
   void instruction(uint32_t index, const int64_t* variables);
-  void meet(const Meeting& meeting) { meet_in_memory(program_, meeting, runner_); }
+  void meet(const Meeting& meeting) {
+    meet_in_memory(program_, meeting, runner_);
+    if (observer_ != nullptr) observer_->meets(meeting);
+  }
 
   ControlLog log;
 
@@ -40,6 +44,7 @@ class SerialRun {
   const Program& program_;
   InstanceRunner& runner_;
   int64_t maximum_;
+  RunObserver* observer_;
   int64_t iterations_ = 0;  // of loops on registers so far
   /// Where the open ranges began, by core and level.
   std::array<int64_t, kMaximumLoopDepth * kMaximumCores> start_{};

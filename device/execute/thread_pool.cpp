@@ -1,14 +1,15 @@
 #include "device/execute/thread_pool.h"
 
-#include <omp.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <memory>
+#include <system_error>
 
 #include "device/base/errors.h"
+#include "device/base/interruption.h"
 
 namespace neuron_sim {
 namespace {
@@ -42,32 +43,45 @@ std::atomic<Current*> current{nullptr};
 
 }  // namespace
 
-SingleOpenMpThread::SingleOpenMpThread() : before_(omp_get_max_threads()) {
-  if (before_ != 1) omp_set_num_threads(1);
-}
+ThreadPool::ThreadPool(int threads) { start(threads); }
 
-SingleOpenMpThread::~SingleOpenMpThread() {
-  if (before_ != 1) omp_set_num_threads(before_);
-}
+ThreadPool::~ThreadPool() { stop(); }
 
-ThreadPool::ThreadPool(int threads) {
-  for (int worker = 1; worker < threads; ++worker) {
-    workers_.emplace_back([this, worker] { work(worker); });
+void ThreadPool::start(int threads) {
+  const uint64_t seen = generation_;  // no job is running, so none changes it
+  try {
+    for (int worker = 1; worker < threads; ++worker) {
+      workers_.emplace_back([this, worker, seen] { work(worker, seen); });
+    }
+  } catch (const std::system_error&) {
+    // The host's limit; the bytes are the same with fewer.
   }
+  threads_.store(static_cast<int>(workers_.size()) + 1, std::memory_order_relaxed);
 }
 
-ThreadPool::~ThreadPool() {
+void ThreadPool::stop() {
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
   }
   start_.notify_all();
   for (std::thread& worker : workers_) worker.join();
+  workers_.clear();
+  stopping_ = false;
 }
 
-void ThreadPool::work(int worker) {
-  omp_set_num_threads(1);
-  uint64_t seen = 0;
+void ThreadPool::resize(int threads) {
+  const auto turn = interruptible_lock(turn_);
+  if (threads == this->threads()) return;
+  stop();
+  start(threads);
+  if (this->threads() == threads) return;
+  fail(text("the host started ", this->threads(), " of ", threads, " host threads."),
+       ErrorKind::kRuntime);
+}
+
+void ThreadPool::work(int worker, uint64_t seen) {
+  poll_interruption();  // allocates this thread's storage, as set_interruption_check() does
   std::unique_lock lock(mutex_);
   while (true) {
     start_.wait(lock, [&] { return stopping_ || generation_ != seen; });
@@ -88,7 +102,7 @@ void ThreadPool::work(int worker) {
 }
 
 void ThreadPool::run(const std::function<void(int)>& job) {
-  const std::lock_guard turn(turn_);
+  const auto turn = interruptible_lock(turn_);
   {
     const std::lock_guard lock(mutex_);
     job_ = &job;
@@ -99,7 +113,6 @@ void ThreadPool::run(const std::function<void(int)>& job) {
   start_.notify_all();
   std::exception_ptr error;
   try {
-    const SingleOpenMpThread single;
     job(0);
   } catch (...) {
     error = std::current_exception();
@@ -110,12 +123,17 @@ void ThreadPool::run(const std::function<void(int)>& job) {
   if (error) std::rethrow_exception(error);
 }
 
-ThreadPool& thread_pool() {
+namespace {
+
+/// The pool of this process, made with `threads` when there is none yet (0: as the environment or
+/// the parent process has it).
+ThreadPool& current_pool(int threads) {
   Current* now = current.load(std::memory_order_acquire);
   while (now == nullptr || now->process != getpid()) {
     // A forked child has none of the parent's threads; its copy of the pool is left alone.
-    auto made = std::make_unique<Current>(now == nullptr ? threads_from_environment()
-                                                         : now->pool.threads());
+    const int otherwise = now == nullptr ? 0 : now->pool.threads();
+    if (threads == 0) threads = otherwise > 0 ? otherwise : threads_from_environment();
+    auto made = std::make_unique<Current>(threads);
     if (current.compare_exchange_strong(now, made.get(), std::memory_order_acq_rel)) {
       now = made.release();
     }
@@ -123,12 +141,15 @@ ThreadPool& thread_pool() {
   return now->pool;
 }
 
+}  // namespace
+
+ThreadPool& thread_pool() { return current_pool(0); }
+
 void set_host_threads(int threads) {
   if (threads < 1 || threads > kMaximumThreads) {
     fail(text("host threads must be 1 to ", kMaximumThreads, ", not ", threads, "."));
   }
-  Current* before = current.exchange(new Current(threads), std::memory_order_acq_rel);
-  if (before != nullptr && before->process == getpid()) delete before;
+  current_pool(threads).resize(threads);
 }
 
 }  // namespace neuron_sim

@@ -1,6 +1,7 @@
 #pragma once
 // The host threads of the executor. One pool per process.
 
+#include <atomic>
 #include <condition_variable>
 #include <functional>
 #include <mutex>
@@ -9,26 +10,33 @@
 
 namespace neuron_sim {
 
-/// Threads that run one job together with the caller. Every worker limits OpenMP to one thread
-/// (oneDNN calls are parallel across instructions, never inside one).
+/// Threads that run one job together with the caller.
 class ThreadPool {
  public:
-  /// `threads` counts the caller: 1 means no worker threads.
+  /// `threads` counts the caller: 1 means no worker threads. Fewer when the host starts no more.
   explicit ThreadPool(int threads);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
 
-  int threads() const { return static_cast<int>(workers_.size()) + 1; }
+  int threads() const { return threads_.load(std::memory_order_relaxed); }
   /// Runs `job(worker)` on all threads, worker 0 on the caller; returns when all have returned.
-  /// The first exception is rethrown. Concurrent callers take turns.
+  /// The first exception is rethrown. Concurrent callers take turns; the wait for one's turn can be
+  /// interrupted.
   void run(const std::function<void(int worker)>& job);
+  /// The same with another number of threads from the next job on: waits, like a job, for those
+  /// that run. KernelError(kRuntime) when the host starts fewer; the pool works with those.
+  void resize(int threads);
 
  private:
-  void work(int worker);
+  void start(int threads);
+  void stop();
+  void work(int worker, uint64_t seen);
 
+  std::timed_mutex turn_;  ///< held for a job or a change of size
   std::vector<std::thread> workers_;
-  std::mutex turn_, mutex_;
+  std::atomic<int> threads_{1};
+  std::mutex mutex_;
   std::condition_variable start_, done_;
   const std::function<void(int)>* job_ = nullptr;
   uint64_t generation_ = 0;
@@ -40,19 +48,7 @@ class ThreadPool {
 /// The pool of this process: NEURON_SIM_THREADS threads, else one per hardware thread. A forked
 /// child gets a new pool at its first use.
 ThreadPool& thread_pool();
-/// Replaces the pool's size (1 to 256); KernelError otherwise. Not while a kernel runs.
+/// Changes the pool's size (1 to 256; KernelError otherwise), between two jobs when kernels run.
 void set_host_threads(int threads);
-
-/// Limits OpenMP to one thread in the calling thread while it lives, then restores its setting.
-class SingleOpenMpThread {
- public:
-  SingleOpenMpThread();
-  ~SingleOpenMpThread();
-  SingleOpenMpThread(const SingleOpenMpThread&) = delete;
-  SingleOpenMpThread& operator=(const SingleOpenMpThread&) = delete;
-
- private:
-  int before_;
-};
 
 }  // namespace neuron_sim

@@ -26,15 +26,11 @@ bool fits_in_place(const Pattern& dst, const Pattern& moving, const Access& acce
          (access.partitions == 1 || access.partition_stride >= moving.length * kFloat);
 }
 
-/// dst = or += the finished product, [M][N], with one fp32 addition per element.
-void store_product(const Access& dst, float* product, bool accumulate) {
+/// The sums so far, [M][N], where the product is added to them.
+void read_sums(const Access& dst, float* sums) {
   const int64_t elements = dst.elements();
-  for (int64_t m = 0; m < dst.partitions; ++m, product += elements) {
-    if (accumulate) {
-      const float* old = read_row(dst, m, row_scratch().third);
-      for (int64_t n = 0; n < elements; ++n) product[n] += old[n];
-    }
-    write_row(dst, m, product);
+  for (int64_t m = 0; m < dst.partitions; ++m, sums += elements) {
+    std::copy_n(read_row(dst, m, row_scratch().third), elements, sums);
   }
 }
 
@@ -112,13 +108,13 @@ void multiply_operands(const Access& dst, const FloatOperand& stationary,
   const int64_t elements = moving.pattern.elements();
   const int64_t length = moving.pattern.length;
   const bool in_place = fits_in_place(pattern, moving.pattern, dst);
-  TileProduct product{
-      dst.partitions, length,       depth,   stationary.data, stationary.pitch,
-      nullptr,        moving.pitch, nullptr, elements,        accumulate && in_place};
+  TileProduct product{dst.partitions, length,       depth,   stationary.data, stationary.pitch,
+                      nullptr,        moving.pitch, nullptr, elements,        accumulate};
   if (in_place) {
     product.target_pitch = std::max<int64_t>(dst.partition_stride / kFloat, length);
   } else {
     result.resize(static_cast<size_t>(dst.partitions * elements));
+    if (accumulate) read_sums(dst, result.data());
   }
   const int64_t runs = moving.pattern.runs();
   for (int64_t r = 0; r < runs; ++r) {
@@ -128,7 +124,9 @@ void multiply_operands(const Access& dst, const FloatOperand& stationary,
                          : result.data() + r * length;
     multiply_tile(product);
   }
-  if (!in_place) store_product(dst, result.data(), accumulate);
+  for (int64_t m = 0; m < dst.partitions && !in_place; ++m) {
+    write_row(dst, m, result.data() + m * elements);
+  }
 }
 
 }  // namespace neuron_sim

@@ -1,7 +1,9 @@
 #pragma once
-// The one place where oneDNN multiplies a tile.
+// The product of two tiles of fp32: what nc_matmul computes.
 
 #include <cstdint>
+
+#include "device/isa/product_kernel.h"
 
 namespace neuron_sim {
 
@@ -20,8 +22,10 @@ struct TileProduct {
   bool accumulate = false;  ///< add to C with one fp32 addition per element, else overwrite C
 };
 
-/// One dnnl_sgemm('T', 'N'): this defines the value of nc_matmul (design.md 3.4). Without
-/// accumulation C is not read. The caller's thread must have called omp_set_num_threads(1).
-void multiply_tile(const TileProduct& product);
+/// Every element of C is a chain of fused multiply-adds over k = 0, 1, ... from +0, then one fp32
+/// addition when it accumulates; a NaN is kProductNanBits. This defines the bytes of nc_matmul, the
+/// same on every host, however C is divided into products. Without accumulation C is not read. C
+/// must not overlap A or B.
+void multiply_tile(const TileProduct& product, const ProductKernel& kernel = product_kernel());
 
 }  // namespace neuron_sim

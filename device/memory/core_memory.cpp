@@ -17,6 +17,13 @@ constexpr int64_t kAlignment = 64;
 // Vector's words of a lane, then GpSimd's (EngineState).
 constexpr int64_t kRandomBytes = int64_t{kVectorRandomWords + kGpSimdRandomWords} * 4;
 
+template <typename Banks>
+void unmap(const Banks& banks) {
+  for (const auto& bank : banks) {
+    if (bank.base != nullptr) munmap(bank.base, static_cast<size_t>(bank.bytes));
+  }
+}
+
 }  // namespace
 
 CoreMemory::Bank CoreMemory::reserve(int64_t partitions, int64_t bytes_per_partition) {
@@ -37,12 +44,17 @@ CoreMemory::CoreMemory(const Architecture& architecture) {
   const Limits& limits = architecture.limits;
   const int64_t sbuf = limits.sbuf_partition.count;
   const int64_t psum = limits.psum_banks * limits.psum_bank.count;
-  banks_[0] = reserve(limits.partitions, sbuf);
-  banks_[1] = reserve(limits.partitions, psum);
-  banks_[2] = reserve(limits.partitions, 8);
-  banks_[3] = reserve(limits.partitions, sbuf * 2);
-  banks_[4] = reserve(limits.partitions, sbuf * 4);
-  banks_[5] = reserve(limits.partitions, kRandomBytes);
+  try {
+    banks_[0] = reserve(limits.partitions, sbuf);
+    banks_[1] = reserve(limits.partitions, psum);
+    banks_[2] = reserve(limits.partitions, 8);
+    banks_[3] = reserve(limits.partitions, sbuf * 2);
+    banks_[4] = reserve(limits.partitions, sbuf * 4);
+    banks_[5] = reserve(limits.partitions, kRandomBytes);
+  } catch (...) {
+    unmap(banks_);  // no destructor does, and the next attempt may need it
+    throw;
+  }
   reset_random_states(limits.partitions);
 }
 
@@ -55,8 +67,6 @@ void CoreMemory::reset_random_states(int64_t partitions) {
   }
 }
 
-CoreMemory::~CoreMemory() {
-  for (const Bank& bank : banks_) munmap(bank.base, static_cast<size_t>(bank.bytes));
-}
+CoreMemory::~CoreMemory() { unmap(banks_); }
 
 }  // namespace neuron_sim

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "device/base/interruption.h"
 #include "device/program/instance_history.h"
 
 namespace neuron_sim {
@@ -64,6 +65,7 @@ Dependences::Dependences(const StraightLine& line) : first_(line.instructions.si
     return operand.present() ? histories[static_cast<size_t>(operand.tile)] : kNoHistory;
   };
   for (uint32_t i = 0; i < line.instructions.size(); ++i) {
+    poll_interruption();
     sources.clear();
     for (const Operand& operand : line.operands_of(line.instructions[i])) {
       const int32_t history = history_of(operand);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "device/base/interruption.h"
 #include "device/isa/tensor_copy.h"
 #include "device/passes/live_bytes.h"
 #include "device/passes/tile_uses.h"
@@ -156,6 +157,7 @@ void elide_copies(StraightLine& line, MemoryKind source) {
   }
   std::vector<bool> removed(line.instructions.size());
   for (const auto& [statement, instances] : copies) {
+    poll_interruption();
     if (!StatementElision(line, uses, banks, source).run(instances)) continue;
     for (const uint32_t instance : instances) removed[instance] = true;
   }

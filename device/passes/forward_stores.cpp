@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "device/base/interruption.h"
 #include "device/isa/dma_copy.h"
 #include "device/isa/tensor_copy.h"
 #include "device/passes/live_bytes.h"
@@ -98,6 +99,7 @@ class Forwarding {
   void run() {
     std::vector<StraightInstruction> instructions;
     for (uint32_t i = 0; i < line_.instructions.size(); ++i) {
+      poll_interruption();
       const std::optional<Rows> rows = rows_of(i);
       const bool forwarded = rows && rows->hbm.reads() && forward(*rows, instructions);
       if (!forwarded) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "device/base/interruption.h"
 #include "device/isa/instruction_type.h"
 #include "device/passes/tile_uses.h"
 
@@ -48,6 +49,7 @@ class Hoist {
     constexpr uint32_t kNone = UINT32_MAX;
     std::vector<uint32_t> latest(statements, kNone);
     for (uint32_t i = 0; i < line_.instructions.size(); ++i) {
+      poll_interruption();
       follow_results(i);
       uint32_t& before = latest[line_.instructions[i].statement];
       const bool again = before != kNone && is_computation(i) && computes_the_same(before, i);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "device/base/errors.h"
+#include "device/base/interruption.h"
 
 namespace neuron_sim {
 
@@ -255,6 +256,7 @@ bool ListScheduler::run() {
     if (waits_[task] == 0) make_ready(task);
   }
   while (order_.size() < problem_.tasks.size()) {
+    poll_interruption();
     const Candidate chosen = best();
     if (chosen.start == PsumBanks::kNever) {
       if (!groups_matter_ || !release_blocked()) return false;

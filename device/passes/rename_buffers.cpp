@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "device/base/errors.h"
+#include "device/base/interruption.h"
 
 namespace neuron_sim {
 namespace {
@@ -151,6 +152,7 @@ void fix_neighbours(StraightLine& line, const std::vector<bool>& fixed) {
   const auto key = [&](size_t i) { return std::pair(line.tiles[i].memory, line.tiles[i].address); };
   std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return key(a) < key(b); });
   for (size_t at = 0; at < order.size(); ++at) {
+    poll_interruption();
     const Tile& tile = line.tiles[order[at]];
     const int64_t end = tile.address + tile.bytes;
     for (size_t next = at + 1; next < order.size(); ++next) {

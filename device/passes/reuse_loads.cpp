@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "device/base/interruption.h"
 #include "device/isa/dma_copy.h"
 #include "device/passes/live_bytes.h"
 #include "device/passes/tile_uses.h"
@@ -64,6 +65,7 @@ class LoadReuse {
     }
     Known all;  // loads of any statement
     for (const auto& [statement, loads] : statements) {
+      poll_interruption();
       const int depth = line_.instructions[loads.front().instance].depth;
       const int outermost = loops_ == 0 ? 0 : std::max<int>(0, depth - static_cast<int>(loops_));
       bool done = loops_ == 0 && reuse(loads, 0, all);

@@ -4,6 +4,8 @@
 
 #include "device/passes/allocate.h"
 
+#include "device/base/interruption.h"
+
 namespace neuron_sim {
 namespace {
 
@@ -40,6 +42,7 @@ class Rotation {
     if (!reserve(large)) return std::nullopt;
     last_.assign(static_cast<size_t>(units_), -1);
     for (const size_t tile : order_) {
+      poll_interruption();
       if (addresses_[tile] < 0) addresses_[tile] = oldest(tile);
       if (addresses_[tile] < 0) return std::nullopt;
       const auto begin = last_.begin() + addresses_[tile];

@@ -42,6 +42,14 @@ void note_nests(const Program& program, const Block& block, const Nest& nest,
   }
 }
 
+/// Whether rows of an index that are out of range leave bytes of the result as they were. While the
+/// passes work on it such a result counts as read, so that it stays with the bytes before it; the
+/// program says written only, because a tile that nothing wrote may be gathered into.
+bool may_keep_bytes(const Instruction& instruction, std::span<const Attribute> attributes) {
+  const int index = attribute_index(*instruction.type, "oob_skip");
+  return index >= 0 && attributes[static_cast<size_t>(index)].flag();
+}
+
 /// Visitor that appends every instance to a straight line.
 class Unroll {
  public:
@@ -64,8 +72,12 @@ class Unroll {
     for (size_t level = 0; level < static_cast<size_t>(instance.depth); ++level) {
       instance.iteration[level] = static_cast<int32_t>(variables[level]);
     }
-    for (const Operand& operand : program_.operands_of(program_.instructions[index])) {
+    const Instruction& instruction = program_.instructions[index];
+    const bool keeps = may_keep_bytes(instruction, program_.attributes_of(instruction));
+    for (const Operand& operand : program_.operands_of(instruction)) {
       line_.operands.push_back(resolved(operand, variables));
+      Operand& copy = line_.operands.back();
+      if (keeps && copy.writes()) copy.direction = Direction::kReadWrite;
     }
     line_.instructions.push_back(instance);
   }
@@ -114,8 +126,15 @@ void append(const StraightLine& line, const StraightInstruction& instance,
             const std::vector<TileId>& tiles, Program& program) {
   Instruction instruction = instance.instruction;
   instruction.first_operand = static_cast<uint32_t>(program.operands.size());
+  const bool keeps = may_keep_bytes(instruction, line.attributes_of(instance));
+  const auto fields = instruction.type->operands;
   for (Operand operand : line.operands_of(instance)) {
     if (operand.present()) operand.tile = tiles[static_cast<size_t>(operand.tile)];
+    const OperandField& field = fields[program.operands.size() - instruction.first_operand];
+    const bool adds =
+        field.read_if_attribute >= 0 &&
+        line.attributes_of(instance)[static_cast<size_t>(field.read_if_attribute)].flag();
+    if (keeps && !adds) operand.direction = field.direction;
     program.operands.push_back(operand);
   }
   program.cores[0].push_back(

@@ -5,13 +5,15 @@
 #include <array>
 #include <cstdint>
 
+#include "device/base/interruption.h"
 #include "device/program/meeting.h"
 #include "device/program/program.h"
 
 namespace neuron_sim {
 
 /// Walks all cores of a program: each one, core 0 first, to its next synchronisation or its end,
-/// then they meet, and so on. KernelError (check_meeting) when they cannot. `Visitor` has
+/// then they meet, and so on. KernelError (check_meeting) when they cannot; Interruption. `Visitor`
+/// has
 ///   void instruction(uint32_t index, const int64_t* variables);
 ///   int64_t trip_count(const Loop& loop);
 ///   int64_t boundary(const Loop& loop, uint32_t index, int64_t iteration, int64_t trips);
@@ -67,6 +69,7 @@ class Cursor {
   /// Walks to the next synchronisation, whose index it returns, or to the end.
   int64_t advance(Path& path) {
     while (true) {
+      if (++steps_ % kStepsPerPoll == 0) poll_interruption();
       Frame& frame = path.frames[path.depth];
       if (frame.next == frame.end) {
         if (path.depth == 0) return Meeting::kEnded;
@@ -110,8 +113,11 @@ class Cursor {
     frame.iteration = variable = next;
   }
 
+  static constexpr uint32_t kStepsPerPoll = 64;
+
   const Program& program_;
   Visitor& visitor_;
+  uint32_t steps_ = 0;
 };
 
 }  // namespace neuron_sim

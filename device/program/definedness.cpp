@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "device/base/errors.h"
+#include "device/program/access_runs.h"
 #include "device/program/cursor.h"
 
 namespace neuron_sim {
@@ -106,7 +107,7 @@ class Walk {
   }
 
   static void define(Band& band, const Tile& tile, const Operand& operand, int64_t base) {
-    each_run(operand, base, [&](int64_t begin, int64_t length) {
+    each_free_run(operand, base, [&](int64_t begin, int64_t length) {
       if (length == tile.bytes) band.count = length;
       if (band.count == tile.bytes) return;
       if (band.bytes.empty()) band.bytes.resize(static_cast<size_t>(tile.bytes));
@@ -120,32 +121,11 @@ class Walk {
   static bool is_defined(const Band& band, const Tile& tile, const Operand& operand, int64_t base) {
     if (band.count == 0 || band.count == tile.bytes) return band.count > 0;
     bool defined = true;
-    each_run(operand, base, [&](int64_t begin, int64_t length) {
+    each_free_run(operand, base, [&](int64_t begin, int64_t length) {
       const auto run = band.bytes.begin() + begin;
       defined = defined && std::find(run, run + length, uint8_t{0}) == run + length;
     });
     return defined;
-  }
-
-  /// Calls run(first byte, length) for the innermost runs of an operand within one partition of
-  /// its tile; `base`: the first byte of the operand there.
-  template <typename Run>
-  static void each_run(const Operand& operand, int64_t base, Run&& run) {
-    const std::array<Dimension, kMaximumFreeDimensions>& free = operand.free;
-    int64_t length = itemsize(operand.dtype);
-    auto outer = static_cast<size_t>(operand.rank);
-    while (outer > 0 && (free[outer - 1].stride == length || free[outer - 1].size == 1)) {
-      length *= free[--outer].size;
-    }
-    std::array<int64_t, kMaximumFreeDimensions> at{};
-    while (true) {
-      int64_t offset = base;
-      for (size_t d = 0; d < outer; ++d) offset += at[d] * free[d].stride;
-      run(offset, length);
-      size_t d = outer;
-      while (d > 0 && ++at[d - 1] == free[d - 1].size) at[--d] = 0;
-      if (d == 0) break;
-    }
   }
 
   const Program& program_;

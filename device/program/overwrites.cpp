@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "device/program/access_runs.h"
 #include "device/program/cursor.h"
 
 namespace neuron_sim {
@@ -16,24 +17,11 @@ namespace {
 /// at a location, in its order. Partitions are those of the memory.
 template <typename Run>
 void each_byte_run(const Operand& operand, const Location& location, Run&& run) {
-  std::array<Dimension, kMaximumFreeDimensions> free = operand.free;
-  const auto rank = static_cast<size_t>(operand.rank);
-  int64_t length = itemsize(operand.dtype);
-  size_t outer = rank;
-  while (outer > 0 && (free[outer - 1].stride == length || free[outer - 1].size == 1)) {
-    length *= free[--outer].size;
-  }
   const int64_t partitions = operand.partition_stride == 0 ? 1 : operand.partitions;
   for (int64_t p = 0; p < partitions; ++p) {
-    std::array<int64_t, kMaximumFreeDimensions> at{};
-    while (true) {
-      int64_t offset = location.offset;
-      for (size_t d = 0; d < outer; ++d) offset += at[d] * free[d].stride;
-      run(location.partition + p, offset, length);
-      size_t d = outer;
-      while (d > 0 && ++at[d - 1] == free[d - 1].size) at[--d] = 0;
-      if (d == 0) break;
-    }
+    each_free_run(operand, location.offset, [&](int64_t first, int64_t length) {
+      run(location.partition + p, first, length);
+    });
   }
 }
 

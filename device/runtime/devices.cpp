@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <deque>
 #include <string>
@@ -38,6 +39,10 @@ struct Devices {
 
 Devices& devices();
 
+/// Whether this process is a fork of one that has used its devices: it has copies of their
+/// memories, but neither their tensors' owner nor their time.
+std::atomic<bool> forked{false};
+
 void lock_devices() {
   for (CachingAllocator& allocator : devices().allocators) allocator.lock_for_fork();
   devices().hbm.lock_for_fork();
@@ -48,6 +53,11 @@ void unlock_devices() {
   for (Schedule& schedule : devices().schedules) schedule.unlock_after_fork();
   devices().hbm.unlock_after_fork();
   for (CachingAllocator& allocator : devices().allocators) allocator.unlock_after_fork();
+}
+
+void leave_devices() {
+  forked.store(true, std::memory_order_relaxed);
+  unlock_devices();
 }
 
 Devices* make_devices() {
@@ -66,10 +76,23 @@ Devices* make_devices() {
 Devices& devices() {
   static Devices* const instance = [] {
     Devices* made = make_devices();
-    pthread_atfork(lock_devices, unlock_devices, unlock_devices);
+    pthread_atfork(lock_devices, unlock_devices, leave_devices);
     return made;
   }();
   return *instance;
+}
+
+/// The devices, for whatever computes, copies or takes simulated time. What only frees tensors goes
+/// past it: a forked child does that too.
+Devices& used_devices() {
+  Devices& used = devices();
+  if (forked.load(std::memory_order_relaxed)) {
+    fail(
+        "Cannot use neuron_sim in a forked subprocess of a process that has used it. To use "
+        "neuron_sim with multiprocessing, you must use the 'spawn' start method.",
+        ErrorKind::kRuntime);
+  }
+  return used;
 }
 
 void check_device(int device) {
@@ -95,12 +118,12 @@ CachingAllocator& device_allocator(int device) {
 
 Schedule& schedule(int device) {
   check_device(device);
-  return devices().schedules[static_cast<size_t>(device)];
+  return used_devices().schedules[static_cast<size_t>(device)];
 }
 
 const Architecture& device_architecture(int device) {
   check_device(device);
-  return devices().architecture;
+  return used_devices().architecture;
 }
 
 }  // namespace neuron_sim

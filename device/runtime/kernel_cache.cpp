@@ -1,9 +1,13 @@
 #include "device/runtime/kernel_cache.h"
 
+#include "device/base/errors.h"
+
 namespace neuron_sim {
 namespace {
 
-constexpr size_t kProcessCapacity = 4096;
+constexpr int64_t kProcessLimit = int64_t{1} << 30;
+// Of an entry beside its kernel and key: nodes of the map and the list, control blocks.
+constexpr int64_t kEntryBytes = 256;
 
 }  // namespace
 
@@ -53,19 +57,32 @@ std::shared_ptr<const Kernel> KernelCache::find(const KernelKey& key) {
 }
 
 std::shared_ptr<const Kernel> KernelCache::find_or_build(const KernelKey& key, const Build& build) {
+  return find_or_compile(key, [&] { return std::make_shared<const Kernel>(build()); });
+}
+
+std::shared_ptr<const Kernel> KernelCache::find_or_compile(const KernelKey& key,
+                                                           const Compile& compile) {
   if (auto kernel = find(key)) return kernel;
-  auto kernel = std::make_shared<const Kernel>(build());
+  auto kernel = compile();
   const std::lock_guard lock(mutex_);
   ++statistics_.misses;
   const auto [entry, added] = entries_.try_emplace(key);
   if (!added) return entry->second.kernel;
-  order_.push_front(key);
-  entry->second = {kernel, order_.begin()};
-  if (entries_.size() > capacity_) {
-    entries_.erase(order_.back());
-    order_.pop_back();
-  }
+  order_.push_front(&entry->first);
+  entry->second = {kernel, order_.begin(), kernel->bytes() + entry->first.bytes() + kEntryBytes};
+  statistics_.bytes += entry->second.bytes;
+  evict();
   return kernel;
+}
+
+void KernelCache::evict() {
+  while (statistics_.bytes > limit_ && !order_.empty()) {
+    const auto oldest = entries_.find(*order_.back());
+    statistics_.bytes -= oldest->second.bytes;
+    ++statistics_.evictions;
+    order_.pop_back();
+    entries_.erase(oldest);
+  }
 }
 
 CacheStatistics KernelCache::statistics() const {
@@ -75,14 +92,28 @@ CacheStatistics KernelCache::statistics() const {
   return result;
 }
 
+int64_t KernelCache::limit() const {
+  const std::lock_guard lock(mutex_);
+  return limit_;
+}
+
+void KernelCache::set_limit(int64_t bytes) {
+  if (bytes < 0)
+    fail(text("the limit of the kernel cache is ", bytes, " bytes and must be 0 or more."));
+  const std::lock_guard lock(mutex_);
+  limit_ = bytes;
+  evict();
+}
+
 void KernelCache::clear() {
   const std::lock_guard lock(mutex_);
-  entries_.clear();
   order_.clear();
+  entries_.clear();
+  statistics_.bytes = 0;
 }
 
 KernelCache& kernel_cache() {
-  static auto* cache = new KernelCache(kProcessCapacity);
+  static auto* cache = new KernelCache(kProcessLimit);
   return *cache;
 }
 

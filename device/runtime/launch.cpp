@@ -5,6 +5,8 @@
 #include <mutex>
 
 #include "device/base/errors.h"
+#include "device/base/interruption.h"
+#include "device/check/checking.h"
 #include "device/execute/executor.h"
 #include "device/runtime/devices.h"
 
@@ -14,7 +16,7 @@ namespace {
 /// On-chip memories of one device: of every physical core of its logical core. One program at a
 /// time.
 struct LogicalCore {
-  std::mutex mutex;
+  std::timed_mutex mutex;
   std::vector<std::unique_ptr<CoreMemory>> memories;
 
   /// Those of the program's cores, made when first used.
@@ -67,8 +69,9 @@ void check_aliases(const Program& program, std::span<std::byte* const> arguments
 
 LaunchRecord launch(int device, Schedule::StreamId stream,
                     const std::shared_ptr<const Kernel>& kernel,
-                    std::span<std::byte* const> arguments) {
-  const Program& program = kernel->program();
+                    std::span<std::byte* const> arguments, std::span<const double> numbers) {
+  const Kernel::ProgramOfLaunch of_launch(*kernel, numbers);
+  const Program& program = *of_launch;
   check_aliases(program, arguments);
   LaunchRecord record;
   record.kernel = kernel;
@@ -76,9 +79,11 @@ LaunchRecord launch(int device, Schedule::StreamId stream,
   record.stream = stream;
   {
     LogicalCore& core = core_of(device);
-    const std::lock_guard lock(core.mutex);
+    const auto lock = interruptible_lock(core.mutex);
     const std::vector<CoreMemory*> memories = core.of(program);
-    const ControlLog log = execute(program, kernel->plan(), memories, arguments, thread_pool());
+    const ControlLog log =
+        checking() ? checked_launch(kernel, program, memories, arguments, thread_pool())
+                   : execute(program, kernel->plan(), memories, arguments, thread_pool());
     record.timing = kernel->timing(log);
     record.span = schedule(device).submit(stream, Resource::kCore,
                                           record.timing.benchmark(*program.architecture));

@@ -1,6 +1,7 @@
 #pragma once
 // Architecture files for tests: built-in texts, doctored ones, and files on disk.
 
+#include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -9,8 +10,10 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "device/arch/embedded.h"
+#include "device/arch/reader.h"
 #include "device/base/errors.h"
 
 namespace neuron_sim::test {
@@ -57,6 +60,34 @@ std::string message_of(Action action) {
     return error.what();
   }
   return "";
+}
+
+struct NamedText {
+  std::string name;
+  std::string content;
+};
+
+inline Architecture read(const std::vector<NamedText>& files, const std::string& name) {
+  std::vector<EmbeddedFile> embedded;
+  for (const NamedText& file : files) {
+    embedded.push_back({file.name.c_str(), file.content.c_str()});
+  }
+  return ArchitectureReader(embedded).read(name);
+}
+
+inline Architecture read_trn2_with(const std::string& content) {
+  return read({{"trn2", builtin_text("trn2")}, {"mine", "base = \"trn2\"\n" + content}}, "mine");
+}
+
+inline void expect_parts(const std::string& message, const std::vector<std::string>& parts) {
+  EXPECT_FALSE(message.empty()) << "nothing was refused";
+  for (const std::string& part : parts) {
+    EXPECT_NE(message.find(part), std::string::npos) << "'" << part << "' is not in: " << message;
+  }
+}
+
+inline void expect_refused(const std::string& content, const std::vector<std::string>& parts) {
+  expect_parts(message_of([&] { read_trn2_with(content); }), parts);
 }
 
 /// A directory that disappears with the object.

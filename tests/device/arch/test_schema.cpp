@@ -10,39 +10,16 @@ namespace neuron_sim {
 namespace {
 
 using test::builtin_text;
+using test::expect_parts;
+using test::expect_refused;
 using test::fact;
 using test::message_of;
+using test::NamedText;
+using test::read;
+using test::read_trn2_with;
 using test::replaced;
 using test::TemporaryFolder;
 using test::without_key;
-
-struct NamedText {
-  std::string name;
-  std::string content;
-};
-
-Architecture read(const std::vector<NamedText>& files, const std::string& name) {
-  std::vector<EmbeddedFile> embedded;
-  for (const NamedText& file : files) {
-    embedded.push_back({file.name.c_str(), file.content.c_str()});
-  }
-  return ArchitectureReader(embedded).read(name);
-}
-
-Architecture read_trn2_with(const std::string& content) {
-  return read({{"trn2", builtin_text("trn2")}, {"mine", "base = \"trn2\"\n" + content}}, "mine");
-}
-
-void expect_parts(const std::string& message, const std::vector<std::string>& parts) {
-  EXPECT_FALSE(message.empty()) << "nothing was refused";
-  for (const std::string& part : parts) {
-    EXPECT_NE(message.find(part), std::string::npos) << "'" << part << "' is not in: " << message;
-  }
-}
-
-void expect_refused(const std::string& content, const std::vector<std::string>& parts) {
-  expect_parts(message_of([&] { read_trn2_with(content); }), parts);
-}
 
 TEST(Schema, EachMissingKeyIsNamed) {
   const std::string complete = builtin_text("trn2");
@@ -113,23 +90,6 @@ TEST(Schema, WrongUnitsAndCertaintiesAreRefused) {
   }
 }
 
-TEST(Schema, RangesHoldAtBothEdges) {
-  expect_refused(fact("limits.cores", "0", "1"), {"'limits.cores.value'", "0", "more than 0"});
-  expect_refused(fact("limits.cores", "-1", "1"), {"-1"});
-  EXPECT_EQ(read_trn2_with(fact("limits.cores", "1", "1")).limits.cores, 1);
-  expect_refused(fact("clocks.gpsimd", "0.0", "GHz"), {"'clocks.gpsimd.value'", "more than 0"});
-  EXPECT_EQ(read_trn2_with(fact("dma.packet", "0", "ns")).dma.packet.count, 0);
-  expect_refused(fact("dma.packet", "-0.001", "ns"), {"'dma.packet.value'", "from 0"});
-  expect_refused(fact("dma.packet", "nan", "ns"), {"'dma.packet.value'", "nan"});
-  expect_refused(fact("dma.packet", "inf", "ns"), {"'dma.packet.value'", "inf"});
-  expect_refused(fact("dma.packet", "9007199254740992", "ns"), {"'dma.packet.value'", "2^53"});
-  expect_refused(fact("limits.cores", "9223372036854775807", "1"), {"9223372036854775807"});
-  EXPECT_EQ(read_trn2_with(fact("limits.cores", "9007199254740991", "1")).limits.cores,
-            9007199254740991);
-  EXPECT_EQ(read_trn2_with(fact("tensor.gate_up", "1", "1")).tensor.gate_up, 1);
-  expect_refused(fact("tensor.gate_up", "1.01", "1"), {"'tensor.gate_up.value'", "from 0 to 1"});
-}
-
 TEST(Schema, ValuesThatContradictEachOtherAreRefused) {
   const int64_t hardware = read_trn2_with("").limits.sbuf_partition.count;
   EXPECT_EQ(read_trn2_with(fact("limits.sbuf_usable", std::to_string(hardware), "bytes"))
@@ -139,6 +99,12 @@ TEST(Schema, ValuesThatContradictEachOtherAreRefused) {
                  {"'limits.sbuf_usable.value'", std::to_string(hardware), "sbuf_partition"});
   expect_refused(fact("tensor.gate_down", "0.9", "1"), {"'tensor.gate_down.value'", "gate_up"});
   expect_refused(fact("clocks.tensor_cold", "2.5", "GHz"), {"'clocks.tensor_cold.value'"});
+  for (const char* key :
+       {"limits.vector_transpose", "limits.gpsimd_core_partitions", "limits.array_tile"}) {
+    EXPECT_EQ(message_of([&] { read_trn2_with(fact(key, "128", "1")); }), "");
+    expect_refused(fact(key, "129", "1"), {key, "129", "128", "'limits.partitions'"});
+  }
+  expect_refused(fact("limits.topk_minimum_elements", "65536", "1"), {"65535"});
 }
 
 TEST(Schema, BrokenTomlIsRefusedWithItsLine) {

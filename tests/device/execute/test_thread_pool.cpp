@@ -75,6 +75,37 @@ TEST(ThreadPool, HasFrom1To256HostThreads) {
   EXPECT_EQ(thread_pool().threads(), 1);
 }
 
+TEST(ThreadPool, ChangesItsSizeBetweenTwoJobs) {
+  ThreadPool pool(2);
+  std::atomic<int> most = 0, jobs = 0;
+  std::atomic<bool> stop = false;
+  std::vector<std::thread> callers;
+  for (int i = 0; i < 2; ++i) {
+    callers.emplace_back([&] {
+      while (!stop) {
+        std::atomic<int> calls = 0;
+        pool.run([&](int worker) {
+          ++calls;
+          int seen = most;
+          while (worker > seen && !most.compare_exchange_weak(seen, worker)) {
+          }
+        });
+        EXPECT_GE(calls, 1);
+        EXPECT_LE(calls, 5);
+        ++jobs;
+      }
+    });
+  }
+  for (int change = 0; change < 200; ++change) {
+    pool.resize(1 + change % 5);
+    EXPECT_EQ(pool.threads(), 1 + change % 5);
+  }
+  while (jobs < 10) std::this_thread::yield();
+  stop = true;
+  for (std::thread& caller : callers) caller.join();
+  EXPECT_LE(most, 4);
+}
+
 /// Exit status of `action` in a forked child; 99 after an exception.
 template <typename Action>
 int in_child(Action&& action) {

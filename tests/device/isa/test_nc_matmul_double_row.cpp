@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "device/isa/nc_matmul.h"
+#include "tests/device/isa/product_oracle.h"
 #include "tests/device/isa/run_instruction.h"
 
 namespace neuron_sim {
@@ -22,24 +23,21 @@ struct Matrix {
   double at(size_t row, size_t column) const { return values[row * columns + column]; }
 };
 
-/// dst = before + a.T @ b to within the rounding of `depth` fp32 additions.
+/// dst holds the bytes of before + a.T @ b by definition.
 void expect_product(const std::vector<double>& dst, const Matrix& a, const Matrix& b,
-                    const std::vector<double>& before = {}, double relative = 0x1p-23) {
+                    const std::vector<double>& before = {}, Dtype dtype = kFp32) {
   const size_t depth = a.values.size() / a.columns;
   ASSERT_EQ(b.values.size(), depth * b.columns);
-  ASSERT_EQ(dst.size(), a.columns * b.columns);
+  std::vector<double> expected, left(depth), right(depth);
   for (size_t m = 0; m < a.columns; ++m) {
+    for (size_t k = 0; k < depth; ++k) left[k] = a.at(k, m);
     for (size_t n = 0; n < b.columns; ++n) {
-      double sum = before.empty() ? 0 : before[m * b.columns + n];
-      double size = std::abs(sum);
-      for (size_t k = 0; k < depth; ++k) {
-        sum += a.at(k, m) * b.at(k, n);
-        size += std::abs(a.at(k, m) * b.at(k, n));
-      }
-      const double bound = std::abs(sum) * relative + static_cast<double>(depth) * 0x1p-24 * size;
-      ASSERT_NEAR(dst[m * b.columns + n], sum, bound + 1e-45) << m << " " << n;
+      for (size_t k = 0; k < depth; ++k) right[k] = b.at(k, n);
+      const double* old = before.empty() ? nullptr : &before[m * b.columns + n];
+      expected.push_back(product_element(left, right, old, dtype));
     }
   }
+  expect_values(dst, expected);
 }
 
 /// [K, 2, F] as 2 K rows.

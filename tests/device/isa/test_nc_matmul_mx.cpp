@@ -8,6 +8,7 @@
 #include "device/program/builder.h"
 #include "tests/device/execute/run_program.h"
 #include "tests/device/isa/mx_tiles.h"
+#include "tests/device/isa/product_oracle.h"
 
 namespace neuron_sim {
 namespace {
@@ -66,30 +67,27 @@ std::vector<double> scaled(InstructionBench& bench, const View& data, const View
   return values;
 }
 
+/// Checks that dst holds the bytes of before + the product by definition: the four values of a
+/// partition follow each other.
 void expect_product(InstructionBench& bench, const NcMatmulMx& matmul,
                     const std::vector<double>& before = {}) {
   const std::vector<double> a = scaled(bench, matmul.stationary, matmul.stationary_scale);
   const std::vector<double> b = scaled(bench, matmul.moving, matmul.moving_scale);
-  const std::vector<double> result = bench.get(matmul.dst);
-  const auto depth = static_cast<size_t>(matmul.stationary.partitions());
+  const auto depth = static_cast<size_t>(matmul.stationary.partitions()) * 4;
   const auto columns = static_cast<size_t>(matmul.stationary.free_elements());
   const auto elements = static_cast<size_t>(matmul.moving.free_elements());
-  const double ulp = matmul.dst.dtype() == kBf16 ? 0x1p-8 : 0x1p-23;
+  std::vector<double> expected, left(depth), right(depth);
   for (size_t m = 0; m < columns; ++m) {
     for (size_t n = 0; n < elements; ++n) {
-      double sum = before.empty() ? 0 : before[m * elements + n];
-      double size = std::abs(sum);
       for (size_t k = 0; k < depth; ++k) {
-        for (size_t j = 0; j < 4; ++j) {
-          const double term = a[(k * columns + m) * 4 + j] * b[(k * elements + n) * 4 + j];
-          sum += term;
-          size += std::abs(term);
-        }
+        left[k] = a[(k / 4 * columns + m) * 4 + k % 4];
+        right[k] = b[(k / 4 * elements + n) * 4 + k % 4];
       }
-      const double bound = std::abs(sum) * ulp + static_cast<double>(depth) * 0x1p-22 * size;
-      ASSERT_NEAR(result[m * elements + n], sum, bound) << m << " " << n;
+      const double* old = before.empty() ? nullptr : &before[m * elements + n];
+      expected.push_back(product_element(left, right, old, matmul.dst.dtype()));
     }
   }
+  expect_values(bench.get(matmul.dst), expected);
 }
 
 TEST(NcMatmulMx, MultipliesScaledValuesOfEveryPairOfDtypes) {

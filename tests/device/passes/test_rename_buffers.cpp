@@ -141,6 +141,31 @@ TEST(RenameBuffers, InPlaceUpdatesStayInTheirVersion) {
   EXPECT_EQ(line.tiles.size(), unroll(*lower(line)).line->tiles.size());
 }
 
+TEST(RenameBuffers, RowsThatAnIndexLeavesOutStayInTheirVersion) {
+  for (const bool skip : {true, false}) {
+    Builder builder("rows", trn2());
+    const View table = builder.argument("table", {11, 8}, kFloat);
+    const View out = builder.argument("out", {2, 4, 8}, kFloat);
+    const View rows = builder.sbuf("rows", {4, 1}, Dtype::kInt32);
+    const View tile = builder.sbuf("tile", {4, 8}, kFloat);
+    builder.emit(Memset{.dst = rows, .value = skip ? 11.0 : 10.0});
+    builder.emit(Memset{.dst = tile, .value = 3});
+    builder.emit(DmaCopy{.dst = out.select(0, 0), .src = tile});
+    builder.emit(
+        DmaCopy{.dst = tile, .src = table.indirect(11, 4), .index = rows, .oob_skip = skip});
+    builder.emit(DmaCopy{.dst = out.select(0, 1), .src = tile});
+    const auto source = builder.finish();
+    PassSettings settings;
+    settings.rename_buffers = true;
+    const auto compiled = compile(source, settings).program;
+    EXPECT_EQ(bytes_after(source), bytes_after(compiled));
+    StraightLine changed = *unroll(*source).line;
+    rename_buffers(changed, {});
+    const TileId last = changed.operands_of(changed.instructions.back())[1].tile;
+    EXPECT_EQ(last == tile.tile(), skip);
+  }
+}
+
 TEST(RenameBuffers, PlacedAndUndefinedTilesAndTheirNeighboursStay) {
   Builder builder("placed", trn2());
   const View placed = builder.place(MemoryKind::kSbuf, "placed", {128, 8}, kFloat, 0);

@@ -1,0 +1,52 @@
+#include "device/check/findings.h"
+
+#include "device/base/errors.h"
+#include "device/check/shadow_walk.h"
+#include "device/program/cursor.h"
+#include "device/program/overwrites.h"
+
+namespace neuron_sim {
+namespace {
+
+Finding finding_of(const Program& program, const OverwrittenRead& read) {
+  Finding finding = finding_at(Rule::kOverwrittenRead, program, read.instruction,
+                               static_cast<size_t>(read.operand), read.tile);
+  finding.other_line = line_of(program, read.overwritten);
+  finding.message = text(
+      "'", finding.instruction, "' of kernel '", program.kernel, "' reads operand '",
+      finding.operand, "' (tile '", finding.tile, "') after '",
+      program.instructions[read.overwritten].type->name, "' overwrote bytes of it through tile '",
+      program.tiles[static_cast<size_t>(read.other)].label, "', which shares them.");
+  return finding;
+}
+
+/// Whether no correct kernel does this, whatever its data.
+bool is_always_wrong(const Finding& finding) {
+  switch (finding.rule) {
+    case Rule::kPsumBankCrossing:
+    case Rule::kPsumInterleavedGroups:
+    case Rule::kCarriedDependency:
+    case Rule::kInstanceRace: return true;
+    case Rule::kUnwrittenOutput: return finding.instruction.empty();  // nothing writes it at all
+    default: return false;
+  }
+}
+
+}  // namespace
+
+std::vector<Finding> findings(const Program& program, const CheckOptions& options) {
+  ShadowWalk walk(program, options, false);
+  Cursor<ShadowWalk>(program, walk).walk();
+  walk.finish();
+  std::vector<Finding> result = walk.reports.take();
+  if (options.errors_only) {
+    std::erase_if(result, [](const Finding& finding) { return !is_always_wrong(finding); });
+    return result;
+  }
+  for (const OverwrittenRead& read : overwritten_reads(program)) {
+    result.push_back(finding_of(program, read));
+  }
+  return result;
+}
+
+}  // namespace neuron_sim

@@ -1,0 +1,58 @@
+#pragma once
+// Sums that matrix products form in PSUM, as they begin, go on and are read.
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "device/program/program.h"
+
+namespace neuron_sim {
+
+/// Follows the accumulation groups of a program: a product that overwrites begins a group, later
+/// ones that add to the same place go on with it. A bank of a partition holds one open group.
+class PsumGroups {
+ public:
+  explicit PsumGroups(const Program& program);
+
+  /// What is wrong with a product that goes on with a group, or begins one.
+  struct Fault {
+    enum class Kind : uint8_t { kInterleaved, kReadBefore, kLost } kind;
+    /// The instruction that began another group in the bank, read the group, or wrote what is lost.
+    uint32_t other;
+  };
+
+  /// The banks that a product writes to, when it writes to more than one.
+  std::optional<std::pair<int64_t, int64_t>> crossing(const Region& region) const;
+  /// A product writes to `region` of the PSUM of a core.
+  std::optional<Fault> product(uint32_t instruction, uint8_t core, const Region& region, bool adds);
+  /// Another instruction reads the bytes.
+  void read(uint32_t instruction, uint8_t core, const Region& region);
+  /// Another instruction writes them: they are no sum any more.
+  void overwrite(uint8_t core, const Region& region);
+
+ private:
+  struct Group {
+    Region region;
+    uint32_t last = 0;  ///< the last product
+    std::optional<uint32_t> interrupted_by, read_by;
+  };
+  std::vector<Group>& groups(uint8_t core, const Region& region);
+  template <typename Visit>
+  void each_bank(uint8_t core, const Region& region, Visit&& visit) {
+    const int64_t last = (region.high() - 1) / bank_bytes_;
+    for (int64_t bank = region.low / bank_bytes_; bank <= last; ++bank) {
+      const auto found = banks_.find({core, bank});
+      if (found != banks_.end()) visit(found->second);
+    }
+  }
+
+  int64_t bank_bytes_;
+  bool any_bank_;  ///< a product may write to all banks
+  std::map<std::pair<uint8_t, int64_t>, std::vector<Group>> banks_;
+};
+
+}  // namespace neuron_sim

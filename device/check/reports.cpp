@@ -1,0 +1,30 @@
+#include "device/check/reports.h"
+
+#include <utility>
+
+#include "device/base/errors.h"
+
+namespace neuron_sim {
+
+std::string describe(const Program& program, const InstanceName& instance) {
+  std::string result = text("'", program.instructions[instance.instruction].type->name,
+                            "' of kernel '", program.kernel, "'");
+  for (size_t i = 0; i < instance.index.size(); ++i) {
+    result += text(i == 0 ? " in iteration [" : ", ", instance.index[i]);
+  }
+  return instance.index.empty() ? result : result + "]";
+}
+
+void Reports::add(Rule rule, const InstanceName& instance, size_t operand, TileId tile,
+                  const FoundPlace& place, const std::string& sentence,
+                  const std::string& other_line) {
+  if (!known_.insert(key(rule, instance.instruction, operand, tile)).second) return;
+  Finding finding = finding_at(rule, program_, instance.instruction, operand, tile);
+  finding.place = place;
+  finding.index = instance.index;
+  finding.other_line = other_line;
+  finding.message = text(describe(program_, instance), " ", sentence, ".");
+  findings_.push_back(std::move(finding));
+}
+
+}  // namespace neuron_sim

@@ -1,0 +1,127 @@
+#pragma once
+// Follows every byte of a program: who wrote it, who read it, whether it is defined.
+
+#include <algorithm>
+#include <span>
+#include <vector>
+
+#include "device/check/findings.h"
+#include "device/check/psum_groups.h"
+#include "device/check/reports.h"
+#include "device/check/shadow_tile.h"
+#include "device/execute/run_observer.h"
+#include "device/program/meeting.h"
+
+namespace neuron_sim {
+
+/// A visitor of Cursor for checks without data; instance() for those of a run.
+class ShadowWalk {
+ public:
+  ShadowWalk(const Program& program, const CheckOptions& options, bool runs);
+
+  int64_t trip_count(const Loop& loop) const {
+    return loop.register_index < 0 ? loop.bound : std::min<int64_t>(loop.bound, 1);
+  }
+  int64_t boundary(const Loop& loop, uint32_t, int64_t iteration, int64_t) {
+    order_.begin(loop, iteration);
+    return 0;
+  }
+  void instruction(uint32_t index, const int64_t* variables);
+  void meet(const Meeting& meeting);
+
+  /// An iteration of a loop of a run begins.
+  void begin(const Loop& loop, int64_t iteration) { order_.begin(loop, iteration); }
+  /// An instance with its operands where they lie; `facts` null without a run.
+  void instance(uint32_t index, const int64_t* variables, const Location* locations,
+                const InstanceFacts* facts);
+  /// The program has ended: outputs must be complete.
+  void finish();
+
+  Reports reports;
+
+ private:
+  /// A write or a read. Stamps are indices of touches_.
+  struct Touch {
+    uint32_t instruction = kNobody;
+    uint32_t context = 0;
+    uint32_t origin = kNobody;  ///< undefined bytes: the instruction that read them first
+    bool is_fill = false;       ///< it wrote a constant
+    bool defined() const { return origin == kNobody; }
+  };
+  static constexpr uint32_t kNobody = UINT32_MAX;
+  static constexpr Stamp kUnwritten = 0, kStart = 1;
+
+  /// The instance that is visited.
+  struct Visit {
+    uint32_t index = 0;
+    const Instruction* instruction = nullptr;
+    std::span<const Operand> operands;
+    const Location* locations = nullptr;
+    const int64_t* variables = nullptr;
+    const InstanceFacts* facts = nullptr;
+    Stamp stamp = 0;
+    bool to_argument = false;  ///< its first written operand is a tensor of the caller
+    uint32_t origin = kNobody;
+    std::vector<size_t> undefined;  ///< operands whose undefined elements go to dst
+  };
+  enum class Access : uint8_t { kRead, kWrite };
+  /// Partitions of an operand, counted from its first, and the first element of a run in them.
+  struct Sweep {
+    int64_t first = 0, last = 0;
+    int64_t element = 0;
+  };
+
+  void choose_tracked();
+  void track_iterations();
+  bool is_argument(const Operand& operand) const {
+    return program_.tiles[static_cast<size_t>(operand.tile)].argument >= 0;
+  }
+  bool takes_part(const Visit& visit, size_t position) const;
+  InstanceName name(const Visit& visit) const;
+  const Tile& tile(const Visit& visit, size_t position) const {
+    return program_.tiles[static_cast<size_t>(visit.locations[position].tile)];
+  }
+  /// Calls body(band, first cell, number of cells, partition of the operand) for the cells of an
+  /// operand in the order of its elements; `cut`: bands end where the operand does.
+  template <typename Body>
+  void each_cell_run(const Visit& visit, size_t position, bool cut, Body&& body);
+  FoundPlace place(const Visit& visit, size_t position, const ShadowTile::Band& band, int64_t cell,
+                   int64_t count) const;
+
+  void check_overlaps(const Visit& visit);
+  void check_products(const Visit& visit);
+  void read(Visit& visit, size_t position);
+  void note_reader(Visit& visit, size_t position);
+  void report_undefined(Visit& visit, size_t position, const ShadowTile::Band& band, int64_t cell,
+                        int64_t count);
+  bool writes_again(const Visit& visit, size_t position, const IterationMark& mark) const;
+  /// Whether the instance has no order against the one of `other`, which is reported.
+  bool check_order(const Visit& visit, size_t position, Access own, Stamp other, Access theirs,
+                   const FoundPlace& where);
+  void check_overwritten(const Visit& visit, size_t position, ShadowTile::Band& band, int64_t first,
+                         int64_t count);
+  void check_repeated_runs();
+  void report_overwritten(const Visit& visit, size_t position, Stamp writer,
+                          const FoundPlace& where);
+  void check_repeated_rows(const Visit& visit, size_t position);
+  void write(Visit& visit, size_t position);
+  void write_all(Visit& visit, size_t position);
+  void write_partly(const Visit& visit, size_t position);
+  void collect_undefined(const Visit& visit, size_t source, size_t position,
+                         std::vector<uint8_t>& undefined);
+  void note_complete(TileId tile);
+
+  const Program& program_;
+  const CheckOptions& options_;
+  bool runs_;
+  IterationOrder order_;
+  PsumGroups psum_;
+  std::vector<size_t> depths_;
+  std::vector<ShadowTile> shadows_;
+  std::vector<bool> tracked_, complete_, filled_;  // per tile; filled_: with a constant
+  std::vector<uint32_t> writes_, last_writer_;     // per tile
+  std::vector<bool> overlaps_, multiplies_;        // per instruction
+  std::vector<Touch> touches_;
+};
+
+}  // namespace neuron_sim

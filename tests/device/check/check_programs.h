@@ -1,0 +1,52 @@
+#pragma once
+// Short forms for programs that are checked.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "device/check/findings.h"
+#include "device/isa/dma_copy.h"
+#include "device/isa/memset.h"
+#include "device/isa/nc_matmul.h"
+#include "device/isa/tensor_copy.h"
+#include "device/isa/tensor_tensor.h"
+#include "device/program/builder.h"
+
+namespace neuron_sim {
+
+inline const Architecture& trn2() { return load_architecture("trn2"); }
+
+/// Names of the rules of findings, in order.
+inline std::vector<std::string> rules_of(const std::vector<Finding>& findings) {
+  std::vector<std::string> names;
+  for (const Finding& finding : findings) names.emplace_back(entry_of(finding.rule).name);
+  return names;
+}
+
+using Rules = std::vector<std::string>;
+
+/// What findings() says about a builder's program, of which `inputs` arguments hold data.
+inline std::vector<Finding> check(Builder& builder, size_t inputs,
+                                  std::vector<IterationMark> iterations = {}) {
+  return findings(*builder.finish(), {inputs, std::move(iterations), false});
+}
+
+/// The mark of the outermost loop of a program, around all of its instructions.
+inline IterationMark parallel(IterationMark::Kind kind, uint32_t first = 0,
+                              uint32_t end = UINT32_MAX) {
+  return {kind, first, end, 0, -1, -1, "loop.py:1"};
+}
+
+/// Iteration `iteration` of an unrolled loop.
+inline IterationMark unrolled(IterationMark::Kind kind, uint32_t first, uint32_t end,
+                              int64_t iteration, int64_t group = 0) {
+  return {kind, first, end, -1, group, iteration, "loop.py:1"};
+}
+
+inline constexpr IterationMark::Kind kLoop = IterationMark::Kind::kLoop;
+inline constexpr IterationMark::Kind kGrid = IterationMark::Kind::kInstance;
+
+}  // namespace neuron_sim

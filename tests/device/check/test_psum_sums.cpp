@@ -1,0 +1,122 @@
+#include "tests/device/check/check_programs.h"
+
+namespace neuron_sim {
+namespace {
+
+/// Products of [128, 128] and [128, n] into views of PSUM.
+struct Products {
+  Products() {
+    builder.emit(Memset{stationary, 1});
+    builder.emit(Memset{moving, 1});
+  }
+  void product(const View& dst, bool accumulate, const char* line = "k.py:1") {
+    builder.set_source_line(line);
+    builder.emit(NcMatmul{.dst = dst,
+                          .stationary = stationary,
+                          .moving = moving.slice(1, 0, dst.size(1)),
+                          .accumulate = accumulate});
+  }
+  void read(const View& sum) {
+    builder.set_source_line("k.py:7");
+    builder.emit(TensorCopy{copy.slice(1, 0, sum.size(1)), sum});
+  }
+  std::vector<Finding> check() { return neuron_sim::check(builder, 0); }
+
+  Builder builder{"products", trn2()};
+  View stationary = builder.sbuf("stationary", {128, 128}, Dtype::kBfloat16);
+  View moving = builder.sbuf("moving", {128, 512}, Dtype::kBfloat16);
+  View copy = builder.sbuf("copy", {128, 512}, Dtype::kFloat32);
+};
+
+TEST(PsumSums, AProductThatEndsWithItsBankIsNone) {
+  Products products;
+  const View sums = products.builder.psum("sums", {128, 1024});
+  products.product(sums.slice(1, 512, 512), false);
+  EXPECT_TRUE(products.check().empty());
+}
+
+TEST(PsumSums, AProductThatReachesOneElementIntoTheNextBankCrosses) {
+  Products products;
+  const View sums = products.builder.psum("sums", {128, 1024});
+  products.product(sums.slice(1, 1, 512), false, "k.py:3");
+  const auto found = products.check();
+  ASSERT_EQ(rules_of(found), Rules{"psum-bank-crossing"});
+  EXPECT_EQ(found[0].source_line, "k.py:3");
+  EXPECT_EQ(found[0].operand, "dst");
+  EXPECT_EQ(found[0].place.bytes->begin, 4);
+}
+
+TEST(PsumSums, ThatTakeTurnsInOneBankAreInterleaved) {
+  Products products;
+  const View sums = products.builder.psum("sums", {128, 512});
+  const View a = sums.slice(1, 0, 256), b = sums.slice(1, 256, 256);
+  products.product(a, false);
+  products.product(b, false, "k.py:2");
+  products.product(a, true, "k.py:3");
+  const auto found = products.check();
+  ASSERT_EQ(rules_of(found), Rules{"psum-interleaved-groups"});
+  EXPECT_EQ(found[0].source_line, "k.py:3");
+  EXPECT_EQ(found[0].other_line, "k.py:2");
+}
+
+TEST(PsumSums, OneAfterTheOtherInOneBankAreNone) {
+  Products products;
+  const View sums = products.builder.psum("sums", {128, 512});
+  for (const int64_t half : {0, 256}) {
+    for (const bool accumulate : {false, true, true}) {
+      products.product(sums.slice(1, half, 256), accumulate);
+    }
+  }
+  EXPECT_TRUE(products.check().empty());
+}
+
+TEST(PsumSums, ThatTakeTurnsInTwoBanksAreNone) {
+  Products products;
+  const View sums = products.builder.psum("sums", {128, 1024});
+  for (const bool accumulate : {false, true}) {
+    products.product(sums.slice(1, 0, 512), accumulate);
+    products.product(sums.slice(1, 512, 512), accumulate);
+  }
+  EXPECT_TRUE(products.check().empty());
+}
+
+TEST(PsumSums, ThatGoOnAfterTheyWereReadAreNamed) {
+  for (const bool goes_on : {true, false}) {
+    Products products;
+    const View sum = products.builder.psum("sum", {128, 512});
+    products.product(sum, false);
+    products.read(sum);
+    products.product(sum, goes_on, "k.py:9");
+    const auto found = products.check();
+    ASSERT_EQ(rules_of(found), goes_on ? Rules{"psum-read-before-stop"} : Rules{});
+    if (goes_on) EXPECT_EQ(found[0].other_line, "k.py:7");
+  }
+}
+
+TEST(PsumSums, ThatAddToWhatNothingBeganAreNamed) {
+  for (const bool filled : {true, false}) {
+    Products products;
+    const View sum = products.builder.psum("sum", {128, 512});
+    if (filled) products.builder.emit(Memset{sum, 0});
+    products.product(sum, true, "k.py:4");
+    const auto found = products.check();
+    ASSERT_EQ(rules_of(found), filled ? Rules{} : Rules{"psum-accumulate-without-start"});
+    if (!filled) EXPECT_EQ(found[0].source_line, "k.py:4");
+  }
+}
+
+TEST(PsumSums, ThatAreOverwrittenBeforeTheyAreReadAreLost) {
+  for (const bool read : {true, false}) {
+    Products products;
+    const View sum = products.builder.psum("sum", {128, 512});
+    products.product(sum, false, "k.py:1");
+    if (read) products.read(sum);
+    products.product(sum, false, "k.py:2");
+    const auto found = products.check();
+    ASSERT_EQ(rules_of(found), read ? Rules{} : Rules{"lost-sum"});
+    if (!read) EXPECT_EQ(found[0].other_line, "k.py:1");
+  }
+}
+
+}  // namespace
+}  // namespace neuron_sim
