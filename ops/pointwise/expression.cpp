@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
+#include <limits>
 
 #include "device/base/errors.h"
 
@@ -15,6 +17,16 @@ bool constants_equal(double a, double b) {
 bool same(const ExpressionStep& a, const ExpressionStep& b) {
   return a.kind == b.kind && a.alu == b.alu && a.activation == b.activation && a.a == b.a &&
          a.b == b.b && a.c == b.c && a.input == b.input && constants_equal(a.constant, b.constant);
+}
+
+/// A constant of a launch is checked by nobody later: tiles of integers hold 32 bits.
+double checked(Domain domain, double constant) {
+  if (domain == Domain::kInteger &&
+      !(constant >= std::numeric_limits<int32_t>::min() &&
+        constant <= std::numeric_limits<int32_t>::max() && constant == std::floor(constant))) {
+    fail(text("constant ", constant, " of an integer expression must be an integer of 32 bits."));
+  }
+  return constant;
 }
 
 double folded(Domain domain, AluOp op, double a, double b) {
@@ -78,6 +90,49 @@ ElementValue Expression::select(ElementValue condition, ElementValue when_true,
 
 ElementValue Expression::round(ElementValue a) {
   return append({.kind = ExpressionKind::kRound, .a = a.step()});
+}
+
+std::vector<bool> Expression::needed() const {
+  std::vector<bool> needed(steps_.size());
+  for (const int result : results_) needed[static_cast<size_t>(result)] = true;
+  for (size_t i = steps_.size(); i-- > 0;) {
+    if (!needed[i]) continue;
+    for (const int operand : {steps_[i].a, steps_[i].b, steps_[i].c}) {
+      if (operand >= 0) needed[static_cast<size_t>(operand)] = true;
+    }
+  }
+  return needed;
+}
+
+ExpressionForm Expression::form() const {
+  const std::vector<bool> needed = this->needed();
+  ExpressionForm form;
+  form.structure.reserve(2 + 7 * steps_.size() + results_.size());
+  form.structure = {static_cast<int64_t>(domain_), static_cast<int64_t>(steps_.size())};
+  for (size_t i = 0; i < steps_.size(); ++i) {
+    const ExpressionStep& step = steps_[i];
+    form.structure.insert(form.structure.end(),
+                          {static_cast<int64_t>(step.kind), static_cast<int64_t>(step.alu),
+                           static_cast<int64_t>(step.activation), step.a, step.b, step.c,
+                           step.input});
+    if (needed[i] && step.kind == ExpressionKind::kConstant) {
+      form.constants.push_back(checked(domain_, step.constant));
+    }
+  }
+  form.structure.insert(form.structure.end(), results_.begin(), results_.end());
+  return form;
+}
+
+Expression Expression::with_constants(const std::vector<double>& constants) const {
+  const std::vector<bool> needed = this->needed();
+  Expression result = *this;
+  size_t next = 0;
+  for (size_t i = 0; i < steps_.size(); ++i) {
+    if (!needed[i] || steps_[i].kind != ExpressionKind::kConstant) continue;
+    require(next < constants.size(), "an expression has a number for each of its constants");
+    result.steps_[i].constant = constants[next++];
+  }
+  return result;
 }
 
 std::vector<int64_t> Expression::key() const {

@@ -50,6 +50,13 @@ class ElementValue {
   int step_;
 };
 
+/// An expression apart from its numbers, and these.
+struct ExpressionForm {
+  /// Equal exactly for expressions that differ in nothing but constants.
+  std::vector<int64_t> structure;
+  std::vector<double> constants;  ///< that results depend on, in the order of their steps
+};
+
 /// Steps in the order of evaluation, and which of them are results.
 class Expression {
  public:
@@ -80,8 +87,13 @@ class Expression {
   }
   /// Numbers that are equal exactly for equal expressions: for the key of a compiled kernel.
   std::vector<int64_t> key() const;
+  ExpressionForm form() const;
+  /// The expression of the same structure with these constants.
+  Expression with_constants(const std::vector<double>& constants) const;
 
  private:
+  /// Per step, whether a result depends on it.
+  std::vector<bool> needed() const;
   /// Appends the step, or finds an equal one.
   ElementValue append(const ExpressionStep& step);
 

@@ -16,14 +16,15 @@ namespace {
 using dnnl::algorithm;
 using dnnl::memory;
 using Tag = memory::format_tag;
-using Type = memory::data_type;
 
 const dnnl::engine& engine() {
   static const dnnl::engine cpu(dnnl::engine::kind::cpu, 0);
   return cpu;
 }
 
-memory::desc describe(const memory::dims& shape, Tag tag) { return {shape, Type::f32, tag}; }
+memory::desc describe(const memory::dims& shape, Tag tag) {
+  return {shape, memory::data_type::f32, tag};
+}
 
 memory wrap(const memory::desc& description, const float* data) {
   return {description, engine(), const_cast<float*>(data)};
@@ -233,14 +234,6 @@ void convolve(const float* input, const float* weight, const float* bias, float*
   convolve_only(input, weight, bias, convolved, size);
   apply_function(convolved, 1, elements, function);
   if (pooled) pool_maximum(convolved, out, size);
-}
-
-void move_transposed(const void* x, void* out, int64_t rows, int64_t columns, int element_bytes) {
-  const Type type = element_bytes == 4 ? Type::s32 : element_bytes == 2 ? Type::bf16 : Type::s8;
-  const memory from({{rows, columns}, type, Tag::ab}, engine(), const_cast<void*>(x));
-  memory to({{rows, columns}, type, Tag::ba}, engine(), out);
-  memory source = from;
-  run(dnnl::reorder(source, to), {{DNNL_ARG_FROM, source}, {DNNL_ARG_TO, to}});
 }
 
 }  // namespace neuron_sim::reference

@@ -18,7 +18,5 @@ void add_bias(const float* x, const float* bias, float* out, int64_t rows, int64
 /// out = max_pool(function(convolution(...))).
 void convolve(const float* input, const float* weight, const float* bias, float* out,
               const ConvolutionSize& size, const std::string& function);
-/// out[columns, rows] = x[rows, columns], elements of 1, 2 or 4 bytes moved as they are.
-void move_transposed(const void* x, void* out, int64_t rows, int64_t columns, int element_bytes);
 
 }  // namespace neuron_sim::reference

@@ -25,13 +25,21 @@ inline BuiltOp build_kernel(const Architecture& architecture, const EmitKernel& 
   return {builder.finish(), results.front(), {results.begin() + 1, results.end()}};
 }
 
-/// The results of the kernel for these operands.
+/// The results of the kernel for these operands. `allowed`: what the checker may find.
 inline std::vector<HostTensor> run_kernel(const Architecture& architecture, const EmitKernel& emit,
                                           const std::vector<HostTensor*>& operands,
-                                          const std::vector<TensorSpec>& results) {
+                                          const std::vector<TensorSpec>& results,
+                                          const std::vector<Rule>& allowed = {}) {
   std::vector<TensorSpec> specs;
   for (const HostTensor* operand : operands) specs.push_back(operand->spec());
-  return run_outputs(build_kernel(architecture, emit, specs, results), operands);
+  return run_outputs(build_kernel(architecture, emit, specs, results), operands, allowed);
+}
+
+/// Runs a kernel that writes its operands; its result is not used.
+inline void run_in_place(const Architecture& architecture, const EmitKernel& emit,
+                         const std::vector<HostTensor*>& operands, std::vector<Rule> allowed = {}) {
+  allowed.push_back(Rule::kUnwrittenOutput);
+  run_kernel(architecture, emit, operands, {{{1}, {}}}, allowed);
 }
 
 /// Instructions of that name in the program.

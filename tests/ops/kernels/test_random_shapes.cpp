@@ -52,7 +52,9 @@ TEST_P(RandomShapes, MatmulAgreesWithTheReference) {
     HostTensor actual = run_op(build_matmul(architecture(), a.spec(), b.spec(), options), {&a, &b});
     HostTensor expected({{m, n}, {}, dtype}), left = dense(a), right = dense(b);
     reference::matmul(left.data(), right.data(), expected.data(), {m, k, n}, dtype);
-    expect_close(actual.values(), expected.values(), unit_of(dtype) * 2 + 1e-5);
+    // oneDNN sums in an order that depends on the host: k roundings of sums of terms below 1.
+    expect_close(actual.values(), expected.values(),
+                 unit_of(dtype) * 2 + static_cast<double>(k) * 0x1p-23);
   }
 }
 

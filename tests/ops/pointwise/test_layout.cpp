@@ -42,7 +42,7 @@ void check_counts(const Architecture& architecture, const std::vector<int64_t>& 
   }
   SCOPED_TRACE(trace);
   for (HostTensor& operand : operands) pointers.push_back(&operand);
-  run_kernel(architecture, counting(elements), pointers, {{{1}, {}}});
+  run_in_place(architecture, counting(elements), pointers);
   const std::vector<double> counts = operands.back().values();
   expect_values(counts, std::vector<double>(counts.size(), 1.0));
 }

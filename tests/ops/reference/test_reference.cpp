@@ -50,17 +50,25 @@ TEST(Reference, MatmulEqualsDoublePrecision) {
 }
 
 TEST(Reference, TransposeMovesBits) {
-  for (const Dtype dtype : {Dtype::kFloat32, Dtype::kInt16, Dtype::kBfloat16, Dtype::kUint8}) {
-    HostTensor x({{13, 37}, {}, dtype}), out({{37, 13}, {}, dtype});
-    std::mt19937 generator(1);
-    std::vector<uint32_t> bits;
-    for (int i = 0; i < 13 * 37; ++i) bits.push_back(generator());
-    x.set_bits(bits);
-    bits = x.bits();
-    reference::transpose(x.data(), out.data(), 13, 37, dtype);
-    const std::vector<uint32_t> moved = out.bits();
-    for (size_t r = 0; r < 13; ++r) {
-      for (size_t c = 0; c < 37; ++c) ASSERT_EQ(moved[c * 13 + r], bits[r * 37 + c]);
+  constexpr std::pair<size_t, size_t> kShapes[] = {{1, 1}, {13, 37}, {64, 128}, {65, 3}, {0, 4}};
+  for (const Dtype dtype : {Dtype::kFloat32, Dtype::kInt32, Dtype::kInt16, Dtype::kFloat16,
+                            Dtype::kBfloat16, Dtype::kInt8, Dtype::kUint8}) {
+    for (const auto& [rows, columns] : kShapes) {
+      const int64_t height = static_cast<int64_t>(rows), width = static_cast<int64_t>(columns);
+      HostTensor x({{height, width}, {}, dtype}), out({{width, height}, {}, dtype});
+      std::mt19937 generator(1);
+      std::vector<uint32_t> bits;
+      for (size_t i = 0; i < rows * columns; ++i) bits.push_back(generator());
+      for (size_t i = 0; i < bits.size(); i += 3) bits[i] %= 128;  // subnormal in every float
+      x.set_bits(bits);
+      bits = x.bits();
+      reference::transpose(x.data(), out.data(), height, width, dtype);
+      const std::vector<uint32_t> moved = out.bits();
+      for (size_t r = 0; r < rows; ++r) {
+        for (size_t c = 0; c < columns; ++c) {
+          ASSERT_EQ(moved[c * rows + r], bits[r * columns + c]) << name(dtype) << " " << rows;
+        }
+      }
     }
   }
 }
