@@ -3,6 +3,8 @@
 #include <ATen/CPUGeneratorImpl.h>
 #include <c10/core/GeneratorImpl.h>
 
+#include <atomic>
+#include <cstdlib>
 #include <vector>
 
 #include "csrc/runtime.h"
@@ -45,7 +47,30 @@ class DeviceGenerator final : public c10::GeneratorImpl {
   at::Generator twin_;
 };
 
+RandomSource source_of_environment() {
+  const char* source = std::getenv("NEURON_SIM_RANDOM_SOURCE");
+  if (source == nullptr || *source == '\0') return RandomSource::kHost;
+  return parse_random_source(source);
+}
+
+/// Process-wide, not per thread: backward passes run on threads of PyTorch's.
+std::atomic<RandomSource>& current_source() {
+  static std::atomic<RandomSource> source{source_of_environment()};
+  return source;
+}
+
 }  // namespace
+
+RandomSource parse_random_source(std::string_view name) {
+  if (name == "host") return RandomSource::kHost;
+  if (name == "chip") return RandomSource::kChip;
+  TORCH_CHECK_VALUE(false, "neuron_sim: the source of random numbers '", name,
+                    "' is neither 'host' nor 'chip'");
+}
+
+RandomSource random_source() { return current_source(); }
+
+void set_random_source(RandomSource source) { current_source() = source; }
 
 at::Generator new_generator(int index) {
   return at::make_generator<DeviceGenerator>(
@@ -62,6 +87,13 @@ const at::Generator& default_generator(int index) {
     return made;
   }();
   return (*generators)[static_cast<size_t>(checked_device(index))];
+}
+
+at::Generator generator_or_default(const std::optional<at::Generator>& given, int index) {
+  if (!given || !given->defined()) return default_generator(index);
+  TORCH_CHECK(given->device().type() == kDeviceType, "Expected a '", kDeviceType,
+              "' device type for generator but found '", given->device().type(), "'");
+  return *given;
 }
 
 at::Generator host_twin(const at::Generator& device_generator) {

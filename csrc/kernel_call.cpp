@@ -7,9 +7,11 @@
 #include "csrc/graph/capture.h"
 #include "csrc/runtime.h"
 #include "csrc/tensor_access.h"
+#include "csrc/written_memory.h"
 #include "device/base/errors.h"
 #include "device/runtime/devices.h"
 #include "device/runtime/launch.h"
+#include "ops/pointwise/launch_constants.h"
 #include "ops/pointwise/pointwise.h"
 
 namespace neuron_sim {
@@ -143,6 +145,7 @@ void KernelCall::run_into(at::ArrayRef<at::Tensor> outputs, Build build) const {
   for (const at::Tensor& output : outputs) addresses.push_back(backing(output));
   neuron_sim::launch(device_.index(), current_stream(device_.index()), kernel,
                      {addresses.data(), addresses.size()});
+  for (const at::Tensor& output : outputs) WrittenMemory::note(output);
 }
 
 /// Results that overlap operands of another dtype in memory: those operands are copied first.
@@ -159,28 +162,49 @@ void KernelCall::separate_dtypes() {
   }
 }
 
+void KernelCall::Arrangement::place(const Memory& placed) {
+  memory.push_back(memories.size());
+  memories.push_back(placed);
+  // A memory that grows may come to overlap others, which then join it as well.
+  for (size_t changed = memories.size() - 1;;) {
+    const Memory& grown = memories[changed];
+    const auto joins = [&](const Memory& other) {
+      const bool overlap = other.begin < grown.end && grown.begin < other.end;
+      return &other != &grown && overlap && (other.written || grown.written);
+    };
+    const auto found = std::find_if(memories.begin(), memories.end(), joins);
+    if (found == memories.end()) return;
+    const auto other = static_cast<size_t>(found - memories.begin());
+    join(std::min(other, changed), std::max(other, changed));
+    changed = std::min(other, changed);
+  }
+}
+
+void KernelCall::Arrangement::join(size_t into, size_t other) {
+  const Memory joined = memories[other];
+  Memory& grown = memories[into];
+  grown = {std::min(grown.begin, joined.begin), std::max(grown.end, joined.end), grown.dtype, true};
+  memories.erase(memories.begin() + static_cast<std::ptrdiff_t>(other));
+  for (size_t& number : memory) {
+    if (number == other) {
+      number = into;
+    } else if (number > other) {
+      --number;
+    }
+  }
+}
+
 /// A program knows only from its arguments what depends on what, so tensors that overlap one that
-/// is written lie in the same argument.
-KernelCall::Arrangement KernelCall::arrange() const {
+/// is written lie in the same argument. The key is complete after that.
+KernelCall::Arrangement KernelCall::arrange() {
+  separate_dtypes();
   Arrangement arrangement;
   const auto place = [&](const Argument& argument, bool written) {
     std::byte* const begin = backing(argument.tensor);
     const TensorSpec spec = argument.spec();
     const int64_t extent = std::max<int64_t>(extent_of(spec.shape, spec.strides), 1);
-    Memory memory{begin, begin + extent * itemsize(argument.dtype), argument.dtype, written};
-    for (size_t i = 0; i < arrangement.memories.size(); ++i) {
-      Memory& other = arrangement.memories[i];
-      const bool overlap = memory.begin < other.end && other.begin < memory.end;
-      if (!overlap || !(memory.written || other.written)) continue;
-      other = {std::min(other.begin, memory.begin), std::max(other.end, memory.end), other.dtype,
-               true};
-      arrangement.memory.push_back(i);
-      return;
-    }
-    arrangement.memory.push_back(arrangement.memories.size());
-    arrangement.memories.push_back(memory);
+    arrangement.place({begin, begin + extent * itemsize(argument.dtype), argument.dtype, written});
   };
-  // Results first: what overlaps one joins it, whatever else it overlaps.
   for (const Argument& result : results_) place(result, true);
   for (const Argument& operand : operands_) place(operand, false);
   const auto results = static_cast<std::ptrdiff_t>(results_.size());
@@ -190,6 +214,7 @@ KernelCall::Arrangement KernelCall::arrange() const {
     const Argument& argument = i < operands_.size() ? operands_[i] : results_[i - operands_.size()];
     const std::byte* const begin = arrangement.memories[arrangement.memory[i]].begin;
     arrangement.offset.push_back((backing(argument.tensor) - begin) / itemsize(argument.dtype));
+    key_.add(static_cast<int64_t>(arrangement.memory[i])).add(arrangement.offset[i]);
   }
   return arrangement;
 }
@@ -215,16 +240,36 @@ std::shared_ptr<const Program> KernelCall::build(const EmitKernel& emit,
   return builder.finish();
 }
 
-void KernelCall::launch(const EmitKernel& emit) { launch(emit, std::nullopt); }
+namespace {
+
+EmitKernel emit_of(const Expression& expression) {
+  return [expression](Builder& builder, std::span<const HbmTensor> operands,
+                      std::span<const HbmTensor> results) {
+    emit_pointwise(builder, expression, operands, results);
+  };
+}
+
+}  // namespace
+
+void KernelCall::launch(const EmitKernel& emit) {
+  if (writes_nothing()) return;
+  const Arrangement arrangement = arrange();
+  const auto kernel = kernel_cache().find_or_build(key_, [&] { return build(emit, arrangement); });
+  if (GraphCapture::active() != nullptr) return capture(emit, std::nullopt, kernel);
+  launch(kernel, arrangement, {});
+}
 
 void KernelCall::launch(const Expression& expression) {
-  options(expression.key());
-  launch(
-      [expression](Builder& builder, std::span<const HbmTensor> operands,
-                   std::span<const HbmTensor> results) {
-        emit_pointwise(builder, expression, operands, results);
-      },
-      expression);
+  if (writes_nothing()) return;
+  const ExpressionForm form = expression.form();
+  options(form.structure);
+  const Arrangement arrangement = arrange();
+  const auto kernel = kernel_cache().find_or_compile(key_, [&] {
+    return compile_expression(
+        expression, [&](const Expression& marked) { return build(emit_of(marked), arrangement); });
+  });
+  if (GraphCapture::active() != nullptr) return capture(emit_of(expression), expression, kernel);
+  launch(kernel, arrangement, form.constants);
 }
 
 void KernelCall::capture(const EmitKernel& emit, const std::optional<Expression>& expression,
@@ -237,24 +282,21 @@ void KernelCall::capture(const EmitKernel& emit, const std::optional<Expression>
     use.results.push_back({result.tensor, result.dtype, result.sizes, result.strides});
   }
   GraphCapture::active()->add(use);
+  for (const Argument& result : results_) WrittenMemory::note(result.tensor);
 }
 
-void KernelCall::launch(const EmitKernel& emit, const std::optional<Expression>& expression) {
-  const bool nothing = std::all_of(results_.begin(), results_.end(), [](const Argument& result) {
-    return result.tensor.numel() == 0;
-  });
-  if (nothing) return;
-  separate_dtypes();
-  const Arrangement arrangement = arrange();
-  for (size_t i = 0; i < arrangement.memory.size(); ++i) {
-    key_.add(static_cast<int64_t>(arrangement.memory[i])).add(arrangement.offset[i]);
-  }
-  const auto kernel = kernel_cache().find_or_build(key_, [&] { return build(emit, arrangement); });
-  if (GraphCapture::active() != nullptr) return capture(emit, expression, kernel);
+bool KernelCall::writes_nothing() const {
+  return std::all_of(results_.begin(), results_.end(),
+                     [](const Argument& result) { return result.tensor.numel() == 0; });
+}
+
+void KernelCall::launch(const std::shared_ptr<const Kernel>& kernel, const Arrangement& arrangement,
+                        std::span<const double> numbers) const {
   c10::SmallVector<std::byte*, 8> addresses;
   for (const Memory& memory : arrangement.memories) addresses.push_back(memory.begin);
   neuron_sim::launch(device_.index(), current_stream(device_.index()), kernel,
-                     {addresses.data(), addresses.size()});
+                     {addresses.data(), addresses.size()}, numbers);
+  for (const Argument& result : results_) WrittenMemory::note(result.tensor);
 }
 
 }  // namespace neuron_sim

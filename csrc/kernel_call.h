@@ -5,7 +5,9 @@
 #include <c10/util/FunctionRef.h>
 #include <c10/util/SmallVector.h>
 
+#include <memory>
 #include <optional>
+#include <span>
 #include <string_view>
 
 #include "device/runtime/kernel_cache.h"
@@ -31,8 +33,8 @@ class KernelCall {
   /// The same elements under other sizes and strides (elements), from the tensor's first one on:
   /// broadcast, merged or permuted. Overlaps are left as they are.
   KernelCall& operand(const at::Tensor& tensor, at::IntArrayRef sizes, at::IntArrayRef strides);
-  /// int32 or int64 indices. The chip has no 64-bit integers: it reads the low words, which the
-  /// kernel's bounds checks make enough.
+  /// int32 or int64 indices. The chip has no 64-bit integers: it reads the low words, so the caller
+  /// checks all 64 bits first (csrc/aten/index_bounds.h).
   KernelCall& indices(const at::Tensor& tensor);
   /// A tensor that the kernel writes, for launch(); with sizes and strides as above.
   KernelCall& result(const at::Tensor& tensor);
@@ -66,7 +68,8 @@ class KernelCall {
   /// elements.
   void launch(const EmitKernel& emit);
   /// The same for a pointwise kernel, whose operands and result have the same sizes: results =
-  /// expression(operands). In a graph it may be joined with others.
+  /// expression(operands). Calls that differ in constants only share the kernel. In a graph it may
+  /// be joined with others.
   void launch(const Expression& expression);
 
  private:
@@ -90,13 +93,19 @@ class KernelCall {
     std::vector<Memory> memories;
     std::vector<size_t> memory;
     std::vector<int64_t> offset;  ///< elements
+    /// Adds the memory of one more tensor; those that overlap one that is written become one.
+    void place(const Memory& placed);
+    /// Makes one memory of two of the same dtype, `into` before `other`.
+    void join(size_t into, size_t other);
   };
   void add(c10::SmallVector<Argument, 4>& arguments, Argument argument);
-  void launch(const EmitKernel& emit, const std::optional<Expression>& expression);
+  bool writes_nothing() const;
+  void launch(const std::shared_ptr<const Kernel>& kernel, const Arrangement& arrangement,
+              std::span<const double> numbers) const;
   void capture(const EmitKernel& emit, const std::optional<Expression>& expression,
                const std::shared_ptr<const Kernel>& kernel) const;
   void separate_dtypes();
-  Arrangement arrange() const;
+  Arrangement arrange();
   std::shared_ptr<const Program> build(const EmitKernel& emit,
                                        const Arrangement& arrangement) const;
 

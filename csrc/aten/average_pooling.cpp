@@ -86,10 +86,20 @@ Tensor& average_backward_out(const Tensor& gradient, const Tensor& self, IntArra
   return result;
 }
 
-Tensor& adaptive_out(const Tensor& self, c10::SymIntArrayRef sizes, Tensor& out) {
+void check_adaptive(const Tensor& self, c10::SymIntArrayRef sizes) {
   TORCH_CHECK(sizes.size() == 2, "adaptive_avg_pool2d: output_size must be 2");
   TORCH_CHECK(self.dim() == 3 || self.dim() == 4,
               "adaptive_avg_pool2d(): Expected 3D or 4D tensor, but got ", self.sizes());
+  for (int64_t i = self.dim() - 2; i < self.dim(); ++i) {
+    TORCH_CHECK(self.size(i) > 0,
+                "adaptive_avg_pool2d(): Expected input to have non-zero size for non-batch "
+                "dimensions, but input has sizes ",
+                self.sizes(), " with dimension ", i, " being empty");
+  }
+}
+
+Tensor& adaptive_out(const Tensor& self, c10::SymIntArrayRef sizes, Tensor& out) {
+  check_adaptive(self, sizes);
   pool_into(self, adaptive_axes(self, sizes[0].expect_int(), sizes[1].expect_int()), out);
   return out;
 }
@@ -97,7 +107,7 @@ Tensor& adaptive_out(const Tensor& self, c10::SymIntArrayRef sizes, Tensor& out)
 Tensor adaptive(const Tensor& self, c10::SymIntArrayRef sizes) {
   planes_of(self);
   const c10::DeviceGuard guard(self.device());
-  TORCH_CHECK(sizes.size() == 2, "adaptive_avg_pool2d: output_size must be 2");
+  check_adaptive(self, sizes);
   at::DimVector result(self.sizes());
   result[result.size() - 2] = sizes[0].expect_int();
   result[result.size() - 1] = sizes[1].expect_int();

@@ -73,7 +73,7 @@ Tensor normalised(const Tensor& input, const Tensor& mean, const Tensor& inverse
     if (has_weight) value = value * e.input(3);
     return has_bias ? value + e.input(has_weight ? 4 : 3) : value;
   });
-  const Tensor output = at::empty_like(input);
+  const Tensor output = at::empty_like(input, input.suggest_memory_format());
   run_pointwise(expression, operands, output);
   return output;
 }
@@ -158,7 +158,7 @@ ThreeTensors batch_norm_backward(const Tensor& gradient, const Tensor& input,
       value = value * e.input(3);
       return given(weight) ? value * e.input(6) : value;
     });
-    std::get<0>(results) = at::empty_like(input);
+    std::get<0>(results) = at::empty_like(input, input.suggest_memory_format());
     run_pointwise(expression, operands, std::get<0>(results));
   }
   const at::ScalarType type = given(weight) ? weight->scalar_type() : input.scalar_type();

@@ -59,6 +59,10 @@ Tensor& im2col_out(const Tensor& self, IntArrayRef kernel, IntArrayRef dilation,
   const c10::DeviceGuard guard(self.device());
   const Windows windows{kernel, dilation, padding, stride};
   const Tensor images = self.dim() == 3 ? self.unsqueeze(0) : self;
+  TORCH_CHECK(c10::multiply_integers(self.sizes().slice(self.dim() - 3)) > 0,
+              "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero "
+              "dimensions for input, but got: ",
+              self.sizes());
   windows.check(images.size(2), images.size(3));
   const int64_t down = windows.count(0, images.size(2)), across = windows.count(1, images.size(3));
   const Tensor padded =

@@ -14,6 +14,7 @@
 #include <ATen/ops/eq.h>
 #include <ATen/ops/isnan.h>
 #include <ATen/ops/linalg_vector_norm.h>
+#include <ATen/ops/mode.h>
 #include <ATen/ops/scatter.h>
 #include <ATen/ops/sigmoid.h>
 #include <ATen/ops/sum.h>
@@ -111,6 +112,8 @@ Tensor cdist_forward(const Tensor& first, const Tensor& second, double order,
 
 Tensor& cross_out(const Tensor& self, const Tensor& other, int64_t dimension, Tensor& out) {
   check_floating(self);
+  TORCH_CHECK(self.scalar_type() == other.scalar_type(), "expected scalar type ",
+              self.scalar_type(), " but found ", other.scalar_type());
   const auto turned = [&](const Tensor& tensor, int64_t steps) {
     return tensor.roll(-steps, at::maybe_wrap_dim(dimension, tensor.dim()));
   };
@@ -183,6 +186,12 @@ Tensor max_unpool2d(const Tensor& self, const Tensor& indices, IntArrayRef size)
               "There should be exactly two elements (height, width) in "
               "output_size, but got ",
               size.size(), " elements.");
+  for (int64_t i = 1; i < self.dim(); ++i) {
+    TORCH_CHECK(self.size(i) > 0,
+                "max_unpooling2d: Expected input to have non-zero size for non-batch dimensions, "
+                "but got ",
+                self.sizes(), " with dimension ", i, " being empty.");
+  }
   at::DimVector shape(self.sizes());
   shape[shape.size() - 2] = size[0];
   shape[shape.size() - 1] = size[1];
@@ -191,6 +200,20 @@ Tensor max_unpool2d(const Tensor& self, const Tensor& indices, IntArrayRef size)
   const Tensor empty = at::zeros({planes, size[0] * size[1]}, self.options());
   return at::scatter(empty, 1, indices.reshape({planes, -1}), self.reshape({planes, -1}))
       .view(shape);
+}
+
+/// torch's kernel for this overload names the devices that it takes.
+std::tuple<Tensor&, Tensor&> mode_out(const Tensor& self, int64_t dimension, bool keep,
+                                      Tensor& values, Tensor& indices) {
+  TORCH_CHECK(values.device() == self.device() && indices.device() == self.device(),
+              "expected device '", self.device(), "' but got '", values.device(),
+              "' for values output and '", indices.device(), "' for indices output");
+  TORCH_CHECK(values.scalar_type() == self.scalar_type(), "expected scalar type '",
+              self.scalar_type(), "' but got '", values.scalar_type(), "' for values output");
+  TORCH_CHECK(indices.scalar_type() == at::kLong, "expected scalar type '", at::kLong,
+              "' but got '", indices.scalar_type(), "' for indices output");
+  const auto [found, places] = at::mode(self, dimension, keep);
+  return {give(found, values), give(places, indices)};
 }
 
 }  // namespace
@@ -202,6 +225,7 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("nansum.out", device_operator<nansum_out>());
   m.impl("aminmax.out", device_operator<aminmax_out>());
   m.impl("isin.Tensor_Tensor_out", device_operator<isin_out>());
+  m.impl("mode.values", mode_out);
   m.impl("trace", device_operator<trace>());
   m.impl("equal", device_operator<equal>());
   m.impl("_cdist_forward", device_operator<cdist_forward>());

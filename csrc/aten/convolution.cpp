@@ -1,6 +1,3 @@
-// Convolutions of a PrivateUse1 device are routed to these operators, which the boxed fallback
-// cannot reach: they have a composite kernel that throws.
-
 #include "csrc/aten/convolution.h"
 
 #include <ATen/ops/constant_pad_nd.h>
@@ -8,9 +5,12 @@
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/sum.h>
 #include <c10/core/DeviceGuard.h>
-#include <torch/library.h>
+#include <c10/util/safe_numerics.h>
+
+#include <limits>
 
 #include "csrc/aten/convolution3d.h"
+#include "csrc/aten/convolution_taps.h"
 #include "csrc/aten/device_operator.h"
 #include "csrc/aten/movement.h"
 #include "csrc/kernel_call.h"
@@ -77,7 +77,11 @@ at::DimVector result_sizes(const Tensor& input, const Tensor& weight,
                       transposed ? weight.size(1) * parameters.groups : weight.size(0)};
   for (int64_t i = 0; i < 2; ++i) {
     const auto axis = static_cast<size_t>(i);
-    const int64_t reach = parameters.dilation[axis] * (weight.size(2 + i) - 1) + 1;
+    int64_t reach = 0;
+    TORCH_CHECK(!c10::mul_overflows(parameters.dilation[axis], weight.size(2 + i) - 1, &reach) &&
+                    reach < std::numeric_limits<int64_t>::max() / 4,
+                "convolution: a dilation of ", parameters.dilation[axis], " is out of range");
+    ++reach;
     const int64_t extent = input.size(2 + i), stride = parameters.stride[axis];
     const int64_t padding = 2 * parameters.padding[axis];
     const int64_t size =
@@ -189,15 +193,20 @@ Tensor convolution_2d(const Tensor& input, const Tensor& weight, const OptionalT
   const Conv2dGeometry geometry = geometry_of(parameters);
   if (parameters.transposed) {
     launch_input_gradient(input, weight, bias, result, geometry);
-  } else {
+    return result;
+  }
+  try {
     launch_convolution(input, weight, bias, result, geometry);
+  } catch (const KernelError&) {
+    if (!has_taps(weight, parameters)) throw;
+    return convolution_by_taps(input, weight, bias, parameters, sizes);
   }
   return result;
 }
 
-ConvolutionGradients backward_2d(const Tensor& gradient, const Tensor& input, const Tensor& weight,
-                                 const ConvolutionParameters& parameters,
-                                 std::array<bool, 3> mask) {
+ConvolutionGradients backward_whole(const Tensor& gradient, const Tensor& input,
+                                    const Tensor& weight, const ConvolutionParameters& parameters,
+                                    std::array<bool, 3> mask) {
   const Conv2dGeometry geometry = geometry_of(parameters);
   const auto fresh = [](const Tensor& like, bool wanted) {
     return wanted ? at::empty_like(like, like.options(), at::MemoryFormat::Contiguous) : Tensor();
@@ -220,52 +229,15 @@ ConvolutionGradients backward_2d(const Tensor& gradient, const Tensor& input, co
   return {for_input, for_weight, for_bias};
 }
 
-/// Runs `device`; what it refuses goes to `host`, with the reason.
-template <typename Device, typename Host>
-auto run_or_hand_over(Device&& device, Host&& host) {
-  std::string reason;
+ConvolutionGradients backward_2d(const Tensor& gradient, const Tensor& input, const Tensor& weight,
+                                 const ConvolutionParameters& parameters,
+                                 std::array<bool, 3> mask) {
   try {
-    return device();
-  } catch (const Refusal& refusal) {
-    reason = refusal.reason;
-  } catch (const KernelError& error) {
-    reason = error.what();
-  } catch (const SimulatorBug& bug) {
-    throw_torch_error(bug);
+    return backward_whole(gradient, input, weight, parameters, mask);
+  } catch (const KernelError&) {
+    if (!has_taps(weight, parameters)) throw;
+    return backward_by_taps(gradient, input, weight, parameters, mask);
   }
-  return host(reason);
-}
-
-ConvolutionParameters parameters_of(IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation,
-                                    bool transposed, IntArrayRef output_padding, int64_t groups) {
-  return {at::DimVector(stride),         at::DimVector(padding),
-          at::DimVector(dilation),       transposed,
-          at::DimVector(output_padding), groups};
-}
-
-Tensor convolution(const Tensor& input, const Tensor& weight, const OptionalTensor& bias,
-                   IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation, bool transposed,
-                   IntArrayRef output_padding, int64_t groups) {
-  const ConvolutionParameters parameters =
-      parameters_of(stride, padding, dilation, transposed, output_padding, groups);
-  return run_or_hand_over([&] { return device_convolution(input, weight, bias, parameters); },
-                          [&](const std::string& reason) {
-                            return host_convolution(input, weight, bias, parameters, reason);
-                          });
-}
-
-ConvolutionGradients convolution_backward(const Tensor& gradient, const Tensor& input,
-                                          const Tensor& weight, IntArrayRef stride,
-                                          IntArrayRef padding, IntArrayRef dilation,
-                                          bool transposed, IntArrayRef output_padding,
-                                          int64_t groups, std::array<bool, 3> mask) {
-  const ConvolutionParameters parameters =
-      parameters_of(stride, padding, dilation, transposed, output_padding, groups);
-  return run_or_hand_over(
-      [&] { return device_convolution_backward(gradient, input, weight, parameters, mask); },
-      [&](const std::string& reason) {
-        return host_convolution_backward(gradient, input, weight, parameters, mask, reason);
-      });
 }
 
 }  // namespace
@@ -309,11 +281,6 @@ ConvolutionGradients device_convolution_backward(const Tensor& gradient, const T
   if (mask[0]) for_input = for_input.squeeze(2);
   if (mask[1]) for_weight = for_weight.squeeze(2);
   return {for_input, for_weight, for_bias};
-}
-
-TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
-  m.impl("convolution_overrideable", convolution);
-  m.impl("convolution_backward_overrideable", convolution_backward);
 }
 
 }  // namespace neuron_sim

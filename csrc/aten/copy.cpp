@@ -1,6 +1,8 @@
 // Copies between host and device, between devices and within one; any dtypes, strides and
 // conjugate or negative views on either side.
 
+#include <ATen/ExpandUtils.h>
+#include <ATen/MemoryOverlap.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/ops/_local_scalar_dense_native.h>
@@ -15,6 +17,7 @@
 #include "csrc/graph/capture.h"
 #include "csrc/tensor_access.h"
 #include "csrc/transfer.h"
+#include "csrc/written_memory.h"
 
 namespace neuron_sim {
 namespace {
@@ -28,6 +31,18 @@ void check_place(const Tensor& tensor) {
       tensor.layout() == at::kStrided && (tensor.is_cpu() || on_device(tensor)),
       "neuron_sim: copies go between dense CPU and neuron_sim tensors, not ", tensor.layout(),
       " tensors on ", tensor.device());
+}
+
+/// RuntimeError, as on the CPU, unless `self` broadcasts to `target` and they overlap in memory as
+/// one tensor, if at all.
+void check_pair(const Tensor& self, const Tensor& target) {
+  if (self.sizes() != target.sizes()) {
+    const at::DimVector shape = at::infer_size_dimvector(target.sizes(), self.sizes());
+    TORCH_CHECK(target.sizes() == at::IntArrayRef(shape), "output with shape ", target.sizes(),
+                " doesn't match the broadcast shape ", at::IntArrayRef(shape));
+  }
+  at::assert_no_internal_overlap(target);
+  at::assert_no_partial_overlap(target, self);
 }
 
 /// The host converts dtypes, so what crosses the link is in the dtype of the device side.
@@ -74,6 +89,7 @@ Tensor capture_copy(GraphCapture& capture, const Tensor& self, const Tensor& tar
 Tensor copy_from(const Tensor& self, const Tensor& target, bool non_blocking) {
   check_place(self);
   check_place(target);
+  check_pair(self, target);
   if (target.numel() > 0 && copies_on_device(self, target)) {
     translate_errors([&] { copy_on_device(self, target); });
     return target;
@@ -84,6 +100,7 @@ Tensor copy_from(const Tensor& self, const Tensor& target, bool non_blocking) {
   }
   if (on_device(self) && self.device() == target.device()) note_host_copy(self, target);
   account(self, target, non_blocking);
+  WrittenMemory::note(target);
   Tensor host_target = host_tensor(target);
   at::native::copy_(host_target, host_tensor(self), /*non_blocking=*/false);
   return target;

@@ -9,6 +9,7 @@
 
 #include "csrc/aten/fallback.h"
 #include "csrc/errors.h"
+#include "csrc/written_memory.h"
 
 namespace neuron_sim {
 
@@ -22,11 +23,13 @@ struct Refusal {
 void check_computable(at::ScalarType type);
 
 /// Calls `function()`, the boxed body of an operator; a Refusal or what the chip has no dtype or no
-/// room for (KernelError) falls back with the reason.
+/// room for (KernelError) falls back with the reason. c10::Error when the body has already written
+/// an argument, which the CPU would start from.
 template <typename Function>
 void run_or_fall_back(const c10::OperatorHandle& op, torch::jit::Stack* stack,
                       Function&& function) {
   std::string reason;
+  const WrittenMemory written;
   try {
     return function();
   } catch (const Refusal& refusal) {
@@ -37,6 +40,7 @@ void run_or_fall_back(const c10::OperatorHandle& op, torch::jit::Stack* stack,
   } catch (const SimulatorBug& bug) {
     throw_torch_error(bug);
   }
+  written.check_unchanged(op, *stack, reason);
   fall_back(op, stack, reason);
 }
 

@@ -9,8 +9,8 @@
 #include "csrc/aten/device_operator.h"
 #include "csrc/aten/random_seed.h"
 #include "csrc/aten/rows.h"
+#include "csrc/generator.h"
 #include "csrc/kernel_call.h"
-#include "csrc/runtime.h"
 #include "ops/pointwise/pointwise.h"
 
 namespace neuron_sim {
@@ -55,9 +55,7 @@ Tensor& bernoulli(Tensor& self, double probability, std::optional<at::Generator>
               "bernoulli_ expects p to be in [0, 1], but got p=", probability);
   check_computable(self.scalar_type());
   if (!self.is_floating_point()) throw Refusal{"the device draws floating dtypes"};
-  if (generator && generator->device().type() != kDeviceType) {
-    throw Refusal{"the generator is one of the host"};
-  }
+  generator_or_default(generator, self.device().index());
   at::assert_no_internal_overlap(self);
   if (self.numel() == 0) return self;
   const c10::DeviceGuard guard(self.device());

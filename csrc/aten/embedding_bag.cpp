@@ -10,6 +10,7 @@
 #include <algorithm>
 
 #include "csrc/aten/device_operator.h"
+#include "csrc/aten/index_bounds.h"
 #include "csrc/aten/indexing.h"
 
 namespace neuron_sim {
@@ -93,6 +94,7 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> embedding_bag(
     int64_t mode, bool sparse, const OptionalTensor& weights, bool include_last, int64_t padding) {
   check_bags(weight, indices, sparse);
   const c10::DeviceGuard guard(weight.device());
+  check_bounds(indices, {weight.size(0), OutOfBounds::kBag});
   const Bags bags = bags_of(indices, offsets, include_last, padding);
   const Tensor bag = bags.bag.to(weight.device()), size = bags.size.to(weight.device());
   if (mode == kMax) {

@@ -28,6 +28,10 @@ bool takes_generator(const c10::Argument& argument) {
   return type->kind() == c10::TypeKind::GeneratorType;
 }
 
+bool is_random(const c10::FunctionSchema& schema) {
+  return std::any_of(schema.arguments().begin(), schema.arguments().end(), takes_generator);
+}
+
 template <typename Element>
 c10::List<Element> on_host(const c10::List<Element>& tensors, HostAccess access, HostCall& call) {
   c10::List<Element> host;
@@ -55,15 +59,28 @@ void hand_over(c10::IValue& value, const c10::Argument& argument, HostCall& call
   }
 }
 
+/// Whether the operator draws random numbers on the host side because that is where they come from.
+bool draws_on_host(const c10::FunctionSchema& schema) {
+  return random_source() == RandomSource::kHost && is_random(schema);
+}
+
 /// A random operator draws from the device's generator, through its CPU twin.
 void hand_over_generator(c10::IValue& value, const HostCall& call) {
-  if (value.isNone()) {
-    value = host_twin(default_generator(call.device() ? call.device()->index() : -1));
-  } else if (value.toGenerator().device().type() == kDeviceType) {
-    TORCH_CHECK(call.device(), "Expected a 'cpu' device type for generator but found '",
-                value.toGenerator().device(), "'");
-    value = host_twin(value.toGenerator());
-  }
+  std::optional<at::Generator> given;
+  if (!value.isNone()) given = value.toGenerator();
+  TORCH_CHECK(call.device() || !given, "Expected a 'cpu' device type for generator but found '",
+              given->device().type(), "'");
+  value = host_twin(generator_or_default(given, call.device() ? call.device()->index() : -1));
+}
+
+/// An out= tensor is where the other tensors are: a CPU kernel would write any.
+void check_out_device(const c10::IValue& value, const c10::Argument& argument,
+                      const HostCall& call) {
+  if (!argument.is_out() || !value.isTensor() || !call.device()) return;
+  const at::Tensor& out = value.toTensor();
+  TORCH_CHECK(!out.defined() || out.device() == *call.device(),
+              "Expected all tensors to be on the same device, but found at least two devices, ",
+              *call.device(), " and ", out.device(), "!");
 }
 
 void take_back(c10::IValue& value, HostCall& call) {
@@ -90,7 +107,9 @@ void run_cpu_kernel(const c10::OperatorHandle& op, torch::jit::Stack* stack, Hos
   const auto& arguments = op.schema().arguments();
   const size_t first = stack->size() - arguments.size();
   for (size_t i = 0; i < arguments.size(); ++i) {
+    const c10::IValue given = (*stack)[first + i];
     hand_over((*stack)[first + i], arguments[i], call);
+    check_out_device(given, arguments[i], call);
   }
   for (size_t i = 0; i < arguments.size(); ++i) {
     if (takes_generator(arguments[i])) hand_over_generator((*stack)[first + i], call);
@@ -116,23 +135,23 @@ void refuse_sparse(const c10::OperatorHandle& op, torch::jit::Stack*) {
 void fall_back(const c10::OperatorHandle& op, torch::jit::Stack* stack, const std::string& why) {
   check_no_view(op);
   if (GraphCapture* const capture = GraphCapture::active()) {
-    const auto& arguments = op.schema().arguments();
-    const bool is_random = std::any_of(arguments.begin(), arguments.end(), takes_generator);
-    return capture->run_on_host(op, stack, is_random);
+    return capture->run_on_host(op, stack, is_random(op.schema()));
   }
   const std::string reason = why.empty() ? reason_without_kernel(op.schema(), *stack) : why;
   const std::string name = c10::toString(op.operator_name());
   IndexTensors tensors;
   tensors.add(*stack, op.schema().arguments().size());
+  const bool draws = draws_on_host(op.schema());
   // Only the results tell whether 1 / indices or the nonzero of a mask is index arithmetic; so
   // such a call runs first, unless it writes its arguments.
   const bool known = !tensors.all_index_like || op.schema().is_mutable();
-  if (known && !tensors.index_arithmetic()) check_fallback(name, reason);
+  if (known && !draws && !tensors.index_arithmetic()) check_fallback(name, reason);
   HostCall call;
   run_cpu_kernel(op, stack, call);
   tensors.add(*stack, op.schema().returns().size());
-  if (tensors.index_arithmetic()) {
+  if (draws || tensors.index_arithmetic()) {
     count_host_operator(name);
+    if (!tensors.index_arithmetic()) call.account();  // the numbers cross the host link
     return;
   }
   check_fallback(name, reason);

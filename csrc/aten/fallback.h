@@ -1,6 +1,7 @@
 #pragma once
 // Operators without a device kernel run on the CPU, visibly: listed with a reason, or refused.
-// Index arithmetic on int64, which the chip has not, is listed apart and always allowed.
+// Index arithmetic on int64, which the chip has not, and random numbers that the host side draws
+// are listed apart and always allowed.
 
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/stack.h>
@@ -41,7 +42,7 @@ NEURON_SIM_TORCH_API void set_fallback_policy(FallbackPolicy policy);
 /// All fallbacks since the start or the last reset, by operator and reason.
 NEURON_SIM_TORCH_API std::vector<Fallback> fallbacks();
 /// How often each operator ran on the host side of the simulator because all it computes are int64
-/// indices or scalars.
+/// indices or scalars, or because it draws random numbers (RandomSource::kHost).
 NEURON_SIM_TORCH_API std::map<std::string, int64_t> host_operators();
 /// Forgets both, and what has been warned about.
 NEURON_SIM_TORCH_API void reset_fallbacks();
@@ -56,8 +57,9 @@ NEURON_SIM_TORCH_API void count_host_operator(const std::string& op);
 
 /// Runs `op` with the arguments on `stack` on the CPU and leaves its results there, on the device.
 /// Index arithmetic is a host-side operator: it takes no simulated time, as every instruction of
-/// the program that submits work. Anything else is a fallback, refused in strict mode; `why` is
-/// half a sentence, why no device kernel takes the arguments, empty when there is none.
+/// the program that submits work. So are random numbers of the host, which cross the host link.
+/// Anything else is a fallback, refused in strict mode; `why` is half a sentence, why no device
+/// kernel takes the arguments, empty when there is none.
 NEURON_SIM_TORCH_API void fall_back(const c10::OperatorHandle& op, torch::jit::Stack* stack,
                                     const std::string& why);
 

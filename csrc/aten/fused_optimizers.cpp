@@ -33,12 +33,20 @@ bool is_skipped(const Step& step) {
   return step.found_inf && step.found_inf->defined() && step.found_inf->item<double>() != 0;
 }
 
-/// Refuses before anything changes; unscales the gradients.
-void prepare(TensorList parameters, TensorList gradients, const Step& step) {
+/// Refuses before anything changes; unscales the gradients. `states` are the lists that the step
+/// updates beside the parameters.
+void prepare(TensorList parameters, TensorList gradients, std::initializer_list<TensorList> states,
+             const Step& step) {
+  const auto check = [](const Tensor& tensor, const Tensor& parameter) {
+    check_computable(tensor.scalar_type());
+    if (!tensor.is_floating_point()) throw Refusal{"parameters have floating dtypes"};
+    if (tensor.sizes() != parameter.sizes()) throw Refusal{"gradients or states are expanded"};
+    if (tensor.device() != parameter.device()) throw Refusal{"states are on another device"};
+  };
   for (size_t i = 0; i < parameters.size(); ++i) {
-    check_computable(parameters[i].scalar_type());
-    if (!parameters[i].is_floating_point()) throw Refusal{"parameters have floating dtypes"};
-    if (gradients[i].sizes() != parameters[i].sizes()) throw Refusal{"gradients are expanded"};
+    check(parameters[i], parameters[i]);
+    check(gradients[i], parameters[i]);
+    for (const TensorList state : states) check(state[i], parameters[i]);
   }
   if (!step.scale || !step.scale->defined()) return;
   for (const Tensor& gradient : gradients) gradient.div_(*step.scale);
@@ -89,7 +97,7 @@ void run_adam(TensorList parameters, TensorList gradients, TensorList means, Ten
               TensorList largest, TensorList steps, const Adam& adam, const Step& step) {
   if (parameters.empty() || is_skipped(step)) return;
   const c10::DeviceGuard guard(parameters.front().device());
-  prepare(parameters, gradients, step);
+  prepare(parameters, gradients, {means, squares, adam.amsgrad ? largest : means}, step);
   const Expression expression = adam_expression(adam, step.maximize);
   const Tensor kept = step.rate * -adam.decay + 1.0;
   for (size_t i = 0; i < parameters.size(); ++i) {
@@ -157,7 +165,7 @@ void descent_step(TensorList parameters, TensorList gradients, TensorList moment
   const Step step{on_device_of(parameters.front(), rate), maximize, scale, found_inf};
   if (is_skipped(step)) return;
   const c10::DeviceGuard guard(parameters.front().device());
-  prepare(parameters, gradients, step);
+  prepare(parameters, gradients, {momentum != 0 ? momenta : parameters}, step);
   const Expression expression =
       descent_expression({decay, momentum, dampening, nesterov, first}, maximize);
   for (size_t i = 0; i < parameters.size(); ++i) {
@@ -183,7 +191,7 @@ void adagrad_step(TensorList parameters, TensorList gradients, TensorList sums, 
   const Step step{on_device_of(parameters.front(), rate), maximize, scale, found_inf};
   if (is_skipped(step)) return;
   const c10::DeviceGuard guard(parameters.front().device());
-  prepare(parameters, gradients, step);
+  prepare(parameters, gradients, {sums}, step);
   Expression e;
   const ElementValue given = maximize ? -e.input(2) : e.input(2);
   const ElementValue gradient = decay != 0 ? given + e.input(0) * decay : given;

@@ -1,32 +1,31 @@
 // gather and scatter: single elements named by indices.
 
-#include <ATen/TensorOperators.h>
 #include <ATen/WrapDimUtils.h>
 #include <ATen/native/Resize.h>
-#include <ATen/ops/arange.h>
+#include <ATen/native/ScatterGatherChecks.h>
 #include <ATen/ops/empty.h>
-#include <ATen/ops/gather.h>
+#include <c10/core/DeviceGuard.h>
 
 #include "csrc/aten/device_operator.h"
+#include "csrc/aten/index_bounds.h"
 #include "csrc/aten/indexing.h"
 #include "csrc/aten/movement.h"
+#include "csrc/aten/write_rows.h"
 
 namespace neuron_sim {
 namespace {
 
 using at::Tensor;
 
-/// Places in the flattened `self`, of the shape of `indices`, which name them along `dimension`.
+/// Places in the flattened dense `self`, of the shape of `indices`, which name them along
+/// `dimension`.
 Tensor places(const Tensor& self, int64_t dimension, const Tensor& indices) {
-  const auto options = indices.options();
-  Tensor place = indices * self.stride(dimension);
-  for (int64_t i = 0; i < self.dim(); ++i) {
-    if (i == dimension || indices.size(i) == 1) continue;
-    at::DimVector shape(static_cast<size_t>(self.dim()), 1);
-    shape[static_cast<size_t>(i)] = indices.size(i);
-    place = place + (at::arange(indices.size(i), options) * self.stride(i)).view(shape);
-  }
-  return place;
+  at::DimVector steps(self.strides());
+  const auto at = static_cast<size_t>(dimension);
+  const IndexBounds bounds{self.size(dimension), OutOfBounds::kElement, dimension};
+  const IndexedDimension indexed{indices, bounds, steps[at]};
+  steps[at] = 0;
+  return row_numbers({indexed}, steps);
 }
 
 /// Elements of a dense tensor as rows of one.
@@ -36,6 +35,7 @@ Tensor& gather_out(const Tensor& self, int64_t dimension, const Tensor& indices,
                    Tensor& out) {
   check_movable(self);
   check_indices(indices);
+  at::native::gather_shape_check(self, at::maybe_wrap_dim(dimension, self.dim()), indices);
   at::native::resize_output(out, indices.sizes());
   check_apart(out, {self, indices});
   if (out.numel() == 0) return out;
@@ -51,8 +51,14 @@ Tensor& gather_out(const Tensor& self, int64_t dimension, const Tensor& indices,
 Tensor take(const Tensor& self, const Tensor& indices) {
   check_movable(self);
   check_indices(indices);
-  const Tensor flat = self.reshape(-1);
-  return at::gather(flat, 0, wrapped(indices.reshape(-1), flat.numel())).view(indices.sizes());
+  const c10::DeviceGuard guard(self.device());
+  const Tensor out = at::empty(indices.sizes(), self.options());
+  if (out.numel() == 0) return out;
+  TORCH_CHECK_INDEX(self.numel() > 0, "take(): tried to take from an empty tensor");
+  const IndexBounds bounds{self.numel(), OutOfBounds::kTaken, 0, /*from_end=*/true};
+  const Tensor named = indices.reshape(-1);
+  gather_rows(elements(self.contiguous()), row_numbers({{named, bounds}}, {0}), elements(out));
+  return out;
 }
 
 /// out = self with source at (or added to) the places that indices name along the dimension.
@@ -60,20 +66,18 @@ Tensor& scatter_into(const Tensor& self, int64_t dimension, const Tensor& indice
                      const Tensor& source, bool add, Tensor& out) {
   check_movable(self);
   check_indices(indices);
-  const at::ScalarType dtype = self.scalar_type();
-  const at::ScalarType type = add ? addition_dtype(dtype, indices.numel()) : dtype;
+  at::native::scatter_shape_check(self, at::maybe_wrap_dim(dimension, self.dim()), indices, source);
+  if (add) addition_dtype(self.scalar_type(), indices.numel());  // refuses before anything changes
   at::native::resize_output(out, self.sizes());
   check_apart(out, {indices, source});
-  const Tensor own = (self.dim() == 0 ? self.view(1) : self).clone(at::MemoryFormat::Contiguous);
-  const Tensor dense = own.to(type);
+  if (!out.is_same(self)) out.copy_(self);
+  const Tensor whole = out.dim() == 0 ? out.view(1) : out;
   const Tensor named = indices.dim() == 0 ? indices.view(1) : indices;
   Tensor values = source.dim() == 0 ? source.view(1) : source;
   for (int64_t i = 0; i < named.dim(); ++i) values = values.narrow(i, 0, named.size(i));
-  if (named.numel() > 0) {
-    const Tensor place = places(dense, at::maybe_wrap_dim(dimension, dense.dim()), named);
-    scatter_rows(elements(dense), place.reshape(-1), values.to(type).reshape({-1, 1}), add);
-  }
-  return out.copy_(sums_as(dense, dtype).view(out.sizes()));
+  const int64_t at = at::maybe_wrap_dim(dimension, whole.dim());
+  write_elements(whole, {at, named, {whole.size(at), OutOfBounds::kElement, at}}, values, add);
+  return out;
 }
 
 Tensor& scatter_src_out(const Tensor& self, int64_t dimension, const Tensor& indices,

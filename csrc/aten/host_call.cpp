@@ -9,6 +9,7 @@
 #include "csrc/graph/capture.h"
 #include "csrc/tensor_access.h"
 #include "csrc/transfer.h"
+#include "csrc/written_memory.h"
 #include "device/runtime/devices.h"
 
 namespace neuron_sim {
@@ -78,6 +79,7 @@ c10::Storage HostCall::shared_storage(const c10::Storage& device_storage) {
 void HostCall::finish() {
   for (const Passed& passed : passed_) {
     if (!passed.written) continue;
+    WrittenMemory::note(passed.device);
     reflect(passed.host, passed.device);
     to_device_.push_back({device_index(passed.device), tensor_bytes(passed.device)});
   }

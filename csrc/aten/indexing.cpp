@@ -2,7 +2,6 @@
 
 #include <ATen/MemoryOverlap.h>
 #include <ATen/TensorOperators.h>
-#include <ATen/ops/where.h>
 
 #include "csrc/aten/device_operator.h"
 #include "csrc/tensor_access.h"
@@ -27,10 +26,6 @@ void check_apart(const Tensor& out, std::initializer_list<Tensor> operands) {
   for (const Tensor& operand : operands) at::assert_no_overlap(out, operand);
 }
 
-Tensor wrapped(const Tensor& indices, int64_t size) {
-  return at::where(indices.lt(0), indices.add(size), indices);
-}
-
 at::ScalarType addition_dtype(at::ScalarType type, int64_t terms) {
   if (!c10::isIntegralType(type, /*includeBool=*/true)) return at::kFloat;
   constexpr int64_t kExact = int64_t{1} << 24;  // integers that fp32 holds
@@ -50,7 +45,8 @@ Tensor sums_as(const Tensor& sums, at::ScalarType type) {
 
 Tensor leading(const Tensor& tensor, int64_t dimension) {
   const Tensor moved = tensor.dim() == 0 ? tensor.view(1) : tensor.movedim(dimension, 0);
-  return moved.reshape({moved.size(0), -1});
+  const int64_t rows = moved.size(0);
+  return moved.reshape({rows, moved.numel() / std::max<int64_t>(rows, 1)});
 }
 
 }  // namespace neuron_sim

@@ -13,8 +13,6 @@ void check_movable(const at::Tensor& tensor);
 void check_indices(const at::Tensor& indices);
 /// RuntimeError if `out` repeats elements or lies on memory of an operand.
 void check_apart(const at::Tensor& out, std::initializer_list<at::Tensor> operands);
-/// Indices of a dimension of `size`, -1 made the last one.
-at::Tensor wrapped(const at::Tensor& indices, int64_t size);
 /// The dtype in which up to `terms` numbers of `type` are added to one, as DMA does it. Refusal if
 /// fp32 cannot hold their exact sum, which integers need.
 at::ScalarType addition_dtype(at::ScalarType type, int64_t terms);

@@ -8,6 +8,7 @@
 #include <array>
 
 #include "csrc/aten/device_operator.h"
+#include "csrc/aten/memory_format.h"
 #include "csrc/aten/norms.h"
 #include "csrc/aten/reductions.h"
 
@@ -208,7 +209,8 @@ std::tuple<Tensor, Tensor, Tensor> group_norm(const Tensor& input, const Optiona
   norm.mean = at::empty({batch, groups, 1, 1}, input.options());
   norm.inverse = at::empty({batch, groups, 1, 1}, input.options());
   if (input.numel() > 0) normalise(norm, output.view(norm.input.sizes()), epsilon);
-  return {output, norm.mean.view({batch, groups}), norm.inverse.view({batch, groups})};
+  return {in_format(output, input.suggest_memory_format()), norm.mean.view({batch, groups}),
+          norm.inverse.view({batch, groups})};
 }
 
 std::tuple<Tensor, Tensor, Tensor> group_norm_backward(const Tensor& gradient, const Tensor& input,
@@ -229,6 +231,7 @@ std::tuple<Tensor, Tensor, Tensor> group_norm_backward(const Tensor& gradient, c
     if (input.numel() > 0) {
       input_gradient(norm, incoming, std::get<0>(results).view(norm.input.sizes()));
     }
+    std::get<0>(results) = in_format(std::get<0>(results), input.suggest_memory_format());
   }
   const auto affine = [&](bool of_weight) {
     Tensor result = at::empty({channels}, input.options());

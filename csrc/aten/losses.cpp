@@ -19,6 +19,9 @@
 #include <c10/core/DeviceGuard.h>
 
 #include "csrc/aten/device_operator.h"
+#include "csrc/aten/host_step.h"
+#include "csrc/aten/index_bounds.h"
+#include "csrc/graph/capture.h"
 #include "csrc/tensor_access.h"
 
 namespace neuron_sim {
@@ -73,10 +76,25 @@ Tensor huber_loss(const Tensor& self, const Tensor& target, int64_t reduction, d
   return huber_loss_out(self, target, reduction, delta, out);
 }
 
+void check_probabilities_step(const Tensor& tensor, c10::string_view name) {
+  const Tensor host = host_tensor(tensor);
+  TORCH_CHECK(host.ge(0).logical_and_(host.le(1)).all().item<bool>(), "all elements of ", name,
+              " should be between 0 and 1");
+}
+
+/// RuntimeError unless all elements are probabilities; NaN is not.
+void check_probabilities(const Tensor& tensor, const char* name) {
+  if (!on_device(tensor)) return;
+  if (GraphCapture::active() == nullptr) return check_probabilities_step(tensor, name);
+  capture_host_step("neuron_sim_host::check_probabilities", {tensor, name});
+}
+
 /// Logarithms are at least -100, as torch's.
 Tensor& binary_cross_entropy_out(const Tensor& self, const Tensor& target,
                                  const OptionalTensor& weight, int64_t reduction, Tensor& out) {
   check_loss(self);
+  check_probabilities(self, "input");
+  check_probabilities(target, "target");
   const Tensor hit = at::log(self).clamp_min(-100), miss = at::log(1 - self).clamp_min(-100);
   Tensor loss = (target - 1) * miss - target * hit;
   if (weight && weight->defined()) loss = loss * *weight;
@@ -117,6 +135,7 @@ Targets targets_of(const Tensor& self, const Tensor& target, const OptionalTenso
   if (target.scalar_type() != at::kLong) throw Refusal{"targets are not int64"};
   const Tensor used = target.ne(ignored);
   const Tensor safe = at::where(used, target, at::zeros_like(target));
+  check_bounds(safe, {self.size(class_dimension), OutOfBounds::kTarget});
   Tensor weights = used.to(self.scalar_type());
   if (weight && weight->defined()) {
     weights = weights * weight->index_select(0, safe.reshape(-1)).view(safe.sizes());
@@ -182,6 +201,13 @@ Tensor nll_loss2d_backward(const Tensor& gradient, const Tensor& self, const Ten
 }
 
 }  // namespace
+
+TORCH_LIBRARY_FRAGMENT(neuron_sim_host, m) {
+  m.def("check_probabilities(Tensor values, str name) -> ()");
+}
+TORCH_LIBRARY_IMPL(neuron_sim_host, PrivateUse1, m) {
+  m.impl("check_probabilities", check_probabilities_step);
+}
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("mse_loss.out", device_operator<mse_loss_out>());

@@ -10,6 +10,7 @@
 #include "csrc/aten/device_operator.h"
 #include "csrc/aten/indexing.h"
 #include "csrc/aten/movement.h"
+#include "csrc/aten/write_rows.h"
 
 namespace neuron_sim {
 namespace {
@@ -27,6 +28,7 @@ Tensor selected(const Tensor& mask) { return mask.reshape(-1).nonzero().reshape(
 Tensor& masked_select_out(const Tensor& self, const Tensor& mask, Tensor& out) {
   check_movable(self);
   check_mask(mask);
+  check_apart(out, {self, mask});
   const c10::DeviceGuard guard(self.device());
   const at::DimVector shape = at::infer_size_dimvector(self.sizes(), mask.sizes());
   const Tensor places = selected(mask.to(self.device()).expand(shape));
@@ -43,6 +45,14 @@ Tensor masked_select(const Tensor& self, const Tensor& mask) {
   return masked_select_out(self, mask, out);
 }
 
+/// Elements of the flattened tensor at `places` = values, or += with `add`.
+void write_flat(const Tensor& self, const Tensor& places, const Tensor& values, bool add) {
+  const IndexBounds bounds{self.numel(), OutOfBounds::kTaken, 0, /*from_end=*/true};
+  const Tensor flat = self.reshape(-1);  // a copy where strides need one
+  write_elements(flat, {0, places, bounds}, values, add);
+  if (!flat.is_alias_of(self)) self.copy_(flat.view(self.sizes()));
+}
+
 /// Elements of `source`, one after the other, where the mask is true.
 Tensor& masked_scatter(Tensor& self, const Tensor& mask, const Tensor& source) {
   check_movable(self);
@@ -50,15 +60,15 @@ Tensor& masked_scatter(Tensor& self, const Tensor& mask, const Tensor& source) {
   TORCH_CHECK(self.scalar_type() == source.scalar_type(),
               "masked_scatter_: expected self and source to have same dtypes but got ",
               self.scalar_type(), " and ", source.scalar_type());
+  check_apart(self, {});
   const c10::DeviceGuard guard(self.device());
   const Tensor places = selected(mask.to(self.device()).expand(self.sizes()));
   const int64_t count = places.numel();
   TORCH_CHECK(count <= source.numel(), "Number of elements of source < number of ones in mask");
   if (count == 0) return self;
-  const Tensor table = self.clone(at::MemoryFormat::Contiguous);
   const Tensor values = source.to(self.device()).reshape(-1).narrow(0, 0, count);
-  scatter_rows(table.view({-1, 1}), places, values.reshape({-1, 1}), false);
-  return self.copy_(table);
+  write_flat(self, places, values, false);
+  return self;
 }
 
 /// Puts (or adds) elements of `source` at places of the flattened tensor.
@@ -68,13 +78,11 @@ Tensor& put(Tensor& self, const Tensor& indices, const Tensor& source, bool accu
   TORCH_CHECK(indices.numel() == source.numel(),
               "put_(): Expected source and index to have the same number of elements");
   if (!self.is_floating_point() && accumulate) throw Refusal{"DMA adds integers in fp32"};
+  check_apart(self, {indices, source});
   if (indices.numel() == 0) return self;
   const c10::DeviceGuard guard(self.device());
-  const at::ScalarType type = accumulate ? at::kFloat : self.scalar_type();
-  const Tensor table = self.to(type).clone(at::MemoryFormat::Contiguous);
-  scatter_rows(table.view({-1, 1}), wrapped(indices.reshape(-1), self.numel()),
-               source.to(type).reshape({-1, 1}), accumulate);
-  return self.copy_(table);
+  write_flat(self, indices.reshape(-1), source.reshape(-1), accumulate);
+  return self;
 }
 
 }  // namespace

@@ -3,6 +3,8 @@
 #include <ATen/ops/empty_strided.h>
 #include <ATen/ops/zeros.h>
 
+#include <limits>
+
 #include "csrc/aten/device_operator.h"
 #include "csrc/aten/rows.h"
 #include "csrc/kernel_call.h"
@@ -24,6 +26,17 @@ bool is_computable(at::ScalarType type) {
   }
 }
 
+/// Whole numbers modulo the 8 or 16 bits of `type`, as torch's CPU converts them; the engines would
+/// saturate. Exact in fp32 for every number.
+ElementValue wrapped(Expression& e, ElementValue whole, at::ScalarType type) {
+  if (c10::elementSize(type) > 2) return whole;
+  const double size = c10::elementSize(type) == 1 ? 256 : 65536;
+  const ElementValue turns = whole * (1 / size), nearest = e.round(turns);
+  const ElementValue rest = whole - (nearest - compare(AluOp::kGreater, nearest, turns)) * size;
+  const bool has_sign = type != at::kByte && type != at::kUInt16;
+  return has_sign ? rest - compare(AluOp::kGreaterEqual, rest, size / 2) * size : rest;
+}
+
 /// Conversions of torch: floats lose their fraction, integers wrap, bool is "not zero".
 Expression cast(at::ScalarType from, at::ScalarType to) {
   const bool whole = c10::isIntegralType(from, true), to_whole = c10::isIntegralType(to, false);
@@ -41,7 +54,7 @@ Expression cast(at::ScalarType from, at::ScalarType to) {
     // Away from zero: a step back.
     const ElementValue above = nearest - compare(AluOp::kGreater, nearest, x);
     const ElementValue below = nearest + compare(AluOp::kLess, nearest, x);
-    return select(compare(AluOp::kLess, x, 0), below, above);
+    return wrapped(e, select(compare(AluOp::kLess, x, 0), below, above), to);
   });
 }
 
@@ -109,9 +122,21 @@ void copy_on_device(const Tensor& source, const Tensor& target) {
   call.launch(expression);
 }
 
+namespace {
+
+/// Kernels read row numbers of 32 bits, which is enough for the rows of such a table.
+void check_row_count(const Tensor& table) {
+  TORCH_CHECK_INDEX(table.size(0) > 0, "index out of range in self");
+  if (table.size(0) > std::numeric_limits<int32_t>::max()) {
+    throw Refusal{"the chip's indices have 32 bits, which do not number so many rows"};
+  }
+}
+
+}  // namespace
+
 void gather_rows(const Tensor& table, const Tensor& indices, const Tensor& result) {
   if (result.numel() == 0) return;
-  TORCH_CHECK_INDEX(table.size(0) > 0, "index out of range in self");
+  check_row_count(table);
   KernelCall call("gather_rows", table.device());
   call.operand(table, table.sizes(), table.strides()).indices(indices).result(result);
   call.launch([](Builder& builder, std::span<const HbmTensor> operands,
@@ -122,7 +147,7 @@ void gather_rows(const Tensor& table, const Tensor& indices, const Tensor& resul
 
 void scatter_rows(const Tensor& table, const Tensor& indices, const Tensor& source, bool add) {
   if (source.numel() == 0) return;
-  TORCH_CHECK_INDEX(table.size(0) > 0, "index out of range in self");
+  check_row_count(table);
   KernelCall call("scatter_rows", table.device());
   call.option(static_cast<int64_t>(add));
   call.indices(indices).operand(source, source.sizes(), source.strides()).result(table);

@@ -16,7 +16,9 @@ void copy_on_device(const at::Tensor& source, const at::Tensor& target);
 /// descriptor of its own, where the copy transposes on chip.
 at::Tensor with_neighbours_of(const at::Tensor& operand, const at::Tensor& like);
 
-/// table[indices] of table [R, L], indices [N] (int64 or int32, in [0, R)), into result [N, L].
+/// table[indices] of table [R, L], indices [N] (int64 or int32), into result [N, L]. The caller has
+/// checked that they are in [0, R) (index_bounds.h): the kernel reads 32 bits of each. Refusal for
+/// 2^31 rows or more.
 void gather_rows(const at::Tensor& table, const at::Tensor& indices, const at::Tensor& result);
 /// table[indices] = source, or += with `add`.
 void scatter_rows(const at::Tensor& table, const at::Tensor& indices, const at::Tensor& source,

@@ -11,6 +11,7 @@
 #include <cmath>
 
 #include "csrc/aten/device_operator.h"
+#include "csrc/aten/index_bounds.h"
 
 namespace neuron_sim {
 namespace {
@@ -68,6 +69,7 @@ Margins margins_of(const Tensor& self, const Tensor& target, const Scalar& order
   result.scores = (self.dim() == 1 ? self.unsqueeze(0) : self).to(at::kFloat);
   result.target = target.reshape({-1, 1});
   result.classes = result.scores.size(1);
+  check_bounds(result.target, {result.classes, OutOfBounds::kClass});
   const Tensor right = result.scores.gather(1, result.target);
   result.violated =
       (result.scores - right + margin.toDouble()).clamp_min(0).scatter(1, result.target, 0.0);

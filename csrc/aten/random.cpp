@@ -1,5 +1,5 @@
-// Random tensors that the device draws itself, in strict mode, which refuses the host. Elsewhere
-// the host draws them: the numbers that the CPU gives for that seed.
+// Random tensors that the chip draws when it is the source of random numbers (RandomSource). As a
+// rule the host side draws them: the numbers that the CPU gives for that seed.
 
 #include <ATen/ExpandUtils.h>
 #include <ATen/TensorOperators.h>
@@ -14,11 +14,12 @@
 #include <numbers>
 
 #include "csrc/aten/device_operator.h"
-#include "csrc/aten/fallback.h"
 #include "csrc/aten/pointwise/functions.h"
 #include "csrc/aten/random_seed.h"
 #include "csrc/aten/rows.h"
+#include "csrc/generator.h"
 #include "csrc/kernel_call.h"
+#include "csrc/tensor_access.h"
 #include "ops/pointwise/pointwise.h"
 
 namespace neuron_sim {
@@ -29,11 +30,12 @@ using OptionalGenerator = std::optional<at::Generator>;
 
 constexpr double kStep = 1 / 16777216.0;  // a kernel's random integers have 24 bits
 
-void check_drawn(const Tensor& self) {
+/// Refuses unless the chip draws numbers for `self`.
+void check_drawn(const Tensor& self, const OptionalGenerator& generator) {
+  if (random_source() == RandomSource::kHost) throw Refusal{"the host side draws random numbers"};
+  if (!on_device(self)) throw Refusal{"the tensor is not on the device"};
+  generator_or_default(generator, self.device().index());
   check_computable(self.scalar_type());
-  if (fallback_policy() != FallbackPolicy::kError) {
-    throw Refusal{"the host draws the numbers that the CPU gives for that seed"};
-  }
 }
 
 /// Random multiples of 2^-bits in [0, 1), fp32, of the shape of `like`.
@@ -60,7 +62,7 @@ Tensor drawn(const Tensor& like, const OptionalGenerator& generator, int bits = 
 int bits_of(at::ScalarType type) { return type == at::kBFloat16 ? 8 : type == at::kHalf ? 11 : 24; }
 
 Tensor& uniform(Tensor& self, double low, double high, OptionalGenerator generator) {
-  check_drawn(self);
+  check_drawn(self, generator);
   if (!self.is_floating_point()) throw Refusal{"the device draws floating numbers"};
   TORCH_CHECK(low <= high, "uniform_ expects to return a [from, to) range, but found from=", low,
               " > to=", high);
@@ -80,35 +82,35 @@ Tensor normal_numbers(const Tensor& like, const OptionalGenerator& generator) {
 }
 
 Tensor& normal(Tensor& self, double mean, double deviation, OptionalGenerator generator) {
-  check_drawn(self);
+  check_drawn(self, generator);
   if (!self.is_floating_point()) throw Refusal{"the device draws floating numbers"};
   TORCH_CHECK(deviation >= 0, "normal expects std >= 0.0, but found std ", deviation);
   return self.copy_(normal_numbers(self, generator) * deviation + mean);
 }
 
 Tensor normal_of_deviation(double mean, const Tensor& deviation, OptionalGenerator generator) {
-  check_drawn(deviation);
+  check_drawn(deviation, generator);
   return (normal_numbers(deviation, generator) * deviation + mean).to(deviation.scalar_type());
 }
 
 Tensor normal_of_mean(const Tensor& mean, double deviation, OptionalGenerator generator) {
-  check_drawn(mean);
+  check_drawn(mean, generator);
   return (normal_numbers(mean, generator) * deviation + mean).to(mean.scalar_type());
 }
 
 Tensor normal_of_both(const Tensor& mean, const Tensor& deviation, OptionalGenerator generator) {
-  check_drawn(mean);
+  check_drawn(mean, generator);
   const Tensor center = mean.expand(at::infer_size_dimvector(mean.sizes(), deviation.sizes()));
   return (normal_numbers(center, generator) * deviation + center).to(mean.scalar_type());
 }
 
 Tensor& bernoulli_tensor(Tensor& self, const Tensor& probabilities, OptionalGenerator generator) {
-  check_drawn(self);
+  check_drawn(self, generator);
   return self.copy_(drawn(self, generator).lt(probabilities.to(self.device())));
 }
 
 Tensor& bernoulli_out(const Tensor& probabilities, OptionalGenerator generator, Tensor& out) {
-  check_drawn(out);
+  check_drawn(out, generator);
   at::native::resize_output(out, probabilities.sizes());
   return out.copy_(drawn(probabilities, generator).lt(probabilities));
 }
@@ -120,7 +122,7 @@ Tensor exponential_numbers(const Tensor& like, const OptionalGenerator& generato
 }
 
 Tensor& exponential(Tensor& self, double rate, OptionalGenerator generator) {
-  check_drawn(self);
+  check_drawn(self, generator);
   if (!self.is_floating_point()) throw Refusal{"the device draws floating numbers"};
   TORCH_CHECK(rate > 0, "exponential_ expects lambda > 0.0, but found lambda=", rate);
   return self.copy_(exponential_numbers(self, generator, rate));
@@ -129,7 +131,7 @@ Tensor& exponential(Tensor& self, double rate, OptionalGenerator generator) {
 /// Categories by the race of exponential numbers of their rates: the first wins.
 Tensor multinomial(const Tensor& self, c10::SymInt samples, bool replacement,
                    OptionalGenerator generator) {
-  check_drawn(self);
+  check_drawn(self, generator);
   const c10::DeviceGuard guard(self.device());
   const int64_t count = samples.expect_int(), categories = self.size(-1);
   TORCH_CHECK(self.dim() == 1 || self.dim() == 2, "prob_dist must be 1 or 2 dim");

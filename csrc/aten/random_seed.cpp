@@ -10,9 +10,7 @@ namespace neuron_sim {
 namespace {
 
 at::Tensor drawn_seed(at::Device device, const at::Generator& drawn_from) {
-  const bool on_host = drawn_from.device().is_cpu();
-  const at::Generator twin = on_host ? drawn_from : host_twin(drawn_from);
-  auto* const generator = at::check_generator<at::CPUGeneratorImpl>(twin);
+  auto* const generator = at::check_generator<at::CPUGeneratorImpl>(host_twin(drawn_from));
   const std::lock_guard lock(generator->mutex_);
   const auto seed = static_cast<int32_t>(generator->random());
   return at::scalar_tensor(seed, at::TensorOptions().dtype(at::kInt)).to(device).view(1);
@@ -21,8 +19,7 @@ at::Tensor drawn_seed(at::Device device, const at::Generator& drawn_from) {
 }  // namespace
 
 at::Tensor next_seed(const at::Tensor& like, const std::optional<at::Generator>& given) {
-  const bool own = given && given->defined();
-  const at::Generator generator = own ? *given : default_generator(like.device().index());
+  const at::Generator generator = generator_or_default(given, like.device().index());
   const auto draw = [device = like.device(), generator] { return drawn_seed(device, generator); };
   GraphCapture* const capture = GraphCapture::active();
   return capture == nullptr ? draw() : capture->run_on_host("seed", draw);

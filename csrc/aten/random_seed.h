@@ -8,9 +8,8 @@
 
 namespace neuron_sim {
 
-/// [1] int32 on the device of `like`: 32 bits of a generator (of the device or the CPU; the
-/// device's own one when none is given), so that torch.manual_seed decides the kernel's numbers.
-/// Every run of a captured graph draws another one.
+/// [1] int32 on the device of `like`: 32 bits of generator_or_default(given), so that
+/// torch.manual_seed decides the kernel's numbers. Every run of a captured graph draws another one.
 at::Tensor next_seed(const at::Tensor& like, const std::optional<at::Generator>& given = {});
 
 }  // namespace neuron_sim

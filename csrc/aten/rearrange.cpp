@@ -5,11 +5,15 @@
 #include <ATen/native/Resize.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/cat.h>
+#include <ATen/ops/pixel_shuffle_native.h>
+#include <ATen/ops/pixel_unshuffle_native.h>
 #include <c10/core/DeviceGuard.h>
 
 #include "csrc/aten/device_operator.h"
 #include "csrc/aten/indexing.h"
+#include "csrc/aten/memory_format.h"
 #include "csrc/aten/movement.h"
+#include "csrc/graph/capture.h"
 
 namespace neuron_sim {
 namespace {
@@ -30,11 +34,14 @@ template <typename List>
 at::DimVector cat_shape(const List& list, int64_t dimension) {
   at::DimVector shape{0};
   int64_t total = 0;
+  bool all_skipped = true;
   for (const Tensor& tensor : list) {
     if (is_skipped(tensor)) continue;
+    all_skipped = false;
     shape = at::DimVector(tensor.sizes());
     total += tensor.size(at::maybe_wrap_dim(dimension, tensor.dim()));
   }
+  if (all_skipped) return shape;  // whatever the dimension, as torch
   shape[static_cast<size_t>(at::maybe_wrap_dim(dimension, static_cast<int64_t>(shape.size())))] =
       total;
   return shape;
@@ -74,7 +81,23 @@ Tensor flip(const Tensor& self, at::IntArrayRef dimensions) {
     const Tensor backwards = at::arange(size - 1, -1, -1, self.options().dtype(at::kLong));
     if (size > 1) result = result.index_select(dimension, backwards);
   }
-  return result;
+  return with_strides_of(result, self);
+}
+
+/// In the format of the input, as the CPU's kernels of these.
+Tensor pixel_shuffle(const Tensor& self, int64_t factor) {
+  const c10::DeviceGuard guard(self.device());
+  const Tensor result = at::native::math_pixel_shuffle(self, factor);
+  // The fake tensors of torch.compile are contiguous for a device that is not torch's own.
+  if (GraphCapture::active() != nullptr) return result;
+  return in_format(result, self.suggest_memory_format());
+}
+
+Tensor pixel_unshuffle(const Tensor& self, int64_t factor) {
+  const c10::DeviceGuard guard(self.device());
+  const Tensor result = at::native::math_pixel_unshuffle(self, factor);
+  if (self.numel() == 0) return self.clone();  // as on the CPU
+  return in_format(result, self.suggest_memory_format());
 }
 
 Tensor roll(const Tensor& self, at::IntArrayRef shifts, at::IntArrayRef dimensions) {
@@ -101,6 +124,8 @@ Tensor roll(const Tensor& self, at::IntArrayRef shifts, at::IntArrayRef dimensio
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("cat.out", device_operator<cat_out>());
   m.impl("flip", device_operator<flip>());
+  m.impl("pixel_shuffle", pixel_shuffle);
+  m.impl("pixel_unshuffle", pixel_unshuffle);
   m.impl("roll", device_operator<roll>());
 }
 

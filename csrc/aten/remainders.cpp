@@ -56,9 +56,8 @@ Value left_over(Value x, Value y) {
   rest = select(compare(AluOp::kLess, rest, 0), rest + unit, rest);
   const Value found = compare(AluOp::kGreaterEqual, rest, 0) * compare(AluOp::kLess, rest, unit);
   rest = select(found, rest, nan) / scale;
-  const Value infinite = compare(AluOp::kEqual, step, std::numeric_limits<double>::infinity());
-  const Value finite = compare(AluOp::kLess, size, std::numeric_limits<double>::infinity());
-  return select(infinite, select(finite, size, nan), rest);
+  // Also where y is infinite, or so large that its products overflow.
+  return select(compare(AluOp::kLess, size, step), size, rest);
 }
 
 /// A result that is not zero and has not the sign of y: python's remainder is one y further.
@@ -107,7 +106,7 @@ Tensor rounded_integers(Rounded kind, const Tensor& x, const Tensor& y) {
     return value.lt(0).ne(y.lt(0)).logical_and(value.ne(0));
   };
   move(beside(rest), -1);
-  move(beside(rest - y).logical_not(), 1);
+  move(at::where(y.lt(0), rest.le(y), rest.ge(y)), 1);  // rest - y may overflow
   const bool truncated = kind == Rounded::kTruncated || kind == Rounded::kTruncatedRemainder;
   if (truncated) move(quotient.lt(0).logical_and(rest.ne(0)), 1);
   const bool quotients = kind == Rounded::kFloor || kind == Rounded::kTruncated;
@@ -125,13 +124,17 @@ Tensor& rounded_out(Rounded kind, const Tensor& self, const Tensor& other, Tenso
   const at::ScalarType type = at::native::result_type(self, other);
   check_computable(type);
   check_computable(out.scalar_type());
+  if (type == at::kBool) throw Refusal{"torch does not define it for bool"};
   const Tensor& first = on_device(self) ? self : other;
   if (!on_device(first)) throw Refusal{"no argument is on the device"};
   const c10::DeviceGuard guard(first.device());
   at::native::resize_output(out, at::infer_size_dimvector(self.sizes(), other.sizes()));
   if (out.numel() == 0) return out;
   if (!c10::isFloatingType(type)) {
-    const auto whole = [&](const Tensor& tensor) { return tensor.to(first.device(), at::kInt); };
+    // Numbers wrap to the dtype of the result.
+    const auto whole = [&](const Tensor& tensor) {
+      return tensor.to(type).to(first.device(), at::kInt);
+    };
     return out.copy_(rounded_integers(kind, whole(self), whole(other)));
   }
   Expression expression;

@@ -18,6 +18,7 @@
 #include <string_view>
 
 #include "csrc/aten/device_operator.h"
+#include "csrc/aten/index_bounds.h"
 #include "csrc/aten/indexing.h"
 
 namespace neuron_sim {
@@ -81,15 +82,16 @@ void check_reducible(const Tensor& self, const Tensor& indices) {
   if (!self.is_floating_point()) throw Refusal{"the device combines floating dtypes here"};
 }
 
-Tensor& scatter_reduce_out(const Tensor& self, int64_t dimension, const Tensor& given,
-                           const Tensor& source, c10::string_view name, bool include_self,
-                           Tensor& out) {
+Tensor& reduce_along(const Tensor& self, int64_t dimension, const Tensor& given,
+                     const Tensor& source, c10::string_view name, bool include_self,
+                     OutOfBounds error, Tensor& out) {
   check_reducible(self, given);
   const c10::DeviceGuard guard(self.device());
   at::native::resize_output(out, self.sizes());
   if (given.numel() == 0) return out.copy_(self);
   const bool scalar = self.dim() == 0;
   const int64_t at = at::maybe_wrap_dim(dimension, self.dim());
+  check_bounds(given, {scalar ? 1 : self.size(at), error, at});
   const auto whole = [&](const Tensor& tensor) { return scalar ? tensor.reshape(1) : tensor; };
   // Only the elements beside the indices take part.
   const Tensor indices = whole(given).to(at::kLong);
@@ -105,6 +107,13 @@ Tensor& scatter_reduce_out(const Tensor& self, int64_t dimension, const Tensor& 
   return out.copy_(target.view(out.sizes()));
 }
 
+Tensor& scatter_reduce_out(const Tensor& self, int64_t dimension, const Tensor& indices,
+                           const Tensor& source, c10::string_view name, bool include_self,
+                           Tensor& out) {
+  return reduce_along(self, dimension, indices, source, name, include_self, OutOfBounds::kElement,
+                      out);
+}
+
 Tensor& index_reduce_out(const Tensor& self, int64_t dimension, const Tensor& indices,
                          const Tensor& source, c10::string_view name, bool include_self,
                          Tensor& out) {
@@ -113,8 +122,8 @@ Tensor& index_reduce_out(const Tensor& self, int64_t dimension, const Tensor& in
   const int64_t at = at::maybe_wrap_dim(dimension, self.dim());
   at::DimVector shape(static_cast<size_t>(self.dim()), 1);
   shape[static_cast<size_t>(at)] = indices.numel();
-  return scatter_reduce_out(self, at, indices.reshape(shape).expand(source.sizes()), source, name,
-                            include_self, out);
+  return reduce_along(self, at, indices.reshape(shape).expand(source.sizes()), source, name,
+                      include_self, OutOfBounds::kRowOfSelf, out);
 }
 
 }  // namespace

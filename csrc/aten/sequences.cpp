@@ -33,25 +33,48 @@ Tensor places(int64_t count, const Tensor& out, at::ScalarType dtype) {
   return at::arange(count, at::TensorOptions().dtype(at::kInt)).to(out.device()).to(dtype);
 }
 
-Tensor& arange_out(const Scalar& start, const Scalar& end, const Scalar& step, Tensor& out) {
-  check_computable(out.scalar_type());
-  if (!out.is_floating_point()) {
-    const auto options = out.options().dtype(at::kLong);
-    const Tensor whole = at::arange(start, end, step, options);
-    if (out.numel() != whole.numel()) out.resize_({whole.numel()});
-    return out.copy_(whole.view(out.sizes()));
-  }
+/// How many numbers arange makes, counted in double precision for every dtype, as on the CPU.
+int64_t counted(const Scalar& start, const Scalar& end, const Scalar& step) {
   const double first = start.toDouble(), last = end.toDouble(), stride = step.toDouble();
-  TORCH_CHECK(stride != 0, "step must be nonzero");
+  TORCH_CHECK(stride > 0 || stride < 0, "step must be nonzero");
   TORCH_CHECK(std::isfinite(first) && std::isfinite(last), "unsupported range: ", first, " -> ",
               last);
-  TORCH_CHECK((last - first) * stride >= 0,
+  TORCH_CHECK(stride > 0 ? last >= first : last <= first,
               "upper bound and lower bound inconsistent with step sign");
-  const auto count = static_cast<int64_t>(std::ceil((last - first) / stride));
+  const double count = std::ceil((last - first) / stride);
+  constexpr double kAboveInt64 = 9223372036854775808.0;  // 2**63
+  TORCH_CHECK(count >= 0 && count < kAboveInt64, "invalid size, possible overflow?");
+  return static_cast<int64_t>(count);
+}
+
+/// Gives `out` as many elements as were counted, with torch's warning where it had others.
+void resize_counted(Tensor& out, int64_t count) {
+  if (out.numel() == count) return;
+  if (out.numel() > 0) {
+    TORCH_WARN("The number of elements in the out tensor of shape ", out.sizes(), " is ",
+               out.numel(), " which does not match the computed number of elements ", count,
+               ". Note that this may occur as a result of rounding error. The out tensor will be "
+               "resized to a tensor of shape (",
+               count, ",).");
+  }
+  out.resize_({count});
+}
+
+Tensor& arange_out(const Scalar& start, const Scalar& end, const Scalar& step, Tensor& out) {
+  check_computable(out.scalar_type());
+  if (out.scalar_type() == at::kBool) throw Refusal{"torch does not define it for Bool"};
+  const int64_t count = counted(start, end, step);
   const c10::DeviceGuard guard(out.device());
+  if (!out.is_floating_point()) {
+    // The step is cut to an integer, which may be 0, after the numbers were counted.
+    const int64_t first = start.to<int64_t>(), stride = step.to<int64_t>();
+    const Tensor place = at::arange(count, out.options().dtype(at::kLong));
+    resize_counted(out, count);
+    return out.copy_((place * stride + first).view(out.sizes()));
+  }
   const Tensor place = places(count, out, at::kFloat);
-  if (out.numel() != count) out.resize_({count});
-  return out.copy_((place * stride + first).view(out.sizes()));
+  resize_counted(out, count);
+  return out.copy_((place * step.toDouble() + start.toDouble()).view(out.sizes()));
 }
 
 /// Numbers from both ends to the middle, so that both ends are exact.

@@ -10,6 +10,8 @@
 #include <ATen/ops/empty_like.h>
 #include <c10/core/DeviceGuard.h>
 
+#include <algorithm>
+
 #include "csrc/aten/device_operator.h"
 #include "csrc/aten/indexing.h"
 #include "csrc/aten/movement.h"
@@ -78,11 +80,15 @@ struct Rows {
         dimension(at::maybe_wrap_dim(along, self.dim())) {
     moved = moved.movedim(dimension, -1);
   }
-  Tensor matrix() const { return moved.reshape({-1, moved.size(-1)}); }
+  Tensor matrix() const {
+    const int64_t length = moved.size(-1);
+    return moved.reshape({moved.numel() / std::max<int64_t>(length, 1), length});
+  }
   /// [R, m] back to where the dimension was.
   Tensor restored(const Tensor& matrix) const {
     at::DimVector shape(moved.sizes());
     shape.back() = matrix.size(1);
+    if (matrix.numel() == 0) return matrix.new_empty(shape).movedim(-1, dimension);
     return matrix.reshape(shape).movedim(-1, dimension);
   }
 };
@@ -135,6 +141,8 @@ std::tuple<Tensor&, Tensor&> kthvalue_out(const Tensor& self, c10::SymInt k, int
                                           bool keep, Tensor& values, Tensor& indices) {
   const c10::DeviceGuard guard(self.device());
   const int64_t size = self.dim() == 0 ? 1 : self.size(dimension);
+  TORCH_CHECK_INDEX(size > 0, "kthvalue(): Expected reduction dim ", dimension,
+                    " to have non-zero size.");
   const int64_t rank = k.expect_int();
   TORCH_CHECK(rank >= 1 && rank <= size,
               "kthvalue(): selected number k out of range for dimension ", dimension);

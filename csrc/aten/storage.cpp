@@ -1,8 +1,10 @@
 #include "csrc/aten/storage.h"
 
+#include <ATen/Context.h>
 #include <ATen/EmptyTensor.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/native/Resize.h>
+#include <ATen/native/ResizeCommon.h>
 #include <ATen/ops/set_native.h>
 #include <c10/core/DeviceGuard.h>
 #include <torch/library.h>
@@ -10,6 +12,7 @@
 #include <algorithm>
 
 #include "csrc/runtime.h"
+#include "csrc/tensor_access.h"
 
 namespace neuron_sim {
 
@@ -23,6 +26,11 @@ void resize_storage(const c10::Storage& storage, size_t bytes) {
   if (kept > 0) allocator->copy_data(grown.get(), implementation->mutable_data(), kept);
   implementation->set_data_ptr_noswap(std::move(grown));
   implementation->set_nbytes(bytes);
+}
+
+bool fills_uninitialized_memory() {
+  const at::Context& context = at::globalContext();
+  return context.deterministicAlgorithms() && context.deterministicFillUninitializedMemory();
 }
 
 namespace {
@@ -47,7 +55,11 @@ const Tensor& resize(const Tensor& self, c10::IntArrayRef size,
     TORCH_CHECK(*format != at::MemoryFormat::Preserve, "Unsupported memory format ", *format);
     implementation->empty_tensor_restride(*format);
   }
+  const auto before = static_cast<int64_t>(self.storage().nbytes());
   grow_storage(self);
+  if (C10_UNLIKELY(fills_uninitialized_memory())) {
+    at::native::fill_resize_deterministic_(host_tensor(self, host_storage(self.storage())), before);
+  }
   return self;
 }
 

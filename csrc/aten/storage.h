@@ -11,4 +11,8 @@ namespace neuron_sim {
 /// it is not resizable, torch.OutOfMemoryError when it does not fit (and then nothing changed).
 void resize_storage(const c10::Storage& storage, size_t bytes);
 
+/// Whether new memory is filled: torch.use_deterministic_algorithms() with
+/// torch.utils.deterministic.fill_uninitialized_memory.
+bool fills_uninitialized_memory();
+
 }  // namespace neuron_sim

@@ -251,11 +251,14 @@ void GraphCapture::check_known(const at::Tensor& tensor, const char* reader) {
 }
 
 void GraphCapture::fold_constants() {
+  // Outputs are made by each run: the caller may write to them.
+  std::vector<bool> returned(memories_.size());
+  for (const CapturedTensor& output : graph_->outputs_) returned[output.memory] = true;
   std::vector<std::variant<ProgramStep, HostStep>> steps;
   for (size_t i = 0; i < graph_->steps_.size(); ++i) {
     const auto& written = constant_writes_[i];
     const bool folds = written && std::all_of(written->begin(), written->end(), [&](size_t memory) {
-                         return memories_[memory].writers == 1 &&
+                         return memories_[memory].writers == 1 && !returned[memory] &&
                                 graph_->memories_[memory].origin == GraphMemory::Origin::kFresh;
                        });
     if (!folds) {

@@ -8,6 +8,7 @@
 
 #include "csrc/errors.h"
 #include "csrc/graph/capture.h"
+#include "device/base/interruption.h"
 
 namespace py = pybind11;
 
@@ -55,6 +56,8 @@ py::tuple capture_graph(const py::function& function, at::Device device,
     const at::AutoDispatchBelowADInplaceOrView no_autograd;
     auto graph = capture.finish(outputs);
     return py::make_tuple(graph, "", outputs);
+  } catch (const Interruption&) {
+    throw;
   } catch (const std::exception&) {
     if (capture.refusal().empty() || capture.wrote_inputs()) throw;
   }

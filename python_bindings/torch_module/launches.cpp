@@ -1,6 +1,6 @@
 #include "python_bindings/torch_module/launches.h"
 
-#include <fstream>
+#include <sstream>
 
 #include "csrc/errors.h"
 #include "csrc/launches.h"
@@ -26,11 +26,13 @@ py::dict utilisation(const Timing& timing) {
   return shares;
 }
 
-void write_trace_file(const RecordedLaunch& launch, const std::string& path) {
-  std::ofstream file(path);
-  write_trace(file, launch);
-  file.close();
-  TORCH_CHECK(file.good(), "the trace could not be written to '", path, "'");
+py::bytes trace_of(const RecordedLaunch& launch) {
+  std::ostringstream out;
+  {
+    const py::gil_scoped_release unlocked;
+    write_trace(out, launch);
+  }
+  return out.str();
 }
 
 double latency(const RecordedLaunch& launch) {
@@ -56,12 +58,13 @@ void bind_recorded_launch(py::module_& m) {
       .def_property_readonly("overlapping_tiles", [](Launch l) { return l.kernel->overlaps.tiles; })
       .def_property_readonly("overlap_lost_us",
                              [](Launch l) { return microseconds(l.kernel->overlaps.lost); })
-      .def("write_trace", &write_trace_file, py::call_guard<py::gil_scoped_release>());
+      .def("trace", &trace_of);
 }
 
 py::tuple cache_facts() {
   const CacheStatistics statistics = kernel_cache().statistics();
-  return py::make_tuple(statistics.hits, statistics.misses, statistics.kernels);
+  return py::make_tuple(statistics.hits, statistics.misses, statistics.kernels, statistics.bytes,
+                        statistics.evictions);
 }
 
 }  // namespace
@@ -71,10 +74,15 @@ void bind_launches(py::module_& m) {
   m.def("start_recording", &start_recording);
   m.def("finish_recording", &finish_recording);
   m.def("kernel_cache_info", &cache_facts);
+  m.def("kernel_cache_limit", [] { return kernel_cache().limit(); });
+  m.def("set_kernel_cache_limit",
+        [](int64_t bytes) { translate_errors([&] { kernel_cache().set_limit(bytes); }); });
   m.def("clear_kernel_cache", [] { kernel_cache().clear(); });
   m.def("host_threads", [] { return thread_pool().threads(); });
-  m.def("set_host_threads",
-        [](int threads) { translate_errors([&] { set_host_threads(threads); }); });
+  m.def("set_host_threads", [](int threads) {
+    const py::gil_scoped_release unlocked;  // it waits for the kernels that run
+    translate_errors([&] { set_host_threads(threads); });
+  });
 }
 
 }  // namespace neuron_sim

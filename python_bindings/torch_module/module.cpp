@@ -10,8 +10,10 @@
 
 #include "csrc/aten/fallback.h"
 #include "csrc/errors.h"
+#include "csrc/generator.h"
 #include "csrc/runtime.h"
 #include "device/runtime/devices.h"
+#include "python_bindings/core_module/signals.h"
 #include "python_bindings/torch_module/distributed.h"
 #include "python_bindings/torch_module/graphs.h"
 #include "python_bindings/torch_module/kernel_launch.h"
@@ -64,10 +66,24 @@ std::vector<std::tuple<std::string, int64_t, std::string, int64_t>> fallback_fac
   return facts;
 }
 
+/// What a signal handler of Python raised, so that PyTorch raises it again: also where its own
+/// bindings lie between the simulator and the program.
+class TorchInterruption final : public RaisedBySignal, public python_error {
+ public:
+  TorchInterruption() {
+    const InterpreterLock lock;
+    RaisedBySignal::raise();
+    persist();
+  }
+  void raise() override { restore(); }
+};
+
 /// c10 errors become the Python classes PyTorch has for them (ValueError, OutOfMemoryError, ...).
 void translate_c10_error(std::exception_ptr pointer) {
   try {
     std::rethrow_exception(pointer);
+  } catch (Interruption& interruption) {
+    interruption.raise();
   } catch (const c10::Error&) {
     torch::translate_exception_to_python(pointer);
   }
@@ -77,6 +93,7 @@ void translate_c10_error(std::exception_ptr pointer) {
 
 PYBIND11_MODULE(_C, m) {
   py::register_local_exception_translator(translate_c10_error);
+  set_interruption_check(check_signals<TorchInterruption>);
   m.attr("torch_version") = TORCH_VERSION;
   m.def("initialize", [] {
     torch::utils::register_fork_handler_for_device_init(kDeviceType);
@@ -100,6 +117,9 @@ PYBIND11_MODULE(_C, m) {
   m.def("fallback_policy", [] { return policy_name(fallback_policy()); });
   m.def("set_fallback_policy",
         [](const std::string& name) { set_fallback_policy(parse_fallback_policy(name)); });
+  m.def("random_source", [] { return random_source() == RandomSource::kHost ? "host" : "chip"; });
+  m.def("set_random_source",
+        [](const std::string& name) { set_random_source(parse_random_source(name)); });
   bind_graphs(m);
   bind_launches(m);
   bind_kernel_launch(m);

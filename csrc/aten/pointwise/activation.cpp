@@ -64,9 +64,10 @@ Value hard_shrink(Arguments& a) {
   return select(compare(AluOp::kLessEqual, absolute(x), a.number(1)), a.constant(0), x);
 }
 
+/// As on the CPU, the threshold is not rounded to half precision; the value is.
 Value threshold(Arguments& a) {
   const Value x = a.value(0);
-  return select(compare(AluOp::kLessEqual, x, a.number(1)), a.value(2), x);
+  return select(compare(AluOp::kLessEqual, x, a.fp32_number(1)), a.value(2), x);
 }
 
 Value logit(Arguments& a) {

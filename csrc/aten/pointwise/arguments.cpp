@@ -1,5 +1,8 @@
 #include <ATen/Dispatch.h>
 
+#include <algorithm>
+#include <limits>
+
 #include "csrc/aten/device_operator.h"
 #include "csrc/aten/pointwise/operator_table.h"
 #include "csrc/tensor_access.h"
@@ -20,6 +23,17 @@ double as_dtype(const at::Scalar& scalar, at::ScalarType type, bool checked) {
     }
   });
   return result;
+}
+
+/// Whether all device tensors of the call are bool.
+bool only_bools(const torch::jit::Stack& stack, size_t first) {
+  return std::all_of(stack.begin() + static_cast<std::ptrdiff_t>(first), stack.end(),
+                     [](const c10::IValue& argument) {
+                       if (!argument.isTensor()) return true;
+                       const at::Tensor& tensor = argument.toTensor();
+                       return !tensor.defined() || !on_device(tensor) ||
+                              tensor.scalar_type() == at::kBool;
+                     });
 }
 
 }  // namespace
@@ -53,6 +67,13 @@ double PointwiseArguments::number(size_t index) const {
   const c10::IValue& argument = at(index);
   const at::Scalar scalar = argument.isTensor() ? argument.toTensor().item() : argument.toScalar();
   if (scalar.isComplex()) throw Refusal{"the chip has no complex numbers"};
+  if (computed_ == at::kInt && only_bools(stack_, first_) &&
+      scalar.isIntegral(/*includeBool=*/true)) {
+    // torch compares them as int64: a number that int32 does not hold stays beyond 0 and 1.
+    constexpr int64_t kLowest = std::numeric_limits<int32_t>::min();
+    constexpr int64_t kLargest = std::numeric_limits<int32_t>::max();
+    return static_cast<double>(std::clamp(scalar.toLong(), kLowest, kLargest));
+  }
   if (is_float() && numbers_ == Numbers::kWide) return scalar.toDouble();
   const bool whole = !is_float() && numbers_ == Numbers::kWide && !argument.isTensor();
   return as_dtype(scalar, computed_, whole || numbers_ == Numbers::kChecked);
@@ -62,6 +83,10 @@ double PointwiseArguments::cast_number(size_t index) const {
   const c10::IValue& argument = at(index);
   return as_dtype(argument.isTensor() ? argument.toTensor().item() : argument.toScalar(), computed_,
                   false);
+}
+
+double PointwiseArguments::fp32_number(size_t index) const {
+  return as_dtype(at(index).toScalar(), is_float() ? at::kFloat : computed_, true);
 }
 
 bool PointwiseArguments::flag(size_t index) const { return at(index).toBool(); }

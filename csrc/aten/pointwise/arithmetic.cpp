@@ -25,6 +25,14 @@ Value reversed_difference(Arguments& a) {
   return a.value(1) - scaled(a, a.value(0), 2);
 }
 
+/// The second argument of addcdiv; the CPU refuses to divide integers there.
+Value numerator(Arguments& a) {
+  if (c10::isIntegralType(a.dtype(1), true) && c10::isIntegralType(a.dtype(2), true)) {
+    throw Refusal{"torch does not divide integers by integers in it"};
+  }
+  return a.value(1);
+}
+
 constexpr PointwiseRow kRows[] = {
     {"add.out", Promotion::kCommon, ResultDtype::kComputed,
      [](Arguments& a) { return a.value(0) + scaled(a, a.value(1), 2); }, 0b11},
@@ -53,7 +61,7 @@ constexpr PointwiseRow kRows[] = {
      [](Arguments& a) { return a.value(0) + scaled(a, a.value(1), 3) * a.value(2); }, 0b111,
      Accepts::kNumbers},
     {"addcdiv.out", Promotion::kCommon, ResultDtype::kComputed,
-     [](Arguments& a) { return a.value(0) + scaled(a, a.value(1), 3) / a.value(2); }, 0b111},
+     [](Arguments& a) { return a.value(0) + scaled(a, numerator(a), 3) / a.value(2); }, 0b111},
     {"lerp.Scalar_out", Promotion::kCommon, ResultDtype::kComputed,
      [](Arguments& a) {
        const Value start = a.value(0), end = a.value(1);

@@ -57,6 +57,9 @@ class PointwiseArguments {
   double number(size_t index) const;
   /// The same, converted to the dtype of the computation, without an error where it does not fit.
   double cast_number(size_t index) const;
+  /// The same as an fp32 number where the operator computes in floats, else of its dtype; an error
+  /// where it does not fit.
+  double fp32_number(size_t index) const;
   bool flag(size_t index) const;
   /// Whether an optional argument is given.
   bool has(size_t index) const;

@@ -156,6 +156,11 @@ class PointwiseCall {
     const c10::DeviceGuard guard(result.device());
     at::TensorIteratorConfig config;
     config.set_check_mem_overlap(true).check_all_same_dtype(false);
+    if (is_in_place() && tensors.empty()) {
+      const Tensor once = unexpanded(result);
+      config.add_output(once);
+      return launch_in_place(expression, tensors, once, config);
+    }
     config.add_output(result);
     if (is_in_place()) return launch_in_place(expression, tensors, result, config);
     for (const Tensor& tensor : tensors) config.add_const_input(tensor);
@@ -164,6 +169,16 @@ class PointwiseCall {
   }
 
   bool is_in_place() const { return is_result(0) && !declared(0).is_out(); }
+
+  /// The elements of a tensor, each once: fill_ and zero_ may write an expanded one.
+  static Tensor unexpanded(Tensor tensor) {
+    for (int64_t dimension = 0; dimension < tensor.dim(); ++dimension) {
+      if (tensor.stride(dimension) == 0 && tensor.size(dimension) > 1) {
+        tensor = tensor.narrow(dimension, 0, 1);
+      }
+    }
+    return tensor;
+  }
 
   /// An in-place operator keeps the shape of its result, even when it reads nothing.
   static void launch_in_place(const Expression& expression, const std::vector<Tensor>& tensors,

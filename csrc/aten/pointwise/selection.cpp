@@ -1,5 +1,6 @@
 // Signs, limits, choices and constants.
 
+#include <cmath>
 #include <limits>
 #include <numbers>
 
@@ -19,14 +20,20 @@ Value magnitude(Arguments& a) {
   return maximum(a.value(0), -a.value(0));
 }
 
+/// Of NaN it is 0, as on the CPU; the activation function gives NaN.
 Value sign(Arguments& a) {
-  if (a.is_float()) return call(Activation::kSign, a.value(0));
   return compare(AluOp::kGreater, a.value(0), 0) - compare(AluOp::kLess, a.value(0), 0);
 }
 
-/// Either limit may be absent.
+/// Either limit may be absent. One that is NaN makes every element NaN, and the other does not
+/// matter, even where it does not fit the dtype.
 Value clamp(Arguments& a) {
   Value value = a.value(0);
+  for (const size_t limit : {size_t{1}, size_t{2}}) {
+    if (!a.has(limit) || a.is_on_device(limit) || !a.is_float()) continue;
+    const double number = a.cast_number(limit);
+    if (std::isnan(number)) return maximum(value, a.constant(number));
+  }
   if (a.has(1)) value = maximum(value, a.value(1));
   if (a.has(2)) value = minimum(value, a.value(2));
   return value;

@@ -112,7 +112,8 @@ TEST_F(Capture, IndicesAreComputedByTheHostInEveryRunAndConstantsOnce) {
   const auto graph = captured(function, inputs);
   expect_equal(graph->run(others), function(others));
   EXPECT_EQ(graph->facts().host_operators,
-            (std::vector<std::string>{"aten::mul.out", "aten::add.out"}));
+            (std::vector<std::string>{"aten::mul.out", "aten::add.out",
+                                      "neuron_sim_host::check_bounds"}));
 }
 
 TEST_F(Capture, AValueOnTheHostRefusesTheCaptureAndChangesNothing) {

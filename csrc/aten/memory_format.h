@@ -1,0 +1,15 @@
+#pragma once
+// Results in the memory format that torch's CPU gives them.
+
+#include <ATen/core/Tensor.h>
+
+namespace neuron_sim {
+
+/// `result`, or a copy of it in `format` where its strides are others; a kernel writes rows side by
+/// side, and the copy transposes on chip.
+at::Tensor in_format(const at::Tensor& result, at::MemoryFormat format);
+
+/// `result` with the strides that at::empty_like() gives `like`, of the same sizes.
+at::Tensor with_strides_of(const at::Tensor& result, const at::Tensor& like);
+
+}  // namespace neuron_sim
