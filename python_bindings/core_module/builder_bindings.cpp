@@ -40,6 +40,13 @@ View constant(Builder& builder, const std::string& label, const Shape& shape,
   return builder.constant(label, shape, dtype_of_name(dtype), {data, data + contents.size()});
 }
 
+/// The finished program. The builder has given it away, so Python gets no more of the builder.
+std::shared_ptr<const Program> finish(const nb::handle_t<Builder>& self) {
+  std::shared_ptr<const Program> program = nb::cast<Builder&>(self).finish();
+  nb::inst_destruct(self);
+  return program;
+}
+
 void bind_tensors(nb::class_<Builder>& builder) {
   builder
       .def(
@@ -110,7 +117,7 @@ void bind_control(nb::class_<Builder>& builder) {
           "What body emits belongs to that core of the logical core.")
       .def("source_line", &Builder::set_source_line, nb::arg("line"),
            "Source line of the instructions that follow, for messages and traces.")
-      .def("finish", &Builder::finish, "Ends the kernel; the builder is spent.");
+      .def("finish", &finish, "Ends the kernel; the builder is spent: it takes no more calls.");
 }
 
 /// Loops, scopes and cores for generators and with statements.

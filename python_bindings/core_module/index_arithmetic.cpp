@@ -20,7 +20,8 @@ bool overflows() {
   return false;
 }
 
-/// sum += a * factor; false with an error beyond 64 bits.
+}  // namespace
+
 bool add_product(int64_t& sum, int64_t a, int64_t factor) {
   int64_t product = 0;
   if (__builtin_mul_overflow(a, factor, &product) || __builtin_add_overflow(sum, product, &sum)) {
@@ -28,6 +29,16 @@ bool add_product(int64_t& sum, int64_t a, int64_t factor) {
   }
   return true;
 }
+
+void add_saturated(int64_t& sum, int64_t a, int64_t factor) {
+  int64_t product = 0;
+  const bool rises = (a < 0) == (factor < 0);
+  if (__builtin_mul_overflow(a, factor, &product) || __builtin_add_overflow(sum, product, &sum)) {
+    sum = rises ? INT64_MAX : INT64_MIN;
+  }
+}
+
+namespace {
 
 template <class Sum>
 bool add_term(Sum& sum, LoopObject* loop, int64_t coefficient) {
@@ -159,6 +170,7 @@ PyObject* in_python(PyObject* expression, PyObject* other, const char* operation
 
 PyObject* sum_of(PyObject* a, PyObject* b) {
   if (!is_expression(a)) std::swap(a, b);
+  if (!is_expression(a)) Py_RETURN_NOTIMPLEMENTED;
   if (is_expression(b)) return sum(as_expression(a), as_expression(b), 1);
   int64_t number = 0;
   switch (number_of(b, number)) {
@@ -171,6 +183,7 @@ PyObject* sum_of(PyObject* a, PyObject* b) {
 
 PyObject* difference_of(PyObject* a, PyObject* b) {
   int64_t number = 0;
+  if (!is_expression(a) && !is_expression(b)) Py_RETURN_NOTIMPLEMENTED;
   if (!is_expression(a)) {
     switch (number_of(a, number)) {
       case Number::kFound: return scaled(as_expression(b), -1, number);
@@ -191,6 +204,7 @@ PyObject* difference_of(PyObject* a, PyObject* b) {
 
 PyObject* product_of(PyObject* a, PyObject* b) {
   if (!is_expression(a)) std::swap(a, b);
+  if (!is_expression(a)) Py_RETURN_NOTIMPLEMENTED;
   if (is_expression(b)) return call_method(a, "_times_expression", b);
   int64_t number = 0;
   switch (number_of(b, number)) {
@@ -204,6 +218,7 @@ PyObject* product_of(PyObject* a, PyObject* b) {
 PyObject* negative_of(PyObject* self) { return scaled(as_expression(self), -1, 0); }
 
 PyObject* compare(PyObject* self, PyObject* other, int operation) {
+  if (!is_expression(self)) Py_RETURN_NOTIMPLEMENTED;
   static const char* operators[] = {"<", "<=", "==", "!=", ">", ">="};
   const bool is_order = operation != Py_EQ && operation != Py_NE;
   if (!is_order || (PyLong_CheckExact(other) == 0 && !is_expression(other))) {
@@ -277,8 +292,7 @@ void bounds_of(const Position& position, int64_t& low, int64_t& high) {
   low = high = position.constant;
   for (int i = 0; i < position.terms; ++i) {
     const Term& term = position.term[static_cast<size_t>(i)];
-    const int64_t extent = term.coefficient * (term.loop->trip_count - 1);
-    (extent < 0 ? low : high) += extent;
+    add_saturated(term.coefficient < 0 ? low : high, term.coefficient, term.loop->trip_count - 1);
   }
 }
 
@@ -289,8 +303,8 @@ void bounds_of(const ExpressionObject* expression, int64_t& low, int64_t& high) 
   std::copy_n(expression->term, expression->terms, position.term.begin());
   bounds_of(position, low, high);
   for (int i = 0; i < expression->rank; ++i) {
-    const int64_t extent = expression->steps[i] * (expression->shape[i] - 1);
-    (extent < 0 ? low : high) += extent;
+    add_saturated(expression->steps[i] < 0 ? low : high, expression->steps[i],
+                  expression->shape[i] - 1);
   }
 }
 

@@ -32,6 +32,8 @@ int initialise(PyObject* self, PyObject* arguments, PyObject*) {
   }
   ExpressionObject* made = as_expression(self);
   made->constant = constant;
+  while (made->terms > 0) Py_DECREF(made->term[--made->terms].loop);  // of an earlier call
+  made->rank = 0;
   Py_ssize_t at = 0;
   PyObject *loop = nullptr, *coefficient = nullptr;
   while (PyDict_Next(terms, &at, &loop, &coefficient) != 0) {

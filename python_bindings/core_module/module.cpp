@@ -19,6 +19,7 @@
 #include "python_bindings/core_module/build_kernel.h"
 #include "python_bindings/core_module/instruction_table.h"
 #include "python_bindings/core_module/program_timing.h"
+#include "python_bindings/core_module/signals.h"
 #include "python_bindings/core_module/traced_objects.h"
 
 namespace nb = nanobind;
@@ -40,6 +41,10 @@ void translate(const std::exception_ptr& error, void*) {
       case ErrorKind::kRuntime: type = PyExc_RuntimeError; break;
     }
     PyErr_SetString(type, kernel_error.what());
+  } catch (Interruption& interruption) {
+    interruption.raise();
+  } catch (const std::bad_alloc&) {
+    PyErr_SetString(PyExc_MemoryError, "the host is out of memory.");
   }
 }
 
@@ -91,25 +96,36 @@ KernelOptions written(const nb::dict& options) {
   return result;
 }
 
+/// build_kernel, while other threads of Python run.
+std::shared_ptr<const Program> built(const std::string& kernel,
+                                     const std::vector<std::vector<int64_t>>& shapes,
+                                     const std::string& dtype, const std::string& architecture,
+                                     const nb::dict& options) {
+  const KernelOptions texts = written(options);
+  const nb::gil_scoped_release unlocked;
+  return build_kernel(kernel, shapes, dtype, architecture, texts);
+}
+
 nb::dict time_kernel(const std::string& kernel, const std::vector<std::vector<int64_t>>& shapes,
                      const std::string& dtype, const std::string& architecture,
                      const nb::dict& options) {
-  const auto program = build_kernel(kernel, shapes, dtype, architecture, written(options));
-  return program_timing_with_overlaps(*program);
+  return program_timing_with_overlaps(*built(kernel, shapes, dtype, architecture, options));
 }
 
 std::string trace_kernel(const std::string& kernel, const std::vector<std::vector<int64_t>>& shapes,
                          const std::string& dtype, const std::string& architecture,
                          const nb::dict& options) {
+  const auto program = built(kernel, shapes, dtype, architecture, options);
+  const nb::gil_scoped_release unlocked;
   std::ostringstream out;
-  write_trace(out, *build_kernel(kernel, shapes, dtype, architecture, written(options)));
+  write_trace(out, *program);
   return out.str();
 }
 
 std::string list_kernel(const std::string& kernel, const std::vector<std::vector<int64_t>>& shapes,
                         const std::string& dtype, const std::string& architecture,
                         const nb::dict& options) {
-  return listing(*build_kernel(kernel, shapes, dtype, architecture, written(options)));
+  return listing(*built(kernel, shapes, dtype, architecture, options));
 }
 
 std::vector<std::string> instructions() {
@@ -141,6 +157,12 @@ PyObject* tracing::raised() noexcept {
     error.restore();
   } catch (const KernelError&) {
     translate(std::current_exception(), nullptr);
+  } catch (Interruption&) {
+    translate(std::current_exception(), nullptr);
+  } catch (const std::bad_alloc&) {
+    translate(std::current_exception(), nullptr);
+  } catch (const std::bad_cast&) {
+    PyErr_SetString(PyExc_TypeError, "an argument is of a type that the simulator does not take.");
   } catch (const std::exception& error) {
     PyErr_SetString(PyExc_RuntimeError, error.what());
   }
@@ -152,6 +174,7 @@ PyObject* tracing::raised() noexcept {
 NB_MODULE(_core, m) {
   using namespace neuron_sim;
   nb::register_exception_translator(translate);
+  set_interruption_check(check_signals<RaisedBySignal>);
   m.doc() = "The NeuronCore model without torch.";
   bind_views(m);
   bind_program(m);

@@ -41,16 +41,23 @@ nb::dict as_dict(const PassSettings& settings) {
   return result;
 }
 
+/// compile(), while other threads of Python run.
+Compiled compiled(const std::shared_ptr<const Program>& program, const nb::dict& settings) {
+  const PassSettings read = settings_of(settings);
+  const nb::gil_scoped_release unlocked;
+  return compile(program, read);
+}
+
 std::shared_ptr<const Program> compile_program(const std::shared_ptr<const Program>& program,
                                                const nb::dict& settings) {
-  return compile(program, settings_of(settings)).program;
+  return compiled(program, settings).program;
 }
 
 /// The same, and the names of the passes that gave way.
 nb::tuple compile_with_report(const std::shared_ptr<const Program>& program,
                               const nb::dict& settings) {
-  Compiled compiled = compile(program, settings_of(settings));
-  return nb::make_tuple(std::move(compiled.program), nb::cast(compiled.gave_way));
+  Compiled result = compiled(program, settings);
+  return nb::make_tuple(std::move(result.program), nb::cast(result.gave_way));
 }
 
 nb::dict stacks() {

@@ -4,13 +4,16 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <memory>
 #include <sstream>
 
 #include "device/base/errors.h"
+#include "device/check/checked_run.h"
 #include "device/execute/executor.h"
+#include "device/execute/run_instance.h"
 #include "device/execute/run_ranks.h"
 #include "device/observe/trace.h"
 #include "device/program/definedness.h"
@@ -18,6 +21,7 @@
 #include "device/program/overwrites.h"
 #include "device/runtime/kernel.h"
 #include "python_bindings/core_module/bindings.h"
+#include "python_bindings/core_module/check_bindings.h"
 #include "python_bindings/core_module/program_counters.h"
 #include "python_bindings/core_module/program_timing.h"
 
@@ -105,17 +109,61 @@ std::vector<std::byte*> addresses_of(const Program& program,
   return addresses;
 }
 
+/// New memories for the cores of a program.
+struct FreshMemories {
+  explicit FreshMemories(const Program& program) {
+    for (size_t core = 0; core < program.cores.size(); ++core) {
+      memories.push_back(std::make_unique<CoreMemory>(*program.architecture));
+      pointers.push_back(memories.back().get());
+    }
+  }
+  std::vector<std::unique_ptr<CoreMemory>> memories;
+  std::vector<CoreMemory*> pointers;
+};
+
+nb::list static_findings(const Program& program, std::optional<size_t> inputs,
+                         const std::vector<IterationTuple>& iterations, bool errors_only) {
+  const CheckOptions options = check_options(program, inputs, iterations, errors_only);
+  std::vector<Finding> found;
+  {
+    const nb::gil_scoped_release unlocked;
+    found = findings(program, options);
+  }
+  return as_dicts(found);
+}
+
+/// run() under the checker.
+nb::dict run_checked(const Program& program, const std::vector<HostArray>& arguments,
+                     std::optional<size_t> inputs, const std::vector<IterationTuple>& iterations,
+                     bool first_non_finite, bool precision) {
+  const std::vector<std::byte*> addresses = addresses_of(program, arguments);
+  const FreshMemories memories(program);
+  const CheckOptions options = check_options(program, inputs, iterations, false);
+  std::vector<Finding> found;
+  bool completed = true;
+  std::vector<int64_t> log;
+  try {
+    const nb::gil_scoped_release unlocked;
+    log = checked_run(program, make_plan(program), {memories.pointers, addresses}, thread_pool(),
+                      options, {first_non_finite, precision}, found)
+              .values;
+  } catch (const OutOfBounds&) {  // one of the findings
+    completed = false;
+  }
+  nb::dict result;
+  result["log"] = nb::cast(log);
+  result["findings"] = as_dicts(found);
+  result["completed"] = completed;
+  return result;
+}
+
 /// Computes the program on memories of its own. Arrays are bytes as the dtypes of the arguments lay
 /// them out; written ones are changed in place. Returns the values of the ControlLog.
 std::vector<int64_t> run(const Program& program, const std::vector<HostArray>& arguments) {
   const std::vector<std::byte*> addresses = addresses_of(program, arguments);
-  std::vector<std::unique_ptr<CoreMemory>> memories;
-  std::vector<CoreMemory*> pointers;
-  for (size_t core = 0; core < program.cores.size(); ++core) {
-    memories.push_back(std::make_unique<CoreMemory>(*program.architecture));
-    pointers.push_back(memories.back().get());
-  }
-  return execute(program, make_plan(program), pointers, addresses, thread_pool()).values;
+  const nb::gil_scoped_release unlocked;
+  const FreshMemories memories(program);
+  return execute(program, make_plan(program), memories.pointers, addresses, thread_pool()).values;
 }
 
 /// The same on several ranks, one program and its arrays each.
@@ -138,13 +186,18 @@ std::vector<std::vector<int64_t>> run_on_ranks(
 
 /// A Kernel of the program, shared with whoever launches it (neuron_sim._C).
 nb::capsule compiled_kernel(const std::shared_ptr<const Program>& program) {
-  auto* kernel = new std::shared_ptr<const Kernel>(std::make_shared<const Kernel>(program));
-  return nb::capsule(kernel, kKernelCapsule, [](void* data) noexcept {
+  auto kernel = std::make_unique<std::shared_ptr<const Kernel>>();
+  {
+    const nb::gil_scoped_release unlocked;
+    *kernel = std::make_shared<const Kernel>(program);
+  }
+  return nb::capsule(kernel.release(), kKernelCapsule, [](void* data) noexcept {
     delete static_cast<std::shared_ptr<const Kernel>*>(data);
   });
 }
 
 std::string trace(const Program& program, const std::vector<int64_t>& log) {
+  const nb::gil_scoped_release unlocked;
   std::ostringstream out;
   write_trace(out, program, {log});
   return out.str();
@@ -163,12 +216,6 @@ nb::list arguments_of(const Program& program) {
     result.append(entry);
   }
   return result;
-}
-
-/// "file:line" of an instruction; empty when it has none.
-std::string line_of(const Program& program, uint32_t instruction) {
-  const int32_t line = program.instructions[instruction].source_line;
-  return line < 0 ? std::string() : program.source_lines[static_cast<size_t>(line)];
 }
 
 /// Reads of bytes on chip that nothing wrote, as dicts.
@@ -207,6 +254,7 @@ nb::list overwritten_reads_of(const Program& program) {
 }  // namespace
 
 void bind_program(nb::module_& module) {
+  bind_checks(module);
   module.def("run_ranks", &run_on_ranks, nb::arg("programs"), nb::arg("arguments"),
              "Computes programs[r] on the arrays arguments[r], as Program.run, for all ranks r at "
              "once; they meet at their collectives.");
@@ -243,6 +291,19 @@ void bind_program(nb::module_& module) {
            "The first read of every tile placed by hand whose bytes another such tile overwrote: "
            "instruction, operand, tile, other, and the lines that read (source_line), wrote the "
            "tile last (written) and wrote the other one over it (overwritten).")
+      .def("findings", &static_findings, nb::arg("inputs") = nb::none(),
+           nb::arg("iterations") = std::vector<IterationTuple>{}, nb::arg("errors_only") = false,
+           "What is wrong with the program, found without data, as dicts: rule, severity, kernel, "
+           "message, instruction, operand, tile, bytes, partitions, index, source_line, "
+           "other_line, remedy. inputs: how many of the first arguments hold data when it starts "
+           "(None: all); the others are its outputs. iterations: (kind, first, end, level, group, "
+           "iteration, line) per parallel loop, or per iteration of an unrolled one: instructions "
+           "[first, end); kind loop or instance; level: program loops around it, -1 unrolled.")
+      .def("run_checked", &run_checked, nb::arg("arguments"), nb::arg("inputs") = nb::none(),
+           nb::arg("iterations") = std::vector<IterationTuple>{},
+           nb::arg("first_non_finite") = false, nb::arg("precision") = false,
+           "run() under the checker: log, findings (those of findings(), exact to what the run "
+           "touches), completed (False when an index out of range, which is a finding, ended it).")
       .def_prop_ro("has_dynamic_loops", &has_dynamic_loops,
                    "Whether a loop runs as often as a register says: its time needs a log.")
       .def("counters", &program_counters, nb::arg("log") = std::vector<int64_t>{},

@@ -30,13 +30,19 @@ TimelineOptions timeline_options(const Program& program,
 
 namespace {
 
+/// simulate(), while other threads of Python run.
+Timing simulated(const Program& program, const ControlLog& log, const TimelineOptions& options) {
+  const nb::gil_scoped_release unlocked;
+  return simulate(program, log, options);
+}
+
 /// Programs with more instances are not walked again for their DMA activity.
 constexpr int64_t kObservedInstances = 10000;
 
 nb::dict timing_dict(const Program& program, const TimelineOptions& options,
                      const ControlLog& log = {}) {
   const Architecture& architecture = architecture_of(program, options);
-  const Timing timing = simulate(program, log, options);
+  const Timing timing = simulated(program, log, options);
   nb::dict result;
   result["body_us"] = timing.body.microseconds();
   result["latency_us"] = timing.benchmark(architecture).microseconds();
@@ -73,7 +79,7 @@ nb::dict program_timing(const Program& program, const std::optional<std::string>
   if (nb::cast<int64_t>(result["instructions"]) <= kObservedInstances) {
     DmaActivity activity;
     options.observer = &activity;
-    simulate(program, log, options);
+    simulated(program, log, options);
     result["dma_active_us"] = activity.active().microseconds();
     result["dma_load_active_us"] = activity.active(false).microseconds();
     result["dma_load_bytes"] = activity.bytes(false);
@@ -83,7 +89,11 @@ nb::dict program_timing(const Program& program, const std::optional<std::string>
 
 nb::dict program_timing_with_overlaps(const Program& program) {
   nb::dict result = timing_dict(program, timeline_options(program));
-  const OverlapReport overlaps = report_overlaps(program);
+  OverlapReport overlaps;
+  {
+    const nb::gil_scoped_release unlocked;
+    overlaps = report_overlaps(program);
+  }
   result["overlapping_tiles"] = overlaps.tiles;
   result["overlap_lost_us"] = overlaps.lost.microseconds();
   return result;

@@ -20,6 +20,7 @@ bool read_affine(PyObject* value, Affine& affine) {
   affine = Affine(position.constant);
   for (int i = 0; i < position.terms; ++i) {
     const Term& term = position.term[static_cast<size_t>(i)];
+    if (is_absent(term.loop->field[LoopObject::kAffine])) return false;
     affine +=
         nb::cast<Affine>(nb::handle(term.loop->field[LoopObject::kAffine])) * term.coefficient;
   }
@@ -56,6 +57,7 @@ bool is_plain(const TensorObject* tensor) {
   }
   const auto* storage = reinterpret_cast<StorageObject*>(tensor->field[Field::kStorage]);
   PyObject* axis = tensor->field[Field::kAxis];
+  if (axis == nullptr) return false;
   const bool starts_with_partitions = PyLong_CheckExact(axis) != 0 && PyLong_AsLong(axis) == 0;
   return (axis == Py_None || starts_with_partitions) &&
          tensor->field[Field::kDtype] == storage->field[StorageObject::kDtype] &&
@@ -101,11 +103,11 @@ bool note_use(StorageObject* storage) {
 
 PyObject* access_of(TensorObject* tensor) {
   using Field = TensorObject;
+  if (!settle_tensor(&tensor->ob_base)) return nullptr;
   PyObject* view = tensor->field[Field::kAccess];
   if (!is_absent(view)) {
     Py_INCREF(view);
   } else {
-    if (!settle_tensor(&tensor->ob_base)) return nullptr;
     try {
       view = plain_access(tensor);
     } catch (...) {

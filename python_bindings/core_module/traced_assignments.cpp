@@ -164,7 +164,7 @@ PyObject* trace_settled_into(PyObject* self, PyObject* const* arguments, Py_ssiz
   }
   TraceObject* trace = as_trace(self);
   PyObject* pending = trace->field[TraceObject::kPending];
-  if (is_absent(pending) || storage_of(arguments[0]) == nullptr ||
+  if (is_absent(pending) || is_absent(as_tensor(arguments[0])->field[TensorObject::kStorage]) ||
       as_pending(pending)->field[PendingObject::kTensor] != arguments[1] ||
       arguments[2] != Py_True || !fits(as_pending(pending), arguments[0], arguments[1])) {
     Py_RETURN_FALSE;
@@ -181,6 +181,11 @@ int assign_subscript(PyObject* self, PyObject* index, PyObject* value) {
   if (index == Py_Ellipsis && !settle_tensor(self)) return -1;
   PyObject* target = index == Py_Ellipsis ? Py_NewRef(self) : PyObject_GetItem(self, index);
   if (target == nullptr) return -1;
+  if (PyObject_TypeCheck(target, tensor_type) == 0 || !settle_tensor(target)) {
+    if (PyErr_Occurred() == nullptr) wrong_type("index", "one that selects a tensor", index);
+    Py_DECREF(target);
+    return -1;
+  }
   Done done = is_tensor(target) && is_tensor(value) ? assign(target, value) : Done::kNo;
   if (done == Done::kNo) {
     PyObject* trace = storage_of(target)->field[StorageObject::kTrace];

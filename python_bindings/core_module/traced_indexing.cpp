@@ -118,7 +118,9 @@ bool read_range(PyObject* item, int64_t size, Range& range) {
 bool is_within(const Position& start, int64_t below, int64_t above, int64_t size) {
   int64_t low = 0, high = 0;
   bounds_of(start, low, high);
-  return low + below >= 0 && high + above < size;
+  add_saturated(low, below, 1);
+  add_saturated(high, above, 1);
+  return low >= 0 && high < size;
 }
 
 /// Ints, slices and nl.ds. On chip the partition dimension stays; two dimensions are left at least.
@@ -203,9 +205,11 @@ bool apply_expression(const Indexed& tensor, int d, PyObject* item, Pattern& pat
     const ExpressionObject* expression = as_expression(item);
     const int missing = pattern.rank - expression->rank;
     for (int j = 0; j < expression->rank; ++j) {
-      const int64_t extent = expression->steps[j] * (pattern.shape[missing + j] - 1);
-      (extent < 0 ? below : above) += extent;
-      if (!is_partition) pattern.steps[missing + j] += expression->steps[j] * tensor.steps[d];
+      const int64_t step = expression->steps[j];
+      add_saturated(step < 0 ? below : above, step, pattern.shape[missing + j] - 1);
+      if (!is_partition && !add_product(pattern.steps[missing + j], step, tensor.steps[d])) {
+        return false;
+      }
     }
     if (is_partition && !index_partitions(tensor, expression, pattern)) return false;
   }

@@ -56,6 +56,10 @@ inline ExpressionObject* as_expression(PyObject* object) {
   return reinterpret_cast<ExpressionObject*>(object);
 }
 inline bool is_expression(PyObject* object) { return Py_TYPE(object) == connections.expression; }
+/// sum += a * factor; false with an error beyond 64 bits.
+bool add_product(int64_t& sum, int64_t a, int64_t factor);
+/// The same, which stays at the largest or smallest 64-bit number: for bounds.
+void add_saturated(int64_t& sum, int64_t a, int64_t factor);
 /// The Position of an int or of an expression without dimensions; false for anything else.
 bool read_position(PyObject* value, Position& position);
 /// position += factor * other; false beyond 64 bits or kMaximumTerms.
@@ -170,6 +174,12 @@ PyFrameObject* kernel_frame();
 PyObject* assigned_name(TraceObject* trace, PyFrameObject* frame, PyObject* place, PyObject* shape);
 /// The place of a frame, see connections.place_of. Borrowed; nullptr with an error.
 PyObject* place_of(PyFrameObject* frame);
+
+/// TypeError: an argument is not what is wanted. Returns nullptr.
+PyObject* wrong_type(const char* argument, const char* wanted, PyObject* given);
+
+/// Whether a trace has a builder; false with a RuntimeError.
+bool has_builder(const TraceObject* trace);
 
 /// Sets Python's error from the C++ exception that is being handled. Returns nullptr.
 PyObject* raised() noexcept;

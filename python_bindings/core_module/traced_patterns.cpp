@@ -71,11 +71,12 @@ PyObject* tuple_of(const int64_t* numbers, int count) {
   return tuple;
 }
 
-/// Elements of a partition of the storage.
+/// Elements of a partition of the storage; 0 when it has no View.
 int64_t row_of(const TensorObject* tensor) {
   const auto* storage = reinterpret_cast<StorageObject*>(tensor->field[TensorObject::kStorage]);
-  return nb::cast<const View&>(nb::handle(storage->field[StorageObject::kWhole]))
-      .storage_elements();
+  const View* whole = nullptr;
+  const bool is_view = nb::try_cast(nb::handle(storage->field[StorageObject::kWhole]), whole);
+  return is_view && whole != nullptr ? whole->storage_elements() : 0;
 }
 
 bool is_plain(const TensorObject* tensor) {

@@ -13,6 +13,11 @@ namespace {
 
 constexpr Py_ssize_t kMostOperands = 16;
 
+bool too_many_operands() {
+  PyErr_Format(PyExc_TypeError, "an instruction takes at most %zd operands.", kMostOperands);
+  return false;
+}
+
 /// What the builder takes for an operand: the View of a tensor, anything else as it is.
 PyObject* argument_of(PyObject* operand) {
   if (is_tensor(operand)) return access_of(as_tensor(operand));
@@ -54,7 +59,7 @@ bool emit_instruction(TraceObject* trace, const InstructionObject* instruction, 
   Py_ssize_t filled = 0;
   if (accumulate == nullptr && instruction->accumulate_at >= 0) accumulate = Py_None;
   bool good = count <= kMostOperands;
-  if (!good) PyErr_SetString(PyExc_SystemError, "an instruction has too many operands.");
+  if (!good) too_many_operands();
   const auto append = [&](PyObject* argument) {
     good = argument != nullptr;
     if (good) arguments[filled++] = argument;
@@ -90,8 +95,7 @@ bool call_emit(const PendingObject* pending, PyObject* target, PyObject* accumul
   PyObject* arguments[kMostOperands + 2] = {target};
   const Py_ssize_t count = PyTuple_GET_SIZE(operands);
   if (count > kMostOperands) {
-    PyErr_SetString(PyExc_SystemError, "an instruction has too many operands.");
-    return false;
+    return too_many_operands();
   }
   for (Py_ssize_t i = 0; i < count; ++i) arguments[1 + i] = PyTuple_GET_ITEM(operands, i);
   static PyObject* names = Py_BuildValue("(s)", "accumulate");
@@ -164,20 +168,24 @@ bool read_arguments(PyObject* const* arguments, Py_ssize_t count, PyObject* name
     PyErr_Format(PyExc_TypeError, "result() needs '%s'.", known[i]);
     return false;
   }
-  return true;
+  if (PyUnicode_Check(read.value[2]) == 0) wrong_type("memory", "a str", read.value[2]);
+  return PyErr_Occurred() == nullptr;
 }
 
 }  // namespace
 
 bool go_to(TraceObject* trace, PyObject* place) {
+  if (!has_builder(trace)) return false;
   PyObject* line = PyTuple_GET_ITEM(place, 0);
   if (trace->field[TraceObject::kLine] == line) return true;
   set_field(trace->field[TraceObject::kLine], line);
   Py_ssize_t size = 0;
   const char* characters = PyUnicode_AsUTF8AndSize(line, &size);
   if (characters == nullptr) return false;
-  nb::cast<Builder&>(nb::handle(trace->field[TraceObject::kBuilder]))
-      .set_source_line(std::string(characters, static_cast<size_t>(size)));
+  PyObject* object = trace->field[TraceObject::kBuilder];
+  Builder* builder = nullptr;
+  if (!nb::try_cast(nb::handle(object), builder)) return wrong_type("_builder", "open", object);
+  builder->set_source_line(std::string(characters, static_cast<size_t>(size)));
   return true;
 }
 
@@ -287,7 +295,7 @@ bool settle_tensor(PyObject* tensor) {
   PyObject* pending = as_tensor(tensor)->field[TensorObject::kPending];
   if (!is_absent(pending))
     return settle(as_trace(as_pending(pending)->field[PendingObject::kTrace]));
-  PyErr_SetString(PyExc_SystemError, "a tensor has neither a storage nor a result to wait for.");
+  PyErr_SetString(PyExc_RuntimeError, "a tensor has neither a storage nor a result to wait for.");
   return false;
 }
 
@@ -298,7 +306,7 @@ PyObject* trace_settle(PyObject* self, PyObject*) {
 
 PyObject* trace_builder(PyObject* self, void*) {
   TraceObject* trace = as_trace(self);
-  if (!settle(trace)) return nullptr;
+  if (!has_builder(trace) || !settle(trace)) return nullptr;
   if (trace->emitting == 0) {
     PyFrameObject* frame = kernel_frame();
     if (frame != nullptr) {
@@ -325,6 +333,10 @@ PyObject* call_instruction(PyObject* self, PyObject* arguments, PyObject*) {
   PyObject* builder = current_builder(nullptr, nullptr);  // settles, and goes to the line
   if (builder == nullptr) return nullptr;
   Py_DECREF(builder);
+  if (PyList_GET_SIZE(connections.running) == 0) {
+    PyErr_SetString(PyExc_RuntimeError, "an instruction is called outside of a trace.");
+    return nullptr;
+  }
   PyObject* trace = PyList_GET_ITEM(connections.running, PyList_GET_SIZE(connections.running) - 1);
   const auto* instruction = reinterpret_cast<InstructionObject*>(self);
   if (!emit_instruction(as_trace(trace), instruction, nullptr, &PyTuple_GET_ITEM(arguments, 0),

@@ -36,7 +36,11 @@ nb::object new_tile(TraceObject* trace, const TensorObject* tensor, bool in_psum
   steps = nb::steal(PyTuple_New(rank));
   for (Py_ssize_t i = rank - 1; i > 0; --i) {
     PyTuple_SET_ITEM(steps.ptr(), i, PyLong_FromLongLong(free));
-    free *= nb::cast<int64_t>(nb::handle(PyTuple_GET_ITEM(shape, i)));
+    int64_t size = 0;
+    const bool fits = nb::try_cast(nb::handle(PyTuple_GET_ITEM(shape, i)), size);
+    if (!fits || __builtin_mul_overflow(free, size, &free)) {
+      fail(text("tile '", label, "': its shape ", nb::repr(shape).c_str(), " is no tile's."));
+    }
   }
   PyTuple_SET_ITEM(steps.ptr(), 0, PyLong_FromLong(1));
   const auto partitions = nb::cast<int64_t>(nb::handle(PyTuple_GET_ITEM(shape, 0)));
@@ -75,11 +79,15 @@ PyObject* plain_shape(PyObject* shape) {
 /// language's source. New reference; nullptr with an error.
 PyObject* scope_at(TraceObject* trace, PyObject* place) {
   PyObject* scopes = trace->field[TraceObject::kOpenScopes];
+  if (PyList_Check(scopes) == 0 || PyList_GET_SIZE(scopes) == 0) {
+    PyErr_SetString(PyExc_RuntimeError, "a kernel makes a tile without an open scope.");
+    return nullptr;
+  }
   PyObject* open = PyList_GET_ITEM(scopes, PyList_GET_SIZE(scopes) - 1);
   static auto* plain = new std::unordered_set<PyObject*>();  // places stay
   if (trace->is_old == 0 || is_absent(place) || plain->contains(place)) return Py_NewRef(open);
   PyObject* scope = PyObject_CallFunctionObjArgs(connections.scope_at, open, place, nullptr);
-  if (scope == open) plain->insert(place);
+  if (scope != nullptr && scope == open) plain->insert(place);
   return scope;
 }
 
@@ -138,6 +146,8 @@ bool give_tile(TraceObject* trace, PyObject* result, PyObject* buffer, PyObject*
 PyObject* plain_tile(PyObject* self, PyObject* const* arguments, Py_ssize_t count) {
   TraceObject* trace = as_trace(self);
   PyObject* shape = nullptr;
+  if (count == 4 && PyUnicode_Check(arguments[3]) == 0)
+    return wrong_type("name", "a str", arguments[3]);
   if (count == 4 && trace->widens == 0 &&
       (arguments[2] == connections.sbuf || arguments[2] == connections.psum)) {
     shape = plain_shape(arguments[0]);

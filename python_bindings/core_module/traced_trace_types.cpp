@@ -49,19 +49,20 @@ void bind_trace(nanobind::module_& module) {
   pending_type =
       made<Pending>(module, "neuron_sim._core.DeferredResult", of_pending, initialise_nothing);
   using Trace = TraceObject;
-  static PyMemberDef of_trace[] = {object_member<Trace>("_builder", Trace::kBuilder),
-                                   object_member<Trace>("_pending", Trace::kPending, READONLY),
-                                   object_member<Trace>("_line", Trace::kLine),
-                                   object_member<Trace>("loops", Trace::kLoops),
-                                   object_member<Trace>("scopes", Trace::kScopes),
-                                   object_member<Trace>("open_scopes", Trace::kOpenScopes),
-                                   object_member<Trace>("allocation", Trace::kAllocation),
-                                   object_member<Trace>("_unshadowed", Trace::kUnshadowed),
-                                   {"uses", T_LONGLONG, offsetof(Trace, uses), 0, nullptr},
-                                   {"widens", T_BOOL, offsetof(Trace, widens), 0, nullptr},
-                                   {"_emitting", T_BOOL, offsetof(Trace, emitting), 0, nullptr},
-                                   {"is_old", T_BOOL, offsetof(Trace, is_old), 0, nullptr},
-                                   {}};
+  static PyMemberDef of_trace[] = {
+      object_member<Trace>("_builder", Trace::kBuilder),
+      object_member<Trace>("_pending", Trace::kPending, READONLY),
+      object_member<Trace>("_line", Trace::kLine),
+      object_member<Trace>("loops", Trace::kLoops, READONLY),
+      object_member<Trace>("scopes", Trace::kScopes, READONLY),
+      object_member<Trace>("open_scopes", Trace::kOpenScopes),
+      object_member<Trace>("allocation", Trace::kAllocation),
+      object_member<Trace>("_unshadowed", Trace::kUnshadowed, READONLY),
+      {"uses", T_LONGLONG, offsetof(Trace, uses), 0, nullptr},
+      {"widens", T_BOOL, offsetof(Trace, widens), 0, nullptr},
+      {"_emitting", T_BOOL, offsetof(Trace, emitting), 0, nullptr},
+      {"is_old", T_BOOL, offsetof(Trace, is_old), 0, nullptr},
+      {}};
   static PyGetSetDef properties[] = {
       {"builder", trace_builder, nullptr,
        "The builder, after what is pending was emitted; its source line is the kernel's.", nullptr},

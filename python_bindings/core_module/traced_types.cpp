@@ -9,7 +9,7 @@ namespace {
 int initialise_loop(PyObject* self, PyObject* arguments, PyObject*) {
   auto* loop = reinterpret_cast<LoopObject*>(self);
   PyObject *key = nullptr, *name = nullptr, *kind = nullptr, *affine = nullptr;
-  if (PyArg_ParseTuple(arguments, "OOOLOL", &key, &name, &kind, &loop->trip_count, &affine,
+  if (PyArg_ParseTuple(arguments, "OOULOL", &key, &name, &kind, &loop->trip_count, &affine,
                        &loop->depth) == 0) {
     return -1;
   }
@@ -59,6 +59,7 @@ int initialise_storage(PyObject* self, PyObject* arguments, PyObject*) {
   if (memory == nullptr) return -1;
   set_field(storage->field[StorageObject::kMemory], memory);
   Py_DECREF(memory);
+  if (PyUnicode_Check(memory) == 0) return wrong_type("memory", "a str", memory), -1;
   storage->in_psum = PyUnicode_CompareWithASCIIString(memory, "psum") == 0;
   storage->made_at = reinterpret_cast<TraceObject*>(values[0])->uses;
   storage->is_mutable = 1;
@@ -127,7 +128,8 @@ PyObject* tensor_memory(PyObject* self, void*) {
 
 PyObject* tensor_rank(PyObject* self, void*) {
   PyObject* shape = as_tensor(self)->field[TensorObject::kShape];
-  return PyLong_FromSsize_t(PyObject_Length(shape));
+  const Py_ssize_t rank = PyObject_Length(shape);
+  return rank < 0 ? nullptr : PyLong_FromSsize_t(rank);
 }
 
 /// Made when it is asked for.
@@ -139,13 +141,25 @@ PyObject* storage_views(PyObject* self, void*) {
 
 }  // namespace
 
+PyObject* wrong_type(const char* argument, const char* wanted, PyObject* given) {
+  PyErr_Format(PyExc_TypeError, "'%s' is of type %s, not %s.", argument, Py_TYPE(given)->tp_name,
+               wanted);
+  return nullptr;
+}
+
+bool has_builder(const TraceObject* trace) {
+  if (!is_absent(trace->field[TraceObject::kBuilder])) return true;
+  PyErr_SetString(PyExc_RuntimeError, "a trace has no builder yet.");
+  return false;
+}
+
 void bind_loop_and_storage(nanobind::module_& module) {
   using Loop = LoopObject;
   static PyMemberDef of_loop[] = {
-      object_member<Loop>("key", Loop::kKey),
-      object_member<Loop>("name", Loop::kName),
-      object_member<Loop>("kind", Loop::kKind),
-      object_member<Loop>("affine", Loop::kAffine),
+      object_member<Loop>("key", Loop::kKey, READONLY),
+      object_member<Loop>("name", Loop::kName, READONLY),
+      object_member<Loop>("kind", Loop::kKind, READONLY),
+      object_member<Loop>("affine", Loop::kAffine, READONLY),
       {"trip_count", T_LONGLONG, offsetof(Loop, trip_count), 0, nullptr},
       {"depth", T_LONGLONG, offsetof(Loop, depth), 0, nullptr},
       {"opened_at", T_LONGLONG, offsetof(Loop, opened_at), 0, nullptr},
@@ -161,13 +175,13 @@ void bind_loop_and_storage(nanobind::module_& module) {
   made<DynamicSliceObject>(module, "neuron_sim._core.DynamicSlice", of_slice, initialise_slice);
   using Storage = StorageObject;
   static PyMemberDef of_storage[] = {
-      object_member<Storage>("trace", Storage::kTrace),
+      object_member<Storage>("trace", Storage::kTrace, READONLY),
       object_member<Storage>("name", Storage::kName),
       object_member<Storage>("buffer", Storage::kBuffer),
-      object_member<Storage>("memory", Storage::kMemory),
+      object_member<Storage>("memory", Storage::kMemory, READONLY),
       object_member<Storage>("shape", Storage::kShape),
       object_member<Storage>("dtype", Storage::kDtype),
-      object_member<Storage>("whole", Storage::kWhole),
+      object_member<Storage>("whole", Storage::kWhole, READONLY),
       object_member<Storage>("scope", Storage::kScope),
       object_member<Storage>("axis", Storage::kAxis),
       object_member<Storage>("ordinal", Storage::kOrdinal),
@@ -186,12 +200,12 @@ void bind_loop_and_storage(nanobind::module_& module) {
 
 void bind_tensor(nanobind::module_& module) {
   using Tensor = TensorObject;
-  static PyMemberDef members[] = {object_member<Tensor>("shape", Tensor::kShape),
+  static PyMemberDef members[] = {object_member<Tensor>("shape", Tensor::kShape, READONLY),
                                   object_member<Tensor>("dtype", Tensor::kDtype),
                                   object_member<Tensor>("steps", Tensor::kSteps),
-                                  object_member<Tensor>("axis", Tensor::kAxis),
-                                  object_member<Tensor>("partition", Tensor::kPartition),
-                                  object_member<Tensor>("start", Tensor::kStart),
+                                  object_member<Tensor>("axis", Tensor::kAxis, READONLY),
+                                  object_member<Tensor>("partition", Tensor::kPartition, READONLY),
+                                  object_member<Tensor>("start", Tensor::kStart, READONLY),
                                   object_member<Tensor>("checks", Tensor::kChecks),
                                   object_member<Tensor>("index", Tensor::kIndex),
                                   object_member<Tensor>("index_rows", Tensor::kIndexRows),

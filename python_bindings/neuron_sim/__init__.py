@@ -6,8 +6,16 @@ device by itself (`torch.ones(3, device="neuron_sim")` needs no import); with
 """
 
 from neuron_sim._registration import autoload as _autoload  # entry point of group torch.backends
+from neuron_sim._sanitize import Finding, SanitizeError, sanitize
 
-__all__ = ["_autoload", "cmake_prefix_path", "library_path"]
+__all__ = [
+    "Finding",
+    "SanitizeError",
+    "_autoload",
+    "cmake_prefix_path",
+    "library_path",
+    "sanitize",
+]
 
 
 def cmake_prefix_path() -> str:

@@ -7,6 +7,7 @@ compiler's passes (docs/compile.md).
 
 from __future__ import annotations
 
+import threading
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
@@ -18,7 +19,13 @@ from torch._functorch.partitioners import min_cut_rematerialization_partition
 from torch.fx import GraphModule
 
 from neuron_sim import _C  # type: ignore[attr-defined]
-from neuron_sim._compile_graph import ExpectedLayouts, kept_whole, remove_clones
+from neuron_sim._compile_graph import (
+    ExpectedLayouts,
+    held_tensors,
+    kept_whole,
+    objection,
+    remove_clones,
+)
 from neuron_sim._compiled_graphs import CompiledGraph, note
 
 BACKEND = "neuron_sim"
@@ -37,31 +44,35 @@ class _Graph:
         self._module = module
         self._fuse = fuse
         self._passes = passes
+        self._held = held_tensors(module, BACKEND)
         self._captures: OrderedDict[Any, _Capture] = OrderedDict()
+        self._lock = threading.Lock()  # of the captures that are kept; not while one is made
 
     def __call__(self, arguments: list[Any]) -> Sequence[Any]:
         inputs = list(arguments)
         arguments.clear()
-        key = _key(inputs)
-        known = self._captures.get(key)
+        key = (_C.random_source(), *_key((*inputs, *self._held)))
+        with self._lock:
+            known = self._captures.get(key)
+            if known is not None:
+                self._captures.move_to_end(key)
         if known is not None:
-            self._captures.move_to_end(key)
             return known.run(inputs, self._module)
         capture, outputs = self._capture(inputs)
-        self._captures[key] = capture
-        if len(self._captures) > KEPT_CAPTURES:
-            self._captures.popitem(last=False)
+        with self._lock:
+            self._captures[key] = capture
+            if len(self._captures) > KEPT_CAPTURES:
+                self._captures.popitem(last=False)
         return outputs
 
     def _capture(self, inputs: list[Any]) -> tuple[_Capture, Sequence[Any]]:
-        reason = _objection(inputs)
-        if reason:
-            return self._leave(reason), self._module(*inputs)
-        constants = [*self._module.parameters(), *self._module.buffers()]
-        tensors = [value for value in (*inputs, *constants) if isinstance(value, torch.Tensor)]
+        tensors = [value for value in (*inputs, *self._held) if isinstance(value, torch.Tensor)]
         device = next((tensor.device for tensor in tensors if tensor.device.type == BACKEND), None)
         if device is None:
             return self._leave(""), self._module(*inputs)
+        reason = _objection(inputs) or objection(self._module, BACKEND)
+        if reason:
+            return self._leave(reason), self._module(*inputs)
         outputs: list[Any] = []
 
         def run() -> list[torch.Tensor]:
@@ -72,7 +83,7 @@ class _Graph:
         if graph is None:
             return self._leave(reason), self._module(*inputs)
         note(CompiledGraph(self._kind, **graph.facts()))
-        return _Capture(graph, constants, outputs), outputs
+        return _Capture(graph, self._held, outputs), outputs
 
     def _leave(self, reason: str) -> _Capture:
         if reason:
@@ -86,17 +97,15 @@ class _Graph:
 class _Capture:
     """One capture, and what is not a tensor among its outputs."""
 
-    def __init__(self, graph: Any, constants: list[Any], outputs: Sequence[Any]) -> None:
+    def __init__(self, graph: Any, held: Sequence[torch.Tensor], outputs: Sequence[Any]) -> None:
         self._graph = graph
-        self._constants = constants
+        self._held = held
         self._outputs = [None if isinstance(value, torch.Tensor) else (value,) for value in outputs]
 
     def run(self, inputs: list[Any], module: GraphModule) -> Sequence[Any]:
         if self._graph is None:
             return module(*inputs)
-        tensors = [
-            value for value in (*inputs, *self._constants) if isinstance(value, torch.Tensor)
-        ]
+        tensors = [value for value in (*inputs, *self._held) if isinstance(value, torch.Tensor)]
         found = iter(self._graph.run(tensors))
         return [next(found) if value is None else value[0] for value in self._outputs]
 
@@ -116,7 +125,8 @@ def _key(inputs: Sequence[Any]) -> Any:
     key: list[Any] = []
     for place, value in enumerate(inputs):
         if not isinstance(value, torch.Tensor):
-            key.append(value)
+            # 0.0 and -0.0 are equal, and so are 1 and True; nan is not.
+            key.append(value.hex() if isinstance(value, float) else (type(value), value))
             continue
         offset = value.storage_offset() * value.element_size()
         first, start = firsts.setdefault(value.untyped_storage()._cdata, (place, offset))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from operator import attrgetter
 from typing import Any
 
 import torch
@@ -71,6 +72,41 @@ def _with_layout(found: Any, expected: Any) -> Any:
     return found.new_empty_strided(found.shape, strides).copy_(found)
 
 
+def held_tensors(module: GraphModule, device_type: str) -> list[torch.Tensor]:
+    """Tensors on such a device that the graph holds itself and reads as attributes."""
+    targets = dict.fromkeys(str(n.target) for n in module.graph.nodes if n.op == "get_attr")
+    values = (attrgetter(target)(module) for target in targets)
+    return [v for v in values if isinstance(v, torch.Tensor) and v.device.type == device_type]
+
+
+def objection(module: GraphModule, device_type: str) -> str:
+    """Why a graph cannot be captured on such a device, whatever its inputs are; empty when it can.
+
+    A capture keeps what the graph computes on the host as constants.
+    """
+    for node in module.graph.nodes:
+        for value in _values(node):
+            if value.device.type == device_type:
+                continue
+            if _is_random(node):
+                return f"{node.target} draws random numbers on {value.device}"
+            if any(user.op == "output" for user in node.users):
+                return f"one of its outputs is on {value.device}"
+    return ""
+
+
+def _is_random(node: Node) -> bool:
+    tags = getattr(node.target, "tags", ())
+    return torch.Tag.nondeterministic_seeded in tags
+
+
+def _values(node: Node) -> list[torch.Tensor]:
+    """The tensors that a node stands for, as it was traced."""
+    value = node.meta.get("val")
+    values = value if isinstance(value, tuple | list) else [value]
+    return [value for value in values if isinstance(value, torch.Tensor)]
+
+
 def remove_clones(module: GraphModule) -> None:
     """Copies of values that nobody changes disappear: dropout in eval mode and `contiguous()` of
     what is contiguous leave them. Those that the graph returns, which must be tensors of their
@@ -92,16 +128,21 @@ def remove_clones(module: GraphModule) -> None:
 
 
 def _is_returned(node: Node) -> bool:
-    """Whether the graph returns it or a view of it."""
+    """Whether the graph returns it or a tensor that shares its memory."""
     return any(
-        user.op == "output" or (_is_view(user) and _is_returned(user)) for user in node.users
+        user.op == "output" or (_shares_memory(user, node) and _is_returned(user))
+        for user in node.users
     )
 
 
-def _is_view(node: Node) -> bool:
-    if not isinstance(node.target, torch._ops.OpOverload):
-        return node.op == "call_function"  # an element of a tuple of views
-    return any(result.alias_info is not None for result in node.target._schema.returns)
+def _shares_memory(node: Node, source: Node) -> bool:
+    """Whether a node may be a view of one of its arguments. Schemas do not always say so
+    (_unsafe_view); the tensors that the graph was traced with do."""
+    found, original = _values(node), _values(source)
+    if not found or not original:
+        return True
+    memories = {value.untyped_storage()._cdata for value in original}
+    return any(value.untyped_storage()._cdata in memories for value in found)
 
 
 def _same_layout(node: Node, source: Any) -> bool:

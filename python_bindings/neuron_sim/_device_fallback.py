@@ -41,8 +41,9 @@ def fallback_counts() -> dict[str, int]:
 def host_operators() -> dict[str, int]:
     """How often each operator ran on the host side of the simulator.
 
-    Those that compute int64 indices or scalars only: a NeuronCore has no 64-bit integers. They are
-    no fallbacks, take no simulated time, and run in strict mode.
+    Those that compute int64 indices or scalars only: a NeuronCore has no 64-bit integers. And those
+    that draw random numbers, while random_source() is "host". They are no fallbacks and run in
+    strict mode; they take no simulated time, but for random numbers crossing the host link.
     """
     return _C.host_operators()
 

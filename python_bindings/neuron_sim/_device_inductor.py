@@ -11,10 +11,7 @@ from torch._inductor.codegen import wrapper
 from torch._inductor.codegen.common import DeviceOpOverrides, register_device_op_overrides
 from torch._inductor.scheduler import BaseScheduling
 
-REASON = (
-    "TorchInductor generates code that runs on the host, and the host cannot address the memory of "
-    "a neuron_sim device; choose another backend, e.g. torch.compile(model, backend='aot_eager')"
-)
+from neuron_sim._device_dynamo import REASON
 
 
 class Scheduling(BaseScheduling):

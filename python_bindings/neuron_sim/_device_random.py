@@ -1,13 +1,36 @@
-"""Random number functions of `torch.neuron_sim`. A seed gives the same numbers as on the CPU."""
+"""Random number functions of `torch.neuron_sim`. A seed gives the same numbers as on the CPU,
+unless the chip is made the source of random numbers."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Literal
 
 import torch
 
 from neuron_sim import _C  # type: ignore[attr-defined]
 from neuron_sim._device_state import DeviceLike, device_count, device_index
+
+RandomSource = Literal["host", "chip"]
+
+
+def random_source() -> RandomSource:
+    """Who draws the numbers of distributions (`rand`, `randn`, `bernoulli`, `exponential_`,
+    `multinomial`, and what is made of them).
+
+    At first that of the environment variable NEURON_SIM_RANDOM_SOURCE, else "host".
+    """
+    return _C.random_source()
+
+
+def set_random_source(source: RandomSource) -> None:
+    """Chooses who draws the numbers of distributions, for all threads of the process.
+
+    "host": the host side, the numbers that the CPU gives for that seed; "chip": the chip's
+    generator, seeded from the host's. ValueError for anything else. Dropout and `bernoulli_` of one
+    probability are the chip's with both.
+    """
+    _C.set_random_source(source)
 
 
 def default_generator(device: DeviceLike = None) -> torch.Generator:

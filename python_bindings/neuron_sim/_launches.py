@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from neuron_sim import _C  # type: ignore[attr-defined]
+from neuron_sim.files import write_whole
 
 
 class Launch:
@@ -105,17 +106,25 @@ class Launch:
         """Writes what every engine did when, for https://ui.perfetto.dev or chrome://tracing.
 
         Simulates the launch once more; time 0 is its start. RuntimeError in a long recording, which
-        keeps the programs of its last 1,024 different kernels.
+        keeps the programs of its last 1,024 different kernels. OSError when the file cannot be
+        written; what was there stays.
         """
-        self._record.write_trace(os.fspath(path))
+        write_whole(path, self._record.trace())
 
 
 class KernelCacheInfo(NamedTuple):
-    """Calls that found their kernel, calls that compiled it, kernels kept."""
+    """What became of the compiled kernels."""
 
     hits: int
+    """Calls that found their kernel."""
     misses: int
+    """Calls that compiled it."""
     kernels: int
+    """Kernels that are kept."""
+    bytes: int
+    """Host memory that those take, about."""
+    evictions: int
+    """Kernels that were forgotten to keep the limit."""
 
 
 @contextmanager
@@ -139,6 +148,19 @@ def record_launches() -> Iterator[list[Launch]]:
 def kernel_cache_info() -> KernelCacheInfo:
     """Statistics of the compiled kernels of this process."""
     return KernelCacheInfo(*_C.kernel_cache_info())
+
+
+def kernel_cache_limit() -> int:
+    """Bytes of host memory that kept kernels take at most, 1 GiB at first."""
+    return _C.kernel_cache_limit()
+
+
+def set_kernel_cache_limit(limit: int) -> None:
+    """Sets that number of bytes; kernels that were not used for longest are forgotten.
+
+    ValueError when it is negative. With 0 every call compiles its kernel.
+    """
+    _C.set_kernel_cache_limit(limit)
 
 
 def clear_kernel_cache() -> None:

@@ -11,6 +11,7 @@ import sys
 import types
 from typing import NoReturn
 
+from neuron_sim import _sanitize
 from neuron_sim._exit import settle
 
 BACKEND = "neuron_sim"
@@ -85,7 +86,12 @@ def register() -> None:
     from neuron_sim import _C  # type: ignore[attr-defined]
 
     _check_torch_version(str(torch.__version__), _C.torch_version)
-    from neuron_sim import _device_module, _device_printing, _device_sharing
+    from neuron_sim import (
+        _device_dynamo_import,
+        _device_module,
+        _device_printing,
+        _device_sharing,
+    )
 
     # The C++ library has set the name already; this adds the aliases that Python knows.
     torch.utils.rename_privateuse1_backend(BACKEND)
@@ -100,7 +106,9 @@ def register() -> None:
     register_backend()
     _device_sharing.install()
     _device_printing.install()
+    _device_dynamo_import.install()
     _registered = True
+    _sanitize.watch_process()
 
 
 def _check_torch_version(running: str, built_for: str) -> None:

@@ -21,6 +21,9 @@ COMMANDS = {
 }
 """Subcommands and their modules."""
 
+INTERRUPTED = 130
+"""The exit status after SIGINT."""
+
 
 def build_parser(names: Iterable[str] = COMMANDS) -> argparse.ArgumentParser:
     """The parser of the command with these subcommands."""
@@ -45,7 +48,8 @@ def build_parser(names: Iterable[str] = COMMANDS) -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command line; 0 when all went well, 1 when something failed, 2 for wrong usage.
 
-    What the simulator refuses (ValueError, TypeError, MemoryError) is one line on stderr.
+    What the simulator or the host refuses (ValueError, TypeError, MemoryError, OSError) is one line
+    on stderr; Ctrl-C ends with 130, as a shell has it.
     """
     given = sys.argv[1:] if arguments is None else arguments
     # A known command needs no module of the others: `neuron-sim run` starts fast.
@@ -54,9 +58,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return parsed.run(parsed)
     except (ValueError, TypeError, MemoryError) as error:
-        sentence = str(error).split("\n", 1)[0]
-        print(f"{parsed.subparser.prog}: error: {sentence}", file=sys.stderr)
-        return 2
+        sentence = str(error).split("\n", 1)[0] or "the host is out of memory."
+    except OSError as error:
+        sentence = f"{error.filename}: {error.strerror}." if error.filename else f"{error}."
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    print(f"{parsed.subparser.prog}: error: {sentence}", file=sys.stderr)
+    return 2
 
 
 if __name__ == "__main__":

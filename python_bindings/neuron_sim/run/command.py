@@ -29,7 +29,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "NEURON_PLATFORM_TARGET_OVERRIDE, else trn2",
     )
     parser.add_argument(
-        "--sanitize", action="store_true", help="check addresses and reads at run time"
+        "--sanitize",
+        action="store_true",
+        help="refuse kernels and operators that do what no chip defines",
     )
     parser.add_argument(
         "--profile",

@@ -5,6 +5,7 @@ one rounding to the dtype of dst. `name` is for with_schedule.
 """
 
 from ..tracing.access import MAXIMUM_RANK, merged
+from ..tracing.control import number_of
 from .constants import named
 from .constants import reduce_cmd as reduce_commands
 from .instruction import builder, emitted
@@ -21,7 +22,7 @@ def reduced_axes(axis, rank, instruction="tensor_reduce"):
     if type(axis) is int and 0 < axis < rank:
         return (axis,)
     axes = tuple(axis) if isinstance(axis, (tuple, list, range)) else (axis,)
-    named = sorted({index + rank if index < 0 else index for index in map(int, axes)})
+    named = sorted({index + rank if index < 0 else index for index in map(number_of, axes)})
     if not named or len(named) != len(axes) or named[0] < 1 or named[-1] >= rank:
         names = ", ".join(map(str, axes))
         raise ValueError(

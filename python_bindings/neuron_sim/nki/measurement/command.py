@@ -16,6 +16,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from neuron_sim.files import write_whole
+
 SUMMARY = "capture and view profiles of NKI kernels (neuron-profile)"
 
 FORMATS = ("db", "summary-text", "summary-json", "json", "perfetto")
@@ -92,27 +94,25 @@ def _view(arguments: argparse.Namespace) -> None:
         events = list(instructions(json.loads(members["trace.json"])))
         document = {"summary": [summary], "instruction": events}
         path = arguments.output_file or "profile.json"
-        program_file.write_whole(path, json.dumps(document, indent=1).encode())
+        write_whole(path, json.dumps(document, indent=1))
         print(f"Profile written to {path}")
     else:
         source = arguments.session_file or arguments.neff_path
         path = arguments.output_file or f"{os.path.splitext(source)[0]}.trace.json"
-        program_file.write_whole(path, members["trace.json"].encode())
+        write_whole(path, members["trace.json"])
         print(f"View profile at https://ui.perfetto.dev: open {os.path.abspath(path)}")
 
 
 def _give(text: str, path: str | None) -> None:
-    from neuron_sim.nki.measurement.program_file import write_whole
-
     if path is None:
         print(text)
     else:
-        write_whole(path, f"{text}\n".encode())
+        write_whole(path, f"{text}\n")
 
 
 def summary_text(summary: dict[str, Any]) -> str:
     """Two columns, in alphabetical order."""
-    width = max(map(len, summary))
+    width = max(map(len, summary), default=0)
     return "\n".join(f"{name.ljust(width)}  {_value(summary[name])}" for name in sorted(summary))
 
 
@@ -122,18 +122,39 @@ def _value(value: Any) -> str:
 
 def instructions(trace: dict[str, Any]) -> Iterable[dict[str, Any]]:
     """The timed events of a Trace Event Format object, as the vendor's JSON has them: timestamp
-    and duration in nanoseconds, label of the engine or queue, opcode, operands."""
+    and duration in nanoseconds, label of the engine or queue, opcode, operands.
+
+    ValueError for an object that is no trace."""
+    events = trace.get("traceEvents")
+    if not isinstance(events, list):
+        raise ValueError("trace.json has no list 'traceEvents'.")
+    for number, event in enumerate(events):
+        if not isinstance(event, dict):
+            raise ValueError(f"trace.json: event {number} is not an object.")
     tracks = {
-        (event.get("pid"), event.get("tid")): event["args"]["name"]
-        for event in trace["traceEvents"]
-        if event["ph"] == "M" and event["name"] == "thread_name"
+        (event.get("pid"), event.get("tid")): _arguments(event).get("name", "")
+        for event in events
+        if event.get("ph") == "M" and event.get("name") == "thread_name"
     }
-    for event in trace["traceEvents"]:
-        if event["ph"] == "X":
+    for number, event in enumerate(events):
+        if event.get("ph") == "X":
             yield {
-                "timestamp": round(float(event["ts"]) * 1000),
-                "duration": round(float(event["dur"]) * 1000),
+                "timestamp": _nanoseconds(event, "ts", number),
+                "duration": _nanoseconds(event, "dur", number),
                 "label": tracks.get((event.get("pid"), event.get("tid")), ""),
-                "opcode": event["name"],
-                "operands": event.get("args", {}),
+                "opcode": event.get("name", ""),
+                "operands": _arguments(event),
             }
+
+
+def _arguments(event: dict[str, Any]) -> dict[str, Any]:
+    arguments = event.get("args")
+    return arguments if isinstance(arguments, dict) else {}
+
+
+def _nanoseconds(event: dict[str, Any], field: str, number: int) -> int:
+    value = event.get(field)
+    try:
+        return round(float(value) * 1000)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"trace.json: '{field}' of event {number} is {value!r:.40}.") from None

@@ -7,7 +7,8 @@ import os
 from pathlib import Path
 from typing import Any
 
-from neuron_sim.nki.measurement.program_file import record, save_program, save_trace, write_whole
+from neuron_sim.files import write_whole
+from neuron_sim.nki.measurement.program_file import record, save_program, save_trace
 from neuron_sim.nki.measurement.summary import profile_summary
 
 REPORTS = "json_reports"
@@ -44,7 +45,7 @@ def profile_kernel(
             raise ValueError(f"'profile': {path} exists; overwrite=True replaces it.")
     (folder / REPORTS).mkdir(parents=True, exist_ok=True)
     save_program(kernel, program)
-    report = json.dumps({"summary": [profile_summary(kernel)]}, indent=1).encode()
+    report = json.dumps({"summary": [profile_summary(kernel)]}, indent=1)
     for trace in traces:
         save_trace(kernel, trace)
         write_whole(folder / REPORTS / f"{trace.stem}.json", report)

@@ -9,8 +9,7 @@ Both are zip archives of our own; the vendor's tools do not read them, nor this 
   trace.json     the timeline in the Trace Event Format, for Perfetto and chrome://tracing
 
 A run always takes the same time, so the program file has all of it and `neuron-profile capture`
-only takes the trace out. A file appears when it is complete: it is written beside its place under
-another name and renamed.
+only takes the trace out.
 """
 
 from __future__ import annotations
@@ -19,12 +18,12 @@ import hashlib
 import json
 import os
 import re
-import tempfile
 import zipfile
 from collections.abc import Mapping
 from typing import Any
 
 from neuron_sim import run
+from neuron_sim.files import parse_json, read_archive, write_whole
 from neuron_sim.nki.measurement.summary import profile_summary
 
 VERSION = 1
@@ -63,7 +62,7 @@ def record(kernel: Any) -> None:
     members = _trace_members(kernel)
     _write(f"{stem}.neff", PROGRAM, program, {**members, "listing.txt": program.listing()})
     _write(f"{stem}.ntff", TRACE, program, members)
-    write_whole(f"{stem}.trace.json", members["trace.json"].encode())
+    write_whole(f"{stem}.trace.json", members["trace.json"])
 
 
 def capture(program_path: str | os.PathLike[str], trace_path: str | os.PathLike[str]) -> None:
@@ -75,40 +74,37 @@ def capture(program_path: str | os.PathLike[str], trace_path: str | os.PathLike[
 
 
 def read(path: str | os.PathLike[str], file_format: str) -> dict[str, str]:
-    """Members of a file. FileNotFoundError; ValueError when it is not of that format."""
-    kind = file_format.rpartition(" ")[2]
-    try:
-        with zipfile.ZipFile(path) as archive:
-            members = {name: archive.read(name).decode() for name in archive.namelist()}
-        manifest = json.loads(members["manifest.json"])
-    except (zipfile.BadZipFile, KeyError, UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise ValueError(f"{os.fspath(path)} is not a {kind} file of neuron_sim.") from error
-    if manifest["format"] != file_format:
+    """Members of a file, of which the JSON ones are objects. FileNotFoundError; ValueError when it
+    is not of that format."""
+    name = os.fspath(path)
+    what = f"a {file_format.rpartition(' ')[2]} file of neuron_sim"
+    members = read_archive(path, what)
+    manifest = _object(members, "manifest.json", name, what)
+    found, version = manifest.get("format"), manifest.get("version")
+    if found not in (PROGRAM, TRACE):
+        raise ValueError(f"{name} is not {what}.")
+    if found != file_format:
+        raise ValueError(f"{name} is a '{found}' file, not a '{file_format}' file.")
+    if version != VERSION:
         raise ValueError(
-            f"{os.fspath(path)} is a '{manifest['format']}' file, not a '{file_format}' file."
+            f"{name} has version {version!r} of the format; this neuron_sim reads version "
+            f"{VERSION}."
         )
-    if manifest["version"] != VERSION:
-        raise ValueError(
-            f"{os.fspath(path)} has version {manifest['version']} of the format; "
-            f"this neuron_sim reads version {VERSION}."
-        )
+    if not isinstance(manifest.get("kernel"), str):
+        raise ValueError(f"{name} is not {what}: its manifest.json names no kernel.")
+    for member in _TRACE_MEMBERS:
+        if not _object(members, member, name, what):
+            raise ValueError(f"{name} is not {what}: its {member} is empty.")
     return members
 
 
-def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
-    """Writes a file that is never seen half: a temporary one in the same folder, then renamed."""
-    path = os.path.abspath(path)
-    descriptor, temporary = tempfile.mkstemp(dir=os.path.dirname(path), prefix=".neuron-sim-")
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(temporary, 0o666 & ~umask)
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
+def _object(members: Mapping[str, str], member: str, name: str, what: str) -> dict[str, Any]:
+    if member not in members:
+        raise ValueError(f"{name} is not {what}: it has no {member}.")
+    value = parse_json(members[member], f"{member} of {name}")
+    if not isinstance(value, dict):
+        raise ValueError(f"{name} is not {what}: its {member} is not an object.")
+    return value
 
 
 def _trace_members(kernel: Any) -> dict[str, str]:

@@ -7,7 +7,7 @@ from .allocation import bytes_per_partition
 from .blocks import LogicalTiles
 from .buffers import Buffer
 from .dtypes import dtype_of
-from .errors import Retrace
+from .errors import Retrace, kernel_frame
 from .expression import Expression
 from .methods import dense_strides
 from .tensor import Storage, Tensor
@@ -44,6 +44,8 @@ def ndarray(shape, dtype, buffer=None, name: str = "", address=None) -> Tensor:
     if buffer is None:
         buffer = buffers.sbuf
     dtype = dtype_of(dtype)
+    if type(name) is not str:
+        name = _checked_name(name)
     if address is None:
         tile = trace.plain_tile(shape, dtype, buffer, name)
         if tile is not None:
@@ -63,6 +65,13 @@ def ndarray(shape, dtype, buffer=None, name: str = "", address=None) -> Tensor:
         return _hbm(trace, sizes, dtype, buffer, name)
     check_tile_shape(sizes, axis)
     return _on_chip(trace, sizes, axis, dtype, buffer, name, address)
+
+
+def _checked_name(name) -> str:
+    """`name`, or "" for None; TypeError for what is no text."""
+    if name is not None and not isinstance(name, str):
+        raise TypeError(f"'name' is {name!r:.40}, of type {type(name).__name__}, not a str.")
+    return name or ""
 
 
 def check_tile_shape(sizes: tuple, axis: int) -> None:
@@ -153,11 +162,16 @@ def _hbm(trace: Trace, sizes: tuple, dtype, buffer: Buffer, name: str) -> Tensor
         whole = trace.builder.argument(name, declared_shape(sizes), dtype.name)
     else:
         whole = trace.builder.scratch(name, declared_shape(sizes), trace.stored(dtype))
+        if trace.loops:
+            trace.claims.private.add(name)
     storage = Storage(trace, name, buffer, sizes, dtype, whole, 0)
     storage.ordinal = ordinal
     if buffer is buffers.shared_hbm or ordinal in trace.output_ordinals:
         storage.argument = len(trace.arguments)
         trace.arguments.append(storage)
+        frame = kernel_frame()
+        if frame is not None:
+            trace.declared[storage.argument] = f"{frame.f_code.co_filename}:{frame.f_lineno}"
     trace.hbm.append(storage)
     return Tensor(storage, sizes, dtype, dense_strides(sizes), None)
 

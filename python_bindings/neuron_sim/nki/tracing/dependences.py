@@ -54,6 +54,15 @@ def _written(target: Any) -> str:
     return found.group(0) if found else target.name
 
 
+def line_of(key: tuple) -> str:
+    """`file:line` of a loop by its key; "" of one that is not in the source."""
+    code, step = key
+    if not hasattr(code, "co_code"):
+        return ""
+    line = next((line for first, end, line in code.co_lines() if first <= step < end), None)
+    return f"{code.co_filename}:{line}" if line else ""
+
+
 def _variable(loop: Any) -> str:
     """The name of a loop's variable in the kernel."""
     code, step = loop.key

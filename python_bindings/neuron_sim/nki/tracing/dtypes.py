@@ -34,8 +34,30 @@ class DType:
         return self.numpy.type
 
     def __call__(self, value=0):
-        """A NumPy scalar of this dtype."""
-        return self.numpy.type(value)
+        """A NumPy scalar of this dtype, or an array of one.
+
+        TypeError unless `value` is a number or an array of numbers and the dtype has scalars;
+        ValueError for an integer that it does not hold.
+        """
+        if not (self.is_float or self.is_integer):
+            raise TypeError(f"nl.{self.name}: an element holds four values and has no scalar.")
+        numbers = value if isinstance(value, (np.ndarray, np.generic)) else None
+        if numbers is not None:
+            is_number = numbers.dtype.kind in "biuf" or numbers.dtype in _known
+        else:
+            is_number = hasattr(type(value), "__float__")
+        if not is_number:
+            raise TypeError(
+                f"nl.{self.name}: 'value' is of type {type(value).__name__}, not a number."
+            )
+        try:
+            if numbers is None and self.is_float:
+                return self.numpy.type(float(value))
+            return self.numpy.type(value) if numbers is None else numbers.astype(self.numpy)[()]
+        except (OverflowError, ValueError):
+            raise ValueError(
+                f"nl.{self.name}: 'value' is {value!r:.40}, which it does not hold."
+            ) from None
 
     def __eq__(self, other) -> bool:
         if self is other:
@@ -171,7 +193,8 @@ def promote(*values) -> DType:
         if found is None:
             found = _promoted[pair] = _promoted[pair[::-1]] = _promoted_pair(*pair)
         result = found
-    assert result is not None
+    if result is None:
+        raise TypeError("an operator of tiles got no tensor.")
     return result
 
 

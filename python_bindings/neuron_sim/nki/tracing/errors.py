@@ -5,6 +5,7 @@ import linecache
 import os
 import re
 import sys
+from collections.abc import Iterator
 from types import CodeType, FrameType, TracebackType
 from typing import Any
 
@@ -75,6 +76,20 @@ def _innermost_kernel_step(traceback: TracebackType | None) -> TracebackType | N
     return found
 
 
+def first_internal_frame(traceback: TracebackType | None) -> FrameType | None:
+    """That of the function of this package which the kernel called; None when it called none."""
+    step = _innermost_kernel_step(traceback)
+    return None if step is None or step.tb_next is None else step.tb_next.tb_frame
+
+
+def internal_frames(traceback: TracebackType | None) -> Iterator[FrameType]:
+    """Those of this package inside the innermost call from the kernel, outermost first."""
+    step = _innermost_kernel_step(traceback)
+    while step is not None and step.tb_next is not None:
+        step = step.tb_next
+        yield step.tb_frame
+
+
 def point_at_kernel(error: BaseException) -> None:
     """Adds the kernel's source line with a caret under what failed, as a note of the error."""
     step = _innermost_kernel_step(error.__traceback__)
@@ -112,7 +127,8 @@ def _locate(error: BaseException, note: str) -> None:
 def point_at_message(error: BaseException) -> None:
     """The same for an error of a run, whose message ends with the line of the instruction."""
     text = error.args[0] if error.args else None
-    found = _position.search(text) if isinstance(text, str) else None
+    located = getattr(error, "_neuron_sim_located", False)
+    found = _position.search(text) if isinstance(text, str) and not located else None
     if found is not None:
         point_at_line(error, found[0].removeprefix("\n  at "))
 

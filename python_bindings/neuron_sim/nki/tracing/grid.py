@@ -39,7 +39,9 @@ def grid_of(key) -> tuple:
 
 def program_id(axis: int):
     """The position of this instance in a dimension of the grid; 0 without a grid."""
-    ids = current().program_ids
+    trace = current()
+    trace.claims.asks_for_instance = True
+    ids = trace.program_ids
     if not ids and axis == 0:
         return 0
     if not -len(ids) <= axis < len(ids):

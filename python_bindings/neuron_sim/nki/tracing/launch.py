@@ -4,13 +4,19 @@ import functools
 import inspect
 import os
 
-from . import creation, movement, program_cache, sanitize
+from . import creation, movement, program_cache, sanitize, wrong_arguments
 from . import trace as traces
 from .allocation import Allocation
 from .arrays import Input, Placeholder, mapped
 from .buffers import shared_hbm
 from .control import Control
-from .errors import Retrace, Unroll, point_at_definition, point_at_kernel
+from .errors import (
+    Retrace,
+    Unroll,
+    point_at_definition,
+    point_at_kernel,
+    point_at_message,
+)
 from .expression import variable
 from .programs import Programs
 from .tensor import Tensor
@@ -91,7 +97,9 @@ class Call:
 
     def trace(self) -> TracedKernel:
         """The kernel's program for these arguments, which may be that of an earlier call."""
-        return program_cache.find_or_trace(self)
+        traced = program_cache.find_or_trace(self)
+        sanitize.report(traced.findings)
+        return traced
 
     def trace_anew(self, prints: bool = False) -> TracedKernel:
         """Traces the kernel, again when a loop has to be unrolled or an output is found.
@@ -114,13 +122,13 @@ class Call:
                 trace.programs = Programs(trace, self.grid)
             try:
                 traced = self._traced(trace)
-                if checked is None and sanitize.wanted():
-                    sanitize.check(traced.source)
-                    if trace.allocation.has_rings:
-                        checked = traced
-                        continue
-                if sanitize.wanted():
-                    sanitize.check_overlaps(traced.source)
+                if checked is not None:
+                    checked.findings = sanitize.replace_overwrites(
+                        checked.findings, traced.findings
+                    )
+                elif sanitize.wanted() and trace.allocation.has_rings:
+                    checked = traced
+                    continue
                 return checked or traced
             except Unroll as request:
                 unrolled = unrolled | frozenset(request.keys)
@@ -136,9 +144,13 @@ class Call:
                     widens = False
                     continue
                 if not trace.broken:
-                    point_at_kernel(error)
-                    point_at_definition(error, self.function)
-                    raise
+                    told = wrong_arguments.named(error)
+                    point_at_kernel(told)
+                    point_at_message(told)  # of what is found when the kernel ends
+                    point_at_definition(told, self.function)
+                    if told is error:
+                        raise
+                    raise told from None
                 unrolled = unrolled | frozenset(trace.broken)
 
     def _traced(self, trace: Trace) -> TracedKernel:
@@ -161,27 +173,26 @@ class Call:
                 [storage.name for storage in trace.hbm if storage.argument is None]
             )
             source = trace.finish()
-            if self.language == "old":
-                self._check_outputs(trace, source, results)
         finally:
             traces._stack.pop()
         direct = "skip_middle_end_transformations" in self.directives
         traced = TracedKernel(trace, source, self.inputs, results, direct, self.widens)
+        self._check_outputs(traced)
+        traced.findings = sanitize.findings_of(traced)
         if trace.has_prints and trace.printed is None:
             traced.with_prints = functools.partial(self.trace_anew, prints=True)
         return traced
 
-    def _check_outputs(self, trace: Trace, source, results) -> None:
+    def _check_outputs(self, traced: TracedKernel) -> None:
         """err_tensor_output_not_written_to, err_mutable_parameter_not_returned."""
-        returned = set(_numbers(results))
-        for number, argument in enumerate(source.arguments):
-            if number in returned and number >= len(self.inputs) and not argument["written"]:
-                raise ValueError(
-                    f"Output tensor `{argument['label']}` was never written to: a loop that "
-                    "stores to it may not be entered."
-                )
-            annotated = self.mutable is not None and number < len(self.inputs)
-            if annotated and argument["written"] and number not in returned and returned:
+        if self.language == "old":
+            traced.check_written()
+        arguments = traced.source.arguments
+        returned = set(traced.returned_numbers())
+        if self.mutable is None or not returned:
+            return
+        for number, argument in enumerate(arguments[: len(self.inputs)]):
+            if argument["written"] and number not in returned:
                 raise ValueError(
                     f"Mutable kernel parameter `{argument['label']}` not returned by `return` "
                     "statement"
@@ -218,8 +229,13 @@ class Call:
         key = ("program_id", axis)
         returned = None
         if size == 1 or key in trace.unrolled:
+            trace.settle()
+            claim = trace.claims.iterations("instance", "") if size > 1 else None
             for value in range(size):
                 returned = self._instances(trace, axis + 1, (*ids, value), args, kwargs)
+                if claim is not None:
+                    trace.settle()
+                    claim.next()
             return returned
         loop = trace.open_loop(key, f"program_id({axis})", "program", size)
         returned = self._instances(trace, axis + 1, (*ids, variable(loop)), args, kwargs)
@@ -278,12 +294,3 @@ def _outputs(trace: Trace, value):
     if type(value) is dict:
         return {key: _outputs(trace, each) for key, each in value.items()}
     return value
-
-
-def _numbers(value) -> list:
-    """Numbers of the arguments in a kernel's result."""
-    if isinstance(value, Output):
-        return [value.number]
-    if type(value) is dict:
-        value = list(value.values())
-    return [n for each in value for n in _numbers(each)] if type(value) in (tuple, list) else []

@@ -5,7 +5,9 @@ from dis import opname
 from operator import index as as_int
 from typing import Any
 
-from .errors import is_internal, kernel_frame
+from . import carried_values
+from .dependences import line_of
+from .errors import Unroll, is_internal, kernel_frame
 from .expression import variable
 from .registers import VirtualRegister
 from .trace import current
@@ -41,8 +43,16 @@ def counted(arguments: tuple, kind: str, position: tuple):
     if len(values) == 0:
         return
     if len(values) == 1 or position in trace.unrolled:
-        yield from unrolled(values)
+        claim = None
+        # Programs side by side emit in turns, so that instructions of an iteration lie apart.
+        claims = kind == "affine" and trace.is_old and trace.programs is None
+        if claims and len(values) > 1:
+            trace.settle()  # what comes before the first iteration
+            claim = trace.claims.iterations("loop", line_of(position))
+        yield from unrolled(values, claim)
         return
+    frame = kernel_frame()
+    handed_on = carried_values.before(frame, position)
     loop = trace.open_loop(position, f"i{len(trace.loops)}", kind, len(values))
     trace.open_scope()
     try:
@@ -51,12 +61,17 @@ def counted(arguments: tuple, kind: str, position: tuple):
         if _is_left_by_jump():
             trace.broken.append(position)
         return
+    name = carried_values.changed(frame, handed_on)
+    if frame is not None and name and not trace.allocation.directly:  # else it counts addresses
+        carried_values.warn(frame, name)
+        raise Unroll([position])
     trace.close_scope()
     trace.close_loop()
 
 
-def unrolled(values):
-    """Yields numbers; tiles of an iteration live until its end."""
+def unrolled(values, claim=None):
+    """Yields numbers; tiles of an iteration live until its end. `claim`: claims.Iterations of a
+    loop whose iterations need no order."""
     trace = current()
     trace.allocation.unrolled_loops += 1
     for value in values:
@@ -69,6 +84,8 @@ def unrolled(values):
             trace.leave_scope()
             return
         trace.close_scope()
+        if claim is not None:
+            claim.next()
     trace.allocation.unrolled_loops -= 1
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from . import sanitize
 from .dtypes import DType
 from .fingerprint import Fingerprint
 from .reads import NotPure
@@ -121,7 +122,7 @@ def _key_of(call: Any) -> tuple:
         return None, None
     inputs = tuple([(each.name, each.shape, each.dtype) for each in call.inputs])
     settings = (call.language, call.architecture, call.grid, call.cores, call.directives,
-                call.schedule)  # fmt: skip
+                call.schedule, sanitize.wanted())  # fmt: skip
     environment = getattr(os.environ, "_data", os.environ)
     writable = tuple(call.mutable_inputs)
     surroundings = (frozenset(environment.items()), tuple(np.geterr().values()))

@@ -5,12 +5,15 @@ end, then the second, and so on. All of them become one program for the device, 
 before a meeting in any of them comes before what is behind it.
 """
 
+import ctypes
 import itertools
 import threading
 
 from .errors import Retrace, Unroll
 from .expression import Expression
 from .trace import current
+
+_PATIENCE = 0.1  # seconds until a thread that should end is interrupted
 
 
 class ProgramId(int):
@@ -55,6 +58,7 @@ class Programs:
         self._stopped = threading.Semaphore(0)
         self._abandoned = False
         self._current = self._programs[0]
+        self._claim = trace.claims.iterations("instance", "")
 
     def run(self, function, args, kwargs):
         """What the last program returns. RuntimeError when they wait for each other in vain."""
@@ -102,8 +106,11 @@ class Programs:
 
     def _resume(self, program: _Program) -> None:
         self._current = program
+        first = self._trace._builder.instruction_count
         program.may_run.release()
         self._stopped.acquire()
+        end = self._trace._builder.instruction_count
+        self._claim.add(first, end, self._programs.index(program))
         if program.error is not None:
             raise program.error
 
@@ -124,6 +131,8 @@ class Programs:
             for each in group:
                 each.meeting, each.found = None, found
             goes_on = True
+        if goes_on:  # a meeting orders what is before it before what is behind it
+            self._claim = self._trace.claims.iterations("instance", "")
         if waiting and not goes_on:
             name, axes = waiting[0].meeting  # type: ignore[misc]
             raise RuntimeError(
@@ -132,12 +141,22 @@ class Programs:
             )
 
     def _abandon(self) -> None:
-        """Ends all threads that still wait."""
+        """Ends all threads."""
         self._abandoned = True
         for program in self._programs:
             if program.thread is not None and program.thread.is_alive():
                 program.may_run.release()
-                program.thread.join()
+                _end(program.thread)
+
+
+def _end(thread: threading.Thread) -> None:
+    """Waits for a thread that was let go on; one that computes, because the caller was interrupted,
+    gets an exception."""
+    thread.join(_PATIENCE)
+    while thread.is_alive():
+        ident = ctypes.c_ulong(thread.ident or 0)
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(ident, ctypes.py_object(_Abandoned))
+        thread.join(_PATIENCE)
 
 
 def _outside(program: _Program, axes: tuple) -> tuple:

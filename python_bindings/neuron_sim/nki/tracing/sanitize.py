@@ -1,47 +1,96 @@
-"""Checks of a traced kernel that NEURON_SIM_SANITIZE=1 (neuron-sim run --sanitize) asks for."""
+"""What a traced kernel does that no chip defines: errors of every kernel, and the sanitizer's."""
 
-import os
 from typing import Any
 
+from neuron_sim import _sanitize
+
 from .errors import point_at_line
+
+ALWAYS = frozenset(
+    {"carried-dependency", "instance-race", "psum-bank-crossing", "psum-interleaved-groups"}
+)
+"""Rules that refuse a kernel without the sanitizer too: its bytes depend on the machine."""
 
 
 def wanted() -> bool:
     """Whether kernels are checked."""
-    return os.environ.get("NEURON_SIM_SANITIZE") == "1"
+    return _sanitize.active() is not None
 
 
-def check(program: Any) -> None:
-    """ValueError for the first read of bytes on chip that nothing wrote; its line is pointed at."""
-    reads = program.undefined_reads()
-    if not reads:
-        return
-    first = reads[0]
-    error = ValueError(
-        f"'{first['instruction']}' reads bytes of operand '{first['operand']}' (tile "
-        f"'{first['tile']}') that nothing wrote."
+def findings_of(kernel: Any) -> list:
+    """What a TracedKernel's program shows without data, when the sanitizer is on.
+
+    ValueError for the first finding of a rule of ALWAYS when it is off.
+    """
+    if not wanted():
+        _refuse(kernel)
+        return []
+    return _made(kernel, kernel.source.findings(len(kernel.inputs), kernel.claims))
+
+
+def _made(kernel: Any, entries: list) -> list:
+    """Findings; those of an output have the line that made it, and the one that wrote it last.
+    Iterations do not meet in a tensor of which each has its own."""
+    carried = ("carried-dependency", "carried-value")
+    entries = [e for e in entries if not (e["rule"] in carried and e["tile"] in kernel.private)]
+    for entry in entries:
+        line = kernel.declared.get(entry["tile"], "")
+        if entry["rule"] == "unwritten-output" and line:
+            entry["source_line"], entry["other_line"] = line, entry["source_line"]
+    return _sanitize.made(entries)
+
+
+def replace_overwrites(findings: list, others: list) -> list:
+    """`findings` with the reads of overwritten tiles from another trace of the kernel, `others`,
+    which tells the logical tiles of a ring apart."""
+    kept = [each for each in findings if each.rule != "overwritten-read"]
+    return kept + [each for each in others if each.rule == "overwritten-read"]
+
+
+def report(findings: list) -> None:
+    """Gives findings to the block that is open; SanitizeError where it raises."""
+    block = _sanitize.active()
+    if block is not None and findings:
+        block.add(list(findings))
+
+
+def report_launches() -> None:
+    """The same for those of launches on devices."""
+    block = _sanitize.active()
+    if block is not None:
+        block.add(_sanitize.taken())
+
+
+def run_checked(kernel: Any, arguments: list) -> list[int]:
+    """kernel.source.run(arguments) under the open block: what the run decided.
+
+    IndexError where an index that the kernel read is out of range, after its finding.
+    """
+    block = _sanitize.active()
+    assert block is not None
+    answer = kernel.source.run_checked(
+        arguments,
+        inputs=len(kernel.inputs),
+        iterations=kernel.claims,
+        first_non_finite=block.first_non_finite,
+        precision=block.precision,
     )
-    point_at_line(error, first["source_line"])
-    for other in reads[1:]:
-        error.add_note(f"  also tile '{other['tile']}' at {other['source_line']}")
-    raise error
+    findings = _made(kernel, answer["findings"])
+    block.add(findings)
+    if not answer["completed"]:
+        last = next(each for each in reversed(findings) if each.rule == "out-of-bounds")
+        error = IndexError(last.message)
+        point_at_line(error, last.source_line)
+        raise error
+    return answer["log"]
 
 
-def check_overlaps(program: Any) -> None:
-    """ValueError for the first read of a tile placed by hand whose bytes another tile took."""
-    reads = program.overwritten_reads()
-    if not reads:
-        return
-    first = reads[0]
-    error = ValueError(
-        f"'{first['instruction']}' reads operand '{first['operand']}' (tile '{first['tile']}', "
-        f"written at {first['written']}) after tile '{first['other']}', which shares its bytes, "
-        f"overwrote it at {first['overwritten']}."
-    )
-    point_at_line(error, first["source_line"])
-    for other in reads[1:]:
-        error.add_note(
-            f"  also tile '{other['tile']}', overwritten by '{other['other']}' at "
-            f"{other['overwritten']}, at {other['source_line']}"
-        )
-    raise error
+def _refuse(kernel: Any) -> None:
+    entries = kernel.source.findings(len(kernel.inputs), kernel.claims, errors_only=True)
+    for each in _made(kernel, entries):
+        if each.rule in ALWAYS and each.severity == "error":
+            error = ValueError(each.message)
+            point_at_line(error, each.source_line)
+            if each.other_line:
+                error.add_note("the other access:\n" + _sanitize.line_with_caret(each.other_line))
+            raise error

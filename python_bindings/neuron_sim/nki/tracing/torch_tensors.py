@@ -8,6 +8,8 @@ import sys
 import threading
 from typing import Any
 
+from .errors import point_at_message
+
 _DEVICE = "neuron_sim"
 
 
@@ -140,7 +142,11 @@ def launch(traced: Any, tensors: list, computes: bool) -> list:
     inputs = [_dense(torch, *pair) for pair in zip(tensors, traced.inputs, strict=True)]
     results = results_of(traced, tensors)
     index = tensors[0].device.index
-    _C.launch_kernel(traced.compiled_kernel, inputs + results, len(inputs), index, computes)
+    try:
+        _C.launch_kernel(traced.compiled_kernel, inputs + results, len(inputs), index, computes)
+    except Exception as error:
+        point_at_message(error)
+        raise
     for tensor, dense, facts in zip(tensors, inputs, traced.source.arguments, strict=False):
         if facts["written"]:
             _finish_write(torch, tensor, dense)

@@ -10,8 +10,9 @@ from . import buffers, source_scopes
 from .access import NotOnePattern
 from .allocation import Allocation
 from .assignments import check_annotation, place_of, warn_of_shadowing
+from .claims import Claims
 from .control import Control
-from .dependences import output_dependencies, shared_loop
+from .dependences import line_of, output_dependencies, shared_loop
 from .dtypes import WIDENED, DType, dtype_of, float32
 from .errors import Unroll, innermost, internal_files, is_internal, out_of_kernel, point_at_place
 from .expression import Expression, Loop
@@ -75,7 +76,9 @@ class Trace(_core.TraceState):
         self.inputs: list[Storage] = []
         self.arguments: list[Storage] = []
         self.allocation = Allocation()
+        self.declared: dict[int, str] = {}  # lines that made the arguments, by number
         self._builder = _core.Builder(name, architecture, placement="automatic")
+        self.claims = Claims(self._builder)
         self._failed: BaseException | None = None
         self.splits_blocks = False  # every block of a tensor is placed alone
         self.has_blocks = False
@@ -190,9 +193,11 @@ class Trace(_core.TraceState):
         """A counted loop; its variable is symbolic. The body is no scope yet: open_scope()."""
         if self._pending is not None:
             self.settle()
-        if len(self.loops) + len(self.control.loops) >= MAXIMUM_LOOP_DEPTH:
+        level = len(self.loops) + len(self.control.loops)
+        if level >= MAXIMUM_LOOP_DEPTH:
             raise Unroll([key])
         affine = self._builder.open_loop(trips)
+        self.claims.open_loop(level, line_of(key) if kind == "affine" else "")
         loop = Loop(key, name, kind, trips, affine, len(self.loops))
         self.uses += 1
         loop.opened_at = self.uses
@@ -202,7 +207,7 @@ class Trace(_core.TraceState):
     def close_loop(self) -> None:
         if self._pending is not None:
             self.settle()
-        self.loops.pop()
+        self.claims.close_loop(self.loops.pop().kind)
         self._builder.close_loop()
 
     def check_scope(self, storage: Storage) -> None:

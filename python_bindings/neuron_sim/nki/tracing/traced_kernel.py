@@ -11,8 +11,9 @@ import numpy as np
 
 from neuron_sim import _core
 
+from . import sanitize
 from .arrays import as_bytes, copy_into_torch, host_bytes, is_declared, is_numpy, to_torch
-from .errors import point_at_message
+from .errors import point_at_line, point_at_message
 from .printing import show
 from .trace import Trace
 
@@ -59,10 +60,17 @@ class TracedKernel:
         self.arguments = [(storage.shape, storage.dtype) for storage in trace.arguments]
         self.unrolled = trace.unrolled
         self.printed = trace.printed or []
+        self.claims = trace.claims.entries
+        self.private = trace.claims.private
+        self.declared = {  # lines that made the outputs, by label
+            source.arguments[number]["label"]: line for number, line in trace.declared.items()
+        }
+        self.findings: list = []  # of the sanitizer, those that need no data
         self.with_prints: Callable[[], TracedKernel] | None = None
         self.log: list[int] = []  # what the last run of loops on registers decided
         self._program = None
         self._compiled_kernel = None
+        self._is_written = False  # every output, as far as it was looked at
 
     @property
     def compiled_kernel(self):
@@ -104,13 +112,34 @@ class TracedKernel:
         """
         return self.program.time(log=self.log)
 
+    def returned_numbers(self) -> list[int]:
+        """Numbers of the arguments in the kernel's result."""
+        return _numbers(self.returned)
+
+    def check_written(self) -> None:
+        """err_tensor_output_not_written_to, at the line that made the output."""
+        for number in self.returned_numbers():
+            argument = self.source.arguments[number]
+            if number < len(self.inputs) or argument["written"]:
+                continue
+            error = ValueError(
+                f"Output tensor `{argument['label']}` was never written to: a loop that stores to "
+                "it may not be entered."
+            )
+            point_at_line(error, self.declared.get(argument["label"], ""))
+            raise error
+
     def run(self, arrays: list):
         """Computes the kernel on arrays, one per input; written inputs are changed in place.
 
         Returns what the kernel returned, with new arrays of the inputs' kind: NumPy arrays, CPU
         tensors, tensors of the same neuron_sim device (launched on its current stream), or tensors
-        without data (meta, fake), for which nothing is computed.
+        without data (meta, fake), for which nothing is computed. ValueError for an output that the
+        kernel never writes.
         """
+        if not self._is_written:
+            self.check_written()
+            self._is_written = True
         if _torch_of(arrays) is not None:
             from . import torch_tensors
 
@@ -152,6 +181,7 @@ class TracedKernel:
         if computes and self.with_prints is not None:  # of copies, beside the launch
             self.with_prints()._computed([each.detach().cpu().clone() for each in tensors])
         contents = torch_tensors.launch(self, tensors, computes)
+        sanitize.report_launches()
         self.record_profile()
         return contents
 
@@ -169,7 +199,10 @@ class TracedKernel:
     def _computed(self, arrays: list):
         run = PreparedRun(self, arrays)
         try:
-            self.note_run(self.source.run(run.bytes))
+            if sanitize.wanted():
+                self.note_run(sanitize.run_checked(self, run.bytes))
+            else:
+                self.note_run(self.source.run(run.bytes))
         except IndexError as error:
             point_at_message(error)
             raise (self._of_simulation(error) if self.simulation else error) from None
@@ -186,9 +219,12 @@ class TracedKernel:
             return error
         shape = self.arguments[names.index(found[1])][0]
         row = math.prod(shape[1:])
-        return IndexError(
+        translated = IndexError(
             f"index {int(found[2]) * row} is out of bounds for axis 0 with size {shape[0] * row}"
         )
+        for note in getattr(error, "__notes__", ()):
+            translated.add_note(note)
+        return translated
 
     def _fresh(self, arrays: list) -> list:
         """What unwritten memory holds, for a run that only takes time: NaN, 4 in integers."""
@@ -261,3 +297,11 @@ class Output:
     def __init__(self, number: int, shape: tuple):
         self.number = number
         self.shape = shape
+
+
+def _numbers(value) -> list:
+    if isinstance(value, Output):
+        return [value.number]
+    if type(value) is dict:
+        value = list(value.values())
+    return [n for each in value for n in _numbers(each)] if type(value) in (tuple, list) else []

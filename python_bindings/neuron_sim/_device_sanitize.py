@@ -1,0 +1,50 @@
+"""Findings of the sanitizer in operators of PyTorch: which operator, called from which line."""
+
+from __future__ import annotations
+
+import os
+import sys
+from types import FrameType
+from typing import Any
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from neuron_sim import _sanitize
+
+_LIBRARIES = tuple(
+    os.path.dirname(os.path.abspath(str(module.__file__))) + os.sep
+    for module in (torch, sys.modules["neuron_sim"])
+)
+
+
+class OperatorFindings(TorchDispatchMode):
+    """While it is entered, what an operator's launches did is a finding of that operator."""
+
+    @classmethod
+    def ignore_compile_internals(cls) -> bool:
+        """Compiled graphs are checked as they run, not while they are captured."""
+        return True
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: tuple = (), kwargs: dict | None = None
+    ) -> Any:
+        result = func(*args, **(kwargs or {}))
+        block = _sanitize.active()
+        if block is not None:
+            found = _sanitize.taken(operator=func.name(), source_line=calling_line())
+            if found:
+                block.add(found)
+        return result
+
+
+def calling_line() -> str:
+    """`file:line` of the innermost frame outside of torch and this package; "" when there is none,
+    as in a backward pass on a thread of PyTorch's."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        file = os.path.abspath(frame.f_code.co_filename)
+        if not file.startswith(_LIBRARIES) and os.path.isfile(file):
+            return f"{file}:{frame.f_lineno}"
+        frame = frame.f_back
+    return ""

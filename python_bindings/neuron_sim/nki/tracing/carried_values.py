@@ -1,0 +1,107 @@
+"""Python values that a loop's body changes from one iteration to the next.
+
+A counted loop is traced once, so that such a value would be that of the first iteration in all of
+them. The loop is unrolled instead, and a warning says what the vendor's compiler does.
+"""
+
+import dis
+import warnings
+from types import CodeType, FrameType
+from typing import Any
+
+_PLAIN = (bool, int, float, complex, str, bytes, type(None))
+_LOADS = ("LOAD_FAST", "LOAD_DEREF", "LOAD_NAME")
+_STORES = ("STORE_FAST", "STORE_DEREF", "STORE_NAME")
+_ADDING = ("append", "extend", "add")
+_candidates: dict[tuple[CodeType, int], tuple[str, ...]] = {}
+
+
+def before(frame: FrameType | None, key: tuple) -> dict[str, Any]:
+    """Values that the body of a loop may hand to its next iteration, by name; `key` is that of
+    loops.loop_position, `frame` the one that the loop is in."""
+    code, step = key
+    if frame is None or frame.f_code is not code:
+        return {}
+    names = _candidates.get((code, step))
+    if names is None:
+        names = _candidates[code, step] = _names_of(code, step)
+    if not names:
+        return {}
+    values = frame.f_locals
+    return {name: _contents(values[name]) for name in names if name in values}
+
+
+def changed(frame: FrameType | None, values: dict[str, Any]) -> str:
+    """The first of those that the body has changed; "" when none is."""
+    if frame is None or not values:
+        return ""
+    now = frame.f_locals
+    for name, value in values.items():
+        if value is not None and name in now and _contents(now[name]) != value:
+            return name
+    return ""
+
+
+def warn(frame: FrameType, name: str) -> None:
+    """Says that the vendor's compiler would see one value only."""
+    warnings.warn_explicit(
+        f"'{name}' changes from one iteration of a loop to the next, and the loop is unrolled for "
+        "it; the vendor's compiler traces the body once, with the first value in all iterations: "
+        "use the loop's variable, or nl.static_range.",
+        UserWarning,
+        frame.f_code.co_filename,
+        frame.f_lineno,
+        registry=frame.f_globals.setdefault("__warningregistry__", {}),
+    )
+
+
+def _contents(value: Any) -> tuple | None:
+    """What is compared: a plain value, or those in a list or dict; None for everything else."""
+    if isinstance(value, _PLAIN):
+        return (type(value), value)
+    if type(value) is list:
+        return tuple([(type(each), each) for each in value if isinstance(each, _PLAIN)])
+    if type(value) is dict:
+        return tuple([(k, type(v), v) for k, v in value.items() if isinstance(v, _PLAIN)])
+    return None
+
+
+def _names_of(code: CodeType, step: int) -> tuple[str, ...]:
+    """Variables that the body reads before it assigns to them, not only to change themselves."""
+    body = _body_of(code, step)
+    loaded_first: dict[str, bool] = {}
+    used = set()
+    for position, each in enumerate(body):
+        if each.opname in _STORES:
+            loaded_first.setdefault(each.argval, False)
+        elif each.opname in _LOADS:
+            loaded_first.setdefault(each.argval, True)
+            if not _only_updates(body, position):
+                used.add(each.argval)
+    return tuple([name for name, first in loaded_first.items() if first and name in used])
+
+
+def _body_of(code: CodeType, step: int) -> list[dis.Instruction]:
+    """The instructions of the body of `for ... in <the call at step>`; none for other loops."""
+    steps = [one for one in dis.get_instructions(code) if one.opname != "EXTENDED_ARG"]
+    following = [one for one in steps if one.offset > step][:2]  # `step` may be a cache of the call
+    if [one.opname for one in following] != ["GET_ITER", "FOR_ITER"]:
+        return []
+    loop = following[1]
+    return [one for one in steps if loop.offset < one.offset < loop.argval]
+
+
+def _only_updates(body: list[dis.Instruction], position: int) -> bool:
+    """Whether a load is that of `x += 1`, or of `x.append(...)`, which nothing in the loop sees."""
+    name = body[position].argval
+    rest = body[position + 1 : position + 4]
+    if rest and rest[0].opname in ("LOAD_METHOD", "LOAD_ATTR"):
+        return rest[0].argval in _ADDING
+    operations = [each.opname for each in rest]
+    return (
+        len(rest) == 3
+        and operations[0] == "LOAD_CONST"
+        and operations[1] == "BINARY_OP"
+        and operations[2] in _STORES
+        and rest[2].argval == name
+    )
