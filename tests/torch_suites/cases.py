@@ -8,14 +8,15 @@ from dataclasses import dataclass, field
 import torch
 from observation import Activity
 
-SUITES = ("forward", "backward", "modules", "optimizers", "references")
+SUITES = ("forward", "backward", "modules", "optimizers", "references", "refusals", "empty")
 # Samples per case: enough to meet the variants of an operator, few enough for `make test-torch`.
-SAMPLES = {"forward": 8, "backward": 4, "modules": 8, "optimizers": 32, "references": 4}
+SAMPLES = {"forward": 8, "backward": 4, "modules": 8, "optimizers": 32, "references": 4,
+           "empty": 2}  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Case:
-    """One entry of a suite in one dtype."""
+    """One entry of a suite in one dtype ("any" where its inputs have theirs)."""
 
     suite: str
     name: str
@@ -64,8 +65,14 @@ def cases_of(suite: str) -> list[Case]:
         return _operator_cases(suite, "op_db", backward=False)
     if suite == "backward":
         return [c for c in _operator_cases(suite, "op_db", backward=True) if "32" in c.dtype]
+    if suite == "empty":
+        return [c for c in _operator_cases(suite, "op_db", backward=False) if c.dtype == "float32"]
     if suite == "references":
         return _operator_cases(suite, "python_ref_db", backward=False)
+    if suite == "refusals":
+        from refusals import entries
+
+        return [Case(suite, name, "any") for name in entries()]
     from modules import module_db, optim_db
 
     if suite == "modules":
@@ -95,7 +102,15 @@ def run_case(case: Case) -> Outcome:
 
 
 def _check(case: Case, activity: Activity) -> int:
+    if case.suite == "refusals":
+        from refusals import check_refusals
+
+        return check_refusals(case.name, activity)
     dtype, samples = getattr(torch, case.dtype), SAMPLES[case.suite]
+    if case.suite == "empty":
+        from emptiness import check_empty
+
+        return check_empty(case.name, samples, activity)
     if case.suite == "modules":
         from modules import check_module
 

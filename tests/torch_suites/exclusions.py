@@ -30,14 +30,14 @@ class Exclusion:
         )
 
 
-def load(path: Path = FILE) -> list[Exclusion]:
+def load(path: Path = FILE, suites: Sequence[str] = SUITES) -> list[Exclusion]:
     """The list; ValueError for an entry without a reason or of a suite that does not exist."""
     exclusions = []
     for entry in tomllib.loads(path.read_text())["exclusion"]:
         made = Exclusion(entry["suite"], entry["name"], entry.get("dtype", "*"), entry["reason"])
         if not made.reason.strip():
             raise ValueError(f"the exclusion of {made.suite} {made.name} has no reason")
-        if not any(fnmatch.fnmatchcase(suite, made.suite) for suite in SUITES):
+        if not any(fnmatch.fnmatchcase(suite, made.suite) for suite in suites):
             raise ValueError(f"the exclusion of {made.name} is of no suite: {made.suite}")
         exclusions.append(made)
     return exclusions
@@ -61,3 +61,9 @@ def stale(
         if any(fnmatch.fnmatchcase(suite, entry.suite) for suite in suites)
         and not any(entry.matches(case) for case in failed)
     ]
+
+
+def only_in(exclusion: Exclusion, suites: Iterable[str], among: Iterable[str]) -> bool:
+    """Whether every suite of `among` that the exclusion is for is one of `suites`."""
+    suites = set(suites)
+    return all(s in suites for s in among if fnmatch.fnmatchcase(s, exclusion.suite))

@@ -20,7 +20,8 @@ _WIDER = {
 
 
 class UnsupportedLayoutError(Exception):
-    """A sample has a tensor that is not dense; the device has dense ones only."""
+    """A sample has a tensor that is not dense, or has no values (meta); the device has dense ones
+    only."""
 
 
 def _mapped(
@@ -44,8 +45,10 @@ def _same(leaf: Any) -> Any:
     return leaf
 
 
-def _dense(tensor: torch.Tensor) -> bool:
-    return tensor.layout is torch.strided and not tensor.is_nested and not tensor.is_quantized
+def is_dense(tensor: torch.Tensor) -> bool:
+    """Whether the tensor is strided and has values, so that the device can hold it."""
+    dense = tensor.layout is torch.strided and not tensor.is_nested and not tensor.is_quantized
+    return dense and not tensor.is_meta
 
 
 def on_device(tensor: torch.Tensor) -> torch.Tensor:
@@ -53,8 +56,8 @@ def on_device(tensor: torch.Tensor) -> torch.Tensor:
 
     The whole storage is copied: a sample that is a view stays one, with what lies around it.
     """
-    if not _dense(tensor):
-        raise UnsupportedLayoutError("a sample is not a dense tensor")
+    if not is_dense(tensor):
+        raise UnsupportedLayoutError("a sample is not a dense tensor with values")
     flat = torch.empty(0, dtype=tensor.dtype).set_(tensor.detach().untyped_storage())
     there = flat.to(DEVICE).as_strided(tensor.size(), tensor.stride(), tensor.storage_offset())
     if tensor.is_conj():
@@ -83,8 +86,8 @@ def fresh(value: Any) -> Any:
     """A copy of the CPU arguments `value`, because some operators write their inputs."""
 
     def copied(tensor: torch.Tensor) -> torch.Tensor:
-        if not _dense(tensor):
-            raise UnsupportedLayoutError("a sample is not a dense tensor")
+        if not is_dense(tensor):
+            raise UnsupportedLayoutError("a sample is not a dense tensor with values")
         flat = torch.empty(0, dtype=tensor.dtype).set_(tensor.detach().untyped_storage())
         copy = flat.clone().as_strided(tensor.size(), tensor.stride(), tensor.storage_offset())
         copy = copy.conj() if tensor.is_conj() else copy
