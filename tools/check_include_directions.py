@@ -23,7 +23,8 @@ STANDARD = (
     r"link|math|poll|pthread|sched|semaphore|signal|spawn|std\w+|string|time|ucontext|unistd|"
     r"wchar)\.h",
 )
-CORE_LIBRARIES = (r"fmt/.+", r"toml\+\+/.+", r"(oneapi/dnnl/)?dnnl.*\.hp?p?", r"omp\.h")
+CORE_LIBRARIES = (r"fmt/.+", r"toml\+\+/.+")
+ONEDNN = (r"(oneapi/dnnl/)?dnnl.*\.hp?p?",)
 LIBTORCH = (r"torch/.+", r"ATen/.+", r"c10/.+", r"kineto/.+")
 # What models read: archives of torch and image files.
 FILES = (r"caffe2/serialize/.+", r"png\.h", r"jpeglib\.h")
@@ -53,7 +54,7 @@ def _below(*folders: str) -> tuple[str, ...]:
 
 RULES = (
     Rule("device", _below("device"), STANDARD, CORE_LIBRARIES),
-    Rule("ops", _below("device", "ops"), STANDARD, CORE_LIBRARIES),
+    Rule("ops", _below("device", "ops"), STANDARD, CORE_LIBRARIES + ONEDNN),
     Rule("csrc", _below("device", "ops", "csrc"), STANDARD + LIBTORCH, never=TORCH_PYTHON),
     Rule("models", PUBLIC_CSRC + _below("models"), STANDARD + LIBTORCH + FILES, never=TORCH_PYTHON),
     Rule(

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from neuron_sim.fidelity.measurement import PUBLISHED, Measurement, load_measurements
+from neuron_sim.files import write_whole
 
 SUMMARY = "compare simulated times with measurements of real chips"
 
@@ -78,7 +79,7 @@ def _check_architecture(arguments: argparse.Namespace) -> None:
 
 def _write(path: Path, text: str) -> None:
     try:
-        path.write_text(text, encoding="utf-8")
+        write_whole(path, text)
     except OSError as error:
         raise ValueError(f"'{path}' cannot be written: {error.strerror}.") from None
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from neuron_sim.files import parse_json, read_text
 
 PUBLISHED = Path(__file__).parent / "data" / "latencies.json"
 """The measurements that come with the package."""
@@ -63,9 +64,9 @@ def parse_measurement(entry: Mapping[str, Any]) -> Measurement:
             raise ValueError(f"measurement '{identifier}' has no '{key}'.")
     try:
         value = float(entry["value"])
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ValueError(
-            f"measurement '{identifier}': value {entry['value']!r} is not a number."
+            f"measurement '{identifier}': value {entry['value']!r:.40} is not a number."
         ) from None
     if not (math.isfinite(value) and value > 0):
         raise ValueError(f"measurement '{identifier}': value {value:g} is not more than 0.")
@@ -84,14 +85,8 @@ def parse_measurement(entry: Mapping[str, Any]) -> Measurement:
 
 def load_measurements(path: Path | str = PUBLISHED) -> list[Measurement]:
     """All measurements of a file in the schema of data/latencies.json: a list of objects."""
-    try:
-        entries = json.loads(Path(path).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ValueError(f"measurements '{path}' cannot be read: {error.strerror}.") from None
-    except json.JSONDecodeError as error:
-        raise ValueError(f"measurements '{path}' are not JSON: {error}.") from None
-    except UnicodeDecodeError as error:
-        raise ValueError(f"measurements '{path}' are not text: {error}.") from None
+    text = read_text(path, "measurements")
+    entries = parse_json(text, f"measurements '{path}'")
     if not isinstance(entries, list):
         raise ValueError(f"measurements '{path}' are not a list.")
     measurements = []

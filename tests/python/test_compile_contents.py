@@ -27,7 +27,11 @@ def test_index_arithmetic_on_inputs_runs_before_the_one_program():
             assert_same(run(tokens.to("neuron_sim"), x), function(tokens.to("neuron_sim"), x))
     graph = only_graph()
     assert graph.programs == 1
-    assert graph.host_operators == ["aten::mul.out", "aten::add.out"]
+    assert graph.host_operators == [
+        "aten::mul.out",
+        "aten::add.out",
+        "neuron_sim_host::check_bounds",
+    ]
 
 
 def test_constants_of_the_host_are_computed_once():

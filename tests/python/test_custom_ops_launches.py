@@ -113,7 +113,7 @@ def test_a_long_recording_keeps_the_programs_of_its_last_kernels_only(tmp_path):
 def test_a_trace_that_cannot_be_written_is_an_error(tmp_path):
     with torch.neuron_sim.record_launches() as launches:
         OPS.transpose(device_values(3, 4))
-    with pytest.raises(RuntimeError, match="could not be written"):
+    with pytest.raises(FileNotFoundError, match="missing/trace.json"):
         launches[0].write_trace(tmp_path / "missing" / "trace.json")
 
 
@@ -125,7 +125,7 @@ def test_a_repeated_call_is_a_hit_on_any_device_and_with_any_data():
         device_values(33, 44, device="neuron_sim:1"), device_values(44, 55, device="neuron_sim:1")
     )
     after = torch.neuron_sim.kernel_cache_info()
-    assert after == (before.hits + 2, before.misses, before.kernels)
+    assert after[:3] == (before.hits + 2, before.misses, before.kernels)
 
 
 @pytest.mark.parametrize(

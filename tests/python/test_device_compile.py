@@ -1,9 +1,13 @@
 """torch.compile and torch.export on device tensors."""
 
+import subprocess
+import sys
+
 import neuron_sim.torch_device  # noqa: F401
 import pytest
 import torch
 from torch import nn
+from torch._dynamo.device_interface import DeviceGuard, get_interface_for_device
 from torch.export.passes import move_to_device_pass
 
 
@@ -16,11 +20,114 @@ def test_backends_that_generate_no_host_code_work(backend):
     torch.testing.assert_close(weight.grad.cpu(), data.cpu() * data.cpu().cos())
 
 
-def test_inductor_says_why_it_cannot_be_used():
-    function = torch.compile(lambda x: x * 2 + 1)
+GRAPHS = {
+    "pointwise": lambda x: x * 2 + 1,
+    "a sum": lambda x: x.sum(),
+    "a sum of rows": lambda x: x.sum(1),
+    "softmax": lambda x: x.softmax(-1),
+    "layer_norm": lambda x: nn.functional.layer_norm(x, (16,)),
+    "a product": lambda x: x @ x.T,
+    "an index": lambda x: x[torch.arange(3, device=x.device)],
+    "random numbers": lambda x: x + torch.rand_like(x),
+    "dropout": lambda x: nn.functional.dropout(x, 0.5),
+    "bfloat16": lambda x: x.bfloat16().mean(),
+}
+
+
+@pytest.mark.parametrize("function", GRAPHS.values(), ids=GRAPHS)
+def test_inductor_says_why_it_cannot_be_used(function):
+    device = "neuron_sim:1"
+    torch._dynamo.reset()
     with pytest.raises(Exception, match="host cannot address.*aot_eager"):
-        function(torch.ones(3, device="neuron_sim"))
-    assert torch.ones(3, device="neuron_sim").sum().item() == 3
+        torch.compile(function)(torch.ones(7, 16, device=device))
+    assert torch.ones(3, device=device).sum().item() == 3
+
+
+def test_inductor_says_so_for_a_model_that_is_trained():
+    torch._dynamo.reset()
+    model = nn.Sequential(nn.Linear(4, 8), nn.LayerNorm(8), nn.GELU()).to("neuron_sim")
+    with pytest.raises(Exception, match="host cannot address.*aot_eager"):
+        torch.compile(model)(torch.ones(3, 4, device="neuron_sim")).sum().backward()
+
+
+@pytest.mark.parametrize("order", [
+    "import torch._dynamo, neuron_sim.torch_device",
+    "import neuron_sim.torch_device, torch._dynamo",
+    "import neuron_sim, torch, torch._dynamo.device_interface",
+    "import importlib.util, torch; importlib.util.find_spec('torch._dynamo.device_interface')",
+])  # fmt: skip
+def test_dynamo_knows_the_device_in_every_import_order(order):
+    program = (
+        f"{order}\n"
+        "from torch._dynamo.device_interface import get_interface_for_device as interface_for\n"
+        "import sys, torch\n"
+        "found = interface_for('neuron_sim')\n"
+        "assert interface_for(torch.device('neuron_sim', 1)) is found is interface_for("
+        "'neuron_sim:1')\n"
+        "assert not any('neuron_sim' in type(f).__module__ for f in sys.meta_path)\n"
+        "print(found.device_count())"
+    )
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert result.stdout.strip() == str(torch.neuron_sim.device_count()), result.stderr
+
+
+def test_importing_torch_does_not_import_dynamo():
+    program = "import torch, neuron_sim.torch_device, sys; print('torch._dynamo' in sys.modules)"
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert result.stdout.strip() == "False", result.stderr
+
+
+def test_dynamos_interface_is_that_of_the_device():
+    interface = get_interface_for_device("neuron_sim")
+    assert interface.is_available() and interface.device_count() == torch.neuron_sim.device_count()
+    with interface.device("neuron_sim:1"):
+        assert interface.current_device() == interface.Worker.current_device() == 1
+        assert interface.exchange_device(0) == 1 and interface.maybe_exchange_device(-1) == -1
+        interface.set_device(1)
+        with DeviceGuard(interface, 0):
+            assert interface.current_device() == 0
+        assert interface.current_device() == 1
+    assert interface.current_device() == 0
+    properties = interface.get_device_properties("neuron_sim:1")
+    assert properties == torch.neuron_sim.get_device_properties(1)
+    stream = interface.Stream(device="neuron_sim:0")
+    with interface.stream(stream):
+        assert interface.current_stream() == stream
+        assert interface.get_raw_stream(0) == stream.stream_id
+    before = interface.current_stream()
+    interface._set_stream_by_id(stream.stream_id, 0, stream.device_type)
+    assert interface.current_stream() == stream
+    interface.set_stream(before)
+    event = interface.Event(enable_timing=True)
+    assert isinstance(event, torch.Event)
+    interface.synchronize()
+    assert interface.memory_allocated() == torch.neuron_sim.memory_allocated()
+    assert interface.is_dtype_supported(torch.bfloat16) and not interface.is_triton_capable()
+    for asked in (interface.get_compute_capability, interface.raise_if_triton_unavailable):
+        with pytest.raises((NotImplementedError, RuntimeError), match="host cannot address"):
+            asked()
+
+
+def test_compiled_functions_follow_streams():
+    torch._dynamo.reset()
+    side = torch.neuron_sim.Stream("neuron_sim:0")
+
+    def function(x):
+        with torch.neuron_sim.stream(side):
+            return x * 2 + torch.ones(3, device="neuron_sim")
+
+    run = torch.compile(function, backend="eager")
+    for _ in range(2):
+        assert run(torch.ones(3, device="neuron_sim")).tolist() == [3, 3, 3]
+        assert torch.neuron_sim.current_stream() == torch.neuron_sim.default_stream()
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager", "neuron_sim"])
+def test_compiled_functions_follow_the_device(backend):
+    torch._dynamo.reset()
+    with torch.neuron_sim.device(1):
+        made = torch.compile(lambda: torch.ones(2, device="neuron_sim") * 3, backend=backend)
+        assert made().device == torch.device("neuron_sim:1")
 
 
 def test_exported_programs_move_to_the_device():

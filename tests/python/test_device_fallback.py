@@ -112,10 +112,14 @@ def test_what_is_no_index_arithmetic_is_a_fallback(compute):
 
 
 def test_a_mask_that_strict_mode_refuses_to_change_stays_as_it_is():
-    mask = torch.tensor([True, False]).to("neuron_sim")
-    with device_module.strict(), pytest.raises(NotImplementedError, match="strict mode"):
-        mask.random_()
-    assert mask.tolist() == [True, False]
+    mask = torch.tensor([True, False] * 20).to("neuron_sim")
+    device_module.set_random_source("chip")  # which draws no bool
+    try:
+        with device_module.strict(), pytest.raises(NotImplementedError, match="strict mode"):
+            mask.random_()
+    finally:
+        device_module.set_random_source("host")
+    assert mask.tolist() == [True, False] * 20
 
 
 def test_strict_mode_names_the_operator_and_does_not_run_it():
@@ -277,3 +281,31 @@ def test_an_out_tensor_is_not_transferred_before_it_is_written():
         use()
         times.append(device_module.simulated_time() - before)
     assert times[1] == pytest.approx(times[0], rel=1e-6)
+
+
+@pytest.mark.parametrize("device", ["cpu", "neuron_sim:1"])
+def test_an_out_tensor_of_another_device_is_refused_and_keeps_its_elements(device):
+    data = torch.full((3,), 2.0, device="neuron_sim:0")
+    for function, dtype in ((torch.i0, torch.float32), (torch.nonzero, torch.int64)):
+        out = torch.zeros(3, dtype=dtype, device=device)
+        with pytest.raises(RuntimeError, match=f"same device, .* neuron_sim:0 and {device}!"):
+            function(data, out=out)
+        assert out.tolist() == [0, 0, 0]
+    out = torch.empty(0, dtype=torch.int64, device="neuron_sim:0")
+    assert torch.nonzero(data, out=out).tolist() == [[0], [1], [2]]
+
+
+def test_mode_writes_the_results_that_it_is_given():
+    x = torch.tensor([[1, 2, 2], [3, 3, 1]])
+    for dtype in (torch.float32, torch.int64, torch.float64):
+        for device in ("cpu", "neuron_sim:1"):
+            out = [torch.empty(0, dtype=t, device=device) for t in (dtype, torch.int64)]
+            torch.mode(x.to(device, dtype), 1, keepdim=True, out=tuple(out))
+            assert [tensor.tolist() for tensor in out] == [[[2], [3]], [[2], [1]]]
+    wrong = torch.empty(2, dtype=torch.int32, device=device)
+    indices = torch.empty(2, dtype=torch.int64, device=device)
+    for out, name in (((wrong, indices), "values"), ((indices, wrong), "indices")):
+        with pytest.raises(RuntimeError, match=f"but got 'Int' for {name} output"):
+            torch.mode(x.to(device), 1, out=out)
+    with pytest.raises(RuntimeError, match="expected device 'neuron_sim:1' but got 'cpu'"):
+        torch.mode(x.to(device), 1, out=(indices.cpu(), indices))

@@ -1,4 +1,8 @@
-"""Random numbers: a seed gives the numbers of the CPU, on every device."""
+"""Random numbers: a seed gives the numbers of the CPU, on every device, in strict mode too."""
+
+import os
+import subprocess
+import sys
 
 import neuron_sim.torch_device as device_module
 import pytest
@@ -83,3 +87,140 @@ def test_dropout_follows_the_seed():
     first = torch.nn.functional.dropout(ones, 0.5)
     torch.manual_seed(6)
     assert torch.equal(torch.nn.functional.dropout(ones, 0.5).cpu(), first.cpu())
+
+
+ALL_DRAWS = {
+    "rand": lambda d, **kw: torch.rand(7, device=d, **kw),
+    "randn": lambda d, **kw: torch.randn(3, 20, device=d, **kw),
+    "randn of float64": lambda d, **kw: torch.randn(5, dtype=torch.float64, device=d, **kw),
+    "rand of bfloat16": lambda d, **kw: torch.rand(9, dtype=torch.bfloat16, device=d, **kw),
+    "randint": lambda d, **kw: torch.randint(0, 99, (9,), device=d, **kw),
+    "randperm": lambda d, **kw: torch.randperm(20, device=d, **kw),
+    "normal of tensors": lambda d, **kw: torch.normal(torch.ones(5, device=d), 2.0, **kw),
+    "bernoulli": lambda d, **kw: torch.bernoulli(torch.full((30,), 0.3, device=d), **kw),
+    "poisson": lambda d, **kw: torch.poisson(torch.full((30,), 3.0, device=d), **kw),
+    "multinomial": lambda d, **kw: torch.multinomial(torch.ones(9, device=d), 4, **kw),
+    "exponential_": lambda d, **kw: torch.empty(5, device=d).exponential_(**kw),
+    "cauchy_": lambda d, **kw: torch.empty(5, device=d).cauchy_(**kw),
+    "geometric_": lambda d, **kw: torch.empty(5, device=d).geometric_(0.5, **kw),
+    "log_normal_": lambda d, **kw: torch.empty(5, device=d).log_normal_(**kw),
+    "random_": lambda d, **kw: torch.empty(5, device=d).random_(**kw),
+    "random_ of int32": lambda d, **kw: torch.empty(5, device=d, dtype=torch.int32).random_(**kw),
+    "random_ of bool": lambda d, **kw: torch.empty(5, device=d, dtype=torch.bool).random_(**kw),
+    "random_ of every second": lambda d, **kw: torch.zeros(9, device=d)[::2].random_(9, **kw),
+    "rand of nothing": lambda d, **kw: torch.rand(0, 3, device=d, **kw),
+}  # fmt: skip
+SEEDED_MODULES = {
+    "a linear layer": lambda d: torch.nn.Linear(5, 3, device=d).weight.detach(),
+    "trunc_normal_": lambda d: torch.nn.init.trunc_normal_(torch.empty(50, device=d)),
+    "xavier_uniform_": lambda d: torch.nn.init.xavier_uniform_(torch.empty(5, 4, device=d)),
+    "a mask": lambda d: torch.rand(40, device=d) < 0.5,
+}
+
+
+@pytest.mark.parametrize("device", ["neuron_sim:0", "neuron_sim:1"])
+@pytest.mark.parametrize("draw", [*ALL_DRAWS.values(), *SEEDED_MODULES.values()],
+                         ids=[*ALL_DRAWS, *SEEDED_MODULES])  # fmt: skip
+def test_strict_mode_changes_no_numbers(draw, device):
+    torch.manual_seed(5)
+    expected = [draw("cpu") for _ in range(3)]
+    torch.manual_seed(5)
+    device_module.reset_fallback_counts()
+    found = [draw(device).cpu()]
+    with device_module.strict():
+        found.append(draw(device).cpu())
+    found.append(draw(device).cpu())
+    assert all(torch.equal(a, b) for a, b in zip(found, expected, strict=True))
+    assert device_module.fallbacks() == []
+
+
+def test_strict_mode_changes_no_masks_and_no_times():
+    def run():
+        x = torch.randn(40, 30, device="neuron_sim:1")
+        x = torch.nn.functional.dropout(x, 0.5)
+        return x * torch.empty(40, 30, device="neuron_sim:1").bernoulli_(0.7) + torch.rand_like(x)
+
+    found, times = [], []
+    for mode in (None, device_module.strict(), None):
+        torch.manual_seed(2)
+        before = device_module.simulated_time(1)
+        if mode is None:
+            found.append(run().cpu())
+        else:
+            with mode:
+                found.append(run().cpu())
+        times.append(device_module.simulated_time(1) - before)
+    assert torch.equal(found[0], found[1]) and torch.equal(found[0], found[2])
+    assert times[1] == pytest.approx(times[0], rel=1e-6)
+
+
+def test_numbers_that_the_host_draws_are_counted_and_cross_the_link():
+    device_module.reset_fallback_counts()
+    before = device_module.simulated_time()
+    with device_module.strict():
+        torch.rand(1 << 16, device="neuron_sim")
+    assert device_module.host_operators() == {"aten::uniform_": 1}
+    assert device_module.fallbacks() == []
+    assert device_module.simulated_time() > before
+
+
+@pytest.mark.parametrize("source", ["host", "chip"])
+@pytest.mark.parametrize("draw", ALL_DRAWS.values(), ids=ALL_DRAWS)
+def test_a_generator_of_the_host_is_refused(draw, source):
+    state = device_module.get_rng_state()
+    device_module.set_random_source(source)
+    try:
+        with pytest.raises(RuntimeError, match="^Expected a 'neuron_sim' device type for generator "
+                                               "but found 'cpu'$"):  # fmt: skip
+            draw("neuron_sim", generator=torch.Generator())
+    finally:
+        device_module.set_random_source("host")
+    assert torch.equal(device_module.get_rng_state(), state)
+
+
+def test_a_generator_that_is_refused_changes_nothing():
+    x = torch.full((5,), 7.0, device="neuron_sim:1")
+    for draw in (x.uniform_, x.normal_, x.random_, lambda generator: x.bernoulli_(
+            0.5, generator=generator)):  # fmt: skip
+        with pytest.raises(RuntimeError, match="device type for generator"):
+            draw(generator=torch.Generator())
+    assert x.tolist() == [7.0] * 5
+
+
+@pytest.mark.parametrize("source", ["host", "chip"])
+def test_host_tensors_refuse_generators_of_the_device(source):
+    generator, x = torch.Generator("neuron_sim"), torch.full((3,), 7.0)
+    device_module.set_random_source(source)
+    try:
+        for draw in (x.uniform_, x.normal_, x.exponential_, x.random_):
+            with pytest.raises(RuntimeError, match="Expected a 'cpu' device type for generator but "
+                                                   "found 'neuron_sim'"):  # fmt: skip
+                draw(generator=generator)
+    finally:
+        device_module.set_random_source("host")
+    assert x.tolist() == [7.0] * 3
+
+
+def test_a_wrong_source_is_named():
+    with pytest.raises(ValueError, match="'dice' is neither 'host' nor 'chip'"):
+        device_module.set_random_source("dice")
+    assert device_module.random_source() == "host"
+
+
+@pytest.mark.parametrize("setting", ["", "host", "chip", "dice"])
+def test_the_environment_sets_the_source(setting):
+    program = (
+        "import torch, neuron_sim.torch_device as device\n"
+        "torch.manual_seed(1); here = torch.rand(9)\n"
+        "torch.manual_seed(1); there = torch.rand(9, device='neuron_sim').cpu()\n"
+        "print(device.random_source(), torch.equal(here, there))"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, "NEURON_SIM_RANDOM_SOURCE": setting}, capture_output=True, text=True,
+    )  # fmt: skip
+    if setting == "dice":
+        assert "ValueError: neuron_sim: the source of random numbers 'dice'" in result.stderr
+    else:
+        expected = ["chip", "False"] if setting == "chip" else ["host", "True"]
+        assert result.stdout.split() == expected, result.stderr

@@ -196,7 +196,7 @@ def test_every_entry_of_another_file_counts(capsys, tmp_path, data):
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
-        ("{", "are not JSON"),
+        ("{", "is not JSON"),
         ('{"entries": []}', "are not a list."),
         ("[7]", "entry 0 is not an object."),
         ("[]", "have none that --arch and --family leave."),

@@ -244,7 +244,8 @@ def broken(folder, part, old, new):
         ("_pe_clock.csv", ",8,8", ",9,8",
          "trace file '{}', line 2: field 'k' is 9, not 1 to n = 8."),
         ("_summary.json", "{", "{,",
-         "trace file '{}', line 1: not JSON (Expecting property name enclosed in double quotes)."),
+         "trace file '{}' is not JSON: Expecting property name enclosed in double quotes: "
+            "line 1 column 2 (char 1)."),
     ],
 )  # fmt: skip
 def test_a_malformed_file_is_named_with_line_and_field(tmp_path, part, old, new, sentence):

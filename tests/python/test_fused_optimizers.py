@@ -69,3 +69,45 @@ def test_a_gradient_that_is_not_finite_changes_nothing():
         scaler.step(optimizer)
         scaler.update()
         torch.testing.assert_close(parameter.detach().cpu(), torch.full((5,), expected))
+
+
+def descend(parameters, gradients, momenta):
+    torch._fused_sgd_(parameters, gradients, momenta, weight_decay=0, momentum=0.5, lr=0.1,
+                      dampening=0, nesterov=False, maximize=False, is_first_step=False)  # fmt: skip
+
+
+@pytest.mark.parametrize(("count", "first"), [(8, 4), (8, 1), (8, 7), (9, 5), (300, 17)])
+def test_a_gradient_may_overlap_the_parameter_and_its_momentum(count, first):
+    memory = torch.arange(2.0 * count)
+    gradient = memory[first : first + count]
+    momentum = memory[count:] * 0.5 + gradient
+    expected = torch.cat([memory[:count] - momentum * 0.1, momentum])
+    there = memory.to("neuron_sim:1")
+    with torch.neuron_sim.record_launches() as launches:
+        descend([there[:count]], [there[first : first + count]], [there[count:]])
+    torch.testing.assert_close(there.cpu(), expected)
+    (launch,) = (launch for launch in launches if launch.name == "optimizer")
+    assert launch.shapes.split(" -> ")[1].count("tensor") == 1  # all three lie in one argument
+
+
+def test_a_step_that_the_device_refuses_is_applied_once():
+    parameters = [torch.ones(4, device="neuron_sim") for _ in range(2)]
+    gradients = [torch.ones(4, device="neuron_sim") for _ in range(2)]
+    momenta = [torch.ones(4, device="neuron_sim"), torch.ones(4).double().to("neuron_sim")]
+    torch.neuron_sim.set_fallback_policy("allow")
+    try:
+        descend(parameters, gradients, momenta)
+    except RuntimeError:
+        pass  # the CPU has no such step either
+    finally:
+        torch.neuron_sim.set_fallback_policy("error")
+    assert momenta[0].tolist() in ([1.0] * 4, [1.5] * 4)
+
+
+def test_strict_mode_refuses_a_step_before_it_changes_anything():
+    parameters = [torch.ones(4, device="neuron_sim") for _ in range(2)]
+    gradients = [torch.ones(4, device="neuron_sim") for _ in range(2)]
+    momenta = [torch.ones(4, device="neuron_sim"), torch.ones(4).double().to("neuron_sim")]
+    with pytest.raises(NotImplementedError, match="_fused_sgd_.*Double"):
+        descend(parameters, gradients, momenta)
+    assert parameters[0].tolist() == momenta[0].tolist() == [1.0] * 4

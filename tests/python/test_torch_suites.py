@@ -16,6 +16,8 @@ SHARES = {
     "modules": 1.0,
     "optimizers": 1.0,
     "references": 0.5,
+    "refusals": 0.5,
+    "empty": 0.25,
 }
 
 
@@ -105,3 +107,33 @@ def test_what_the_cpu_refuses_is_refused_with_the_same_class_of_error(suites):
         operators._check_refused(lambda: None, IndexError("the CPU's"))
     with pytest.raises(ValueError, match="no"):
         operators._check_refused(refuses(ValueError), IndexError("the CPU's"))
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [(None, "0: no error, not IndexError"), (RuntimeError, "0: RuntimeError 'x', not IndexError"),
+     (NotImplementedError, "not IndexError"), (IndexError, None)],
+)  # fmt: skip
+def test_an_error_input_must_be_refused_with_the_very_same_class(suites, monkeypatch, kind, text):
+    import comparison
+    import observation
+    import refusals
+
+    class Operator:
+        def error_inputs(self, device):
+            sample = SimpleNamespace(input=torch.ones(2, device=device), args=(), kwargs={})
+            return [SimpleNamespace(sample_input=sample)]
+
+        name = "op"
+
+        def __call__(self, value):
+            here = IndexError if value.device.type == "cpu" else kind
+            if here is not None:
+                raise here("x")
+
+    monkeypatch.setattr(refusals, "entries", lambda: {"op": Operator()})
+    if text is None:
+        assert refusals.check_refusals("op", observation.Activity()) == 1
+        return
+    with pytest.raises(comparison.DifferenceError, match=text):
+        refusals.check_refusals("op", observation.Activity())

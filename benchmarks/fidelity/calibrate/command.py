@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from neuron_sim.fidelity.measurement import PUBLISHED, Measurement, load_measurements
+from neuron_sim.files import write_whole
 
 if TYPE_CHECKING:
     from neuron_sim.fidelity.calibrate.fit import Fit
@@ -81,7 +82,7 @@ def run(arguments: argparse.Namespace) -> int:
         _write(output, problem, result, data_hash)
         print(f"Wrote {output}.")
     if arguments.json is not None:
-        arguments.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+        write_whole(arguments.json, json.dumps(report, indent=1) + "\n")
     named_and_refused = bool(arguments.parameters) and bool(result.refused)
     return 1 if named_and_refused or not result.standard_errors else 0
 

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from neuron_sim.files import read_text, write_whole
+
 FOLDER = Path("device") / "arch" / "fitted"
 """Where the overlays are in the source tree, one per architecture."""
 HAND_WRITTEN = "handwritten/"
@@ -68,9 +70,11 @@ def check_overlay(path: Path) -> None:
     if not path.exists():
         return
     try:
-        document = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        document = tomllib.loads(read_text(path, "overlay"))
+    except tomllib.TOMLDecodeError as error:
         raise ValueError(f"overlay '{path}' cannot be read: {error}.") from None
+    except RecursionError:
+        raise ValueError(f"overlay '{path}' cannot be read: it is nested too deep.") from None
     for key, fact in _facts(document):
         if not isinstance(fact, Mapping) or fact.get("certainty") != "fitted":
             raise ValueError(
@@ -115,6 +119,6 @@ def write_overlay(
         table[name] = fact
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(tomlkit.dumps(document), encoding="utf-8")
+        write_whole(path, tomlkit.dumps(document))
     except OSError as error:
         raise ValueError(f"'{path}' cannot be written: {error.strerror}.") from None

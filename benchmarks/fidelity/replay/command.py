@@ -15,6 +15,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from neuron_sim.files import write_whole
+
 if TYPE_CHECKING:
     from neuron_sim.fidelity.replay.compare import Comparison, Figures
     from neuron_sim.fidelity.replay.program import Replay
@@ -155,6 +157,6 @@ def record(replay: Replay, comparison: Comparison) -> dict[str, Any]:
 
 def _write(path: Path, text: str) -> None:
     try:
-        path.write_text(text, encoding="utf-8")
+        write_whole(path, text)
     except OSError as error:
         raise ValueError(f"'{path}' cannot be written: {error.strerror}.") from None

@@ -7,16 +7,19 @@ T_summary.json. Whatever is malformed is a ValueError with file, line and field.
 from __future__ import annotations
 
 import csv
-import json
-from collections.abc import Callable, Mapping, Sequence
+import io
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
+
+from neuron_sim.files import parse_json, read_text
 
 TRACES = Path(__file__).parents[1] / "traces"
 """The profiles that come with the package."""
 
 _INSTRUCTIONS = "_instructions.csv"
+_MOST_DIGITS = 18  # of a number that a simulated time holds
 
 Record = TypeVar("Record")
 
@@ -112,6 +115,8 @@ class _Row:
         value = self._fields[field].strip()
         if not value.isdecimal():
             raise self.error(f"field '{field}' is '{value}', not a whole number")
+        if len(value) > _MOST_DIGITS:
+            raise self.error(f"field '{field}' has more than {_MOST_DIGITS} digits")
         return int(value)
 
     def error(self, what: str) -> ValueError:
@@ -119,25 +124,26 @@ class _Row:
 
 
 def _rows(path: Path, columns: Sequence[str]) -> list[_Row]:
+    reader = csv.reader(io.StringIO(read_text(path, "trace file"), newline=""))
     try:
-        with path.open(newline="", encoding="utf-8") as file:
-            reader = csv.reader(file)
-            header = next(reader, [])
-            for column in columns:
-                if column not in header:
-                    raise ValueError(f"trace file '{path.name}', line 1: no column '{column}'.")
-            rows = []
-            for fields in reader:
-                line = reader.line_num
-                if len(fields) != len(header):
-                    raise ValueError(
-                        f"trace file '{path.name}', line {line}: {len(fields)} fields, "
-                        f"the header has {len(header)}."
-                    )
-                rows.append(_Row(path, line, dict(zip(header, fields, strict=True))))
-            return rows
-    except OSError as error:
-        raise ValueError(f"trace file '{path}' cannot be read: {error.strerror}.") from None
+        return list(_checked_rows(path, reader, columns))
+    except csv.Error as error:
+        raise ValueError(f"trace file '{path.name}', line {reader.line_num}: {error}.") from None
+
+
+def _checked_rows(path: Path, reader: Any, columns: Sequence[str]) -> Iterator[_Row]:
+    header = next(reader, [])
+    for column in columns:
+        if column not in header:
+            raise ValueError(f"trace file '{path.name}', line 1: no column '{column}'.")
+    for fields in reader:
+        line = reader.line_num
+        if len(fields) != len(header):
+            raise ValueError(
+                f"trace file '{path.name}', line {line}: {len(fields)} fields, "
+                f"the header has {len(header)}."
+            )
+        yield _Row(path, line, dict(zip(header, fields, strict=True)))
 
 
 def _table(path: Path, columns: str, record: Callable[[_Row], Record]) -> tuple[Record, ...]:
@@ -179,14 +185,7 @@ def _clock_span(row: _Row) -> ClockSpan:
 
 
 def _summary(path: Path) -> Mapping[str, Any]:
-    try:
-        summary = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ValueError(f"trace file '{path}' cannot be read: {error.strerror}.") from None
-    except json.JSONDecodeError as error:
-        raise ValueError(
-            f"trace file '{path.name}', line {error.lineno}: not JSON ({error.msg})."
-        ) from None
+    summary = parse_json(read_text(path, "trace file"), f"trace file '{path.name}'")
     if not isinstance(summary, dict):
         raise ValueError(f"trace file '{path.name}', line 1: not a JSON object.")
     return summary

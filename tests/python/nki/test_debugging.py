@@ -15,6 +15,7 @@ import neuron_sim.nki.isa as new_isa
 import neuron_sim.nki.language as new_nl
 import numpy as np
 import pytest
+from neuron_sim import SanitizeError
 from nki_errors import error_of
 
 F32 = np.float32
@@ -141,7 +142,7 @@ def partly_loaded(a, columns):
     x = nl.ndarray((6, 4), dtype=F32)
     x[:, 0:3] = nl.load(a)
     y = nl.exp(x[:, 0:columns])
-    nl.store(out := output(a), y[:, 0:3])
+    nl.store(out := output(a), y[:, columns - 3 : columns])
     return out
 
 
@@ -149,13 +150,13 @@ def test_sanitize_names_the_tile_and_the_line_of_an_uninitialised_read(monkeypat
     partly_loaded.traced(A, 4)
     monkeypatch.setenv("NEURON_SIM_SANITIZE", "1")
     partly_loaded.traced(A, 3)
-    with pytest.raises(ValueError) as caught:
+    with pytest.raises(SanitizeError) as caught:
         partly_loaded.traced(A, 4)
-    assert str(caught.value) == (
-        "'activation' reads bytes of operand 'data' (tile 'x') that nothing wrote."
-    )
-    text = "y = nl.exp(x[:, 0:columns])"
-    assert caught.value.__notes__[0].splitlines()[1:] == [f"    {text}", "    " + "^" * len(text)]
+    (finding,) = caught.value.findings
+    assert finding.rule == "uninitialised-read" and "nothing wrote" in finding.message
+    lines = (finding.source_line + finding.other_line).split(__file__)[1:]
+    first = partly_loaded.func.__code__.co_firstlineno
+    assert f":{first + 4}" in lines  # where x is read: y holds what nothing defined
 
 
 def added(a, b, base_of_b, tiles, blocks=4):
@@ -183,14 +184,14 @@ def test_sanitize_names_tiles_that_share_bytes_and_their_lines(monkeypatch, tile
     kernel = old.jit(added)
     assert np.array_equal(kernel(BLOCKS, -BLOCKS, 0, tiles), -2 * BLOCKS)  # b + b
     monkeypatch.setenv("NEURON_SIM_SANITIZE", "1")
-    with pytest.raises(ValueError) as caught:
+    with pytest.raises(SanitizeError) as caught:
         kernel.traced(BLOCKS, -BLOCKS, 0, tiles)
     file, first = __file__, added.__code__.co_firstlineno
     assert str(caught.value) == (
-        "'tensor_tensor' reads operand 'data1' (tile 'x[0]', written at "
-        f"{file}:{first + 10}) after tile 'y[0]', which shares its bytes, overwrote it at "
-        f"{file}:{first + 11}."
+        "'tensor_tensor' of kernel 'added' reads operand 'data1' (tile 'x[0]') after 'dma_copy' "
+        "overwrote bytes of it through tile 'y[0]', which shares them."
     )
+    assert [each.other_line for each in caught.value.findings] == [f"{file}:{first + 11}"]
     assert "z[i] = nisa.tensor_tensor(x[i], y[i], op=nl.add)" in caught.value.__notes__[0]
     assert np.array_equal(kernel(BLOCKS, -BLOCKS, 4096, tiles), 0 * BLOCKS)
 
@@ -211,7 +212,7 @@ def test_sanitize_tells_the_logical_tiles_of_one_physical_tile_apart(monkeypatch
     monkeypatch.setenv("NEURON_SIM_SANITIZE", "1")
     assert np.array_equal(kernel(BLOCKS, 2), BLOCKS[[3, 0, 1, 2]])
     assert kernel.traced(BLOCKS, 2).time()["latency_us"] == time
-    with pytest.raises(ValueError, match=r"tile 'x\[0\]', .* after tile 'x\[1\]', which shares"):
+    with pytest.raises(ValueError, match=r"\(tile 'x\[0\]'\) after .* through tile 'x\[1\]'"):
         kernel.traced(BLOCKS, 1)
 
 
@@ -228,7 +229,7 @@ def test_sanitize_sees_tiles_at_addresses_of_the_new_language(monkeypatch):
 
     monkeypatch.setenv("NEURON_SIM_SANITIZE", "1")
     assert np.array_equal(kernel(A, 12), A)
-    with pytest.raises(ValueError, match="tile 'x', .* after tile 'y', which shares its bytes"):
+    with pytest.raises(ValueError, match=r"\(tile 'x'\) after 'memset' .* through tile 'y'"):
         kernel(A, 8)
 
 

@@ -21,6 +21,16 @@ CASES = {
     "wide": (functional.conv2d, {"padding": 1}, [(1, 200, 6, 6), (150, 200, 3, 3)]),
     "pointwise": (functional.conv2d, {"stride": 2}, [(2, 200, 6, 6), (30, 200, 1, 1)]),
     "one pixel": (functional.conv2d, {}, [(1, 1, 1, 1), (1, 1, 1, 1), (1,)]),
+    "dilation beyond the image, more than SBUF holds": (
+        functional.conv2d,
+        {"padding": 36, "dilation": 36},
+        [(1, 960, 5, 7), (8, 960, 3, 3), (8,)],
+    ),
+    "dilation within the image, more than SBUF holds": (
+        functional.conv2d,
+        {"padding": (36, 30), "dilation": 36, "stride": (2, 3), "groups": 2},
+        [(1, 960, 38, 41), (8, 480, 3, 3)],
+    ),
     "1d": (functional.conv1d, {"padding": 2, "stride": 2}, [(2, 6, 31), (9, 6, 5), (9,)]),
     "3d": (functional.conv3d, {"stride": 2, "padding": 1}, [(2, 3, 5, 6, 7), (4, 3, 3, 3, 3)]),
     "transposed": (
@@ -60,12 +70,6 @@ def test_a_convolution_and_its_gradients_are_those_of_float64(name, dtype):
     check(lambda *x: function(*x, **options), *operands, dtype=dtype, factor=4)
 
 
-def test_a_channels_last_input_gives_a_contiguous_result():
-    x = on_device(random(2, 3, 8, 9).contiguous(memory_format=torch.channels_last))
-    with torch.neuron_sim.strict():
-        assert functional.conv2d(x, on_device(random(4, 3, 3, 3))).is_contiguous()
-
-
 def test_an_empty_batch_gives_an_empty_result_and_gradients_of_zero():
     with torch.neuron_sim.strict():
         weight = on_device(random(4, 3, 3, 3)).requires_grad_()
@@ -79,3 +83,17 @@ def test_integers_are_refused_with_the_reason():
     x = torch.ones(1, 1, 3, 3, dtype=torch.int32, device="neuron_sim")
     with torch.neuron_sim.strict(), pytest.raises(NotImplementedError, match="float32, float16"):
         functional.conv2d(x, x)
+
+
+def test_a_dilation_beyond_64_bits_is_refused():
+    x, w = on_device(random(1, 2, 5, 5)), on_device(random(1, 2, 3, 1))
+    for dilation in (2**62, 2**63 - 1):
+        with pytest.raises(RuntimeError, match="is out of range"):
+            functional.conv2d(x, w, dilation=dilation)
+
+
+def test_an_empty_batch_with_a_huge_padding_has_the_shape_of_the_cpu():
+    x, w = torch.zeros(0, 2, 1, 5), torch.zeros(1, 2, 3, 1)
+    expected = functional.conv2d(x, w, stride=3, padding=2**40).shape
+    found = functional.conv2d(x.to("neuron_sim"), w.to("neuron_sim"), stride=3, padding=2**40)
+    assert found.shape == expected

@@ -58,7 +58,7 @@ def test_embedding_and_its_gradient(dtype):
 
 def test_an_index_out_of_range_is_an_error():
     weight = torch.randn(50, 3).to(DEVICE)
-    with pytest.raises(IndexError, match="50"):
+    with pytest.raises(IndexError, match="index out of range in self"):
         functional.embedding(torch.tensor([50]).to(DEVICE), weight)
 
 
@@ -177,3 +177,13 @@ def test_triangles_are_kept(dtype, diagonal):
     x = torch.randn(2, 7, 150).mul(10).to(dtype)
     check(lambda t: torch.tril(t, diagonal), x)
     check(lambda t: torch.triu(t, diagonal), x)
+
+
+def test_only_empty_rows_are_joined_in_any_dimension():
+    # Tensors of shape [0] are skipped whatever the dimension, even when there are no others.
+    empty, other = torch.empty(0), torch.empty(2, 0)
+    for dimension in (-1, 0, 1, 5):
+        check(lambda x, y, d=dimension: torch.cat([x, y], d), empty, empty)
+    check(lambda x, y: torch.cat([x, y], 1), empty, other)
+    with pytest.raises(IndexError, match=r"expected to be in range of \[-2, 1\], but got 5"):
+        torch.cat([empty.to(DEVICE), other.to(DEVICE)], 5)

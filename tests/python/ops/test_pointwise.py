@@ -44,7 +44,9 @@ def test_functions_of_numbers_below_one_agree_with_float64(function):
     check(function, torch.rand(40, 33) * 0.98 + 0.01, tolerance=4e-6)
 
 
-@pytest.mark.parametrize("function", [*ROUNDING, torch.abs, torch.neg, torch.sqrt, torch.relu])
+@pytest.mark.parametrize(
+    "function", [*ROUNDING, torch.abs, torch.neg, torch.sqrt, torch.relu, torch.sign, torch.sgn]
+)
 def test_edges_are_exact(function):
     x = torch.tensor([*EDGES, *torch.randn(100).mul(1e6).tolist()])
     ours = function(x.to(DEVICE)).cpu()
@@ -207,3 +209,23 @@ def test_dropout_keeps_the_share_and_follows_the_seed():
     assert y.detach().cpu().unique().tolist() == pytest.approx([0, 1 / 0.75])
     y.sum().backward()
     assert torch.equal(x.grad.cpu(), y.detach().cpu())
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bool, torch.int16, torch.int64])
+@pytest.mark.parametrize("shape", [(2, 3), (4, 2, 3), (0, 3)])
+def test_an_expanded_tensor_is_filled_with_a_number(dtype, shape):
+    # Every element gets the same number, so it is no harm that some are the same memory.
+    for write in (lambda x: x.fill_(1), lambda x: x.zero_()):
+        base = [torch.tensor([5, 0, 7], device=d).to(dtype) for d in ("cpu", DEVICE)]
+        for x in base:
+            write(x.expand(shape))
+        assert torch.equal(base[1].cpu(), base[0])
+
+
+def test_other_operators_do_not_write_an_expanded_tensor():
+    x = torch.ones(3, device=DEVICE)
+    one = torch.ones((), device=DEVICE)
+    for write in (lambda y: y.fill_(one), lambda y: y.add_(1), lambda y: y.mul_(y)):
+        with pytest.raises(RuntimeError, match="more than one element of the written-to tensor"):
+            write(x.expand(2, 3))
+    assert x.tolist() == [1, 1, 1]

@@ -1,10 +1,19 @@
-"""Random tensors that the device draws in strict mode: moments, limits, seeds."""
+"""Random tensors that the chip draws: moments, limits, seeds."""
+
+from collections.abc import Iterator
 
 import pytest
 import torch
 from against_cpu import DEVICE
 
 COUNT = 40_000
+
+
+@pytest.fixture(autouse=True)
+def of_the_chip() -> Iterator[None]:
+    torch.neuron_sim.set_random_source("chip")
+    yield
+    torch.neuron_sim.set_random_source("host")
 
 
 def moments(x):
@@ -72,13 +81,45 @@ def test_a_seed_decides_the_numbers():
     )
 
 
-def test_without_strict_mode_the_numbers_are_the_cpus():
-    policy = torch.neuron_sim.fallback_policy()
+def test_the_numbers_are_the_same_without_strict_mode():
+    torch.manual_seed(1)
+    strictly = torch.randn(50, device=DEVICE).cpu()
     torch.neuron_sim.set_fallback_policy("allow")
     try:
         torch.manual_seed(1)
-        ours = torch.randn(50, device="neuron_sim").cpu()
+        assert torch.equal(torch.randn(50, device=DEVICE).cpu(), strictly)
     finally:
-        torch.neuron_sim.set_fallback_policy(policy)
-    torch.manual_seed(1)
-    assert torch.equal(ours, torch.randn(50))
+        torch.neuron_sim.set_fallback_policy("error")
+
+
+@pytest.mark.parametrize("draw", [
+    lambda x, g: x.uniform_(generator=g),
+    lambda x, g: x.normal_(generator=g),
+    lambda x, g: x.exponential_(generator=g),
+    lambda x, g: x.bernoulli_(0.5, generator=g),
+    lambda x, g: x.bernoulli_(x.clone(), generator=g),
+    lambda x, g: torch.multinomial(x, 2, generator=g),
+    lambda x, g: torch.normal(x, 1.0, generator=g),
+    lambda x, g: torch.normal(1.0, x, generator=g),
+    lambda x, g: torch.normal(x, x, generator=g),
+    lambda x, g: torch.bernoulli(x, generator=g),
+])  # fmt: skip
+def test_generators_of_the_host_are_refused(draw):
+    x = torch.full((5,), 0.5, device=DEVICE)
+    state = torch.neuron_sim.get_rng_state(DEVICE)
+    with pytest.raises(RuntimeError, match="^Expected a 'neuron_sim' device type for generator "
+                                           "but found 'cpu'$"):  # fmt: skip
+        draw(x, torch.Generator())
+    assert x.tolist() == [0.5] * 5
+    assert torch.equal(torch.neuron_sim.get_rng_state(DEVICE), state)
+
+
+def test_what_the_chip_does_not_draw_is_a_fallback():
+    with pytest.raises(NotImplementedError, match="poisson.*strict mode"):
+        torch.poisson(torch.ones(3, device=DEVICE))
+
+
+@pytest.mark.parametrize("shape", [(0,), (1,), (3, 0), (7, 129)])
+def test_odd_and_empty_shapes(shape):
+    for draw in (torch.rand, torch.randn):
+        assert draw(shape, device=DEVICE).shape == shape

@@ -133,8 +133,43 @@ def test_numbers_are_compared_in_the_dtype_of_the_tensor():
     check(lambda t: t.clamp(0.5, 2.5), torch.tensor([3, -1, 2], dtype=torch.int8), gradients=False)
 
 
+def test_a_threshold_is_an_fp32_number_in_half_precision_too():
+    for dtype in (torch.float16, torch.bfloat16):
+        x = torch.tensor([0.1, 1, -1, float("inf")]).to(dtype)
+        for number in (0.1, 70000.0, 2.0**40):
+            check(lambda t, n=number: functional.threshold(t, n, 1), x, gradients=False)
+        text = refused(
+            lambda device, x=x: functional.threshold(x.to(device), 1e39, 1), RuntimeError
+        )
+        assert "without overflow" in text
+
+
+def test_a_limit_that_is_nan_makes_nan_whatever_the_other_is():
+    nan = float("nan")
+    for dtype in (torch.float16, torch.bfloat16, torch.float32, torch.int8):
+        x = torch.tensor([1, 0, -1]).to(dtype)
+        for low, high in ((nan, 2.0**31), (1e39, nan), (nan, None), (nan, nan), (nan, 0)):
+            check(lambda t, a=low, b=high: t.clamp(a, b), x, gradients=False)
+
+
 def test_a_float_without_dimensions_takes_any_number():
     single = torch.tensor(1.0, dtype=torch.float16)
     check(lambda t: t.detach().clone().fill_(1e6), single, gradients=False)
     half = torch.tensor([0.5, -0.5], dtype=torch.float16)
     check(lambda t: torch.where(t > 0, t, 1e6), half, gradients=False)
+
+
+@pytest.mark.parametrize("dtype", [torch.int8, torch.uint8, torch.int16, torch.int32, torch.int64])
+def test_addcdiv_refuses_to_divide_integers_by_integers(dtype):
+    for first in (dtype, torch.float32):
+        text = refused(
+            lambda device, t=first: torch.addcdiv(
+                torch.ones(2, dtype=t, device=device),
+                torch.ones(2, dtype=dtype, device=device),
+                torch.ones(2, dtype=dtype, device=device),
+            ),
+            RuntimeError,
+        )
+        assert text.startswith("Integer division with addcdiv is no longer supported")
+    parts = torch.ones(2), torch.tensor([2, 4], dtype=dtype)
+    check(lambda x, y: torch.addcdiv(x, x, y), *parts, gradients=False)

@@ -39,6 +39,14 @@ def test_numbers_that_are_not_finite_and_zeros(name):
     assert torch.fmod(values[1:3].to(DEVICE), float("inf")).cpu().tolist() == [1.5, -2.0]
 
 
+@pytest.mark.parametrize("name", ["remainder", "fmod"])
+def test_a_divisor_that_is_larger_leaves_the_dividend(name):
+    large = [3e38, -3e38, 1e36, float("inf"), float("-inf"), 7.0, -7.0]
+    left = torch.tensor([7.0, -7.0, 0.0, 1e-40, 2.5, -1e9, 6.999]).repeat_interleave(7)
+    exact(FUNCTIONS[name], left, torch.tensor(large).repeat(7))
+    exact(FUNCTIONS[name], torch.tensor([3e38, -3e38, 7.0]), torch.tensor([3e38, 3e38, 7.0]))
+
+
 def test_large_quotients_are_exact_or_nan():
     exact(torch.fmod, torch.tensor([1e12, -3e12, 2.0**45]), torch.tensor([0.7, 0.3, 3.0]))
     exact(torch.fmod, torch.tensor([3e38, -1e35]), torch.tensor([1.7e37, 3e34]))

@@ -1,0 +1,271 @@
+"""Files that are malformed or too large, and files that cannot be written."""
+
+import contextlib
+import io
+import json
+import os
+import struct
+import zipfile
+
+import pytest
+from faults import run_apart
+from neuron_sim import files
+from neuron_sim.command_line import main
+from neuron_sim.fidelity.measurement import load_measurements
+from neuron_sim.nki.measurement import program_file
+
+DEEP = "[" * 100000
+MANIFEST = {"format": program_file.PROGRAM, "version": 1, "kernel": "k", "architecture": "trn2"}
+MEMBERS = {
+    "manifest.json": json.dumps(MANIFEST),
+    "timing.json": '{"body_us": 1}',
+    "summary.json": '{"total_time": 1.5}',
+    "trace.json": '{"traceEvents": []}',
+}
+
+
+def archive(path, changes=None, method=zipfile.ZIP_DEFLATED):
+    """A program file, some of whose members are others, or missing (None)."""
+    with zipfile.ZipFile(path, "w", method) as file:
+        for name, text in {**MEMBERS, **(changes or {})}.items():
+            if text is not None:
+                file.writestr(name, text)
+    return path
+
+
+def command(*arguments):
+    """Exit status and stderr of `neuron-sim ...`."""
+    errors = io.StringIO()
+    with contextlib.redirect_stderr(errors), contextlib.redirect_stdout(io.StringIO()):
+        status = main([str(each) for each in arguments])
+    return status, errors.getvalue()
+
+
+def view(path, output_format, folder):
+    return command(
+        *("profile", "view", "-n", path, "--output-format", output_format),
+        *("--output-file", folder / "out"),
+    )
+
+
+@pytest.mark.parametrize("output_format", ("summary-text", "summary-json", "json", "db"))
+def test_a_program_file_is_viewed(output_format, tmp_path):
+    status, errors = view(archive(tmp_path / "a.neff"), output_format, tmp_path)
+    assert (status, errors) == (0, "")
+
+
+WRONG_MEMBERS = [
+    {name: text} for name in MEMBERS for text in (None, "", "{", "[]", '"x"', "null", "5", DEEP)
+] + [
+    {"manifest.json": json.dumps({**MANIFEST, **change})}
+    for change in ({"format": None}, {"format": 5}, {"version": None}, {"version": []})
+    + ({"kernel": None}, {"kernel": 5}, {"format": "x"}, {"version": 2})
+]
+
+
+@pytest.mark.parametrize("output_format", ("summary-text", "json"))
+@pytest.mark.parametrize("changes", WRONG_MEMBERS, ids=range(len(WRONG_MEMBERS)))
+def test_a_malformed_program_file_is_one_sentence(changes, output_format, tmp_path):
+    path = archive(tmp_path / "bad.neff", changes)
+    status, errors = view(path, output_format, tmp_path)
+    assert status == 2
+    assert errors.count("\n") == 1 and "bad.neff" in errors
+    assert not (tmp_path / "out").exists()
+    with pytest.raises(ValueError, match="bad.neff"):
+        program_file.read(path, program_file.PROGRAM)
+
+
+@pytest.mark.parametrize(
+    "trace",
+    (
+        *("{}", '{"traceEvents": 5}', '{"traceEvents": [5]}', '{"traceEvents": [{"ph": "X"}]}'),
+        '{"traceEvents": [{"ph": "X", "ts": "x", "dur": 1}]}',
+        '{"traceEvents": [{"ph": "X", "ts": NaN, "dur": 1}]}',
+        '{"traceEvents": [{"ph": "X", "ts": 1, "dur": Infinity}]}',
+        '{"traceEvents": [{"ph": "X", "ts": [], "dur": 1}]}',
+    ),
+)
+def test_a_malformed_trace_is_one_sentence(trace, tmp_path):
+    status, errors = view(archive(tmp_path / "a.neff", {"trace.json": trace}), "json", tmp_path)
+    assert status == 2 and errors.count("\n") == 1
+
+
+def test_events_without_names_are_shown_without(tmp_path):
+    trace = '{"traceEvents": [{"ph": "M", "name": "thread_name"}, {"ph": "X", "ts": 1, "dur": 2}]}'
+    status, errors = view(archive(tmp_path / "a.neff", {"trace.json": trace}), "json", tmp_path)
+    assert (status, errors) == (0, "")
+    [event] = json.loads((tmp_path / "out").read_text())["instruction"]
+    assert (event["timestamp"], event["duration"], event["label"]) == (1000, 2000, "")
+
+
+def broken(path, kind):
+    content = bytearray(archive(path).read_bytes())
+    if kind == "cut off":
+        content = content[: len(content) // 2]
+    elif kind == "changed bytes":
+        content[50:70] = bytes(20)
+    elif kind == "an unknown method":
+        for signature, offset in ((b"PK\x03\x04", 8), (b"PK\x01\x02", 10)):
+            at = content.find(signature)
+            content[at + offset : at + offset + 2] = struct.pack("<H", 77)
+    elif kind == "a password":
+        for signature, offset in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+            at = content.find(signature)
+            content[at + offset] |= 1
+    elif kind == "no text":
+        archive(path, {"manifest.json": b"\xff\xfe"})
+        return path
+    elif kind == "no archive":
+        content = b"x" * 100
+    path.write_bytes(bytes(content))
+    return path
+
+
+@pytest.mark.parametrize(
+    "kind",
+    ("cut off", "changed bytes", "an unknown method", "a password", "no text", "no archive"),
+)
+def test_a_broken_archive_is_one_sentence(kind, tmp_path):
+    status, errors = view(broken(tmp_path / "bad.neff", kind), "json", tmp_path)
+    assert status == 2
+    assert errors.count("\n") == 1 and "bad.neff is not a program file" in errors
+
+
+def test_archives_are_limited(tmp_path, monkeypatch):
+    path = archive(tmp_path / "a.neff")
+    unpacked = sum(map(len, MEMBERS.values()))
+    for name, fits in (("LARGEST_UNPACKED", unpacked), ("MOST_MEMBERS", len(MEMBERS))):
+        with monkeypatch.context() as patch:
+            patch.setattr(files, name, fits)
+            program_file.read(path, program_file.PROGRAM)
+            patch.setattr(files, name, fits - 1)
+            with pytest.raises(ValueError, match=f"a.neff is not a program file.* {fits - 1} "):
+                program_file.read(path, program_file.PROGRAM)
+    size = path.stat().st_size
+    monkeypatch.setitem(files.LARGEST, "archive", size)
+    program_file.read(path, program_file.PROGRAM)
+    monkeypatch.setitem(files.LARGEST, "archive", size - 1)
+    with pytest.raises(ValueError, match=f"larger than {size - 1} bytes"):
+        program_file.read(path, program_file.PROGRAM)
+
+
+def test_a_member_that_unpacks_to_more_than_it_says_is_refused(tmp_path):
+    path = archive(tmp_path / "bomb.neff", {"trace.json": " " * (64 << 20) + "{}"})
+    content = bytearray(path.read_bytes())
+    at = content.rfind(b"PK\x01\x02")
+    content[at + 24 : at + 28] = struct.pack("<L", 10)
+    path.write_bytes(bytes(content))
+    with pytest.raises(ValueError, match="is not a program file"):
+        program_file.read(path, program_file.PROGRAM)
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    (
+        (DEEP, "nested too deep"),
+        ("\0", "is not JSON"),
+        ("[1", "is not JSON"),
+        ('[{"id": "a", "family": "f", "arch": "trn2", "value": 1' + "0" * 5000 + "}]", "number"),
+        ('[{"id": "a", "family": "f", "arch": "trn2", "value": 1' + "0" * 400 + "}]", "number"),
+        ("[5]", "not an object"),
+        ("{}", "not a list"),
+        (b"\xff", "not text"),
+    ),
+)
+def test_malformed_measurements_are_one_sentence(text, part, tmp_path):
+    path = tmp_path / "m.json"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    with pytest.raises(ValueError, match=part):
+        load_measurements(path)
+    status, errors = command("fidelity", "--data", path)
+    assert status == 2 and errors.count("\n") == 1
+
+
+def test_files_have_a_largest_size_and_are_no_pipes(tmp_path, monkeypatch):
+    path = tmp_path / "m.json"
+    path.write_text("[]" + " " * 98)
+    monkeypatch.setitem(files.LARGEST, "measurements", 100)
+    assert files.read_text(path, "measurements").strip() == "[]"
+    path.write_text("[]" + " " * 99)
+    with pytest.raises(ValueError, match="measurements '.*m.json' is larger than 100 bytes"):
+        files.read_text(path, "measurements")
+    for other in (tmp_path, "/dev/zero", tmp_path / "none", "a\0b"):
+        with pytest.raises(ValueError, match="cannot be read"):
+            files.read_text(other, "measurements")
+
+
+def test_what_was_written_stays_when_the_next_write_fails(tmp_path):
+    path = tmp_path / "out.json"
+    files.write_whole(path, "old")
+    code = f"""
+import resource, signal
+from neuron_sim.files import write_whole
+resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+write_whole({str(path)!r}, "new")
+try:
+    write_whole({str(path)!r}, "x" * 5000)
+except OSError as error:
+    report([error.filename, type(error).__name__])
+"""
+    assert run_apart(code).result() == [str(path), "OSError"]
+    assert path.read_text() == "new"
+    assert os.listdir(tmp_path) == ["out.json"], "no temporary file is left"
+
+
+def test_writing_goes_through_links_and_into_devices(tmp_path):
+    target, link = tmp_path / "target", tmp_path / "link"
+    link.symlink_to(target)
+    files.write_whole(link, b"content")
+    assert link.is_symlink() and target.read_bytes() == b"content"
+    files.write_whole(os.devnull, "content")
+    assert not os.path.isfile(os.devnull)
+    with pytest.raises(OSError, match="/dev/full") as raised:
+        files.write_whole("/dev/full", "content")
+    assert raised.value.filename == "/dev/full"
+
+
+def test_a_folder_that_takes_no_files_is_an_error_with_the_path(tmp_path):
+    (tmp_path / "file").write_text("")
+    for path in (tmp_path / "none" / "out", tmp_path / "file" / "out", tmp_path):
+        with pytest.raises(OSError) as raised:
+            files.write_whole(path, "content")
+        assert raised.value.filename == str(path)
+        status, errors = command(
+            *("profile", "view", "-n", archive(tmp_path / "a.neff")),
+            *("--output-format", "json", "--output-file", path),
+        )
+        assert status == 2 and errors.count("\n") == 1 and str(path) in errors
+
+
+def test_a_trace_of_a_launch_that_cannot_be_written_leaves_no_file(tmp_path):
+    code = f"""
+import os, resource, torch
+x = torch.ones(256, 256, device="neuron_sim")
+with torch.neuron_sim.record_launches() as launches:
+    x @ x
+path = {str(tmp_path / "trace.json")!r}
+errors = []
+def attempt(path):
+    try:
+        launches[0].write_trace(path)
+        errors.append("")
+    except Exception as error:
+        errors.append(f"{{type(error).__name__}}: {{error}}")
+attempt("/dev/full")
+attempt(os.path.join(path, "none"))
+soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+resource.setrlimit(resource.RLIMIT_FSIZE, (1000, hard))
+attempt(path)
+left = os.listdir(os.path.dirname(path))
+resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+attempt(path)
+report([errors, left, len(json.load(open(path))["traceEvents"]) > 0])
+"""
+    errors, left, written = run_apart(code).result()
+    names = ("/dev/full", "trace.json/none", "trace.json")
+    assert [each.startswith(("OSError", "FileNotFoundError")) for each in errors] == [True] * 3 + [
+        False
+    ]
+    assert all(name in each for name, each in zip(names, errors, strict=False)), errors
+    assert errors[3] == "" and written
+    assert left == []
