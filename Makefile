@@ -34,7 +34,8 @@ build: setup
 package: setup
 	@$(IN_VENV) tools/build.sh package
 
-demo: package
+demo: setup
+	@$(IN_VENV) tools/build.sh demo
 	@echo "demo: models/demo.py"
 	@$(IN_VENV) python models/demo.py
 

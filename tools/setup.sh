@@ -52,12 +52,26 @@ create_environment() {
   "$PYTHON" -m venv "$VENV"
 }
 
+# The build of torch that pip chooses without hashes: told them, it prefers a wheel of an index that
+# states them (with CUDA, 5 GB) to a wheel in a folder of PIP_FIND_LINKS. The hash is checked after.
+install_torch() {
+  local folder
+  folder=$(mktemp -d)
+  sed -n '/^torch==/,/[^\\]$/p' requirements-lock.txt >"$folder/torch.txt"
+  "$VENV/bin/python" -m pip --disable-pip-version-check download --quiet --no-deps \
+    --dest "$folder" "$(sed -n 's/^\(torch==[^ ]*\).*/\1/p' "$folder/torch.txt")"
+  "$VENV/bin/python" -m pip --disable-pip-version-check install --quiet --no-deps \
+    --no-index --find-links "$folder" --require-hashes -r "$folder/torch.txt"
+  rm -rf "$folder"
+}
+
 install_python_packages() {
   local key stamp="$VENV/.neuron_sim_setup"
   key=$(cat requirements-dev.txt requirements-lock.txt tools/setup.sh | sha256sum)
   [[ -f "$stamp" && $(<"$stamp") == "$key" ]] && return
   local pip=("$VENV/bin/python" -m pip --disable-pip-version-check install --quiet)
   echo "setup: installing requirements-lock.txt"
+  install_torch
   "${pip[@]}" --require-hashes --no-deps -r requirements-lock.txt
   # Of a torch with CUDA, the packages that it needs; nothing otherwise.
   "${pip[@]}" -r requirements-dev.txt

@@ -32,11 +32,6 @@ struct State {
     if (entry == kernels.end()) {
       lock.unlock();
       std::vector<Finding> fresh = findings(kernel->program());
-      // Sums that take turns in a bank are what the vendor's compiler refuses; kernels of this
-      // library, which it never sees, keep the sums of several blocks in one.
-      std::erase_if(fresh, [](const Finding& finding) {
-        return finding.rule == Rule::kPsumInterleavedGroups && finding.source_line.empty();
-      });
       lock.lock();
       std::erase_if(kernels, [](const auto& each) { return each.first.expired(); });
       entry = kernels.try_emplace(kernel, Checked{std::move(fresh)}).first;

@@ -105,7 +105,7 @@ std::vector<AttentionBackwardSection::Step> AttentionBackwardSection::steps() co
           const int64_t count = std::min(key_tile_, end - key);
           result.push_back({key_head, member, key_head * units_.members + member, row,
                             std::min(row_tile_, queries - row), key, count, key == 0,
-                            key + count == end, false});
+                            key + count == end, result.size() == first, false});
         }
       }
       if (result.size() > first) result.back().last_of_keys = true;

@@ -22,8 +22,8 @@ class AttentionBackwardSection {
   /// Rows of a query head of a unit, and keys of its key head.
   struct Step {
     int64_t key_head, member, head, row, rows, key, keys;
-    bool first_of_row, last_of_row;  ///< tiles of keys
-    bool last_of_keys;               ///< of the tile
+    bool first_of_row, last_of_row;    ///< tiles of keys
+    bool first_of_keys, last_of_keys;  ///< steps of the tile
   };
 
   View tile(const char* label, int64_t columns, Dtype dtype, int ring);
@@ -53,9 +53,12 @@ class AttentionBackwardSection {
   }
 
   void differentiate_scores(const Step& step);
+  /// Whether a bank of PSUM holds the sums of several blocks of keys.
+  bool blocks_share_banks() const { return key_tile_ > row_tile_; }
   View add_bias(const Step& step, const View& product);
   View scores_view(const HbmTensor& tensor, const Step& step) const;
   void add_key_gradients(const Step& step);
+  void clear_key_gradients();
   void empty_key_gradients(const Step& step);
   void turn_scores(const Step& step);
   void add_query_gradient(const Step& step);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "device/isa/activation.h"
+#include "device/isa/memset.h"
 #include "device/isa/nc_matmul.h"
 #include "device/isa/scalar_tensor_tensor.h"
 #include "device/isa/tensor_copy.h"
@@ -61,15 +62,24 @@ View AttentionBackwardSection::scores_view(const HbmTensor& tensor, const Step& 
                          (head + step.row * tensor.strides[3] + step.key * tensor.strides[4]));
 }
 
+/// Accumulation groups must not take turns in a bank: blocks that share one have no product that
+/// begins a group, they all add to zeros.
+void AttentionBackwardSection::clear_key_gradients() {
+  for (const View& psum : {v_psum_, k_psum_}) {
+    builder_.emit(Memset{.dst = psum, .engine = EngineKind::kGpSimd});
+  }
+}
+
 /// dV += P' dO and dK += dS' Q, in PSUM, by blocks of 128 keys.
 void AttentionBackwardSection::add_key_gradients(const Step& step) {
   const View outer = rows_of(gradient_, step), queries = rows_of(q_, step);
   const int64_t row_block = step.row / row_tile_;
+  if (blocks_share_banks() && step.first_of_keys) clear_key_gradients();
   for (int64_t key = 0; key < step.keys; key += row_tile_) {
     const int64_t count = std::min(row_tile_, step.keys - key), block = key / row_tile_;
     // The diagonal is the first to reach a block.
     const int64_t first = options_.causal ? step.key / row_tile_ + block : 0;
-    const bool adds = step.member > 0 || row_block > first;
+    const bool adds = blocks_share_banks() || step.member > 0 || row_block > first;
     const auto add = [&](const View& psum, const View& weights, const View& moving) {
       builder_.emit(NcMatmul{psum.slice(0, 0, count).select(1, block),
                              of_keys(weights, step).slice(1, key, count), moving, adds});

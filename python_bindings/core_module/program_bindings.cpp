@@ -16,9 +16,7 @@
 #include "device/execute/run_instance.h"
 #include "device/execute/run_ranks.h"
 #include "device/observe/trace.h"
-#include "device/program/definedness.h"
 #include "device/program/dependencies.h"
-#include "device/program/overwrites.h"
 #include "device/runtime/kernel.h"
 #include "python_bindings/core_module/bindings.h"
 #include "python_bindings/core_module/check_bindings.h"
@@ -218,39 +216,6 @@ nb::list arguments_of(const Program& program) {
   return result;
 }
 
-/// Reads of bytes on chip that nothing wrote, as dicts.
-nb::list undefined_reads_of(const Program& program) {
-  nb::list result;
-  for (const UndefinedRead& read : undefined_reads(program)) {
-    const InstructionType& type = *program.instructions[read.instruction].type;
-    nb::dict entry;
-    entry["instruction"] = std::string(type.name);
-    entry["operand"] = std::string(type.operands[static_cast<size_t>(read.operand)].name);
-    entry["tile"] = program.tiles[static_cast<size_t>(read.tile)].label;
-    entry["source_line"] = line_of(program, read.instruction);
-    result.append(entry);
-  }
-  return result;
-}
-
-/// Reads of tiles placed by hand whose bytes another one overwrote, as dicts.
-nb::list overwritten_reads_of(const Program& program) {
-  nb::list result;
-  for (const OverwrittenRead& read : overwritten_reads(program)) {
-    const InstructionType& type = *program.instructions[read.instruction].type;
-    nb::dict entry;
-    entry["instruction"] = std::string(type.name);
-    entry["operand"] = std::string(type.operands[static_cast<size_t>(read.operand)].name);
-    entry["tile"] = program.tiles[static_cast<size_t>(read.tile)].label;
-    entry["other"] = program.tiles[static_cast<size_t>(read.other)].label;
-    entry["source_line"] = line_of(program, read.instruction);
-    entry["written"] = line_of(program, read.written);
-    entry["overwritten"] = line_of(program, read.overwritten);
-    result.append(entry);
-  }
-  return result;
-}
-
 }  // namespace
 
 void bind_program(nb::module_& module) {
@@ -284,13 +249,6 @@ void bind_program(nb::module_& module) {
            "the high half of fp32 weights.")
       .def("dependencies", &dependencies,
            "Per instance of an instruction, in program order, the instances it waits for.")
-      .def("undefined_reads", &undefined_reads_of,
-           "The first read of every tile that touches bytes which nothing wrote: instruction, "
-           "operand, tile, source_line ('file:line').")
-      .def("overwritten_reads", &overwritten_reads_of,
-           "The first read of every tile placed by hand whose bytes another such tile overwrote: "
-           "instruction, operand, tile, other, and the lines that read (source_line), wrote the "
-           "tile last (written) and wrote the other one over it (overwritten).")
       .def("findings", &static_findings, nb::arg("inputs") = nb::none(),
            nb::arg("iterations") = std::vector<IterationTuple>{}, nb::arg("errors_only") = false,
            "What is wrong with the program, found without data, as dicts: rule, severity, kernel, "

@@ -105,8 +105,6 @@ inline void expect_no_findings(const std::vector<Finding>& findings, const Built
   for (const Finding& finding : findings) {
     if (std::count(allowed.begin(), allowed.end(), finding.rule) > 0) continue;
     if (!dense && finding.rule == Rule::kUnwrittenOutput) continue;
-    // attention_backward keeps the sums of several blocks in one bank.
-    if (finding.rule == Rule::kPsumInterleavedGroups) continue;
     ADD_FAILURE() << entry_of(finding.rule).name << ": " << finding.message;
   }
 }

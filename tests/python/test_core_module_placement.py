@@ -161,13 +161,14 @@ def test_bytes_of_another_tile_are_no_definition():
     builder.dma_copy(out, first)
     builder.source_line("undefined.py:9")
     builder.dma_copy(out, second)
-    assert builder.finish().undefined_reads() == [
-        {
-            "instruction": "dma_copy",
-            "operand": "src",
-            "tile": "second",
-            "source_line": "undefined.py:9",
-        }
+    (found,) = builder.finish().run_checked([np.zeros((4, 30_000), np.float32)])["findings"]
+    keys = ("rule", "instruction", "operand", "tile", "source_line")
+    assert [found[key] for key in keys] == [
+        "uninitialised-read",
+        "dma_copy",
+        "src",
+        "second",
+        "undefined.py:9",
     ]
 
 

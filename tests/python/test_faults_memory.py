@@ -76,8 +76,8 @@ report([sorted(errors), (address_space() - before) >> 20])
 DEVICE = (
     LIMITED
     + """
-resource.setrlimit(resource.RLIMIT_AS, (3000 << 20, -1))
 import torch
+limit(2000)
 x = torch.ones(256, 256, device="neuron_sim")
 kept = []
 def fill():
