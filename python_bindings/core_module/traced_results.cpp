@@ -293,9 +293,13 @@ bool settle(TraceObject* trace) {
 bool settle_tensor(PyObject* tensor) {
   if (!is_absent(as_tensor(tensor)->field[TensorObject::kStorage])) return true;
   PyObject* pending = as_tensor(tensor)->field[TensorObject::kPending];
-  if (!is_absent(pending))
-    return settle(as_trace(as_pending(pending)->field[PendingObject::kTrace]));
-  PyErr_SetString(PyExc_RuntimeError, "a tensor has neither a storage nor a result to wait for.");
+  if (!is_absent(pending) &&
+      !settle(as_trace(as_pending(pending)->field[PendingObject::kTrace]))) {
+    return false;
+  }
+  if (!is_absent(as_tensor(tensor)->field[TensorObject::kStorage])) return true;
+  PyErr_SetString(PyExc_RuntimeError,
+                  "this tile has no place on chip: the instruction that makes it was refused.");
   return false;
 }
 

@@ -28,6 +28,22 @@ def test_direct_and_automatic_allocation_are_not_mixed():
     ncc.force_auto_alloc(old.jit(mixed)).traced(a)
 
 
+def test_a_result_that_was_refused_is_refused_at_every_later_use():
+    def kernel(a):
+        x = nl.ndarray((128, 4), dtype=F32, buffer=ncc.sbuf.mod_alloc(base_addr=0))
+        copied = nisa.tensor_copy(x)
+        for _ in range(2):  # a kernel may catch an error and go on
+            try:
+                nisa.tensor_copy(copied)
+            except ValueError as error:
+                assert "Mixing direct allocation" in str(error)
+        nl.store(a, copied)
+
+    assert error_of(old.jit(kernel).traced, np.zeros((128, 4), F32), kind=RuntimeError) == (
+        "this tile has no place on chip: the instruction that makes it was refused."
+    )
+
+
 def allocated(statement):
     """A kernel with tensors x in SBUF and p in PSUM, and a statement with them."""
 
