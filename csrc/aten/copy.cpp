@@ -70,7 +70,7 @@ void note_host_copy(const Tensor& self, const Tensor& target) {
     return;
   }
   const std::string reason = c10::str("a copy from ", self.scalar_type(), " to ",
-                                      target.scalar_type(), " is none that a NeuronCore can do");
+                                      target.scalar_type(), " is not supported by a NeuronCore");
   check_fallback(kCopy, reason);
   count_fallback(kCopy, reason, {tensor_bytes(self).count + tensor_bytes(target).count});
 }

@@ -28,7 +28,7 @@ Tensor side_by_side(const Tensor& rows) {
 }
 
 /// The dimensions of a tensor without indices, in order: those whose places are part of a row's
-/// number, and behind them those that are one row of neighbours.
+/// number, then those that are one row of neighbours.
 struct Rest {
   at::DimVector outer;
   int64_t width = 1, stride = 1;  ///< of a row

@@ -105,7 +105,7 @@ void ShadowWalk::check_overwritten(const Visit& visit, size_t position, ShadowTi
 }
 
 /// Bytes of an output that nothing has read are written anew: by the same line, an index is wrong;
-/// by another one, the first store was in vain, unless it set everything to a constant.
+/// by another one, the first store had no effect, unless it set everything to a constant.
 void ShadowWalk::report_overwritten(const Visit& visit, size_t position, Stamp writer,
                                     const FoundPlace& where) {
   const Touch& touch = touches_[writer];

@@ -19,7 +19,7 @@ namespace neuron_sim {
 /// programs). Independent instances run on the pool's threads in any order that the dependencies
 /// allow: the bytes are the same for any number of threads. Between two meetings (core_barrier,
 /// sendrecv) core 0 comes before core 1. KernelError for indices out of bounds at run time and for
-/// cores that wait for each other in vain; the outputs are then unspecified, all memories stay
+/// cores that deadlock; the outputs are then unspecified, all memories stay
 /// usable.
 ///
 /// `member`: the rank that runs the program, on the calling thread; without one it is rank 0, the

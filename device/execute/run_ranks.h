@@ -20,7 +20,7 @@ struct RankLaunch {
 /// Runs rank i = `launches[i]` of every rank, each on a host thread and on memories of its own;
 /// they meet at their collectives. Returns what each rank's control flow decided. The bytes are the
 /// same for any number of host threads. KernelError: the one of the smallest rank that failed, or
-/// that the ranks wait for each other in vain; the outputs are then unspecified.
+/// that the ranks deadlock; the outputs are then unspecified.
 std::vector<ControlLog> run_ranks(std::span<const RankLaunch> launches);
 
 }  // namespace neuron_sim

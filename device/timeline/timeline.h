@@ -66,7 +66,7 @@ inline const Architecture& architecture_of(const Program& program, const Timelin
 /// control depends on data; without it (timing only) the loops' and descriptors' upper bounds
 /// count; a loop that has none runs as LoopForecast says, or is a KernelError. The cores of a
 /// program run on one clock and meet at core_barrier and sendrecv (device/timeline/peer.h); each
-/// has its own engines, queues and DMA engines. KernelError when they wait for each other in vain.
+/// has its own engines, queues and DMA engines. KernelError when they deadlock.
 Timing simulate(const Program& program, const ControlLog& log = {},
                 const TimelineOptions& options = {});
 

@@ -66,7 +66,7 @@ View AttentionBackwardSection::scores_view(const HbmTensor& tensor, const Step& 
 /// begins a group, they all add to zeros.
 void AttentionBackwardSection::clear_key_gradients() {
   for (const View& psum : {v_psum_, k_psum_}) {
-    builder_.emit(Memset{.dst = psum, .engine = EngineKind::kGpSimd});
+    builder_.emit(Memset{.dst = psum, .engine = EngineKind::kVector});
   }
 }
 

@@ -195,7 +195,7 @@ void add_check(const Indexed& tensor, int d, PyObject* item, const Range& range,
                                    tensor.shape[d]));
 }
 
-/// Adds one index of several; false when it is none that is known here.
+/// Adds one index of several; false when its kind is not handled here.
 bool apply_expression(const Indexed& tensor, int d, PyObject* item, Pattern& pattern) {
   Range range;
   if (!read_range(item, tensor.shape[d], range)) return false;

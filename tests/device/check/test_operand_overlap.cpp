@@ -68,7 +68,9 @@ TEST(OperandOverlap, OnlyTheIterationsThatMeetCount) {
     });
     const auto found = check(builder, 0);
     ASSERT_EQ(rules_of(found), step == 4 ? Rules{"partial-overlap"} : Rules{});
-    if (step == 4) EXPECT_EQ(found[0].index, std::vector<int64_t>{1});
+    if (step == 4) {
+      EXPECT_EQ(found[0].index, std::vector<int64_t>{1});
+    }
   }
 }
 

@@ -61,7 +61,7 @@ class Programs:
         self._claim = trace.claims.iterations("instance", "")
 
     def run(self, function, args, kwargs):
-        """What the last program returns. RuntimeError when they wait for each other in vain."""
+        """What the last program returns. RuntimeError when they deadlock."""
         for program in self._programs:
             program.thread = threading.Thread(
                 target=self._body, args=(program, function, args, kwargs), daemon=True
