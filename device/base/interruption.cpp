@@ -29,10 +29,16 @@ thread_local Polls polls;
 Interruption::~Interruption() = default;
 
 void set_interruption_check(InterruptionCheck check) {
-  // The first use of a thread's storage allocates it, and glibc ends the process when it cannot:
-  // now, not when a kernel has taken the host's memory.
-  polls = {};
+  allocate_thread_storage();  // now, not when a kernel has taken the host's memory
   installed.store(check, std::memory_order_relaxed);
+}
+
+void allocate_thread_storage() {
+  polls = {};
+  try {
+    throw 0;  // allocates libstdc++'s storage for exceptions
+  } catch (int) {
+  }
 }
 
 void check_interruption() {

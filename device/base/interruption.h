@@ -26,8 +26,12 @@ class Interruption {
 /// Throws Interruption when the calling thread is to give up what it computes. Called without any
 /// lock that it might need; it may take one itself, as the interpreter's.
 using InterruptionCheck = void (*)();
-/// Null: nothing interrupts (the default).
+/// Null: nothing interrupts (the default). Calls allocate_thread_storage().
 void set_interruption_check(InterruptionCheck check);
+
+/// Allocates the calling thread's thread-local storage, of this library and for exceptions. Its
+/// first use allocates it otherwise, and glibc ends the process where it cannot.
+void allocate_thread_storage();
 
 /// The longest time between two calls of the check while something polls.
 inline constexpr std::chrono::milliseconds kInterruptionInterval{50};

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <memory>
+#include <new>
 #include <system_error>
 
 #include "device/base/errors.h"
@@ -15,6 +16,9 @@ namespace neuron_sim {
 namespace {
 
 constexpr int kMaximumThreads = 256;
+/// A thread's stack (8 MiB) and its thread-local storage, with room: where that storage cannot be
+/// allocated, glibc ends the process.
+constexpr size_t kMemoryOfAThread = 16 << 20;
 
 int threads_from_environment() {
   const char* value = std::getenv("NEURON_SIM_THREADS");
@@ -51,10 +55,13 @@ void ThreadPool::start(int threads) {
   const uint64_t seen = generation_;  // no job is running, so none changes it
   try {
     for (int worker = 1; worker < threads; ++worker) {
+      ::operator delete(::operator new(kMemoryOfAThread));  // throws when there is none
       workers_.emplace_back([this, worker, seen] { work(worker, seen); });
     }
   } catch (const std::system_error&) {
     // The host's limit; the bytes are the same with fewer.
+  } catch (const std::bad_alloc&) {
+    // The same.
   }
   threads_.store(static_cast<int>(workers_.size()) + 1, std::memory_order_relaxed);
 }
@@ -81,7 +88,7 @@ void ThreadPool::resize(int threads) {
 }
 
 void ThreadPool::work(int worker, uint64_t seen) {
-  poll_interruption();  // allocates this thread's storage, as set_interruption_check() does
+  allocate_thread_storage();
   std::unique_lock lock(mutex_);
   while (true) {
     start_.wait(lock, [&] { return stopping_ || generation_ != seen; });
