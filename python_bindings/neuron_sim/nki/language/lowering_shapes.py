@@ -6,8 +6,6 @@ from ..tracing import operators as tiles
 from ..tracing.dtypes import float32, promote, uint8
 from . import lowering
 
-_STATIONARY = 128  # elements per partition that the Tensor engine holds
-_MOVING = 512  # fp32 elements of a bank of PSUM
 _QUADRANT = 32  # partitions of a quadrant
 
 
@@ -18,20 +16,26 @@ def check_square(x, function):
             f"parameter '{x.describe()}' of '{function}' exceed max supported number of "
             "dimensions of 2."
         )
-    if x.shape[1] > _STATIONARY:
+    check_stationary(x, x.shape[1], function)
+
+
+def check_stationary(x, columns, function):
+    """ValueError, in the vendor's words, for more columns than the Tensor engine holds."""
+    most = current().limits.stationary_free
+    if columns > most:
         raise ValueError(
             f"size of dimension 1 in '{x.describe()}' of '{function}' exceed architecture "
-            f"limitation of {_STATIONARY}."
+            f"limitation of {most}."
         )
 
 
 def transposed(x, function="transpose"):
-    """x.T of a tile up to [128, 128] in PSUM, on the Tensor engine; fp32 on Trn1."""
+    """x.T of a tile in PSUM, on the Tensor engine; fp32 on Trn1."""
     tiles.on_chip(x, "x", function).settle()
     check_square(x, function)
     x = lowering.in_sbuf(x)
     trace = current()
-    dtype = float32 if trace.architecture == "trn1" else x.dtype
+    dtype = x.dtype if trace.target.features.exact_transpose else float32
     result = trace.tile(x.shape[::-1], dtype, "psum")
     trace.builder.nc_transpose(result.access, x.access, "tensor")
     return result
@@ -173,11 +177,7 @@ def outer_product(x, y, dtype=None):
             f"operands 'x' {list(x.shape)} and 'y' {list(y.shape)} of 'outer_product' must be a "
             "row [1, M] or a column [M, 1], and a row [1, N]."
         )
-    if rows > _STATIONARY:
-        raise ValueError(
-            f"size of dimension 1 in '{x.describe()}' of 'outer_product' exceed architecture "
-            f"limitation of {_STATIONARY}."
-        )
+    check_stationary(x, rows, "outer_product")
     wanted = promote(x.dtype, y.dtype) if dtype is None else dtype_of(dtype)
     if x.shape[0] != 1 or rows == 1:
         return tiles.binary("multiply", y.broadcast_to((rows, y.shape[1])), x, wanted)
@@ -185,8 +185,9 @@ def outer_product(x, y, dtype=None):
 
     def emit(dst):
         trace = current()
-        for start in range(0, y.shape[1], _MOVING):
-            part = slice(start, min(start + _MOVING, y.shape[1]))
+        columns = trace.target.product_columns
+        for start in range(0, y.shape[1], columns):
+            part = slice(start, min(start + columns, y.shape[1]))
             product = trace.tile((rows, part.stop - start), float32, "psum")
             trace.builder.nc_matmul(product.access, x.access, y[:, part].access)
             trace.builder.tensor_copy(dst[:, part].access, product.access)

@@ -1,24 +1,10 @@
 """Which tiles of a kernel have addresses of their own choice, and what that rules out."""
 
-import functools
 import sys
 from types import FrameType
 from typing import Any
 
-from neuron_sim import _core
-
 from .errors import is_internal
-
-
-@functools.cache
-def bytes_per_partition(memory: str, architecture: str) -> int:
-    """Bytes of a partition that tensors may use; of SBUF, the compiler keeps 16 KiB."""
-    facts = _core.architecture_facts(architecture)
-    names = ("sbuf_usable",) if memory == "sbuf" else ("psum_banks", "psum_bank")
-    size = 1
-    for name in names:
-        size *= int(facts[f"limits.{name}"]["value"])
-    return size
 
 
 class Allocation:

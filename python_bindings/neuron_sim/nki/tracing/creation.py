@@ -3,7 +3,6 @@
 import numpy as np
 
 from . import buffers, dtypes
-from .allocation import bytes_per_partition
 from .blocks import LogicalTiles
 from .buffers import Buffer
 from .dtypes import dtype_of
@@ -11,9 +10,7 @@ from .errors import Retrace, kernel_frame
 from .expression import Expression
 from .methods import dense_strides
 from .tensor import Storage, Tensor
-from .trace import PARTITIONS, Trace, current
-
-_PSUM_BANK_BYTES = 2048
+from .trace import Trace, check_partitions, current
 
 
 class ParDim(int):
@@ -81,10 +78,7 @@ def check_tile_shape(sizes: tuple, axis: int) -> None:
             f"Insufficient rank: an on-chip tensor of shape {list(sizes)} needs a partition "
             "dimension and at least one free dimension."
         )
-    if sizes[axis] > PARTITIONS:
-        raise ValueError(
-            f"number of partitions {sizes[axis]} exceed architecture limitation of {PARTITIONS}."
-        )
+    check_partitions(sizes[axis])
 
 
 def _on_chip(trace: Trace, sizes, axis, dtype, buffer, name, address) -> Tensor:
@@ -102,14 +96,14 @@ def _on_chip(trace: Trace, sizes, axis, dtype, buffer, name, address) -> Tensor:
     trace.allocation.allocate_automatically(name)
     pitch = free
     if buffer.memory == "psum" and blocks > 1:
-        bank = _PSUM_BANK_BYTES // dtype.itemsize
+        bank = trace.limits.psum_bank // dtype.itemsize
         pitch = -(-free // bank) * bank
     trace.settle()
     make = trace.builder.psum if buffer.memory == "psum" else trace.builder.sbuf
     if blocks > 1:
         trace.has_blocks = True
         needed = ((blocks - 1) * pitch + free) * dtype.itemsize
-        if trace.splits_blocks or needed > bytes_per_partition(buffer.memory, trace.architecture):
+        if trace.splits_blocks or needed > trace.target.bytes_per_partition(buffer.memory):
             # Blocks need not live at the same time.
             stored = trace.stored(dtype)
             return LogicalTiles(

@@ -7,6 +7,7 @@ import os
 from . import creation, movement, program_cache, sanitize, wrong_arguments
 from . import trace as traces
 from .allocation import Allocation
+from .architecture import Architecture, architecture_at
 from .arrays import Input, Placeholder, mapped
 from .buffers import shared_hbm
 from .control import Control
@@ -20,7 +21,7 @@ from .errors import (
 from .expression import variable
 from .programs import Programs
 from .tensor import Tensor
-from .trace import Trace
+from .trace import Trace, running
 from .traced_kernel import Output, TracedKernel
 
 #: The vendor's other names of architectures.
@@ -36,6 +37,11 @@ def architecture_of(target: str | None = None) -> str:
         or "trn2"
     )
     return TARGETS.get(name, name)
+
+
+def target_architecture() -> Architecture:
+    """The architecture of the kernel that is traced, else the one that would be built for."""
+    return running[-1].target if running else architecture_at(architecture_of())
 
 
 class Call:

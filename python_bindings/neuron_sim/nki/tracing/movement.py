@@ -8,7 +8,7 @@ from .instructions import DMA_COPY
 from .mask import boxes
 from .operators import on_chip
 from .tensor import Tensor
-from .trace import PARTITIONS, current
+from .trace import current
 
 
 def in_hbm(tensor, operand: str, instruction: str) -> Tensor:
@@ -26,11 +26,12 @@ def in_hbm(tensor, operand: str, instruction: str) -> Tensor:
     return tensor
 
 
-def _check_partitions(tensor: Tensor, operand: str, instruction: str) -> None:
-    if tensor.shape[0] > PARTITIONS:
+def _check_partitions(shape: tuple, operand: str, instruction: str) -> None:
+    most = current().limits.partitions
+    if shape[0] > most:
         raise ValueError(
-            f"number of partition in {operand}{list(tensor.shape)} of '{instruction}' exceed "
-            f"architecture limitation of {PARTITIONS}."
+            f"number of partition in {operand}{list(shape)} of '{instruction}' exceed "
+            f"architecture limitation of {most}."
         )
 
 
@@ -59,7 +60,7 @@ def load(src, mask=None, dtype=None) -> Tensor:
     kind = src.dtype if dtype is None else dtype_of(dtype)
     has_dtype = dtype is not None
     if cut is None:
-        _check_partitions(src, "src", "load")
+        _check_partitions(src.shape, "src", "load")
         if src.index is None:
             return current().result(src.shape, kind, "sbuf", DMA_COPY, False, has_dtype, (src,))
         return current().result(src.shape, kind, "sbuf", dma, False, has_dtype, (src,))
@@ -132,8 +133,8 @@ def _store_tile(dst: Tensor, value: Tensor) -> None:
         return
     trace = current()
     partitions, columns = dst.shape
-    for start in range(0, columns, PARTITIONS):
-        block = (start, min(PARTITIONS, columns - start))
+    for start in range(0, columns, trace.target.square):
+        block = (start, min(trace.target.square, columns - start))
         part = ((0, partitions), block)
         turned = _turned(value.narrow(part))
         rows = trace.tile((block[1], partitions), dst.dtype, name="rows")
@@ -194,11 +195,8 @@ def load_transpose2d(src, mask=None, dtype=None) -> Tensor:
         )
     rows, columns = src.shape
     cut = boxes(mask, src.shape)
-    if cut is None and columns > PARTITIONS:
-        raise ValueError(
-            f"number of partition in src{[columns, rows]} of 'load_transpose2d' exceed "
-            f"architecture limitation of {PARTITIONS}."
-        )
+    if cut is None:
+        _check_partitions((columns, rows), "src", "load_transpose2d")
 
     def emit(dst):
         for box in (None,) if cut is None else cut:
@@ -219,11 +217,11 @@ def _turns(dtype) -> bool:
 
 
 def _load_and_turn(dst: Tensor, src: Tensor) -> None:
-    """dst [columns, rows] of src [rows, columns] in HBM, 128 rows at a time."""
+    """dst [columns, rows] of src [rows, columns] in HBM, one transposed tile at a time."""
     trace = current()
     rows, columns = src.shape
-    for start in range(0, rows, PARTITIONS):
-        block = (start, min(PARTITIONS, rows - start))
+    for start in range(0, rows, trace.target.square):
+        block = (start, min(trace.target.square, rows - start))
         loaded = trace.tile((block[1], columns), src.dtype, name="rows")
         dma(loaded, src.narrow((block, (0, columns))))
         turned = _turned(loaded)
@@ -231,9 +229,9 @@ def _load_and_turn(dst: Tensor, src: Tensor) -> None:
 
 
 def _turned(tile: Tensor) -> Tensor:
-    """Transposed into PSUM, at most [128, 128]. Trn1 turns by a product, whose result is fp32."""
+    """Transposed into PSUM. Trn1 turns by a product, whose result is fp32."""
     trace = current()
-    kind = dtype_of("float32") if trace.architecture == "trn1" else tile.dtype
+    kind = tile.dtype if trace.target.features.exact_transpose else dtype_of("float32")
     turned = trace.tile(tile.shape[::-1], kind, "psum", name="turned")
     trace.builder.nc_transpose(turned.access, tile.access, "tensor")
     return turned

@@ -9,7 +9,7 @@ from .dtypes import DType, promote
 from .expression import Expression
 from .instructions import MEMSET, TENSOR_COPY, TENSOR_SCALAR, TENSOR_TENSOR
 from .tensor import Tensor
-from .trace import PARTITIONS, current
+from .trace import check_partitions, current
 
 instruction_result = _core.instruction_result
 plain_binary = _core.plain_binary
@@ -195,16 +195,13 @@ def broadcast_partitions(tensor: Tensor, sizes: Any) -> Tensor:
         return broadcast_to(tensor, sizes)
     trace = current()
     sizes = tuple(sizes)
-    if sizes[0] > PARTITIONS:
-        raise ValueError(
-            f"number of partitions {sizes[0]} exceed architecture limitation of {PARTITIONS}."
-        )
+    check_partitions(sizes[0])
     flat = tensor if len(tensor.shape) == 2 else tensor.reshape(1, tensor.size)
     free = flat.shape[1]
     ones = trace.tile((1, sizes[0]), flat.dtype, name="ones")
     trace.builder.memset(ones.access, 1.0)
     result = trace.tile((sizes[0], free), tensor.dtype, name=f"{tensor.name}_broadcast")
-    step = 512
+    step = trace.target.product_columns
     for start in range(0, free, step):
         part = slice(start, min(start + step, free))
         product = trace.tile((sizes[0], part.stop - start), dtypes.float32, "psum")

@@ -1,30 +1,54 @@
 """nl.tile_size: limits of the architecture that a kernel is traced for."""
 
-from .launch import architecture_of
-from .trace import _stack
-
-_SBUF_BYTES = {"trn1": 180224, "trn2": 212984, "trn3": 245752}  # the vendor's tables of tile sizes
+from .launch import architecture_of, target_architecture
+from .trace import running
 
 
 class TileSize:
     """Numbers of elements, of banks, and of bytes per partition."""
 
-    pmax = 128
-    psum_fmax = 512
-    gemm_stationary_fmax = 128
-    gemm_moving_fmax = 512
-    bn_stats_fmax = 512
-    psum_num_banks = 8
-    psum_bank_fmax_bytes = 2048
-
     @property
     def architecture(self) -> str:
-        return _stack[-1].architecture if _stack else architecture_of()
+        return running[-1].architecture if running else architecture_of()
+
+    @property
+    def pmax(self) -> int:
+        """Partitions of a tile."""
+        return target_architecture().limits.partitions
+
+    @property
+    def psum_fmax(self) -> int:
+        """fp32 elements per partition of a PSUM bank."""
+        return target_architecture().psum_columns
+
+    @property
+    def gemm_stationary_fmax(self) -> int:
+        """Columns of a stationary tile."""
+        return target_architecture().limits.stationary_free
+
+    @property
+    def gemm_moving_fmax(self) -> int:
+        """Columns of a moving tile."""
+        return target_architecture().product_columns
+
+    @property
+    def bn_stats_fmax(self) -> int:
+        """Elements per partition of one bn_stats."""
+        return target_architecture().limits.bn_stats_elements
+
+    @property
+    def psum_num_banks(self) -> int:
+        return target_architecture().limits.psum_banks
+
+    @property
+    def psum_bank_fmax_bytes(self) -> int:
+        """Bytes per partition of a PSUM bank."""
+        return target_architecture().limits.psum_bank
 
     @property
     def total_available_sbuf_size(self) -> int:
         """Bytes per partition."""
-        return _SBUF_BYTES[self.architecture.split("-")[0]]
+        return target_architecture().bytes_per_partition("sbuf")
 
 
 tile_size = TileSize()

@@ -9,6 +9,7 @@ from neuron_sim import _core
 from . import buffers, source_scopes
 from .access import NotOnePattern
 from .allocation import Allocation
+from .architecture import architecture_at
 from .assignments import check_annotation, place_of, warn_of_shadowing
 from .claims import Claims
 from .control import Control
@@ -23,7 +24,6 @@ from .methods import dense_strides
 from .splitting import emit_in_parts
 from .tensor import Storage, Tensor
 
-PARTITIONS = 128
 MAXIMUM_LOOP_DEPTH = 8  # of counted loops in a program
 
 _stack: list = []
@@ -38,6 +38,13 @@ def current() -> "Trace":
     return _stack[-1]
 
 
+def check_partitions(count: int) -> None:
+    """ValueError, in the vendor's words, for a tile of more partitions than the chip has."""
+    most = current().limits.partitions
+    if count > most:
+        raise ValueError(f"number of partitions {count} exceed architecture limitation of {most}.")
+
+
 def tracing() -> bool:
     """Whether a kernel is being traced."""
     return bool(_stack)
@@ -46,6 +53,7 @@ def tracing() -> bool:
 class Trace(_core.TraceState):
     """One run through a kernel.
 
+    `architecture`: a name or a TOML file; `target`: what it says; `limits`: its limits.
     `language`: "old" or "new". `unrolled`: keys of the loops to unroll. `scopes`: numbers of the
     scopes (bodies of loops) that are open. `program_ids`, `grid`: of the instance being traced.
     `widens`: tiles of low precision are stored as fp32, as the vendor's simulation does. `uses`: of
@@ -58,6 +66,8 @@ class Trace(_core.TraceState):
         self.name = name
         self.widens = widens
         self.architecture = architecture
+        self.target = architecture_at(architecture)
+        self.limits = self.target.limits
         self.language = language
         self.unrolled = unrolled
         self.is_old = language == "old"
@@ -296,4 +306,4 @@ _core.connect_tracing(
     }
 )
 
-__all__ = ["PARTITIONS", "Trace", "boxes", "current", "tracing"]
+__all__ = ["Trace", "boxes", "check_partitions", "current", "tracing"]

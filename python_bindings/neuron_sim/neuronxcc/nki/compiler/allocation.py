@@ -10,12 +10,11 @@ from itertools import product
 from typing import Any
 
 from neuron_sim.nki.tracing import Tensor, buffers
-from neuron_sim.nki.tracing.allocation import bytes_per_partition
 from neuron_sim.nki.tracing.blocks import LogicalTiles, RingOfTiles
 from neuron_sim.nki.tracing.buffers import Buffer
+from neuron_sim.nki.tracing.launch import target_architecture
 
 Address = tuple[int, int]  # first partition, byte within the partitions
-_BANK_BYTES = 2048  # per partition (limits.psum_bank)
 
 
 class Allocator(Buffer):
@@ -50,7 +49,7 @@ class Allocator(Buffer):
             where = self._checked(trace, label, index, shape[0], shape[1] * dtype.itemsize)
             tile = trace.builder.place(self.memory, label, shape, dtype.name, *where[::-1])
             if self.memory == "psum":
-                trace.allocation.place_in_bank(tile, where[1] // _BANK_BYTES)
+                trace.allocation.place_in_bank(tile, where[1] // trace.limits.psum_bank)
             return tile
 
         return LogicalTiles(trace, name, self, sizes, axis, dtype, make).tensor()
@@ -80,17 +79,17 @@ class Allocator(Buffer):
     def _checked(self, trace: Any, tile: str, index: tuple, partitions: int, row: int) -> Address:
         start, byte = self.address(index, partitions, row)
         start, byte = start.__index__(), byte.__index__()
-        allowed = [first for first in (0, 32, 64, 96) if first % _granule(partitions) == 0]
+        allowed = range(0, trace.limits.partitions, _granule(partitions))
         if start not in allowed:
             raise ValueError(
                 f"start partition {start} of tile `{tile}` with {partitions} partitions is not "
                 f"supported: it must be {' or '.join(map(str, allowed))}."
             )
-        limit = bytes_per_partition(self.memory, trace.architecture)
-        if self.memory == "psum" and row > _BANK_BYTES:
+        limit, bank = trace.target.bytes_per_partition(self.memory), trace.limits.psum_bank
+        if self.memory == "psum" and row > bank:
             raise ValueError(
                 f"tile `{tile}` with {row} bytes per partition crosses a PSUM bank: a tile in PSUM "
-                f"has at most {_BANK_BYTES} bytes per partition."
+                f"has at most {bank} bytes per partition."
             )
         if byte < 0 or byte + row > limit:
             raise ValueError(
@@ -133,7 +132,7 @@ def _in_bank(bank: int, start_partition: int, byte: int) -> Address:
             f"a tile in PSUM must start at partition 0 and byte 0 of its bank, not at partition "
             f"{start_partition} and byte {byte} of bank {bank}."
         )
-    return 0, bank * _BANK_BYTES
+    return 0, bank * target_architecture().limits.psum_bank
 
 
 def _position(index: tuple, tiles: Any, parameter: str) -> int:

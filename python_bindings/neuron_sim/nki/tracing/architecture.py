@@ -1,0 +1,55 @@
+"""The architecture that a kernel is traced for: limits and features, as its file states them."""
+
+from functools import cache
+from types import SimpleNamespace
+
+from neuron_sim import _core
+
+
+class Architecture:
+    """`limits` (whole numbers) and `features` (bools) have the names of the facts in its file."""
+
+    __slots__ = ("features", "limits")
+
+    def __init__(self, facts: dict):
+        self.limits = SimpleNamespace()
+        self.features = SimpleNamespace()
+        for key, fact in facts.items():
+            table, _, name = key.partition(".")
+            if table == "limits":
+                setattr(self.limits, name, int(fact["value"]))
+            elif table == "features":
+                setattr(self.features, name, bool(fact["value"]))
+
+    @property
+    def psum_columns(self) -> int:
+        """fp32 elements per partition of a PSUM bank."""
+        return self.limits.psum_bank // 4
+
+    @property
+    def product_columns(self) -> int:
+        """Moving columns of one matrix product, whose fp32 result is in one PSUM bank."""
+        return min(self.limits.moving_free, self.psum_columns)
+
+    @property
+    def square(self) -> int:
+        """Rows, and columns, of the largest tile that the Tensor engine transposes."""
+        return min(self.limits.partitions, self.limits.stationary_free)
+
+    def bytes_per_partition(self, memory: str) -> int:
+        """Bytes of a partition that tensors may use; of SBUF, the compiler keeps 16 KiB."""
+        if memory == "sbuf":
+            return self.limits.sbuf_usable
+        return self.limits.psum_banks * self.limits.psum_bank
+
+
+def architecture_at(name_or_path: str) -> Architecture:
+    """The architecture of a name or a TOML file, which is read anew: it may have changed."""
+    if name_or_path in _core.architectures():
+        return _built_in(name_or_path)
+    return Architecture(_core.architecture_facts(name_or_path))
+
+
+@cache
+def _built_in(name: str) -> Architecture:
+    return Architecture(_core.architecture_facts(name))
