@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Configures and builds one preset in build/<preset>; for release also installs the Python package
-# into the environment VENV. `build.sh package` builds and installs the package alone, `build.sh demo`
-# also the C++ program of the demo, `build.sh --configure PRESET` only configures.
+# into the environment VENV. `build.sh package` builds and installs the package alone,
+# `build.sh demo` also the C++ program of the demo, `build.sh --configure PRESET` only configures.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 : "${VENV:=${VIRTUAL_ENV:-$PWD/.venv}}"

@@ -58,8 +58,7 @@ bool emit_instruction(TraceObject* trace, const InstructionObject* instruction, 
   PyObject* arguments[kMostOperands + 3];
   Py_ssize_t filled = 0;
   if (accumulate == nullptr && instruction->accumulate_at >= 0) accumulate = Py_None;
-  bool good = count <= kMostOperands;
-  if (!good) too_many_operands();
+  bool good = count <= kMostOperands || too_many_operands();
   const auto append = [&](PyObject* argument) {
     good = argument != nullptr;
     if (good) arguments[filled++] = argument;
@@ -94,9 +93,7 @@ bool call_emit(const PendingObject* pending, PyObject* target, PyObject* accumul
   PyObject* operands = pending->field[PendingObject::kOperands];
   PyObject* arguments[kMostOperands + 2] = {target};
   const Py_ssize_t count = PyTuple_GET_SIZE(operands);
-  if (count > kMostOperands) {
-    return too_many_operands();
-  }
+  if (count > kMostOperands) return too_many_operands();
   for (Py_ssize_t i = 0; i < count; ++i) arguments[1 + i] = PyTuple_GET_ITEM(operands, i);
   static PyObject* names = Py_BuildValue("(s)", "accumulate");
   arguments[1 + count] = accumulate;
