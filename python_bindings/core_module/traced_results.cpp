@@ -290,8 +290,7 @@ bool settle(TraceObject* trace) {
 bool settle_tensor(PyObject* tensor) {
   if (!is_absent(as_tensor(tensor)->field[TensorObject::kStorage])) return true;
   PyObject* pending = as_tensor(tensor)->field[TensorObject::kPending];
-  if (!is_absent(pending) &&
-      !settle(as_trace(as_pending(pending)->field[PendingObject::kTrace]))) {
+  if (!is_absent(pending) && !settle(as_trace(as_pending(pending)->field[PendingObject::kTrace]))) {
     return false;
   }
   if (!is_absent(as_tensor(tensor)->field[TensorObject::kStorage])) return true;
