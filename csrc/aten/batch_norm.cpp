@@ -78,8 +78,24 @@ Tensor normalised(const Tensor& input, const Tensor& mean, const Tensor& inverse
   return output;
 }
 
-void check_batch(const Tensor& input) {
+void check_channels(const Tensor& input, const OptionalTensor& vector, const char* name) {
+  TORCH_CHECK(!given(vector) || vector->numel() == input.size(1), name, " should contain ",
+              input.size(1), " elements not ", given(vector) ? vector->numel() : 0);
+}
+
+/// The operators below the front end of torch check no sizes: nothing may be read past its end.
+void check_statistics(const Tensor& input, const OptionalTensor& mean,
+                      const OptionalTensor& variance, bool needed) {
+  TORCH_CHECK(!needed || (given(mean) && given(variance)),
+              "batch_norm: mean and variance must be defined");
+  check_channels(input, mean, "running_mean");
+  check_channels(input, variance, "running_var");
+}
+
+void check_batch(const Tensor& input, const OptionalTensor& weight, const OptionalTensor& bias) {
   TORCH_CHECK(input.dim() >= 2, "batch_norm: expected at least 2 dimensions, got ", input.dim());
+  check_channels(input, weight, "weight");
+  check_channels(input, bias, "bias");
   if (input.numel() == 0) throw Refusal{"there are no elements"};
 }
 
@@ -88,7 +104,8 @@ ThreeTensors batch_norm(const Tensor& input, const OptionalTensor& weight,
                         const OptionalTensor& running_variance, bool training, double momentum,
                         double epsilon) {
   check_norm_dtypes(input, weight, bias);
-  check_batch(input);
+  check_batch(input, weight, bias);
+  check_statistics(input, running_mean, running_variance, !training);
   const c10::DeviceGuard guard(input.device());
   if (!training) {
     const Tensor inverse = (*running_variance + epsilon).rsqrt();
@@ -126,7 +143,11 @@ ThreeTensors batch_norm_backward(const Tensor& gradient, const Tensor& input,
                                  const OptionalTensor& saved_inverse, bool training, double epsilon,
                                  std::array<bool, 3> mask) {
   check_norm_dtypes(input, weight, std::nullopt);
-  check_batch(input);
+  check_batch(input, weight, std::nullopt);
+  TORCH_CHECK(gradient.sizes() == input.sizes(), "batch_norm: the gradient has sizes ",
+              gradient.sizes(), ", the input ", input.sizes());
+  check_statistics(input, training ? saved_mean : running_mean,
+                   training ? saved_inverse : running_variance, true);
   const c10::DeviceGuard guard(input.device());
   const Tensor mean = training ? *saved_mean : *running_mean;
   const Tensor inverse = training ? *saved_inverse : (*running_variance + epsilon).rsqrt();

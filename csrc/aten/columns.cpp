@@ -56,6 +56,8 @@ Tensor& im2col_out(const Tensor& self, IntArrayRef kernel, IntArrayRef dilation,
   check_movable(self);
   TORCH_CHECK(self.dim() == 3 || self.dim() == 4,
               "Expected 3D or 4D (batch mode) tensor for input, but got: ", self.sizes());
+  TORCH_CHECK_NOT_IMPLEMENTED(!at::isIntegralType(self.scalar_type(), /*includeBool=*/false),
+                              "unfold is not implemented for ", self.scalar_type());
   const c10::DeviceGuard guard(self.device());
   const Windows windows{kernel, dilation, padding, stride};
   const Tensor images = self.dim() == 3 ? self.unsqueeze(0) : self;

@@ -44,6 +44,10 @@ Bags bags_of(const Tensor& indices, const Tensor& offsets, bool include_last, in
               "offsets[0] has to be 0, i.e., the first sequence "
               "in the mini-batch has to start from position 0. However, got ",
               first[0]);
+  const int64_t last = start.numel() == 0 ? 0 : first[start.numel() - 1];
+  TORCH_CHECK(last <= named.numel(), "offsets[-1] can not be greater than input's length ",
+              named.numel(), " but got offsets[-1] of ", last);
+  TORCH_CHECK(std::is_sorted(first, first + start.numel()), "offsets must ascend, but are ", start);
   const bool whole_list = !include_last || first[count] == named.numel();
   if (!whole_list) throw Refusal{"the last offset is not the number of indices"};
   for (int64_t bag = 0; bag < count; ++bag) {

@@ -50,6 +50,8 @@ Tensor& gather_out(const Tensor& self, int64_t dimension, const Tensor& indices,
 /// Elements of the flattened tensor.
 Tensor take(const Tensor& self, const Tensor& indices) {
   check_movable(self);
+  TORCH_CHECK(indices.scalar_type() == at::kLong, "take(): Expected a long tensor for index, but ",
+              "got ", indices.scalar_type());
   check_indices(indices);
   const c10::DeviceGuard guard(self.device());
   const Tensor out = at::empty(indices.sizes(), self.options());

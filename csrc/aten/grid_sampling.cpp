@@ -62,6 +62,8 @@ struct Points {
 Points points_of(const Tensor& input, const Tensor& grid, int64_t mode, int64_t padding,
                  bool aligned) {
   check_computable(input.scalar_type());
+  TORCH_CHECK(input.scalar_type() == grid.scalar_type(), "expected scalar type ",
+              input.scalar_type(), " but found ", grid.scalar_type());
   if (!input.is_floating_point()) throw Refusal{"the device interpolates floating dtypes"};
   if (mode != kLinear && mode != kNearest) throw Refusal{"cubic samples of a grid have no kernel"};
   if (input.numel() == 0 || grid.numel() == 0) throw Refusal{"there are no elements"};

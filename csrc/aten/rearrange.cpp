@@ -2,6 +2,7 @@
 
 #include <ATen/MemoryOverlap.h>
 #include <ATen/WrapDimUtils.h>
+#include <ATen/WrapDimUtilsMulti.h>
 #include <ATen/native/Resize.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/cat.h>
@@ -74,6 +75,7 @@ Tensor& cat_out(const at::ITensorListRef& tensors, int64_t dimension, Tensor& ou
 Tensor flip(const Tensor& self, at::IntArrayRef dimensions) {
   check_movable(self);
   const c10::DeviceGuard guard(self.device());
+  at::dim_list_to_bitset(dimensions, static_cast<size_t>(self.dim()));  // refuses repeated ones
   Tensor result = self.clone(at::MemoryFormat::Contiguous);
   for (const int64_t dimension : dimensions) {
     if (self.dim() == 0) break;

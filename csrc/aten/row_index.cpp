@@ -23,6 +23,7 @@ using at::Tensor;
 void check_rows(const Tensor& self, int64_t dimension, const Tensor& indices) {
   if (indices.numel() == 0) return;
   const int64_t size = self.size(dimension);
+  if (self.dim() == 1) TORCH_CHECK_INDEX(size > 0, "index out of range in self");
   TORCH_CHECK(size > 0, "index_select(): self indexing axis dim should be positive");
   const bool slices = self.numel() == 0 || (dimension == 1 && self.dim() > 1);
   const auto error = slices ? OutOfBounds::kSelectedSlice : OutOfBounds::kRowOfSelf;

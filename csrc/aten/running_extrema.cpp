@@ -131,8 +131,37 @@ Tensor places(const Tensor& sequence, const Tensor& values, bool right, bool nar
   return result.copy_(count.view(values.sizes()));
 }
 
+/// torch's checks of searchsorted (ATen/native/BucketizationUtils.h), which its kernels make.
+void check_search(const Tensor& sequence, const Tensor& values, bool right,
+                  std::optional<c10::string_view> side, const std::optional<Tensor>& order) {
+  constexpr auto kName = "torch.searchsorted(): ";
+  TORCH_CHECK(!side || *side == "left" || *side == "right", kName,
+              "side can only be 'left' or 'right' but got ", *side);
+  TORCH_CHECK(!right || !side || *side == "right", kName, "side and right can't be set to ",
+              "opposites, got side of left while right was True");
+  TORCH_CHECK(values.dim() > 0 || sequence.dim() == 1, kName, "input value can be a scalar only ",
+              "when boundaries tensor dimension is 1, but we got boundaries tensor dim(",
+              sequence.dim(), ")");
+  TORCH_CHECK(sequence.dim() > 0, kName, "boundaries tensor should have positive dimension, but ",
+              "got 0 dimension");
+  const bool matches =
+      sequence.dim() == values.dim() &&
+      sequence.sizes().slice(0, sequence.dim() - 1) == values.sizes().slice(0, sequence.dim() - 1);
+  TORCH_CHECK(sequence.dim() == 1 || matches, kName, "boundaries tensor should be 1 dimension or ",
+              "the first N-1 dimensions of boundaries tensor and input value tensor must match, ",
+              "but we got boundaries tensor ", sequence.sizes(), " and input value tensor ",
+              values.sizes());
+  if (!order || !order->defined()) return;
+  TORCH_CHECK(order->sizes() == sequence.sizes(), kName, "boundary and sorter must have the same ",
+              "size, but got boundary tensor ", sequence.sizes(), " and got sorter tensor ",
+              order->sizes());
+  TORCH_CHECK(order->scalar_type() == at::kLong, kName, "sorter must be a tensor of long dtype ",
+              "but got dtype ", order->scalar_type());
+}
+
 Tensor search(const Tensor& sequence, const Tensor& values, bool narrow, bool right,
               std::optional<c10::string_view> side, const std::optional<Tensor>& order) {
+  check_search(sequence, values, right, side, order);
   const bool sorted = !order || !order->defined();
   return places(sorted ? sequence : sequence.gather(-1, *order), values,
                 right || (side && *side == "right"), narrow);

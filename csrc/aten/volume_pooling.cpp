@@ -209,8 +209,16 @@ Tensor maximum_backward(const Tensor& gradient, const Tensor& self, IntArrayRef 
 std::tuple<Tensor&, Tensor&> adaptive_maximum_out(const Tensor& self, IntArrayRef size,
                                                   Tensor& values, Tensor& places) {
   check_volume(self);
+  TORCH_CHECK(size.size() == 3, "adaptive_max_pool3d(): internal error: Expected ",
+              "'output_size.size() == 3'");
   const c10::DeviceGuard guard(self.device());
   const Volume volume(self);
+  if (c10::multiply_integers(size) == 0) {
+    const at::DimVector empty = with_volume(self, size[0], size[1], size[2]);
+    at::native::resize_output(values, empty);
+    at::native::resize_output(places, empty);
+    return std::tie(values, places);
+  }
   const auto planes =
       at::adaptive_max_pool2d(self.reshape(volume.planes()), size.slice(size.size() - 2));
   const Tensor rows = std::get<0>(planes).reshape({volume.count, volume.depth, -1});
@@ -231,6 +239,9 @@ Tensor adaptive_average(const Tensor& self, c10::SymIntArrayRef size) {
   const Volume volume(self);
   const int64_t depth = size[0].expect_int(), height = size[1].expect_int(),
                 width = size[2].expect_int();
+  if (depth * height * width == 0) {
+    return at::empty(with_volume(self, depth, height, width), self.options());
+  }
   const Tensor planes =
       at::_adaptive_avg_pool2d(self.to(at::kFloat).reshape(volume.planes()), {height, width});
   const Tensor result = at::_adaptive_avg_pool2d(

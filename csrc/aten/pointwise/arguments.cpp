@@ -56,6 +56,12 @@ ElementValue PointwiseArguments::value(size_t index) {
   if (!on_device(tensor)) return expression_.constant(number(index));
   // The chip has no 64-bit integers: they are rounded to fp32 where torch rounds them.
   if (is_float() && tensor.scalar_type() == at::kLong) tensor = tensor.to(at::kFloat);
+  // A tensor without dimensions does not widen the dtype of the others: int8(-3) is uint8(253).
+  const bool whole = c10::isIntegralType(computed_, /*includeBool=*/false);
+  if (whole && c10::isIntegralType(tensor.scalar_type(), /*includeBool=*/false) &&
+      c10::promoteTypes(tensor.scalar_type(), computed_) != computed_) {
+    tensor = tensor.to(computed_);
+  }
   for (size_t i = 0; i < tensors_.size(); ++i) {
     if (tensors_[i].is_same(tensor)) return expression_.input(static_cast<int>(i));
   }

@@ -73,8 +73,8 @@ Value without_nan(Arguments& a) {
 
 Value heaviside(Arguments& a) {
   const Value x = a.value(0);
-  const Value step = a.constant(1) - compare(AluOp::kLess, x, 0);
-  return select(compare(AluOp::kEqual, x, 0), a.value(1), step);
+  // 0 for NaN, as on the CPU.
+  return select(compare(AluOp::kEqual, x, 0), a.value(1), compare(AluOp::kGreater, x, 0));
 }
 
 Value masked(Arguments& a) {

@@ -118,3 +118,16 @@ def test_histograms(dtype):
     same(counts, x)
     same(lambda t: torch.histc(t.float(), 5), x)
     assert torch.histc(torch.empty(0, device=DEVICE), 4).cpu().tolist() == [0, 0, 0, 0]
+
+
+COMPARISONS = [torch.lt, torch.ge, torch.eq, torch.minimum, torch.maximum, torch.add]
+
+
+@pytest.mark.parametrize("function", COMPARISONS)
+@pytest.mark.parametrize("value", (-128, -3, -1, 0, 127))
+def test_a_tensor_without_dimensions_is_cast_to_the_dtype_of_the_others(function, value):
+    """int8(-3) beside uint8 is uint8(253): dtypes of one size that no common one replaces."""
+    bytes_, number = torch.arange(256).to(torch.uint8), torch.tensor(value, dtype=torch.int8)
+    same(function, bytes_, number)
+    same(function, number, bytes_)
+    same(lambda x, y: x.clone().ge_(y), bytes_, number)

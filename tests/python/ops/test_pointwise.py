@@ -229,3 +229,10 @@ def test_other_operators_do_not_write_an_expanded_tensor():
         with pytest.raises(RuntimeError, match="more than one element of the written-to tensor"):
             write(x.expand(2, 3))
     assert x.tolist() == [1, 1, 1]
+
+
+def test_heaviside_of_nan_is_zero_as_on_the_cpu():
+    x = torch.tensor([float("nan"), -1.0, 0.0, 2.0])
+    with torch.no_grad():
+        found = torch.heaviside(x.to(DEVICE), torch.tensor(0.5, device=DEVICE))
+    assert found.tolist() == torch.heaviside(x, torch.tensor(0.5)).tolist() == [0, 0, 0.5, 1]

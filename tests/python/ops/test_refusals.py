@@ -173,3 +173,83 @@ def test_addcdiv_refuses_to_divide_integers_by_integers(dtype):
         assert text.startswith("Integer division with addcdiv is no longer supported")
     parts = torch.ones(2), torch.tensor([2, 4], dtype=dtype)
     check(lambda x, y: torch.addcdiv(x, x, y), *parts, gradients=False)
+
+
+def of_channels(*counts, training=True):
+    """native_batch_norm of three channels with vectors of these lengths."""
+
+    def call(device):
+        vectors = [None if n is None else torch.ones(n, device=device) for n in counts]
+        x = torch.randn(4, 3, device=device)
+        return torch.native_batch_norm(x, *vectors, training, 0.1, 1e-5)
+
+    return call
+
+
+@pytest.mark.parametrize("place", range(4))
+@pytest.mark.parametrize("length", (1, 2, 4))
+def test_batch_norm_refuses_vectors_of_other_lengths(place, length):
+    """Below nn.functional nothing of torch checks them."""
+    counts = [3, 3, 3, 3]
+    counts[place] = length
+    names = ("weight", "bias", "running_mean", "running_var")
+    with pytest.raises(RuntimeError, match=f"{names[place]} should contain 3 elements not"):
+        of_channels(*counts)(torch.device(DEVICE))
+    of_channels(3, 3, 3, 3)(torch.device(DEVICE))
+
+
+def test_batch_norm_in_evaluation_mode_needs_statistics():
+    for counts in ((3, 3, None, None), (3, 3, 3, None)):
+        with pytest.raises(RuntimeError, match="must be defined"):
+            of_channels(*counts, training=False)(torch.device(DEVICE))
+
+
+@pytest.mark.parametrize("offsets", ([0, 3], [0, 2, 1], [0, -1]))
+def test_offsets_of_bags_ascend_and_end_inside(offsets):
+    weight, indices = torch.randn(5, 5, device=DEVICE), torch.tensor([4, 1], device=DEVICE)
+    with pytest.raises(RuntimeError, match="offsets"):
+        functional.embedding_bag(indices, weight, torch.tensor(offsets, device=DEVICE))
+    functional.embedding_bag(indices, weight, torch.tensor([0, 2], device=DEVICE))
+
+
+SEARCHES = [
+    lambda x: torch.searchsorted(x, x, side="none"),
+    lambda x: torch.searchsorted(x, x, side="left", right=True),
+    lambda x: torch.searchsorted(x.view(1, -1), x.view(1, 1, -1)),
+    lambda x: torch.searchsorted(x.view(1, -1), 1.0),
+    lambda x: torch.searchsorted(x, x, sorter=torch.zeros(x.numel() + 1, device=x.device).long()),
+    lambda x: torch.searchsorted(x, x, sorter=torch.zeros_like(x)),
+]
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+@pytest.mark.parametrize("count", (0, 3))
+def test_searches_check_their_arguments(search, count):
+    refused(lambda device: search(torch.ones(count, device=device)), RuntimeError)
+
+
+def test_arguments_are_checked_before_there_is_nothing_to_do():
+    refused(lambda d: torch.ones(5, 0, 2, device=d).flip((-1, 1, 2)), RuntimeError)
+    refused(lambda d: torch.ones(0, device=d).index_select(-1, torch.zeros(1, device=d).long()),
+            IndexError)  # fmt: skip
+    refused(lambda d: torch.ones(9, device=d).take(torch.ones(1, device=d).int()), RuntimeError)
+    columns = torch.ones(0, 1, 5, 5, dtype=torch.uint8)
+    refused(lambda d: functional.unfold(columns.to(d), (2, 2)), NotImplementedError)
+
+
+def test_a_grid_has_the_dtype_of_its_image():
+    def sample(device):
+        grid = torch.zeros(1, 2, 2, 2, device=device, dtype=torch.float16)
+        return functional.grid_sample(torch.ones(1, 1, 3, 3, device=device), grid)
+
+    refused(sample, RuntimeError)
+
+
+@pytest.mark.parametrize("value", (float("nan"), float("inf")))
+def test_eigenvalues_of_what_is_not_finite_are_refused(value):
+    """The CPU's kernel of torch 2.13 ends the process."""
+    matrix = torch.full((2, 2), value, device=DEVICE)
+    torch.neuron_sim.set_fallback_policy("allow")
+    with pytest.raises(RuntimeError, match="should not contain infs or NaNs"):
+        torch.linalg.eigvals(matrix)
+    assert torch.linalg.eigvals(torch.eye(2, device=DEVICE)).tolist() == [1, 1]
