@@ -88,6 +88,10 @@ void check_statistics(const Tensor& input, const OptionalTensor& mean,
                       const OptionalTensor& variance, bool needed) {
   TORCH_CHECK(!needed || (given(mean) && given(variance)),
               "batch_norm: mean and variance must be defined");
+  for (const OptionalTensor& each : {mean, variance}) {
+    TORCH_CHECK(!given(each) || each->is_floating_point(), "expected scalar type Float but found ",
+                each->scalar_type());
+  }
   check_channels(input, mean, "running_mean");
   check_channels(input, variance, "running_var");
 }

@@ -97,6 +97,12 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> embedding_bag(
     const Tensor& weight, const Tensor& indices, const Tensor& offsets, bool /*by_frequency*/,
     int64_t mode, bool sparse, const OptionalTensor& weights, bool include_last, int64_t padding) {
   check_bags(weight, indices, sparse);
+  if (weights && weights->defined()) {
+    TORCH_CHECK(weights->scalar_type() == weight.scalar_type(), "Expected tensor for argument #1 ",
+                "'weight' to have the same type as tensor for argument #1 'per_sample_weights'; ",
+                "but type ", weight.scalar_type(), " does not equal ", weights->scalar_type(),
+                " (while checking arguments for embedding_bag)");
+  }
   const c10::DeviceGuard guard(weight.device());
   check_bounds(indices, {weight.size(0), OutOfBounds::kBag});
   const Bags bags = bags_of(indices, offsets, include_last, padding);

@@ -64,6 +64,12 @@ Points points_of(const Tensor& input, const Tensor& grid, int64_t mode, int64_t 
   check_computable(input.scalar_type());
   TORCH_CHECK(input.scalar_type() == grid.scalar_type(), "expected scalar type ",
               input.scalar_type(), " but found ", grid.scalar_type());
+  TORCH_CHECK(input.size(0) == grid.size(0),
+              "grid_sampler(): expected grid and input to have same ",
+              "batch size, but got input with sizes ", input.sizes(), " and grid with sizes ",
+              grid.sizes());
+  TORCH_CHECK(grid.size(-1) == input.dim() - 2, "grid_sampler(): expected grid to have size ",
+              input.dim() - 2, " in last dimension, but got grid with sizes ", grid.sizes());
   if (!input.is_floating_point()) throw Refusal{"the device interpolates floating dtypes"};
   if (mode != kLinear && mode != kNearest) throw Refusal{"cubic samples of a grid have no kernel"};
   if (input.numel() == 0 || grid.numel() == 0) throw Refusal{"there are no elements"};

@@ -184,6 +184,17 @@ std::tuple<Tensor, Tensor, Tensor> layer_norm_backward(const Tensor& gradient, c
 Normalisation group_normalisation(const Tensor& input, const OptionalTensor& weight,
                                   const OptionalTensor& bias, int64_t batch, int64_t channels,
                                   int64_t pixels, int64_t groups) {
+  TORCH_CHECK(groups > 0 && channels % groups == 0, "Expected number of channels in input to be ",
+              "divisible by num_groups, but got input of shape ", input.sizes(),
+              " and num_groups=", groups);
+  TORCH_CHECK(batch * channels * pixels == input.numel(), "native_group_norm: sizes [", batch, ", ",
+              channels, ", ", pixels, "] are not those of an input of shape ", input.sizes());
+  for (const OptionalTensor& each : {weight, bias}) {
+    TORCH_CHECK(
+        !given(each) || each->numel() == channels, "Expected weight and bias to be vectors ",
+        "of size equal to the number of channels in input, but got ",
+        given(each) ? each->sizes() : at::IntArrayRef(), " and input of shape ", input.sizes());
+  }
   const int64_t width = channels / groups;
   const auto per_channel = [&](const OptionalTensor& tensor) {
     return given(tensor) ? OptionalTensor(tensor->reshape({1, groups, width, 1}))

@@ -93,6 +93,8 @@ void check_probabilities(const Tensor& tensor, const char* name) {
 Tensor& binary_cross_entropy_out(const Tensor& self, const Tensor& target,
                                  const OptionalTensor& weight, int64_t reduction, Tensor& out) {
   check_loss(self);
+  TORCH_CHECK(self.scalar_type() == target.scalar_type(), "Found dtype ", target.scalar_type(),
+              " but expected ", self.scalar_type());
   check_probabilities(self, "input");
   check_probabilities(target, "target");
   const Tensor hit = at::log(self).clamp_min(-100), miss = at::log(1 - self).clamp_min(-100);
@@ -130,8 +132,23 @@ struct Targets {
   Tensor weights;
 };
 
+/// Below nn.functional: images may have other sizes than their targets.
+void check_targets(const Tensor& self, const Tensor& target, const OptionalTensor& weight,
+                   int64_t class_dimension) {
+  at::DimVector sizes(self.sizes());
+  sizes.erase(sizes.begin() + class_dimension);
+  TORCH_CHECK(target.sizes() == at::IntArrayRef(sizes), "size mismatch (got input: ", self.sizes(),
+              " , target: ", target.sizes());
+  if (!weight || !weight->defined()) return;
+  TORCH_CHECK(weight->dim() == 1 && weight->numel() == self.size(class_dimension),
+              "weight tensor should be defined either for all or no classes");
+  TORCH_CHECK(weight->scalar_type() == self.scalar_type(), "expected scalar type ",
+              self.scalar_type(), " but found ", weight->scalar_type());
+}
+
 Targets targets_of(const Tensor& self, const Tensor& target, const OptionalTensor& weight,
                    int64_t ignored, int64_t class_dimension) {
+  check_targets(self, target, weight, class_dimension);
   if (target.scalar_type() != at::kLong) throw Refusal{"targets are not int64"};
   const Tensor used = target.ne(ignored);
   const Tensor safe = at::where(used, target, at::zeros_like(target));

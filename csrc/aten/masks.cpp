@@ -75,8 +75,12 @@ Tensor& masked_scatter(Tensor& self, const Tensor& mask, const Tensor& source) {
 Tensor& put(Tensor& self, const Tensor& indices, const Tensor& source, bool accumulate) {
   check_movable(self);
   check_indices(indices);
-  TORCH_CHECK(indices.numel() == source.numel(),
-              "put_(): Expected source and index to have the same number of elements");
+  TORCH_CHECK(self.scalar_type() == source.scalar_type(), "put_(): self and source expected to ",
+              "have the same dtype, but got self.dtype = ", self.scalar_type(),
+              " and source.dtype = ", source.scalar_type());
+  TORCH_CHECK_INDEX(indices.numel() == source.numel(), "put_(): Expected source and index to have ",
+                    "the same number of elements, but got source.numel() = ", source.numel(),
+                    ", index.numel() = ", indices.numel());
   if (!self.is_floating_point() && accumulate) throw Refusal{"DMA adds integers in fp32"};
   check_apart(self, {indices, source});
   if (indices.numel() == 0) return self;

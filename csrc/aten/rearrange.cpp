@@ -109,6 +109,7 @@ Tensor roll(const Tensor& self, at::IntArrayRef shifts, at::IntArrayRef dimensio
   TORCH_CHECK(shifts.size() == dimensions.size(),
               "shifts and dimensions must align. shifts: ", shifts.size(),
               ", dims:", dimensions.size());
+  if (self.numel() == 0 && dimensions.size() == 1) return self.clone();
   Tensor result = self;
   for (size_t i = 0; i < shifts.size(); ++i) {
     const int64_t size = self.size(dimensions[i]);

@@ -73,7 +73,11 @@ Value floored(Value x, Value y, Value rest) {
   const Value whole = nearest((x - rest) / y - below);
   const Value ratio = x / y;
   const Value zero = select(sign_bit(ratio), x.expression().constant(-0.0), x * 0.0);
-  const Value result = select(compare(AluOp::kEqual, whole, 0), zero, whole);
+  const Value small = select(compare(AluOp::kEqual, whole, 0), zero, whole);
+  // From 2^46 on nothing says what is left over, and the quotient is whole.
+  const Value large = compare(AluOp::kGreaterEqual, absolute(ratio), 70368744177664.0) *
+                      compare(AluOp::kLess, absolute(x), std::numeric_limits<double>::infinity());
+  const Value result = select(large, ratio, small);
   return select(compare(AluOp::kEqual, y, 0), ratio, result);
 }
 

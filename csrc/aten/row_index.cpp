@@ -68,6 +68,8 @@ Tensor& index_select_out(const Tensor& self, int64_t dimension, const Tensor& in
   const int64_t at = at::maybe_wrap_dim(dimension, self.dim());
   if (self.dim() == 0) throw Refusal{"the tensor has no dimensions"};
   TORCH_CHECK_INDEX(indices.dim() <= 1, "index_select(): Index is supposed to be a vector");
+  TORCH_CHECK(out.scalar_type() == self.scalar_type(),
+              "index_select(): self and result must have the same scalar type");
   at::DimVector shape(self.sizes());
   shape[static_cast<size_t>(at)] = indices.numel();
   check_rows(self, at, indices);

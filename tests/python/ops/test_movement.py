@@ -187,3 +187,9 @@ def test_only_empty_rows_are_joined_in_any_dimension():
     check(lambda x, y: torch.cat([x, y], 1), empty, other)
     with pytest.raises(IndexError, match=r"expected to be in range of \[-2, 1\], but got 5"):
         torch.cat([empty.to(DEVICE), other.to(DEVICE)], 5)
+
+
+def test_nothing_is_rolled_and_gathered_along_any_dimension():
+    assert torch.zeros(0, 0, 0, device=DEVICE).roll(1, 7).shape == (0, 0, 0)
+    index = torch.zeros(2, 0, dtype=torch.long)
+    assert torch.ones(5, device=DEVICE).gather(0, index.to(DEVICE)).shape == (2, 0)

@@ -253,3 +253,76 @@ def test_eigenvalues_of_what_is_not_finite_are_refused(value):
     with pytest.raises(RuntimeError, match="should not contain infs or NaNs"):
         torch.linalg.eigvals(matrix)
     assert torch.linalg.eigvals(torch.eye(2, device=DEVICE)).tolist() == [1, 1]
+
+
+def test_targets_have_the_sizes_of_the_scores():
+    """nll_loss of images gathered from parts of them."""
+    for sizes in ((2, 1, 2), (2, 2, 3), (1, 3, 3)):
+        target = torch.zeros(sizes, dtype=torch.long)
+        refused(
+            lambda d, t=target: functional.nll_loss(torch.randn(2, 3, 3, 3, device=d), t.to(d)),
+            Exception,
+        )
+    target = torch.zeros(2, 3, 3, dtype=torch.long, device=DEVICE)
+    functional.nll_loss(torch.randn(2, 3, 3, 3, device=DEVICE), target)
+
+
+def test_losses_refuse_other_dtypes():
+    def weighted(device):
+        scores = torch.randn(2, 3, device=device)
+        target = torch.zeros(2, dtype=torch.long, device=device)
+        return functional.nll_loss(scores, target, torch.ones(3, device=device).bfloat16())
+
+    refused(weighted, RuntimeError)
+    half = torch.full((2,), 0.5)
+    refused(
+        lambda d: functional.binary_cross_entropy(half.to(d), half.to(d).bfloat16()), RuntimeError
+    )
+
+
+def test_results_of_another_dtype_are_refused_before_they_are_resized():
+    for kind, call in (("gather", torch.gather), ("index_select", torch.index_select)):
+        index = torch.zeros(2, 2).long() if kind == "gather" else torch.zeros(2).long()
+
+        def write(device, call=call, index=index):
+            out = torch.zeros(1, dtype=torch.float64, device=device)
+            try:
+                call(torch.ones(2, 2, device=device), 0, index.to(device), out=out)
+            finally:
+                assert out.shape == (1,), call
+
+        refused(write, RuntimeError)
+
+
+def test_put_checks_dtype_and_count():
+    place = torch.zeros(1).long()
+    for source, kind in ((torch.ones(1).int(), RuntimeError), (torch.ones(2), IndexError)):
+        refused(lambda d, s=source: torch.ones(3, device=d).put_(place.to(d), s.to(d)), kind)
+
+
+def test_weights_of_samples_have_the_dtype_of_the_table():
+    def bag(device):
+        offsets = torch.zeros(1).long().to(device)
+        weights = torch.ones(2).half().to(device)
+        return functional.embedding_bag(torch.zeros(2).long().to(device),
+                                        torch.ones(3, 3, device=device), offsets, mode="sum",
+                                        per_sample_weights=weights)  # fmt: skip
+
+    refused(bag, Exception)
+
+
+@pytest.mark.parametrize("groups", (0, 4, -1))
+def test_groups_divide_the_channels(groups):
+    """The operator itself: a division by zero ended the process."""
+    x = torch.randn(2, 6, 3, device=DEVICE)
+    with pytest.raises(RuntimeError, match="divisible by num_groups"):
+        torch.native_group_norm(x, None, None, 2, 6, 3, groups, 1e-5)
+    for weight in (torch.ones(5, device=DEVICE), torch.ones(7, device=DEVICE)):
+        with pytest.raises(RuntimeError, match="size equal to the number of channels"):
+            torch.native_group_norm(x, weight, None, 2, 6, 3, 3, 1e-5)
+
+
+def test_a_grid_has_a_point_list_per_image():
+    grid = torch.zeros(3, 2, 2, 2, device=DEVICE)
+    with pytest.raises(RuntimeError, match="same batch size"):
+        torch.grid_sampler_2d(torch.ones(2, 1, 3, 3, device=DEVICE), grid, 0, 0, False)

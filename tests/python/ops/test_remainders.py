@@ -79,3 +79,11 @@ def test_numbers_in_place_and_python_operators():
         lambda t: torch.div(torch.arange(9, device=t.device).float(), 2, rounding_mode="floor"), x
     )
     exact(lambda t: t[:0] % 3, x)
+
+
+def test_floors_of_large_quotients_are_the_quotients():
+    x = torch.tensor([3e38, -3e38, 1e30, 2.0**47, -(2.0**30), float("inf")])
+    y = torch.tensor([-1.0, 3.0, 1e3, 1.0, 0.5, 2.0])
+    expected = torch.div(x, y, rounding_mode="floor")
+    found = torch.div(x.to(DEVICE), y.to(DEVICE), rounding_mode="floor").cpu()
+    torch.testing.assert_close(found, expected, equal_nan=True, rtol=1e-6, atol=0)
