@@ -36,9 +36,11 @@ _DTYPES = (
 # Sizes that an argument asks for are not always refused in time.
 _HOST_BYTES = 6 << 30
 # What the CPU does is undefined: results depend on memory, threads or the order of equal elements;
-# native_batch_norm reads past vectors of other lengths, linalg.eigvals crashes on NaN.
+# native_batch_norm reads past vectors of other lengths, linalg.eigvals crashes on NaN,
+# _segment_reduce on offsets that are out of bounds.
 _UNDEFINED_ON_CPU = {"resize_", "resize_as_", "as_strided", "as_strided_copy", "as_strided_scatter",
-                     "native_batch_norm", "linalg.eigvals"}  # fmt: skip
+                     "native_batch_norm", "_native_batch_norm_legit", "linalg.eigvals",
+                     "_segment_reduce"}  # fmt: skip
 # Polynomials take time by their degree.
 _MOST_DEGREES = 1000
 _MEMORY = ("not enough memory", "out of memory", "can't allocate", "bytes of HBM")
