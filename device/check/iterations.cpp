@@ -91,6 +91,7 @@ std::vector<IterationOrder::Step> IterationOrder::steps_of(
     return std::pair(a.range.first, ~a.range.end) < std::pair(b.range.first, ~b.range.end);
   });
   std::vector<Step> steps;
+  steps.reserve(entries.size());
   for (const Entry& entry : entries) steps.push_back(entry.step);
   return steps;
 }
