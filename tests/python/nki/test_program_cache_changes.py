@@ -1,6 +1,7 @@
 """The cache of programs: what a kernel reads decides which program it gets."""
 
 import builtins
+import enum
 import math
 import os
 import sys
@@ -63,6 +64,34 @@ def test_the_environment_is_a_part_of_the_key(monkeypatch):
     assert_kept(kernel, A, factor=2.0)
     monkeypatch.setenv("NKI_TEST_FACTOR", "5")
     assert_kept(kernel, A, factor=5.0)
+
+
+def test_names_of_functions_and_classes_are_parts_of_the_key():
+    def inner():
+        return 2.0
+
+    class Named:
+        pass
+
+    kernel = nki.jit(lambda a: emit(a, float(len(inner.__name__ + Named.__name__))))
+    assert_kept(kernel, A, factor=10.0)
+    inner.__name__ = "other_name"
+    assert_kept(kernel, A, factor=15.0)
+    Named.__name__ = "Othername"
+    assert_kept(kernel, A, factor=19.0)
+
+
+def test_values_of_flags_without_a_name_are_parts_of_the_key():
+    """IntFlag(8) and IntFlag(16) are of one class, and neither has a name."""
+
+    class Bits(enum.IntFlag):
+        FIRST = 1
+
+    bits = [Bits(8)]
+    kernel = nki.jit(lambda a: emit(a, float(bits[0].value)))
+    assert_kept(kernel, A, factor=8.0)
+    bits[0] = Bits(16)
+    assert_kept(kernel, A, factor=16.0)
 
 
 def change_global(monkeypatch):

@@ -123,7 +123,8 @@ class Fingerprint:
         if reads.formats:
             self._formats = True
         defaults = (self.token(function.__defaults__), self.token(function.__kwdefaults__))
-        found = [FunctionType, id(reads.code), attributes, *defaults]
+        names = (function.__name__, function.__qualname__)
+        found = [FunctionType, id(reads.code), names, attributes, *defaults]
         for is_cell, name, path in reads.names:
             value = _cell(function, name) if is_cell else _global(function, name)
             found.append(self._at(value, path))
@@ -166,7 +167,7 @@ class Fingerprint:
             return id(cls)
         if type(cls) not in (type, EnumMeta):
             raise NotPure(f"it uses the class {cls.__name__}")
-        found: list = [type, id(cls), cls.__qualname__]
+        found: list = [type, id(cls), cls.__name__, cls.__qualname__]
         for base in cls.__mro__[1:]:
             found.append(base.__module__ == "enum" or self.token(base))
         members: Any = cls.__members__ if isinstance(cls, EnumMeta) else {}
@@ -200,7 +201,7 @@ class Fingerprint:
         if isinstance(value, type):
             return self._class(value)
         if isinstance(value, Enum):
-            return (self.token(cls), value._name_)
+            return (self.token(cls), value._name_, self.token(value._value_))
         if isinstance(value, np.generic):
             return (cls, value.tobytes())
         if isinstance(value, (np.dtype, np.ufunc)) or _is_of_typing(cls):
