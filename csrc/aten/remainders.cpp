@@ -129,6 +129,8 @@ Tensor& rounded_out(Rounded kind, const Tensor& self, const Tensor& other, Tenso
   check_computable(type);
   check_computable(out.scalar_type());
   if (type == at::kBool) throw Refusal{"torch does not define it for bool"};
+  TORCH_CHECK(c10::canCast(type, out.scalar_type()), "result type ", type,
+              " can't be cast to the desired output type ", out.scalar_type());
   const Tensor& first = on_device(self) ? self : other;
   if (!on_device(first)) throw Refusal{"no argument is on the device"};
   const c10::DeviceGuard guard(first.device());

@@ -59,7 +59,7 @@ PrecisionLoss::PrecisionLoss(const Program& program, std::span<CoreMemory* const
   for (const Operand& operand : program.operands) {
     if (!operand.present()) continue;
     for (int32_t i = 0; i < operand.ring; ++i) {
-      const auto id = static_cast<size_t>(operand.tile + i);
+      const size_t id = static_cast<size_t>(operand.tile) + static_cast<size_t>(i);
       if (operand.dtype != program.tiles[id].dtype) mixed_[id] = true;
     }
   }

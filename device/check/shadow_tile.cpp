@@ -85,7 +85,7 @@ std::vector<int64_t> cells_of(const Program& program) {
     if (!operand.present()) continue;
     const int64_t step = step_of(program, operand);
     for (int32_t i = 0; i < operand.ring; ++i) {
-      int64_t& cell = cells[static_cast<size_t>(operand.tile + i)];
+      int64_t& cell = cells[static_cast<size_t>(operand.tile) + static_cast<size_t>(i)];
       cell = std::gcd(cell, step);
     }
   }

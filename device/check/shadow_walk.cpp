@@ -103,7 +103,7 @@ void ShadowWalk::track_iterations() {
       for (const Operand& operand : program_.operands_of(program_.instructions[i])) {
         if (!operand.present() || !operand.writes()) continue;
         for (int32_t turn = 0; turn < operand.ring; ++turn) {
-          wanted[static_cast<size_t>(operand.tile + turn)] = true;
+          wanted[static_cast<size_t>(operand.tile) + static_cast<size_t>(turn)] = true;
         }
       }
     }

@@ -94,7 +94,7 @@ int64_t SerialRun::trip_count(const Loop& loop) {
     trips = range_trips(value(loop, loop.start), value(loop, loop.stop), loop.step);
     if (trips > maximum_ - iterations_) refuse(loop, trips);
     iterations_ += trips;
-    start_[static_cast<size_t>(loop.level) + kMaximumLoopDepth * loop.core] =
+    start_[static_cast<size_t>(loop.level) + size_t{kMaximumLoopDepth} * loop.core] =
         value(loop, loop.start);
   } else {
     trips = value(loop, loop.register_index);
@@ -112,7 +112,7 @@ int64_t SerialRun::boundary(const Loop& loop, uint32_t, int64_t iteration, int64
   poll_interruption();  // a loop may have no instruction
   if (observer_ != nullptr) observer_->iteration(loop, iteration);
   if (loop.kind == LoopKind::kRange) {
-    const size_t level = static_cast<size_t>(loop.level) + kMaximumLoopDepth * loop.core;
+    const size_t level = static_cast<size_t>(loop.level) + size_t{kMaximumLoopDepth} * loop.core;
     set(loop, start_[level] + iteration * loop.step);
   }
   if (loop.kind != LoopKind::kWhile) return 0;

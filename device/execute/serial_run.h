@@ -47,7 +47,7 @@ class SerialRun {
   RunObserver* observer_;
   int64_t iterations_ = 0;  // of loops on registers so far
   /// Where the open ranges began, by core and level.
-  std::array<int64_t, kMaximumLoopDepth * kMaximumCores> start_{};
+  std::array<int64_t, size_t{kMaximumLoopDepth} * kMaximumCores> start_{};
 };
 
 }  // namespace neuron_sim

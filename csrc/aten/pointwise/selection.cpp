@@ -72,6 +72,8 @@ Value without_nan(Arguments& a) {
 }
 
 Value heaviside(Arguments& a) {
+  TORCH_CHECK(a.dtype(0) == a.dtype(1),
+              "heaviside is not yet implemented for tensors with different dtypes.");
   const Value x = a.value(0);
   // 0 for NaN, as on the CPU.
   return select(compare(AluOp::kEqual, x, 0), a.value(1), compare(AluOp::kGreater, x, 0));

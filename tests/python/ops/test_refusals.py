@@ -326,3 +326,18 @@ def test_a_grid_has_a_point_list_per_image():
     grid = torch.zeros(3, 2, 2, 2, device=DEVICE)
     with pytest.raises(RuntimeError, match="same batch size"):
         torch.grid_sampler_2d(torch.ones(2, 1, 3, 3, device=DEVICE), grid, 0, 0, False)
+
+
+@pytest.mark.parametrize("function", (torch.fmod, torch.remainder, torch.floor_divide))
+def test_results_of_floats_are_not_written_into_integers(function):
+    def write(device):
+        out = torch.zeros(1, dtype=torch.int32, device=device)
+        return function(torch.ones(3, device=device), torch.ones(3, device=device), out=out)
+
+    refused(write, RuntimeError)
+
+
+def test_heaviside_takes_one_dtype():
+    refused(
+        lambda d: torch.ones(3, device=d).heaviside(torch.ones(3, device=d).int()), RuntimeError
+    )
