@@ -182,6 +182,8 @@ Tensor max_unpool2d(const Tensor& self, const Tensor& indices, IntArrayRef size)
   TORCH_CHECK(self.sizes() == indices.sizes(),
               "Expected shape of indices to be same as that of the input tensor (", self.sizes(),
               ") but got indices tensor with shape: ", indices.sizes());
+  TORCH_CHECK(indices.scalar_type() == at::kLong, "elements in indices should be type int64 but ",
+              "got: ", indices.scalar_type());
   TORCH_CHECK(size.size() == 2,
               "There should be exactly two elements (height, width) in "
               "output_size, but got ",

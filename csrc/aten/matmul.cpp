@@ -3,6 +3,7 @@
 
 #include <ATen/ExpandUtils.h>
 #include <ATen/native/Resize.h>
+#include <ATen/native/TypeProperties.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/mul.h>
 #include <ATen/ops/scalar_tensor.h>
@@ -231,23 +232,35 @@ Tensor dot(const Tensor& self, const Tensor& other) {
   return out;
 }
 
-/// A product that contracts nothing but a dimension of one.
+at::ScalarType common_dtype(at::ArrayRef<Tensor> operands) {
+  at::native::ResultTypeState state;
+  for (const Tensor& each : operands) state = at::native::update_result_type_state(each, state);
+  return at::native::result_type(state);
+}
+
+/// A product that contracts nothing but a dimension of one. Of products only this one promotes.
 Tensor& addr_out(const Tensor& self, const Tensor& first, const Tensor& second, const Scalar& beta,
                  const Scalar& alpha, Tensor& out) {
   TORCH_CHECK(first.dim() == 1 && second.dim() == 1,
               "addr: Expected 1-D argument vec1 and vec2, but got ", first.dim(), "-D and ",
               second.dim(), "-D");
-  check_operands("addr", out, {self, first, second});
-  const Tensor addend = self.expand({first.size(0), second.size(0)});
-  resize_result(out, addend.sizes());
+  TORCH_CHECK(!beta.isBoolean() || out.scalar_type() == at::kBool,
+              "Boolean beta only supported for Boolean results.");
+  TORCH_CHECK(!alpha.isBoolean() || out.scalar_type() == at::kBool,
+              "Boolean alpha only supported for Boolean results.");
   const c10::DeviceGuard guard(out.device());
-  launch_product(column_of(first), row_of(second), out, addend, beta, alpha);
+  const at::ScalarType type = common_dtype({self, first, second});
+  const Tensor left = first.to(type), right = second.to(type), added = self.to(type);
+  check_operands("addr", out, {added, left, right});
+  const Tensor addend = added.expand({first.size(0), second.size(0)});
+  resize_result(out, addend.sizes());
+  launch_product(column_of(left), row_of(right), out, addend, beta, alpha);
   return out;
 }
 Tensor addr(const Tensor& self, const Tensor& first, const Tensor& second, const Scalar& beta,
             const Scalar& alpha) {
   const c10::DeviceGuard guard(self.device());
-  Tensor out = at::empty({0}, self.options());
+  Tensor out = at::empty({0}, self.options().dtype(common_dtype({self, first, second})));
   return addr_out(self, first, second, beta, alpha, out);
 }
 

@@ -115,3 +115,18 @@ def test_integers_are_refused_with_the_reason():
     left = torch.ones(2, 2, dtype=torch.int32, device="neuron_sim")
     with torch.neuron_sim.strict(), pytest.raises(NotImplementedError, match="float32, float16"):
         torch.mm(left, left)
+
+
+def test_outer_products_promote_their_dtypes():
+    vector, half = torch.randn(5), torch.randn(7).bfloat16()
+    for self_, first, second in (
+        (torch.randn(5, 7), vector, half),
+        (torch.tensor(9), half[:5], half),
+        (torch.randn(5, 7).bfloat16(), vector, half),
+    ):
+        expected = torch.addr(self_, first, second)
+        found = torch.addr(*map(on_device, (self_, first, second))).cpu()
+        assert found.dtype == expected.dtype
+        torch.testing.assert_close(found, expected, rtol=2e-2, atol=2e-2)
+    with pytest.raises(RuntimeError, match="Boolean beta"):
+        torch.addr(*map(on_device, (torch.ones(5, 7), vector, half.float())), beta=True)
