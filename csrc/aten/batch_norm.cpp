@@ -98,9 +98,9 @@ void check_statistics(const Tensor& input, const OptionalTensor& mean,
 
 void check_batch(const Tensor& input, const OptionalTensor& weight, const OptionalTensor& bias) {
   TORCH_CHECK(input.dim() >= 2, "batch_norm: expected at least 2 dimensions, got ", input.dim());
+  if (input.numel() == 0) throw Refusal{"there are no elements"};
   check_channels(input, weight, "weight");
   check_channels(input, bias, "bias");
-  if (input.numel() == 0) throw Refusal{"there are no elements"};
 }
 
 ThreeTensors batch_norm(const Tensor& input, const OptionalTensor& weight,

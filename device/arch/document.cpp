@@ -35,11 +35,14 @@ bool contains(const Names& names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
+std::string shortened(const std::string& text) {
+  return text.size() <= kQuotedCharacters ? text : text.substr(0, kQuotedCharacters) + "...";
+}
+
 std::string written(const toml::node& node) {
   std::ostringstream out;
   node.visit([&](const auto& value) { out << value; });
-  const std::string all = out.str();
-  return all.size() <= kQuotedCharacters ? all : all.substr(0, kQuotedCharacters) + "...";
+  return shortened(out.str());
 }
 
 /// Whole numbers as such: 4398046511104, not 4.39805e+12.
@@ -170,11 +173,12 @@ class DocumentReader {
 
   void check_words(const Field& field, const Fact& fact) const {
     if (fact.unit != field.unit) {
-      fail_at(file_, field.key + ".unit", "is '", fact.unit, "', but must be '", field.unit, "'.");
+      fail_at(file_, field.key + ".unit", "is '", shortened(fact.unit), "', but must be '",
+              field.unit, "'.");
     }
     if (!contains(kCertainties, fact.certainty)) {
-      fail_at(file_, field.key + ".certainty", "is '", fact.certainty, "', but must be one of ",
-              listed(kCertainties), ".");
+      fail_at(file_, field.key + ".certainty", "is '", shortened(fact.certainty),
+              "', but must be one of ", listed(kCertainties), ".");
     }
   }
 

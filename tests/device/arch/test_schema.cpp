@@ -85,6 +85,8 @@ TEST(Schema, WrongUnitsAndCertaintiesAreRefused) {
   expect_refused(fact("limits.hbm", "5", "GiB"), {"'limits.hbm.unit'", "'GiB'", "'bytes'"});
   expect_refused(fact("dma.packet", "5", "ns", "guessed"),
                  {"'dma.packet.certainty'", "'guessed'", "documented, measured, fitted, assumed"});
+  const std::string quoted(80, 'a');  // a message quotes no more of a text
+  expect_refused(fact("dma.packet", "5", "ns", (quoted + "aaaa").c_str()), {quoted + "...'"});
   for (const char* certainty : {"documented", "measured", "fitted", "assumed", "derived"}) {
     EXPECT_EQ(read_trn2_with(fact("dma.packet", "5", "ns", certainty)).dma.packet.count, 5000);
   }

@@ -276,3 +276,21 @@ def test_the_step_of_a_dynamic_range_is_a_positive_int():
         assert error_of(kernel, A, step, kind=AssertionError).startswith(
             f"dynamic_range: step {step!r} is not a positive int known when the kernel is compiled."
         )
+
+
+def test_files_of_constants_that_hold_no_array_are_refused(tmp_path):
+    text, several = tmp_path / "text.npy", tmp_path / "several.npz"
+    text.write_text("no array")
+    np.savez(several, a=np.ones(2), b=np.ones(3))
+
+    def constant(path):
+        @nki.jit
+        def kernel(a):
+            return nl.shared_constant(path)
+
+        return error_of(kernel, np.ones((2, 2), np.float32))
+
+    missing = tmp_path / "missing.npy"
+    assert f"file '{missing}' cannot be read as an array (.npy): " in constant(missing)
+    assert f"file '{text}' cannot be read as an array (.npy): " in constant(str(text))
+    assert f"file '{several}' holds several arrays." in constant(several)

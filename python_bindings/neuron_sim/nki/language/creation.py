@@ -58,8 +58,21 @@ def empty_like(x, dtype=None, buffer=None, name=""):
 def shared_constant(constant, dtype=None, name=""):
     """An HBM tensor with the contents of a NumPy array, or of the file `constant` (.npy)."""
     if isinstance(constant, (str, os.PathLike)):
-        constant = np.load(constant)
+        constant = _loaded(constant)
     return creation.constant(constant, dtype, name)
+
+
+def _loaded(path):
+    """The array of a .npy file; ValueError for files that hold none."""
+    try:
+        array = np.load(path)
+    except (OSError, EOFError, ValueError) as error:
+        raise ValueError(
+            f"shared_constant: file '{os.fspath(path)}' cannot be read as an array (.npy): {error}."
+        ) from None
+    if not isinstance(array, np.ndarray):
+        raise ValueError(f"shared_constant: file '{os.fspath(path)}' holds several arrays.")
+    return array
 
 
 def shared_identity_matrix(n, dtype=uint8, dst=None, name=""):
