@@ -13,6 +13,8 @@ if [[ -z $(find tests/device tests/ops -name '*.cpp' -print -quit) ]]; then
 fi
 cmake --build --preset "$preset"
 
+# A test forks while other threads run, as users do.
+export TSAN_OPTIONS="suppressions=$PWD/tests/thread_sanitizer.supp die_after_fork=0"
 shards=$(nproc)
 logs=$(mktemp -d)
 trap 'rm -rf "$logs"' EXIT

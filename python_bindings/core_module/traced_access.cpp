@@ -113,6 +113,9 @@ PyObject* access_of(TensorObject* tensor) {
     } catch (...) {
       return raised();
     }
+    // A number beyond 64 bits is an error of the access, with its sentence.
+    if (view == nullptr && PyErr_ExceptionMatches(PyExc_OverflowError) != 0) PyErr_Clear();
+    if (view == nullptr && PyErr_Occurred() != nullptr) return nullptr;
     if (view == nullptr) view = PyObject_CallMethod(&tensor->ob_base, "_made_access", nullptr);
     if (view == nullptr) return nullptr;
     if (is_absent(tensor->field[Field::kRegister])) set_field(tensor->field[Field::kAccess], view);

@@ -35,6 +35,14 @@ def refusal(body, decorate, words):
         (lambda x: nl.greater(1, 2), "an operator of tiles got no tensor."),
         (lambda x: nisa.register_store(x[0:1, 0:1], x), "not what has '__index__'."),
         (lambda x: nl.max(x, axis=float("inf")), "is inf, of type float"),
+        (
+            lambda x: nisa.nc_matmul(x, x, x, tile_position=np.dtype("complex64")),
+            "'tile_position' is dtype('complex64'), not a pair of numbers.",
+        ),
+        (
+            lambda x: nisa.nc_matmul(x, x, x, tile_position=(0, 0), tile_size=(1, 2, 3)),
+            "'tile_size' is (1, 2, 3), not a pair of numbers.",
+        ),
         (lambda x: nl.max(x, axis=1.5), "is 1.5, of type float"),
     ],
 )

@@ -48,8 +48,8 @@ def nc_matmul(
         is_transpose,
         is_stationary_onezero,
         is_moving_onezero,
-        tile_position=_pair(tile_position),
-        tile_size=_pair(tile_size),
+        tile_position=_pair(tile_position, "tile_position"),
+        tile_size=_pair(tile_size, "tile_size"),
         perf_mode=named(perf_mode, matmul_perf_mode, "perf_mode"),
     )
     return emitted(name)
@@ -78,16 +78,22 @@ def nc_matmul_mx(
         moving.access,
         stationary_scale.access,
         moving_scale.access,
-        tile_position=_pair(tile_position),
-        tile_size=_pair(tile_size),
+        tile_position=_pair(tile_position, "tile_position"),
+        tile_size=_pair(tile_size, "tile_size"),
         accumulate=accumulate,
     )
     return emitted(name)
 
 
-def _pair(value):
-    """(row, column) as the builder takes it, None when there is none."""
-    return (int(value[0]), int(value[1])) if value else None
+def _pair(value, name):
+    """(row, column) as the builder takes it, None for None and for an empty pair."""
+    if value is None or value == ():
+        return None
+    try:
+        row, column = value
+        return int(row), int(column)
+    except (TypeError, ValueError):
+        raise TypeError(f"'{name}' is {value!r:.40}, not a pair of numbers.") from None
 
 
 def nc_transpose(dst, data, engine=engines.unknown, name=None):
