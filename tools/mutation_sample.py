@@ -4,9 +4,9 @@
 Usage: mutation_sample.py [--mutants 100] [--seed 1] [--minutes M] [--build build/release]. Each
 mutant is one source file of device/isa, device/timeline or ops/kernels with one small change. It is
 compiled as build/release compiles the file, linked into another library, and tried by the core
-tests of the same name, then by all tests of the folder. A change that compiles to the same object
-does not count. The exit status is 1 when less than 85 % of the mutants are killed. Survivors are
-printed: they point at missing tests.
+tests of the same name, then by those of the folder, by all, and by the Python tests of kernels and
+times. A change that compiles to the same object does not count. The exit status is 1 when less than
+85 % of the mutants are killed. Survivors are printed: they point at missing tests.
 """
 
 from __future__ import annotations
@@ -30,6 +30,12 @@ SHARE = 0.85
 # A test that runs so much longer than with the original does not end.
 SECONDS = 400.0
 LIBRARY = "libneuron_sim_core.so"
+# Of the installed package: what kernels compute, and how long they take.
+PYTHON_TESTS = (
+    "tests/python/test_core_module*.py", "tests/python/test_custom_ops*.py",
+    "tests/python/ops/test_*.py", "tests/python/nki/test_isa_*.py",
+    "tests/python/nki/test_measure*.py", "tests/python/test_fidelity_*.py",
+)  # fmt: skip
 
 _TEXT = re.compile(r'"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])+\'|//[^\n]*|/\*.*?\*/|^\s*#[^\n]*',
                    re.DOTALL | re.MULTILINE)  # fmt: skip
@@ -153,10 +159,20 @@ class Build:
         """How core_tests fail with a library: failed, crashed or timeout; empty if they pass."""
         command = [str(self.folder / "tests" / "core_tests"), f"--gtest_filter={tests}"]
         command += ["--gtest_brief=1", "--gtest_fail_fast"]
+        return self._fate_of(command, library, seconds)
+
+    def fails_in_python(self, library: Path, seconds: float) -> str:
+        """The same for the Python tests, with the library in place of the package's."""
+        files = [str(file) for each in PYTHON_TESTS for file in sorted(ROOT.glob(each))]
+        command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *files]
+        return self._fate_of(command, library, seconds)
+
+    @staticmethod
+    def _fate_of(command: list[str], library: Path, seconds: float) -> str:
         try:
             done = subprocess.run(
                 command, env={"LD_LIBRARY_PATH": str(library.parent), "PATH": "/usr/bin:/bin"},
-                capture_output=True, timeout=seconds,
+                capture_output=True, timeout=seconds, cwd=ROOT,
             )  # fmt: skip
         except subprocess.TimeoutExpired:
             return "timeout"
@@ -189,14 +205,19 @@ def fate(build: Build, mutant: Mutant, source: str, folder: Path) -> str:
     library = folder / LIBRARY
     build.linked(mutant.path, made, library)
     for tests in filters(mutant.path):
-        reason = build.fails(library, tests, SECONDS)
-        if reason:
+        if reason := build.fails(library, tests, SECONDS):
             return f"killed: {reason}"
     changed.write_text(source)
     original = folder / "original.o"
     if not build.compiled(mutant.path, changed, original):
         raise RuntimeError(f"{mutant.path} does not compile unchanged")
-    return "same object" if made.read_bytes() == original.read_bytes() else "survived"
+    if made.read_bytes() == original.read_bytes():
+        return "same object"
+    if reason := build.fails(library, "*", SECONDS):
+        return f"killed: {reason}"
+    if reason := build.fails_in_python(library, SECONDS):
+        return f"killed: {reason} in Python"
+    return "survived"
 
 
 def main() -> int:
