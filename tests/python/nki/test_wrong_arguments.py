@@ -50,6 +50,20 @@ def test_the_new_language_names_function_argument_and_value(body, sentence):
     assert sentence in refusal(body, nki.jit, nl)
 
 
+@pytest.mark.parametrize("given", (None, (), [], (0, 0), [0, 0]))
+def test_a_pair_is_any_sequence_of_two_numbers(given):
+    @nki.jit
+    def kernel(x):
+        out = nl.ndarray((16, 16), nl.float32, buffer=nl.shared_hbm)
+        tile, product = nl.load(x), nl.zeros((16, 16), nl.float32, buffer=nl.psum)
+        size = None if given is None or len(given) == 0 else (32, 32)
+        nisa.nc_matmul(product, tile, tile, tile_position=given, tile_size=size)
+        nl.store(out, nl.copy(product))
+        return out
+
+    np.testing.assert_array_equal(kernel(X), X.T @ X)
+
+
 @pytest.mark.parametrize(
     "body, sentence",
     [

@@ -87,7 +87,7 @@ def nc_matmul_mx(
 
 def _pair(value, name):
     """(row, column) as the builder takes it, None for None and for an empty pair."""
-    if value is None or value == ():
+    if value is None or (isinstance(value, (tuple, list)) and not value):
         return None
     try:
         row, column = value
