@@ -59,7 +59,7 @@ NEURON_SIM_TORCH_API void count_host_operator(const std::string& op);
 /// Index arithmetic is a host-side operator: it takes no simulated time, as every instruction of
 /// the program that submits work. So are random numbers of the host, which cross the host link.
 /// Anything else is a fallback, refused in strict mode; `why` is half a sentence, why no device
-/// kernel takes the arguments, empty when there is none.
+/// kernel takes the arguments; empty if a kernel takes them.
 NEURON_SIM_TORCH_API void fall_back(const c10::OperatorHandle& op, torch::jit::Stack* stack,
                                     const std::string& why);
 

@@ -135,6 +135,8 @@ struct Targets {
 /// Below nn.functional: images may have other sizes than their targets.
 void check_targets(const Tensor& self, const Tensor& target, const OptionalTensor& weight,
                    int64_t class_dimension) {
+  TORCH_CHECK(class_dimension >= 0 && class_dimension < self.dim(), "nll_loss: an input of ",
+              self.dim(), " dimensions has no dimension of classes");
   at::DimVector sizes(self.sizes());
   sizes.erase(sizes.begin() + class_dimension);
   TORCH_CHECK(target.sizes() == at::IntArrayRef(sizes), "size mismatch (got input: ", self.sizes(),

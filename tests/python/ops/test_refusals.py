@@ -341,3 +341,10 @@ def test_heaviside_takes_one_dtype():
     refused(
         lambda d: torch.ones(3, device=d).heaviside(torch.ones(3, device=d).int()), RuntimeError
     )
+
+
+@pytest.mark.parametrize("sizes", ((), (3,)))
+def test_scores_of_images_have_a_dimension_of_classes(sizes):
+    scores, target = torch.randn(sizes, device=DEVICE), torch.zeros(2, dtype=torch.long).to(DEVICE)
+    with pytest.raises(RuntimeError, match="has no dimension of classes"):
+        torch.ops.aten.nll_loss2d_forward(scores, target, None, 1, -100)
