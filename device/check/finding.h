@@ -59,11 +59,11 @@ struct Finding {
   std::string instruction, operand, tile;
   FoundPlace place;
   std::vector<int64_t> index;  ///< of the loops around the instruction, outermost first
-  std::string source_line;     ///< "file:line[:column]", empty when the program has none
+  std::string source_line;     ///< "file:line[:column]"; empty for a program without source lines
   std::string other_line;      ///< of the other instruction of a race, an overwrite, an origin
 };
 
-/// "file:line" of an instruction; empty when it has none.
+/// "file:line" of an instruction; empty without a source line.
 std::string line_of(const Program& program, uint32_t instruction);
 /// Name of an operand of an instruction, as in its field table.
 std::string operand_name(const Program& program, uint32_t instruction, size_t operand);

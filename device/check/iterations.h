@@ -15,7 +15,7 @@ namespace neuron_sim {
 struct IterationMark {
   enum class Kind : uint8_t {
     kLoop,      ///< iterations are independent, but for sums (affine_range)
-    kInstance,  ///< instances of a grid, each with SBUF and PSUM of its own
+    kInstance,  ///< instances of a grid, each with its own SBUF and PSUM
   } kind = Kind::kLoop;
   uint32_t first = 0, end = 0;
   /// Program loops around the loop; -1: these instructions are one iteration of an unrolled loop.

@@ -55,7 +55,7 @@ void ThreadPool::start(int threads) {
   const uint64_t seen = generation_;  // no job is running, so none changes it
   try {
     for (int worker = 1; worker < threads; ++worker) {
-      ::operator delete(::operator new(kMemoryOfAThread));  // throws when there is none
+      ::operator delete(::operator new(kMemoryOfAThread));  // std::bad_alloc stops here
       workers_.emplace_back([this, worker, seen] { work(worker, seen); });
     }
   } catch (const std::system_error&) {
@@ -132,7 +132,7 @@ void ThreadPool::run(const std::function<void(int)>& job) {
 
 namespace {
 
-/// The pool of this process, made with `threads` when there is none yet (0: as the environment or
+/// The pool of this process, created with `threads` on first use (0: as the environment or
 /// the parent process has it).
 ThreadPool& current_pool(int threads) {
   Current* now = current.load(std::memory_order_acquire);

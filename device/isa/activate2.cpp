@@ -67,7 +67,7 @@ void check_immediate(const Draft& draft, int index, const Architecture& architec
   const View& tile = draft.operand(kImmediate0 + index);
   const ScalarStage stage = neuron_sim::stage(draft, index);
   if (stage.op == AluOp::kNone && (tile.present() || stage.constant != 0 || stage.reverse)) {
-    fail(text("'", operand, "' of 'activate2' is given, but op", index, " is none."));
+    fail(text("'", operand, "' of 'activate2' is given, but op", index, " is not."));
   }
   if (!tile.present()) return;
   checks::compute_operand(kName, operand, tile, draft.engine, architecture);

@@ -119,7 +119,7 @@ void check_operand(const Draft& draft, int index, const Architecture& architectu
     return;
   }
   if (stage.op == AluOp::kNone) {
-    fail(text("operand '", operand, "' of 'tensor_scalar' is given, but its operator is none."));
+    fail(text("operand '", operand, "' of 'tensor_scalar' is given, but its operator is not."));
   }
   checks::compute_operand(kName, operand, view, draft.engine, architecture);
   checks::per_partition(kName, operand, view, data);

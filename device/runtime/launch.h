@@ -23,7 +23,7 @@ struct LaunchRecord {
 /// program of two cores. `arguments` are host addresses (for HBM tensors: their backing), one
 /// per program argument; written arguments must not overlap others. The task is scheduled on
 /// `stream` for the kernel's benchmark time (body and launch overhead). Launches on one device
-/// take turns. `numbers`: those of the launch (LaunchNumber); none: those of the program.
+/// take turns. `numbers`: the values of LaunchNumbers; empty: those compiled into the program.
 LaunchRecord launch(int device, Schedule::StreamId stream,
                     const std::shared_ptr<const Kernel>& kernel,
                     std::span<std::byte* const> arguments, std::span<const double> numbers = {});

@@ -32,11 +32,11 @@ TEST(Activate2, checks_operators_and_immediates) {
   }
   instruction = good;
   instruction.imm0 = 2;
-  EXPECT_EQ(error(instruction), "'imm0' of 'activate2' is given, but op0 is none.");
+  EXPECT_EQ(error(instruction), "'imm0' of 'activate2' is given, but op0 is not.");
   instruction.op0 = AluOp::kMultiply;
   EXPECT_EQ(error(instruction), "");
   instruction.imm1_tile = column;
-  EXPECT_EQ(error(instruction), "'imm1' of 'activate2' is given, but op1 is none.");
+  EXPECT_EQ(error(instruction), "'imm1' of 'activate2' is given, but op1 is not.");
   instruction.op1 = AluOp::kSubtract;
   EXPECT_EQ(error(instruction), "");
   instruction.imm1_tile = data;
@@ -50,7 +50,7 @@ TEST(Activate2, checks_operators_and_immediates) {
             "the dtype of operand 'imm0'.");
   instruction = good;
   instruction.reverse1 = true;
-  EXPECT_EQ(error(instruction), "'imm1' of 'activate2' is given, but op1 is none.");
+  EXPECT_EQ(error(instruction), "'imm1' of 'activate2' is given, but op1 is not.");
 }
 
 TEST(Activate2, checks_slope_reduction_engine_and_generation) {

@@ -224,7 +224,7 @@ TEST(TensorScalar, operators_and_operands_are_checked) {
   wide.instruction.operand0 = View();
   wide.instruction.operand1 = wide.bench.tile(kSbuf, kF32, {2, 1}, "w");
   EXPECT_EQ(wide.error(),
-            "operand 'operand1' of 'tensor_scalar' is given, but its operator is none.");
+            "operand 'operand1' of 'tensor_scalar' is given, but its operator is not.");
 }
 
 TEST(TensorScalar, limits_are_checked_from_both_sides) {
