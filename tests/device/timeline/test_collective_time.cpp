@@ -142,6 +142,9 @@ TEST(CollectiveTime, CollectivesOfACoreFollowEachOtherAndTheirData) {
   EXPECT_EQ(after.start, first.end);
   EXPECT_EQ(after.end - after.start, from_nanoseconds(40));  // shares the latency of the first
   EXPECT_GT(timing.body, after.done);                        // the copy waits for it
+  // Its engine is busy for the triggers alone.
+  EXPECT_EQ(timing.busy[static_cast<size_t>(program->instructions[0].engine)],
+            from_nanoseconds(20));
 }
 
 }  // namespace

@@ -154,6 +154,9 @@ TEST_P(Conv2dWeightGradient, RejectsWhatDoesNotMatch) {
             "conv2d_weight_gradient needs a stride of at least 1, but got 0.");
   EXPECT_EQ(error(gradient, weight, {.dilation = {1, (int64_t{1} << 31) + 1}}),
             "conv2d_weight_gradient needs a dilation of at most 2147483648, but got 2147483649.");
+  EXPECT_EQ(error(gradient, weight, {.dilation = {1, int64_t{1} << 31}}),
+            "conv2d_weight_gradient: the kernel width of 4294967297 (dilated) exceeds the padded "
+            "input of 5.");
   EXPECT_EQ(error(gradient, weight, {.dilation = {1, 3}}),
             "conv2d_weight_gradient: the kernel width of 7 (dilated) exceeds the padded input of "
             "5.");
