@@ -27,8 +27,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = ("device/isa", "device/timeline", "ops/kernels")
 SHARE = 0.85
-# A test that runs so much longer than with the original does not end.
-SECONDS = 400.0
+# A test that runs so many times as long as with the original, and a while, does not end.
+TIMES, SECONDS = 4.0, 20.0
 LIBRARY = "libneuron_sim_core.so"
 # Of the installed package: what kernels compute, and how long they take.
 PYTHON_TESTS = (
@@ -125,6 +125,7 @@ class Build:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self.durations: dict[tuple[str, ...], float] = {}  # of commands, with the original
         answer = subprocess.run(
             ["ninja", "-C", str(folder), "-t", "commands", LIBRARY],
             check=True, capture_output=True, text=True,
@@ -155,23 +156,30 @@ class Build:
         words[words.index(original)] = str(made)
         subprocess.run(words, cwd=self.folder, check=True, capture_output=True)
 
-    def fails(self, library: Path, tests: str, seconds: float) -> str:
+    def fails(self, library: Path, tests: str) -> str:
         """How core_tests fail with a library: failed, crashed or timeout; empty if they pass."""
         command = [str(self.folder / "tests" / "core_tests"), f"--gtest_filter={tests}"]
-        command += ["--gtest_brief=1", "--gtest_fail_fast"]
-        return self._fate_of(command, library, seconds)
+        return self._fate_of((*command, "--gtest_brief=1", "--gtest_fail_fast"), library)
 
-    def fails_in_python(self, library: Path, seconds: float) -> str:
+    def fails_in_python(self, library: Path) -> str:
         """The same for the Python tests, with the library in place of the package's."""
         files = [str(file) for each in PYTHON_TESTS for file in sorted(ROOT.glob(each))]
-        command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *files]
-        return self._fate_of(command, library, seconds)
+        command = (sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *files)
+        return self._fate_of(command, library)
+
+    def _fate_of(self, command: tuple[str, ...], library: Path) -> str:
+        if command not in self.durations:
+            start = time.monotonic()
+            if reason := self._run(command, self.folder, None):
+                raise RuntimeError(f"without a change, {shlex.join(command)[:200]}: {reason}")
+            self.durations[command] = time.monotonic() - start
+        return self._run(command, library.parent, TIMES * self.durations[command] + SECONDS)
 
     @staticmethod
-    def _fate_of(command: list[str], library: Path, seconds: float) -> str:
+    def _run(command: tuple[str, ...], libraries: Path, seconds: float | None) -> str:
         try:
             done = subprocess.run(
-                command, env={"LD_LIBRARY_PATH": str(library.parent), "PATH": "/usr/bin:/bin"},
+                command, env={"LD_LIBRARY_PATH": str(libraries), "PATH": "/usr/bin:/bin"},
                 capture_output=True, timeout=seconds, cwd=ROOT,
             )  # fmt: skip
         except subprocess.TimeoutExpired:
@@ -205,7 +213,7 @@ def fate(build: Build, mutant: Mutant, source: str, folder: Path) -> str:
     library = folder / LIBRARY
     build.linked(mutant.path, made, library)
     for tests in filters(mutant.path):
-        if reason := build.fails(library, tests, SECONDS):
+        if reason := build.fails(library, tests):
             return f"killed: {reason}"
     changed.write_text(source)
     original = folder / "original.o"
@@ -213,9 +221,9 @@ def fate(build: Build, mutant: Mutant, source: str, folder: Path) -> str:
         raise RuntimeError(f"{mutant.path} does not compile unchanged")
     if made.read_bytes() == original.read_bytes():
         return "same object"
-    if reason := build.fails(library, "*", SECONDS):
+    if reason := build.fails(library, "*"):
         return f"killed: {reason}"
-    if reason := build.fails_in_python(library, SECONDS):
+    if reason := build.fails_in_python(library):
         return f"killed: {reason} in Python"
     return "survived"
 
