@@ -105,6 +105,7 @@ template <AluOp op>
 Tensor& running_out(const Tensor& self, int64_t dimension, std::optional<at::ScalarType> /*dtype*/,
                     Tensor& out) {
   check_computable(self.scalar_type());
+  if (out.scalar_type() == at::kBool) throw Refusal{"torch has no running sum or product of bool"};
   at::native::resize_output(out, self.sizes());
   if (self.numel() == 0) return out;
   if (self.dim() == 0) return out.copy_(self);

@@ -106,6 +106,8 @@ Tensor& isin_out(const Tensor& self, const Tensor& others, bool /*unique*/, bool
 Tensor cdist_forward(const Tensor& first, const Tensor& second, double order,
                      std::optional<int64_t> /*mode*/) {
   check_floating(first);
+  TORCH_CHECK(first.scalar_type() == second.scalar_type(), "cdist: X1 has the dtype ",
+              first.scalar_type(), ", X2 ", second.scalar_type());
   if (first.size(-1) == 0) throw Refusal{"rows have no elements"};
   return at::linalg_vector_norm(first.unsqueeze(-2) - second.unsqueeze(-3), order, IntArrayRef{-1});
 }

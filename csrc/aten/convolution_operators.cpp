@@ -49,11 +49,25 @@ ConvolutionParameters parameters_of(IntArrayRef stride, IntArrayRef padding, Int
           at::DimVector(output_padding), groups};
 }
 
+/// As torch: zeros that no product reaches are not added.
+void check_output_padding(const ConvolutionParameters& parameters) {
+  if (!parameters.transposed) return;
+  for (size_t axis = 0; axis < parameters.output_padding.size(); ++axis) {
+    const int64_t added = parameters.output_padding[axis];
+    TORCH_CHECK(added < parameters.stride[axis] || added < parameters.dilation[axis],
+                "output padding must be smaller than either stride or dilation, but got "
+                "output_padding ",
+                IntArrayRef(parameters.output_padding), " stride ", IntArrayRef(parameters.stride),
+                " dilation ", IntArrayRef(parameters.dilation));
+  }
+}
+
 Tensor convolution(const Tensor& input, const Tensor& weight, const OptionalTensor& bias,
                    IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation, bool transposed,
                    IntArrayRef output_padding, int64_t groups) {
   const ConvolutionParameters parameters =
       parameters_of(stride, padding, dilation, transposed, output_padding, groups);
+  check_output_padding(parameters);
   return run_or_hand_over(
       [&] {
         const Tensor result = device_convolution(input, weight, bias, parameters);

@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 
 #include "csrc/aten/device_operator.h"
 #include "csrc/aten/rows.h"
@@ -45,6 +46,26 @@ const int64_t* target_of(const Tensor& targets, int64_t n, IntArrayRef lengths) 
   return data + start;
 }
 
+/// The labels that the lengths name are in the targets: [N, L], or all one after the other.
+void check_targets(const Tensor& targets, int64_t count, IntArrayRef lengths) {
+  const auto negative =
+      std::find_if(lengths.begin(), lengths.end(), [](int64_t n) { return n < 0; });
+  TORCH_CHECK(negative == lengths.end(),
+              "Expected target_lengths to have value at least 0, but got ", "value ", *negative);
+  const bool is_matrix = targets.dim() == 2;
+  TORCH_CHECK(is_matrix || targets.dim() == 1, "ctc_loss: targets have ", targets.dim(),
+              " dimensions, expected 1 or 2");
+  const int64_t rows =
+      is_matrix ? count : std::accumulate(lengths.begin(), lengths.end(), int64_t{0});
+  TORCH_CHECK(targets.size(0) == rows, "Expected tensor to have size ", rows, " at dimension 0, ",
+              "but got size ", targets.size(0),
+              " for argument 'targets' (while checking arguments ", "for ctc_loss)");
+  const int64_t longest = lengths.empty() ? 0 : *std::max_element(lengths.begin(), lengths.end());
+  TORCH_CHECK(!is_matrix || targets.size(1) >= longest, "Expected tensor to have size at least ",
+              longest, " at dimension 1, but got size ", is_matrix ? targets.size(1) : 0,
+              " for argument 'targets' (while checking arguments for ctc_loss)");
+}
+
 Labels labels_of(const Tensor& log_probs, const Tensor& given, IntArrayRef steps,
                  IntArrayRef lengths, int64_t blank) {
   const int64_t time = log_probs.size(0), count = log_probs.size(1);
@@ -52,6 +73,7 @@ Labels labels_of(const Tensor& log_probs, const Tensor& given, IntArrayRef steps
               "batch_size");
   TORCH_CHECK(static_cast<int64_t>(lengths.size()) == count, "target_lengths must be of size ",
               "batch_size");
+  check_targets(given, count, lengths);
   TORCH_CHECK(blank >= 0 && blank < log_probs.size(2), "blank must be in label range");
   const Tensor targets = given.to(at::kCPU, at::kLong).contiguous();
   const int64_t longest = lengths.empty() ? 0 : *std::max_element(lengths.begin(), lengths.end());

@@ -34,6 +34,9 @@ struct Bags {
 };
 
 Bags bags_of(const Tensor& indices, const Tensor& offsets, bool include_last, int64_t padding) {
+  TORCH_CHECK(offsets.scalar_type() == at::kLong || offsets.scalar_type() == at::kInt,
+              "embedding_bag: offsets have the dtype ", offsets.scalar_type(),
+              ", expected Long or Int");
   const Tensor start = offsets.to(at::kCPU, at::kLong).contiguous();
   const Tensor named = indices.to(at::kCPU, at::kLong).contiguous();
   const int64_t count = start.numel() - static_cast<int64_t>(include_last);

@@ -19,7 +19,7 @@ namespace {
 
 using at::Tensor;
 
-enum Interpolation : int64_t { kLinear = 0, kNearest = 1 };
+enum Interpolation : int64_t { kLinear = 0, kNearest = 1, kCubic = 2 };
 enum Padding : int64_t { kZeros = 0, kBorder = 1, kReflection = 2 };
 
 /// Places along one axis [points], and their slopes over the grid's numbers.
@@ -62,6 +62,11 @@ struct Points {
 Points points_of(const Tensor& input, const Tensor& grid, int64_t mode, int64_t padding,
                  bool aligned) {
   check_computable(input.scalar_type());
+  if (!input.is_floating_point()) throw Refusal{"the device interpolates floating dtypes"};
+  TORCH_CHECK(mode >= kLinear && mode <= kCubic,
+              "grid_sampler(): expected interpolation_mode to be 0, 1 or 2, but got ", mode);
+  TORCH_CHECK(padding >= kZeros && padding <= kReflection,
+              "grid_sampler(): expected padding_mode to be 0, 1 or 2, but got ", padding);
   TORCH_CHECK(input.scalar_type() == grid.scalar_type(), "expected scalar type ",
               input.scalar_type(), " but found ", grid.scalar_type());
   TORCH_CHECK(input.size(0) == grid.size(0),
@@ -70,7 +75,6 @@ Points points_of(const Tensor& input, const Tensor& grid, int64_t mode, int64_t 
               grid.sizes());
   TORCH_CHECK(grid.size(-1) == input.dim() - 2, "grid_sampler(): expected grid to have size ",
               input.dim() - 2, " in last dimension, but got grid with sizes ", grid.sizes());
-  if (!input.is_floating_point()) throw Refusal{"the device interpolates floating dtypes"};
   if (mode != kLinear && mode != kNearest) throw Refusal{"cubic samples of a grid have no kernel"};
   if (input.numel() == 0 || grid.numel() == 0) throw Refusal{"there are no elements"};
   Points points;

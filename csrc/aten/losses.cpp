@@ -44,15 +44,20 @@ Tensor& reduced(const Tensor& loss, int64_t reduction, Tensor& out) {
   return out.copy_(reduction == at::Reduction::Mean ? loss.mean() : loss.sum());
 }
 
+/// self - target; a target of bool counts as numbers here, though torch subtracts no bool.
+Tensor difference_of(const Tensor& self, const Tensor& target) {
+  return self - (target.scalar_type() == at::kBool ? target.to(self.scalar_type()) : target);
+}
+
 Tensor& mse_loss_out(const Tensor& self, const Tensor& target, int64_t reduction, Tensor& out) {
   check_loss(self);
-  const Tensor difference = self - target;
+  const Tensor difference = difference_of(self, target);
   return reduced(difference * difference, reduction, out);
 }
 
 /// x^2 / (2 beta) below beta, x - beta / 2 above.
 Tensor smooth(const Tensor& self, const Tensor& target, double beta) {
-  const Tensor distance = at::abs(self - target);
+  const Tensor distance = at::abs(difference_of(self, target));
   if (beta == 0) return distance;
   return at::where(distance < beta, distance * distance * (0.5 / beta), distance - 0.5 * beta);
 }

@@ -28,6 +28,8 @@ Tensor selected(const Tensor& mask) { return mask.reshape(-1).nonzero().reshape(
 Tensor& masked_select_out(const Tensor& self, const Tensor& mask, Tensor& out) {
   check_movable(self);
   check_mask(mask);
+  TORCH_CHECK(out.scalar_type() == self.scalar_type(),
+              "masked_select(): self and result must have the same scalar type");
   check_apart(out, {self, mask});
   const c10::DeviceGuard guard(self.device());
   const at::DimVector shape = at::infer_size_dimvector(self.sizes(), mask.sizes());

@@ -250,6 +250,19 @@ Tensor& addr_out(const Tensor& self, const Tensor& first, const Tensor& second, 
               "Boolean alpha only supported for Boolean results.");
   const c10::DeviceGuard guard(out.device());
   const at::ScalarType type = common_dtype({self, first, second});
+  TORCH_CHECK(at::canCast(type, out.scalar_type()), "result type ", type,
+              " can't be cast to the desired output type ", out.scalar_type());
+  if (out.is_same(self)) {  // in place
+    TORCH_CHECK(self.dim() == 2, "2D tensor expected, got ", self.dim(), "D tensor for input");
+    TORCH_CHECK(self.size(0) == first.size(0) && self.size(1) == second.size(0),
+                "size mismatch, input: ", self.sizes(), ", v1: ", first.sizes(),
+                ", v2: ", second.sizes());
+  }
+  if (out.scalar_type() != type) {
+    const Tensor sums = at::addr(self, first, second, beta, alpha);
+    resize_result(out, sums.sizes());
+    return out.copy_(sums);
+  }
   const Tensor left = first.to(type), right = second.to(type), added = self.to(type);
   check_operands("addr", out, {added, left, right});
   const Tensor addend = added.expand({first.size(0), second.size(0)});

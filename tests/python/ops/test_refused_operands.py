@@ -1,0 +1,144 @@
+"""Dtypes and sizes of operands that do not go together are refused as on the CPU, those that do are
+taken: found by random calls (`tests/fuzz`)."""
+
+import itertools
+
+import pytest
+import torch
+from against_cpu import DEVICE, check
+from torch.nn import functional
+
+REFUSED = {
+    "output padding of 2 strides": lambda d: functional.conv_transpose1d(
+        torch.ones(1, 3, 4, device=d), torch.ones(3, 3, 3, device=d), stride=2, output_padding=2
+    ),
+    "output padding of one axis": lambda d: functional.conv_transpose2d(
+        torch.ones(1, 3, 4, 4, device=d), torch.ones(3, 3, 3, 3, device=d), stride=(2, 1),
+        output_padding=(1, 1),
+    ),
+    "output padding of a volume": lambda d: functional.conv_transpose3d(
+        torch.ones(1, 1, 2, 2, 2, device=d), torch.ones(1, 1, 2, 2, 2, device=d),
+        output_padding=(0, 0, 1),
+    ),
+    "addr_ of a number": lambda d: torch.ones((), device=d).addr_(
+        torch.ones(5, device=d), torch.ones(1, device=d)
+    ),
+    "addr_ of another size": lambda d: torch.ones(1, 1, device=d).addr_(
+        torch.ones(5, device=d), torch.ones(1, device=d)
+    ),
+    "addr_ of a lower dtype": lambda d: torch.ones(2, 2, dtype=torch.int32, device=d).addr_(
+        torch.ones(2, device=d), torch.ones(2, device=d)
+    ),
+    "masked_select into another dtype": lambda d: torch.masked_select(
+        torch.ones(2, device=d), torch.tensor([True, False], device=d),
+        out=torch.zeros(1, dtype=torch.uint8, device=d),
+    ),
+    "offsets that are not integers": lambda d: functional.embedding_bag(
+        torch.tensor([1, 2], device=d), torch.ones(4, 2, device=d), torch.tensor([0.0], device=d)
+    ),
+    "a running sum of bool": lambda d: torch.ones(3, device=d).cumsum(0, dtype=torch.bool),
+    "distances to integers": lambda d: torch.cdist(
+        torch.ones(2, 3, device=d), torch.ones(2, 3, dtype=torch.int64, device=d)
+    ),
+    "distances to another float": lambda d: torch.cdist(
+        torch.ones(2, 3, device=d), torch.ones(2, 3, dtype=torch.float16, device=d)
+    ),
+    "integers plus NaN times integers": lambda d: torch.ones(
+        3, dtype=torch.int16, device=d
+    ).index_add(
+        0, torch.tensor([0], device=d), torch.ones(1, dtype=torch.int16, device=d),
+        alpha=float("nan"),
+    ),
+    "targets for other samples": lambda d: functional.ctc_loss(
+        torch.ones(5, 2, 4, device=d), torch.ones(3, 3, dtype=torch.int64, device=d), [5] * 2,
+        [3] * 2,
+    ),
+    "targets shorter than they say": lambda d: functional.ctc_loss(
+        torch.ones(9, 2, 4, device=d), torch.ones(2, 3, dtype=torch.int64, device=d), [9] * 2,
+        [4, 3],
+    ),
+    "fewer targets than they say": lambda d: functional.ctc_loss(
+        torch.ones(9, 2, 4, device=d), torch.ones(6, dtype=torch.int64, device=d), [9] * 2, [4, 3]
+    ),
+    "targets of a negative length": lambda d: functional.ctc_loss(
+        torch.ones(9, 2, 4, device=d), torch.ones(2, 3, dtype=torch.int64, device=d), [9] * 2,
+        [-1, 3],
+    ),
+    "samples of an integer image": lambda d: functional.grid_sample(
+        torch.ones(1, 1, 2, 2, dtype=torch.int32, device=d), torch.ones(1, 2, 2, 2, device=d),
+        align_corners=True,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_the_cpu_refuses_is_refused_with_its_class_of_error(case):
+    torch.neuron_sim.set_fallback_policy("allow")  # until the fixture restores it
+    with pytest.raises((RuntimeError, NotImplementedError)) as expected:
+        REFUSED[case](torch.device("cpu"))
+    with pytest.raises(expected.type) as found:
+        REFUSED[case](torch.device(DEVICE))
+    assert found.type is expected.type
+
+
+@pytest.mark.parametrize(("mode", "padding"), [(-1, 0), (3, 0), (0, -1), (0, 3)])
+@pytest.mark.parametrize("axes", [2, 3])
+def test_a_mode_of_sampling_without_a_name_is_refused(mode, padding, axes):
+    # torch's CPU answers with memory that nothing wrote.
+    sampler = torch.grid_sampler_2d if axes == 2 else torch.grid_sampler_3d
+    image = torch.ones(1, 1, *[2] * axes, device=DEVICE)
+    with pytest.raises(RuntimeError, match="_mode to be 0, 1 or 2, but got (-1|3)"):
+        sampler(image, torch.ones(1, *[2] * axes, axes, device=DEVICE), mode, padding, True)
+
+
+NORMS = {
+    "layer": lambda x, w, b: functional.layer_norm(x, (6,), w, b),
+    "group": lambda x, w, b: functional.group_norm(x, 2, w, b),
+    "batch": lambda x, w, b: functional.batch_norm(x, None, None, w, b, True),
+}
+FLOATS = (torch.float32, torch.float16, torch.bfloat16)
+
+
+@pytest.mark.parametrize("norm", NORMS)
+def test_norms_take_the_dtypes_that_the_cpu_takes(norm):
+    def outcome(device, dtypes):
+        x, weight, bias = (
+            None if dtype is None else torch.ones(shape, dtype=dtype, device=device)
+            for dtype, shape in zip(dtypes, ((3, 6), 6, 6), strict=True)
+        )
+        try:
+            return NORMS[norm](x, weight, bias).dtype
+        except RuntimeError:
+            return RuntimeError
+
+    for dtypes in itertools.product(FLOATS, (*FLOATS, None), (*FLOATS, None)):
+        assert outcome(DEVICE, dtypes) == outcome("cpu", dtypes), dtypes
+
+
+@pytest.mark.parametrize(
+    "loss", [functional.mse_loss, functional.huber_loss, functional.smooth_l1_loss]
+)
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_losses_take_targets_of_bool(loss, dtype):
+    target = torch.tensor([True, False, True])
+    x = torch.tensor([0.5, 3.0, -2.0]).to(dtype)
+    check(lambda x: loss(x, target.to(x.device)), x, gradients=False)
+
+
+def test_addr_in_place_promotes_and_casts_back():
+    def sums(device):
+        vector = torch.tensor([3.25, -2], device=device)
+        return torch.ones(2, 2, dtype=torch.float16, device=device).addr_(vector, vector).cpu()
+
+    assert torch.equal(sums(DEVICE), sums("cpu"))
+    assert sums(DEVICE).dtype == torch.float16
+
+
+def test_an_output_padding_below_the_dilation_is_taken():
+    weight = torch.randn(2, 2, 3)
+    check(
+        lambda x: functional.conv_transpose1d(
+            x, weight.to(x), stride=2, dilation=4, output_padding=3
+        ),
+        torch.randn(1, 2, 5),
+    )
