@@ -81,6 +81,8 @@ void give(const Tensor& result, int64_t dimension, bool keep, Tensor& out) {
 template <AluOp op>
 std::tuple<Tensor&, Tensor&> extremum_out(const Tensor& self, int64_t dimension, bool keep,
                                           Tensor& value, Tensor& index) {
+  check_out_dtype(value, self.scalar_type());
+  check_out_dtype(index, at::kLong);
   const c10::DeviceGuard guard(self.device());
   const Extremum found = extremum_of<op>(self.dim() == 0 ? self.view(1) : self, dimension);
   give(found.value, dimension, keep && self.dim() > 0, value);
@@ -90,6 +92,7 @@ std::tuple<Tensor&, Tensor&> extremum_out(const Tensor& self, int64_t dimension,
 
 template <AluOp op>
 Tensor& place_out(const Tensor& self, std::optional<int64_t> dimension, bool keep, Tensor& out) {
+  check_out_dtype(out, at::kLong);
   const c10::DeviceGuard guard(self.device());
   if (dimension && self.dim() > 0) {
     give(extremum_of<op>(self, *dimension).index, *dimension, keep, out);

@@ -72,8 +72,7 @@ std::tuple<Tensor&, Tensor&> aminmax_out(const Tensor& self, std::optional<int64
                                          bool keep, Tensor& smallest, Tensor& largest) {
   check_computable(self.scalar_type());
   for (const Tensor& out : {smallest, largest}) {
-    TORCH_CHECK(out.scalar_type() == self.scalar_type(), "Expected out tensor to have dtype ",
-                self.dtype(), ", but got ", out.dtype(), " instead");
+    check_out_dtype(out, self.scalar_type());
   }
   const at::DimVector dimensions = dimension ? at::DimVector{*dimension} : at::DimVector{};
   give(at::amin(self, dimensions, keep), smallest);
@@ -109,7 +108,10 @@ Tensor cdist_forward(const Tensor& first, const Tensor& second, double order,
   TORCH_CHECK(first.scalar_type() == second.scalar_type(), "cdist: X1 has the dtype ",
               first.scalar_type(), ", X2 ", second.scalar_type());
   if (first.size(-1) == 0) throw Refusal{"rows have no elements"};
-  return at::linalg_vector_norm(first.unsqueeze(-2) - second.unsqueeze(-3), order, IntArrayRef{-1});
+  const Tensor differences = first.unsqueeze(-2) - second.unsqueeze(-3);
+  // As torch's: unlike the norm of order 0 it keeps NaN.
+  if (order == 0) return at::sum(at::clamp_max(at::ceil(at::abs(differences)), 1), IntArrayRef{-1});
+  return at::linalg_vector_norm(differences, order, IntArrayRef{-1});
 }
 
 Tensor& cross_out(const Tensor& self, const Tensor& other, int64_t dimension, Tensor& out) {
@@ -122,7 +124,7 @@ Tensor& cross_out(const Tensor& self, const Tensor& other, int64_t dimension, Te
   return give(turned(self, 1) * turned(other, 2) - turned(self, 2) * turned(other, 1), out);
 }
 
-/// Places before, inside and behind a dimension, mirrored or repeated at its edges.
+/// Places before, inside and after a dimension, mirrored or repeated at its edges.
 Tensor edge_indices(const Tensor& self, int64_t size, int64_t before, int64_t after,
                     bool mirrored) {
   Tensor index = at::arange(-before, size + after, at::TensorOptions().dtype(at::kLong));

@@ -87,6 +87,8 @@ at::DimVector result_sizes(const Tensor& input, const Tensor& weight,
     const int64_t size =
         transposed ? (extent - 1) * stride - padding + reach + parameters.output_padding[axis]
                    : (extent + padding - reach) / stride + 1;
+    TORCH_CHECK(!transposed || size > 0, "Given an input size per channel of ", extent,
+                ", the output size per channel is ", size, ". Output size is too small");
     TORCH_CHECK(size >= 0 && extent + (transposed ? 0 : padding - reach) >= 0,
                 "Calculated padded input size per channel is smaller than the kernel: input size ",
                 extent, ", padding ", padding, " in all, kernel ", reach);
@@ -169,7 +171,7 @@ at::DimVector whole_strides(const ConvolutionParameters& parameters) {
   return any ? strides : at::DimVector();
 }
 
-/// So many zeros behind the input have the same effect.
+/// So many zeros after the input have the same effect.
 Tensor with_zeros_behind(const Tensor& input, const at::DimVector& zeros) {
   at::DimVector padding;  // the last dimension first
   for (auto count = zeros.rbegin(); count != zeros.rend(); ++count) {

@@ -149,7 +149,7 @@ Tensor prefixes(const Tensor& emitted, const Labels& labels) {
   return alpha;
 }
 
-/// [T, N, S + 2], the edge behind: what the steps from t on emit.
+/// [T, N, S + 2], the edge after: what the steps from t on emit.
 Tensor suffixes(const Tensor& emitted, const Labels& labels) {
   const int64_t time = emitted.size(0), count = emitted.size(1), states = emitted.size(2);
   const Tensor beta = at::full({time + 1, count, states + kEdge}, kNever, emitted.options());

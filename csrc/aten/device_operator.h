@@ -21,6 +21,8 @@ struct Refusal {
 
 /// Throws Refusal unless the chip computes with tensors of that dtype (dtype_of).
 void check_computable(at::ScalarType type);
+/// RuntimeError, in torch's words, unless an `out` argument has that dtype.
+void check_out_dtype(const at::Tensor& out, at::ScalarType dtype);
 
 /// Calls `function()`, the boxed body of an operator; a Refusal or what the chip has no dtype or no
 /// room for (KernelError) falls back with the reason. c10::Error when the body has already written

@@ -37,8 +37,7 @@ Tensor& gather_out(const Tensor& self, int64_t dimension, const Tensor& indices,
   check_indices(indices);
   const int64_t along = at::maybe_wrap_dim(dimension, self.dim());
   if (indices.numel() > 0) at::native::gather_shape_check(self, along, indices);
-  TORCH_CHECK(out.scalar_type() == self.scalar_type(), "Expected out tensor to have dtype ",
-              self.scalar_type(), ", but got ", out.scalar_type(), " instead");
+  check_out_dtype(out, self.scalar_type());
   at::native::resize_output(out, indices.sizes());
   check_apart(out, {self, indices});
   if (out.numel() == 0) return out;

@@ -155,6 +155,9 @@ Tensor product(const Tensor& self, OptionalDtype dtype) {
 template <AluOp op>
 Tensor& truth_into(Tensor& out, const Tensor& self, std::vector<bool> reduced, bool keep) {
   check_computable(self.scalar_type());
+  TORCH_CHECK(out.scalar_type() == at::kBool || out.scalar_type() == at::kByte,
+              op == AluOp::kMinimum ? "all" : "any",
+              " only supports bool tensor for result, got: ", out.scalar_type());
   shape_result(self, reduced, keep, out);
   if (self.numel() == 0) return fill_empty(out, op == AluOp::kMinimum ? 1 : 0);
   const Expression is_set =
@@ -226,19 +229,29 @@ Tensor& norm_dtype_out(const Tensor& self, const std::optional<Scalar>& order,
   return vector_norm_out(self, order.value_or(2), dimensions, keep, dtype, out);
 }
 
+/// torch's warning where a variance has no degrees of freedom.
+void warn_without_freedom(const char* name, int64_t count, double correction) {
+  if (static_cast<double>(count) - correction > 0) return;
+  TORCH_WARN(name, "(): degrees of freedom is <= 0. Correction should be strictly less than the ",
+             "reduction factor (input numel divided by output numel).");
+}
+
 /// Variance or its root, and the mean in fp32, from which deviations are taken.
-std::tuple<Tensor, Tensor> moments(const Tensor& self, OptionalIntArrayRef dimensions,
+std::tuple<Tensor, Tensor> moments(const char* name, const Tensor& self,
+                                   OptionalIntArrayRef dimensions,
                                    const std::optional<Scalar>& correction, bool keep, bool root) {
   check_floating(self);
   const c10::DeviceGuard guard(self.device());
   const std::vector<bool> reduced = flags_of(self, dimensions, true);
+  const double without = correction.value_or(1).toDouble();
+  warn_without_freedom(name, count_of(self, reduced), without);
   if (self.numel() == 0) {
     Tensor nothing = at::empty(shape_of(self, reduced, keep), self.options());
     fill_empty(nothing, std::nan(""));
     return {nothing, nothing.clone()};
   }
   const double count = static_cast<double>(count_of(self, reduced));
-  const double divisor = std::max(0.0, count - correction.value_or(1).toDouble());
+  const double divisor = std::max(0.0, count - without);
   const at::DimVector shape = shape_of(self, reduced, keep);
   Tensor variance = at::empty(shape, self.options());
   const Tensor exact = at::empty(shape_of(self, reduced, true), self.options().dtype(at::kFloat));
@@ -260,13 +273,14 @@ std::tuple<Tensor, Tensor> moments(const Tensor& self, OptionalIntArrayRef dimen
 template <bool root>
 Tensor spread(const Tensor& self, OptionalIntArrayRef dimensions,
               const std::optional<Scalar>& correction, bool keep) {
-  return std::get<0>(moments(self, dimensions, correction, keep, root));
+  return std::get<0>(moments(root ? "std" : "var", self, dimensions, correction, keep, root));
 }
 
 template <bool root>
 std::tuple<Tensor, Tensor> spread_and_mean(const Tensor& self, OptionalIntArrayRef dimensions,
                                            const std::optional<Scalar>& correction, bool keep) {
-  const auto [variance, mean] = moments(self, dimensions, correction, keep, root);
+  const auto [variance, mean] =
+      moments(root ? "std_mean" : "var_mean", self, dimensions, correction, keep, root);
   return {variance, mean.to(self.scalar_type())};
 }
 
@@ -279,39 +293,6 @@ Tensor& spread_out(const Tensor& self, OptionalIntArrayRef dimensions,
 }
 
 }  // namespace
-
-Tensor& reduce_into(Tensor& out, const std::vector<Tensor>& operands, ReductionOptions options) {
-  if (out.numel() == 0) return out;
-  for (const Tensor& operand : operands) check_computable(operand.scalar_type());
-  const Tensor& self = operands.front();
-  at::DimVector sizes, strides;
-  int64_t dimension = 0;
-  for (size_t i = 0; i < options.reduced.size(); ++i) {
-    const bool gone = options.reduced[i];
-    sizes.push_back(gone ? 1 : self.size(static_cast<int64_t>(i)));
-    const bool there = out.dim() == self.dim();
-    const int64_t at = there ? static_cast<int64_t>(i) : dimension;
-    strides.push_back(gone ? 0 : out.stride(at));
-    if (!gone) ++dimension;
-  }
-  KernelCall call("reduction", self.device());
-  call.option(static_cast<int64_t>(options.op));
-  call.options(options.prologue.key()).options(options.epilogue.key());
-  for (const bool reduced : options.reduced) call.option(static_cast<int64_t>(reduced));
-  for (const Tensor& operand : operands) {
-    call.operand(operand, operand.sizes(), operand.strides());
-  }
-  call.result(out, sizes, strides);
-  call.launch([options = std::move(options)](Builder& builder, std::span<const HbmTensor> inputs,
-                                             std::span<const HbmTensor> results) {
-    emit_reduction(builder, options, inputs, results[0]);
-  });
-  return out;
-}
-
-Tensor& reduce_into(Tensor& out, const Tensor& self, ReductionOptions options) {
-  return reduce_into(out, std::vector<Tensor>{self}, std::move(options));
-}
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("sum.IntList_out", device_operator<sum_out>());

@@ -121,7 +121,7 @@ Tensor places(const Tensor& sequence, const Tensor& values, bool right, bool nar
   const Tensor table = values.reshape({rows, -1, 1}), edges = sequence.reshape({rows, 1, -1});
   const at::DimVector shape{rows, table.size(1), length};
   Tensor count = at::empty({rows, table.size(1), 1}, options.dtype(at::kInt));
-  // Not "at least": so that NaN is behind everything.
+  // Not "at least": so that NaN is after everything.
   const Expression before = make_expression([&](Expression& e) {
     const ElementValue x = e.input(0), edge = e.input(1);
     return 1.0 - compare(right ? AluOp::kGreater : AluOp::kGreaterEqual, edge, x);

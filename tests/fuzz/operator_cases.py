@@ -36,11 +36,11 @@ _DTYPES = (
 # Sizes that an argument asks for are not always refused in time.
 _HOST_BYTES = 6 << 30
 # What the CPU does is undefined: results depend on memory, threads or the order of equal elements;
-# native_batch_norm reads past vectors of other lengths, linalg.eigvals crashes on NaN,
+# native_batch_norm and its like write past vectors of other lengths, linalg.eigvals crashes on NaN,
 # _segment_reduce on offsets that are out of bounds.
 _UNDEFINED_ON_CPU = {"resize_", "resize_as_", "as_strided", "as_strided_copy", "as_strided_scatter",
-                     "native_batch_norm", "_native_batch_norm_legit", "linalg.eigvals",
-                     "_segment_reduce"}  # fmt: skip
+                     "native_batch_norm", "_native_batch_norm_legit", "_batch_norm_with_update",
+                     "linalg.eigvals", "_segment_reduce"}  # fmt: skip
 # Polynomials take time by their degree.
 _MOST_DEGREES = 1000
 _MEMORY = ("not enough memory", "out of memory", "can't allocate", "bytes of HBM")
@@ -108,17 +108,31 @@ def _endless(op: Any, arguments: Arguments) -> bool:
     )
 
 
-def _differ_where_not_finite(found: Any, expected: Any) -> bool:
-    """Whether the results differ only in elements that are not finite in one of them."""
+def _differ_where_not_finite(found: Any, expected: Any, exact: Any) -> bool:
+    """Whether results differ from the CPU's, and from those in double precision if there are any,
+    only in elements that are not finite in one of them."""
     pairs = list(zip(tensors(found), tensors(expected), strict=False))
-    for ours, theirs in pairs:
+    doubles = tensors(exact)
+    for place, (ours, theirs) in enumerate(pairs):
         ours = ours.cpu()
         if ours.shape != theirs.shape or ours.dtype != theirs.dtype or not ours.is_floating_point():
             return False
-        same = torch.isclose(ours.double(), theirs.double(), rtol=1e-3, atol=1e-5, equal_nan=True)
-        if not (same | ~ours.isfinite() | ~theirs.isfinite()).all():
+        tolerance = max(1e-3, 2 * torch.finfo(ours.dtype).eps)
+        fine = ~ours.isfinite() | ~theirs.isfinite()
+        for other in (theirs, *doubles[place : place + 1]):
+            if other.shape == ours.shape and not other.is_complex():
+                fine |= torch.isclose(ours.double(), other.double(), tolerance, 1e-5)
+        if not fine.all():
             return False
     return bool(pairs)
+
+
+def _reads_beyond(op: Any, arguments: Arguments) -> bool:
+    """Whether the CPU reads memory that is not the operands': labels that are no class."""
+    if "ctc_loss" not in op.name:
+        return False
+    scores, targets = arguments[0], arguments[1][0]
+    return bool(((targets < 0) | (targets >= scores.shape[-1])).any())
 
 
 def _bytes(value: Any) -> list[torch.Tensor]:
@@ -189,8 +203,12 @@ class Case:
             return "random or undefined"
         try:
             self._check_values(found, expected)
+        except RuntimeError as error:
+            if any(word in str(error) for word in _MEMORY):
+                return "memory"
+            raise
         except (AssertionError, DifferenceError) as error:
-            finite = not _differ_where_not_finite(found, expected)
+            finite = not _differ_where_not_finite(found, expected, self._in_double())
             where = "" if finite else " where one is not finite"
             raise self.found(f"another value{where}", str(error)[:500]) from None
         return "compared"
@@ -213,6 +231,13 @@ class Case:
         if unchanged and not all(map(torch.equal, _bytes(there), before)):
             raise self.found("an error changed an input", text)
         return "refused alike"
+
+    def _in_double(self) -> Any:
+        """The results in double precision; None if there are none."""
+        try:
+            return self.call(in_double(fresh(self.arguments)))
+        except Exception:
+            return None
 
     def _check_values(self, found: Any, expected: Any) -> None:
         def ordered(arguments: Arguments, result: Any) -> Any:
@@ -247,6 +272,8 @@ def run_case(seed: int) -> str:
             return "no sample"
         if _endless(case.op, case.arguments):
             return "too slow"
+        if _reads_beyond(case.op, case.arguments):
+            return "random or undefined"
         return case.check()
     except UnsupportedLayoutError:
         return "no dense tensor"

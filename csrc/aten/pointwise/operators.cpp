@@ -246,6 +246,11 @@ void check_computable(at::ScalarType type) {
   }
 }
 
+void check_out_dtype(const at::Tensor& out, at::ScalarType dtype) {
+  TORCH_CHECK(out.scalar_type() == dtype, "Expected out tensor to have dtype ", dtype, ", but got ",
+              out.scalar_type(), " instead");
+}
+
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   for (const auto& table : tables()) {
     for (const PointwiseRow& row : table) {

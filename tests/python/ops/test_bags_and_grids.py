@@ -96,7 +96,7 @@ def test_places_in_sorted_sequences(dtype, right):
           gradients=False)  # fmt: skip
 
 
-def test_nan_is_behind_every_edge():
+def test_nan_is_after_every_edge():
     x = torch.tensor([float("nan"), float("inf"), float("-inf")])
     check(lambda t: torch.bucketize(t, torch.arange(3.0).to(t)), x, gradients=False)
 

@@ -63,6 +63,12 @@ def test_pairs_of_rows_and_their_distances():
     check(torch.trace, torch.randn(4, 6))
 
 
+def test_distances_of_order_zero_count_differences_and_keep_nan():
+    a = torch.tensor([[0.0, 1.0, math.nan], [2.0, -0.0, math.inf]])
+    check(lambda x: torch.cdist(x, x[:1], p=0.0), a, gradients=False)
+    check(lambda x: torch.cdist(x, x, p=0.0), torch.randint(3, (4, 6)).float(), gradients=False)
+
+
 def test_membership_equality_and_flat_indices():
     x = torch.randint(0, 9, (4, 5)).float()
     check(lambda t: torch.isin(t, torch.tensor([1.0, 4.0], device=t.device)), x, gradients=False)

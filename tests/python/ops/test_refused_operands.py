@@ -36,6 +36,30 @@ REFUSED = {
     "offsets that are not integers": lambda d: functional.embedding_bag(
         torch.tensor([1, 2], device=d), torch.ones(4, 2, device=d), torch.tensor([0.0], device=d)
     ),
+    "all into numbers": lambda d: torch.all(
+        torch.ones(3, 4, device=d), dim=1, out=torch.empty(3, device=d)
+    ),
+    "any into a number": lambda d: torch.any(
+        torch.ones(3, 4, device=d), out=torch.empty((), device=d)
+    ),
+    "places of maxima into floats": lambda d: torch.max(
+        torch.ones(3, 4, device=d), dim=1,
+        out=(torch.empty(3, device=d), torch.empty(3, device=d)),
+    ),
+    "minima into another dtype": lambda d: torch.min(
+        torch.ones(3, 4, device=d), dim=1,
+        out=(torch.empty(3, dtype=torch.int32, device=d),
+             torch.empty(3, dtype=torch.int64, device=d)),
+    ),
+    "places into floats": lambda d: torch.argmax(
+        torch.ones(3, 4, device=d), dim=1, out=torch.empty(3, device=d)
+    ),
+    "targets of int32": lambda d: functional.multi_margin_loss(
+        torch.ones(2, 3, device=d), torch.ones(2, dtype=torch.int32, device=d)
+    ),
+    "a transposed convolution without an output": lambda d: functional.conv_transpose2d(
+        torch.ones(1, 1, 1, 7, device=d), torch.ones(1, 1, 1, 1, device=d), padding=(1, 0)
+    ),
     "a running sum of bool": lambda d: torch.ones(3, device=d).cumsum(0, dtype=torch.bool),
     "distances to integers": lambda d: torch.cdist(
         torch.ones(2, 3, device=d), torch.ones(2, 3, dtype=torch.int64, device=d)
@@ -123,6 +147,19 @@ def test_losses_take_targets_of_bool(loss, dtype):
     target = torch.tensor([True, False, True])
     x = torch.tensor([0.5, 3.0, -2.0]).to(dtype)
     check(lambda x: loss(x, target.to(x.device)), x, gradients=False)
+
+
+@pytest.mark.parametrize(
+    "function", [torch.std, torch.var, lambda *x, **y: torch.std_mean(*x, **y)[0],
+                 lambda *x, **y: torch.var_mean(*x, **y)[0]],
+)  # fmt: skip
+def test_a_variance_without_degrees_of_freedom_warns(function, recwarn):
+    x = torch.ones(2, 3, device=DEVICE)
+    assert function(x, dim=1, correction=2).isfinite().all()
+    assert not recwarn.list
+    for correction in (3, 4):
+        with pytest.warns(UserWarning, match="degrees of freedom is <= 0"):
+            assert not function(x, dim=1, correction=correction).isfinite().any()
 
 
 def test_addr_in_place_promotes_and_casts_back():
