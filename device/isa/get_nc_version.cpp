@@ -5,10 +5,10 @@
 namespace neuron_sim {
 
 int64_t get_nc_version(const Architecture& architecture) {
-  constexpr int64_t kFirst = 2, kLast = 4;
-  if (architecture.generation < kFirst || architecture.generation > kLast) {
+  constexpr int64_t kFirst = 2;
+  if (architecture.generation < kFirst) {
     fail(text("'get_nc_version' has no member for generation ", architecture.generation,
-              " of architecture ", architecture.name, "; nc_version has gen2, gen3 and gen4."),
+              " of architecture ", architecture.name, "; nc_version begins with gen", kFirst, "."),
          ErrorKind::kNotImplemented);
   }
   return architecture.generation;

@@ -227,6 +227,7 @@ void bind_program(nb::module_& module) {
       .def_prop_ro("kernel", [](const Program& self) { return self.kernel; })
       .def_prop_ro("architecture", [](const Program& self) { return self.architecture->name; })
       .def_prop_ro("generation", [](const Program& self) { return self.architecture->generation; })
+      .def_prop_ro("architecture", [](const Program& self) { return self.architecture->name; })
       .def_prop_ro(
           "facts", [](const Program& self) { return facts_of(*self.architecture); },
           "Every value of the program's architecture, as architecture_facts().")

@@ -113,7 +113,7 @@ def test_buffers_say_where_they_are():
 def test_an_enumeration_is_not_an_integer():
     with pytest.raises(TypeError) as caught:
         new.nc_version.gen3 > 2  # noqa: B015
-    assert str(caught.value) == "a nc_version is compared with 2, which is none."
+    assert str(caught.value) == "a nc_version is compared with 2, which is not an nc_version."
 
 
 OPERATORS = {

@@ -70,12 +70,25 @@ class matmul_perf_mode(Enum):
     double_row = "double_row"
 
 
+def later_generation(enumeration, value, member):
+    """Names `member` of `enumeration` for a generation after the vendor's last one, which only an
+    architecture file has; None when `value` is not such a number."""
+    if type(value) is not int or value <= max(each.value for each in enumeration):
+        return None
+    member._name_, member._value_ = f"gen{value}", value
+    return enumeration._value2member_map_.setdefault(value, member)
+
+
 class nc_version(Enum):
     """Generations of NeuronCores, which can be compared: Trn1 and Inf2, Trn2, Trn3."""
 
     gen2 = 2
     gen3 = 3
     gen4 = 4
+
+    @classmethod
+    def _missing_(cls, value):
+        return later_generation(cls, value, object.__new__(cls))
 
     def __lt__(self, other):
         return self.value < _number(other)
@@ -93,7 +106,7 @@ class nc_version(Enum):
 def _number(version):
     if isinstance(version, nc_version):
         return version.value
-    raise TypeError(f"a nc_version is compared with {version!r}, which is none.")
+    raise TypeError(f"a nc_version is compared with {version!r}, which is not an nc_version.")
 
 
 class dma_engine(Enum):

@@ -33,7 +33,7 @@ def reduced_axes(axis, rank, instruction="tensor_reduce"):
 
 
 def with_axes_last(data, axes):
-    """data with its dimensions `axes` behind the others: another order of the same pattern."""
+    """data with its dimensions `axes` after the others: another order of the same pattern."""
     rank = len(data.shape)
     if axes[0] == rank - len(axes):
         return data

@@ -24,7 +24,7 @@ def get_nc_sub_version():
 
 
 def nc_generation():
-    """2, 3 or 4: the number of the generation."""
+    """The number of the generation: 2, 3, 4, or a later one of an architecture file."""
     return _queries()["get_nc_version"]
 
 

@@ -18,10 +18,7 @@ _ENGINE_KEYS = {
     "sync": "Sync",
 }
 _DMA_KINDS = ("static_dma", "hardware_dynamic_dma", "software_dynamic_dma")
-PROFILER_CLOCK_GHZ = {2: 1.4, 3: 1.2, 4: 1.2}
-"""The clock of neuroncore_cycle_count, by generation; trn3 as trn2 (assumed)."""
-
-_INSTANCES = {2: "trn1.2xlarge", 3: "trn2.3xlarge", 4: "trn3"}
+_INSTANCES = {2: "trn1.2xlarge", 3: "trn2.3xlarge"}
 
 
 def profile_summary(kernel: Any) -> dict[str, Any]:
@@ -32,8 +29,9 @@ def profile_summary(kernel: Any) -> dict[str, Any]:
     total = timing["profile_us"] * 1e-6
     summary = {
         "total_time": total,
-        "instance_type": _INSTANCES[program.generation],
-        "neuroncore_cycle_count": round(total * PROFILER_CLOCK_GHZ[program.generation] * 1e9),
+        "instance_type": _INSTANCES.get(program.generation, program.architecture),
+        # The profiler counts cycles of the clock that the model gives Sync.
+        "neuroncore_cycle_count": round(total * program.facts["clocks.sync"]["value"] * 1e9),
         "nc_idx": 0,
         "nd_idx": 0,
         **_engines(timing, total),

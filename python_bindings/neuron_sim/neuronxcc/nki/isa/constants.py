@@ -2,7 +2,13 @@
 
 from enum import IntEnum
 
-from neuron_sim.nki.isa.constants import DESCRIPTORS, dma_engine, matmul_perf_mode, name_members
+from neuron_sim.nki.isa.constants import (
+    DESCRIPTORS,
+    dma_engine,
+    later_generation,
+    matmul_perf_mode,
+    name_members,
+)
 
 __all__ = [
     "dge_mode",
@@ -63,6 +69,11 @@ class nc_version(IntEnum):
     gen2 = 2
     gen3 = 3
     gen4 = 4
+
+    @classmethod
+    def _missing_(cls, value):
+        is_number = isinstance(value, int)
+        return later_generation(cls, value, int.__new__(cls, value)) if is_number else None
 
 
 name_members(engine, {"unknown": "auto"})
