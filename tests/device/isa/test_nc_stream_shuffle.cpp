@@ -119,7 +119,7 @@ TEST(NcStreamShuffle, reads_its_destination_only_where_partitions_stay) {
   EXPECT_FALSE(reads(32, mask));
   mask[20] = 255;
   EXPECT_TRUE(reads(32, mask));
-  EXPECT_FALSE(reads(20, mask)) << "the gap is behind the destination";
+  EXPECT_FALSE(reads(20, mask)) << "the gap is after the destination";
   EXPECT_TRUE(reads(21, mask));
 }
 

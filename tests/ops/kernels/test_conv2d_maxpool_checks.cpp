@@ -31,6 +31,10 @@ TEST(Conv2dMaxpoolChecks, RejectsShapesThatDoNotFitTogether) {
   EXPECT_EQ(error_of(input, weight, bias, {.pool_kernel = {6, 8}}),
             "conv2d_maxpool: the pooling window width of 8 exceeds the convolution output width of "
             "7.");
+  EXPECT_EQ(error_of(input, weight, bias, {.pool_kernel = {3, 4}, .stride = {2, 2}}), "");
+  EXPECT_EQ(error_of(input, weight, bias, {.pool_kernel = {4, 4}, .stride = {2, 2}}),
+            "conv2d_maxpool: the pooling window height of 4 exceeds the convolution output height "
+            "of 3.");
   EXPECT_EQ(error_of(input, {{4, 2, 3, 3}, {}}, bias),
             "conv2d_maxpool needs as many input channels in weight as in input, but weight [4, 2, "
             "3, 3] float32 has 2 and input [1, 3, 8, 9] float32 has 3.");

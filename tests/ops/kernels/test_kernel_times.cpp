@@ -21,7 +21,8 @@ std::string header() {
     columns += text("\t", name(static_cast<EngineKind>(engine)));
   }
   return columns +
-         "\tinstances\tskipped\tmultiply_accumulates\tdma_transfers\tdma_bytes\tsbuf_peak"
+         "\tinstructions\tinstances\tskipped\tmultiply_accumulates\tdma_transfers\tdma_bytes\tsbuf_"
+         "peak"
          "\tpsum_peak\tkernel";
 }
 
@@ -33,9 +34,10 @@ std::string row_of(const TimedKernel& kernel) {
     const Timing timing = simulate(*built.program);
     row += text("\t", timing.body.count, "\t", timing.dma_busy.count);
     for (const Picoseconds busy : timing.busy) row += text("\t", busy.count);
-    row += text("\t", timing.instances, "\t", timing.skipped_instances, "\t",
-                timing.multiply_accumulates, "\t", timing.dma_transfers, "\t", timing.dma_bytes,
-                "\t", built.program->sbuf_peak, "\t", built.program->psum_peak);
+    row += text("\t", built.program->instructions.size(), "\t", timing.instances, "\t",
+                timing.skipped_instances, "\t", timing.multiply_accumulates, "\t",
+                timing.dma_transfers, "\t", timing.dma_bytes, "\t", built.program->sbuf_peak, "\t",
+                built.program->psum_peak);
   } catch (const KernelError& error) {
     row += text("\t", error.what());
   }

@@ -189,6 +189,19 @@ TEST_P(Matmul, ProgramOfABigProductStaysSmall) {
   EXPECT_LT(built.program->instructions.size(), 800u);
 }
 
+TEST_P(Matmul, RejectsPanelsThatAreNoWholeTiles) {
+  const TensorSpec x{{256, 256}, {}};
+  for (const int64_t size : {-128, -1, 1, 127, 129}) {
+    for (const bool columns : {true, false}) {
+      const MatmulOptions options{.panel_columns = columns ? size : 0,
+                                  .panel_rows = columns ? 0 : size};
+      EXPECT_EQ(error_of([&] { build_matmul(architecture(), x, x, options); }),
+                text("matmul: panel_columns ", options.panel_columns, " and panel_rows ",
+                     options.panel_rows, " must be multiples of 128."));
+    }
+  }
+}
+
 TEST_P(Matmul, RejectsOperandsThatDoNotMatch) {
   const auto error = [&](const TensorSpec& a, const TensorSpec& b) {
     return error_of([&] { build_matmul(architecture(), a, b); });
