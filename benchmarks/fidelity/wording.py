@@ -19,7 +19,7 @@ ITEM_BYTES = {"float32": 4, "bfloat16": 2, "float16": 2}
 
 
 def number(text: str, *names: str) -> int | None:
-    """The integer behind the first of `names` that the text has: NAME=2, name = 2, name 2."""
+    """The integer after the first of `names` that the text has: NAME=2, name = 2, name 2."""
     for name in names:
         found = re.search(rf"\b{name}\s*[=:]?\s*(\d+)", text, re.IGNORECASE)
         if found:
@@ -34,7 +34,7 @@ def shapes(text: str) -> list[tuple[int, ...]]:
 
 
 def shape_after(text: str, *names: str) -> tuple[int, ...] | None:
-    """The list of integers right behind the first of `names` that has one: W (256,256,3,3)."""
+    """The list of integers right after the first of `names` that has one: W (256,256,3,3)."""
     for name in names:
         found = re.search(rf"\b{name}\s*[=:]?\s*([(\[][^)\]]*[)\]])", text, re.IGNORECASE)
         sizes = shapes(found.group(1)) if found else []

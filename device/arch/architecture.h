@@ -169,12 +169,12 @@ struct DmaTiming {
   double hbm_bytes_per_nanosecond = 0;  ///< HBM bandwidth of a core, shared by its engines
   Picoseconds hardware_trigger{};       ///< issuing engine blocked: fixed part
   Picoseconds hardware_trigger_element{};  ///< and per descriptor, at most 128
-  Picoseconds hardware_trigger_gap{};      ///< of that time, behind the end of the instruction
+  Picoseconds hardware_trigger_gap{};      ///< of that time, after the end of the instruction
   Picoseconds hardware_first_load{};       ///< trigger start to first packet, HBM source
   Picoseconds hardware_first_store{};      ///< the same, SBUF source
   Picoseconds software_trigger{};          ///< GpSimd blocked: fixed part
   Picoseconds software_trigger_element{};  ///< and per descriptor
-  Picoseconds software_instruction{};      ///< the instruction itself, behind the generation
+  Picoseconds software_instruction{};      ///< the instruction itself, after the generation
   Picoseconds software_first_load{};       ///< end of generation to first packet
   Picoseconds software_first_store{};
   Picoseconds static_trigger{};  ///< descriptors prepared by the compiler
@@ -186,7 +186,7 @@ struct DmaTiming {
   Picoseconds load_stall{};                  ///< HBM's first answer to a load: fixed part
   Picoseconds load_stall_kibibyte{};         ///< and per KiB
   Picoseconds load_stall_maximum{};          ///< and at most
-  Picoseconds load_stall_queued_hardware{};  ///< at most, behind a load of the same queue
+  Picoseconds load_stall_queued_hardware{};  ///< at most, after a load of the same queue
   Picoseconds load_stall_queued_software{};
   Picoseconds load_stall_queued_static{};
   /// Per element when the innermost run is one element, and per word of HBM that is written in

@@ -160,7 +160,7 @@ ControlLog run_serial(const Program& program, const ExecutionPlan& plan, Instanc
   return std::move(run.log);
 }
 
-/// The scratch tensors of one run, behind the arguments.
+/// The scratch tensors of one run, after the arguments.
 class ScratchTensors {
  public:
   ScratchTensors(const Program& program, std::span<std::byte* const> arguments)

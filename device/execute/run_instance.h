@@ -67,7 +67,7 @@ class InstanceRunner {
   void call(const Instruction& instruction, std::span<const Access> accesses);
   const ReplicaGroups* groups_of(const Instruction& instruction) const;
   void resolve_rows(const Instruction& instruction, std::span<Access> accesses);
-  /// First byte of the operand in its tile, and the one behind its last.
+  /// First byte of the operand in its tile, and the one after its last.
   std::pair<int64_t, int64_t> bytes_of(const Operand& operand, const Location& location) const;
   /// Whether an address out of a register is one of the tile; KernelError when it is not, unless
   /// the instruction skips such accesses.

@@ -33,7 +33,7 @@ enum : int { kGroups, kOp, kDimension, kChannel, kFollows, kWritesCounts };
 /// One tensor of a collective. In a group of n ranks, in the order of its list, each rank r gets:
 ///
 /// kAllReduce             dst = src of all ranks reduced by op
-/// kAllGather             dst = the srcs of all ranks, one behind the other in `dimension`
+/// kAllGather             dst = the srcs of all ranks, one after the other in `dimension`
 /// kReduceScatter         dst = part r of n, in `dimension`, of what kAllReduce would give
 /// kAllToAll              part k of dst = part r of the src of rank k
 /// kPermute,

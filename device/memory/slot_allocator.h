@@ -23,7 +23,7 @@ enum class SbufReuse : uint8_t {
   kLargerSpace,  ///< while there are few of its size, of larger ones too
 };
 
-/// Slots side by side; a slot is free behind the last position of the tile that holds it. Tiles
+/// Slots side by side; a slot is free after the last position of the tile that holds it. Tiles
 /// are placed in the order of their first positions: in space that nothing used yet while there is
 /// any, then in the space that was freed first.
 class SlotAllocator {

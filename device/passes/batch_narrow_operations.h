@@ -3,7 +3,7 @@
 //
 // Known (statement names in the four public attention traces, neuronx-cc 2.23): the negated row
 // maximum, the row sum and its reciprocal, one element wide per query tile, are one instruction for
-// all query tiles, 12 of 12; the loop is split before and behind it. Nothing 512 wide is batched
+// all query tiles, 12 of 12; the loop is split before and after it. Nothing 512 wide is batched
 // further, so that 512 elements are the bound. That wider results are batched too, when the whole
 // loop stays within the bound, follows from two steps of a public depthwise convolution (autocomp,
 // trn1) that differ in nothing but the loop over 2048 outputs, written as 32 times 64 in one of

@@ -13,7 +13,7 @@
 namespace neuron_sim {
 namespace {
 
-/// Where the body of a loop is cut: before and behind statements up to `last`.
+/// Where the body of a loop is cut: before and after statements up to `last`.
 struct Cut {
   uint32_t last = 0;
   std::vector<uint32_t> members;  ///< instances of the one statement to batch; or none
@@ -81,7 +81,7 @@ class LoopSplit {
   int64_t wanted() const {
     return rule_.iterations > 0 ? std::min(rule_.iterations, trips_) : trips_;
   }
-  /// Pieces of the body: before, at, and behind each cut.
+  /// Pieces of the body: before, at, and after each cut.
   size_t piece_of(uint32_t statement) const {
     const auto next = std::partition_point(
         spans_.begin(), spans_.end(), [&](const Span& span) { return span.first <= statement; });
@@ -171,7 +171,7 @@ class LoopSplit {
     }
     const Limits& limits = line_.architecture->limits;
     const int64_t bank = limits.psum_bank.count;
-    std::vector<int64_t> banks(2 * cuts_.size() + 1), bytes(banks.size());  // behind each piece
+    std::vector<int64_t> banks(2 * cuts_.size() + 1), bytes(banks.size());  // after each piece
     for (const auto& [id, span] : pieces) {  // what changes from one piece to the next
       const Tile& tile = line_.tiles[static_cast<size_t>(id)];
       const bool psum = tile.memory == MemoryKind::kPsum;
@@ -189,7 +189,7 @@ class LoopSplit {
   }
 
   /// Drops cuts that a dependence forbids: one from an iteration to a later one of the block, from
-  /// a statement at or behind the cut to one at or before it.
+  /// a statement at or after the cut to one at or before it.
   bool drop_forbidden() {
     const size_t before = cuts_.size();
     uint32_t longest = 0;

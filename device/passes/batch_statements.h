@@ -25,7 +25,7 @@ struct BatchRule {
 
 /// Splits the innermost loop around each statement that `rule` names: blocks of k iterations, in
 /// each block first everything before the statement for all of its iterations, then the batched
-/// statement, then everything behind it. k is the least that one of the loop's statements allows;
+/// statement, then everything after it. k is the least that one of the loop's statements allows;
 /// without `partly` it is all iterations (or rule.iterations).
 /// The tiles that are live across a split must fit SBUF and the banks of PSUM (see `partly`). A
 /// statement whose splitting a dependence from one iteration to the next forbids is left alone, and

@@ -60,7 +60,7 @@ PassSettings back_end(bool disable_dge) {
   return settings;
 }
 
-/// The back end behind the middle end.
+/// The back end after the middle end.
 PassSettings whole(bool disable_dge) {
   PassSettings settings = back_end(disable_dge);
   settings.reuse_loads = true;

@@ -43,7 +43,7 @@ struct Pending {
   uint32_t web = 0;
 };
 
-/// What of a contiguous region lies before and behind the bytes of another.
+/// What of a contiguous region lies before and after the bytes of another.
 void add_remainder(std::vector<Pending>& pending, const Pending& entry, const Region& hidden) {
   const auto add = [&](int64_t low, int64_t high) {
     if (low >= high) return;

@@ -217,7 +217,7 @@ void Builder::add_edge(size_t consumer, size_t producer) {
   const bool movable =
       placement_ == TilePlacement::kAutomatic && loop_of_[producer] == loop_of_[consumer];
   if (producer > consumer && !movable) {
-    refuse(text(names, ", which is behind it in the order of the program."));
+    refuse(text(names, ", which is after it in the order of the program."));
   }
   int32_t loop = loop_of_[consumer];
   while (loop >= 0 && loop != loop_of_[producer]) loop = parent_of_[static_cast<size_t>(loop)];

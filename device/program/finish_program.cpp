@@ -126,7 +126,7 @@ void group_hbm(Program& program, const Usage& usage) {
       program.arguments[static_cast<size_t>(tile.argument)].written = written;
     }
     require(!(written && tile.constant >= 0), "a constant is never written");
-    // A barrier waits for the accesses before it, and those behind it wait for the barrier.
+    // A barrier waits for the accesses before it, and those after it wait for the barrier.
     const bool alone = !usage.read[i] && !usage.barrier[i];
     if (!written || (alone && written_once(usage.writers[i]))) continue;
     tile.hazard_group = program.hazard_groups++;

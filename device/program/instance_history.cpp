@@ -50,7 +50,7 @@ void InstanceHistory::cover(int64_t low, int64_t high) {
   split(high);
 }
 
-/// A segment begins at `byte`, if bytes before and behind it have segments.
+/// A segment begins at `byte`, if bytes before and after it have segments.
 void InstanceHistory::split(int64_t byte) {
   auto segment = segments_.upper_bound(byte);
   if (segment == segments_.begin()) return;

@@ -14,7 +14,7 @@ class Conflicts {
  public:
   explicit Conflicts(const Program& program) : program_(program) {}
 
-  /// Whether `later` has to stay behind `earlier`.
+  /// Whether `later` has to stay after `earlier`.
   bool between(const Node& earlier, const Node& later) const {
     if (earlier.kind == Node::Kind::kSynchronisation ||
         later.kind == Node::Kind::kSynchronisation) {
@@ -91,7 +91,7 @@ void refuse(const Program& program, const Edge& edge) {
             "', which needs it.", at_source_line(program, consumer.source_line)));
 }
 
-/// Moves the consumer and what needs it behind the producer.
+/// Moves the consumer and what needs it after the producer.
 void move_behind(const Program& program, const Edge& edge, Block& block) {
   const Conflicts conflicts(program);
   const size_t first = position_of(block, edge.consumer), last = position_of(block, edge.producer);

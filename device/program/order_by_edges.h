@@ -5,7 +5,7 @@
 
 namespace neuron_sim {
 
-/// Moves consumers of edges behind their producers where the kernel has them the other way around,
+/// Moves consumers of edges after their producers where the kernel has them the other way around,
 /// and with a consumer what needs it; everything else keeps its order. For programs whose tiles
 /// have no addresses yet, but for those placed by hand. KernelError when a producer needs its
 /// consumer.

@@ -14,7 +14,7 @@ namespace neuron_sim {
 /// or the tiles it uses, for a meeting that follows the other access in program order. A barrier
 /// orders its tensor and its engine, a sendrecv its tiles. Cores that run the same line of a kernel
 /// and write the same bytes there are taken to write the same values, as kernels do whose cores
-/// compute what both need: their writes do not race, nor do a core's reads behind its own. What
+/// compute what both need: their writes do not race, nor do a core's reads after its own. What
 /// depends on data is not reported: register and indirect addresses, the bodies of register loops;
 /// a program that synchronises in a register loop is not checked at all, its cores meet or fail
 /// when it runs.

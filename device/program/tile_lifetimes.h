@@ -15,7 +15,7 @@ struct TileLifetimes {
   std::vector<uint32_t> instructions;  ///< per position, its instruction; loops have the maximum
 };
 
-/// Lifetimes as place_tiles() documents them. A tile that is touched behind the loop it was
+/// Lifetimes as place_tiles() documents them. A tile that is touched after the loop it was
 /// allocated in lives as one that was allocated outside of that loop.
 TileLifetimes tile_lifetimes(const Program& program, const std::vector<UnplacedTile>& tiles);
 

@@ -51,7 +51,7 @@ class CoreWalk {
   Picoseconds arrive(uint32_t index, const int64_t* variables);
   /// The DMA trigger of an exchange that arrived at `ready`.
   Span trigger(uint32_t index, Picoseconds ready);
-  /// The transfer behind that trigger; nothing moves before `start`.
+  /// The transfer after that trigger; nothing moves before `start`.
   Span send(uint32_t index, const Span& trigger, Picoseconds start);
   void receive(uint32_t index, Span transfer, Picoseconds done);
   /// The engine stands at the instruction from `ready` to `end`, `working` of that time.
@@ -80,7 +80,7 @@ class CoreWalk {
   }
   void notify(uint32_t index, EventKind kind, Unit unit, const Span& span, uint8_t pair,
               int64_t bytes);
-  /// Earliest start behind these waits; reports the wait instructions.
+  /// Earliest start after these waits; reports the wait instructions.
   Picoseconds wait(uint32_t index, const Waits& waits, Picoseconds ready);
   /// The engine's part of a DMA: how long it is held.
   Span start_transfer(uint32_t index, const Step& step, Picoseconds ready);

@@ -37,7 +37,7 @@ class BusyCalendar {
 /// Trigger, latency, transfer by 16 engines, completion: timing_findings.md sections 4 and 5.
 ///
 /// Rows go to the engines in equal shares. On each engine a queue is in order; queues share it.
-/// HBM answers a load late (load_stall); behind another load of its queue it adds to that. A stall
+/// HBM answers a load late (load_stall); after another load of its queue it adds to that. A stall
 /// and a row's latency hold up the queue, not the engine.
 class DmaEngines {
  public:

@@ -33,7 +33,7 @@ double ElementwiseEngine::rate(RateClass rate) const {
 
 /// A table load waits for no data. The first one is at the start of the kernel, before instructions
 /// that need no table (all four trn2 attention traces), when the engine was idle for that long;
-/// every other one stands right behind the previous instruction.
+/// every other one stands right after the previous instruction.
 void ElementwiseEngine::load_table(int table) {
   const bool first = table_ < 0 && (idle_for_table_ || !began_);
   const Picoseconds start = first ? Picoseconds{} : next_issue();

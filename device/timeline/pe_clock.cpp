@@ -65,7 +65,7 @@ void PeClock::close_window() {
 void PeClock::advance(Picoseconds time) {
   if (!gated_) return;
   if (time - window_end_ > window() * 2) {
-    close_window();  // what is behind the open window was idle
+    close_window();  // what is after the open window was idle
     close_window();
     const int64_t windows = (time - window_end_).count / window().count;
     window_end_ += window() * windows;

@@ -27,7 +27,7 @@ class PeClock {
     return {architecture_.clocks.tensor_cold.duration(cycles),
             architecture_.clocks.tensor.duration(cycles)};
   }
-  /// End of work that starts at `start`; the part behind a boundary runs at the new clock. Calls
+  /// End of work that starts at `start`; the part after a boundary runs at the new clock. Calls
   /// come in time order, but for a start shortly before the last time asked for: what lies in a
   /// closed window no longer counts there. [start, end) counts as busy.
   Picoseconds run(Picoseconds start, const PeTime& work);

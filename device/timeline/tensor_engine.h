@@ -33,7 +33,7 @@ struct MatmulWork {
 /// Formulas: timing_findings.md section 2 (trn2, measured) and 5 (generation 2).
 ///
 /// LoadStationary issues when the previous multiply has started and is hidden behind it. The
-/// multiply issues right behind its load, and streams when the previous multiply and the load are
+/// multiply issues right after its load, and streams when the previous multiply and the load are
 /// done: from there to the next multiply it takes its cycles. After a pause of the loads the cold
 /// array has its weights `load_advance` earlier than a load takes.
 ///

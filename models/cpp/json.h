@@ -65,7 +65,7 @@ class Reader {
   Value read() {
     Value value = read_value();
     skip_spaces();
-    if (at_ != text_.size()) fail("text behind the end");
+    if (at_ != text_.size()) fail("text after the end");
     return value;
   }
 
@@ -154,7 +154,7 @@ class Reader {
     ++at_;
     return text;
   }
-  /// The character behind a backslash; at_ is left on its last one.
+  /// The character after a backslash; at_ is left on its last one.
   std::string read_escape() {
     if (++at_ == text_.size()) fail("unexpected end of a text");
     static constexpr std::string_view kNames = "\"\\/bfnrt", kCharacters = "\"\\/\b\f\n\r\t";

@@ -64,7 +64,7 @@ void load_weights(Builder& builder, const Conv2dPlan& plan, const View& weight,
                   const RawWeights& raw, const View& weights, const Conv2dPass& pass);
 /// SBUF [filters of a block, blocks of a pass], a ring over the sets.
 View allocate_bias(Builder& builder, const Conv2dPlan& plan);
-/// Loads the bias of a pass. Emit it behind the weights: nothing needs it before the first bank is
+/// Loads the bias of a pass. Emit it after the weights: nothing needs it before the first bank is
 /// complete, and its single elements cost the DMA engines more than their bytes.
 void load_bias(Builder& builder, const Conv2dPlan& plan, const View& bias, const View& tiles,
                const Conv2dPass& pass);

@@ -15,7 +15,7 @@ def measurement(**texts):
     ("text", "number"),
     [("FREE_DIM=2000", 2000), ("free_dim = 7", 7), ("stream FREE_DIM 12", 12), ("fd=3", 3)],
 )
-def test_a_number_is_found_behind_any_of_its_names(text, number):
+def test_a_number_is_found_after_any_of_its_names(text, number):
     assert wording.number(text, "free_dim", "fd") == number
 
 

@@ -16,10 +16,10 @@ OWN_RANDOM = {"nn.functional.dropout", "nn.functional.dropout2d", "nn.functional
               "nn.functional.alpha_dropout", "nn.functional.feature_alpha_dropout",
               "nn.functional.multi_head_attention_forward",
               "nn.functional.scaled_dot_product_attention"}  # fmt: skip
-# Tensors behind the first one must be on the CPU, whatever the device of the first.
+# Tensors after the first one must be on the CPU, whatever the device of the first.
 HOST_INDICES = {"tensor_split"}
 # Which of several equal elements they name first is not specified; the place of their argument
-# `dim` behind the input.
+# `dim` after the input.
 UNORDERED_TIES = {"sort": 0, "argsort": 0, "topk": 1, "kthvalue": 1}
 
 Arguments = tuple[Any, tuple[Any, ...], dict[str, Any]]

@@ -90,7 +90,7 @@ def kernel_instructions(trace: Trace) -> tuple[KernelInstruction, ...]:
 
 def _waiting(stream: tuple[KernelInstruction, ...]) -> Iterator[tuple[KernelInstruction, int, int]]:
     """(consumer, semaphore, value). An instruction that does nothing but wait belongs to the next
-    one in the program of its engine; behind the last one it waits for the end of the kernel."""
+    one in the program of its engine; after the last one it waits for the end of the kernel."""
     pending: dict[str, list[tuple[int, int]]] = defaultdict(list)
     for instruction in sorted(stream, key=lambda i: (i.engine, i.row.pc)):
         waits = [(wait.semaphore, wait.value) for wait in instruction.operands.waits]

@@ -158,7 +158,7 @@ TEST(TwoCores, KeepFp32CopiesOfWhatTheyReceive) {
   }
 }
 
-/// Core 0 doubles `in` into `shared`; core 1 adds 1 behind a barrier, if there is one.
+/// Core 0 doubles `in` into `shared`; core 1 adds 1 after a barrier, if there is one.
 std::shared_ptr<const Program> producer_and_consumer(bool barrier, EngineKind engine) {
   Builder builder("pipeline", load_architecture("trn2"));
   const View in = builder.argument("in", {3, 10}, kFloat);

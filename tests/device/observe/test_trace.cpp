@@ -19,7 +19,7 @@ class Json {
   std::map<std::string, std::string> read() {
     value("");
     space();
-    EXPECT_EQ(at_, source_.size()) << "text behind the JSON value";
+    EXPECT_EQ(at_, source_.size()) << "text after the JSON value";
     return std::move(values_);
   }
 

@@ -30,7 +30,7 @@ class AttentionSource {
     out_ = builder_.argument("out", {sequence, 128}, dtype);
   }
 
-  /// Everything in one loop over the query tiles, division behind the second product.
+  /// Everything in one loop over the query tiles, division after the second product.
   std::shared_ptr<const Program> fused() {
     const View transposed = builder_.sbuf("v_t", {128, sequence_ / 128, 128}, kSum);
     transpose(v_, transposed);

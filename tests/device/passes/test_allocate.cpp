@@ -137,7 +137,7 @@ TEST(AllocateSbuf, SmallTilesSpreadOverTheSpaceOfLargeOnes) {
   rename_buffers(line, {});
   ASSERT_TRUE(allocate_sbuf(line, 0, SbufReuse::kLargerSpace));
   const std::vector<int64_t> at = addresses(line);
-  const int64_t fresh = (capacity - 8 * large) / 64;  // narrow tiles that fit behind the wide ones
+  const int64_t fresh = (capacity - 8 * large) / 64;  // narrow tiles that fit after the wide ones
   ASSERT_LT(fresh, 8);
   // One after the other in the space that was freed first, never in that of the one before.
   for (size_t i = 8 + static_cast<size_t>(fresh); i < at.size(); ++i) {

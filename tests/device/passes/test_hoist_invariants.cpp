@@ -17,7 +17,7 @@ namespace {
 /// j unless `swapped`.
 struct Scan {
   bool swapped = false;
-  bool changes_x = false;     ///< the inner loop writes x behind the product
+  bool changes_x = false;     ///< the inner loop writes x after the product
   bool through_psum = false;  ///< the product comes from TensorE and is copied out of PSUM
 
   std::shared_ptr<const Program> program() const {

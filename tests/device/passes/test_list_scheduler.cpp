@@ -210,7 +210,7 @@ TEST(ListScheduler, GreedyBanksCanRunOutAndPlannedOnesDoNot) {
 }
 
 TEST(ListScheduler, TilesGetBanksNoFurtherAheadThanThereAreBanks) {
-  // Eight banks: the ninth tile behind the first one without banks waits.
+  // Eight banks: the ninth tile after the first one without banks waits.
   Problem problem = pairs(9);
   ASSERT_TRUE(problem.run());
   std::vector<int64_t> ahead;

@@ -165,7 +165,7 @@ TEST(RaceCheck, FindsReadsThatDoNotWaitForTheBarrier) {
   };
   EXPECT_EQ(error(true, EngineKind::kSync), "");
   EXPECT_EQ(error(false, EngineKind::kSync), sentence("writes", "reads", 0, 2047));
-  EXPECT_EQ(error(false, EngineKind::kGpSimd), "");  // behind the barrier on its engine
+  EXPECT_EQ(error(false, EngineKind::kGpSimd), "");  // after the barrier on its engine
 }
 
 TEST(RaceCheck, CoversOnlyThePartOfTheTensorThatTheBarrierNames) {
@@ -184,7 +184,7 @@ TEST(RaceCheck, CoversOnlyThePartOfTheTensorThatTheBarrierNames) {
 }
 
 TEST(RaceCheck, FollowsOrderThroughTiles) {
-  // Core 1 reads x into a tile that it receives first: the exchange is behind core 0's write.
+  // Core 1 reads x into a tile that it receives first: the exchange is after core 0's write.
   for (const bool through_tile : {true, false}) {
     Bench bench;
     bench.write(0, bench.x);

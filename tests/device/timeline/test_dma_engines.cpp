@@ -178,7 +178,7 @@ TEST(DmaEngines, FillsGapsWithTransfersOfOtherQueues) {
     const Span other = dma.transfer(copy(kSoftware, 16, bytes), EngineKind::kGpSimd, ns(0), ns(0));
     EXPECT_EQ(first.start, ns(1000));
     EXPECT_EQ(other.start, ns(400));
-    // What does not fit in the 600 ns before the first one goes on behind it.
+    // What does not fit in the 600 ns before the first one goes on after it.
     EXPECT_EQ(other.end - ns(400), ns(bytes + (bytes > 256 ? 30 : 10)) + ns(bytes > 570 ? 100 : 0))
         << bytes;
   }
@@ -274,7 +274,7 @@ TEST(BusyCalendar, FillsEveryGapBeforeItGoesOn) {
   Span span = calendar.reserve(ns(0), ns(100));  // up to the first one
   EXPECT_EQ(span.start, ns(0));
   EXPECT_EQ(span.end, ns(100));
-  span = calendar.reserve(ns(0), ns(91));  // 110 to 200, and one behind 210
+  span = calendar.reserve(ns(0), ns(91));  // 110 to 200, and one after 210
   EXPECT_EQ(span.start, ns(110));
   EXPECT_EQ(span.end, ns(211));
   EXPECT_EQ(calendar.reserve(ns(0), ns(1)).start, ns(211));

@@ -261,7 +261,7 @@ TEST(SchedulingEdge, IsRefusedWhereItCannotHold) {
             "scheduling edge of kernel 'edges': 'tensor_copy' waits for 'memset', which is inside "
             "a loop on chip that 'tensor_copy' is not in: it could wait for what never runs.");
   EXPECT_EQ(refusal(0, 2),
-            "scheduling edge of kernel 'edges': 'memset' waits for 'tensor_copy', which is behind "
+            "scheduling edge of kernel 'edges': 'memset' waits for 'tensor_copy', which is after "
             "it in the order of the program.");
   EXPECT_EQ(refusal(2, 2), "scheduling edge of kernel 'edges': 'tensor_copy' waits for itself.");
   EXPECT_EQ(refusal(2, 3),

@@ -86,8 +86,7 @@ TEST(ElementwiseEngine, the_first_table_is_loaded_before_what_needs_none_if_ther
     const Span same = unit.function(0, 0);
     EXPECT_EQ(same.start, first.end);
     EXPECT_EQ(unit.engine.table_load().end, unit.engine.table_load().start);
-    const Span other =
-        unit.function(1, 5000);  // a later one stands behind the previous instruction
+    const Span other = unit.function(1, 5000);  // a later one stands after the previous instruction
     EXPECT_EQ(unit.engine.table_load().start, same.end);
     EXPECT_EQ(other.start, std::max(ns(5000), same.end + ns(load)));
   }

@@ -27,7 +27,7 @@ TEST(ClockPhase, MovesTheBoundaryThatWarmsTheClock) {
   const Architecture architecture = gated();
   for (const int64_t phase : {0, 300, 600, 998, 1000, 1600, -400}) {
     PeClock clock(architecture, false, ns(phase));
-    // Busy from the start: cold to the first boundary with 500 busy nanoseconds behind it.
+    // Busy from the start: cold to the first boundary with 500 busy nanoseconds after it.
     const int64_t first = (phase % 1000 + 1000) % 1000;
     const int64_t boundary = first >= 500 ? first : first + 1000;
     EXPECT_EQ(clock.run(ns(0), clock.time_of(2000)), ns(boundary) + ns(2000 - boundary / 2))

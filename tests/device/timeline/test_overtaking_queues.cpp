@@ -125,7 +125,7 @@ TEST(OvertakingQueues, OneThatComesEarlierInTimeButLaterInTheProgramGoesFirst) {
   const std::vector<int64_t> done = simulated(jobs);
   EXPECT_EQ(done[0], 600);
   EXPECT_EQ(done[1], 200);
-  EXPECT_EQ(done[2], 650);  // 50 before the first one and 50 behind it
+  EXPECT_EQ(done[2], 650);  // 50 before the first one and 50 after it
 }
 
 }  // namespace

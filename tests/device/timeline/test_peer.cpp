@@ -172,7 +172,7 @@ TEST(Peer, ExchangeByDmaStartsWhenBothAreThereAndCompletesTogether) {
     const Picoseconds arrived = late > 0 ? ns(late + 100) : ns(0);
     EXPECT_EQ(trigger0.span.start, ns(0));
     EXPECT_EQ(trigger1.span.start, arrived);
-    // A store of hardware descriptors, behind the other core's trigger and its way here.
+    // A store of hardware descriptors, after the other core's trigger and its way here.
     const DmaTiming& dma = bench.program->architecture->dma;
     EXPECT_EQ(move0.span.start, arrived + ns(50) + dma.hardware_first_store);
     EXPECT_EQ(move1.span.start, std::max(arrived, ns(50)) + dma.hardware_first_store);
@@ -203,7 +203,7 @@ TEST(Peer, ExchangeByGpSimdHoldsGpSimdOfBothCores) {
       });
     }
     const auto events = bench.run();
-    // 8 * 100 * 4 bytes at 4 bytes/ns and the fixed 200 ns, behind the later core's signal.
+    // 8 * 100 * 4 bytes at 4 bytes/ns and the fixed 200 ns, after the later core's signal.
     const Picoseconds done = ns(late + 50 + 200 + 800);
     EXPECT_EQ(events[0][0].unit, Unit::kGpSimdDma);
     EXPECT_EQ(events[0][0].span.start, ns(0));

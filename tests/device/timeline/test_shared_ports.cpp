@@ -55,7 +55,7 @@ TEST(SharedPorts, WhatCameFirstGoesOnInTheTimeThatIsLeft) {
   ports.grant(kVector, {}, kSbuf, {ns(40), ns(140), ns(150)});
   const Span span = ports.grant(kGpSimd, {}, kSbuf, {ns(0), ns(50), ns(60)});
   EXPECT_EQ(span.start, ns(0));
-  EXPECT_EQ(span.end, ns(150));  // 40 before, 10 behind
+  EXPECT_EQ(span.end, ns(150));  // 40 before, 10 after
   EXPECT_EQ(span.done, ns(160));
   EXPECT_EQ(ports.grant(kGpSimd, {}, kSbuf, {ns(150), ns(160), ns(170)}).start, ns(150));
 }

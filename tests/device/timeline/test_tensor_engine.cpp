@@ -53,7 +53,7 @@ class TensorEngineTest : public ::testing::Test {
     const MatmulWork work = engine().work(load, stream);
     engine().load(work, {0, weights, 10, 0, 1}, ns(0));
     Span span = engine().multiply(work);
-    span.start = span.end - engine().streamed();  // behind its weights
+    span.start = span.end - engine().streamed();  // after its weights
     return span;
   }
   TensorEngine& engine() {

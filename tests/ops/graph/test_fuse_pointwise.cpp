@@ -63,7 +63,7 @@ TEST(FusePointwise, AResultThatIsReadInPartElsewhereIsStoredToo) {
   const auto kernels = fused({step(0, 1), step(1, 2), part}, {0, 2, 3});
   ASSERT_EQ(kernels.size(), 2U);
   EXPECT_EQ(memories_of(kernels[0].results), (Memories{1, 2}));
-  part.operands[0].byte_offset = 24 * 4;  // behind the result
+  part.operands[0].byte_offset = 24 * 4;  // after the result
   EXPECT_EQ(memories_of(fuse_pointwise({step(0, 1), step(1, 2), part}, is_in({2, 3}))[0].results),
             (Memories{2}));
 }

@@ -265,7 +265,7 @@ def test_both_cores_of_a_logical_core_do_their_part():
 
 
 @pytest.mark.parametrize("orders", [True, False])
-def test_both_cores_reduce_a_shared_tensor_behind_a_barrier(orders):
+def test_both_cores_reduce_a_shared_tensor_after_a_barrier(orders):
     @nki.jit
     def kernel(x, group):
         core = nl.program_id(0)

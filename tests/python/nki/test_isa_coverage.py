@@ -57,7 +57,7 @@ OTHER_EXAMPLES = {
     },
     "test_isa_symbols": {"test_the_version_is_that_of_the_target": "get_nc_version"},
     "test_old_dynamic": {
-        "test_an_offset_and_a_range_behind_it_are_a_slice": "tensor_copy_dynamic_src",
+        "test_an_offset_and_a_range_after_it_are_a_slice": "tensor_copy_dynamic_src",
         "test_a_dynamic_destination_is_written_where_its_index_points": "tensor_copy_dynamic_dst",
     },
 }

@@ -27,7 +27,7 @@ def gathered(index_of, shape):
 OFFSETS = np.array([[4, 0, 16, 9]], np.int32)
 
 
-def test_an_offset_and_a_range_behind_it_are_a_slice():
+def test_an_offset_and_a_range_after_it_are_a_slice():
 
     def dynamic(offset):
         p, f, c = nl.mgrid[0:8, 0:4, 0:3]

@@ -26,14 +26,14 @@ def if_on_a_loop_variable(a, b):
     return out
 
 
-def behind_a_loop(a, b):
+def after_a_loop(a, b):
     out = output(a)
     for _ in range(2):
         tmp = nl.load(a)
     return stored(out, tmp)
 
 
-def behind_an_unrolled_loop(a, b):
+def after_an_unrolled_loop(a, b):
     out = output(a)
     for _ in nl.static_range(2):
         tmp = nl.load(a) + nl.load(b)
@@ -52,12 +52,12 @@ def rebound(a, b):
     ("function", "name"),
     [
         (if_on_a_loop_variable, "tmp"),
-        (behind_a_loop, "tmp"),
-        (behind_an_unrolled_loop, "tmp"),
+        (after_a_loop, "tmp"),
+        (after_an_unrolled_loop, "tmp"),
         (rebound, "data"),
     ],
 )
-def test_a_tensor_is_not_used_behind_its_block(function, name):
+def test_a_tensor_is_not_used_after_its_block(function, name):
     a = np.ones((4, 4), np.float32)
     with pytest.raises(
         ValueError,

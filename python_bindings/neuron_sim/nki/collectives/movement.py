@@ -17,7 +17,7 @@ def all_reduce(srcs, dsts, replica_group, op, priority=None, name=None):
 
 
 def all_gather(srcs, dsts, replica_group, collective_dim, priority=None, name=None):
-    """dst = the srcs of all ranks of a group, one behind the other in collective_dim.
+    """dst = the srcs of all ranks of a group, one after the other in collective_dim.
 
     collective_dim: 0, in SBUF also 1.
     """

@@ -79,7 +79,7 @@ def check_priority(collective: str, priority) -> None:
 def emit(
     collective: str, groups: list, found: list, priority=None, op=None, follows=False, **options
 ) -> None:
-    """One call, or, if it `follows`, more of one: its tensors (dst, src) one behind the other."""
+    """One call, or, if it `follows`, more of one: its tensors (dst, src) one after the other."""
     check_priority(collective, priority)
     if op is not None:
         options["op"] = operator_name(op, "op")

@@ -45,7 +45,7 @@ def trailing_axes(axis, rank, function):
 def reduced(function, x, axis, dtype, mask, keepdims, emit, default=None):
     """The tile of emit(dst, x, count): a reduction of the last `count` dimensions of x.
 
-    The dimensions `axis` are put behind the others before.
+    The dimensions `axis` are put after the others before.
     """
     tiles.on_chip(x, "x", function).settle()
     axes = reduced_axes(axis, len(x.shape), function)

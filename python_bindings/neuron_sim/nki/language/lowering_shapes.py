@@ -85,7 +85,7 @@ def _spread(x, shape):
 
 
 def expand_dims(x, axis):
-    """A view with dimensions of size 1 at `axis`, behind the partition dimension."""
+    """A view with dimensions of size 1 at `axis`, after the partition dimension."""
     return x.expand_dims(axis)
 
 

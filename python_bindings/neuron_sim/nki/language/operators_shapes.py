@@ -36,7 +36,7 @@ def broadcast_to(x, shape, dtype=None):
 
 
 def expand_dims(x, axis):
-    """A view with dimensions of size 1 at `axis`, behind the partition dimension."""
+    """A view with dimensions of size 1 at `axis`, after the partition dimension."""
     return shapes.expand_dims(x, axis)
 
 

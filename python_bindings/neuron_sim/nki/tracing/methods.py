@@ -192,7 +192,7 @@ def _not_broadcast(tensor, sizes) -> ValueError:
 
 
 def expand_dims(tensor, axis):
-    """A dimension of size 1 at `axis`, which on chip is behind the partition dimension."""
+    """A dimension of size 1 at `axis`, which on chip is after the partition dimension."""
     tensor.settle()
     axes = (axis,) if isinstance(axis, int) else tuple(axis)
     shape, strides = list(tensor.shape), list(tensor.steps)

@@ -40,7 +40,7 @@ _binary: Any = None  # of nki.language.lowering, which imports this package
 
 def _operation(op: str, a, b):
     if op in ("add", "subtract") and isinstance(a, Tensor) and isinstance(b, Expression):
-        if b.shape and a.size == 1:  # an index that is read at run time, and a range behind it
+        if b.shape and a.size == 1:  # an index that is read at run time, and a range after it
             return DynamicIndex(a, b if op == "add" else -b)
     if op in _LOGICAL:
         kinds = getattr(a, "dtype", None), getattr(b, "dtype", None)

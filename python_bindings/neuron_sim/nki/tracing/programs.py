@@ -2,7 +2,7 @@
 
 Every program is traced on a thread of its own, one at a time: the first to its next meeting or its
 end, then the second, and so on. All of them become one program for the device, in which what comes
-before a meeting in any of them comes before what is behind it.
+before a meeting in any of them comes before what is after it.
 """
 
 import ctypes
@@ -131,7 +131,7 @@ class Programs:
             for each in group:
                 each.meeting, each.found = None, found
             goes_on = True
-        if goes_on:  # a meeting orders what is before it before what is behind it
+        if goes_on:  # a meeting orders what is before it before what is after it
             self._claim = self._trace.claims.iterations("instance", "")
         if waiting and not goes_on:
             name, axes = waiting[0].meeting  # type: ignore[misc]

@@ -50,7 +50,7 @@ def broadcast_to(src, *, shape, **kwargs):
 
 
 def expand_dims(data, axis):
-    """A view with dimensions of size 1 at `axis`, behind the partition dimension."""
+    """A view with dimensions of size 1 at `axis`, after the partition dimension."""
     return shapes.expand_dims(data, axis)
 
 

@@ -17,7 +17,7 @@ def all_reduce(op, srcs, dsts, replica_groups, dtype=None, **options):
 
 
 def all_gather(op, srcs, dsts, replica_groups, all_gather_dim, dtype=None, **options):
-    """dst = the srcs of all ranks of a group, one behind the other in all_gather_dim (0 or 1)."""
+    """dst = the srcs of all ranks of a group, one after the other in all_gather_dim (0 or 1)."""
     found = _pairs("all_gather", srcs, dsts, dtype, options)
     groups = _groups("all_gather", replica_groups)
     emit("all_gather", groups, found, dimension=int(all_gather_dim))
