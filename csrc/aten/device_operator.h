@@ -54,6 +54,7 @@ void boxed_kernel(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
       c10::CompileTimeFunctionPointer<std::remove_pointer_t<decltype(Function)>, Function>;
   using Functor = typename c10::impl::WrapFunctionIntoFunctor<Pointer>::type;
   Functor functor;
+  check_out_devices(op, *stack);
   run_or_fall_back(op, stack, [&] {
     // Unboxing moves lists out of the stack, which the fallback would miss.
     const auto arguments = static_cast<std::ptrdiff_t>(op.schema().arguments().size());

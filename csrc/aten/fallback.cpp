@@ -73,16 +73,6 @@ void hand_over_generator(c10::IValue& value, const HostCall& call) {
   value = host_twin(generator_or_default(given, call.device() ? call.device()->index() : -1));
 }
 
-/// An out= tensor is where the other tensors are: a CPU kernel would write any.
-void check_out_device(const c10::IValue& value, const c10::Argument& argument,
-                      const HostCall& call) {
-  if (!argument.is_out() || !value.isTensor() || !call.device()) return;
-  const at::Tensor& out = value.toTensor();
-  TORCH_CHECK(!out.defined() || out.device() == *call.device(),
-              "Expected all tensors to be on the same device, but found at least two devices, ",
-              *call.device(), " and ", out.device(), "!");
-}
-
 void take_back(c10::IValue& value, HostCall& call) {
   if (value.isTensor()) {
     value = call.result(value.toTensor());
@@ -104,12 +94,11 @@ void check_no_view(const c10::OperatorHandle& op) {
 
 /// Hands the arguments over, runs the CPU kernel and takes its results back.
 void run_cpu_kernel(const c10::OperatorHandle& op, torch::jit::Stack* stack, HostCall& call) {
+  check_out_devices(op, *stack);
   const auto& arguments = op.schema().arguments();
   const size_t first = stack->size() - arguments.size();
   for (size_t i = 0; i < arguments.size(); ++i) {
-    const c10::IValue given = (*stack)[first + i];
     hand_over((*stack)[first + i], arguments[i], call);
-    check_out_device(given, arguments[i], call);
   }
   for (size_t i = 0; i < arguments.size(); ++i) {
     if (takes_generator(arguments[i])) hand_over_generator((*stack)[first + i], call);
@@ -130,7 +119,30 @@ void refuse_sparse(const c10::OperatorHandle& op, torch::jit::Stack*) {
                               "' was called for a sparse tensor; the device has dense ones only");
 }
 
+/// The device of a tensor, or of the first of a list; none of others.
+std::optional<at::Device> device_of_value(const c10::IValue& value) {
+  at::Tensor tensor;
+  if (value.isTensor()) tensor = value.toTensor();
+  if (value.isTensorList() && !value.toTensorList().empty()) tensor = value.toTensorList().get(0);
+  return tensor.defined() ? std::optional(tensor.device()) : std::nullopt;
+}
+
 }  // namespace
+
+void check_out_devices(const c10::OperatorHandle& op, const torch::jit::Stack& stack) {
+  const auto& arguments = op.schema().arguments();
+  const size_t first = stack.size() - arguments.size();
+  std::optional<at::Device> device;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const std::optional<at::Device> found = device_of_value(stack[first + i]);
+    if (!found) continue;
+    if (!device && found->type() == kDeviceType) device = found;
+    if (!arguments[i].is_out()) continue;
+    TORCH_CHECK(!device || *found == *device,
+                "Expected all tensors to be on the same device, but found at least two devices, ",
+                *device, " and ", *found, "!");
+  }
+}
 
 void fall_back(const c10::OperatorHandle& op, torch::jit::Stack* stack, const std::string& why) {
   check_no_view(op);

@@ -55,6 +55,10 @@ NEURON_SIM_TORCH_API void count_fallback(const std::string& op, const std::strin
                                          Bytes moved);
 NEURON_SIM_TORCH_API void count_host_operator(const std::string& op);
 
+/// RuntimeError, in torch's words, unless every `out` argument of `op` on `stack` is where its
+/// first tensor on a device is: kernels write wherever the storage lies.
+void check_out_devices(const c10::OperatorHandle& op, const torch::jit::Stack& stack);
+
 /// Runs `op` with the arguments on `stack` on the CPU and leaves its results there, on the device.
 /// Index arithmetic is a host-side operator: it takes no simulated time, as every instruction of
 /// the program that submits work. So are random numbers of the host, which cross the host link.

@@ -1,6 +1,7 @@
 #pragma once
 // The pointwise operators of aten: one row says what an operator computes per element.
 
+#include <ATen/MemoryOverlap.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/stack.h>
@@ -71,6 +72,10 @@ class PointwiseArguments {
   /// Dimensions of a tensor or number.
   int64_t dimensions(size_t index) const {
     return at(index).isTensor() ? at(index).toTensor().dim() : 0;
+  }
+  /// Whether elements of a tensor argument share memory, as those of expanded tensors do.
+  bool overlaps_itself(size_t index) const {
+    return at::has_internal_overlap(at(index).toTensor()) == at::MemOverlap::Yes;
   }
   /// Elements of a tensor argument.
   int64_t elements(size_t index) const { return at(index).toTensor().numel(); }

@@ -81,6 +81,8 @@ Value heaviside(Arguments& a) {
 
 Value masked(Arguments& a) {
   if (a.dtype(1) != at::kBool) throw Refusal{"the mask is not of dtype bool"};
+  // Which torch still takes, with a warning.
+  if (a.overlaps_itself(0)) throw Refusal{"elements of the tensor share memory"};
   TORCH_CHECK(a.dimensions(2) == 0,
               "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with ",
               a.dimensions(2), " dimension(s).");

@@ -162,6 +162,40 @@ def test_a_variance_without_degrees_of_freedom_warns(function, recwarn):
             assert not function(x, dim=1, correction=correction).isfinite().any()
 
 
+OUT_ELSEWHERE = {
+    "aminmax": lambda x, out: torch.aminmax(x, out=(out, out.clone())),
+    "argmax": lambda x, out: torch.argmax(x, out=out.long()),
+    "isin": lambda x, out: torch.isin(x, x, out=out.bool()),
+    "masked_select": lambda x, out: torch.masked_select(x, x > 0, out=out),
+    "max": lambda x, out: torch.max(x, dim=0, out=(out, out.long())),
+    "nansum": lambda x, out: torch.nansum(x, 0, out=out),
+    "remainder": lambda x, out: torch.remainder(x, 2.0, out=out),
+    "softmax": lambda x, out: torch.softmax(x, 0, out=out),
+    "sort": lambda x, out: torch.sort(x, out=(out, out.long())),
+    "std": lambda x, out: torch.std(x, out=out),
+    "triu": lambda x, out: torch.triu(x, out=out),
+}
+
+
+@pytest.mark.parametrize("place", ["cpu", "neuron_sim:0"])
+@pytest.mark.parametrize("operator", OUT_ELSEWHERE)
+def test_a_result_elsewhere_is_refused(operator, place):
+    torch.neuron_sim.set_fallback_policy("allow")  # until the fixture restores it
+    x, out = torch.ones(3, 3, device=DEVICE), torch.full((3, 3), 7.0, device=place)
+    with pytest.raises(RuntimeError, match="two devices"):
+        OUT_ELSEWHERE[operator](x, out)
+    assert (out == 7).all(), "nothing was written"
+
+
+def test_an_expanded_tensor_is_filled_through_a_mask_with_torchs_warning():
+    torch.neuron_sim.set_fallback_policy("allow")  # until the fixture restores it
+    x = torch.ones(1, device=DEVICE).expand(6)
+    mask = torch.tensor([True, False, True, True, False, False], device=DEVICE)
+    with pytest.warns(UserWarning, match="expanded tensors"):
+        x.masked_fill_(mask, 0.0)
+    assert (x == 0).all()
+
+
 def test_addr_in_place_promotes_and_casts_back():
     def sums(device):
         vector = torch.tensor([3.25, -2], device=device)
