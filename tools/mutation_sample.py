@@ -35,6 +35,7 @@ PYTHON_TESTS = (
     "tests/python/test_core_module*.py", "tests/python/test_custom_ops*.py",
     "tests/python/ops/test_*.py", "tests/python/nki/test_isa_*.py",
     "tests/python/nki/test_measure*.py", "tests/python/test_fidelity_*.py",
+    "tests/python/test_*_docs.py",
 )  # fmt: skip
 
 _TEXT = re.compile(r'"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])+\'|//[^\n]*|/\*.*?\*/|^\s*#[^\n]*',

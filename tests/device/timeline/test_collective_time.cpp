@@ -99,6 +99,17 @@ TEST(CollectiveTime, ChoosesTheAlgorithmBySize) {
   EXPECT_NEAR(steps(8 * kMebibyte + 128), 16, 1e-6);  // a ring through every second rank
 }
 
+TEST(CollectiveTime, OfMediumSizeDoublesTheChipsItHasReached) {
+  for (const int64_t chips : {2, 3}) {  // of the four of an instance
+    const int64_t ranks = 8 * chips, bytes = ranks * 768 * kKibibyte / 4;
+    const double others = static_cast<double>(chips - 1) / static_cast<double>(chips);
+    const double transfer = static_cast<double>(bytes) * others / 10;
+    const double time = time_of(CollectiveKind::kAllGather, ring_of(ranks), bytes);
+    // A step in the chip, and as many between chips as doublings reach them all.
+    EXPECT_NEAR((time - transfer) / 1000, 1 + (chips == 2 ? 1 : 2), 1e-6) << chips << " chips";
+  }
+}
+
 TEST(CollectiveTime, BetweenInstancesTakesLongerSteps) {
   // 64 ranks on 8 chips, 4 to an instance: half of the buffer leaves each.
   EXPECT_EQ(time_of(CollectiveKind::kAllGather, ring_of(64), 64000), 2 * 20000 + 32000.0 / 4 / 1);
@@ -136,6 +147,7 @@ TEST(CollectiveTime, CollectivesOfACoreFollowEachOtherAndTheirData) {
   const Span& after = recorder.events[3].span;
   EXPECT_EQ(recorder.events[1].kind, EventKind::kTransfer);
   EXPECT_EQ(recorder.events[1].bytes, 4000);
+  EXPECT_EQ(recorder.events[1].pair, 0);
   EXPECT_EQ(trigger.end - trigger.start, from_nanoseconds(10));
   EXPECT_EQ(first.start, trigger.end);
   EXPECT_EQ(first.end - first.start, from_nanoseconds(1040));
