@@ -73,9 +73,7 @@ Extremum extremum_of(const Tensor& self, int64_t dimension) {
 }
 
 void give(const Tensor& result, int64_t dimension, bool keep, Tensor& out) {
-  const Tensor shaped = keep ? result : result.squeeze(dimension);
-  at::native::resize_output(out, shaped.sizes());
-  out.copy_(shaped);
+  give_result(keep ? result : result.squeeze(dimension), out);
 }
 
 template <AluOp op>

@@ -35,16 +35,11 @@ void check_floating(const Tensor& self) {
   if (!self.is_floating_point()) throw Refusal{"the device takes floating dtypes here"};
 }
 
-Tensor& give(const Tensor& result, Tensor& out) {
-  at::native::resize_output(out, result.sizes());
-  return out.copy_(result);
-}
-
 Tensor& glu_out(const Tensor& self, int64_t dimension, Tensor& out) {
   check_floating(self);
   const int64_t half = self.size(dimension) / 2;
-  return give(self.narrow(dimension, 0, half) * at::sigmoid(self.narrow(dimension, half, half)),
-              out);
+  return give_result(
+      self.narrow(dimension, 0, half) * at::sigmoid(self.narrow(dimension, half, half)), out);
 }
 
 /// g s and g a s (1 - s) of the halves a and b with s = sigmoid(b).
@@ -59,7 +54,8 @@ Tensor glu_backward(const Tensor& gradient, const Tensor& self, int64_t dimensio
 Tensor& nansum_out(const Tensor& self, at::OptionalIntArrayRef dimensions, bool keep,
                    std::optional<at::ScalarType> dtype, Tensor& out) {
   check_floating(self);
-  return give(at::sum(self.nan_to_num(0, INFINITY, -INFINITY), dimensions, keep, dtype), out);
+  return give_result(at::sum(self.nan_to_num(0, INFINITY, -INFINITY), dimensions, keep, dtype),
+                     out);
 }
 
 Tensor nansum(const Tensor& self, at::OptionalIntArrayRef dimensions, bool keep,
@@ -75,8 +71,8 @@ std::tuple<Tensor&, Tensor&> aminmax_out(const Tensor& self, std::optional<int64
     check_out_dtype(out, self.scalar_type());
   }
   const at::DimVector dimensions = dimension ? at::DimVector{*dimension} : at::DimVector{};
-  give(at::amin(self, dimensions, keep), smallest);
-  give(at::amax(self, dimensions, keep), largest);
+  give_result(at::amin(self, dimensions, keep), smallest);
+  give_result(at::amax(self, dimensions, keep), largest);
   return std::tie(smallest, largest);
 }
 
@@ -98,7 +94,7 @@ Tensor& isin_out(const Tensor& self, const Tensor& others, bool /*unique*/, bool
   check_computable(self.scalar_type());
   if (others.numel() == 0 || self.numel() == 0) throw Refusal{"there are no elements"};
   const Tensor found = at::eq(self.unsqueeze(-1), others.reshape(-1)).any(-1);
-  return give(invert ? found.logical_not() : found, out);
+  return give_result(invert ? found.logical_not() : found, out);
 }
 
 /// Distances of all pairs of rows, by their norm of order p.
@@ -121,7 +117,7 @@ Tensor& cross_out(const Tensor& self, const Tensor& other, int64_t dimension, Te
   const auto turned = [&](const Tensor& tensor, int64_t steps) {
     return tensor.roll(-steps, at::maybe_wrap_dim(dimension, tensor.dim()));
   };
-  return give(turned(self, 1) * turned(other, 2) - turned(self, 2) * turned(other, 1), out);
+  return give_result(turned(self, 1) * turned(other, 2) - turned(self, 2) * turned(other, 1), out);
 }
 
 /// Places before, inside and after a dimension, mirrored or repeated at its edges.
@@ -151,7 +147,7 @@ Tensor padded(const Tensor& self, IntArrayRef padding, bool mirrored) {
 
 template <bool mirrored>
 Tensor& pad_out(const Tensor& self, IntArrayRef padding, Tensor& out) {
-  return give(padded(self, padding, mirrored), out);
+  return give_result(padded(self, padding, mirrored), out);
 }
 
 Tensor reflection_pad2d(const Tensor& self, IntArrayRef padding) {
@@ -178,7 +174,7 @@ Tensor pad_backward(const Tensor& gradient, const Tensor& self, IntArrayRef padd
 template <bool mirrored>
 Tensor& pad_backward_out(const Tensor& gradient, const Tensor& self, IntArrayRef padding,
                          Tensor& out) {
-  return give(pad_backward<mirrored>(gradient, self, padding), out);
+  return give_result(pad_backward<mirrored>(gradient, self, padding), out);
 }
 
 Tensor max_unpool2d(const Tensor& self, const Tensor& indices, IntArrayRef size) {
@@ -219,7 +215,7 @@ std::tuple<Tensor&, Tensor&> mode_out(const Tensor& self, int64_t dimension, boo
   TORCH_CHECK(indices.scalar_type() == at::kLong, "expected scalar type '", at::kLong,
               "' but got '", indices.scalar_type(), "' for indices output");
   const auto [found, places] = at::mode(self, dimension, keep);
-  return {give(found, values), give(places, indices)};
+  return {give_result(found, values), give_result(places, indices)};
 }
 
 /// The CPU's kernel hands matrices to LAPACK as they are, which crashes on values that are not

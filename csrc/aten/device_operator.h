@@ -23,6 +23,11 @@ struct Refusal {
 void check_computable(at::ScalarType type);
 /// RuntimeError, in torch's words, unless an `out` argument has that dtype.
 void check_out_dtype(const at::Tensor& out, at::ScalarType dtype);
+/// RuntimeError, in torch's words, unless results of that dtype may be cast to that of `out`.
+void check_castable(at::ScalarType dtype, const at::Tensor& out);
+/// Resizes `out`, with torch's warning if it is not empty, and copies the result into it.
+/// RuntimeError as check_castable().
+at::Tensor& give_result(const at::Tensor& result, at::Tensor& out);
 
 /// Calls `function()`, the boxed body of an operator; a Refusal or what the chip has no dtype or no
 /// room for (KernelError) falls back with the reason. c10::Error when the body has already written

@@ -72,6 +72,7 @@ Tensor& scatter_into(const Tensor& self, int64_t dimension, const Tensor& indice
   check_indices(indices);
   at::native::scatter_shape_check(self, at::maybe_wrap_dim(dimension, self.dim()), indices, source);
   if (add) addition_dtype(self.scalar_type(), indices.numel());  // refuses before anything changes
+  check_out_dtype(out, self.scalar_type());
   at::native::resize_output(out, self.sizes());
   check_apart(out, {indices, source});
   if (!out.is_same(self)) out.copy_(self);

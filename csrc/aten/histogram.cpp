@@ -53,8 +53,7 @@ Tensor& histogram_out(const Tensor& self, int64_t bins, const Scalar& low, const
     counts =
         counts.index_add(0, bins_of(values, bins, first, last).to(at::kInt), at::ones_like(values));
   }
-  at::native::resize_output(out, {bins});
-  return out.copy_(counts.narrow(0, 0, bins));
+  return give_result(counts.narrow(0, 0, bins).to(self.scalar_type()), out);
 }
 
 Tensor histogram(const Tensor& self, int64_t bins, const Scalar& low, const Scalar& high) {

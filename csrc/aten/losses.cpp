@@ -126,9 +126,16 @@ Tensor binary_cross_entropy_backward(const Tensor& gradient, const Tensor& self,
 }
 
 /// log(sigmoid(x)) = -softplus(-x); the CPU's buffer is not needed.
-std::tuple<Tensor, Tensor> log_sigmoid_forward(const Tensor& self) {
+std::tuple<Tensor, Tensor> log_sigmoid_and_buffer(const Tensor& self) {
   check_loss(self);
   return {-at::softplus(-self, 1, 1e30), at::empty({0}, self.options())};
+}
+
+std::tuple<Tensor&, Tensor&> log_sigmoid_out(const Tensor& self, Tensor& out, Tensor& buffer) {
+  const auto [result, nothing] = log_sigmoid_and_buffer(self);
+  at::native::resize_output(buffer, nothing.sizes());
+  give_result(result, out);
+  return std::tie(out, buffer);
 }
 
 /// What a class index contributes: its weight, or 0 where it is ignored. [N] or [N, d...].
@@ -241,7 +248,8 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("binary_cross_entropy", device_operator<binary_cross_entropy>());
   m.impl("binary_cross_entropy.out", device_operator<binary_cross_entropy_out>());
   m.impl("binary_cross_entropy_backward", device_operator<binary_cross_entropy_backward>());
-  m.impl("log_sigmoid_forward", device_operator<log_sigmoid_forward>());
+  m.impl("log_sigmoid_forward", device_operator<log_sigmoid_and_buffer>());
+  m.impl("log_sigmoid_forward.output", device_operator<log_sigmoid_out>());
   m.impl("nll_loss_forward.output", device_operator<nll_loss_forward_out>());
   m.impl("nll_loss_backward.grad_input", device_operator<nll_loss_backward_out>());
   m.impl("nll_loss2d_forward", device_operator<nll_loss2d_forward>());

@@ -250,8 +250,7 @@ Tensor& addr_out(const Tensor& self, const Tensor& first, const Tensor& second, 
               "Boolean alpha only supported for Boolean results.");
   const c10::DeviceGuard guard(out.device());
   const at::ScalarType type = common_dtype({self, first, second});
-  TORCH_CHECK(at::canCast(type, out.scalar_type()), "result type ", type,
-              " can't be cast to the desired output type ", out.scalar_type());
+  check_castable(type, out);
   if (out.is_same(self)) {  // in place
     TORCH_CHECK(self.dim() == 2, "2D tensor expected, got ", self.dim(), "D tensor for input");
     TORCH_CHECK(self.size(0) == first.size(0) && self.size(1) == second.size(0),

@@ -287,9 +287,7 @@ std::tuple<Tensor, Tensor> spread_and_mean(const Tensor& self, OptionalIntArrayR
 template <bool root>
 Tensor& spread_out(const Tensor& self, OptionalIntArrayRef dimensions,
                    const std::optional<Scalar>& correction, bool keep, Tensor& out) {
-  const Tensor result = spread<root>(self, dimensions, correction, keep);
-  at::native::resize_output(out, result.sizes());
-  return out.copy_(result);
+  return give_result(spread<root>(self, dimensions, correction, keep), out);
 }
 
 }  // namespace

@@ -119,6 +119,7 @@ Tensor& index_rows_out(const Tensor& self, const Tensor& indices, const IndexBou
   check_indices(indices);
   if (self.dim() == 0) throw Refusal{"the tensor has no dimensions"};
   if (add) addition_dtype(self.scalar_type(), indices.numel());  // refuses before anything changes
+  check_out_dtype(out, self.scalar_type());
   at::native::resize_output(out, self.sizes());
   if (!out.is_same(self)) out.copy_(self);
   const Tensor rows = source.dim() == 0 ? source.view(1) : source.movedim(bounds.dimension, 0);

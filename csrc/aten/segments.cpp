@@ -86,6 +86,7 @@ Tensor& reduce_along(const Tensor& self, int64_t dimension, const Tensor& given,
                      const Tensor& source, c10::string_view name, bool include_self,
                      OutOfBounds error, Tensor& out) {
   check_reducible(self, given);
+  check_out_dtype(out, self.scalar_type());
   const c10::DeviceGuard guard(self.device());
   at::native::resize_output(out, self.sizes());
   if (given.numel() == 0) return out.copy_(self);

@@ -34,6 +34,7 @@ std::vector<RowStage> softmax_stages() {
 
 Tensor& run(const Tensor& self, int64_t dimension, Tensor& out, const Expression& result) {
   if (!self.is_floating_point()) throw Refusal{"softmax is of floating dtypes"};
+  check_castable(self.scalar_type(), out);
   const RowProgram program{softmax_stages(), {result}, row_flags(self, dimension)};
   at::native::resize_output(out, self.sizes());
   run_rows(program, {with_dimension(self)}, {with_dimension(out)});

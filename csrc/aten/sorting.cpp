@@ -94,9 +94,7 @@ struct Rows {
 };
 
 void give(const Tensor& result, const Tensor& like, Tensor& out) {
-  const Tensor shaped = like.dim() == 0 ? result.reshape({}) : result;
-  at::native::resize_output(out, shaped.sizes());
-  out.copy_(shaped);
+  give_result(like.dim() == 0 ? result.reshape({}) : result, out);
 }
 
 std::tuple<Tensor&, Tensor&> sort_out(const Tensor& self, std::optional<bool> /*stable*/,

@@ -118,8 +118,7 @@ Tensor& average_out(const Tensor& self, IntArrayRef kernel, IntArrayRef stride, 
       at::avg_pool2d(planes.view({volume.count, volume.depth, -1}), {pooling.kernel[0], 1},
                      {pooling.stride[0], 1}, {pooling.padding[0], 0}, ceil, true, 1);
   const at::DimVector shape = with_volume(self, sums.size(1), planes.size(2), planes.size(3));
-  at::native::resize_output(out, shape);
-  return out.copy_(sums.view(shape) * shares(self, pooling, count_padding, divisor));
+  return give_result(sums.view(shape) * shares(self, pooling, count_padding, divisor), out);
 }
 
 Tensor& average_backward_out(const Tensor& gradient, const Tensor& self, IntArrayRef kernel,
@@ -175,10 +174,8 @@ std::tuple<Tensor, Tensor> maximum(const Tensor& self, IntArrayRef kernel, IntAr
 }
 
 void give(const std::tuple<Tensor, Tensor>& found, Tensor& values, Tensor& places) {
-  at::native::resize_output(values, std::get<0>(found).sizes());
-  at::native::resize_output(places, std::get<1>(found).sizes());
-  values.copy_(std::get<0>(found));
-  places.copy_(std::get<1>(found));
+  give_result(std::get<0>(found), values);
+  give_result(std::get<1>(found), places);
 }
 
 std::tuple<Tensor&, Tensor&> maximum_out(const Tensor& self, IntArrayRef kernel, IntArrayRef stride,

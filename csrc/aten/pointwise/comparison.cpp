@@ -15,9 +15,15 @@ Value binary(Arguments& a) {
   return a.expression().alu(op, a.value(0), a.value(1));
 }
 
-/// No integer is, and none differs from itself.
+/// These alone of the functions of truth have results of no other dtype.
+void check_boolean_out(Arguments& a, const char* name) {
+  TORCH_CHECK(a.dtype(1) == at::kBool, name, " does not support non-boolean outputs.");
+}
+
+/// No integer is infinite, and none differs from itself.
 template <int sign>
 Value is_infinite(Arguments& a) {
+  check_boolean_out(a, sign > 0 ? "isposinf" : "isneginf");
   if (a.is_float()) return compare(AluOp::kEqual, a.value(0), sign * kInfinity);
   return compare(AluOp::kNotEqual, a.value(0), a.value(0));
 }
@@ -25,6 +31,7 @@ Value is_infinite(Arguments& a) {
 Value is_nan(Arguments& a) { return compare(AluOp::kNotEqual, a.value(0), a.value(0)); }
 
 Value signbit(Arguments& a) {
+  check_boolean_out(a, "signbit");
   return a.is_float() ? sign_bit(a.value(0)) : compare(AluOp::kLess, a.value(0), 0);
 }
 

@@ -48,7 +48,12 @@ Value area_cosine(Value x) {
   return select(compare(AluOp::kGreater, x, kHuge), logarithm(x) + ln2, small);
 }
 
-Value area_tangent(Value x) { return log_one_plus(x * 2.0 / (1.0 - x)) * 0.5; }
+/// Of the magnitude: below 0 the argument of the logarithm would lose digits near -1.
+Value area_tangent(Value x) {
+  const Value below = compare(AluOp::kLess, x, 0), m = select(below, -x, x);
+  const Value result = log_one_plus(m * 2.0 / (1.0 - m)) * 0.5;
+  return select(below, -result, result);
+}
 
 Value sinus_cardinalis(Value x) {
   const Value angle = x * pi;

@@ -2,6 +2,7 @@
 
 #include <ATen/ExpandUtils.h>
 #include <ATen/TensorIterator.h>
+#include <ATen/native/Resize.h>
 #include <ATen/native/TypeProperties.h>
 #include <ATen/ops/empty.h>
 #include <c10/core/DeviceGuard.h>
@@ -249,6 +250,17 @@ void check_computable(at::ScalarType type) {
 void check_out_dtype(const at::Tensor& out, at::ScalarType dtype) {
   TORCH_CHECK(out.scalar_type() == dtype, "Expected out tensor to have dtype ", dtype, ", but got ",
               out.scalar_type(), " instead");
+}
+
+void check_castable(at::ScalarType dtype, const at::Tensor& out) {
+  TORCH_CHECK(at::canCast(dtype, out.scalar_type()), "result type ", dtype,
+              " can't be cast to the desired output type ", out.scalar_type());
+}
+
+at::Tensor& give_result(const at::Tensor& result, at::Tensor& out) {
+  check_castable(result.scalar_type(), out);
+  at::native::resize_output(out, result.sizes());
+  return out.copy_(result);
 }
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {

@@ -42,6 +42,12 @@ REFUSED = {
     "any into a number": lambda d: torch.any(
         torch.ones(3, 4, device=d), out=torch.empty((), device=d)
     ),
+    "signs into bytes": lambda d: torch.signbit(
+        torch.ones(3, device=d), out=torch.empty(3, dtype=torch.uint8, device=d)
+    ),
+    "infinities into numbers": lambda d: torch.isneginf(
+        torch.ones(3, device=d), out=torch.empty(3, device=d)
+    ),
     "places of maxima into floats": lambda d: torch.max(
         torch.ones(3, 4, device=d), dim=1,
         out=(torch.empty(3, device=d), torch.empty(3, device=d)),
@@ -175,6 +181,41 @@ OUT_ELSEWHERE = {
     "std": lambda x, out: torch.std(x, out=out),
     "triu": lambda x, out: torch.triu(x, out=out),
 }
+
+
+FLOATS_INTO_INTEGERS = {
+    "avg_pool3d": lambda x, out: torch.ops.aten.avg_pool3d.out(
+        x.view(1, 1, 1, 3, 3), [1, 1, 1], out=out
+    ),
+    "cross": lambda x, out: torch.cross(x, x, dim=1, out=out),
+    "histc": lambda x, out: torch.histc(x, 3, out=out),
+    "index_add": lambda x, out: torch.index_add(
+        x, 0, torch.zeros(3, dtype=torch.int64, device=x.device), x, out=out
+    ),
+    "index_reduce": lambda x, out: torch.index_reduce(
+        x, 0, torch.zeros(3, dtype=torch.int64, device=x.device), x, "amax", out=out
+    ),
+    "kthvalue": lambda x, out: torch.kthvalue(x, 1, dim=0, out=(out, out.clone())),
+    "nansum": lambda x, out: torch.nansum(x, 0, out=out),
+    "scatter_add": lambda x, out: torch.scatter_add(
+        x, 0, torch.zeros(3, 3, dtype=torch.int64, device=x.device), x, out=out
+    ),
+    "softmax": lambda x, out: torch.ops.aten._softmax.out(x, 0, False, out=out),
+    "sort": lambda x, out: torch.sort(x, dim=0, out=(out, out.clone())),
+    "std": lambda x, out: torch.std(x, dim=0, out=out),
+    "topk": lambda x, out: torch.topk(x, 2, dim=0, out=(out, out.clone())),
+}
+
+
+@pytest.mark.parametrize("operator", FLOATS_INTO_INTEGERS)
+@pytest.mark.parametrize("device", ["cpu", DEVICE])
+def test_results_are_not_cast_to_a_dtype_that_loses_them(operator, device):
+    torch.neuron_sim.set_fallback_policy("allow")  # until the fixture restores it
+    x = torch.ones(3, 3, device=device)
+    out = torch.full((3, 3), 7, dtype=torch.int64, device=device)
+    with pytest.raises(RuntimeError):
+        FLOATS_INTO_INTEGERS[operator](x, out)
+    assert operator in ("sort", "topk") or (out == 7).all(), "nothing was written"
 
 
 @pytest.mark.parametrize("place", ["cpu", "neuron_sim:0"])

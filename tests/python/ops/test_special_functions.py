@@ -1,4 +1,6 @@
-"""Gamma and error functions against float64, with their gradients."""
+"""Gamma, error and inverse hyperbolic functions against float64, with their gradients."""
+
+import math
 
 import pytest
 import torch
@@ -54,3 +56,11 @@ def test_reduced_precisions_are_rounded_once(name, dtype):
 
 def test_integers_become_floating_numbers():
     check(torch.lgamma, torch.arange(1, 9, dtype=torch.int32), gradients=False)
+
+
+def test_the_inverse_hyperbolic_tangent_keeps_its_digits_near_both_ends():
+    x = torch.cat([torch.linspace(0.99, 0.9999999, 4001), torch.tensor([0.0, 1e-30, 1e-3, 1.0])])
+    for sign in (1.0, -1.0):
+        check(torch.atanh, sign * x, tolerance=1.3e-6, gradients=False)
+    assert torch.atanh(torch.tensor(-0.0, device=DEVICE)).signbit()
+    assert torch.atanh(torch.tensor([1.5, -2.0, math.nan], device=DEVICE)).isnan().all()
