@@ -83,6 +83,8 @@ Tensor convolution_3d(const Tensor& input, const Tensor& weight, const std::opti
       device_convolution(frames_of(input), flat_weight(weight), std::nullopt, frames);
   const int64_t outputs = (input.size(2) - 1) * depth.stride - 2 * depth.padding + depth.reach() +
                           parameters.output_padding[0];
+  TORCH_CHECK(outputs > 0, "Given an input depth of ", input.size(2), ", the output depth is ",
+              outputs, ". Output size is too small");
   const Tensor result = depth.scatter(parts, images, outputs);
   if (bias && bias->defined()) result.add_(bias->view({1, -1, 1, 1, 1}));
   return result;

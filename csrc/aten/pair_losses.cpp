@@ -64,9 +64,9 @@ Margins margins_of(const Tensor& self, const Tensor& target, const Scalar& order
   if (self.dim() == 0) throw Refusal{"the scores have no dimensions"};
   TORCH_CHECK(self.dim() == 1 || self.dim() == 2,
               "Expected non-empty vector or matrix, but got: ", self.sizes());
+  if (self.numel() == 0) throw Refusal{"there are no elements"};
   TORCH_CHECK(target.scalar_type() == at::kLong, "expected scalar type Long but found ",
               target.scalar_type());
-  if (self.numel() == 0) throw Refusal{"there are no elements"};
   Margins result;
   result.scores = (self.dim() == 1 ? self.unsqueeze(0) : self).to(at::kFloat);
   result.target = target.reshape({-1, 1});

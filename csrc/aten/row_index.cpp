@@ -138,8 +138,9 @@ Tensor& index_add_out(const Tensor& self, int64_t dimension, const Tensor& indic
   const IndexBounds bounds = bounds_of(self, dimension, error);
   if (self.dim() > 0) check_slices("index_add_()", self, bounds.dimension, indices, source);
   check_apart(out, {indices, source});
-  TORCH_CHECK(self.is_floating_point() || std::isfinite(alpha.toDouble()), "value ",
-              alpha.toDouble(), " cannot be converted to type ", self.scalar_type(),
+  TORCH_CHECK(self.is_floating_point() || self.scalar_type() == at::kBool ||
+                  std::isfinite(alpha.toDouble()),
+              "value ", alpha.toDouble(), " cannot be converted to type ", self.scalar_type(),
               " without overflow");
   const Tensor scaled = alpha.toDouble() == 1 ? source : source * alpha;
   return index_rows_out(self, indices, bounds, scaled, true, out);

@@ -66,6 +66,10 @@ REFUSED = {
     "a transposed convolution without an output": lambda d: functional.conv_transpose2d(
         torch.ones(1, 1, 1, 7, device=d), torch.ones(1, 1, 1, 1, device=d), padding=(1, 0)
     ),
+    "a transposed convolution without depth": lambda d: functional.conv_transpose3d(
+        torch.ones(1, 1, 1, 5, 5, device=d), torch.ones(1, 1, 1, 1, 1, device=d),
+        padding=(1, 0, 0),
+    ),
     "a running sum of bool": lambda d: torch.ones(3, device=d).cumsum(0, dtype=torch.bool),
     "distances to integers": lambda d: torch.cdist(
         torch.ones(2, 3, device=d), torch.ones(2, 3, dtype=torch.int64, device=d)
@@ -226,6 +230,12 @@ def test_a_result_elsewhere_is_refused(operator, place):
     with pytest.raises(RuntimeError, match="two devices"):
         OUT_ELSEWHERE[operator](x, out)
     assert (out == 7).all(), "nothing was written"
+
+
+def test_an_expanded_tensor_is_bounded_in_place():
+    torch.neuron_sim.set_fallback_policy("allow")  # until the fixture restores it
+    x = torch.tensor([0.25], device=DEVICE).expand(6)
+    assert (functional.threshold_(x, 0.5, 3.0) == 3).all()
 
 
 def test_an_expanded_tensor_is_filled_through_a_mask_with_torchs_warning():
