@@ -121,16 +121,20 @@ void refuse_sparse(const c10::OperatorHandle& op, torch::jit::Stack*) {
 
 /// The device of a tensor, or of the first of a list; none of others.
 std::optional<at::Device> device_of_value(const c10::IValue& value) {
-  at::Tensor tensor;
-  if (value.isTensor()) tensor = value.toTensor();
-  if (value.isTensorList() && !value.toTensorList().empty()) tensor = value.toTensorList().get(0);
-  return tensor.defined() ? std::optional(tensor.device()) : std::nullopt;
+  const auto of = [](const at::Tensor& tensor) {
+    return tensor.defined() ? std::optional(tensor.device()) : std::nullopt;
+  };
+  if (value.isTensor()) return of(value.toTensor());
+  if (!value.isTensorList()) return std::nullopt;
+  const auto list = value.toTensorList();
+  return list.empty() ? std::nullopt : of(list.get(0));
 }
 
 }  // namespace
 
 void check_out_devices(const c10::OperatorHandle& op, const torch::jit::Stack& stack) {
   const auto& arguments = op.schema().arguments();
+  if (arguments.empty() || !arguments.back().is_out()) return;  // out= arguments are the last ones
   const size_t first = stack.size() - arguments.size();
   std::optional<at::Device> device;
   for (size_t i = 0; i < arguments.size(); ++i) {

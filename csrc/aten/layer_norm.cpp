@@ -38,14 +38,14 @@ void check_norm_dtypes(const at::Tensor& input, const std::optional<at::Tensor>&
     if (!tensor->is_floating_point()) throw Refusal{"a norm is of floating dtypes"};
   }
   // The rule of torch's norms on the CPU.
-  const bool has_wide = at::isReducedFloatingType(input.scalar_type());
+  const bool is_reduced = at::isReducedFloatingType(input.scalar_type());
   const auto& first = given(weight) ? weight : bias;
   for (const std::optional<at::Tensor>& parameter : {weight, bias}) {
     if (!given(parameter)) continue;
     const at::ScalarType type = parameter->scalar_type();
     TORCH_CHECK(type == first->scalar_type(), "expected scalar type ", first->scalar_type(),
                 " but found ", type);
-    TORCH_CHECK(type == input.scalar_type() || (has_wide && type == at::kFloat),
+    TORCH_CHECK(type == input.scalar_type() || (is_reduced && type == at::kFloat),
                 "mixed dtype: expect parameter to have scalar type of Float, but it is ", type,
                 " for an input of ", input.scalar_type());
   }

@@ -128,8 +128,8 @@ def _differ_where_not_finite(found: Any, expected: Any, exact: Any) -> bool:
 
 
 def _reads_beyond(op: Any, arguments: Arguments) -> bool:
-    """Whether the CPU reads memory that is not the operands': labels that are no class, the first
-    of no bags."""
+    """Whether torch's CPU kernel reads out of bounds: ctc_loss does with a label that is not a
+    class, embedding_bag without offsets."""
     if "embedding_bag" in op.name:
         offsets = arguments[2].get("offsets")
         return offsets is not None and offsets.numel() == 0
@@ -237,7 +237,7 @@ class Case:
         return "refused alike"
 
     def _in_double(self) -> Any:
-        """The results in double precision; None if there are none."""
+        """The results in double precision, or None for operators without a kernel for it."""
         try:
             return self.call(in_double(fresh(self.arguments)))
         except Exception:

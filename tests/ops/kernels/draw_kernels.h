@@ -12,7 +12,8 @@ namespace neuron_sim {
 
 using Pair = std::array<int64_t, 2>;
 
-/// Draws sizes and options, and adds kernels of them to a list.
+/// Draws sizes and options, and adds kernels of them to a list. Never draw twice among the
+/// arguments of one call: C++ leaves their order to the compiler, and the record depends on it.
 class Draw {
  public:
   int64_t number(int64_t low, int64_t high) {

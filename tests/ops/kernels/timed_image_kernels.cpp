@@ -132,8 +132,8 @@ void draw_resample(Draw& draw) {
   const auto kind = draw.number(0, 2);
   const int64_t height = draw.number(3, 90), width = draw.number(3, 90);
   const int64_t rows = draw.number(3, 120), columns = draw.number(3, 120);
-  const TensorSpec input =
-      draw.tensor({draw.size(4), draw.size(200), height, width}, draw.floating());
+  const Dtype dtype = draw.floating();
+  const TensorSpec input = draw.tensor({draw.size(4), draw.size(200), height, width}, dtype);
   const TensorSpec output{{input.shape[0], input.shape[1], rows, columns}, {}, input.dtype};
   const bool averages = draw.one_in(3);
   const EmitKernel emit = [=](Builder& builder, auto operands, auto results) {

@@ -46,7 +46,8 @@ void draw_vector_add_variant(Draw& draw) {
 void draw_transpose(Draw& draw) {
   constexpr const char* kEngines[] = {"auto", "tensor", "vector", "dma"};
   const char* const engine = draw.one_of(kEngines);
-  const TensorSpec x = draw.tensor({draw.size(3000), draw.size(2000)}, draw.floating());
+  const Dtype dtype = draw.floating();
+  const TensorSpec x = draw.tensor({draw.size(3000), draw.size(2000)}, dtype);
   draw.add(text("transpose ", engine, words({x})), [=](const auto& chip) {
     return build_transpose(chip, x, parse_transpose_engine(engine));
   });
