@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Changes one place of the core at a time and looks whether a test notices.
+"""Changes one place of the core at a time and checks that a test fails.
 
 Usage: mutation_sample.py [--mutants 100] [--seed 1] [--minutes M] [--build build/release]. Each
 mutant is one source file of device/isa, device/timeline or ops/kernels with one small change. It is
 compiled with the flags of build/release, linked into a copy of the library, and run against the
-core tests named after the file, those of its folder, all core tests, and the Python tests of kernels
-and times, until one fails. A change that compiles to the same object does not count. The exit status is 1 when less than
-85 % of the mutants are killed. Survivors are printed: they point at missing tests.
+core tests named after the file, those of its folder, all core tests, and the Python tests of
+kernels and times, until one fails. A change that compiles to the same object does not count. The
+exit status is 1 when less than 85 % of the mutants are killed. Survivors are printed: they point at
+missing tests.
 """
 
 from __future__ import annotations
