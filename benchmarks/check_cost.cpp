@@ -8,12 +8,12 @@
 #include <memory>
 #include <vector>
 
+#include "device/builder/builder.h"
 #include "device/check/checked_run.h"
-#include "device/isa/dma_copy.h"
-#include "device/isa/tensor_scalar.h"
-#include "device/program/builder.h"
-#include "ops/kernels/conv2d_maxpool.h"
-#include "ops/kernels/matmul.h"
+#include "device/isa/dma/dma_copy.h"
+#include "device/isa/elementwise/tensor_scalar.h"
+#include "ops/conv2d/conv2d_maxpool.h"
+#include "ops/matmul/matmul.h"
 
 namespace {
 

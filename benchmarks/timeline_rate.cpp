@@ -6,7 +6,7 @@
 #include <cstdio>
 
 #include "device/timeline/timeline.h"
-#include "ops/kernels/conv2d_maxpool.h"
+#include "ops/conv2d/conv2d_maxpool.h"
 
 namespace {
 

@@ -19,7 +19,7 @@ if(NEURON_SIM_CCACHE AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
 endif()
 
 # Flags of our own targets only; imported targets never inherit them. No -march: the library runs
-# on any x86-64 (device/isa/product_kernel.h and oneDNN choose instruction sets at run time).
+# on any x86-64 (device/isa/tensor/product_kernel.h and oneDNN choose instruction sets at run time).
 # Contraction is off and fast-math is absent because simulated bytes must not depend on what the
 # compiler fuses.
 add_library(neuron_sim_flags INTERFACE)

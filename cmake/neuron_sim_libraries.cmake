@@ -46,7 +46,7 @@ if(NEURON_SIM_TORCH AND TARGET neuron_sim_core AND torch_sources)
   # A header of torch's profiler includes those of Kineto by their bare names.
   get_target_property(folders neuron_sim::torch INTERFACE_INCLUDE_DIRECTORIES)
   list(TRANSFORM folders APPEND /kineto)
-  set_source_files_properties(${PROJECT_SOURCE_DIR}/csrc/profiler_registration.cpp
+  set_source_files_properties(${PROJECT_SOURCE_DIR}/csrc/profiler/profiler_registration.cpp
     PROPERTIES INCLUDE_DIRECTORIES "${folders}" SKIP_PRECOMPILE_HEADERS ON)
   target_link_options(torch_neuron_sim PRIVATE LINKER:-z,defs)
 endif()

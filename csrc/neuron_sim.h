@@ -20,8 +20,8 @@
 #include <optional>
 #include <string_view>
 
-#include "csrc/export.h"
-#include "csrc/runtime.h"
+#include "csrc/runtime/export.h"
+#include "csrc/runtime/runtime.h"
 
 namespace neuron_sim {
 

@@ -53,7 +53,9 @@ def _below(*folders: str) -> tuple[str, ...]:
 
 
 RULES = (
-    Rule("device", _below("device"), STANDARD, CORE_LIBRARIES),
+    # The vendor's compiler, which is not part of the chip: nothing else of device/ knows it.
+    Rule("device/compiler", _below("device"), STANDARD, CORE_LIBRARIES),
+    Rule("device", _below("device"), STANDARD, CORE_LIBRARIES, never=_below("device/compiler")),
     Rule("ops", _below("device", "ops"), STANDARD, CORE_LIBRARIES + ONEDNN),
     Rule("csrc", _below("device", "ops", "csrc"), STANDARD + LIBTORCH, never=TORCH_PYTHON),
     Rule("models", PUBLIC_CSRC + _below("models"), STANDARD + LIBTORCH + FILES, never=TORCH_PYTHON),

@@ -2,7 +2,7 @@
 """Changes one place of the core at a time and checks that a test fails.
 
 Usage: mutation_sample.py [--mutants 100] [--seed 1] [--minutes M] [--build build/release]. Each
-mutant is one source file of device/isa, device/timeline or ops/kernels with one small change. It is
+mutant is one source file of an instruction, the timeline or a kernel with one small change. It is
 compiled with the flags of build/release, linked into a copy of the library, and run against the
 core tests named after the file, those of its folder, all core tests, and the Python tests of
 kernels and times, until one fails. A change that compiles to the same object does not count. The
@@ -26,17 +26,20 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-FOLDERS = ("device/isa", "device/timeline", "ops/kernels")
+FOLDERS = (
+    "device/instruction", "device/isa", "device/timeline", "ops/attention", "ops/blocks",
+    "ops/conv2d", "ops/ffnn", "ops/matmul", "ops/movement", "ops/pooling",
+)  # fmt: skip
 SHARE = 0.85
 # A test that runs so many times as long as with the original, and a while, does not end.
 TIMES, SECONDS = 4.0, 20.0
 LIBRARY = "libneuron_sim_core.so"
 # Of the installed package: what kernels compute, and how long they take.
 PYTHON_TESTS = (
-    "tests/python/test_core_module*.py", "tests/python/test_custom_ops*.py",
-    "tests/python/ops/test_*.py", "tests/python/nki/test_isa_*.py",
-    "tests/python/nki/test_measure*.py", "tests/python/test_fidelity_*.py",
-    "tests/python/test_*_docs.py",
+    "tests/python/core_module/test_*.py", "tests/python/custom_ops/test_*.py",
+    "tests/python/ops/test_*.py", "tests/python/nki/isa/test_*.py",
+    "tests/python/nki/test_measure*.py", "tests/python/fidelity/test_*.py",
+    "tests/python/tools/test_*_docs.py",
 )  # fmt: skip
 
 _TEXT = re.compile(r'"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])+\'|//[^\n]*|/\*.*?\*/|^\s*#[^\n]*',
@@ -239,7 +242,7 @@ def main() -> int:
     given = parser.parse_args()
     build = Build(given.build.resolve())
     source = random.Random(given.seed)
-    files = [path for each in FOLDERS for path in sorted((ROOT / each).glob("*.cpp"))]
+    files = [path for each in FOLDERS for path in sorted((ROOT / each).rglob("*.cpp"))]
     fates: Counter[str] = Counter()
     survivors: list[str] = []
     end = time.monotonic() + given.minutes * 60

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # Runs the numeric tests once more as on other hosts: oneDNN, which computes the references, limited
 # to older instruction sets by ONEDNN_MAX_CPU_ISA, and the device's products by the kernel that such
-# a host has (device/isa/product_kernel.h). All run even when one fails.
+# a host has (device/isa/tensor/product_kernel.h). All run even when one fails.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 : "${VENV:=${VIRTUAL_ENV:-$PWD/.venv}}"
 
 core='NcMatmul*:NcTranspose*:MatrixProduct.*:Architectures/RandomShapes.Matmul*:Reference.*'
 core+=':Executor.KeepsFp32Copies*:ProductKernels/*'
-python=(tests/python/test_custom_ops_values.py tests/python/test_core_module_products.py)
+python=(tests/python/custom_ops/test_custom_ops_values.py tests/python/core_module/test_core_module_products.py)
 
 failed=0
 run() {

@@ -30,8 +30,9 @@ with the failing expression underlined. What the sanitizer finds is in
 
 #: Heading, folders; the first that matches counts.
 AREAS = [
-    ("Instructions", ("device/isa/",)),
-    ("Programs: tiles, views, loops, registers, cores", ("device/program/",)),
+    ("Instructions", ("device/isa/", "device/instruction/")),
+    ("Programs: tiles, views, loops, registers, cores",
+     ("device/program/", "device/operand/", "device/builder/", "device/analysis/")),
     ("Runs of programs", ("device/execute/", "device/runtime/", "device/memory/")),
     ("Architectures and numbers", ("device/arch/", "device/numerics/", "device/base/")),
     ("Time, traces and passes", ("device/",)),

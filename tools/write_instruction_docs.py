@@ -68,19 +68,32 @@ def sentence(comment: str) -> str:
     return text[: end.end()].strip().replace("|", "\\|")
 
 
+def header(name: str) -> Path:
+    """The header of an instruction or query, in its folder of device/isa."""
+    found = sorted((ROOT / "device" / "isa").rglob(f"{name}.h"))
+    if len(found) != 1:
+        raise SystemExit(f"device/isa has {len(found)} headers {name}.h; expected one")
+    return found[0]
+
+
+def link(name: str) -> str:
+    """The name, linked to its header."""
+    return f"[{name}](../{header(name).relative_to(ROOT).as_posix()})"
+
+
 def documented(name: str, declaration: str) -> str:
-    """First sentence of the comment above the line of device/isa/<name>.h that matches."""
-    content = (ROOT / "device" / "isa" / f"{name}.h").read_text(encoding="utf-8")
+    """First sentence of the comment above the line of its header that matches."""
+    content = header(name).read_text(encoding="utf-8")
     for comment in COMMENT.finditer(content):
         following = content[comment.end() :].split("\n};", 1)[0]
         if re.match(declaration, following, re.DOTALL):
             return sentence(comment.group(1))
-    raise SystemExit(f"device/isa/{name}.h has no documented struct or function")
+    raise SystemExit(f"{header(name).relative_to(ROOT)} has no documented struct or function")
 
 
 def engine(name: str, entries: dict[str, dict[str, Any]]) -> str:
     """What the header says of the engine, else the default of every architecture."""
-    content = (ROOT / "device" / "isa" / f"{name}.h").read_text(encoding="utf-8")
+    content = header(name).read_text(encoding="utf-8")
     field = ENGINE_FIELD.search(content)
     if field is not None:
         return " ".join(field.group(1).replace("///<", " ").split()).replace("|", "\\|")
@@ -108,7 +121,7 @@ def instruction_row(name: str, entries: dict[str, dict[str, Any]]) -> str:
     entry = entries[ARCHITECTURES[0]]
     existing = [architecture for architecture in ARCHITECTURES if entries[architecture]["exists"]]
     cells = [
-        f"[{name}](../device/isa/{name}.h)",
+        link(name),
         f"{operand_list(entry, 'read')} -> {operand_list(entry, 'write')}",
         listed(entry["attributes"]),
         engine(name, entries),
@@ -120,7 +133,7 @@ def instruction_row(name: str, entries: dict[str, dict[str, Any]]) -> str:
 
 def query_row(name: str, values: dict[str, int]) -> str:
     """One line of the table of compile-time queries."""
-    cells = [f"[{name}](../device/isa/{name}.h)"]
+    cells = [link(name)]
     cells += [str(values[architecture]) for architecture in ARCHITECTURES]
     cells.append(documented(name, rf"int64_t {name}\("))
     return f"| {' | '.join(cells)} |"

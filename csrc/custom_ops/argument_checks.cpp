@@ -4,9 +4,9 @@
 
 #include <sstream>
 
-#include "csrc/errors.h"
-#include "csrc/tensor_access.h"
-#include "ops/epilogue.h"
+#include "csrc/launch/tensor_access.h"
+#include "csrc/runtime/errors.h"
+#include "ops/blocks/epilogue.h"
 
 namespace neuron_sim {
 namespace {

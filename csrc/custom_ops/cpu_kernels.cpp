@@ -5,8 +5,8 @@
 #include <torch/library.h>
 
 #include "csrc/custom_ops/result_sizes.h"
-#include "csrc/errors.h"
-#include "csrc/tensor_access.h"
+#include "csrc/launch/tensor_access.h"
+#include "csrc/runtime/errors.h"
 #include "ops/reference/reference.h"
 
 namespace neuron_sim {

@@ -5,13 +5,13 @@
 #include <torch/library.h>
 
 #include "csrc/custom_ops/result_sizes.h"
-#include "csrc/errors.h"
-#include "csrc/kernel_call.h"
-#include "ops/kernels/bias_add_activation_backward.h"
-#include "ops/kernels/conv2d_input_gradient.h"
-#include "ops/kernels/conv2d_maxpool.h"
-#include "ops/kernels/conv2d_weight_gradient.h"
-#include "ops/kernels/maxpool_activation_backward.h"
+#include "csrc/launch/kernel_call.h"
+#include "csrc/runtime/errors.h"
+#include "ops/conv2d/conv2d_input_gradient.h"
+#include "ops/conv2d/conv2d_maxpool.h"
+#include "ops/conv2d/conv2d_weight_gradient.h"
+#include "ops/pooling/maxpool_activation_backward.h"
+#include "ops/rows/bias_add_activation_backward.h"
 
 namespace neuron_sim {
 namespace {

@@ -3,15 +3,15 @@
 #include <torch/library.h>
 
 #include "csrc/custom_ops/result_sizes.h"
-#include "csrc/errors.h"
-#include "csrc/kernel_call.h"
-#include "device/isa/activation_functions.h"
-#include "ops/kernels/bias_add_activation.h"
-#include "ops/kernels/conv2d_maxpool.h"
-#include "ops/kernels/ffnn.h"
-#include "ops/kernels/matmul.h"
-#include "ops/kernels/transpose.h"
-#include "ops/kernels/vector_add.h"
+#include "csrc/launch/kernel_call.h"
+#include "csrc/runtime/errors.h"
+#include "device/numerics/activation_functions.h"
+#include "ops/conv2d/conv2d_maxpool.h"
+#include "ops/ffnn/ffnn.h"
+#include "ops/matmul/matmul.h"
+#include "ops/movement/transpose.h"
+#include "ops/movement/vector_add.h"
+#include "ops/rows/bias_add_activation.h"
 
 namespace neuron_sim {
 namespace {

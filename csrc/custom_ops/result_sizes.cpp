@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "csrc/custom_ops/argument_checks.h"
-#include "csrc/errors.h"
-#include "csrc/tensor_access.h"
+#include "csrc/launch/tensor_access.h"
+#include "csrc/runtime/errors.h"
 
 namespace neuron_sim {
 namespace {

@@ -9,9 +9,9 @@
 
 #include <string_view>
 
-#include "ops/kernels/matmul.h"
-#include "ops/kernels/transpose.h"
-#include "ops/kernels/vector_add.h"
+#include "ops/matmul/matmul.h"
+#include "ops/movement/transpose.h"
+#include "ops/movement/vector_add.h"
 
 namespace neuron_sim {
 

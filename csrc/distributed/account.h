@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "csrc/export.h"
+#include "csrc/runtime/export.h"
 #include "device/base/units.h"
 
 namespace neuron_sim {

@@ -13,7 +13,7 @@
 
 #include "csrc/distributed/announcement.h"
 #include "csrc/distributed/transport.h"
-#include "csrc/export.h"
+#include "csrc/runtime/export.h"
 #include "device/runtime/group_time.h"
 
 namespace neuron_sim {

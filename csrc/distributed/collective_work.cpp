@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "csrc/errors.h"
-#include "csrc/runtime.h"
+#include "csrc/runtime/errors.h"
+#include "csrc/runtime/runtime.h"
 #include "device/runtime/devices.h"
 
 namespace neuron_sim {

@@ -4,7 +4,7 @@
 #include <c10/util/Exception.h>
 
 #include "csrc/distributed/backend.h"
-#include "csrc/runtime.h"
+#include "csrc/runtime/runtime.h"
 
 namespace neuron_sim {
 namespace {

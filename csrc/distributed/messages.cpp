@@ -9,8 +9,8 @@
 #include "csrc/distributed/account.h"
 #include "csrc/distributed/backend.h"
 #include "csrc/distributed/collective_work.h"
-#include "csrc/errors.h"
-#include "csrc/runtime.h"
+#include "csrc/runtime/errors.h"
+#include "csrc/runtime/runtime.h"
 #include "device/runtime/devices.h"
 
 namespace neuron_sim {

@@ -1,6 +1,6 @@
 #pragma once
 // Moves the bytes of a collective between processes. Tensors are host tensors: the memory behind
-// device tensors (csrc/tensor_access.h).
+// device tensors (csrc/launch/tensor_access.h).
 
 #include <torch/csrc/distributed/c10d/Backend.hpp>
 

@@ -131,7 +131,8 @@ struct EngineTiming {
   double dynamic_minimum_cycles = 0;    ///< MIN_II when an address comes from data
 };
 
-/// Cycles per element of a kind of work (see RateClass in device/isa/demand.h; same order there).
+/// Cycles per element of a kind of work (see RateClass in device/instruction/demand.h; same order
+/// there).
 struct Rates {
   double one_input = 0;            ///< copy, reduce, tensor_scalar, activation
   double two_inputs = 0;           ///< tensor_tensor, both in SBUF, fp32

@@ -1,11 +1,7 @@
 #pragma once
 // How large and small a value of an architecture file may be. Internal to device/arch.
 
-#include <tuple>
-
-#include "device/isa/instruction_type.h"
-#include "device/program/program.h"
-#include "device/program/view.h"
+#include "device/base/bounds.h"
 
 namespace neuron_sim {
 
@@ -35,7 +31,7 @@ inline constexpr Range kRowBytes{1, 1024 * kMebibyte};  ///< of a row or packet 
 inline constexpr Range kBufferBytes{0, 4 * kTebibyte};  ///< of a collective
 // Arrays of the simulator hold so many.
 inline constexpr Range kDimensions{1, kMaximumFreeDimensions};
-inline constexpr Range kRegisters{1, std::tuple_size_v<decltype(RegisterFile::values)>};
+inline constexpr Range kRegisters{1, kMaximumRegisters};
 inline constexpr Range kLogicalCores{1, kMaximumCores};
 
 inline constexpr Range kPairs{1, 16};  ///< of instructions that make one matmul

@@ -1,9 +1,9 @@
 #include "device/check/findings.h"
 
+#include "device/analysis/overwrites.h"
 #include "device/base/errors.h"
 #include "device/check/shadow_walk.h"
 #include "device/program/cursor.h"
-#include "device/program/overwrites.h"
 
 namespace neuron_sim {
 namespace {

@@ -1,7 +1,7 @@
 #pragma once
 // The elements of an operand of an instance as fp32.
 
-#include "device/isa/instruction_type.h"
+#include "device/instruction/instruction_type.h"
 #include "device/numerics/dtype.h"
 
 namespace neuron_sim {

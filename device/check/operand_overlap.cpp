@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "device/program/access_runs.h"
+#include "device/analysis/access_runs.h"
 
 namespace neuron_sim {
 namespace {

@@ -1,6 +1,6 @@
 #include "device/check/output_coverage.h"
 
-#include "device/program/access_runs.h"
+#include "device/analysis/access_runs.h"
 
 namespace neuron_sim {
 namespace {

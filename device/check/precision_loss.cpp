@@ -8,7 +8,7 @@
 #include "device/check/float_elements.h"
 #include "device/check/iterations.h"
 #include "device/check/reports.h"
-#include "device/isa/operators.h"
+#include "device/numerics/operators.h"
 
 namespace neuron_sim {
 namespace {

@@ -4,7 +4,7 @@
 #include <array>
 #include <string_view>
 
-#include "device/isa/operators.h"
+#include "device/numerics/operators.h"
 
 namespace neuron_sim {
 namespace {

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "device/analysis/access_runs.h"
 #include "device/base/errors.h"
 #include "device/check/propagation.h"
 #include "device/check/shadow_walk.h"
-#include "device/program/access_runs.h"
 
 namespace neuron_sim {
 

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <map>
 
+#include "device/analysis/access_runs.h"
 #include "device/base/errors.h"
 #include "device/check/operand_overlap.h"
 #include "device/check/propagation.h"
 #include "device/check/shadow_walk.h"
-#include "device/program/access_runs.h"
 
 namespace neuron_sim {
 

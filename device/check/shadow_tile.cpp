@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <numeric>
 
-#include "device/program/access_runs.h"
+#include "device/analysis/access_runs.h"
 
 namespace neuron_sim {
 namespace {

@@ -6,9 +6,9 @@
 
 #include "device/base/errors.h"
 #include "device/execute/variable_exchange.h"
-#include "device/isa/alu.h"
-#include "device/isa/collective.h"
-#include "device/isa/dma_transfer.h"
+#include "device/isa/dma/collective.h"
+#include "device/isa/dma/dma_transfer.h"
+#include "device/numerics/alu.h"
 
 namespace neuron_sim {
 namespace {

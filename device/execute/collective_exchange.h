@@ -4,7 +4,7 @@
 #include <array>
 #include <span>
 
-#include "device/isa/instruction_type.h"
+#include "device/instruction/instruction_type.h"
 
 namespace neuron_sim {
 
@@ -14,9 +14,9 @@ struct CollectiveMember {
   std::array<Access, 4> operands{};  ///< by collective_operand
 };
 
-/// Computes the collective `type` (device/isa/collective.h) with these attributes. `members`: all
-/// ranks of a group, in its order. All sources are read before any destination is written. Bytes
-/// depend on nothing else. KernelError (kIndex) when metadata leave a tensor, or senders and
+/// Computes the collective `type` (device/isa/dma/collective.h) with these attributes. `members`:
+/// all ranks of a group, in its order. All sources are read before any destination is written.
+/// Bytes depend on nothing else. KernelError (kIndex) when metadata leave a tensor, or senders and
 /// receivers disagree.
 void exchange(const InstructionType& type, std::span<const Attribute> attributes,
               std::span<const CollectiveMember> members);

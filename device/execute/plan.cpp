@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <map>
 
+#include "device/analysis/definedness.h"
+#include "device/analysis/instance_history.h"
 #include "device/base/errors.h"
 #include "device/base/interruption.h"
 #include "device/program/cursor.h"
-#include "device/program/definedness.h"
-#include "device/program/instance_history.h"
 
 namespace neuron_sim {
 namespace {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <string_view>
 
+#include "device/analysis/register_write.h"
 #include "device/base/errors.h"
 #include "device/program/meeting.h"
-#include "device/program/register_write.h"
 
 namespace neuron_sim {
 

@@ -3,8 +3,8 @@
 #include <cstring>
 
 #include "device/base/errors.h"
-#include "device/isa/collective.h"
-#include "device/isa/dma_transfer.h"
+#include "device/isa/dma/collective.h"
+#include "device/isa/dma/dma_transfer.h"
 
 namespace neuron_sim {
 namespace {

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "device/arch/architecture.h"
-#include "device/program/view.h"
+#include "device/operand/view.h"
 
 namespace neuron_sim {
 

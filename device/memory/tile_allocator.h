@@ -7,7 +7,7 @@
 #include <string>
 
 #include "device/arch/architecture.h"
-#include "device/program/view.h"
+#include "device/operand/view.h"
 
 namespace neuron_sim {
 

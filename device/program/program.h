@@ -10,13 +10,11 @@
 #include <vector>
 
 #include "device/arch/architecture.h"
-#include "device/isa/instruction_type.h"
-#include "device/program/region.h"
+#include "device/base/bounds.h"
+#include "device/instruction/instruction_type.h"
+#include "device/operand/region.h"
 
 namespace neuron_sim {
-
-/// Physical cores of a logical core, at most (LNC2).
-inline constexpr int kMaximumCores = 2;
 
 /// A tile of SBUF or PSUM, or an HBM tensor (argument, constant or scratch).
 struct Tile {

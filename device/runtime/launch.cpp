@@ -6,8 +6,8 @@
 
 #include "device/base/errors.h"
 #include "device/base/interruption.h"
-#include "device/check/checking.h"
 #include "device/execute/executor.h"
+#include "device/runtime/checking.h"
 #include "device/runtime/devices.h"
 
 namespace neuron_sim {

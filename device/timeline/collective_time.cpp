@@ -4,7 +4,7 @@
 #include <bit>
 #include <map>
 
-#include "device/isa/collective.h"
+#include "device/isa/dma/collective.h"
 
 namespace neuron_sim {
 namespace {

@@ -4,8 +4,8 @@
 #include <array>
 #include <vector>
 
+#include "device/analysis/tile_history.h"
 #include "device/program/program.h"
-#include "device/program/tile_history.h"
 #include "device/timeline/dma_engines.h"
 #include "device/timeline/elementwise_engine.h"
 #include "device/timeline/semaphores.h"

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "device/arch/architecture.h"
-#include "device/isa/demand.h"
-#include "device/program/engine.h"
+#include "device/instruction/demand.h"
+#include "device/operand/engine.h"
 #include "device/timeline/span.h"
 #include "device/timeline/state_visitor.h"
 

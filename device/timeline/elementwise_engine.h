@@ -2,7 +2,7 @@
 // Vector, Scalar and GpSimd: pipelines whose issue interval and latency differ.
 
 #include "device/arch/architecture.h"
-#include "device/isa/demand.h"
+#include "device/instruction/demand.h"
 #include "device/timeline/span.h"
 #include "device/timeline/state_visitor.h"
 

@@ -4,8 +4,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "device/analysis/register_write.h"
 #include "device/base/errors.h"
-#include "device/program/register_write.h"
 
 namespace neuron_sim {
 namespace {

@@ -5,7 +5,7 @@
 #include <span>
 
 #include "device/arch/architecture.h"
-#include "device/program/engine.h"
+#include "device/operand/engine.h"
 #include "device/timeline/span.h"
 #include "device/timeline/state_visitor.h"
 

@@ -4,8 +4,8 @@
 #include <array>
 
 #include "device/arch/architecture.h"
-#include "device/isa/demand.h"
-#include "device/program/engine.h"
+#include "device/instruction/demand.h"
+#include "device/operand/engine.h"
 #include "device/timeline/dma_engines.h"
 
 namespace neuron_sim {

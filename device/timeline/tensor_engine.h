@@ -3,7 +3,7 @@
 
 #include <array>
 
-#include "device/isa/demand.h"
+#include "device/instruction/demand.h"
 #include "device/program/program.h"
 #include "device/timeline/pe_clock.h"
 #include "device/timeline/span.h"

@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "device/isa/demand.h"
+#include "device/instruction/demand.h"
 #include "device/program/control_log.h"
 #include "device/program/program.h"
 #include "device/timeline/tensor_engine.h"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "device/arch/architecture.h"
-#include "device/program/engine.h"
+#include "device/operand/engine.h"
 
 namespace neuron_sim {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "ops/hbm_tensor.h"
+#include "ops/blocks/hbm_tensor.h"
 #include "ops/pointwise/expression.h"
 
 namespace neuron_sim {

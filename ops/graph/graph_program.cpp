@@ -4,7 +4,7 @@
 #include <map>
 
 #include "device/base/errors.h"
-#include "device/passes/passes.h"
+#include "device/compiler/passes.h"
 #include "device/timeline/timeline.h"
 #include "ops/graph/fuse_pointwise.h"
 

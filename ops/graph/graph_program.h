@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "device/passes/pass_settings.h"
+#include "device/compiler/settings/pass_settings.h"
 #include "device/program/program.h"
 #include "ops/graph/graph_kernel.h"
 

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "ops/collapse.h"
+#include "ops/blocks/collapse.h"
 
 namespace neuron_sim {
 

@@ -3,11 +3,11 @@
 #include <functional>
 #include <optional>
 
-#include "device/isa/dma_copy.h"
-#include "ops/collapse.h"
-#include "ops/kernels/transpose.h"
+#include "device/isa/dma/dma_copy.h"
+#include "ops/blocks/collapse.h"
+#include "ops/blocks/tiles.h"
+#include "ops/movement/transpose.h"
 #include "ops/pointwise/layout.h"
-#include "ops/tiles.h"
 
 namespace neuron_sim {
 namespace {

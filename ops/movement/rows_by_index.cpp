@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "device/base/errors.h"
-#include "device/isa/dma_copy.h"
-#include "ops/tiles.h"
+#include "device/isa/dma/dma_copy.h"
+#include "ops/blocks/tiles.h"
 
 namespace neuron_sim {
 namespace {

@@ -8,7 +8,7 @@
 //
 // Roofline: DMA, the bytes of the rows, with a descriptor (of at least 64 bytes' time) per row.
 
-#include "ops/hbm_tensor.h"
+#include "ops/blocks/hbm_tensor.h"
 
 namespace neuron_sim {
 

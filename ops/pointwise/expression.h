@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "device/isa/operators.h"
 #include "device/numerics/dtype.h"
+#include "device/numerics/operators.h"
 
 namespace neuron_sim {
 

@@ -1,13 +1,13 @@
 #include "ops/pointwise/expression_emitter.h"
 
 #include "device/base/errors.h"
-#include "device/isa/activation.h"
-#include "device/isa/memset.h"
-#include "device/isa/scalar_tensor_tensor.h"
-#include "device/isa/tensor_copy.h"
-#include "device/isa/tensor_copy_predicated.h"
-#include "device/isa/tensor_scalar.h"
-#include "device/isa/tensor_tensor.h"
+#include "device/isa/activation/activation.h"
+#include "device/isa/elementwise/scalar_tensor_tensor.h"
+#include "device/isa/elementwise/tensor_scalar.h"
+#include "device/isa/elementwise/tensor_tensor.h"
+#include "device/isa/movement/memset.h"
+#include "device/isa/movement/tensor_copy.h"
+#include "device/isa/movement/tensor_copy_predicated.h"
 
 namespace neuron_sim {
 void ExpressionSlots::reserve(int count) {

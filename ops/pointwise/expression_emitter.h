@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "device/program/builder.h"
+#include "device/builder/builder.h"
 #include "ops/pointwise/expression_plan.h"
 
 namespace neuron_sim {

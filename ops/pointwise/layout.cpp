@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "device/base/errors.h"
-#include "ops/tiles.h"
+#include "ops/blocks/tiles.h"
 
 namespace neuron_sim {
 namespace {

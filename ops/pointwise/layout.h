@@ -4,8 +4,8 @@
 #include <functional>
 
 #include "device/arch/architecture.h"
-#include "ops/collapse.h"
-#include "ops/hbm_tensor.h"
+#include "ops/blocks/collapse.h"
+#include "ops/blocks/hbm_tensor.h"
 
 namespace neuron_sim {
 

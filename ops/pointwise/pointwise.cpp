@@ -3,14 +3,14 @@
 #include <algorithm>
 
 #include "device/base/errors.h"
-#include "device/isa/rng.h"
-#include "device/isa/set_rng_seed.h"
-#include "device/isa/tensor_scalar.h"
-#include "ops/collapse.h"
+#include "device/isa/elementwise/tensor_scalar.h"
+#include "device/isa/random/rng.h"
+#include "device/isa/random/set_rng_seed.h"
+#include "ops/blocks/collapse.h"
+#include "ops/blocks/tiles.h"
 #include "ops/pointwise/expression_emitter.h"
 #include "ops/pointwise/layout.h"
-#include "ops/tile_loader.h"
-#include "ops/tiles.h"
+#include "ops/pointwise/tile_loader.h"
 
 namespace neuron_sim {
 namespace {

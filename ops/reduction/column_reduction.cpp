@@ -1,12 +1,12 @@
 // The plans of reductions whose fastest dimension is kept; see reduction.h.
 
-#include "device/isa/memset.h"
-#include "device/isa/reduction.h"
-#include "device/isa/tensor_copy.h"
-#include "device/isa/tensor_reduce.h"
+#include "device/isa/movement/memset.h"
+#include "device/isa/movement/tensor_copy.h"
+#include "device/isa/reduction/tensor_reduce.h"
+#include "device/numerics/reduction.h"
+#include "ops/blocks/tiles.h"
+#include "ops/blocks/transposer.h"
 #include "ops/reduction/reduction_dimensions.h"
-#include "ops/tiles.h"
-#include "ops/transposer.h"
 
 namespace neuron_sim {
 namespace {

@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "device/base/errors.h"
-#include "device/isa/tensor_copy.h"
-#include "device/isa/tensor_tensor.h"
+#include "device/isa/elementwise/tensor_tensor.h"
+#include "device/isa/movement/tensor_copy.h"
+#include "ops/blocks/tiles.h"
 #include "ops/reduction/reduction_dimensions.h"
-#include "ops/tiles.h"
 
 namespace neuron_sim {
 namespace {

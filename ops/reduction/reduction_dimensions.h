@@ -3,9 +3,9 @@
 
 #include <optional>
 
-#include "ops/collapse.h"
+#include "ops/blocks/collapse.h"
+#include "ops/pointwise/tile_loader.h"
 #include "ops/reduction/reduction.h"
-#include "ops/tile_loader.h"
 
 namespace neuron_sim {
 

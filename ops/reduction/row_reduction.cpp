@@ -1,10 +1,10 @@
 // The plan of reductions whose fastest dimension is reduced; see reduction.h.
 
-#include "device/isa/memset.h"
-#include "device/isa/reduction.h"
-#include "device/isa/tensor_reduce.h"
+#include "device/isa/movement/memset.h"
+#include "device/isa/reduction/tensor_reduce.h"
+#include "device/numerics/reduction.h"
+#include "ops/blocks/tiles.h"
 #include "ops/reduction/reduction_dimensions.h"
-#include "ops/tiles.h"
 
 namespace neuron_sim {
 namespace {

@@ -1,11 +1,11 @@
 #include <algorithm>
 
-#include "device/isa/tensor_reduce.h"
-#include "ops/collapse.h"
+#include "device/isa/reduction/tensor_reduce.h"
+#include "ops/blocks/collapse.h"
+#include "ops/blocks/tiles.h"
+#include "ops/pointwise/tile_loader.h"
 #include "ops/reduction/reduction_dimensions.h"
 #include "ops/rows/row_program.h"
-#include "ops/tile_loader.h"
-#include "ops/tiles.h"
 
 namespace neuron_sim {
 namespace {

@@ -11,7 +11,7 @@
 
 #include <vector>
 
-#include "ops/hbm_tensor.h"
+#include "ops/blocks/hbm_tensor.h"
 #include "ops/pointwise/expression.h"
 
 namespace neuron_sim {

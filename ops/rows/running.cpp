@@ -3,13 +3,13 @@
 #include <algorithm>
 
 #include "device/base/errors.h"
-#include "device/isa/memset.h"
-#include "device/isa/reduction.h"
-#include "device/isa/tensor_copy.h"
-#include "device/isa/tensor_tensor_scan.h"
-#include "ops/collapse.h"
+#include "device/isa/movement/memset.h"
+#include "device/isa/movement/tensor_copy.h"
+#include "device/isa/reduction/tensor_tensor_scan.h"
+#include "device/numerics/reduction.h"
+#include "ops/blocks/collapse.h"
+#include "ops/blocks/tiles.h"
 #include "ops/reduction/reduction_dimensions.h"
-#include "ops/tiles.h"
 
 namespace neuron_sim {
 namespace {

@@ -6,8 +6,8 @@
 //
 // Roofline: Vector, about two cycles per element of a row, 128 rows at a time.
 
-#include "device/isa/operators.h"
-#include "ops/hbm_tensor.h"
+#include "device/numerics/operators.h"
+#include "ops/blocks/hbm_tensor.h"
 
 namespace neuron_sim {
 

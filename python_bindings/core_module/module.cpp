@@ -11,16 +11,19 @@
 
 #include "device/arch/architecture.h"
 #include "device/base/errors.h"
-#include "device/isa/instruction_type.h"
+#include "device/instruction/instruction_type.h"
 #include "device/numerics/dtype.h"
 #include "device/numerics/packed.h"
 #include "device/observe/trace.h"
-#include "python_bindings/core_module/bindings.h"
-#include "python_bindings/core_module/build_kernel.h"
-#include "python_bindings/core_module/instruction_table.h"
-#include "python_bindings/core_module/program_timing.h"
+#include "python_bindings/core_module/instructions/bindings.h"
+#include "python_bindings/core_module/instructions/instruction_table.h"
+#include "python_bindings/core_module/program/bindings.h"
+#include "python_bindings/core_module/program/build_kernel.h"
+#include "python_bindings/core_module/program/facts.h"
+#include "python_bindings/core_module/program/program_timing.h"
 #include "python_bindings/core_module/signals.h"
-#include "python_bindings/core_module/traced_objects.h"
+#include "python_bindings/core_module/tracing/bindings.h"
+#include "python_bindings/core_module/tracing/traced_objects.h"
 
 namespace nb = nanobind;
 
@@ -135,20 +138,6 @@ std::vector<std::string> instructions() {
 }
 
 }  // namespace
-
-nb::dict facts_of(const Architecture& architecture) {
-  nb::dict result;
-  for (const auto& [key, fact] : architecture.facts()) {
-    nb::dict entry;
-    entry["value"] = fact.value;
-    entry["unit"] = fact.unit;
-    entry["source"] = fact.source;
-    entry["certainty"] = fact.certainty;
-    if (fact.standard_error) entry["standard_error"] = *fact.standard_error;
-    result[key.c_str()] = entry;
-  }
-  return result;
-}
 
 PyObject* tracing::raised() noexcept {
   try {

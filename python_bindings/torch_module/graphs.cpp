@@ -6,8 +6,8 @@
 
 #include <map>
 
-#include "csrc/errors.h"
-#include "csrc/graph/capture.h"
+#include "csrc/launch/capture.h"
+#include "csrc/runtime/errors.h"
 #include "device/base/interruption.h"
 
 namespace py = pybind11;

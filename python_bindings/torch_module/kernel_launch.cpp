@@ -4,10 +4,10 @@
 #include <memory>
 #include <vector>
 
-#include "csrc/errors.h"
-#include "csrc/graph/capture.h"
-#include "csrc/runtime.h"
-#include "csrc/tensor_access.h"
+#include "csrc/launch/capture.h"
+#include "csrc/launch/tensor_access.h"
+#include "csrc/runtime/errors.h"
+#include "csrc/runtime/runtime.h"
 #include "device/base/errors.h"
 #include "device/runtime/devices.h"
 #include "device/runtime/launch.h"

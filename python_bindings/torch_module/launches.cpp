@@ -2,10 +2,10 @@
 
 #include <sstream>
 
-#include "csrc/errors.h"
-#include "csrc/launches.h"
+#include "csrc/launch/launches.h"
+#include "csrc/runtime/errors.h"
 #include "device/execute/thread_pool.h"
-#include "device/program/engine.h"
+#include "device/operand/engine.h"
 #include "device/runtime/kernel_cache.h"
 
 namespace py = pybind11;

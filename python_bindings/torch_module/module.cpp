@@ -8,10 +8,10 @@
 #include <torch/csrc/utils/pybind.h>
 #include <torch/version.h>
 
-#include "csrc/aten/fallback.h"
-#include "csrc/errors.h"
-#include "csrc/generator.h"
-#include "csrc/runtime.h"
+#include "csrc/aten/dispatch/fallback.h"
+#include "csrc/runtime/errors.h"
+#include "csrc/runtime/generator.h"
+#include "csrc/runtime/runtime.h"
 #include "device/runtime/devices.h"
 #include "python_bindings/core_module/signals.h"
 #include "python_bindings/torch_module/distributed.h"

@@ -18,10 +18,10 @@
 #include <string>
 #include <thread>
 
-#include "csrc/aten/fallback.h"
-#include "csrc/errors.h"
-#include "csrc/runtime.h"
-#include "csrc/tensor_access.h"
+#include "csrc/aten/dispatch/fallback.h"
+#include "csrc/launch/tensor_access.h"
+#include "csrc/runtime/errors.h"
+#include "csrc/runtime/runtime.h"
 #include "device/runtime/devices.h"
 
 namespace neuron_sim {

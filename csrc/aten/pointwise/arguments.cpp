@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <limits>
 
-#include "csrc/aten/device_operator.h"
+#include "csrc/aten/dispatch/device_operator.h"
 #include "csrc/aten/pointwise/operator_table.h"
-#include "csrc/tensor_access.h"
+#include "csrc/launch/tensor_access.h"
 
 namespace neuron_sim {
 namespace {

@@ -1,4 +1,4 @@
-#include "csrc/aten/device_operator.h"
+#include "csrc/aten/dispatch/device_operator.h"
 #include "csrc/aten/pointwise/operator_table.h"
 
 namespace neuron_sim {

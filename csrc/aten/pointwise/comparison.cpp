@@ -1,7 +1,7 @@
 #include <limits>
 
-#include "csrc/aten/pointwise/functions.h"
 #include "csrc/aten/pointwise/operator_table.h"
+#include "ops/pointwise/functions.h"
 
 namespace neuron_sim {
 namespace {

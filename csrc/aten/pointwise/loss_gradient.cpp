@@ -1,7 +1,7 @@
 // Gradients of losses and of dropout. Argument 0 is the gradient of the result.
 
-#include "csrc/aten/pointwise/functions.h"
 #include "csrc/aten/pointwise/operator_table.h"
+#include "ops/pointwise/functions.h"
 
 namespace neuron_sim {
 namespace {

@@ -10,11 +10,11 @@
 #include <sstream>
 #include <unordered_map>
 
-#include "csrc/aten/device_operator.h"
-#include "csrc/aten/movement.h"
+#include "csrc/aten/blocks/movement.h"
+#include "csrc/aten/dispatch/device_operator.h"
 #include "csrc/aten/pointwise/operator_table.h"
-#include "csrc/kernel_call.h"
-#include "csrc/tensor_access.h"
+#include "csrc/launch/kernel_call.h"
+#include "csrc/launch/tensor_access.h"
 
 namespace neuron_sim {
 namespace {

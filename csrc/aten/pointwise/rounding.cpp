@@ -1,8 +1,8 @@
 #include <cmath>
 
-#include "csrc/aten/device_operator.h"
-#include "csrc/aten/pointwise/functions.h"
+#include "csrc/aten/dispatch/device_operator.h"
 #include "csrc/aten/pointwise/operator_table.h"
+#include "ops/pointwise/functions.h"
 
 namespace neuron_sim {
 namespace {

@@ -4,8 +4,8 @@
 #include <limits>
 #include <numbers>
 
-#include "csrc/aten/pointwise/functions.h"
 #include "csrc/aten/pointwise/operator_table.h"
+#include "ops/pointwise/functions.h"
 
 namespace neuron_sim {
 namespace {

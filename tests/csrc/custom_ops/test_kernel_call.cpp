@@ -1,13 +1,13 @@
 // The key of a compiled kernel: any part that differs makes another key.
 
-#include "csrc/kernel_call.h"
+#include "csrc/launch/kernel_call.h"
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_strided.h>
 #include <ATen/ops/zeros.h>
 #include <gtest/gtest.h>
 
-#include "csrc/launches.h"
+#include "csrc/launch/launches.h"
 #include "csrc/neuron_sim.h"
 #include "device/base/errors.h"
 #include "device/runtime/devices.h"

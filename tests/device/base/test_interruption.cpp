@@ -7,9 +7,9 @@
 #include <atomic>
 #include <thread>
 
-#include "device/isa/dma_copy.h"
-#include "device/passes/passes.h"
-#include "device/program/builder.h"
+#include "device/builder/builder.h"
+#include "device/compiler/passes.h"
+#include "device/isa/dma/dma_copy.h"
 #include "device/timeline/timeline.h"
 #include "tests/device/execute/run_program.h"
 

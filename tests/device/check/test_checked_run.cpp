@@ -4,9 +4,9 @@
 #include <limits>
 
 #include "device/execute/run_instance.h"
-#include "device/isa/activation.h"
-#include "device/isa/register_load.h"
-#include "device/isa/tensor_scalar.h"
+#include "device/isa/activation/activation.h"
+#include "device/isa/elementwise/tensor_scalar.h"
+#include "device/isa/sequencing/register_load.h"
 #include "tests/device/check/check_programs.h"
 #include "tests/device/execute/run_program.h"
 

@@ -1,4 +1,4 @@
-#include "device/isa/scalar_tensor_tensor.h"
+#include "device/isa/elementwise/scalar_tensor_tensor.h"
 #include "tests/device/check/check_programs.h"
 
 namespace neuron_sim {

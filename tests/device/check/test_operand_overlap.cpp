@@ -1,6 +1,6 @@
 #include "device/check/operand_overlap.h"
 
-#include "device/isa/tensor_reduce.h"
+#include "device/isa/reduction/tensor_reduce.h"
 #include "tests/device/check/check_programs.h"
 
 namespace neuron_sim {

@@ -1,7 +1,7 @@
-#include "device/isa/activation.h"
-#include "device/isa/affine_select.h"
-#include "device/isa/tensor_reduce.h"
-#include "device/isa/tensor_scalar.h"
+#include "device/isa/activation/activation.h"
+#include "device/isa/elementwise/affine_select.h"
+#include "device/isa/elementwise/tensor_scalar.h"
+#include "device/isa/reduction/tensor_reduce.h"
 #include "tests/device/check/check_programs.h"
 
 namespace neuron_sim {

@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "device/base/errors.h"
+#include "device/builder/builder.h"
 #include "device/execute/run_ranks.h"
-#include "device/isa/collective.h"
+#include "device/isa/dma/collective.h"
 #include "device/numerics/dtype.h"
-#include "device/program/builder.h"
 
 namespace neuron_sim::ranks {
 

@@ -4,8 +4,8 @@
 
 #include <cstring>
 
-#include "device/isa/register_load.h"
-#include "device/isa/register_move.h"
+#include "device/isa/sequencing/register_load.h"
+#include "device/isa/sequencing/register_move.h"
 #include "device/runtime/kernel.h"
 #include "device/timeline/timeline.h"
 #include "tests/device/execute/run_program.h"

@@ -5,11 +5,11 @@
 #include <cstring>
 
 #include "device/base/errors.h"
-#include "device/isa/dma_copy.h"
-#include "device/isa/nc_n_gather.h"
-#include "device/isa/nonzero_with_count.h"
-#include "device/isa/topk.h"
-#include "device/program/builder.h"
+#include "device/builder/builder.h"
+#include "device/isa/dma/dma_copy.h"
+#include "device/isa/movement/nc_n_gather.h"
+#include "device/isa/search/nonzero_with_count.h"
+#include "device/isa/search/topk.h"
 #include "device/timeline/timeline.h"
 #include "tests/device/execute/run_program.h"
 

@@ -3,13 +3,13 @@
 
 #include <gtest/gtest.h>
 
-#include "device/isa/activation.h"
-#include "device/isa/dma_copy.h"
-#include "device/isa/dropout.h"
-#include "device/isa/memset.h"
-#include "device/isa/rng.h"
-#include "device/isa/set_rng_seed.h"
-#include "device/program/builder.h"
+#include "device/builder/builder.h"
+#include "device/isa/activation/activation.h"
+#include "device/isa/dma/dma_copy.h"
+#include "device/isa/movement/memset.h"
+#include "device/isa/random/dropout.h"
+#include "device/isa/random/rng.h"
+#include "device/isa/random/set_rng_seed.h"
 #include "tests/device/execute/run_program.h"
 
 namespace neuron_sim {

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "device/isa/dma_copy.h"
+#include "device/isa/dma/dma_copy.h"
 #include "tests/device/execute/ranks.h"
 
 namespace neuron_sim {

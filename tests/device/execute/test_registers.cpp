@@ -4,14 +4,14 @@
 
 #include <map>
 
-#include "device/isa/dma_copy.h"
-#include "device/isa/memset.h"
-#include "device/isa/register_alloc.h"
-#include "device/isa/register_load.h"
-#include "device/isa/register_move.h"
-#include "device/isa/register_store.h"
-#include "device/isa/tensor_copy.h"
-#include "device/program/builder.h"
+#include "device/builder/builder.h"
+#include "device/isa/dma/dma_copy.h"
+#include "device/isa/movement/memset.h"
+#include "device/isa/movement/tensor_copy.h"
+#include "device/isa/sequencing/register_alloc.h"
+#include "device/isa/sequencing/register_load.h"
+#include "device/isa/sequencing/register_move.h"
+#include "device/isa/sequencing/register_store.h"
 #include "device/timeline/timeline.h"
 #include "tests/device/execute/run_program.h"
 

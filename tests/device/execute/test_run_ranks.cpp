@@ -9,9 +9,9 @@
 #include <cstring>
 #include <limits>
 
-#include "device/isa/dma_copy.h"
-#include "device/isa/rank_id.h"
-#include "device/isa/register_store.h"
+#include "device/isa/dma/dma_copy.h"
+#include "device/isa/sequencing/rank_id.h"
+#include "device/isa/sequencing/register_store.h"
 #include "tests/device/execute/ranks.h"
 
 namespace neuron_sim {

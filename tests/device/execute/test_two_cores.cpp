@@ -2,12 +2,12 @@
 
 #include <gtest/gtest.h>
 
-#include "device/isa/memset.h"
-#include "device/isa/nc_matmul.h"
-#include "device/isa/register_load.h"
-#include "device/isa/register_move.h"
-#include "device/isa/tensor_copy.h"
-#include "device/isa/tensor_tensor.h"
+#include "device/isa/elementwise/tensor_tensor.h"
+#include "device/isa/movement/memset.h"
+#include "device/isa/movement/tensor_copy.h"
+#include "device/isa/sequencing/register_load.h"
+#include "device/isa/sequencing/register_move.h"
+#include "device/isa/tensor/nc_matmul.h"
 #include "tests/device/execute/run_program.h"
 #include "tests/device/program/two_cores.h"
 

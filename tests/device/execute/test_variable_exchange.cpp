@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "device/base/errors.h"
-#include "device/isa/collective.h"
+#include "device/isa/dma/collective.h"
 
 namespace neuron_sim {
 namespace {

@@ -22,8 +22,8 @@
 
 #include "device/arch/architecture.h"
 #include "device/base/errors.h"
-#include "device/isa/instruction_type.h"
-#include "device/program/engine_state.h"
+#include "device/instruction/instruction_type.h"
+#include "device/operand/engine_state.h"
 #include "tests/device/isa/oracles.h"
 
 namespace neuron_sim {

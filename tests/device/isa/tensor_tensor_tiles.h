@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "device/isa/tensor_tensor.h"
+#include "device/isa/elementwise/tensor_tensor.h"
 #include "tests/device/isa/run_instruction.h"
 
 namespace neuron_sim {

@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "device/isa/compile_time_query.h"
-#include "device/isa/instruction_type.h"
+#include "device/instruction/instruction_type.h"
+#include "device/isa/sequencing/compile_time_query.h"
 
 namespace neuron_sim {
 namespace {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <vector>
 
-#include "device/isa/operators.h"
+#include "device/numerics/operators.h"
 #include "tests/device/isa/oracles.h"
 
 namespace neuron_sim {

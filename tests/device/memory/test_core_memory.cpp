@@ -6,7 +6,7 @@
 #include <set>
 #include <vector>
 
-#include "device/program/engine_state.h"
+#include "device/program/engine_state_tile.h"
 #include "device/program/program.h"
 
 namespace neuron_sim {

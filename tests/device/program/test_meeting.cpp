@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "device/isa/register_move.h"
+#include "device/isa/sequencing/register_move.h"
 #include "tests/device/program/two_cores.h"
 
 namespace neuron_sim {

@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "device/base/errors.h"
-#include "device/isa/core_barrier.h"
-#include "device/isa/dma_copy.h"
-#include "device/isa/sendrecv.h"
-#include "device/program/builder.h"
+#include "device/builder/builder.h"
+#include "device/isa/dma/dma_copy.h"
+#include "device/isa/dma/sendrecv.h"
+#include "device/isa/sequencing/core_barrier.h"
 
 namespace neuron_sim {
 

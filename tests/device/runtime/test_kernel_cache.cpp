@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "device/base/errors.h"
-#include "device/isa/memset.h"
-#include "device/program/builder.h"
+#include "device/builder/builder.h"
+#include "device/isa/movement/memset.h"
 
 namespace neuron_sim {
 namespace {

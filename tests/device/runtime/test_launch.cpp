@@ -5,8 +5,8 @@
 #include <thread>
 
 #include "device/base/errors.h"
-#include "device/isa/dma_copy.h"
-#include "device/program/builder.h"
+#include "device/builder/builder.h"
+#include "device/isa/dma/dma_copy.h"
 #include "tests/device/program/two_cores.h"
 
 namespace neuron_sim {

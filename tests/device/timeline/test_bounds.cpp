@@ -5,12 +5,12 @@
 
 #include <random>
 
-#include "device/isa/activation.h"
-#include "device/isa/dma_copy.h"
-#include "device/isa/nc_matmul.h"
-#include "device/isa/tensor_copy.h"
-#include "device/isa/tensor_tensor.h"
-#include "device/program/builder.h"
+#include "device/builder/builder.h"
+#include "device/isa/activation/activation.h"
+#include "device/isa/dma/dma_copy.h"
+#include "device/isa/elementwise/tensor_tensor.h"
+#include "device/isa/movement/tensor_copy.h"
+#include "device/isa/tensor/nc_matmul.h"
 #include "device/timeline/timeline.h"
 
 namespace neuron_sim {

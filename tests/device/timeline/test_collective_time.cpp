@@ -6,9 +6,9 @@
 
 #include <numeric>
 
-#include "device/isa/collective.h"
-#include "device/isa/dma_copy.h"
-#include "device/program/builder.h"
+#include "device/builder/builder.h"
+#include "device/isa/dma/collective.h"
+#include "device/isa/dma/dma_copy.h"
 #include "device/timeline/timeline.h"
 
 namespace neuron_sim {

@@ -6,14 +6,14 @@
 #include <cstdlib>
 
 #include "device/base/errors.h"
-#include "device/isa/dma_copy.h"
-#include "device/isa/memset.h"
-#include "device/isa/register_load.h"
-#include "device/isa/register_move.h"
-#include "device/isa/tensor_copy.h"
-#include "device/passes/pass_settings.h"
-#include "device/passes/passes.h"
-#include "device/program/builder.h"
+#include "device/builder/builder.h"
+#include "device/compiler/passes.h"
+#include "device/compiler/settings/pass_settings.h"
+#include "device/isa/dma/dma_copy.h"
+#include "device/isa/movement/memset.h"
+#include "device/isa/movement/tensor_copy.h"
+#include "device/isa/sequencing/register_load.h"
+#include "device/isa/sequencing/register_move.h"
 #include "device/timeline/timeline.h"
 
 namespace neuron_sim {

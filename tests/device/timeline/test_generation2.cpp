@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "device/isa/nc_matmul.h"
-#include "device/program/builder.h"
+#include "device/builder/builder.h"
+#include "device/isa/tensor/nc_matmul.h"
 #include "device/timeline/timeline.h"
 
 namespace neuron_sim {

@@ -2,9 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include "device/isa/memset.h"
-#include "device/isa/tensor_copy.h"
-#include "device/program/builder.h"
+#include "device/builder/builder.h"
+#include "device/isa/movement/memset.h"
+#include "device/isa/movement/tensor_copy.h"
 #include "device/timeline/timeline.h"
 
 namespace neuron_sim {

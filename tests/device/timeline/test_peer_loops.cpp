@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "device/isa/memset.h"
-#include "device/isa/tensor_copy.h"
+#include "device/isa/movement/memset.h"
+#include "device/isa/movement/tensor_copy.h"
 #include "device/timeline/timeline.h"
 #include "tests/device/program/two_cores.h"
 

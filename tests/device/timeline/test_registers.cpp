@@ -2,10 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include "device/isa/dma_copy.h"
-#include "device/isa/memset.h"
-#include "device/isa/register_load.h"
-#include "device/program/builder.h"
+#include "device/builder/builder.h"
+#include "device/isa/dma/dma_copy.h"
+#include "device/isa/movement/memset.h"
+#include "device/isa/sequencing/register_load.h"
 #include "device/timeline/timeline.h"
 
 namespace neuron_sim {

@@ -5,11 +5,11 @@
 
 #include <gtest/gtest.h>
 
-#include "device/isa/dma_copy.h"
-#include "device/isa/nc_matmul.h"
-#include "device/isa/nc_matmul_mx.h"
-#include "device/isa/nc_transpose.h"
-#include "device/program/builder.h"
+#include "device/builder/builder.h"
+#include "device/isa/dma/dma_copy.h"
+#include "device/isa/tensor/nc_matmul.h"
+#include "device/isa/tensor/nc_matmul_mx.h"
+#include "device/isa/tensor/nc_transpose.h"
 #include "device/timeline/timeline.h"
 
 namespace neuron_sim {

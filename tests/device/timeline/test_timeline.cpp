@@ -5,12 +5,12 @@
 
 #include <gtest/gtest.h>
 
-#include "device/isa/activation.h"
-#include "device/isa/memset.h"
-#include "device/isa/nc_matmul.h"
-#include "device/isa/tensor_copy.h"
-#include "device/isa/tensor_tensor.h"
-#include "device/program/builder.h"
+#include "device/builder/builder.h"
+#include "device/isa/activation/activation.h"
+#include "device/isa/elementwise/tensor_tensor.h"
+#include "device/isa/movement/memset.h"
+#include "device/isa/movement/tensor_copy.h"
+#include "device/isa/tensor/nc_matmul.h"
 
 namespace neuron_sim {
 namespace {

@@ -1,6 +1,6 @@
 #include "ops/graph/graph_program.h"
 
-#include "device/passes/straight_line.h"
+#include "device/compiler/line/straight_line.h"
 #include "tests/ops/graph/graph_kernels.h"
 
 namespace neuron_sim {

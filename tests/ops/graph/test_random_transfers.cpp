@@ -4,12 +4,12 @@
 #include <array>
 
 #include "device/base/errors.h"
-#include "device/isa/memset.h"
-#include "device/isa/tensor_copy.h"
-#include "device/isa/tensor_scalar.h"
-#include "device/passes/passes.h"
+#include "device/compiler/passes.h"
+#include "device/isa/elementwise/tensor_scalar.h"
+#include "device/isa/movement/memset.h"
+#include "device/isa/movement/tensor_copy.h"
 #include "ops/graph/graph_program.h"
-#include "tests/device/passes/transfers.h"
+#include "tests/device/compiler/transfers.h"
 
 namespace neuron_sim {
 namespace {

@@ -6,7 +6,7 @@
 #include <array>
 #include <limits>
 
-#include "device/check/checking.h"
+#include "device/runtime/checking.h"
 #include "device/runtime/launch.h"
 #include "tests/ops/pointwise/evaluated_expression.h"
 

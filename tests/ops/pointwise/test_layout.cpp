@@ -1,7 +1,7 @@
 #include "ops/pointwise/layout.h"
 
-#include "device/isa/tensor_scalar.h"
-#include "ops/tiles.h"
+#include "device/isa/elementwise/tensor_scalar.h"
+#include "ops/blocks/tiles.h"
 #include "tests/ops/run_kernel.h"
 
 namespace neuron_sim {

@@ -1,0 +1,183 @@
+#include "csrc/aten/blocks/index_bounds.h"
+
+#include <ATen/ops/empty.h>
+#include <torch/library.h>
+
+#include <unordered_map>
+
+#include "csrc/aten/dispatch/fallback.h"
+#include "csrc/aten/dispatch/host_step.h"
+#include "csrc/launch/capture.h"
+#include "csrc/launch/tensor_access.h"
+
+namespace neuron_sim {
+namespace {
+
+using at::IntArrayRef;
+using at::Tensor;
+
+[[noreturn]] void refuse(int64_t index, const IndexBounds& bounds) {
+  switch (bounds.error) {
+    case OutOfBounds::kRowOfSelf: TORCH_CHECK_INDEX(false, "index out of range in self");
+    case OutOfBounds::kDimension:
+      TORCH_CHECK_INDEX(bounds.size > 0, "index is out of bounds for dimension with size 0");
+      TORCH_CHECK_INDEX(false, "index ", index, " is out of bounds for dimension ",
+                        bounds.dimension, " with size ", bounds.size);
+    case OutOfBounds::kCopiedRow:
+      TORCH_CHECK_INDEX(false, "index_copy_(): index ", index, " is out of bounds for dimension ",
+                        bounds.dimension, " with size ", bounds.size);
+    case OutOfBounds::kTaken:
+      TORCH_CHECK_INDEX(false, "out of range: tried to access index ", index, " on a tensor of ",
+                        bounds.size, " elements.");
+    case OutOfBounds::kTarget: TORCH_CHECK_INDEX(false, "Target ", index, " is out of bounds.");
+    case OutOfBounds::kElement:
+      TORCH_CHECK(false, "index ", index, " is out of bounds for dimension ", bounds.dimension,
+                  " with size ", bounds.size);
+    case OutOfBounds::kSelectedSlice:
+      TORCH_CHECK(false, "INDICES element is out of DATA bounds, id=", index,
+                  " axis_dim=", bounds.size);
+    case OutOfBounds::kBag:
+      TORCH_CHECK(false,
+                  "embedding_bag: Expected idx >= 0 && idx < num_embeddings but found idx to be ",
+                  index);
+    case OutOfBounds::kClass: TORCH_CHECK(false, "target out of range");
+  }
+  TORCH_CHECK(false, "index ", index, " is out of bounds");
+}
+
+/// Calls `visit` with the offset of every place of a tensor with these strides, in row-major order.
+template <typename Visit>
+void for_each_offset(IntArrayRef sizes, IntArrayRef strides, Visit visit) {
+  if (c10::multiply_integers(sizes) == 0) return;
+  const auto dimensions = static_cast<int64_t>(sizes.size());
+  const int64_t length = sizes.empty() ? 1 : sizes.back(),
+                step = sizes.empty() ? 0 : strides.back();
+  at::DimVector place(sizes.size(), 0);
+  for (int64_t offset = 0, dimension = 0; dimension >= 0;) {
+    for (int64_t i = 0; i < length; ++i) visit(offset + i * step);
+    for (dimension = dimensions - 2; dimension >= 0; --dimension) {
+      const auto at = static_cast<size_t>(dimension);
+      offset += strides[at];
+      if (++place[at] < sizes[at]) break;
+      offset -= strides[at] * sizes[at];
+      place[at] = 0;
+    }
+  }
+}
+
+/// Calls `visit` with every index, those from the end made positive. Errors as check_bounds().
+template <typename Visit>
+void for_each_index(const Tensor& indices, const IndexBounds& bounds, Visit visit) {
+  const auto checked = [&](int64_t index) {
+    const bool within = index < bounds.size && index >= (bounds.from_end ? -bounds.size : 0);
+    if (!within) refuse(index, bounds);
+    visit(index < 0 ? index + bounds.size : index);
+  };
+  const std::byte* const memory = backing(indices);
+  if (indices.scalar_type() == at::kLong) {
+    const auto* const values = reinterpret_cast<const int64_t*>(memory);
+    for_each_offset(indices.sizes(), indices.strides(), [&](int64_t at) { checked(values[at]); });
+  } else {
+    const auto* const values = reinterpret_cast<const int32_t*>(memory);
+    for_each_offset(indices.sizes(), indices.strides(), [&](int64_t at) { checked(values[at]); });
+  }
+}
+
+int64_t* elements(const Tensor& tensor) { return reinterpret_cast<int64_t*>(backing(tensor)); }
+
+Tensor add_rows(const std::vector<IndexedDimension>& dimensions, IntArrayRef steps) {
+  const Tensor& first = dimensions.front().indices;
+  Tensor rows = at::empty(first.sizes(), first.options().dtype(at::kLong));
+  int64_t* next = elements(rows);
+  for_each_offset(rows.sizes(), steps, [&](int64_t offset) { *next++ = offset; });
+  for (const IndexedDimension& dimension : dimensions) {
+    next = elements(rows);
+    for_each_index(dimension.indices, dimension.bounds,
+                   [&](int64_t index) { *next++ += index * dimension.stride; });
+  }
+  return rows;
+}
+
+/// What a compiled graph does at every run are operators, whose arguments are tensors and numbers.
+using Numbers = std::vector<int64_t>;
+
+void add_numbers(const IndexBounds& bounds, Numbers& numbers) {
+  numbers.insert(numbers.end(), {bounds.size, static_cast<int64_t>(bounds.error), bounds.dimension,
+                                 static_cast<int64_t>(bounds.from_end)});
+}
+IndexBounds bounds_of(IntArrayRef numbers) {
+  return {numbers[0], static_cast<OutOfBounds>(numbers[1]), numbers[2], numbers[3] != 0};
+}
+
+void check_bounds_step(const Tensor& indices, IntArrayRef bounds) {
+  for_each_index(indices, bounds_of(bounds), [](int64_t) {});
+}
+
+Tensor row_numbers_step(at::TensorList indices, IntArrayRef numbers, IntArrayRef steps) {
+  constexpr size_t kNumbers = 5;  // of a dimension
+  std::vector<IndexedDimension> dimensions;
+  for (const Tensor& tensor : indices) {
+    const IntArrayRef own = numbers.slice(dimensions.size() * kNumbers, kNumbers);
+    dimensions.push_back({tensor, bounds_of(own), own.back()});
+  }
+  return add_rows(dimensions, steps);
+}
+
+Tensor last_of_equal_step(const Tensor& rows) {
+  Tensor last = at::empty(rows.sizes(), rows.options());
+  const Tensor dense = rows.contiguous();
+  const int64_t* const values = elements(dense);
+  std::unordered_map<int64_t, int64_t> places;
+  for (int64_t i = rows.numel() - 1; i >= 0; --i) {
+    elements(last)[i] = places.try_emplace(values[i], i).first->second;
+  }
+  return last;
+}
+
+}  // namespace
+
+void check_bounds(const Tensor& indices, const IndexBounds& bounds) {
+  if (GraphCapture::active() == nullptr) return for_each_index(indices, bounds, [](int64_t) {});
+  Numbers numbers;
+  add_numbers(bounds, numbers);
+  capture_host_step("neuron_sim_host::check_bounds", {indices, numbers});
+}
+
+Tensor row_numbers(const std::vector<IndexedDimension>& dimensions, IntArrayRef steps) {
+  if (GraphCapture::active() == nullptr) {
+    count_host_operator("neuron_sim_host::row_numbers");
+    return add_rows(dimensions, steps);
+  }
+  c10::List<Tensor> indices;
+  Numbers numbers;
+  for (const IndexedDimension& dimension : dimensions) {
+    indices.push_back(dimension.indices);
+    add_numbers(dimension.bounds, numbers);
+    numbers.push_back(dimension.stride);
+  }
+  return capture_host_step("neuron_sim_host::row_numbers", {indices, numbers, steps.vec()})
+      .back()
+      .toTensor();
+}
+
+Tensor last_of_equal(const Tensor& rows) {
+  if (GraphCapture::active() == nullptr) {
+    count_host_operator("neuron_sim_host::last_of_equal");
+    return last_of_equal_step(rows);
+  }
+  return capture_host_step("neuron_sim_host::last_of_equal", {rows}).back().toTensor();
+}
+
+TORCH_LIBRARY_FRAGMENT(neuron_sim_host, m) {
+  m.def("check_bounds(Tensor indices, int[] bounds) -> ()");
+  m.def("row_numbers(Tensor[] indices, int[] bounds, int[] steps) -> Tensor");
+  m.def("last_of_equal(Tensor rows) -> Tensor");
+}
+
+TORCH_LIBRARY_IMPL(neuron_sim_host, PrivateUse1, m) {
+  m.impl("check_bounds", check_bounds_step);
+  m.impl("row_numbers", row_numbers_step);
+  m.impl("last_of_equal", last_of_equal_step);
+}
+
+}  // namespace neuron_sim

@@ -1,0 +1,160 @@
+#include "csrc/aten/blocks/movement.h"
+
+#include <ATen/ops/empty_strided.h>
+#include <ATen/ops/zeros.h>
+
+#include <limits>
+
+#include "csrc/aten/blocks/rows.h"
+#include "csrc/aten/dispatch/device_operator.h"
+#include "csrc/launch/kernel_call.h"
+#include "csrc/launch/tensor_access.h"
+#include "ops/movement/copy.h"
+#include "ops/movement/rows_by_index.h"
+
+namespace neuron_sim {
+namespace {
+
+using at::Tensor;
+
+bool is_computable(at::ScalarType type) {
+  try {
+    check_computable(type);
+    return true;
+  } catch (const Refusal&) {
+    return false;
+  }
+}
+
+/// Whole numbers modulo the 8 or 16 bits of `type`, as torch's CPU converts them; the engines would
+/// saturate. Exact in fp32 for every number.
+ElementValue wrapped(Expression& e, ElementValue whole, at::ScalarType type) {
+  if (c10::elementSize(type) > 2) return whole;
+  const double size = c10::elementSize(type) == 1 ? 256 : 65536;
+  const ElementValue turns = whole * (1 / size), nearest = e.round(turns);
+  const ElementValue rest = whole - (nearest - compare(AluOp::kGreater, nearest, turns)) * size;
+  const bool has_sign = type != at::kByte && type != at::kUInt16;
+  return has_sign ? rest - compare(AluOp::kGreaterEqual, rest, size / 2) * size : rest;
+}
+
+/// Conversions of torch: floats lose their fraction, integers wrap, bool is "not zero".
+Expression cast(at::ScalarType from, at::ScalarType to) {
+  const bool whole = c10::isIntegralType(from, true), to_whole = c10::isIntegralType(to, false);
+  if (to == at::kBool) {
+    return make_expression([](Expression& e) { return compare(AluOp::kNotEqual, e.input(0), 0); });
+  }
+  if (whole && to_whole) {
+    Expression expression(Domain::kInteger);
+    expression.add_result(expression.input(0));
+    return expression;
+  }
+  return make_expression([&](Expression& e) {
+    if (!to_whole) return e.input(0);
+    const ElementValue x = e.input(0), nearest = e.round(x);
+    // Away from zero: a step back.
+    const ElementValue above = nearest - compare(AluOp::kGreater, nearest, x);
+    const ElementValue below = nearest + compare(AluOp::kLess, nearest, x);
+    return wrapped(e, select(compare(AluOp::kLess, x, 0), below, above), to);
+  });
+}
+
+/// Tensors of dtypes that the chip has not, as two or four times as many 32- or 16-bit integers.
+struct Words {
+  at::ScalarType type;
+  int64_t count;
+};
+Words words_of(const Tensor& tensor) {
+  const int64_t size = static_cast<int64_t>(tensor.element_size());
+  if (size % 4 == 0) return {at::kInt, size / 4};
+  return size == 2 ? Words{at::kShort, 1} : Words{at::kByte, 1};
+}
+
+/// `tensor` with a last dimension of its words; kernels see only sizes, strides and dtype.
+void add_words(KernelCall& call, const Tensor& tensor, bool result) {
+  const Words words = words_of(tensor);
+  std::vector<int64_t> sizes = tensor.sizes().vec(), strides = tensor.strides().vec();
+  for (int64_t& stride : strides) stride *= words.count;
+  sizes.push_back(words.count);
+  strides.push_back(1);
+  call.words(tensor, words.type, sizes, strides, result);
+}
+
+}  // namespace
+
+bool copies_on_device(const Tensor& source, const Tensor& target) {
+  if (!on_device(source) || source.device() != target.device()) return false;
+  if (source.is_conj() != target.is_conj() || source.is_neg() != target.is_neg()) return false;
+  if (source.scalar_type() == target.scalar_type()) return true;
+  return is_computable(source.scalar_type()) && is_computable(target.scalar_type());
+}
+
+Tensor with_neighbours_of(const Tensor& operand, const Tensor& like) {
+  if (operand.sizes() != like.sizes() || operand.numel() < kTransposedElements) return operand;
+  const auto row_of = [](const Tensor& tensor) {
+    int64_t dimension = tensor.dim() - 1;
+    while (dimension >= 0 && (tensor.stride(dimension) != 1 || tensor.size(dimension) == 1)) {
+      --dimension;
+    }
+    return dimension;
+  };
+  const int64_t row = row_of(like);
+  if (row < 0 || row_of(operand) < 0 || operand.stride(row) <= 1) return operand;
+  const Tensor copy = at::empty_strided(like.sizes(), like.strides(), operand.options());
+  copy_on_device(operand, copy);
+  return copy;
+}
+
+void copy_on_device(const Tensor& source, const Tensor& target) {
+  const Tensor whole = source.expand_as(target);
+  if (source.scalar_type() == target.scalar_type()) {
+    KernelCall call("copy", target.device());
+    add_words(call, whole, false);
+    add_words(call, target, true);
+    call.launch(
+        [](Builder& builder, std::span<const HbmTensor> operands,
+           std::span<const HbmTensor> results) { emit_copy(builder, operands[0], results[0]); });
+    return;
+  }
+  const Expression expression = cast(source.scalar_type(), target.scalar_type());
+  const Tensor operand = with_neighbours_of(whole, target);
+  KernelCall call("cast", target.device());
+  call.operand(operand, operand.sizes(), operand.strides()).result(target);
+  call.launch(expression);
+}
+
+namespace {
+
+/// Kernels read row numbers of 32 bits, which is enough for the rows of such a table.
+void check_row_count(const Tensor& table) {
+  TORCH_CHECK_INDEX(table.size(0) > 0, "index out of range in self");
+  if (table.size(0) > std::numeric_limits<int32_t>::max()) {
+    throw Refusal{"the chip's indices have 32 bits, which do not number so many rows"};
+  }
+}
+
+}  // namespace
+
+void gather_rows(const Tensor& table, const Tensor& indices, const Tensor& result) {
+  if (result.numel() == 0) return;
+  check_row_count(table);
+  KernelCall call("gather_rows", table.device());
+  call.operand(table, table.sizes(), table.strides()).indices(indices).result(result);
+  call.launch([](Builder& builder, std::span<const HbmTensor> operands,
+                 std::span<const HbmTensor> results) {
+    emit_gather_rows(builder, operands[0], operands[1], results[0]);
+  });
+}
+
+void scatter_rows(const Tensor& table, const Tensor& indices, const Tensor& source, bool add) {
+  if (source.numel() == 0) return;
+  check_row_count(table);
+  KernelCall call("scatter_rows", table.device());
+  call.option(static_cast<int64_t>(add));
+  call.indices(indices).operand(source, source.sizes(), source.strides()).result(table);
+  call.launch([add](Builder& builder, std::span<const HbmTensor> operands,
+                    std::span<const HbmTensor> results) {
+    emit_scatter_rows(builder, results[0], operands[0], operands[1], add);
+  });
+}
+
+}  // namespace neuron_sim

@@ -1,0 +1,42 @@
+#include "csrc/aten/blocks/rows.h"
+
+#include "csrc/aten/dispatch/device_operator.h"
+#include "csrc/launch/kernel_call.h"
+
+namespace neuron_sim {
+
+void run_rows(const RowProgram& program, const std::vector<at::Tensor>& operands,
+              const std::vector<at::Tensor>& results) {
+  const at::Tensor& first = operands.front();
+  if (first.numel() == 0) return;
+  KernelCall call("rows", first.device());
+  call.options(program.key());
+  for (const at::Tensor& operand : operands) {
+    check_computable(operand.scalar_type());
+    const at::Tensor whole = operand.expand_as(first);
+    call.operand(whole, whole.sizes(), whole.strides());
+  }
+  for (const at::Tensor& result : results) {
+    check_computable(result.scalar_type());
+    call.result(result);
+  }
+  call.launch([program](Builder& builder, std::span<const HbmTensor> inputs,
+                        std::span<const HbmTensor> outputs) {
+    emit_row_program(builder, program, inputs, outputs);
+  });
+}
+
+void run_pointwise(const Expression& expression, const std::vector<at::Tensor>& operands,
+                   const at::Tensor& result) {
+  KernelCall call("pointwise", result.device());
+  for (const at::Tensor& operand : operands) {
+    check_computable(operand.scalar_type());
+    const at::Tensor whole = operand.expand_as(result);
+    call.operand(whole, whole.sizes(), whole.strides());
+  }
+  check_computable(result.scalar_type());
+  call.result(result);
+  call.launch(expression);
+}
+
+}  // namespace neuron_sim

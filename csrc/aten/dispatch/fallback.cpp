@@ -1,0 +1,187 @@
+#include "csrc/aten/dispatch/fallback.h"
+
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/core/ivalue.h>
+#include <ATen/core/stack.h>
+#include <torch/library.h>
+
+#include <algorithm>
+
+#include "csrc/aten/dispatch/host_call.h"
+#include "csrc/aten/dispatch/index_arithmetic.h"
+#include "csrc/launch/capture.h"
+#include "csrc/runtime/generator.h"
+#include "csrc/runtime/runtime.h"
+
+namespace neuron_sim {
+namespace {
+
+HostAccess access_of(const c10::Argument& argument) {
+  if (argument.alias_info() == nullptr || !argument.alias_info()->isWrite())
+    return HostAccess::kRead;
+  return argument.is_out() ? HostAccess::kWrite : HostAccess::kUpdate;
+}
+
+bool takes_generator(const c10::Argument& argument) {
+  c10::TypePtr type = argument.type();
+  if (const auto optional = type->cast<c10::OptionalType>()) type = optional->getElementType();
+  return type->kind() == c10::TypeKind::GeneratorType;
+}
+
+bool is_random(const c10::FunctionSchema& schema) {
+  return std::any_of(schema.arguments().begin(), schema.arguments().end(), takes_generator);
+}
+
+template <typename Element>
+c10::List<Element> on_host(const c10::List<Element>& tensors, HostAccess access, HostCall& call) {
+  c10::List<Element> host;
+  host.reserve(tensors.size());
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    const std::optional<at::Tensor> tensor = tensors.get(i);
+    host.push_back(tensor ? Element(call.argument(*tensor, access)) : Element());
+  }
+  return host;
+}
+
+/// Replaces one argument on the stack by what the CPU kernel is to see.
+void hand_over(c10::IValue& value, const c10::Argument& argument, HostCall& call) {
+  const HostAccess access = access_of(argument);
+  if (value.isTensor()) {
+    value = call.argument(value.toTensor(), access);
+  } else if (value.isTensorList()) {
+    value = on_host(value.toTensorList(), access, call);
+  } else if (value.isOptionalTensorList()) {
+    value = on_host(value.toOptionalTensorList(), access, call);
+  } else if (value.isDevice() && value.toDevice().type() == kDeviceType) {
+    const int index = checked_device(value.toDevice().index());
+    call.set_device(at::Device(kDeviceType, static_cast<c10::DeviceIndex>(index)));
+    value = at::Device(at::kCPU);
+  }
+}
+
+/// Whether the operator draws random numbers on the host side because that is where they come from.
+bool draws_on_host(const c10::FunctionSchema& schema) {
+  return random_source() == RandomSource::kHost && is_random(schema);
+}
+
+/// A random operator draws from the device's generator, through its CPU twin.
+void hand_over_generator(c10::IValue& value, const HostCall& call) {
+  std::optional<at::Generator> given;
+  if (!value.isNone()) given = value.toGenerator();
+  TORCH_CHECK(call.device() || !given, "Expected a 'cpu' device type for generator but found '",
+              given->device().type(), "'");
+  value = host_twin(generator_or_default(given, call.device() ? call.device()->index() : -1));
+}
+
+void take_back(c10::IValue& value, HostCall& call) {
+  if (value.isTensor()) {
+    value = call.result(value.toTensor());
+  } else if (value.isTensorList()) {
+    c10::List<at::Tensor> device;
+    for (const at::Tensor& tensor : value.toTensorVector()) device.push_back(call.result(tensor));
+    value = std::move(device);
+  }
+}
+
+void check_no_view(const c10::OperatorHandle& op) {
+  for (const c10::Argument& result : op.schema().returns()) {
+    TORCH_CHECK_NOT_IMPLEMENTED(
+        result.alias_info() == nullptr || result.alias_info()->isWrite(), "neuron_sim: operator '",
+        op.operator_name(),
+        "' returns a view and has no device kernel; a copy would not be a view");
+  }
+}
+
+/// Hands the arguments over, runs the CPU kernel and takes its results back.
+void run_cpu_kernel(const c10::OperatorHandle& op, torch::jit::Stack* stack, HostCall& call) {
+  check_out_devices(op, *stack);
+  const auto& arguments = op.schema().arguments();
+  const size_t first = stack->size() - arguments.size();
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    hand_over((*stack)[first + i], arguments[i], call);
+  }
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    if (takes_generator(arguments[i])) hand_over_generator((*stack)[first + i], call);
+  }
+  op.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), stack);
+  call.finish();
+  const size_t results = op.schema().returns().size();
+  for (size_t i = stack->size() - results; i < stack->size(); ++i) take_back((*stack)[i], call);
+}
+
+/// Every operator that has no kernel for the device arrives here.
+void run_without_kernel(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
+  fall_back(op, stack, "");
+}
+
+void refuse_sparse(const c10::OperatorHandle& op, torch::jit::Stack*) {
+  TORCH_CHECK_NOT_IMPLEMENTED(false, "neuron_sim: operator '", op.operator_name(),
+                              "' was called for a sparse tensor; the device has dense ones only");
+}
+
+/// The device of a tensor, or of the first of a list; none of others.
+std::optional<at::Device> device_of_value(const c10::IValue& value) {
+  const auto of = [](const at::Tensor& tensor) {
+    return tensor.defined() ? std::optional(tensor.device()) : std::nullopt;
+  };
+  if (value.isTensor()) return of(value.toTensor());
+  if (!value.isTensorList()) return std::nullopt;
+  const auto list = value.toTensorList();
+  return list.empty() ? std::nullopt : of(list.get(0));
+}
+
+}  // namespace
+
+void check_out_devices(const c10::OperatorHandle& op, const torch::jit::Stack& stack) {
+  const auto& arguments = op.schema().arguments();
+  if (arguments.empty() || !arguments.back().is_out()) return;  // out= arguments are the last ones
+  const size_t first = stack.size() - arguments.size();
+  std::optional<at::Device> device;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const std::optional<at::Device> found = device_of_value(stack[first + i]);
+    if (!found) continue;
+    if (!device && found->type() == kDeviceType) device = found;
+    if (!arguments[i].is_out()) continue;
+    TORCH_CHECK(!device || *found == *device,
+                "Expected all tensors to be on the same device, but found at least two devices, ",
+                *device, " and ", *found, "!");
+  }
+}
+
+void fall_back(const c10::OperatorHandle& op, torch::jit::Stack* stack, const std::string& why) {
+  check_no_view(op);
+  if (GraphCapture* const capture = GraphCapture::active()) {
+    return capture->run_on_host(op, stack, is_random(op.schema()));
+  }
+  const std::string reason = why.empty() ? reason_without_kernel(op.schema(), *stack) : why;
+  const std::string name = c10::toString(op.operator_name());
+  IndexTensors tensors;
+  tensors.add(*stack, op.schema().arguments().size());
+  const bool draws = draws_on_host(op.schema());
+  // Only the results tell whether 1 / indices or the nonzero of a mask is index arithmetic; so
+  // such a call runs first, unless it writes its arguments.
+  const bool known = !tensors.all_index_like || op.schema().is_mutable();
+  if (known && !draws && !tensors.index_arithmetic()) check_fallback(name, reason);
+  HostCall call;
+  run_cpu_kernel(op, stack, call);
+  tensors.add(*stack, op.schema().returns().size());
+  if (draws || tensors.index_arithmetic()) {
+    count_host_operator(name);
+    if (!tensors.index_arithmetic()) call.account();  // the numbers cross the host link
+    return;
+  }
+  check_fallback(name, reason);
+  count_fallback(name, reason, call.account());
+}
+
+TORCH_LIBRARY_IMPL(_, SparsePrivateUse1, m) {
+  m.fallback(torch::CppFunction::makeFromBoxedFunction<&refuse_sparse>());
+}
+TORCH_LIBRARY_IMPL(_, SparseCsrPrivateUse1, m) {
+  m.fallback(torch::CppFunction::makeFromBoxedFunction<&refuse_sparse>());
+}
+TORCH_LIBRARY_IMPL(_, PrivateUse1, m) {
+  m.fallback(torch::CppFunction::makeFromBoxedFunction<&run_without_kernel>());
+}
+
+}  // namespace neuron_sim

@@ -1,0 +1,107 @@
+#include <c10/util/Exception.h>
+
+#include <cstdlib>
+#include <mutex>
+#include <utility>
+
+#include "csrc/aten/dispatch/fallback.h"
+
+namespace neuron_sim {
+namespace {
+
+struct Uses {
+  int64_t count = 0;
+  Bytes moved{};
+};
+
+FallbackPolicy policy_of_environment() {
+  const char* strict = std::getenv("NEURON_SIM_STRICT");
+  if (strict != nullptr && *strict != '\0') {
+    const std::string_view setting = strict;
+    TORCH_CHECK_VALUE(setting == "0" || setting == "1", "neuron_sim: NEURON_SIM_STRICT is '",
+                      setting, "' and must be 0 or 1");
+    if (setting == "1") return FallbackPolicy::kError;
+  }
+  const char* policy = std::getenv("NEURON_SIM_FALLBACK");
+  if (policy == nullptr || *policy == '\0') return FallbackPolicy::kAllow;
+  return parse_fallback_policy(policy);
+}
+
+/// Process-wide, not per thread: backward passes run on threads of PyTorch's.
+struct FallbackState {
+  std::mutex mutex;
+  FallbackPolicy policy = policy_of_environment();
+  std::map<std::pair<std::string, std::string>, Uses> fallbacks;  // by operator and reason
+  std::map<std::string, int64_t> host_operators;
+};
+
+FallbackState& state() {
+  static auto* const instance = new FallbackState;
+  return *instance;
+}
+
+}  // namespace
+
+FallbackPolicy parse_fallback_policy(std::string_view name) {
+  if (name == "allow") return FallbackPolicy::kAllow;
+  if (name == "warn") return FallbackPolicy::kWarn;
+  if (name == "error") return FallbackPolicy::kError;
+  TORCH_CHECK_VALUE(false, "neuron_sim: the fallback policy '", name,
+                    "' is none of 'allow', 'warn' and 'error'");
+}
+
+FallbackPolicy fallback_policy() {
+  const std::lock_guard lock(state().mutex);
+  return state().policy;
+}
+
+void set_fallback_policy(FallbackPolicy policy) {
+  const std::lock_guard lock(state().mutex);
+  state().policy = policy;
+}
+
+std::vector<Fallback> fallbacks() {
+  const std::lock_guard lock(state().mutex);
+  std::vector<Fallback> result;
+  for (const auto& [key, uses] : state().fallbacks) {
+    result.push_back({key.first, key.second, uses.count, uses.moved});
+  }
+  return result;
+}
+
+std::map<std::string, int64_t> host_operators() {
+  const std::lock_guard lock(state().mutex);
+  return state().host_operators;
+}
+
+void reset_fallbacks() {
+  const std::lock_guard lock(state().mutex);
+  state().fallbacks.clear();
+  state().host_operators.clear();
+}
+
+void check_fallback(const std::string& op, const std::string& reason) {
+  TORCH_CHECK_NOT_IMPLEMENTED(
+      fallback_policy() != FallbackPolicy::kError, "neuron_sim: operator '", op,
+      "' would run on the CPU, which strict mode refuses (NEURON_SIM_STRICT=1 or "
+      "torch.neuron_sim.strict()): ",
+      reason);
+}
+
+void count_fallback(const std::string& op, const std::string& reason, Bytes moved) {
+  bool warn = false;
+  {
+    const std::lock_guard lock(state().mutex);
+    Uses& uses = state().fallbacks[{op, reason}];
+    uses.moved.count += moved.count;
+    warn = ++uses.count == 1 && state().policy == FallbackPolicy::kWarn;
+  }
+  if (warn) TORCH_WARN("neuron_sim: operator '", op, "' runs on the CPU: ", reason);
+}
+
+void count_host_operator(const std::string& op) {
+  const std::lock_guard lock(state().mutex);
+  ++state().host_operators[op];
+}
+
+}  // namespace neuron_sim

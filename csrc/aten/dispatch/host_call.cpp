@@ -1,0 +1,114 @@
+#include "csrc/aten/dispatch/host_call.h"
+
+#include <ATen/ops/copy_native.h>
+#include <ATen/ops/empty_like.h>
+
+#include <cstring>
+
+#include "csrc/launch/capture.h"
+#include "csrc/launch/storage.h"
+#include "csrc/launch/tensor_access.h"
+#include "csrc/launch/transfer.h"
+#include "csrc/launch/written_memory.h"
+#include "device/runtime/devices.h"
+
+namespace neuron_sim {
+namespace {
+
+/// The kernel may have given the host tensor new sizes, or memory of its own.
+void reflect(const at::Tensor& host, const at::Tensor& device) {
+  const c10::Storage& host_memory = host.storage();
+  const c10::Storage& device_memory = device.storage();
+  const void* before =
+      device_memory.data() == nullptr ? nullptr : hbm().backing(device_memory.data());
+  if (host_memory.data() != before) {
+    resize_storage(device_memory, host_memory.nbytes());
+    if (host_memory.nbytes() > 0) {
+      std::memcpy(hbm().backing(device_memory.data()), host_memory.data(), host_memory.nbytes());
+    }
+  }
+  c10::TensorImpl* implementation = device.unsafeGetTensorImpl();
+  if (host.sizes() != device.sizes() || host.strides() != device.strides()) {
+    implementation->set_sizes_and_strides(host.sizes(), host.strides());
+  }
+  if (host.storage_offset() != device.storage_offset()) {
+    implementation->set_storage_offset(host.storage_offset());
+  }
+  // linalg_lu_solve leaves its result as a conjugate view, for example.
+  if (host.is_conj() != device.is_conj()) device._set_conj(host.is_conj());
+  if (host.is_neg() != device.is_neg()) device._set_neg(host.is_neg());
+}
+
+void check_dense(const at::Tensor& tensor) {
+  TORCH_CHECK_NOT_IMPLEMENTED(tensor.layout() == at::kStrided,
+                              "neuron_sim: tensors have layout torch.strided, not ",
+                              tensor.layout());
+}
+
+}  // namespace
+
+at::Tensor HostCall::argument(const at::Tensor& tensor, HostAccess access) {
+  const bool written = access != HostAccess::kRead;
+  if (!tensor.defined() || !on_device(tensor)) return tensor;
+  for (Passed& passed : passed_) {
+    if (!passed.device.is_same(tensor)) continue;
+    passed.written |= written;
+    return passed.host;
+  }
+  TORCH_CHECK_NOT_IMPLEMENTED(tensor.layout() == at::kStrided,
+                              "neuron_sim: tensors have layout torch.strided, not ",
+                              tensor.layout());
+  if (GraphCapture* const capture = GraphCapture::active()) {
+    capture->refuse("an operator runs on the CPU that no graph can hold");
+  }
+  if (!device_) device_ = tensor.device();
+  if (access != HostAccess::kWrite)
+    to_host_.push_back({device_index(tensor), tensor_bytes(tensor)});
+  passed_.push_back({tensor, host_tensor(tensor, shared_storage(tensor.storage())), written});
+  return passed_.back().host;
+}
+
+c10::Storage HostCall::shared_storage(const c10::Storage& device_storage) {
+  for (const auto& [device, host] : storages_) {
+    if (device == device_storage.unsafeGetStorageImpl()) return host;
+  }
+  storages_.emplace_back(device_storage.unsafeGetStorageImpl(), host_storage(device_storage));
+  return storages_.back().second;
+}
+
+void HostCall::finish() {
+  for (const Passed& passed : passed_) {
+    if (!passed.written) continue;
+    WrittenMemory::note(passed.device);
+    reflect(passed.host, passed.device);
+    to_device_.push_back({device_index(passed.device), tensor_bytes(passed.device)});
+  }
+}
+
+at::Tensor HostCall::result(const at::Tensor& host) {
+  if (!host.defined() || !host.is_cpu() || !device_) return host;
+  for (const Passed& passed : passed_) {
+    if (passed.host.is_same(host)) return passed.device;
+  }
+  check_dense(host);
+  at::Tensor device = at::empty_like(host, host.options().device(*device_));
+  at::Tensor target = host_tensor(device);
+  at::native::copy_(target, host, /*non_blocking=*/false);
+  to_device_.push_back({device_index(device), tensor_bytes(device)});
+  return device;
+}
+
+Bytes HostCall::account() const {
+  Bytes moved{};
+  for (const Transfer& transfer : to_host_) {
+    account_to_host(transfer.device, transfer.bytes);
+    moved.count += transfer.bytes.count;
+  }
+  for (const Transfer& transfer : to_device_) {
+    account_to_device(transfer.device, transfer.bytes);
+    moved.count += transfer.bytes.count;
+  }
+  return moved;
+}
+
+}  // namespace neuron_sim

@@ -1,0 +1,137 @@
+// Copies between host and device, between devices and within one; any dtypes, strides and
+// conjugate or negative views on either side.
+
+#include <ATen/ExpandUtils.h>
+#include <ATen/MemoryOverlap.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/ops/_local_scalar_dense_native.h>
+#include <ATen/ops/copy_native.h>
+#include <torch/library.h>
+
+#include <string>
+
+#include "csrc/aten/blocks/movement.h"
+#include "csrc/aten/dispatch/fallback.h"
+#include "csrc/launch/capture.h"
+#include "csrc/launch/tensor_access.h"
+#include "csrc/launch/transfer.h"
+#include "csrc/launch/written_memory.h"
+#include "csrc/runtime/errors.h"
+
+namespace neuron_sim {
+namespace {
+
+using at::Tensor;
+
+constexpr const char* kCopy = "aten::_copy_from";
+
+void check_place(const Tensor& tensor) {
+  TORCH_CHECK_NOT_IMPLEMENTED(
+      tensor.layout() == at::kStrided && (tensor.is_cpu() || on_device(tensor)),
+      "neuron_sim: copies go between dense CPU and neuron_sim tensors, not ", tensor.layout(),
+      " tensors on ", tensor.device());
+}
+
+/// RuntimeError, as on the CPU, unless `self` broadcasts to `target` and they overlap in memory as
+/// one tensor, if at all.
+void check_pair(const Tensor& self, const Tensor& target) {
+  if (self.sizes() != target.sizes()) {
+    const at::DimVector shape = at::infer_size_dimvector(target.sizes(), self.sizes());
+    TORCH_CHECK(target.sizes() == at::IntArrayRef(shape), "output with shape ", target.sizes(),
+                " doesn't match the broadcast shape ", at::IntArrayRef(shape));
+  }
+  at::assert_no_internal_overlap(target);
+  at::assert_no_partial_overlap(target, self);
+}
+
+/// The host converts dtypes, so what crosses the link is in the dtype of the device side.
+void account(const Tensor& source, const Tensor& target, bool non_blocking) {
+  if (!on_device(source)) {
+    account_to_device(device_index(target), tensor_bytes(target), non_blocking);
+  } else if (!on_device(target)) {
+    account_to_host(device_index(source), tensor_bytes(source), non_blocking);
+  } else if (source.device() == target.device()) {
+    account_on_device(device_index(target), tensor_bytes(target));
+  } else {
+    account_between(device_index(source), device_index(target), tensor_bytes(source));
+  }
+}
+
+/// A copy within one device that its DMA and engines cannot do. Casts from and to int64 and of
+/// single numbers are index arithmetic; double precision and complex numbers fall back.
+void note_host_copy(const Tensor& self, const Tensor& target) {
+  const auto reals = [](const Tensor& tensor) {
+    return !tensor.is_complex() && (tensor.dim() == 0 || tensor.scalar_type() != at::kDouble);
+  };
+  if (reals(self) && reals(target) &&
+      (target.dim() == 0 || self.scalar_type() == at::kLong || target.scalar_type() == at::kLong)) {
+    count_host_operator(kCopy);
+    return;
+  }
+  const std::string reason = c10::str("a copy from ", self.scalar_type(), " to ",
+                                      target.scalar_type(), " is not supported by a NeuronCore");
+  check_fallback(kCopy, reason);
+  count_fallback(kCopy, reason, {tensor_bytes(self).count + tensor_bytes(target).count});
+}
+
+/// A copy that the host takes part in, in a graph: to the host only of what no run changes.
+Tensor capture_copy(GraphCapture& capture, const Tensor& self, const Tensor& target,
+                    bool non_blocking) {
+  if (!on_device(target)) capture.check_known(self, "a copy to the host");
+  static const c10::OperatorHandle op =
+      c10::Dispatcher::singleton().findSchemaOrThrow("aten::copy_", "");
+  torch::jit::Stack stack{target, self, non_blocking};
+  capture.run_on_host(op, &stack, /*is_random=*/false);
+  return target;
+}
+
+Tensor copy_from(const Tensor& self, const Tensor& target, bool non_blocking) {
+  check_place(self);
+  check_place(target);
+  check_pair(self, target);
+  if (target.numel() > 0 && copies_on_device(self, target)) {
+    translate_errors([&] { copy_on_device(self, target); });
+    return target;
+  }
+  if (target.numel() == 0) return target;
+  if (GraphCapture* const capture = GraphCapture::active()) {
+    return capture_copy(*capture, self, target, non_blocking);
+  }
+  if (on_device(self) && self.device() == target.device()) note_host_copy(self, target);
+  account(self, target, non_blocking);
+  WrittenMemory::note(target);
+  Tensor host_target = host_tensor(target);
+  at::native::copy_(host_target, host_tensor(self), /*non_blocking=*/false);
+  return target;
+}
+
+Tensor copy_from_and_resize(const Tensor& self, const Tensor& target) {
+  target.resize_(self.sizes());
+  return copy_from(self, target, /*non_blocking=*/false);
+}
+
+at::Scalar local_scalar_dense(const Tensor& self) {
+  if (GraphCapture* const capture = GraphCapture::active()) capture->check_known(self, "item()");
+  account_to_host(device_index(self), tensor_bytes(self));
+  return at::native::_local_scalar_dense_cpu(host_tensor(self));
+}
+
+}  // namespace
+
+TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
+  m.impl("_copy_from", copy_from);
+  m.impl("_copy_from_and_resize", copy_from_and_resize);
+  m.impl("_local_scalar_dense", local_scalar_dense);
+}
+
+// Materialising a conjugate or negative view is itself a copy, which would materialise its source
+// and so recurse for ever; copy_from honours both bits instead.
+TORCH_LIBRARY_IMPL(aten, Conjugate, m) {
+  m.impl("_copy_from", torch::CppFunction::makeFallthrough());
+}
+TORCH_LIBRARY_IMPL(aten, Negative, m) {
+  m.impl("_copy_from", torch::CppFunction::makeFallthrough());
+}
+
+}  // namespace neuron_sim

@@ -1,0 +1,75 @@
+// Uninitialised tensors, of which every other factory is made, and zeros that have no memory.
+
+#include <ATen/EmptyTensor.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/native/TensorFactories.h>
+#include <c10/core/DeviceGuard.h>
+#include <c10/core/TensorOptions.h>
+#include <torch/library.h>
+
+#include "csrc/launch/storage.h"
+#include "csrc/launch/tensor_access.h"
+#include "csrc/runtime/runtime.h"
+
+namespace neuron_sim {
+namespace {
+
+constexpr c10::DispatchKeySet kKeys(c10::DispatchKey::PrivateUse1);
+
+void check_options(std::optional<at::Layout> layout, std::optional<bool> pinned) {
+  TORCH_CHECK_NOT_IMPLEMENTED(c10::layout_or_default(layout) == at::kStrided,
+                              "neuron_sim: tensors have layout torch.strided, not ",
+                              c10::layout_or_default(layout));
+  TORCH_CHECK(!c10::pinned_memory_or_default(pinned),
+              "Only dense CPU tensors can be pinned; this one is on neuron_sim");
+}
+
+/// With torch.use_deterministic_algorithms() and torch.utils.deterministic.
+/// fill_uninitialized_memory, NaN or the largest number everywhere. A diagnostic: it takes no
+/// simulated time.
+at::Tensor filled(at::Tensor tensor) {
+  if (C10_UNLIKELY(fills_uninitialized_memory()) && tensor.numel() > 0) {
+    at::Tensor host = host_tensor(tensor, host_storage(tensor.storage()));
+    at::native::fill_empty_deterministic_(host);
+  }
+  return tensor;
+}
+
+at::Tensor empty(c10::IntArrayRef size, std::optional<at::ScalarType> dtype,
+                 std::optional<at::Layout> layout, std::optional<at::Device> device,
+                 std::optional<bool> pinned, std::optional<at::MemoryFormat> format) {
+  check_options(layout, pinned);
+  const c10::DeviceGuard guard(c10::device_or_default(device));
+  return filled(at::detail::empty_generic(size, c10::GetAllocator(kDeviceType), kKeys,
+                                          c10::dtype_or_default(dtype), format));
+}
+
+at::Tensor empty_strided(c10::IntArrayRef size, c10::IntArrayRef stride,
+                         std::optional<at::ScalarType> dtype, std::optional<at::Layout> layout,
+                         std::optional<at::Device> device, std::optional<bool> pinned) {
+  check_options(layout, pinned);
+  const c10::DeviceGuard guard(c10::device_or_default(device));
+  return filled(at::detail::empty_strided_generic(size, stride, c10::GetAllocator(kDeviceType),
+                                                  kKeys, c10::dtype_or_default(dtype)));
+}
+
+/// Gradients that are known to be zero, in forward mode: PyTorch's operators look at the key.
+at::Tensor efficient_zeros(c10::IntArrayRef size, std::optional<at::ScalarType> dtype,
+                           std::optional<at::Layout> layout, std::optional<at::Device> device,
+                           std::optional<bool> pinned) {
+  check_options(layout, pinned);
+  const int index = checked_device(c10::device_or_default(device).index());
+  at::native::ZeroTensorAllocator allocator({kDeviceType, static_cast<c10::DeviceIndex>(index)});
+  return at::detail::empty_generic(size, &allocator, kKeys.add(c10::DispatchKey::ZeroTensor),
+                                   c10::dtype_or_default(dtype), std::nullopt);
+}
+
+}  // namespace
+
+TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
+  m.impl("_efficientzerotensor", efficient_zeros);
+  m.impl("empty.memory_format", empty);
+  m.impl("empty_strided", empty_strided);
+}
+
+}  // namespace neuron_sim

@@ -1,0 +1,103 @@
+// Elements that a mask selects. Which ones they are is int64 index arithmetic (nonzero); the
+// elements themselves move on the device.
+
+#include <ATen/ExpandUtils.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/native/Resize.h>
+#include <ATen/ops/empty.h>
+#include <c10/core/DeviceGuard.h>
+
+#include "csrc/aten/blocks/indexing.h"
+#include "csrc/aten/blocks/movement.h"
+#include "csrc/aten/blocks/write_rows.h"
+#include "csrc/aten/dispatch/device_operator.h"
+
+namespace neuron_sim {
+namespace {
+
+using at::Tensor;
+
+void check_mask(const Tensor& mask) {
+  TORCH_CHECK(mask.scalar_type() == at::kBool, "expected BoolTensor for mask, but got ",
+              mask.scalar_type());
+}
+
+/// int64 places of the true elements of a flattened mask.
+Tensor selected(const Tensor& mask) { return mask.reshape(-1).nonzero().reshape(-1); }
+
+Tensor& masked_select_out(const Tensor& self, const Tensor& mask, Tensor& out) {
+  check_movable(self);
+  check_mask(mask);
+  TORCH_CHECK(out.scalar_type() == self.scalar_type(),
+              "masked_select(): self and result must have the same scalar type");
+  check_apart(out, {self, mask});
+  const c10::DeviceGuard guard(self.device());
+  const at::DimVector shape = at::infer_size_dimvector(self.sizes(), mask.sizes());
+  const Tensor places = selected(mask.to(self.device()).expand(shape));
+  at::native::resize_output(out, {places.numel()});
+  if (places.numel() == 0) return out;
+  const Tensor found = at::empty({places.numel(), 1}, self.options());
+  gather_rows(self.expand(shape).reshape({-1, 1}), places, found);
+  return out.copy_(found.view(-1));
+}
+
+Tensor masked_select(const Tensor& self, const Tensor& mask) {
+  const c10::DeviceGuard guard(self.device());
+  Tensor out = at::empty({0}, self.options());
+  return masked_select_out(self, mask, out);
+}
+
+/// Elements of the flattened tensor at `places` = values, or += with `add`.
+void write_flat(const Tensor& self, const Tensor& places, const Tensor& values, bool add) {
+  const IndexBounds bounds{self.numel(), OutOfBounds::kTaken, 0, /*from_end=*/true};
+  const Tensor flat = self.reshape(-1);  // a copy where strides need one
+  write_elements(flat, {0, places, bounds}, values, add);
+  if (!flat.is_alias_of(self)) self.copy_(flat.view(self.sizes()));
+}
+
+/// Elements of `source`, one after the other, where the mask is true.
+Tensor& masked_scatter(Tensor& self, const Tensor& mask, const Tensor& source) {
+  check_movable(self);
+  check_mask(mask);
+  TORCH_CHECK(self.scalar_type() == source.scalar_type(),
+              "masked_scatter_: expected self and source to have same dtypes but got ",
+              self.scalar_type(), " and ", source.scalar_type());
+  check_apart(self, {});
+  const c10::DeviceGuard guard(self.device());
+  const Tensor places = selected(mask.to(self.device()).expand(self.sizes()));
+  const int64_t count = places.numel();
+  TORCH_CHECK(count <= source.numel(), "Number of elements of source < number of ones in mask");
+  if (count == 0) return self;
+  const Tensor values = source.to(self.device()).reshape(-1).narrow(0, 0, count);
+  write_flat(self, places, values, false);
+  return self;
+}
+
+/// Puts (or adds) elements of `source` at places of the flattened tensor.
+Tensor& put(Tensor& self, const Tensor& indices, const Tensor& source, bool accumulate) {
+  check_movable(self);
+  check_indices(indices);
+  TORCH_CHECK(self.scalar_type() == source.scalar_type(), "put_(): self and source expected to ",
+              "have the same dtype, but got self.dtype = ", self.scalar_type(),
+              " and source.dtype = ", source.scalar_type());
+  TORCH_CHECK_INDEX(indices.numel() == source.numel(), "put_(): Expected source and index to have ",
+                    "the same number of elements, but got source.numel() = ", source.numel(),
+                    ", index.numel() = ", indices.numel());
+  if (!self.is_floating_point() && accumulate) throw Refusal{"DMA adds integers in fp32"};
+  check_apart(self, {indices, source});
+  if (indices.numel() == 0) return self;
+  const c10::DeviceGuard guard(self.device());
+  write_flat(self, indices.reshape(-1), source.reshape(-1), accumulate);
+  return self;
+}
+
+}  // namespace
+
+TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
+  m.impl("masked_select", device_operator<masked_select>());
+  m.impl("masked_select.out", device_operator<masked_select_out>());
+  m.impl("masked_scatter_", device_operator<masked_scatter>());
+  m.impl("put_", device_operator<put>());
+}
+
+}  // namespace neuron_sim

@@ -1,0 +1,148 @@
+// Where the largest and smallest elements are; running sums.
+
+#include <ATen/WrapDimUtils.h>
+#include <ATen/native/Resize.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/gather.h>
+#include <c10/core/DeviceGuard.h>
+
+#include "csrc/aten/blocks/integers.h"
+#include "csrc/aten/blocks/reductions.h"
+#include "csrc/aten/blocks/rows.h"
+#include "csrc/aten/dispatch/device_operator.h"
+#include "csrc/launch/kernel_call.h"
+#include "ops/rows/running.h"
+
+namespace neuron_sim {
+namespace {
+
+using at::Tensor;
+
+/// Above every index that fp32 holds exactly.
+constexpr double kNowhere = 16777216;
+
+/// Values [rows with size 1] and int32 indices of the first extremum along a dimension.
+struct Extremum {
+  Tensor value, index;
+};
+
+template <AluOp op>
+Extremum extremum_of(const Tensor& self, int64_t dimension);
+
+/// Of int32: the high halves decide, the low ones where those are equal.
+template <AluOp op>
+Extremum whole_extremum_of(const Tensor& self, int64_t dimension) {
+  const OrderedHalves halves = ordered_halves(self);
+  const Tensor high = extremum_of<op>(halves.high, dimension).value;
+  const Tensor index =
+      extremum_of<op>(low_candidates(halves, high, op == AluOp::kMaximum), dimension).index;
+  return {at::gather(self, dimension, index.to(at::kLong)), index};
+}
+
+/// A row's index is the smallest place where the element is the extremum; the first NaN is one.
+template <AluOp op>
+Extremum extremum_of(const Tensor& self, int64_t dimension) {
+  if (self.scalar_type() == at::kInt) return whole_extremum_of<op>(self, dimension);
+  check_extremum(self);
+  const int64_t at = at::maybe_wrap_dim(dimension, self.dim());
+  const int64_t size = self.size(at);
+  TORCH_CHECK_INDEX(size > 0, "Expected reduction dim ", dimension, " to have non-zero size.");
+  if (static_cast<double>(size) >= kNowhere) throw Refusal{"fp32 does not count so far"};
+  at::DimVector shape(self.sizes()), places(shape.size(), 1);
+  shape[static_cast<size_t>(at)] = 1;
+  places[static_cast<size_t>(at)] = size;
+  Extremum found{at::empty(shape, self.options()),
+                 at::empty(shape, self.options().dtype(at::kInt))};
+  const Tensor place =
+      at::arange(size, at::TensorOptions().dtype(at::kFloat)).to(self.device()).view(places);
+  const Expression element = make_expression([](Expression& e) { return e.input(0); });
+  const Expression index = make_expression([](Expression& e) {
+    const ElementValue x = e.input(0);
+    const ElementValue here = e.alu(AluOp::kLogicalOr, compare(AluOp::kEqual, x, e.input(2)),
+                                    compare(AluOp::kNotEqual, x, x));
+    return select(here, e.input(1), e.constant(kNowhere));
+  });
+  RowProgram program{{{.op = op, .value = element}, {.op = AluOp::kMinimum, .value = index}},
+                     {make_expression([](Expression& e) { return e.input(2); }),
+                      make_expression([](Expression& e) { return e.input(3); })},
+                     std::vector<bool>(static_cast<size_t>(self.dim()), false)};
+  program.reduced[static_cast<size_t>(at)] = true;
+  run_rows(program, {self, place}, {found.value, found.index});
+  return found;
+}
+
+void give(const Tensor& result, int64_t dimension, bool keep, Tensor& out) {
+  give_result(keep ? result : result.squeeze(dimension), out);
+}
+
+template <AluOp op>
+std::tuple<Tensor&, Tensor&> extremum_out(const Tensor& self, int64_t dimension, bool keep,
+                                          Tensor& value, Tensor& index) {
+  check_out_dtype(value, self.scalar_type());
+  check_out_dtype(index, at::kLong);
+  const c10::DeviceGuard guard(self.device());
+  const Extremum found = extremum_of<op>(self.dim() == 0 ? self.view(1) : self, dimension);
+  give(found.value, dimension, keep && self.dim() > 0, value);
+  give(found.index, dimension, keep && self.dim() > 0, index);
+  return std::tie(value, index);
+}
+
+template <AluOp op>
+Tensor& place_out(const Tensor& self, std::optional<int64_t> dimension, bool keep, Tensor& out) {
+  check_out_dtype(out, at::kLong);
+  const c10::DeviceGuard guard(self.device());
+  if (dimension && self.dim() > 0) {
+    give(extremum_of<op>(self, *dimension).index, *dimension, keep, out);
+    return out;
+  }
+  const Tensor index = extremum_of<op>(self.reshape(-1), 0).index;
+  const at::DimVector shape(keep ? static_cast<size_t>(self.dim()) : 0, 1);
+  at::native::resize_output(out, shape);
+  return out.copy_(index.view(shape));
+}
+
+template <AluOp op>
+Tensor& running_out(const Tensor& self, int64_t dimension, std::optional<at::ScalarType> /*dtype*/,
+                    Tensor& out) {
+  check_computable(self.scalar_type());
+  if (out.scalar_type() == at::kBool) throw Refusal{"torch has no running sum or product of bool"};
+  at::native::resize_output(out, self.sizes());
+  if (self.numel() == 0) return out;
+  if (self.dim() == 0) return out.copy_(self);
+  const int64_t at = at::maybe_wrap_dim(dimension, self.dim());
+  if (!out.is_floating_point()) {
+    if (op != AluOp::kAdd) throw Refusal{"the engines multiply integers in fp32"};
+    return out.copy_(exact_running_sums(self, at));
+  }
+  check_computable(out.scalar_type());
+  KernelCall call("running", self.device());
+  call.option(static_cast<int64_t>(op));
+  const Tensor moved = self.movedim(at, -1), target = out.movedim(at, -1);
+  call.operand(moved, moved.sizes(), moved.strides()).result(target);
+  call.launch([](Builder& builder, std::span<const HbmTensor> operands,
+                 std::span<const HbmTensor> results) {
+    emit_running(builder, op, operands[0], results[0]);
+  });
+  return out;
+}
+
+}  // namespace
+
+void check_extremum(const Tensor& self) {
+  check_computable(self.scalar_type());
+  if (self.scalar_type() == at::kInt) {
+    throw Refusal{"the engines compare 32-bit integers in fp32, which is not exact"};
+  }
+}
+
+TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
+  m.impl("max.dim_max", device_operator<extremum_out<AluOp::kMaximum>>());
+  m.impl("min.dim_min", device_operator<extremum_out<AluOp::kMinimum>>());
+  m.impl("argmax.out", device_operator<place_out<AluOp::kMaximum>>());
+  m.impl("argmin.out", device_operator<place_out<AluOp::kMinimum>>());
+  m.impl("cumsum.out", device_operator<running_out<AluOp::kAdd>>());
+  m.impl("cumprod.out", device_operator<running_out<AluOp::kMultiply>>());
+}
+
+}  // namespace neuron_sim

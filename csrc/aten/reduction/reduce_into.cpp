@@ -1,0 +1,45 @@
+// The launch of a reduction into a tensor.
+
+#include "csrc/aten/blocks/reductions.h"
+#include "csrc/aten/dispatch/device_operator.h"
+#include "csrc/launch/kernel_call.h"
+#include "csrc/launch/tensor_access.h"
+
+namespace neuron_sim {
+
+using at::Tensor;
+
+Tensor& reduce_into(Tensor& out, const std::vector<Tensor>& operands, ReductionOptions options) {
+  if (out.numel() == 0) return out;
+  for (const Tensor& operand : operands) check_computable(operand.scalar_type());
+  const Tensor& self = operands.front();
+  at::DimVector sizes, strides;
+  int64_t dimension = 0;
+  for (size_t i = 0; i < options.reduced.size(); ++i) {
+    const bool gone = options.reduced[i];
+    sizes.push_back(gone ? 1 : self.size(static_cast<int64_t>(i)));
+    const bool there = out.dim() == self.dim();
+    const int64_t at = there ? static_cast<int64_t>(i) : dimension;
+    strides.push_back(gone ? 0 : out.stride(at));
+    if (!gone) ++dimension;
+  }
+  KernelCall call("reduction", self.device());
+  call.option(static_cast<int64_t>(options.op));
+  call.options(options.prologue.key()).options(options.epilogue.key());
+  for (const bool reduced : options.reduced) call.option(static_cast<int64_t>(reduced));
+  for (const Tensor& operand : operands) {
+    call.operand(operand, operand.sizes(), operand.strides());
+  }
+  call.result(out, sizes, strides);
+  call.launch([options = std::move(options)](Builder& builder, std::span<const HbmTensor> inputs,
+                                             std::span<const HbmTensor> results) {
+    emit_reduction(builder, options, inputs, results[0]);
+  });
+  return out;
+}
+
+Tensor& reduce_into(Tensor& out, const Tensor& self, ReductionOptions options) {
+  return reduce_into(out, std::vector<Tensor>{self}, std::move(options));
+}
+
+}  // namespace neuron_sim

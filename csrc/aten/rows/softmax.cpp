@@ -1,0 +1,93 @@
+// softmax and log_softmax along one dimension, and their gradients.
+
+#include <ATen/WrapDimUtils.h>
+#include <ATen/native/Resize.h>
+
+#include "csrc/aten/blocks/rows.h"
+#include "csrc/aten/dispatch/device_operator.h"
+#include "csrc/launch/tensor_access.h"
+
+namespace neuron_sim {
+namespace {
+
+using at::Tensor;
+
+std::vector<bool> row_flags(const Tensor& self, int64_t dimension) {
+  std::vector<bool> flags(static_cast<size_t>(std::max<int64_t>(self.dim(), 1)), false);
+  flags[static_cast<size_t>(at::maybe_wrap_dim(dimension, self.dim()))] = true;
+  return flags;
+}
+
+/// A tensor without dimensions counts as one of a single element.
+Tensor with_dimension(const Tensor& tensor) { return tensor.dim() == 0 ? tensor.view(1) : tensor; }
+
+ElementValue exponential(ElementValue x) { return call(Activation::kExp, x); }
+
+/// Stages: the maximum m, then the sum of e^(x - m).
+std::vector<RowStage> softmax_stages() {
+  return {
+      {.op = AluOp::kMaximum, .value = make_expression([](Expression& e) { return e.input(0); })},
+      {.op = AluOp::kAdd, .value = make_expression([](Expression& e) {
+                            return exponential(e.input(0) - e.input(1));
+                          })}};
+}
+
+Tensor& run(const Tensor& self, int64_t dimension, Tensor& out, const Expression& result) {
+  if (!self.is_floating_point()) throw Refusal{"softmax is of floating dtypes"};
+  check_castable(self.scalar_type(), out);
+  const RowProgram program{softmax_stages(), {result}, row_flags(self, dimension)};
+  at::native::resize_output(out, self.sizes());
+  run_rows(program, {with_dimension(self)}, {with_dimension(out)});
+  return out;
+}
+
+Tensor& softmax_out(const Tensor& self, int64_t dimension, bool /*half_to_float*/, Tensor& out) {
+  return run(self, dimension, out, make_expression([](Expression& e) {
+               return exponential(e.input(0) - e.input(1)) / e.input(2);
+             }));
+}
+
+Tensor& log_softmax_out(const Tensor& self, int64_t dimension, bool /*half_to_float*/,
+                        Tensor& out) {
+  return run(self, dimension, out, make_expression([](Expression& e) {
+               return e.input(0) - e.input(1) - call(Activation::kLog, e.input(2));
+             }));
+}
+
+/// y (g - sum of g y) of gradient g and output y.
+Tensor& softmax_backward_out(const Tensor& gradient, const Tensor& output, int64_t dimension,
+                             at::ScalarType /*input_dtype*/, Tensor& out) {
+  const RowStage sum{.op = AluOp::kAdd, .value = make_expression([](Expression& e) {
+                                          return e.input(0) * e.input(1);
+                                        })};
+  const Expression result =
+      make_expression([](Expression& e) { return e.input(1) * (e.input(0) - e.input(2)); });
+  at::native::resize_output(out, gradient.sizes());
+  run_rows({{sum}, {result}, row_flags(output, dimension)},
+           {with_dimension(gradient), with_dimension(output)}, {with_dimension(out)});
+  return out;
+}
+
+/// g - e^y sum of g.
+Tensor& log_softmax_backward_out(const Tensor& gradient, const Tensor& output, int64_t dimension,
+                                 at::ScalarType /*input_dtype*/, Tensor& out) {
+  const RowStage sum{.op = AluOp::kAdd,
+                     .value = make_expression([](Expression& e) { return e.input(0); })};
+  const Expression result = make_expression(
+      [](Expression& e) { return e.input(0) - exponential(e.input(1)) * e.input(2); });
+  at::native::resize_output(out, gradient.sizes());
+  run_rows({{sum}, {result}, row_flags(output, dimension)},
+           {with_dimension(gradient), with_dimension(output)}, {with_dimension(out)});
+  return out;
+}
+
+}  // namespace
+
+TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
+  m.impl("_softmax.out", device_operator<softmax_out>());
+  m.impl("_log_softmax.out", device_operator<log_softmax_out>());
+  m.impl("_softmax_backward_data.out", device_operator<softmax_backward_out>());
+  m.impl("_log_softmax_backward_data.out", device_operator<log_softmax_backward_out>());
+}
+
+}  // namespace neuron_sim

@@ -1,0 +1,146 @@
+// Max pooling with indices, and its gradient; windows of equal size or adaptive ones.
+
+#include <ATen/native/Pool.h>
+#include <c10/core/DeviceGuard.h>
+#include <torch/library.h>
+
+#include "csrc/aten/dispatch/device_operator.h"
+#include "csrc/aten/windows/planes.h"
+#include "csrc/launch/kernel_call.h"
+
+namespace neuron_sim {
+namespace {
+
+using at::IntArrayRef;
+using at::Tensor;
+
+void add_windows(KernelCall& call, const AxisWindows& axis) {
+  std::vector<int64_t> numbers{axis.extent, axis.dilation};
+  for (const AxisWindows::Window& window : axis.windows) {
+    numbers.push_back(window.start);
+    numbers.push_back(window.count);
+  }
+  call.options(numbers);
+}
+
+/// The words of int64 indices [N, C, H, W].
+void add_words(KernelCall& call, const Tensor& indices, bool is_result) {
+  at::DimVector sizes(indices.sizes()), strides;
+  for (const int64_t stride : indices.strides()) strides.push_back(2 * stride);
+  sizes.push_back(2);
+  strides.push_back(1);
+  call.words(indices, at::kInt, sizes, strides, is_result);
+}
+
+void launch_max_pool(const Tensor& input, const Tensor& output, const Tensor& indices,
+                     const PoolingWindows& windows) {
+  if (output.numel() == 0) return;
+  const c10::DeviceGuard guard(input.device());
+  KernelCall call("max_pool", input.device());
+  call.operand(planes_of(input)).result(planes_of(output));
+  add_words(call, indices.dim() == 3 ? indices.unsqueeze(0) : indices, true);
+  add_windows(call, windows.rows);
+  add_windows(call, windows.columns);
+  call.launch([windows](Builder& builder, std::span<const HbmTensor> operands,
+                        std::span<const HbmTensor> results) {
+    emit_max_pool(builder, operands[0], results[0], results[1], windows);
+  });
+}
+
+void launch_backward(const Tensor& gradient, const Tensor& indices, const Tensor& result,
+                     const PoolingWindows& windows) {
+  if (result.numel() == 0) return;
+  if (gradient.numel() == 0) {
+    result.zero_();
+    return;
+  }
+  const c10::DeviceGuard guard(result.device());
+  KernelCall call("max_pool_backward", result.device());
+  call.operand(planes_of(gradient));
+  add_words(call, indices.dim() == 3 ? indices.unsqueeze(0) : indices, false);
+  call.result(planes_of(result));
+  add_windows(call, windows.rows);
+  add_windows(call, windows.columns);
+  call.launch([windows](Builder& builder, std::span<const HbmTensor> operands,
+                        std::span<const HbmTensor> results) {
+    emit_max_pool_backward(builder, operands[0], operands[1], results[0], windows);
+  });
+}
+
+/// One entry stands for both axes; an empty list for `otherwise`.
+int64_t entry(IntArrayRef list, size_t axis, int64_t otherwise) {
+  if (list.empty()) return otherwise;
+  return list[list.size() == 1 ? 0 : axis];
+}
+
+PoolingWindows windows_of(const Tensor& input, IntArrayRef kernel, IntArrayRef stride,
+                          IntArrayRef padding, IntArrayRef dilation, bool ceil_mode) {
+  const auto axis = [&](size_t i) {
+    const int64_t extent = input.size(static_cast<int64_t>(i) - 2);
+    const int64_t size = entry(kernel, i, 1), step = entry(stride, i, size);
+    const int64_t pad = entry(padding, i, 0), gap = entry(dilation, i, 1);
+    const int64_t outputs =
+        at::native::pooling_output_shape<int64_t>(extent, size, pad, step, gap, ceil_mode);
+    return pooling_windows(extent, outputs, size, step, pad, gap);
+  };
+  return {axis(0), axis(1)};
+}
+
+PoolingWindows adaptive(const Tensor& input, int64_t rows, int64_t columns) {
+  return {adaptive_windows(input.size(-2), rows), adaptive_windows(input.size(-1), columns)};
+}
+
+void pool_into(const Tensor& input, const PoolingWindows& windows, const Tensor& out,
+               const Tensor& indices) {
+  planes_of(input);  // refuses dtypes before anything is resized
+  at::DimVector sizes(input.sizes());
+  sizes[sizes.size() - 2] = windows.rows.outputs();
+  sizes[sizes.size() - 1] = windows.columns.outputs();
+  resize_planes(out, sizes);
+  resize_planes(indices, sizes);
+  launch_max_pool(input, out, indices, windows);
+}
+
+std::tuple<Tensor&, Tensor&> max_pool_out(const Tensor& self, IntArrayRef kernel,
+                                          IntArrayRef stride, IntArrayRef padding,
+                                          IntArrayRef dilation, bool ceil_mode, Tensor& out,
+                                          Tensor& indices) {
+  pool_into(self, windows_of(self, kernel, stride, padding, dilation, ceil_mode), out, indices);
+  return {out, indices};
+}
+
+Tensor& max_pool_backward_out(const Tensor& gradient, const Tensor& self, IntArrayRef kernel,
+                              IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation,
+                              bool ceil_mode, const Tensor& indices, Tensor& result) {
+  planes_of(self);
+  resize_planes(result, self.sizes());
+  launch_backward(gradient, indices, result,
+                  windows_of(self, kernel, stride, padding, dilation, ceil_mode));
+  return result;
+}
+
+std::tuple<Tensor&, Tensor&> adaptive_max_pool_out(const Tensor& self, IntArrayRef sizes,
+                                                   Tensor& out, Tensor& indices) {
+  pool_into(self, adaptive(self, sizes[0], sizes[1]), out, indices);
+  return {out, indices};
+}
+
+Tensor& adaptive_max_pool_backward_out(const Tensor& gradient, const Tensor& self,
+                                       const Tensor& indices, Tensor& result) {
+  planes_of(self);
+  resize_planes(result, self.sizes());
+  launch_backward(gradient, indices, result, adaptive(self, gradient.size(-2), gradient.size(-1)));
+  return result;
+}
+
+}  // namespace
+
+TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
+  m.impl("max_pool2d_with_indices.out", device_operator<max_pool_out>());
+  m.impl("max_pool2d_with_indices_backward.grad_input", device_operator<max_pool_backward_out>());
+  m.impl("adaptive_max_pool2d.out", device_operator<adaptive_max_pool_out>());
+  m.impl("adaptive_max_pool2d_backward.grad_input",
+         device_operator<adaptive_max_pool_backward_out>());
+}
+
+}  // namespace neuron_sim

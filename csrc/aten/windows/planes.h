@@ -1,0 +1,21 @@
+#pragma once
+// Operators on planes: the last two dimensions of images [N, C, H, W] or [C, H, W].
+
+#include <ATen/core/Tensor.h>
+
+#include "ops/blocks/axis_taps.h"
+#include "ops/pooling/max_pool.h"
+
+namespace neuron_sim {
+
+/// [C, H, W] as [1, C, H, W]; four dimensions stay. Refusal (csrc/aten/dispatch/device_operator.h)
+/// for dtypes other than fp32, fp16 and bf16.
+at::Tensor planes_of(const at::Tensor& tensor);
+
+/// output = the map of `rows` and `columns` of input, both [N, C, H, W].
+void launch_resample(const at::Tensor& input, const at::Tensor& output, const AxisTaps& rows,
+                     const AxisTaps& columns);
+/// Resizes an out= tensor, which has to have `sizes`.
+void resize_planes(const at::Tensor& out, at::IntArrayRef sizes);
+
+}  // namespace neuron_sim

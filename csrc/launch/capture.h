@@ -1,0 +1,101 @@
+#pragma once
+// Captures what operators do on a device instead of doing it at once: kernels wait until somebody
+// needs their values, then run together as one program. What ran is kept as a CapturedGraph.
+
+#include <ATen/core/Tensor.h>
+#include <ATen/core/dispatch/Dispatcher.h>
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "csrc/launch/graph.h"
+
+namespace neuron_sim {
+
+/// A kernel call to capture: tensors as the kernel sees them.
+struct KernelUse {
+  struct Use {
+    at::Tensor tensor;
+    Dtype dtype{};
+    at::IntArrayRef sizes, strides;
+  };
+  std::string name;
+  EmitKernel emit;
+  std::vector<Use> operands, results;
+  std::optional<Expression> expression{};
+  /// The kernel as a program of its own, which the arguments are known to be right for.
+  std::shared_ptr<const Kernel> kernel{};
+};
+
+/// One capture, on one thread and one device. Host-side operators run at once: index arithmetic on
+/// inputs has its values before the program starts; the kernels before one that needs their
+/// results run first, as a program of their own.
+class GraphCapture {
+ public:
+  /// `inputs` are the tensors that differ from run to run, parameters among them.
+  GraphCapture(at::Device device, at::ArrayRef<at::Tensor> inputs, GraphProgramOptions options);
+  GraphCapture(const GraphCapture&) = delete;
+  ~GraphCapture();
+
+  /// The calling thread's capture; nullptr when there is none, or while a host step runs.
+  static GraphCapture* active();
+
+  /// A kernel that waits. c10::Error when it is of another device.
+  void add(const KernelUse& use);
+  /// A program that is launched as it is; the kernels before it run first. Arguments from
+  /// `zeroed_from` on are zeros before it runs (the caller has done that for this run).
+  void add_program(const std::shared_ptr<const Kernel>& kernel, at::ArrayRef<at::Tensor> arguments,
+                   size_t zeroed_from = std::numeric_limits<size_t>::max());
+  /// Runs `op` on the values of `stack` and keeps it for later runs, unless all its arguments are
+  /// constants and no later step changes its results.
+  void run_on_host(const c10::OperatorHandle& op, torch::jit::Stack* stack, bool is_random);
+  /// The same for other work without arguments, of which every run makes another tensor.
+  at::Tensor run_on_host(const char* name, const std::function<at::Tensor()>& function);
+  /// Ends the capture for `reason`, half a sentence, by an exception: nothing of it can be kept.
+  [[noreturn]] void refuse(const std::string& reason);
+  /// Refuses unless the values of `tensor` are constants.
+  void check_known(const at::Tensor& tensor, const char* reader);
+
+  /// Runs what waits; the graph, with these outputs.
+  std::shared_ptr<const CapturedGraph> finish(at::ArrayRef<at::Tensor> outputs);
+  /// Why the capture was refused; empty when it was not.
+  const std::string& refusal() const { return refusal_; }
+  /// Whether a program that ran has written an input.
+  bool wrote_inputs() const { return wrote_inputs_; }
+
+ private:
+  struct Memory {
+    c10::Storage storage;
+    bool varies = false;  ///< its contents depend on inputs
+    int writers = 0;
+    bool has_contents = false;                         ///< that a step of the graph wrote
+    bool waiting_read = false, waiting_write = false;  ///< by kernels that wait
+  };
+  size_t memory_of(const at::Tensor& tensor);
+  CapturedTensor captured(const at::Tensor& tensor);
+  GraphTensor graph_tensor(const KernelUse::Use& use);
+  void check_device(const at::Tensor& tensor);
+  void flush();
+  bool is_external(size_t memory) const;
+  /// Runs what waits when a host step reads what it writes, or writes what it touches.
+  void settle(const StackTemplate& arguments, const std::vector<bool>& writes);
+  void keep(HostStep step, bool varies, const std::vector<size_t>& written);
+  void fold_constants();
+
+  at::Device device_;
+  GraphProgramOptions options_;
+  std::shared_ptr<CapturedGraph> graph_;
+  std::vector<Memory> memories_;
+  std::unordered_map<c10::StorageImpl*, size_t> numbers_;
+  std::vector<GraphKernel> waiting_;
+  /// Per step of the graph: the memories that a host step of constants writes; else nothing.
+  std::vector<std::optional<std::vector<size_t>>> constant_writes_;
+  std::string refusal_;
+  bool wrote_inputs_ = false;
+};
+
+}  // namespace neuron_sim

@@ -1,0 +1,79 @@
+#pragma once
+// A captured graph: programs and host-side operators in order, run again for other inputs.
+
+#include <ATen/core/Tensor.h>
+
+#include <functional>
+#include <limits>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "csrc/launch/captured_tensor.h"
+#include "csrc/runtime/export.h"
+#include "device/runtime/kernel.h"
+#include "ops/graph/graph_program.h"
+
+namespace neuron_sim {
+
+/// Where the bytes of a memory of a graph come from.
+struct GraphMemory {
+  enum class Origin : uint8_t {
+    kInput,     ///< the caller's
+    kConstant,  ///< made while the graph was captured, the same for every run
+    kFresh,     ///< of each run
+  } origin = Origin::kFresh;
+  size_t input = 0;          ///< kInput: the first input that lies in it
+  int64_t input_offset = 0;  ///< kInput: bytes of that input in its storage when captured
+  c10::Storage constant{};   ///< kConstant
+  int64_t bytes = 0;
+};
+
+/// A program and the places of its arguments.
+struct ProgramStep {
+  std::shared_ptr<const Kernel> kernel;
+  std::vector<GraphArgument> arguments;
+  /// Arguments from here on are zeros before it runs.
+  size_t zeroed_from = std::numeric_limits<size_t>::max();
+};
+
+/// Work of the host side between programs, with the same arguments each time.
+struct HostStep {
+  std::string name;                             ///< of the operator
+  std::function<void(torch::jit::Stack&)> run;  ///< replaces arguments by results
+  StackTemplate arguments, results;
+};
+
+/// What a graph was made of, for its account.
+struct GraphFacts {
+  size_t kernels = 0;           ///< that the graph would launch one by one
+  Picoseconds kernel_bodies{};  ///< the sum of their bodies
+  size_t emitted = 0;           ///< kernels after joining, in all programs
+  size_t programs = 0;
+  Picoseconds program_bodies{};             ///< the sum of the bodies of the programs
+  std::vector<std::string> host_operators;  ///< of each run, in order
+  std::vector<std::string> unchanged;       ///< why the passes changed nothing in a program
+  std::vector<std::string> gave_way;        ///< passes that were left out of a program
+};
+
+class NEURON_SIM_TORCH_API CapturedGraph {
+ public:
+  /// Runs the steps on the current stream of the device; the outputs. Inputs have the sizes,
+  /// strides and dtypes of those captured, and share memory as they did; c10::Error otherwise.
+  std::vector<at::Tensor> run(at::ArrayRef<at::Tensor> inputs) const;
+  const GraphFacts& facts() const { return facts_; }
+
+ private:
+  friend class GraphCapture;
+  explicit CapturedGraph(at::Device device) : device_(device) {}
+
+  at::Device device_;
+  size_t inputs_ = 0;
+  std::vector<GraphMemory> memories_;
+  std::vector<std::variant<ProgramStep, HostStep>> steps_;
+  std::vector<CapturedTensor> outputs_;
+  GraphFacts facts_;
+};
+
+}  // namespace neuron_sim

@@ -1,0 +1,302 @@
+#include "csrc/launch/kernel_call.h"
+
+#include <ATen/ops/empty.h>
+
+#include <algorithm>
+
+#include "csrc/launch/capture.h"
+#include "csrc/launch/tensor_access.h"
+#include "csrc/launch/written_memory.h"
+#include "csrc/runtime/runtime.h"
+#include "device/base/errors.h"
+#include "device/runtime/devices.h"
+#include "device/runtime/launch.h"
+#include "ops/pointwise/launch_constants.h"
+#include "ops/pointwise/pointwise.h"
+
+namespace neuron_sim {
+namespace {
+
+/// Whether two elements share memory other than by a stride of 0.
+bool elements_overlap(const at::Tensor& tensor) {
+  if (tensor.is_contiguous() || tensor.is_non_overlapping_and_dense()) return false;
+  c10::SmallVector<std::pair<int64_t, int64_t>, 6> dimensions;  // stride, size
+  for (int64_t i = 0; i < tensor.dim(); ++i) {
+    if (tensor.size(i) > 1 && tensor.stride(i) != 0) {
+      dimensions.emplace_back(tensor.stride(i), tensor.size(i));
+    }
+  }
+  std::sort(dimensions.begin(), dimensions.end());
+  int64_t reach = 0;  // last element of the faster dimensions
+  for (const auto& [stride, size] : dimensions) {
+    if (stride <= reach) return true;
+    reach += stride * (size - 1);
+  }
+  return false;
+}
+
+}  // namespace
+
+KernelCall::KernelCall(std::string_view kernel, at::Device device)
+    : KernelCall(kernel, device, device_architecture(device.index())) {}
+
+KernelCall::KernelCall(std::string_view kernel, at::Device device, const Architecture& architecture)
+    : device_(device), architecture_(architecture), key_(kernel, architecture), name_(kernel) {}
+
+TensorSpec KernelCall::Argument::spec() const {
+  return {{sizes.begin(), sizes.end()}, {strides.begin(), strides.end()}, dtype};
+}
+
+void KernelCall::add(c10::SmallVector<Argument, 4>& arguments, Argument argument) {
+  key_.add(static_cast<int64_t>(argument.dtype)).add(static_cast<int64_t>(argument.sizes.size()));
+  for (const int64_t size : argument.sizes) key_.add(size);
+  for (const int64_t stride : argument.strides) key_.add(stride);
+  arguments.push_back(std::move(argument));
+}
+
+KernelCall& KernelCall::operand(const at::Tensor& tensor) {
+  const at::Tensor kept = elements_overlap(tensor) ? tensor.contiguous() : tensor;
+  return operand(kept, kept.sizes(), kept.strides());
+}
+
+KernelCall& KernelCall::operand(const at::Tensor& tensor, at::IntArrayRef sizes,
+                                at::IntArrayRef strides) {
+  add(operands_, {tensor, dtype_of(tensor.scalar_type()), Sizes(sizes), Sizes(strides)});
+  return *this;
+}
+
+KernelCall& KernelCall::indices(const at::Tensor& tensor) {
+  if (tensor.scalar_type() != at::kLong) return operand(tensor);
+  Sizes strides(tensor.strides());
+  for (int64_t& stride : strides) stride *= 2;
+  add(operands_, {tensor, Dtype::kInt32, Sizes(tensor.sizes()), std::move(strides)});
+  return *this;
+}
+
+KernelCall& KernelCall::result(const at::Tensor& tensor) {
+  return result(tensor, tensor.sizes(), tensor.strides());
+}
+
+KernelCall& KernelCall::result(const at::Tensor& tensor, at::IntArrayRef sizes,
+                               at::IntArrayRef strides) {
+  add(results_, {tensor, dtype_of(tensor.scalar_type()), Sizes(sizes), Sizes(strides)});
+  return *this;
+}
+
+KernelCall& KernelCall::words(const at::Tensor& tensor, at::ScalarType type, at::IntArrayRef sizes,
+                              at::IntArrayRef strides, bool is_result) {
+  add(is_result ? results_ : operands_, {tensor, dtype_of(type), Sizes(sizes), Sizes(strides)});
+  return *this;
+}
+
+KernelCall& KernelCall::option(int64_t value) {
+  key_.add(value);
+  return *this;
+}
+
+KernelCall& KernelCall::option(std::string_view value) {
+  key_.add(value);
+  return *this;
+}
+
+KernelCall& KernelCall::options(const std::vector<int64_t>& values) {
+  key_.add(values);
+  return *this;
+}
+
+TensorSpec KernelCall::spec(size_t index) const {
+  const Argument& argument = operands_[index];
+  TensorSpec spec = argument.spec();
+  if (argument.tensor.is_contiguous()) spec.strides.clear();
+  return spec;
+}
+
+std::vector<TensorSpec> KernelCall::specs(size_t first, size_t count) const {
+  std::vector<TensorSpec> result;
+  for (size_t i = first; i < first + count; ++i) result.push_back(spec(i));
+  return result;
+}
+
+at::Tensor KernelCall::run(c10::SymIntArrayRef sizes, at::ScalarType dtype, Build build) const {
+  const at::Tensor output =
+      at::empty(C10_AS_INTARRAYREF_SLOW(sizes), at::TensorOptions().dtype(dtype).device(device_));
+  run_into(output, build);
+  return output;
+}
+
+void KernelCall::run_into(at::ArrayRef<at::Tensor> outputs, Build build) const {
+  if (std::all_of(outputs.begin(), outputs.end(),
+                  [](const at::Tensor& output) { return output.numel() == 0; })) {
+    return;
+  }
+  const auto kernel = kernel_cache().find_or_build(key_, [&] {
+    BuiltOp built = build();
+    require(built.program != nullptr, "a kernel with an output has a program");
+    return std::move(built.program);
+  });
+  if (GraphCapture* const capture = GraphCapture::active()) {
+    std::vector<at::Tensor> arguments;
+    for (const Argument& operand : operands_) arguments.push_back(operand.tensor);
+    arguments.insert(arguments.end(), outputs.begin(), outputs.end());
+    return capture->add_program(kernel, arguments);
+  }
+  c10::SmallVector<std::byte*, 8> addresses;
+  for (const Argument& operand : operands_) addresses.push_back(backing(operand.tensor));
+  for (const at::Tensor& output : outputs) addresses.push_back(backing(output));
+  neuron_sim::launch(device_.index(), current_stream(device_.index()), kernel,
+                     {addresses.data(), addresses.size()});
+  for (const at::Tensor& output : outputs) WrittenMemory::note(output);
+}
+
+/// Results that overlap operands of another dtype in memory: those operands are copied first.
+void KernelCall::separate_dtypes() {
+  for (Argument& operand : operands_) {
+    for (const Argument& result : results_) {
+      if (operand.dtype == result.dtype || !operand.tensor.is_alias_of(result.tensor)) continue;
+      TORCH_CHECK(operand.tensor.sizes() == at::IntArrayRef(operand.sizes),
+                  "neuron_sim: an operand shares memory with a result of another dtype");
+      operand.tensor = operand.tensor.clone(at::MemoryFormat::Preserve);
+      operand.strides = Sizes(operand.tensor.strides());
+      break;
+    }
+  }
+}
+
+void KernelCall::Arrangement::place(const Memory& placed) {
+  memory.push_back(memories.size());
+  memories.push_back(placed);
+  // A memory that grows may come to overlap others, which then join it as well.
+  for (size_t changed = memories.size() - 1;;) {
+    const Memory& grown = memories[changed];
+    const auto joins = [&](const Memory& other) {
+      const bool overlap = other.begin < grown.end && grown.begin < other.end;
+      return &other != &grown && overlap && (other.written || grown.written);
+    };
+    const auto found = std::find_if(memories.begin(), memories.end(), joins);
+    if (found == memories.end()) return;
+    const auto other = static_cast<size_t>(found - memories.begin());
+    join(std::min(other, changed), std::max(other, changed));
+    changed = std::min(other, changed);
+  }
+}
+
+void KernelCall::Arrangement::join(size_t into, size_t other) {
+  const Memory joined = memories[other];
+  Memory& grown = memories[into];
+  grown = {std::min(grown.begin, joined.begin), std::max(grown.end, joined.end), grown.dtype, true};
+  memories.erase(memories.begin() + static_cast<std::ptrdiff_t>(other));
+  for (size_t& number : memory) {
+    if (number == other) {
+      number = into;
+    } else if (number > other) {
+      --number;
+    }
+  }
+}
+
+/// A program knows only from its arguments what depends on what, so tensors that overlap one that
+/// is written lie in the same argument. The key is complete after that.
+KernelCall::Arrangement KernelCall::arrange() {
+  separate_dtypes();
+  Arrangement arrangement;
+  const auto place = [&](const Argument& argument, bool written) {
+    std::byte* const begin = backing(argument.tensor);
+    const TensorSpec spec = argument.spec();
+    const int64_t extent = std::max<int64_t>(extent_of(spec.shape, spec.strides), 1);
+    arrangement.place({begin, begin + extent * itemsize(argument.dtype), argument.dtype, written});
+  };
+  for (const Argument& result : results_) place(result, true);
+  for (const Argument& operand : operands_) place(operand, false);
+  const auto results = static_cast<std::ptrdiff_t>(results_.size());
+  std::rotate(arrangement.memory.begin(), arrangement.memory.begin() + results,
+              arrangement.memory.end());
+  for (size_t i = 0; i < arrangement.memory.size(); ++i) {
+    const Argument& argument = i < operands_.size() ? operands_[i] : results_[i - operands_.size()];
+    const std::byte* const begin = arrangement.memories[arrangement.memory[i]].begin;
+    arrangement.offset.push_back((backing(argument.tensor) - begin) / itemsize(argument.dtype));
+    key_.add(static_cast<int64_t>(arrangement.memory[i])).add(arrangement.offset[i]);
+  }
+  return arrangement;
+}
+
+std::shared_ptr<const Program> KernelCall::build(const EmitKernel& emit,
+                                                 const Arrangement& arrangement) const {
+  Builder builder(name_, architecture_);
+  std::vector<View> memories;
+  for (size_t i = 0; i < arrangement.memories.size(); ++i) {
+    const Memory& memory = arrangement.memories[i];
+    const int64_t elements = (memory.end - memory.begin) / itemsize(memory.dtype);
+    memories.push_back(builder.argument(text("tensor", i), {elements}, memory.dtype));
+  }
+  std::vector<HbmTensor> operands, results;
+  for (size_t i = 0; i < arrangement.memory.size(); ++i) {
+    const bool operand = i < operands_.size();
+    const TensorSpec spec = (operand ? operands_[i] : results_[i - operands_.size()]).spec();
+    (operand ? operands : results)
+        .push_back(
+            {memories[arrangement.memory[i]], spec.shape, spec.strides, arrangement.offset[i]});
+  }
+  emit(builder, operands, results);
+  return builder.finish();
+}
+
+namespace {
+
+EmitKernel emit_of(const Expression& expression) {
+  return [expression](Builder& builder, std::span<const HbmTensor> operands,
+                      std::span<const HbmTensor> results) {
+    emit_pointwise(builder, expression, operands, results);
+  };
+}
+
+}  // namespace
+
+void KernelCall::launch(const EmitKernel& emit) {
+  if (writes_nothing()) return;
+  const Arrangement arrangement = arrange();
+  const auto kernel = kernel_cache().find_or_build(key_, [&] { return build(emit, arrangement); });
+  if (GraphCapture::active() != nullptr) return capture(emit, std::nullopt, kernel);
+  launch(kernel, arrangement, {});
+}
+
+void KernelCall::launch(const Expression& expression) {
+  if (writes_nothing()) return;
+  const ExpressionForm form = expression.form();
+  options(form.structure);
+  const Arrangement arrangement = arrange();
+  const auto kernel = kernel_cache().find_or_compile(key_, [&] {
+    return compile_expression(
+        expression, [&](const Expression& marked) { return build(emit_of(marked), arrangement); });
+  });
+  if (GraphCapture::active() != nullptr) return capture(emit_of(expression), expression, kernel);
+  launch(kernel, arrangement, form.constants);
+}
+
+void KernelCall::capture(const EmitKernel& emit, const std::optional<Expression>& expression,
+                         const std::shared_ptr<const Kernel>& kernel) const {
+  KernelUse use{name_, emit, {}, {}, expression, kernel};
+  for (const Argument& operand : operands_) {
+    use.operands.push_back({operand.tensor, operand.dtype, operand.sizes, operand.strides});
+  }
+  for (const Argument& result : results_) {
+    use.results.push_back({result.tensor, result.dtype, result.sizes, result.strides});
+  }
+  GraphCapture::active()->add(use);
+  for (const Argument& result : results_) WrittenMemory::note(result.tensor);
+}
+
+bool KernelCall::writes_nothing() const {
+  return std::all_of(results_.begin(), results_.end(),
+                     [](const Argument& result) { return result.tensor.numel() == 0; });
+}
+
+void KernelCall::launch(const std::shared_ptr<const Kernel>& kernel, const Arrangement& arrangement,
+                        std::span<const double> numbers) const {
+  c10::SmallVector<std::byte*, 8> addresses;
+  for (const Memory& memory : arrangement.memories) addresses.push_back(memory.begin);
+  neuron_sim::launch(device_.index(), current_stream(device_.index()), kernel,
+                     {addresses.data(), addresses.size()}, numbers);
+  for (const Argument& result : results_) WrittenMemory::note(result.tensor);
+}
+
+}  // namespace neuron_sim

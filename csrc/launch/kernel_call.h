@@ -1,0 +1,119 @@
+#pragma once
+// One call of a compiled kernel with device tensors: key, cache, launch.
+
+#include <ATen/core/Tensor.h>
+#include <c10/util/FunctionRef.h>
+#include <c10/util/SmallVector.h>
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "device/runtime/kernel_cache.h"
+#include "ops/blocks/hbm_tensor.h"
+#include "ops/pointwise/expression.h"
+
+namespace neuron_sim {
+
+/// Collects operands and options, which make the key of the compiled kernel, then runs it. A hit
+/// builds no specs, formats no text and allocates only the key and the output.
+class KernelCall {
+ public:
+  using Build = c10::function_ref<BuiltOp()>;
+
+  /// `kernel` names what is built, in the key only. Runs on `device`.
+  KernelCall(std::string_view kernel, at::Device device);
+  /// The same for a given architecture; the first one takes the device's.
+  KernelCall(std::string_view kernel, at::Device device, const Architecture& architecture);
+
+  /// The next argument of the program. Strided tensors are passed as they are; one whose elements
+  /// overlap in memory (other than by strides of 0) is copied first.
+  KernelCall& operand(const at::Tensor& tensor);
+  /// The same elements under other sizes and strides (elements), from the tensor's first one on:
+  /// broadcast, merged or permuted. Overlaps are left as they are.
+  KernelCall& operand(const at::Tensor& tensor, at::IntArrayRef sizes, at::IntArrayRef strides);
+  /// int32 or int64 indices. The chip has no 64-bit integers: it reads the low words, so the caller
+  /// checks all 64 bits first (csrc/aten/blocks/index_bounds.h).
+  KernelCall& indices(const at::Tensor& tensor);
+  /// A tensor that the kernel writes, for launch(); with sizes and strides as above.
+  KernelCall& result(const at::Tensor& tensor);
+  KernelCall& result(const at::Tensor& tensor, at::IntArrayRef sizes, at::IntArrayRef strides);
+  /// The memory of a tensor of any dtype as integers of dtype `type`, an operand or a result.
+  KernelCall& words(const at::Tensor& tensor, at::ScalarType type, at::IntArrayRef sizes,
+                    at::IntArrayRef strides, bool is_result);
+  /// Something else that decides the program.
+  KernelCall& option(int64_t value);
+  KernelCall& option(std::string_view value);
+  KernelCall& options(const std::vector<int64_t>& values);
+
+  /// Shape, strides and dtype of operand `index`.
+  TensorSpec spec(size_t index) const;
+  /// Specs of `count` operands from `first`.
+  std::vector<TensorSpec> specs(size_t first, size_t count) const;
+  const Architecture& architecture() const { return architecture_; }
+  const KernelKey& key() const { return key_; }
+
+  /// Allocates the output (dense, on the device) and launches on the device's current stream.
+  /// `build` is called when the cache has no such kernel. An empty output is returned without a
+  /// launch. KernelError as `build` and launch() raise it.
+  at::Tensor run(c10::SymIntArrayRef sizes, at::ScalarType dtype, Build build) const;
+  /// The same for a program with several outputs, which the caller allocates (dense, on the
+  /// device). Launches nothing when all of them are empty.
+  void run_into(at::ArrayRef<at::Tensor> outputs, Build build) const;
+
+  /// Launches the kernel that `emit` emits for the operands and results, on the device's current
+  /// stream, or hands it to the graph that is being captured. Everything that `emit` captures must
+  /// be in the key (option()); it owns its captures. Nothing is launched when no result has
+  /// elements.
+  void launch(const EmitKernel& emit);
+  /// The same for a pointwise kernel, whose operands and result have the same sizes: results =
+  /// expression(operands). Calls that differ in constants only share the kernel. In a graph it may
+  /// be joined with others.
+  void launch(const Expression& expression);
+
+ private:
+  using Sizes = c10::SmallVector<int64_t, 6>;
+  /// A tensor argument of the program.
+  struct Argument {
+    at::Tensor tensor;
+    Dtype dtype;
+    Sizes sizes, strides;
+    TensorSpec spec() const;
+  };
+  /// Memory that one argument of the program stands for: a tensor, or several that overlap.
+  struct Memory {
+    std::byte* begin;
+    std::byte* end;
+    Dtype dtype;
+    bool written;
+  };
+  /// The tensors' memories, and which one each tensor (operands, then results) lies in, and where.
+  struct Arrangement {
+    std::vector<Memory> memories;
+    std::vector<size_t> memory;
+    std::vector<int64_t> offset;  ///< elements
+    /// Adds the memory of one more tensor; those that overlap one that is written become one.
+    void place(const Memory& placed);
+    /// Makes one memory of two of the same dtype, `into` before `other`.
+    void join(size_t into, size_t other);
+  };
+  void add(c10::SmallVector<Argument, 4>& arguments, Argument argument);
+  bool writes_nothing() const;
+  void launch(const std::shared_ptr<const Kernel>& kernel, const Arrangement& arrangement,
+              std::span<const double> numbers) const;
+  void capture(const EmitKernel& emit, const std::optional<Expression>& expression,
+               const std::shared_ptr<const Kernel>& kernel) const;
+  void separate_dtypes();
+  Arrangement arrange();
+  std::shared_ptr<const Program> build(const EmitKernel& emit,
+                                       const Arrangement& arrangement) const;
+
+  at::Device device_;
+  const Architecture& architecture_;
+  KernelKey key_;
+  const std::string name_;
+  c10::SmallVector<Argument, 4> operands_, results_;
+};
+
+}  // namespace neuron_sim

@@ -1,0 +1,59 @@
+#pragma once
+// Records of kernel launches, for programs that want to know what ran and how long.
+
+#include <cstdint>
+#include <functional>
+#include <iosfwd>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "csrc/runtime/export.h"
+#include "device/runtime/launch.h"
+#include "device/timeline/overlaps.h"
+
+namespace neuron_sim {
+
+/// Identifies a recording.
+using RecordingId = int64_t;
+
+/// A kernel as a recording keeps it, one for all of its launches.
+struct RecordedKernel {
+  std::string name;  ///< for example "matmul"
+  /// Its tensor arguments, "a [128, 64] float32, b [64, 32] float32 -> out [128, 32] float32", in
+  /// the shapes the kernel was compiled for (vector_add merges dimensions).
+  std::string shapes;
+  OverlapReport overlaps;
+  const Architecture* architecture = nullptr;
+  /// Absent in a long recording, which keeps the programs of its last kernels only.
+  std::shared_ptr<const Kernel> kernel;
+};
+
+/// One launch of a recording.
+struct RecordedLaunch {
+  std::shared_ptr<const RecordedKernel> kernel;
+  std::shared_ptr<const Timing> timing;
+  int device = 0;
+  Schedule::StreamId stream = Schedule::kDefaultStream;
+  TimeSpan span{};  ///< on the device's schedule
+};
+
+/// Different kernels of which a recording keeps the programs; a step of training may compile a
+/// hundred new ones.
+inline constexpr size_t kKeptPrograms = 1024;
+
+/// From now on keeps every launch of this process (all devices and threads) until the recording is
+/// finished. Several may be active.
+NEURON_SIM_TORCH_API RecordingId start_recording();
+/// Ends a recording and returns its launches in order; none when there is no such recording.
+NEURON_SIM_TORCH_API std::vector<RecordedLaunch> finish_recording(RecordingId recording);
+
+using LaunchObserver = std::function<void(const LaunchRecord&)>;
+/// Calls `observer` after every launch, beside the recordings, until it is replaced; empty: nobody.
+void set_launch_observer(LaunchObserver observer);
+
+/// Writes the launch as a Chrome trace by simulating it once more; time 0 is its start. Kernels
+/// whose control depends on data get their upper bound. c10::Error when the program is not kept.
+NEURON_SIM_TORCH_API void write_trace(std::ostream& out, const RecordedLaunch& launch);
+
+}  // namespace neuron_sim

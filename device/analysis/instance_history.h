@@ -1,0 +1,74 @@
+#pragma once
+// Which earlier instances an instance must wait for, however many there are: dependencies that are
+// all kept, in graphs.
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "device/analysis/tile_history.h"
+#include "device/operand/region.h"
+#include "device/program/program.h"
+
+namespace neuron_sim {
+
+/// Instances that must come first; a merged entry stands for all of its instances.
+struct Instances {
+  std::vector<uint32_t> ids;
+  void merge(const Instances& other) { ids.insert(ids.end(), other.ids.begin(), other.ids.end()); }
+};
+
+/// The pending accesses of one hazard group on chip: the bytes of a partition in segments, which
+/// end where an access does, so that a contiguous access covers its segments whole and ends what
+/// was pending there. In one bounded list per group (TileHistory) merged entries would collect ever
+/// more instances, which every later access had to wait for.
+class InstanceHistory {
+ public:
+  /// Appends the instances that an access has to wait for; repeated where several segments have
+  /// them.
+  void collect(const Region& region, bool writes, std::vector<uint32_t>& ids) const;
+  /// Adds the access of an instance; a write removes what it covers.
+  void record(const Region& region, bool writes, uint32_t id);
+  void clear() { segments_.clear(); }
+
+ private:
+  struct Access {
+    Region region;
+    std::vector<uint32_t> ids;
+  };
+  struct Segment {
+    int64_t end = 0;
+    std::vector<Access> reads = {}, writes = {};
+  };
+  /// By first byte, without gaps between the first and the last.
+  using Segments = std::map<int64_t, Segment>;
+
+  void cover(int64_t low, int64_t high);
+  void split(int64_t byte);
+  static void remove_covered(std::vector<Access>& accesses, const Region& region);
+  static void add(std::vector<Access>& accesses, size_t maximum, const Region& region, uint32_t id);
+
+  Segments segments_;
+};
+
+/// The histories of a program's hazard groups: InstanceHistory on chip, TileHistory in HBM, where
+/// rows of many accesses interleave and segments would be too many.
+class GroupHistories {
+ public:
+  /// `on_chip`: per group.
+  explicit GroupHistories(std::vector<bool> on_chip);
+  void collect(size_t group, const Region& region, bool reads, bool writes,
+               std::vector<uint32_t>& ids) const;
+  void record(size_t group, const Region& region, bool writes, uint32_t id);
+  void clear();
+
+ private:
+  std::vector<bool> on_chip_;
+  std::vector<InstanceHistory> segmented_;       ///< per group, unused for groups in HBM
+  std::vector<TileHistory<Instances>> bounded_;  ///< per group, unused for groups on chip
+};
+
+/// The histories of all groups of a program, empty.
+GroupHistories histories_of(const Program& program);
+
+}  // namespace neuron_sim

@@ -1,0 +1,150 @@
+#include "device/analysis/overwrites.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "device/analysis/access_runs.h"
+#include "device/program/cursor.h"
+
+namespace neuron_sim {
+namespace {
+
+/// Calls run(partition, first byte within it, length) for the innermost runs of an on-chip operand
+/// at a location, in its order. Partitions are those of the memory.
+template <typename Run>
+void each_byte_run(const Operand& operand, const Location& location, Run&& run) {
+  const int64_t partitions = operand.partition_stride == 0 ? 1 : operand.partitions;
+  for (int64_t p = 0; p < partitions; ++p) {
+    each_free_run(operand, location.offset, [&](int64_t first, int64_t length) {
+      run(location.partition + p, first, length);
+    });
+  }
+}
+
+/// Tiles placed by hand that share bytes with another one.
+std::vector<bool> sharing_tiles(const Program& program) {
+  std::vector<size_t> placed;
+  for (size_t i = 0; i < program.tiles.size(); ++i) {
+    if (program.tiles[i].placed) placed.push_back(i);
+  }
+  std::vector<bool> shares(program.tiles.size());
+  for (const size_t i : placed) {
+    const Tile& a = program.tiles[i];
+    shares[i] = std::any_of(placed.begin(), placed.end(), [&](size_t j) {
+      const Tile& b = program.tiles[j];
+      return i != j && a.memory == b.memory && a.core == b.core &&
+             a.address < b.address + b.bytes && b.address < a.address + a.bytes &&
+             a.start_partition < b.start_partition + b.partitions &&
+             b.start_partition < a.start_partition + a.partitions;
+    });
+  }
+  return shares;
+}
+
+/// Remembers per byte of the memories which write was the last.
+class Walk {
+ public:
+  explicit Walk(const Program& program)
+      : program_(program),
+        shares_(sharing_tiles(program)),
+        last_write_(program.tiles.size(), kNever),
+        writes_(1) {}
+
+  int64_t trip_count(const Loop& loop) const {
+    return loop.register_index < 0 ? loop.bound : std::min<int64_t>(loop.bound, 1);
+  }
+  int64_t boundary(const Loop&, uint32_t, int64_t, int64_t) const { return 0; }
+
+  void meet(const Meeting& meeting) {
+    for (size_t core = 0; core < meeting.instruction.size(); ++core) {
+      instruction(static_cast<uint32_t>(meeting.instruction[core]), meeting.variables[core]);
+    }
+  }
+
+  void instruction(uint32_t index, const int64_t* variables) {
+    const auto operands = program_.operands_of(program_.instructions[index]);
+    for (const bool reads : {true, false}) {
+      for (size_t i = 0; i < operands.size(); ++i) {
+        const Operand& operand = operands[i];
+        const bool takes_part = operand.present() && operand.memory != MemoryKind::kHbm &&
+                                operand.register_index < 0 &&
+                                (reads ? operand.reads() : operand.writes());
+        if (!takes_part || operand.tile < 0) continue;
+        const Location location = locate(program_, operand, variables, registers_.data());
+        if (!shares_[static_cast<size_t>(location.tile)]) continue;
+        if (reads) {
+          read(index, static_cast<int>(i), operand, location);
+        } else {
+          write(index, operand, location);
+        }
+      }
+    }
+  }
+
+  bool needed() const { return std::find(shares_.begin(), shares_.end(), true) != shares_.end(); }
+
+  std::vector<OverwrittenRead> result;
+
+ private:
+  struct Write {
+    TileId tile = kNoTile;
+    uint32_t instruction = 0;
+  };
+  static constexpr uint32_t kNever = UINT32_MAX;
+
+  void write(uint32_t index, const Operand& operand, const Location& location) {
+    last_write_[static_cast<size_t>(location.tile)] = index;
+    if (writes_.back().tile != location.tile || writes_.back().instruction != index) {
+      writes_.push_back({location.tile, index});
+    }
+    const auto stamp = static_cast<uint32_t>(writes_.size() - 1);
+    each_byte_run(operand, location, [&](int64_t partition, int64_t first, int64_t length) {
+      std::fill_n(row(location.tile, partition, first + length).begin() + first, length, stamp);
+    });
+  }
+
+  void read(uint32_t index, int position, const Operand& operand, const Location& location) {
+    const uint32_t own = last_write_[static_cast<size_t>(location.tile)];
+    if (own == kNever) return;
+    const Write* other = nullptr;
+    each_byte_run(operand, location, [&](int64_t partition, int64_t first, int64_t length) {
+      const auto& bytes = row(location.tile, partition, first + length);
+      for (int64_t i = first; other == nullptr && i < first + length; ++i) {
+        const uint32_t stamp = bytes[static_cast<size_t>(i)];
+        if (stamp != 0 && writes_[stamp].tile != location.tile) other = &writes_[stamp];
+      }
+    });
+    if (other == nullptr || !reported_.insert({location.tile, other->tile}).second) return;
+    result.push_back({index, position, location.tile, own, other->tile, other->instruction});
+  }
+
+  /// Stamps of the bytes of one partition of the memory that a tile lies in, at least `size`.
+  std::vector<uint32_t>& row(TileId id, int64_t partition, int64_t size) {
+    const Tile& tile = program_.tiles[static_cast<size_t>(id)];
+    auto& bytes = rows_[{tile.core, tile.memory, partition}];
+    if (static_cast<int64_t>(bytes.size()) < size) bytes.resize(static_cast<size_t>(size));
+    return bytes;
+  }
+
+  const Program& program_;
+  std::vector<bool> shares_;
+  std::vector<uint32_t> last_write_;  // of a tile
+  std::vector<Write> writes_;         // by stamp; 0 is none
+  std::map<std::tuple<uint8_t, MemoryKind, int64_t>, std::vector<uint32_t>> rows_;
+  std::set<std::pair<TileId, TileId>> reported_;
+  std::array<int64_t, 64> registers_{};
+};
+
+}  // namespace
+
+std::vector<OverwrittenRead> overwritten_reads(const Program& program) {
+  Walk walk(program);
+  if (walk.needed()) Cursor<Walk>(program, walk).walk();
+  return walk.result;
+}
+
+}  // namespace neuron_sim

@@ -1,0 +1,204 @@
+#include "device/analysis/place_tiles.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+#include "device/analysis/tile_lifetimes.h"
+#include "device/base/errors.h"
+
+namespace neuron_sim {
+namespace {
+
+/// The tiles of one memory of one core.
+class MemoryPlacement {
+ public:
+  MemoryPlacement(const Program& program, const std::vector<UnplacedTile>& tiles,
+                  const TileLifetimes& lifetimes, MemoryKind memory, uint8_t core)
+      : program_(program), tiles_(tiles), lifetimes_(lifetimes), memory_(memory) {
+    const Limits& limits = program.architecture->limits;
+    const bool psum = memory == MemoryKind::kPsum;
+    step_ = psum ? limits.psum_bank.count : SlotAllocator::rounded(1);
+    capacity_ = psum ? limits.psum_banks * step_ : limits.sbuf_usable.count;
+    for (const Tile& tile : program.tiles) {
+      if (tile.memory != memory || tile.core != core || !tile.placed) continue;
+      const int64_t end = (tile.address + tile.bytes + step_ - 1) / step_ * step_;
+      taken_[tile.address] = std::max(taken_[tile.address], end);
+    }
+    for (size_t i = 0; i < tiles.size(); ++i) {
+      const Tile& tile = program.tiles[static_cast<size_t>(tiles[i].first)];
+      if (tile.memory != memory || tile.core != core || !lifetimes.of[i].used()) continue;
+      order_.push_back(i);
+    }
+    std::stable_sort(order_.begin(), order_.end(), [&](size_t a, size_t b) {
+      return lifetimes.of[a].first < lifetimes.of[b].first;
+    });
+  }
+
+  /// Address of each unplaced tile of this memory, into `addresses`.
+  void place(std::vector<int64_t>& addresses) const {
+    check_peak();
+    for (const SbufReuse reuse : {SbufReuse::kSameSize, SbufReuse::kLargerSpace}) {
+      if (place_in_order(reuse, addresses)) return;
+    }
+    place_largest_first(addresses);
+  }
+
+ private:
+  int64_t size(size_t i) const { return tiles_[i].pitch * tiles_[i].count; }
+  /// SBUF need not end on a step: the last tile may use the bytes that are left.
+  int64_t used_size(size_t i) const {
+    const Tile& tile = program_.tiles[static_cast<size_t>(tiles_[i].first)];
+    return tiles_[i].pitch * (tiles_[i].count - 1) + tile.bytes;
+  }
+  int64_t whole_steps() const { return (capacity_ + step_ - 1) / step_ * step_; }
+
+  bool place_in_order(SbufReuse reuse, std::vector<int64_t>& addresses) const {
+    SlotAllocator slots(capacity_, taken_, reuse);
+    for (const size_t i : order_) {
+      addresses[i] = slots.place(size(i), lifetimes_.of[i]);
+      if (addresses[i] < 0) return false;
+    }
+    return true;
+  }
+
+  void place_largest_first(std::vector<int64_t>& addresses) const {
+    std::vector<size_t> largest = order_;
+    std::stable_sort(largest.begin(), largest.end(),
+                     [&](size_t a, size_t b) { return size(a) > size(b); });
+    std::multimap<int64_t, size_t> by_address;
+    for (const size_t i : largest) {
+      const int64_t address = lowest(i, by_address);
+      if (address < 0) refuse(lifetimes_.of[i].first);
+      addresses[i] = address;
+      by_address.emplace(address, i);
+    }
+  }
+
+  /// Lowest address for a tile beside those that live together with it; -1 when there is none.
+  int64_t lowest(size_t tile, const std::multimap<int64_t, size_t>& by_address) const {
+    const Lifetime& life = lifetimes_.of[tile];
+    std::map<int64_t, int64_t> busy = taken_;
+    for (const auto& [address, other] : by_address) {
+      const Lifetime& its = lifetimes_.of[other];
+      if (its.first > life.last || life.first > its.last) continue;
+      busy[address] = std::max(busy[address], address + size(other));
+    }
+    int64_t address = 0;
+    for (const auto& [first, end] : busy) {
+      if (first - address >= size(tile)) break;
+      address = std::max(address, end);
+    }
+    return address + used_size(tile) <= capacity_ ? address : -1;
+  }
+
+  /// Bytes of the tiles placed by hand.
+  int64_t taken_bytes() const {
+    int64_t bytes = 0, end = 0;
+    for (const auto& [first, its_end] : taken_) {
+      bytes += std::max<int64_t>(its_end - std::max(first, end), 0);
+      end = std::max(end, its_end);
+    }
+    return bytes;
+  }
+
+  /// Refuses a program that needs more than there is, whatever the addresses.
+  void check_peak() const {
+    std::map<uint32_t, int64_t> changes;
+    for (const size_t i : order_) {
+      changes[lifetimes_.of[i].first] += size(i);
+      changes[lifetimes_.of[i].last + 1] -= size(i);
+    }
+    int64_t live = taken_bytes(), peak = 0;
+    uint32_t at = 0;
+    for (const auto& [position, change] : changes) {
+      live += change;
+      if (live <= peak) continue;
+      peak = live;
+      at = position;
+    }
+    if (peak > whole_steps()) refuse(at);
+  }
+
+  std::string line(int32_t index) const {
+    return index < 0 ? "" : ", " + program_.source_lines[static_cast<size_t>(index)];
+  }
+
+  [[noreturn]] void refuse(uint32_t position) const {
+    int64_t live = taken_bytes();
+    std::string list;
+    for (const size_t i : order_) {
+      const Lifetime& life = lifetimes_.of[i];
+      if (life.first > position || life.last < position) continue;
+      const UnplacedTile& tile = tiles_[i];
+      live += size(i);
+      const std::string& label = program_.tiles[static_cast<size_t>(tile.first)].label;
+      list += text(list.empty() ? "" : ", ", "'", label, "' (");
+      if (tile.count > 1) list += text(tile.count, " x ");
+      list += text(tile.pitch, " bytes", line(tile.source_line), ")");
+    }
+    if (taken_bytes() > 0) list += text(", placed by hand (", taken_bytes(), " bytes)");
+    fail(text("out of memory in ", name(memory_), ": the tiles of kernel '", program_.kernel,
+              "' that are live at ", place_of(position), " need ", live, " bytes per partition, ",
+              program_.architecture->name, " has ", capacity_,
+              live <= capacity_ ? " but not in one piece" : "", ". Live tiles: ", list, "."),
+         ErrorKind::kOutOfMemory);
+  }
+
+  std::string place_of(uint32_t position) const {
+    const uint32_t instruction = lifetimes_.instructions[position];
+    if (instruction == UINT32_MAX) return "a loop";
+    const Instruction& stored = program_.instructions[instruction];
+    const std::string where = line(stored.source_line);
+    return text("'", stored.type->name, "'", where.empty() ? "" : " (" + where.substr(2) + ")");
+  }
+
+  const Program& program_;
+  const std::vector<UnplacedTile>& tiles_;
+  const TileLifetimes& lifetimes_;
+  MemoryKind memory_;
+  int64_t step_ = 1, capacity_ = 0;
+  std::map<int64_t, int64_t> taken_;  ///< placed by hand: first byte, end
+  std::vector<size_t> order_;         ///< of first touch
+};
+
+void move_operands(Program& program, const std::vector<int64_t>& moved_by) {
+  for (Operand& operand : program.operands) {
+    if (!operand.present()) continue;
+    const int64_t bytes = moved_by[static_cast<size_t>(operand.tile)];
+    operand.offset += bytes;
+    operand.region.low += bytes;
+  }
+}
+
+}  // namespace
+
+void place_tiles(Program& program, const std::vector<UnplacedTile>& tiles) {
+  if (tiles.empty()) return;
+  const TileLifetimes lifetimes = tile_lifetimes(program, tiles);
+  std::vector<int64_t> addresses(tiles.size(), 0);
+  for (size_t core = 0; core < program.cores.size(); ++core) {
+    for (const MemoryKind memory : {MemoryKind::kSbuf, MemoryKind::kPsum}) {
+      MemoryPlacement(program, tiles, lifetimes, memory, static_cast<uint8_t>(core))
+          .place(addresses);
+    }
+  }
+  std::vector<int64_t> moved_by(program.tiles.size());
+  for (size_t i = 0; i < tiles.size(); ++i) {
+    for (int32_t turn = 0; turn < tiles[i].count; ++turn) {
+      const auto id = static_cast<size_t>(tiles[i].first) + static_cast<size_t>(turn);
+      Tile& tile = program.tiles[id];
+      tile.address += addresses[i];
+      moved_by[id] = addresses[i];
+      if (!lifetimes.of[i].used()) {
+        tile.bytes = 0;  // so that it joins no hazard group of others
+        continue;
+      }
+      int64_t& peak = tile.memory == MemoryKind::kPsum ? program.psum_peak : program.sbuf_peak;
+      peak = std::max(peak, tile.address + tile.bytes);
+    }
+  }
+  move_operands(program, moved_by);
+}
+
+}  // namespace neuron_sim

@@ -1,0 +1,129 @@
+#include "device/builder/accumulation.h"
+
+#include <algorithm>
+
+#include "device/base/errors.h"
+
+namespace neuron_sim {
+namespace {
+
+/// The attribute that holds an Accumulate; -1 when the instruction has none.
+int accumulate_attribute(const InstructionType& type) {
+  for (size_t i = 0; i < type.attributes.size(); ++i) {
+    if (type.attributes[i].kind == AttributeKind::kAccumulate) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+/// The operand that such an instruction accumulates into.
+const View& destination(const Draft& draft, int attribute) {
+  for (size_t i = 0; i < draft.type->operands.size(); ++i) {
+    if (draft.type->operands[i].read_if_attribute == attribute) return draft.operands[i];
+  }
+  require(false, "an instruction that accumulates has an operand to accumulate into");
+  return draft.operands[0];
+}
+
+/// Bytes of a view with all loop variables at 0.
+Region region(const View& view) {
+  std::vector<Repetition> repetitions;
+  for (int i = 1; i < view.rank(); ++i) {
+    repetitions.push_back({view.dimension(i).stride, view.size(i)});
+  }
+  Region result =
+      region_of(view.offset().constant(), itemsize(view.dtype()), std::move(repetitions));
+  result.partition = static_cast<int32_t>(view.partition().constant());
+  result.partitions = static_cast<int32_t>(view.partitions());
+  return result;
+}
+
+/// Whether the address moves with the variable of that loop.
+bool follows(const View& view, size_t loop) {
+  const int level = static_cast<int>(loop);
+  return view.offset().coefficient(level) != 0 || view.partition().coefficient(level) != 0 ||
+         (view.ring() > 1 && view.ring_index().coefficient(level) != 0);
+}
+
+/// Whether an index of the same ring names the same tile (for loop variables at 0).
+bool same_turn(const Affine& index, const View& dst) {
+  return (index.constant() - dst.ring_index().constant()) % dst.ring() == 0;
+}
+
+[[noreturn]] void refuse(const Draft& draft, const View& dst, std::string_view reason) {
+  fail(text("'", draft.type->name, "' with accumulate=None to ", dst.describe(), ": ", reason,
+            "; set accumulate to True or False."));
+}
+
+}  // namespace
+
+/// Whether the address follows the same loops in the same steps as that of the earlier product, so
+/// that their constant parts decide whether they meet.
+bool AccumulationGroups::moves_alike(const Written& before, const View& dst,
+                                     const std::vector<uint32_t>& loops) {
+  for (int level = 0; level < kMaximumLoopDepth; ++level) {
+    const int64_t step = before.offset.coefficient(level);
+    const int64_t partitions = before.partition.coefficient(level);
+    const int64_t turns = before.ring_index.coefficient(level);
+    if (step != dst.offset().coefficient(level) ||
+        partitions != dst.partition().coefficient(level) ||
+        turns != dst.ring_index().coefficient(level)) {
+      return false;
+    }
+    const auto index = static_cast<size_t>(level);
+    const bool follows = step != 0 || partitions != 0 || turns != 0;
+    if (follows && (index >= loops.size() || loops[index] != before.loops[index])) return false;
+  }
+  return true;
+}
+
+Accumulate AccumulationGroups::mode_of(const Draft& draft, const View& dst,
+                                       const std::vector<uint32_t>& loops) const {
+  const auto found = tiles_.find(dst.tile());
+  require(found != tiles_.end(), "a matrix product writes to a PSUM tile of the builder");
+  const Region now = region(dst);
+  for (const Written& before : found->second.written) {
+    // What an enclosing block wrote is there in every iteration; what a closed loop wrote too.
+    if (!moves_alike(before, dst, loops)) {
+      refuse(draft, dst, "an earlier product moves through the tile in another way");
+    }
+    if (!same_turn(before.ring_index, dst)) continue;  // another tile of the ring
+    if (covers(before.region, now)) return Accumulate::kAdd;
+    if (overlap(before.region, now)) {
+      refuse(draft, dst, "a part of it was written before and a part was not");
+    }
+  }
+  for (size_t level = found->second.depth; level < loops.size(); ++level) {
+    if (!follows(dst, level)) {
+      refuse(draft, dst, "the first iteration of a loop would overwrite and the others would add");
+    }
+  }
+  return Accumulate::kOverwrite;
+}
+
+void AccumulationGroups::settle(Draft& draft, const std::vector<uint32_t>& loops) const {
+  const int attribute = accumulate_attribute(*draft.type);
+  if (attribute < 0) return;
+  Attribute& mode = draft.attributes[static_cast<size_t>(attribute)];
+  if (mode.as<Accumulate>() != Accumulate::kAuto) return;
+  const View& dst = destination(draft, attribute);
+  if (dst.memory() != MemoryKind::kPsum) {  // the check of the instruction says so
+    mode = Attribute::of(Accumulate::kOverwrite);
+    return;
+  }
+  mode = Attribute::of(mode_of(draft, dst, loops));
+}
+
+void AccumulationGroups::note(const Draft& draft, const std::vector<uint32_t>& loops) {
+  const int attribute = accumulate_attribute(*draft.type);
+  if (attribute < 0) return;
+  const View& dst = destination(draft, attribute);
+  std::vector<Written>& written = tiles_[dst.tile()].written;
+  Written next{region(dst), dst.partition(), dst.offset(), dst.ring_index(), loops};
+  const bool known = std::any_of(written.begin(), written.end(), [&](const Written& before) {
+    return covers(before.region, next.region) && moves_alike(before, dst, loops) &&
+           same_turn(before.ring_index, dst);
+  });
+  if (!known) written.push_back(std::move(next));
+}
+
+}  // namespace neuron_sim

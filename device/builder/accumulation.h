@@ -1,0 +1,46 @@
+#pragma once
+// Which matrix products continue a sum in PSUM and which begin one: accumulate=None of the NKI API.
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "device/instruction/instruction_type.h"
+#include "device/operand/region.h"
+
+namespace neuron_sim {
+
+/// Follows the matrix products of a program in the order they are emitted. The first product that
+/// writes to a location of a PSUM tile overwrites, later ones add ("auto-detect based on whether
+/// this PSUM location was previously written", nki.isa.nc_matmul). A tile is new when it is
+/// allocated; writes of other instructions do not count.
+class AccumulationGroups {
+ public:
+  /// A PSUM tile, or the first tile of a ring, was allocated inside `depth` open loops.
+  void allocated(TileId tile, size_t depth) { tiles_[tile] = {depth, {}}; }
+
+  /// Settles Accumulate::kAuto of a draft inside these open loops (indices, outermost first). A
+  /// KernelError when it would change from one iteration to the next, or when a part of the
+  /// destination was written and a part was not.
+  void settle(Draft& draft, const std::vector<uint32_t>& loops) const;
+  /// The draft was appended: a later product may continue it.
+  void note(const Draft& draft, const std::vector<uint32_t>& loops);
+
+ private:
+  struct Written {
+    Region region;
+    Affine partition, offset, ring_index;
+    std::vector<uint32_t> loops;
+  };
+  struct PsumTile {
+    size_t depth = 0;
+    std::vector<Written> written;
+  };
+  static bool moves_alike(const Written& before, const View& dst,
+                          const std::vector<uint32_t>& loops);
+  Accumulate mode_of(const Draft& draft, const View& dst, const std::vector<uint32_t>& loops) const;
+
+  std::map<TileId, PsumTile> tiles_;
+};
+
+}  // namespace neuron_sim

@@ -1,0 +1,84 @@
+#include <algorithm>
+#include <map>
+
+#include "device/compiler/back_end/allocate.h"
+
+namespace neuron_sim {
+namespace {
+
+/// Bytes of `placed` tiles: first byte, end.
+std::map<int64_t, int64_t> placed_bytes(const StraightLine& line) {
+  std::map<int64_t, int64_t> taken;
+  for (const Tile& tile : line.tiles) {
+    if (tile.memory != MemoryKind::kSbuf || !tile.placed) continue;
+    taken[tile.address] = std::max(taken[tile.address], tile.address + tile.bytes);
+  }
+  return taken;
+}
+
+/// Versions of the kernel's tiles that have a place already, in the order they got it.
+class Window {
+ public:
+  Window(size_t tiles, int64_t size) : placed_(tiles), size_(size) {}
+  /// Address whose turn it is; -1 while there may be one more.
+  int64_t turn(TileId tile) {
+    std::vector<int64_t>& addresses = placed_[static_cast<size_t>(tile)];
+    if (size_ == 0 || static_cast<int64_t>(addresses.size()) < size_) return -1;
+    return addresses[next_[tile]++ % addresses.size()];
+  }
+  void note(TileId tile, int64_t address) {
+    std::vector<int64_t>& addresses = placed_[static_cast<size_t>(tile)];
+    if (static_cast<int64_t>(addresses.size()) < size_) addresses.push_back(address);
+  }
+
+ private:
+  std::vector<std::vector<int64_t>> placed_;
+  std::map<TileId, size_t> next_;
+  int64_t size_;
+};
+
+}  // namespace
+
+std::vector<Lifetime> lifetimes(const StraightLine& line) {
+  std::vector<Lifetime> result(line.tiles.size());
+  for (uint32_t i = 0; i < line.instructions.size(); ++i) {
+    for (const Operand& operand : line.operands_of(line.instructions[i])) {
+      if (!operand.present()) continue;
+      Lifetime& lifetime = result[static_cast<size_t>(operand.tile)];
+      lifetime.first = std::min(lifetime.first, i);
+      lifetime.last = std::max(lifetime.last, i);
+    }
+  }
+  return result;
+}
+
+bool allocate_sbuf(StraightLine& line, int64_t buffers_per_tile, SbufReuse reuse) {
+  const std::vector<Lifetime> lives = lifetimes(line);
+  std::vector<TileId> order;
+  for (size_t i = 0; i < line.tiles.size(); ++i) {
+    const Tile& tile = line.tiles[i];
+    const bool wanted = tile.memory == MemoryKind::kSbuf && !tile.placed && lives[i].used();
+    if (wanted) order.push_back(static_cast<TileId>(i));
+  }
+  const auto life = [&](TileId tile) { return lives[static_cast<size_t>(tile)]; };
+  std::stable_sort(order.begin(), order.end(),
+                   [&](TileId a, TileId b) { return life(a).first < life(b).first; });
+  SlotAllocator slots(line.architecture->limits.sbuf_usable.count, placed_bytes(line), reuse);
+  Window window(line.tiles.size(), buffers_per_tile);
+  std::vector<int64_t> addresses(line.tiles.size(), -1);
+  for (const TileId id : order) {
+    const auto tile = static_cast<size_t>(id);
+    const int64_t bytes = SlotAllocator::rounded(line.tiles[tile].bytes);
+    int64_t address = window.turn(line.version_of[tile]);
+    if (address < 0 || !slots.place_again(address, bytes, life(id))) {
+      address = slots.place(bytes, life(id));
+      window.note(line.version_of[tile], address);
+    }
+    if (address < 0) return false;
+    addresses[tile] = address;
+  }
+  move_tiles(line, addresses);
+  return true;
+}
+
+}  // namespace neuron_sim

@@ -1,0 +1,110 @@
+#include "device/compiler/back_end/assign_queues.h"
+
+#include <array>
+#include <optional>
+
+#include "device/isa/dma/dma_transfer.h"
+
+namespace neuron_sim {
+namespace {
+
+/// Where a transfer is triggered.
+struct Queue {
+  EngineKind engine{};
+  DescriptorKind descriptors{};
+};
+
+constexpr Queue kSoftware{EngineKind::kGpSimd, DescriptorKind::kSoftware};
+constexpr Queue kHardwareLoad{EngineKind::kSync, DescriptorKind::kHardware};
+constexpr Queue kHardwareStore{EngineKind::kScalar, DescriptorKind::kHardware};
+
+bool is_transfer(const StraightLine& line, const StraightInstruction& instance) {
+  const Demand& demand = line.demands[instance.instruction.demand];
+  return demand.count > 0 && demand.steps[0].unit == Unit::kDma;
+}
+
+/// Engines without other work, in the order in which they take turns: Sync first.
+std::vector<EngineKind> idle_engines(const StraightLine& line) {
+  std::array<bool, kEngineCount> computes{};
+  for (const StraightInstruction& instance : line.instructions) {
+    if (is_transfer(line, instance)) continue;
+    computes[static_cast<size_t>(instance.instruction.engine)] = true;
+  }
+  std::vector<EngineKind> engines{EngineKind::kSync};
+  for (const EngineKind engine :
+       {EngineKind::kGpSimd, EngineKind::kScalar, EngineKind::kVector, EngineKind::kTensor}) {
+    if (!computes[static_cast<size_t>(engine)]) engines.push_back(engine);
+  }
+  return engines;
+}
+
+class Assignment {
+ public:
+  Assignment(StraightLine& line, const PassSettings& settings)
+      : line_(line),
+        settings_(settings),
+        static_(settings.disable_dge || !line.architecture->features.hardware_descriptors),
+        engines_(idle_engines(line)) {}
+
+  void run() {
+    for (StraightInstruction& instance : line_.instructions) {
+      if (!is_transfer(line_, instance)) continue;
+      const int descriptors = attribute_index(*instance.instruction.type, "descriptors");
+      if (descriptors < 0 || is_chosen(instance, static_cast<size_t>(descriptors))) continue;
+      const std::optional<Queue> queue = queue_for(instance);
+      if (queue) move(instance, static_cast<size_t>(descriptors), *queue);
+    }
+  }
+
+ private:
+  bool is_chosen(const StraightInstruction& instance, size_t descriptors) const {
+    if (settings_.keep_explicit_queues && instance.instruction.engine_given) return true;
+    return line_.attributes_of(instance)[descriptors].integer() != kDmaAutomatic;
+  }
+
+  /// The tensor in HBM that a transfer reads or, if it reads none, writes.
+  const Tile* tensor_of(const StraightInstruction& instance, bool& stores) const {
+    const Tile* tensor = nullptr;
+    for (const Operand& operand : line_.operands_of(instance)) {
+      if (operand.memory != MemoryKind::kHbm) continue;
+      if (tensor != nullptr && operand.writes()) continue;
+      tensor = &line_.tile_of(operand);
+      stores = operand.writes();
+    }
+    return tensor;
+  }
+
+  std::optional<Queue> queue_for(const StraightInstruction& instance) {
+    bool stores = false;
+    const Tile* tensor = tensor_of(instance, stores);
+    if (tensor == nullptr) return std::nullopt;
+    if (static_) return Queue{engines_[turn_++ % engines_.size()], DescriptorKind::kStatic};
+    if (tensor->argument >= 0) return kSoftware;
+    return stores ? kHardwareStore : kHardwareLoad;
+  }
+
+  void move(StraightInstruction& instance, size_t descriptors, const Queue& queue) {
+    const StraightInstruction before = instance;
+    instance.instruction.engine = queue.engine;
+    own_attribute(line_, instance, descriptors) = Attribute::of(queue.descriptors);
+    if (is_legal(line_, instance)) {
+      renew_demand(line_, instance);
+    } else {
+      instance = before;
+    }
+  }
+
+  StraightLine& line_;
+  const PassSettings& settings_;
+  bool static_;
+  std::vector<EngineKind> engines_;
+  size_t turn_ = 0;
+};
+
+}  // namespace
+
+void assign_queues(StraightLine& line, const PassSettings& settings) {
+  Assignment(line, settings).run();
+}
+
+}  // namespace neuron_sim

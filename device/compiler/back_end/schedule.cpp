@@ -1,0 +1,162 @@
+#include "device/compiler/back_end/schedule.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "device/compiler/back_end/list_scheduler.h"
+#include "device/compiler/back_end/schedule_ranks.h"
+#include "device/isa/movement/tensor_copy.h"
+
+namespace neuron_sim {
+namespace {
+
+bool is_rotated(const Tile& tile, const PassSettings& settings) {
+  return settings.rename_buffers && tile.memory == MemoryKind::kPsum && !tile.placed;
+}
+
+/// PSUM tiles that get banks while scheduling, in the order of their first instances.
+std::vector<size_t> rotated_tiles(const StraightLine& line, const PassSettings& settings) {
+  const std::vector<Lifetime> lives = lifetimes(line);
+  std::vector<size_t> tiles;
+  for (size_t i = 0; i < line.tiles.size(); ++i) {
+    if (is_rotated(line.tiles[i], settings) && lives[i].used()) tiles.push_back(i);
+  }
+  std::stable_sort(tiles.begin(), tiles.end(),
+                   [&](size_t a, size_t b) { return lives[a].first < lives[b].first; });
+  return tiles;
+}
+
+/// Dependencies of the instances, with every rotated tile at bytes of its own.
+InstanceGraph dependencies(StraightLine& line, const std::vector<size_t>& rotated) {
+  std::vector<int64_t> apart(line.tiles.size(), -1), before(line.tiles.size(), -1);
+  int64_t next = line.architecture->limits.psum_bank.count * line.architecture->limits.psum_banks;
+  for (const size_t tile : rotated) {
+    before[tile] = line.tiles[tile].address;
+    apart[tile] = next;
+    next += line.tiles[tile].bytes;
+  }
+  move_tiles(line, apart);
+  std::vector<std::vector<std::byte>> constants = std::exchange(line.constants, {});
+  const std::shared_ptr<const Program> program = lower(line);  // needs no contents
+  line.constants = std::move(constants);
+  move_tiles(line, before);
+  GraphBuilder builder(*program);
+  const std::array<int64_t, kMaximumLoopDepth> variables{};
+  for (uint32_t i = 0; i < program->instructions.size(); ++i) builder.add(i, variables.data());
+  return builder.take();
+}
+
+/// A copy out of PSUM that Scalar could make too, with the same bytes.
+bool is_free_copy(const StraightLine& line, const StraightInstruction& instance) {
+  const Instruction& instruction = instance.instruction;
+  if (instruction.type != &kTensorCopy || instruction.engine_given) return false;
+  const auto operands = line.operands_of(instance);
+  if (operands[1].memory != MemoryKind::kPsum || operands[0].memory != MemoryKind::kSbuf) {
+    return false;
+  }
+  // Through fp32, as generation 2 copies on Scalar, fp32 stays as it is and a cast is the same
+  // cast.
+  const bool same_bytes = line.architecture->features.scalar_tensor_ops ||
+                          operands[0].dtype != operands[1].dtype ||
+                          operands[0].dtype == Dtype::kFloat32;
+  if (!same_bytes) return false;
+  StraightInstruction other = instance;
+  other.instruction.engine = EngineKind::kScalar;
+  return is_legal(line, other);
+}
+
+class ProblemBuilder {
+ public:
+  ProblemBuilder(const StraightLine& line, const PassSettings& settings, const CompilerCosts& costs,
+                 const std::vector<size_t>& rotated)
+      : line_(line), settings_(settings), costs_(costs), buffer_of_(line.tiles.size(), -1) {
+    problem_.wake_up = from_nanoseconds(costs.wake_up_ns);
+    problem_.same_engine = from_nanoseconds(costs.same_engine_ns);
+    const PsumBanks banks(line);
+    const std::vector<Lifetime> lives = lifetimes(line);
+    for (const size_t tile : rotated) {
+      buffer_of_[tile] = static_cast<int32_t>(problem_.buffer_banks.size());
+      problem_.buffer_banks.push_back(banks.needed(line.tiles[tile]));
+      problem_.buffer_lives.push_back(lives[tile]);
+    }
+    problem_.buffer_tasks.resize(rotated.size());
+  }
+
+  ScheduleProblem build(const InstanceGraph& graph) {
+    for (const StraightInstruction& instance : line_.instructions) add(instance);
+    const Ranks ranks = rank_instances(line_, graph, settings_);
+    problem_.group_tasks = ranks.group_sizes;
+    for (size_t i = 0; i < problem_.tasks.size(); ++i) {
+      problem_.tasks[i].rank = ranks.rank[i];
+      problem_.tasks[i].group = ranks.group[i];
+      problem_.tasks[i].statement = static_cast<int32_t>(line_.instructions[i].statement);
+    }
+    return std::move(problem_);
+  }
+
+ private:
+  void add(const StraightInstruction& instance) {
+    const Instruction& instruction = instance.instruction;
+    const Demand& demand = line_.demands[instruction.demand];
+    Task task;
+    task.engine = instruction.engine;
+    task.transfer = demand.count > 0 && demand.steps[0].unit == Unit::kDma;
+    task.any_engine = settings_.choose_copy_engines && is_free_copy(line_, instance);
+    task.cost =
+        compiler_cost(costs_, demand, task.any_engine ? EngineKind::kScalar : instruction.engine);
+    task.vector_cost = compiler_cost(costs_, demand, EngineKind::kVector);
+    for (const Operand& operand : line_.operands_of(instance)) {
+      if (!operand.present()) continue;
+      const int32_t buffer = buffer_of_[static_cast<size_t>(operand.tile)];
+      const bool known = std::count(task.buffers.begin(), task.buffers.end(), buffer) > 0;
+      if (buffer < 0 || known) continue;
+      task.buffers.push_back(buffer);
+      ++problem_.buffer_tasks[static_cast<size_t>(buffer)];
+    }
+    problem_.tasks.push_back(std::move(task));
+  }
+
+  const StraightLine& line_;
+  const PassSettings& settings_;
+  const CompilerCosts& costs_;
+  std::vector<int32_t> buffer_of_;  // by tile
+  ScheduleProblem problem_;
+};
+
+/// Order, engines and banks as scheduled.
+void apply(StraightLine& line, const ListScheduler& scheduler, const std::vector<size_t>& rotated) {
+  std::vector<int64_t> addresses(line.tiles.size(), -1);
+  for (size_t i = 0; i < rotated.size(); ++i) addresses[rotated[i]] = scheduler.addresses()[i];
+  move_tiles(line, addresses);
+  std::vector<StraightInstruction> ordered;
+  ordered.reserve(line.instructions.size());
+  for (const uint32_t task : scheduler.order()) {
+    ordered.push_back(line.instructions[task]);
+    StraightInstruction& instance = ordered.back();
+    if (instance.instruction.engine == scheduler.engines()[task]) continue;
+    instance.instruction.engine = scheduler.engines()[task];
+    renew_demand(line, instance);
+  }
+  line.instructions = std::move(ordered);
+}
+
+}  // namespace
+
+std::optional<Picoseconds> schedule(StraightLine& line, const PassSettings& settings,
+                                    const CompilerCosts& costs) {
+  const std::vector<size_t> rotated = rotated_tiles(line, settings);
+  const InstanceGraph graph = dependencies(line, rotated);
+  ScheduleProblem problem = ProblemBuilder(line, settings, costs, rotated).build(graph);
+  ListScheduler greedy(problem, graph, PsumBanks(line));
+  if (greedy.run()) {
+    apply(line, greedy, rotated);
+    return greedy.length();
+  }
+  problem.plan_banks = true;
+  ListScheduler planned(problem, graph, PsumBanks(line));
+  if (!planned.run()) return std::nullopt;
+  apply(line, planned, rotated);
+  return planned.length();
+}
+
+}  // namespace neuron_sim

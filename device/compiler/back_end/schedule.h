@@ -1,0 +1,29 @@
+#pragma once
+// schedule: the order in which the engines get their instructions, and the banks of PSUM.
+//
+// Known (statement names and order in the four public attention traces, neuronx-cc 2.23): a list
+// scheduler over the unrolled program in which program order or the earliest ready decides, not the
+// critical path; copies out of PSUM go to the engine that is free first; accumulation groups of one
+// statement do not interleave; loads that wait for nothing come first, in the order of their first
+// readers; a bank of PSUM is taken longest-unused first. The costs are the compiler's own
+// (compiler_costs.h).
+
+#include <optional>
+
+#include "device/compiler/line/straight_line.h"
+#include "device/compiler/settings/compiler_costs.h"
+#include "device/compiler/settings/pass_settings.h"
+
+namespace neuron_sim {
+
+/// Orders the instances by their start in the compiler's simulated time, all engines together, so
+/// that each engine's order is its part of it. With `rename_buffers` PSUM tiles that are not
+/// `placed` get their banks on the way. When the greedy order runs out of banks, each is given away
+/// only if the rest of the program could still be finished in program order (bank_forecast.h:
+/// assumed, nothing is known of the compiler here); when the banks do not suffice for that either,
+/// the program order and all tiles stay. Returns how long the new order
+/// takes in the compiler's simulated time; empty when there is none.
+std::optional<Picoseconds> schedule(StraightLine& line, const PassSettings& settings,
+                                    const CompilerCosts& costs = {});
+
+}  // namespace neuron_sim

@@ -1,0 +1,28 @@
+#pragma once
+// Which instances of a straight line must come before which.
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "device/compiler/line/straight_line.h"
+
+namespace neuron_sim {
+
+/// Direct predecessors of every instance: those that wrote bytes it accesses and those that read
+/// bytes it writes. Needs single-assignment versions (rename_buffers.h): tiles on chip share no
+/// bytes, but for `placed` ones. Conservative beyond the bounds of TileHistory.
+class Dependences {
+ public:
+  explicit Dependences(const StraightLine& line);
+  /// Instances before this one in program order, ascending.
+  std::span<const uint32_t> of(uint32_t instance) const {
+    return {sources_.data() + first_[instance], sources_.data() + first_[instance + 1]};
+  }
+
+ private:
+  std::vector<size_t> first_;
+  std::vector<uint32_t> sources_;
+};
+
+}  // namespace neuron_sim

@@ -1,0 +1,305 @@
+#include "device/compiler/middle_end/batch_statements.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <tuple>
+
+#include "device/compiler/line/dependences.h"
+#include "device/compiler/line/loop_runs.h"
+#include "device/compiler/middle_end/reuse_loads.h"
+#include "device/compiler/middle_end/stack_instances.h"
+
+namespace neuron_sim {
+namespace {
+
+/// Where the body of a loop is cut: before and after statements up to `last`.
+struct Cut {
+  uint32_t last = 0;
+  std::vector<uint32_t> members;  ///< instances of the one statement to batch; or none
+};
+
+/// Statements of a cut.
+struct Span {
+  uint32_t first = 0, last = 0;
+};
+
+/// Splits one run.
+class LoopSplit {
+ public:
+  LoopSplit(StraightLine& line, const BatchRule& rule, const Dependences& dependences,
+            TileMerges& merges, LoopRun run, size_t level)
+      : line_(line),
+        rule_(rule),
+        dependences_(dependences),
+        merges_(merges),
+        run_(run),
+        level_(level) {}
+
+  /// Whether there is something to batch; the block size is known then.
+  bool plan() {
+    find_candidates();
+    while (!cuts_.empty()) {
+      choose_block();
+      if (block_ < 2) return false;
+      if (drop_forbidden() || drop_unstackable()) continue;
+      merges_.keep();
+      return true;
+    }
+    return false;
+  }
+
+  /// Appends the instances in their new order.
+  void append(std::vector<StraightInstruction>& order) {
+    struct Entry {
+      int64_t block;
+      size_t piece;
+      uint32_t position;
+    };
+    std::vector<Entry> entries;
+    for (uint32_t i = run_.begin; i < run_.end; ++i) {
+      const size_t piece = piece_of(at(i).statement);
+      if (batched_.count(i) == 0) entries.push_back({block_of(at(i)), piece, i});
+    }
+    std::stable_sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
+      return std::tie(a.block, a.piece) < std::tie(b.block, b.piece);
+    });
+    for (const Entry& entry : entries) {
+      const auto batch = batches_.find(entry.position);
+      order.push_back(batch == batches_.end() ? at(entry.position) : batch->second);
+      order.back().loops[level_] = line_.loops + static_cast<uint32_t>(entry.piece);
+    }
+    line_.loops += static_cast<uint32_t>(2 * cuts_.size() + 1);
+  }
+
+ private:
+  const StraightInstruction& at(uint32_t instance) const { return line_.instructions[instance]; }
+  int64_t block_of(const StraightInstruction& instance) const {
+    return (instance.iteration[level_] - first_iteration_) / block_;
+  }
+  /// Iterations that the pass would split together.
+  int64_t wanted() const {
+    return rule_.iterations > 0 ? std::min(rule_.iterations, trips_) : trips_;
+  }
+  /// Pieces of the body: before, at, and after each cut.
+  size_t piece_of(uint32_t statement) const {
+    const auto next = std::partition_point(
+        spans_.begin(), spans_.end(), [&](const Span& span) { return span.first <= statement; });
+    const auto begun = static_cast<size_t>(next - spans_.begin());
+    const bool inside = begun > 0 && statement <= std::prev(next)->last;
+    return 2 * begun - (inside ? 1 : 0);
+  }
+
+  void find_candidates() {
+    first_iteration_ = at(run_.begin).iteration[level_];
+    for (uint32_t i = run_.begin; i < run_.end; ++i) {
+      const int64_t iteration = at(i).iteration[level_];
+      first_iteration_ = std::min(first_iteration_, iteration);
+      trips_ = std::max(trips_, iteration + 1);
+    }
+    trips_ -= first_iteration_;
+    for (uint32_t i = run_.begin; i < run_.end; ++i) {
+      const StraightInstruction& instance = at(i);
+      const bool innermost = static_cast<size_t>(instance.depth) == level_ + 1;
+      if (!innermost || !is_stackable(*instance.instruction.type)) continue;
+      const auto known = cuts_.find(instance.statement);
+      if (known != cuts_.end()) {
+        known->second.members.push_back(i);
+      } else if (rule_.most && rule_.most(line_, instance) >= 2) {
+        cuts_[instance.statement] = {instance.statement, {i}};
+      }
+    }
+    std::erase_if(cuts_, [&](const auto& entry) {
+      const std::vector<uint32_t>& members = entry.second.members;
+      const bool short_of = !rule_.partly && rule_.most(line_, at(members.front())) < wanted();
+      return members.size() < 2 || short_of;
+    });
+    if (rule_.around_sums) find_sums();
+  }
+
+  /// Inner loops of nothing but products that add to PSUM.
+  void find_sums() {
+    struct Inner {
+      uint32_t first = 0, last = 0;
+      bool only_products = true, adds = false;
+    };
+    std::map<uint32_t, Inner> loops;
+    for (uint32_t i = run_.begin; i < run_.end; ++i) {
+      const StraightInstruction& instance = at(i);
+      if (static_cast<size_t>(instance.depth) <= level_ + 1) continue;
+      const uint32_t statement = instance.statement;
+      auto [entry, fresh] =
+          loops.try_emplace(instance.loops[level_ + 1], Inner{statement, statement});
+      Inner& inner = entry->second;
+      inner.first = std::min(inner.first, statement);
+      inner.last = std::max(inner.last, statement);
+      const Operand& dst = line_.operands_of(instance)[0];
+      inner.only_products &= instance.instruction.engine == EngineKind::kTensor &&
+                             static_cast<size_t>(instance.depth) == level_ + 2;
+      inner.adds |= dst.memory == MemoryKind::kPsum && dst.reads();
+    }
+    for (const auto& [loop, inner] : loops) {
+      if (inner.only_products && inner.adds) cuts_[inner.first] = {inner.last, {}};
+    }
+  }
+
+  void choose_block() {
+    block_ = wanted();
+    spans_.clear();
+    for (const auto& [statement, cut] : cuts_) {
+      spans_.push_back({statement, cut.last});
+      for (const uint32_t member : cut.members) {
+        block_ = std::min(block_, rule_.most(line_, at(member)));
+      }
+    }
+    if (rule_.joins_psum) return;
+    const int64_t fit = iterations_that_fit();
+    if (fit < block_) block_ = rule_.partly ? fit : 0;
+  }
+
+  /// Iterations whose tiles that live from one piece to the next fit SBUF and PSUM.
+  int64_t iterations_that_fit() const {
+    std::map<TileId, std::pair<size_t, size_t>> pieces;  // first and last that use a tile
+    for (uint32_t i = run_.begin; i < run_.end; ++i) {
+      for (const Operand& operand : line_.operands_of(at(i))) {
+        if (operand.memory != MemoryKind::kPsum && operand.memory != MemoryKind::kSbuf) continue;
+        const size_t piece = piece_of(at(i).statement);
+        auto [entry, fresh] = pieces.try_emplace(operand.tile, piece, piece);
+        entry->second.first = std::min(entry->second.first, piece);
+        entry->second.second = std::max(entry->second.second, piece);
+      }
+    }
+    const Limits& limits = line_.architecture->limits;
+    const int64_t bank = limits.psum_bank.count;
+    std::vector<int64_t> banks(2 * cuts_.size() + 1), bytes(banks.size());  // after each piece
+    for (const auto& [id, span] : pieces) {  // what changes from one piece to the next
+      const Tile& tile = line_.tiles[static_cast<size_t>(id)];
+      const bool psum = tile.memory == MemoryKind::kPsum;
+      const int64_t amount = psum ? (tile.bytes + bank - 1) / bank : tile.bytes;
+      (psum ? banks : bytes)[span.first] += amount;
+      (psum ? banks : bytes)[span.second] -= amount;
+    }
+    const auto fitting = [&](std::vector<int64_t>& amounts, int64_t room) {
+      std::partial_sum(amounts.begin(), amounts.end(), amounts.begin());
+      const int64_t needed = *std::max_element(amounts.begin(), amounts.end());
+      return needed <= room ? trips_ : room / ((needed + trips_ - 1) / trips_);
+    };
+    return std::min(fitting(banks, limits.psum_banks),
+                    fitting(bytes, limits.sbuf_usable.count - kDescriptorBytes));
+  }
+
+  /// Drops cuts that a dependence forbids: one from an iteration to a later one of the block, from
+  /// a statement at or after the cut to one at or before it.
+  bool drop_forbidden() {
+    const size_t before = cuts_.size();
+    uint32_t longest = 0;
+    for (const Span& span : spans_) longest = std::max(longest, span.last - span.first);
+    for (uint32_t i = run_.begin; i < run_.end && !cuts_.empty(); ++i) {
+      const uint32_t low = at(i).statement;
+      for (const uint32_t source : dependences_.of(i)) {
+        const uint32_t high = at(source).statement;
+        if (source < run_.begin || high < low) continue;
+        if (block_of(at(source)) != block_of(at(i))) continue;
+        if (at(source).iteration[level_] == at(i).iteration[level_]) continue;
+        for (auto entry = cuts_.lower_bound(low - std::min(low, longest));
+             entry != cuts_.end() && entry->first <= high;) {
+          const Cut& cut = entry->second;
+          const bool around = cut.members.empty() && entry->first <= low && high <= cut.last;
+          entry = low <= cut.last && !around ? cuts_.erase(entry) : std::next(entry);
+        }
+      }
+    }
+    return cuts_.size() < before;
+  }
+
+  bool drop_unstackable() {
+    batches_.clear();
+    batched_.clear();
+    for (const auto& [statement, cut] : cuts_) {
+      if (stack_blocks(cut.members)) continue;
+      merges_.drop();
+      cuts_.erase(statement);
+      return true;
+    }
+    return false;
+  }
+
+  /// One instruction per block of members; false when one block does not fit together.
+  bool stack_blocks(const std::vector<uint32_t>& members) {
+    for (size_t begin = 0; begin < members.size();) {
+      size_t end = begin + 1;
+      while (end < members.size() && block_of(at(members[end])) == block_of(at(members[begin]))) {
+        ++end;
+      }
+      if (end > begin + 1) {
+        const std::span<const uint32_t> block(members.data() + begin, end - begin);
+        const auto batch = stack(line_, block, rule_.joins_psum, merges_);
+        if (!batch) return false;
+        batches_.emplace(members[begin], *batch);
+        for (size_t i = begin + 1; i < end; ++i) batched_.emplace(members[i], true);
+      }
+      begin = end;
+    }
+    return true;
+  }
+
+  StraightLine& line_;
+  const BatchRule& rule_;
+  const Dependences& dependences_;
+  TileMerges& merges_;
+  LoopRun run_;
+  size_t level_;
+  int64_t first_iteration_ = 0;
+  int64_t trips_ = 0;
+  int64_t block_ = 0;                                ///< iterations that are split together
+  std::map<uint32_t, Cut> cuts_;                     ///< by first statement
+  std::vector<Span> spans_;                          ///< of the cuts, when the block was chosen
+  std::map<uint32_t, StraightInstruction> batches_;  ///< by first member
+  std::map<uint32_t, bool> batched_;                 ///< the other members
+};
+
+/// Whether a loop of this level may be split.
+bool has_candidates(const StraightLine& line, const BatchRule& rule, size_t level) {
+  const auto is_candidate = [&](const StraightInstruction& instance) {
+    const auto depth = static_cast<size_t>(instance.depth);
+    if (rule.around_sums && depth == level + 2) return true;
+    return depth == level + 1 && rule.most && is_stackable(*instance.instruction.type) &&
+           rule.most(line, instance) >= 2;
+  };
+  return std::any_of(line.instructions.begin(), line.instructions.end(), is_candidate);
+}
+
+void split_level(StraightLine& line, const BatchRule& rule, size_t level) {
+  if (!has_candidates(line, rule, level)) return;
+  const std::vector<LoopRun> runs = runs_at(line, level);
+  const Dependences dependences(line);
+  TileMerges merges;
+  std::vector<StraightInstruction> order;
+  order.reserve(line.instructions.size());
+  uint32_t done = 0;
+  const auto copy_until = [&](uint32_t end) {
+    order.insert(order.end(), line.instructions.begin() + done, line.instructions.begin() + end);
+    done = end;
+  };
+  for (const LoopRun& run : runs) {
+    copy_until(run.begin);
+    LoopSplit split(line, rule, dependences, merges, run, level);
+    if (split.plan()) {
+      split.append(order);
+      done = run.end;
+    } else {
+      copy_until(run.end);
+    }
+  }
+  copy_until(static_cast<uint32_t>(line.instructions.size()));
+  line.instructions = std::move(order);
+  merges.apply(line);
+}
+
+}  // namespace
+
+void batch_statements(StraightLine& line, const BatchRule& rule) {
+  for (size_t level = 0; level < kMaximumLoopDepth; ++level) split_level(line, rule, level);
+}
+
+}  // namespace neuron_sim

@@ -1,0 +1,173 @@
+#include "device/compiler/middle_end/elide_psum_copies.h"
+
+#include <algorithm>
+#include <map>
+
+#include "device/base/interruption.h"
+#include "device/compiler/line/live_bytes.h"
+#include "device/compiler/line/tile_uses.h"
+#include "device/isa/movement/tensor_copy.h"
+
+namespace neuron_sim {
+namespace {
+
+/// Elements side by side, in the order of their addresses, in every partition.
+bool is_dense(const Operand& operand) {
+  int64_t stride = itemsize(operand.dtype);
+  for (size_t i = static_cast<size_t>(operand.rank); i-- > 0;) {
+    if (operand.free[i].size != 1 && operand.free[i].stride != stride) return false;
+    stride *= operand.free[i].size;
+  }
+  return operand.partition_stride == 1 || operand.partitions == 1;
+}
+
+bool is_candidate(const StraightLine& line, const StraightInstruction& instance,
+                  MemoryKind source) {
+  if (instance.instruction.type != &kTensorCopy) return false;
+  const auto operands = line.operands_of(instance);
+  const Operand& dst = operands[0];
+  const Operand& src = operands[1];
+  return src.memory == source && dst.memory == MemoryKind::kSbuf && src.dtype == dst.dtype &&
+         is_dense(src) && is_dense(dst) && !line.tile_of(src).placed && !line.tile_of(dst).placed;
+}
+
+/// A reader of a copy, and the operand it had.
+struct Redirected {
+  TileUse use;
+  Operand before;
+};
+
+/// Elides the copies of one statement, or leaves everything as it was.
+class StatementElision {
+ public:
+  StatementElision(StraightLine& line, const TileUses& uses, LiveBytes& banks, MemoryKind source)
+      : line_(line), uses_(uses), banks_(banks), source_(source) {}
+
+  bool run(const std::vector<uint32_t>& copies) {
+    const bool done = std::all_of(copies.begin(), copies.end(),
+                                  [&](uint32_t copy) {
+                                    return is_candidate(line_, at(copy), source_) && redirect(copy);
+                                  }) &&
+                      std::all_of(redirected_.begin(), redirected_.end(),
+                                  [&](const Redirected& reader) {
+                                    return is_legal(line_, at(reader.use.instance));
+                                  }) &&
+                      fits();
+    for (const Redirected& reader : redirected_) {
+      if (done) {
+        renew_demand(line_, at(reader.use.instance));
+      } else {
+        operand_at(line_, reader.use) = reader.before;
+      }
+    }
+    return done;
+  }
+
+ private:
+  /// Instances during which a bank is held longer than before.
+  struct Extension {
+    size_t first, last;
+    int64_t banks;
+  };
+
+  StraightInstruction& at(uint32_t instance) { return line_.instructions[instance]; }
+
+  /// Whether the reader is in the same iteration of the loops around the copy: not the reader of a
+  /// copy that was moved out of its loop (hoist_invariants.h).
+  bool in_loops_of(uint32_t copy, uint32_t reader) {
+    const StraightInstruction& a = at(copy);
+    const StraightInstruction& b = at(reader);
+    const auto depth = static_cast<uint8_t>(std::min(a.depth, b.depth));
+    return std::equal(a.iteration.begin(), a.iteration.begin() + depth, b.iteration.begin());
+  }
+
+  /// Lets the readers of one copy read its source.
+  bool redirect(uint32_t copy) {
+    const Operand dst = line_.operands_of(at(copy))[0], src = line_.operands_of(at(copy))[1];
+    uint32_t source_end = 0;
+    for (const TileUse& use : uses_.of(src.tile)) {
+      if (operand_at(line_, use).writes() && use.instance > copy) return false;
+      source_end = std::max(source_end, use.instance);
+    }
+    uint32_t last = copy;
+    for (const TileUse& use : uses_.of(dst.tile)) {
+      Operand& operand = operand_at(line_, use);
+      if (operand.tile != dst.tile || use.instance == copy) continue;
+      if (!overlap(operand.region, dst.region)) continue;
+      const bool readable = operand.direction == Direction::kRead && use.instance > copy &&
+                            operand.dtype == dst.dtype && covers(dst.region, operand.region) &&
+                            in_loops_of(copy, use.instance);
+      if (!readable) return false;
+      redirected_.push_back({use, operand});
+      operand.tile = src.tile;
+      operand.memory = src.memory;
+      operand.offset += src.offset - dst.offset;
+      operand.start_partition += src.start_partition - dst.start_partition;
+      renew_region(line_, operand);
+      last = std::max(last, use.instance);
+    }
+    const int64_t bank = line_.architecture->limits.psum_bank.count;
+    const int64_t bytes = line_.tile_of(src).bytes;
+    if (source_ == MemoryKind::kSbuf) return last > copy;
+    if (last > source_end) extensions_.push_back({source_end + 1, last, (bytes + bank - 1) / bank});
+    return last > copy;
+  }
+
+  /// Whether PSUM holds all tiles that are alive at a time now; else it is counted as before.
+  bool fits() {
+    for (const Extension& more : extensions_) banks_.add(more.first, more.last, more.banks);
+    const bool fit =
+        std::all_of(extensions_.begin(), extensions_.end(), [&](const Extension& more) {
+          return banks_.largest(more.first, more.last) <= line_.architecture->limits.psum_banks;
+        });
+    if (fit) return true;
+    for (const Extension& more : extensions_) banks_.add(more.first, more.last, -more.banks);
+    return false;
+  }
+
+  StraightLine& line_;
+  const TileUses& uses_;
+  LiveBytes& banks_;
+  MemoryKind source_;
+  std::vector<Redirected> redirected_;
+  std::vector<Extension> extensions_;
+};
+
+/// Banks that hold a tile at each instance of the program order.
+LiveBytes live_banks(const StraightLine& line, const TileUses& uses) {
+  LiveBytes banks(line.instructions.size());
+  const int64_t bank = line.architecture->limits.psum_bank.count;
+  for (size_t tile = 0; tile < line.tiles.size(); ++tile) {
+    if (line.tiles[tile].memory != MemoryKind::kPsum) continue;
+    const std::span<const TileUse> all = uses.of(static_cast<TileId>(tile));
+    if (all.empty()) continue;
+    banks.add(all.front().instance, all.back().instance,
+              (line.tiles[tile].bytes + bank - 1) / bank);
+  }
+  return banks;
+}
+
+void elide_copies(StraightLine& line, MemoryKind source) {
+  const TileUses uses(line);
+  LiveBytes banks = live_banks(line, uses);
+  std::map<uint32_t, std::vector<uint32_t>> copies;
+  for (uint32_t i = 0; i < line.instructions.size(); ++i) {
+    const StraightInstruction& instance = line.instructions[i];
+    if (instance.instruction.type == &kTensorCopy) copies[instance.statement].push_back(i);
+  }
+  std::vector<bool> removed(line.instructions.size());
+  for (const auto& [statement, instances] : copies) {
+    poll_interruption();
+    if (!StatementElision(line, uses, banks, source).run(instances)) continue;
+    for (const uint32_t instance : instances) removed[instance] = true;
+  }
+  remove_instances(line, removed);
+}
+
+}  // namespace
+
+void elide_psum_copies(StraightLine& line) { elide_copies(line, MemoryKind::kPsum); }
+
+void eliminate_copies(StraightLine& line) { elide_copies(line, MemoryKind::kSbuf); }
+
+}  // namespace neuron_sim

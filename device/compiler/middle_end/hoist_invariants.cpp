@@ -1,0 +1,162 @@
+#include "device/compiler/middle_end/hoist_invariants.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "device/base/interruption.h"
+#include "device/compiler/line/tile_uses.h"
+#include "device/instruction/instruction_type.h"
+
+namespace neuron_sim {
+namespace {
+
+bool same_pattern(const Operand& a, const Operand& b) {
+  const auto free = [](const Operand& operand) {
+    return std::span(operand.free).first(static_cast<size_t>(operand.rank));
+  };
+  return a.dtype == b.dtype && a.rank == b.rank && a.partitions == b.partitions &&
+         a.partition_stride == b.partition_stride && a.start_partition == b.start_partition &&
+         std::equal(free(a).begin(), free(a).end(), free(b).begin(),
+                    [](const Dimension& x, const Dimension& y) {
+                      return x.size == y.size && x.stride == y.stride;
+                    });
+}
+
+class Hoist {
+ public:
+  explicit Hoist(StraightLine& line)
+      : line_(line),
+        first_write_(line.tiles.size(), UINT32_MAX),
+        last_write_(line.tiles.size()),
+        result_of_(line.tiles.size()),
+        removed_(line.instructions.size()) {
+    std::iota(result_of_.begin(), result_of_.end(), 0);
+    for (uint32_t i = 0; i < line.instructions.size(); ++i) {
+      for (const Operand& operand : line.operands_of(line.instructions[i])) {
+        if (!operand.present() || !operand.writes()) continue;
+        const auto tile = static_cast<size_t>(operand.tile);
+        first_write_[tile] = std::min(first_write_[tile], i);
+        last_write_[tile] = i;
+      }
+    }
+  }
+
+  void run() {
+    uint32_t statements = 0;
+    for (const StraightInstruction& instance : line_.instructions) {
+      statements = std::max(statements, instance.statement + 1);
+    }
+    constexpr uint32_t kNone = UINT32_MAX;
+    std::vector<uint32_t> latest(statements, kNone);
+    for (uint32_t i = 0; i < line_.instructions.size(); ++i) {
+      poll_interruption();
+      follow_results(i);
+      uint32_t& before = latest[line_.instructions[i].statement];
+      const bool again = before != kNone && is_computation(i) && computes_the_same(before, i);
+      if (again) result_of_[static_cast<size_t>(result(i).tile)] = result(before).tile;
+      // The banks of PSUM are too few to keep a result in: only what is copied from it may go.
+      removed_[i] = again && result(i).memory == MemoryKind::kSbuf;
+      if (!again) before = i;
+    }
+    remove_unread_products();
+    remove_instances(line_, removed_);
+  }
+
+ private:
+  const Operand& result(uint32_t instance) const {
+    return line_.operands_of(line_.instructions[instance])[0];
+  }
+
+  /// Reads of results that were removed become reads of the earlier ones.
+  void follow_results(uint32_t instance) {
+    for (Operand& operand : line_.operands_of(line_.instructions[instance])) {
+      if (!operand.present() || operand.direction != Direction::kRead) continue;
+      if (operand.memory != MemoryKind::kSbuf) continue;
+      const TileId earlier = result_of_[static_cast<size_t>(operand.tile)];
+      if (earlier != operand.tile) move_to_tile(line_, operand, earlier);
+    }
+  }
+
+  /// Products in PSUM that were computed before, when the copies that read them are gone.
+  void remove_unread_products() {
+    std::vector<bool> read(line_.tiles.size());
+    for (uint32_t i = 0; i < line_.instructions.size(); ++i) {
+      if (removed_[i]) continue;
+      for (const Operand& operand : line_.operands_of(line_.instructions[i])) {
+        if (operand.present() && operand.reads()) read[static_cast<size_t>(operand.tile)] = true;
+      }
+    }
+    for (uint32_t i = 0; i < line_.instructions.size(); ++i) {
+      if (removed_[i] || !is_computation(i)) continue;
+      const auto tile = static_cast<size_t>(result(i).tile);
+      removed_[i] = !read[tile] && result_of_[tile] != result(i).tile;
+    }
+  }
+
+  /// Operand 0 is its one result: a version that nothing else writes.
+  bool is_computation(uint32_t index) const {
+    const StraightInstruction& instance = line_.instructions[index];
+    const auto operands = line_.operands_of(instance);
+    const Demand& demand = line_.demands[instance.instruction.demand];
+    const Unit unit = demand.steps[0].unit;
+    if (operands.empty() || demand.count == 0 || unit == Unit::kDma || unit == Unit::kSequencer) {
+      return false;
+    }
+    for (size_t i = 0; i < operands.size(); ++i) {
+      if (!operands[i].present()) continue;
+      const bool on_chip =
+          operands[i].memory == MemoryKind::kSbuf || operands[i].memory == MemoryKind::kPsum;
+      const auto wanted = i == 0 ? Direction::kWrite : Direction::kRead;
+      if (!on_chip || operands[i].direction != wanted || line_.tile_of(operands[i]).placed) {
+        return false;
+      }
+    }
+    const auto tile = static_cast<size_t>(operands[0].tile);
+    return operands[0].present() && first_write_[tile] == index && last_write_[tile] == index;
+  }
+
+  bool computes_the_same(uint32_t before, uint32_t index) const {
+    const StraightInstruction& a = line_.instructions[before];
+    const StraightInstruction& b = line_.instructions[index];
+    const auto x = line_.operands_of(a), y = line_.operands_of(b);
+    const auto p = line_.attributes_of(a), q = line_.attributes_of(b);
+    if (!is_computation(before) || a.instruction.type != b.instruction.type ||
+        a.instruction.engine != b.instruction.engine || x.size() != y.size() ||
+        !std::equal(p.begin(), p.end(), q.begin(), q.end(),
+                    [](const Attribute& u, const Attribute& v) { return u.bits == v.bits; })) {
+      return false;
+    }
+    for (size_t i = 0; i < x.size(); ++i) {
+      if (x[i].present() != y[i].present()) return false;
+      if (!x[i].present()) continue;
+      const Tile& s = line_.tile_of(x[i]);
+      const Tile& t = line_.tile_of(y[i]);
+      if (!same_pattern(x[i], y[i]) || x[i].offset - s.address != y[i].offset - t.address) {
+        return false;
+      }
+      const bool same =
+          i == 0 ? s.bytes == t.bytes && s.partitions == t.partitions && s.dtype == t.dtype
+                 : holds_the_same(x[i].tile, y[i].tile, before, index);
+      if (!same) return false;
+    }
+    return true;
+  }
+
+  /// What instance `before` reads in tile `x`, and instance `index` in tile `y`.
+  bool holds_the_same(TileId x, TileId y, uint32_t before, uint32_t index) const {
+    const auto a = static_cast<size_t>(x), b = static_cast<size_t>(y);
+    return result_of_[a] == result_of_[b] && last_write_[a] < before &&
+           (x == y || last_write_[b] < index);
+  }
+
+  StraightLine& line_;
+  std::vector<uint32_t> first_write_, last_write_;  // by tile
+  std::vector<TileId> result_of_;                   // by tile: the one that holds its contents
+  std::vector<bool> removed_;
+};
+
+}  // namespace
+
+void hoist_invariants(StraightLine& line) { Hoist(line).run(); }
+
+}  // namespace neuron_sim

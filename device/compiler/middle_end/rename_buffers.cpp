@@ -1,0 +1,190 @@
+#include "device/compiler/middle_end/rename_buffers.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "device/base/errors.h"
+#include "device/base/interruption.h"
+
+namespace neuron_sim {
+namespace {
+
+bool on_chip(const Tile& tile) {
+  return tile.memory == MemoryKind::kSbuf || tile.memory == MemoryKind::kPsum;
+}
+
+/// One operand of one instance, in program order; within an instance reads come before writes.
+struct AccessOf {
+  uint32_t instance = 0;
+  uint32_t operand = 0;  ///< index into StraightLine::operands
+};
+
+/// Accesses of every tile on chip.
+std::vector<std::vector<AccessOf>> accesses_by_tile(const StraightLine& line) {
+  std::vector<std::vector<AccessOf>> result(line.tiles.size());
+  for (uint32_t i = 0; i < line.instructions.size(); ++i) {
+    const Instruction& instruction = line.instructions[i].instruction;
+    for (const bool writes : {false, true}) {
+      for (uint32_t o = 0; o < instruction.operand_count; ++o) {
+        const uint32_t index = instruction.first_operand + o;
+        const Operand& operand = line.operands[index];
+        if (!operand.present() || !on_chip(line.tile_of(operand))) continue;
+        if ((operand.direction == Direction::kWrite) != writes) continue;
+        result[static_cast<size_t>(operand.tile)].push_back({i, index});
+      }
+    }
+  }
+  return result;
+}
+
+/// A pending write: bytes that later reads may see.
+struct Pending {
+  Region region;
+  uint32_t web = 0;
+};
+
+/// What of a contiguous region lies before and after the bytes of another.
+void add_remainder(std::vector<Pending>& pending, const Pending& entry, const Region& hidden) {
+  const auto add = [&](int64_t low, int64_t high) {
+    if (low >= high) return;
+    pending.push_back(entry);
+    pending.back().region.low = low;
+    pending.back().region.run = high - low;
+  };
+  add(entry.region.low, hidden.low);
+  add(hidden.high(), entry.region.high());
+}
+
+/// Adds a write, which hides the writes that it covers: of a contiguous one also the part, so that
+/// a tile that is set whole and then written block by block is not held by its first value.
+void add_write(std::vector<Pending>& pending, const Region& region, uint32_t web) {
+  std::vector<Pending> remainders;
+  std::erase_if(pending, [&](const Pending& entry) {
+    if (covers(region, entry.region)) return true;
+    const Region& old = entry.region;
+    const bool cuts = region.exact && region.count == 1 && old.count == 1 &&
+                      region.partition <= old.partition &&
+                      old.partition + old.partitions <= region.partition + region.partitions &&
+                      overlap(region, old);
+    if (cuts) add_remainder(remainders, entry, region);
+    return cuts;
+  });
+  pending.insert(pending.end(), remainders.begin(), remainders.end());
+  pending.push_back({region, web});
+}
+
+/// The accesses of one tile, split into versions.
+class Versions {
+ public:
+  Versions(const StraightLine& line, const std::vector<AccessOf>& accesses)
+      : line_(line), accesses_(accesses), parent_(accesses.size()), last_(accesses.size()) {
+    std::iota(parent_.begin(), parent_.end(), 0U);
+  }
+
+  /// Joins every read with the writes it may see, and every write with what its own instance
+  /// reads of the same bytes.
+  void join() {
+    std::vector<Pending> pending;
+    for (uint32_t i = 0; i < accesses_.size(); ++i) {
+      const Operand& operand = operand_of(i);
+      if (operand.reads()) {
+        for (const Pending& entry : pending) {
+          if (overlap(entry.region, operand.region)) unite(entry.web, i);
+        }
+      }
+      if (!operand.writes()) continue;
+      for (uint32_t j = i; j-- > 0 && accesses_[j].instance == accesses_[i].instance;) {
+        if (overlap(operand_of(j).region, operand.region)) unite(i, j);
+      }
+      add_write(pending, operand.region, i);
+    }
+    for (uint32_t i = 0; i < accesses_.size(); ++i) last_[root(i)] = i;
+  }
+
+  /// Calls version(first, end) for each run of accesses that is one version, in order.
+  template <typename Version>
+  void each(Version&& version) {
+    std::vector<Pending> pending;
+    uint32_t first = 0, live_until = 0;
+    for (uint32_t i = 0; i < accesses_.size(); ++i) {
+      const Operand& operand = operand_of(i);
+      const bool begins = i > first && live_until < i && operand.direction == Direction::kWrite &&
+                          std::any_of(pending.begin(), pending.end(), [&](const Pending& entry) {
+                            return overlap(entry.region, operand.region);
+                          });
+      if (begins) {
+        version(first, i);
+        first = i;
+        pending.clear();
+      }
+      live_until = std::max(live_until, last_[root(i)]);
+      if (operand.writes()) add_write(pending, operand.region, i);
+    }
+    version(first, static_cast<uint32_t>(accesses_.size()));
+  }
+
+ private:
+  const Operand& operand_of(uint32_t access) const {
+    return line_.operands[accesses_[access].operand];
+  }
+  uint32_t root(uint32_t access) {
+    while (parent_[access] != access) {
+      parent_[access] = parent_[parent_[access]];
+      access = parent_[access];
+    }
+    return access;
+  }
+  void unite(uint32_t a, uint32_t b) { parent_[root(b)] = root(a); }
+
+  const StraightLine& line_;
+  const std::vector<AccessOf>& accesses_;
+  std::vector<uint32_t> parent_;  ///< webs: writes and the reads that see them
+  std::vector<uint32_t> last_;    ///< by root: last access of the web
+};
+
+/// Marks all tiles that share bytes with a fixed one; tiles far apart are compared once, in the
+/// order of their addresses.
+void fix_neighbours(StraightLine& line, const std::vector<bool>& fixed) {
+  std::vector<size_t> order;
+  for (size_t i = 0; i < line.tiles.size(); ++i) {
+    if (on_chip(line.tiles[i])) order.push_back(i);
+  }
+  const auto key = [&](size_t i) { return std::pair(line.tiles[i].memory, line.tiles[i].address); };
+  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return key(a) < key(b); });
+  for (size_t at = 0; at < order.size(); ++at) {
+    poll_interruption();
+    const Tile& tile = line.tiles[order[at]];
+    const int64_t end = tile.address + tile.bytes;
+    for (size_t next = at + 1; next < order.size(); ++next) {
+      const Tile& other = line.tiles[order[next]];
+      if (other.memory != tile.memory || other.address >= end) break;
+      if (fixed[order[at]]) line.tiles[order[next]].placed = true;
+      if (fixed[order[next]]) line.tiles[order[at]].placed = true;
+    }
+  }
+}
+
+}  // namespace
+
+void rename_buffers(StraightLine& line, const std::vector<TileId>& undefined) {
+  std::vector<bool> fixed(line.tiles.size());
+  for (const TileId tile : undefined) fixed[static_cast<size_t>(tile)] = true;
+  for (size_t tile = 0; tile < fixed.size(); ++tile) {
+    fixed[tile] = fixed[tile] || line.tiles[tile].placed;
+    line.tiles[tile].placed = fixed[tile];
+  }
+  fix_neighbours(line, fixed);
+  const std::vector<std::vector<AccessOf>> accesses = accesses_by_tile(line);
+  for (size_t tile = 0; tile < accesses.size(); ++tile) {
+    if (line.tiles[tile].placed || accesses[tile].empty()) continue;
+    auto id = static_cast<TileId>(tile);
+    Versions versions(line, accesses[tile]);
+    versions.join();
+    versions.each([&](uint32_t first, uint32_t end) {
+      if (first > 0) id = add_version(line, static_cast<TileId>(tile));
+      for (uint32_t i = first; i < end; ++i) line.operands[accesses[tile][i].operand].tile = id;
+    });
+  }
+}
+
+}  // namespace neuron_sim

@@ -1,0 +1,177 @@
+#include "device/compiler/middle_end/stack_instances.h"
+
+#include <algorithm>
+
+#include "device/isa/activation/activation.h"
+#include "device/isa/dma/dma_copy.h"
+#include "device/isa/elementwise/reciprocal.h"
+#include "device/isa/elementwise/tensor_scalar.h"
+#include "device/isa/elementwise/tensor_tensor.h"
+#include "device/isa/movement/memset.h"
+#include "device/isa/movement/tensor_copy.h"
+#include "device/isa/reduction/tensor_reduce.h"
+
+namespace neuron_sim {
+namespace {
+
+/// An instruction that works element by element, by the indices of its operands.
+struct Stackable {
+  const InstructionType* type;
+  uint32_t per_partition;  ///< bits of [P, 1] operands, which serve all elements
+  uint32_t absent;         ///< bits of operands that tie elements together: must not be there
+};
+
+const Stackable* find(const InstructionType& type) {
+  static const std::array<Stackable, 8> table = {{{&kActivation, 0b001100, 0b110000},
+                                                  {&kDmaCopy, 0, 0b100},
+                                                  {&kMemset, 0, 0},
+                                                  {&kReciprocal, 0, 0},
+                                                  {&kTensorCopy, 0, 0},
+                                                  {&kTensorReduce, 0, 0},
+                                                  {&kTensorScalar, 0b1100, 0},
+                                                  {&kTensorTensor, 0, 0}}};
+  const auto* found = std::find_if(table.begin(), table.end(),
+                                   [&](const Stackable& entry) { return entry.type == &type; });
+  return found == table.end() ? nullptr : found;
+}
+
+bool same_pattern(const Operand& a, const Operand& b) {
+  if (a.memory != b.memory || a.dtype != b.dtype || a.direction != b.direction ||
+      a.partitions != b.partitions || a.partition_stride != b.partition_stride ||
+      a.start_partition != b.start_partition || a.rank != b.rank || a.indirect || b.indirect) {
+    return false;
+  }
+  for (size_t i = 0; i < static_cast<size_t>(a.rank); ++i) {
+    if (a.free[i].size != b.free[i].size || a.free[i].stride != b.free[i].stride) return false;
+  }
+  return true;
+}
+
+/// The same operand of all members as one; empty when they do not fit together.
+class OperandStack {
+ public:
+  OperandStack(StraightLine& line, std::span<const uint32_t> members, size_t index)
+      : line_(line), index_(index), first_(operand_of(members.front())) {
+    for (const uint32_t member : members) {
+      const Operand& operand = operand_of(member);
+      alike_ = alike_ && same_pattern(first_, operand);
+      tiles_.push_back(operand.tile);
+      offsets_.push_back(operand.offset);
+    }
+  }
+
+  bool alike() const { return alike_; }
+  bool is_one() const {
+    return std::count(tiles_.begin(), tiles_.end(), tiles_[0]) == std::ssize(tiles_) &&
+           std::count(offsets_.begin(), offsets_.end(), offsets_[0]) == std::ssize(offsets_);
+  }
+  const Operand& first() const { return first_; }
+
+  std::optional<Operand> stacked(bool psum, TileMerges& merges) {
+    if (first_.rank >= kMaximumFreeDimensions) return {};
+    Operand result = first_;
+    if (std::count(tiles_.begin(), tiles_.end(), tiles_[0]) != std::ssize(tiles_)) {
+      if (!merge_tiles(psum, merges, result)) return {};
+    }
+    const int64_t stride = offsets_[1] - offsets_[0];
+    for (size_t i = 1; i < offsets_.size(); ++i) {
+      if (offsets_[i] - offsets_[i - 1] != stride) return {};
+    }
+    result.offset = offsets_[0];
+    std::copy_backward(first_.free.begin(), first_.free.begin() + first_.rank,
+                       result.free.begin() + first_.rank + 1);
+    result.free[0] = {std::ssize(offsets_), stride};
+    ++result.rank;
+    if (result.writes() && !is_injective_at(result)) return {};
+    renew_region(line_, result);
+    return result;
+  }
+
+ private:
+  const Operand& operand_of(uint32_t member) const {
+    return line_.operands[line_.instructions[member].instruction.first_operand + index_];
+  }
+
+  /// Makes the offsets those within the merged tile.
+  bool merge_tiles(bool psum, TileMerges& merges, Operand& result) {
+    if (first_.memory == MemoryKind::kHbm) return false;
+    const std::vector<TilePlace> places = merges.places(line_, tiles_, psum);
+    if (places.empty()) return false;
+    result.tile = places.front().tile;
+    for (size_t i = 0; i < offsets_.size(); ++i) {
+      offsets_[i] += line_.tile_of(result).address + places[i].bytes -
+                     line_.tiles[static_cast<size_t>(tiles_[i])].address;
+    }
+    return true;
+  }
+
+  static bool is_injective_at(const Operand& operand) {
+    std::vector<Repetition> repetitions;
+    for (size_t i = 0; i < static_cast<size_t>(operand.rank); ++i) {
+      repetitions.push_back({operand.free[i].stride, operand.free[i].size});
+    }
+    if (operand.memory == MemoryKind::kHbm) {
+      repetitions.push_back({operand.partition_stride, operand.partitions});
+    }
+    return is_injective(itemsize(operand.dtype), std::move(repetitions));
+  }
+
+  StraightLine& line_;
+  size_t index_;
+  Operand first_;
+  bool alike_ = true;
+  std::vector<TileId> tiles_;
+  std::vector<int64_t> offsets_;
+};
+
+bool same_command(const StraightLine& line, const StraightInstruction& a,
+                  const StraightInstruction& b) {
+  if (a.instruction.type != b.instruction.type || a.instruction.engine != b.instruction.engine) {
+    return false;
+  }
+  const auto x = line.attributes_of(a), y = line.attributes_of(b);
+  return std::equal(x.begin(), x.end(), y.begin(), y.end(),
+                    [](const Attribute& p, const Attribute& q) { return p.bits == q.bits; });
+}
+
+}  // namespace
+
+bool is_stackable(const InstructionType& type) { return find(type) != nullptr; }
+
+std::optional<StraightInstruction> stack(StraightLine& line, std::span<const uint32_t> members,
+                                         bool psum, TileMerges& merges) {
+  StraightInstruction result = line.instructions[members.front()];
+  const Stackable* rule = find(*result.instruction.type);
+  if (rule == nullptr || members.size() < 2) return {};
+  for (const uint32_t member : members) {
+    if (!same_command(line, result, line.instructions[member])) return {};
+  }
+  std::vector<Operand> operands;
+  int32_t partitions = -1;
+  for (size_t i = 0; i < result.instruction.operand_count; ++i) {
+    OperandStack stacked(line, members, i);
+    if (!stacked.alike()) return {};
+    const Operand& first = stacked.first();
+    operands.push_back(first);
+    if (!first.present()) continue;
+    const uint32_t bit = 1U << i;
+    if ((rule->absent & bit) != 0) return {};
+    if ((rule->per_partition & bit) != 0) {
+      if (!stacked.is_one()) return {};
+      continue;
+    }
+    // Sides of a transfer may have their rows spread differently: then no side has a member.
+    if (partitions >= 0 && first.partitions != partitions) return {};
+    partitions = first.partitions;
+    const std::optional<Operand> operand = stacked.stacked(psum, merges);
+    if (!operand) return {};
+    operands.back() = *operand;
+  }
+  result.instruction.first_operand = static_cast<uint32_t>(line.operands.size());
+  line.operands.insert(line.operands.end(), operands.begin(), operands.end());
+  if (!is_legal(line, result)) return {};
+  renew_demand(line, result);
+  return result;
+}
+
+}  // namespace neuron_sim

@@ -1,0 +1,23 @@
+#pragma once
+// One instruction in place of several instances of one statement.
+
+#include <optional>
+
+#include "device/compiler/middle_end/tile_merges.h"
+
+namespace neuron_sim {
+
+/// Whether instances of this instruction can be one: every element of the result depends on the
+/// elements at its place of the other operands only, or on a [P, 1] operand.
+bool is_stackable(const InstructionType& type);
+
+/// The instances `members` (in order, of one statement) as one instruction whose operands have one
+/// free dimension more, outermost: the member. Their operands must be alike and lie at regular
+/// distances in one tile, or in different tiles, which are then merged (`psum`: those in PSUM
+/// too, within a bank); a [P, 1] operand of another element's width must be the same for all.
+/// Empty when the instruction's own check refuses it or the members do not fit together. Keeps the
+/// statement and loops of the first member; `merges` is left with pending merges.
+std::optional<StraightInstruction> stack(StraightLine& line, std::span<const uint32_t> members,
+                                         bool psum, TileMerges& merges);
+
+}  // namespace neuron_sim

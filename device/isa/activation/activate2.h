@@ -1,0 +1,41 @@
+#pragma once
+
+#include "device/instruction/instruction_type.h"
+#include "device/instruction/reduce_command.h"
+#include "device/numerics/operators.h"
+
+namespace neuron_sim {
+
+/// dst = op((data op0 imm0) op1 imm1), with an optional reduction: the activation of NeuronCore-v4.
+/// reverse0 computes imm0 op0 data, reverse1 imm1 op1 (...). Each operation rounds to fp32, the
+/// result rounds once more to dst. [P, F] tiles in SBUF or PSUM of any dtypes with equal partitions
+/// and elements per partition.
+/// (op0, op1) is one of (multiply, add), (multiply, subtract), (multiply, none), (add, none),
+/// (subtract, none), (none, none); an immediate is a constant or a [P, 1] tile of any dtype, both
+/// tiles of one dtype; that of a missing operator must be absent and 0. `relu_param` is the slope
+/// of prelu and must be 0 for other functions. `reduce_command` works on the Scalar engine's
+/// registers (device/instruction/scalar_accumulator.h), which draft() adds as an operand; reduce_op
+/// is add, maximum, minimum, abs_max or abs_min on the fp32 results before they are rounded to dst.
+/// reduce_res, [P, 1], gets the registers afterwards. kLoadReduce is not of this instruction: it
+/// has no initial value (isa.json activate2).
+struct Activate2 {
+  View dst;
+  Activation op = Activation::kIdentity;
+  View data;
+  View imm0_tile{}, imm1_tile{};  ///< absent: imm0, imm1
+  double imm0 = 0;
+  double imm1 = 0;
+  AluOp op0 = AluOp::kNone;
+  AluOp op1 = AluOp::kNone;
+  double relu_param = 0;
+  bool reverse0 = false;
+  bool reverse1 = false;
+  AluOp reduce_op = AluOp::kNone;
+  View reduce_res{};
+  ReduceCommand reduce_command = ReduceCommand::kIdle;
+  EngineKind engine = EngineKind::kAuto;  ///< Scalar
+  Draft draft() const;
+};
+extern const InstructionType kActivate2;
+
+}  // namespace neuron_sim

@@ -1,0 +1,54 @@
+#include "device/isa/activation/activation.h"
+
+#include "device/base/errors.h"
+#include "device/instruction/scalar_accumulator.h"
+#include "device/isa/activation/activation_stage.h"
+
+namespace neuron_sim {
+namespace {
+
+constexpr OperandField kOperands[] = {{"dst", Direction::kWrite},
+                                      {"data", Direction::kRead},
+                                      {"bias", Direction::kRead, true},
+                                      {"scale", Direction::kRead, true},
+                                      {"accumulator", Direction::kReadWrite, true},
+                                      {"reduce_res", Direction::kWrite, true}};
+constexpr AttributeField kAttributes[] = {{"op", AttributeKind::kActivation},
+                                          {"scale", AttributeKind::kReal},
+                                          {"bias", AttributeKind::kReal},
+                                          {"reduce_op", AttributeKind::kAluOp},
+                                          {"reduce_cmd", AttributeKind::kInteger}};
+
+EngineKind choose_engine(const Draft&, const Architecture&) { return EngineKind::kScalar; }
+
+void check(const Draft& draft, const Architecture& architecture) {
+  activation_stage::check(draft, architecture);
+  const auto command = draft.attribute(activation_stage::kReduceCommand).as<ReduceCommand>();
+  if (command == ReduceCommand::kLoadReduce) {
+    fail(
+        "'activation' has no initial value for reduce_cmd 'load_reduce'; use 'reset_reduce' or"
+        " 'reduce'.",
+        ErrorKind::kNotImplemented);
+  }
+  activation_stage::check_reduction(draft, command, architecture);
+}
+
+void run(const Instance& instance) {
+  activation_stage::run(instance,
+                        instance.attribute(activation_stage::kReduceCommand).as<ReduceCommand>());
+}
+
+}  // namespace
+
+Draft Activate::draft() const {
+  const View accumulator = scalar_accumulator(reduce_command, reduce_res, data.partitions());
+  return make_draft(kActivation, engine,
+                    {&dst, &data, &bias_tile, &scale_tile, &accumulator, &reduce_res},
+                    {Attribute::of(op), Attribute::of(scale), Attribute::of(bias),
+                     Attribute::of(reduce_op), Attribute::of(reduce_command)});
+}
+
+constinit const InstructionType kActivation = {
+    "activation", kOperands, kAttributes, choose_engine, check, run, activation_stage::demand};
+
+}  // namespace neuron_sim

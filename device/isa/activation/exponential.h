@@ -1,0 +1,31 @@
+#pragma once
+
+#include "device/instruction/instruction_type.h"
+#include "device/instruction/reduce_command.h"
+
+namespace neuron_sim {
+
+/// dst = exp(src - max_value) on the Vector engine, with an optional running sum. The difference
+/// rounds to fp32, exp is within 0.51 units in the last place, the result rounds once more to dst.
+/// [P, F] tiles in SBUF or PSUM with up to three free dimensions, equal partitions and elements per
+/// partition. src: any dtype but bool and tfloat32; dst: any but bool and uint32. max_value and
+/// reduce_init are constants or [P, 1] fp32 tiles.
+/// reduce_command works on the Vector engine's accumulator registers, which draft() adds as an
+/// operand (device/instruction/vector_accumulator.h): kResetReduce starts from 0, kLoadReduce from
+/// reduce_init (0 for other commands), kReduce from what they hold; each adds the sum of the fp32
+/// results before they are rounded to dst. reduce_res, [P, 1], gets the registers afterwards.
+/// Needs NeuronCore-v4 (isa.json exponential).
+struct Exponential {
+  View dst, src;
+  View max_value_tile{};  ///< absent: max_value
+  double max_value = 0;
+  View reduce_res{};
+  ReduceCommand reduce_command = ReduceCommand::kIdle;
+  View reduce_init_tile{};  ///< absent: reduce_init
+  double reduce_init = 0;
+  EngineKind engine = EngineKind::kAuto;  ///< Vector
+  Draft draft() const;
+};
+extern const InstructionType kExponential;
+
+}  // namespace neuron_sim

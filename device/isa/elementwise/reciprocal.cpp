@@ -1,0 +1,49 @@
+#include "device/isa/elementwise/reciprocal.h"
+
+#include "device/instruction/checks.h"
+#include "device/instruction/elementwise.h"
+#include "device/instruction/rows.h"
+
+namespace neuron_sim {
+namespace {
+
+enum Operand { kDst, kData };
+
+constexpr std::string_view kName = "reciprocal";
+
+constexpr OperandField kOperands[] = {{"dst", Direction::kWrite}, {"data", Direction::kRead}};
+
+EngineKind choose_engine(const Draft&, const Architecture&) { return EngineKind::kVector; }
+
+void check(const Draft& draft, const Architecture& architecture) {
+  checks::engine(kName, draft.engine, {EngineKind::kVector}, architecture);
+  const View& dst = draft.operand(kDst);
+  const View& data = draft.operand(kData);
+  checks::source_and_dst(kName, "data", data, dst, draft.engine, architecture);
+}
+
+void run(const Instance& instance) {
+  const Access& dst = instance.operand(kDst);
+  RowScratch& scratch = row_scratch();
+  const int64_t count = dst.elements();
+  for (int64_t p = 0; p < dst.partitions; ++p) {
+    const float* data = read_row(instance.operand(kData), p, scratch.first);
+    float* result = row_target(dst, p, scratch.result);
+    for (int64_t i = 0; i < count; ++i) result[i] = 1.0F / data[i];
+    write_row(dst, p, result);
+  }
+}
+
+Demand demand(const Draft& draft, const Architecture&) {
+  const View& data = draft.operand(kData);
+  return elementwise::demand(RateClass::kIterative, data, {&draft.operand(kDst), &data});
+}
+
+}  // namespace
+
+Draft Reciprocal::draft() const { return make_draft(kReciprocal, engine, {&dst, &data}, {}); }
+
+constinit const InstructionType kReciprocal = {kName, kOperands, {},    choose_engine,
+                                               check, run,       demand};
+
+}  // namespace neuron_sim

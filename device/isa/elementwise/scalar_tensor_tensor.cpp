@@ -1,0 +1,102 @@
+#include "device/isa/elementwise/scalar_tensor_tensor.h"
+
+#include "device/instruction/checks.h"
+#include "device/instruction/elementwise.h"
+#include "device/instruction/rows.h"
+#include "device/instruction/scalar_stage.h"
+#include "device/numerics/alu.h"
+
+namespace neuron_sim {
+namespace {
+
+enum Operand { kDst, kData, kOperand0, kOperand1 };
+enum Attributes { kOp0, kConstant0, kReverse0, kOp1, kReverse1 };
+
+constexpr std::string_view kName = "scalar_tensor_tensor";
+
+constexpr OperandField kOperands[] = {{"dst", Direction::kWrite},
+                                      {"data", Direction::kRead},
+                                      {"operand0", Direction::kRead, true},
+                                      {"operand1", Direction::kRead}};
+constexpr AttributeField kAttributes[] = {{"op0", AttributeKind::kAluOp},
+                                          {"constant0", AttributeKind::kReal},
+                                          {"reverse0", AttributeKind::kFlag},
+                                          {"op1", AttributeKind::kAluOp},
+                                          {"reverse1", AttributeKind::kFlag}};
+
+template <typename Owner>  // Draft or Instance
+ScalarStage stage(const Owner& owner) {
+  return {owner.attribute(kOp0).template as<AluOp>(), owner.attribute(kConstant0).real(),
+          owner.attribute(kReverse0).flag()};
+}
+
+EngineKind choose_engine(const Draft&, const Architecture&) { return EngineKind::kVector; }
+
+void check(const Draft& draft, const Architecture& architecture) {
+  checks::engine(kName, draft.engine, {EngineKind::kVector}, architecture);
+  const ScalarStage first = stage(draft);
+  checks::vector_operator(kName, "op0", first.op, Arity::kAny);
+  checks::vector_operator(kName, "op1", draft.attribute(kOp1).as<AluOp>(), Arity::kTwo);
+  const View& dst = draft.operand(kDst);
+  const View& data = draft.operand(kData);
+  const View& operand0 = draft.operand(kOperand0);
+  const View& operand1 = draft.operand(kOperand1);
+  checks::source_and_dst(kName, "data", data, dst, draft.engine, architecture);
+  checks::source_and_dst(kName, "operand1", operand1, dst, draft.engine, architecture);
+  checks::not_both_in_psum(kName, "data", data, "operand1", operand1, architecture);
+  checks::unary_operand(kName, "operand0", operand0, first);
+  checks::fp32_per_partition(kName, "operand0", operand0, data, draft.engine, architecture);
+}
+
+void run(const Instance& instance) {
+  const Access& dst = instance.operand(kDst);
+  const ScalarStage first = stage(instance);
+  const bool reverse1 = instance.attribute(kReverse1).flag();
+  RowScratch& scratch = row_scratch();
+  const int64_t count = dst.elements();
+  scratch.third.resize(static_cast<size_t>(count));
+  float* between = scratch.third.data();  // not in dst, which may be operand1
+  alu::with_float_operator(instance.attribute(kOp1).as<AluOp>(), [&](auto function) {
+    for (int64_t p = 0; p < dst.partitions; ++p) {
+      const float operand0 = scalar_operand(instance.operand(kOperand0), first.constant, p);
+      map_row(first, read_row(instance.operand(kData), p, scratch.first), operand0, between, count);
+      const float* second = read_row(instance.operand(kOperand1), p, scratch.second);
+      float* result = row_target(dst, p, scratch.result);
+      if (reverse1) {
+        for (int64_t i = 0; i < count; ++i) result[i] = function(second[i], between[i]);
+      } else {
+        for (int64_t i = 0; i < count; ++i) result[i] = function(between[i], second[i]);
+      }
+      write_row(dst, p, result);
+    }
+  });
+}
+
+/// One fast form is documented (isa.json scalar_tensor_tensor cost).
+Demand demand(const Draft& draft, const Architecture&) {
+  const View& dst = draft.operand(kDst);
+  const View& data = draft.operand(kData);
+  const View& operand1 = draft.operand(kOperand1);
+  const bool fast = data.dtype() == Dtype::kBfloat16 && operand1.dtype() == Dtype::kBfloat16 &&
+                    draft.attribute(kOp0).as<AluOp>() == AluOp::kSubtract &&
+                    draft.attribute(kOp1).as<AluOp>() == AluOp::kMultiply &&
+                    data.free_elements() % 2 == 0;
+  const View& main = operand1.memory() == MemoryKind::kPsum ? operand1 : data;
+  Demand result = elementwise::demand(fast ? RateClass::kTwoInputsBf16 : RateClass::kTwoInputs,
+                                      main, {&dst, &data, &operand1});
+  result.steps[0].pointer_operand = draft.operand(kOperand0).present();
+  return result;
+}
+
+}  // namespace
+
+Draft ScalarTensorTensor::draft() const {
+  return make_draft(kScalarTensorTensor, engine, {&dst, &data, &operand0, &operand1},
+                    {Attribute::of(op0), Attribute::of(constant0), Attribute::of(reverse0),
+                     Attribute::of(op1), Attribute::of(reverse1)});
+}
+
+constinit const InstructionType kScalarTensorTensor = {kName, kOperands, kAttributes, choose_engine,
+                                                       check, run,       demand};
+
+}  // namespace neuron_sim

@@ -1,0 +1,155 @@
+#include "device/isa/elementwise/tensor_tensor.h"
+
+#include "device/base/errors.h"
+#include "device/instruction/checks.h"
+#include "device/instruction/elementwise.h"
+#include "device/instruction/rows.h"
+#include "device/numerics/alu.h"
+
+namespace neuron_sim {
+namespace {
+
+enum Operand { kDst, kData1, kData2 };
+enum Attributes { kOp };
+
+constexpr std::string_view kName = "tensor_tensor";
+
+constexpr OperandField kOperands[] = {
+    {"dst", Direction::kWrite}, {"data1", Direction::kRead}, {"data2", Direction::kRead}};
+constexpr AttributeField kAttributes[] = {{"op", AttributeKind::kAluOp}};
+
+bool all_32bit_integers(Dtype dst, Dtype data1, Dtype data2) {
+  return elementwise::is_32bit_integer(dst) && elementwise::is_32bit_integer(data1) &&
+         elementwise::is_32bit_integer(data2);
+}
+
+bool any_in_psum(const Draft& draft) {
+  for (int i = kDst; i <= kData2; ++i) {
+    if (draft.operand(i).memory() == MemoryKind::kPsum) return true;
+  }
+  return false;
+}
+
+EngineKind choose_engine(const Draft& draft, const Architecture&) {
+  const AluOp op = draft.attribute(kOp).as<AluOp>();
+  if (op == AluOp::kPower) return EngineKind::kGpSimd;
+  const bool exact = is_exact_on_integers(op) && !is_bitwise(op) &&
+                     all_32bit_integers(draft.operand(kDst).dtype(), draft.operand(kData1).dtype(),
+                                        draft.operand(kData2).dtype());
+  return exact && !any_in_psum(draft) ? EngineKind::kGpSimd : EngineKind::kVector;
+}
+
+void check_dtypes(const Draft& draft, AluOp op) {
+  if (!is_bitwise(op)) return;
+  const int size = itemsize(draft.operand(kDst).dtype());
+  for (int i = kDst; i <= kData2; ++i) {
+    const View& view = draft.operand(i);
+    if (is_integer(view.dtype()) && itemsize(view.dtype()) == size) continue;
+    checks::dtype_error(kName, kOperands[i].name, view,
+                        text("integers of one size for the bitwise operator ", name(op)));
+  }
+}
+
+void check(const Draft& draft, const Architecture& architecture) {
+  const AluOp op = draft.attribute(kOp).as<AluOp>();
+  if (op == AluOp::kNone || is_unary(op)) {
+    fail(text("operator '", name(op), "' of '", kName,
+              "' is not supported; it needs an operator on two operands."));
+  }
+  if (op == AluOp::kPower) {
+    checks::engine("tensor_tensor of power", draft.engine, {EngineKind::kGpSimd}, architecture);
+  } else if (is_bitwise(op)) {
+    checks::engine("tensor_tensor of bitwise operators", draft.engine, {EngineKind::kVector},
+                   architecture);
+  } else {
+    checks::engine(kName, draft.engine, {EngineKind::kVector, EngineKind::kGpSimd}, architecture);
+  }
+  for (int i = kDst; i <= kData2; ++i) {
+    checks::compute_operand(kName, kOperands[i].name, draft.operand(i), draft.engine, architecture);
+  }
+  const View& dst = draft.operand(kDst);
+  const View& data1 = draft.operand(kData1);
+  const View& data2 = draft.operand(kData2);
+  checks::same_partitions(kName, "data1", data1, "data2", data2);
+  checks::same_free_elements(kName, "data1", data1, "data2", data2);
+  checks::same_partitions(kName, "dst", dst, "data1", data1);
+  checks::same_free_elements(kName, "dst", dst, "data1", data1);
+  checks::not_both_in_psum(kName, "data1", data1, "data2", data2, architecture);
+  check_dtypes(draft, op);
+}
+
+void run_integers(const Instance& instance, AluOp op) {
+  const Access& dst = instance.operand(kDst);
+  RowScratch& scratch = row_scratch();
+  const int64_t count = dst.elements();
+  scratch.result_integers.resize(static_cast<size_t>(count));
+  int64_t* result = scratch.result_integers.data();
+  alu::with_integer_operator(op, [&](auto function) {
+    for (int64_t p = 0; p < dst.partitions; ++p) {
+      const int64_t* first = read_integer_row(instance.operand(kData1), p, scratch.first_integers);
+      const int64_t* second =
+          read_integer_row(instance.operand(kData2), p, scratch.second_integers);
+      for (int64_t i = 0; i < count; ++i) result[i] = function(first[i], second[i]);
+      write_integer_row(dst, p, result);
+    }
+  });
+}
+
+void run(const Instance& instance) {
+  const AluOp op = instance.attribute(kOp).as<AluOp>();
+  const Access& dst = instance.operand(kDst);
+  const bool exact =
+      instance.engine == EngineKind::kGpSimd && is_exact_on_integers(op) &&
+      all_32bit_integers(dst.dtype, instance.operand(kData1).dtype, instance.operand(kData2).dtype);
+  if (exact || is_bitwise(op)) return run_integers(instance, op);
+  RowScratch& scratch = row_scratch();
+  const int64_t count = dst.elements();
+  alu::with_float_operator(op, [&](auto function) {
+    for (int64_t p = 0; p < dst.partitions; ++p) {
+      const float* first = read_row(instance.operand(kData1), p, scratch.first);
+      const float* second = read_row(instance.operand(kData2), p, scratch.second);
+      float* result = row_target(dst, p, scratch.result);
+      for (int64_t i = 0; i < count; ++i) result[i] = function(first[i], second[i]);
+      write_row(dst, p, result);
+    }
+  });
+}
+
+/// Both inputs in SBUF (isa.json tensor_tensor cost).
+RateClass sbuf_rate(AluOp op, const View& dst, const View& data1, const View& data2) {
+  bool bf16 = op == AluOp::kAdd || op == AluOp::kSubtract || op == AluOp::kMultiply;
+  bool fp16 = true;
+  for (const View* view : {&dst, &data1, &data2}) {
+    bf16 = bf16 && view->dtype() == Dtype::kBfloat16 && elementwise::is_contiguous(*view);
+    fp16 = fp16 && elementwise::is_16bit_float(view->dtype());
+  }
+  if (bf16) return RateClass::kTwoInputsBf16;
+  return fp16 ? RateClass::kTwoInputs16bit : RateClass::kTwoInputs;
+}
+
+Demand demand(const Draft& draft, const Architecture&) {
+  const View& dst = draft.operand(kDst);
+  const View& data1 = draft.operand(kData1);
+  const View& data2 = draft.operand(kData2);
+  RateClass rate = RateClass::kTwoInputs;
+  if (draft.engine == EngineKind::kGpSimd) {
+    rate = RateClass::kGpSimdTwoInputs;
+  } else if (data1.memory() == MemoryKind::kPsum || data2.memory() == MemoryKind::kPsum) {
+    rate = RateClass::kTwoInputsPsum;
+  } else {
+    rate = sbuf_rate(draft.attribute(kOp).as<AluOp>(), dst, data1, data2);
+  }
+  const View& main = data2.memory() == MemoryKind::kPsum ? data2 : data1;
+  return elementwise::demand(rate, main, {&dst, &data1, &data2});
+}
+
+}  // namespace
+
+Draft TensorTensor::draft() const {
+  return make_draft(kTensorTensor, engine, {&dst, &data1, &data2}, {Attribute::of(op)});
+}
+
+constinit const InstructionType kTensorTensor = {kName, kOperands, kAttributes, choose_engine,
+                                                 check, run,       demand};
+
+}  // namespace neuron_sim

@@ -1,0 +1,54 @@
+#include "device/isa/movement/tensor_copy.h"
+
+#include "device/instruction/checks.h"
+#include "device/instruction/elementwise.h"
+#include "device/instruction/rows.h"
+
+namespace neuron_sim {
+namespace {
+
+enum Operand { kDst, kSrc };
+
+constexpr std::string_view kName = "tensor_copy";
+
+constexpr OperandField kOperands[] = {{"dst", Direction::kWrite}, {"src", Direction::kRead}};
+
+EngineKind choose_engine(const Draft&, const Architecture&) { return EngineKind::kVector; }
+
+void check(const Draft& draft, const Architecture& architecture) {
+  checks::engine(kName, draft.engine,
+                 {EngineKind::kVector, EngineKind::kScalar, EngineKind::kGpSimd}, architecture);
+  const View& dst = draft.operand(kDst);
+  const View& src = draft.operand(kSrc);
+  // Packed values can be copied as they are, not converted.
+  const bool bits =
+      src.dtype() == dst.dtype() && elementwise::copies_bits(draft.engine, architecture);
+  const auto check_operand = bits ? checks::movable_operand : checks::compute_operand;
+  check_operand(kName, "src", src, draft.engine, architecture);
+  check_operand(kName, "dst", dst, draft.engine, architecture);
+  checks::same_partitions(kName, "dst", dst, "src", src);
+  checks::same_free_elements(kName, "dst", dst, "src", src);
+}
+
+void run(const Instance& instance) {
+  const Access& dst = instance.operand(kDst);
+  const Access& src = instance.operand(kSrc);
+  const bool exact = elementwise::copies_bits(instance.engine, *instance.architecture);
+  for (int64_t p = 0; p < dst.partitions; ++p) cast_row(src, p, dst, p, exact);
+}
+
+Demand demand(const Draft& draft, const Architecture&) {
+  const View& dst = draft.operand(kDst);
+  const View& src = draft.operand(kSrc);
+  return elementwise::demand(elementwise::one_source_rate(draft.engine, src, dst), src,
+                             {&dst, &src});
+}
+
+}  // namespace
+
+Draft TensorCopy::draft() const { return make_draft(kTensorCopy, engine, {&dst, &src}, {}); }
+
+constinit const InstructionType kTensorCopy = {kName, kOperands, {},    choose_engine,
+                                               check, run,       demand};
+
+}  // namespace neuron_sim

@@ -1,0 +1,19 @@
+#pragma once
+
+#include "device/instruction/instruction_type.h"
+
+namespace neuron_sim {
+
+/// dst = src, cast to dst's dtype. [P, F] tiles in SBUF or PSUM with equal partitions and elements
+/// per partition, on Vector, Scalar or GpSimd (SBUF only) (isa.json tensor_copy).
+/// Equal dtypes copy bits (NaN payloads stay); different dtypes go through fp32 and round once, so
+/// int32 beyond 2^24 loses bits between integer types too. Scalar without scalar_tensor_ops
+/// (generation 2) always goes through fp32.
+struct TensorCopy {
+  View dst, src;
+  EngineKind engine = EngineKind::kAuto;  ///< Vector
+  Draft draft() const;
+};
+extern const InstructionType kTensorCopy;
+
+}  // namespace neuron_sim

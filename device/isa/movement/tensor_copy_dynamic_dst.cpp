@@ -1,0 +1,49 @@
+#include "device/isa/movement/tensor_copy_dynamic_dst.h"
+
+#include "device/instruction/checks.h"
+#include "device/instruction/elementwise.h"
+#include "device/instruction/rows.h"
+#include "device/isa/movement/dynamic_slice.h"
+
+namespace neuron_sim {
+namespace {
+
+enum Operand { kDst, kSrc, kOffset };
+
+constexpr std::string_view kName = "tensor_copy_dynamic_dst";
+
+/// dst is read as well: what the offset does not point at stays as it was.
+constexpr OperandField kOperands[] = {
+    {"dst", Direction::kReadWrite}, {"src", Direction::kRead}, {"offset", Direction::kRead}};
+
+EngineKind choose_engine(const Draft&, const Architecture&) { return EngineKind::kVector; }
+
+void check(const Draft& draft, const Architecture& architecture) {
+  checks::engine(kName, draft.engine,
+                 {EngineKind::kVector, EngineKind::kScalar, EngineKind::kGpSimd}, architecture);
+  checks::dynamic_slice(kName, "dst", draft.operand(kDst), "src", draft.operand(kSrc),
+                        draft.operand(kOffset), draft.engine, architecture);
+}
+
+void run(const Instance& instance) {
+  const Access& src = instance.operand(kSrc);
+  const Access dst = dynamic_slice("dst", instance.operand(kDst), instance.operand(kOffset), src);
+  const bool exact = elementwise::copies_bits(instance.engine, *instance.architecture);
+  for (int64_t p = 0; p < dst.partitions; ++p) cast_row(src, p, dst, p, exact);
+}
+
+Demand demand(const Draft& draft, const Architecture&) {
+  const View& src = draft.operand(kSrc);
+  return dynamic_copy_demand(draft.engine, src, draft.operand(kDst), src);
+}
+
+}  // namespace
+
+Draft TensorCopyDynamicDst::draft() const {
+  return make_draft(kTensorCopyDynamicDst, engine, {&dst, &src, &offset}, {});
+}
+
+constinit const InstructionType kTensorCopyDynamicDst = {kName, kOperands, {},    choose_engine,
+                                                         check, run,       demand};
+
+}  // namespace neuron_sim

@@ -1,0 +1,48 @@
+#include "device/isa/movement/tensor_copy_dynamic_src.h"
+
+#include "device/instruction/checks.h"
+#include "device/instruction/elementwise.h"
+#include "device/instruction/rows.h"
+#include "device/isa/movement/dynamic_slice.h"
+
+namespace neuron_sim {
+namespace {
+
+enum Operand { kDst, kSrc, kOffset };
+
+constexpr std::string_view kName = "tensor_copy_dynamic_src";
+
+constexpr OperandField kOperands[] = {
+    {"dst", Direction::kWrite}, {"src", Direction::kRead}, {"offset", Direction::kRead}};
+
+EngineKind choose_engine(const Draft&, const Architecture&) { return EngineKind::kVector; }
+
+void check(const Draft& draft, const Architecture& architecture) {
+  checks::engine(kName, draft.engine,
+                 {EngineKind::kVector, EngineKind::kScalar, EngineKind::kGpSimd}, architecture);
+  checks::dynamic_slice(kName, "src", draft.operand(kSrc), "dst", draft.operand(kDst),
+                        draft.operand(kOffset), draft.engine, architecture);
+}
+
+void run(const Instance& instance) {
+  const Access& dst = instance.operand(kDst);
+  const Access src = dynamic_slice("src", instance.operand(kSrc), instance.operand(kOffset), dst);
+  const bool exact = elementwise::copies_bits(instance.engine, *instance.architecture);
+  for (int64_t p = 0; p < dst.partitions; ++p) cast_row(src, p, dst, p, exact);
+}
+
+Demand demand(const Draft& draft, const Architecture&) {
+  const View& dst = draft.operand(kDst);
+  return dynamic_copy_demand(draft.engine, draft.operand(kSrc), dst, dst);
+}
+
+}  // namespace
+
+Draft TensorCopyDynamicSrc::draft() const {
+  return make_draft(kTensorCopyDynamicSrc, engine, {&dst, &src, &offset}, {});
+}
+
+constinit const InstructionType kTensorCopyDynamicSrc = {kName, kOperands, {},    choose_engine,
+                                                         check, run,       demand};
+
+}  // namespace neuron_sim

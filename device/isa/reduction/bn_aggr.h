@@ -1,0 +1,20 @@
+#pragma once
+
+#include "device/instruction/instruction_type.h"
+
+namespace neuron_sim {
+
+/// dst[P, 2] = mean and variance of each partition, out of the (count, mean, variance * count)
+/// triples of data, as bn_stats writes them, on Vector. data: [P, 3 n] in SBUF or PSUM of any dtype
+/// (isa.json bn_aggr); the variance divides by the whole count.
+/// In fp32, triples in order: mean = sum(count * mean) / sum(count), then the sum of
+/// variance * count + count * (mean - total mean)^2; rounded once to dst. Counts of 0 altogether
+/// give NaN.
+struct BnAggr {
+  View dst, data;
+  EngineKind engine = EngineKind::kAuto;  ///< Vector
+  Draft draft() const;
+};
+extern const InstructionType kBnAggr;
+
+}  // namespace neuron_sim

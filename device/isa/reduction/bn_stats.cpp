@@ -1,0 +1,81 @@
+#include "device/isa/reduction/bn_stats.h"
+
+#include "device/base/errors.h"
+#include "device/instruction/checks.h"
+#include "device/instruction/elementwise.h"
+#include "device/instruction/rows.h"
+#include "device/instruction/tile_limits.h"
+#include "device/numerics/reduction.h"
+
+namespace neuron_sim {
+namespace {
+
+enum Operand { kDst, kData };
+
+constexpr std::string_view kName = "bn_stats";
+constexpr int64_t kStatistics = 6;
+
+constexpr OperandField kOperands[] = {{"dst", Direction::kWrite}, {"data", Direction::kRead}};
+
+EngineKind choose_engine(const Draft&, const Architecture&) { return EngineKind::kVector; }
+
+void check(const Draft& draft, const Architecture& architecture) {
+  checks::engine(kName, draft.engine, {EngineKind::kVector}, architecture);
+  const View& dst = draft.operand(kDst);
+  const View& data = draft.operand(kData);
+  checks::compute_operand(kName, "data", data, draft.engine, architecture);
+  checks::compute_operand(kName, "dst", dst, draft.engine, architecture);
+  checks::same_partitions(kName, "dst", dst, "data", data);
+  check_tile_size(kName, "data", data, architecture.limits.partitions,
+                  architecture.limits.bn_stats_elements, architecture);
+  if (dst.free_elements() != kStatistics) {
+    fail(text("operand 'dst' of 'bn_stats' has ", dst.free_elements(),
+              " elements per partition, but must have 6."));
+  }
+}
+
+/// Count, mean and variance * count of every other value; `half` has room for them.
+void statistics(const float* values, int64_t count, float* half, float* result) {
+  const int64_t used = (count + 1) / 2;
+  std::fill(result, result + 3, 0.0F);
+  if (used <= 0) return;
+  for (int64_t i = 0; i < used; ++i) half[i] = values[2 * i];
+  const auto divisor = static_cast<float>(used);
+  const float mean = reduce(AluOp::kAdd, half, used) / divisor;
+  for (int64_t i = 0; i < used; ++i) {
+    const float difference = half[i] - mean;
+    half[i] = difference * difference;
+  }
+  result[0] = divisor;
+  result[1] = mean;
+  result[2] = reduce(AluOp::kAdd, half, used);
+}
+
+void run(const Instance& instance) {
+  const Access& data = instance.operand(kData);
+  RowScratch& scratch = row_scratch();
+  const int64_t count = data.elements();
+  scratch.second.resize(static_cast<size_t>(count));
+  for (int64_t p = 0; p < data.partitions; ++p) {
+    const float* values = read_row(data, p, scratch.first);
+    float result[kStatistics];
+    statistics(values, count, scratch.second.data(), result);
+    statistics(values + 1, count - 1, scratch.second.data(), result + 3);
+    write_row(instance.operand(kDst), p, result);
+  }
+}
+
+/// One cycle per element (isa.json bn_stats cost).
+Demand demand(const Draft& draft, const Architecture&) {
+  const View& data = draft.operand(kData);
+  return elementwise::demand(RateClass::kOneInput, data, {&draft.operand(kDst), &data});
+}
+
+}  // namespace
+
+Draft BnStats::draft() const { return make_draft(kBnStats, engine, {&dst, &data}, {}); }
+
+constinit const InstructionType kBnStats = {kName, kOperands, {},    choose_engine,
+                                            check, run,       demand};
+
+}  // namespace neuron_sim

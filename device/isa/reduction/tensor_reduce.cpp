@@ -1,0 +1,168 @@
+#include "device/isa/reduction/tensor_reduce.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "device/base/errors.h"
+#include "device/instruction/checks.h"
+#include "device/instruction/elementwise.h"
+#include "device/instruction/rows.h"
+#include "device/numerics/alu.h"
+#include "device/numerics/reduction.h"
+
+namespace neuron_sim {
+namespace {
+
+enum Operand { kDst, kData };
+enum Attributes { kOp, kAxes, kNegate };
+
+constexpr std::string_view kName = "tensor_reduce";
+
+constexpr OperandField kOperands[] = {{"dst", Direction::kWrite}, {"data", Direction::kRead}};
+constexpr AttributeField kAttributes[] = {{"op", AttributeKind::kAluOp},
+                                          {"axes", AttributeKind::kInteger},
+                                          {"negate", AttributeKind::kFlag}};
+
+EngineKind choose_engine(const Draft&, const Architecture&) { return EngineKind::kVector; }
+
+void check_bitwise(const Draft& draft, AluOp op) {
+  const View& dst = draft.operand(kDst);
+  const View& data = draft.operand(kData);
+  const std::string allowed = text("integers of one size for the bitwise operator ", name(op));
+  if (!is_integer(data.dtype())) checks::dtype_error(kName, "data", data, allowed);
+  if (!is_integer(dst.dtype()) || itemsize(dst.dtype()) != itemsize(data.dtype())) {
+    checks::dtype_error(kName, "dst", dst, allowed);
+  }
+  if (draft.attribute(kNegate).flag()) {
+    fail(text("negate of 'tensor_reduce' is not supported with the bitwise operator ", name(op),
+              "."));
+  }
+}
+
+void check(const Draft& draft, const Architecture& architecture) {
+  checks::engine(kName, draft.engine, {EngineKind::kVector}, architecture);
+  const AluOp op = draft.attribute(kOp).as<AluOp>();
+  if (!is_reduction(op)) {
+    fail(text("operator '", name(op), "' of 'tensor_reduce' is not supported; expected add,",
+              " subtract, multiply, maximum, minimum, logical or bitwise and, or, xor."));
+  }
+  const View& dst = draft.operand(kDst);
+  const View& data = draft.operand(kData);
+  checks::compute_operand(kName, "data", data, draft.engine, architecture);
+  checks::compute_operand(kName, "dst", dst, draft.engine, architecture);
+  checks::same_partitions(kName, "dst", dst, "data", data);
+  const int64_t axes = draft.attribute(kAxes).integer();
+  if (axes < 1 || axes > data.rank() - 1) {
+    fail(text("axes ", axes, " of 'tensor_reduce' must be 1 to ", data.rank() - 1,
+              ", the free dimensions of operand 'data' (", data.describe(), ")."));
+  }
+  int64_t remaining = 1;
+  for (int i = 1; i < data.rank() - static_cast<int>(axes); ++i) remaining *= data.size(i);
+  if (dst.free_elements() != remaining) {
+    fail(text("operand 'dst' of 'tensor_reduce' (", dst.describe(), ") must have ", remaining,
+              " elements per partition: operand 'data' (", data.describe(), ") without its last ",
+              axes, " dimensions."));
+  }
+  if (is_bitwise(op)) check_bitwise(draft, op);
+}
+
+/// One result per group of `group` consecutive values.
+void reduce_row(AluOp op, const float* values, int64_t group, float* results, int64_t count) {
+  if (op == AluOp::kSubtract) {
+    for (int64_t i = 0; i < count; ++i) {
+      const float* first = values + i * group;
+      results[i] = reduction::subtract_in_order(*first, first + 1, group - 1);
+    }
+    return;
+  }
+  alu::with_float_operator(op, [&](auto function) {
+    for (int64_t i = 0; i < count; ++i)
+      results[i] = reduction::reduce(values + i * group, group, function);
+  });
+  const bool logical =
+      op == AluOp::kLogicalAnd || op == AluOp::kLogicalOr || op == AluOp::kLogicalXor;
+  if (!logical || group > 1) return;
+  for (int64_t i = 0; i < count; ++i) results[i] = results[i] != 0 ? 1.0F : 0.0F;
+}
+
+void run_integers(const Instance& instance, AluOp op, int64_t group) {
+  const Access& dst = instance.operand(kDst);
+  RowScratch& scratch = row_scratch();
+  const int64_t count = dst.elements();
+  scratch.result_integers.resize(static_cast<size_t>(count));
+  for (int64_t p = 0; p < dst.partitions; ++p) {
+    const int64_t* values = read_integer_row(instance.operand(kData), p, scratch.first_integers);
+    alu::with_integer_operator(op, [&](auto function) {
+      for (int64_t i = 0; i < count; ++i) {
+        int64_t result = values[i * group];
+        for (int64_t j = 1; j < group; ++j) result = function(result, values[i * group + j]);
+        scratch.result_integers[static_cast<size_t>(i)] = result;
+      }
+    });
+    write_integer_row(dst, p, scratch.result_integers.data());
+  }
+}
+
+void run(const Instance& instance) {
+  const AluOp op = instance.attribute(kOp).as<AluOp>();
+  const Access& dst = instance.operand(kDst);
+  const Access& data = instance.operand(kData);
+  const int64_t count = dst.elements();
+  if (count == 0) return;
+  const int64_t group = data.elements() / count;
+  if (is_bitwise(op)) return run_integers(instance, op, group);
+  RowScratch& scratch = row_scratch();
+  for (int64_t p = 0; p < dst.partitions; ++p) {
+    const float* values = read_row(data, p, scratch.first);
+    float* results = row_target(dst, p, scratch.result);
+    reduce_row(op, values, group, results, count);
+    if (instance.attribute(kNegate).flag()) {
+      for (int64_t i = 0; i < count; ++i) results[i] = -results[i];
+    }
+    write_row(dst, p, results);
+  }
+}
+
+Demand demand(const Draft& draft, const Architecture&) {
+  const View& dst = draft.operand(kDst);
+  const View& data = draft.operand(kData);
+  const AluOp op = draft.attribute(kOp).as<AluOp>();
+  const bool fast = (op == AluOp::kAdd || op == AluOp::kMaximum) &&
+                    data.dtype() == Dtype::kBfloat16 && dst.dtype() == Dtype::kBfloat16;
+  Demand result = elementwise::demand(fast ? RateClass::kReduce16bit : RateClass::kOneInput, data,
+                                      {&dst, &data});
+  result.steps[0].reduces = dst.free_elements() < data.free_elements();
+  return result;
+}
+
+}  // namespace
+
+int64_t trailing_axes(std::span<const int64_t> axis, int rank) {
+  const auto count = static_cast<int64_t>(axis.size());
+  std::vector<int64_t> sorted;
+  for (const int64_t index : axis) sorted.push_back(index < 0 ? index + rank : index);
+  std::sort(sorted.begin(), sorted.end());
+  bool trailing = count > 0 && count < rank;
+  std::string list;
+  for (int64_t i = 0; i < count; ++i) {
+    trailing = trailing && sorted[static_cast<size_t>(i)] == rank - count + i;
+    list += text(i == 0 ? "" : ", ", axis[static_cast<size_t>(i)]);
+  }
+  if (!trailing) {
+    fail(text("axis (", list, ") of 'tensor_reduce' must be the last contiguous free dimensions",
+              " of operand 'data', which has ", rank,
+              " dimensions; axis 0 (the partition axis) cannot be reduced."));
+  }
+  return count;
+}
+
+Draft TensorReduce::draft() const {
+  return make_draft(kTensorReduce, engine, {&dst, &data},
+                    {Attribute::of(op), Attribute::of(axes), Attribute::of(negate)});
+}
+
+constinit const InstructionType kTensorReduce = {kName, kOperands, kAttributes, choose_engine,
+                                                 check, run,       demand};
+
+}  // namespace neuron_sim

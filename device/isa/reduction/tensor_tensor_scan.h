@@ -1,0 +1,28 @@
+#pragma once
+
+#include "device/instruction/instruction_type.h"
+#include "device/numerics/operators.h"
+
+namespace neuron_sim {
+
+/// dst_i = (data0_i op0 dst_(i-1)) op1 data1_i along each partition, starting from `initial`, on
+/// Vector; reverse0 computes dst_(i-1) op0 data0_i, reverse1 data1_i op1 (...). [P, F] tiles in
+/// SBUF or PSUM with equal partitions and elements per partition, walked in row-major order, data0
+/// and data1 not both in PSUM; initial is a [P, 1] tile of any dtype, or the fp32 constant when its
+/// view is absent (isa.json tensor_tensor_scan). dst may be data0 or data1.
+/// Arithmetic operators of the Vector engine on two operands. Any dtypes: every operation rounds to
+/// fp32, the value carried from element to element is the fp32 one, dst gets it rounded once.
+struct TensorTensorScan {
+  View dst, data0, data1;
+  View initial{};  ///< absent: constant_initial
+  double constant_initial = 0;
+  AluOp op0 = AluOp::kMultiply;
+  AluOp op1 = AluOp::kAdd;
+  bool reverse0 = false;
+  bool reverse1 = false;
+  EngineKind engine = EngineKind::kAuto;  ///< Vector
+  Draft draft() const;
+};
+extern const InstructionType kTensorTensorScan;
+
+}  // namespace neuron_sim

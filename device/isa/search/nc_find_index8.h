@@ -1,0 +1,21 @@
+#pragma once
+// nc_find_index8: where 8 values occur in each partition.
+
+#include "device/instruction/instruction_type.h"
+
+namespace neuron_sim {
+
+/// dst[p, j] = first i with data[p, i] == vals[p, j] (as fp32), counted in row-major order over the
+/// free dimensions; all ones when there is none. Equal vals find the same element, NaN finds
+/// nothing, the zeros are equal. dst: [P, 8] uint16 or uint32; vals: [P, 8] in at most two free
+/// dimensions; data has limits.max8_minimum_elements to max8_maximum_elements elements per
+/// partition. Vector engine; SBUF or PSUM.
+struct NcFindIndex8 {
+  View dst, data, vals;
+
+  Draft draft() const;
+};
+
+extern const InstructionType kNcFindIndex8;
+
+}  // namespace neuron_sim

@@ -1,0 +1,20 @@
+#pragma once
+// sequence_bounds: where the run of equal segment ids around each element starts and ends.
+
+#include "device/instruction/instruction_type.h"
+
+namespace neuron_sim {
+
+/// dst[0, 0, i], dst[0, 1, i] = first element and one past the last element of the run of equal
+/// segment_ids that element i belongs to; an id of zero is padding and gives n and -1. segment_ids:
+/// one partition of n elements, fp32 or int32; dst: [1, 2, n], fp32 or int32. NaN is a segment of
+/// its own, the zeros are both padding. GpSimd; SBUF.
+struct SequenceBounds {
+  View dst, segment_ids;
+
+  Draft draft() const;
+};
+
+extern const InstructionType kSequenceBounds;
+
+}  // namespace neuron_sim

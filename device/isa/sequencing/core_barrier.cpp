@@ -1,0 +1,61 @@
+#include "device/isa/sequencing/core_barrier.h"
+
+#include <algorithm>
+
+#include "device/base/errors.h"
+#include "device/instruction/checks.h"
+
+namespace neuron_sim {
+namespace {
+
+constexpr std::string_view kName = "core_barrier";
+enum OperandIndex { kData };
+enum AttributeIndex { kCores };
+// Nothing is written, but what follows must wait for the barrier as for a write.
+constexpr OperandField kOperands[] = {{"data", Direction::kReadWrite}};
+constexpr AttributeField kAttributes[] = {{"cores", AttributeKind::kInteger}};
+
+constexpr int64_t kBothCores = 0b11;  ///< bit i: core i
+constexpr int64_t kMostCores = 62;
+
+/// Other cores than 0 to 61 share a bit, which no valid mask has.
+int64_t mask_of(const std::vector<int64_t>& cores) {
+  int64_t mask = 0;
+  for (const int64_t core : cores) {
+    mask |= int64_t{1} << (core < 0 ? kMostCores : std::min(core, kMostCores));
+  }
+  return cores.size() == 2 ? mask : 0;
+}
+
+EngineKind choose_engine(const Draft&, const Architecture&) { return EngineKind::kGpSimd; }
+
+void check(const Draft& draft, const Architecture& architecture) {
+  checks::generation(kName, 3, architecture);
+  checks::engine(kName, draft.engine,
+                 {EngineKind::kTensor, EngineKind::kVector, EngineKind::kScalar,
+                  EngineKind::kGpSimd, EngineKind::kSync},
+                 architecture);
+  checks::memory(kName, "data", draft.operand(kData), {MemoryKind::kHbm});
+  if (draft.attribute(kCores).integer() != kBothCores) {
+    fail(text("'core_barrier' on tensor '", draft.operand(kData).label(),
+              "': cores must be (0, 1), the two cores of a logical core of architecture ",
+              architecture.name, "."));
+  }
+}
+
+Demand demand(const Draft&, const Architecture&) {
+  Demand demand;
+  demand.add({.unit = Unit::kBarrier});
+  return demand;
+}
+
+}  // namespace
+
+Draft CoreBarrier::draft() const {
+  return make_draft(kCoreBarrier, engine, {&data}, {Attribute::of(mask_of(cores))});
+}
+
+const InstructionType kCoreBarrier = {kName, kOperands, kAttributes, choose_engine,
+                                      check, nullptr,   demand,      Synchronisation::kBarrier};
+
+}  // namespace neuron_sim

@@ -1,0 +1,21 @@
+#pragma once
+// register_load: a value in memory into a register of a sequencer.
+
+#include "device/instruction/instruction_type.h"
+
+namespace neuron_sim {
+
+/// register[dst] of the sequencer of `engine` = the single element of `src`, int32 or uint32 in
+/// SBUF or HBM. dst < limits.registers. EngineKind::kAuto is Sync, and makes the register a virtual
+/// one: those of all sequencers get the value.
+struct RegisterLoad {
+  int64_t dst = 0;
+  View src{};
+  EngineKind engine = EngineKind::kAuto;
+
+  Draft draft() const;
+};
+
+extern const InstructionType kRegisterLoad;
+
+}  // namespace neuron_sim

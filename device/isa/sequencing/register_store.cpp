@@ -1,0 +1,34 @@
+#include "device/isa/sequencing/register_store.h"
+
+#include "device/isa/sequencing/sequencer.h"
+
+namespace neuron_sim {
+namespace {
+
+constexpr std::string_view kName = "register_store";
+enum OperandIndex { kDst };
+enum AttributeIndex { kSrc };
+constexpr OperandField kOperands[] = {{"dst", Direction::kWrite}};
+constexpr AttributeField kAttributes[] = {{"src", AttributeKind::kRegister}};
+
+void check(const Draft& draft, const Architecture& architecture) {
+  check_register(kName, draft.engine, draft.attribute(kSrc).integer(), architecture);
+  check_register_memory(kName, "dst", draft.operand(kDst));
+}
+
+void run(const Instance& instance) {
+  const Access& dst = instance.operand(kDst);
+  const int64_t value = read_register(instance, instance.attribute(kSrc).integer());
+  store_integers(&value, dst.partition(0), dst.dtype, 0, 1);
+}
+
+}  // namespace
+
+Draft RegisterStore::draft() const {
+  return make_draft(kRegisterStore, engine, {&dst}, {Attribute::of(src)});
+}
+
+const InstructionType kRegisterStore = {kName, kOperands, kAttributes,     sequencer_engine,
+                                        check, run,       sequencer_demand};
+
+}  // namespace neuron_sim

@@ -1,0 +1,91 @@
+// Blocks of a product on hosts with AVX2 and FMA.
+
+#include <immintrin.h>
+
+#include <bit>
+
+#include "device/isa/tensor/product_kernel.h"
+
+namespace neuron_sim {
+namespace {
+
+// These functions alone are compiled for the instruction set: code that is shared with other files
+// must run on every host.
+#define NEURON_SIM_TARGET __attribute__((target("avx2,fma")))
+// Unrolled early, so that the sums live in registers.
+#define NEURON_SIM_UNROLL _Pragma("GCC unroll 16")
+
+constexpr int64_t kLanes = 8;
+
+/// 6 rows x 2 vectors are 12 sums: enough to hide the latency of two multiply-adds per cycle, and
+/// with two vectors of `right` and one factor they fit into 16 registers.
+template <int kRows, int kVectors>
+NEURON_SIM_TARGET void multiply(const BlockProduct& product) {
+  const int64_t left_pitch = product.left_pitch, right_pitch = product.right_pitch;
+  const float* left = product.left;
+  const float* right = product.right;
+  __m256 sum[kRows][kVectors];
+  NEURON_SIM_UNROLL for (int row = 0; row < kRows; ++row) {
+    NEURON_SIM_UNROLL for (int v = 0; v < kVectors; ++v) sum[row][v] = _mm256_setzero_ps();
+  }
+#pragma GCC unroll 2
+  for (int64_t k = 0; k < product.depth; ++k) {
+    __m256 values[kVectors];
+    NEURON_SIM_UNROLL for (int v = 0; v < kVectors; ++v) {
+      values[v] = _mm256_loadu_ps(right + v * kLanes);
+    }
+    NEURON_SIM_UNROLL for (int row = 0; row < kRows; ++row) {
+      const __m256 factor = _mm256_broadcast_ss(left + row);
+      NEURON_SIM_UNROLL for (int v = 0; v < kVectors; ++v) {
+        sum[row][v] = _mm256_fmadd_ps(factor, values[v], sum[row][v]);
+      }
+    }
+    left += left_pitch;
+    right += right_pitch;
+  }
+  if (product.accumulate) {
+    NEURON_SIM_UNROLL for (int row = 0; row < kRows; ++row) {
+      const float* target = product.target + row * product.target_pitch;
+      NEURON_SIM_UNROLL for (int v = 0; v < kVectors; ++v) {
+        sum[row][v] = _mm256_add_ps(_mm256_loadu_ps(target + v * kLanes), sum[row][v]);
+      }
+    }
+  }
+  __m256 is_nan = _mm256_setzero_ps();
+  NEURON_SIM_UNROLL for (int row = 0; row < kRows; ++row) {
+    NEURON_SIM_UNROLL for (int v = 0; v < kVectors; v += 2) {
+      is_nan = _mm256_or_ps(is_nan, _mm256_cmp_ps(sum[row][v], sum[row][v + 1], _CMP_UNORD_Q));
+    }
+  }
+  const bool any_nan = _mm256_movemask_ps(is_nan) != 0;
+  const __m256 nan = _mm256_set1_ps(std::bit_cast<float>(kProductNanBits));
+  if (any_nan) {
+    NEURON_SIM_UNROLL for (int row = 0; row < kRows; ++row) {
+      NEURON_SIM_UNROLL for (int v = 0; v < kVectors; ++v) {
+        const __m256 is_nan_here = _mm256_cmp_ps(sum[row][v], sum[row][v], _CMP_UNORD_Q);
+        sum[row][v] = _mm256_blendv_ps(sum[row][v], nan, is_nan_here);
+      }
+    }
+  }
+  NEURON_SIM_UNROLL for (int row = 0; row < kRows; ++row) {
+    float* target = product.target + row * product.target_pitch;
+    NEURON_SIM_UNROLL for (int v = 0; v < kVectors; ++v) {
+      _mm256_storeu_ps(target + v * kLanes, sum[row][v]);
+    }
+  }
+}
+
+constexpr BlockMultiply kBlocks[] = {multiply<1, 2>, multiply<2, 2>, multiply<3, 2>,
+                                     multiply<4, 2>, multiply<5, 2>, multiply<6, 2>};
+constexpr BlockMultiply kFlatBlocks[] = {multiply<1, 4>, multiply<2, 4>, multiply<3, 4>};
+
+bool runs_here() {
+  return __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0;
+}
+
+}  // namespace
+
+const ProductKernel kAvx2Product = {
+    "avx2", runs_here, {2 * kLanes, kBlocks}, {4 * kLanes, kFlatBlocks}};
+
+}  // namespace neuron_sim

@@ -1,0 +1,147 @@
+#include "device/isa/tensor/tile_multiply.h"
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+namespace neuron_sim {
+namespace {
+
+constexpr int64_t kLine = 16;  // floats of a cache line
+// An operand that is read more often than this is copied first: its rows are pages apart, more
+// pages than the processor's first table of translations holds.
+constexpr int64_t kReadsInPlace = 2;
+// Floats of `moving` that are copied at a time: what the processor's first cache holds.
+constexpr int64_t kGroup = 8192;
+
+/// Memory of the calling thread, aligned to cache lines; grown, never shrunk.
+class Buffer {
+ public:
+  float* floats(int64_t count) {
+    const size_t needed = static_cast<size_t>(count + kLine);
+    if (storage_.size() < needed) storage_.resize(needed);
+    void* data = storage_.data();
+    size_t room = storage_.size() * sizeof(float);
+    return static_cast<float*>(std::align(kLine * sizeof(float), sizeof(float), data, room));
+  }
+
+ private:
+  std::vector<float> storage_;
+};
+
+struct Buffers {
+  Buffer left, right, edge, transposed;
+};
+Buffers& buffers() {
+  thread_local Buffers mine;
+  return mine;
+}
+
+struct Matrix {
+  const float* data = nullptr;
+  int64_t pitch = 0;
+};
+
+/// A copy of `length` columns, and zeros up to `padded`. Its rows are an odd number of cache lines
+/// apart, so that columns spread over the cache.
+Matrix copied(const Matrix& from, int64_t rows, int64_t length, int64_t padded, Buffer& buffer) {
+  const int64_t pitch = ((padded + kLine - 1) / kLine | 1) * kLine;
+  float* data = buffer.floats(rows * pitch);
+  for (int64_t row = 0; row < rows; ++row) {
+    float* to = data + row * pitch;
+    std::memcpy(to, from.data + row * from.pitch, static_cast<size_t>(length) * sizeof(float));
+    std::fill(to + length, to + padded, 0.0F);
+  }
+  return {data, pitch};
+}
+
+/// A block of which only `columns` columns are there.
+void multiply_edge(const BlockProduct& block, int64_t rows, int64_t columns,
+                   const BlockShape& shape) {
+  BlockProduct whole = block;
+  whole.target = buffers().edge.floats(rows * shape.columns);
+  whole.target_pitch = shape.columns;
+  for (int64_t row = 0; row < rows && block.accumulate; ++row) {
+    std::copy_n(block.target + row * block.target_pitch, columns,
+                whole.target + row * shape.columns);
+  }
+  shape.multiply[static_cast<size_t>(rows - 1)](whole);
+  for (int64_t row = 0; row < rows; ++row) {
+    std::copy_n(whole.target + row * shape.columns, columns,
+                block.target + row * block.target_pitch);
+  }
+}
+
+/// `columns` columns of the product from `first` on, with those of `right`.
+void multiply_columns(const TileProduct& product, const BlockShape& shape, const Matrix& left,
+                      const Matrix& right, int64_t first, int64_t columns) {
+  const int64_t blocks = (product.columns + shape.rows() - 1) / shape.rows();
+  BlockProduct part{product.depth, nullptr, left.pitch,           nullptr,
+                    right.pitch,   nullptr, product.target_pitch, product.accumulate};
+  for (int64_t block = 0, row = 0; block < blocks; ++block) {
+    const int64_t rows = product.columns * (block + 1) / blocks - row;  // even shares
+    const BlockMultiply multiply = shape.multiply[static_cast<size_t>(rows - 1)];
+    part.left = left.data + row;
+    part.right = right.data;
+    part.target = product.target + row * product.target_pitch + first;
+    int64_t rest = columns;
+    for (; rest >= shape.columns; rest -= shape.columns) {
+      multiply(part);
+      part.right += shape.columns;
+      part.target += shape.columns;
+    }
+    if (rest > 0) multiply_edge(part, rows, rest, shape);
+    row += rows;
+  }
+}
+
+void multiply_rows(const TileProduct& product, const ProductKernel& kernel) {
+  const BlockShape& shape = product.columns <= kernel.flat.rows() ? kernel.flat : kernel.blocks;
+  const int64_t width = shape.columns;
+  Matrix left{product.stationary, product.stationary_pitch};
+  if (product.elements > kReadsInPlace * width) {
+    left = copied(left, product.depth, product.columns, product.columns, buffers().left);
+  }
+  const bool in_place = product.columns <= kReadsInPlace * shape.rows();
+  const int64_t panels = kGroup / (std::max<int64_t>(product.depth, 1) * width);
+  const int64_t group = std::max<int64_t>(panels, 1) * width;
+  for (int64_t first = 0; first < product.elements; first += group) {
+    const int64_t columns = std::min(group, product.elements - first);
+    const int64_t padded = (columns + width - 1) / width * width;
+    Matrix right{product.moving + first, product.moving_pitch};
+    if (!in_place || padded > columns) {
+      right = copied(right, product.depth, columns, padded, buffers().right);
+    }
+    multiply_columns(product, shape, left, right, first, columns);
+  }
+}
+
+/// The transposed product, whose rows are many times longer than those of `product`.
+void multiply_transposed(const TileProduct& product, const ProductKernel& kernel) {
+  const int64_t rows = product.elements, length = product.columns;
+  float* transposed = buffers().transposed.floats(rows * length);
+  for (int64_t i = 0; i < length && product.accumulate; ++i) {
+    const float* from = product.target + i * product.target_pitch;
+    for (int64_t row = 0; row < rows; ++row) transposed[row * length + i] = from[row];
+  }
+  multiply_rows({rows, length, product.depth, product.moving, product.moving_pitch,
+                 product.stationary, product.stationary_pitch, transposed, length,
+                 product.accumulate},
+                kernel);
+  for (int64_t i = 0; i < length; ++i) {
+    float* to = product.target + i * product.target_pitch;
+    for (int64_t row = 0; row < rows; ++row) to[row] = transposed[row * length + i];
+  }
+}
+
+}  // namespace
+
+void multiply_tile(const TileProduct& product, const ProductKernel& kernel) {
+  const int64_t columns = product.columns, elements = product.elements;
+  if (columns == 0 || elements == 0) return;
+  const bool narrow = elements < columns && elements <= kernel.blocks.rows();
+  return narrow ? multiply_transposed(product, kernel) : multiply_rows(product, kernel);
+}
+
+}  // namespace neuron_sim

@@ -1,0 +1,31 @@
+#pragma once
+// The product of two tiles of fp32: what nc_matmul computes.
+
+#include <cstdint>
+
+#include "device/isa/tensor/product_kernel.h"
+
+namespace neuron_sim {
+
+/// C[columns, elements] (+)= A[depth, columns].T @ B[depth, elements], row-major fp32 matrices
+/// whose rows are `pitch` floats apart (pitch >= row length).
+struct TileProduct {
+  int64_t columns = 0;   ///< M
+  int64_t elements = 0;  ///< N
+  int64_t depth = 0;     ///< K
+  const float* stationary = nullptr;
+  int64_t stationary_pitch = 0;
+  const float* moving = nullptr;
+  int64_t moving_pitch = 0;
+  float* target = nullptr;
+  int64_t target_pitch = 0;
+  bool accumulate = false;  ///< add to C with one fp32 addition per element, else overwrite C
+};
+
+/// Every element of C is a chain of fused multiply-adds over k = 0, 1, ... from +0, then one fp32
+/// addition when it accumulates; a NaN is kProductNanBits. This defines the bytes of nc_matmul, the
+/// same on every host, however C is divided into products. Without accumulation C is not read. C
+/// must not overlap A or B.
+void multiply_tile(const TileProduct& product, const ProductKernel& kernel = product_kernel());
+
+}  // namespace neuron_sim

@@ -1,0 +1,85 @@
+#include "ops/attention/attention_backward.h"
+
+#include "device/base/errors.h"
+#include "device/isa/elementwise/tensor_scalar.h"
+#include "device/isa/movement/memset.h"
+#include "ops/attention/attention_backward_section.h"
+#include "ops/blocks/tiles.h"
+
+namespace neuron_sim {
+namespace {
+
+/// Operands and results of a unit of one key head, with what belongs to them.
+int64_t unit_bytes(const Limits& limits, const AttentionSizes& s) {
+  const auto bytes = [&](int64_t length, int64_t width, bool turned, Dtype dtype) {
+    return HeadOperand::bytes(limits, length, width, dtype, {.rows = true, .turned = turned});
+  };
+  const Dtype wide = Dtype::kFloat32;  // sums, and results that are added up elsewhere
+  const int64_t member =
+      bytes(s.queries, s.depth, true, s.dtype) + bytes(s.queries, s.width, true, s.dtype) +
+      bytes(s.queries, s.width, false, s.dtype) + bytes(s.queries, s.width, false, wide) +
+      2 * bytes(s.queries, s.depth, false, wide);
+  const int64_t keys = bytes(s.keys, s.depth, true, s.dtype) +
+                       bytes(s.keys, s.width, true, s.dtype) + bytes(s.keys, s.depth, false, wide) +
+                       bytes(s.keys, s.width, false, wide);
+  return s.members * member + keys;
+}
+/// What those of all units on chip may take of SBUF.
+int64_t unit_budget(const Limits& limits) { return limits.sbuf_usable.count * 3 / 4; }
+
+void check_widths(const Builder& builder, const AttentionSizes& sizes) {
+  const int64_t widest = product_columns(builder.limits());
+  const int64_t width = std::max(sizes.depth, sizes.width);
+  if (width <= widest) return;
+  fail(text("attention_backward: rows of ", width, " elements exceed the ", widest,
+            " of a PSUM bank on ", builder.architecture().name, "."));
+}
+
+}  // namespace
+
+bool attention_backward_fits(const Limits& limits, const AttentionSizes& sizes) {
+  return unit_bytes(limits, sizes) <= unit_budget(limits);
+}
+
+void emit_attention_backward(Builder& builder, const AttentionGradientOperands& operands,
+                             const AttentionGradientResults& results,
+                             const AttentionOptions& options) {
+  const HbmTensor& q = operands.q;
+  const Limits& limits = builder.limits();
+  const AttentionSizes sizes{q.shape[2], q.shape[3],          operands.k.shape[3],
+                             q.shape[4], operands.v.shape[4], q.dtype()};
+  check_widths(builder, sizes);
+  require(options.scale > 0, "scores are scaled up or down");
+  require(!(options.causal && results.bias), "the gradient of a bias leaves out no scores");
+  std::vector<HbmTensor> all{q,         operands.k, operands.v, operands.gradient, operands.out,
+                             results.q, results.k,  results.v};
+  if (operands.bias) all.push_back(*operands.bias);
+  if (results.bias) all.push_back(*results.bias);
+  const int64_t blocks = ceiling(sizes.queries, limits.partitions);
+  const int64_t tiles = ceiling(sizes.keys, AttentionBackwardSection::key_tile(limits, sizes));
+  const AttentionUnits units =
+      plan_units(all, sizes.members * blocks * tiles, unit_bytes(limits, sizes),
+                 unit_budget(limits), sizes.members * blocks);
+  builder.scope([&] {
+    const CausalMask mask(builder, options.causal);
+    builder.loop(units.images, [&](const Affine& image) {
+      builder.loop(units.sections, [&](const Affine& section) {
+        RowNumbers numbers(builder, units, sizes.queries);
+        const Affine first = section * units.units;
+        const View log_sums = builder.sbuf("log_sums_of_rows",
+                                           {limits.partitions, numbers.columns()}, Dtype::kFloat32);
+        builder.emit(Memset{.dst = log_sums, .engine = EngineKind::kGpSimd});
+        numbers.load(log_sums, operands.log_sums, image, first);
+        builder.emit(TensorScalar{
+            .dst = log_sums, .data = log_sums, .op0 = AluOp::kMultiply, .constant0 = -1});
+        builder.scope([&] {
+          AttentionBackwardSection(builder, operands, results, options, units, numbers, log_sums,
+                                   mask)
+              .emit(image, first);
+        });
+      });
+    });
+  });
+}
+
+}  // namespace neuron_sim

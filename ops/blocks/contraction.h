@@ -1,0 +1,51 @@
+#pragma once
+// Products of blocked matrices: bringing operands to the partitions of their contracted dimension,
+// and accumulating over it in PSUM.
+
+#include "ops/blocks/transposer.h"
+#include "ops/blocks/value.h"
+
+namespace neuron_sim {
+
+/// Whether a [K, X] operand in HBM is contiguous along K, so that loading rows of X and transposing
+/// on chip beats element by element DMA.
+bool needs_transposing(const View& matrix);
+
+/// Loads [K, X] operands with K on partitions. Descriptors of contiguous rows go straight to their
+/// place; an operand contiguous along K is loaded as [X, K] and transposed on chip; one that is
+/// contiguous along neither is gathered by DMA element by element.
+class ContractionLoader {
+ public:
+  /// For panels of at most `rows` rows of `matrix`. Takes a ring of staging tiles when the operand
+  /// needs transposing; `transposer` (for its dtype) must be present then.
+  ContractionLoader(Builder& builder, const View& matrix, int64_t rows, Transposer* transposer,
+                    EngineKind queue, int staging_ring = 2);
+  /// Loads the panel `source` [rows, columns] into `target`. `turn` counts panels of equal size, to
+  /// turn the rings.
+  void load(const View& source, const BlockedMatrix& target, const Affine& turn = 0);
+  /// Bytes per partition of a ring of two staging tiles.
+  static int64_t staging_bytes(const View& matrix, int64_t rows);
+
+ private:
+  void load_rows(const View& source, const BlockedMatrix& target);
+  void load_transposed(const View& source, const BlockedMatrix& target, const Affine& turn);
+
+  Builder& builder_;
+  Transposer* transposer_ = nullptr;
+  EngineKind queue_;
+  View staging_;
+};
+
+/// A [rows, columns] window of a blocked matrix; the rows are all of its rows.
+struct ColumnWindow {
+  const BlockedMatrix& matrix;
+  Affine column;
+  int64_t columns;
+};
+
+/// psum[M, N] = (or += with `accumulate`) stationary.T @ moving over all rows of both, one counted
+/// loop over full blocks with the first and the partial last one peeled.
+void multiply(Builder& builder, const View& psum, const ColumnWindow& stationary,
+              const ColumnWindow& moving, bool accumulate = false);
+
+}  // namespace neuron_sim

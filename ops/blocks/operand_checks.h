@@ -1,0 +1,24 @@
+#pragma once
+// Checks that ops share. Messages name op, operand, property and value.
+
+#include <string_view>
+
+#include "ops/blocks/tensor_spec.h"
+
+namespace neuron_sim {
+
+/// fp32, fp16 or bf16 (KernelError kType): what TensorE and the Scalar engine compute with.
+void check_float_operand(std::string_view op, std::string_view operand, const TensorSpec& spec);
+void check_rank(std::string_view op, std::string_view operand, const TensorSpec& spec,
+                int64_t rank);
+/// Equal dtypes (KernelError kType).
+void check_same_dtype(std::string_view op, std::string_view first_name, const TensorSpec& first,
+                      std::string_view second_name, const TensorSpec& second);
+/// Size of a dimension (KernelError kValue).
+void check_size(std::string_view op, std::string_view operand, const TensorSpec& spec,
+                int64_t dimension, int64_t size);
+
+/// Strides of a spec in elements, dense when it gives none.
+std::vector<int64_t> strides_of(const TensorSpec& spec);
+
+}  // namespace neuron_sim

@@ -1,0 +1,13 @@
+#pragma once
+// The arguments of the convolution kernel: what it accepts, and the sizes that follow.
+
+#include "ops/conv2d/conv2d_maxpool.h"
+#include "ops/conv2d/conv2d_plan.h"
+
+namespace neuron_sim {
+
+/// The sizes of a convolution of these tensors. KernelError as build_conv2d_maxpool raises it.
+Conv2dShape check_conv2d(const TensorSpec& input, const TensorSpec& weight, const TensorSpec& bias,
+                         const Conv2dMaxpoolOptions& options);
+
+}  // namespace neuron_sim

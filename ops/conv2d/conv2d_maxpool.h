@@ -1,0 +1,69 @@
+#pragma once
+// Convolution, bias, activation and max pooling in one kernel, without im2col.
+//
+// Algorithm: an image tile holds channels on partitions and rows of pixels, with its zero border,
+// in the free dimensions. For a filter tap (kernel row, kernel column) the moving operand is a
+// shifted, strided window of that tile, the stationary operand the [channels, filters] slice of the
+// weights, and all taps of all channel blocks accumulate in one PSUM bank (512 outputs). With few
+// channels several kernel rows share the partitions, so that the array is filled. Scalar adds the
+// bias, applies the activation and rounds while a bank leaves PSUM; Vector takes the maxima.
+//
+// Groups of few channels share the array too: up to 128 channels and 128 filters of neighbouring
+// groups make one convolution whose weights are zero between groups. A depthwise convolution of
+// 128 channels so costs what a dense one does, and not 128 times 1 / 128 of the array.
+//
+// Tile plan (conv2d_plan.h): weights stay in SBUF, transposed on chip; bands of output rows with
+// their halo rows stream through a ring of image tiles; banks rotate through all of PSUM. Where
+// pooling windows overlap, neighbouring bands compute the outputs they share twice.
+//
+// Roofline: KH * KW * ceil(C / 128) * ceil(F / 128) columns of the PE array per output pixel and
+// set of groups, of C channels and F filters together.
+// 256 -> 256 channels, 3 x 3, 224 x 224: 36 * 222 * 222 columns, 739 us at 2.4 GHz (bf16, trn2).
+
+#include <array>
+#include <cstdint>
+#include <optional>
+
+#include "device/arch/architecture.h"
+#include "device/numerics/activation_functions.h"
+#include "ops/blocks/hbm_tensor.h"
+#include "ops/blocks/tensor_spec.h"
+
+namespace neuron_sim {
+
+/// Pairs are height, width.
+struct Conv2dMaxpoolOptions {
+  std::array<int64_t, 2> pool_kernel{1, 1}, pool_stride{1, 1};  ///< of the max pooling; 1: none
+  std::array<int64_t, 2> stride{1, 1};
+  std::array<int64_t, 2> padding{0, 0};   ///< zeros on both sides of the input
+  std::array<int64_t, 2> dilation{1, 1};  ///< steps between the taps of the kernel
+  int64_t groups = 1;                     ///< groups of channels, each with filters of its own
+  Activation activation = Activation::kIdentity;
+  /// Of the output: that of the operands (the default), or float32, which rounds nothing.
+  std::optional<Dtype> output_dtype{};
+};
+
+/// max_pool2d(activation(conv2d(input, weight, bias, stride, padding, dilation, groups)),
+/// pool_kernel, pool_stride).
+///
+/// input [N, Cin, H, W], weight [Cout, Cin / groups, KH, KW], bias [Cout], all float32, float16 or
+/// bfloat16 alike, with any strides; output [N, Cout, PH, PW], of that dtype or float32, dense,
+/// with OH = floor((H + 2 * padding - dilation * (KH - 1) - 1) / stride) + 1 and PH = floor((OH -
+/// pool_kernel) / pool_stride) + 1, PW likewise. Products accumulate in fp32; bias and activation
+/// are computed in fp32 and rounded once; a window with a NaN gives NaN. Where groups share the
+/// array, a NaN or infinity in the input makes NaN of the outputs of the groups that it shares
+/// with, at the same places (it meets their zero weights); weights do not spread so. Arguments of
+/// the program: input, weight, bias, output. N = 0 gives no program. KernelError for shapes that do
+/// not fit together, groups that do not divide the channels, a kernel or a window larger than what
+/// it moves over, other dtypes, and sizes whose smallest tiles exceed SBUF.
+BuiltOp build_conv2d_maxpool(const Architecture& architecture, const TensorSpec& input,
+                             const TensorSpec& weight, const TensorSpec& bias,
+                             const Conv2dMaxpoolOptions& options);
+
+/// The same among other kernels of a program, into `output` of any strides, without a bias if there
+/// is none. No tensor is empty.
+void emit_conv2d_maxpool(Builder& builder, const HbmTensor& input, const HbmTensor& weight,
+                         const std::optional<HbmTensor>& bias, const HbmTensor& output,
+                         const Conv2dMaxpoolOptions& options);
+
+}  // namespace neuron_sim

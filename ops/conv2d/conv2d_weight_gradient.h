@@ -1,0 +1,44 @@
+#pragma once
+// The gradient of a convolution for its weight and bias.
+//
+// Algorithm. The contraction runs over images and pixels, so those go to partitions: 128 rows of
+// pixels (of several images, or of a part of one) at a time. For every column of the output, the
+// gradient of those rows is transposed on chip to [rows, output channels], the stationary operand;
+// for every kernel row, the rows of the input that it reads are transposed to [rows, columns, input
+// channels], where the taps of a kernel row are windows that start a column later. One product
+// takes the taps of whole kernel rows, up to 512 columns of (kernel row, kernel column, input
+// channel), and PSUM accumulates over all columns, rows and images. A column of ones as moving
+// operand gives the gradient of the bias. Height and width change places where that fills the
+// partitions better.
+//
+// Tile plan (conv2d_weight_gradient_plan.h): up to four banks of taps at a time, blocks of 128
+// input and output channels; groups that share a block are multiplied together and the blocks on
+// the diagonal kept, because the array would be idle otherwise.
+//
+// Roofline: KH * KW * Cin columns of the PE array per 128 pixels and 128 output channels, and
+// KH * Cin + Cout columns of transposes, whose copies out of PSUM Vector and Scalar share.
+
+#include <optional>
+
+#include "ops/blocks/hbm_tensor.h"
+#include "ops/conv2d/conv2d_geometry.h"
+
+namespace neuron_sim {
+
+/// gradient [N, Cout, OH, OW] of the convolution's output, input [N, Cin, H, W], any strides;
+/// `weight` gives the shape [Cout, Cin / groups, KH, KW] of the first output, the second one is the
+/// gradient of the bias [Cout]; both dense. Accumulates in fp32, rounds once. Arguments of the
+/// program: gradient, input, grad_weight, grad_bias. For N = 0 they are zeros. KernelError as
+/// conv2d_sizes, and for sizes whose smallest tiles exceed SBUF.
+BuiltOp build_conv2d_weight_gradient(const Architecture& architecture, const TensorSpec& gradient,
+                                     const TensorSpec& input, const TensorSpec& weight,
+                                     const Conv2dGeometry& geometry);
+
+/// The same among other kernels of a program, into tensors of any strides, without the gradient of
+/// a bias if there is none. Only gradient and input may be empty.
+void emit_conv2d_weight_gradient(Builder& builder, const HbmTensor& gradient,
+                                 const HbmTensor& input, const HbmTensor& grad_weight,
+                                 const std::optional<HbmTensor>& grad_bias,
+                                 const Conv2dGeometry& geometry);
+
+}  // namespace neuron_sim

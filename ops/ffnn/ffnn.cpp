@@ -1,0 +1,202 @@
+#include "ops/ffnn/ffnn.h"
+
+#include <limits>
+#include <utility>
+
+#include "device/base/errors.h"
+#include "device/isa/elementwise/tensor_scalar.h"
+#include "device/isa/movement/memset.h"
+#include "device/isa/movement/tensor_copy.h"
+#include "device/isa/search/max8.h"
+#include "device/isa/search/nc_find_index8.h"
+#include "ops/blocks/operand_checks.h"
+#include "ops/blocks/softmax.h"
+#include "ops/blocks/tiles.h"
+#include "ops/ffnn/ffnn_layers.h"
+
+namespace neuron_sim {
+namespace {
+
+constexpr int kRing = 2;
+
+void check_layer(std::string_view op, const FfnnSpecs& specs, size_t layer, int64_t depth) {
+  const std::string weight_name = text("weights[", layer, "]");
+  const std::string bias_name = text("biases[", layer, "]");
+  const TensorSpec& weight = specs.weights[layer];
+  const TensorSpec& bias = specs.biases[layer];
+  check_rank(op, weight_name, weight, 2);
+  check_rank(op, bias_name, bias, 1);
+  check_same_dtype(op, "x", specs.x, weight_name, weight);
+  check_same_dtype(op, "x", specs.x, bias_name, bias);
+  check_size(op, weight_name, weight, 0, depth);
+  check_size(op, bias_name, bias, 0, weight.shape[1]);
+  if (weight.shape[0] == 0 || weight.shape[1] == 0) {
+    fail(text(op, ": ", describe(weight_name, weight), " is empty."));
+  }
+}
+
+void check_specs(std::string_view op, const FfnnSpecs& specs) {
+  check_rank(op, "x", specs.x, 2);
+  check_float_operand(op, "x", specs.x);
+  if (specs.weights.empty() || specs.weights.size() != specs.biases.size()) {
+    fail(text(op, ": ", specs.weights.size(), " weights and ", specs.biases.size(),
+              " biases; there must be as many biases as weights, and at least one."));
+  }
+  int64_t depth = specs.x.shape[1];
+  for (size_t layer = 0; layer < specs.weights.size(); ++layer) {
+    check_layer(op, specs, layer, depth);
+    depth = specs.weights[layer].shape[1];
+  }
+}
+
+FfnnOperands operands_of(Builder& builder, std::string_view op, const FfnnSpecs& specs,
+                         const FfnnOptions& options) {
+  FfnnOperands operands;
+  const OutputFunction hidden = parse_output_function(op, options.hidden_activation);
+  if (hidden.softmax) fail(text(op, ": hidden_activation 'softmax' is not pointwise."));
+  const int64_t most = product_columns(builder.limits());
+  if (options.batch_tile < 0 || options.batch_tile > most) {
+    fail(text(op, ": batch_tile ", options.batch_tile, " must be between 0 and ", most, "."));
+  }
+  operands.hidden = hidden.pointwise;
+  operands.output = parse_output_function(op, options.output_activation);
+  const auto argument = [&](const std::string& label, const TensorSpec& spec) {
+    return builder.argument(label, spec.shape, spec.dtype, spec.strides);
+  };
+  operands.x = argument("x", specs.x);
+  for (size_t i = 0; i < specs.weights.size(); ++i) {
+    operands.weights.push_back(argument(text("weight", i), specs.weights[i]));
+  }
+  for (size_t i = 0; i < specs.biases.size(); ++i) {
+    operands.biases.push_back(argument(text("bias", i), specs.biases[i]));
+  }
+  return operands;
+}
+
+/// The probabilities of one tile of rows, in the output's dtype.
+class Probabilities {
+ public:
+  Probabilities(Builder& builder, const FfnnOperands& operands) : builder_(builder) {
+    if (!operands.output.softmax) return;
+    const int64_t classes = operands.width(operands.layers());
+    softmax_.emplace(builder);
+    if (operands.x.dtype() == Dtype::kFloat32) return;  // in place
+    result_ = builder.sbuf("probabilities", {builder.limits().partitions, classes},
+                           operands.x.dtype(), classes > 4096 ? 1 : kRing);
+  }
+  View of(const View& values, const Affine& turn) {
+    if (!softmax_) return values;
+    View result = result_.present() ? result_.turn(turn).slice(0, 0, values.partitions()) : values;
+    softmax_->apply(result, values, turn);
+    return result;
+  }
+
+ private:
+  Builder& builder_;
+  std::optional<Softmax> softmax_;
+  View result_;
+};
+
+/// Index of the largest value of each row.
+class ArgMax {
+ public:
+  ArgMax(Builder& builder, int64_t classes, Dtype dtype) : builder_(builder) {
+    const int64_t partitions = builder.limits().partitions;
+    const int64_t least = builder.limits().max8_minimum_elements;
+    if (classes < least) {
+      padded_ = builder.sbuf("padded", {partitions, least}, dtype, kRing);
+      builder.emit(Memset{.dst = padded_.turn(0), .value = kLowest});
+      builder.emit(Memset{.dst = padded_.turn(1), .value = kLowest});
+    }
+    largest_ = builder.sbuf("largest", {partitions, 8}, Dtype::kFloat32, kRing);
+    found_ = builder.sbuf("found", {partitions, 8}, Dtype::kUint32, kRing);
+    index_ = builder.sbuf("index", {partitions, 1}, Dtype::kInt32, kRing);
+  }
+
+  /// int32 [P, 1].
+  View of(const View& values, const Affine& turn) {
+    const auto cut = [&](const View& ring) {
+      return ring.turn(turn).slice(0, 0, values.partitions());
+    };
+    View data = values;
+    if (padded_.present()) {
+      data = cut(padded_);
+      builder_.emit(TensorCopy{.dst = data.slice(1, 0, values.size(1)), .src = values});
+    }
+    builder_.emit(Max8{.dst = cut(largest_), .src = data});
+    builder_.emit(NcFindIndex8{.dst = cut(found_), .data = data, .vals = cut(largest_)});
+    // A row of NaN finds nothing, which is all ones: as int32 it is -1, and torch says 0.
+    builder_.emit(TensorScalar{.dst = cut(index_),
+                               .data = cut(found_).slice(1, 0, 1).reinterpret(Dtype::kInt32),
+                               .op0 = AluOp::kMaximum,
+                               .constant0 = 0});
+    return cut(index_);
+  }
+
+ private:
+  static constexpr double kLowest = -std::numeric_limits<double>::infinity();
+  Builder& builder_;
+  View padded_, largest_, found_, index_;
+};
+
+/// The program of a network whose tiles of probabilities go where make_sink(builder, out) says:
+/// a function of (probabilities, row, rows, turn).
+template <typename MakeSink>
+BuiltOp build_network(std::string_view op, const Architecture& architecture, const FfnnSpecs& specs,
+                      const FfnnOptions& options, TensorSpec output, const MakeSink& make_sink) {
+  BuiltOp built;
+  built.output = std::move(output);
+  Builder builder(std::string(op), architecture);
+  const FfnnOperands operands = operands_of(builder, op, specs, options);
+  if (built.output.elements() == 0) return built;
+  const View out = builder.argument("out", built.output.shape, built.output.dtype);
+  const FfnnPlan plan =
+      choose_ffnn_plan(builder.limits(), operands, options.batch_tile, options.stream_weights);
+  Probabilities probabilities(builder, operands);
+  auto sink = make_sink(builder, out);
+  FfnnKernel kernel(builder, operands, plan,
+                    operands.output.softmax ? Dtype::kFloat32 : specs.x.dtype);
+  kernel.emit([&](const View& values, const Affine& row, int64_t rows, const Affine& turn) {
+    sink(probabilities.of(values, turn), row, rows, turn);
+  });
+  built.program = builder.finish();
+  return built;
+}
+
+}  // namespace
+
+BuiltOp build_ffnn_forward(const Architecture& architecture, const FfnnSpecs& specs,
+                           const FfnnOptions& options) {
+  constexpr std::string_view kOp = "ffnn_forward";
+  check_specs(kOp, specs);
+  TensorSpec output{{specs.x.shape[0], specs.weights.back().shape[1]}, {}, specs.x.dtype};
+  return build_network(
+      kOp, architecture, specs, options, std::move(output), [](Builder& builder, const View& out) {
+        return [&builder, out](const View& values, const Affine& row, int64_t rows, const Affine&) {
+          store(builder, out.slice(0, row, rows), values);
+        };
+      });
+}
+
+BuiltOp build_ffnn_predict(const Architecture& architecture, const FfnnSpecs& specs,
+                           const FfnnOptions& options) {
+  constexpr std::string_view kOp = "ffnn_predict";
+  check_specs(kOp, specs);
+  const int64_t classes = specs.weights.back().shape[1];
+  if (classes > architecture.limits.max8_maximum_elements) {
+    fail(text(kOp, ": ", classes, " classes of ", describe("the last weight", specs.weights.back()),
+              " exceed architecture limitation of ", architecture.limits.max8_maximum_elements,
+              " elements of max8 on ", architecture.name, "."));
+  }
+  TensorSpec output{{specs.x.shape[0]}, {}, Dtype::kInt32};
+  return build_network(
+      kOp, architecture, specs, options, std::move(output), [&](Builder& builder, const View& out) {
+        return
+            [&builder, out, arg_max = ArgMax(builder, classes, specs.x.dtype)](
+                const View& values, const Affine& row, int64_t rows, const Affine& turn) mutable {
+              store(builder, out.slice(0, row, rows).expand(1), arg_max.of(values, turn));
+            };
+      });
+}
+
+}  // namespace neuron_sim

@@ -1,0 +1,104 @@
+#include "ops/matmul/matmul.h"
+
+#include <algorithm>
+
+#include "device/base/errors.h"
+#include "ops/blocks/operand_checks.h"
+#include "ops/blocks/tiles.h"
+#include "ops/matmul/matmul_plans.h"
+#include "ops/movement/zeros.h"
+
+namespace neuron_sim {
+namespace {
+
+constexpr int64_t kStreamedRows = 512;
+
+void check_options(const Builder& builder, const MatmulOptions& options) {
+  const int64_t step = builder.limits().partitions;
+  if (options.panel_columns < 0 || options.panel_columns % step != 0 || options.panel_rows < 0 ||
+      options.panel_rows % step != 0) {
+    fail(text("matmul: panel_columns ", options.panel_columns, " and panel_rows ",
+              options.panel_rows, " must be multiples of ", step, "."));
+  }
+}
+
+}  // namespace
+
+MatmulBatch single_product(const MatmulOperands& operands) {
+  return {1, operands, [operands](const auto& body) { body(operands, 0); }};
+}
+
+void emit_matmul_batch(Builder& builder, const MatmulBatch& batch, const Epilogue& epilogue,
+                       const MatmulOptions& options) {
+  ResidentPlan plan = plan_resident(builder.limits(), batch);
+  if (options.panel_columns > 0) plan.columns = std::min(plan.columns, options.panel_columns);
+  if (plan.columns > 0 && options.panel_rows == 0) {
+    emit_resident_matmul(builder, batch, epilogue, plan);
+  } else {
+    emit_streamed_matmul(builder, batch, epilogue,
+                         options.panel_rows > 0 ? options.panel_rows : kStreamedRows);
+  }
+}
+
+MatmulVariant parse_matmul_variant(std::string_view name) {
+  if (name == "auto") return MatmulVariant::kAuto;
+  if (name == "tiled") return MatmulVariant::kTiled;
+  if (name == "hoist_load") return MatmulVariant::kHoistLoad;
+  if (name == "block_free_dimension") return MatmulVariant::kBlockFreeDimension;
+  if (name == "fully_optimized") return MatmulVariant::kFullyOptimized;
+  fail(text("matmul: variant '", name,
+            "' is unknown; the variants are auto, tiled, hoist_load, block_free_dimension and "
+            "fully_optimized."));
+}
+
+void store_result(Builder& builder, const View& psum, const View& staging, const View& out,
+                  const OutputTile& window, const Epilogue& epilogue) {
+  const View tile = staging.slice(0, 0, window.rows).slice(1, 0, window.columns);
+  evacuate(builder, psum, tile, epilogue, 0, window.column);
+  store(builder, out.slice(0, window.row, window.rows).slice(1, window.column, window.columns),
+        tile);
+}
+
+void emit_matmul(Builder& builder, const View& a, const View& b, const View& out,
+                 const Epilogue& epilogue, const MatmulOptions& options) {
+  check_options(builder, options);
+  const MatmulOperands operands{a, b, out};
+  switch (options.variant) {
+    case MatmulVariant::kTiled: return emit_tiled_matmul(builder, operands, epilogue);
+    case MatmulVariant::kHoistLoad: return emit_hoisted_matmul(builder, operands, epilogue, 1, 1);
+    case MatmulVariant::kBlockFreeDimension:
+      return emit_hoisted_matmul(builder, operands, epilogue, 2, 2);
+    case MatmulVariant::kFullyOptimized:
+      return emit_fully_optimized_matmul(builder, operands, epilogue);
+    case MatmulVariant::kAuto:
+      return emit_matmul_batch(builder, single_product(operands), epilogue, options);
+  }
+}
+
+BuiltOp build_matmul(const Architecture& architecture, const TensorSpec& a, const TensorSpec& b,
+                     const MatmulOptions& options) {
+  check_rank("matmul", "a", a, 2);
+  check_rank("matmul", "b", b, 2);
+  check_same_dtype("matmul", "a", a, "b", b);
+  check_float_operand("matmul", "a", a);
+  const size_t depth_axis = options.transpose_x ? 0 : 1;
+  const int64_t depth = a.shape[depth_axis], rows = a.shape[1 - depth_axis];
+  check_size("matmul", "b", b, 0, depth);
+  BuiltOp built;
+  built.output = {{rows, b.shape[1]}, {}, a.dtype};
+  if (built.output.elements() == 0) return built;
+  Builder builder("matmul", architecture);
+  const View a_view = builder.argument("a", a.shape, a.dtype, a.strides);
+  const View b_view = builder.argument("b", b.shape, b.dtype, b.strides);
+  const View out = builder.argument("out", built.output.shape, a.dtype);
+  if (depth == 0) {
+    emit_zeros(builder, out);  // a sum of nothing
+  } else {
+    emit_matmul(builder, options.transpose_x ? a_view.permute({1, 0}) : a_view, b_view, out, {},
+                options);
+  }
+  built.program = builder.finish();
+  return built;
+}
+
+}  // namespace neuron_sim

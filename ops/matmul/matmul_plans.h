@@ -1,0 +1,89 @@
+#pragma once
+// The tile plans of matmul; see matmul.h.
+
+#include <functional>
+#include <optional>
+
+#include "ops/blocks/contraction.h"
+#include "ops/matmul/matmul.h"
+
+namespace neuron_sim {
+
+/// Operands of one product in HBM: out = scale * a @ b + addend_scale * addend.
+struct MatmulOperands {
+  View a, b, out;
+  View addend{};  ///< [M, N], strides of 0 where it repeats; absent: nothing is added
+  double scale = 1, addend_scale = 1;
+  int64_t rows() const { return a.size(0); }
+  int64_t depth() const { return a.size(1); }
+  int64_t columns() const { return b.size(1); }
+  /// a as [K, M].
+  View a_by_depth() const { return a.permute({1, 0}); }
+};
+
+/// Products of equal sizes, strides and dtypes.
+struct MatmulBatch {
+  int64_t count = 1;
+  MatmulOperands first;
+  /// Emits the loops over all products; `body` gets the operands and the number of each.
+  std::function<void(const std::function<void(const MatmulOperands&, const Affine&)>&)> for_each;
+};
+/// A batch of one.
+MatmulBatch single_product(const MatmulOperands& operands);
+
+/// Panels of `b` that are resident with all of K.
+struct ResidentPlan {
+  int64_t columns = 0;  ///< per panel; 0 when not even 128 fit
+  int ring = 1;         ///< panels in SBUF
+};
+ResidentPlan plan_resident(const Limits& limits, const MatmulBatch& batch);
+
+void emit_resident_matmul(Builder& builder, const MatmulBatch& batch, const Epilogue& epilogue,
+                          const ResidentPlan& plan);
+/// K streamed in panels of `panel_rows`.
+void emit_streamed_matmul(Builder& builder, const MatmulBatch& batch, const Epilogue& epilogue,
+                          int64_t panel_rows);
+/// The plan that fits.
+void emit_matmul_batch(Builder& builder, const MatmulBatch& batch, const Epilogue& epilogue,
+                       const MatmulOptions& options);
+
+/// The tutorial's tiled kernel: every product of tiles loads both of them.
+void emit_tiled_matmul(Builder& builder, const MatmulOperands& operands, const Epilogue& epilogue);
+/// The tutorial's kernels that keep all of K of a block of the output in SBUF: blocks of
+/// `row_tiles` times `column_tiles` tiles, at most four PSUM banks. A longer K streams by in
+/// panels.
+void emit_hoisted_matmul(Builder& builder, const MatmulOperands& operands, const Epilogue& epilogue,
+                         int64_t row_tiles, int64_t column_tiles);
+/// The tutorial's fully optimized kernel.
+void emit_fully_optimized_matmul(Builder& builder, const MatmulOperands& operands,
+                                 const Epilogue& epilogue);
+
+/// Both operands' way to SBUF with K on partitions, at most `rows` of K at a time.
+class OperandLoaders {
+ public:
+  OperandLoaders(Builder& builder, const MatmulOperands& operands, int64_t rows,
+                 EngineKind a_queue = EngineKind::kScalar);
+  /// Loads the window of a [K, M] or b [K, N] that `target` is for; `turn` counts windows.
+  void load_a(const View& source, const BlockedMatrix& target, const Affine& turn) {
+    a_->load(source, target, turn);
+  }
+  void load_b(const View& source, const BlockedMatrix& target, const Affine& turn) {
+    b_->load(source, target, turn);
+  }
+
+ private:
+  std::optional<Transposer> transposer_;
+  std::optional<ContractionLoader> a_, b_;
+};
+
+/// A PSUM tile [rows, columns] leaves through an SBUF tile to its window of `out`.
+struct OutputTile {
+  Affine row;
+  int64_t rows;
+  Affine column;
+  int64_t columns;
+};
+void store_result(Builder& builder, const View& psum, const View& staging, const View& out,
+                  const OutputTile& window, const Epilogue& epilogue);
+
+}  // namespace neuron_sim

@@ -1,0 +1,153 @@
+#include <algorithm>
+#include <optional>
+
+#include "ops/blocks/contraction.h"
+#include "ops/blocks/tiles.h"
+#include "ops/matmul/matmul_plans.h"
+#include "ops/matmul/matmul_result.h"
+
+namespace neuron_sim {
+namespace {
+
+constexpr int kRowRing = 2;  // row tiles of a, all of K
+constexpr int kOutputRing = 4;
+constexpr int kResultRing = 4;  // PSUM banks that accumulate
+
+/// One panel of columns of b with the row tiles of a streaming past it.
+class ResidentMatmul {
+ public:
+  ResidentMatmul(Builder& builder, const MatmulOperands& operands, const Epilogue& epilogue,
+                 const ResidentPlan& plan)
+      : builder_(builder),
+        plan_(plan),
+        operands_(operands),
+        result_(builder, operands, epilogue, std::min(plan.columns, operands.columns()),
+                plan.ring) {
+    const Limits& limits = builder.limits();
+    const Dtype dtype = operands.a.dtype();
+    const int64_t depth = operands.depth();
+    row_tile_ = limits.partitions;
+    column_tile_ = std::min(product_columns(limits), operands.columns());
+    panel_ = blocked_tile(builder, "b_panel", depth, std::min(plan.columns, operands.columns()),
+                          dtype, plan.ring);
+    rows_ = blocked_tile(builder, "a_rows", depth, std::min(row_tile_, operands.rows()), dtype,
+                         kRowRing);
+    staging_ = builder.sbuf("result", {limits.partitions, column_tile_}, operands.out.dtype(),
+                            kOutputRing);
+    psum_ =
+        builder.psum("product", {limits.partitions, column_tile_}, Dtype::kFloat32, kResultRing);
+    const bool transposes =
+        needs_transposing(operands.a_by_depth()) || needs_transposing(operands.b);
+    if (transposes) transposer_.emplace(builder, dtype);
+    Transposer* transposer = transposes ? &*transposer_ : nullptr;
+    // a on a queue of its own: its first tile need not wait for all of b.
+    load_a_.emplace(builder, operands.a_by_depth(), depth, transposer, EngineKind::kScalar);
+    load_b_.emplace(builder, operands.b, depth, transposer, kLoadQueue);
+  }
+
+  void emit(const MatmulOperands& operands, const Affine& batch) {
+    operands_ = operands;
+    const int64_t panels = ceiling(operands.columns(), plan_.columns);
+    const int64_t row_tiles = ceiling(operands.rows(), row_tile_);
+    first_row_tile_ = batch * row_tiles;
+    first_column_tile_ = batch * ceiling(operands.columns(), column_tile_);
+    for_tiles(builder_, operands.columns(), plan_.columns,
+              [&](const Affine& column, int64_t columns, const Affine& index) {
+                emit_panel(column, columns, batch * panels + index);
+              });
+  }
+
+ private:
+  void emit_panel(const Affine& column, int64_t columns, const Affine& index) {
+    const BlockedMatrix panel{panel_.turn(index), operands_.depth(), columns};
+    for_tiles_ahead(
+        builder_, operands_.rows(), row_tile_,
+        [&](const Affine& row, int64_t rows, const Affine& tile) {
+          load_a_->load(operands_.a_by_depth().slice(1, row, rows), row_tile(tile, rows),
+                        first_row_tile_ + tile);
+          // The panel comes after the first row tile: that is small and needed at once.
+          if (!tile.is_constant() || tile.constant() != 0) return;
+          load_panel(panel, column);
+          result_.begin_panel(operands_, column, columns, index);
+        },
+        [&](const Affine&, int64_t rows, const Affine& tile) {
+          emit_row_tile(panel, column, tile, rows);
+        });
+  }
+
+  void load_panel(const BlockedMatrix& panel, const Affine& column) {
+    for_tiles(builder_, panel.columns, column_tile_,
+              [&](const Affine& start, int64_t count, const Affine& index) {
+                load_b_->load(operands_.b.slice(1, column + start, count),
+                              {panel.tile.slice(2, start, count), panel.rows, count},
+                              first_column_tile_ + index);
+              });
+  }
+
+  BlockedMatrix row_tile(const Affine& tile, int64_t rows) const {
+    return {rows_.turn(first_row_tile_ + tile), operands_.depth(), rows};
+  }
+
+  void emit_row_tile(const BlockedMatrix& panel, const Affine& panel_column, const Affine& tile,
+                     int64_t rows) {
+    const BlockedMatrix stationary = row_tile(tile, rows);
+    const int64_t steps = ceiling(panel.columns, column_tile_);
+    for_tiles(builder_, panel.columns, column_tile_,
+              [&](const Affine& start, int64_t count, const Affine& index) {
+                const Affine turn = (first_row_tile_ + tile) * steps + index;
+                const View psum = psum_.turn(turn).slice(0, 0, rows).slice(1, 0, count);
+                multiply(builder_, psum, {stationary, 0, rows}, {panel, start, count});
+                result_.store(operands_, psum, staging_.turn(turn),
+                              {tile * row_tile_, rows, panel_column + start, count}, turn);
+              });
+  }
+
+  Builder& builder_;
+  const ResidentPlan plan_;
+  MatmulOperands operands_;  ///< of the product that is being emitted
+  MatmulResult result_;
+  Affine first_row_tile_, first_column_tile_;  ///< of the product, counted over the batch
+  int64_t row_tile_ = 0, column_tile_ = 0;
+  View panel_, rows_, staging_, psum_;
+  std::optional<Transposer> transposer_;
+  std::optional<ContractionLoader> load_a_, load_b_;
+};
+
+}  // namespace
+
+ResidentPlan plan_resident(const Limits& limits, const MatmulBatch& batch) {
+  const MatmulOperands& operands = batch.first;
+  const int64_t depth = operands.depth(), columns = operands.columns();
+  const Dtype dtype = operands.a.dtype();
+  const int64_t row_tile = std::min(limits.partitions, operands.rows());
+  // Rings are rounded up to allocation steps; 1 KiB covers all of them.
+  const int64_t others = kRowRing * blocked_bytes(limits, depth, row_tile, dtype) +
+                         ContractionLoader::staging_bytes(operands.a_by_depth(), depth) +
+                         ContractionLoader::staging_bytes(operands.b, depth) +
+                         kOutputRing * product_columns(limits) * itemsize(operands.out.dtype()) +
+                         MatmulResult::bytes(limits, operands) + 1024;
+  const int64_t column =
+      blocked_bytes(limits, depth, 1, dtype) + MatmulResult::bytes_per_column(operands);
+  const int64_t fitting = (limits.sbuf_usable.count - others) / column;
+  // The next product of a batch loads while this one is multiplied.
+  if (columns <= fitting) return {columns, batch.count > 1 && 2 * columns <= fitting ? 2 : 1};
+  // A panel of two column tiles loads one of the next panel while the other is in use. A narrower
+  // one needs a second panel, unless many row tiles make the wait short in comparison.
+  const int64_t step = product_columns(limits);
+  if (fitting >= 2 * step) return {fitting / step * step, 1};
+  if (operands.rows() >= 8 * limits.partitions && fitting >= limits.partitions) {
+    return {fitting / limits.partitions * limits.partitions, 1};
+  }
+  return {fitting / 2 / limits.partitions * limits.partitions, 2};
+}
+
+void emit_resident_matmul(Builder& builder, const MatmulBatch& batch, const Epilogue& epilogue,
+                          const ResidentPlan& plan) {
+  builder.scope([&] {
+    ResidentMatmul kernel(builder, batch.first, epilogue, plan);
+    batch.for_each(
+        [&](const MatmulOperands& operands, const Affine& index) { kernel.emit(operands, index); });
+  });
+}
+
+}  // namespace neuron_sim

@@ -1,0 +1,140 @@
+#include <algorithm>
+#include <optional>
+
+#include "ops/blocks/contraction.h"
+#include "ops/blocks/tiles.h"
+#include "ops/matmul/matmul_plans.h"
+#include "ops/matmul/matmul_result.h"
+
+namespace neuron_sim {
+namespace {
+
+constexpr int64_t kRowTiles = 4;  // PSUM banks that accumulate together
+constexpr int kPanelRing = 2;
+constexpr int kStagingRing = 4;  // panels are short: several loads in flight hide their latency
+constexpr int kOutputRing = 4;
+
+/// A block of the output, [4 row tiles, 512 columns], accumulating while K streams by.
+class StreamedMatmul {
+ public:
+  StreamedMatmul(Builder& builder, const MatmulOperands& operands, const Epilogue& epilogue,
+                 int64_t panel_rows)
+      : builder_(builder),
+        operands_(operands),
+        result_(builder, operands, epilogue,
+                std::min(product_columns(builder.limits()), operands.columns()), 1),
+        panel_rows_(panel_rows) {
+    const Limits& limits = builder.limits();
+    const Dtype dtype = operands.a.dtype();
+    row_tile_ = limits.partitions;
+    const int64_t rows = std::min(kRowTiles * row_tile_, operands.rows());
+    const int64_t columns = std::min(product_columns(limits), operands.columns());
+    a_panel_ = blocked_tile(builder, "a_panel", panel_rows, rows, dtype, kPanelRing);
+    b_panel_ = blocked_tile(builder, "b_panel", panel_rows, columns, dtype, kPanelRing);
+    staging_ = builder.sbuf("result", {row_tile_, columns}, operands.out.dtype(), kOutputRing);
+    psum_ =
+        builder.psum("product", {row_tile_, columns}, Dtype::kFloat32, static_cast<int>(kRowTiles));
+    const bool transposes =
+        needs_transposing(operands.a_by_depth()) || needs_transposing(operands.b);
+    if (transposes) transposer_.emplace(builder, dtype);
+    Transposer* transposer = transposes ? &*transposer_ : nullptr;
+    load_a_.emplace(builder, operands.a_by_depth(), panel_rows, transposer, EngineKind::kScalar,
+                    kStagingRing);
+    load_b_.emplace(builder, operands.b, panel_rows, transposer, kLoadQueue, kStagingRing);
+  }
+
+  void emit(const MatmulOperands& operands) {
+    operands_ = operands;
+    for_tiles(builder_, operands.rows(), kRowTiles * row_tile_,
+              [&](const Affine& row, int64_t rows, const Affine&) {
+                for_tiles(builder_, operands.columns(), product_columns(builder_.limits()),
+                          [&](const Affine& column, int64_t columns, const Affine&) {
+                            emit_block({row, rows, column, columns});
+                          });
+              });
+  }
+
+ private:
+  void emit_block(const OutputTile& block) {
+    const int64_t depth = operands_.depth();
+    const int64_t full = depth / panel_rows_, rest = depth % panel_rows_;
+    const auto rows = [&](int64_t panel) { return panel < full ? panel_rows_ : rest; };
+    const int64_t panels = full + (rest > 0 ? 1 : 0);
+    // Each panel is prepared before the multiplication of the one before; the first one overwrites
+    // PSUM, so it is peeled.
+    prepare(block, 0, rows(0));
+    if (panels > 1) prepare(block, 1, rows(1));
+    multiply_panel(block, 0, rows(0), false);
+    builder_.loop(std::max<int64_t>(full - 2, 0), [&](const Affine& panel) {
+      prepare(block, panel + 2, panel_rows_);
+      multiply_panel(block, panel + 1, panel_rows_, true);
+    });
+    if (full > 1 && rest > 0) prepare(block, full, rest);
+    if (full > 1) multiply_panel(block, full - 1, panel_rows_, true);
+    if (full > 0 && rest > 0) multiply_panel(block, full, rest, true);
+    store_block(block);
+  }
+
+  View result(int64_t tile, int64_t rows, int64_t columns) const {
+    return psum_.turn(tile).slice(0, 0, rows).slice(1, 0, columns);
+  }
+
+  void for_row_tiles(int64_t rows,
+                     const std::function<void(int64_t tile, int64_t row, int64_t rows)>& body) {
+    for (int64_t row = 0; row < rows; row += row_tile_) {
+      body(row / row_tile_, row, std::min(row_tile_, rows - row));
+    }
+  }
+
+  BlockedMatrix a_panel(const OutputTile& block, const Affine& panel, int64_t depth) const {
+    return {a_panel_.turn(panel).slice(2, 0, block.rows), depth, block.rows};
+  }
+  BlockedMatrix b_panel(const OutputTile& block, const Affine& panel, int64_t depth) const {
+    return {b_panel_.turn(panel).slice(2, 0, block.columns), depth, block.columns};
+  }
+
+  void prepare(const OutputTile& block, const Affine& panel, int64_t depth) {
+    const Affine first = panel * panel_rows_;
+    load_a_->load(operands_.a_by_depth().slice(0, first, depth).slice(1, block.row, block.rows),
+                  a_panel(block, panel, depth), panel);
+    load_b_->load(operands_.b.slice(0, first, depth).slice(1, block.column, block.columns),
+                  b_panel(block, panel, depth), panel);
+  }
+
+  void multiply_panel(const OutputTile& block, const Affine& panel, int64_t depth,
+                      bool accumulate) {
+    const BlockedMatrix a = a_panel(block, panel, depth), b = b_panel(block, panel, depth);
+    for_row_tiles(block.rows, [&](int64_t tile, int64_t row, int64_t rows) {
+      multiply(builder_, result(tile, rows, block.columns), {a, row, rows}, {b, 0, block.columns},
+               accumulate);
+    });
+  }
+
+  void store_block(const OutputTile& block) {
+    result_.begin_panel(operands_, block.column, block.columns, 0);
+    for_row_tiles(block.rows, [&](int64_t tile, int64_t row, int64_t rows) {
+      result_.store(operands_, result(tile, rows, block.columns), staging_.turn(tile),
+                    {block.row + row, rows, block.column, block.columns}, tile);
+    });
+  }
+
+  Builder& builder_;
+  MatmulOperands operands_;  ///< of the product that is being emitted
+  MatmulResult result_;
+  int64_t panel_rows_, row_tile_ = 0;
+  View a_panel_, b_panel_, staging_, psum_;
+  std::optional<Transposer> transposer_;
+  std::optional<ContractionLoader> load_a_, load_b_;
+};
+
+}  // namespace
+
+void emit_streamed_matmul(Builder& builder, const MatmulBatch& batch, const Epilogue& epilogue,
+                          int64_t panel_rows) {
+  builder.scope([&] {
+    StreamedMatmul kernel(builder, batch.first, epilogue, panel_rows);
+    batch.for_each([&](const MatmulOperands& operands, const Affine&) { kernel.emit(operands); });
+  });
+}
+
+}  // namespace neuron_sim

@@ -1,0 +1,34 @@
+#pragma once
+// matrix_product: out = activation(scale * a @ b + addend_scale * addend), one program for a batch.
+//
+// Algorithm: that of matmul (matmul.h) for one product after the other, its rings turning on from
+// product to product, so that the operands of the next one load and are transposed while this one
+// is multiplied. A result whose columns are contiguous is computed as its transpose, b.T @ a.T, so
+// that stores stay long. Scale, addend and function are applied in fp32 while a tile leaves PSUM.
+//
+// Roofline: as matmul, plus the bytes of the addend (a bias per column: once per panel).
+
+#include <optional>
+
+#include "device/numerics/activation_functions.h"
+#include "ops/blocks/hbm_tensor.h"
+#include "ops/matmul/matmul.h"
+
+namespace neuron_sim {
+
+struct MatrixProductOptions {
+  double scale = 1;         ///< of the product
+  double addend_scale = 1;  ///< of the addend
+  Activation activation = Activation::kIdentity;
+  MatmulOptions matmul{};  ///< variant auto
+};
+
+/// a [..., M, K], b [..., K, N], addend and out [..., M, N] of equal leading dimensions, none of
+/// them empty, K > 0; any strides (0 repeats an operand), fp32, fp16 or bf16 alike, out also fp32.
+/// Accumulates in fp32, rounds once. `addend` may be `out` itself. KernelError for sizes that do
+/// not match and other dtypes.
+void emit_matrix_product(Builder& builder, const HbmTensor& a, const HbmTensor& b,
+                         const std::optional<HbmTensor>& addend, const HbmTensor& out,
+                         const MatrixProductOptions& options = {});
+
+}  // namespace neuron_sim

@@ -1,0 +1,32 @@
+#pragma once
+// max_pool: maxima of windows of planes and where they are, and gradients on their way back.
+//
+// Algorithm. Planes lie on partitions; outputs whose windows are cut alike by the border form
+// rectangles, and for each element of their windows a strided view of the input is compared with
+// the maxima so far. Vector keeps the maximum and the offset of the last element that beat all
+// before it or is NaN, in fp32, to which the index of the window's first element is added at the
+// end. An int64 index is two words, of which only the low one is ever not zero. Backward, the
+// offsets are compared with those of every element of the windows; gradients are taken bit by bit
+// where they agree, and added up in fp32.
+//
+// Roofline: Vector, some four cycles per element of a window, output and partition.
+
+#include "ops/blocks/axis_windows.h"
+#include "ops/blocks/hbm_tensor.h"
+
+namespace neuron_sim {
+
+struct PoolingWindows {
+  AxisWindows rows, columns;
+};
+
+/// input [N, C, H, W], output [N, C, OH, OW] of the same float dtype, indices int32
+/// [N, C, OH, OW, 2]: the words of the int64 index row * W + column. H * W up to 2^24. Any strides,
+/// none empty. Ties go to the first element, and so does a window of -inf; NaN to the last one.
+void emit_max_pool(Builder& builder, const HbmTensor& input, const HbmTensor& output,
+                   const HbmTensor& indices, const PoolingWindows& windows);
+/// grad_input [N, C, H, W] = the sum of the gradients [N, C, OH, OW] whose index is that element.
+void emit_max_pool_backward(Builder& builder, const HbmTensor& gradient, const HbmTensor& indices,
+                            const HbmTensor& grad_input, const PoolingWindows& windows);
+
+}  // namespace neuron_sim

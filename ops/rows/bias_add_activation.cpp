@@ -1,0 +1,191 @@
+#include "ops/rows/bias_add_activation.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "device/base/errors.h"
+#include "device/isa/activation/activation.h"
+#include "device/isa/elementwise/tensor_tensor.h"
+#include "ops/blocks/collapse.h"
+#include "ops/blocks/epilogue.h"
+#include "ops/blocks/operand_checks.h"
+#include "ops/blocks/softmax.h"
+#include "ops/blocks/tiles.h"
+#include "ops/rows/streaming_softmax.h"
+
+namespace neuron_sim {
+namespace {
+
+constexpr int64_t kElements = 2048;  // per partition and tile
+constexpr int kRing = 3;
+
+class BiasAdd {
+ public:
+  BiasAdd(Builder& builder, const View& x, const View& bias, const View& out,
+          const OutputFunction& function)
+      : builder_(builder), bias_(bias), function_(function) {
+    partitions_ = builder.limits().partitions;
+    const int64_t features = bias.size(0);
+    columns_ = function.softmax ? features : std::min(features, kElements);
+    const int64_t rows = x.size(x.rank() - 2);
+    group_ = function.softmax
+                 ? 1
+                 : std::clamp<int64_t>(kElements / columns_, 1, ceiling(rows, partitions_));
+    const std::vector<int64_t> shape{partitions_, group_, columns_};
+    ring_ = fitting_ring(x.dtype());
+    bias_tile_ = builder.sbuf("bias", {partitions_, columns_}, bias.dtype(), bias_tiles());
+    input_ = builder.sbuf("x_tile", shape, x.dtype(), ring_);
+    sum_ = builder.sbuf("sum", shape, Dtype::kFloat32, sum_ring(ring_));
+    output_ = builder.sbuf("result", shape, out.dtype(), ring_);
+    if (function.softmax) softmax_.emplace(builder);
+  }
+
+  /// Whether SBUF has room for whole rows of that many features, as softmax needs them.
+  static bool holds_rows(const Limits& limits, int64_t features, Dtype dtype) {
+    return bytes_of_rings(1, 1, features, 1, dtype) <= limits.sbuf_usable.count;
+  }
+
+  /// x and out are [leading..., rows, features].
+  void emit(const View& x, const View& out) {
+    for_tiles(builder_, bias_.size(0), columns_,
+              [&](const Affine& column, int64_t columns, const Affine& index) {
+                bias_panel_ = bias_tile_.turn(index).slice(1, 0, columns);
+                load(builder_, bias_panel_,
+                     bias_.slice(0, column, columns).expand(0).broadcast(0, partitions_));
+                emit_leading(x.slice(x.rank() - 1, column, columns),
+                             out.slice(out.rank() - 1, column, columns));
+              });
+  }
+
+ private:
+  /// Vector writes the sums of a tile while Scalar still reads those of the two before.
+  static int sum_ring(int ring) { return ring > 1 ? 3 : 1; }
+  /// Bytes per partition that rings of that many tiles need; 4 KiB cover the small ones.
+  static int64_t bytes_of_rings(int ring, int64_t group, int64_t columns, int bias_tiles,
+                                Dtype dtype) {
+    const int64_t element = itemsize(dtype);
+    const int64_t sum_bytes = int64_t{sum_ring(ring)} * itemsize(Dtype::kFloat32);
+    const int64_t bytes = int64_t{2} * ring * element + sum_bytes;
+    return columns * (group * bytes + bias_tiles * element) + 4096;
+  }
+  int bias_tiles() const { return columns_ < bias_.size(0) ? 2 : 1; }
+  /// Tiles of each kind that fit SBUF, at most three; long softmax rows leave room for one.
+  int fitting_ring(Dtype dtype) const {
+    int ring = kRing;
+    while (ring > 1 && bytes_of_rings(ring, group_, columns_, bias_tiles(), dtype) >
+                           builder_.limits().sbuf_usable.count) {
+      --ring;
+    }
+    return ring;
+  }
+
+  void emit_leading(const View& x, const View& out) {
+    if (x.rank() == 2) return emit_rows(x, out);
+    builder_.loop(x.size(0), [&](const Affine& index) {
+      emit_leading(x.select(0, index), out.select(0, index));
+    });
+  }
+
+  void emit_rows(const View& x, const View& out) {
+    const int64_t step = partitions_ * group_;
+    const int64_t full = x.size(0) / step * step;
+    emit_tiles(full, step, [&](bool output, const Affine& row, int64_t rows) {
+      return (output ? out : x).slice(0, row, rows).split(0, partitions_, group_);
+    });
+    emit_tiles(x.size(0) - full, partitions_, [&](bool output, const Affine& row, int64_t rows) {
+      return (output ? out : x).slice(0, row + full, rows).expand(1);
+    });
+  }
+
+  /// `cut` gives the window [P, group, columns] of x or of the output.
+  void emit_tiles(int64_t rows, int64_t step,
+                  const std::function<View(bool output, const Affine&, int64_t)>& cut) {
+    const TileBody start = [&](const Affine& row, int64_t count, const Affine& turn) {
+      start_tile(cut(false, row, count), turn);
+    };
+    const TileBody finish = [&](const Affine& row, int64_t count, const Affine& turn) {
+      finish_tile(cut(true, row, count), turn);
+    };
+    if (ring_ > 1) return for_tiles_ahead(builder_, rows, step, start, finish);
+    for_tiles(builder_, rows, step, [&](const Affine& row, int64_t count, const Affine& turn) {
+      start(row, count, turn);
+      finish(row, count, turn);
+    });
+  }
+
+  bool plain() const { return !function_.softmax && function_.pointwise == Activation::kIdentity; }
+  static View cut(const View& ring, const View& window, const Affine& turn) {
+    return ring.turn(turn)
+        .slice(0, 0, window.size(0))
+        .slice(1, 0, window.size(1))
+        .slice(2, 0, window.size(2));
+  }
+
+  void start_tile(const View& x, const Affine& turn) {
+    const View input = cut(input_, x, turn), sum = cut(plain() ? output_ : sum_, x, turn);
+    const View bias = bias_panel_.slice(0, 0, x.size(0)).expand(1).broadcast(1, x.size(1));
+    load(builder_, input, x);
+    builder_.emit(TensorTensor{.dst = sum, .data1 = input, .data2 = bias});
+    if (function_.softmax) softmax_->start(sum.select(1, 0), turn);
+  }
+
+  void finish_tile(const View& out, const Affine& turn) {
+    const View sum = cut(sum_, out, turn), output = cut(output_, out, turn);
+    if (function_.softmax) {
+      softmax_->finish(output.select(1, 0), sum.select(1, 0), turn);
+    } else if (!plain()) {
+      builder_.emit(Activate{.dst = output, .data = sum, .op = function_.pointwise});
+    }
+    store(builder_, out, output);
+  }
+
+  Builder& builder_;
+  const View bias_;
+  const OutputFunction function_;
+  int64_t partitions_ = 0, columns_ = 0, group_ = 1;
+  int ring_ = 1;
+  View bias_tile_, bias_panel_, input_, sum_, output_;
+  std::optional<Softmax> softmax_;
+};
+
+/// [leading..., features], the leading dimensions collapsed; tensor 0 is x, tensor 1 the output.
+std::vector<SharedDimension> collapse_rows(const TensorSpec& x, const TensorSpec& output) {
+  const std::vector<int64_t> x_strides = strides_of(x), out_strides = strides_of(output);
+  const auto leading = [](const std::vector<int64_t>& values) {
+    return std::vector<int64_t>(values.begin(), values.end() - 1);
+  };
+  auto dimensions = collapse(leading(x.shape), {leading(x_strides), leading(out_strides)});
+  dimensions.push_back({x.shape.back(), {x_strides.back(), out_strides.back()}});
+  return dimensions;
+}
+
+}  // namespace
+
+BuiltOp build_bias_add_activation(const Architecture& architecture, const TensorSpec& x,
+                                  const TensorSpec& bias, const std::string& activation) {
+  constexpr std::string_view kOp = "bias_add_activation";
+  const OutputFunction function = parse_output_function(kOp, activation);
+  if (x.shape.empty()) fail(text(kOp, ": ", describe("x", x), " has no last dimension."));
+  check_rank(kOp, "bias", bias, 1);
+  check_float_operand(kOp, "x", x);
+  check_same_dtype(kOp, "x", x, "bias", bias);
+  check_size(kOp, "bias", bias, 0, x.shape.back());
+  BuiltOp built;
+  built.output = {x.shape, {}, x.dtype};
+  if (x.elements() == 0) return built;
+  Builder builder("bias_add_activation", architecture);
+  const auto dimensions = collapse_rows(x, built.output);
+  const View source =
+      builder.argument("x", sizes_of(dimensions), x.dtype, strides_of(dimensions, 0));
+  const View bias_view = builder.argument("bias", bias.shape, bias.dtype, bias.strides);
+  const View out = builder.argument("out", sizes_of(dimensions), x.dtype);
+  if (function.softmax && !BiasAdd::holds_rows(builder.limits(), bias.shape[0], x.dtype)) {
+    emit_streaming_softmax(builder, source, bias_view, out);
+  } else {
+    BiasAdd(builder, source, bias_view, out, function).emit(source, out);
+  }
+  built.program = builder.finish();
+  return built;
+}
+
+}  // namespace neuron_sim

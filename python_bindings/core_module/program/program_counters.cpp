@@ -1,0 +1,185 @@
+#include "python_bindings/core_module/program/program_counters.h"
+
+#include <algorithm>
+#include <array>
+
+#include "device/program/cursor.h"
+#include "device/timeline/core_walk.h"
+#include "device/timeline/loop_forecast.h"
+
+namespace nb = nanobind;
+
+namespace neuron_sim {
+namespace {
+
+constexpr std::array<MemoryKind, 3> kMemories = {MemoryKind::kHbm, MemoryKind::kSbuf,
+                                                 MemoryKind::kPsum};
+constexpr std::array<const char*, 3> kMemoryNames = {"hbm", "sbuf", "psum"};
+
+/// By DescriptorKind, as the profiler calls them.
+constexpr std::array<const char*, 3> kDescriptorNames = {"static_dma", "hardware_dynamic_dma",
+                                                         "software_dynamic_dma"};
+
+struct Counters {
+  std::array<int64_t, kMemories.size()> read{}, written{};
+  std::array<int64_t, kDescriptorNames.size()> packets{}, packet_bytes{};
+  int64_t matmuls = 0;
+  int64_t multiply_accumulates = 0;
+  int64_t transpose_multiply_accumulates = 0;
+  int64_t drains = 0;
+  int64_t drained_bytes = 0;
+};
+
+int64_t bytes_of(const Operand& operand) {
+  int64_t elements = operand.partitions;
+  for (int i = 0; i < operand.rank; ++i) elements *= operand.free[static_cast<size_t>(i)].size;
+  return elements * itemsize(operand.dtype);
+}
+
+void count_matmul(const Program& program, const Instruction& instruction, int64_t instances,
+                  Counters& counters) {
+  const Demand& demand = program.demands[instruction.demand];
+  const bool is_transpose = demand.multiply_accumulates == 0 || demand.steps[1].transpose;
+  counters.matmuls += instances;
+  if (!is_transpose) {
+    counters.multiply_accumulates += instances * demand.multiply_accumulates;
+    return;
+  }
+  // The data passes an identity of its own number of partitions.
+  for (const Operand& operand : program.operands_of(instruction)) {
+    if (!operand.present() || operand.writes()) continue;
+    const int64_t elements = bytes_of(operand) / itemsize(operand.dtype);
+    counters.transpose_multiply_accumulates += instances * elements * operand.partitions;
+    break;
+  }
+}
+
+void count_packets(const Step& step, int64_t instances, Counters& counters) {
+  const auto kind = static_cast<size_t>(step.descriptors);
+  counters.packets[kind] += instances * step.elements;
+  counters.packet_bytes[kind] += instances * step.elements * step.bytes;
+}
+
+void count(const Program& program, const Instruction& instruction, int64_t instances,
+           Counters& counters) {
+  int64_t from_psum = 0;
+  bool to_sbuf = false;
+  for (const Operand& operand : program.operands_of(instruction)) {
+    const int64_t bytes = operand.present() ? bytes_of(operand) : 0;
+    for (size_t i = 0; i < kMemories.size(); ++i) {
+      if (operand.memory != kMemories[i]) continue;
+      if (operand.reads()) counters.read[i] += instances * bytes;
+      if (operand.writes()) counters.written[i] += instances * bytes;
+    }
+    if (operand.memory == MemoryKind::kPsum && operand.reads()) from_psum += bytes;
+    to_sbuf |= operand.memory == MemoryKind::kSbuf && operand.writes();
+  }
+  if (from_psum > 0 && to_sbuf) {
+    counters.drains += instances;
+    counters.drained_bytes += instances * from_psum;
+  }
+  const Demand& demand = program.demands[instruction.demand];
+  if (demand.count > 1 && demand.steps[1].unit == Unit::kMultiplyMoving) {
+    count_matmul(program, instruction, instances, counters);
+  }
+  if (demand.count > 0 && demand.steps[0].unit == Unit::kDma) {
+    count_packets(demand.steps[0], instances, counters);
+  }
+}
+
+/// Visitor that counts the instances of every instruction of a run, or of one as it is forecast.
+class InstanceCount {
+ public:
+  InstanceCount(const Program& program, const ControlLog& log)
+      : program_(program),
+        log_(log),
+        forecasts_(program.cores.size(), LoopForecast(program, assumed_trips())),
+        instances_(program.instructions.size()) {}
+
+  int64_t trip_count(const Loop& loop) {
+    if (loop.kind == LoopKind::kWhile) return kUnbounded;
+    if (loop.register_index < 0) return loop.trip_count;
+    const bool forecast = loop.kind == LoopKind::kRange && !log_.is_present();
+    return forecast ? forecasts_[loop.core].trips(loop) : log_.next(loop.bound);
+  }
+  int64_t boundary(const Loop& loop, uint32_t, int64_t iteration, int64_t trips) {
+    if (loop.kind != LoopKind::kWhile) return 0;
+    const bool continues =
+        log_.is_present() ? log_.next(0) != 0 : forecasts_[loop.core].continues(loop, iteration);
+    return continues ? 0 : trips - iteration;
+  }
+  void instruction(uint32_t index, const int64_t*) {
+    ++instances_[index];
+    const Instruction& instruction = program_.instructions[index];
+    if (!log_.is_present()) forecasts_[instruction.core].pass(instruction);
+    for (const Operand& operand : program_.operands_of(instruction)) {
+      if (!operand.indirect) continue;
+      log_.next(0);
+      break;
+    }
+  }
+  void meet(const Meeting& meeting) {
+    for (const int64_t index : meeting.instruction) ++instances_[static_cast<size_t>(index)];
+  }
+
+  void add_to(Counters& counters) const {
+    for (size_t i = 0; i < instances_.size(); ++i) {
+      if (instances_[i] > 0) count(program_, program_.instructions[i], instances_[i], counters);
+    }
+  }
+
+ private:
+  const Program& program_;
+  LogReader log_;
+  std::vector<LoopForecast> forecasts_;  // by core
+  std::vector<int64_t> instances_;
+};
+
+void count(const Program& program, const Block& block, int64_t instances, Counters& counters) {
+  for (const Node& node : block) {
+    if (node.kind == Node::Kind::kLoop) {
+      const Loop& loop = program.loops[node.index];
+      count(program, loop.body, instances * loop.bound, counters);
+    } else {
+      count(program, program.instructions[node.index], instances, counters);
+    }
+  }
+}
+
+}  // namespace
+
+bool has_dynamic_loops(const Program& program) {
+  return std::any_of(program.loops.begin(), program.loops.end(),
+                     [](const Loop& loop) { return loop.kind != LoopKind::kCounted; });
+}
+
+nb::dict program_counters(const Program& program, const std::vector<int64_t>& log) {
+  Counters counters;
+  if (has_dynamic_loops(program)) {
+    const ControlLog values{log};
+    InstanceCount run(program, values);
+    Cursor<InstanceCount>(program, run).walk();
+    run.add_to(counters);
+  } else {
+    for (const Block& core : program.cores) count(program, core, 1, counters);
+  }
+  nb::dict result;
+  for (size_t i = 0; i < kMemories.size(); ++i) {
+    const std::string memory = kMemoryNames[i];
+    result[(memory + "_read_bytes").c_str()] = counters.read[i];
+    result[(memory + "_write_bytes").c_str()] = counters.written[i];
+  }
+  for (size_t i = 0; i < kDescriptorNames.size(); ++i) {
+    const std::string kind = kDescriptorNames[i];
+    result[(kind + "_packets").c_str()] = counters.packets[i];
+    result[(kind + "_bytes").c_str()] = counters.packet_bytes[i];
+  }
+  result["matmul_instructions"] = counters.matmuls;
+  result["multiply_accumulates"] = counters.multiply_accumulates;
+  result["transpose_multiply_accumulates"] = counters.transpose_multiply_accumulates;
+  result["psum_to_sbuf_instructions"] = counters.drains;
+  result["psum_to_sbuf_bytes"] = counters.drained_bytes;
+  return result;
+}
+
+}  // namespace neuron_sim

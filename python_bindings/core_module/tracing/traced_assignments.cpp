@@ -1,0 +1,213 @@
+// Assignments and sums of results that are not emitted yet: straight into their target.
+
+#include "python_bindings/core_module/tracing/traced_objects.h"
+
+namespace neuron_sim::tracing {
+namespace {
+
+/// References of a result that only the interpreter's stack and the trace hold.
+constexpr Py_ssize_t kUnshared = 2;
+
+bool is_equal(PyObject* a, PyObject* b) {
+  if (a == b) return true;
+  const int equal = PyObject_RichCompareBool(a, b, Py_EQ);
+  if (equal < 0) PyErr_Clear();
+  return equal == 1;
+}
+
+/// Whether `value` is the pending result that nobody else holds.
+PendingObject* unshared_result(const TraceObject* trace, PyObject* value) {
+  PyObject* pending = trace->field[TraceObject::kPending];
+  if (is_absent(pending) || as_pending(pending)->field[PendingObject::kTensor] != value ||
+      Py_REFCNT(value) > kUnshared) {
+    return nullptr;
+  }
+  return as_pending(pending);
+}
+
+/// Whether a pending result can be emitted straight into `target` and stay the same.
+bool fits(const PendingObject* pending, PyObject* target, PyObject* value) {
+  const TensorObject* to = as_tensor(target);
+  const TensorObject* from = as_tensor(value);
+  using Field = TensorObject;
+  return to->field[Field::kAxis] != Py_None &&
+         is_equal(to->field[Field::kShape], from->field[Field::kShape]) &&
+         !(pending->is_explicit && to->field[Field::kDtype] != from->field[Field::kDtype]) &&
+         !(pending->in_psum && !storage_of(target)->in_psum);
+}
+
+bool check_product(TraceObject* trace, PyObject* storage, bool accumulates) {
+  PyObject* allocation = trace->field[TraceObject::kAllocation];
+  PyObject* banks = PyObject_GetAttrString(allocation, "banks");
+  const bool has_none = banks != nullptr && PyDict_CheckExact(banks) && PyDict_GET_SIZE(banks) == 0;
+  Py_XDECREF(banks);
+  if (has_none || banks == nullptr) return has_none;
+  PyObject* done = PyObject_CallMethod(allocation, "check_product", "OO", storage,
+                                       accumulates ? Py_True : Py_False);
+  Py_XDECREF(done);
+  return done != nullptr;
+}
+
+bool depends_on(PyObject* address, const LoopObject* loop) {
+  if (!is_expression(address)) return false;
+  const ExpressionObject* expression = as_expression(address);
+  for (int i = 0; i < expression->terms; ++i) {
+    if (expression->term[i].loop == loop) return true;
+  }
+  return false;
+}
+
+/// Whether neuron_sim.nki.tracing.dependences has to look at a write to `target`.
+bool is_suspicious(const TraceObject* trace, PyObject* target) {
+  PyObject* loops = trace->field[TraceObject::kLoops];
+  if (!trace->is_old) return false;
+  const TensorObject* tensor = as_tensor(target);
+  const StorageObject* storage = storage_of(target);
+  for (Py_ssize_t i = PyList_GET_SIZE(loops) - 1; i >= 0; --i) {
+    const auto* loop = reinterpret_cast<LoopObject*>(PyList_GET_ITEM(loops, i));
+    if (storage->made_at >= loop->opened_at || storage->last_use > loop->opened_at) return false;
+    const bool is_affine =
+        PyUnicode_CompareWithASCIIString(loop->field[LoopObject::kKind], "affine") == 0;
+    if (is_affine && !depends_on(tensor->field[TensorObject::kStart], loop) &&
+        !depends_on(tensor->field[TensorObject::kPartition], loop)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/// Emits what is pending into `target`; false with an error.
+bool emit_into(TraceObject* trace, PyObject* target) {
+  StorageObject* storage = storage_of(target);
+  PendingObject* pending = take_pending(trace);
+  storage->written = 1;
+  bool good = true;
+  if (pending->accumulates) good = check_product(trace, &storage->ob_base, false);
+  good = good && emit_pending(trace, pending, target, pending->accumulates ? Py_False : nullptr);
+  set_field(pending->field[PendingObject::kTensor], nullptr);  // they hold each other
+  Py_DECREF(pending);
+  return good;
+}
+
+enum class Done { kYes, kNo, kError };
+
+/// The common assignments: of a result that is not emitted yet, and of `+=`, which is done already.
+Done assign(PyObject* target, PyObject* value) {
+  StorageObject* storage = storage_of(target);
+  TraceObject* trace = as_trace(storage->field[StorageObject::kTrace]);
+  if (target == value && as_tensor(target)->field[TensorObject::kAxis] != Py_None) {
+    storage->written = 1;
+    return Done::kYes;
+  }
+  const PendingObject* found = unshared_result(trace, value);
+  if (found == nullptr || !fits(found, target, value) || is_suspicious(trace, target)) {
+    return Done::kNo;
+  }
+  return emit_into(trace, target) ? Done::kYes : Done::kError;
+}
+
+/// target += value of a pending matrix product.
+Done accumulate(PyObject* target, PyObject* value) {
+  StorageObject* storage = storage_of(target);
+  TraceObject* trace = as_trace(storage->field[StorageObject::kTrace]);
+  const PendingObject* found = unshared_result(trace, value);
+  if (found == nullptr || !found->accumulates || !storage->in_psum ||
+      !is_equal(as_tensor(target)->field[TensorObject::kShape],
+                as_tensor(value)->field[TensorObject::kShape])) {
+    return Done::kNo;
+  }
+  PyObject* view = access_of(as_tensor(target));  // the scope is checked before anything is emitted
+  if (view == nullptr) return Done::kError;
+  Py_DECREF(view);
+  PendingObject* pending = take_pending(trace);
+  bool good = check_product(trace, &storage->ob_base, true);
+  // The first product into uninitialised memory overwrites it.
+  const bool continues = storage->written != 0;
+  good = good && emit_pending(trace, pending, target, continues ? Py_True : Py_None);
+  set_field(pending->field[PendingObject::kTensor], nullptr);
+  Py_DECREF(pending);
+  if (good) return Done::kYes;
+  if (!continues && PyErr_ExceptionMatches(PyExc_ValueError) != 0 &&
+      PyList_GET_SIZE(trace->field[TraceObject::kLoops]) > 0) {
+    PyObject *type = nullptr, *error = nullptr, *traceback = nullptr;
+    PyErr_Fetch(&type, &error, &traceback);
+    PyErr_NormalizeException(&type, &error, &traceback);
+    PyObject* none = PyObject_CallFunctionObjArgs(connections.unrolled_sum, trace, error, nullptr);
+    if (none != nullptr) {
+      Py_DECREF(none);
+      PyErr_Restore(type, error, traceback);
+    } else {
+      Py_XDECREF(type);
+      Py_XDECREF(error);
+      Py_XDECREF(traceback);
+    }
+  }
+  return Done::kError;
+}
+
+}  // namespace
+
+PyObject* trace_repeats(PyObject* self, PyObject* target) {
+  if (PyObject_TypeCheck(target, tensor_type) == 0) {
+    PyErr_SetString(PyExc_TypeError, "repeats() takes a tensor.");
+    return nullptr;
+  }
+  if (!settle_tensor(target)) return nullptr;
+  return PyBool_FromLong(is_suspicious(as_trace(self), target) ? 1 : 0);
+}
+
+PyObject* trace_settled_into(PyObject* self, PyObject* const* arguments, Py_ssize_t count) {
+  if (count != 3 || PyObject_TypeCheck(arguments[0], tensor_type) == 0 ||
+      PyObject_TypeCheck(arguments[1], tensor_type) == 0) {
+    PyErr_SetString(PyExc_TypeError, "settled_into() takes two tensors and a bool.");
+    return nullptr;
+  }
+  TraceObject* trace = as_trace(self);
+  PyObject* pending = trace->field[TraceObject::kPending];
+  if (is_absent(pending) || is_absent(as_tensor(arguments[0])->field[TensorObject::kStorage]) ||
+      as_pending(pending)->field[PendingObject::kTensor] != arguments[1] ||
+      arguments[2] != Py_True || !fits(as_pending(pending), arguments[0], arguments[1])) {
+    Py_RETURN_FALSE;
+  }
+  if (!emit_into(trace, arguments[0])) return nullptr;
+  Py_RETURN_TRUE;
+}
+
+int assign_subscript(PyObject* self, PyObject* index, PyObject* value) {
+  if (value == nullptr) {
+    PyErr_SetString(PyExc_TypeError, "elements of a tensor cannot be deleted.");
+    return -1;
+  }
+  if (index == Py_Ellipsis && !settle_tensor(self)) return -1;
+  PyObject* target = index == Py_Ellipsis ? Py_NewRef(self) : PyObject_GetItem(self, index);
+  if (target == nullptr) return -1;
+  if (PyObject_TypeCheck(target, tensor_type) == 0 || !settle_tensor(target)) {
+    if (PyErr_Occurred() == nullptr) wrong_type("index", "one that selects a tensor", index);
+    Py_DECREF(target);
+    return -1;
+  }
+  Done done = is_tensor(target) && is_tensor(value) ? assign(target, value) : Done::kNo;
+  if (done == Done::kNo) {
+    PyObject* trace = storage_of(target)->field[StorageObject::kTrace];
+    PyObject* result = PyObject_CallMethod(trace, "assign", "OOO", target, value,
+                                           Py_REFCNT(value) <= kUnshared ? Py_True : Py_False);
+    done = result == nullptr ? Done::kError : Done::kYes;
+    Py_XDECREF(result);
+  }
+  Py_DECREF(target);
+  return done == Done::kYes ? 0 : -1;
+}
+
+PyObject* add_in_place(PyObject* self, PyObject* other) {
+  if (is_tensor(self) && is_tensor(other) &&
+      !is_absent(as_tensor(self)->field[TensorObject::kStorage])) {
+    switch (accumulate(self, other)) {
+      case Done::kYes: return Py_NewRef(self);
+      case Done::kError: return nullptr;
+      case Done::kNo: break;
+    }
+  }
+  return call_method(self, "_add_in_place", other);
+}
+
+}  // namespace neuron_sim::tracing

@@ -1,0 +1,223 @@
+#pragma once
+// The structures of traced_structures.h for each other: neuron_sim.nki.tracing derives its classes
+// from their types and has everything that is not needed once per instruction.
+
+#include <exception>
+
+#include "python_bindings/core_module/tracing/traced_structures.h"
+
+namespace neuron_sim::tracing {
+
+/// The Python classes and functions that the C structures need; set once by `connect`.
+struct Connections {
+  PyTypeObject* expression;     ///< Expression
+  PyTypeObject* tensor;         ///< Tensor
+  PyTypeObject* storage;        ///< Storage
+  PyTypeObject* mask;           ///< Mask
+  PyTypeObject* dynamic_slice;  ///< nl.ds: attributes start and size
+  PyObject* running;            ///< list of the traces that run, the innermost last
+  PyObject* internal_files;     ///< dict: file name -> whether it belongs to this package
+  PyObject* is_internal;        ///< of a code object whose file is in no entry
+  PyObject* place_of;           ///< of a frame: (line, name, annotation, code, step)
+  PyObject* point_at;           ///< (error, place): adds the kernel's line to an error
+  PyObject* unrolled_sum;       ///< (trace, error): raises what a first product's error means
+  PyObject* current;            ///< the trace that runs, or the error that none does
+  PyObject* masked_result;      ///< result() of the older language, of all masks and dtypes
+  PyObject* tensor_tensor;      ///< Instruction of two tiles
+  PyObject* tensor_scalar;      ///< Instruction of a tile and a number
+  PyObject* float32;            ///< the DType
+  PyObject* sbuf;               ///< the buffer of results in SBUF
+  PyObject* psum;               ///< the buffer of results in PSUM
+  PyObject* not_one_pattern;    ///< the error of an operand that has no access pattern
+  PyObject* split;              ///< (instruction, operands, that error): emits it in parts
+  PyObject* scope_at;           ///< (scope, place): that of a tile made at a place, see scope_at
+};
+extern Connections connections;
+
+/// The base types; their Python classes derive from them.
+extern PyTypeObject* loop_type;
+extern PyTypeObject* expression_type;
+extern PyTypeObject* storage_type;
+extern PyTypeObject* tensor_type;
+extern PyTypeObject* pending_type;
+extern PyTypeObject* trace_type;
+extern PyTypeObject* instruction_type;
+
+// index_arithmetic.cpp
+PyObject* sum_of(PyObject* a, PyObject* b);
+PyObject* difference_of(PyObject* a, PyObject* b);
+PyObject* product_of(PyObject* a, PyObject* b);
+PyObject* negative_of(PyObject* expression);
+/// Comparisons: a Mask, or a bool when both sides are the same up to a constant.
+PyObject* compare(PyObject* self, PyObject* other, int operation);
+/// ValueError: more than kMaximumTerms loop variables. Returns false.
+bool too_many_terms();
+inline ExpressionObject* as_expression(PyObject* object) {
+  return reinterpret_cast<ExpressionObject*>(object);
+}
+inline bool is_expression(PyObject* object) { return Py_TYPE(object) == connections.expression; }
+/// sum += a * factor; false with an error beyond 64 bits.
+bool add_product(int64_t& sum, int64_t a, int64_t factor);
+/// The same, which stays at the largest or smallest 64-bit number: for bounds.
+void add_saturated(int64_t& sum, int64_t a, int64_t factor);
+/// The Position of an int or of an expression without dimensions; false for anything else.
+bool read_position(PyObject* value, Position& position);
+/// position += factor * other; false beyond 64 bits or kMaximumTerms.
+bool add_scaled(Position& position, const Position& other, int64_t factor);
+/// An int, or an Expression when loop variables are left. New reference.
+PyObject* position_object(const Position& position);
+/// Smallest and largest value over all trips of the loops.
+void bounds_of(const Position& position, int64_t& low, int64_t& high);
+/// The same over all positions of an expression's dimensions too.
+void bounds_of(const ExpressionObject* expression, int64_t& low, int64_t& high);
+
+// traced_types.cpp
+void bind_loop_and_storage(nanobind::module_& module);
+void bind_tensor(nanobind::module_& module);
+
+// traced_access.cpp
+inline TensorObject* as_tensor(PyObject* object) { return reinterpret_cast<TensorObject*>(object); }
+inline bool is_tensor(PyObject* object) { return Py_TYPE(object) == connections.tensor; }
+inline bool is_absent(PyObject* field) { return field == nullptr || field == Py_None; }
+/// A Tensor of these fields, which are borrowed. New reference.
+TensorObject* new_tensor(PyObject* storage, PyObject* shape, PyObject* dtype, PyObject* steps,
+                         PyObject* axis, PyObject* partition, PyObject* start);
+/// The View of exactly this access pattern, as `Tensor.access`. New reference.
+PyObject* access_of(TensorObject* tensor);
+
+// traced_indexing.cpp
+/// tensor[index] for the common indices that are in bounds; nullptr without an error for others.
+PyObject* plain_subscript(TensorObject* tensor, PyObject* index);
+PyObject* subscript(PyObject* self, PyObject* index);
+
+// traced_patterns.cpp
+/// Tensor.pattern([[step, size], ...], offset), of tiles and HBM tensors without dynamic parts;
+/// None for other patterns.
+PyObject* plain_pattern(PyObject* self, PyObject* const* arguments, Py_ssize_t count);
+
+// traced_masks.cpp
+/// plain_boxes(mask, shape): what a mask leaves of a tile, None for all of
+/// it, else a list of at most one box; NotImplemented for the masks of mask.py.
+PyObject* plain_boxes(PyObject* module, PyObject* const* arguments, Py_ssize_t count);
+/// Tensor.narrow(box).
+PyObject* plain_narrow(PyObject* self, PyObject* ranges);
+
+// traced_results.cpp
+inline TraceObject* as_trace(PyObject* object) { return reinterpret_cast<TraceObject*>(object); }
+inline PendingObject* as_pending(PyObject* object) {
+  return reinterpret_cast<PendingObject*>(object);
+}
+inline StorageObject* storage_of(PyObject* tensor) {
+  return reinterpret_cast<StorageObject*>(as_tensor(tensor)->field[TensorObject::kStorage]);
+}
+/// Emits what is pending into a tile of its own; false with an error.
+bool settle(TraceObject* trace);
+/// The same for what `tensor` waits for, if it has no storage yet.
+bool settle_tensor(PyObject* tensor);
+/// Takes the pending result out of the trace. New reference.
+PendingObject* take_pending(TraceObject* trace);
+/// Emits what was pending into `target`, with `accumulate` if it is given; false with an error. The
+/// line, and that of errors, is where the kernel called it.
+bool emit_pending(TraceObject* trace, const PendingObject* pending, PyObject* target,
+                  PyObject* accumulate);
+PyObject* trace_result(PyObject* self, PyObject* const* arguments, Py_ssize_t count,
+                       PyObject* names);
+/// What a result is to be; `operands` is a new reference, the others are borrowed.
+struct Result {
+  PyObject* shape;
+  PyObject* dtype;
+  PyObject* emit;
+  PyObject* operands;
+  bool in_psum = false;
+  bool accumulates = false;
+  bool is_explicit = false;
+};
+/// A tensor that is not written yet, and what it waits for. New reference.
+PyObject* deferred(TraceObject* trace, const Result& result);
+
+// traced_operators.cpp
+/// instruction_result(shape, dtype, default, mask, instruction, *operands): a result in SBUF.
+PyObject* instruction_result(PyObject* module, PyObject* const* arguments, Py_ssize_t count);
+/// plain_binary(op, x, y): the result for two tiles of the same shape and dtype, or a tile and a
+/// float; None for other operands.
+PyObject* plain_binary(PyObject* module, PyObject* const* arguments, Py_ssize_t count);
+PyObject* trace_settle(PyObject* self, PyObject*);
+PyObject* trace_builder(PyObject* self, void*);
+PyObject* current_builder(PyObject* module, PyObject*);
+/// `instruction(dst, *operands)` at once.
+/// The builder's source line is that of a place from here on.
+bool go_to(TraceObject* trace, PyObject* place);
+/// The trace has a tile that is placed automatically: not in a kernel with addresses.
+bool note_tile(TraceObject* trace, PyObject* name);
+PyObject* call_instruction(PyObject* self, PyObject* arguments, PyObject* keywords);
+
+// traced_assignments.cpp
+int assign_subscript(PyObject* self, PyObject* index, PyObject* value);
+PyObject* add_in_place(PyObject* self, PyObject* other);
+/// Trace.repeats(target): whether the iterations of an affine_range may all write it.
+PyObject* trace_repeats(PyObject* self, PyObject* target);
+PyObject* trace_settled_into(PyObject* self, PyObject* const* arguments, Py_ssize_t count);
+
+// traced_tiles.cpp
+/// Trace.plain_tile(shape, dtype, buffer, name): a new tile that is placed automatically; None when
+/// it is not of that kind.
+PyObject* plain_tile(PyObject* self, PyObject* const* arguments, Py_ssize_t count);
+/// Gives a result a tile; `place`: where the kernel makes it, or absent. False with an error.
+bool give_tile(TraceObject* trace, PyObject* result, PyObject* buffer, PyObject* name,
+               PyObject* place);
+
+// traced_places.cpp
+/// The innermost frame of the kernel; nullptr without an error when there is none. New reference.
+PyFrameObject* kernel_frame();
+/// The name that a place assigns a tensor of `shape` to, after the checks of annotations and of
+/// shadowing; empty when none. New reference.
+PyObject* assigned_name(TraceObject* trace, PyFrameObject* frame, PyObject* place, PyObject* shape);
+/// The place of a frame, see connections.place_of. Borrowed; nullptr with an error.
+PyObject* place_of(PyFrameObject* frame);
+
+/// TypeError: an argument is not what is wanted. Returns nullptr.
+PyObject* wrong_type(const char* argument, const char* wanted, PyObject* given);
+
+/// Whether a trace has a builder; false with a RuntimeError.
+bool has_builder(const TraceObject* trace);
+
+/// Sets Python's error from the C++ exception that is being handled. Returns nullptr.
+PyObject* raised() noexcept;
+
+// --- what all of these types share ------------------------------------------------------------
+
+/// Replaces a field by a new reference to `value`.
+inline void set_field(PyObject*& field, PyObject* value) {
+  PyObject* old = field;
+  field = Py_XNewRef(value);
+  Py_XDECREF(old);
+}
+
+/// object.name(argument), also of an argument that is a tuple.
+inline PyObject* call_method(PyObject* object, const char* name, PyObject* argument) {
+  return PyObject_CallMethod(object, name, "(O)", argument);
+}
+
+template <class Object>
+int traverse(PyObject* self, visitproc visit, void* arg) {
+  for (PyObject* each : reinterpret_cast<Object*>(self)->field) Py_VISIT(each);
+  Py_VISIT(Py_TYPE(self));
+  return 0;
+}
+
+template <class Object>
+int clear(PyObject* self) {
+  for (PyObject*& each : reinterpret_cast<Object*>(self)->field) Py_CLEAR(each);
+  return 0;
+}
+
+template <class Object>
+void deallocate(PyObject* self) {
+  PyObject_GC_UnTrack(self);
+  clear<Object>(self);
+  PyTypeObject* type = Py_TYPE(self);
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+
+}  // namespace neuron_sim::tracing

@@ -1,0 +1,156 @@
+// The types of traces and of their results for Python, and the functions beside them.
+
+#include "python_bindings/core_module/tracing/bindings.h"
+#include "python_bindings/core_module/tracing/python_types.h"
+
+namespace neuron_sim::tracing {
+
+extern PyType_Spec expression_spec;
+
+Connections connections{};
+PyTypeObject* loop_type = nullptr;
+PyTypeObject* expression_type = nullptr;
+PyTypeObject* storage_type = nullptr;
+PyTypeObject* tensor_type = nullptr;
+PyTypeObject* pending_type = nullptr;
+PyTypeObject* trace_type = nullptr;
+PyTypeObject* instruction_type = nullptr;
+
+namespace {
+
+int initialise_nothing(PyObject*, PyObject*, PyObject*) { return 0; }
+
+int initialise_trace(PyObject* self, PyObject*, PyObject*) {
+  auto* trace = reinterpret_cast<TraceObject*>(self);
+  trace->field[TraceObject::kLoops] = PyList_New(0);
+  trace->field[TraceObject::kScopes] = PySet_New(nullptr);
+  trace->field[TraceObject::kOpenScopes] = PyList_New(0);
+  trace->field[TraceObject::kUnshadowed] = PySet_New(nullptr);
+  return PyErr_Occurred() == nullptr ? 0 : -1;
+}
+
+int initialise_instruction(PyObject* self, PyObject* arguments, PyObject*) {
+  auto* instruction = reinterpret_cast<InstructionObject*>(self);
+  PyObject* method = nullptr;
+  instruction->accumulate_at = -1;
+  if (PyArg_ParseTuple(arguments, "O|L", &method, &instruction->accumulate_at) == 0) return -1;
+  set_field(instruction->field[InstructionObject::kMethod], method);
+  return 0;
+}
+
+void bind_trace(nanobind::module_& module) {
+  using Pending = PendingObject;
+  static PyMemberDef of_pending[] = {object_member<Pending>("trace", Pending::kTrace),
+                                     object_member<Pending>("tensor", Pending::kTensor),
+                                     object_member<Pending>("buffer", Pending::kBuffer),
+                                     object_member<Pending>("place", Pending::kPlace),
+                                     object_member<Pending>("name", Pending::kName),
+                                     {}};
+  pending_type =
+      made<Pending>(module, "neuron_sim._core.DeferredResult", of_pending, initialise_nothing);
+  using Trace = TraceObject;
+  static PyMemberDef of_trace[] = {
+      object_member<Trace>("_builder", Trace::kBuilder),
+      object_member<Trace>("_pending", Trace::kPending, READONLY),
+      object_member<Trace>("_line", Trace::kLine),
+      object_member<Trace>("loops", Trace::kLoops, READONLY),
+      object_member<Trace>("scopes", Trace::kScopes, READONLY),
+      object_member<Trace>("open_scopes", Trace::kOpenScopes),
+      object_member<Trace>("allocation", Trace::kAllocation),
+      object_member<Trace>("_unshadowed", Trace::kUnshadowed, READONLY),
+      {"uses", T_LONGLONG, offsetof(Trace, uses), 0, nullptr},
+      {"widens", T_BOOL, offsetof(Trace, widens), 0, nullptr},
+      {"_emitting", T_BOOL, offsetof(Trace, emitting), 0, nullptr},
+      {"is_old", T_BOOL, offsetof(Trace, is_old), 0, nullptr},
+      {}};
+  static PyGetSetDef properties[] = {
+      {"builder", trace_builder, nullptr,
+       "The builder, after what is pending was emitted; its source line is the kernel's.", nullptr},
+      {}};
+  static PyMethodDef methods[] = {
+      {"result", fast(trace_result), METH_FASTCALL | METH_KEYWORDS,
+       "A tile that `emit(tensor, *operands)` writes: now if it is used, later if it is "
+       "assigned.\n\n`t[...] = result` makes emit write into t (unless `explicit`, the user's "
+       "dtype=, is not that of t), `t += result` too when it `accumulates`: emit(t, "
+       "accumulate=True). An Instruction as `emit` is called with the access of the tensors."},
+      {"settled_into", fast(trace_settled_into), METH_FASTCALL,
+       "(target, value, unshared): emits a pending value straight into `target`; False when that "
+       "is not the same."},
+      {"plain_tile", fast(plain_tile), METH_FASTCALL,
+       "(shape, dtype, buffer, name): a new tile that is placed automatically, or None."},
+      {"repeats", trace_repeats, METH_O,
+       "Whether the iterations of an affine_range may all write a tensor."},
+      {"settle", trace_settle, METH_NOARGS, "Emits what is pending into a tile of its own."},
+      {}};
+  trace_type = made<Trace>(module, "neuron_sim._core.TraceState", of_trace, initialise_trace,
+                           properties, methods);
+  static PyMemberDef of_instruction[] = {
+      object_member<InstructionObject>("method", InstructionObject::kMethod, READONLY), {}};
+  instruction_type = made<InstructionObject>(module, "neuron_sim._core.Instruction", of_instruction,
+                                             initialise_instruction, nullptr, nullptr,
+                                             {Py_tp_call, pointer(call_instruction)});
+}
+
+/// The classes of Python: objects of them are made here.
+void connect(const nanobind::dict& classes) {
+  const auto type = [&](const char* name) {
+    return reinterpret_cast<PyTypeObject*>(nanobind::object(classes[name]).release().ptr());
+  };
+  const auto object = [&](const char* name) {
+    return nanobind::object(classes[name]).release().ptr();
+  };
+  connections = {type("expression"),
+                 type("tensor"),
+                 type("storage"),
+                 type("mask"),
+                 type("dynamic_slice"),
+                 object("running"),
+                 object("internal_files"),
+                 object("is_internal"),
+                 object("place_of"),
+                 object("point_at"),
+                 object("unrolled_sum"),
+                 object("current"),
+                 object("masked_result"),
+                 object("tensor_tensor"),
+                 object("tensor_scalar"),
+                 object("float32"),
+                 object("sbuf"),
+                 object("psum"),
+                 object("not_one_pattern"),
+                 object("split"),
+                 object("scope_at")};
+}
+
+}  // namespace
+}  // namespace neuron_sim::tracing
+
+namespace neuron_sim {
+
+void bind_traced_objects(nanobind::module_& module) {
+  using namespace tracing;
+  PyObject* expression = PyType_FromSpec(&expression_spec);
+  if (expression == nullptr) throw nanobind::python_error();
+  expression_type = reinterpret_cast<PyTypeObject*>(expression);
+  module.attr("IndexExpression") = nanobind::handle(expression);
+  bind_loop_and_storage(module);
+  bind_tensor(module);
+  bind_trace(module);
+  static PyMethodDef functions[] = {
+      {"current_builder", current_builder, METH_NOARGS,
+       "The builder of the kernel that is being traced, see TraceState.builder."},
+      {"instruction_result", fast(instruction_result), METH_FASTCALL,
+       "(shape, dtype, default, mask, instruction, *operands): a result in SBUF."},
+      {"plain_boxes", fast(plain_boxes), METH_FASTCALL,
+       "(mask, shape): what a mask leaves of a tile; NotImplemented for unusual masks."},
+      {"plain_binary", fast(plain_binary), METH_FASTCALL,
+       "(op, x, y): the result for two tiles of the same shape and dtype, or a tile and a float; "
+       "None for other operands."}};
+  for (PyMethodDef& function : functions) {
+    module.attr(function.ml_name) = nanobind::steal(PyCFunction_New(&function, nullptr));
+  }
+  module.def("connect_tracing", &connect, nanobind::arg("classes"),
+             "The classes and functions of neuron_sim.nki.tracing that C++ makes objects of.");
+}
+
+}  // namespace neuron_sim

@@ -1,0 +1,257 @@
+// The types of loops, slices, storages and tensors for Python.
+
+#include "python_bindings/core_module/tracing/python_types.h"
+
+namespace neuron_sim::tracing {
+
+namespace {
+
+int initialise_loop(PyObject* self, PyObject* arguments, PyObject*) {
+  auto* loop = reinterpret_cast<LoopObject*>(self);
+  PyObject *key = nullptr, *name = nullptr, *kind = nullptr, *affine = nullptr;
+  if (PyArg_ParseTuple(arguments, "OOULOL", &key, &name, &kind, &loop->trip_count, &affine,
+                       &loop->depth) == 0) {
+    return -1;
+  }
+  set_field(loop->field[LoopObject::kKey], key);
+  set_field(loop->field[LoopObject::kName], name);
+  set_field(loop->field[LoopObject::kKind], kind);
+  set_field(loop->field[LoopObject::kAffine], affine);
+  return 0;
+}
+
+int initialise_mask(PyObject* self, PyObject* arguments, PyObject*) {
+  PyObject* conditions = nullptr;
+  if (PyArg_ParseTuple(arguments, "O!", &PyTuple_Type, &conditions) == 0) return -1;
+  set_field(reinterpret_cast<MaskObject*>(self)->field[MaskObject::kConditions], conditions);
+  return 0;
+}
+
+int initialise_slice(PyObject* self, PyObject* arguments, PyObject* keywords) {
+  auto* slice = reinterpret_cast<DynamicSliceObject*>(self);
+  static const char* names[] = {"start", "size", nullptr};
+  PyObject *start = nullptr, *size = nullptr;
+  if (PyArg_ParseTupleAndKeywords(arguments, keywords, "OO", const_cast<char**>(names), &start,
+                                  &size) == 0) {
+    return -1;
+  }
+  PyObject* index = PyNumber_Index(size);
+  if (index == nullptr) return -1;
+  slice->size = PyLong_AsLongLong(index);
+  Py_DECREF(index);
+  set_field(slice->field[DynamicSliceObject::kStart], start);
+  return slice->size == -1 && PyErr_Occurred() != nullptr ? -1 : 0;
+}
+
+int initialise_storage(PyObject* self, PyObject* arguments, PyObject*) {
+  auto* storage = reinterpret_cast<StorageObject*>(self);
+  static PyObject* zero = PyLong_FromLong(0);
+  PyObject* values[8] = {nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, zero};
+  if (PyArg_ParseTuple(arguments, "O!OOOOOO|O", trace_type, &values[0], &values[1], &values[2],
+                       &values[3], &values[4], &values[5], &values[6], &values[7]) == 0) {
+    return -1;
+  }
+  constexpr int kFields[] = {StorageObject::kTrace, StorageObject::kName,  StorageObject::kBuffer,
+                             StorageObject::kShape, StorageObject::kDtype, StorageObject::kWhole,
+                             StorageObject::kScope, StorageObject::kAxis};
+  for (int i = 0; i < 8; ++i) set_field(storage->field[kFields[i]], values[i]);
+  PyObject* memory = PyObject_GetAttrString(values[2], "memory");
+  if (memory == nullptr) return -1;
+  set_field(storage->field[StorageObject::kMemory], memory);
+  Py_DECREF(memory);
+  if (PyUnicode_Check(memory) == 0) return wrong_type("memory", "a str", memory), -1;
+  storage->in_psum = PyUnicode_CompareWithASCIIString(memory, "psum") == 0;
+  storage->made_at = reinterpret_cast<TraceObject*>(values[0])->uses;
+  storage->is_mutable = 1;
+  return 0;
+}
+
+int initialise_tensor(PyObject* self, PyObject* arguments, PyObject*) {
+  static PyObject* zero = PyLong_FromLong(0);
+  PyObject* values[7] = {nullptr, nullptr, nullptr, nullptr, nullptr, zero, zero};
+  if (PyArg_ParseTuple(arguments, "OOOOO|OO", &values[0], &values[1], &values[2], &values[3],
+                       &values[4], &values[5], &values[6]) == 0) {
+    return -1;
+  }
+  if (values[0] != Py_None && PyObject_TypeCheck(values[0], storage_type) == 0) {
+    PyErr_SetString(PyExc_TypeError, "the storage of a tensor is a TensorStorage or None.");
+    return -1;
+  }
+  constexpr int kFields[] = {TensorObject::kStorage, TensorObject::kShape, TensorObject::kDtype,
+                             TensorObject::kSteps,   TensorObject::kAxis,  TensorObject::kPartition,
+                             TensorObject::kStart};
+  for (int i = 0; i < 7; ++i) set_field(as_tensor(self)->field[kFields[i]], values[i]);
+  return 0;
+}
+
+PyObject* tensor_access(PyObject* self, void*) { return access_of(as_tensor(self)); }
+
+PyObject* settled_tensor(PyObject* self, PyObject*) {
+  if (!settle_tensor(self)) return nullptr;
+  return Py_NewRef(self);
+}
+
+PyObject* tensor_storage(PyObject* self, void*) {
+  PyObject* storage = as_tensor(self)->field[TensorObject::kStorage];
+  return Py_NewRef(storage == nullptr ? Py_None : storage);
+}
+
+int set_tensor_storage(PyObject* self, PyObject* storage, void*) {
+  if (storage == nullptr || PyObject_TypeCheck(storage, storage_type) == 0) {
+    PyErr_SetString(PyExc_TypeError, "the storage of a tensor is a TensorStorage.");
+    return -1;
+  }
+  set_field(as_tensor(self)->field[TensorObject::kStorage], storage);
+  return 0;
+}
+
+/// What the storage of a tensor has, or will have when it is written.
+PyObject* tensor_buffer(PyObject* self, void*) {
+  PyObject* pending = as_tensor(self)->field[TensorObject::kPending];
+  if (!is_absent(as_tensor(self)->field[TensorObject::kStorage])) {
+    return Py_NewRef(storage_of(self)->field[StorageObject::kBuffer]);
+  }
+  if (!is_absent(pending)) return Py_NewRef(as_pending(pending)->field[PendingObject::kBuffer]);
+  PyErr_SetString(PyExc_AttributeError, "a tensor without a storage has no buffer.");
+  return nullptr;
+}
+
+PyObject* tensor_memory(PyObject* self, void*) {
+  if (!is_absent(as_tensor(self)->field[TensorObject::kStorage])) {
+    return Py_NewRef(storage_of(self)->field[StorageObject::kMemory]);
+  }
+  PyObject* buffer = tensor_buffer(self, nullptr);
+  PyObject* memory = buffer == nullptr ? nullptr : PyObject_GetAttrString(buffer, "memory");
+  Py_XDECREF(buffer);
+  return memory;
+}
+
+PyObject* tensor_rank(PyObject* self, void*) {
+  PyObject* shape = as_tensor(self)->field[TensorObject::kShape];
+  const Py_ssize_t rank = PyObject_Length(shape);
+  return rank < 0 ? nullptr : PyLong_FromSsize_t(rank);
+}
+
+/// Made when it is asked for.
+PyObject* storage_views(PyObject* self, void*) {
+  PyObject*& views = reinterpret_cast<StorageObject*>(self)->field[StorageObject::kTyped];
+  if (views == nullptr) views = PyDict_New();
+  return Py_XNewRef(views);
+}
+
+}  // namespace
+
+PyObject* wrong_type(const char* argument, const char* wanted, PyObject* given) {
+  PyErr_Format(PyExc_TypeError, "'%s' is of type %s, not %s.", argument, Py_TYPE(given)->tp_name,
+               wanted);
+  return nullptr;
+}
+
+bool has_builder(const TraceObject* trace) {
+  if (!is_absent(trace->field[TraceObject::kBuilder])) return true;
+  PyErr_SetString(PyExc_RuntimeError, "a trace has no builder yet.");
+  return false;
+}
+
+void bind_loop_and_storage(nanobind::module_& module) {
+  using Loop = LoopObject;
+  static PyMemberDef of_loop[] = {
+      object_member<Loop>("key", Loop::kKey, READONLY),
+      object_member<Loop>("name", Loop::kName, READONLY),
+      object_member<Loop>("kind", Loop::kKind, READONLY),
+      object_member<Loop>("affine", Loop::kAffine, READONLY),
+      {"trip_count", T_LONGLONG, offsetof(Loop, trip_count), 0, nullptr},
+      {"depth", T_LONGLONG, offsetof(Loop, depth), 0, nullptr},
+      {"opened_at", T_LONGLONG, offsetof(Loop, opened_at), 0, nullptr},
+      {}};
+  loop_type = made<Loop>(module, "neuron_sim._core.CountedLoop", of_loop, initialise_loop);
+  static PyMemberDef of_slice[] = {
+      object_member<DynamicSliceObject>("start", DynamicSliceObject::kStart, READONLY),
+      {"size", T_LONGLONG, offsetof(DynamicSliceObject, size), READONLY, nullptr},
+      {}};
+  static PyMemberDef of_mask[] = {
+      object_member<MaskObject>("conditions", MaskObject::kConditions, READONLY), {}};
+  made<MaskObject>(module, "neuron_sim._core.IndexMask", of_mask, initialise_mask);
+  made<DynamicSliceObject>(module, "neuron_sim._core.DynamicSlice", of_slice, initialise_slice);
+  using Storage = StorageObject;
+  static PyMemberDef of_storage[] = {
+      object_member<Storage>("trace", Storage::kTrace, READONLY),
+      object_member<Storage>("name", Storage::kName),
+      object_member<Storage>("buffer", Storage::kBuffer),
+      object_member<Storage>("memory", Storage::kMemory, READONLY),
+      object_member<Storage>("shape", Storage::kShape),
+      object_member<Storage>("dtype", Storage::kDtype),
+      object_member<Storage>("whole", Storage::kWhole, READONLY),
+      object_member<Storage>("scope", Storage::kScope),
+      object_member<Storage>("axis", Storage::kAxis),
+      object_member<Storage>("ordinal", Storage::kOrdinal),
+      object_member<Storage>("argument", Storage::kArgument),
+      {"made_at", T_LONGLONG, offsetof(Storage, made_at), 0, nullptr},
+      {"uses", T_LONGLONG, offsetof(Storage, uses), 0, nullptr},
+      {"last_use", T_LONGLONG, offsetof(Storage, last_use), 0, nullptr},
+      {"mutable", T_BOOL, offsetof(Storage, is_mutable), 0, nullptr},
+      {"written", T_BOOL, offsetof(Storage, written), 0, nullptr},
+      {}};
+  static PyGetSetDef properties[] = {
+      {"views", storage_views, nullptr, "dict: dtype -> the whole as its elements.", nullptr}, {}};
+  storage_type = made<Storage>(module, "neuron_sim._core.TensorStorage", of_storage,
+                               initialise_storage, properties);
+}
+
+void bind_tensor(nanobind::module_& module) {
+  using Tensor = TensorObject;
+  static PyMemberDef members[] = {object_member<Tensor>("shape", Tensor::kShape, READONLY),
+                                  object_member<Tensor>("dtype", Tensor::kDtype),
+                                  object_member<Tensor>("steps", Tensor::kSteps),
+                                  object_member<Tensor>("axis", Tensor::kAxis, READONLY),
+                                  object_member<Tensor>("partition", Tensor::kPartition, READONLY),
+                                  object_member<Tensor>("start", Tensor::kStart, READONLY),
+                                  object_member<Tensor>("checks", Tensor::kChecks),
+                                  object_member<Tensor>("index", Tensor::kIndex),
+                                  object_member<Tensor>("index_rows", Tensor::kIndexRows),
+                                  object_member<Tensor>("index_stride", Tensor::kIndexStride),
+                                  object_member<Tensor>("register", Tensor::kRegister),
+                                  object_member<Tensor>("dynamic", Tensor::kDynamic),
+                                  object_member<Tensor>("pending", Tensor::kPending, READONLY),
+                                  object_member<Tensor>("_access", Tensor::kAccess),
+                                  {}};
+  static PyGetSetDef properties[] = {
+      {"access", tensor_access, nullptr,
+       "The View of exactly this access pattern: what an instruction of the builder takes.",
+       nullptr},
+      {"storage", tensor_storage, set_tensor_storage, "None of a result that is not written.",
+       nullptr},
+      {"buffer", tensor_buffer, nullptr, "The memory it was created in.", nullptr},
+      {"memory", tensor_memory, nullptr, "\"sbuf\", \"psum\" or \"hbm\".", nullptr},
+      {"ndim", tensor_rank, nullptr, "Number of dimensions.", nullptr},
+      {}};
+  static PyMethodDef methods[] = {
+      {"settle", settled_tensor, METH_NOARGS,
+       "Emits the instruction of a result that was not assigned anywhere."},
+      {"narrow", plain_narrow, METH_O,
+       "The part of a tensor that a mask leaves; box: (start, size) per dimension."},
+      {"plain_pattern", fast(plain_pattern), METH_FASTCALL,
+       "([[step, size], ...], offset): ap() of a pattern without dynamic parts, or None."},
+      {}};
+  // The subscript slots are those of the mapping protocol; `+=` is the number protocol's.
+  PyType_Slot slots[] = {{Py_tp_new, pointer(PyType_GenericNew)},
+                         {Py_tp_init, pointer(initialise_tensor)},
+                         {Py_tp_dealloc, pointer(deallocate<Tensor>)},
+                         {Py_tp_traverse, pointer(traverse<Tensor>)},
+                         {Py_tp_clear, pointer(clear<Tensor>)},
+                         {Py_tp_members, members},
+                         {Py_tp_getset, properties},
+                         {Py_tp_methods, methods},
+                         {Py_mp_subscript, pointer(subscript)},
+                         {Py_mp_ass_subscript, pointer(assign_subscript)},
+                         {Py_nb_inplace_add, pointer(add_in_place)},
+                         {0, nullptr}};
+  PyType_Spec spec = {"neuron_sim._core.TensorPattern", sizeof(Tensor), 0,
+                      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots};
+  PyObject* type = PyType_FromSpec(&spec);
+  if (type == nullptr) throw nanobind::python_error();
+  module.attr("TensorPattern") = nanobind::handle(type);
+  tensor_type = reinterpret_cast<PyTypeObject*>(type);
+}
+
+}  // namespace neuron_sim::tracing

@@ -1,0 +1,174 @@
+#include "device/analysis/tile_history.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <set>
+#include <utility>
+#include <vector>
+
+namespace neuron_sim {
+namespace {
+
+/// Number of the latest access merged into an entry.
+struct Latest {
+  int64_t number = 0;
+  void merge(const Latest& other) { number = std::max(number, other.number); }
+};
+using History = TileHistory<Latest>;
+
+Region bytes(int64_t low, int64_t run) { return {.low = low, .run = run}; }
+
+struct Edge {
+  int64_t number;
+  bool is_write;
+  auto operator<=>(const Edge&) const = default;
+};
+
+std::set<Edge> edges(const History& history, const Region& region, bool writes) {
+  std::set<Edge> result;
+  history.collect(region, !writes, writes, [&](const HistoryEntry<Latest>& entry, bool is_write) {
+    result.insert({entry.stamp.number, is_write});
+  });
+  return result;
+}
+
+TEST(TileHistory, AReadMeetsWritesAndAWriteMeetsBoth) {
+  History history;
+  history.record(bytes(0, 8), true, 0, {1});
+  history.record(bytes(4, 8), false, 1, {2});
+  EXPECT_EQ(edges(history, bytes(4, 4), false), (std::set<Edge>{{1, true}}));
+  EXPECT_EQ(edges(history, bytes(4, 4), true), (std::set<Edge>{{1, true}, {2, false}}));
+  EXPECT_EQ(edges(history, bytes(8, 4), true), (std::set<Edge>{{2, false}}));
+  EXPECT_TRUE(edges(history, bytes(12, 4), true).empty());
+}
+
+TEST(TileHistory, AWriteRemovesWhatItCoversAndNothingElse) {
+  History history;
+  history.record(bytes(0, 8), true, 0, {1});
+  history.record(bytes(8, 8), false, 0, {2});
+  history.record(bytes(1, 15), true, 1, {3});  // leaves the first byte of the first write
+  EXPECT_EQ(history.writes().size(), 2u);
+  EXPECT_TRUE(history.reads().empty());
+  history.record(bytes(0, 16), true, 1, {4});
+  EXPECT_EQ(edges(history, bytes(0, 16), true), (std::set<Edge>{{4, true}}));
+}
+
+TEST(TileHistory, AReadMergesIntoOneOfItsSlotThatCoversIt) {
+  History history;
+  history.record(bytes(0, 8), false, 0, {1});
+  history.record(bytes(2, 6), false, 0, {2});
+  EXPECT_EQ(history.reads().size(), 1u);
+  EXPECT_EQ(edges(history, bytes(0, 1), true), (std::set<Edge>{{2, false}}));
+  history.record(bytes(2, 7), false, 0, {3});  // one byte more
+  history.record(bytes(2, 6), false, 1, {4});  // another slot
+  EXPECT_EQ(history.reads().size(), 3u);
+}
+
+TEST(TileHistory, AReadOfAWidenedRegionMergesIntoItsLikeOnly) {
+  Region widened = bytes(0, 8);
+  widened.exact = false;
+  History history;
+  history.record(widened, false, 0, {1});
+  history.record(widened, false, 0, {2});
+  EXPECT_EQ(history.reads().size(), 1u);
+  history.record(bytes(0, 8), false, 0, {3});  // the widened one may have touched fewer bytes
+  EXPECT_EQ(history.reads().size(), 2u);
+  history.record(widened, false, 0, {4});  // within the exact one or like the first: no entry
+  EXPECT_EQ(history.reads().size(), 2u);
+}
+
+TEST(TileHistory, TheTwoOldestOfASlotBecomeOneBeyondTheBound) {
+  const auto maximum = static_cast<int64_t>(History::kMaximumReads);
+  History history;
+  for (int64_t i = 0; i < maximum; ++i) history.record(bytes(10 * i, 4), false, 0, {i});
+  EXPECT_EQ(history.widened(), 0);
+  EXPECT_TRUE(edges(history, bytes(4, 6), true).empty());
+  history.record(bytes(10 * maximum, 4), false, 0, {maximum});
+  EXPECT_EQ(history.widened(), 1);
+  EXPECT_EQ(history.reads().size(), History::kMaximumReads);
+  EXPECT_EQ(edges(history, bytes(4, 6), true), (std::set<Edge>{{1, false}}));  // between the two
+  EXPECT_TRUE(edges(history, bytes(14, 6), true).empty());
+  Region both = bytes(0, 14);
+  both.exact = false;
+  history.record(both, false, 0, {maximum + 1});  // is the widened entry
+  EXPECT_EQ(history.widened(), 1);
+}
+
+TEST(TileHistory, WhatDoesNotMatterIsLeftOut) {
+  History history;
+  history.record(bytes(0, 8), true, 0, {1});
+  history.record(bytes(0, 8), false, 1, {2});
+  history.record(bytes(0, 8), false, 2, {3});
+  std::set<Edge> found;
+  history.collect(
+      bytes(0, 8), true, true,
+      [](const HistoryEntry<Latest>& entry, bool is_write) { return !is_write && entry.slot != 1; },
+      [&](const HistoryEntry<Latest>& entry, bool is_write) {
+        found.insert({entry.stamp.number, is_write});
+      });
+  EXPECT_EQ(found, (std::set<Edge>{{3, false}}));
+}
+
+/// One access of the random test, with every (partition, byte) that it touches.
+struct Access {
+  Region region;
+  bool writes = false;
+  std::set<std::pair<int64_t, int64_t>> bytes;
+
+  bool conflicts(const Access& other) const {
+    if (!writes && !other.writes) return false;
+    return std::any_of(bytes.begin(), bytes.end(),
+                       [&](const auto& byte) { return other.bytes.contains(byte); });
+  }
+};
+
+Access random_access(std::mt19937& random) {
+  const auto below = [&](unsigned limit) { return static_cast<int32_t>(random() % limit); };
+  Access access;
+  access.writes = below(3) == 0;
+  access.region = {.partition = below(3),
+                   .partitions = 1 + below(3),
+                   .low = below(60),
+                   .run = 1 + below(8),
+                   .stride = 8 + below(2) * 8,
+                   .count = 1 + below(4)};
+  const Region& region = access.region;
+  for (int64_t partition = 0; partition < region.partitions; ++partition) {
+    for (int64_t i = 0; i < region.count * region.run; ++i) {
+      access.bytes.insert({region.partition + partition,
+                           region.low + i / region.run * region.stride + i % region.run});
+    }
+  }
+  return access;
+}
+
+TEST(TileHistory, NoAccessForgetsTheLatestOneItConflictsWith) {
+  std::mt19937 random(7);
+  int64_t conflicts = 0, widened = 0;
+  for (int repetition = 0; repetition < 40; ++repetition) {
+    History history;
+    std::vector<Access> earlier;
+    for (int64_t number = 1; number <= 60; ++number) {
+      const Access access = random_access(random);
+      int64_t latest = 0, found = 0;
+      for (size_t i = 0; i < earlier.size(); ++i) {
+        if (access.conflicts(earlier[i])) latest = static_cast<int64_t>(i) + 1;
+      }
+      for (const Edge& edge : edges(history, access.region, access.writes)) {
+        found = std::max(found, edge.number);
+      }
+      EXPECT_GE(found, latest) << repetition << ", " << number;
+      conflicts += latest > 0 ? 1 : 0;
+      history.record(access.region, access.writes, static_cast<Slot>(random() % 2), {number});
+      earlier.push_back(access);
+    }
+    widened += history.widened();
+  }
+  EXPECT_GT(conflicts, 1000);
+  EXPECT_GT(widened, 0);
+}
+
+}  // namespace
+}  // namespace neuron_sim

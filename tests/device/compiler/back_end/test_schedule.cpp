@@ -1,0 +1,201 @@
+#include "device/compiler/back_end/schedule.h"
+
+#include "device/compiler/back_end/allocate.h"
+#include "device/compiler/middle_end/rename_buffers.h"
+#include "device/compiler/passes.h"
+#include "device/timeline/timeline.h"
+#include "tests/device/compiler/attention_statements.h"
+#include "tests/device/compiler/compare_runs.h"
+#include "tests/device/program/random_program.h"
+
+namespace neuron_sim {
+namespace {
+
+constexpr Dtype kFloat = Dtype::kFloat32;
+const Architecture& trn2() { return load_architecture("trn2"); }
+
+/// The back end alone.
+PassSettings settings() { return published_stack("neuronx-cc trn2 direct").settings; }
+
+Demand demand_of(Unit unit, int64_t elements, int64_t bytes = 0,
+                 DescriptorKind descriptors = DescriptorKind::kHardware) {
+  Demand demand;
+  Step step;
+  step.unit = unit;
+  step.elements = elements;
+  step.bytes = bytes;
+  step.descriptors = descriptors;
+  demand.add(step);
+  return demand;
+}
+
+TEST(CompilerCosts, AreThoseThatOrderThePublicTraces) {
+  const CompilerCosts costs;
+  const auto issue = [&](Unit unit, int64_t elements, EngineKind engine) {
+    return compiler_cost(costs, demand_of(unit, elements), engine).issue.nanoseconds();
+  };
+  const double product = issue(Unit::kMultiplyMoving, 512, EngineKind::kTensor);
+  const double transpose = issue(Unit::kMultiplyMoving, 128, EngineKind::kTensor);
+  const double copy = issue(Unit::kElementwise, 512, EngineKind::kScalar);
+  EXPECT_NEAR(product, (512 + 64) / 1.4, 1);
+  EXPECT_NEAR(copy, (512 + 224) / 1.4, 1);
+  EXPECT_NEAR(issue(Unit::kElementwise, 512, EngineKind::kVector), 60 + 512 / 1.12, 1);
+  EXPECT_LT(product, copy);
+  EXPECT_GT(4 * transpose, copy);  // "four transposes are not shorter than a copy"
+  const CompilerCost load =
+      compiler_cost(costs, demand_of(Unit::kDma, 128, 2000), EngineKind::kSync);
+  EXPECT_EQ(load.issue.nanoseconds(), 600);
+  EXPECT_EQ(load.transfer.nanoseconds(), 1024);
+  EXPECT_EQ(load.latency.nanoseconds(), 1500);
+  const Demand fixed = demand_of(Unit::kDma, 128, 2000, DescriptorKind::kStatic);
+  EXPECT_EQ(compiler_cost(costs, fixed, EngineKind::kSync).issue.nanoseconds(), 60);
+}
+
+TEST(Schedule, PsumBanksTakeTurnsInTheOrderOfTheProducts) {
+  LabelledLine baseline = AttentionStatements(trn2(), kFloat).baseline();
+  rename_buffers(baseline.line, {});
+  ASSERT_TRUE(schedule(baseline.line, settings()));
+  std::vector<int64_t> banks;
+  std::vector<bool> seen(baseline.line.tiles.size());
+  for (const StraightInstruction& instance : baseline.line.instructions) {
+    for (const Operand& operand : baseline.line.operands_of(instance)) {
+      if (operand.memory != MemoryKind::kPsum || seen[static_cast<size_t>(operand.tile)]) continue;
+      seen[static_cast<size_t>(operand.tile)] = true;
+      banks.push_back(baseline.line.tile_of(operand).address / 2048);
+    }
+  }
+  EXPECT_EQ(banks, (std::vector<int64_t>{0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3, 4}));
+}
+
+/// out[i] = f(a[i]) of every tile in a loop, as a kernel is written.
+std::shared_ptr<const Program> streaming(int64_t iterations, int64_t width = 512) {
+  Builder builder("streaming", trn2());
+  const View in = builder.argument("in", {iterations, 128, width}, kFloat);
+  const View out = builder.argument("out", {iterations, 128, width}, kFloat);
+  builder.loop(iterations, [&](const Affine& i) {
+    const View tile = builder.sbuf("tile", {128, width}, kFloat);
+    const View result = builder.sbuf("result", {128, width}, kFloat);
+    builder.emit(DmaCopy{.dst = tile, .src = in.select(0, i)});
+    builder.emit(TensorTensor{result, tile, tile, AluOp::kMultiply, EngineKind::kVector});
+    builder.emit(DmaCopy{.dst = out.select(0, i), .src = result});
+  });
+  return builder.finish();
+}
+
+TEST(Schedule, LoadsOfLaterIterationsOvertakeStores) {
+  const auto program = streaming(8);
+  const Compiled compiled = compile(program, settings());
+  ASSERT_EQ(compiled.unchanged, "");
+  const auto copies = instructions_named(*compiled.program, "dma_copy");
+  for (size_t i = 0; i < copies.size(); ++i) {
+    const Operand& target = compiled.program->operands_of(*copies[i])[0];
+    EXPECT_EQ(target.memory == MemoryKind::kSbuf, i < 8) << i;  // all loads come first
+  }
+  EXPECT_LT(simulate(*compiled.program).body.count * 3, simulate(*program).body.count * 2);
+  EXPECT_EQ(bytes_after(program), bytes_after(compiled.program));
+}
+
+TEST(Schedule, AFullSbufHoldsLoadsBackAndTheBytesStay) {
+  const auto program = streaming(7, 8192);  // 64 KiB per partition and iteration
+  const Compiled compiled = compile(program, settings());
+  const int64_t capacity = trn2().limits.sbuf_usable.count;
+  EXPECT_LE(compiled.program->sbuf_peak, capacity);
+  EXPECT_GT(compiled.program->sbuf_peak, capacity - 65536);
+  EXPECT_EQ(bytes_after(program), bytes_after(compiled.program));
+}
+
+TEST(Schedule, IsTheSameEveryTime) {
+  for (uint64_t seed = 0; seed < 10; ++seed) {
+    RandomProgramOptions options;
+    const auto program = RandomProgram(seed, trn2(), options).build();
+    const auto first = compile(program, settings()).program;
+    const auto second = compile(program, settings()).program;
+    EXPECT_EQ(listing(*first), listing(*second));
+  }
+}
+
+/// Sums of two tiles each: the first ones are there at once, the second ones wait for loads, and
+/// the first ones for them.
+std::shared_ptr<const Program> pairs(int64_t count) {
+  Builder builder("pairs", trn2());
+  const View early = builder.argument("early", {128, 128}, kFloat);
+  const View late = builder.argument("late", {count, 128, 1024}, kFloat);
+  const View out = builder.argument("out", {count, 128, 128}, kFloat);
+  const View a = builder.sbuf("a", {128, 128}, kFloat);
+  builder.emit(DmaCopy{.dst = a, .src = early});
+  builder.loop(count, [&](const Affine& i) {
+    const View b = builder.sbuf("b", {128, 1024}, kFloat);
+    const View first = builder.psum("first", {128, 128}),
+               second = builder.psum("second", {128, 128});
+    const View sum = builder.sbuf("sum", {128, 128}, kFloat);
+    const View copy = builder.sbuf("copy", {128, 128}, kFloat);
+    builder.emit(NcMatmul{.dst = first, .stationary = a, .moving = a});
+    builder.emit(DmaCopy{.dst = b, .src = late.select(0, i)});
+    builder.emit(NcMatmul{.dst = second, .stationary = a, .moving = b.slice(1, 0, 128)});
+    builder.emit(TensorCopy{copy, second});
+    builder.emit(TensorTensor{sum, first, copy, AluOp::kAdd, EngineKind::kVector});
+    builder.emit(DmaCopy{.dst = out.select(0, i), .src = sum});
+  });
+  return builder.finish();
+}
+
+TEST(Schedule, WhenTheGreedyOrderRunsOutOfBanksTheyArePlanned) {
+  for (const int64_t count : {3, 12}) {  // six tiles fit into the banks, 24 do not
+    const auto program = pairs(count);
+    StraightLine line = *unroll(*program).line;
+    rename_buffers(line, {});
+    ASSERT_TRUE(allocate_sbuf(line, 0));
+    ASSERT_TRUE(schedule(line, settings())) << count;
+    EXPECT_EQ(bytes_after(program), bytes_after(lower(line)));
+  }
+}
+
+TEST(Schedule, WhenBanksDoNotSufficeAtAllTheProgramOrderStays) {
+  Builder builder("nine banks", trn2());
+  const View out = builder.argument("out", {8, 128, 512}, kFloat);
+  const View result = builder.sbuf("result", {128, 512}, kFloat);
+  const View gate = builder.sbuf("gate", {128, 512}, kFloat);
+  std::vector<View> tiles;
+  for (int i = 0; i < 8; ++i) {
+    tiles.push_back(builder.psum("tile", {128, 512}));
+    builder.emit(Memset{tiles.back().slice(1, 0, 256), 1.0 + i, EngineKind::kVector});
+    builder.emit(Memset{tiles.back().slice(1, 256, 256), 2, EngineKind::kVector});
+  }
+  // Reads the first version of tile 7 and begins its second one: nine banks at once.
+  builder.emit(TensorCopy{tiles[7].slice(1, 256, 256), tiles[7].slice(1, 0, 256)});
+  builder.emit(Memset{tiles[7].slice(1, 0, 256), 3, EngineKind::kVector});
+  builder.emit(TensorCopy{gate, tiles[7]});
+  for (int i = 0; i < 8; ++i) {
+    builder.emit(TensorTensor{result, tiles[static_cast<size_t>(i)], gate, AluOp::kAdd});
+    builder.emit(DmaCopy{.dst = out.select(0, i), .src = result});
+  }
+  const auto program = builder.finish();
+  StraightLine line = *unroll(*program).line;
+  rename_buffers(line, {});
+  const std::string before = listing(*lower(line));
+  EXPECT_FALSE(schedule(line, settings()));
+  EXPECT_EQ(listing(*lower(line)), before);
+  EXPECT_EQ(bytes_after(program), bytes_after(compile(program, settings()).program));
+}
+
+TEST(Schedule, OnlyOpenCopiesOutOfPsumChangeTheirEngine) {
+  for (const EngineKind engine : {EngineKind::kAuto, EngineKind::kVector}) {
+    Builder builder("copies", trn2());
+    const View psum = builder.psum("psum", {128, 64}, kFloat, 2);
+    const View sbuf = builder.sbuf("sbuf", {128, 64}, kFloat, 4);
+    for (int i = 0; i < 2; ++i) builder.emit(Memset{psum.turn(i), 1, EngineKind::kVector});
+    builder.emit(TensorCopy{sbuf.turn(0), psum.turn(0), engine});
+    builder.emit(TensorCopy{sbuf.turn(1), sbuf.turn(0)});
+    PassSettings kept = settings();
+    kept.elide_psum_copies = false;  // only Vector reads the first copy
+    const Compiled compiled = compile(builder.finish(), kept);
+    const auto copies = instructions_named(*compiled.program, "tensor_copy");
+    ASSERT_EQ(copies.size(), 2U);
+    EXPECT_EQ(copies[0]->engine,
+              engine == EngineKind::kAuto ? EngineKind::kScalar : EngineKind::kVector);
+    EXPECT_EQ(copies[1]->engine, EngineKind::kVector);
+  }
+}
+
+}  // namespace
+}  // namespace neuron_sim

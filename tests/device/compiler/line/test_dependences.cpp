@@ -1,0 +1,70 @@
+#include "device/compiler/line/dependences.h"
+
+#include "device/builder/builder.h"
+#include "device/isa/dma/dma_copy.h"
+#include "device/isa/movement/memset.h"
+#include "device/isa/movement/tensor_copy.h"
+#include "tests/device/compiler/renamed_line.h"
+
+namespace neuron_sim {
+namespace {
+
+using Sources = std::vector<uint32_t>;
+
+Sources sources(const StraightLine& line, uint32_t instance) {
+  const Dependences dependences(line);
+  const auto of = dependences.of(instance);
+  return {of.begin(), of.end()};
+}
+
+TEST(Dependences, ReadersWaitForWritersAndWritersForBoth) {
+  Builder builder("chain", load_architecture("trn2"));
+  const View x = builder.sbuf("x", {128, 8}, Dtype::kFloat32);
+  const View y = builder.sbuf("y", {128, 8}, Dtype::kFloat32);
+  builder.emit(Memset{x.slice(1, 0, 4), 1});                     // 0
+  builder.emit(Memset{x.slice(1, 4, 4), 2});                     // 1: other bytes
+  builder.emit(TensorCopy{y.slice(1, 0, 2), x.slice(1, 3, 2)});  // 2: reads both
+  builder.emit(TensorCopy{y.slice(1, 2, 2), x.slice(1, 0, 2)});  // 3: reads the first
+  builder.emit(Memset{x.slice(1, 0, 4), 3});                     // 4: overwrites what 2, 3 read
+  const StraightLine line = *unroll(*builder.finish()).line;     // not renamed: one tile
+  EXPECT_EQ(sources(line, 1), Sources{});
+  EXPECT_EQ(sources(line, 2), (Sources{0, 1}));
+  EXPECT_EQ(sources(line, 3), (Sources{0}));
+  EXPECT_EQ(sources(line, 4), (Sources{0, 2, 3}));
+}
+
+TEST(Dependences, VersionsAtOneAddressDoNotWaitForEachOtherButPlacedTilesDo) {
+  for (const bool by_hand : {false, true}) {
+    Builder builder("versions", load_architecture("trn2"));
+    const View x = by_hand ? builder.place(MemoryKind::kSbuf, "x", {128, 8}, Dtype::kFloat32, 1024)
+                           : builder.sbuf("x", {128, 8}, Dtype::kFloat32);
+    const View y = builder.sbuf("y", {128, 16}, Dtype::kFloat32);
+    for (int i = 0; i < 2; ++i) {
+      builder.emit(Memset{x, static_cast<double>(i)});
+      builder.emit(TensorCopy{y.slice(1, 8 * i, 8), x});
+    }
+    const StraightLine line = renamed_line(*builder.finish());
+    EXPECT_EQ(sources(line, 2), by_hand ? (Sources{0, 1}) : Sources{});
+    EXPECT_EQ(sources(line, 3), (Sources{2}));
+  }
+}
+
+TEST(Dependences, TensorsInHbmWaitOnlyWhereBytesAreWrittenTwiceOrRead) {
+  for (const bool reads : {false, true}) {
+    Builder builder("rows", load_architecture("trn2"));
+    const View rows = builder.argument("rows", {300, 128, 8}, Dtype::kFloat32);
+    const View x = builder.sbuf("x", {128, 8}, Dtype::kFloat32);
+    const View y = builder.sbuf("y", {128, 8}, Dtype::kFloat32);
+    builder.emit(Memset{x, 1});
+    builder.loop(299, [&](const Affine& i) { builder.emit(DmaCopy{rows.select(0, i), x}); });
+    builder.emit(DmaCopy{y, rows.select(0, reads ? 298 : 299)});
+    builder.emit(DmaCopy{rows.select(0, 299), x});
+    const StraightLine line = renamed_line(*builder.finish());
+    EXPECT_EQ(sources(line, 5), (Sources{0}));  // 299 stores, none of a byte twice
+    const Sources load = sources(line, 300);
+    EXPECT_EQ(std::count(load.begin(), load.end(), 299U), reads ? 1 : 0);
+  }
+}
+
+}  // namespace
+}  // namespace neuron_sim

@@ -1,0 +1,132 @@
+#include "device/instruction/rows.h"
+
+#include "tests/device/isa/patterns.h"
+
+namespace neuron_sim {
+namespace {
+
+constexpr auto kSbuf = MemoryKind::kSbuf;
+constexpr auto kF32 = Dtype::kFloat32;
+
+TEST(Rows, contiguous_fp32_is_read_and_written_in_place) {
+  InstructionBench bench;
+  Access access = bench.resolve(bench.tile(kSbuf, kF32, {2, 2, 4}, "x"));
+  std::vector<float> buffer;
+  EXPECT_EQ(reinterpret_cast<const std::byte*>(read_row(access, 1, buffer)), access.partition(1));
+  EXPECT_EQ(reinterpret_cast<std::byte*>(row_target(access, 1, buffer)), access.partition(1));
+  EXPECT_TRUE(buffer.empty());
+}
+
+TEST(Rows, dimensions_of_size_one_do_not_make_a_row_strided) {
+  InstructionBench bench;
+  View view = bench.tile(kSbuf, kF32, {2, 8}, "x").expand(2).expand(1);
+  Access access = bench.resolve(view);
+  std::vector<float> buffer;
+  EXPECT_EQ(reinterpret_cast<const std::byte*>(read_row(access, 0, buffer)), access.partition(0));
+}
+
+TEST(Rows, other_patterns_and_dtypes_go_through_the_buffer) {
+  InstructionBench bench;
+  std::vector<float> buffer;
+  for (View view : {pattern_view(bench, Pattern::kEveryOther, kF32, "x"),
+                    pattern_view(bench, Pattern::kBroadcast, kF32, "y"),
+                    pattern_view(bench, Pattern::kDense, Dtype::kTfloat32, "z"),
+                    pattern_view(bench, Pattern::kDense, Dtype::kBfloat16, "w")}) {
+    Access access = bench.resolve(view);
+    const float* row = read_row(access, 0, buffer);
+    EXPECT_EQ(row, buffer.data());
+    const float* target = row_target(access, 0, buffer);
+    EXPECT_EQ(target, buffer.data());
+  }
+}
+
+TEST(Rows, every_pattern_and_dtype_reads_row_major_and_writes_only_its_elements) {
+  for (Dtype dtype : all_dtypes()) {
+    for (Pattern pattern : source_patterns()) {
+      InstructionBench bench;
+      View view = pattern_view(bench, pattern, dtype, "x");
+      bench.set(view, random_values(kPatternValues, 0, 100));
+      std::vector<double> expected = bench.get(view);
+      Access access = bench.resolve(view);
+      std::vector<float> buffer;
+      for (int64_t p = 0; p < kPatternPartitions; ++p) {
+        const float* row = read_row(access, p, buffer);
+        const double* want = expected.data() + p * kPatternElements;
+        expect_values({row, row + kPatternElements}, {want, want + kPatternElements});
+      }
+      if (pattern == Pattern::kBroadcast) continue;
+      std::vector<float> ones(kPatternElements, 1.0F);
+      for (int64_t p = 0; p < kPatternPartitions; ++p) write_row(access, p, ones.data());
+      expect_values(bench.get(view), std::vector<double>(kPatternValues, 1.0));
+    }
+  }
+}
+
+TEST(Rows, integers_are_read_and_written_exactly) {
+  for (Pattern pattern : target_patterns()) {
+    InstructionBench bench;
+    Access source = bench.resolve(pattern_view(bench, pattern, Dtype::kUint32, "x"));
+    std::vector<int64_t> values(kPatternElements), buffer;
+    for (size_t i = 0; i < values.size(); ++i) values[i] = 4294967295 - static_cast<int64_t>(i);
+    write_integer_row(source, 2, values.data());
+    const int64_t* row = read_integer_row(source, 2, buffer);
+    EXPECT_EQ(std::vector<int64_t>(row, row + kPatternElements), values);
+  }
+}
+
+TEST(Rows, copy_row_works_between_every_two_patterns_of_equal_element_size) {
+  for (Pattern source : source_patterns()) {
+    for (Pattern target : target_patterns()) {
+      InstructionBench bench;
+      View from = pattern_view(bench, source, Dtype::kUint16, "from");
+      View to = pattern_view(bench, target, Dtype::kBfloat16, "to");
+      bench.set(from, random_values(kPatternValues, 0, 65535));
+      for (int64_t p = 0; p < kPatternPartitions; ++p) {
+        copy_row(bench.resolve(from), p, bench.resolve(to), p);
+      }
+      EXPECT_EQ(bench.bits(to), bench.bits(from));
+    }
+  }
+}
+
+TEST(Rows, copy_row_refuses_different_sizes) {
+  InstructionBench bench;
+  Access bytes = bench.resolve(bench.tile(kSbuf, Dtype::kInt8, {1, 4}, "a"));
+  Access words = bench.resolve(bench.tile(kSbuf, Dtype::kInt32, {1, 4}, "b"));
+  Access longer = bench.resolve(bench.tile(kSbuf, Dtype::kInt32, {1, 5}, "c"));
+  EXPECT_THROW(copy_row(bytes, 0, words, 0), SimulatorBug);
+  EXPECT_THROW(copy_row(words, 0, longer, 0), SimulatorBug);
+}
+
+TEST(Rows, empty_rows_touch_nothing) {
+  InstructionBench bench;
+  View view = bench.tile(kSbuf, Dtype::kBfloat16, {1, 4}, "x", {1, 2, 3, 4});
+  Access access = bench.resolve(view.slice(1, 2, 0));
+  std::vector<float> buffer;
+  EXPECT_EQ(access.elements(), 0);
+  read_row(access, 0, buffer);
+  write_row(access, 0, buffer.data());
+  copy_row(access, 0, access, 0);
+  expect_values(bench.get(view), {1, 2, 3, 4});
+}
+
+TEST(Rows, a_scalar_is_the_first_element_as_fp32) {
+  InstructionBench bench;
+  View view = bench.tile(kSbuf, Dtype::kFloat16, {2, 1}, "x", {0.5, -3});
+  EXPECT_EQ(read_scalar(bench.resolve(view), 0), 0.5F);
+  EXPECT_EQ(read_scalar(bench.resolve(view), 1), -3.0F);
+}
+
+TEST(Rows, rows_of_an_indirect_access_follow_its_index) {
+  InstructionBench bench;
+  Access access =
+      bench.resolve(bench.tile(MemoryKind::kHbm, kF32, {3, 2}, "x", {1, 2, 3, 4, 5, 6}));
+  const int32_t rows[] = {2, 0};
+  access.rows = rows;
+  std::vector<float> buffer;
+  EXPECT_EQ(read_row(access, 0, buffer)[0], 5.0F);
+  EXPECT_EQ(read_row(access, 1, buffer)[1], 2.0F);
+}
+
+}  // namespace
+}  // namespace neuron_sim

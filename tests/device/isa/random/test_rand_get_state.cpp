@@ -1,0 +1,74 @@
+#include "device/isa/random/rand_get_state.h"
+
+#include "device/isa/random/rand_set_state.h"
+#include "device/isa/random/rng.h"
+#include "tests/device/isa/random_instructions.h"
+
+namespace neuron_sim {
+namespace {
+
+using enum MemoryKind;
+
+TEST(RandGetState, a_state_read_and_set_again_repeats_the_numbers) {
+  for (const EngineKind engine : {EngineKind::kGpSimd, EngineKind::kVector}) {
+    InstructionBench bench(random_architecture(4));
+    const bool vector = engine == EngineKind::kVector;
+    const EngineState lanes = vector ? EngineState::kVectorRandom : EngineState::kGpSimdRandom;
+    seed_lanes(bench, lanes, 5);
+    const View saved =
+        bench.tile(vector ? kPsum : kSbuf, Dtype::kUint32, {128, vector ? 24 : 6}, "saved");
+    const View dst = bench.tile(kSbuf, Dtype::kUint32, {128, 7}, "dst");
+    bench.run(kRng, Rng{dst, engine}.draft());
+    bench.run(kRandGetState, RandGetState{saved, engine}.draft());
+    EXPECT_EQ(bench.bits(saved), bench.bits(engine_state(lanes, 128)));
+    bench.run(kRng, Rng{dst, engine}.draft());
+    const std::vector<uint32_t> first = bench.bits(dst);
+    bench.run(kRng, Rng{dst, engine}.draft());
+    EXPECT_NE(bench.bits(dst), first);
+    bench.run(kRandSetState, RandSetState{saved, engine}.draft());
+    bench.run(kRng, Rng{dst, engine}.draft());
+    EXPECT_EQ(bench.bits(dst), first);
+  }
+}
+
+TEST(RandGetState, gives_the_first_lanes_to_any_partitions) {
+  InstructionBench bench;
+  seed_lanes(bench, EngineState::kGpSimdRandom, 5);
+  const View dst =
+      bench.tile(kSbuf, Dtype::kUint32, {128, 6, 2}, "dst").slice(0, 96, 3).select(2, 1);
+  bench.run(kRandGetState, RandGetState{dst}.draft());
+  EXPECT_EQ(bench.bits(dst), bench.bits(engine_state(EngineState::kGpSimdRandom, 3)));
+}
+
+TEST(RandGetState, checks_generation_engine_dtype_and_words) {
+  InstructionBench bench(random_architecture(2));
+  const auto error = [&](const View& tile, EngineKind engine = EngineKind::kAuto) {
+    return bench.error(kRandGetState, RandGetState{tile, engine}.draft());
+  };
+  const View six = bench.tile(kSbuf, Dtype::kUint32, {128, 6}, "six");
+  EXPECT_EQ(error(six),
+            "instruction 'rand_get_state' needs NeuronCore-v3 or newer; architecture trn1 is a "
+            "NeuronCore-v2.");
+  bench.architecture() = random_architecture(3);
+  EXPECT_EQ(error(six), "");
+  EXPECT_EQ(error(six, EngineKind::kVector),
+            "instruction 'rand_get_state' cannot run on the Vector engine; architecture trn2 has "
+            "it on: GpSimd.");
+  EXPECT_EQ(error(six.slice(1, 0, 5)),
+            "operand 'dst' of 'rand_get_state' has 5 elements per partition; the random state of "
+            "a lane of the GpSimd engine has 6.");
+  EXPECT_EQ(error(bench.tile(kSbuf, Dtype::kFloat32, {128, 6}, "six")),
+            "dtype float32 of operand 'dst' of 'rand_get_state' is not supported; expected "
+            "uint32.");
+}
+
+TEST(RandGetState, demands_a_copy_of_the_words) {
+  InstructionBench bench;
+  const View six = bench.tile(kSbuf, Dtype::kUint32, {128, 6}, "six");
+  const Step step = bench.demand(kRandGetState, RandGetState{six}.draft()).steps[0];
+  EXPECT_EQ(step.rate, RateClass::kGpSimdOneInput);
+  EXPECT_EQ(step.elements, 6);
+}
+
+}  // namespace
+}  // namespace neuron_sim

@@ -1,0 +1,71 @@
+#include "device/isa/sequencing/core_barrier.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/device/isa/run_instruction.h"
+
+namespace neuron_sim {
+namespace {
+
+TEST(CoreBarrier, RunsOnAnyEngineAndOnGpSimdByDefault) {
+  InstructionBench bench;
+  const View data = bench.tile(MemoryKind::kHbm, Dtype::kFloat32, {4, 8}, "data");
+  EXPECT_EQ(bench.prepare(kCoreBarrier, CoreBarrier{.data = data}.draft()).engine,
+            EngineKind::kGpSimd);
+  for (int engine = 0; engine < kEngineCount; ++engine) {
+    const Draft draft =
+        CoreBarrier{.data = data, .engine = static_cast<EngineKind>(engine)}.draft();
+    EXPECT_EQ(bench.prepare(kCoreBarrier, draft).engine, static_cast<EngineKind>(engine));
+    const Demand demand = bench.demand(kCoreBarrier, draft);
+    ASSERT_EQ(demand.count, 1);
+    EXPECT_EQ(demand.steps[0].unit, Unit::kBarrier);
+  }
+  EXPECT_EQ(kCoreBarrier.synchronises, Synchronisation::kBarrier);
+}
+
+TEST(CoreBarrier, NeedsBothCores) {
+  InstructionBench bench;
+  const View data = bench.tile(MemoryKind::kHbm, Dtype::kFloat32, {4, 8}, "data");
+  const auto error = [&](const std::vector<int64_t>& cores) {
+    return bench.error(kCoreBarrier, CoreBarrier{.data = data, .cores = cores}.draft());
+  };
+  EXPECT_EQ(error({0, 1}), "");
+  EXPECT_EQ(error({1, 0}), "");
+  const std::vector<std::vector<int64_t>> wrong = {
+      {}, {0}, {1}, {0, 0}, {0, 2}, {-1, 1}, {0, 1, 1}, {0, int64_t{1} << 40}};
+  for (const auto& cores : wrong) {
+    EXPECT_EQ(error(cores),
+              "'core_barrier' on tensor 'data': cores must be (0, 1), the two cores of a logical "
+              "core of architecture trn2.");
+  }
+}
+
+TEST(CoreBarrier, NeedsATensorInHbm) {
+  InstructionBench bench;
+  const View tile = bench.tile(MemoryKind::kSbuf, Dtype::kFloat32, {4, 8}, "tile");
+  EXPECT_EQ(bench.error(kCoreBarrier, CoreBarrier{.data = tile}.draft()),
+            "Expected operand 'data' of 'core_barrier' to be in address space 'hbm', but got a "
+            "tile in 'sbuf' instead.");
+  EXPECT_EQ(bench.error(kCoreBarrier, CoreBarrier{}.draft()),
+            "Expected operand 'data' of 'core_barrier' to be in address space 'hbm', but it is "
+            "missing.");
+}
+
+TEST(CoreBarrier, ExistsFromNeuronCoreV3On) {
+  for (const auto& [generation, works] : {std::pair{2, false}, {3, true}, {4, true}}) {
+    InstructionBench bench;
+    bench.architecture().generation = generation;
+    bench.architecture().neuron_core = text("NeuronCore-v", generation);
+    const View data = bench.tile(MemoryKind::kHbm, Dtype::kFloat32, {4, 8}, "data");
+    const Draft draft = CoreBarrier{.data = data}.draft();
+    EXPECT_EQ(bench.error(kCoreBarrier, draft),
+              works ? ""
+                    : "instruction 'core_barrier' needs NeuronCore-v3 or newer; architecture trn2 "
+                      "is a NeuronCore-v2.");
+    const auto kind = bench.error_kind(kCoreBarrier, draft);
+    EXPECT_EQ(kind == ErrorKind::kNotImplemented, !works);
+  }
+}
+
+}  // namespace
+}  // namespace neuron_sim

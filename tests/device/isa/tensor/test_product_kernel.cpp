@@ -1,0 +1,58 @@
+#include "device/isa/tensor/product_kernel.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "device/base/errors.h"
+
+namespace neuron_sim {
+namespace {
+
+std::string kernels_of_this_host() {
+  std::string names;
+  for (const ProductKernel* kernel : product_kernels()) {
+    if (kernel->runs_here()) names += (names.empty() ? "" : ", ") + std::string(kernel->name);
+  }
+  return names;
+}
+
+TEST(ProductKernel, IsTheFastestThatTheHostRunsUnlessOneIsNamed) {
+  const ProductKernel* fastest = nullptr;
+  for (const ProductKernel* kernel : product_kernels()) {
+    if (!kernel->runs_here()) continue;
+    if (fastest == nullptr) fastest = kernel;
+    EXPECT_EQ(&product_kernel_named(std::string(kernel->name).c_str()), kernel);
+  }
+  EXPECT_EQ(&product_kernel_named(nullptr), fastest);
+  EXPECT_EQ(&product_kernel_named(""), fastest);
+  EXPECT_TRUE(kPortableProduct.runs_here());
+}
+
+TEST(ProductKernel, RefusesNamesThatThisHostDoesNotRun) {
+  std::vector<std::string> wrong{"sse41", "AVX2", "avx"};
+  for (const ProductKernel* kernel : product_kernels()) {
+    if (!kernel->runs_here()) wrong.emplace_back(kernel->name);
+  }
+  for (const std::string& name : wrong) {
+    try {
+      product_kernel_named(name.c_str());
+      FAIL() << name << " is taken";
+    } catch (const KernelError& error) {
+      EXPECT_EQ(error.what(), "NEURON_SIM_PRODUCT_KERNEL is '" + name + "'; this host runs " +
+                                  kernels_of_this_host() + ".");
+    }
+  }
+}
+
+TEST(ProductKernel, HasBlocksOfWholeCacheLines) {
+  for (const ProductKernel* kernel : product_kernels()) {
+    for (const BlockShape& shape : {kernel->blocks, kernel->flat}) {
+      EXPECT_GT(shape.rows(), 0) << kernel->name;
+      EXPECT_EQ(shape.columns % 16, 0) << kernel->name;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace neuron_sim

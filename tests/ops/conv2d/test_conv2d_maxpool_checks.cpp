@@ -1,0 +1,103 @@
+// What the convolution kernel says about arguments it cannot compute.
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "device/arch/architecture.h"
+#include "device/base/errors.h"
+#include "ops/conv2d/conv2d_maxpool.h"
+
+namespace neuron_sim {
+namespace {
+
+std::string error_of(TensorSpec input, TensorSpec weight, TensorSpec bias,
+                     Conv2dMaxpoolOptions options = {}) {
+  try {
+    build_conv2d_maxpool(load_architecture("trn2"), input, weight, bias, options);
+  } catch (const KernelError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Conv2dMaxpoolChecks, RejectsShapesThatDoNotFitTogether) {
+  const TensorSpec input{{1, 3, 8, 9}, {}}, weight{{4, 3, 3, 3}, {}}, bias{{4}, {}};
+  EXPECT_EQ(error_of(input, weight, bias), "");
+  EXPECT_EQ(error_of(input, weight, bias, {.pool_kernel = {6, 7}}), "");
+  EXPECT_EQ(error_of(input, weight, bias, {.pool_kernel = {7, 7}}),
+            "conv2d_maxpool: the pooling window height of 7 exceeds the convolution output height "
+            "of 6.");
+  EXPECT_EQ(error_of(input, weight, bias, {.pool_kernel = {6, 8}}),
+            "conv2d_maxpool: the pooling window width of 8 exceeds the convolution output width of "
+            "7.");
+  EXPECT_EQ(error_of(input, weight, bias, {.pool_kernel = {3, 4}, .stride = {2, 2}}), "");
+  EXPECT_EQ(error_of(input, weight, bias, {.pool_kernel = {4, 4}, .stride = {2, 2}}),
+            "conv2d_maxpool: the pooling window height of 4 exceeds the convolution output height "
+            "of 3.");
+  EXPECT_EQ(error_of(input, {{4, 2, 3, 3}, {}}, bias),
+            "conv2d_maxpool needs as many input channels in weight as in input, but weight [4, 2, "
+            "3, 3] float32 has 2 and input [1, 3, 8, 9] float32 has 3.");
+  EXPECT_EQ(error_of(input, weight, {{5}, {}}),
+            "conv2d_maxpool needs one bias per output channel, but bias [5] float32 has 5 and "
+            "weight [4, 3, 3, 3] float32 has 4 output channels.");
+  EXPECT_EQ(error_of(input, {{4, 3, 9, 3}, {}}, bias),
+            "conv2d_maxpool: the kernel height of 9 exceeds the padded input height of 8 (8 + 2 * "
+            "0).");
+  EXPECT_EQ(error_of(input, {{4, 3, 10, 3}, {}}, bias, {.padding = {1, 0}}), "");
+  EXPECT_EQ(error_of(input, weight, bias, {.dilation = {3, 4}}), "");
+  EXPECT_EQ(
+      error_of(input, weight, bias, {.dilation = {4, 4}}),
+      "conv2d_maxpool: the kernel height of 3 with dilation 4 exceeds the padded input height "
+      "of 8 (8 + 2 * 0).");
+  EXPECT_EQ(error_of(input, weight, bias, {.dilation = {1, int64_t{1} << 31}}),
+            "conv2d_maxpool: the kernel width of 3 with dilation 2147483648 exceeds the padded "
+            "input width of 9 (9 + 2 * 0).");
+  EXPECT_EQ(error_of({{3, 8, 9}, {}}, weight, bias),
+            "conv2d_maxpool needs input [N, Cin, H, W], weight [Cout, Cin, KH, KW] and bias [Cout]"
+            ", but got input [3, 8, 9] float32, weight [4, 3, 3, 3] float32 and bias [4] float32.");
+  EXPECT_EQ(error_of({{1, 3, 0, 9}, {}}, weight, bias),
+            "conv2d_maxpool needs positive sizes, but dimension 2 of input [1, 3, 0, 9] float32 is "
+            "not positive.");
+}
+
+TEST(Conv2dMaxpoolChecks, RejectsGroupsThatDoNotDivideTheChannels) {
+  const TensorSpec input{{1, 6, 8, 9}, {}}, weight{{4, 3, 3, 3}, {}}, bias{{4}, {}};
+  EXPECT_EQ(error_of(input, weight, bias, {.groups = 2}), "");
+  EXPECT_EQ(error_of(input, weight, bias, {.groups = 3}),
+            "conv2d_maxpool needs input channels and output channels that 3 groups divide, but "
+            "input [1, 6, 8, 9] float32 has 6 and weight [4, 3, 3, 3] float32 has 4.");
+  EXPECT_EQ(error_of(input, weight, bias, {.groups = 4}),
+            "conv2d_maxpool needs input channels and output channels that 4 groups divide, but "
+            "input [1, 6, 8, 9] float32 has 6 and weight [4, 3, 3, 3] float32 has 4.");
+  EXPECT_EQ(error_of(input, {{4, 2, 3, 3}, {}}, bias, {.groups = 2}),
+            "conv2d_maxpool needs as many input channels in weight as in each of the 2 groups of "
+            "input, but weight [4, 2, 3, 3] float32 has 2 and input [1, 6, 8, 9] float32 has 3.");
+  EXPECT_EQ(error_of(input, weight, bias, {.groups = 0}),
+            "conv2d_maxpool needs a number of groups of at least 1, but got 0.");
+}
+
+TEST(Conv2dMaxpoolChecks, RejectsOptionsAndDtypesItDoesNotHave) {
+  const TensorSpec input{{1, 3, 8, 9}, {}}, weight{{4, 3, 3, 3}, {}}, bias{{4}, {}};
+  EXPECT_EQ(error_of(input, weight, bias, {.pool_kernel = {0, 0}, .pool_stride = {0, 0}}),
+            "conv2d_maxpool needs a pool_size of at least 1, but got 0.");
+  EXPECT_EQ(error_of(input, weight, bias, {.pool_stride = {1, 0}}),
+            "conv2d_maxpool needs a pool_stride of at least 1, but got 0.");
+  EXPECT_EQ(error_of(input, weight, bias, {.dilation = {0, 1}}),
+            "conv2d_maxpool needs a dilation of at least 1, but got 0.");
+  EXPECT_EQ(error_of(input, weight, bias, {.stride = {1, 0}}),
+            "conv2d_maxpool needs a stride of at least 1, but got 0.");
+  EXPECT_EQ(error_of(input, weight, bias, {.padding = {-1, 0}}),
+            "conv2d_maxpool needs a padding of at least 0, but got -1.");
+  EXPECT_EQ(error_of(input, {{4, 3, 3, 3}, {}, Dtype::kFloat16}, bias),
+            "conv2d_maxpool needs one dtype of float32, float16 and bfloat16 for input, weight and "
+            "bias, but got input [1, 3, 8, 9] float32, weight [4, 3, 3, 3] float16 and bias [4] "
+            "float32.");
+  EXPECT_EQ(error_of(input, weight, bias, {.output_dtype = Dtype::kFloat32}), "");
+  EXPECT_EQ(error_of(input, weight, bias, {.output_dtype = Dtype::kFloat16}),
+            "conv2d_maxpool gives an output of the dtype of its operands or float32, but got "
+            "float16 for input [1, 3, 8, 9] float32.");
+}
+
+}  // namespace
+}  // namespace neuron_sim

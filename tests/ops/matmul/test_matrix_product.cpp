@@ -1,0 +1,121 @@
+#include "ops/matmul/matrix_product.h"
+
+#include "tests/ops/run_op.h"
+
+namespace neuron_sim {
+namespace {
+
+struct Case {
+  int64_t batch, rows, depth, columns;
+  Dtype dtype = Dtype::kFloat32;
+  std::vector<int64_t> a_strides{}, b_strides{}, addend_strides{}, out_strides{};
+  bool adds = false;
+  MatrixProductOptions options{};
+};
+
+TensorSpec spec_of_matrices(const Case& c, int64_t rows, int64_t columns,
+                            const std::vector<int64_t>& strides) {
+  return {{c.batch, rows, columns}, strides, c.dtype};
+}
+
+/// One program of one kernel, on trn2.
+BuiltOp build(const Case& c) {
+  Builder builder("product", load_architecture("trn2"));
+  const HbmTensor a =
+      argument_tensor(builder, "a", spec_of_matrices(c, c.rows, c.depth, c.a_strides));
+  const HbmTensor b =
+      argument_tensor(builder, "b", spec_of_matrices(c, c.depth, c.columns, c.b_strides));
+  std::optional<HbmTensor> addend;
+  if (c.adds) {
+    addend = argument_tensor(builder, "addend",
+                             spec_of_matrices(c, c.rows, c.columns, c.addend_strides));
+  }
+  BuiltOp built;
+  built.output = spec_of_matrices(c, c.rows, c.columns, c.out_strides);
+  const HbmTensor out = argument_tensor(builder, "out", built.output);
+  emit_matrix_product(builder, a, b, addend, out, c.options);
+  built.program = builder.finish();
+  return built;
+}
+
+void check(const Case& c) {
+  HostTensor a(spec_of_matrices(c, c.rows, c.depth, c.a_strides),
+               random_values(c.batch * c.rows * c.depth, -1, 1, 1));
+  HostTensor b(spec_of_matrices(c, c.depth, c.columns, c.b_strides),
+               random_values(c.batch * c.depth * c.columns, -1, 1, 2));
+  HostTensor addend(spec_of_matrices(c, c.rows, c.columns, c.addend_strides),
+                    random_values(c.batch * c.rows * c.columns, -1, 1, 3));
+  std::vector<HostTensor*> inputs{&a, &b};
+  if (c.adds) inputs.push_back(&addend);
+  HostTensor actual = run_op(build(c), inputs);
+  const std::vector<double> left = a.values(), right = b.values(), plus = addend.values();
+  std::vector<double> expected;
+  for (int64_t i = 0; i < c.batch * c.rows * c.columns; ++i) {
+    const int64_t column = i % c.columns, row = i / c.columns % c.rows, n = i / c.columns / c.rows;
+    double sum = 0;
+    for (int64_t k = 0; k < c.depth; ++k) {
+      sum += left[static_cast<size_t>((n * c.rows + row) * c.depth + k)] *
+             right[static_cast<size_t>((n * c.depth + k) * c.columns + column)];
+    }
+    sum *= c.options.scale;
+    if (c.adds) sum += c.options.addend_scale * plus[static_cast<size_t>(i)];
+    if (c.options.activation == Activation::kRelu) sum = std::max(sum, 0.0);
+    expected.push_back(sum);
+  }
+  // Sums in fp32 of many products, which grow with the root of their number, round at every step.
+  expect_close(actual.values(), expected,
+               2 * unit_of(c.dtype) + 1e-9 * static_cast<double>(c.depth));
+}
+
+TEST(MatrixProduct, OfABatchOfOddSizesIsThatOfFloat64) {
+  for (const Dtype dtype : {Dtype::kFloat32, Dtype::kFloat16, Dtype::kBfloat16}) {
+    check({3, 130, 67, 5, dtype});
+  }
+  check({1, 1, 1, 1});
+  check({5, 2, 129, 513});
+}
+
+TEST(MatrixProduct, TakesTransposedAndRepeatedOperands) {
+  check({2, 70, 150, 33, Dtype::kFloat32, {70 * 150, 1, 70}, {150 * 33, 1, 150}});
+  check({3, 9, 40, 7, Dtype::kFloat32, {0, 40, 1}, {40 * 7, 7, 1}});
+}
+
+TEST(MatrixProduct, ScalesAddsAndAppliesAFunctionBeforeItRounds) {
+  Case c{2, 131, 40, 70};
+  c.adds = true;
+  c.options = {-2, 0.5, Activation::kIdentity, {}};
+  check(c);
+  c.addend_strides = {70, 0, 1};  // a bias for every column
+  check(c);
+  c.addend_strides = {131, 1, 0};  // for every row
+  c.options.activation = Activation::kRelu;
+  check(c);
+  c.dtype = Dtype::kBfloat16;
+  check(c);
+}
+
+TEST(MatrixProduct, IntoAResultWithContiguousColumnsIsComputedAsItsTranspose) {
+  Case c{2, 140, 40, 20};
+  c.out_strides = {140 * 20, 1, 140};
+  c.adds = true;
+  check(c);
+}
+
+TEST(MatrixProduct, WithADepthThatSbufCannotHoldStreams) {
+  Case c{2, 130, 33000, 3};
+  c.adds = true;
+  c.addend_strides = {0, 0, 1};
+  check(c);
+}
+
+TEST(MatrixProduct, OfSizesThatDoNotFitTogetherIsAnError) {
+  Builder builder("product", load_architecture("trn2"));
+  const HbmTensor a = argument_tensor(builder, "a", {{3, 4}, {}, Dtype::kFloat32});
+  const HbmTensor b = argument_tensor(builder, "b", {{5, 6}, {}, Dtype::kFloat32});
+  const HbmTensor out = argument_tensor(builder, "out", {{3, 6}, {}, Dtype::kFloat32});
+  EXPECT_EQ(error_of([&] { emit_matrix_product(builder, a, b, std::nullopt, out); }),
+            "matrix_product: the sizes of a, b, addend and out do not fit together.");
+}
+
+}  // namespace
+}  // namespace neuron_sim

@@ -1,0 +1,134 @@
+"""docs/fidelity.md says what is stored, and what is stored comes out again."""
+
+import importlib
+import sys
+from pathlib import Path
+
+import pytest
+from neuron_sim import _core
+from neuron_sim.fidelity.evaluate import evaluate
+from neuron_sim.fidelity.measurement import load_measurements
+
+ROOT = Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(ROOT / "tools"))
+tool = importlib.import_module("write_fidelity_docs")
+tables = importlib.import_module("fidelity_tables")
+texts = importlib.import_module("fidelity_texts")
+
+QUICK_FAMILIES = ("vector_add", "engine", "transpose")
+
+
+@pytest.fixture(scope="module")
+def stored():
+    return tool.load_stored()
+
+
+def test_the_page_is_that_of_the_stored_reports_and_of_the_architectures_of_today(stored):
+    assert tool.PAGE.read_text(encoding="utf-8") == tool.page(stored), (
+        "docs/fidelity.md is stale; run tools/write_fidelity_docs.py"
+    )
+
+
+def test_check_notices_a_page_that_is_missing_or_differs(monkeypatch, tmp_path, capsys, stored):
+    page = tmp_path / "fidelity.md"
+    monkeypatch.setattr(tool, "PAGE", page)
+    assert tool.main(["--check"]) == 1
+    assert not page.exists()
+    assert tool.main(["--page"]) == 0
+    assert tool.main(["--check"]) == 0
+    page.write_text(page.read_text(encoding="utf-8").replace("us", "ms", 1), encoding="utf-8")
+    assert tool.main(["--check"]) == 1
+    assert capsys.readouterr().err.count("fidelity.md is stale") == 2
+
+
+def test_every_published_measurement_is_stored_with_its_value(stored):
+    counted = [each for each in load_measurements() if each.split == "calibration"]
+    cases = stored["fidelity"]["cases"]
+    assert [(case["id"], case["measured"]) for case in cases] == [
+        (each.id, each.value) for each in counted
+    ]
+
+
+def test_the_stored_numbers_come_out_again(stored):
+    cases = {case["id"]: case for case in stored["fidelity"]["cases"]}
+    quick = [each for each in load_measurements() if each.family in QUICK_FAMILIES]
+    compared = 0
+    for measurement in quick:
+        if measurement.split == "calibration":
+            result = evaluate(measurement)
+            case = cases[measurement.id]
+            for name, key in (("published", "simulated"), ("off", "passes_off")):
+                assert result.simulated[name] == pytest.approx(case[key], rel=1e-5), (
+                    f"docs/fidelity.json is stale ({measurement.id}); "
+                    "run tools/write_fidelity_docs.py"
+                )
+            compared += 1
+    assert compared >= 10
+
+
+def test_the_page_holds_every_case_family_and_number(stored):
+    text = tool.page(stored)
+    for case in stored["fidelity"]["cases"]:
+        assert f"| `{case['id']}` |" in text
+    for family in stored["fidelity"]["families"]:
+        assert f"| {family} |" in text
+    for architecture in tool.ARCHITECTURES:
+        for key, fact in _core.architecture_facts(architecture).items():
+            value = format(fact["value"], ".9g")
+            assert f"| `{key}` | {value} | {fact['unit']} | {fact['certainty']}" in text
+    assert (ROOT / "docs" / "fidelity.svg").is_file()
+
+
+def test_a_miss_has_the_reason_of_the_first_mechanism_that_names_it(monkeypatch):
+    misses = (
+        texts.Miss(("a-1", "b-"), "the first"),
+        texts.Miss(("a-",), "the second"),
+    )
+    monkeypatch.setattr(tables, "MISSES", misses)
+    assert [tables.reason(name) for name in ("a-1x", "a-2", "b-3", "c")] == [
+        "the first",
+        "the second",
+        "the first",
+        "not explained",
+    ]
+    case = {"id": "a-2", "error_percent": -20.5}
+    near = {"id": "a-1", "error_percent": 20.0}
+    unknown = {"id": "c", "error_percent": None}
+    assert tables.misses({"cases": [near, case, unknown]})[2:] == ["| `a-2` | -20.5 | the second |"]
+    assert tables.misses({"cases": [near, unknown]}) == ["None."]
+
+
+def test_every_reason_belongs_to_a_case_that_exists(stored):
+    names = [case["id"] for case in stored["fidelity"]["cases"]]
+    for miss in texts.MISSES:
+        for start in miss.cases:
+            assert any(name.startswith(start) for name in names), start
+
+
+def test_tables_escape_bars_and_show_what_is_unknown():
+    assert tables.row(["a|b", 3]) == "| a\\|b | 3 |"
+    assert [tables.number(value) for value in (None, 1234567.0, 0.012345, 3.0)] == [
+        "-",
+        "1,234,567",
+        "0.01235",
+        "3",
+    ]
+
+
+def test_the_error_of_both_cores_weighs_families_by_their_cases():
+    def error(kind, residuals, training, left_out):
+        return {
+            "kind": kind,
+            "residuals": residuals,
+            "training": training,
+            "left_out": left_out,
+        }
+
+    one = {"arch": "trn2", "errors": [error("latency", 3, 2.0, 4.0), error("duration", 9, 50, 50)]}
+    two = {"arch": "trn1", "errors": [error("latency", 1, 10.0, 20.0)]}
+    assert tables.both_cores([one, two]) == (
+        "**Mean absolute error of 4 latencies (trn1 and trn2): 4.0 % after the fits, "
+        "8.0 % with each family left out of its own.**"
+    )
+    alone = {"arch": "trn2", "errors": [error("latency", 3, 2.0, None)]}
+    assert tables.both_cores([alone]) == "No family was left out."
