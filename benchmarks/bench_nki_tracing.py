@@ -15,7 +15,7 @@ from typing import Any
 
 import neuron_sim.neuronxcc.nki as old
 import neuron_sim.neuronxcc.nki.language as nl
-import neuron_sim.nki.tracing.program_cache as cache
+import neuron_sim.nki.launch.program_cache as cache
 import nki_new_kernels
 import nki_old_kernels
 import numpy as np

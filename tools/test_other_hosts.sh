@@ -8,7 +8,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 core='NcMatmul*:NcTranspose*:MatrixProduct.*:Architectures/RandomShapes.Matmul*:Reference.*'
 core+=':Executor.KeepsFp32Copies*:ProductKernels/*'
-python=(tests/python/custom_ops/test_custom_ops_values.py tests/python/core_module/test_core_module_products.py)
+python=(tests/python/custom_ops/test_custom_ops_values.py
+  tests/python/core_module/test_core_module_products.py)
 
 failed=0
 run() {

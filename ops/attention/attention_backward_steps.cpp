@@ -44,7 +44,8 @@ void AttentionBackwardSection::differentiate_scores(const Step& step) {
 }
 
 View AttentionBackwardSection::add_bias(const Step& step, const View& product) {
-  const View loaded = of_keys(bias_tile_, step), scores = of_keys(biased_, step);
+  const View loaded = of_keys(bias_tile_, step);
+  View scores = of_keys(biased_, step);
   neuron_sim::load(builder_, loaded, scores_view(*operands_.bias, step));
   builder_.emit(ScalarTensorTensor{.dst = scores,
                                    .data = product,

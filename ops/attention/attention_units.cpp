@@ -206,7 +206,7 @@ void RowNumbers::load(const View& tile, const HbmTensor& numbers, const Affine& 
       const View place = staged.turn(turn++).slice(0, 0, count).slice(1, 0, rows);
       neuron_sim::load(builder_, place, hbm);
       transposer.transpose(tile.slice(0, 0, rows).slice(1, column, count).expand(1),
-                           [&](int64_t) { return place; });
+                           [&](int64_t) -> const View& { return place; });
     });
   });
 }

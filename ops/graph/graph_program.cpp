@@ -63,6 +63,7 @@ class Memories {
   }
   std::vector<HbmTensor> tensors(const std::vector<GraphTensor>& graph_tensors) const {
     std::vector<HbmTensor> result;
+    result.reserve(graph_tensors.size());
     for (const GraphTensor& graph_tensor : graph_tensors) result.push_back(tensor(graph_tensor));
     return result;
   }

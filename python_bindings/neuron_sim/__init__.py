@@ -38,8 +38,8 @@ def library_path() -> str:
 
 def _compiled_package() -> str:
     """The folder of the compiled modules; an editable install has them apart from this file."""
-    import importlib.util
-    import os
+    import importlib.util  # the package has few names of its own
+    import os  # as above
 
     found = importlib.util.find_spec("neuron_sim._core")
     if found is None or found.origin is None:
@@ -48,7 +48,7 @@ def _compiled_package() -> str:
 
 
 def _installed(package: str, *parts: str) -> str:
-    import os
+    import os  # as above
 
     path = os.path.join(package, *parts)
     if not os.path.isfile(path):

@@ -11,14 +11,9 @@ import torch
 from torch._dynamo.device_interface import DeviceInterface, register_interface_for_device
 
 from neuron_sim import _device_module as module
-from neuron_sim._device_state import DeviceLike
+from neuron_sim._device_state import NO_INDUCTOR, DeviceLike
 
 BACKEND = "neuron_sim"
-REASON = (
-    "TorchInductor generates code that runs on the host, and the host cannot address the memory of "
-    "a neuron_sim device; choose another backend, e.g. torch.compile(model, backend='neuron_sim') "
-    "or backend='aot_eager'"
-)
 
 
 class Interface(DeviceInterface):
@@ -62,11 +57,11 @@ class Interface(DeviceInterface):
     @staticmethod
     def get_compute_capability(device: DeviceLike = None) -> Any:
         """Asked by TorchInductor, for the code that it generates."""
-        raise NotImplementedError(REASON)
+        raise NotImplementedError(NO_INDUCTOR)
 
     @classmethod
     def raise_if_triton_unavailable(cls, device: DeviceLike = None) -> None:
-        raise RuntimeError(REASON)
+        raise RuntimeError(NO_INDUCTOR)
 
 
 def register() -> None:

@@ -21,7 +21,7 @@ def install() -> None:
 
 
 def _register() -> None:
-    from neuron_sim import _device_dynamo
+    from neuron_sim import _device_dynamo  # needs torch._dynamo
 
     _device_dynamo.register()
 

@@ -11,7 +11,7 @@ from torch._inductor.codegen import wrapper
 from torch._inductor.codegen.common import DeviceOpOverrides, register_device_op_overrides
 from torch._inductor.scheduler import BaseScheduling
 
-from neuron_sim._device_dynamo import REASON
+from neuron_sim._device_state import NO_INDUCTOR
 
 
 class Scheduling(BaseScheduling):
@@ -23,7 +23,7 @@ class PythonWrapperCodegen(wrapper.PythonWrapperCodegen):
 
     @staticmethod
     def create(*args: Any, **kwargs: Any) -> NoReturn:
-        raise NotImplementedError(REASON)
+        raise NotImplementedError(NO_INDUCTOR)
 
 
 class CppWrapperCodegen(PythonWrapperCodegen):

@@ -240,7 +240,7 @@ def __getattr__(name: str) -> Any:
     if name == "_initialized":
         return is_initialized()
     if name in ("Scheduling", "PythonWrapperCodegen", "CppWrapperCodegen", "WrapperFxCodegen"):
-        from neuron_sim import _device_inductor
+        from neuron_sim import _device_inductor  # needs TorchInductor
 
         return getattr(_device_inductor, name)
     raise AttributeError(f"module 'torch.neuron_sim' has no attribute {name!r}")

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
-
-from neuron_sim import _sanitize
 
 _LIBRARIES = tuple(
     os.path.dirname(os.path.abspath(str(module.__file__))) + os.sep
@@ -19,7 +18,15 @@ _LIBRARIES = tuple(
 
 
 class OperatorFindings(TorchDispatchMode):
-    """While it is entered, what an operator's launches did is a finding of that operator."""
+    """While it is entered, what an operator's launches did is a finding of that operator.
+
+    `active` gives the block that takes findings, or None; `taken` the new findings, with fields
+    replaced.
+    """
+
+    def __init__(self, active: Callable[[], Any], taken: Callable[..., list]) -> None:
+        super().__init__()
+        self._active, self._taken = active, taken
 
     @classmethod
     def ignore_compile_internals(cls) -> bool:
@@ -30,9 +37,9 @@ class OperatorFindings(TorchDispatchMode):
         self, func: Any, types: Any, args: tuple = (), kwargs: dict | None = None
     ) -> Any:
         result = func(*args, **(kwargs or {}))
-        block = _sanitize.active()
+        block = self._active()
         if block is not None:
-            found = _sanitize.taken(operator=func.name(), source_line=calling_line())
+            found = self._taken(operator=func.name(), source_line=calling_line())
             if found:
                 block.add(found)
         return result

@@ -11,6 +11,14 @@ from neuron_sim import _C  # type: ignore[attr-defined]
 
 DeviceLike: TypeAlias = torch.device | str | int | None
 
+NO_INDUCTOR = (
+    "TorchInductor generates code that runs on the host, and the host cannot address the memory of "
+    "a neuron_sim device; choose another backend, e.g. torch.compile(model, backend='neuron_sim') "
+    "or backend='aot_eager'"
+)
+
+"""Why TorchInductor cannot be used."""
+
 _initialized = False
 _initialization_lock = threading.Lock()
 

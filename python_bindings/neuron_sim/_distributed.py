@@ -19,7 +19,7 @@ def register_backend() -> None:
     `torch.distributed.init_process_group("neuron_sim")` has it for device tensors; without a name,
     or with "cpu:gloo,neuron_sim:neuron_sim", a group also takes CPU tensors, over gloo.
     """
-    import torch.distributed as distributed
+    import torch.distributed as distributed  # absent from some builds of torch
 
     if not distributed.is_available() or not distributed.is_gloo_available():
         return
@@ -30,7 +30,7 @@ def register_backend() -> None:
 
 def _create(store: Any, rank: int, size: int, timeout: timedelta) -> Any:
     """Called by torch.distributed for every group. gloo moves the bytes between the processes."""
-    from torch.distributed import ProcessGroupGloo
+    from torch.distributed import ProcessGroupGloo  # absent from some builds
 
     gloo = ProcessGroupGloo(store, rank, size, timeout=timeout)
     return _C.make_distributed_backend(gloo)

@@ -86,7 +86,7 @@ def register() -> None:
     from neuron_sim import _C  # type: ignore[attr-defined]
 
     _check_torch_version(str(torch.__version__), _C.torch_version)
-    from neuron_sim import (
+    from neuron_sim import (  # these need the library, which is loaded now
         _device_dynamo_import,
         _device_module,
         _device_printing,
@@ -101,7 +101,7 @@ def register() -> None:
         torch.utils.generate_methods_for_privateuse1_backend(
             for_tensor=True, for_module=True, for_packed_sequence=True, for_storage=True
         )
-    from neuron_sim._distributed import register_backend
+    from neuron_sim._distributed import register_backend  # needs the library
 
     register_backend()
     _device_sharing.install()
@@ -121,7 +121,7 @@ def _check_torch_version(running: str, built_for: str) -> None:
 
 
 def _replace_device_module(module: types.ModuleType) -> None:
-    import torch
+    import torch  # the package works without it
 
     if hasattr(torch, BACKEND):  # the stand-in of an earlier failure
         delattr(torch, BACKEND)
@@ -132,7 +132,7 @@ def _replace_device_module(module: types.ModuleType) -> None:
 def _leave_reason(error: BaseException) -> None:
     reason = f"the neuron_sim device is not available: {type(error).__name__}: {error}"
     try:
-        import torch
+        import torch  # the package works without it
 
         torch.utils.rename_privateuse1_backend(BACKEND)
         _replace_device_module(UnavailableDeviceModule(reason))

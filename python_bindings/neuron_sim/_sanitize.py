@@ -212,7 +212,7 @@ def rules() -> list[dict[str, str]]:
 
 
 def _core() -> Any:
-    from neuron_sim import _core
+    from neuron_sim import _core  # loaded when it is needed: findings work without
 
     return _core
 
@@ -233,6 +233,6 @@ def _watch_operators() -> Any:
     """A mode of PyTorch that names operators and lines, entered; None without the device."""
     if "neuron_sim.torch_device" not in sys.modules and "neuron_sim._C" not in sys.modules:
         return None
-    from neuron_sim._device_sanitize import OperatorFindings
+    from neuron_sim._device_sanitize import OperatorFindings  # needs torch
 
-    return OperatorFindings().__enter__()
+    return OperatorFindings(active, taken).__enter__()

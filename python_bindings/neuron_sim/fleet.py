@@ -125,7 +125,7 @@ def parse_case(name: str) -> FleetCase:
 
 def time_case(case: FleetCase, architecture: str = ARCHITECTURE) -> tuple[float, float]:
     """Simulated latency in microseconds and busy share of the Tensor engine, without data."""
-    from neuron_sim import _core
+    from neuron_sim import _core  # after the architecture is chosen
 
     timing = _core.time_kernel("conv2d_maxpool", case.shapes, case.dtype, architecture)
     return timing["latency_us"], timing["utilisation"]["Tensor"]
@@ -136,7 +136,7 @@ def check_case(case: FleetCase, seed: int) -> tuple[float, float, str | None]:
 
     The reference is torch's convolution in fp32 of the same numbers, image by image.
     """
-    import torch
+    import torch  # only some commands need it
 
     generator = torch.Generator().manual_seed(seed)
     dtype = getattr(torch, case.dtype)
@@ -151,7 +151,7 @@ def check_case(case: FleetCase, seed: int) -> tuple[float, float, str | None]:
 
 def _difference(out: Any, operands: list[Any], tolerance: tuple[float, float]) -> str | None:
     """The first element that is too far from torch's, in words."""
-    import torch
+    import torch  # only some commands need it
 
     images, weight, bias = operands
     relative, absolute = tolerance
@@ -216,7 +216,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _use_architecture(architecture: str) -> None:
     """Makes the device that architecture, which is decided when it is first used."""
-    from neuron_sim import _core, torch_device
+    from neuron_sim import _core, torch_device  # needs torch
 
     if not torch_device.is_initialized():
         _core.architecture_facts(architecture)  # says what is wrong with it

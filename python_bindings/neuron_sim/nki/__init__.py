@@ -16,6 +16,7 @@ neuron_sim.neuronxcc.nki. Importing this imports no torch.
 from importlib import import_module as _import_module
 
 from . import dtype, language, typing
+from . import lowering as _lowering  # noqa: F401 - attaches the operators of tensors
 from .kernel import Kernel, jit, simulate
 from .measured import baremetal, benchmark, profile
 
@@ -42,6 +43,6 @@ def __getattr__(name: str):
         return _import_module(f"{__name__}.{name}")
     if not name.startswith("_") and hasattr(language, name):
         raise AttributeError(f"module 'nki' has no attribute '{name}'; it is nki.language.{name}.")
-    from .isa.missing import missing_symbol
+    from .isa.missing import missing_symbol  # only for the error
 
     raise missing_symbol("nki", name, _NOT_HERE, __all__)

@@ -3,10 +3,10 @@
 import functools
 import os
 
+from .launch.calls import Call, TracedKernel, architecture_of
+from .launch.ranks import RankedKernel
 from .tracing import tracing
 from .tracing.grid import grid_of
-from .tracing.launch import Call, TracedKernel, architecture_of
-from .tracing.ranks import RankedKernel
 
 
 class Kernel:

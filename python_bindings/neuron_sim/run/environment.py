@@ -59,7 +59,7 @@ def _put_first(environment: dict[str, str], variable: str, folder: Path) -> None
 
 
 def _architecture(name_or_file: str) -> str:
-    from neuron_sim import _core
+    from neuron_sim import _core  # only to check a name
 
     _core.architecture_facts(name_or_file)  # fails with the names that exist
     # The script may change its folder.

@@ -34,7 +34,7 @@ _NOT_HERE = frozenset({"_pre_prod_kernels", "_private", "_private_kernels", "com
 
 def __getattr__(name: str):
     """Subpackages that few kernels use are imported on first use."""
-    from neuron_sim.nki.isa.missing import missing_symbol
+    from neuron_sim.nki.isa.missing import missing_symbol  # only for the error
 
     if name in ("isa", "nccl"):
         return _import_module(f"{__name__}.{name}")

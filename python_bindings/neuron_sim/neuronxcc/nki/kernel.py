@@ -1,11 +1,12 @@
 """Decorators of the old language: what makes a Python function a kernel."""
 
+import dis
 import functools
 import inspect
 
+from neuron_sim.nki.launch.calls import Call, TracedKernel, architecture_of
 from neuron_sim.nki.tracing import tracing
 from neuron_sim.nki.tracing.grid import grid_of
-from neuron_sim.nki.tracing.launch import Call, TracedKernel, architecture_of
 
 from .typing import is_mutable
 
@@ -90,7 +91,6 @@ class Kernel:
 @functools.lru_cache(maxsize=1024)
 def _returns(function) -> bool:
     """Whether a function has a return statement with a value."""
-    import dis
 
     code = getattr(inspect.unwrap(function), "__code__", None)
     if code is None:

@@ -13,7 +13,7 @@
 A kernel that is called plainly runs on one rank, rank 0. `name` is for with_schedule.
 """
 
-from ..tracing.ranks import PerRank
+from ..launch.ranks import PerRank
 from .groups import ReplicaGroup
 from .movement import all_gather, all_reduce, all_to_all, reduce_scatter
 from .permutes import (

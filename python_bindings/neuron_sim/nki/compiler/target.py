@@ -1,7 +1,7 @@
 """nki.compiler.target: the chip that kernels are compiled for."""
 
 from ..isa.versions import generation_of
-from ..tracing.launch import architecture_of
+from ..launch.calls import architecture_of
 
 
 def resolve_target() -> str:

@@ -2,7 +2,7 @@
 
 from neuron_sim import _core
 
-from ..tracing.trace import running
+from ..tracing.active import running
 
 
 class NkiInstruction:

@@ -2,8 +2,8 @@
 
 from neuron_sim import _core
 
+from ..launch.calls import TARGETS, architecture_of
 from ..tracing import current, tracing
-from ..tracing.launch import TARGETS, architecture_of
 from .constants import nc_version
 
 _answers: dict[str, dict] = {}

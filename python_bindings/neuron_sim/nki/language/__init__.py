@@ -1,5 +1,6 @@
 """nki.language (nl): tensors, loops, movement; operators are in operators.py."""
 
+from ..launch.tile_size import tile_size
 from ..tracing.buffers import Buffer as MemoryRegion
 from ..tracing.buffers import hbm, private_hbm, psum, sbuf, shared_hbm
 from ..tracing.creation import ParDim as par_dim
@@ -30,7 +31,6 @@ from ..tracing.loops import dynamic_range, fori_loop, static_range, while_loop
 from ..tracing.loops import static_range as affine_range
 from ..tracing.loops import static_range as sequential_range
 from ..tracing.tensor import Tensor as NkiTensor
-from ..tracing.tile_size import tile_size
 from .creation import (
     empty_like,
     full,
@@ -112,7 +112,7 @@ __all__ = [
 def __getattr__(name: str):
     """Operators are imported on first use; a name that is nowhere is an error that names it."""
     if not name.startswith("_"):
-        from importlib import import_module
+        from importlib import import_module  # no name of the language
 
         operators = import_module(f"{__name__}.operators")
         if hasattr(operators, name):
@@ -122,6 +122,6 @@ def __getattr__(name: str):
         names = [*__all__, *operators.__all__]
     else:
         names = __all__
-    from ..isa.missing import missing_symbol
+    from ..isa.missing import missing_symbol  # only for the error
 
     raise missing_symbol("nki.language", name, frozenset(), names)

@@ -1,6 +1,7 @@
 """load, store, copy and device_print of the new language: wrappers without masks."""
 
-from ..tracing import movement, operators, printing
+from ..launch import printing
+from ..tracing import movement, operators
 from ..tracing.dtypes import dtype_of
 
 

@@ -6,8 +6,8 @@ ValueError for tensors in HBM and for partitions that differ.
 """
 
 from ..isa.operators import NAMES
+from ..lowering import elementwise as lowering
 from ..tracing import Tensor, promote
-from . import lowering
 
 
 def _named(function, name, text, operator):

@@ -1,8 +1,8 @@
 """nki.language: random numbers."""
 
+from ..lowering import random as lowering_random
 from ..tracing import current
 from ..tracing.buffers import sbuf
-from . import lowering_random
 
 
 def rand(shape, dtype, buffer=sbuf, name=""):

@@ -5,7 +5,7 @@ x unless `dtype` is given, of at least two dimensions.
 """
 
 from ..isa.operators import NAMES
-from . import lowering_reductions as lowering
+from ..lowering import reductions as lowering
 
 
 def sum(x, axis, dtype=None, keepdims=False):

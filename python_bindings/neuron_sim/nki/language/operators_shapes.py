@@ -1,10 +1,10 @@
 """nki.language: matrix products, transposes, broadcasts, selections and gathers."""
 
 from ..isa.matrix import nc_matmul
+from ..lowering import elementwise as lowering
+from ..lowering import shapes
 from ..tracing import current
 from ..tracing.dtypes import float32
-from . import lowering
-from . import lowering_shapes as shapes
 
 
 def matmul(x, y, transpose_x=False):

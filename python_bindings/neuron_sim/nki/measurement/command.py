@@ -66,8 +66,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _capture(arguments: argparse.Namespace) -> None:
-    from neuron_sim.nki.measurement.profile import trace_name
-    from neuron_sim.nki.measurement.program_file import capture
+    from neuron_sim.nki.measurement.profile import trace_name  # the command line starts quickly
+    from neuron_sim.nki.measurement.program_file import capture  # as above
 
     session = Path(arguments.session_file)
     path = session.parent / trace_name(session.name, arguments.profile_nth_exec)
@@ -76,7 +76,7 @@ def _capture(arguments: argparse.Namespace) -> None:
 
 
 def _view(arguments: argparse.Namespace) -> None:
-    from neuron_sim.nki.measurement import program_file
+    from neuron_sim.nki.measurement import program_file  # the same
 
     if arguments.session_file is None and arguments.neff_path is None:
         raise ValueError("view needs a trace (-s) or a program (-n).")

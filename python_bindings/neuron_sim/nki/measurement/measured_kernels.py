@@ -15,6 +15,7 @@ from neuron_sim.nki.measurement.benchmark import BenchmarkResult, measure
 from neuron_sim.nki.measurement.profile import profile_kernel
 from neuron_sim.nki.measurement.program_file import save_program, save_trace
 from neuron_sim.nki.measurement.timing_only import timing_only
+from neuron_sim.nki.tracing import tracing
 
 
 class MeasuredKernel:
@@ -37,7 +38,6 @@ class MeasuredKernel:
         return measured
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        from neuron_sim.nki.tracing import tracing
 
         if tracing():  # a part of another kernel
             return super().__call__(*args, **kwargs)  # type: ignore[misc]

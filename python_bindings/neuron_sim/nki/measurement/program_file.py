@@ -15,6 +15,7 @@ only takes the trace out.
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import os
 import re
@@ -128,8 +129,6 @@ def _write(
 
 
 def _write_members(path: str | os.PathLike[str], members: Mapping[str, str]) -> None:
-    import io
-
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, text in members.items():

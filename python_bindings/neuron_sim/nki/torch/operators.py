@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 import neuron_sim.torch_device  # noqa: F401 - the device, also without autoload
-from neuron_sim.nki.tracing import torch_tensors
+from neuron_sim.nki.launch import torch_tensors
 
 from .signatures import function_of, mutated_names, schema_of
 

@@ -1,12 +1,12 @@
-"""What both NKI languages share: tensors, index expressions, masks, traces, kernels."""
+"""What both NKI languages share: tensors, index expressions, masks, traces."""
 
-from . import overloads as _overloads  # noqa: F401 - attaches the operators of Tensor
+from .active import current, tracing
 from .dtypes import DType, dtype_of, promote
 from .errors import Unroll
 from .expression import Expression
 from .mask import Mask, boxes
 from .tensor import Storage, Tensor
-from .trace import Trace, current, tracing
+from .trace import Trace
 
 __all__ = [
     "DType",

@@ -118,3 +118,20 @@ def merged(dimensions: list) -> list:
         else:
             result.append((stride, size))
     return result or [(1, 1)]
+
+
+def same_access(a, b) -> bool:
+    """Whether two tensors of one storage are the same elements in the same order."""
+    return (
+        a.shape == b.shape
+        and a.steps == b.steps
+        and a.dtype is b.dtype
+        and _same(a.start, b.start)
+        and _same(a.partition, b.partition)
+    )
+
+
+def _same(a, b) -> bool:
+    if type(a) is int or type(b) is int:
+        return type(a) is type(b) and a == b
+    return a.constant == b.constant and a.terms == b.terms

@@ -3,6 +3,7 @@
 import numpy as np
 
 from . import buffers, dtypes
+from .active import check_partitions, current
 from .blocks import LogicalTiles
 from .buffers import Buffer
 from .dtypes import dtype_of
@@ -10,7 +11,7 @@ from .errors import Retrace, kernel_frame
 from .expression import Expression
 from .methods import dense_strides
 from .tensor import Storage, Tensor
-from .trace import Trace, check_partitions, current
+from .trace import Trace
 
 
 class ParDim(int):

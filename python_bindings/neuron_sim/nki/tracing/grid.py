@@ -1,6 +1,6 @@
 """Grids of kernel instances and what a kernel asks of its place in one."""
 
-from .trace import current
+from .active import current
 
 
 class CoreDimension(int):

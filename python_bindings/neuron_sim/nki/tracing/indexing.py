@@ -4,12 +4,13 @@ from operator import index as as_int
 
 from neuron_sim import _core
 
+from . import patterns
 from .access import out_of_bound
 from .dynamic import DynamicIndex, not_native
 from .dynamic import DynamicSlice as Pointed
 from .expression import Expression, aligned
 from .mask import Mask, boxes
-from .register_indices import at_register, is_register
+from .register_indices import is_register, split_register
 from .registers import VirtualRegister
 
 
@@ -30,7 +31,9 @@ def indexed(tensor, items: tuple):
         elif kind is Mask:
             return masked(tensor, item, items)
         elif kind is VirtualRegister or kind is DynamicSlice and is_register(item.start):
-            return at_register(tensor, _spelled_out(tensor, items))
+            fixed, register, d = split_register(tensor, _spelled_out(tensor, items))
+            rest = indexed(tensor, fixed)
+            return patterns.moved(rest, register, tensor.steps[d], tensor.dtype)
         elif kind is slice or item is Ellipsis or item is None or kind is DynamicSlice:
             mixed = True
         elif hasattr(item, "storage") or kind is DynamicIndex:

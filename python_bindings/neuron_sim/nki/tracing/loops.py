@@ -6,11 +6,11 @@ from operator import index as as_int
 from typing import Any
 
 from . import carried_values
+from .active import current
 from .dependences import line_of
 from .errors import Unroll, is_internal, kernel_frame
 from .expression import variable
 from .registers import VirtualRegister
-from .trace import current
 
 
 def _range_of(arguments: tuple) -> range:

@@ -140,32 +140,6 @@ def _regrouped(tensor, shape, strides, sizes) -> tuple:
     return tuple(reversed(result))
 
 
-def astype(tensor, dtype):
-    """A copy with another dtype (always a new tile)."""
-    from .operators import copy
-
-    return copy(tensor, dtype_of(dtype))
-
-
-def broadcast_to(tensor, *sizes, shape=None):
-    """Dimensions of size 1 repeated, new ones before the free dimensions; no element moves.
-
-    Partitions: a tensor of one partition is broadcast by a matrix product with ones.
-    """
-    if shape is not None:
-        sizes = tuple(shape)
-    elif len(sizes) == 1 and not isinstance(sizes[0], int):
-        sizes = tuple(sizes[0])
-    if tuple(sizes) == tensor.shape:
-        return tensor
-    tensor.settle()
-    if tensor.axis == 0 and tensor.shape[0] == 1 and sizes[0] != 1:
-        from .operators import broadcast_partitions
-
-        return broadcast_partitions(tensor, sizes)
-    return broadcast_free(tensor, sizes)
-
-
 def broadcast_free(tensor, sizes):
     """The free dimensions (all dimensions in HBM) repeated with stride 0."""
     tensor.settle()

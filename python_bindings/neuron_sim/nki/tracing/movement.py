@@ -1,6 +1,7 @@
 """Movement between HBM and tiles: load, store, load_transpose2d of both languages."""
 
 from . import dtypes
+from .active import current
 from .dependences import output_dependencies, shared_loop
 from .dtypes import dtype_of
 from .expression import Expression
@@ -8,7 +9,6 @@ from .instructions import DMA_COPY
 from .mask import boxes
 from .operators import on_chip
 from .tensor import Tensor
-from .trace import current
 
 
 def in_hbm(tensor, operand: str, instruction: str) -> Tensor:

@@ -5,11 +5,12 @@ from typing import Any
 from neuron_sim import _core
 
 from . import dtypes
+from .access import same_access
+from .active import current
 from .dtypes import DType, promote
 from .expression import Expression
 from .instructions import MEMSET, TENSOR_COPY, TENSOR_SCALAR, TENSOR_TENSOR
 from .tensor import Tensor
-from .trace import check_partitions, current
 
 instruction_result = _core.instruction_result
 plain_binary = _core.plain_binary
@@ -87,23 +88,6 @@ def starts_engine(tensor: Tensor) -> bool:
     """Whether engines can start at a tile's first partition; elsewhere only DMA reaches it."""
     start = tensor.partition
     return type(start) is not int or start % 32 == 0 or tensor.memory == "psum"
-
-
-def same_access(a: Tensor, b: Tensor) -> bool:
-    """Whether two tensors of one storage are the same elements in the same order."""
-    return (
-        a.shape == b.shape
-        and a.steps == b.steps
-        and a.dtype is b.dtype
-        and _same(a.start, b.start)
-        and _same(a.partition, b.partition)
-    )
-
-
-def _same(a: Any, b: Any) -> bool:
-    if type(a) is int or type(b) is int:
-        return type(a) is type(b) and a == b
-    return a.constant == b.constant and a.terms == b.terms
 
 
 def fitted(target: Tensor, value: Tensor) -> Tensor:
@@ -185,30 +169,6 @@ def with_scalar(op: str, data: Tensor, scalar: Any, reverse: bool, dtype: Any, m
     default = _result_dtype(op, data.dtype, other)
     operands = (data, op, scalar, reverse)
     return instruction_result(data.shape, dtype, default, mask, TENSOR_SCALAR, *operands)
-
-
-def broadcast_partitions(tensor: Tensor, sizes: Any) -> Tensor:
-    """One partition repeated in all: a matrix product with a row of ones, [1, F] -> [P, F]."""
-    if not tensor.dtype.is_float:
-        from neuron_sim.nki.language.lowering_shapes import broadcast_to
-
-        return broadcast_to(tensor, sizes)
-    trace = current()
-    sizes = tuple(sizes)
-    check_partitions(sizes[0])
-    flat = tensor if len(tensor.shape) == 2 else tensor.reshape(1, tensor.size)
-    free = flat.shape[1]
-    ones = trace.tile((1, sizes[0]), flat.dtype, name="ones")
-    trace.builder.memset(ones.access, 1.0)
-    result = trace.tile((sizes[0], free), tensor.dtype, name=f"{tensor.name}_broadcast")
-    step = trace.target.product_columns
-    for start in range(0, free, step):
-        part = slice(start, min(start + step, free))
-        product = trace.tile((sizes[0], part.stop - start), dtypes.float32, "psum")
-        trace.builder.nc_matmul(product.access, ones.access, flat[:, part].access)
-        trace.builder.tensor_copy(result[:, part].access, product.access)
-    shaped = result.reshape((sizes[0], *tensor.shape[1:]))
-    return shaped.broadcast_to(sizes)
 
 
 def invert(tensor: Tensor) -> Tensor:

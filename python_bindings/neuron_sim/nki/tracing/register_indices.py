@@ -1,6 +1,7 @@
 """Registers as indices: t[reg, :], t[:, nl.ds(reg, size)]."""
 
-from . import indexing, patterns
+from neuron_sim import _core
+
 from .registers import VirtualRegister
 
 
@@ -8,11 +9,11 @@ def is_register(value) -> bool:
     return type(value) is VirtualRegister
 
 
-def at_register(tensor, items: tuple):
-    """tensor[items] with a register as one index, or as the start of one nl.ds.
+def split_register(tensor, items: tuple) -> tuple:
+    """(items with 0 in place of the register, the register, its dimension).
 
-    As select and ap(scalar_offset=): not of the partition dimension. The bounds are checked when
-    the kernel runs.
+    A register is one index, or the start of one nl.ds; as in select and ap(scalar_offset=), not of
+    the partition dimension. The bounds are checked when the kernel runs.
     """
     fixed: list = []
     found = []
@@ -21,9 +22,9 @@ def at_register(tensor, items: tuple):
         if is_register(item):
             found.append((dimension, item))
             fixed.append(0)
-        elif type(item) is indexing.DynamicSlice and is_register(item.start):
+        elif isinstance(item, _core.DynamicSlice) and is_register(item.start):
             found.append((dimension, item.start))
-            fixed.append(indexing.DynamicSlice(0, item.size))
+            fixed.append(type(item)(0, item.size))
         else:
             fixed.append(item)
         dimension += item is not None
@@ -35,5 +36,4 @@ def at_register(tensor, items: tuple):
             f"tensor `{tensor.name}`: dimension {dimension} cannot be indexed with a register: "
             + ("it is the partition dimension." if dimension == tensor.axis else "there is none.")
         )
-    rest = indexing.indexed(tensor, tuple(fixed))
-    return patterns.moved(rest, register, tensor.steps[dimension], tensor.dtype)
+    return tuple(fixed), register, dimension

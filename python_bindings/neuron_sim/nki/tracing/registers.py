@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from .while_loops import truth
+
 
 class VirtualRegister:
     """Register `index` of every sequencer of the core.
@@ -24,8 +26,6 @@ class VirtualRegister:
             self._control.release(self.index, self._nest)
 
     def __bool__(self) -> bool:
-        from .while_loops import truth
-
         return truth(self)
 
     def _no_number(self, *_):

@@ -70,7 +70,7 @@ def in_parts(emit, *operands: Any, otherwise: Exception | None = None) -> None:
         raise otherwise
     for k in positions:
         each = operands[k]
-        if k and each.storage is dst.storage and not _same_elements(each, dst):
+        if k and each.storage is dst.storage and not access.same_access(each, dst):
             each = _copied(each)
         tensors.append(_forwards_checked(each, shape, otherwise))
     for parts in _pieces(tensors, shape):
@@ -98,12 +98,6 @@ def _forwards_checked(tensor, shape: tuple, otherwise):
             f"the patterns of tensors of shapes {list(tensor.shape)} and {list(shape)} cannot be "
             "cut alike."
         ) from None
-
-
-def _same_elements(a, b) -> bool:
-    from .operators import same_access
-
-    return same_access(a, b)
 
 
 def _copied(tensor):

@@ -1,6 +1,7 @@
 """Tensor: an access pattern of a tile or an HBM tensor, as both languages see it."""
 
 import sys
+from collections.abc import Callable
 
 from neuron_sim import _core
 
@@ -45,6 +46,8 @@ class Tensor(_core.TensorPattern):
     indices, `[] =` and `+=` of results that are not written yet.
     """
 
+    astype: Callable[..., "Tensor"]  # attached, with the operators, by nki.lowering
+    broadcast_to: Callable[..., "Tensor"]
     __slots__ = ()
     __array_ufunc__ = None  # NumPy scalars leave arithmetic with a Tensor to it
     __hash__ = object.__hash__
@@ -132,8 +135,6 @@ class Tensor(_core.TensorPattern):
     # Methods of both languages, and those of the new one.
     view = methods.view
     reshape = methods.reshape
-    astype = methods.astype
-    broadcast_to = methods.broadcast_to
     expand_dims = methods.expand_dims
     assert_shape = methods.assert_shape
     reinterpret_cast = methods.view

@@ -6,8 +6,9 @@ from typing import Any
 
 from neuron_sim import _core
 
-from . import buffers, source_scopes
+from . import buffers, operators, source_scopes
 from .access import NotOnePattern
+from .active import current, running
 from .allocation import Allocation
 from .architecture import architecture_at
 from .assignments import check_annotation, place_of, warn_of_shadowing
@@ -15,7 +16,7 @@ from .claims import Claims
 from .control import Control
 from .dependences import line_of, output_dependencies, shared_loop
 from .dtypes import WIDENED, DType, dtype_of, float32
-from .errors import Unroll, innermost, internal_files, is_internal, out_of_kernel, point_at_place
+from .errors import Unroll, innermost, internal_files, is_internal, point_at_place
 from .expression import Expression, Loop
 from .indexing import DynamicSlice
 from .instructions import TENSOR_SCALAR, TENSOR_TENSOR
@@ -25,29 +26,6 @@ from .splitting import emit_in_parts
 from .tensor import Storage, Tensor
 
 MAXIMUM_LOOP_DEPTH = 8  # of counted loops in a program
-
-_stack: list = []
-running = _stack  # the traces that are running, the innermost last
-operators: Any = None  # the module, which imports this one; set by overloads
-
-
-def current() -> "Trace":
-    """The trace of the kernel that is running; err_nki_api_outside_of_nki_kernel otherwise."""
-    if not _stack:
-        raise out_of_kernel(sys._getframe(1).f_code.co_name)
-    return _stack[-1]
-
-
-def check_partitions(count: int) -> None:
-    """ValueError, in the vendor's words, for a tile of more partitions than the chip has."""
-    most = current().limits.partitions
-    if count > most:
-        raise ValueError(f"number of partitions {count} exceed architecture limitation of {most}.")
-
-
-def tracing() -> bool:
-    """Whether a kernel is being traced."""
-    return bool(_stack)
 
 
 class Trace(_core.TraceState):
@@ -287,7 +265,7 @@ _core.connect_tracing(
         "storage": Storage,
         "mask": Mask,
         "dynamic_slice": DynamicSlice,
-        "running": _stack,
+        "running": running,
         "current": current,
         "internal_files": internal_files,
         "is_internal": is_internal,
@@ -305,5 +283,3 @@ _core.connect_tracing(
         "scope_at": source_scopes.scope_at,
     }
 )
-
-__all__ = ["Trace", "boxes", "check_partitions", "current", "tracing"]

@@ -11,6 +11,7 @@ import sys
 from types import FrameType
 from typing import Any
 
+from .active import current
 from .source import tree_of
 
 _Position = tuple[int, int | None, int | None, int | None]
@@ -26,12 +27,6 @@ ON_TENSOR = {
     "nisa.register_load, before the loop and at the end of its body.",
 }
 """What a tensor as the condition of a `while` statement is told, by language."""
-
-
-def _trace() -> Any:
-    from .trace import current
-
-    return current()
 
 
 def asks(frame: FrameType) -> bool:
@@ -55,7 +50,7 @@ def truth(register: Any) -> bool:
     statement = _statement_at(frame, position)  # type: ignore[arg-type]
     if statement is None:
         register._no_number()
-    control = _trace().control
+    control = current().control
     innermost = control.loops[-1] if control.loops else None
     place = (frame, position)
     if innermost is None or innermost.place is None or not _same(innermost.place, place):
@@ -71,7 +66,7 @@ def truth(register: Any) -> bool:
 
 def end(loop: Any, register: Any) -> None:
     """The end of a body whose next condition is `register`."""
-    trace = _trace()
+    trace = current()
     replaced = register is not loop.register
     if replaced:
         trace.builder.register_move(loop.register.index, src_register=register.index)

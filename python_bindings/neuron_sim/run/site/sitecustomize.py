@@ -15,7 +15,7 @@ def _install():
     if folder and importlib.util.find_spec("neuron_sim") is None:
         sys.path.append(folder)
     try:
-        from neuron_sim.run import process
+        from neuron_sim.run import process  # may fail: then Python starts without it
     except ImportError:
         return
     process.install()

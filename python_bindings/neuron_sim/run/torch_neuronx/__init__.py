@@ -13,7 +13,7 @@ __all__ = ["nki_jit"]
 
 def __getattr__(name: str) -> Any:
     if name in ("nki_op", "wrap_nki"):
-        from neuron_sim.nki import torch as operators
+        from neuron_sim.nki import torch as operators  # needs torch
 
         return getattr(operators, name)
     raise AttributeError(

@@ -10,7 +10,7 @@ import neuron_sim.nki as nki
 import neuron_sim.nki.language as nl
 import numpy as np
 import pytest
-from neuron_sim.nki.tracing import program_cache
+from neuron_sim.nki.launch import program_cache
 
 A = np.arange(12, dtype=np.float32).reshape(3, 4)
 

@@ -23,7 +23,7 @@ from cache_harness import (
     empty_cache,  # noqa: F401 - a fixture
     helper,
 )
-from neuron_sim.nki.tracing import program_cache
+from neuron_sim.nki.launch import program_cache
 
 FACTOR = 3.0
 

@@ -9,10 +9,10 @@ from collections.abc import Callable
 from itertools import product
 from typing import Any
 
+from neuron_sim.nki.launch.calls import target_architecture
 from neuron_sim.nki.tracing import Tensor, buffers
 from neuron_sim.nki.tracing.blocks import LogicalTiles, RingOfTiles
 from neuron_sim.nki.tracing.buffers import Buffer
-from neuron_sim.nki.tracing.launch import target_architecture
 
 Address = tuple[int, int]  # first partition, byte within the partitions
 

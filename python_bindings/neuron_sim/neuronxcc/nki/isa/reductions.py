@@ -6,7 +6,7 @@ operand unless given; `mask`: the part of the operands that takes part.
 
 from neuron_sim.nki.isa import reductions as new
 from neuron_sim.nki.isa.operators import operator_name
-from neuron_sim.nki.language.lowering_reductions import kept_box, reduced_shape, reducible
+from neuron_sim.nki.lowering.reductions import kept_box, reduced_shape, reducible
 from neuron_sim.nki.tracing import boxes, current, dtype_of, promote
 from neuron_sim.nki.tracing.access import MAXIMUM_RANK
 from neuron_sim.nki.tracing.instructions import TENSOR_REDUCE

@@ -4,7 +4,7 @@ import numpy as np
 
 from neuron_sim.nki.isa import elementwise as copies
 from neuron_sim.nki.isa import selections as new
-from neuron_sim.nki.language.lowering import in_sbuf
+from neuron_sim.nki.lowering.elementwise import in_sbuf
 from neuron_sim.nki.tracing import Mask, Unroll, boxes, current, dtype_of
 from neuron_sim.nki.tracing.expression import loop_keys
 

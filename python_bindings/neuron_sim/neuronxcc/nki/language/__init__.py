@@ -1,5 +1,6 @@
 """neuronxcc.nki.language (nl): tensors, indices, loops, movement; operators are in operators.py."""
 
+from neuron_sim.nki.launch.tile_size import tile_size
 from neuron_sim.nki.tracing.buffers import hbm, private_hbm, psum, sbuf, shared_hbm
 from neuron_sim.nki.tracing.creation import ParDim as par_dim
 from neuron_sim.nki.tracing.dtypes import (
@@ -26,7 +27,6 @@ from neuron_sim.nki.tracing.grid import nc, num_programs, program_id, program_nd
 from neuron_sim.nki.tracing.loops import affine_range, sequential_range, static_range
 from neuron_sim.nki.tracing.movement import load_transpose2d
 from neuron_sim.nki.tracing.tensor import Tensor as tensor
-from neuron_sim.nki.tracing.tile_size import tile_size
 
 from .creation import (
     empty_like,
@@ -113,7 +113,7 @@ _NOT_HERE = frozenset(
 def __getattr__(name: str):
     """Operators are imported on first use; a name that is nowhere is an error that names it."""
     if not name.startswith("_"):
-        from importlib import import_module
+        from importlib import import_module  # no name of the language
 
         operators = import_module(f"{__name__}.operators")
         if hasattr(operators, name):
@@ -123,6 +123,6 @@ def __getattr__(name: str):
         names = [*__all__, *operators.__all__]
     else:
         names = __all__
-    from neuron_sim.nki.isa.missing import missing_symbol
+    from neuron_sim.nki.isa.missing import missing_symbol  # only for the error
 
     raise missing_symbol("neuronxcc.nki.language", name, _NOT_HERE, names)

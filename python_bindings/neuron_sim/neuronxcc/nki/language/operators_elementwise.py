@@ -7,7 +7,7 @@ part that takes part. Results are written straight into what they are assigned t
 
 from neuron_sim.neuronxcc.nki.isa.results import refuse
 from neuron_sim.nki.isa.operators import NAMES
-from neuron_sim.nki.language import lowering
+from neuron_sim.nki.lowering import elementwise as lowering
 from neuron_sim.nki.tracing import current
 from neuron_sim.nki.tracing.operators import PLAIN, plain_binary
 

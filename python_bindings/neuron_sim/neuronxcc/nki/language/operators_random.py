@@ -5,7 +5,7 @@ import numpy as np
 from neuron_sim.neuronxcc.nki.isa.results import in_place, refuse
 from neuron_sim.nki.isa.dma import dma_copy_add
 from neuron_sim.nki.isa.operators import operator_name
-from neuron_sim.nki.language import lowering_random
+from neuron_sim.nki.lowering import random as lowering_random
 from neuron_sim.nki.tracing import Tensor
 
 

@@ -6,7 +6,7 @@ is given, and at least two dimensions. `mask`: the part that takes part.
 
 from neuron_sim.neuronxcc.nki.isa.results import refuse
 from neuron_sim.nki.isa.operators import NAMES
-from neuron_sim.nki.language import lowering_reductions as lowering
+from neuron_sim.nki.lowering import reductions as lowering
 from neuron_sim.nki.tracing import current
 
 

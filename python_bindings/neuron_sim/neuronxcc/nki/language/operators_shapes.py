@@ -7,10 +7,10 @@ from neuron_sim.neuronxcc.nki.isa.elementwise import tensor_tensor
 from neuron_sim.neuronxcc.nki.isa.matrix import nc_matmul
 from neuron_sim.neuronxcc.nki.isa.results import refuse
 from neuron_sim.nki.isa.operators import operator_name
-from neuron_sim.nki.language import lowering
-from neuron_sim.nki.language import lowering_shapes as shapes
+from neuron_sim.nki.launch.programs import meet
+from neuron_sim.nki.lowering import elementwise as lowering
+from neuron_sim.nki.lowering import shapes
 from neuron_sim.nki.tracing import Tensor, boxes, current, dtype_of
-from neuron_sim.nki.tracing.programs import meet
 
 
 def matmul(x, y, *, transpose_x=False, mask=None, **kwargs):

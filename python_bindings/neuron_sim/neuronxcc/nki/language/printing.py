@@ -1,7 +1,7 @@
 """neuronxcc.nki.language: values printed by a kernel."""
 
 from neuron_sim.neuronxcc.nki.isa.results import refuse
-from neuron_sim.nki.tracing import printing
+from neuron_sim.nki.launch import printing
 
 
 def device_print(prefix, x, *, mask=None, **kwargs):

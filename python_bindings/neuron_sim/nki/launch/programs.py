@@ -9,9 +9,9 @@ import ctypes
 import itertools
 import threading
 
-from .errors import Retrace, Unroll
-from .expression import Expression
-from .trace import current
+from ..tracing.active import current
+from ..tracing.errors import Retrace, Unroll
+from ..tracing.expression import Expression
 
 _PATIENCE = 0.1  # seconds until a thread that should end is interrupted
 

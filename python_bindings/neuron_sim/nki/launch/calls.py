@@ -4,24 +4,25 @@ import functools
 import inspect
 import os
 
-from . import creation, movement, program_cache, sanitize, wrong_arguments
-from . import trace as traces
-from .allocation import Allocation
-from .architecture import Architecture, architecture_at
-from .arrays import Input, Placeholder, mapped
-from .buffers import shared_hbm
-from .control import Control
-from .errors import (
+from ..tracing import creation, movement
+from ..tracing.active import running
+from ..tracing.allocation import Allocation
+from ..tracing.architecture import Architecture, architecture_at
+from ..tracing.arrays import Input, Placeholder, mapped
+from ..tracing.buffers import shared_hbm
+from ..tracing.control import Control
+from ..tracing.errors import (
     Retrace,
     Unroll,
     point_at_definition,
     point_at_kernel,
     point_at_message,
 )
-from .expression import variable
+from ..tracing.expression import variable
+from ..tracing.tensor import Tensor
+from ..tracing.trace import Trace
+from . import program_cache, sanitize, wrong_arguments
 from .programs import Programs
-from .tensor import Tensor
-from .trace import Trace, running
 from .traced_kernel import Output, TracedKernel
 
 #: The vendor's other names of architectures.
@@ -166,7 +167,7 @@ class Call:
             tensor.storage.mutable = mutable
         args = tuple(_filled(value, tensors) for value in self.args)
         kwargs = {name: _filled(value, tensors) for name, value in self.kwargs.items()}
-        traces._stack.append(trace)
+        running.append(trace)
         try:
             if self.cores > 1:
                 returned = self._per_core(trace, args, kwargs)
@@ -180,7 +181,7 @@ class Call:
             )
             source = trace.finish()
         finally:
-            traces._stack.pop()
+            running.pop()
         direct = "skip_middle_end_transformations" in self.directives
         traced = TracedKernel(trace, source, self.inputs, results, direct, self.widens)
         self._check_outputs(traced)

@@ -1,15 +1,12 @@
-"""Operators of Tensor: attached here, because they emit instructions."""
+"""Operators and methods of Tensor that emit instructions: attached here."""
 
-from typing import Any
-
-from . import operators, trace
-from .dtypes import bool_
-from .dynamic import DynamicIndex
-from .expression import Expression
-from .operators import PLAIN, binary, invert, number_of, plain_binary
-from .tensor import Tensor
-
-trace.operators = operators
+from ..tracing import methods, operators
+from ..tracing.dtypes import bool_, dtype_of
+from ..tracing.dynamic import DynamicIndex
+from ..tracing.expression import Expression
+from ..tracing.operators import PLAIN, binary, invert, number_of, plain_binary
+from ..tracing.tensor import Tensor
+from . import elementwise, shapes
 
 _BINARY = {
     "add": "add",
@@ -35,9 +32,6 @@ _COMPARED = {
 _LOGICAL = {"bitwise_and": "logical_and", "bitwise_or": "logical_or", "bitwise_xor": "logical_xor"}
 
 
-_binary: Any = None  # of nki.language.lowering, which imports this package
-
-
 def _operation(op: str, a, b):
     if op in ("add", "subtract") and isinstance(a, Tensor) and isinstance(b, Expression):
         if b.shape and a.size == 1:  # an index that is read at run time, and a range after it
@@ -46,11 +40,8 @@ def _operation(op: str, a, b):
         kinds = getattr(a, "dtype", None), getattr(b, "dtype", None)
         if kinds == (bool_, bool_):
             op = _LOGICAL[op]
-    global _binary
-    if _binary is None:
-        from neuron_sim.nki.language.lowering import binary as _binary
     x = a if type(a) is Tensor else number_of(a)
-    return _binary(op, x, b if type(b) is Tensor else number_of(b))
+    return elementwise.binary(op, x, b if type(b) is Tensor else number_of(b))
 
 
 def _forward(op: str):
@@ -85,6 +76,28 @@ def _in_place(op: str):
     return operator
 
 
+def astype(tensor, dtype):
+    """A copy with another dtype (always a new tile)."""
+    return operators.copy(tensor, dtype_of(dtype))
+
+
+def broadcast_to(tensor, *sizes, shape=None):
+    """Dimensions of size 1 repeated, new ones before the free dimensions; no element moves.
+
+    Partitions: a tensor of one partition is broadcast by a matrix product with ones.
+    """
+    if shape is not None:
+        sizes = tuple(shape)
+    elif len(sizes) == 1 and not isinstance(sizes[0], int):
+        sizes = tuple(sizes[0])
+    if tuple(sizes) == tensor.shape:
+        return tensor
+    tensor.settle()
+    if tensor.axis == 0 and tensor.shape[0] == 1 and sizes[0] != 1:
+        return shapes.broadcast_partitions(tensor, sizes)
+    return methods.broadcast_free(tensor, sizes)
+
+
 def _attach() -> None:
     for name, op in _BINARY.items():
         setattr(Tensor, f"__{name}__", _forward(op))
@@ -101,6 +114,7 @@ def _attach() -> None:
     }
     for name, function in unary.items():
         setattr(Tensor, f"__{name}__", function)
+    Tensor.astype, Tensor.broadcast_to = astype, broadcast_to
 
 
 _attach()

@@ -3,8 +3,9 @@
 from ..isa.gathers import nc_stream_shuffle
 from ..tracing import Tensor, boxes, current, dtype_of
 from ..tracing import operators as tiles
+from ..tracing.active import check_partitions
 from ..tracing.dtypes import float32, promote, uint8
-from . import lowering
+from . import elementwise as lowering
 
 _QUADRANT = 32  # partitions of a quadrant
 
@@ -72,6 +73,28 @@ def broadcast_to(x, shape, dtype=None):
     else:
         result = x if x.shape == shape else x.broadcast_to(shape)
     return result if wanted is result.dtype else lowering.copy(result, wanted)
+
+
+def broadcast_partitions(tensor, sizes):
+    """One partition repeated in all: a matrix product with a row of ones, [1, F] -> [P, F]."""
+    if not tensor.dtype.is_float:
+        return broadcast_to(tensor, sizes)
+    trace = current()
+    sizes = tuple(sizes)
+    check_partitions(sizes[0])
+    flat = tensor if len(tensor.shape) == 2 else tensor.reshape(1, tensor.size)
+    free = flat.shape[1]
+    ones = trace.tile((1, sizes[0]), flat.dtype, name="ones")
+    trace.builder.memset(ones.access, 1.0)
+    result = trace.tile((sizes[0], free), tensor.dtype, name=f"{tensor.name}_broadcast")
+    step = trace.target.product_columns
+    for start in range(0, free, step):
+        part = slice(start, min(start + step, free))
+        product = trace.tile((sizes[0], part.stop - start), float32, "psum")
+        trace.builder.nc_matmul(product.access, ones.access, flat[:, part].access)
+        trace.builder.tensor_copy(result[:, part].access, product.access)
+    shaped = result.reshape((sizes[0], *tensor.shape[1:]))
+    return shaped.broadcast_to(sizes)
 
 
 def _spread(x, shape):

@@ -8,7 +8,7 @@ import sys
 import threading
 from typing import Any
 
-from .errors import point_at_message
+from ..tracing.errors import point_at_message
 
 _DEVICE = "neuron_sim"
 

@@ -7,7 +7,7 @@ import inspect
 from types import FrameType
 from typing import Any
 
-from .errors import first_internal_frame, internal_frames
+from ..tracing.errors import first_internal_frame, internal_frames
 
 _OF_TENSORS = frozenset(
     ("access", "axis", "buffer", "dtype", "memory", "ndim", "settle", "shape", "steps", "storage")

@@ -1,7 +1,7 @@
 """nl.tile_size: limits of the architecture that a kernel is traced for."""
 
-from .launch import architecture_of, target_architecture
-from .trace import running
+from ..tracing.active import running
+from .calls import architecture_of, target_architecture
 
 
 class TileSize:

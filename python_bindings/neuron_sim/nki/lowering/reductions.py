@@ -11,7 +11,7 @@ from ..tracing.access import MAXIMUM_RANK
 from ..tracing.dtypes import bool_, float32
 from ..tracing.instructions import TENSOR_REDUCE
 from ..tracing.splitting import dense, is_wide
-from . import lowering
+from . import elementwise as lowering
 
 
 def reduced_shape(shape, axes, keepdims):

@@ -6,14 +6,14 @@ the time of a kernel is that without them.
 
 from typing import Any
 
-from . import buffers
-from .creation import declared_shape
-from .errors import Unroll
-from .mask import boxes
-from .methods import dense_strides
-from .movement import store
-from .tensor import Storage, Tensor
-from .trace import current
+from ..tracing import buffers
+from ..tracing.active import current
+from ..tracing.creation import declared_shape
+from ..tracing.errors import Unroll
+from ..tracing.mask import boxes
+from ..tracing.methods import dense_strides
+from ..tracing.movement import store
+from ..tracing.tensor import Storage, Tensor
 
 
 def device_print(prefix: str, x: Any, mask: Any = None) -> None:

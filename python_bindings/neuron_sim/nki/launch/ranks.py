@@ -4,7 +4,7 @@ from typing import Any
 
 from neuron_sim import _core
 
-from .arrays import is_array
+from ..tracing.arrays import is_array
 from .traced_kernel import is_timing_only
 
 

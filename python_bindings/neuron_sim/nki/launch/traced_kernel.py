@@ -11,11 +11,11 @@ import numpy as np
 
 from neuron_sim import _core
 
+from ..tracing.arrays import as_bytes, copy_into_torch, host_bytes, is_declared, is_numpy, to_torch
+from ..tracing.errors import point_at_line, point_at_message
+from ..tracing.trace import Trace
 from . import sanitize
-from .arrays import as_bytes, copy_into_torch, host_bytes, is_declared, is_numpy, to_torch
-from .errors import point_at_line, point_at_message
 from .printing import show
-from .trace import Trace
 
 _STACKS = {2: "neuronx-cc trn1", 3: "neuronx-cc trn2"}
 """The compiler whose passes a generation's programs go through, also those of a user's file."""
@@ -141,7 +141,7 @@ class TracedKernel:
             self.check_written()
             self._is_written = True
         if _torch_of(arrays) is not None:
-            from . import torch_tensors
+            from . import torch_tensors  # needs torch
 
             kind = torch_tensors.kind_of(self.name, arrays, self.inputs)
             torch_tensors.check_operator(self, arrays)
@@ -173,7 +173,7 @@ class TracedKernel:
 
     def _on_device(self, kind: str, tensors: list) -> list:
         """The tensors of all arguments after a launch; for kind "meta" without one."""
-        from . import torch_tensors
+        from . import torch_tensors  # needs torch
 
         if kind == "meta":
             return tensors + torch_tensors.results_of(self, tensors)
@@ -188,7 +188,7 @@ class TracedKernel:
     def record_profile(self) -> None:
         """Writes the profile of a run where the environment asks for one."""
         if os.environ.get("NEURON_SIM_PROFILE"):
-            from neuron_sim.nki.measurement import record
+            from neuron_sim.nki.measurement import record  # slow to import
 
             record(self)
 

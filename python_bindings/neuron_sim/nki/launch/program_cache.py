@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from ..tracing.dtypes import DType
 from . import sanitize
-from .dtypes import DType
 from .fingerprint import Fingerprint
 from .reads import NotPure
 from .traced_kernel import Output, TracedKernel

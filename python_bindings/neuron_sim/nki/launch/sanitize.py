@@ -4,7 +4,7 @@ from typing import Any
 
 from neuron_sim import _sanitize
 
-from .errors import point_at_line
+from ..tracing.errors import point_at_line
 
 ALWAYS = frozenset(
     {"carried-dependency", "instance-race", "psum-bank-crossing", "psum-interleaved-groups"}

@@ -1,0 +1,1 @@
+"""Calls of kernels: arguments, traces kept as programs, runs, ranks."""

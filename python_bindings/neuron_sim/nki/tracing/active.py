@@ -1,0 +1,31 @@
+"""The traces that are running."""
+
+import sys
+from typing import TYPE_CHECKING
+
+from .errors import out_of_kernel
+
+if TYPE_CHECKING:
+    from .trace import Trace
+
+running: "list[Trace]" = []
+"""The innermost last."""
+
+
+def current() -> "Trace":
+    """The trace of the kernel that is running; err_nki_api_outside_of_nki_kernel otherwise."""
+    if not running:
+        raise out_of_kernel(sys._getframe(1).f_code.co_name)
+    return running[-1]
+
+
+def check_partitions(count: int) -> None:
+    """ValueError, in the vendor's words, for a tile of more partitions than the chip has."""
+    most = current().limits.partitions
+    if count > most:
+        raise ValueError(f"number of partitions {count} exceed architecture limitation of {most}.")
+
+
+def tracing() -> bool:
+    """Whether a kernel is being traced."""
+    return bool(running)
