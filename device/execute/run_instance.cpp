@@ -79,27 +79,16 @@ bool InstanceRunner::reaches(const Instruction& instruction, size_t position,
 }
 
 bool InstanceRunner::skips_out_of_bounds(const Instruction& instruction) const {
-  const InstructionType& type = *instruction.type;
-  for (size_t i = 0; i < type.attributes.size(); ++i) {
-    if (std::string_view(type.attributes[i].name) == "oob_skip") {
-      return program_.attributes_of(instruction)[i].flag();
-    }
-  }
-  return false;
+  const int attribute = instruction.type->oob_skip_attribute;
+  return attribute >= 0 &&
+         program_.attributes_of(instruction)[static_cast<size_t>(attribute)].flag();
 }
 
 void InstanceRunner::resolve_rows(const Instruction& instruction, std::span<Access> accesses) {
   const InstructionType& type = *instruction.type;
   const auto operands = program_.operands_of(instruction);
-  const auto field_named = [&](std::string_view wanted) {
-    for (size_t i = 0; i < type.operands.size(); ++i) {
-      if (type.operands[i].name == wanted) return i;
-    }
-    require(false, "an indirect instruction has an operand 'index'");
-    return size_t{0};
-  };
   const bool skip = skips_out_of_bounds(instruction);
-  const Access& index = accesses[field_named("index")];
+  const Access& index = accesses[static_cast<size_t>(type.index_operand)];
   for (size_t i = 0; i < accesses.size(); ++i) {
     if (!accesses[i].present() || !operands[i].indirect) continue;
     rows_.assign(static_cast<size_t>(accesses[i].partitions), -1);

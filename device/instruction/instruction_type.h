@@ -24,6 +24,8 @@ enum class Direction : uint8_t { kRead, kWrite, kReadWrite };
 
 /// Most operands of an instruction: dma_compute has sixteen sources.
 inline constexpr int kMaximumOperands = 18;
+/// Most attributes: nc_stream_shuffle has a mask of 32.
+inline constexpr int kMaximumAttributes = 33;
 
 /// An immediate of an instruction: an integer, an enumerator, a flag or a real number.
 struct Attribute {
@@ -171,9 +173,13 @@ struct InstructionType {
   /// Says what it asks of the hardware, never a time.
   Demand (*demand)(const Draft&, const Architecture&);
   Synchronisation synchronises = Synchronisation::kNone;
+  /// Of instructions with indirect operands: the operand with their rows, and the attribute that
+  /// says whether rows out of range are skipped; -1 of others.
+  int index_operand = -1;
+  int oob_skip_attribute = -1;
 };
 
-/// All entries; the one list is device/isa/list.cpp.
+/// All entries; the one list is device/isa/list.h.
 std::span<const InstructionType* const> instruction_list();
 
 }  // namespace neuron_sim

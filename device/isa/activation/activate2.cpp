@@ -13,35 +13,13 @@
 namespace neuron_sim {
 namespace {
 
-enum Operand { kDst, kData, kImmediate0, kImmediate1, kAccumulator, kReduceRes };
-enum Attributes {
-  kOp,
-  kOp0,
-  kConstant0,
-  kReverse0,
-  kOp1,
-  kConstant1,
-  kReverse1,
-  kSlope,
-  kReduceOp,
-  kReduceCommand,
-  kPerStage = kOp1 - kOp0
-};
+using enum Activate2::OperandIndex;
+using enum Activate2::AttributeIndex;
 
 constexpr std::string_view kName = "activate2";
 
-constexpr OperandField kOperands[] = {{"dst", Direction::kWrite},
-                                      {"data", Direction::kRead},
-                                      {"imm0", Direction::kRead, true},
-                                      {"imm1", Direction::kRead, true},
-                                      {"accumulator", Direction::kReadWrite, true},
-                                      {"reduce_res", Direction::kWrite, true}};
-constexpr AttributeField kAttributes[] = {
-    {"op", AttributeKind::kActivation},   {"op0", AttributeKind::kAluOp},
-    {"imm0", AttributeKind::kReal},       {"reverse0", AttributeKind::kFlag},
-    {"op1", AttributeKind::kAluOp},       {"imm1", AttributeKind::kReal},
-    {"reverse1", AttributeKind::kFlag},   {"relu_param", AttributeKind::kReal},
-    {"reduce_op", AttributeKind::kAluOp}, {"reduce_cmd", AttributeKind::kInteger}};
+constexpr auto kOperands = operand_table<Activate2>();
+constexpr auto kAttributes = attribute_table<Activate2>();
 
 template <typename Owner>  // Draft or Instance
 ScalarStage stage(const Owner& owner, int index) {
@@ -162,11 +140,9 @@ Demand demand(const Draft& draft, const Architecture&) {
 
 Draft Activate2::draft() const {
   const View registers = scalar_accumulator(reduce_command, reduce_res, data.partitions());
-  return make_draft(
-      kActivate2, engine, {&dst, &data, &imm0_tile, &imm1_tile, &registers, &reduce_res},
-      {Attribute::of(op), Attribute::of(op0), Attribute::of(imm0), Attribute::of(reverse0),
-       Attribute::of(op1), Attribute::of(imm1), Attribute::of(reverse1), Attribute::of(relu_param),
-       Attribute::of(reduce_op), Attribute::of(reduce_command)});
+  Draft draft = draft_of(kActivate2, *this);
+  draft.operands[kAccumulator] = registers;
+  return draft;
 }
 
 constinit const InstructionType kActivate2 = {kName, kOperands, kAttributes, choose_engine,

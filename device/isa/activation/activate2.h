@@ -1,6 +1,6 @@
 #pragma once
 
-#include "device/instruction/instruction_type.h"
+#include "device/instruction/fields.h"
 #include "device/instruction/reduce_command.h"
 #include "device/numerics/operators.h"
 
@@ -34,6 +34,42 @@ struct Activate2 {
   View reduce_res{};
   ReduceCommand reduce_command = ReduceCommand::kIdle;
   EngineKind engine = EngineKind::kAuto;  ///< Scalar
+
+  enum OperandIndex { kDst, kData, kImmediate0, kImmediate1, kAccumulator, kReduceRes };
+  enum AttributeIndex {
+    kOp,
+    kOp0,
+    kConstant0,
+    kReverse0,
+    kOp1,
+    kConstant1,
+    kReverse1,
+    kSlope,
+    kReduceOp,
+    kReduceCommand,
+    kPerStage = kOp1 - kOp0
+  };
+  static constexpr auto fields() {
+    using T = Activate2;
+    return std::tuple{
+        operand<kDst>("dst", Direction::kWrite, &T::dst),
+        attribute<kOp>("op", &T::op).required(),
+        operand<kData>("data", Direction::kRead, &T::data),
+        tile_or_number<kImmediate0, kConstant0>("imm0", &T::imm0_tile, "imm0", &T::imm0)
+            .required_or_none(),
+        tile_or_number<kImmediate1, kConstant1>("imm1", &T::imm1_tile, "imm1", &T::imm1)
+            .required_or_none(),
+        attribute<kOp0>("op0", &T::op0).required(),
+        attribute<kOp1>("op1", &T::op1).required(),
+        attribute<kSlope>("relu_param", &T::relu_param),
+        attribute<kReverse0>("reverse0", &T::reverse0),
+        attribute<kReverse1>("reverse1", &T::reverse1),
+        attribute<kReduceOp>("reduce_op", &T::reduce_op),
+        optional_operand<kReduceRes>("reduce_res", Direction::kWrite, &T::reduce_res),
+        attribute<kReduceCommand>("reduce_cmd", &T::reduce_command),
+        engine_of(&T::engine),
+        hidden_operand<kAccumulator>("accumulator", Direction::kReadWrite, true)};
+  }
   Draft draft() const;
 };
 extern const InstructionType kActivate2;

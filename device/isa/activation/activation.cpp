@@ -7,17 +7,8 @@
 namespace neuron_sim {
 namespace {
 
-constexpr OperandField kOperands[] = {{"dst", Direction::kWrite},
-                                      {"data", Direction::kRead},
-                                      {"bias", Direction::kRead, true},
-                                      {"scale", Direction::kRead, true},
-                                      {"accumulator", Direction::kReadWrite, true},
-                                      {"reduce_res", Direction::kWrite, true}};
-constexpr AttributeField kAttributes[] = {{"op", AttributeKind::kActivation},
-                                          {"scale", AttributeKind::kReal},
-                                          {"bias", AttributeKind::kReal},
-                                          {"reduce_op", AttributeKind::kAluOp},
-                                          {"reduce_cmd", AttributeKind::kInteger}};
+constexpr auto kOperands = operand_table<Activate>();
+constexpr auto kAttributes = attribute_table<Activate>();
 
 EngineKind choose_engine(const Draft&, const Architecture&) { return EngineKind::kScalar; }
 
@@ -41,11 +32,9 @@ void run(const Instance& instance) {
 }  // namespace
 
 Draft Activate::draft() const {
-  const View accumulator = scalar_accumulator(reduce_command, reduce_res, data.partitions());
-  return make_draft(kActivation, engine,
-                    {&dst, &data, &bias_tile, &scale_tile, &accumulator, &reduce_res},
-                    {Attribute::of(op), Attribute::of(scale), Attribute::of(bias),
-                     Attribute::of(reduce_op), Attribute::of(reduce_command)});
+  Draft draft = draft_of(kActivation, *this);
+  draft.operands[kAccumulator] = scalar_accumulator(reduce_command, reduce_res, data.partitions());
+  return draft;
 }
 
 constinit const InstructionType kActivation = {

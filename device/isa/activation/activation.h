@@ -1,7 +1,7 @@
 #pragma once
 // activation: a function of the Scalar engine with scale, bias and a running sum.
 
-#include "device/instruction/instruction_type.h"
+#include "device/instruction/fields.h"
 #include "device/instruction/reduce_command.h"
 #include "device/numerics/operators.h"
 
@@ -33,6 +33,23 @@ struct Activate {
   AluOp reduce_op = AluOp::kNone;
   ReduceCommand reduce_command = ReduceCommand::kIdle;
   EngineKind engine = EngineKind::kAuto;  ///< Scalar
+  enum OperandIndex { kDst, kData, kBias, kScale, kAccumulator, kReduceRes };
+  enum AttributeIndex { kOp, kScaleConstant, kBiasConstant, kReduceOp, kReduceCommand };
+  static constexpr auto fields() {
+    using T = Activate;
+    return std::tuple{
+        operand<kDst>("dst", Direction::kWrite, &T::dst),
+        attribute<kOp>("op", &T::op).required(),
+        operand<kData>("data", Direction::kRead, &T::data),
+        tile_or_number<kBias, kBiasConstant>("bias", &T::bias_tile, "bias", &T::bias),
+        tile_or_number<kScale, kScaleConstant>("scale", &T::scale_tile, "scale", &T::scale)
+            .number_by_default(),
+        optional_operand<kReduceRes>("reduce_res", Direction::kWrite, &T::reduce_res),
+        attribute<kReduceOp>("reduce_op", &T::reduce_op),
+        attribute<kReduceCommand>("reduce_cmd", &T::reduce_command),
+        engine_of(&T::engine),
+        hidden_operand<kAccumulator>("accumulator", Direction::kReadWrite, true)};
+  }
   Draft draft() const;
 };
 

@@ -7,14 +7,8 @@
 namespace neuron_sim {
 namespace {
 
-constexpr OperandField kOperands[] = {
-    {"dst", Direction::kWrite},         {"data", Direction::kRead},
-    {"bias", Direction::kRead, true},   {"scale", Direction::kRead, true},
-    {"accumulator", Direction::kWrite}, {"reduce_res", Direction::kWrite}};
-constexpr AttributeField kAttributes[] = {{"op", AttributeKind::kActivation},
-                                          {"scale", AttributeKind::kReal},
-                                          {"bias", AttributeKind::kReal},
-                                          {"reduce_op", AttributeKind::kAluOp}};
+constexpr auto kOperands = operand_table<ActivationReduce>();
+constexpr auto kAttributes = attribute_table<ActivationReduce>();
 
 EngineKind choose_engine(const Draft&, const Architecture&) { return EngineKind::kScalar; }
 
@@ -30,10 +24,9 @@ void run(const Instance& instance) { activation_stage::run(instance, ReduceComma
 }  // namespace
 
 Draft ActivationReduce::draft() const {
-  const View accumulator = engine_state(EngineState::kScalarAccumulator, data.partitions());
-  return make_draft(
-      kActivationReduce, engine, {&dst, &data, &bias_tile, &scale_tile, &accumulator, &reduce_res},
-      {Attribute::of(op), Attribute::of(scale), Attribute::of(bias), Attribute::of(reduce_op)});
+  Draft draft = draft_of(kActivationReduce, *this);
+  draft.operands[kAccumulator] = engine_state(EngineState::kScalarAccumulator, data.partitions());
+  return draft;
 }
 
 constinit const InstructionType kActivationReduce = {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "device/instruction/instruction_type.h"
+#include "device/instruction/fields.h"
 #include "device/numerics/operators.h"
 
 namespace neuron_sim {
@@ -18,6 +18,22 @@ struct ActivationReduce {
   double scale = 1;
   double bias = 0;
   EngineKind engine = EngineKind::kAuto;  ///< Scalar
+  enum OperandIndex { kDst, kData, kBias, kScale, kAccumulator, kReduceRes };
+  enum AttributeIndex { kOp, kScaleConstant, kBiasConstant, kReduceOp };
+  static constexpr auto fields() {
+    using T = ActivationReduce;
+    return std::tuple{
+        operand<kDst>("dst", Direction::kWrite, &T::dst),
+        attribute<kOp>("op", &T::op).required(),
+        operand<kData>("data", Direction::kRead, &T::data),
+        attribute<kReduceOp>("reduce_op", &T::reduce_op).required(),
+        operand<kReduceRes>("reduce_res", Direction::kWrite, &T::reduce_res),
+        tile_or_number<kBias, kBiasConstant>("bias", &T::bias_tile, "bias", &T::bias),
+        tile_or_number<kScale, kScaleConstant>("scale", &T::scale_tile, "scale", &T::scale)
+            .number_by_default(),
+        engine_of(&T::engine),
+        hidden_operand<kAccumulator>("accumulator", Direction::kWrite)};
+  }
   Draft draft() const;
 };
 extern const InstructionType kActivationReduce;

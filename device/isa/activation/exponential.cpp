@@ -11,21 +11,14 @@
 namespace neuron_sim {
 namespace {
 
-enum Operand { kDst, kSrc, kMaximum, kReduceInit, kAccumulator, kReduceRes };
-enum Attributes { kMaximumConstant, kReduceCommand, kInitConstant };
+using enum Exponential::OperandIndex;
+using enum Exponential::AttributeIndex;
 
 constexpr std::string_view kName = "exponential";
 constexpr int kMaximumDimensions = 4;  // with that of the partitions
 
-constexpr OperandField kOperands[] = {{"dst", Direction::kWrite},
-                                      {"src", Direction::kRead},
-                                      {"max_value", Direction::kRead, true},
-                                      {"reduce_init", Direction::kRead, true},
-                                      {"accumulator", Direction::kReadWrite, true},
-                                      {"reduce_res", Direction::kWrite, true}};
-constexpr AttributeField kAttributes[] = {{"max_value", AttributeKind::kReal},
-                                          {"reduce_cmd", AttributeKind::kInteger},
-                                          {"reduce_init", AttributeKind::kReal}};
+constexpr auto kOperands = operand_table<Exponential>();
+constexpr auto kAttributes = attribute_table<Exponential>();
 
 EngineKind choose_engine(const Draft&, const Architecture&) { return EngineKind::kVector; }
 
@@ -95,10 +88,9 @@ Demand demand(const Draft& draft, const Architecture&) {
 
 Draft Exponential::draft() const {
   const View registers = vector_accumulator(reduce_command, reduce_res, src.partitions());
-  return make_draft(
-      kExponential, engine,
-      {&dst, &src, &max_value_tile, &reduce_init_tile, &registers, &reduce_res},
-      {Attribute::of(max_value), Attribute::of(reduce_command), Attribute::of(reduce_init)});
+  Draft draft = draft_of(kExponential, *this);
+  draft.operands[kAccumulator] = registers;
+  return draft;
 }
 
 constinit const InstructionType kExponential = {kName, kOperands, kAttributes, choose_engine,

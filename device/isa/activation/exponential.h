@@ -1,6 +1,6 @@
 #pragma once
 
-#include "device/instruction/instruction_type.h"
+#include "device/instruction/fields.h"
 #include "device/instruction/reduce_command.h"
 
 namespace neuron_sim {
@@ -24,6 +24,24 @@ struct Exponential {
   View reduce_init_tile{};  ///< absent: reduce_init
   double reduce_init = 0;
   EngineKind engine = EngineKind::kAuto;  ///< Vector
+
+  enum OperandIndex { kDst, kSrc, kMaximum, kReduceInit, kAccumulator, kReduceRes };
+  enum AttributeIndex { kMaximumConstant, kReduceCommand, kInitConstant };
+  static constexpr auto fields() {
+    using T = Exponential;
+    return std::tuple{operand<kDst>("dst", Direction::kWrite, &T::dst),
+                      operand<kSrc>("src", Direction::kRead, &T::src),
+                      tile_or_number<kMaximum, kMaximumConstant>("max_value", &T::max_value_tile,
+                                                                 "max_value", &T::max_value)
+                          .number_by_default(),
+                      optional_operand<kReduceRes>("reduce_res", Direction::kWrite, &T::reduce_res),
+                      attribute<kReduceCommand>("reduce_cmd", &T::reduce_command),
+                      tile_or_number<kReduceInit, kInitConstant>(
+                          "reduce_init", &T::reduce_init_tile, "reduce_init", &T::reduce_init)
+                          .number_by_default(),
+                      engine_of(&T::engine),
+                      hidden_operand<kAccumulator>("accumulator", Direction::kReadWrite, true)};
+  }
   Draft draft() const;
 };
 extern const InstructionType kExponential;

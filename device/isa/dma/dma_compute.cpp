@@ -11,33 +11,12 @@ namespace neuron_sim {
 namespace {
 
 constexpr std::string_view kName = "dma_compute";
-constexpr int kMostSources = 16;
-constexpr int kDst = 0, kSources = 1, kIndex = 1 + kMostSources;
-enum AttributeIndex { kReduceOp, kScale, kUniqueIndices, kOobSkip };
+constexpr int kMostSources = std::size(DmaCompute::kSourceFields);
 
-constexpr OperandField source(const char* name) { return {name, Direction::kRead, true}; }
-constexpr OperandField kOperands[] = {{"dst", Direction::kWrite},
-                                      {"src0", Direction::kRead},
-                                      source("src1"),
-                                      source("src2"),
-                                      source("src3"),
-                                      source("src4"),
-                                      source("src5"),
-                                      source("src6"),
-                                      source("src7"),
-                                      source("src8"),
-                                      source("src9"),
-                                      source("src10"),
-                                      source("src11"),
-                                      source("src12"),
-                                      source("src13"),
-                                      source("src14"),
-                                      source("src15"),
-                                      source("index")};
-constexpr AttributeField kAttributes[] = {{"reduce_op", AttributeKind::kAluOp},
-                                          {"scale", AttributeKind::kReal},
-                                          {"unique_indices", AttributeKind::kFlag},
-                                          {"oob_skip", AttributeKind::kFlag}};
+using enum DmaCompute::OperandIndex;
+using enum DmaCompute::AttributeIndex;
+constexpr auto kOperands = operand_table<DmaCompute>();
+constexpr auto kAttributes = attribute_table<DmaCompute>();
 
 int source_count(const Draft& draft) {
   int count = 0;
@@ -232,16 +211,14 @@ Draft DmaCompute::draft() const {
   }
   const auto other = std::find_if(scales.begin(), scales.end(), [](double s) { return s != 1; });
   const double scale = other == scales.end() ? 1 : *other;
-  Draft draft = make_draft(kDmaCompute, engine, {&dst},
-                           {Attribute::of(reduce_op), Attribute::of(scale),
-                            Attribute::of(unique_indices), Attribute::of(oob_skip)});
-  draft.operands.insert(draft.operands.end(), srcs.begin(), srcs.end());
-  draft.operands.resize(static_cast<size_t>(kIndex));
-  draft.operands.push_back(index);
+  Draft draft = draft_of(kDmaCompute, *this);
+  draft.attributes[kScale] = Attribute::of(scale);
+  std::copy(srcs.begin(), srcs.end(), draft.operands.begin() + kSources);
   return draft;
 }
 
-const InstructionType kDmaCompute = {kName, kOperands, kAttributes, choose_engine,
-                                     check, run,       demand};
+const InstructionType kDmaCompute = {kName,  kOperands, kAttributes, choose_engine,
+                                     check,  run,       demand,      Synchronisation::kNone,
+                                     kIndex, kOobSkip};
 
 }  // namespace neuron_sim

@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "device/instruction/instruction_type.h"
+#include "device/instruction/fields.h"
 #include "device/numerics/operators.h"
 
 namespace neuron_sim {
@@ -34,6 +34,31 @@ struct DmaCompute {
   View index{};
   EngineKind engine = EngineKind::kAuto;
 
+  /// Only the first source must be given.
+  static constexpr OperandField kSourceFields[] = {
+      {"src0", Direction::kRead},        {"src1", Direction::kRead, true},
+      {"src2", Direction::kRead, true},  {"src3", Direction::kRead, true},
+      {"src4", Direction::kRead, true},  {"src5", Direction::kRead, true},
+      {"src6", Direction::kRead, true},  {"src7", Direction::kRead, true},
+      {"src8", Direction::kRead, true},  {"src9", Direction::kRead, true},
+      {"src10", Direction::kRead, true}, {"src11", Direction::kRead, true},
+      {"src12", Direction::kRead, true}, {"src13", Direction::kRead, true},
+      {"src14", Direction::kRead, true}, {"src15", Direction::kRead, true}};
+  enum OperandIndex { kDst, kSources, kIndex = kSources + 16 };
+  enum AttributeIndex { kReduceOp, kScale, kUniqueIndices, kOobSkip };
+  static constexpr auto fields() {
+    using T = DmaCompute;
+    return std::tuple{operand<kDst>("dst", Direction::kWrite, &T::dst),
+                      parameter("srcs", &T::srcs).required(),
+                      attribute<kReduceOp>("reduce_op", &T::reduce_op),
+                      parameter("scales", &T::scales),
+                      engine_of(&T::engine),
+                      attribute<kUniqueIndices>("unique_indices", &T::unique_indices),
+                      out_of_bounds_mode<kOobSkip>(&T::oob_skip),
+                      optional_operand<kIndex>("index", Direction::kRead, &T::index),
+                      HiddenOperands{kSources, kSourceFields},
+                      hidden_attribute<kScale>("scale", AttributeKind::kReal)};
+  }
   Draft draft() const;
 };
 

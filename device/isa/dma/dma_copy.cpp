@@ -9,17 +9,11 @@ namespace neuron_sim {
 namespace {
 
 constexpr std::string_view kName = "dma_copy";
-enum OperandIndex { kDst, kSrc, kIndex };
-enum AttributeIndex { kDescriptors, kOobSkip, kAdd, kUniqueIndices, kPriority };
+using enum DmaCopy::OperandIndex;
+using enum DmaCopy::AttributeIndex;
 
-constexpr OperandField kOperands[] = {{"dst", Direction::kWrite, false, kAdd},
-                                      {"src", Direction::kRead},
-                                      {"index", Direction::kRead, true}};
-constexpr AttributeField kAttributes[] = {{"descriptors", AttributeKind::kDescriptor},
-                                          {"oob_skip", AttributeKind::kFlag},
-                                          {"dst_rmw_add", AttributeKind::kFlag},
-                                          {"unique_indices", AttributeKind::kFlag},
-                                          {"priority", AttributeKind::kInteger}};
+constexpr auto kOperands = operand_table<DmaCopy>();
+constexpr auto kAttributes = attribute_table<DmaCopy>();
 
 DescriptorNeeds needs(const Draft& draft) {
   const View& dst = draft.operand(kDst);
@@ -141,13 +135,10 @@ Demand demand(const Draft& draft, const Architecture& architecture) {
 
 }  // namespace
 
-Draft DmaCopy::draft() const {
-  return make_draft(kDmaCopy, engine, {&dst, &src, &index},
-                    {descriptor_attribute(descriptors), Attribute::of(oob_skip),
-                     Attribute::of(dst_rmw_add), Attribute::of(unique_indices),
-                     priority_attribute(priority)});
-}
+Draft DmaCopy::draft() const { return draft_of(kDmaCopy, *this); }
 
-const InstructionType kDmaCopy = {kName, kOperands, kAttributes, choose_engine, check, run, demand};
+const InstructionType kDmaCopy = {kName,  kOperands, kAttributes, choose_engine,
+                                  check,  run,       demand,      Synchronisation::kNone,
+                                  kIndex, kOobSkip};
 
 }  // namespace neuron_sim

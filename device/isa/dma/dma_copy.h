@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "device/instruction/instruction_type.h"
+#include "device/instruction/fields.h"
 
 namespace neuron_sim {
 
@@ -38,6 +38,20 @@ struct DmaCopy {
   bool unique_indices = true;
   std::optional<int64_t> priority{};
 
+  enum OperandIndex { kDst, kSrc, kIndex };
+  enum AttributeIndex { kDescriptors, kOobSkip, kAdd, kUniqueIndices, kPriority };
+  static constexpr auto fields() {
+    using T = DmaCopy;
+    return std::tuple{operand<kDst>("dst", Direction::kWrite, &T::dst, kAdd),
+                      operand<kSrc>("src", Direction::kRead, &T::src),
+                      optional_operand<kIndex>("index", Direction::kRead, &T::index),
+                      engine_of(&T::engine),
+                      attribute<kDescriptors>("descriptors", &T::descriptors),
+                      attribute<kAdd>("dst_rmw_add", &T::dst_rmw_add),
+                      out_of_bounds_mode<kOobSkip>(&T::oob_skip),
+                      attribute<kUniqueIndices>("unique_indices", &T::unique_indices),
+                      attribute<kPriority>("priority", &T::priority)};
+  }
   Draft draft() const;
 };
 

@@ -11,14 +11,10 @@ namespace neuron_sim {
 namespace {
 
 constexpr std::string_view kName = "dma_transpose";
-enum OperandIndex { kDst, kSrc, kIndex };
-enum AttributeIndex { kAxes, kDescriptors, kOobSkip, kPriority };
-constexpr OperandField kOperands[] = {
-    {"dst", Direction::kWrite}, {"src", Direction::kRead}, {"index", Direction::kRead, true}};
-constexpr AttributeField kAttributes[] = {{"axes", AttributeKind::kInteger},
-                                          {"descriptors", AttributeKind::kDescriptor},
-                                          {"oob_skip", AttributeKind::kFlag},
-                                          {"priority", AttributeKind::kInteger}};
+using enum DmaTranspose::OperandIndex;
+using enum DmaTranspose::AttributeIndex;
+constexpr auto kOperands = operand_table<DmaTranspose>();
+constexpr auto kAttributes = attribute_table<DmaTranspose>();
 
 // What the 16 DMA engines write together, and the most elements of a row of a descriptor.
 constexpr int64_t kPartitionBlock = 128;
@@ -245,12 +241,13 @@ Demand demand(const Draft& draft, const Architecture& architecture) {
 
 Draft DmaTranspose::draft() const {
   const std::vector<int> all = axes.empty() && src.rank() > 0 ? permutation(src.rank()) : axes;
-  return make_draft(kDmaTranspose, engine, {&dst, &src, &index},
-                    {Attribute::of(digits(all)), descriptor_attribute(descriptors),
-                     Attribute::of(oob_skip), priority_attribute(priority)});
+  Draft draft = draft_of(kDmaTranspose, *this);
+  draft.attributes[kAxes] = Attribute::of(digits(all));
+  return draft;
 }
 
-const InstructionType kDmaTranspose = {kName, kOperands, kAttributes, choose_engine,
-                                       check, run,       demand};
+const InstructionType kDmaTranspose = {kName,  kOperands, kAttributes, choose_engine,
+                                       check,  run,       demand,      Synchronisation::kNone,
+                                       kIndex, kOobSkip};
 
 }  // namespace neuron_sim

@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "device/instruction/instruction_type.h"
+#include "device/instruction/fields.h"
 
 namespace neuron_sim {
 
@@ -41,6 +41,20 @@ struct DmaTranspose {
   std::optional<int64_t> priority{};
   EngineKind engine = EngineKind::kAuto;
 
+  enum OperandIndex { kDst, kSrc, kIndex };
+  enum AttributeIndex { kAxes, kDescriptors, kOobSkip, kPriority };
+  static constexpr auto fields() {
+    using T = DmaTranspose;
+    return std::tuple{operand<kDst>("dst", Direction::kWrite, &T::dst),
+                      operand<kSrc>("src", Direction::kRead, &T::src),
+                      parameter("axes", &T::axes),
+                      engine_of(&T::engine),
+                      attribute<kDescriptors>("descriptors", &T::descriptors),
+                      optional_operand<kIndex>("index", Direction::kRead, &T::index),
+                      out_of_bounds_mode<kOobSkip>(&T::oob_skip),
+                      attribute<kPriority>("priority", &T::priority),
+                      hidden_attribute<kAxes>("axes", AttributeKind::kInteger)};
+  }
   Draft draft() const;
 };
 

@@ -9,13 +9,10 @@ namespace neuron_sim {
 namespace {
 
 constexpr std::string_view kName = "sendrecv";
-enum OperandIndex { kDst, kSrc };
-enum AttributeIndex { kSendToRank, kRecvFromRank, kPipeId, kDmaEngine };
-constexpr OperandField kOperands[] = {{"dst", Direction::kWrite}, {"src", Direction::kRead}};
-constexpr AttributeField kAttributes[] = {{"send_to_rank", AttributeKind::kInteger},
-                                          {"recv_from_rank", AttributeKind::kInteger},
-                                          {"pipe_id", AttributeKind::kInteger},
-                                          {"dma_engine", AttributeKind::kInteger}};
+using enum SendRecv::OperandIndex;
+using enum SendRecv::AttributeIndex;
+constexpr auto kOperands = operand_table<SendRecv>();
+constexpr auto kAttributes = attribute_table<SendRecv>();
 
 bool by_gpsimd(const Draft& draft) {
   return draft.attribute(kDmaEngine).as<DmaEngine>() == DmaEngine::kGpSimdDma;
@@ -25,7 +22,7 @@ EngineKind choose_engine(const Draft& draft, const Architecture&) {
   return by_gpsimd(draft) ? EngineKind::kGpSimd : EngineKind::kSync;
 }
 
-void check_rank(const Draft& draft, AttributeIndex index) {
+void check_rank(const Draft& draft, SendRecv::AttributeIndex index) {
   const int64_t rank = draft.attribute(index).integer();
   const int peer = 1 - draft.core;
   if (rank == peer) return;
@@ -36,7 +33,7 @@ void check_rank(const Draft& draft, AttributeIndex index) {
 void check_tiles(const Draft& draft, const Architecture& architecture) {
   const View& dst = draft.operand(kDst);
   const View& src = draft.operand(kSrc);
-  for (const OperandIndex operand : {kDst, kSrc}) {
+  for (const SendRecv::OperandIndex operand : {kDst, kSrc}) {
     const View& view = draft.operand(operand);
     checks::memory(kName, kOperands[operand].name, view, {MemoryKind::kSbuf});
     checks::partitions(kName, kOperands[operand].name, view, architecture);
@@ -113,11 +110,7 @@ Demand demand(const Draft& draft, const Architecture& architecture) {
 
 }  // namespace
 
-Draft SendRecv::draft() const {
-  return make_draft(kSendRecv, engine, {&dst, &src},
-                    {Attribute::of(send_to_rank), Attribute::of(recv_from_rank),
-                     Attribute::of(pipe_id), Attribute::of(dma_engine)});
-}
+Draft SendRecv::draft() const { return draft_of(kSendRecv, *this); }
 
 const InstructionType kSendRecv = {kName, kOperands, kAttributes, choose_engine,
                                    check, run,       demand,      Synchronisation::kExchange};

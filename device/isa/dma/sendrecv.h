@@ -1,7 +1,7 @@
 #pragma once
 // sendrecv: the two cores of a logical core exchange SBUF tiles.
 
-#include "device/instruction/instruction_type.h"
+#include "device/instruction/fields.h"
 
 namespace neuron_sim {
 
@@ -29,6 +29,18 @@ struct SendRecv {
   DmaEngine dma_engine = DmaEngine::kDma;
   EngineKind engine = EngineKind::kAuto;
 
+  enum OperandIndex { kDst, kSrc };
+  enum AttributeIndex { kSendToRank, kRecvFromRank, kPipeId, kDmaEngine };
+  static constexpr auto fields() {
+    using T = SendRecv;
+    return std::tuple{operand<kSrc>("src", Direction::kRead, &T::src),
+                      operand<kDst>("dst", Direction::kWrite, &T::dst),
+                      attribute<kSendToRank>("send_to_rank", &T::send_to_rank).required(),
+                      attribute<kRecvFromRank>("recv_from_rank", &T::recv_from_rank).required(),
+                      attribute<kPipeId>("pipe_id", &T::pipe_id),
+                      attribute<kDmaEngine>("dma_engine", &T::dma_engine),
+                      engine_of(&T::engine)};
+  }
   Draft draft() const;
 };
 

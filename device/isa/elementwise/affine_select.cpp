@@ -11,20 +11,12 @@
 namespace neuron_sim {
 namespace {
 
-enum Operand { kDst, kOnTrue };
-enum Attributes { kOnFalse = AffinePattern::kCount, kComparison };
-
 constexpr std::string_view kName = "affine_select";
 
-constexpr OperandField kOperands[] = {{"dst", Direction::kWrite},
-                                      {"on_true_tile", Direction::kRead}};
-constexpr auto kAttributes = [] {
-  std::array<AttributeField, AffinePattern::kCount + 2> fields{};
-  std::copy(std::begin(AffinePattern::kFields), std::end(AffinePattern::kFields), fields.begin());
-  fields[kOnFalse] = {"on_false_value", AttributeKind::kReal};
-  fields[kComparison] = {"cmp_op", AttributeKind::kAluOp};
-  return fields;
-}();
+using enum AffineSelect::OperandIndex;
+using enum AffineSelect::AttributeIndex;
+constexpr auto kOperands = operand_table<AffineSelect>();
+constexpr auto kAttributes = attribute_table<AffineSelect>();
 
 EngineKind choose_engine(const Draft&, const Architecture&) { return EngineKind::kGpSimd; }
 
@@ -104,10 +96,9 @@ Demand demand(const Draft& draft, const Architecture&) {
 }  // namespace
 
 Draft AffineSelect::draft() const {
-  Draft draft = make_draft(kAffineSelect, engine, {&dst, &on_true_tile}, {});
-  draft.attributes = AffinePattern::attributes(kName, pattern, offset, channel_multiplier);
-  draft.attributes.push_back(Attribute::of(on_false_value));
-  draft.attributes.push_back(Attribute::of(cmp_op));
+  const auto numbers = AffinePattern::attributes(kName, pattern, offset, channel_multiplier);
+  Draft draft = draft_of(kAffineSelect, *this);
+  std::copy(numbers.begin(), numbers.end(), draft.attributes.begin());
   return draft;
 }
 

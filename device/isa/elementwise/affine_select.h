@@ -1,7 +1,7 @@
 #pragma once
 
 #include "device/instruction/affine_pattern.h"
-#include "device/instruction/instruction_type.h"
+#include "device/instruction/fields.h"
 #include "device/numerics/operators.h"
 
 namespace neuron_sim {
@@ -22,6 +22,21 @@ struct AffineSelect {
   AluOp cmp_op = AluOp::kEqual;
   int64_t offset = 0;
   EngineKind engine = EngineKind::kAuto;  ///< GpSimd
+
+  enum OperandIndex { kDst, kOnTrue };
+  enum AttributeIndex { kOnFalse = AffinePattern::kCount, kComparison };
+  static constexpr auto fields() {
+    using T = AffineSelect;
+    return std::tuple{operand<kDst>("dst", Direction::kWrite, &T::dst),
+                      parameter("pattern", &T::pattern).required(),
+                      parameter("channel_multiplier", &T::channel_multiplier).required(),
+                      operand<kOnTrue>("on_true_tile", Direction::kRead, &T::on_true_tile),
+                      attribute<kOnFalse>("on_false_value", &T::on_false_value).required(),
+                      attribute<kComparison>("cmp_op", &T::cmp_op),
+                      parameter("offset", &T::offset),
+                      engine_of(&T::engine),
+                      HiddenAttributes{0, AffinePattern::kFields}};
+  }
   Draft draft() const;
 };
 extern const InstructionType kAffineSelect;

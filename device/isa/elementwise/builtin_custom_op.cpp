@@ -11,17 +11,9 @@ namespace {
 
 constexpr std::string_view kName = "builtin_custom_op";
 constexpr int kEach = kMaximumCustomOperands;
-enum AttributeIndex { kFunctionName, kLibFileName, kUcodeVersion, kIsaVersion };
-constexpr Direction kIn = Direction::kRead, kOut = Direction::kWrite;
-constexpr OperandField kOperands[] = {
-    {"src0", kIn, true},  {"src1", kIn, true},  {"src2", kIn, true},  {"src3", kIn, true},
-    {"src4", kIn, true},  {"src5", kIn, true},  {"src6", kIn, true},  {"src7", kIn, true},
-    {"dst0", kOut, true}, {"dst1", kOut, true}, {"dst2", kOut, true}, {"dst3", kOut, true},
-    {"dst4", kOut, true}, {"dst5", kOut, true}, {"dst6", kOut, true}, {"dst7", kOut, true}};
-constexpr AttributeField kAttributes[] = {{"function_name", AttributeKind::kInteger},
-                                          {"lib_file_name", AttributeKind::kInteger},
-                                          {"ulib_to_ucode_version", AttributeKind::kInteger},
-                                          {"ulib_to_isa_version", AttributeKind::kInteger}};
+using enum BuiltinCustomOp::AttributeIndex;
+constexpr auto kOperands = operand_table<BuiltinCustomOp>();
+constexpr auto kAttributes = attribute_table<BuiltinCustomOp>();
 
 EngineKind choose_engine(const Draft&, const Architecture&) { return EngineKind::kGpSimd; }
 
@@ -128,15 +120,13 @@ void place(std::vector<View>& operands, size_t first, const std::vector<View>& v
 }  // namespace
 
 Draft BuiltinCustomOp::draft() const {
-  Draft draft;
-  draft.type = &kBuiltinCustomOp;
-  draft.engine = EngineKind::kGpSimd;
-  draft.operands.resize(std::size(kOperands));
+  Draft draft = draft_of(kBuiltinCustomOp, *this);
   place(draft.operands, 0, srcs, "srcs");
   place(draft.operands, kEach, dsts, "dsts");
-  for (const std::string* text :
-       {&function_name, &lib_file_name, &ulib_to_ucode_version, &ulib_to_isa_version}) {
-    draft.attributes.push_back(Attribute::of(number_of_text(*text)));
+  const std::string* const texts[] = {&function_name, &lib_file_name, &ulib_to_ucode_version,
+                                      &ulib_to_isa_version};
+  for (size_t i = 0; i < std::size(texts); ++i) {
+    draft.attributes[i] = Attribute::of(number_of_text(*texts[i]));
   }
   return draft;
 }

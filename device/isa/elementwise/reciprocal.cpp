@@ -7,11 +7,11 @@
 namespace neuron_sim {
 namespace {
 
-enum Operand { kDst, kData };
+using enum Reciprocal::OperandIndex;
 
 constexpr std::string_view kName = "reciprocal";
 
-constexpr OperandField kOperands[] = {{"dst", Direction::kWrite}, {"data", Direction::kRead}};
+constexpr auto kOperands = operand_table<Reciprocal>();
 
 EngineKind choose_engine(const Draft&, const Architecture&) { return EngineKind::kVector; }
 
@@ -41,7 +41,7 @@ Demand demand(const Draft& draft, const Architecture&) {
 
 }  // namespace
 
-Draft Reciprocal::draft() const { return make_draft(kReciprocal, engine, {&dst, &data}, {}); }
+Draft Reciprocal::draft() const { return draft_of(kReciprocal, *this); }
 
 constinit const InstructionType kReciprocal = {kName, kOperands, {},    choose_engine,
                                                check, run,       demand};

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "device/instruction/instruction_type.h"
+#include "device/instruction/fields.h"
 
 namespace neuron_sim {
 
@@ -10,6 +10,13 @@ namespace neuron_sim {
 struct Reciprocal {
   View dst, data;
   EngineKind engine = EngineKind::kAuto;  ///< Vector
+
+  enum OperandIndex { kDst, kData };
+  static constexpr auto fields() {
+    using T = Reciprocal;
+    return std::tuple{operand<kDst>("dst", Direction::kWrite, &T::dst),
+                      operand<kData>("data", Direction::kRead, &T::data), engine_of(&T::engine)};
+  }
   Draft draft() const;
 };
 extern const InstructionType kReciprocal;

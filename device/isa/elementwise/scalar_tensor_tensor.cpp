@@ -9,20 +9,13 @@
 namespace neuron_sim {
 namespace {
 
-enum Operand { kDst, kData, kOperand0, kOperand1 };
-enum Attributes { kOp0, kConstant0, kReverse0, kOp1, kReverse1 };
+using enum ScalarTensorTensor::OperandIndex;
+using enum ScalarTensorTensor::AttributeIndex;
 
 constexpr std::string_view kName = "scalar_tensor_tensor";
 
-constexpr OperandField kOperands[] = {{"dst", Direction::kWrite},
-                                      {"data", Direction::kRead},
-                                      {"operand0", Direction::kRead, true},
-                                      {"operand1", Direction::kRead}};
-constexpr AttributeField kAttributes[] = {{"op0", AttributeKind::kAluOp},
-                                          {"constant0", AttributeKind::kReal},
-                                          {"reverse0", AttributeKind::kFlag},
-                                          {"op1", AttributeKind::kAluOp},
-                                          {"reverse1", AttributeKind::kFlag}};
+constexpr auto kOperands = operand_table<ScalarTensorTensor>();
+constexpr auto kAttributes = attribute_table<ScalarTensorTensor>();
 
 template <typename Owner>  // Draft or Instance
 ScalarStage stage(const Owner& owner) {
@@ -90,11 +83,7 @@ Demand demand(const Draft& draft, const Architecture&) {
 
 }  // namespace
 
-Draft ScalarTensorTensor::draft() const {
-  return make_draft(kScalarTensorTensor, engine, {&dst, &data, &operand0, &operand1},
-                    {Attribute::of(op0), Attribute::of(constant0), Attribute::of(reverse0),
-                     Attribute::of(op1), Attribute::of(reverse1)});
-}
+Draft ScalarTensorTensor::draft() const { return draft_of(kScalarTensorTensor, *this); }
 
 constinit const InstructionType kScalarTensorTensor = {kName, kOperands, kAttributes, choose_engine,
                                                        check, run,       demand};

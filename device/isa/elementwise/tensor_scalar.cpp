@@ -11,19 +11,13 @@
 namespace neuron_sim {
 namespace {
 
-enum Operand { kDst, kData, kOperand0, kOperand1 };
-enum Attributes { kOp0, kConstant0, kReverse0, kOp1, kConstant1, kReverse1, kPerStage = kOp1 };
+using enum TensorScalar::OperandIndex;
+using enum TensorScalar::AttributeIndex;
 
 constexpr std::string_view kName = "tensor_scalar";
 
-constexpr OperandField kOperands[] = {{"dst", Direction::kWrite},
-                                      {"data", Direction::kRead},
-                                      {"operand0", Direction::kRead, true},
-                                      {"operand1", Direction::kRead, true}};
-constexpr AttributeField kAttributes[] = {
-    {"op0", AttributeKind::kAluOp},      {"constant0", AttributeKind::kReal},
-    {"reverse0", AttributeKind::kFlag},  {"op1", AttributeKind::kAluOp},
-    {"constant1", AttributeKind::kReal}, {"reverse1", AttributeKind::kFlag}};
+constexpr auto kOperands = operand_table<TensorScalar>();
+constexpr auto kAttributes = attribute_table<TensorScalar>();
 
 template <typename Owner>  // Draft or Instance
 ScalarStage stage(const Owner& owner, int index) {
@@ -231,11 +225,7 @@ Demand demand(const Draft& draft, const Architecture&) {
 
 }  // namespace
 
-Draft TensorScalar::draft() const {
-  return make_draft(kTensorScalar, engine, {&dst, &data, &operand0, &operand1},
-                    {Attribute::of(op0), Attribute::of(constant0), Attribute::of(reverse0),
-                     Attribute::of(op1), Attribute::of(constant1), Attribute::of(reverse1)});
-}
+Draft TensorScalar::draft() const { return draft_of(kTensorScalar, *this); }
 
 constinit const InstructionType kTensorScalar = {kName, kOperands, kAttributes, choose_engine,
                                                  check, run,       demand};

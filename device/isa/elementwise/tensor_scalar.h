@@ -1,6 +1,6 @@
 #pragma once
 
-#include "device/instruction/instruction_type.h"
+#include "device/instruction/fields.h"
 #include "device/numerics/operators.h"
 
 namespace neuron_sim {
@@ -27,6 +27,30 @@ struct TensorScalar {
   double constant1 = 0;
   bool reverse1 = false;
   EngineKind engine = EngineKind::kAuto;  ///< Vector, else Scalar, else GpSimd
+
+  enum OperandIndex { kDst, kData, kOperand0, kOperand1 };
+  enum AttributeIndex {
+    kOp0,
+    kConstant0,
+    kReverse0,
+    kOp1,
+    kConstant1,
+    kReverse1,
+    kPerStage = kOp1
+  };
+  static constexpr auto fields() {
+    using T = TensorScalar;
+    return std::tuple{
+        operand<kDst>("dst", Direction::kWrite, &T::dst),
+        operand<kData>("data", Direction::kRead, &T::data),
+        attribute<kOp0>("op0", &T::op0).required(),
+        tile_or_number<kOperand0, kConstant0>("operand0", &T::operand0, "constant0", &T::constant0),
+        attribute<kReverse0>("reverse0", &T::reverse0),
+        attribute<kOp1>("op1", &T::op1),
+        tile_or_number<kOperand1, kConstant1>("operand1", &T::operand1, "constant1", &T::constant1),
+        attribute<kReverse1>("reverse1", &T::reverse1),
+        engine_of(&T::engine)};
+  }
   Draft draft() const;
 };
 extern const InstructionType kTensorScalar;

@@ -9,14 +9,13 @@
 namespace neuron_sim {
 namespace {
 
-enum Operand { kDst, kData1, kData2 };
-enum Attributes { kOp };
+using enum TensorTensor::OperandIndex;
+using enum TensorTensor::AttributeIndex;
 
 constexpr std::string_view kName = "tensor_tensor";
 
-constexpr OperandField kOperands[] = {
-    {"dst", Direction::kWrite}, {"data1", Direction::kRead}, {"data2", Direction::kRead}};
-constexpr AttributeField kAttributes[] = {{"op", AttributeKind::kAluOp}};
+constexpr auto kOperands = operand_table<TensorTensor>();
+constexpr auto kAttributes = attribute_table<TensorTensor>();
 
 bool all_32bit_integers(Dtype dst, Dtype data1, Dtype data2) {
   return elementwise::is_32bit_integer(dst) && elementwise::is_32bit_integer(data1) &&
@@ -145,9 +144,7 @@ Demand demand(const Draft& draft, const Architecture&) {
 
 }  // namespace
 
-Draft TensorTensor::draft() const {
-  return make_draft(kTensorTensor, engine, {&dst, &data1, &data2}, {Attribute::of(op)});
-}
+Draft TensorTensor::draft() const { return draft_of(kTensorTensor, *this); }
 
 constinit const InstructionType kTensorTensor = {kName, kOperands, kAttributes, choose_engine,
                                                  check, run,       demand};

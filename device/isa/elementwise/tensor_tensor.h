@@ -1,6 +1,6 @@
 #pragma once
 
-#include "device/instruction/instruction_type.h"
+#include "device/instruction/fields.h"
 #include "device/numerics/operators.h"
 
 namespace neuron_sim {
@@ -16,6 +16,16 @@ struct TensorTensor {
   View dst, data1, data2;
   AluOp op = AluOp::kAdd;
   EngineKind engine = EngineKind::kAuto;  ///< Vector; GpSimd for power and int32/uint32 in SBUF
+
+  enum OperandIndex { kDst, kData1, kData2 };
+  enum AttributeIndex { kOp };
+  static constexpr auto fields() {
+    using T = TensorTensor;
+    return std::tuple{operand<kDst>("dst", Direction::kWrite, &T::dst),
+                      operand<kData1>("data1", Direction::kRead, &T::data1),
+                      operand<kData2>("data2", Direction::kRead, &T::data2),
+                      attribute<kOp>("op", &T::op).required(), engine_of(&T::engine)};
+  }
   Draft draft() const;
 };
 extern const InstructionType kTensorTensor;

@@ -9,11 +9,10 @@
 namespace neuron_sim {
 namespace {
 
-enum Operand { kDst };
-
 constexpr std::string_view kName = "iota";
 
-constexpr OperandField kOperands[] = {{"dst", Direction::kWrite}};
+using enum Iota::OperandIndex;
+constexpr auto kOperands = operand_table<Iota>();
 
 EngineKind choose_engine(const Draft&, const Architecture&) { return EngineKind::kGpSimd; }
 
@@ -56,8 +55,9 @@ Demand demand(const Draft& draft, const Architecture&) {
 }  // namespace
 
 Draft Iota::draft() const {
-  Draft draft = make_draft(kIota, engine, {&dst}, {});
-  draft.attributes = AffinePattern::attributes(kName, pattern, offset, channel_multiplier);
+  const auto numbers = AffinePattern::attributes(kName, pattern, offset, channel_multiplier);
+  Draft draft = draft_of(kIota, *this);
+  std::copy(numbers.begin(), numbers.end(), draft.attributes.begin());
   return draft;
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "device/instruction/affine_pattern.h"
-#include "device/instruction/instruction_type.h"
+#include "device/instruction/fields.h"
 
 namespace neuron_sim {
 
@@ -16,6 +16,17 @@ struct Iota {
   int64_t offset = 0;
   int64_t channel_multiplier = 0;
   EngineKind engine = EngineKind::kAuto;  ///< GpSimd
+
+  enum OperandIndex { kDst };
+  static constexpr auto fields() {
+    using T = Iota;
+    return std::tuple{operand<kDst>("dst", Direction::kWrite, &T::dst),
+                      parameter("pattern", &T::pattern).required(),
+                      parameter("offset", &T::offset),
+                      parameter("channel_multiplier", &T::channel_multiplier),
+                      engine_of(&T::engine),
+                      HiddenAttributes{0, AffinePattern::kFields}};
+  }
   Draft draft() const;
 };
 extern const InstructionType kIota;

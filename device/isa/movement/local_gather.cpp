@@ -14,12 +14,10 @@ namespace neuron_sim {
 namespace {
 
 constexpr std::string_view kName = "local_gather";
-enum OperandIndex { kDst, kSrcBuffer, kIndex };
-enum AttributeIndex { kElements, kValid };
-constexpr OperandField kOperands[] = {
-    {"dst", Direction::kWrite}, {"src_buffer", Direction::kRead}, {"index", Direction::kRead}};
-constexpr AttributeField kAttributes[] = {{"num_elem_per_idx", AttributeKind::kInteger},
-                                          {"num_valid_indices", AttributeKind::kInteger}};
+using enum LocalGather::OperandIndex;
+using enum LocalGather::AttributeIndex;
+constexpr auto kOperands = operand_table<LocalGather>();
+constexpr auto kAttributes = attribute_table<LocalGather>();
 // num_valid_indices of a Draft that takes all entries of a slice.
 constexpr int64_t kAll = INT64_MIN;
 
@@ -127,9 +125,9 @@ Demand demand(const Draft& draft, const Architecture& architecture) {
 }  // namespace
 
 Draft LocalGather::draft() const {
-  return make_draft(
-      kLocalGather, EngineKind::kGpSimd, {&dst, &src_buffer, &index},
-      {Attribute::of(num_elem_per_idx), Attribute::of(num_valid_indices.value_or(kAll))});
+  Draft draft = draft_of(kLocalGather, *this);
+  draft.attributes[kValid] = Attribute::of(num_valid_indices.value_or(kAll));
+  return draft;
 }
 
 const InstructionType kLocalGather = {kName, kOperands, kAttributes, choose_engine,

@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "device/instruction/instruction_type.h"
+#include "device/instruction/fields.h"
 
 namespace neuron_sim {
 
@@ -22,6 +22,17 @@ struct LocalGather {
   int64_t num_elem_per_idx = 1;
   std::optional<int64_t> num_valid_indices{};
 
+  enum OperandIndex { kDst, kSrcBuffer, kIndex };
+  enum AttributeIndex { kElements, kValid };
+  static constexpr auto fields() {
+    using T = LocalGather;
+    return std::tuple{operand<kDst>("dst", Direction::kWrite, &T::dst),
+                      operand<kSrcBuffer>("src_buffer", Direction::kRead, &T::src_buffer),
+                      operand<kIndex>("index", Direction::kRead, &T::index),
+                      attribute<kElements>("num_elem_per_idx", &T::num_elem_per_idx),
+                      parameter("num_valid_indices", &T::num_valid_indices),
+                      hidden_attribute<kValid>("num_valid_indices", AttributeKind::kInteger)};
+  }
   Draft draft() const;
 };
 

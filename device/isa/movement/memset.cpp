@@ -7,13 +7,13 @@
 namespace neuron_sim {
 namespace {
 
-enum Operand { kDst };
-enum Attributes { kValue };
+using enum Memset::OperandIndex;
+using enum Memset::AttributeIndex;
 
 constexpr std::string_view kName = "memset";
 
-constexpr OperandField kOperands[] = {{"dst", Direction::kWrite}};
-constexpr AttributeField kAttributes[] = {{"value", AttributeKind::kReal}};
+constexpr auto kOperands = operand_table<Memset>();
+constexpr auto kAttributes = attribute_table<Memset>();
 
 EngineKind choose_engine(const Draft&, const Architecture&) { return EngineKind::kVector; }
 
@@ -62,7 +62,7 @@ Demand demand(const Draft& draft, const Architecture&) {
 
 }  // namespace
 
-Draft Memset::draft() const { return make_draft(kMemset, engine, {&dst}, {Attribute::of(value)}); }
+Draft Memset::draft() const { return draft_of(kMemset, *this); }
 
 constinit const InstructionType kMemset = {kName, kOperands, kAttributes, choose_engine,
                                            check, run,       demand};

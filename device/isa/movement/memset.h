@@ -1,6 +1,6 @@
 #pragma once
 
-#include "device/instruction/instruction_type.h"
+#include "device/instruction/fields.h"
 
 namespace neuron_sim {
 
@@ -11,6 +11,14 @@ struct Memset {
   View dst;
   double value = 0;
   EngineKind engine = EngineKind::kAuto;  ///< Vector
+
+  enum OperandIndex { kDst };
+  enum AttributeIndex { kValue };
+  static constexpr auto fields() {
+    using T = Memset;
+    return std::tuple{operand<kDst>("dst", Direction::kWrite, &T::dst),
+                      attribute<kValue>("value", &T::value).required(), engine_of(&T::engine)};
+  }
   Draft draft() const;
 };
 extern const InstructionType kMemset;

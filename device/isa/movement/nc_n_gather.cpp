@@ -11,9 +11,8 @@ namespace {
 
 constexpr std::string_view kName = "nc_n_gather";
 constexpr int64_t kGroup = 512;  // elements per ISA instruction (nki.isa.nc_n_gather)
-enum OperandIndex { kDst, kData, kIndices };
-constexpr OperandField kOperands[] = {
-    {"dst", Direction::kWrite}, {"data", Direction::kRead}, {"indices", Direction::kRead}};
+using enum NcNGather::OperandIndex;
+constexpr auto kOperands = operand_table<NcNGather>();
 
 EngineKind choose_engine(const Draft&, const Architecture&) { return EngineKind::kGpSimd; }
 
@@ -56,9 +55,7 @@ Demand demand(const Draft& draft, const Architecture&) {
 
 }  // namespace
 
-Draft NcNGather::draft() const {
-  return make_draft(kNcNGather, EngineKind::kGpSimd, {&dst, &data, &indices}, {});
-}
+Draft NcNGather::draft() const { return draft_of(kNcNGather, *this); }
 
 const InstructionType kNcNGather = {kName, kOperands, {}, choose_engine, check, run, demand};
 

@@ -1,7 +1,7 @@
 #pragma once
 // nc_n_gather: elements that every partition takes from places of its own.
 
-#include "device/instruction/instruction_type.h"
+#include "device/instruction/fields.h"
 
 namespace neuron_sim {
 
@@ -12,6 +12,13 @@ namespace neuron_sim {
 struct NcNGather {
   View dst, data, indices;
 
+  enum OperandIndex { kDst, kData, kIndices };
+  static constexpr auto fields() {
+    using T = NcNGather;
+    return std::tuple{operand<kDst>("dst", Direction::kWrite, &T::dst),
+                      operand<kData>("data", Direction::kRead, &T::data),
+                      operand<kIndices>("indices", Direction::kRead, &T::indices)};
+  }
   Draft draft() const;
 };
 

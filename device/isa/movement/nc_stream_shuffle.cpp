@@ -10,34 +10,15 @@
 namespace neuron_sim {
 namespace {
 
-enum Operand { kDst, kSrc };
-enum Attributes { kKeeps, kMask };
-
 constexpr std::string_view kName = "nc_stream_shuffle";
 constexpr int64_t kQuadrant = 32;
 constexpr int64_t kUnchanged = 255;
 
-constexpr OperandField kOperands[] = {{"dst", Direction::kWrite, false, kKeeps},
-                                      {"src", Direction::kRead}};
+using enum NcStreamShuffle::OperandIndex;
+using enum NcStreamShuffle::AttributeIndex;
+constexpr auto kOperands = operand_table<NcStreamShuffle>();
 /// "keeps": some partition of dst stays as it was.
-constexpr AttributeField kAttributes[] = {
-    {"keeps", AttributeKind::kFlag},      {"mask_0", AttributeKind::kInteger},
-    {"mask_1", AttributeKind::kInteger},  {"mask_2", AttributeKind::kInteger},
-    {"mask_3", AttributeKind::kInteger},  {"mask_4", AttributeKind::kInteger},
-    {"mask_5", AttributeKind::kInteger},  {"mask_6", AttributeKind::kInteger},
-    {"mask_7", AttributeKind::kInteger},  {"mask_8", AttributeKind::kInteger},
-    {"mask_9", AttributeKind::kInteger},  {"mask_10", AttributeKind::kInteger},
-    {"mask_11", AttributeKind::kInteger}, {"mask_12", AttributeKind::kInteger},
-    {"mask_13", AttributeKind::kInteger}, {"mask_14", AttributeKind::kInteger},
-    {"mask_15", AttributeKind::kInteger}, {"mask_16", AttributeKind::kInteger},
-    {"mask_17", AttributeKind::kInteger}, {"mask_18", AttributeKind::kInteger},
-    {"mask_19", AttributeKind::kInteger}, {"mask_20", AttributeKind::kInteger},
-    {"mask_21", AttributeKind::kInteger}, {"mask_22", AttributeKind::kInteger},
-    {"mask_23", AttributeKind::kInteger}, {"mask_24", AttributeKind::kInteger},
-    {"mask_25", AttributeKind::kInteger}, {"mask_26", AttributeKind::kInteger},
-    {"mask_27", AttributeKind::kInteger}, {"mask_28", AttributeKind::kInteger},
-    {"mask_29", AttributeKind::kInteger}, {"mask_30", AttributeKind::kInteger},
-    {"mask_31", AttributeKind::kInteger}};
+constexpr auto kAttributes = attribute_table<NcStreamShuffle>();
 
 /// The partition of src that partition `target` of dst takes, or kUnchanged.
 template <typename Owner>  // Draft or Instance
@@ -125,8 +106,11 @@ Draft NcStreamShuffle::draft() const {
   const auto used = std::min<int64_t>(dst.partitions(), kQuadrant);
   const bool keeps = std::find(shuffle_mask.begin(), shuffle_mask.begin() + used, kUnchanged) !=
                      shuffle_mask.begin() + used;
-  Draft draft = make_draft(kNcStreamShuffle, engine, {&dst, &src}, {Attribute::of(keeps)});
-  for (const int64_t element : shuffle_mask) draft.attributes.push_back(Attribute::of(element));
+  Draft draft = draft_of(kNcStreamShuffle, *this);
+  draft.attributes[kKeeps] = Attribute::of(keeps);
+  for (size_t i = 0; i < shuffle_mask.size(); ++i) {
+    draft.attributes[kMask + i] = Attribute::of(shuffle_mask[i]);
+  }
   return draft;
 }
 

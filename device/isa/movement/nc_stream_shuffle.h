@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "device/instruction/instruction_type.h"
+#include "device/instruction/fields.h"
 
 namespace neuron_sim {
 
@@ -16,6 +16,35 @@ struct NcStreamShuffle {
   View dst, src;
   std::array<int64_t, 32> shuffle_mask{};
   EngineKind engine = EngineKind::kAuto;  ///< Vector
+
+  static constexpr AttributeField kMaskFields[] = {
+      {"mask_0", AttributeKind::kInteger},  {"mask_1", AttributeKind::kInteger},
+      {"mask_2", AttributeKind::kInteger},  {"mask_3", AttributeKind::kInteger},
+      {"mask_4", AttributeKind::kInteger},  {"mask_5", AttributeKind::kInteger},
+      {"mask_6", AttributeKind::kInteger},  {"mask_7", AttributeKind::kInteger},
+      {"mask_8", AttributeKind::kInteger},  {"mask_9", AttributeKind::kInteger},
+      {"mask_10", AttributeKind::kInteger}, {"mask_11", AttributeKind::kInteger},
+      {"mask_12", AttributeKind::kInteger}, {"mask_13", AttributeKind::kInteger},
+      {"mask_14", AttributeKind::kInteger}, {"mask_15", AttributeKind::kInteger},
+      {"mask_16", AttributeKind::kInteger}, {"mask_17", AttributeKind::kInteger},
+      {"mask_18", AttributeKind::kInteger}, {"mask_19", AttributeKind::kInteger},
+      {"mask_20", AttributeKind::kInteger}, {"mask_21", AttributeKind::kInteger},
+      {"mask_22", AttributeKind::kInteger}, {"mask_23", AttributeKind::kInteger},
+      {"mask_24", AttributeKind::kInteger}, {"mask_25", AttributeKind::kInteger},
+      {"mask_26", AttributeKind::kInteger}, {"mask_27", AttributeKind::kInteger},
+      {"mask_28", AttributeKind::kInteger}, {"mask_29", AttributeKind::kInteger},
+      {"mask_30", AttributeKind::kInteger}, {"mask_31", AttributeKind::kInteger}};
+  enum OperandIndex { kDst, kSrc };
+  enum AttributeIndex { kKeeps, kMask };
+  static constexpr auto fields() {
+    using T = NcStreamShuffle;
+    return std::tuple{operand<kDst>("dst", Direction::kWrite, &T::dst, kKeeps),
+                      operand<kSrc>("src", Direction::kRead, &T::src),
+                      parameter("shuffle_mask", &T::shuffle_mask).required(),
+                      engine_of(&T::engine),
+                      hidden_attribute<kKeeps>("keeps", AttributeKind::kFlag),
+                      HiddenAttributes{kMask, kMaskFields}};
+  }
   Draft draft() const;
 };
 extern const InstructionType kNcStreamShuffle;

@@ -7,11 +7,11 @@
 namespace neuron_sim {
 namespace {
 
-enum Operand { kDst, kSrc };
+using enum TensorCopy::OperandIndex;
 
 constexpr std::string_view kName = "tensor_copy";
 
-constexpr OperandField kOperands[] = {{"dst", Direction::kWrite}, {"src", Direction::kRead}};
+constexpr auto kOperands = operand_table<TensorCopy>();
 
 EngineKind choose_engine(const Draft&, const Architecture&) { return EngineKind::kVector; }
 
@@ -46,7 +46,7 @@ Demand demand(const Draft& draft, const Architecture&) {
 
 }  // namespace
 
-Draft TensorCopy::draft() const { return make_draft(kTensorCopy, engine, {&dst, &src}, {}); }
+Draft TensorCopy::draft() const { return draft_of(kTensorCopy, *this); }
 
 constinit const InstructionType kTensorCopy = {kName, kOperands, {},    choose_engine,
                                                check, run,       demand};

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "device/instruction/instruction_type.h"
+#include "device/instruction/fields.h"
 
 namespace neuron_sim {
 
@@ -12,6 +12,13 @@ namespace neuron_sim {
 struct TensorCopy {
   View dst, src;
   EngineKind engine = EngineKind::kAuto;  ///< Vector
+
+  enum OperandIndex { kDst, kSrc };
+  static constexpr auto fields() {
+    using T = TensorCopy;
+    return std::tuple{operand<kDst>("dst", Direction::kWrite, &T::dst),
+                      operand<kSrc>("src", Direction::kRead, &T::src), engine_of(&T::engine)};
+  }
   Draft draft() const;
 };
 extern const InstructionType kTensorCopy;

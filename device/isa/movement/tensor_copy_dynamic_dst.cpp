@@ -8,13 +8,12 @@
 namespace neuron_sim {
 namespace {
 
-enum Operand { kDst, kSrc, kOffset };
+using enum TensorCopyDynamicDst::OperandIndex;
 
 constexpr std::string_view kName = "tensor_copy_dynamic_dst";
 
 /// dst is read as well: what the offset does not point at stays as it was.
-constexpr OperandField kOperands[] = {
-    {"dst", Direction::kReadWrite}, {"src", Direction::kRead}, {"offset", Direction::kRead}};
+constexpr auto kOperands = operand_table<TensorCopyDynamicDst>();
 
 EngineKind choose_engine(const Draft&, const Architecture&) { return EngineKind::kVector; }
 
@@ -39,9 +38,7 @@ Demand demand(const Draft& draft, const Architecture&) {
 
 }  // namespace
 
-Draft TensorCopyDynamicDst::draft() const {
-  return make_draft(kTensorCopyDynamicDst, engine, {&dst, &src, &offset}, {});
-}
+Draft TensorCopyDynamicDst::draft() const { return draft_of(kTensorCopyDynamicDst, *this); }
 
 constinit const InstructionType kTensorCopyDynamicDst = {kName, kOperands, {},    choose_engine,
                                                          check, run,       demand};

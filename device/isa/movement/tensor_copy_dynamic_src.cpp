@@ -8,12 +8,11 @@
 namespace neuron_sim {
 namespace {
 
-enum Operand { kDst, kSrc, kOffset };
+using enum TensorCopyDynamicSrc::OperandIndex;
 
 constexpr std::string_view kName = "tensor_copy_dynamic_src";
 
-constexpr OperandField kOperands[] = {
-    {"dst", Direction::kWrite}, {"src", Direction::kRead}, {"offset", Direction::kRead}};
+constexpr auto kOperands = operand_table<TensorCopyDynamicSrc>();
 
 EngineKind choose_engine(const Draft&, const Architecture&) { return EngineKind::kVector; }
 
@@ -38,9 +37,7 @@ Demand demand(const Draft& draft, const Architecture&) {
 
 }  // namespace
 
-Draft TensorCopyDynamicSrc::draft() const {
-  return make_draft(kTensorCopyDynamicSrc, engine, {&dst, &src, &offset}, {});
-}
+Draft TensorCopyDynamicSrc::draft() const { return draft_of(kTensorCopyDynamicSrc, *this); }
 
 constinit const InstructionType kTensorCopyDynamicSrc = {kName, kOperands, {},    choose_engine,
                                                          check, run,       demand};

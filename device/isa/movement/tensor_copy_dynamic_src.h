@@ -1,6 +1,6 @@
 #pragma once
 
-#include "device/instruction/instruction_type.h"
+#include "device/instruction/fields.h"
 
 namespace neuron_sim {
 
@@ -13,6 +13,15 @@ namespace neuron_sim {
 struct TensorCopyDynamicSrc {
   View dst, src, offset;
   EngineKind engine = EngineKind::kAuto;  ///< Vector
+
+  enum OperandIndex { kDst, kSrc, kOffset };
+  static constexpr auto fields() {
+    using T = TensorCopyDynamicSrc;
+    return std::tuple{operand<kDst>("dst", Direction::kWrite, &T::dst),
+                      operand<kSrc>("src", Direction::kRead, &T::src),
+                      operand<kOffset>("offset", Direction::kRead, &T::offset),
+                      engine_of(&T::engine)};
+  }
   Draft draft() const;
 };
 extern const InstructionType kTensorCopyDynamicSrc;

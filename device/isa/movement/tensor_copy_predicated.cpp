@@ -8,16 +8,13 @@
 namespace neuron_sim {
 namespace {
 
-enum Operand { kDst, kSrc, kPredicate };
-enum Attributes { kConstant, kReverse };
+using enum TensorCopyPredicated::OperandIndex;
+using enum TensorCopyPredicated::AttributeIndex;
 
 constexpr std::string_view kName = "tensor_copy_predicated";
 
-constexpr OperandField kOperands[] = {{"dst", Direction::kReadWrite},
-                                      {"src", Direction::kRead, true},
-                                      {"predicate", Direction::kRead}};
-constexpr AttributeField kAttributes[] = {{"constant", AttributeKind::kReal},
-                                          {"reverse_pred", AttributeKind::kFlag}};
+constexpr auto kOperands = operand_table<TensorCopyPredicated>();
+constexpr auto kAttributes = attribute_table<TensorCopyPredicated>();
 
 EngineKind choose_engine(const Draft&, const Architecture&) { return EngineKind::kVector; }
 
@@ -108,10 +105,7 @@ Demand demand(const Draft& draft, const Architecture&) {
 
 }  // namespace
 
-Draft TensorCopyPredicated::draft() const {
-  return make_draft(kTensorCopyPredicated, engine, {&dst, &src, &predicate},
-                    {Attribute::of(constant), Attribute::of(reverse_pred)});
-}
+Draft TensorCopyPredicated::draft() const { return draft_of(kTensorCopyPredicated, *this); }
 
 constinit const InstructionType kTensorCopyPredicated = {
     kName, kOperands, kAttributes, choose_engine, check, run, demand};

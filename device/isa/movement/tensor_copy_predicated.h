@@ -1,6 +1,6 @@
 #pragma once
 
-#include "device/instruction/instruction_type.h"
+#include "device/instruction/fields.h"
 
 namespace neuron_sim {
 
@@ -16,6 +16,17 @@ struct TensorCopyPredicated {
   double constant = 0;
   bool reverse_pred = false;
   EngineKind engine = EngineKind::kAuto;  ///< Vector
+
+  enum OperandIndex { kDst, kSrc, kPredicate };
+  enum AttributeIndex { kConstant, kReverse };
+  static constexpr auto fields() {
+    using T = TensorCopyPredicated;
+    return std::tuple{
+        operand<kDst>("dst", Direction::kReadWrite, &T::dst),
+        tile_or_number<kSrc, kConstant>("src", &T::src, "constant", &T::constant).required(),
+        operand<kPredicate>("predicate", Direction::kRead, &T::predicate),
+        attribute<kReverse>("reverse_pred", &T::reverse_pred), engine_of(&T::engine)};
+  }
   Draft draft() const;
 };
 extern const InstructionType kTensorCopyPredicated;

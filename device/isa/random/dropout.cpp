@@ -10,16 +10,13 @@
 namespace neuron_sim {
 namespace {
 
-enum Operand { kDst, kData, kProb, kState };
-enum Attributes { kProbConstant };
+using enum Dropout::OperandIndex;
+using enum Dropout::AttributeIndex;
 
 constexpr std::string_view kName = "dropout";
 
-constexpr OperandField kOperands[] = {{"dst", Direction::kWrite},
-                                      {"data", Direction::kRead},
-                                      {"prob", Direction::kRead, true},
-                                      {"random_state", Direction::kReadWrite}};
-constexpr AttributeField kAttributes[] = {{"prob", AttributeKind::kReal}};
+constexpr auto kOperands = operand_table<Dropout>();
+constexpr auto kAttributes = attribute_table<Dropout>();
 
 EngineKind choose_engine(const Draft&, const Architecture&) { return EngineKind::kVector; }
 
@@ -91,7 +88,9 @@ Demand demand(const Draft& draft, const Architecture&) {
 
 Draft Dropout::draft() const {
   const View state = random_state(EngineKind::kVector, data.partitions());
-  return make_draft(kDropout, engine, {&dst, &data, &prob_tile, &state}, {Attribute::of(prob)});
+  Draft draft = draft_of(kDropout, *this);
+  draft.operands[kState] = state;
+  return draft;
 }
 
 constinit const InstructionType kDropout = {kName, kOperands, kAttributes, choose_engine,

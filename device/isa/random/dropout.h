@@ -1,6 +1,6 @@
 #pragma once
 
-#include "device/instruction/instruction_type.h"
+#include "device/instruction/fields.h"
 
 namespace neuron_sim {
 
@@ -14,6 +14,17 @@ struct Dropout {
   View prob_tile{};  ///< absent: prob
   double prob = 0;
   EngineKind engine = EngineKind::kAuto;  ///< Vector
+
+  enum OperandIndex { kDst, kData, kProb, kState };
+  enum AttributeIndex { kProbConstant };
+  static constexpr auto fields() {
+    using T = Dropout;
+    return std::tuple{
+        operand<kDst>("dst", Direction::kWrite, &T::dst),
+        operand<kData>("data", Direction::kRead, &T::data),
+        tile_or_number<kProb, kProbConstant>("prob", &T::prob_tile, "prob", &T::prob).required(),
+        engine_of(&T::engine), hidden_operand<kState>("random_state", Direction::kReadWrite)};
+  }
   Draft draft() const;
 };
 extern const InstructionType kDropout;

@@ -10,17 +10,13 @@
 namespace neuron_sim {
 namespace {
 
-enum Operand { kDst, kMinTile, kMaxTile, kState };
-enum Attributes { kMin, kMax };
+using enum Rand2::OperandIndex;
+using enum Rand2::AttributeIndex;
 
 constexpr std::string_view kName = "rand2";
 
-constexpr OperandField kOperands[] = {{"dst", Direction::kWrite},
-                                      {"min", Direction::kRead, true},
-                                      {"max", Direction::kRead, true},
-                                      {"random_state", Direction::kReadWrite}};
-constexpr AttributeField kAttributes[] = {{"min", AttributeKind::kReal},
-                                          {"max", AttributeKind::kReal}};
+constexpr auto kOperands = operand_table<Rand2>();
+constexpr auto kAttributes = attribute_table<Rand2>();
 
 EngineKind choose_engine(const Draft&, const Architecture&) { return EngineKind::kVector; }
 
@@ -71,8 +67,9 @@ Demand demand(const Draft& draft, const Architecture&) {
 
 Draft Rand2::draft() const {
   const View state = random_state(EngineKind::kVector, dst.partitions());
-  return make_draft(kRand2, engine, {&dst, &min_tile, &max_tile, &state},
-                    {Attribute::of(min), Attribute::of(max)});
+  Draft draft = draft_of(kRand2, *this);
+  draft.operands[kState] = state;
+  return draft;
 }
 
 constinit const InstructionType kRand2 = {kName, kOperands, kAttributes, choose_engine,

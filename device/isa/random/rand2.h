@@ -1,6 +1,6 @@
 #pragma once
 
-#include "device/instruction/instruction_type.h"
+#include "device/instruction/fields.h"
 
 namespace neuron_sim {
 
@@ -16,6 +16,17 @@ struct Rand2 {
   double min = 0;
   double max = 1;
   EngineKind engine = EngineKind::kAuto;  ///< Vector
+
+  enum OperandIndex { kDst, kMinTile, kMaxTile, kState };
+  enum AttributeIndex { kMin, kMax };
+  static constexpr auto fields() {
+    using T = Rand2;
+    return std::tuple{
+        operand<kDst>("dst", Direction::kWrite, &T::dst),
+        tile_or_number<kMinTile, kMin>("min", &T::min_tile, "min", &T::min).required(),
+        tile_or_number<kMaxTile, kMax>("max", &T::max_tile, "max", &T::max).required(),
+        engine_of(&T::engine), hidden_operand<kState>("random_state", Direction::kReadWrite)};
+  }
   Draft draft() const;
 };
 extern const InstructionType kRand2;

@@ -7,12 +7,11 @@
 namespace neuron_sim {
 namespace {
 
-enum Operand { kTile, kState };
+using enum RandGetState::OperandIndex;
 
 constexpr std::string_view kName = "rand_get_state";
 
-constexpr OperandField kOperands[] = {{"dst", Direction::kWrite},
-                                      {"random_state", Direction::kRead}};
+constexpr auto kOperands = operand_table<RandGetState>();
 
 EngineKind choose_engine(const Draft&, const Architecture&) { return EngineKind::kGpSimd; }
 
@@ -39,7 +38,9 @@ Demand demand(const Draft& draft, const Architecture&) {
 Draft RandGetState::draft() const {
   const EngineKind owner = engine == EngineKind::kAuto ? EngineKind::kGpSimd : engine;
   const View state = random_state(owner, dst.partitions());
-  return make_draft(kRandGetState, engine, {&dst, &state}, {});
+  Draft draft = draft_of(kRandGetState, *this);
+  draft.operands[kState] = state;
+  return draft;
 }
 
 constinit const InstructionType kRandGetState = {kName, kOperands, {},    choose_engine,

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "device/instruction/instruction_type.h"
+#include "device/instruction/fields.h"
 
 namespace neuron_sim {
 
@@ -11,6 +11,13 @@ namespace neuron_sim {
 struct RandGetState {
   View dst;
   EngineKind engine = EngineKind::kAuto;  ///< GpSimd
+
+  enum OperandIndex { kTile, kState };
+  static constexpr auto fields() {
+    using T = RandGetState;
+    return std::tuple{operand<kTile>("dst", Direction::kWrite, &T::dst), engine_of(&T::engine),
+                      hidden_operand<kState>("random_state", Direction::kRead)};
+  }
   Draft draft() const;
 };
 extern const InstructionType kRandGetState;

@@ -7,12 +7,11 @@
 namespace neuron_sim {
 namespace {
 
-enum Operand { kTile, kState };
+using enum RandSetState::OperandIndex;
 
 constexpr std::string_view kName = "rand_set_state";
 
-constexpr OperandField kOperands[] = {{"src_seeds", Direction::kRead},
-                                      {"random_state", Direction::kWrite}};
+constexpr auto kOperands = operand_table<RandSetState>();
 
 EngineKind choose_engine(const Draft&, const Architecture&) { return EngineKind::kGpSimd; }
 
@@ -39,7 +38,9 @@ Demand demand(const Draft& draft, const Architecture&) {
 Draft RandSetState::draft() const {
   const EngineKind owner = engine == EngineKind::kAuto ? EngineKind::kGpSimd : engine;
   const View state = random_state(owner, src_seeds.partitions());
-  return make_draft(kRandSetState, engine, {&src_seeds, &state}, {});
+  Draft draft = draft_of(kRandSetState, *this);
+  draft.operands[kState] = state;
+  return draft;
 }
 
 constinit const InstructionType kRandSetState = {kName, kOperands, {},    choose_engine,

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "device/instruction/instruction_type.h"
+#include "device/instruction/fields.h"
 
 namespace neuron_sim {
 
@@ -12,6 +12,14 @@ namespace neuron_sim {
 struct RandSetState {
   View src_seeds;
   EngineKind engine = EngineKind::kAuto;  ///< GpSimd
+
+  enum OperandIndex { kTile, kState };
+  static constexpr auto fields() {
+    using T = RandSetState;
+    return std::tuple{operand<kTile>("src_seeds", Direction::kRead, &T::src_seeds),
+                      engine_of(&T::engine),
+                      hidden_operand<kState>("random_state", Direction::kWrite)};
+  }
   Draft draft() const;
 };
 extern const InstructionType kRandSetState;

@@ -10,12 +10,11 @@
 namespace neuron_sim {
 namespace {
 
-enum Operand { kDst, kState };
+using enum Rng::OperandIndex;
 
 constexpr std::string_view kName = "rng";
 
-constexpr OperandField kOperands[] = {{"dst", Direction::kWrite},
-                                      {"random_state", Direction::kReadWrite}};
+constexpr auto kOperands = operand_table<Rng>();
 
 EngineKind choose_engine(const Draft&, const Architecture&) { return EngineKind::kVector; }
 
@@ -57,7 +56,9 @@ Demand demand(const Draft& draft, const Architecture&) {
 
 Draft Rng::draft() const {
   const View state = random_state(engine, dst.partitions());
-  return make_draft(kRng, engine, {&dst, &state}, {});
+  Draft draft = draft_of(kRng, *this);
+  draft.operands[kState] = state;
+  return draft;
 }
 
 constinit const InstructionType kRng = {kName, kOperands, {}, choose_engine, check, run, demand};

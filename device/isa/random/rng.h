@@ -1,6 +1,6 @@
 #pragma once
 
-#include "device/instruction/instruction_type.h"
+#include "device/instruction/fields.h"
 
 namespace neuron_sim {
 
@@ -12,6 +12,13 @@ namespace neuron_sim {
 struct Rng {
   View dst;
   EngineKind engine = EngineKind::kAuto;  ///< Vector
+
+  enum OperandIndex { kDst, kState };
+  static constexpr auto fields() {
+    using T = Rng;
+    return std::tuple{operand<kDst>("dst", Direction::kWrite, &T::dst), engine_of(&T::engine),
+                      hidden_operand<kState>("random_state", Direction::kReadWrite)};
+  }
   Draft draft() const;
 };
 extern const InstructionType kRng;

@@ -11,13 +11,12 @@
 namespace neuron_sim {
 namespace {
 
-enum Operand { kSeeds, kState };
+using enum SetRngSeed::OperandIndex;
 
 constexpr std::string_view kName = "set_rng_seed";
 constexpr int64_t kLanes = 128;  // of every NeuronCore
 
-constexpr OperandField kOperands[] = {{"src_seeds", Direction::kRead},
-                                      {"random_state", Direction::kWrite}};
+constexpr auto kOperands = operand_table<SetRngSeed>();
 
 EngineKind choose_engine(const Draft&, const Architecture&) { return EngineKind::kVector; }
 
@@ -55,7 +54,9 @@ Demand demand(const Draft& draft, const Architecture&) {
 
 Draft SetRngSeed::draft() const {
   const View state = random_state(EngineKind::kVector, kLanes);
-  return make_draft(kSetRngSeed, engine, {&src_seeds, &state}, {});
+  Draft draft = draft_of(kSetRngSeed, *this);
+  draft.operands[kState] = state;
+  return draft;
 }
 
 constinit const InstructionType kSetRngSeed = {kName, kOperands, {},    choose_engine,

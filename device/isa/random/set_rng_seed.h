@@ -1,6 +1,6 @@
 #pragma once
 
-#include "device/instruction/instruction_type.h"
+#include "device/instruction/fields.h"
 
 namespace neuron_sim {
 
@@ -11,6 +11,14 @@ namespace neuron_sim {
 struct SetRngSeed {
   View src_seeds;
   EngineKind engine = EngineKind::kAuto;  ///< Vector
+
+  enum OperandIndex { kSeeds, kState };
+  static constexpr auto fields() {
+    using T = SetRngSeed;
+    return std::tuple{operand<kSeeds>("src_seeds", Direction::kRead, &T::src_seeds),
+                      engine_of(&T::engine),
+                      hidden_operand<kState>("random_state", Direction::kWrite)};
+  }
   Draft draft() const;
 };
 extern const InstructionType kSetRngSeed;

@@ -8,12 +8,12 @@
 namespace neuron_sim {
 namespace {
 
-enum Operand { kDst, kData };
+using enum BnAggr::OperandIndex;
 
 constexpr std::string_view kName = "bn_aggr";
 constexpr int64_t kTriple = 3;
 
-constexpr OperandField kOperands[] = {{"dst", Direction::kWrite}, {"data", Direction::kRead}};
+constexpr auto kOperands = operand_table<BnAggr>();
 
 EngineKind choose_engine(const Draft&, const Architecture&) { return EngineKind::kVector; }
 
@@ -64,7 +64,7 @@ Demand demand(const Draft& draft, const Architecture&) {
 
 }  // namespace
 
-Draft BnAggr::draft() const { return make_draft(kBnAggr, engine, {&dst, &data}, {}); }
+Draft BnAggr::draft() const { return draft_of(kBnAggr, *this); }
 
 constinit const InstructionType kBnAggr = {kName, kOperands, {}, choose_engine, check, run, demand};
 

@@ -10,12 +10,12 @@
 namespace neuron_sim {
 namespace {
 
-enum Operand { kDst, kData };
+using enum BnStats::OperandIndex;
 
 constexpr std::string_view kName = "bn_stats";
 constexpr int64_t kStatistics = 6;
 
-constexpr OperandField kOperands[] = {{"dst", Direction::kWrite}, {"data", Direction::kRead}};
+constexpr auto kOperands = operand_table<BnStats>();
 
 EngineKind choose_engine(const Draft&, const Architecture&) { return EngineKind::kVector; }
 
@@ -73,7 +73,7 @@ Demand demand(const Draft& draft, const Architecture&) {
 
 }  // namespace
 
-Draft BnStats::draft() const { return make_draft(kBnStats, engine, {&dst, &data}, {}); }
+Draft BnStats::draft() const { return draft_of(kBnStats, *this); }
 
 constinit const InstructionType kBnStats = {kName, kOperands, {},    choose_engine,
                                             check, run,       demand};

@@ -11,22 +11,14 @@
 namespace neuron_sim {
 namespace {
 
-enum Operand { kDst, kOnTrue, kBound0, kBound1, kAccumulator, kReduceRes };
-enum Attributes { kComp0, kComp1, kReduceCommand, kReduceOp, kRangeStart, kOnFalse };
+using enum RangeSelect::OperandIndex;
+using enum RangeSelect::AttributeIndex;
 
 constexpr std::string_view kName = "range_select";
 constexpr int64_t kIndexLimit = int64_t{1} << 24;  // exact in fp32
 
-constexpr OperandField kOperands[] = {{"dst", Direction::kWrite},
-                                      {"on_true_tile", Direction::kRead},
-                                      {"bound0", Direction::kRead},
-                                      {"bound1", Direction::kRead},
-                                      {"accumulator", Direction::kReadWrite, true},
-                                      {"reduce_res", Direction::kWrite, true}};
-constexpr AttributeField kAttributes[] = {
-    {"comp_op0", AttributeKind::kAluOp},      {"comp_op1", AttributeKind::kAluOp},
-    {"reduce_cmd", AttributeKind::kInteger},  {"reduce_op", AttributeKind::kAluOp},
-    {"range_start", AttributeKind::kInteger}, {"on_false_value", AttributeKind::kReal}};
+constexpr auto kOperands = operand_table<RangeSelect>();
+constexpr auto kAttributes = attribute_table<RangeSelect>();
 
 EngineKind choose_engine(const Draft&, const Architecture&) { return EngineKind::kVector; }
 
@@ -126,10 +118,9 @@ Demand demand(const Draft& draft, const Architecture&) {
 
 Draft RangeSelect::draft() const {
   const View accumulator = vector_accumulator(reduce_command, reduce_res, dst.partitions());
-  return make_draft(
-      kRangeSelect, engine, {&dst, &on_true_tile, &bound0, &bound1, &accumulator, &reduce_res},
-      {Attribute::of(comp_op0), Attribute::of(comp_op1), Attribute::of(reduce_command),
-       Attribute::of(reduce_op), Attribute::of(range_start), Attribute::of(on_false_value)});
+  Draft draft = draft_of(kRangeSelect, *this);
+  draft.operands[kAccumulator] = accumulator;
+  return draft;
 }
 
 constinit const InstructionType kRangeSelect = {kName, kOperands, kAttributes, choose_engine,

@@ -2,7 +2,7 @@
 
 #include <limits>
 
-#include "device/instruction/instruction_type.h"
+#include "device/instruction/fields.h"
 #include "device/instruction/reduce_command.h"
 #include "device/numerics/operators.h"
 
@@ -30,6 +30,25 @@ struct RangeSelect {
   int64_t range_start = 0;
   double on_false_value = std::numeric_limits<float>::lowest();
   EngineKind engine = EngineKind::kAuto;  ///< Vector
+
+  enum OperandIndex { kDst, kOnTrue, kBound0, kBound1, kAccumulator, kReduceRes };
+  enum AttributeIndex { kComp0, kComp1, kReduceCommand, kReduceOp, kRangeStart, kOnFalse };
+  static constexpr auto fields() {
+    using T = RangeSelect;
+    return std::tuple{operand<kDst>("dst", Direction::kWrite, &T::dst),
+                      operand<kOnTrue>("on_true_tile", Direction::kRead, &T::on_true_tile),
+                      attribute<kComp0>("comp_op0", &T::comp_op0).required(),
+                      attribute<kComp1>("comp_op1", &T::comp_op1).required(),
+                      operand<kBound0>("bound0", Direction::kRead, &T::bound0),
+                      operand<kBound1>("bound1", Direction::kRead, &T::bound1),
+                      attribute<kReduceCommand>("reduce_cmd", &T::reduce_command),
+                      optional_operand<kReduceRes>("reduce_res", Direction::kWrite, &T::reduce_res),
+                      attribute<kReduceOp>("reduce_op", &T::reduce_op),
+                      attribute<kRangeStart>("range_start", &T::range_start),
+                      attribute<kOnFalse>("on_false_value", &T::on_false_value),
+                      engine_of(&T::engine),
+                      hidden_operand<kAccumulator>("accumulator", Direction::kReadWrite, true)};
+  }
   Draft draft() const;
 };
 extern const InstructionType kRangeSelect;

@@ -9,21 +9,13 @@
 namespace neuron_sim {
 namespace {
 
-enum Operand { kDst, kPredicate, kOnTrue, kOnFalse, kAccumulator, kReduceRes };
-enum Attributes { kConstantFalse, kReduceCommand, kReduceOp, kReverse };
+using enum SelectReduce::OperandIndex;
+using enum SelectReduce::AttributeIndex;
 
 constexpr std::string_view kName = "select_reduce";
 
-constexpr OperandField kOperands[] = {{"dst", Direction::kWrite},
-                                      {"predicate", Direction::kRead},
-                                      {"on_true", Direction::kRead},
-                                      {"on_false", Direction::kRead, true},
-                                      {"accumulator", Direction::kReadWrite, true},
-                                      {"reduce_res", Direction::kWrite, true}};
-constexpr AttributeField kAttributes[] = {{"constant_false", AttributeKind::kReal},
-                                          {"reduce_cmd", AttributeKind::kInteger},
-                                          {"reduce_op", AttributeKind::kAluOp},
-                                          {"reverse_pred", AttributeKind::kFlag}};
+constexpr auto kOperands = operand_table<SelectReduce>();
+constexpr auto kAttributes = attribute_table<SelectReduce>();
 
 EngineKind choose_engine(const Draft&, const Architecture&) { return EngineKind::kVector; }
 
@@ -103,10 +95,9 @@ Demand demand(const Draft& draft, const Architecture&) {
 
 Draft SelectReduce::draft() const {
   const View accumulator = vector_accumulator(reduce_command, reduce_res, dst.partitions());
-  return make_draft(kSelectReduce, engine,
-                    {&dst, &predicate, &on_true, &on_false, &accumulator, &reduce_res},
-                    {Attribute::of(constant_false), Attribute::of(reduce_command),
-                     Attribute::of(reduce_op), Attribute::of(reverse_pred)});
+  Draft draft = draft_of(kSelectReduce, *this);
+  draft.operands[kAccumulator] = accumulator;
+  return draft;
 }
 
 constinit const InstructionType kSelectReduce = {kName, kOperands, kAttributes, choose_engine,

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "device/instruction/instruction_type.h"
+#include "device/instruction/fields.h"
 #include "device/instruction/reduce_command.h"
 #include "device/numerics/operators.h"
 
@@ -26,6 +26,24 @@ struct SelectReduce {
   AluOp reduce_op = AluOp::kMaximum;
   bool reverse_pred = false;
   EngineKind engine = EngineKind::kAuto;  ///< Vector
+
+  enum OperandIndex { kDst, kPredicate, kOnTrue, kOnFalse, kAccumulator, kReduceRes };
+  enum AttributeIndex { kConstantFalse, kReduceCommand, kReduceOp, kReverse };
+  static constexpr auto fields() {
+    using T = SelectReduce;
+    return std::tuple{operand<kDst>("dst", Direction::kWrite, &T::dst),
+                      operand<kPredicate>("predicate", Direction::kRead, &T::predicate),
+                      operand<kOnTrue>("on_true", Direction::kRead, &T::on_true),
+                      tile_or_number<kOnFalse, kConstantFalse>("on_false", &T::on_false,
+                                                               "constant_false", &T::constant_false)
+                          .required(),
+                      optional_operand<kReduceRes>("reduce_res", Direction::kWrite, &T::reduce_res),
+                      attribute<kReduceCommand>("reduce_cmd", &T::reduce_command),
+                      attribute<kReduceOp>("reduce_op", &T::reduce_op),
+                      attribute<kReverse>("reverse_pred", &T::reverse_pred),
+                      engine_of(&T::engine),
+                      hidden_operand<kAccumulator>("accumulator", Direction::kReadWrite, true)};
+  }
   Draft draft() const;
 };
 extern const InstructionType kSelectReduce;

@@ -23,10 +23,10 @@ std::string_view name(PartitionReduction op) {
 namespace {
 
 constexpr std::string_view kName = "tensor_partition_reduce";
-enum OperandIndex { kDst, kData };
-enum AttributeIndex { kOp };
-constexpr OperandField kOperands[] = {{"dst", Direction::kWrite}, {"data", Direction::kRead}};
-constexpr AttributeField kAttributes[] = {{"op", AttributeKind::kInteger}};
+using enum TensorPartitionReduce::OperandIndex;
+using enum TensorPartitionReduce::AttributeIndex;
+constexpr auto kOperands = operand_table<TensorPartitionReduce>();
+constexpr auto kAttributes = attribute_table<TensorPartitionReduce>();
 
 EngineKind choose_engine(const Draft&, const Architecture&) { return EngineKind::kGpSimd; }
 
@@ -116,10 +116,7 @@ Demand demand(const Draft& draft, const Architecture&) {
 
 }  // namespace
 
-Draft TensorPartitionReduce::draft() const {
-  return make_draft(kTensorPartitionReduce, EngineKind::kGpSimd, {&dst, &data},
-                    {Attribute::of(op)});
-}
+Draft TensorPartitionReduce::draft() const { return draft_of(kTensorPartitionReduce, *this); }
 
 const InstructionType kTensorPartitionReduce = {kName, kOperands, kAttributes, choose_engine,
                                                 check, run,       demand};

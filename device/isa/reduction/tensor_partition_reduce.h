@@ -1,7 +1,7 @@
 #pragma once
 // tensor_partition_reduce: one row out of all partitions.
 
-#include "device/instruction/instruction_type.h"
+#include "device/instruction/fields.h"
 
 namespace neuron_sim {
 
@@ -20,6 +20,14 @@ struct TensorPartitionReduce {
   PartitionReduction op = PartitionReduction::kAdd;
   View data;
 
+  enum OperandIndex { kDst, kData };
+  enum AttributeIndex { kOp };
+  static constexpr auto fields() {
+    using T = TensorPartitionReduce;
+    return std::tuple{operand<kDst>("dst", Direction::kWrite, &T::dst),
+                      attribute<kOp>("op", &T::op).required(),
+                      operand<kData>("data", Direction::kRead, &T::data)};
+  }
   Draft draft() const;
 };
 

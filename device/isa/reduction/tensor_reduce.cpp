@@ -14,15 +14,13 @@
 namespace neuron_sim {
 namespace {
 
-enum Operand { kDst, kData };
-enum Attributes { kOp, kAxes, kNegate };
+using enum TensorReduce::OperandIndex;
+using enum TensorReduce::AttributeIndex;
 
 constexpr std::string_view kName = "tensor_reduce";
 
-constexpr OperandField kOperands[] = {{"dst", Direction::kWrite}, {"data", Direction::kRead}};
-constexpr AttributeField kAttributes[] = {{"op", AttributeKind::kAluOp},
-                                          {"axes", AttributeKind::kInteger},
-                                          {"negate", AttributeKind::kFlag}};
+constexpr auto kOperands = operand_table<TensorReduce>();
+constexpr auto kAttributes = attribute_table<TensorReduce>();
 
 EngineKind choose_engine(const Draft&, const Architecture&) { return EngineKind::kVector; }
 
@@ -157,10 +155,7 @@ int64_t trailing_axes(std::span<const int64_t> axis, int rank) {
   return count;
 }
 
-Draft TensorReduce::draft() const {
-  return make_draft(kTensorReduce, engine, {&dst, &data},
-                    {Attribute::of(op), Attribute::of(axes), Attribute::of(negate)});
-}
+Draft TensorReduce::draft() const { return draft_of(kTensorReduce, *this); }
 
 constinit const InstructionType kTensorReduce = {kName, kOperands, kAttributes, choose_engine,
                                                  check, run,       demand};

@@ -2,7 +2,7 @@
 
 #include <span>
 
-#include "device/instruction/instruction_type.h"
+#include "device/instruction/fields.h"
 #include "device/numerics/operators.h"
 
 namespace neuron_sim {
@@ -21,6 +21,18 @@ struct TensorReduce {
   int64_t axes = 1;  ///< number of trailing free dimensions reduced, 1 to 4
   bool negate = false;
   EngineKind engine = EngineKind::kAuto;  ///< Vector
+
+  enum OperandIndex { kDst, kData };
+  enum AttributeIndex { kOp, kAxes, kNegate };
+  static constexpr auto fields() {
+    using T = TensorReduce;
+    return std::tuple{operand<kDst>("dst", Direction::kWrite, &T::dst),
+                      operand<kData>("data", Direction::kRead, &T::data),
+                      attribute<kOp>("op", &T::op).required(),
+                      attribute<kAxes>("axes", &T::axes),
+                      attribute<kNegate>("negate", &T::negate),
+                      engine_of(&T::engine)};
+  }
   Draft draft() const;
 };
 extern const InstructionType kTensorReduce;

@@ -14,21 +14,13 @@
 namespace neuron_sim {
 namespace {
 
-enum Operand { kDst, kSrc, kImm0, kImm1, kAccumulator };
-enum Attributes { kOp0, kOp1, kConstant0, kConstant1, kReduceCommand };
+using enum TensorScalarCumulative::OperandIndex;
+using enum TensorScalarCumulative::AttributeIndex;
 
 constexpr std::string_view kName = "tensor_scalar_cumulative";
 
-constexpr OperandField kOperands[] = {{"dst", Direction::kWrite},
-                                      {"src", Direction::kRead},
-                                      {"imm0", Direction::kRead, true},
-                                      {"imm1", Direction::kRead, true},
-                                      {"accumulator", Direction::kReadWrite}};
-constexpr AttributeField kAttributes[] = {{"op0", AttributeKind::kAluOp},
-                                          {"op1", AttributeKind::kAluOp},
-                                          {"constant0", AttributeKind::kReal},
-                                          {"constant1", AttributeKind::kReal},
-                                          {"reduce_cmd", AttributeKind::kInteger}};
+constexpr auto kOperands = operand_table<TensorScalarCumulative>();
+constexpr auto kAttributes = attribute_table<TensorScalarCumulative>();
 
 EngineKind choose_engine(const Draft&, const Architecture&) { return EngineKind::kVector; }
 
@@ -121,9 +113,9 @@ Demand demand(const Draft& draft, const Architecture&) {
 
 Draft TensorScalarCumulative::draft() const {
   const View accumulator = vector_accumulator(ReduceCommand::kResetReduce, {}, src.partitions());
-  return make_draft(kTensorScalarCumulative, engine, {&dst, &src, &imm0, &imm1, &accumulator},
-                    {Attribute::of(op0), Attribute::of(op1), Attribute::of(constant0),
-                     Attribute::of(constant1), Attribute::of(reduce_command)});
+  Draft draft = draft_of(kTensorScalarCumulative, *this);
+  draft.operands[kAccumulator] = accumulator;
+  return draft;
 }
 
 constinit const InstructionType kTensorScalarCumulative = {

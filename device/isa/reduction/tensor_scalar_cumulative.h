@@ -1,6 +1,6 @@
 #pragma once
 
-#include "device/instruction/instruction_type.h"
+#include "device/instruction/fields.h"
 #include "device/instruction/reduce_command.h"
 #include "device/numerics/operators.h"
 
@@ -26,6 +26,23 @@ struct TensorScalarCumulative {
   double constant1 = 0;
   ReduceCommand reduce_command = ReduceCommand::kResetReduce;
   EngineKind engine = EngineKind::kAuto;  ///< Vector
+
+  enum OperandIndex { kDst, kSrc, kImm0, kImm1, kAccumulator };
+  enum AttributeIndex { kOp0, kOp1, kConstant0, kConstant1, kReduceCommand };
+  static constexpr auto fields() {
+    using T = TensorScalarCumulative;
+    return std::tuple{
+        operand<kDst>("dst", Direction::kWrite, &T::dst),
+        operand<kSrc>("src", Direction::kRead, &T::src),
+        attribute<kOp0>("op0", &T::op0).required(),
+        attribute<kOp1>("op1", &T::op1).required(),
+        tile_or_number<kImm0, kConstant0>("imm0", &T::imm0, "constant0", &T::constant0)
+            .required_or_none(),
+        tile_or_number<kImm1, kConstant1>("imm1", &T::imm1, "constant1", &T::constant1),
+        attribute<kReduceCommand>("reduce_cmd", &T::reduce_command),
+        engine_of(&T::engine),
+        hidden_operand<kAccumulator>("accumulator", Direction::kReadWrite)};
+  }
   Draft draft() const;
 };
 extern const InstructionType kTensorScalarCumulative;

@@ -9,24 +9,13 @@
 namespace neuron_sim {
 namespace {
 
-enum Operand { kDst, kData, kOperand0, kReduceInit, kAccumulator, kReduceRes };
-enum Attributes { kOp0, kConstant0, kReverse0, kReduceOp, kReduceCommand, kConstantInit, kNegate };
+using enum TensorScalarReduce::OperandIndex;
+using enum TensorScalarReduce::AttributeIndex;
 
 constexpr std::string_view kName = "tensor_scalar_reduce";
 
-constexpr OperandField kOperands[] = {{"dst", Direction::kWrite},
-                                      {"data", Direction::kRead},
-                                      {"operand0", Direction::kRead, true},
-                                      {"reduce_init", Direction::kRead, true},
-                                      {"accumulator", Direction::kReadWrite, true},
-                                      {"reduce_res", Direction::kWrite, true}};
-constexpr AttributeField kAttributes[] = {{"op0", AttributeKind::kAluOp},
-                                          {"constant0", AttributeKind::kReal},
-                                          {"reverse0", AttributeKind::kFlag},
-                                          {"reduce_op", AttributeKind::kAluOp},
-                                          {"reduce_cmd", AttributeKind::kInteger},
-                                          {"constant_init", AttributeKind::kReal},
-                                          {"reduce_res_negate", AttributeKind::kFlag}};
+constexpr auto kOperands = operand_table<TensorScalarReduce>();
+constexpr auto kAttributes = attribute_table<TensorScalarReduce>();
 
 template <typename Owner>  // Draft or Instance
 ScalarStage stage(const Owner& owner) {
@@ -93,11 +82,9 @@ Demand demand(const Draft& draft, const Architecture&) {
 
 Draft TensorScalarReduce::draft() const {
   const View accumulator = vector_accumulator(reduce_command, reduce_res, data.partitions());
-  return make_draft(kTensorScalarReduce, engine,
-                    {&dst, &data, &operand0, &reduce_init, &accumulator, &reduce_res},
-                    {Attribute::of(op0), Attribute::of(constant0), Attribute::of(reverse0),
-                     Attribute::of(reduce_op), Attribute::of(reduce_command),
-                     Attribute::of(constant_init), Attribute::of(reduce_res_negate)});
+  Draft draft = draft_of(kTensorScalarReduce, *this);
+  draft.operands[kAccumulator] = accumulator;
+  return draft;
 }
 
 constinit const InstructionType kTensorScalarReduce = {kName, kOperands, kAttributes, choose_engine,

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "device/instruction/instruction_type.h"
+#include "device/instruction/fields.h"
 #include "device/instruction/reduce_command.h"
 #include "device/numerics/operators.h"
 
@@ -30,6 +30,35 @@ struct TensorScalarReduce {
   double constant_init = 0;
   bool reduce_res_negate = false;
   EngineKind engine = EngineKind::kAuto;  ///< Vector
+
+  enum OperandIndex { kDst, kData, kOperand0, kReduceInit, kAccumulator, kReduceRes };
+  enum AttributeIndex {
+    kOp0,
+    kConstant0,
+    kReverse0,
+    kReduceOp,
+    kReduceCommand,
+    kConstantInit,
+    kNegate
+  };
+  static constexpr auto fields() {
+    using T = TensorScalarReduce;
+    return std::tuple{
+        operand<kDst>("dst", Direction::kWrite, &T::dst),
+        operand<kData>("data", Direction::kRead, &T::data),
+        attribute<kOp0>("op0", &T::op0).required(),
+        tile_or_number<kOperand0, kConstant0>("operand0", &T::operand0, "constant0", &T::constant0)
+            .required_or_none(),
+        attribute<kReduceOp>("reduce_op", &T::reduce_op).required(),
+        optional_operand<kReduceRes>("reduce_res", Direction::kWrite, &T::reduce_res),
+        attribute<kReverse0>("reverse0", &T::reverse0),
+        attribute<kReduceCommand>("reduce_cmd", &T::reduce_command),
+        tile_or_number<kReduceInit, kConstantInit>("reduce_init", &T::reduce_init, "constant_init",
+                                                   &T::constant_init),
+        attribute<kNegate>("reduce_res_negate", &T::reduce_res_negate),
+        engine_of(&T::engine),
+        hidden_operand<kAccumulator>("accumulator", Direction::kReadWrite, true)};
+  }
   Draft draft() const;
 };
 extern const InstructionType kTensorScalarReduce;

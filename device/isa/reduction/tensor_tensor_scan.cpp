@@ -8,20 +8,13 @@
 namespace neuron_sim {
 namespace {
 
-enum Operand { kDst, kData0, kData1, kInitial };
-enum Attributes { kConstant, kOp0, kOp1, kReverse0, kReverse1 };
+using enum TensorTensorScan::OperandIndex;
+using enum TensorTensorScan::AttributeIndex;
 
 constexpr std::string_view kName = "tensor_tensor_scan";
 
-constexpr OperandField kOperands[] = {{"dst", Direction::kWrite},
-                                      {"data0", Direction::kRead},
-                                      {"data1", Direction::kRead},
-                                      {"initial", Direction::kRead, true}};
-constexpr AttributeField kAttributes[] = {{"constant_initial", AttributeKind::kReal},
-                                          {"op0", AttributeKind::kAluOp},
-                                          {"op1", AttributeKind::kAluOp},
-                                          {"reverse0", AttributeKind::kFlag},
-                                          {"reverse1", AttributeKind::kFlag}};
+constexpr auto kOperands = operand_table<TensorTensorScan>();
+constexpr auto kAttributes = attribute_table<TensorTensorScan>();
 
 EngineKind choose_engine(const Draft&, const Architecture&) { return EngineKind::kVector; }
 
@@ -95,11 +88,7 @@ Demand demand(const Draft& draft, const Architecture&) {
 
 }  // namespace
 
-Draft TensorTensorScan::draft() const {
-  return make_draft(kTensorTensorScan, engine, {&dst, &data0, &data1, &initial},
-                    {Attribute::of(constant_initial), Attribute::of(op0), Attribute::of(op1),
-                     Attribute::of(reverse0), Attribute::of(reverse1)});
-}
+Draft TensorTensorScan::draft() const { return draft_of(kTensorTensorScan, *this); }
 
 constinit const InstructionType kTensorTensorScan = {kName, kOperands, kAttributes, choose_engine,
                                                      check, run,       demand};

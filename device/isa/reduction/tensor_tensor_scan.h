@@ -1,6 +1,6 @@
 #pragma once
 
-#include "device/instruction/instruction_type.h"
+#include "device/instruction/fields.h"
 #include "device/numerics/operators.h"
 
 namespace neuron_sim {
@@ -21,6 +21,23 @@ struct TensorTensorScan {
   bool reverse0 = false;
   bool reverse1 = false;
   EngineKind engine = EngineKind::kAuto;  ///< Vector
+
+  enum OperandIndex { kDst, kData0, kData1, kInitial };
+  enum AttributeIndex { kConstant, kOp0, kOp1, kReverse0, kReverse1 };
+  static constexpr auto fields() {
+    using T = TensorTensorScan;
+    return std::tuple{operand<kDst>("dst", Direction::kWrite, &T::dst),
+                      operand<kData0>("data0", Direction::kRead, &T::data0),
+                      operand<kData1>("data1", Direction::kRead, &T::data1),
+                      tile_or_number<kInitial, kConstant>("initial", &T::initial,
+                                                          "constant_initial", &T::constant_initial)
+                          .number_by_default(),
+                      attribute<kOp0>("op0", &T::op0),
+                      attribute<kOp1>("op1", &T::op1),
+                      engine_of(&T::engine),
+                      attribute<kReverse0>("reverse0", &T::reverse0),
+                      attribute<kReverse1>("reverse1", &T::reverse1)};
+  }
   Draft draft() const;
 };
 extern const InstructionType kTensorTensorScan;

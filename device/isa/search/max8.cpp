@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::string_view kName = "max8";
 constexpr int64_t kCount = 8;
-enum OperandIndex { kDst, kSrc };
-constexpr OperandField kOperands[] = {{"dst", Direction::kWrite}, {"src", Direction::kRead}};
+using enum Max8::OperandIndex;
+constexpr auto kOperands = operand_table<Max8>();
 
 EngineKind choose_engine(const Draft&, const Architecture&) { return EngineKind::kVector; }
 
@@ -97,7 +97,7 @@ Demand demand(const Draft& draft, const Architecture&) {
 
 }  // namespace
 
-Draft Max8::draft() const { return make_draft(kMax8, EngineKind::kVector, {&dst, &src}, {}); }
+Draft Max8::draft() const { return draft_of(kMax8, *this); }
 
 const InstructionType kMax8 = {kName, kOperands, {}, choose_engine, check, run, demand};
 

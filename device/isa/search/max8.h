@@ -1,7 +1,7 @@
 #pragma once
 // max8: the 8 largest values of each partition.
 
-#include "device/instruction/instruction_type.h"
+#include "device/instruction/fields.h"
 
 namespace neuron_sim {
 
@@ -13,6 +13,12 @@ namespace neuron_sim {
 struct Max8 {
   View dst, src;
 
+  enum OperandIndex { kDst, kSrc };
+  static constexpr auto fields() {
+    using T = Max8;
+    return std::tuple{operand<kDst>("dst", Direction::kWrite, &T::dst),
+                      operand<kSrc>("src", Direction::kRead, &T::src)};
+  }
   Draft draft() const;
 };
 

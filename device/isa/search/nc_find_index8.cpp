@@ -13,9 +13,8 @@ namespace {
 
 constexpr std::string_view kName = "nc_find_index8";
 constexpr int64_t kCount = 8;
-enum OperandIndex { kDst, kData, kVals };
-constexpr OperandField kOperands[] = {
-    {"dst", Direction::kWrite}, {"data", Direction::kRead}, {"vals", Direction::kRead}};
+using enum NcFindIndex8::OperandIndex;
+constexpr auto kOperands = operand_table<NcFindIndex8>();
 
 EngineKind choose_engine(const Draft&, const Architecture&) { return EngineKind::kVector; }
 
@@ -97,9 +96,7 @@ Demand demand(const Draft& draft, const Architecture&) {
 
 }  // namespace
 
-Draft NcFindIndex8::draft() const {
-  return make_draft(kNcFindIndex8, EngineKind::kVector, {&dst, &data, &vals}, {});
-}
+Draft NcFindIndex8::draft() const { return draft_of(kNcFindIndex8, *this); }
 
 const InstructionType kNcFindIndex8 = {kName, kOperands, {}, choose_engine, check, run, demand};
 

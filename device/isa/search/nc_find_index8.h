@@ -1,7 +1,7 @@
 #pragma once
 // nc_find_index8: where 8 values occur in each partition.
 
-#include "device/instruction/instruction_type.h"
+#include "device/instruction/fields.h"
 
 namespace neuron_sim {
 
@@ -13,6 +13,13 @@ namespace neuron_sim {
 struct NcFindIndex8 {
   View dst, data, vals;
 
+  enum OperandIndex { kDst, kData, kVals };
+  static constexpr auto fields() {
+    using T = NcFindIndex8;
+    return std::tuple{operand<kDst>("dst", Direction::kWrite, &T::dst),
+                      operand<kData>("data", Direction::kRead, &T::data),
+                      operand<kVals>("vals", Direction::kRead, &T::vals)};
+  }
   Draft draft() const;
 };
 

@@ -13,13 +13,10 @@ namespace {
 
 constexpr std::string_view kName = "nc_match_replace8";
 constexpr int kCount = 8;
-enum OperandIndex { kDst, kData, kVals, kDstIdx };
-enum AttributeIndex { kImm };
-constexpr OperandField kOperands[] = {{"dst", Direction::kWrite},
-                                      {"data", Direction::kRead},
-                                      {"vals", Direction::kRead},
-                                      {"dst_idx", Direction::kWrite, true}};
-constexpr AttributeField kAttributes[] = {{"imm", AttributeKind::kReal}};
+using enum NcMatchReplace8::OperandIndex;
+using enum NcMatchReplace8::AttributeIndex;
+constexpr auto kOperands = operand_table<NcMatchReplace8>();
+constexpr auto kAttributes = attribute_table<NcMatchReplace8>();
 
 EngineKind choose_engine(const Draft&, const Architecture&) { return EngineKind::kVector; }
 
@@ -105,10 +102,7 @@ Demand demand(const Draft& draft, const Architecture&) {
 
 }  // namespace
 
-Draft NcMatchReplace8::draft() const {
-  return make_draft(kNcMatchReplace8, EngineKind::kVector, {&dst, &data, &vals, &dst_idx},
-                    {Attribute::of(imm)});
-}
+Draft NcMatchReplace8::draft() const { return draft_of(kNcMatchReplace8, *this); }
 
 const InstructionType kNcMatchReplace8 = {kName, kOperands, kAttributes, choose_engine,
                                           check, run,       demand};

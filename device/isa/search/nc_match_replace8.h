@@ -1,7 +1,7 @@
 #pragma once
 // nc_match_replace8: takes 8 values out of each partition.
 
-#include "device/instruction/instruction_type.h"
+#include "device/instruction/fields.h"
 
 namespace neuron_sim {
 
@@ -19,6 +19,16 @@ struct NcMatchReplace8 {
   double imm = 0;
   View dst_idx{};
 
+  enum OperandIndex { kDst, kData, kVals, kDstIdx };
+  enum AttributeIndex { kImm };
+  static constexpr auto fields() {
+    using T = NcMatchReplace8;
+    return std::tuple{operand<kDst>("dst", Direction::kWrite, &T::dst),
+                      operand<kData>("data", Direction::kRead, &T::data),
+                      operand<kVals>("vals", Direction::kRead, &T::vals),
+                      attribute<kImm>("imm", &T::imm).required(),
+                      optional_operand<kDstIdx>("dst_idx", Direction::kWrite, &T::dst_idx)};
+  }
   Draft draft() const;
 };
 

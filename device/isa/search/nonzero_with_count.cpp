@@ -12,12 +12,11 @@ namespace {
 
 constexpr std::string_view kName = "nonzero_with_count";
 constexpr int64_t kFirstGeneration = 3;
-enum OperandIndex { kDst, kSrc };
-enum AttributeIndex { kIndexOffset, kPaddingVal };
+using enum NonzeroWithCount::OperandIndex;
+using enum NonzeroWithCount::AttributeIndex;
 // dst is read as well: most of its partitions keep their values.
-constexpr OperandField kOperands[] = {{"dst", Direction::kReadWrite}, {"src", Direction::kRead}};
-constexpr AttributeField kAttributes[] = {{"index_offset", AttributeKind::kInteger},
-                                          {"padding_val", AttributeKind::kInteger}};
+constexpr auto kOperands = operand_table<NonzeroWithCount>();
+constexpr auto kAttributes = attribute_table<NonzeroWithCount>();
 
 EngineKind choose_engine(const Draft&, const Architecture&) { return EngineKind::kGpSimd; }
 
@@ -87,10 +86,7 @@ Demand demand(const Draft& draft, const Architecture&) {
 
 }  // namespace
 
-Draft NonzeroWithCount::draft() const {
-  return make_draft(kNonzeroWithCount, EngineKind::kGpSimd, {&dst, &src},
-                    {Attribute::of(index_offset), Attribute::of(padding_val)});
-}
+Draft NonzeroWithCount::draft() const { return draft_of(kNonzeroWithCount, *this); }
 
 const InstructionType kNonzeroWithCount = {kName, kOperands, kAttributes, choose_engine,
                                            check, run,       demand};

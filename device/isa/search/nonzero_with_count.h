@@ -1,7 +1,7 @@
 #pragma once
 // nonzero_with_count: the places of the non-zero elements, and how many there are.
 
-#include "device/instruction/instruction_type.h"
+#include "device/instruction/fields.h"
 
 namespace neuron_sim {
 
@@ -14,6 +14,15 @@ struct NonzeroWithCount {
   int64_t index_offset = 0;
   int64_t padding_val = -1;
 
+  enum OperandIndex { kDst, kSrc };
+  enum AttributeIndex { kIndexOffset, kPaddingVal };
+  static constexpr auto fields() {
+    using T = NonzeroWithCount;
+    return std::tuple{operand<kDst>("dst", Direction::kReadWrite, &T::dst),
+                      operand<kSrc>("src", Direction::kRead, &T::src),
+                      attribute<kIndexOffset>("index_offset", &T::index_offset),
+                      attribute<kPaddingVal>("padding_val", &T::padding_val)};
+  }
   Draft draft() const;
 };
 

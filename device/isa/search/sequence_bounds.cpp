@@ -9,9 +9,8 @@ namespace neuron_sim {
 namespace {
 
 constexpr std::string_view kName = "sequence_bounds";
-enum OperandIndex { kDst, kSegmentIds };
-constexpr OperandField kOperands[] = {{"dst", Direction::kWrite},
-                                      {"segment_ids", Direction::kRead}};
+using enum SequenceBounds::OperandIndex;
+constexpr auto kOperands = operand_table<SequenceBounds>();
 
 EngineKind choose_engine(const Draft&, const Architecture&) { return EngineKind::kGpSimd; }
 
@@ -78,9 +77,7 @@ Demand demand(const Draft& draft, const Architecture&) {
 
 }  // namespace
 
-Draft SequenceBounds::draft() const {
-  return make_draft(kSequenceBounds, EngineKind::kGpSimd, {&dst, &segment_ids}, {});
-}
+Draft SequenceBounds::draft() const { return draft_of(kSequenceBounds, *this); }
 
 const InstructionType kSequenceBounds = {kName, kOperands, {}, choose_engine, check, run, demand};
 

@@ -1,7 +1,7 @@
 #pragma once
 // sequence_bounds: where the run of equal segment ids around each element starts and ends.
 
-#include "device/instruction/instruction_type.h"
+#include "device/instruction/fields.h"
 
 namespace neuron_sim {
 
@@ -12,6 +12,12 @@ namespace neuron_sim {
 struct SequenceBounds {
   View dst, segment_ids;
 
+  enum OperandIndex { kDst, kSegmentIds };
+  static constexpr auto fields() {
+    using T = SequenceBounds;
+    return std::tuple{operand<kDst>("dst", Direction::kWrite, &T::dst),
+                      operand<kSegmentIds>("segment_ids", Direction::kRead, &T::segment_ids)};
+  }
   Draft draft() const;
 };
 

@@ -14,13 +14,11 @@ namespace neuron_sim {
 namespace {
 
 constexpr std::string_view kName = "topk";
-enum OperandIndex { kValDst, kIdxDst, kSrc };
-enum AttributeIndex { kN };
+using enum Topk::OperandIndex;
+using enum Topk::AttributeIndex;
 // The destinations are read as well: the columns after the results keep their values.
-constexpr OperandField kOperands[] = {{"val_dst", Direction::kReadWrite},
-                                      {"idx_dst", Direction::kReadWrite},
-                                      {"src", Direction::kRead}};
-constexpr AttributeField kAttributes[] = {{"n", AttributeKind::kInteger}};
+constexpr auto kOperands = operand_table<Topk>();
+constexpr auto kAttributes = attribute_table<Topk>();
 
 EngineKind choose_engine(const Draft&, const Architecture&) { return EngineKind::kGpSimd; }
 
@@ -134,9 +132,7 @@ Demand demand(const Draft& draft, const Architecture&) {
 
 }  // namespace
 
-Draft Topk::draft() const {
-  return make_draft(kTopk, EngineKind::kGpSimd, {&val_dst, &idx_dst, &src}, {Attribute::of(n)});
-}
+Draft Topk::draft() const { return draft_of(kTopk, *this); }
 
 const InstructionType kTopk = {kName, kOperands, kAttributes, choose_engine, check, run, demand};
 

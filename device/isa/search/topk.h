@@ -1,7 +1,7 @@
 #pragma once
 // topk: the K largest of many values, with their places.
 
-#include "device/instruction/instruction_type.h"
+#include "device/instruction/fields.h"
 
 namespace neuron_sim {
 
@@ -20,6 +20,15 @@ struct Topk {
   View val_dst, idx_dst, src;
   int64_t n = 0;
 
+  enum OperandIndex { kValDst, kIdxDst, kSrc };
+  enum AttributeIndex { kN };
+  static constexpr auto fields() {
+    using T = Topk;
+    return std::tuple{operand<kValDst>("val_dst", Direction::kReadWrite, &T::val_dst),
+                      operand<kIdxDst>("idx_dst", Direction::kReadWrite, &T::idx_dst),
+                      operand<kSrc>("src", Direction::kRead, &T::src),
+                      attribute<kN>("n", &T::n).required()};
+  }
   Draft draft() const;
 };
 

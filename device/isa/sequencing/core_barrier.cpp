@@ -9,11 +9,11 @@ namespace neuron_sim {
 namespace {
 
 constexpr std::string_view kName = "core_barrier";
-enum OperandIndex { kData };
-enum AttributeIndex { kCores };
 // Nothing is written, but what follows must wait for the barrier as for a write.
-constexpr OperandField kOperands[] = {{"data", Direction::kReadWrite}};
-constexpr AttributeField kAttributes[] = {{"cores", AttributeKind::kInteger}};
+using enum CoreBarrier::OperandIndex;
+using enum CoreBarrier::AttributeIndex;
+constexpr auto kOperands = operand_table<CoreBarrier>();
+constexpr auto kAttributes = attribute_table<CoreBarrier>();
 
 constexpr int64_t kBothCores = 0b11;  ///< bit i: core i
 constexpr int64_t kMostCores = 62;
@@ -52,7 +52,9 @@ Demand demand(const Draft&, const Architecture&) {
 }  // namespace
 
 Draft CoreBarrier::draft() const {
-  return make_draft(kCoreBarrier, engine, {&data}, {Attribute::of(mask_of(cores))});
+  Draft draft = draft_of(kCoreBarrier, *this);
+  draft.attributes[kCores] = Attribute::of(mask_of(cores));
+  return draft;
 }
 
 const InstructionType kCoreBarrier = {kName, kOperands, kAttributes, choose_engine,

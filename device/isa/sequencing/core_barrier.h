@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "device/instruction/instruction_type.h"
+#include "device/instruction/fields.h"
 
 namespace neuron_sim {
 
@@ -20,6 +20,14 @@ struct CoreBarrier {
   std::vector<int64_t> cores{0, 1};
   EngineKind engine = EngineKind::kAuto;
 
+  enum OperandIndex { kData };
+  enum AttributeIndex { kCores };
+  static constexpr auto fields() {
+    using T = CoreBarrier;
+    return std::tuple{operand<kData>("data", Direction::kReadWrite, &T::data),
+                      parameter("cores", &T::cores), engine_of(&T::engine),
+                      hidden_attribute<kCores>("cores", AttributeKind::kInteger)};
+  }
   Draft draft() const;
 };
 

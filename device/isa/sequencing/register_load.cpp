@@ -6,10 +6,10 @@ namespace neuron_sim {
 namespace {
 
 constexpr std::string_view kName = "register_load";
-enum OperandIndex { kSrc };
-enum AttributeIndex { kDst };
-constexpr OperandField kOperands[] = {{"src", Direction::kRead}};
-constexpr AttributeField kAttributes[] = {{"dst", AttributeKind::kInteger}};
+using enum RegisterLoad::OperandIndex;
+using enum RegisterLoad::AttributeIndex;
+constexpr auto kOperands = operand_table<RegisterLoad>();
+constexpr auto kAttributes = attribute_table<RegisterLoad>();
 
 void check(const Draft& draft, const Architecture& architecture) {
   check_register(kName, draft.engine, draft.attribute(kDst).integer(), architecture);
@@ -23,9 +23,7 @@ void run(const Instance& instance) {
 
 }  // namespace
 
-Draft RegisterLoad::draft() const {
-  return make_draft(kRegisterLoad, engine, {&src}, {Attribute::of(dst)});
-}
+Draft RegisterLoad::draft() const { return draft_of(kRegisterLoad, *this); }
 
 const InstructionType kRegisterLoad = {kName, kOperands, kAttributes,     sequencer_engine,
                                        check, run,       sequencer_demand};

@@ -1,7 +1,7 @@
 #pragma once
 // register_load: a value in memory into a register of a sequencer.
 
-#include "device/instruction/instruction_type.h"
+#include "device/instruction/fields.h"
 
 namespace neuron_sim {
 
@@ -13,6 +13,13 @@ struct RegisterLoad {
   View src{};
   EngineKind engine = EngineKind::kAuto;
 
+  enum OperandIndex { kSrc };
+  enum AttributeIndex { kDst };
+  static constexpr auto fields() {
+    using T = RegisterLoad;
+    return std::tuple{attribute<kDst>("dst", &T::dst).required(),
+                      operand<kSrc>("src", Direction::kRead, &T::src), engine_of(&T::engine)};
+  }
   Draft draft() const;
 };
 

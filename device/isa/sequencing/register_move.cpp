@@ -6,10 +6,8 @@ namespace neuron_sim {
 namespace {
 
 constexpr std::string_view kName = "register_move";
-enum AttributeIndex { kDst, kSrc, kSrcRegister };
-constexpr AttributeField kAttributes[] = {{"dst", AttributeKind::kInteger},
-                                          {"src", AttributeKind::kInteger},
-                                          {"src_register", AttributeKind::kRegister}};
+using enum RegisterMove::AttributeIndex;
+constexpr auto kAttributes = attribute_table<RegisterMove>();
 
 void check(const Draft& draft, const Architecture& architecture) {
   check_register(kName, draft.engine, draft.attribute(kDst).integer(), architecture);
@@ -29,10 +27,7 @@ void run(const Instance& instance) {
 
 }  // namespace
 
-Draft RegisterMove::draft() const {
-  return make_draft(kRegisterMove, engine, {},
-                    {Attribute::of(dst), Attribute::of(src), Attribute::of(src_register)});
-}
+Draft RegisterMove::draft() const { return draft_of(kRegisterMove, *this); }
 
 const InstructionType kRegisterMove = {kName, {},  kAttributes,     sequencer_engine,
                                        check, run, sequencer_demand};

@@ -1,7 +1,7 @@
 #pragma once
 // register_move: a constant or another register into a register of a sequencer.
 
-#include "device/instruction/instruction_type.h"
+#include "device/instruction/fields.h"
 
 namespace neuron_sim {
 
@@ -15,6 +15,14 @@ struct RegisterMove {
   int64_t src_register = -1;  ///< -1: src is the value
   EngineKind engine = EngineKind::kAuto;
 
+  enum AttributeIndex { kDst, kSrc, kSrcRegister };
+  static constexpr auto fields() {
+    using T = RegisterMove;
+    return std::tuple{
+        attribute<kDst>("dst", &T::dst).required(), attribute<kSrc>("src", &T::src),
+        attribute<kSrcRegister>("src_register", &T::src_register).of_kind(AttributeKind::kRegister),
+        engine_of(&T::engine)};
+  }
   Draft draft() const;
 };
 

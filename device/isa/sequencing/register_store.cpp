@@ -6,10 +6,10 @@ namespace neuron_sim {
 namespace {
 
 constexpr std::string_view kName = "register_store";
-enum OperandIndex { kDst };
-enum AttributeIndex { kSrc };
-constexpr OperandField kOperands[] = {{"dst", Direction::kWrite}};
-constexpr AttributeField kAttributes[] = {{"src", AttributeKind::kRegister}};
+using enum RegisterStore::OperandIndex;
+using enum RegisterStore::AttributeIndex;
+constexpr auto kOperands = operand_table<RegisterStore>();
+constexpr auto kAttributes = attribute_table<RegisterStore>();
 
 void check(const Draft& draft, const Architecture& architecture) {
   check_register(kName, draft.engine, draft.attribute(kSrc).integer(), architecture);
@@ -24,9 +24,7 @@ void run(const Instance& instance) {
 
 }  // namespace
 
-Draft RegisterStore::draft() const {
-  return make_draft(kRegisterStore, engine, {&dst}, {Attribute::of(src)});
-}
+Draft RegisterStore::draft() const { return draft_of(kRegisterStore, *this); }
 
 const InstructionType kRegisterStore = {kName, kOperands, kAttributes,     sequencer_engine,
                                         check, run,       sequencer_demand};

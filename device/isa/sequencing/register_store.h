@@ -1,7 +1,7 @@
 #pragma once
 // register_store: a register of a sequencer into memory.
 
-#include "device/instruction/instruction_type.h"
+#include "device/instruction/fields.h"
 
 namespace neuron_sim {
 
@@ -14,6 +14,14 @@ struct RegisterStore {
   int64_t src = 0;
   EngineKind engine = EngineKind::kAuto;
 
+  enum OperandIndex { kDst };
+  enum AttributeIndex { kSrc };
+  static constexpr auto fields() {
+    using T = RegisterStore;
+    return std::tuple{operand<kDst>("dst", Direction::kWrite, &T::dst),
+                      attribute<kSrc>("src", &T::src).required().of_kind(AttributeKind::kRegister),
+                      engine_of(&T::engine)};
+  }
   Draft draft() const;
 };
 

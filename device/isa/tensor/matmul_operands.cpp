@@ -46,10 +46,12 @@ ArrayTile Placement::tile() const {
   return {narrow((*position)[0]), narrow((*size)[0]), narrow((*position)[1]), narrow((*size)[1])};
 }
 
-Attribute placement_attribute(const std::optional<RowsColumns>& position,
-                              const std::optional<RowsColumns>& size, int which) {
-  const std::optional<RowsColumns>& pair = which < 2 ? position : size;
-  return Attribute::of(pair ? (*pair)[static_cast<size_t>(which % 2)] : int64_t{-1});
+void place_on_array(Draft& draft, int first, const Placement& placement) {
+  for (int which = 0; which < 4; ++which) {
+    const std::optional<RowsColumns>& pair = which < 2 ? placement.position : placement.size;
+    const int64_t value = pair ? (*pair)[static_cast<size_t>(which % 2)] : int64_t{-1};
+    draft.attributes[static_cast<size_t>(first + which)] = Attribute::of(value);
+  }
 }
 
 namespace checks {

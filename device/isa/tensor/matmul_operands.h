@@ -30,9 +30,8 @@ struct Placement {
   ArrayTile tile() const;
 };
 
-/// One of the four attributes of a placement (0: row, ..., 3: columns).
-Attribute placement_attribute(const std::optional<RowsColumns>& position,
-                              const std::optional<RowsColumns>& size, int which);
+/// Writes the four attributes from `first` on.
+void place_on_array(Draft& draft, int first, const Placement& placement);
 
 namespace checks {
 

@@ -12,28 +12,11 @@ namespace neuron_sim {
 namespace {
 
 constexpr std::string_view kName = "nc_matmul";
-enum OperandIndex { kDst, kStationary, kMoving };
-enum AttributeIndex {
-  kAccumulate,
-  kIsTranspose,
-  kStationaryOneZero,
-  kMovingOneZero,
-  kPerformanceMode,
-  kPlacement
-};
 
-constexpr OperandField kOperands[] = {{"dst", Direction::kWrite, false, kAccumulate},
-                                      {"stationary", Direction::kRead},
-                                      {"moving", Direction::kRead}};
-constexpr AttributeField kAttributes[] = {{"accumulate", AttributeKind::kAccumulate},
-                                          {"is_transpose", AttributeKind::kFlag},
-                                          {"is_stationary_onezero", AttributeKind::kFlag},
-                                          {"is_moving_onezero", AttributeKind::kFlag},
-                                          {"perf_mode", AttributeKind::kInteger},
-                                          kArrayTileFields[0],
-                                          kArrayTileFields[1],
-                                          kArrayTileFields[2],
-                                          kArrayTileFields[3]};
+using enum NcMatmul::OperandIndex;
+using enum NcMatmul::AttributeIndex;
+constexpr auto kOperands = operand_table<NcMatmul>();
+constexpr auto kAttributes = attribute_table<NcMatmul>();
 
 EngineKind choose_engine(const Draft&, const Architecture&) { return EngineKind::kTensor; }
 
@@ -115,7 +98,7 @@ void check_double_row(const Draft& draft, const Architecture& architecture) {
     fail(text("'nc_matmul' with perf_mode double_row needs NeuronCore-v3 or newer.", where),
          ErrorKind::kNotImplemented);
   }
-  for (const OperandIndex operand : {kStationary, kMoving}) {
+  for (const NcMatmul::OperandIndex operand : {kStationary, kMoving}) {
     const View& view = draft.operand(operand);
     if (!is_fp8(view.dtype())) {
       checks::dtype_error(kName, kOperands[operand].name, view,
@@ -167,7 +150,7 @@ void check(const Draft& draft, const Architecture& architecture) {
   check_dtypes(draft, architecture);
   check_double_row(draft, architecture);
   check_shapes(draft, architecture);
-  for (const OperandIndex operand : {kDst, kStationary, kMoving}) {
+  for (const NcMatmul::OperandIndex operand : {kDst, kStationary, kMoving}) {
     const View& view = draft.operand(operand);
     if (operand != kDst) checks::free_size(kName, kOperands[operand].name, view, architecture);
     checks::start_partition(kName, kOperands[operand].name, view, architecture);
@@ -287,13 +270,10 @@ Draft NcMatmul::draft() const {
   Accumulate mode = Accumulate::kOverwrite;
   if (!accumulate && !is_transpose) mode = Accumulate::kAuto;
   if (accumulate && *accumulate) mode = Accumulate::kAdd;
-  return make_draft(kNcMatmul, EngineKind::kAuto, {&dst, &stationary, &moving},
-                    {Attribute::of(mode), Attribute::of(is_transpose),
-                     Attribute::of(is_stationary_onezero), Attribute::of(is_moving_onezero),
-                     Attribute::of(perf_mode), placement_attribute(tile_position, tile_size, 0),
-                     placement_attribute(tile_position, tile_size, 1),
-                     placement_attribute(tile_position, tile_size, 2),
-                     placement_attribute(tile_position, tile_size, 3)});
+  Draft draft = draft_of(kNcMatmul, *this);
+  draft.attributes[kAccumulate] = Attribute::of(mode);
+  place_on_array(draft, kPlacement, {tile_position, tile_size});
+  return draft;
 }
 
 const InstructionType kNcMatmul = {kName, kOperands, kAttributes, choose_engine,

@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "device/instruction/instruction_type.h"
+#include "device/instruction/fields.h"
 #include "device/isa/tensor/matmul_operands.h"
 
 namespace neuron_sim {
@@ -55,6 +55,31 @@ struct NcMatmul {
   std::optional<RowsColumns> tile_size{};
   MatmulPerformanceMode perf_mode = MatmulPerformanceMode::kNone;
 
+  enum OperandIndex { kDst, kStationary, kMoving };
+  enum AttributeIndex {
+    kAccumulate,
+    kIsTranspose,
+    kStationaryOneZero,
+    kMovingOneZero,
+    kPerformanceMode,
+    kPlacement
+  };
+  static constexpr auto fields() {
+    using T = NcMatmul;
+    return std::tuple{
+        operand<kDst>("dst", Direction::kWrite, &T::dst, kAccumulate),
+        operand<kStationary>("stationary", Direction::kRead, &T::stationary),
+        operand<kMoving>("moving", Direction::kRead, &T::moving),
+        parameter("accumulate", &T::accumulate),
+        attribute<kIsTranspose>("is_transpose", &T::is_transpose),
+        attribute<kStationaryOneZero>("is_stationary_onezero", &T::is_stationary_onezero),
+        attribute<kMovingOneZero>("is_moving_onezero", &T::is_moving_onezero),
+        parameter("tile_position", &T::tile_position),
+        parameter("tile_size", &T::tile_size),
+        attribute<kPerformanceMode>("perf_mode", &T::perf_mode),
+        hidden_attribute<kAccumulate>("accumulate", AttributeKind::kAccumulate),
+        HiddenAttributes{kPlacement, kArrayTileFields}};
+  }
   Draft draft() const;
 };
 

@@ -13,23 +13,16 @@ namespace {
 constexpr std::string_view kName = "nc_matmul_mx";
 constexpr int64_t kFirstGeneration = 4;
 // The order that the timeline expects: the load waits for operands 1 and 3.
-enum OperandIndex { kDst, kStationary, kMoving, kStationaryScale, kMovingScale };
-enum AttributeIndex { kAccumulate, kPlacement };
 
-constexpr OperandField kOperands[] = {{"dst", Direction::kWrite, false, kAccumulate},
-                                      {"stationary", Direction::kRead},
-                                      {"moving", Direction::kRead},
-                                      {"stationary_scale", Direction::kRead},
-                                      {"moving_scale", Direction::kRead}};
-constexpr AttributeField kAttributes[] = {{"accumulate", AttributeKind::kAccumulate},
-                                          kArrayTileFields[0],
-                                          kArrayTileFields[1],
-                                          kArrayTileFields[2],
-                                          kArrayTileFields[3]};
+using enum NcMatmulMx::OperandIndex;
+using enum NcMatmulMx::AttributeIndex;
+constexpr auto kOperands = operand_table<NcMatmulMx>();
+constexpr auto kAttributes = attribute_table<NcMatmulMx>();
 
 EngineKind choose_engine(const Draft&, const Architecture&) { return EngineKind::kTensor; }
 
-void check_data(const Draft& draft, OperandIndex operand, const Architecture& architecture) {
+void check_data(const Draft& draft, NcMatmulMx::OperandIndex operand,
+                const Architecture& architecture) {
   const View& view = draft.operand(operand);
   const std::string_view field = kOperands[operand].name;
   checks::memory(kName, field, view, {MemoryKind::kSbuf});
@@ -74,7 +67,7 @@ void check(const Draft& draft, const Architecture& architecture) {
   check_data(draft, kMoving, architecture);
   check_shapes(draft, architecture);
   checks::start_partition(kName, "dst", dst, architecture);
-  for (const OperandIndex operand : {kStationary, kMoving}) {
+  for (const NcMatmulMx::OperandIndex operand : {kStationary, kMoving}) {
     const int scale = operand - kStationary + kStationaryScale;
     const View& view = draft.operand(operand);
     checks::scale_tile(kName, kOperands[scale].name, draft.operand(scale), kOperands[operand].name,
@@ -151,12 +144,10 @@ Demand demand(const Draft& draft, const Architecture&) {
 Draft NcMatmulMx::draft() const {
   Accumulate mode = Accumulate::kAuto;
   if (accumulate) mode = *accumulate ? Accumulate::kAdd : Accumulate::kOverwrite;
-  return make_draft(kNcMatmulMx, EngineKind::kAuto,
-                    {&dst, &stationary, &moving, &stationary_scale, &moving_scale},
-                    {Attribute::of(mode), placement_attribute(tile_position, tile_size, 0),
-                     placement_attribute(tile_position, tile_size, 1),
-                     placement_attribute(tile_position, tile_size, 2),
-                     placement_attribute(tile_position, tile_size, 3)});
+  Draft draft = draft_of(kNcMatmulMx, *this);
+  draft.attributes[kAccumulate] = Attribute::of(mode);
+  place_on_array(draft, kPlacement, {tile_position, tile_size});
+  return draft;
 }
 
 const InstructionType kNcMatmulMx = {kName, kOperands, kAttributes, choose_engine,

@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "device/instruction/instruction_type.h"
+#include "device/instruction/fields.h"
 #include "device/isa/tensor/matmul_operands.h"
 
 namespace neuron_sim {
@@ -29,6 +29,22 @@ struct NcMatmulMx {
   std::optional<RowsColumns> tile_size{};
   std::optional<bool> accumulate = false;
 
+  enum OperandIndex { kDst, kStationary, kMoving, kStationaryScale, kMovingScale };
+  enum AttributeIndex { kAccumulate, kPlacement };
+  static constexpr auto fields() {
+    using T = NcMatmulMx;
+    return std::tuple{
+        operand<kDst>("dst", Direction::kWrite, &T::dst, kAccumulate),
+        operand<kStationary>("stationary", Direction::kRead, &T::stationary),
+        operand<kMoving>("moving", Direction::kRead, &T::moving),
+        operand<kStationaryScale>("stationary_scale", Direction::kRead, &T::stationary_scale),
+        operand<kMovingScale>("moving_scale", Direction::kRead, &T::moving_scale),
+        parameter("tile_position", &T::tile_position),
+        parameter("tile_size", &T::tile_size),
+        parameter("accumulate", &T::accumulate),
+        hidden_attribute<kAccumulate>("accumulate", AttributeKind::kAccumulate),
+        HiddenAttributes{kPlacement, kArrayTileFields}};
+  }
   Draft draft() const;
 };
 

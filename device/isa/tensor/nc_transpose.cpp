@@ -15,8 +15,8 @@ namespace neuron_sim {
 namespace {
 
 constexpr std::string_view kName = "nc_transpose";
-enum OperandIndex { kDst, kData };
-constexpr OperandField kOperands[] = {{"dst", Direction::kWrite}, {"data", Direction::kRead}};
+using enum NcTranspose::OperandIndex;
+constexpr auto kOperands = operand_table<NcTranspose>();
 
 EngineKind choose_engine(const Draft& draft, const Architecture& architecture) {
   const View& data = draft.operand(kData);
@@ -72,7 +72,7 @@ void check(const Draft& draft, const Architecture& architecture) {
               " elements."));
   }
   check_dtypes(draft, architecture);
-  for (const OperandIndex operand : {kDst, kData}) {
+  for (const NcTranspose::OperandIndex operand : {kDst, kData}) {
     checks::free_size(kName, kOperands[operand].name, draft.operand(operand), architecture);
     checks::start_partition(kName, kOperands[operand].name, draft.operand(operand), architecture);
   }
@@ -150,7 +150,7 @@ Demand demand(const Draft& draft, const Architecture& architecture) {
 
 }  // namespace
 
-Draft NcTranspose::draft() const { return make_draft(kNcTranspose, engine, {&dst, &data}, {}); }
+Draft NcTranspose::draft() const { return draft_of(kNcTranspose, *this); }
 
 const InstructionType kNcTranspose = {kName, kOperands, {}, choose_engine, check, run, demand};
 

@@ -1,7 +1,7 @@
 #pragma once
 // nc_transpose: exchanges the partition dimension and the free dimension of a tile.
 
-#include "device/instruction/instruction_type.h"
+#include "device/instruction/fields.h"
 
 namespace neuron_sim {
 
@@ -23,6 +23,12 @@ struct NcTranspose {
   View dst, data;
   EngineKind engine = EngineKind::kAuto;
 
+  enum OperandIndex { kDst, kData };
+  static constexpr auto fields() {
+    using T = NcTranspose;
+    return std::tuple{operand<kDst>("dst", Direction::kWrite, &T::dst),
+                      operand<kData>("data", Direction::kRead, &T::data), engine_of(&T::engine)};
+  }
   Draft draft() const;
 };
 

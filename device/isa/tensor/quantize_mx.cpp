@@ -18,9 +18,8 @@ constexpr std::string_view kName = "quantize_mx";
 constexpr int64_t kFirstGeneration = 4;
 constexpr int kScaleBias = 127;
 constexpr int64_t kNanScale = 255;
-enum OperandIndex { kDst, kSrc, kDstScale };
-constexpr OperandField kOperands[] = {
-    {"dst", Direction::kWrite}, {"src", Direction::kRead}, {"dst_scale", Direction::kWrite}};
+using enum QuantizeMx::OperandIndex;
+constexpr auto kOperands = operand_table<QuantizeMx>();
 
 EngineKind choose_engine(const Draft&, const Architecture&) { return EngineKind::kVector; }
 
@@ -31,7 +30,7 @@ void check(const Draft& draft, const Architecture& architecture) {
   checks::engine(kName, draft.engine, {EngineKind::kVector}, architecture);
   const View& dst = draft.operand(kDst);
   const View& src = draft.operand(kSrc);
-  for (const OperandIndex operand : {kDst, kSrc}) {
+  for (const QuantizeMx::OperandIndex operand : {kDst, kSrc}) {
     const View& view = draft.operand(operand);
     const std::string_view field = kOperands[operand].name;
     checks::memory(kName, field, view, {MemoryKind::kSbuf});
@@ -122,9 +121,7 @@ Demand demand(const Draft& draft, const Architecture&) {
 
 }  // namespace
 
-Draft QuantizeMx::draft() const {
-  return make_draft(kQuantizeMx, EngineKind::kAuto, {&dst, &src, &dst_scale}, {});
-}
+Draft QuantizeMx::draft() const { return draft_of(kQuantizeMx, *this); }
 
 const InstructionType kQuantizeMx = {kName, kOperands, {}, choose_engine, check, run, demand};
 

@@ -1,7 +1,7 @@
 #pragma once
 // quantize_mx: values to MXFP8 data and scales, as nc_matmul_mx reads them.
 
-#include "device/instruction/instruction_type.h"
+#include "device/instruction/fields.h"
 
 namespace neuron_sim {
 
@@ -21,6 +21,13 @@ namespace neuron_sim {
 struct QuantizeMx {
   View dst, src, dst_scale;
 
+  enum OperandIndex { kDst, kSrc, kDstScale };
+  static constexpr auto fields() {
+    using T = QuantizeMx;
+    return std::tuple{operand<kDst>("dst", Direction::kWrite, &T::dst),
+                      operand<kSrc>("src", Direction::kRead, &T::src),
+                      operand<kDstScale>("dst_scale", Direction::kWrite, &T::dst_scale)};
+  }
   Draft draft() const;
 };
 

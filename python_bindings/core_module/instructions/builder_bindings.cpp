@@ -10,7 +10,7 @@
 #include "device/base/errors.h"
 #include "device/builder/builder.h"
 #include "python_bindings/core_module/instructions/bindings.h"
-#include "python_bindings/core_module/instructions/builder_instructions.h"
+#include "python_bindings/core_module/instructions/instruction_methods.h"
 #include "python_bindings/core_module/instructions/names.h"
 #include "python_bindings/core_module/program/build_kernel.h"
 
@@ -104,7 +104,7 @@ void bind_control(nb::class_<Builder>& builder) {
           "loop_register",
           [](Builder& self, const std::string& engine, int register_index, int64_t bound,
              const Body& body) {
-            self.loop_register(engine_named(engine), register_index, bound, body);
+            self.loop_register(named<EngineKind>(engine), register_index, bound, body);
           },
           nb::arg("engine"), nb::arg("register"), nb::arg("bound"), nb::arg("body"),
           "A loop whose trip count is in a register of the engine, at most `bound`.")
@@ -128,7 +128,7 @@ void bind_open_blocks(nb::class_<Builder>& builder) {
       .def(
           "open_loop_register",
           [](Builder& self, const std::string& engine, int register_index, int64_t bound) {
-            return self.open_loop_register(engine_named(engine), register_index, bound);
+            return self.open_loop_register(named<EngineKind>(engine), register_index, bound);
           },
           nb::arg("engine"), nb::arg("register"), nb::arg("bound"),
           "The same with the trip count in a register of the engine, at most `bound`.")
@@ -192,15 +192,8 @@ void bind_builder(nb::module_& module) {
   bind_tensors(builder);
   bind_control(builder);
   bind_open_blocks(builder);
-  bind_movement(builder);
-  bind_tensor_engine(builder);
-  bind_elementwise(builder);
-  bind_activations(builder);
-  bind_selections(builder);
-  bind_reductions(builder);
-  bind_gathers(builder);
-  bind_random_numbers(builder);
-  bind_sequencer(builder);
+  bind_instructions(builder);
+  bind_register_instructions(builder);
   bind_collectives(builder);
 }
 

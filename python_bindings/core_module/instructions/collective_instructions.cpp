@@ -7,7 +7,7 @@
 #include "device/base/errors.h"
 #include "device/isa/dma/collective.h"
 #include "device/isa/sequencing/rank_id.h"
-#include "python_bindings/core_module/instructions/builder_instructions.h"
+#include "python_bindings/core_module/instructions/instruction_methods.h"
 #include "python_bindings/core_module/instructions/names.h"
 
 namespace nb = nanobind;
@@ -42,26 +42,22 @@ void collective(Builder& self, const std::string& name, const View& dst, const V
   instruction.groups = groups_of(instruction.kind, std::move(ranks));
   if (other) instruction.other = *other;
   if (metadata) instruction.metadata = *metadata;
-  if (!op.empty()) instruction.op = operator_named(op);
+  if (!op.empty()) value_named(op, instruction.op);
   instruction.dimension = dimension;
   instruction.channel = channel;
   instruction.follows = follows;
   instruction.writes_counts = writes_counts;
-  instruction.engine = engine_named(engine);
+  value_named(engine, instruction.engine);
   self.emit(instruction);
-}
-
-int rank_id(Builder& self, const std::string& engine) {
-  const int result = self.allocate_register();
-  self.emit(RankId{result, engine_named(engine)});
-  return result;
 }
 
 int processing_rank_id(Builder& self, Ranks ranks, int64_t iteration, int64_t channel,
                        const std::string& engine) {
   const int result = self.allocate_register();
-  self.emit(ProcessingRankId{result, groups_of(CollectiveKind::kPermuteImplicit, std::move(ranks)),
-                             iteration, channel, engine_named(engine)});
+  ProcessingRankId instruction{
+      result, groups_of(CollectiveKind::kPermuteImplicit, std::move(ranks)), iteration, channel};
+  value_named(engine, instruction.engine);
+  self.emit(instruction);
   return result;
 }
 
@@ -75,8 +71,6 @@ void bind_collectives(nb::class_<Builder>& builder) {
            nb::arg("follows") = false, nb::arg("writes_counts") = false, nb::arg("engine") = "auto",
            "One tensor of nki.collectives.`name` over replica groups (of collective_permute: its "
            "source-target pairs). follows: a further tensor of the same call.")
-      .def("rank_id", &rank_id, nb::arg("engine") = "auto",
-           "A fresh register that holds the number of the rank.")
       .def("processing_rank_id", &processing_rank_id, nb::arg("ranks"), nb::arg("iteration"),
            nb::arg("channel") = 0, nb::arg("engine") = "auto",
            "A fresh register that holds whose data a ring of permutes has brought.");

@@ -1,60 +1,126 @@
 #include "python_bindings/core_module/instructions/names.h"
 
+#include <span>
+
 #include "device/base/errors.h"
+#include "device/instruction/vector_accumulator.h"
 
 namespace neuron_sim {
+namespace {
 
-EngineKind engine_named(const std::string& name) {
-  if (name == "tensor") return EngineKind::kTensor;
-  if (name == "vector") return EngineKind::kVector;
-  if (name == "scalar") return EngineKind::kScalar;
-  if (name == "gpsimd") return EngineKind::kGpSimd;
-  if (name == "sync") return EngineKind::kSync;
-  if (name == "auto") return EngineKind::kAuto;
-  fail(
-      text("engine '", name, "' is unknown; allowed: tensor, vector, scalar, gpsimd, sync, auto."));
+template <typename V>
+struct NamedValue {
+  const char* name;
+  V value;
+};
+
+constexpr NamedValue<EngineKind> kEngines[] = {
+    {"tensor", EngineKind::kTensor}, {"vector", EngineKind::kVector},
+    {"scalar", EngineKind::kScalar}, {"gpsimd", EngineKind::kGpSimd},
+    {"sync", EngineKind::kSync},     {"auto", EngineKind::kAuto}};
+constexpr NamedValue<ReduceCommand> kReduceCommands[] = {
+    {"idle", ReduceCommand::kIdle},
+    {"reset", ReduceCommand::kReset},
+    {"reduce", ReduceCommand::kReduce},
+    {"reset_reduce", ReduceCommand::kResetReduce},
+    {"load_reduce", ReduceCommand::kLoadReduce}};
+constexpr NamedValue<MatmulPerformanceMode> kPerformanceModes[] = {
+    {"none", MatmulPerformanceMode::kNone}, {"double_row", MatmulPerformanceMode::kDoubleRow}};
+constexpr NamedValue<std::optional<DescriptorKind>> kDescriptors[] = {
+    {"static", DescriptorKind::kStatic},
+    {"hardware", DescriptorKind::kHardware},
+    {"software", DescriptorKind::kSoftware},
+    {"auto", std::nullopt}};
+constexpr NamedValue<PartitionReduction> kPartitionReductions[] = {
+    {"add", PartitionReduction::kAdd},
+    {"average", PartitionReduction::kAverage},
+    {"maximum", PartitionReduction::kMaximum},
+    {"bitwise_or", PartitionReduction::kBitwiseOr},
+    {"bitwise_and", PartitionReduction::kBitwiseAnd}};
+constexpr NamedValue<DmaEngine> kDmaEngines[] = {{"dma", DmaEngine::kDma},
+                                                 {"gpsimd_dma", DmaEngine::kGpSimdDma}};
+
+/// The value of a name, or a refusal: "engine 'x' is unknown; allowed: tensor, ..., auto."
+template <typename V, size_t count>
+V found(const NamedValue<V> (&table)[count], const std::string& name, std::string_view parameter,
+        std::string_view is = "is") {
+  for (const NamedValue<V>& each : table) {
+    if (each.name == name) return each.value;
+  }
+  std::string allowed;
+  for (const NamedValue<V>& each : table) {
+    allowed += allowed.empty() ? each.name : text(", ", each.name);
+  }
+  fail(text(parameter, " '", name, "' ", is, " unknown; allowed: ", allowed, "."));
 }
 
-AluOp operator_named(const std::string& name) {
-  if (name.empty()) return AluOp::kNone;
-  if (const auto op = parse_alu_op(name)) return *op;
-  fail(
-      text("operator '", name, "' is unknown (nki.isa names them 'add', 'multiply', 'max', ...)."));
+template <typename V, size_t count>
+std::string name_in(const NamedValue<V> (&table)[count], const V& value) {
+  for (const NamedValue<V>& each : table) {
+    if (each.value == value) return each.name;
+  }
+  return "";
 }
 
-Activation activation_named(const std::string& name) {
-  if (const auto function = parse_activation(name)) return *function;
-  fail(text("activation function '", name, "' is unknown."));
+}  // namespace
+
+void value_named(const std::string& name, EngineKind& engine) {
+  engine = found(kEngines, name, "engine");
+}
+std::string name_of(EngineKind engine) { return name_in(kEngines, engine); }
+
+void value_named(const std::string& name, AluOp& op) {
+  op = AluOp::kNone;
+  if (name.empty()) return;
+  const auto parsed = parse_alu_op(name);
+  if (!parsed) {
+    fail(text("operator '", name,
+              "' is unknown (nki.isa names them 'add', 'multiply', 'max', ...)."));
+  }
+  op = *parsed;
+}
+std::string name_of(AluOp op) {
+  return op == AluOp::kNone ? "" : std::string(neuron_sim::name(op));
 }
 
-ReduceCommand reduce_command_named(const std::string& name) {
-  if (name == "idle") return ReduceCommand::kIdle;
-  if (name == "reset") return ReduceCommand::kReset;
-  if (name == "reduce") return ReduceCommand::kReduce;
-  if (name == "reset_reduce") return ReduceCommand::kResetReduce;
-  if (name == "load_reduce") return ReduceCommand::kLoadReduce;
-  fail(text("reduce_cmd '", name,
-            "' is unknown; allowed: idle, reset, reduce, reset_reduce, load_reduce."));
+void value_named(const std::string& name, Activation& function) {
+  const auto parsed = parse_activation(name);
+  if (!parsed) fail(text("activation function '", name, "' is unknown."));
+  function = *parsed;
 }
+std::string name_of(Activation function) { return std::string(neuron_sim::name(function)); }
+
+void value_named(const std::string& name, ReduceCommand& command) {
+  command = found(kReduceCommands, name, "reduce_cmd");
+}
+std::string name_of(ReduceCommand command) { return name_in(kReduceCommands, command); }
+
+void value_named(const std::string& name, MatmulPerformanceMode& mode) {
+  mode = found(kPerformanceModes, name, "perf_mode");
+}
+std::string name_of(MatmulPerformanceMode mode) { return name_in(kPerformanceModes, mode); }
+
+void value_named(const std::string& name, std::optional<DescriptorKind>& descriptors) {
+  descriptors = found(kDescriptors, name, "descriptors", "are");
+}
+std::string name_of(const std::optional<DescriptorKind>& descriptors) {
+  return name_in(kDescriptors, descriptors);
+}
+
+void value_named(const std::string& name, PartitionReduction& op) {
+  op = found(kPartitionReductions, name == "max" ? "maximum" : name,
+             "op of 'tensor_partition_reduce'");
+}
+std::string name_of(PartitionReduction op) { return name_in(kPartitionReductions, op); }
+
+void value_named(const std::string& name, DmaEngine& engine) {
+  engine = found(kDmaEngines, name, "dma_engine");
+}
+std::string name_of(DmaEngine engine) { return name_in(kDmaEngines, engine); }
 
 bool skips_out_of_bounds(const std::string& oob_mode) {
-  if (oob_mode == "error") return false;
-  if (oob_mode == "skip") return true;
-  fail(text("oob_mode '", oob_mode, "' is unknown; allowed: error, skip."));
-}
-
-MatmulPerformanceMode performance_mode_named(const std::string& name) {
-  if (name == "none") return MatmulPerformanceMode::kNone;
-  if (name == "double_row") return MatmulPerformanceMode::kDoubleRow;
-  fail(text("perf_mode '", name, "' is unknown; allowed: none, double_row."));
-}
-
-std::optional<DescriptorKind> descriptors_named(const std::string& name) {
-  if (name == "auto") return std::nullopt;
-  if (name == "static") return DescriptorKind::kStatic;
-  if (name == "hardware") return DescriptorKind::kHardware;
-  if (name == "software") return DescriptorKind::kSoftware;
-  fail(text("descriptors '", name, "' are unknown; allowed: static, hardware, software, auto."));
+  constexpr NamedValue<bool> kModes[] = {{"error", false}, {"skip", true}};
+  return found(kModes, oob_mode, "oob_mode");
 }
 
 }  // namespace neuron_sim

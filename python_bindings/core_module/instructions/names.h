@@ -1,11 +1,14 @@
 #pragma once
-// Names of engines, operators and descriptors as Python writes them.
+// Names of engines, operators and modes as Python writes them. value_named() is an error for
+// others.
 
 #include <optional>
 #include <string>
 
 #include "device/instruction/demand.h"
 #include "device/instruction/reduce_command.h"
+#include "device/isa/dma/sendrecv.h"
+#include "device/isa/reduction/tensor_partition_reduce.h"
 #include "device/isa/tensor/nc_matmul.h"
 #include "device/numerics/operators.h"
 #include "device/operand/engine.h"
@@ -13,18 +16,37 @@
 namespace neuron_sim {
 
 /// "tensor", "vector", "scalar", "gpsimd", "sync"; "auto" lets the instruction choose.
-EngineKind engine_named(const std::string& name);
+void value_named(const std::string& name, EngineKind& engine);
+std::string name_of(EngineKind engine);
 /// "add", "multiply", "max", ...; "" is none.
-AluOp operator_named(const std::string& name);
+void value_named(const std::string& name, AluOp& op);
+std::string name_of(AluOp op);
 /// "exp", "gelu", "copy", ...
-Activation activation_named(const std::string& name);
+void value_named(const std::string& name, Activation& function);
+std::string name_of(Activation function);
 /// "idle", "reset", "reduce", "reset_reduce", "load_reduce" (nki.isa.reduce_cmd).
-ReduceCommand reduce_command_named(const std::string& name);
+void value_named(const std::string& name, ReduceCommand& command);
+std::string name_of(ReduceCommand command);
+/// "none", "double_row" (nki.isa.matmul_perf_mode).
+void value_named(const std::string& name, MatmulPerformanceMode& mode);
+std::string name_of(MatmulPerformanceMode mode);
+/// "static", "hardware", "software"; "auto" is empty: the engine decides.
+void value_named(const std::string& name, std::optional<DescriptorKind>& descriptors);
+std::string name_of(const std::optional<DescriptorKind>& descriptors);
+/// "add", "average", "maximum" or "max", "bitwise_or", "bitwise_and".
+void value_named(const std::string& name, PartitionReduction& op);
+std::string name_of(PartitionReduction op);
+/// "dma", "gpsimd_dma".
+void value_named(const std::string& name, DmaEngine& engine);
+std::string name_of(DmaEngine engine);
+/// The value itself.
+template <typename V>
+V named(const std::string& name) {
+  V value{};
+  value_named(name, value);
+  return value;
+}
 /// "error", "skip" (nki.isa.oob_mode): whether an index out of range is skipped.
 bool skips_out_of_bounds(const std::string& oob_mode);
-/// "none", "double_row" (nki.isa.matmul_perf_mode).
-MatmulPerformanceMode performance_mode_named(const std::string& name);
-/// "static", "hardware", "software"; "auto" is empty: the engine decides.
-std::optional<DescriptorKind> descriptors_named(const std::string& name);
 
 }  // namespace neuron_sim

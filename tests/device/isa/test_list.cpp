@@ -21,9 +21,20 @@ namespace {
 /// The repository, found from the current directory upwards; empty when the tests run elsewhere.
 std::filesystem::path repository() {
   for (std::filesystem::path at = std::filesystem::current_path();; at = at.parent_path()) {
-    if (std::filesystem::exists(at / "device" / "isa" / "list.cpp")) return at;
+    if (std::filesystem::exists(at / "device" / "isa" / "list.h")) return at;
     if (at == at.parent_path()) return {};
   }
+}
+
+/// The folder of an instruction's header below device/isa, relative to the root.
+std::filesystem::path folder_of(const std::filesystem::path& root, const std::string& name) {
+  const auto isa = root / "device" / "isa";
+  for (const auto& entry : std::filesystem::directory_iterator(isa)) {
+    if (entry.is_directory() && std::filesystem::exists(entry.path() / (name + ".h"))) {
+      return std::filesystem::path("device") / "isa" / entry.path().filename();
+    }
+  }
+  return {};
 }
 
 std::string contents(const std::filesystem::path& path) {
@@ -68,7 +79,7 @@ bool is_error_sentence(const std::string& text, const std::string& instruction) 
 
 /// True when a test expects a whole error sentence of the instruction.
 bool expects_error_sentence(const std::filesystem::path& tests, const std::string& instruction) {
-  for (const auto& entry : std::filesystem::directory_iterator(tests)) {
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(tests)) {
     const std::string file = entry.path().filename().string();
     const bool own =
         file == "test_" + instruction + ".cpp" || file == "test_" + instruction + "_checks.cpp";
@@ -205,13 +216,12 @@ TEST(InstructionList, every_instruction_has_its_files_and_its_row_in_the_documen
   if (root.empty()) GTEST_SKIP() << "run below the repository";
   const std::string page = contents(root / "docs" / "instructions.md");
   for (const std::string& name : all_names()) {
-    for (const char* suffix : {".h", ".cpp"}) {
-      const auto file = root / "device" / "isa" / (name + suffix);
-      EXPECT_TRUE(std::filesystem::exists(file)) << file;
-    }
-    const auto test = root / "tests" / "device" / "isa" / ("test_" + name + ".cpp");
+    const std::filesystem::path folder = folder_of(root, name);
+    ASSERT_FALSE(folder.empty()) << "device/isa has no folder with " << name << ".h";
+    EXPECT_TRUE(std::filesystem::exists(root / folder / (name + ".cpp"))) << name;
+    const auto test = root / "tests" / folder / ("test_" + name + ".cpp");
     EXPECT_TRUE(std::filesystem::exists(test)) << test;
-    const std::string row = "\n| [" + name + "](../device/isa/" + name + ".h) |";
+    const std::string row = "\n| [" + name + "](../" + folder.string() + "/" + name + ".h) |";
     EXPECT_NE(page.find(row), std::string::npos) << "docs/instructions.md has no row for " << name
                                                  << "; run tools/write_instruction_docs.py";
   }

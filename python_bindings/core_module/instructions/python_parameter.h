@@ -1,0 +1,134 @@
+#pragma once
+// How Python passes the declared fields of an instruction (device/instruction/fields.h).
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/array.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <string>
+#include <vector>
+
+#include "device/base/errors.h"
+#include "device/instruction/fields.h"
+#include "python_bindings/core_module/instructions/names.h"
+#include "python_bindings/core_module/instructions/operand_arguments.h"
+
+namespace neuron_sim {
+
+/// `Argument`: the type that nanobind converts to; set() writes it to the instruction;
+/// argument<declaration>() gives the name with its default, the one of the struct.
+template <typename Declaration>
+struct PythonParameter;
+
+/// A value that goes by name, such as an engine.
+template <typename V>
+concept Named = requires(V value, const std::string& name) {
+  value_named(name, value);
+  name_of(value);
+};
+
+template <typename T>
+struct PythonParameter<OperandDeclaration<T>> {
+  using Argument = const View*;
+  static void set(const OperandDeclaration<T>& to, T& instruction, const View* view) {
+    if (view != nullptr) instruction.*to.member = *view;
+  }
+  template <const auto& declaration>
+  static auto argument() {
+    if constexpr (declaration.field.optional) {
+      return nanobind::arg(declaration.name) = nanobind::none();
+    } else {
+      return nanobind::arg(declaration.name);
+    }
+  }
+};
+
+template <typename T>
+struct PythonParameter<TileOrNumberDeclaration<T>> {
+  using Argument = const nanobind::object&;
+  static void set(const TileOrNumberDeclaration<T>& to, T& instruction,
+                  const nanobind::object& value) {
+    set_operand(to.name, value, instruction.*to.tile, instruction.*to.number);
+  }
+  template <const auto& declaration>
+  static auto argument() {
+    if constexpr (declaration.is_required && declaration.takes_none) {
+      return nanobind::arg(declaration.name).none();
+    } else if constexpr (declaration.is_required) {
+      return nanobind::arg(declaration.name);
+    } else if constexpr (declaration.takes_none) {
+      return nanobind::arg(declaration.name) = nanobind::none();
+    } else {
+      return nanobind::arg(declaration.name) = T{}.*declaration.number;
+    }
+  }
+};
+
+template <typename T>
+struct PythonParameter<OutOfBoundsDeclaration<T>> {
+  using Argument = const std::string&;
+  static void set(const OutOfBoundsDeclaration<T>& to, T& instruction, const std::string& mode) {
+    instruction.*to.member = skips_out_of_bounds(mode);
+  }
+  template <const auto& declaration>
+  static auto argument() {
+    return nanobind::arg(declaration.name) = "error";
+  }
+};
+
+/// Of attributes and other parameters.
+template <typename Declaration, typename T, typename V>
+struct PythonValue {
+  static constexpr bool kIsNamed = Named<V>;
+  using Argument = std::conditional_t<kIsNamed, const std::string&, V>;
+  static void set(const Declaration& to, T& instruction, Argument value) {
+    if constexpr (kIsNamed) {
+      value_named(value, instruction.*to.member);
+    } else {
+      instruction.*to.member = std::move(value);
+    }
+  }
+  template <const auto& declaration>
+  static auto argument() {
+    if constexpr (declaration.is_required) {
+      return nanobind::arg(declaration.name);
+    } else if constexpr (kIsNamed) {
+      return nanobind::arg(declaration.name) = name_of(T{}.*declaration.member).c_str();
+    } else if constexpr (requires(V value) { value.has_value(); }) {
+      return nanobind::arg(declaration.name) = nanobind::none();
+    } else {
+      return nanobind::arg(declaration.name) = T{}.*declaration.member;
+    }
+  }
+};
+template <typename T, typename V>
+struct PythonParameter<AttributeDeclaration<T, V>> : PythonValue<AttributeDeclaration<T, V>, T, V> {
+};
+template <typename T, typename V>
+struct PythonParameter<ParameterDeclaration<T, V>> : PythonValue<ParameterDeclaration<T, V>, T, V> {
+};
+/// A list: None leaves it as the struct has it, unless it is required.
+template <typename T, typename E>
+struct PythonParameter<ParameterDeclaration<T, std::vector<E>>> {
+  using Declaration = ParameterDeclaration<T, std::vector<E>>;
+  using Argument = std::optional<std::vector<E>>;
+  static void set(const Declaration& to, T& instruction, Argument value) {
+    if (value) {
+      instruction.*to.member = std::move(*value);
+    } else if (to.is_required) {
+      fail(text("parameter '", to.name, "' is None, not a list."), ErrorKind::kType);
+    }
+  }
+  template <const auto& declaration>
+  static auto argument() {
+    if constexpr (declaration.is_required) {
+      return nanobind::arg(declaration.name);
+    } else {
+      return nanobind::arg(declaration.name) = nanobind::none();
+    }
+  }
+};
+
+}  // namespace neuron_sim
