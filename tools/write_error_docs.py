@@ -7,10 +7,10 @@ Usage: write_error_docs.py [--check]; --check writes nothing and ends with 1 if 
 from __future__ import annotations
 
 import re
-import sys
 from itertools import groupby
 from pathlib import Path
 
+from generated_page import write_or_check
 from source_refusals import Refusal, refusals
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -86,14 +86,7 @@ def page() -> str:
 
 def main() -> int:
     """Writes the page, or compares with --check."""
-    text = page()
-    if "--check" not in sys.argv[1:]:
-        PAGE.write_text(text, encoding="utf-8")
-        return 0
-    if not PAGE.exists() or PAGE.read_text(encoding="utf-8") != text:
-        print(f"{PAGE.name} is stale; run tools/write_error_docs.py", file=sys.stderr)
-        return 1
-    return 0
+    return write_or_check(PAGE, page())
 
 
 if __name__ == "__main__":

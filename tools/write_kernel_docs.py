@@ -6,11 +6,11 @@ Usage: write_kernel_docs.py [--check]; --check writes nothing and ends with 1 if
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
 import neuron_sim._core as core
+from generated_page import write_or_check
 from kernel_rows import ROWS as LINEAR_ALGEBRA
 from kernel_rows import Row
 from layer_rows import ROWS as LAYERS
@@ -141,15 +141,9 @@ def page() -> str:
 
 
 def main() -> int:
-    text = page()
-    if sys.argv[1:] == ["--check"]:
-        if PAGE.is_file() and PAGE.read_text(encoding="utf-8") == text:
-            return 0
-        print(f"{PAGE.name} is stale; run tools/write_kernel_docs.py", file=sys.stderr)
-        return 1
-    PAGE.write_text(text, encoding="utf-8")
-    return 0
+    """Writes the page, or compares with --check."""
+    return write_or_check(PAGE, page())
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main())

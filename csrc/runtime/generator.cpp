@@ -4,10 +4,11 @@
 #include <c10/core/GeneratorImpl.h>
 
 #include <atomic>
-#include <cstdlib>
+#include <string>
 #include <vector>
 
 #include "csrc/runtime/runtime.h"
+#include "device/base/settings.h"
 
 namespace neuron_sim {
 namespace {
@@ -48,9 +49,8 @@ class DeviceGenerator final : public c10::GeneratorImpl {
 };
 
 RandomSource source_of_environment() {
-  const char* source = std::getenv("NEURON_SIM_RANDOM_SOURCE");
-  if (source == nullptr || *source == '\0') return RandomSource::kHost;
-  return parse_random_source(source);
+  const std::string source = setting("NEURON_SIM_RANDOM_SOURCE");
+  return source.empty() ? RandomSource::kHost : parse_random_source(source);
 }
 
 /// Process-wide, not per thread: backward passes run on threads of PyTorch's.

@@ -1,6 +1,5 @@
 #include "device/arch/architecture.h"
 
-#include <cstdlib>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -8,6 +7,7 @@
 
 #include "device/arch/reader.h"
 #include "device/base/errors.h"
+#include "device/base/settings.h"
 
 namespace neuron_sim {
 
@@ -67,12 +67,6 @@ Registry& registry() {
   return instance;
 }
 
-/// The value of an environment variable; empty counts as unset.
-std::string environment(const char* variable) {
-  const char* value = std::getenv(variable);
-  return value == nullptr ? "" : value;
-}
-
 const Architecture& load_from_environment(const char* variable, const std::string& value) {
   // Read once per value: this is called often, and a user's file takes a parse.
   const std::string key = text(variable, "=", value);
@@ -103,7 +97,7 @@ const Architecture& load_architecture(std::string_view name_or_path) {
 
 const Architecture& default_architecture() {
   for (const char* variable : {kArchitectureVariable, kVendorVariable}) {
-    const std::string value = environment(variable);
+    const std::string value = setting(variable);
     if (!value.empty()) return load_from_environment(variable, value);
   }
   return load_architecture("trn2");

@@ -1,11 +1,8 @@
 #include "device/execute/serial_run.h"
 
-#include <charconv>
-#include <cstdlib>
-#include <cstring>
-
 #include "device/base/errors.h"
 #include "device/base/interruption.h"
+#include "device/base/settings.h"
 
 namespace neuron_sim {
 namespace {
@@ -30,12 +27,9 @@ std::array<Location, kMaximumOperands> locations_of(const Program& program,
 }  // namespace
 
 int64_t maximum_iterations() {
-  const char* given = std::getenv(kMaximumVariable);
-  if (given == nullptr || *given == '\0') return kMaximumIterations;
-  int64_t value = 0;
-  const char* end = given + std::strlen(given);
-  const auto [last, error] = std::from_chars(given, end, value);
-  if (error == std::errc() && last == end && value > 0 && value < kUnbounded) return value;
+  const std::string given = setting(kMaximumVariable);
+  if (given.empty()) return kMaximumIterations;
+  if (const auto iterations = whole_number(given, 1, kUnbounded - 1)) return *iterations;
   fail(text(kMaximumVariable, " is '", given, "'; it is a number of iterations from 1 to ",
             kUnbounded - 1, "."));
 }

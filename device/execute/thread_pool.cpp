@@ -4,13 +4,13 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstdlib>
 #include <memory>
 #include <new>
 #include <system_error>
 
 #include "device/base/errors.h"
 #include "device/base/interruption.h"
+#include "device/base/settings.h"
 
 namespace neuron_sim {
 namespace {
@@ -21,17 +21,14 @@ constexpr int kMaximumThreads = 256;
 constexpr size_t kMemoryOfAThread = 16 << 20;
 
 int threads_from_environment() {
-  const char* value = std::getenv("NEURON_SIM_THREADS");
-  if (value == nullptr || *value == '\0') {
+  const std::string value = setting("NEURON_SIM_THREADS");
+  if (value.empty()) {
     return std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, kMaximumThreads);
   }
-  char* end = nullptr;
-  const long threads = std::strtol(value, &end, 10);
-  if (*end != '\0' || threads < 1 || threads > kMaximumThreads) {
-    fail(text("NEURON_SIM_THREADS is '", value, "'; it must be a number from 1 to ",
-              kMaximumThreads, "."));
-  }
-  return static_cast<int>(threads);
+  const auto threads = whole_number(value, 1, kMaximumThreads);
+  if (threads) return static_cast<int>(*threads);
+  fail(text("NEURON_SIM_THREADS is '", value, "'; it must be a number from 1 to ", kMaximumThreads,
+            "."));
 }
 
 /// A pool and the process it works in.

@@ -3,11 +3,11 @@
 #include <pthread.h>
 
 #include <atomic>
-#include <cstdlib>
 #include <deque>
 #include <string>
 
 #include "device/base/errors.h"
+#include "device/base/settings.h"
 #include "device/memory/hbm_fault.h"
 
 namespace neuron_sim {
@@ -17,15 +17,10 @@ constexpr int kDefaultDevices = 2;
 constexpr int kMostDevices = 16;
 
 int read_device_count() {
-  const char* setting = std::getenv("NEURON_SIM_DEVICES");
-  if (setting == nullptr || *setting == '\0') return kDefaultDevices;
-  char* end = nullptr;
-  const long count = std::strtol(setting, &end, 10);
-  if (*end != '\0' || count < 1 || count > kMostDevices) {
-    fail(text("NEURON_SIM_DEVICES is '", std::string(setting), "' and must be a number from 1 to ",
-              kMostDevices));
-  }
-  return static_cast<int>(count);
+  const std::string value = setting("NEURON_SIM_DEVICES");
+  if (value.empty()) return kDefaultDevices;
+  if (const auto count = whole_number(value, 1, kMostDevices)) return static_cast<int>(*count);
+  fail(text("NEURON_SIM_DEVICES is '", value, "' and must be a number from 1 to ", kMostDevices));
 }
 
 /// Never destroyed: tensors may outlive every static object.

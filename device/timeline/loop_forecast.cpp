@@ -1,11 +1,8 @@
 #include "device/timeline/loop_forecast.h"
 
-#include <charconv>
-#include <cstdlib>
-#include <cstring>
-
 #include "device/analysis/register_write.h"
 #include "device/base/errors.h"
+#include "device/base/settings.h"
 
 namespace neuron_sim {
 namespace {
@@ -17,12 +14,9 @@ constexpr int64_t kConstantIterations = 4096;
 }  // namespace
 
 std::optional<int64_t> assumed_trips() {
-  const char* given = std::getenv(kAssumedVariable);
-  if (given == nullptr || *given == '\0') return std::nullopt;
-  int64_t trips = 0;
-  const char* end = given + std::strlen(given);
-  const auto [last, error] = std::from_chars(given, end, trips);
-  if (error == std::errc() && last == end && trips >= 0 && trips < kUnbounded) return trips;
+  const std::string given = setting(kAssumedVariable);
+  if (given.empty()) return std::nullopt;
+  if (const auto trips = whole_number(given, 0, kUnbounded - 1)) return trips;
   fail(text(kAssumedVariable, " is '", given, "'; it is a number of iterations from 0 to ",
             kUnbounded - 1, "."));
 }

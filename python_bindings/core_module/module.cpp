@@ -3,6 +3,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
@@ -11,6 +12,7 @@
 
 #include "device/arch/architecture.h"
 #include "device/base/errors.h"
+#include "device/base/settings.h"
 #include "device/instruction/instruction_type.h"
 #include "device/numerics/dtype.h"
 #include "device/numerics/packed.h"
@@ -131,6 +133,14 @@ std::string list_kernel(const std::string& kernel, const std::vector<std::vector
   return listing(*built(kernel, shapes, dtype, architecture, options));
 }
 
+nb::list settings_table() {
+  nb::list rows;
+  for (const Setting& each : settings()) {
+    rows.append(nb::make_tuple(each.name, each.values, each.meaning));
+  }
+  return rows;
+}
+
 std::vector<std::string> instructions() {
   std::vector<std::string> result;
   for (const InstructionType* type : instruction_list()) result.emplace_back(type->name);
@@ -174,6 +184,9 @@ NB_MODULE(_core, m) {
   m.def("architecture_facts", &architecture_facts, nb::arg("name_or_path"),
         "Every value of an architecture: key -> {value, unit, source, certainty}, and "
         "standard_error of a fitted one that has it.");
+  m.def("settings", &settings_table, "(name, values, meaning) of all environment variables.");
+  m.def("setting", &setting, nb::arg("name"),
+        "What the environment says of one of settings(), now; '' when it says nothing.");
   m.def("instructions", &instructions, "Names of all instructions, in the order of the list.");
   m.def("instruction_table", &instruction_table, nb::arg("architecture") = "trn2",
         "Operands, attributes and default engine of all instructions.");

@@ -13,13 +13,10 @@ process. The rules are those of `rules()`.
 from __future__ import annotations
 
 import linecache
-import os
 import sys
 import threading
 from dataclasses import dataclass
 from typing import Any
-
-VARIABLE = "NEURON_SIM_SANITIZE"
 
 
 @dataclass(frozen=True)
@@ -168,7 +165,7 @@ def _identity(finding: Finding) -> tuple:
 
 
 def _is_wanted_by_environment() -> bool:
-    return os.environ.get(VARIABLE) == "1"
+    return _core().setting("NEURON_SIM_SANITIZE") == "1"
 
 
 def active() -> sanitize | None:

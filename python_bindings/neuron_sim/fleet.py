@@ -185,7 +185,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--arch",
         metavar="NAME",
-        default=os.environ.get("NEURON_SIM_ARCH", ARCHITECTURE),
         help="architecture or TOML file (default: NEURON_SIM_ARCH, else the lab's trn1)",
     )
     parser.add_argument("--seed", type=int, default=152, help="of the random numbers")
@@ -198,6 +197,9 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.list:
         print("\n".join(FLEET))
         return 0
+    from neuron_sim import _core  # slow to load: only where a case runs
+
+    arguments.arch = arguments.arch or _core.setting("NEURON_SIM_ARCH") or ARCHITECTURE
     names: Iterable[str] = BASIC if arguments.basic else FLEET
     cases = [parse_case(name) for name in ([arguments.test_case] if arguments.test_case else names)]
     if not arguments.timing_only:

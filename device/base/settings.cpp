@@ -1,0 +1,101 @@
+#include "device/base/settings.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdlib>
+#include <iostream>
+
+#include "device/base/errors.h"
+
+namespace neuron_sim {
+namespace {
+
+constexpr std::string_view kPrefix = "NEURON_SIM_";
+
+constexpr auto kSettings = std::to_array<Setting>({
+    {"NEURON_SIM_ARCH", "`trn1`, `trn2`, `trn3`, `handwritten/NAME` or a TOML file",
+     "the chip; else `NEURON_PLATFORM_TARGET_OVERRIDE`, else trn2"},
+    {"NEURON_PLATFORM_TARGET_OVERRIDE", "a name as above", "the vendor's variable for the chip"},
+    {"NEURON_SIM_DEVICES", "1 to 16", "number of devices of a process; else 2"},
+    {"NEURON_SIM_THREADS", "1 to 256",
+     "host threads that compute, with the same bytes; else one per hardware thread"},
+    {"NEURON_SIM_PRODUCT_KERNEL", "`avx512`, `avx2`, `portable`",
+     "how the host multiplies tiles, with the same bytes ([architecture](architecture.md), "
+     "\"Numerics\"); else the fastest that the host runs"},
+    {"NEURON_SIM_MAXIMUM_ITERATIONS", "a number from 1",
+     "iterations of loops on registers that one run may take; else 2^20"},
+    {"NEURON_SIM_DYNAMIC_TRIPS", "a number from 0",
+     "iterations to assume for loops that depend on data when nothing is computed; else their time "
+     "is an error"},
+    {"NEURON_SIM_TIMING_ONLY", "`1`", "times NKI kernels without computing them"},
+    {"NEURON_SIM_PERCENTILES", "`equal`, `clock_phase`",
+     "percentiles of `nki.benchmark`: all equal (the default), or over the phases of the Tensor "
+     "engine's clock"},
+    {"NEURON_SIM_PROFILE", "a folder", "as `neuron-sim run --profile`"},
+    {"NEURON_SIM_SANITIZE", "`1`",
+     "as `neuron-sim run --sanitize`: [the sanitizer](nki.md#the-sanitizer)"},
+    {"NEURON_SIM_STRICT", "`0`, `1`",
+     "`1`: an operator of PyTorch that falls back to the CPU is an error"},
+    {"NEURON_SIM_FALLBACK", "`allow`, `warn`, `error`",
+     "what such an operator does where `NEURON_SIM_STRICT` is not `1`; else it is allowed"},
+    {"NEURON_SIM_RANDOM_SOURCE", "`host`, `chip`",
+     "who draws the random numbers of PyTorch's operators; else the host"},
+    {"NEURON_SIM_OVERRIDE", "`1`", "as `neuron-sim run --override`"},
+    {"NEURON_SIM_PYTHON", "an interpreter",
+     "set by `neuron-sim run`: what runs `neuron-profile` there"},
+    {"NEURON_SIM_PACKAGE", "a folder",
+     "set by `neuron-sim run`: where interpreters find the package"},
+    {"NEURON_SIM_MODELS_DIR", "a folder",
+     "where `models/demo.py` and the tests find the C++ models; else `build/release/models`"},
+    {"NEURON_SIM_RECORD_TIMES", "anything",
+     "the test `KernelTimes` writes its record anew ([contributing](../CONTRIBUTING.md))"},
+});
+
+bool is_setting(std::string_view name) {
+  return std::any_of(kSettings.begin(), kSettings.end(),
+                     [&](const Setting& each) { return each.name == name; });
+}
+
+}  // namespace
+
+std::span<const Setting> settings() { return kSettings; }
+
+std::string setting(std::string_view name) {
+  require(is_setting(name), "a setting is in the table");
+  [[maybe_unused]] static const bool warned = [] {
+    const std::string warning = unknown_settings(environ);
+    if (!warning.empty()) std::cerr << warning << std::endl;
+    return !warning.empty();
+  }();
+  const char* value = std::getenv(std::string(name).c_str());
+  return value == nullptr ? "" : value;
+}
+
+std::string unknown_settings(const char* const* environment) {
+  std::string unknown;
+  for (; environment != nullptr && *environment != nullptr; ++environment) {
+    const std::string_view entry = *environment;
+    const std::string_view name = entry.substr(0, entry.find('='));
+    if (!name.starts_with(kPrefix) || is_setting(name)) continue;
+    unknown += text(unknown.empty() ? "" : " or ", name);
+  }
+  if (unknown.empty()) return "";
+  std::string known;
+  for (const Setting& each : kSettings) known += text(known.empty() ? "" : ", ", each.name);
+  return text("neuron_sim: no setting of the environment is called ", unknown,
+              ", so it has no effect; the settings are ", known, ".");
+}
+
+std::optional<int64_t> whole_number(std::string_view value, int64_t lowest, int64_t highest) {
+  int64_t number = 0;
+  const char* end = value.data() + value.size();
+  const auto [last, error] = std::from_chars(value.data(), end, number);
+  const bool is_whole = error == std::errc() && last == end;
+  if (!is_whole || number < lowest || number > highest) return std::nullopt;
+  return number;
+}
+
+}  // namespace neuron_sim
