@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "device/base/errors.h"
+#include "device/timeline/loop_forecast.h"
 #include "device/timeline/timeline.h"
 
 namespace neuron_sim {
@@ -79,15 +80,17 @@ Kernel::ProgramOfLaunch::~ProgramOfLaunch() {
 }
 
 Timing Kernel::timing(const ControlLog& log) const {
+  const std::optional<int64_t> trips = assumed_trips();
   {
     const std::lock_guard lock(mutex_);
-    const auto found = std::find_if(known_.begin(), known_.end(),
-                                    [&](const Known& known) { return known.log == log; });
+    const auto found = std::find_if(known_.begin(), known_.end(), [&](const Known& known) {
+      return known.log == log && known.assumed_trips == trips;
+    });
     if (found != known_.end()) return found->timing;
     ++simulations_;
   }
   // Without the lock, which nobody could be interrupted in waiting for.
-  Timing timing = simulate(*program_, log);
+  Timing timing = simulate(*program_, log, {.dynamic_trips = trips});
   const std::lock_guard lock(mutex_);
   size_t values = log.values.size();
   for (const Known& known : known_) values += known.log.values.size();
@@ -95,7 +98,7 @@ Timing Kernel::timing(const ControlLog& log) const {
     values -= known_.front().log.values.size();
     known_.erase(known_.begin());
   }
-  known_.push_back({log, timing});
+  known_.push_back({log, trips, timing});
   return timing;
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -34,7 +35,8 @@ class Kernel {
   /// Its numbers are those it was compiled with.
   const Program& program() const { return *program_; }
   const ExecutionPlan& plan() const { return plan_; }
-  /// Simulated time of a run that decided `log`; computed once per log (the last few are kept).
+  /// Simulated time of a run that decided `log`; computed once per log and assumed_trips() (the
+  /// last few are kept).
   Timing timing(const ControlLog& log = {}) const;
   /// How often timing() had to simulate.
   int64_t simulations() const;
@@ -59,6 +61,7 @@ class Kernel {
  private:
   struct Known {
     ControlLog log;
+    std::optional<int64_t> assumed_trips;
     Timing timing;
   };
   /// Whether program() has these numbers, to the bit.

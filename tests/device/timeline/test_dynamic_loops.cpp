@@ -14,6 +14,7 @@
 #include "device/isa/movement/tensor_copy.h"
 #include "device/isa/sequencing/register_load.h"
 #include "device/isa/sequencing/register_move.h"
+#include "device/runtime/kernel.h"
 #include "device/timeline/timeline.h"
 
 namespace neuron_sim {
@@ -136,6 +137,17 @@ TEST(LoopForecast, TakesTheIterationsThatTheUserAssumes) {
             "NEURON_SIM_DYNAMIC_TRIPS is '-4'; it is a number of iterations from 0 to "
             "1099511627775.");
   unsetenv("NEURON_SIM_DYNAMIC_TRIPS");
+}
+
+TEST(LoopForecast, ASettingThatChangesIsNoEarlierTimeOfAKernel) {
+  const Kernel kernel(loaded_range());
+  for (const int64_t trips : {4, 9, 4}) {
+    setenv("NEURON_SIM_DYNAMIC_TRIPS", text(trips).c_str(), 1);
+    EXPECT_EQ(memsets(kernel.timing()), trips);
+  }
+  EXPECT_EQ(kernel.simulations(), 2);  // the second 4 is the first
+  unsetenv("NEURON_SIM_DYNAMIC_TRIPS");
+  EXPECT_THROW(kernel.timing(), KernelError);
 }
 
 TEST(LoopForecast, FindsAWhileLoopThatCannotEnd) {
