@@ -16,12 +16,12 @@
 #include "device/execute/executor.h"
 #include "device/execute/run_instance.h"
 #include "device/execute/run_ranks.h"
+#include "device/observe/program_counters.h"
 #include "device/observe/trace.h"
 #include "device/runtime/kernel.h"
 #include "python_bindings/core_module/program/bindings.h"
 #include "python_bindings/core_module/program/check_bindings.h"
 #include "python_bindings/core_module/program/facts.h"
-#include "python_bindings/core_module/program/program_counters.h"
 #include "python_bindings/core_module/program/program_timing.h"
 
 namespace nb = nanobind;
@@ -266,7 +266,7 @@ void bind_program(nb::module_& module) {
            "touches), completed (False when an index out of range, which is a finding, ended it).")
       .def_prop_ro("has_dynamic_loops", &has_dynamic_loops,
                    "Whether a loop runs as often as a register says: its time needs a log.")
-      .def("counters", &program_counters, nb::arg("log") = std::vector<int64_t>{},
+      .def("counters", &counters_by_name, nb::arg("log") = std::vector<int64_t>{},
            "What a profiler counts of one run: bytes read and written per memory, DMA packets by "
            "who makes their descriptors, matmuls and their operations.")
       .def("listing", [](const Program& self) { return listing(self); })

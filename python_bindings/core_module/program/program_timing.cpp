@@ -5,6 +5,7 @@
 
 #include "device/base/errors.h"
 #include "device/observe/dma_activity.h"
+#include "device/observe/program_counters.h"
 #include "device/timeline/overlaps.h"
 #include "device/timeline/timeline.h"
 
@@ -96,6 +97,31 @@ nb::dict program_timing_with_overlaps(const Program& program) {
   }
   result["overlapping_tiles"] = overlaps.tiles;
   result["overlap_lost_us"] = overlaps.lost.microseconds();
+  return result;
+}
+
+nb::dict counters_by_name(const Program& program, const std::vector<int64_t>& log) {
+  const ProgramCounters counters = program_counters(program, {log});
+  nb::dict result;
+  const auto add_memory = [&](const std::string& memory, const Traffic& traffic) {
+    result[(memory + "_read_bytes").c_str()] = traffic.read;
+    result[(memory + "_write_bytes").c_str()] = traffic.written;
+  };
+  add_memory("hbm", counters.hbm);
+  add_memory("sbuf", counters.sbuf);
+  add_memory("psum", counters.psum);
+  const auto add_descriptors = [&](const std::string& kind, const DescriptorTraffic& traffic) {
+    result[(kind + "_packets").c_str()] = traffic.packets;
+    result[(kind + "_bytes").c_str()] = traffic.bytes;
+  };
+  add_descriptors("static_dma", counters.static_dma);
+  add_descriptors("hardware_dynamic_dma", counters.hardware_dynamic_dma);
+  add_descriptors("software_dynamic_dma", counters.software_dynamic_dma);
+  result["matmul_instructions"] = counters.matmul_instructions;
+  result["multiply_accumulates"] = counters.multiply_accumulates;
+  result["transpose_multiply_accumulates"] = counters.transpose_multiply_accumulates;
+  result["psum_to_sbuf_instructions"] = counters.psum_to_sbuf_instructions;
+  result["psum_to_sbuf_bytes"] = counters.psum_to_sbuf_bytes;
   return result;
 }
 

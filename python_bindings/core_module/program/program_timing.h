@@ -1,5 +1,5 @@
 #pragma once
-// What the timeline says about a Program, as Python sees it.
+// What timeline and counters say about a Program, as Python sees it.
 
 #include <nanobind/nanobind.h>
 
@@ -25,5 +25,7 @@ nanobind::dict program_timing(const Program& program,
                               const std::vector<int64_t>& log = {});
 /// The same for the program's own architecture, with what overlapping tiles cost.
 nanobind::dict program_timing_with_overlaps(const Program& program);
+/// program_counters() by name: `hbm_read_bytes`, `static_dma_packets`, `matmul_instructions`, ...
+nanobind::dict counters_by_name(const Program& program, const std::vector<int64_t>& log);
 
 }  // namespace neuron_sim

@@ -1,34 +1,32 @@
-#include "python_bindings/core_module/program/program_counters.h"
+#include "device/observe/program_counters.h"
 
 #include <algorithm>
-#include <array>
 
 #include "device/program/cursor.h"
 #include "device/timeline/core_walk.h"
 #include "device/timeline/loop_forecast.h"
 
-namespace nb = nanobind;
-
 namespace neuron_sim {
 namespace {
 
-constexpr std::array<MemoryKind, 3> kMemories = {MemoryKind::kHbm, MemoryKind::kSbuf,
-                                                 MemoryKind::kPsum};
-constexpr std::array<const char*, 3> kMemoryNames = {"hbm", "sbuf", "psum"};
+/// The counts of a memory; null for one that a profiler does not count.
+Traffic* traffic_of(MemoryKind memory, ProgramCounters& counters) {
+  switch (memory) {
+    case MemoryKind::kHbm: return &counters.hbm;
+    case MemoryKind::kSbuf: return &counters.sbuf;
+    case MemoryKind::kPsum: return &counters.psum;
+    default: return nullptr;
+  }
+}
 
-/// By DescriptorKind, as the profiler calls them.
-constexpr std::array<const char*, 3> kDescriptorNames = {"static_dma", "hardware_dynamic_dma",
-                                                         "software_dynamic_dma"};
-
-struct Counters {
-  std::array<int64_t, kMemories.size()> read{}, written{};
-  std::array<int64_t, kDescriptorNames.size()> packets{}, packet_bytes{};
-  int64_t matmuls = 0;
-  int64_t multiply_accumulates = 0;
-  int64_t transpose_multiply_accumulates = 0;
-  int64_t drains = 0;
-  int64_t drained_bytes = 0;
-};
+DescriptorTraffic& traffic_of(DescriptorKind kind, ProgramCounters& counters) {
+  switch (kind) {
+    case DescriptorKind::kStatic: return counters.static_dma;
+    case DescriptorKind::kHardware: return counters.hardware_dynamic_dma;
+    case DescriptorKind::kSoftware: return counters.software_dynamic_dma;
+  }
+  detail::throw_bug("descriptors have a kind");
+}
 
 int64_t bytes_of(const Operand& operand) {
   int64_t elements = operand.partitions;
@@ -37,10 +35,10 @@ int64_t bytes_of(const Operand& operand) {
 }
 
 void count_matmul(const Program& program, const Instruction& instruction, int64_t instances,
-                  Counters& counters) {
+                  ProgramCounters& counters) {
   const Demand& demand = program.demands[instruction.demand];
   const bool is_transpose = demand.multiply_accumulates == 0 || demand.steps[1].transpose;
-  counters.matmuls += instances;
+  counters.matmul_instructions += instances;
   if (!is_transpose) {
     counters.multiply_accumulates += instances * demand.multiply_accumulates;
     return;
@@ -54,29 +52,28 @@ void count_matmul(const Program& program, const Instruction& instruction, int64_
   }
 }
 
-void count_packets(const Step& step, int64_t instances, Counters& counters) {
-  const auto kind = static_cast<size_t>(step.descriptors);
-  counters.packets[kind] += instances * step.elements;
-  counters.packet_bytes[kind] += instances * step.elements * step.bytes;
+void count_packets(const Step& step, int64_t instances, ProgramCounters& counters) {
+  DescriptorTraffic& traffic = traffic_of(step.descriptors, counters);
+  traffic.packets += instances * step.elements;
+  traffic.bytes += instances * step.elements * step.bytes;
 }
 
 void count(const Program& program, const Instruction& instruction, int64_t instances,
-           Counters& counters) {
+           ProgramCounters& counters) {
   int64_t from_psum = 0;
   bool to_sbuf = false;
   for (const Operand& operand : program.operands_of(instruction)) {
     const int64_t bytes = operand.present() ? bytes_of(operand) : 0;
-    for (size_t i = 0; i < kMemories.size(); ++i) {
-      if (operand.memory != kMemories[i]) continue;
-      if (operand.reads()) counters.read[i] += instances * bytes;
-      if (operand.writes()) counters.written[i] += instances * bytes;
+    if (Traffic* const traffic = traffic_of(operand.memory, counters)) {
+      if (operand.reads()) traffic->read += instances * bytes;
+      if (operand.writes()) traffic->written += instances * bytes;
     }
     if (operand.memory == MemoryKind::kPsum && operand.reads()) from_psum += bytes;
     to_sbuf |= operand.memory == MemoryKind::kSbuf && operand.writes();
   }
   if (from_psum > 0 && to_sbuf) {
-    counters.drains += instances;
-    counters.drained_bytes += instances * from_psum;
+    counters.psum_to_sbuf_instructions += instances;
+    counters.psum_to_sbuf_bytes += instances * from_psum;
   }
   const Demand& demand = program.demands[instruction.demand];
   if (demand.count > 1 && demand.steps[1].unit == Unit::kMultiplyMoving) {
@@ -122,7 +119,7 @@ class InstanceCount {
     for (const int64_t index : meeting.instruction) ++instances_[static_cast<size_t>(index)];
   }
 
-  void add_to(Counters& counters) const {
+  void add_to(ProgramCounters& counters) const {
     for (size_t i = 0; i < instances_.size(); ++i) {
       if (instances_[i] > 0) count(program_, program_.instructions[i], instances_[i], counters);
     }
@@ -135,7 +132,8 @@ class InstanceCount {
   std::vector<int64_t> instances_;
 };
 
-void count(const Program& program, const Block& block, int64_t instances, Counters& counters) {
+void count(const Program& program, const Block& block, int64_t instances,
+           ProgramCounters& counters) {
   for (const Node& node : block) {
     if (node.kind == Node::Kind::kLoop) {
       const Loop& loop = program.loops[node.index];
@@ -153,33 +151,16 @@ bool has_dynamic_loops(const Program& program) {
                      [](const Loop& loop) { return loop.kind != LoopKind::kCounted; });
 }
 
-nb::dict program_counters(const Program& program, const std::vector<int64_t>& log) {
-  Counters counters;
+ProgramCounters program_counters(const Program& program, const ControlLog& log) {
+  ProgramCounters counters;
   if (has_dynamic_loops(program)) {
-    const ControlLog values{log};
-    InstanceCount run(program, values);
+    InstanceCount run(program, log);
     Cursor<InstanceCount>(program, run).walk();
     run.add_to(counters);
   } else {
     for (const Block& core : program.cores) count(program, core, 1, counters);
   }
-  nb::dict result;
-  for (size_t i = 0; i < kMemories.size(); ++i) {
-    const std::string memory = kMemoryNames[i];
-    result[(memory + "_read_bytes").c_str()] = counters.read[i];
-    result[(memory + "_write_bytes").c_str()] = counters.written[i];
-  }
-  for (size_t i = 0; i < kDescriptorNames.size(); ++i) {
-    const std::string kind = kDescriptorNames[i];
-    result[(kind + "_packets").c_str()] = counters.packets[i];
-    result[(kind + "_bytes").c_str()] = counters.packet_bytes[i];
-  }
-  result["matmul_instructions"] = counters.matmuls;
-  result["multiply_accumulates"] = counters.multiply_accumulates;
-  result["transpose_multiply_accumulates"] = counters.transpose_multiply_accumulates;
-  result["psum_to_sbuf_instructions"] = counters.drains;
-  result["psum_to_sbuf_bytes"] = counters.drained_bytes;
-  return result;
+  return counters;
 }
 
 }  // namespace neuron_sim
