@@ -10,7 +10,7 @@
 
 namespace neuron_sim {
 
-/// Operators of the elementwise instructions and of reductions (isa.json `alu_ops`).
+/// Operators of the elementwise instructions and of reductions (docs/hardware_facts.md#operators).
 enum class AluOp : uint8_t {
   kNone,
   kAdd,
@@ -56,11 +56,12 @@ bool is_reduction(AluOp op);
 /// Has an integer form: everything but none, divide, power, rsqrt and reciprocal, which go through
 /// fp32.
 bool is_exact_on_integers(AluOp op);
-/// The Vector engine has it: everything but none, power and rsqrt (isa.json alu_ops; square and
-/// relu are marked uncertain there, divide is not of that table and taken as the others).
+/// The Vector engine has it: everything but none, power and rsqrt
+/// (docs/hardware_facts.md#operators; square and relu have no engine there, divide is not in it and
+/// taken as the others).
 bool is_vector_operator(AluOp op);
 /// The GpSimd engine has it as an operator of tensor_scalar: add, multiply, power and rsqrt
-/// (isa.json alu_ops), and subtract as the integer operators of tensor_tensor.
+/// (docs/hardware_facts.md#operators), and subtract as the integer operators of tensor_tensor.
 bool is_gpsimd_operator(AluOp op);
 /// a op b in fp32; of a alone for unary operators. Everything is rounded correctly but rsqrt and
 /// power, which are off by at most 1 unit in the last place. Comparisons and logical operators give

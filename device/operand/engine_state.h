@@ -15,8 +15,8 @@ enum class EngineState : TileId {
 };
 inline constexpr int kEngineStateCount = 4;
 
-/// The first `partitions` lanes of a state: [P, 1] fp32, or [P, 24 or 6] uint32 (isa.json
-/// accumulator_state, rand_set_state).
+/// The first `partitions` lanes of a state: [P, 1] fp32, or [P, 24 or 6] uint32
+/// (docs/hardware_facts.md#accumulators, rand_set_state).
 View engine_state(EngineState state, int64_t partitions);
 /// First byte of a state within each partition of its memory: CoreMemory holds the states of one
 /// kind side by side.

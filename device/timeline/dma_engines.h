@@ -34,7 +34,8 @@ class BusyCalendar {
   std::array<Interval, kKept> busy_{};  // the first count_: in order, apart from each other
 };
 
-/// Trigger, latency, transfer by 16 engines, completion: timing_findings.md sections 4 and 5.
+/// Trigger, latency, transfer by 16 engines, completion: docs/hardware_facts.md#dma-timing
+/// and #dma-timing-v2.
 ///
 /// Rows go to the engines in equal shares. On each engine a queue is in order; queues share it.
 /// HBM answers a load late (load_stall); after another load of its queue it adds to that. A stall

@@ -8,8 +8,8 @@
 
 namespace neuron_sim {
 
-/// Formulas: timing_findings.md section 2: interval = elements x rate + overhead cycles; result
-/// visible after elements x rate + latency.
+/// Formulas (docs/hardware_facts.md#engine-timing): interval = elements x rate + overhead cycles;
+/// result visible after elements x rate + latency.
 ///
 /// A sequencer issues the instructions in order. It goes on as soon as the pipeline has taken one:
 /// in the trn2 attention traces a DMA instruction of Scalar starts 102 ns after a copy that keeps

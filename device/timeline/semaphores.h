@@ -34,8 +34,8 @@ class Waits {
 /// Turns waits into the earliest start of an instruction. An engine that has waited for a
 /// semaphore value does not pay for it again. One instruction waits for one semaphore, that with
 /// the lowest number in the order Scalar, Tensor, Vector, GpSimd, Sync, DMA (10 of 10 cases of the
-/// trn2 traces); each further one is an EVENT_SEMAPHORE instruction before it (timing_findings.md
-/// section 3).
+/// trn2 traces); each further one is an EVENT_SEMAPHORE instruction before it
+/// (docs/hardware_facts.md#semaphores).
 class Semaphores {
  public:
   explicit Semaphores(const Architecture& architecture);

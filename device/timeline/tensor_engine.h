@@ -30,7 +30,7 @@ struct MatmulWork {
   PeTime load{}, multiply{};  ///< of each
 };
 
-/// Formulas: timing_findings.md section 2 (trn2, measured) and 5 (generation 2).
+/// Formulas: docs/hardware_facts.md#tensor-timing (measured) and #tensor-timing-v2.
 ///
 /// LoadStationary issues when the previous multiply has started and is hidden behind it. The
 /// multiply issues right after its load, and streams when the previous multiply and the load are

@@ -24,7 +24,7 @@ struct CompilerCosts {
   double static_trigger_ns = 60;  ///< descriptors prepared by the compiler: assumed
   double wake_up_ns = 40;         ///< from one engine or queue to another
   /// From the end of an instruction on Vector, Scalar or GpSimd to one there that reads its result:
-  /// what the hardware needs (timing_findings.md section 2: latency and 35 ns). Assumed: that the
+  /// what the hardware needs (docs/hardware_facts.md#engine-timing). Assumed: that the
   /// compiler knows it; a published depthwise convolution on generation 2 is met at the interval of
   /// its instructions, which needs independent ones in between.
   double same_engine_ns = 120;
