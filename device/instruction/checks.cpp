@@ -104,7 +104,8 @@ void start_partition(std::string_view instruction, std::string_view operand, con
   const int64_t limit = architecture.limits.partitions;
   const int64_t start = view.partition().constant();
   const int64_t count = view.partitions();
-  // A read port serves a quadrant, a half or all partitions (isa.json common_rules).
+  // A read port serves a quadrant, a half or all partitions
+  // (docs/hardware_facts.md#start-partition).
   int64_t multiple = limit;
   if (count <= limit / 2) multiple = limit / 2;
   if (count <= limit / 4) multiple = limit / 4;

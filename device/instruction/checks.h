@@ -47,7 +47,7 @@ void compute_operand(std::string_view instruction, std::string_view operand, con
 /// partition.
 void source_and_dst(std::string_view instruction, std::string_view source_name, const View& source,
                     const View& dst, EngineKind engine, const Architecture& architecture);
-/// Two inputs are not both in PSUM (isa.json common_rules.two_psum_inputs).
+/// Two inputs are not both in PSUM (docs/hardware_facts.md#two-psum-inputs).
 void not_both_in_psum(std::string_view instruction, std::string_view first_name, const View& first,
                       std::string_view second_name, const View& second,
                       const Architecture& architecture);

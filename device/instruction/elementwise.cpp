@@ -17,7 +17,7 @@ int64_t innermost_stride(const View& view) {
   return itemsize(view.dtype());
 }
 
-constexpr int64_t kWideStride = 16;  // bytes; isa.json cost_composition.stride
+constexpr int64_t kWideStride = 16;  // bytes; docs/hardware_facts.md#wide-stride
 
 }  // namespace
 

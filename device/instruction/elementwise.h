@@ -21,16 +21,17 @@ IntegerRange integer_range(Dtype dtype);
 void check_constant(std::string_view instruction, std::string_view parameter, double value,
                     const View& dst);
 /// A copy between equal dtypes keeps every bit; Scalar without scalar_tensor_ops (generation 2)
-/// converts to fp32 and back (isa.json tensor_copy).
+/// converts to fp32 and back (docs/hardware_facts.md#tensor_copy).
 bool copies_bits(EngineKind engine, const Architecture& architecture);
 /// Neighbours of the innermost free dimension are neighbours in memory.
 bool is_contiguous(const View& view);
-/// The innermost free stride of the view exceeds 16 bytes (isa.json cost_composition.stride).
+/// The innermost free stride of the view exceeds 16 bytes (docs/hardware_facts.md#wide-stride).
 bool is_strided(const View& view);
 /// A one-source instruction of 16-bit floats on the Vector engine has a fast mode when
 /// both sides are in SBUF and contiguous (kCopy16bit), a slower one when one side is in PSUM or
 /// they are not (kCopy16bitMixed). On the Scalar engine 16-bit and 8-bit floats are kScalar16bit,
-/// on GpSimd everything is kGpSimdOneInput; else kOneInput (isa.json tensor_copy, tensor_scalar).
+/// on GpSimd everything is kGpSimdOneInput; else kOneInput
+/// (docs/hardware_facts.md#tensor_copy, tensor_scalar).
 RateClass one_source_rate(EngineKind engine, const View& source, const View& target);
 /// A Demand of one step: elements per partition and source_psum of `main`, strided when any of the
 /// operands is.

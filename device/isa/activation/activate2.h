@@ -17,7 +17,7 @@ namespace neuron_sim {
 /// registers (device/instruction/scalar_accumulator.h), which draft() adds as an operand; reduce_op
 /// is add, maximum, minimum, abs_max or abs_min on the fp32 results before they are rounded to dst.
 /// reduce_res, [P, 1], gets the registers afterwards. kLoadReduce is not of this instruction: it
-/// has no initial value (isa.json activate2).
+/// has no initial value (docs/hardware_facts.md#activate2).
 struct Activate2 {
   View dst;
   Activation op = Activation::kIdentity;

@@ -8,7 +8,8 @@ namespace neuron_sim {
 /// dst = op(data * scale + bias), reduce_res = the sum of each partition's results: activation
 /// (device/isa/activation/activation.h, which says everything else) with reduce_cmd 'reset_reduce'
 /// and a reduce_res. The Scalar engine's reduction registers hold the sums afterwards. reduce_op
-/// must be kAdd. reduce_res is [P, 1] in SBUF or PSUM, of any dtype (isa.json activation_reduce).
+/// must be kAdd. reduce_res is [P, 1] in SBUF or PSUM, of any dtype
+/// (docs/hardware_facts.md#activation_reduce).
 struct ActivationReduce {
   View dst, data;
   Activation op = Activation::kIdentity;

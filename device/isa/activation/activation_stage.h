@@ -15,7 +15,8 @@ void check(const Draft& draft, const Architecture& architecture);
 /// reduce_op is add where something is reduced (else none or add), reduce_res a [P, 1] tile.
 void check_reduction(const Draft& draft, ReduceCommand command, const Architecture& architecture);
 void run(const Instance& instance, ReduceCommand command);
-/// Scale, bias and reduction are free; reading the registers is not (isa.json).
+/// Scale, bias and reduction are free; reading the registers is not
+/// (docs/hardware_facts.md#activation).
 Demand demand(const Draft& draft, const Architecture& architecture);
 
 }  // namespace neuron_sim::activation_stage

@@ -14,7 +14,7 @@ namespace neuron_sim {
 /// operand (device/instruction/vector_accumulator.h): kResetReduce starts from 0, kLoadReduce from
 /// reduce_init (0 for other commands), kReduce from what they hold; each adds the sum of the fp32
 /// results before they are rounded to dst. reduce_res, [P, 1], gets the registers afterwards.
-/// Needs NeuronCore-v4 (isa.json exponential).
+/// Needs NeuronCore-v4 (docs/hardware_facts.md#exponential).
 struct Exponential {
   View dst, src;
   View max_value_tile{};  ///< absent: max_value

@@ -12,7 +12,7 @@ namespace neuron_sim {
 /// four, with as many elements as a partition. p counts from the first partition of the tiles.
 /// cmp_op is a comparison. Integers between tiles of one dtype are copied exactly; everything else
 /// passes through fp32 and rounds once (NaN stays NaN), as the fp32 constant on_false_value does.
-/// GpSimd engine (isa.json affine_select).
+/// GpSimd engine (docs/hardware_facts.md#affine_select).
 struct AffineSelect {
   View dst;
   IndexPattern pattern{};

@@ -6,7 +6,7 @@ namespace neuron_sim {
 
 /// dst = 1 / data, element by element, on Vector. [P, F] tiles in SBUF or PSUM of any dtypes with
 /// equal partitions and elements per partition; computed in fp32, rounded once to dst. 1/+-0 is
-/// +-inf, NaN stays NaN (isa.json reciprocal).
+/// +-inf, NaN stays NaN (docs/hardware_facts.md#reciprocal).
 struct Reciprocal {
   View dst, data;
   EngineKind engine = EngineKind::kAuto;  ///< Vector

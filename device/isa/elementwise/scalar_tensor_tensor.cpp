@@ -65,7 +65,7 @@ void run(const Instance& instance) {
   });
 }
 
-/// One fast form is documented (isa.json scalar_tensor_tensor cost).
+/// One fast form is documented (docs/hardware_facts.md#scalar_tensor_tensor).
 Demand demand(const Draft& draft, const Architecture&) {
   const View& dst = draft.operand(kDst);
   const View& data = draft.operand(kData);

@@ -39,7 +39,7 @@ bool on_gpsimd(AluOp op0, AluOp op1) {
 }
 
 /// (multiply), (add) and (multiply, add); with scalar_unary_operators every pair of the operators
-/// that isa.json alu_ops lists for the Scalar engine.
+/// that docs/hardware_facts.md#operators lists for the Scalar engine.
 bool on_scalar(AluOp op0, AluOp op1, const Features& features) {
   const auto listed = [](AluOp op) {
     return op == AluOp::kAdd || op == AluOp::kMultiply || op == AluOp::kAbs ||

@@ -8,7 +8,7 @@ namespace neuron_sim {
 /// dst = (data op0 operand0) op1 operand1, element by element; reverse0 computes operand0 op0 data,
 /// reverse1 operand1 op1 (...). [P, F] tiles in SBUF or PSUM with equal partitions and elements per
 /// partition; an operand is a [P, 1] fp32 tile, or the constant when its view is absent
-/// (isa.json tensor_scalar).
+/// (docs/hardware_facts.md#tensor_scalar).
 /// Unary operators (abs, square, relu, rsqrt, reciprocal, logical_not, invert) take no operand.
 /// Any dtypes: every operation rounds to fp32, the result rounds once more to dst. Bitwise
 /// operators (both or neither) work on integers of one size, with integer operands.

@@ -114,7 +114,7 @@ void run(const Instance& instance) {
   });
 }
 
-/// Both inputs in SBUF (isa.json tensor_tensor cost).
+/// Both inputs in SBUF (docs/hardware_facts.md#tensor_tensor).
 RateClass sbuf_rate(AluOp op, const View& dst, const View& data1, const View& data2) {
   bool bf16 = op == AluOp::kAdd || op == AluOp::kSubtract || op == AluOp::kMultiply;
   bool fp16 = true;

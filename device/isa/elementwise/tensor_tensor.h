@@ -6,8 +6,8 @@
 namespace neuron_sim {
 
 /// dst = data1 op data2, element by element. [P, F] tiles in SBUF or PSUM with equal partitions and
-/// elements per partition; the inputs not both in PSUM; dst may be an input (isa.json
-/// tensor_tensor).
+/// elements per partition; the inputs not both in PSUM; dst may be an input
+/// (docs/hardware_facts.md#tensor_tensor).
 /// Any dtypes: computed in fp32, rounded once to dst. On GpSimd with all operands int32 or uint32
 /// the result is exact modulo 2^32 (but divide and power, which stay in fp32). Bitwise operators
 /// need integer dtypes of one size and run on Vector; power runs on GpSimd, which has no PSUM.

@@ -24,7 +24,7 @@ void dynamic_slice(std::string_view instruction, std::string_view region_name, c
 }  // namespace checks
 
 /// The step of a copy of `fixed`: its time has the minimum of data-dependent addresses
-/// (max(600, elements) cycles, isa.json tensor_copy_dynamic_src).
+/// (max(600, elements) cycles, docs/hardware_facts.md#tensor_copy_dynamic_src).
 Demand dynamic_copy_demand(EngineKind engine, const View& source, const View& target,
                            const View& fixed);
 

@@ -9,7 +9,7 @@ namespace neuron_sim {
 /// arithmetic (wraps), then cast: floats round to nearest even, integers saturate. dst is a [P, F]
 /// tile in SBUF of any dtype; `pattern` is [[step0, size0], ...], outermost first, up to four, with
 /// as many elements as a partition of dst. p counts from the first partition of dst. Runs on GpSimd
-/// (isa.json iota).
+/// (docs/hardware_facts.md#iota).
 struct Iota {
   View dst;
   IndexPattern pattern{};

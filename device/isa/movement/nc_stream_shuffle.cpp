@@ -94,7 +94,7 @@ void run(const Instance& instance) {
   }
 }
 
-/// One cycle per element (isa.json nc_stream_shuffle cost).
+/// One cycle per element (docs/hardware_facts.md#nc_stream_shuffle).
 Demand demand(const Draft& draft, const Architecture&) {
   const View& src = draft.operand(kSrc);
   return elementwise::demand(RateClass::kOneInput, src, {&draft.operand(kDst), &src});

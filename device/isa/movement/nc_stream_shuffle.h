@@ -11,7 +11,7 @@ namespace neuron_sim {
 /// PSUM of one dtype, whose bits are copied, with equal elements per partition; their partitions
 /// may differ, but no element in use may point beyond those of src. dst may be src.
 /// Start partitions follow the active partitions, the larger count rounded up to 32: 96 and 128
-/// start at 0, 64 at 0 or 64, 32 at a multiple of 32 (isa.json nc_stream_shuffle).
+/// start at 0, 64 at 0 or 64, 32 at a multiple of 32 (docs/hardware_facts.md#nc_stream_shuffle).
 struct NcStreamShuffle {
   View dst, src;
   std::array<int64_t, 32> shuffle_mask{};

@@ -8,7 +8,8 @@ namespace neuron_sim {
 /// size is that of src's first free dimension. dst is the whole [P, F, ...] region that offset may
 /// point into (its other elements stay), src [P, size, ...] with the same further dimensions, in
 /// SBUF or PSUM, on Vector, Scalar or GpSimd (SBUF only); offset is one int32 or uint32 in SBUF
-/// (isa.json tensor_copy_dynamic_dst). Dtypes as tensor_copy. An offset outside the region is a
+/// (docs/hardware_facts.md#tensor_copy_dynamic_dst). Dtypes as tensor_copy. An offset outside the
+/// region is a
 /// KernelError (kIndex) when the program runs, and nothing is written.
 struct TensorCopyDynamicDst {
   View dst, src, offset;

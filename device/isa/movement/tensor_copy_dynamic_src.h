@@ -7,8 +7,9 @@ namespace neuron_sim {
 /// dst = src[:, offset : offset + size], cast to dst's dtype, where offset is read from memory and
 /// size is that of dst's first free dimension. src is the whole [P, F, ...] region that offset may
 /// point into, dst [P, size, ...] with the same further dimensions, in SBUF or PSUM, on Vector,
-/// Scalar or GpSimd (SBUF only); offset is one int32 or uint32 in SBUF (isa.json
-/// tensor_copy_dynamic_src). Dtypes as tensor_copy. An offset outside the region is a KernelError
+/// Scalar or GpSimd (SBUF only); offset is one int32 or uint32 in SBUF
+/// (docs/hardware_facts.md#tensor_copy_dynamic_src). Dtypes as tensor_copy. An offset outside the
+/// region is a KernelError
 /// (kIndex) when the program runs.
 struct TensorCopyDynamicSrc {
   View dst, src, offset;

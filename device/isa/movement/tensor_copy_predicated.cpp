@@ -89,7 +89,7 @@ void run(const Instance& instance) {
   }
 }
 
-/// isa.json tensor_copy_predicated cost; with a constant one input remains (assumed).
+/// docs/hardware_facts.md#tensor_copy_predicated; with a constant one input remains (assumed).
 Demand demand(const Draft& draft, const Architecture&) {
   const View& dst = draft.operand(kDst);
   const View& src = draft.operand(kSrc);

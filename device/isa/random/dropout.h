@@ -8,7 +8,7 @@ namespace neuron_sim {
 /// next number of the partition's generator (see rng). The kept elements are not rescaled. data and
 /// dst are [P, F] tiles in SBUF or PSUM of one dtype. prob is a constant from 0 to 1 or a [P, 1]
 /// tile: fp32 for integer data, any floating dtype otherwise. Values of the tile below 0, and NaN,
-/// drop nothing, those from 1 on everything. Vector engine (isa.json dropout).
+/// drop nothing, those from 1 on everything. Vector engine (docs/hardware_facts.md#dropout).
 struct Dropout {
   View dst, data;
   View prob_tile{};  ///< absent: prob

@@ -9,7 +9,7 @@ namespace neuron_sim {
 /// can occur; the result rounds once more to dst (integers: to nearest even). min and max are
 /// constants or [P, 1] fp32 tiles; constants need min < max. A NaN or infinity in them reaches dst
 /// as in the formula. dst is a [P, F] tile in SBUF or PSUM of any dtype but bool. Vector engine of
-/// NeuronCore-v4 (isa.json rand2).
+/// NeuronCore-v4 (docs/hardware_facts.md#rand2).
 struct Rand2 {
   View dst;
   View min_tile{}, max_tile{};  ///< absent: min, max

@@ -7,7 +7,7 @@ namespace neuron_sim {
 /// dst = the random number state of the engine: partition p of dst, counted from its first, gets
 /// the words of lane p. dst is a [P, 6] (GpSimd) or [P, 24] (Vector) tile of uint32 in SBUF, on the
 /// Vector engine also in PSUM; rand_set_state with it restores the state. Engines: GpSimd from
-/// NeuronCore-v3, Vector from NeuronCore-v4 (isa.json rand_get_state).
+/// NeuronCore-v3, Vector from NeuronCore-v4 (docs/hardware_facts.md#rand_get_state).
 struct RandGetState {
   View dst;
   EngineKind engine = EngineKind::kAuto;  ///< GpSimd

@@ -8,7 +8,8 @@ namespace neuron_sim {
 /// beyond its partitions keep theirs. src_seeds is a [P, 6] (GpSimd) or [P, 24] (Vector) tile of
 /// uint32 in SBUF, on the Vector engine also in PSUM; device/numerics/random_bits.h has the meaning
 /// of the words. Any words are taken; words x to v of a XORWOW generator that are all 0 stay so.
-/// Engines: GpSimd from NeuronCore-v3, Vector from NeuronCore-v4 (isa.json rand_set_state).
+/// Engines: GpSimd from NeuronCore-v3, Vector from NeuronCore-v4
+/// (docs/hardware_facts.md#rand_set_state).
 struct RandSetState {
   View src_seeds;
   EngineKind engine = EngineKind::kAuto;  ///< GpSimd

@@ -54,7 +54,7 @@ void run(const Instance& instance) {
   }
 }
 
-/// 13 cycles per triple (isa.json bn_aggr cost).
+/// 13 cycles per triple (docs/hardware_facts.md#bn_aggr).
 Demand demand(const Draft& draft, const Architecture&) {
   const View& data = draft.operand(kData);
   Demand result = elementwise::demand(RateClass::kBnAggregate, data, {&draft.operand(kDst), &data});

@@ -6,7 +6,7 @@ namespace neuron_sim {
 
 /// dst[P, 2] = mean and variance of each partition, out of the (count, mean, variance * count)
 /// triples of data, as bn_stats writes them, on Vector. data: [P, 3 n] in SBUF or PSUM of any dtype
-/// (isa.json bn_aggr); the variance divides by the whole count.
+/// (docs/hardware_facts.md#bn_aggr); the variance divides by the whole count.
 /// In fp32, triples in order: mean = sum(count * mean) / sum(count), then the sum of
 /// variance * count + count * (mean - total mean)^2; rounded once to dst. Counts of 0 altogether
 /// give NaN.

@@ -65,7 +65,7 @@ void run(const Instance& instance) {
   }
 }
 
-/// One cycle per element (isa.json bn_stats cost).
+/// One cycle per element (docs/hardware_facts.md#bn_stats).
 Demand demand(const Draft& draft, const Architecture&) {
   const View& data = draft.operand(kData);
   return elementwise::demand(RateClass::kOneInput, data, {&draft.operand(kDst), &data});

@@ -105,7 +105,7 @@ void run(const Instance& instance) {
   }
 }
 
-/// One cycle per element, whether reduced or not (isa.json range_select cost).
+/// One cycle per element, whether reduced or not (docs/hardware_facts.md#range_select).
 Demand demand(const Draft& draft, const Architecture&) {
   const View& on_true = draft.operand(kOnTrue);
   Demand result =

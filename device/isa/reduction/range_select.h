@@ -14,7 +14,7 @@ namespace neuron_sim {
 /// less, less_equal, greater, greater_equal) are in fp32, so range_start + i stays within 2^24.
 /// [P, F] tiles in SBUF or PSUM with equal partitions and elements per partition, on_true_tile of a
 /// floating dtype; bounds are [P, 1] fp32 tiles; on_false_value must be the lowest finite fp32
-/// number (isa.json range_select), which a dst of fewer bits turns into -inf.
+/// number (docs/hardware_facts.md#range_select), which a dst of fewer bits turns into -inf.
 ///
 /// The fp32 values, before they are rounded to dst, are reduced into the accumulator registers of
 /// the engine: kIdle (leaves them; the vendor warns that it may not), kReset to -inf, kResetReduce,

@@ -77,7 +77,8 @@ void run(const Instance& instance) {
   }
 }
 
-/// No cost is published; two inputs, as tensor_copy_predicated (isa.json suggested_initial_model).
+/// No cost is published; two inputs, as tensor_copy_predicated
+/// (docs/hardware_facts.md#select_reduce).
 Demand demand(const Draft& draft, const Architecture&) {
   const View& predicate = draft.operand(kPredicate);
   const View& on_true = draft.operand(kOnTrue);

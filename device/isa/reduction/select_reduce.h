@@ -10,7 +10,8 @@ namespace neuron_sim {
 /// elements of a partition, on Vector; reverse_pred exchanges the two. [P, F] tiles in SBUF or PSUM
 /// with equal partitions and elements per partition, on_true and predicate not both in PSUM.
 /// on_true: any dtype but tfloat32, int32 and uint32; predicate: int8, uint8, int16 or uint16;
-/// on_false: a [P, 1] tile, or the fp32 constant when its view is absent (isa.json select_reduce).
+/// on_false: a [P, 1] tile, or the fp32 constant when its view is absent
+/// (docs/hardware_facts.md#select_reduce).
 /// Selected values pass through fp32 and are rounded once to dst.
 ///
 /// The fp32 values, before they are rounded to dst, are reduced into the accumulator registers of

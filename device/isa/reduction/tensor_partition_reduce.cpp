@@ -34,7 +34,7 @@ bool is_bitwise_operator(PartitionReduction op) {
   return op == PartitionReduction::kBitwiseOr || op == PartitionReduction::kBitwiseAnd;
 }
 
-/// GpSimd computes 32-bit integers exactly (isa.json alu_ops).
+/// GpSimd computes 32-bit integers exactly (docs/hardware_facts.md#operators).
 bool is_exact(PartitionReduction op, Dtype data, Dtype dst) {
   if (is_bitwise_operator(op)) return true;
   return op != PartitionReduction::kAverage && elementwise::is_32bit_integer(data) &&

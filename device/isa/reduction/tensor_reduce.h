@@ -9,7 +9,8 @@ namespace neuron_sim {
 
 /// dst = op over the last `axes` free dimensions of data (times -1 with negate), on Vector. data is
 /// [P, F...], dst has the elements of the remaining dimensions ([P, 1] when all are reduced), in
-/// SBUF or PSUM (isa.json tensor_reduce). Operators: add, subtract, multiply, maximum, minimum,
+/// SBUF or PSUM (docs/hardware_facts.md#tensor_reduce). Operators: add, subtract, multiply,
+/// maximum, minimum,
 /// logical and, or, xor; bitwise and, or, xor on integers of one size, without negate.
 ///
 /// Arithmetic is in fp32, rounded once to dst, in the order of device/numerics/reduction.h. maximum

@@ -8,7 +8,8 @@ namespace neuron_sim {
 
 /// dst_i = (src_i op0 imm0) op1 dst_(i-1), the running reduction of a partition, on Vector. [P, F]
 /// tiles in SBUF or PSUM with equal partitions and elements per partition, walked in row-major
-/// order; bool, tfloat32, int32 and uint32 are not supported (isa.json tensor_scalar_cumulative).
+/// order; bool, tfloat32, int32 and uint32 are not supported
+/// (docs/hardware_facts.md#tensor_scalar_cumulative).
 /// imm0 is a [P, 1] fp32 tile, or constant0 when its view is absent. op0: arithmetic operators of
 /// the Vector engine; op1: add, subtract (new value - running value), multiply, maximum, minimum.
 ///

@@ -68,7 +68,8 @@ void run(const Instance& instance) {
   }
 }
 
-/// The documented cost includes reading the registers (isa.json tensor_scalar_reduce).
+/// The documented cost includes reading the registers
+/// (docs/hardware_facts.md#tensor_scalar_reduce).
 Demand demand(const Draft& draft, const Architecture&) {
   const View& data = draft.operand(kData);
   Demand result = elementwise::demand(RateClass::kOneInput, data, {&draft.operand(kDst), &data});

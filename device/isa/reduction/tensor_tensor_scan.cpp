@@ -75,7 +75,7 @@ void run(const Instance& instance) {
   }
 }
 
-/// 2 cycles per element always (isa.json tensor_tensor_scan cost).
+/// 2 cycles per element always (docs/hardware_facts.md#tensor_tensor_scan).
 Demand demand(const Draft& draft, const Architecture&) {
   const View& data0 = draft.operand(kData0);
   const View& data1 = draft.operand(kData1);

@@ -9,7 +9,7 @@ namespace neuron_sim {
 /// Vector; reverse0 computes dst_(i-1) op0 data0_i, reverse1 data1_i op1 (...). [P, F] tiles in
 /// SBUF or PSUM with equal partitions and elements per partition, walked in row-major order, data0
 /// and data1 not both in PSUM; initial is a [P, 1] tile of any dtype, or the fp32 constant when its
-/// view is absent (isa.json tensor_tensor_scan). dst may be data0 or data1.
+/// view is absent (docs/hardware_facts.md#tensor_tensor_scan). dst may be data0 or data1.
 /// Arithmetic operators of the Vector engine on two operands. Any dtypes: every operation rounds to
 /// fp32, the value carried from element to element is the fp32 one, dst gets it rounded once.
 struct TensorTensorScan {

@@ -9,7 +9,8 @@ namespace neuron_sim {
 /// dst_idx[p, j] = where vals[p, j] was found. Matches compare as fp32, in row-major order over the
 /// free dimensions of data as it was read: a replaced element matches nothing again, NaN matches
 /// nothing, the zeros are equal. Equal vals take successive matches, the last of them the first
-/// match (isa.json). Where nothing matches, dst_idx is all ones (the vendor leaves it undefined).
+/// match (docs/hardware_facts.md#nc_match_replace8). Where nothing matches, dst_idx is all ones
+/// (the vendor leaves it undefined).
 ///
 /// data and dst: the same shape, at most limits.max8_maximum_elements per partition, each value
 /// rounded to the dtype of dst; vals and dst_idx (optional, uint16 or uint32): 8 per partition,

@@ -121,7 +121,8 @@ void run(const Instance& instance) {
 /// Tensor engine: data is the stationary operand (F columns) and the identity is the moving one (P
 /// columns): "loading it as a stationary tile and using an identity matrix as the moving tile"
 /// (nki.isa.nc_matmul, transpose mode). It agrees with the documented cost max(P, min(64, F)) of
-/// nc_transpose against max(min(64, N_stationary), N_moving) of nc_matmul (isa.json).
+/// nc_transpose against max(min(64, N_stationary), N_moving) of nc_matmul
+/// (docs/hardware_facts.md#nc_transpose).
 Demand demand(const Draft& draft, const Architecture& architecture) {
   const View& data = draft.operand(kData);
   Demand demand;

@@ -70,7 +70,7 @@ def test_rows_say_what_the_tables_say(text):
         ("/// dst = 1. More.\n", "dst = 1."),
         ("/// a + b + ... in fp32,\n/// rounded. lower case.\n", "a + b + ... in fp32, rounded."),
         ("/// dst = a | b.\n", "dst = a \\| b."),
-        ("/// of isa.json, which says so.\n", "of isa.json, which says so."),
+        ("/// of facts.md, which says so.\n", "of facts.md, which says so."),
     ],
 )
 def test_the_first_sentence_of_a_comment(comment, expected):
