@@ -213,7 +213,7 @@ def both_cores(reports: Sequence[Mapping[str, Any]]) -> str:
     names = " and ".join(sorted(report["arch"] for report in reports))
     return (
         f"**Mean absolute error of {count} latencies ({names}): {training:.1f} % after the fits, "
-        f"{left_out:.1f} % with each family left out of its own.**"
+        f"{left_out:.1f} % with each family left out of its own fit.**"
     )
 
 

@@ -1,4 +1,4 @@
-"""What the tools share that write a page of docs/."""
+"""Writing or checking a generated page of docs/."""
 
 from __future__ import annotations
 

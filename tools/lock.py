@@ -22,7 +22,7 @@ REQUIREMENTS = ROOT / "requirements-dev.txt"
 LOCK = ROOT / "requirements-lock.txt"
 HEADER = """\
 # Written by tools/lock.py from requirements-dev.txt: what tools/setup.sh installs, with hashes.
-# A torch with CUDA brings packages of its own, which follow from its version.
+# A torch with CUDA brings its own packages, which follow from its version.
 """
 # Of torch 2.13.0 for x86-64 Linux: the wheels of PyPI for Python 3.11 and later, and the build
 # without CUDA, which a package index may offer instead.
@@ -61,7 +61,7 @@ def problems() -> list[str]:
 
 
 def resolve(wanted: list[str], folder: Path) -> str:
-    """Pins and hashes by pip-tools, from an environment of its own."""
+    """Pins and hashes by pip-tools, from a separate environment."""
     venv.create(folder / "environment", with_pip=True)
     bin_folder = folder / "environment" / "bin"
     source, result = folder / "wanted.in", folder / "locked.txt"

@@ -4,7 +4,7 @@
 Usage: mutation_sample.py [--mutants 100] [--seed 1] [--minutes M] [--build build/release]. Each
 mutant is one source file of an instruction, the timeline or a kernel with one small change. It is
 compiled with the flags of build/release, linked into a copy of the library, and run against the
-core tests named after the file, those of its folder, all core tests, and the Python tests of
+core tests named after the file, core tests of its folder, all core tests, and the Python tests of
 kernels and times, until one fails. A change that compiles to the same object does not count. The
 exit status is 1 when less than 85 % of the mutants are killed. Survivors are printed: they point at
 missing tests.

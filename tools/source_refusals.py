@@ -179,7 +179,7 @@ def _named(expression: str) -> str:
 
 
 def refusals(root: Path) -> list[Refusal]:
-    """Those of device/, ops/, csrc/ and the Python package, each once."""
+    """The refusals of device/, ops/, csrc/ and the Python package, each once."""
     found: set[Refusal] = set()
     for folder in ("device", "ops", "csrc", "python_bindings"):
         for path in sorted((root / folder).rglob("*")):

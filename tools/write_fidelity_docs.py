@@ -5,7 +5,7 @@ Usage: write_fidelity_docs.py [--check | --page | --calibration FILE...]
 
 Without options everything but the calibration is computed again and stored in docs/fidelity.json.
 --calibration stores reports of `neuron-sim calibrate --json`, too; --page only writes the page of
-what is stored; --check writes nothing and ends with 1 if the page is not that of what is stored.
+what is stored; --check writes nothing and ends with 1 if the page differs from the stored reports.
 """
 
 from __future__ import annotations

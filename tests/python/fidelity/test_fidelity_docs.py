@@ -127,7 +127,7 @@ def test_the_error_of_both_cores_weighs_families_by_their_cases():
     two = {"arch": "trn1", "errors": [error("latency", 1, 10.0, 20.0)]}
     assert tables.both_cores([one, two]) == (
         "**Mean absolute error of 4 latencies (trn1 and trn2): 4.0 % after the fits, "
-        "8.0 % with each family left out of its own.**"
+        "8.0 % with each family left out of its own fit.**"
     )
     alone = {"arch": "trn2", "errors": [error("latency", 3, 2.0, None)]}
     assert tables.both_cores([alone]) == "No family was left out."
