@@ -1,6 +1,6 @@
 #pragma once
-// What the ranks of a group tell each other before a collective moves data: what they call, and
-// when they are ready in simulated time.
+// The announcements that the ranks of a group exchange before a collective moves data: their call,
+// and when they are ready in simulated time.
 
 #include <torch/csrc/distributed/c10d/Backend.hpp>
 
@@ -11,7 +11,7 @@
 
 namespace neuron_sim {
 
-/// One rank's part. Texts are compared, so they hold what all ranks must agree on and no more.
+/// One rank's part. Texts are compared, so they hold only what all ranks must agree on.
 struct Announcement {
   std::string call{};           ///< "allreduce(SUM) of float32 [3, 4]"; cut after 900 bytes
   Picoseconds ready{};          ///< the rank's simulated time

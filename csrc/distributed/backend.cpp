@@ -16,7 +16,7 @@ namespace neuron_sim {
 namespace {
 
 /// Processors beside the engines run the collectives of a device, one after the other, whatever
-/// their groups: a stream of its own.
+/// their groups: a separate stream.
 int64_t collective_stream(int device) {
   static std::mutex mutex;
   static auto* const streams = new std::map<int, int64_t>;

@@ -63,7 +63,7 @@ class NEURON_SIM_TORCH_API DistributedBackend final : public c10d::Backend {
   Work recv(Tensors& tensors, int source, int tag) override;
   Work recvAnysource(Tensors& tensors, int tag) override;
 
-  /// The transport has numbers of its own.
+  /// The transport has its own numbers.
   void setSequenceNumberForGroup() override {}
   uint64_t getSequenceNumberForGroup() override { return sequence_; }
   void abort() override { transport_->abort(); }
@@ -109,7 +109,7 @@ class NEURON_SIM_TORCH_API DistributedBackend final : public c10d::Backend {
 std::string shapes_text(const Tensors& tensors);
 /// The sum of their bytes.
 Bytes total_bytes(const Tensors& tensors);
-/// The host memory behind each of them.
+/// The host memory that backs each of them.
 Tensors host_tensors(const Tensors& tensors);
 /// The one tensor of a call that c10d hands over as a list; c10::ValueError.
 const at::Tensor& only(const Tensors& tensors, const char* call);

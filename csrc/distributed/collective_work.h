@@ -40,7 +40,7 @@ struct MessageEnd {
   int source = -1;
 };
 
-/// A send or receive, which runs on a thread of its own: the other side may come later. wait()
+/// A send or receive, which runs on its own thread: the other side may come later. wait()
 /// raises what went wrong and else lets the current stream wait for the message's end.
 class MessageWork final : public c10d::Work {
  public:

@@ -1,5 +1,5 @@
 // send and recv. Each message starts with a header, so that both sides know what the other one
-// calls and when; the bytes follow when the two fit. Every message runs on a thread of its own.
+// calls and when; the bytes follow when the two fit. Every message runs on its own thread.
 
 #include <ATen/ops/zeros.h>
 #include <c10/util/Exception.h>
@@ -16,7 +16,7 @@
 namespace neuron_sim {
 namespace {
 
-// Tags of the transport: those of users are below, the replies and bytes of message n above.
+// Tags of the transport: tags of users are below, the replies and bytes of message n above.
 constexpr int kFirstOwnTag = 1 << 29;
 constexpr int kMessages = 1 << 28;
 
@@ -48,7 +48,7 @@ c10::intrusive_ptr<c10d::Work> post_receive(c10d::Backend& transport, const at::
 /// A place for an announcement: of messages, the elements sent hold the message's number.
 at::Tensor empty_header() { return encode({.send = {0}, .receive = {0}}, 1); }
 
-/// What both sides know in the end.
+/// The outcome of a message, which both sides know.
 MessageEnd ended(const Announcement& mine, const Announcement& other, int device, int source) {
   const GroupTime time =
       group_time(device_architecture(device), GroupOperation::kSend, mine.bytes, 2);

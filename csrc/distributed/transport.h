@@ -1,5 +1,5 @@
 #pragma once
-// Moves the bytes of a collective between processes. Tensors are host tensors: the memory behind
+// Moves the bytes of a collective between processes. Tensors are host tensors: the backing of
 // device tensors (csrc/launch/tensor_access.h).
 
 #include <torch/csrc/distributed/c10d/Backend.hpp>

@@ -74,7 +74,7 @@ struct Features {
   bool shared_sbuf_port = false;  ///< Vector and GpSimd cannot access SBUF at the same time
   bool shared_psum_port = false;  ///< Vector and Scalar cannot access PSUM at the same time
   bool fast_mode_ports = false;   ///< fast modes of Vector take GpSimd's SBUF port as well
-  bool background_transpose = false;  ///< a TensorE transpose may run behind another multiply
+  bool background_transpose = false;  ///< a TensorE transpose may overlap another multiply
 };
 
 /// Engine clocks.

@@ -46,7 +46,7 @@ inline constexpr Range kShare{0, 1};           ///< of a whole; flags
 /// Of a standard error: any that a double holds exactly.
 inline constexpr Range kError{0, 9007199254740991.0};
 
-/// What all partitions of a memory may hold together, which the host reserves.
+/// Limit of the bytes of all partitions of a memory together, which the host reserves.
 inline constexpr double kMemoryBytes = 16 * 1024 * kMebibyte;
 
 }  // namespace ranges

@@ -1,6 +1,6 @@
 #pragma once
 // From files to an Architecture: base files, fitted overlays, completeness. Internal to
-// device/arch; tests give it files of their own.
+// device/arch; tests give it their own files.
 
 #include <filesystem>
 #include <span>

@@ -6,7 +6,7 @@
 
 namespace neuron_sim {
 
-/// What undefined elements of an operand that is read do.
+/// The effect of undefined elements of an operand that is read.
 enum class UndefinedUse : uint8_t {
   kPassedOn,  ///< element i of dst becomes undefined, nothing else depends on it
   kKept,      ///< they stay as they are unless the instruction writes them

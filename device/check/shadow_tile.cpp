@@ -24,8 +24,8 @@ int64_t step_of_runs(const Program& program, const Operand& operand) {
   return step;
 }
 
-/// What the addresses of an operand within its tile, and the lengths of its runs, are multiples of.
-/// Elements stay cells of their own unless it is a tensor of the caller, whose bytes are always
+/// The greatest common divisor of an operand's addresses within its tile and of the lengths of its
+/// runs. Elements stay separate cells unless it is a tensor of the caller, whose bytes are always
 /// written as whole runs of defined elements.
 int64_t step_of(const Program& program, const Operand& operand) {
   const bool on_chip = operand.memory != MemoryKind::kHbm;

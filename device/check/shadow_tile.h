@@ -10,7 +10,7 @@
 
 namespace neuron_sim {
 
-/// Number of a write or a read in the checker's list; 0: nobody.
+/// Number of a write or a read in the checker's list; 0: none.
 using Stamp = uint32_t;
 
 /// The bytes of a tile in cells of as many bytes as all accesses of a program to it are multiples

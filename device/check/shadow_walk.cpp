@@ -79,7 +79,7 @@ void ShadowWalk::choose_tracked() {
     const bool written = argument && program_.arguments[static_cast<size_t>(tile.argument)].written;
     bool tracked = on_chip;
     if (tile.memory == MemoryKind::kHbm) {
-      // Of what nothing writes twice and nobody reads back, only the whole matters.
+      // Of a tensor that is never written twice nor read back, only the whole matters.
       tracked = argument ? (starts_defined ? written && options_.inputs && tile.hazard_group >= 0
                                            : !proven[i])
                          : tile.constant < 0;
@@ -116,7 +116,7 @@ bool ShadowWalk::takes_part(const Visit& visit, size_t position) const {
   if (!operand.present() || !tracked_[static_cast<size_t>(visit.locations[position].tile)]) {
     return false;
   }
-  // Without a run, what an address in a register or an indirect row reaches is not known.
+  // Without a run, the target of an address in a register or of an indirect row is unknown.
   return visit.facts != nullptr || (operand.register_index < 0 && !operand.indirect);
 }
 

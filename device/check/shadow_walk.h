@@ -14,7 +14,7 @@
 
 namespace neuron_sim {
 
-/// A visitor of Cursor for checks without data; instance() for those of a run.
+/// A visitor of Cursor for checks without data; instance() for checks of a run.
 class ShadowWalk {
  public:
   ShadowWalk(const Program& program, const CheckOptions& options, bool runs);

@@ -53,7 +53,7 @@ DenseBuffer reduced(AluOp op, Dtype dtype, std::span<const DenseBuffer> buffers)
   return bytes;
 }
 
-/// What a rank sends: its source, or what it reduces to.
+/// The buffer that a rank sends: its source, or the buffer that it reduces to.
 DenseBuffer sent_by(const InstructionType& type, AluOp op, const CollectiveMember& member) {
   const Access& src = member.operands[kSrc];
   if (kind_of(type) != CollectiveKind::kPermuteImplicitReduce) return dense_bytes(src);

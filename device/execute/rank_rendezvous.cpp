@@ -128,8 +128,8 @@ std::string RankRendezvous::mismatch(const State& first, const State& second) co
   return "";
 }
 
-/// Called whenever a rank starts to wait or ends: when all do, nobody is left to come. What the
-/// sentence says does not depend on who came last.
+/// Called whenever a rank starts to wait or ends: when all do, no rank is left to come. The
+/// sentence does not depend on which rank came last.
 void RankRendezvous::check_deadlock() {
   const State* waiting = nullptr;
   for (const State& each : states_) {

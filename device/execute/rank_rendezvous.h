@@ -14,7 +14,7 @@
 
 namespace neuron_sim {
 
-/// The ranks that run together, each on a thread of its own. A rank waits at a collective until
+/// The ranks that run together, each on its own thread. A rank waits at a collective until
 /// all ranks of its group are at the same one; the last to come moves the bytes of all.
 ///
 /// KernelError, in all waiting ranks and for whoever calls check(): no rank can go on, because
@@ -31,9 +31,9 @@ class RankRendezvous {
             std::span<const Access> operands);
   /// The rank has no further collectives.
   void leave(int64_t rank);
-  /// The rank has failed with the current exception: nobody waits for it any longer.
+  /// The rank has failed with the current exception: no rank waits for it any longer.
   void abandon(int64_t rank);
-  /// Throws what made the run fail, that of the smallest rank, if anything did.
+  /// Throws the exception of the smallest rank that failed, if any did.
   void check() const;
 
  private:

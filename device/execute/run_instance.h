@@ -50,7 +50,7 @@ class InstanceRunner {
   void join(const RankMember& member) { member_ = member; }
   /// Rows that the last indirect instruction moved; -1 when the last one was not indirect.
   int64_t moved_rows() const { return moved_rows_; }
-  /// Who looks on; null for nobody.
+  /// The observer; null for none.
   void observe(RunObserver* observer) { observer_ = observer; }
   /// What the last run() found out, and its operands.
   InstanceFacts facts() const { return {moves_, rows_}; }

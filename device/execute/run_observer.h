@@ -30,7 +30,7 @@ class RunObserver {
   virtual void iteration(const Loop& /*loop*/, int64_t /*iteration*/) {}
   /// An instance is about to run; its addresses are not checked yet.
   virtual void starts(const ObservedInstance& /*instance*/) {}
-  /// Its operands are resolved and checked; nothing is written yet. Not called for what it skips.
+  /// Its operands are resolved and checked; nothing is written yet. Not called when it is skipped.
   virtual void before(std::span<const Access> /*operands*/) {}
   virtual void after(const ObservedInstance& /*instance*/, std::span<const Access> /*operands*/,
                      const InstanceFacts& /*facts*/) {}

@@ -1,5 +1,5 @@
 #pragma once
-// Several ranks side by side: the same program, or different ones, on cores of their own.
+// Several ranks side by side: the same program, or different ones, on their own cores.
 
 #include <cstddef>
 #include <memory>
@@ -17,7 +17,7 @@ struct RankLaunch {
   std::vector<std::byte*> arguments;
 };
 
-/// Runs rank i = `launches[i]` of every rank, each on a host thread and on memories of its own;
+/// Runs rank i = `launches[i]` of every rank, each on its own host thread and memories;
 /// they meet at their collectives. Returns what each rank's control flow decided. The bytes are the
 /// same for any number of host threads. KernelError: the one of the smallest rank that failed, or
 /// that the ranks deadlock; the outputs are then unspecified.

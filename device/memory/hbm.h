@@ -34,7 +34,7 @@ class Hbm {
   /// Frees what allocate returned; nullptr is allowed, anything else is a SimulatorBug.
   void free(void* device_pointer);
 
-  /// The host memory behind a device pointer, also one into the middle of a block. SimulatorBug
+  /// The host memory that backs a device pointer, also one into the middle of a block. SimulatorBug
   /// for a pointer that is not of this memory.
   std::byte* backing(const void* device_pointer) const;
   /// Whether the pointer lies in the lower half (allocated or not).
@@ -47,7 +47,7 @@ class Hbm {
   /// The name given to the constructor.
   const std::string& architecture() const { return architecture_; }
   int devices() const { return static_cast<int>(heaps_.size()); }
-  /// HBM of one device: that of the architecture, or less if the host did not grant it.
+  /// HBM of one device: the architecture's, or less if the host did not grant it.
   Bytes capacity() const { return {region_}; }
   HbmStatistics statistics(int device) const;
   void reset_peak(int device);

@@ -49,7 +49,7 @@ int64_t SlotAllocator::fresh(int64_t bytes) {
   return address;
 }
 
-/// The slot of this size that was freed first. While there are few of them, that of a larger
+/// The slot of this size that was freed first. While there are few of them, a larger
 /// slot that was freed earlier, so that tiles of a new size do not wait for each other.
 int64_t SlotAllocator::freed(int64_t bytes, uint32_t first) {
   std::pair<uint32_t, int64_t> oldest{first, -1};
@@ -69,7 +69,7 @@ bool SlotAllocator::is_scarce(int64_t bytes) {
 }
 
 /// Free neighbours that together are large enough; of all such runs the one freed first. What
-/// remains of them becomes a slot of its own.
+/// remains of them becomes a separate slot.
 int64_t SlotAllocator::joined(int64_t bytes, uint32_t first) {
   auto best = slots_.end();
   uint32_t best_last = first;

@@ -16,13 +16,13 @@ void set_checking(bool wanted);
 bool checking();
 
 /// execute() under the checker of `program`, which is the kernel's with the numbers of this launch;
-/// what it finds is kept for take_findings(), findings without data once per kernel until they are
+/// findings are kept for take_findings(), those without data once per kernel until they are
 /// taken.
 ControlLog checked_launch(const std::shared_ptr<const Kernel>& kernel, const Program& program,
                           std::span<CoreMemory* const> memories,
                           std::span<std::byte* const> arguments, ThreadPool& pool);
 
-/// What the launches since the last call did wrong.
+/// The findings of the launches since the last call.
 std::vector<Finding> take_findings();
 
 }  // namespace neuron_sim

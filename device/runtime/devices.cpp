@@ -77,8 +77,8 @@ Devices& devices() {
   return *instance;
 }
 
-/// The devices, for whatever computes, copies or takes simulated time. What only frees tensors goes
-/// past it: a forked child does that too.
+/// The devices, for calls that compute, copy or take simulated time. Calls that only free tensors
+/// bypass it: a forked child makes them too.
 Devices& used_devices() {
   Devices& used = devices();
   if (forked.load(std::memory_order_relaxed)) {

@@ -89,7 +89,7 @@ Timing Kernel::timing(const ControlLog& log) const {
     if (found != known_.end()) return found->timing;
     ++simulations_;
   }
-  // Without the lock, which nobody could be interrupted in waiting for.
+  // Without the lock: a thread that waits for it could not be interrupted.
   Timing timing = simulate(*program_, log, {.dynamic_trips = trips});
   const std::lock_guard lock(mutex_);
   size_t values = log.values.size();

@@ -47,7 +47,7 @@ class Kernel {
   /// launches use again.
   class ProgramOfLaunch {
    public:
-    /// No numbers: those of program(). The kernel outlives it.
+    /// Without numbers: the program's own. The kernel outlives it.
     ProgramOfLaunch(const Kernel& kernel, std::span<const double> numbers);
     ProgramOfLaunch(const ProgramOfLaunch&) = delete;
     ~ProgramOfLaunch();

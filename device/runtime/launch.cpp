@@ -19,7 +19,7 @@ struct LogicalCore {
   std::timed_mutex mutex;
   std::vector<std::unique_ptr<CoreMemory>> memories;
 
-  /// Those of the program's cores, made when first used.
+  /// The memories of the program's cores, made when first used.
   std::vector<CoreMemory*> of(const Program& program) {
     std::vector<CoreMemory*> result;
     for (size_t core = 0; core < program.cores.size(); ++core) {

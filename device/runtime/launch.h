@@ -28,7 +28,7 @@ LaunchRecord launch(int device, Schedule::StreamId stream,
                     const std::shared_ptr<const Kernel>& kernel,
                     std::span<std::byte* const> arguments, std::span<const double> numbers = {});
 
-/// Calls `listener` after every launch of this process until it is replaced; empty: nobody.
+/// Calls `listener` after every launch of this process until it is replaced; empty: none.
 void set_launch_listener(std::function<void(const LaunchRecord&)> listener);
 
 }  // namespace neuron_sim

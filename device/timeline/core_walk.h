@@ -16,7 +16,7 @@
 
 namespace neuron_sim {
 
-/// The values of a control log in the order of the walk, which is that of the executor.
+/// The values of a control log in the order of the walk, which is the executor's order.
 class LogReader {
  public:
   explicit LogReader(const ControlLog& log) : log_(log) {}

@@ -1,5 +1,5 @@
 #pragma once
-// Steady loops: when the whole state of a core at an iteration boundary is that of an earlier
+// Steady loops: when the whole state of a core at an iteration boundary is the state at an earlier
 // boundary moved by a constant time, the remaining iterations only move it further.
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 #pragma once
-// Tiles that were placed by hand on bytes of other tiles, and what that costs: accesses to shared
+// Tiles that were placed by hand on bytes of other tiles, and the cost: accesses to shared
 // bytes wait for each other although they belong to different tensors.
 
 #include <string>
@@ -13,7 +13,7 @@ namespace neuron_sim {
 struct OverlapReport {
   /// One entry per pair of tensors, by name: "a_tile and b_tile share bytes [4000, 16000) of sbuf".
   std::vector<std::string> tiles;
-  /// Simulated body time minus that of the same instructions with no shared bytes.
+  /// Simulated body time minus the time of the same instructions with no shared bytes.
   Picoseconds lost{};
 };
 

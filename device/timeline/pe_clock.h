@@ -22,7 +22,7 @@ class PeClock {
  public:
   PeClock(const Architecture& architecture, bool starts_warm, Picoseconds phase = {});
 
-  /// Cycles at both clocks; worked out once for what many instances take.
+  /// Cycles at both clocks; computed once for many instances.
   PeTime time_of(double cycles) const {
     return {architecture_.clocks.tensor_cold.duration(cycles),
             architecture_.clocks.tensor.duration(cycles)};

@@ -11,7 +11,7 @@ namespace neuron_sim {
 /// Both cores' time of the instructions they meet at. No public figures: Architecture::peer.
 ///
 /// core_barrier: each engine writes a semaphore of the other core (peer.signal) and goes on when it
-/// sees that of the other (peer.latency later).
+/// sees the other core's semaphore (peer.latency later).
 /// sendrecv by DMA: each engine triggers its transfer and goes on; a transfer starts peer.latency
 /// after the other core's trigger at the earliest, because its dst must be free. Both directions
 /// complete together.

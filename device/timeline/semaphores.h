@@ -12,7 +12,7 @@
 namespace neuron_sim {
 
 /// What an instruction must wait for: the latest completion of each engine, and every DMA transfer
-/// by itself, because each has a semaphore of its own.
+/// by itself, because each has its own semaphore.
 class Waits {
  public:
   void need(Slot producer, Picoseconds completion);

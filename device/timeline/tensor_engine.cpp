@@ -133,7 +133,7 @@ Span TensorEngine::load(const MatmulWork& work, const LoadedWeights& weights, Pi
 Picoseconds TensorEngine::stream(Picoseconds start, const PeTime& work) {
   const Picoseconds busy_until = clock_.busy_until();
   if (start >= busy_until) return clock_.run(start, work);
-  // The clock has been followed to busy_until: what overlaps keeps the clock it has by then.
+  // The clock has been followed to busy_until: the overlapping part keeps the clock of that time.
   const Picoseconds end = start + clock_.duration(busy_until, work);
   clock_.mark_busy(busy_until, end);
   return end;

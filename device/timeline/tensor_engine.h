@@ -32,7 +32,7 @@ struct MatmulWork {
 
 /// Formulas: docs/hardware_facts.md#tensor-timing (measured) and #tensor-timing-v2.
 ///
-/// LoadStationary issues when the previous multiply has started and is hidden behind it. The
+/// LoadStationary issues when the previous multiply has started and is hidden by it. The
 /// multiply issues right after its load, and streams when the previous multiply and the load are
 /// done: from there to the next multiply it takes its cycles. After a pause of the loads the cold
 /// array has its weights `load_advance` earlier than a load takes.

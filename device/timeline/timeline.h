@@ -23,7 +23,7 @@ enum class EventKind : uint8_t {
 };
 
 /// One step of one instance, for traces and logs. `span.done - span.start` is the duration that
-/// the chip's profiler shows, `span.end` is when the unit takes its next instruction (that of a
+/// the chip's profiler shows, `span.end` is when the unit takes its next instruction (the span of a
 /// MultiplyMoving may start before its weights are loaded, as on the chip).
 struct StepEvent {
   uint32_t instruction = 0;
