@@ -1,7 +1,7 @@
-"""Collects what the sources refuse: the sentence, the class of error, the file.
+"""Collects the refusals of the sources: the sentence, the class of error, the file.
 
 Python files are read through their syntax trees, C++ files through a scanner that knows literals,
-comments and brackets. What a sentence fills in when it is raised stands in braces.
+comments and brackets. Braces stand for values that are filled in when it is raised.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds the core with an instrumented preset (asan-ubsan by default, tsan, coverage) and runs
-# core_tests in one process per processor, many tests in each, so that what one test leaves behind
-# meets the next.
+# core_tests in one process per processor, many tests in each, so that leftovers of one test
+# meet the next.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 preset=${1:-asan-ubsan}
