@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "device/compiler/back_end/allocate.h"
+#include "device/compiler/line/live_bytes.h"
 
 namespace neuron_sim {
 
@@ -15,29 +16,29 @@ class BankForecast {
  public:
   /// Buffers with the instances that touch them and their banks, in program order.
   BankForecast(size_t instances, const std::vector<Lifetime>& buffers,
-               const std::vector<int64_t>& banks, int64_t available);
+               const std::vector<int64_t>& banks, int64_t available)
+      : instances_(instances), available_(available), taken_(instances) {
+    for (size_t i = 0; i < buffers.size(); ++i) {
+      taken_.add(buffers[i].first, buffers[i].last, banks[i]);
+    }
+  }
 
   /// Whether the program order itself finds enough banks.
-  bool is_possible() const { return highest(0, size_ - 1) <= available_; }
+  bool is_possible() const { return taken_.largest(0, instances_ - 1) <= available_; }
   /// Whether a buffer whose turn is instance `first` may have `banks` now, while all instances
   /// before `issued` are issued.
   bool allows(int64_t banks, size_t first, size_t issued) const {
-    return first <= issued || highest(issued, first - 1) + banks <= available_;
+    return first <= issued || taken_.largest(issued, first - 1) + banks <= available_;
   }
   /// The buffer has them: the instances in between find them taken.
   void give(int64_t banks, size_t first, size_t issued) {
-    if (first > issued) add(issued, first - 1, banks);
+    if (first > issued) taken_.add(issued, first - 1, banks);
   }
 
  private:
-  int64_t highest(size_t first, size_t last) const;
-  void add(size_t first, size_t last, int64_t banks);
-  void add(size_t node, size_t low, size_t high, size_t first, size_t last, int64_t banks);
-  int64_t highest(size_t node, size_t low, size_t high, size_t first, size_t last) const;
-
-  size_t size_ = 1;  // leaves of a segment tree over the instances
+  size_t instances_;
   int64_t available_;
-  std::vector<int64_t> added_, highest_;  // per node: to all below it, and the most below it
+  LiveBytes taken_;  // banks at each instance
 };
 
 }  // namespace neuron_sim

@@ -5,6 +5,7 @@
 
 #include "device/base/errors.h"
 #include "device/base/interruption.h"
+#include "device/compiler/line/tile_uses.h"
 
 namespace neuron_sim {
 namespace {
@@ -13,28 +14,15 @@ bool on_chip(const Tile& tile) {
   return tile.memory == MemoryKind::kSbuf || tile.memory == MemoryKind::kPsum;
 }
 
-/// One operand of one instance, in program order; within an instance reads come before writes.
-struct AccessOf {
-  uint32_t instance = 0;
-  uint32_t operand = 0;  ///< index into StraightLine::operands
-};
-
-/// Accesses of every tile on chip.
-std::vector<std::vector<AccessOf>> accesses_by_tile(const StraightLine& line) {
-  std::vector<std::vector<AccessOf>> result(line.tiles.size());
-  for (uint32_t i = 0; i < line.instructions.size(); ++i) {
-    const Instruction& instruction = line.instructions[i].instruction;
-    for (const bool writes : {false, true}) {
-      for (uint32_t o = 0; o < instruction.operand_count; ++o) {
-        const uint32_t index = instruction.first_operand + o;
-        const Operand& operand = line.operands[index];
-        if (!operand.present() || !on_chip(line.tile_of(operand))) continue;
-        if ((operand.direction == Direction::kWrite) != writes) continue;
-        result[static_cast<size_t>(operand.tile)].push_back({i, index});
-      }
-    }
-  }
-  return result;
+/// The uses of a tile in program order; within an instance reads come before writes.
+std::vector<TileUse> accesses_of(const StraightLine& line, std::span<const TileUse> uses) {
+  std::vector<TileUse> accesses(uses.begin(), uses.end());
+  const auto key = [&](const TileUse& use) {
+    return std::pair(use.instance, operand_at(line, use).direction == Direction::kWrite);
+  };
+  std::stable_sort(accesses.begin(), accesses.end(),
+                   [&](const TileUse& a, const TileUse& b) { return key(a) < key(b); });
+  return accesses;
 }
 
 /// A pending write: bytes that later reads may see.
@@ -76,7 +64,7 @@ void add_write(std::vector<Pending>& pending, const Region& region, uint32_t web
 /// The accesses of one tile, split into versions.
 class Versions {
  public:
-  Versions(const StraightLine& line, const std::vector<AccessOf>& accesses)
+  Versions(const StraightLine& line, const std::vector<TileUse>& accesses)
       : line_(line), accesses_(accesses), parent_(accesses.size()), last_(accesses.size()) {
     std::iota(parent_.begin(), parent_.end(), 0U);
   }
@@ -125,7 +113,7 @@ class Versions {
 
  private:
   const Operand& operand_of(uint32_t access) const {
-    return line_.operands[accesses_[access].operand];
+    return operand_at(line_, accesses_[access]);
   }
   uint32_t root(uint32_t access) {
     while (parent_[access] != access) {
@@ -137,7 +125,7 @@ class Versions {
   void unite(uint32_t a, uint32_t b) { parent_[root(b)] = root(a); }
 
   const StraightLine& line_;
-  const std::vector<AccessOf>& accesses_;
+  const std::vector<TileUse>& accesses_;
   std::vector<uint32_t> parent_;  ///< webs: writes and the reads that see them
   std::vector<uint32_t> last_;    ///< by root: last access of the web
 };
@@ -174,15 +162,16 @@ void rename_buffers(StraightLine& line, const std::vector<TileId>& undefined) {
     line.tiles[tile].placed = fixed[tile];
   }
   fix_neighbours(line, fixed);
-  const std::vector<std::vector<AccessOf>> accesses = accesses_by_tile(line);
-  for (size_t tile = 0; tile < accesses.size(); ++tile) {
-    if (line.tiles[tile].placed || accesses[tile].empty()) continue;
+  const TileUses uses(line);
+  for (size_t tile = 0; tile < fixed.size(); ++tile) {
     auto id = static_cast<TileId>(tile);
-    Versions versions(line, accesses[tile]);
+    if (line.tiles[tile].placed || !on_chip(line.tiles[tile]) || uses.of(id).empty()) continue;
+    const std::vector<TileUse> accesses = accesses_of(line, uses.of(id));
+    Versions versions(line, accesses);
     versions.join();
     versions.each([&](uint32_t first, uint32_t end) {
       if (first > 0) id = add_version(line, static_cast<TileId>(tile));
-      for (uint32_t i = first; i < end; ++i) line.operands[accesses[tile][i].operand].tile = id;
+      for (uint32_t i = first; i < end; ++i) operand_at(line, accesses[i]).tile = id;
     });
   }
 }
