@@ -1,22 +1,45 @@
 #pragma once
 // The bytes of an operand in the order of its elements.
 
+#include <algorithm>
 #include <array>
 
 #include "device/program/program.h"
 
 namespace neuron_sim {
 
+/// The free dimensions that lie side by side in memory, innermost ones.
+struct InnermostRun {
+  size_t outer = 0;   ///< dimensions around it
+  int64_t bytes = 0;  ///< its length
+};
+inline InnermostRun innermost_run(const Operand& operand) {
+  InnermostRun run{static_cast<size_t>(operand.rank), itemsize(operand.dtype)};
+  while (run.outer > 0) {
+    const Dimension& next = operand.free[run.outer - 1];
+    if (next.stride != run.bytes && next.size != 1) break;
+    run.bytes *= next.size;
+    --run.outer;
+  }
+  return run;
+}
+
+/// Whether two operands access their tiles in the same pattern, from the same partition.
+inline bool access_alike(const Operand& a, const Operand& b) {
+  const auto same = [](const Dimension& x, const Dimension& y) {
+    return x.size == y.size && x.stride == y.stride;
+  };
+  return a.dtype == b.dtype && a.rank == b.rank && a.partitions == b.partitions &&
+         a.partition_stride == b.partition_stride && a.start_partition == b.start_partition &&
+         std::equal(a.free.begin(), a.free.begin() + a.rank, b.free.begin(), same);
+}
+
 /// Calls run(first byte, length) for the innermost contiguous runs of the free dimensions of an
 /// operand, in the order of its elements; `base`: where its first element lies.
 template <typename Run>
 void each_free_run(const Operand& operand, int64_t base, Run&& run) {
   const std::array<Dimension, kMaximumFreeDimensions>& free = operand.free;
-  int64_t length = itemsize(operand.dtype);
-  auto outer = static_cast<size_t>(operand.rank);
-  while (outer > 0 && (free[outer - 1].stride == length || free[outer - 1].size == 1)) {
-    length *= free[--outer].size;
-  }
+  const auto [outer, length] = innermost_run(operand);
   std::array<int64_t, kMaximumFreeDimensions> at{};
   while (true) {
     int64_t offset = base;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "device/analysis/access_runs.h"
 #include "device/base/interruption.h"
 #include "device/compiler/line/live_bytes.h"
 #include "device/compiler/line/tile_uses.h"
@@ -13,12 +14,8 @@ namespace {
 
 /// Elements side by side, in the order of their addresses, in every partition.
 bool is_dense(const Operand& operand) {
-  int64_t stride = itemsize(operand.dtype);
-  for (size_t i = static_cast<size_t>(operand.rank); i-- > 0;) {
-    if (operand.free[i].size != 1 && operand.free[i].stride != stride) return false;
-    stride *= operand.free[i].size;
-  }
-  return operand.partition_stride == 1 || operand.partitions == 1;
+  return innermost_run(operand).outer == 0 &&
+         (operand.partition_stride == 1 || operand.partitions == 1);
 }
 
 bool is_candidate(const StraightLine& line, const StraightInstruction& instance,

@@ -3,24 +3,14 @@
 #include <algorithm>
 #include <numeric>
 
+#include "device/analysis/access_runs.h"
 #include "device/base/interruption.h"
 #include "device/compiler/line/tile_uses.h"
+#include "device/compiler/middle_end/stack_instances.h"
 #include "device/instruction/instruction_type.h"
 
 namespace neuron_sim {
 namespace {
-
-bool same_pattern(const Operand& a, const Operand& b) {
-  const auto free = [](const Operand& operand) {
-    return std::span(operand.free).first(static_cast<size_t>(operand.rank));
-  };
-  return a.dtype == b.dtype && a.rank == b.rank && a.partitions == b.partitions &&
-         a.partition_stride == b.partition_stride && a.start_partition == b.start_partition &&
-         std::equal(free(a).begin(), free(a).end(), free(b).begin(),
-                    [](const Dimension& x, const Dimension& y) {
-                      return x.size == y.size && x.stride == y.stride;
-                    });
-}
 
 class Hoist {
  public:
@@ -119,19 +109,13 @@ class Hoist {
     const StraightInstruction& a = line_.instructions[before];
     const StraightInstruction& b = line_.instructions[index];
     const auto x = line_.operands_of(a), y = line_.operands_of(b);
-    const auto p = line_.attributes_of(a), q = line_.attributes_of(b);
-    if (!is_computation(before) || a.instruction.type != b.instruction.type ||
-        a.instruction.engine != b.instruction.engine || x.size() != y.size() ||
-        !std::equal(p.begin(), p.end(), q.begin(), q.end(),
-                    [](const Attribute& u, const Attribute& v) { return u.bits == v.bits; })) {
-      return false;
-    }
+    if (!is_computation(before) || !same_command(line_, a, b) || x.size() != y.size()) return false;
     for (size_t i = 0; i < x.size(); ++i) {
       if (x[i].present() != y[i].present()) return false;
       if (!x[i].present()) continue;
       const Tile& s = line_.tile_of(x[i]);
       const Tile& t = line_.tile_of(y[i]);
-      if (!same_pattern(x[i], y[i]) || x[i].offset - s.address != y[i].offset - t.address) {
+      if (!access_alike(x[i], y[i]) || x[i].offset - s.address != y[i].offset - t.address) {
         return false;
       }
       const bool same =

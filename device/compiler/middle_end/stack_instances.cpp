@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "device/analysis/access_runs.h"
 #include "device/isa/activation/activation.h"
 #include "device/isa/dma/dma_copy.h"
 #include "device/isa/elementwise/reciprocal.h"
@@ -35,16 +36,9 @@ const Stackable* find(const InstructionType& type) {
   return found == table.end() ? nullptr : found;
 }
 
-bool same_pattern(const Operand& a, const Operand& b) {
-  if (a.memory != b.memory || a.dtype != b.dtype || a.direction != b.direction ||
-      a.partitions != b.partitions || a.partition_stride != b.partition_stride ||
-      a.start_partition != b.start_partition || a.rank != b.rank || a.indirect || b.indirect) {
-    return false;
-  }
-  for (size_t i = 0; i < static_cast<size_t>(a.rank); ++i) {
-    if (a.free[i].size != b.free[i].size || a.free[i].stride != b.free[i].stride) return false;
-  }
-  return true;
+bool fit_together(const Operand& a, const Operand& b) {
+  return a.memory == b.memory && a.direction == b.direction && !a.indirect && !b.indirect &&
+         access_alike(a, b);
 }
 
 /// The same operand of all members as one; empty when they do not fit together.
@@ -54,7 +48,7 @@ class OperandStack {
       : line_(line), index_(index), first_(operand_of(members.front())) {
     for (const uint32_t member : members) {
       const Operand& operand = operand_of(member);
-      alike_ = alike_ && same_pattern(first_, operand);
+      alike_ = alike_ && fit_together(first_, operand);
       tiles_.push_back(operand.tile);
       offsets_.push_back(operand.offset);
     }
@@ -124,6 +118,8 @@ class OperandStack {
   std::vector<int64_t> offsets_;
 };
 
+}  // namespace
+
 bool same_command(const StraightLine& line, const StraightInstruction& a,
                   const StraightInstruction& b) {
   if (a.instruction.type != b.instruction.type || a.instruction.engine != b.instruction.engine) {
@@ -133,8 +129,6 @@ bool same_command(const StraightLine& line, const StraightInstruction& a,
   return std::equal(x.begin(), x.end(), y.begin(), y.end(),
                     [](const Attribute& p, const Attribute& q) { return p.bits == q.bits; });
 }
-
-}  // namespace
 
 bool is_stackable(const InstructionType& type) { return find(type) != nullptr; }
 

@@ -11,6 +11,10 @@ namespace neuron_sim {
 /// elements at its place of the other operands only, or on a [P, 1] operand.
 bool is_stackable(const InstructionType& type);
 
+/// Whether two instances are the same instruction with the same attributes on the same engine.
+bool same_command(const StraightLine& line, const StraightInstruction& a,
+                  const StraightInstruction& b);
+
 /// The instances `members` (in order, of one statement) as one instruction whose operands have one
 /// free dimension more, outermost: the member. Their operands must be alike and lie at regular
 /// distances in one tile, or in different tiles, which are then merged (`psum`: those in PSUM
