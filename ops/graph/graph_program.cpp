@@ -78,14 +78,8 @@ class Memories {
 }  // namespace
 
 PassSettings graph_passes() {
-  PassSettings settings;
-  settings.rename_buffers = true;
-  settings.place_large_first = true;
-  settings.forward_stores = true;
-  settings.eliminate_copies = true;
-  settings.schedule = true;
-  settings.hoist_loads = true;
-  return settings;
+  return {{"rename_buffers", 1},   {"place_large_first", 1}, {"forward_stores", 1},
+          {"eliminate_copies", 1}, {"schedule", 1},          {"hoist_loads", 1}};
 }
 
 int64_t GraphTensor::end() const {

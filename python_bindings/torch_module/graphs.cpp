@@ -19,7 +19,7 @@ GraphProgramOptions options_of(bool fuse, const std::map<std::string, int64_t>& 
   GraphProgramOptions options;
   options.fuse = fuse;
   translate_errors([&] {
-    for (const auto& [pass, value] : passes) set(options.passes, pass, value);
+    for (const auto& [pass, value] : passes) options.passes.set(pass, value);
   });
   return options;
 }

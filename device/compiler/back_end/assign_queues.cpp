@@ -42,8 +42,8 @@ class Assignment {
  public:
   Assignment(StraightLine& line, const PassSettings& settings)
       : line_(line),
-        settings_(settings),
-        static_(settings.disable_dge || !line.architecture->features.hardware_descriptors),
+        keep_explicit_(settings["keep_explicit_queues"] != 0),
+        static_(settings["disable_dge"] != 0 || !line.architecture->features.hardware_descriptors),
         engines_(idle_engines(line)) {}
 
   void run() {
@@ -58,7 +58,7 @@ class Assignment {
 
  private:
   bool is_chosen(const StraightInstruction& instance, size_t descriptors) const {
-    if (settings_.keep_explicit_queues && instance.instruction.engine_given) return true;
+    if (keep_explicit_ && instance.instruction.engine_given) return true;
     return line_.attributes_of(instance)[descriptors].integer() != kDmaAutomatic;
   }
 
@@ -95,7 +95,7 @@ class Assignment {
   }
 
   StraightLine& line_;
-  const PassSettings& settings_;
+  bool keep_explicit_;
   bool static_;
   std::vector<EngineKind> engines_;
   size_t turn_ = 0;

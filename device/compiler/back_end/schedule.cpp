@@ -10,16 +10,15 @@
 namespace neuron_sim {
 namespace {
 
-bool is_rotated(const Tile& tile, const PassSettings& settings) {
-  return settings.rename_buffers && tile.memory == MemoryKind::kPsum && !tile.placed;
-}
-
 /// PSUM tiles that get banks while scheduling, in the order of their first instances.
 std::vector<size_t> rotated_tiles(const StraightLine& line, const PassSettings& settings) {
+  if (settings["rename_buffers"] == 0) return {};
   const std::vector<Lifetime> lives = lifetimes(line);
   std::vector<size_t> tiles;
   for (size_t i = 0; i < line.tiles.size(); ++i) {
-    if (is_rotated(line.tiles[i], settings) && lives[i].used()) tiles.push_back(i);
+    const Tile& tile = line.tiles[i];
+    const bool rotated = tile.memory == MemoryKind::kPsum && !tile.placed;
+    if (rotated && lives[i].used()) tiles.push_back(i);
   }
   std::stable_sort(tiles.begin(), tiles.end(),
                    [&](size_t a, size_t b) { return lives[a].first < lives[b].first; });
@@ -69,7 +68,11 @@ class ProblemBuilder {
  public:
   ProblemBuilder(const StraightLine& line, const PassSettings& settings, const CompilerCosts& costs,
                  const std::vector<size_t>& rotated)
-      : line_(line), settings_(settings), costs_(costs), buffer_of_(line.tiles.size(), -1) {
+      : line_(line),
+        settings_(settings),
+        choose_engines_(settings["choose_copy_engines"] != 0),
+        costs_(costs),
+        buffer_of_(line.tiles.size(), -1) {
     problem_.wake_up = from_nanoseconds(costs.wake_up_ns);
     problem_.same_engine = from_nanoseconds(costs.same_engine_ns);
     const PsumBanks banks(line);
@@ -101,7 +104,7 @@ class ProblemBuilder {
     Task task;
     task.engine = instruction.engine;
     task.transfer = demand.count > 0 && demand.steps[0].unit == Unit::kDma;
-    task.any_engine = settings_.choose_copy_engines && is_free_copy(line_, instance);
+    task.any_engine = choose_engines_ && is_free_copy(line_, instance);
     task.cost =
         compiler_cost(costs_, demand, task.any_engine ? EngineKind::kScalar : instruction.engine);
     task.vector_cost = compiler_cost(costs_, demand, EngineKind::kVector);
@@ -118,6 +121,7 @@ class ProblemBuilder {
 
   const StraightLine& line_;
   const PassSettings& settings_;
+  const bool choose_engines_;
   const CompilerCosts& costs_;
   std::vector<int32_t> buffer_of_;  // by tile
   ScheduleProblem problem_;

@@ -24,6 +24,6 @@ namespace neuron_sim {
 /// the program order and all tiles stay. Returns how long the new order
 /// takes in the compiler's simulated time; empty when there is none.
 std::optional<Picoseconds> schedule(StraightLine& line, const PassSettings& settings,
-                                    const CompilerCosts& costs = {});
+                                    const CompilerCosts& costs = compiler_costs());
 
 }  // namespace neuron_sim

@@ -94,11 +94,11 @@ Ranks rank_instances(const StraightLine& line, const InstanceGraph& graph,
   ranks.rank.resize(line.instructions.size());
   std::iota(ranks.rank.begin(), ranks.rank.end(), int64_t{0});
   ranks.group.assign(line.instructions.size(), -1);
-  if (settings.keep_groups_together) {
+  if (settings["keep_groups_together"] != 0) {
     find_groups(line, ranks);
     rank_groups(line, ranks);
   }
-  if (settings.hoist_loads) rank_loads(line, graph, ranks);
+  if (settings["hoist_loads"] != 0) rank_loads(line, graph, ranks);
   return ranks;
 }
 

@@ -23,7 +23,7 @@ int64_t most_narrow(const StraightLine& line, const StraightInstruction& instanc
 void batch_narrow_operations(StraightLine& line, const PassSettings& settings) {
   BatchRule rule;
   rule.most = most_narrow;
-  rule.iterations = settings.batch_iterations;
+  rule.iterations = settings["batch_iterations"];
   batch_statements(line, rule);
 }
 

@@ -21,7 +21,7 @@ namespace neuron_sim {
 inline constexpr int64_t kBatchElements = 512;
 
 /// Batches statements of the Vector, Scalar and GpSimd engines over their innermost loop
-/// (batch_statements.h), all iterations (at most settings.batch_iterations) or none, when they are
+/// (batch_statements.h), all iterations (at most `batch_iterations`) or none, when they are
 /// at most kBatchElements of the widest operand together.
 void batch_narrow_operations(StraightLine& line, const PassSettings& settings);
 

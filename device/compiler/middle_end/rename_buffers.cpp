@@ -112,9 +112,7 @@ class Versions {
   }
 
  private:
-  const Operand& operand_of(uint32_t access) const {
-    return operand_at(line_, accesses_[access]);
-  }
+  const Operand& operand_of(uint32_t access) const { return operand_at(line_, accesses_[access]); }
   uint32_t root(uint32_t access) {
     while (parent_[access] != access) {
       parent_[access] = parent_[parent_[access]];

@@ -187,7 +187,8 @@ class LoadReuse {
 }  // namespace
 
 void reuse_loads(StraightLine& line, const PassSettings& settings) {
-  LoadReuse(line, settings.reuse_loops).run();
+  const bool small = std::ssize(line.instructions) <= settings["reuse_instances"];
+  LoadReuse(line, small ? 0 : settings["reuse_loops"]).run();
 }
 
 }  // namespace neuron_sim

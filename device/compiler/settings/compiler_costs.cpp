@@ -3,6 +3,36 @@
 namespace neuron_sim {
 namespace {
 
+constexpr const char* kSetJ = "order of the four public attention traces, set J";
+constexpr CompilerCostFact kFacts[] = {
+    {"clock", &CompilerCosts::clock_ghz, 1.4, "GHz", "fitted",
+     "set J; TensorE and ScalarE: one column or element per cycle"},
+    {"vector_clock", &CompilerCosts::vector_ghz, 1.12, "GHz", "fitted",
+     "set J; VectorE; GpSimd the same (assumed)"},
+    {"tensor_overhead", &CompilerCosts::tensor_overhead_ns, 46, "ns", "fitted",
+     "set J; 64 cycles, 16-bit and fp32 alike"},
+    {"scalar_overhead", &CompilerCosts::scalar_overhead_ns, 160, "ns", "fitted",
+     "set J; 224 cycles"},
+    {"vector_overhead", &CompilerCosts::vector_overhead_ns, 60, "ns", "fitted", kSetJ},
+    {"dma_fixed", &CompilerCosts::dma_fixed_ns, 1500, "ns", "fitted",
+     "set J; 500 to 3500 give the same orders"},
+    {"dma_bytes", &CompilerCosts::dma_bytes_per_ns, 250, "bytes/ns", "fitted", kSetJ},
+    {"scalar_trigger", &CompilerCosts::scalar_trigger_ns, 60, "ns", "fitted",
+     "set J; 0 to 200 give the same orders"},
+    {"trigger", &CompilerCosts::trigger_ns, 600, "ns", "fitted",
+     "set J; Sync and GpSimd; Vector and Tensor the same (assumed)"},
+    {"static_trigger", &CompilerCosts::static_trigger_ns, 60, "ns", "assumed",
+     "descriptors prepared by the compiler, which no trace shows"},
+    {"wake_up", &CompilerCosts::wake_up_ns, 40, "ns", "fitted",
+     "set J; from one engine or queue to another"},
+    {"same_engine", &CompilerCosts::same_engine_ns, 120, "ns", "assumed",
+     "from the end of an instruction on Vector, Scalar or GpSimd to one there that reads its "
+     "result: what the hardware needs (timing_findings.md section 2: latency and 35 ns), if the "
+     "compiler knows it; a published depthwise convolution on generation 2 is met at the interval "
+     "of its instructions, which needs independent ones in between"},
+};
+static_assert(sizeof(CompilerCosts) == std::size(kFacts) * sizeof(double), "a fact per cost");
+
 CompilerCost dma_cost(const CompilerCosts& costs, const Step& step, EngineKind engine) {
   double trigger = engine == EngineKind::kScalar ? costs.scalar_trigger_ns : costs.trigger_ns;
   if (step.descriptors == DescriptorKind::kStatic) trigger = costs.static_trigger_ns;
@@ -12,6 +42,17 @@ CompilerCost dma_cost(const CompilerCosts& costs, const Step& step, EngineKind e
 }
 
 }  // namespace
+
+std::span<const CompilerCostFact> compiler_cost_facts() { return kFacts; }
+
+const CompilerCosts& compiler_costs() {
+  static const CompilerCosts costs = [] {
+    CompilerCosts values{};
+    for (const CompilerCostFact& fact : kFacts) values.*fact.field = fact.value;
+    return values;
+  }();
+  return costs;
+}
 
 CompilerCost compiler_cost(const CompilerCosts& costs, const Demand& demand, EngineKind engine) {
   if (demand.count == 0) return {from_nanoseconds(costs.wake_up_ns), {}, {}};

@@ -2,6 +2,8 @@
 // What the vendor's compiler believes an instruction costs when it orders them. Not what the
 // hardware takes: the timeline computes that from the architecture file.
 
+#include <span>
+
 #include "device/arch/architecture.h"
 #include "device/base/units.h"
 #include "device/instruction/demand.h"
@@ -9,26 +11,29 @@
 
 namespace neuron_sim {
 
-/// Cost table of the list scheduler. Fitted to the order of the four public attention traces (one
-/// compiler version, two kernels; "set J"): the structure is determined, single values hardly.
+/// Costs that the list scheduler orders by; compiler_costs() has what each is and where it is from.
 struct CompilerCosts {
-  double clock_ghz = 1.4;           ///< TensorE and ScalarE: one column or element per cycle
-  double vector_ghz = 1.12;         ///< VectorE; GpSimd the same (assumed)
-  double tensor_overhead_ns = 46;   ///< 64 cycles; 16-bit and fp32 alike
-  double scalar_overhead_ns = 160;  ///< 224 cycles
-  double vector_overhead_ns = 60;
-  double dma_fixed_ns = 1500;  ///< 500 to 3500 give the same orders
-  double dma_bytes_per_ns = 250;
-  double scalar_trigger_ns = 60;  ///< 0 to 200 give the same orders
-  double trigger_ns = 600;        ///< Sync and GpSimd; Vector and Tensor the same (assumed)
-  double static_trigger_ns = 60;  ///< descriptors prepared by the compiler: assumed
-  double wake_up_ns = 40;         ///< from one engine or queue to another
-  /// From the end of an instruction on Vector, Scalar or GpSimd to one there that reads its result:
-  /// what the hardware needs (docs/hardware_facts.md#engine-timing). Assumed: that the
-  /// compiler knows it; a published depthwise convolution on generation 2 is met at the interval of
-  /// its instructions, which needs independent ones in between.
-  double same_engine_ns = 120;
+  double clock_ghz, vector_ghz;
+  double tensor_overhead_ns, scalar_overhead_ns, vector_overhead_ns;
+  double dma_fixed_ns, dma_bytes_per_ns;
+  double scalar_trigger_ns, trigger_ns, static_trigger_ns;
+  double wake_up_ns, same_engine_ns;
 };
+
+/// One of them, as the architecture files state theirs.
+struct CompilerCostFact {
+  const char* name;
+  double CompilerCosts::*field;
+  double value;
+  const char* unit;
+  const char* certainty;  ///< "fitted" or "assumed"
+  const char* source;
+};
+/// All of them. Fitted to the order of the four public attention traces (one compiler version, two
+/// kernels; "set J"): the structure is determined, single values hardly.
+std::span<const CompilerCostFact> compiler_cost_facts();
+/// Their values.
+const CompilerCosts& compiler_costs();
 
 /// What one instance costs on an engine.
 struct CompilerCost {

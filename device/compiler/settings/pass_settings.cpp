@@ -1,82 +1,38 @@
 #include "device/compiler/settings/pass_settings.h"
 
-#include <array>
-#include <vector>
+#include <algorithm>
 
 #include "device/base/errors.h"
 
 namespace neuron_sim {
 namespace {
 
-constexpr SettingField flag(const char* name, bool PassSettings::*member) {
-  return {name, member, nullptr};
+/// Index of a setting; the number of settings when there is none of that name.
+size_t index_of(std::string_view name) {
+  const std::span<const PassSetting> all = pass_settings();
+  const auto found = std::find_if(all.begin(), all.end(),
+                                  [&](const PassSetting& each) { return name == each.name; });
+  return static_cast<size_t>(found - all.begin());
 }
-constexpr SettingField number(const char* name, int64_t PassSettings::*member) {
-  return {name, nullptr, member};
-}
-
-constexpr SettingField kFields[] = {
-    flag("rename_buffers", &PassSettings::rename_buffers),
-    number("buffers_per_tile", &PassSettings::buffers_per_tile),
-    flag("place_large_first", &PassSettings::place_large_first),
-    flag("forward_stores", &PassSettings::forward_stores),
-    flag("reuse_loads", &PassSettings::reuse_loads),
-    number("reuse_loops", &PassSettings::reuse_loops),
-    number("reuse_instances", &PassSettings::reuse_instances),
-    flag("hoist_invariants", &PassSettings::hoist_invariants),
-    flag("fold_zeros", &PassSettings::fold_zeros),
-    flag("elide_psum_copies", &PassSettings::elide_psum_copies),
-    flag("eliminate_copies", &PassSettings::eliminate_copies),
-    flag("eliminate_dead_stores", &PassSettings::eliminate_dead_stores),
-    flag("fold_casts", &PassSettings::fold_casts),
-    flag("batch_narrow_operations", &PassSettings::batch_narrow_operations),
-    number("batch_iterations", &PassSettings::batch_iterations),
-    flag("split_sums", &PassSettings::split_sums),
-    flag("batch_transposes", &PassSettings::batch_transposes),
-    flag("merge_dma", &PassSettings::merge_dma),
-    flag("merge_input_loads", &PassSettings::merge_input_loads),
-    number("dma_bytes_per_partition", &PassSettings::dma_bytes_per_partition),
-    number("dma_bytes", &PassSettings::dma_bytes),
-    flag("assign_queues", &PassSettings::assign_queues),
-    flag("disable_dge", &PassSettings::disable_dge),
-    flag("keep_explicit_queues", &PassSettings::keep_explicit_queues),
-    flag("schedule", &PassSettings::schedule),
-    flag("choose_copy_engines", &PassSettings::choose_copy_engines),
-    flag("keep_groups_together", &PassSettings::keep_groups_together),
-    flag("hoist_loads", &PassSettings::hoist_loads),
-};
 
 /// What the back end does in every stack: renaming, queues, list scheduling.
 PassSettings back_end(bool disable_dge) {
-  PassSettings settings;
-  settings.rename_buffers = true;
-  settings.assign_queues = true;
-  settings.disable_dge = disable_dge;
-  settings.keep_explicit_queues = true;
-  settings.schedule = true;
-  settings.choose_copy_engines = true;
-  settings.keep_groups_together = true;
-  settings.hoist_loads = true;
-  return settings;
+  return {{"rename_buffers", 1},       {"assign_queues", 1}, {"disable_dge", disable_dge ? 1 : 0},
+          {"keep_explicit_queues", 1}, {"schedule", 1},      {"choose_copy_engines", 1},
+          {"keep_groups_together", 1}, {"hoist_loads", 1}};
 }
 
 /// The back end after the middle end.
 PassSettings whole(bool disable_dge) {
   PassSettings settings = back_end(disable_dge);
-  settings.reuse_loads = true;
-  settings.reuse_loops = 1;
-  settings.reuse_instances = 16'384;
-  settings.hoist_invariants = true;
-  settings.fold_zeros = true;
-  settings.eliminate_copies = true;
-  settings.eliminate_dead_stores = true;
-  settings.elide_psum_copies = true;
-  settings.fold_casts = true;
-  settings.batch_narrow_operations = true;
-  settings.split_sums = true;
-  settings.batch_transposes = true;
-  settings.merge_dma = true;
-  settings.merge_input_loads = true;
+  for (const char* name :
+       {"reuse_loads", "hoist_invariants", "fold_zeros", "eliminate_copies",
+        "eliminate_dead_stores", "elide_psum_copies", "fold_casts", "batch_narrow_operations",
+        "split_sums", "batch_transposes", "merge_dma", "merge_input_loads"}) {
+    settings.set(name, 1);
+  }
+  settings.set("reuse_loops", 1);
+  settings.set("reuse_instances", 16'384);
   return settings;
 }
 
@@ -100,34 +56,41 @@ std::vector<PublishedStack> make_stacks() {
 
 }  // namespace
 
-std::span<const SettingField> setting_fields() { return kFields; }
+PassSettings::PassSettings(std::initializer_list<std::pair<std::string_view, int64_t>> values)
+    : values_(pass_settings().size()) {
+  for (const auto& [name, value] : values) set(name, value);
+}
 
-void set(PassSettings& settings, std::string_view field, int64_t value) {
-  std::string names;
-  for (const SettingField& candidate : kFields) {
-    names += text(names.empty() ? "" : ", ", candidate.name);
-    if (field != candidate.name) continue;
-    if (value < 0 || (candidate.flag != nullptr && value > 1)) {
-      fail(text("setting '", field, "' of the compiler's passes is ", value, ", but must be ",
-                candidate.flag != nullptr ? "0 or 1." : "0 or more."));
+int64_t PassSettings::operator[](std::string_view name) const {
+  const size_t index = index_of(name);
+  require(index < values_.size(), "a pass reads settings that exist");
+  return values_[index];
+}
+
+void PassSettings::set(std::string_view name, int64_t value) {
+  const size_t index = index_of(name);
+  if (index == values_.size()) {
+    std::string names;
+    for (const PassSetting& each : pass_settings()) {
+      names += text(names.empty() ? "" : ", ", each.name);
     }
-    if (candidate.flag != nullptr) {
-      settings.*candidate.flag = value != 0;
-    } else {
-      settings.*candidate.number = value;
-    }
-    return;
+    fail(text("setting '", name, "' of the compiler's passes is unknown; there are: ", names, "."));
   }
-  fail(text("setting '", field, "' of the compiler's passes is unknown; there are: ", names, "."));
+  const bool is_switch = pass_settings()[index].is_switch;
+  if (value < 0 || (is_switch && value > 1)) {
+    fail(text("setting '", name, "' of the compiler's passes is ", value, ", but must be ",
+              is_switch ? "0 or 1." : "0 or more."));
+  }
+  values_[index] = value;
 }
 
 std::string describe(const PassSettings& settings) {
   std::string result;
-  for (const SettingField& field : kFields) {
-    const bool shown = field.flag != nullptr ? settings.*field.flag : settings.*field.number != 0;
-    if (!shown) continue;
-    result += text(result.empty() ? "" : ", ", field.name);
-    if (field.number != nullptr) result += text("=", settings.*field.number);
+  for (const PassSetting& each : pass_settings()) {
+    const int64_t value = settings[each.name];
+    if (value == 0) continue;
+    result += text(result.empty() ? "" : ", ", each.name);
+    if (!each.is_switch) result += text("=", value);
   }
   return result.empty() ? "none" : result;
 }

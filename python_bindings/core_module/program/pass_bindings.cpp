@@ -6,6 +6,7 @@
 
 #include "device/base/errors.h"
 #include "device/compiler/line/straight_line.h"
+#include "device/compiler/pass.h"
 #include "device/compiler/passes.h"
 #include "device/compiler/settings/compiler_costs.h"
 #include "python_bindings/core_module/program/bindings.h"
@@ -24,21 +25,37 @@ PassSettings settings_of(const nb::dict& values) {
                 "; settings are names with a bool or an int."),
            ErrorKind::kType);
     }
-    set(settings, nb::cast<std::string>(key), number);
+    settings.set(nb::cast<std::string>(key), number);
   }
   return settings;
 }
 
 nb::dict as_dict(const PassSettings& settings) {
   nb::dict result;
-  for (const SettingField& field : setting_fields()) {
-    if (field.flag != nullptr) {
-      result[field.name] = settings.*field.flag;
-    } else {
-      result[field.name] = settings.*field.number;
-    }
+  for (const PassSetting& each : pass_settings()) {
+    const int64_t value = settings[each.name];
+    result[each.name] = each.is_switch ? nb::cast(value != 0) : nb::cast(value);
   }
   return result;
+}
+
+nb::dict settings_table() {
+  nb::dict result;
+  const nb::dict defaults = as_dict({});
+  for (const PassSetting& each : pass_settings()) {
+    nb::dict entry;
+    entry["pass"] = each.pass;
+    entry["default"] = defaults[each.name];
+    entry["meaning"] = each.meaning;
+    result[each.name] = entry;
+  }
+  return result;
+}
+
+nb::list passes() {
+  nb::list names;
+  for (const Pass& pass : pipeline()) names.append(pass.name);
+  return names;
 }
 
 /// compile(), while other threads of Python run.
@@ -73,29 +90,16 @@ nb::dict stacks() {
   return result;
 }
 
-/// Certainties as CompilerCosts documents them.
-nb::dict compiler_costs() {
-  const CompilerCosts costs;
+nb::dict cost_table() {
   nb::dict result;
-  const auto add = [&result](const char* name, double value, const char* unit,
-                             const char* certainty) {
+  for (const CompilerCostFact& fact : compiler_cost_facts()) {
     nb::dict entry;
-    entry["value"] = value;
-    entry["unit"] = unit;
-    entry["certainty"] = certainty;
-    result[name] = entry;
-  };
-  add("clock", costs.clock_ghz, "GHz", "fitted");
-  add("vector_clock", costs.vector_ghz, "GHz", "fitted");
-  add("tensor_overhead", costs.tensor_overhead_ns, "ns", "fitted");
-  add("scalar_overhead", costs.scalar_overhead_ns, "ns", "fitted");
-  add("vector_overhead", costs.vector_overhead_ns, "ns", "fitted");
-  add("dma_fixed", costs.dma_fixed_ns, "ns", "fitted");
-  add("dma_bytes", costs.dma_bytes_per_ns, "bytes/ns", "fitted");
-  add("scalar_trigger", costs.scalar_trigger_ns, "ns", "fitted");
-  add("trigger", costs.trigger_ns, "ns", "fitted");
-  add("static_trigger", costs.static_trigger_ns, "ns", "assumed");
-  add("wake_up", costs.wake_up_ns, "ns", "fitted");
+    entry["value"] = fact.value;
+    entry["unit"] = fact.unit;
+    entry["source"] = fact.source;
+    entry["certainty"] = fact.certainty;
+    result[fact.name] = entry;
+  }
   return result;
 }
 
@@ -110,8 +114,11 @@ void bind_passes(nb::module_& module) {
   module.def("published_stacks", &stacks,
              "Software stacks of published measurements: name -> {compiler, source, settings, "
              "description}.");
-  module.def("compiler_costs", &compiler_costs,
-             "What the scheduling pass takes instructions to cost: name -> {value, unit, "
+  module.def("passes", &passes, "Names of the compiler's passes in the order in which they run.");
+  module.def("pass_settings", &settings_table,
+             "Settings of the passes: name -> {pass that reads it, default, meaning}.");
+  module.def("compiler_costs", &cost_table,
+             "What the scheduling pass takes instructions to cost: name -> {value, unit, source, "
              "certainty}. Fitted to the order of instructions in traces, not to times.");
   module.def(
       "pass_objection", [](const Program& program) { return unroll_objection(program); },

@@ -161,8 +161,7 @@ TEST(PlaceTiles, SharedBytesComputeWhatDistinctBytesDo) {
     EXPECT_LE(program->sbuf_peak, small.limits.sbuf_usable.count);
     const auto expected = bytes_after(RandomTiles(seed, ample, TilePlacement::kScoped).build());
     EXPECT_EQ(bytes_after(program), expected) << "seed " << seed;
-    PassSettings settings;
-    settings.rename_buffers = settings.schedule = settings.reuse_loads = true;
+    const PassSettings settings{{"rename_buffers", 1}, {"schedule", 1}, {"reuse_loads", 1}};
     EXPECT_EQ(bytes_after(compile(program, settings).program), expected) << "seed " << seed;
   }
   EXPECT_GT(shared, 500);

@@ -120,8 +120,7 @@ TEST(Interruption, EndsSimulationsAndPlansAndPasses) {
   const Picoseconds before = simulate(*program).body;
   expect_interrupted([&] { simulate(*program); });
   expect_interrupted([&] { make_plan(*program); });
-  PassSettings settings;
-  settings.rename_buffers = settings.schedule = settings.reuse_loads = true;
+  const PassSettings settings{{"rename_buffers", 1}, {"schedule", 1}, {"reuse_loads", 1}};
   expect_interrupted([&] { compile(program, settings); });
   EXPECT_EQ(simulate(*program).body, before);
   EXPECT_NE(compile(program, settings).program, nullptr);

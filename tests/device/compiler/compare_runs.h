@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "device/compiler/pass.h"
 #include "tests/device/execute/run_program.h"
 
 namespace neuron_sim {
@@ -15,6 +16,13 @@ inline std::vector<std::vector<std::byte>> bytes_after(std::shared_ptr<const Pro
   run.randomise(seed);
   run.execute(make_plan(run.program()), pool);
   return run.bytes();
+}
+
+/// Runs the pass of that name on the line, verified.
+inline bool run_pass(StraightLine& line, std::string_view name, const PassSettings& settings = {},
+                     const std::vector<TileId>& undefined = {}) {
+  PassState state{.settings = settings, .undefined = undefined};
+  return run_pass(pass_named(name), line, state);
 }
 
 /// The instructions of that name of a program without loops, in program order.

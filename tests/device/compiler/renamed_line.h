@@ -9,14 +9,14 @@ namespace neuron_sim {
 
 inline StraightLine renamed_line(const Program& program) {
   StraightLine line = *unroll(program).line;
-  rename_buffers(line, {});
+  run_pass(line, "rename_buffers");
   return line;
 }
 
 /// The line with places on chip, in its order.
 inline std::shared_ptr<const Program> placed(StraightLine line) {
-  EXPECT_TRUE(allocate_sbuf(line, 0));
-  EXPECT_TRUE(allocate_psum(line));
+  EXPECT_TRUE(run_pass(line, "allocate_sbuf"));
+  EXPECT_TRUE(run_pass(line, "allocate_psum"));
   return lower(std::move(line));
 }
 

@@ -3,11 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "device/compiler/back_end/allocate.h"
-#include "device/compiler/back_end/assign_queues.h"
-#include "device/compiler/back_end/schedule.h"
-#include "device/compiler/middle_end/rename_buffers.h"
 #include "tests/device/compiler/attention_statements.h"
+#include "tests/device/compiler/compare_runs.h"
 
 namespace neuron_sim {
 namespace {
@@ -16,10 +13,10 @@ using Order = std::vector<std::string>;
 
 void compile_back_end(LabelledLine& labelled) {
   const PassSettings& settings = published_stack("neuronx-cc trn2 direct").settings;
-  rename_buffers(labelled.line, {});
-  assign_queues(labelled.line, settings);
-  ASSERT_TRUE(allocate_sbuf(labelled.line, 0));
-  ASSERT_TRUE(schedule(labelled.line, settings));
+  run_pass(labelled.line, "rename_buffers");
+  run_pass(labelled.line, "assign_queues", settings);
+  ASSERT_TRUE(run_pass(labelled.line, "allocate_sbuf"));
+  ASSERT_TRUE(run_pass(labelled.line, "schedule", settings));
 }
 
 /// Appends "name 0" ... "name 3".

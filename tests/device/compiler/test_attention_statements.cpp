@@ -53,7 +53,8 @@ class AttentionStatements : public testing::TestWithParam<Dtype> {
   static std::shared_ptr<const Program> compiled(const std::shared_ptr<const Program>& program,
                                                  bool back_end) {
     PassSettings settings = published_stack("neuronx-cc trn2").settings;
-    settings.schedule = settings.assign_queues = back_end;
+    settings.set("schedule", back_end ? 1 : 0);
+    settings.set("assign_queues", back_end ? 1 : 0);
     const Compiled result = compile(program, settings);
     EXPECT_EQ(result.unchanged, "");
     EXPECT_TRUE(bytes_after(program) == bytes_after(result.program));

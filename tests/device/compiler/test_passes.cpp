@@ -1,5 +1,7 @@
 #include "device/compiler/passes.h"
 
+#include <set>
+
 #include "device/timeline/timeline.h"
 #include "tests/device/compiler/compare_runs.h"
 #include "tests/device/program/random_program.h"
@@ -21,6 +23,15 @@ TEST(Passes, EveryStackKeepsTheBytesOfGeneratedPrograms) {
       ASSERT_EQ(bytes_after(program), bytes_after(compiled.program)) << stack.name << " " << seed;
     }
   }
+}
+
+TEST(Passes, EverySettingIsThatOfAPassAndEveryPassHasASwitch) {
+  std::set<std::string_view> switches;
+  for (const PassSetting& each : pass_settings()) {
+    EXPECT_STREQ(pass_named(each.pass).name, each.pass);
+    if (each.is_switch) switches.insert(each.name);
+  }
+  for (const Pass& pass : pipeline()) EXPECT_EQ(switches.count(pass.switched_by()), 1U);
 }
 
 }  // namespace

@@ -74,8 +74,8 @@ enum class Copies { kStay, kEliminated };
 inline TransfersLeft forwarded(const std::shared_ptr<const Program>& program,
                                Copies copies = Copies::kStay) {
   StraightLine line = renamed_line(*program);
-  forward_stores(line);
-  if (copies == Copies::kEliminated) eliminate_copies(line);
+  run_pass(line, "forward_stores");
+  if (copies == Copies::kEliminated) run_pass(line, "eliminate_copies");
   EXPECT_EQ(bytes_after(program), bytes_after(placed(line)));
   return transfers_of(line);
 }

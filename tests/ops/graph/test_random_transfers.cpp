@@ -159,10 +159,10 @@ TEST(RandomTransfers, KeepTheirBytes) {
     SCOPED_TRACE(text("seed ", seed, "\n", listing(*program)));
     StraightLine line = renamed_line(*program);
     const TransfersLeft all = transfers_of(line);
-    forward_stores(line);
+    run_pass(line, "forward_stores");
     const TransfersLeft left = transfers_of(line);
     ASSERT_EQ(bytes_after(placed(line)), expected) << "forward_stores";
-    eliminate_copies(line);
+    run_pass(line, "eliminate_copies");
     ASSERT_EQ(bytes_after(placed(line)), expected) << "and eliminate_copies";
     const Compiled compiled = compile(program, graph_passes());
     EXPECT_EQ(compiled.unchanged, "");

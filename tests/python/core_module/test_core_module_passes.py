@@ -50,6 +50,19 @@ def test_settings_are_checked_by_name_and_value():
         _core.compile_program(program, {"buffers_per_tile": -1})
 
 
+def test_settings_and_costs_are_listed_with_what_they_mean():
+    settings = _core.pass_settings()
+    assert list(settings) == list(_core.published_stacks()["none"]["settings"])
+    assert {entry["pass"] for entry in settings.values()} < set(_core.passes())
+    assert settings["reuse_loops"]["default"] == 0
+    assert settings["schedule"]["default"] is False
+    assert all(entry["meaning"] for entry in settings.values())
+    costs = _core.compiler_costs()
+    assert len(costs) == 12
+    assert costs["same_engine"]["value"] == 120 and costs["same_engine"]["certainty"] == "assumed"
+    assert all(cost["source"] and cost["unit"] for cost in costs.values())
+
+
 def test_every_stack_names_its_source_and_settings():
     stacks = _core.published_stacks()
     assert stacks["none"]["description"] == "none"

@@ -5,6 +5,7 @@
 #include "device/builder/builder.h"
 #include "device/compiler/middle_end/rename_buffers.h"
 #include "device/isa/movement/memset.h"
+#include "tests/device/compiler/compare_runs.h"
 #include "tests/device/program/random_program.h"
 
 namespace neuron_sim {
@@ -32,7 +33,7 @@ StraightLine versions(int64_t iterations, int64_t bytes, int tiles = 1,
     }
   });
   StraightLine line = *unroll(*builder.finish()).line;
-  rename_buffers(line, {});
+  run_pass(line, "rename_buffers");
   return line;
 }
 
@@ -65,7 +66,7 @@ void expect_disjoint(const StraightLine& line, MemoryKind memory) {
 
 TEST(AllocateSbuf, VersionsLieSideBySideWhileSbufLasts) {
   StraightLine line = versions(5, 4096);
-  ASSERT_TRUE(allocate_sbuf(line, 0));
+  ASSERT_TRUE(run_pass(line, "allocate_sbuf"));
   const std::vector<int64_t> at = addresses(line);
   for (size_t i = 1; i < at.size(); ++i) EXPECT_EQ(at[i], at[i - 1] + 4096);
   EXPECT_EQ(at[0], 0);
@@ -75,7 +76,7 @@ TEST(AllocateSbuf, AFullSbufIsUsedAgainFromTheVersionThatWasFreedFirst) {
   const int64_t capacity = trn2().limits.sbuf_usable.count;
   const int64_t fits = (capacity - 4) / 16384;
   StraightLine line = versions(fits + 3, 16384);
-  ASSERT_TRUE(allocate_sbuf(line, 0));
+  ASSERT_TRUE(run_pass(line, "allocate_sbuf"));
   const std::vector<int64_t> at = addresses(line);
   for (int64_t i = 0; i < fits; ++i) EXPECT_EQ(at[static_cast<size_t>(i)], i * 16384);
   for (int64_t i = 0; i < 3; ++i) {
@@ -97,7 +98,7 @@ TEST(AllocateSbuf, AWindowSmallerThanWhatLivesTogetherGrows) {
   for (int i = 0; i < 4; ++i) builder.emit(Memset{ring.turn(i), 1, EngineKind::kVector});
   for (int i = 0; i < 4; ++i) builder.emit(TensorCopy{ring.turn(0), ring.turn(i)});
   StraightLine line = *unroll(*builder.finish()).line;
-  rename_buffers(line, {});
+  run_pass(line, "rename_buffers");
   ASSERT_TRUE(allocate_sbuf(line, 1));
   expect_disjoint(line, MemoryKind::kSbuf);
 }
@@ -119,8 +120,8 @@ TEST(AllocateSbuf, SmallFreeNeighboursMakeRoomForALargeTile) {
     });
   }
   StraightLine line = *unroll(*builder.finish()).line;
-  rename_buffers(line, {});
-  ASSERT_TRUE(allocate_sbuf(line, 0));
+  run_pass(line, "rename_buffers");
+  ASSERT_TRUE(run_pass(line, "allocate_sbuf"));
   EXPECT_EQ(addresses(line)[4], 0);
   expect_disjoint(line, MemoryKind::kSbuf);
 }
@@ -134,7 +135,7 @@ TEST(AllocateSbuf, SmallTilesSpreadOverTheSpaceOfLargeOnes) {
   builder.loop(8, [&](const Affine&) { builder.emit(Memset{wide, 1, EngineKind::kVector}); });
   builder.loop(9, [&](const Affine&) { builder.emit(Memset{narrow, 1, EngineKind::kVector}); });
   StraightLine line = *unroll(*builder.finish()).line;
-  rename_buffers(line, {});
+  run_pass(line, "rename_buffers");
   ASSERT_TRUE(allocate_sbuf(line, 0, SbufReuse::kLargerSpace));
   const std::vector<int64_t> at = addresses(line);
   const int64_t fresh = (capacity - 8 * large) / 64;  // narrow tiles that fit after the wide ones
@@ -153,37 +154,37 @@ TEST(AllocateSbuf, WhatDoesNotFitLeavesEverythingInPlace) {
   builder.emit(Memset{tile, 1, EngineKind::kVector});
   builder.emit(Memset{placed, 1, EngineKind::kVector});
   StraightLine line = *unroll(*builder.finish()).line;
-  rename_buffers(line, {});
-  EXPECT_TRUE(allocate_sbuf(line, 0));  // exactly full
+  run_pass(line, "rename_buffers");
+  EXPECT_TRUE(run_pass(line, "allocate_sbuf"));  // exactly full
   line.tiles[static_cast<size_t>(tile.tile())].bytes += 4;
   const std::vector<int64_t> before = addresses(line);
-  EXPECT_FALSE(allocate_sbuf(line, 0));
+  EXPECT_FALSE(run_pass(line, "allocate_sbuf"));
   EXPECT_EQ(before, addresses(line));
 }
 
 TEST(AllocatePsum, BanksTakeTurns) {
   StraightLine line = versions(19, 512, 1, MemoryKind::kPsum);
-  ASSERT_TRUE(allocate_psum(line));
+  ASSERT_TRUE(run_pass(line, "allocate_psum"));
   const std::vector<int64_t> at = addresses(line);
   for (size_t i = 0; i < at.size(); ++i) EXPECT_EQ(at[i], static_cast<int64_t>(i % 8) * 2048);
 }
 
 TEST(AllocatePsum, EightBanksFitAndNineDoNot) {
   StraightLine line = versions(2, 2048, 8, MemoryKind::kPsum);
-  EXPECT_TRUE(allocate_psum(line));
+  EXPECT_TRUE(run_pass(line, "allocate_psum"));
   expect_disjoint(line, MemoryKind::kPsum);
   StraightLine wide = versions(2, 2048, 8, MemoryKind::kPsum);
   for (Tile& tile : wide.tiles) {
     if (tile.memory == MemoryKind::kPsum) tile.bytes = 2052;  // two banks each
   }
   const std::vector<int64_t> before = addresses(wide);
-  EXPECT_FALSE(allocate_psum(wide));
+  EXPECT_FALSE(run_pass(wide, "allocate_psum"));
   EXPECT_EQ(before, addresses(wide));
 }
 
 TEST(AllocatePsum, TilesOfSeveralBanksTakeNeighbours) {
   StraightLine line = versions(5, 6144, 2, MemoryKind::kPsum);
-  ASSERT_TRUE(allocate_psum(line));
+  ASSERT_TRUE(run_pass(line, "allocate_psum"));
   expect_disjoint(line, MemoryKind::kPsum);
   for (const int64_t address : addresses(line)) EXPECT_LE(address + 6144, 8 * 2048);
 }
@@ -207,9 +208,9 @@ TEST(Allocate, NoTwoTilesInUseShareBytesInGeneratedPrograms) {
     RandomProgramOptions options;
     options.undefined_reads = seed % 4 == 0;
     StraightLine line = *unroll(*RandomProgram(seed, trn2(), options).build()).line;
-    rename_buffers(line, {});
+    run_pass(line, "rename_buffers");
     ASSERT_TRUE(allocate_sbuf(line, static_cast<int64_t>(seed % 3)));
-    ASSERT_TRUE(allocate_psum(line));
+    ASSERT_TRUE(run_pass(line, "allocate_psum"));
     expect_disjoint(line, MemoryKind::kSbuf);
     expect_disjoint(line, MemoryKind::kPsum);
   }

@@ -6,6 +6,7 @@
 #include "device/isa/dma/dma_copy.h"
 #include "device/isa/movement/memset.h"
 #include "device/isa/movement/tensor_copy.h"
+#include "tests/device/compiler/compare_runs.h"
 
 namespace neuron_sim {
 namespace {
@@ -26,7 +27,7 @@ constexpr Trigger static_on(EngineKind engine) { return {engine, DescriptorKind:
 /// Triggers of all transfers, in program order.
 std::vector<Trigger> triggers(Builder& builder, const PassSettings& settings) {
   StraightLine line = *unroll(*builder.finish()).line;
-  assign_queues(line, settings);
+  run_pass(line, "assign_queues", settings);
   std::vector<Trigger> result;
   for (const StraightInstruction& instance : line.instructions) {
     if (instance.instruction.type != &kDmaCopy) continue;
@@ -64,8 +65,7 @@ TEST(AssignQueues, WithoutDescriptorGenerationIdleEnginesTakeTurns) {
     for (const EngineKind engine : engines) result.push_back(static_on(engine));
     return result;
   };
-  PassSettings disabled;
-  disabled.disable_dge = true;
+  const PassSettings disabled{{"disable_dge", 1}};
   Builder idle("idle", load_architecture("trn2"));
   emit_transfers(idle);
   EXPECT_EQ(triggers(idle, disabled),
@@ -83,8 +83,7 @@ TEST(AssignQueues, WithoutDescriptorGenerationIdleEnginesTakeTurns) {
 }
 
 TEST(AssignQueues, AnEngineThatTheKernelNamesIsKeptOnRequest) {
-  PassSettings settings;
-  settings.keep_explicit_queues = true;
+  const PassSettings settings{{"keep_explicit_queues", 1}};
   Builder kept("kept", load_architecture("trn2"));
   emit_transfers(kept, EngineKind::kScalar);
   EXPECT_EQ(triggers(kept, settings), std::vector<Trigger>(5, kHardwareStore));
@@ -114,8 +113,7 @@ TEST(AssignQueues, TransfersWithinTheChipStay) {
   const View from = builder.sbuf("from", {128, 8}, kFloat);
   const View to = builder.sbuf("to", {128, 8}, kFloat);
   builder.emit(DmaCopy{.dst = to, .src = from});
-  PassSettings disabled;
-  disabled.disable_dge = true;
+  const PassSettings disabled{{"disable_dge", 1}};
   EXPECT_EQ(triggers(builder, disabled), std::vector<Trigger>{kHardwareLoad});
 }
 

@@ -41,7 +41,7 @@ std::shared_ptr<const Program> fragmented(int64_t large_bytes) {
 
 StraightLine renamed(const Program& program) {
   StraightLine line = *unroll(program).line;
-  rename_buffers(line, {});
+  run_pass(line, "rename_buffers");
   return line;
 }
 
@@ -63,7 +63,7 @@ void expect_disjoint(const StraightLine& line) {
 TEST(RotateSbuf, ALargeTileHasAPlaceWhereTheOrderOfTheProgramLeavesNone) {
   const auto program = fragmented(capacity() - 4096);
   StraightLine line = renamed(*program);
-  EXPECT_FALSE(allocate_sbuf(line, 0));
+  EXPECT_FALSE(run_pass(line, "allocate_sbuf"));
   ASSERT_TRUE(rotate_sbuf(line));
   expect_disjoint(line);
   EXPECT_EQ(bytes_after(program), bytes_after(lower(std::move(line))));
@@ -100,18 +100,17 @@ TEST(RotateSbuf, NoTwoTilesInUseShareBytesInGeneratedProgramsAndTheirBytesStay) 
     const auto program = RandomProgram(seed, trn2(), {}).build();
     StraightLine line = renamed(*program);
     ASSERT_TRUE(rotate_sbuf(line));
-    ASSERT_TRUE(allocate_psum(line));
+    ASSERT_TRUE(run_pass(line, "allocate_psum"));
     expect_disjoint(line);
     EXPECT_EQ(bytes_after(program), bytes_after(lower(std::move(line)))) << seed;
   }
 }
 
 TEST(RotateSbuf, TheCompilerKeepsItsPassesWithIt) {
-  PassSettings settings;
-  settings.rename_buffers = settings.schedule = true;
+  PassSettings settings{{"rename_buffers", 1}, {"schedule", 1}};
   const auto program = fragmented(capacity() - 4096);
   EXPECT_EQ(compile(program, settings).gave_way, (std::vector<std::string>{"rename_buffers"}));
-  settings.place_large_first = true;
+  settings.set("place_large_first", 1);
   const Compiled compiled = compile(program, settings);
   EXPECT_TRUE(compiled.gave_way.empty());
   EXPECT_EQ(bytes_after(program), bytes_after(compiled.program));

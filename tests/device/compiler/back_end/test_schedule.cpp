@@ -1,7 +1,8 @@
 #include "device/compiler/back_end/schedule.h"
 
+#include <set>
+
 #include "device/compiler/back_end/allocate.h"
-#include "device/compiler/middle_end/rename_buffers.h"
 #include "device/compiler/passes.h"
 #include "device/timeline/timeline.h"
 #include "tests/device/compiler/attention_statements.h"
@@ -30,7 +31,7 @@ Demand demand_of(Unit unit, int64_t elements, int64_t bytes = 0,
 }
 
 TEST(CompilerCosts, AreThoseThatOrderThePublicTraces) {
-  const CompilerCosts costs;
+  const CompilerCosts& costs = compiler_costs();
   const auto issue = [&](Unit unit, int64_t elements, EngineKind engine) {
     return compiler_cost(costs, demand_of(unit, elements), engine).issue.nanoseconds();
   };
@@ -51,10 +52,20 @@ TEST(CompilerCosts, AreThoseThatOrderThePublicTraces) {
   EXPECT_EQ(compiler_cost(costs, fixed, EngineKind::kSync).issue.nanoseconds(), 60);
 }
 
+TEST(CompilerCosts, EachIsStatedOnceWithItsSource) {
+  std::set<std::string_view> names;
+  for (const CompilerCostFact& fact : compiler_cost_facts()) {
+    EXPECT_TRUE(names.insert(fact.name).second) << fact.name;
+    EXPECT_GT(fact.value, 0);
+    EXPECT_EQ(compiler_costs().*fact.field, fact.value) << fact.name;
+    EXPECT_FALSE(std::string_view(fact.source).empty());
+  }
+}
+
 TEST(Schedule, PsumBanksTakeTurnsInTheOrderOfTheProducts) {
   LabelledLine baseline = AttentionStatements(trn2(), kFloat).baseline();
-  rename_buffers(baseline.line, {});
-  ASSERT_TRUE(schedule(baseline.line, settings()));
+  run_pass(baseline.line, "rename_buffers");
+  ASSERT_TRUE(run_pass(baseline.line, "schedule", settings()));
   std::vector<int64_t> banks;
   std::vector<bool> seen(baseline.line.tiles.size());
   for (const StraightInstruction& instance : baseline.line.instructions) {
@@ -143,9 +154,9 @@ TEST(Schedule, WhenTheGreedyOrderRunsOutOfBanksTheyArePlanned) {
   for (const int64_t count : {3, 12}) {  // six tiles fit into the banks, 24 do not
     const auto program = pairs(count);
     StraightLine line = *unroll(*program).line;
-    rename_buffers(line, {});
-    ASSERT_TRUE(allocate_sbuf(line, 0));
-    ASSERT_TRUE(schedule(line, settings())) << count;
+    run_pass(line, "rename_buffers");
+    ASSERT_TRUE(run_pass(line, "allocate_sbuf"));
+    ASSERT_TRUE(run_pass(line, "schedule", settings())) << count;
     EXPECT_EQ(bytes_after(program), bytes_after(lower(line)));
   }
 }
@@ -171,9 +182,9 @@ TEST(Schedule, WhenBanksDoNotSufficeAtAllTheProgramOrderStays) {
   }
   const auto program = builder.finish();
   StraightLine line = *unroll(*program).line;
-  rename_buffers(line, {});
+  run_pass(line, "rename_buffers");
   const std::string before = listing(*lower(line));
-  EXPECT_FALSE(schedule(line, settings()));
+  EXPECT_FALSE(run_pass(line, "schedule", settings()));
   EXPECT_EQ(listing(*lower(line)), before);
   EXPECT_EQ(bytes_after(program), bytes_after(compile(program, settings()).program));
 }
@@ -187,7 +198,7 @@ TEST(Schedule, OnlyOpenCopiesOutOfPsumChangeTheirEngine) {
     builder.emit(TensorCopy{sbuf.turn(0), psum.turn(0), engine});
     builder.emit(TensorCopy{sbuf.turn(1), sbuf.turn(0)});
     PassSettings kept = settings();
-    kept.elide_psum_copies = false;  // only Vector reads the first copy
+    kept.set("elide_psum_copies", 0);  // only Vector reads the first copy
     const Compiled compiled = compile(builder.finish(), kept);
     const auto copies = instructions_named(*compiled.program, "tensor_copy");
     ASSERT_EQ(copies.size(), 2U);

@@ -40,9 +40,7 @@ std::shared_ptr<const Program> row_sums(int64_t tiles, int64_t width, Dtype dtyp
 
 StraightLine batched(const std::shared_ptr<const Program>& program, int64_t iterations = 0) {
   StraightLine line = renamed_line(*program);
-  PassSettings settings;
-  settings.batch_iterations = iterations;
-  batch_narrow_operations(line, settings);
+  run_pass(line, "batch_narrow_operations", {{"batch_iterations", iterations}});
   EXPECT_EQ(bytes_after(program), bytes_after(placed(line)));
   return line;
 }

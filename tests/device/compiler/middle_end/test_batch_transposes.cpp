@@ -61,7 +61,7 @@ struct Blocks {
 
 StraightLine batched(const std::shared_ptr<const Program>& program) {
   StraightLine line = renamed_line(*program);
-  batch_transposes(line);
+  run_pass(line, "batch_transposes");
   EXPECT_EQ(bytes_after(program), bytes_after(placed(line)));
   return line;
 }

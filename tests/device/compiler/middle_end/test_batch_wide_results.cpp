@@ -40,9 +40,9 @@ std::shared_ptr<const Program> windows(int64_t outputs) {
 std::pair<size_t, size_t> batched(int64_t outputs) {
   const std::shared_ptr<const Program> program = windows(outputs);
   StraightLine line = *unroll(*program).line;
-  rename_buffers(line, {});
-  batch_narrow_operations(line, {});
-  EXPECT_TRUE(allocate_sbuf(line, 0));
+  run_pass(line, "rename_buffers");
+  run_pass(line, "batch_narrow_operations");
+  EXPECT_TRUE(run_pass(line, "allocate_sbuf"));
   const std::shared_ptr<const Program> after = lower(std::move(line));
   EXPECT_EQ(bytes_after(program), bytes_after(after));
   return {instructions_named(*after, "tensor_tensor").size(),

@@ -65,7 +65,7 @@ struct Copies {
 int64_t copies_left(const Copies& copies) {
   const auto program = copies.program();
   StraightLine line = renamed_line(*program);
-  elide_psum_copies(line);
+  run_pass(line, "elide_psum_copies");
   EXPECT_EQ(bytes_after(program), bytes_after(placed(line)));
   int64_t count = 0;
   for (const StraightInstruction& instance : line.instructions) {

@@ -39,9 +39,9 @@ std::shared_ptr<const Program> copied_columns(Source source) {
 /// Copies that are left; the bytes are those of `program`.
 size_t copies_left(const std::shared_ptr<const Program>& program) {
   StraightLine line = *unroll(*program).line;
-  rename_buffers(line, {});
-  eliminate_copies(line);
-  EXPECT_TRUE(allocate_sbuf(line, 0));
+  run_pass(line, "rename_buffers");
+  run_pass(line, "eliminate_copies");
+  EXPECT_TRUE(run_pass(line, "allocate_sbuf"));
   const std::shared_ptr<const Program> after = lower(std::move(line));
   EXPECT_EQ(bytes_after(program), bytes_after(after));
   return instructions_named(*after, "tensor_copy").size();

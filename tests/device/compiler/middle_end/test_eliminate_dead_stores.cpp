@@ -38,9 +38,9 @@ std::shared_ptr<const Program> zeros_then_columns(int64_t width, int64_t first, 
 /// Memsets that are left; the bytes are those of `program`.
 size_t memsets_left(const std::shared_ptr<const Program>& program) {
   StraightLine line = *unroll(*program).line;
-  rename_buffers(line, {});
-  eliminate_dead_stores(line);
-  EXPECT_TRUE(allocate_sbuf(line, 0));
+  run_pass(line, "rename_buffers");
+  run_pass(line, "eliminate_dead_stores");
+  EXPECT_TRUE(run_pass(line, "allocate_sbuf"));
   const std::shared_ptr<const Program> after = lower(std::move(line));
   EXPECT_EQ(bytes_after(program), bytes_after(after));
   return instructions_named(*after, "memset").size();

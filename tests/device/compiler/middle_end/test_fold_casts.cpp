@@ -42,7 +42,7 @@ struct Product {
 /// Dtype of the tile that is stored.
 Dtype stored(const std::shared_ptr<const Program>& program) {
   StraightLine line = renamed_line(*program);
-  fold_casts(line);
+  run_pass(line, "fold_casts");
   EXPECT_EQ(bytes_after(program), bytes_after(placed(line)));
   const Operand& source = line.operands_of(line.instructions.back())[1];
   EXPECT_EQ(line.tile_of(source).dtype, source.dtype);

@@ -41,7 +41,7 @@ struct Sum {
 
 StraightLine folded(const std::shared_ptr<const Program>& program) {
   StraightLine line = renamed_line(*program);
-  fold_zeros(line);
+  run_pass(line, "fold_zeros");
   EXPECT_EQ(bytes_after(program), bytes_after(placed(line)));
   return line;
 }

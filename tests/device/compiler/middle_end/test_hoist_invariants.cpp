@@ -65,7 +65,7 @@ struct Scan {
 int64_t left(const Scan& scan, std::string_view name) {
   const auto program = scan.program();
   StraightLine line = renamed_line(*program);
-  hoist_invariants(line);
+  run_pass(line, "hoist_invariants");
   EXPECT_EQ(bytes_after(program), bytes_after(placed(line)));
   const auto all = names(line);
   return std::count(all.begin(), all.end(), name);

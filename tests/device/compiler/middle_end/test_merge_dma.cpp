@@ -42,9 +42,9 @@ struct Tiles {
 };
 
 StraightLine merged(const std::shared_ptr<const Program>& program, PassSettings settings = {}) {
-  settings.merge_input_loads = true;
+  settings.set("merge_input_loads", 1);
   StraightLine line = renamed_line(*program);
-  merge_dma(line, settings);
+  run_pass(line, "merge_dma", settings);
   EXPECT_EQ(bytes_after(program), bytes_after(placed(line)));
   return line;
 }
@@ -66,21 +66,19 @@ TEST(MergeDma, ATransferHasAtMost4096BytesPerPartition) {
             (Widths{1024, 1024}));
   EXPECT_EQ(widths(merged(Tiles{.tiles = 2, .columns = 513}.program()), "dma_copy"),
             Widths(4, 513));
-  PassSettings settings;
-  settings.dma_bytes_per_partition = 4104;
+  PassSettings settings{{"dma_bytes_per_partition", 4104}};
   EXPECT_EQ(widths(merged(Tiles{.tiles = 2, .columns = 513}.program(), settings), "dma_copy"),
             Widths(4, 513));  // 512 KiB bind
-  settings.dma_bytes = 128 * 4104;
+  settings.set("dma_bytes", 128 * 4104);
   EXPECT_EQ(widths(merged(Tiles{.tiles = 2, .columns = 513}.program(), settings), "dma_copy"),
             (Widths{1026, 1026}));
 }
 
 TEST(MergeDma, ATransferHasAtMostSoManyBytes) {
-  PassSettings settings;
-  settings.dma_bytes = 128 * 1024;
+  PassSettings settings{{"dma_bytes", 128 * 1024}};
   EXPECT_EQ(widths(merged(Tiles{.tiles = 2, .columns = 128}.program(), settings), "dma_copy"),
             (Widths{256, 256}));
-  settings.dma_bytes -= 1;
+  settings.set("dma_bytes", 128 * 1024 - 1);
   EXPECT_EQ(widths(merged(Tiles{.tiles = 2, .columns = 128}.program(), settings), "dma_copy"),
             Widths(4, 128));
 }
@@ -100,7 +98,7 @@ TEST(MergeDma, CastsCountTheWiderSideAndOddTilesKeepTheirBytes) {
 
 TEST(MergeDma, LoadsOfInputsAreMergedOnlyWhenAsked) {
   StraightLine line = renamed_line(*Tiles{}.program());
-  merge_dma(line, PassSettings{});
+  run_pass(line, "merge_dma");
   EXPECT_EQ(widths(line, "dma_copy", 1), (Widths{512, 512, 1024, 512, 512, 1024}));
 }
 

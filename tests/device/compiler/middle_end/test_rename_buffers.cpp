@@ -14,7 +14,7 @@ const Architecture& trn2() { return load_architecture("trn2"); }
 
 StraightLine renamed(Builder& builder, const std::vector<TileId>& undefined = {}) {
   StraightLine line = *unroll(*builder.finish()).line;
-  rename_buffers(line, undefined);
+  run_pass(line, "rename_buffers", {}, undefined);
   return line;
 }
 
@@ -155,12 +155,10 @@ TEST(RenameBuffers, RowsThatAnIndexLeavesOutStayInTheirVersion) {
         DmaCopy{.dst = tile, .src = table.indirect(11, 4), .index = rows, .oob_skip = skip});
     builder.emit(DmaCopy{.dst = out.select(0, 1), .src = tile});
     const auto source = builder.finish();
-    PassSettings settings;
-    settings.rename_buffers = true;
-    const auto compiled = compile(source, settings).program;
+    const auto compiled = compile(source, {{"rename_buffers", 1}}).program;
     EXPECT_EQ(bytes_after(source), bytes_after(compiled));
     StraightLine changed = *unroll(*source).line;
-    rename_buffers(changed, {});
+    run_pass(changed, "rename_buffers");
     const TileId last = changed.operands_of(changed.instructions.back())[1].tile;
     EXPECT_EQ(last == tile.tile(), skip);
   }
@@ -193,14 +191,12 @@ TEST(RenameBuffers, PlacedAndUndefinedTilesAndTheirNeighboursStay) {
 }
 
 TEST(RenameBuffers, BytesStayTheSame) {
-  PassSettings settings;
-  settings.rename_buffers = true;
   for (uint64_t seed = 100; seed < 160; ++seed) {
     RandomProgramOptions options;
     options.blocks = 6;
     options.undefined_reads = seed % 2 == 0;
     const auto program = RandomProgram(seed, trn2(), options).build();
-    const Compiled compiled = compile(program, settings);
+    const Compiled compiled = compile(program, {{"rename_buffers", 1}});
     ASSERT_EQ(bytes_after(program), bytes_after(compiled.program)) << seed;
   }
 }

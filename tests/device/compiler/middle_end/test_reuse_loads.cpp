@@ -46,9 +46,7 @@ void PrintTo(const Loads& loads, std::ostream* out) { *out << loads.a << " and "
 Loads loads_left(const Sums& sums, int64_t reuse_loops) {
   const auto program = sums.program();
   StraightLine line = renamed_line(*program);
-  PassSettings settings;
-  settings.reuse_loops = reuse_loops;
-  reuse_loads(line, settings);
+  run_pass(line, "reuse_loads", {{"reuse_loops", reuse_loops}});
   EXPECT_EQ(bytes_after(program), bytes_after(placed(line)));
   Loads loads;
   for (const StraightInstruction& instance : line.instructions) {
@@ -93,9 +91,7 @@ TEST(ReuseLoads, TheLoadThatComesFirstIsKeptWhicheverStatementItIsOf) {
   });
   const std::shared_ptr<const Program> program = builder.finish();
   StraightLine line = renamed_line(*program);
-  PassSettings settings;
-  settings.reuse_loops = 0;
-  reuse_loads(line, settings);
+  run_pass(line, "reuse_loads");
   EXPECT_EQ(instructions_named(*placed(line), "dma_copy").size(), 2U + 4U);
   EXPECT_EQ(bytes_after(program), bytes_after(placed(line)));
 }
@@ -124,9 +120,7 @@ TEST(ReuseLoads, LoadsOfOtherStatementsShareTheirTilesOnlyWithoutABound) {
     builder.emit(DmaCopy{.dst = out, .src = z});
     const auto program = builder.finish();
     StraightLine line = renamed_line(*program);
-    PassSettings settings;
-    settings.reuse_loops = loops;
-    reuse_loads(line, settings);
+    run_pass(line, "reuse_loads", {{"reuse_loops", loops}});
     EXPECT_EQ(bytes_after(program), bytes_after(placed(line)));
     EXPECT_EQ(line.instructions.size(), loops == 0 ? 3U : 4U);
   }

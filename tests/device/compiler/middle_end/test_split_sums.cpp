@@ -43,7 +43,7 @@ struct Sums {
 /// Loads, zeros, products, copies and stores in program order, by their first letters.
 std::string order(const std::shared_ptr<const Program>& program) {
   StraightLine line = renamed_line(*program);
-  split_sums(line);
+  run_pass(line, "split_sums");
   EXPECT_EQ(bytes_after(program), bytes_after(placed(line)));
   std::string result;
   for (const StraightInstruction& instance : line.instructions) {

@@ -12,7 +12,7 @@ namespace {
 std::string error_of_set(std::string_view field, int64_t value) {
   PassSettings settings;
   try {
-    set(settings, field, value);
+    settings.set(field, value);
   } catch (const KernelError& error) {
     EXPECT_EQ(settings, PassSettings{});
     return error.what();
@@ -20,17 +20,20 @@ std::string error_of_set(std::string_view field, int64_t value) {
   return "";
 }
 
-TEST(PassSettings, EveryFieldIsSetByItsNameAndDescribed) {
-  for (const SettingField& field : setting_fields()) {
+TEST(PassSettings, EachIsSetByItsNameAndDescribed) {
+  for (const PassSetting& each : pass_settings()) {
     PassSettings settings;
-    set(settings, field.name, 1);
-    EXPECT_NE(settings, PassSettings{}) << field.name;
-    const std::string number = field.flag == nullptr ? "=1" : "";
-    EXPECT_EQ(describe(settings), field.name + number);
-    set(settings, field.name, 0);
-    EXPECT_EQ(settings, PassSettings{}) << field.name;
+    settings.set(each.name, 1);
+    EXPECT_NE(settings, PassSettings{}) << each.name;
+    EXPECT_EQ(settings[each.name], 1);
+    const std::string number = each.is_switch ? "" : "=1";
+    EXPECT_EQ(describe(settings), each.name + number);
+    EXPECT_EQ(settings, (PassSettings{{each.name, 1}}));
+    settings.set(each.name, 0);
+    EXPECT_EQ(settings, PassSettings{}) << each.name;
   }
   EXPECT_EQ(describe({}), "none");
+  EXPECT_THROW(static_cast<void>(PassSettings{}["unroll"]), SimulatorBug);
 }
 
 TEST(PassSettings, ValuesAreCheckedFromBothSides) {
@@ -56,9 +59,9 @@ TEST(PublishedStacks, HaveNamesOfTheirOwnAndASource) {
     EXPECT_EQ(&published_stack(stack.name), &stack);
   }
   EXPECT_EQ(describe(published_stack("none").settings), "none");
-  EXPECT_FALSE(published_stack("neuronx-cc trn2").settings.disable_dge);
-  EXPECT_TRUE(published_stack("neuronx-cc trn2 --disable-dge").settings.disable_dge);
-  EXPECT_TRUE(published_stack("neuronx-cc trn1").settings.disable_dge);
+  EXPECT_EQ(published_stack("neuronx-cc trn2").settings["disable_dge"], 0);
+  EXPECT_EQ(published_stack("neuronx-cc trn2 --disable-dge").settings["disable_dge"], 1);
+  EXPECT_EQ(published_stack("neuronx-cc trn1").settings["disable_dge"], 1);
 }
 
 TEST(PublishedStacks, AnUnknownOneIsRefusedWithAllNames) {

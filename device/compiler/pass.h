@@ -1,0 +1,62 @@
+#pragma once
+// What a pass of the compiler is, and the one list of all of them (pipeline.cpp).
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "device/compiler/line/straight_line.h"
+#include "device/compiler/settings/pass_settings.h"
+#include "device/memory/slot_allocator.h"
+
+namespace neuron_sim {
+
+/// What passes have beside the line.
+struct PassState {
+  PassSettings settings;
+  std::vector<TileId> undefined = {};  ///< tiles that the kernel reads before it writes them
+  /// How space in SBUF is used again; empty: large tiles get their places first (rotate_sbuf).
+  std::optional<SbufReuse> reuse = SbufReuse::kSameSize;
+  Picoseconds length{};  ///< of the order that schedule found, in the compiler's simulated time
+};
+
+/// Parts of the pipeline, in this order; compile() decides which are run again.
+enum class Stage : uint8_t {
+  kVersions,   ///< single-assignment versions of the tiles on chip
+  kMiddleEnd,  ///< what is computed where, on versions
+  kPlaces,     ///< queues, and addresses in SBUF
+  kOrder,      ///< the order of instances, and banks of PSUM
+};
+
+/// What a pass leaves as it was; verify() compares it.
+struct Keeps {
+  bool order = false;      ///< instances that remain follow each other as before
+  bool instances = false;  ///< none is added or removed
+  bool places = false;     ///< every tile stays at its address
+};
+
+/// One pass: a row of the pipeline.
+struct Pass {
+  const char* name;
+  Stage stage;
+  bool needs_versions;  ///< runs after rename_buffers only
+  Keeps keeps;
+  /// False when the chip has no room for the result; the line is as it was.
+  bool (*run)(StraightLine& line, PassState& state);
+  /// Its turn among the passes that keep tiles longer, when the chip cannot hold what they keep;
+  /// 0: it never gives way.
+  int gives_way = 0;
+  const char* on = nullptr;  ///< the switch that it shares with another pass; else that of its name
+
+  const char* switched_by() const { return on != nullptr ? on : name; }
+};
+
+/// All passes in the order in which they run.
+std::span<const Pass> pipeline();
+/// The pass of that name; it must exist.
+const Pass& pass_named(std::string_view name);
+
+/// Runs a pass, then verifies the line (verify.h) when that is asked for.
+bool run_pass(const Pass& pass, StraightLine& line, PassState& state);
+
+}  // namespace neuron_sim

@@ -1,0 +1,169 @@
+// The passes of the compiler in the order of the vendor's pipeline as far as it is known, and the
+// settings that they read. What is known of a pass stands in the header of its file.
+
+#include <algorithm>
+#include <type_traits>
+
+#include "device/base/errors.h"
+#include "device/compiler/back_end/allocate.h"
+#include "device/compiler/back_end/assign_queues.h"
+#include "device/compiler/back_end/schedule.h"
+#include "device/compiler/middle_end/batch_narrow_operations.h"
+#include "device/compiler/middle_end/batch_transposes.h"
+#include "device/compiler/middle_end/elide_psum_copies.h"
+#include "device/compiler/middle_end/eliminate_dead_stores.h"
+#include "device/compiler/middle_end/fold_casts.h"
+#include "device/compiler/middle_end/fold_zeros.h"
+#include "device/compiler/middle_end/forward_stores.h"
+#include "device/compiler/middle_end/hoist_invariants.h"
+#include "device/compiler/middle_end/merge_dma.h"
+#include "device/compiler/middle_end/rename_buffers.h"
+#include "device/compiler/middle_end/reuse_loads.h"
+#include "device/compiler/middle_end/split_sums.h"
+#include "device/compiler/pass.h"
+#include "device/compiler/verify.h"
+
+namespace neuron_sim {
+namespace {
+
+/// A function of the line, and maybe the settings, as a pass that always has room.
+template <auto function>
+bool run(StraightLine& line, [[maybe_unused]] PassState& state) {
+  if constexpr (std::is_invocable_v<decltype(function), StraightLine&>) {
+    function(line);
+  } else {
+    function(line, state.settings);
+  }
+  return true;
+}
+
+bool run_rename_buffers(StraightLine& line, PassState& state) {
+  rename_buffers(line, state.undefined);
+  return true;
+}
+
+bool run_allocate_sbuf(StraightLine& line, PassState& state) {
+  if (!state.reuse) return rotate_sbuf(line);
+  return allocate_sbuf(line, state.settings["buffers_per_tile"], *state.reuse);
+}
+
+bool run_schedule(StraightLine& line, PassState& state) {
+  const std::optional<Picoseconds> length = schedule(line, state.settings);
+  state.length = length.value_or(Picoseconds{});
+  return length.has_value();
+}
+
+bool run_allocate_psum(StraightLine& line, PassState& state) {
+  return state.settings["schedule"] != 0 || allocate_psum(line);
+}
+
+constexpr Keeps kOrderAndPlaces{.order = true, .places = true};
+constexpr Keeps kInstancesAndPlaces{.instances = true, .places = true};
+constexpr Keeps kOrderAndInstances{.order = true, .instances = true};
+constexpr Keeps kAll{.order = true, .instances = true, .places = true};
+
+constexpr Stage kMiddle = Stage::kMiddleEnd;
+// name, stage, whether it needs versions, what it keeps, how it runs, when it gives way
+constexpr Pass kPipeline[] = {
+    {"rename_buffers", Stage::kVersions, false, kAll, run_rename_buffers},
+    {"forward_stores", kMiddle, true, kOrderAndPlaces, run<forward_stores>, 6},
+    {"reuse_loads", kMiddle, true, kOrderAndPlaces, run<reuse_loads>, 3},
+    {"hoist_invariants", kMiddle, true, kOrderAndPlaces, run<hoist_invariants>, 2},
+    {"eliminate_copies", kMiddle, true, kOrderAndPlaces, run<eliminate_copies>},
+    {"fold_zeros", kMiddle, true, kOrderAndPlaces, run<fold_zeros>},
+    {"fold_casts", kMiddle, true, kAll, run<fold_casts>},
+    {"batch_narrow_operations", kMiddle, true, {.places = true}, run<batch_narrow_operations>, 1},
+    {"eliminate_dead_stores", kMiddle, true, kOrderAndPlaces, run<eliminate_dead_stores>},
+    {"split_sums", kMiddle, true, kInstancesAndPlaces, run<split_sums>},
+    {"batch_transposes", kMiddle, true, {.places = true}, run<batch_transposes>},
+    {"merge_dma", kMiddle, true, {.places = true}, run<merge_dma>, 4},
+    {"elide_psum_copies", kMiddle, true, kOrderAndPlaces, run<elide_psum_copies>, 5},
+    {"assign_queues", Stage::kPlaces, false, kAll, run<assign_queues>},
+    {"allocate_sbuf", Stage::kPlaces, true, kOrderAndInstances, run_allocate_sbuf, 0,
+     "rename_buffers"},
+    {"schedule", Stage::kOrder, false, {.instances = true}, run_schedule},
+    {"allocate_psum", Stage::kOrder, true, kOrderAndInstances, run_allocate_psum, 0,
+     "rename_buffers"},
+};
+
+constexpr bool kSwitch = true, kNumber = false;
+constexpr PassSetting kSettings[] = {
+    {"rename_buffers", kSwitch, "rename_buffers",
+     "on-chip tiles become single-assignment versions"},
+    {"buffers_per_tile", kNumber, "allocate_sbuf",
+     "versions of one SBUF tile that exist at a time, at most; 0: as many as SBUF holds. A window "
+     "of 16 was seen in one kernel total only and may be a limit of semaphores: hypothesis"},
+    {"place_large_first", kSwitch, "allocate_sbuf",
+     "large tiles get their places in SBUF first when tiles do not fit otherwise"},
+    {"forward_stores", kSwitch, "forward_stores",
+     "loads of what the program itself stored become copies in SBUF"},
+    {"reuse_loads", kSwitch, "reuse_loads", "loads of bytes that an earlier tile holds disappear"},
+    {"reuse_loops", kNumber, "reuse_loads",
+     "innermost loops over which a load may be kept; 0: any, and across statements"},
+    {"reuse_instances", kNumber, "reuse_loads",
+     "programs of at most so many instances keep loads over any loops, whatever reuse_loops says. "
+     "Hypothesis: the compiler unrolls small programs whole and leaves large ones in loops; of the "
+     "public matrix products, those of 5,000 instances are met with kept tiles and those of 50,000 "
+     "without"},
+    {"hoist_invariants", kSwitch, "hoist_invariants",
+     "computations that do not change in their loop happen once"},
+    {"fold_zeros", kSwitch, "fold_zeros",
+     "memsets of sums in PSUM disappear: the first product overwrites"},
+    {"elide_psum_copies", kSwitch, "elide_psum_copies",
+     "copies out of PSUM that only Vector and Scalar read disappear"},
+    {"eliminate_copies", kSwitch, "eliminate_copies", "copies within SBUF disappear"},
+    {"eliminate_dead_stores", kSwitch, "eliminate_dead_stores",
+     "memsets whose bytes are all overwritten disappear"},
+    {"fold_casts", kSwitch, "fold_casts", "a cast on the way to HBM moves into the copy before it"},
+    {"batch_narrow_operations", kSwitch, "batch_narrow_operations",
+     "results of one element per partition are batched"},
+    {"batch_iterations", kNumber, "batch_narrow_operations",
+     "iterations that batching splits together, at most; 0: as many as fit. Not known for loops "
+     "longer than four iterations"},
+    {"split_sums", kSwitch, "split_sums",
+     "loops of products that add to PSUM are split from what is around them"},
+    {"batch_transposes", kSwitch, "batch_transposes", "transposes share a bank of PSUM and a copy"},
+    {"merge_dma", kSwitch, "merge_dma", "adjacent transfers become one"},
+    {"merge_input_loads", kSwitch, "merge_dma",
+     "the same for loads of the kernel's inputs: inferred"},
+    {"dma_bytes_per_partition", kNumber, "merge_dma",
+     "bytes per partition of a merged transfer, at most; 0: as measured"},
+    {"dma_bytes", kNumber, "merge_dma", "bytes of a merged transfer, at most; 0: as measured"},
+    {"assign_queues", kSwitch, "assign_queues",
+     "triggers move to the queues that the compiler uses"},
+    {"disable_dge", kSwitch, "assign_queues",
+     "the flag --disable-dge: descriptors are prepared by the compiler, none are generated"},
+    {"keep_explicit_queues", kSwitch, "assign_queues",
+     "transfers of which the kernel names the engine stay on it"},
+    {"schedule", kSwitch, "schedule",
+     "list scheduling of the unrolled program; allocates PSUM banks"},
+    {"choose_copy_engines", kSwitch, "schedule",
+     "copies out of PSUM whose engine the kernel leaves open run on Scalar or Vector, whichever is "
+     "free first"},
+    {"keep_groups_together", kSwitch, "schedule",
+     "an accumulation group is finished before the next one of its statement starts"},
+    {"hoist_loads", kSwitch, "schedule",
+     "loads that wait for nothing come first, in the order of their first readers"},
+};
+
+}  // namespace
+
+std::span<const PassSetting> pass_settings() { return kSettings; }
+
+std::span<const Pass> pipeline() { return kPipeline; }
+
+const Pass& pass_named(std::string_view name) {
+  const auto* pass = std::find_if(std::begin(kPipeline), std::end(kPipeline),
+                                  [&](const Pass& each) { return name == each.name; });
+  require(pass != std::end(kPipeline), "the pipeline has the pass that is asked for");
+  return *pass;
+}
+
+bool run_pass(const Pass& pass, StraightLine& line, PassState& state) {
+  const StraightLine before = verifies_passes() ? line : StraightLine{};
+  const bool fits = pass.run(line, state);
+  if (verifies_passes()) verify(pass, before, line);
+  return fits;
+}
+
+}  // namespace neuron_sim

@@ -1,0 +1,19 @@
+#pragma once
+// Whether a straight line still says what it said before a pass.
+
+#include "device/compiler/pass.h"
+
+namespace neuron_sim {
+
+/// Whether run_pass() verifies each pass: in debug builds, and in the core tests.
+bool verifies_passes();
+/// Turns it on or off.
+void verify_passes(bool on);
+
+/// Throws SimulatorBug that names the pass, the instruction and what is wrong, unless after the
+/// pass every operand lies within its tile, every read on chip that found all its bytes written
+/// still does, every instance follows those that it has an edge from, every argument is written as
+/// many bytes as before, and what the pass declares to keep is as it was.
+void verify(const Pass& pass, const StraightLine& before, const StraightLine& after);
+
+}  // namespace neuron_sim
