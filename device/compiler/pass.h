@@ -56,7 +56,7 @@ std::span<const Pass> pipeline();
 /// The pass of that name; it must exist.
 const Pass& pass_named(std::string_view name);
 
-/// Runs a pass, then verifies the line (verify.h) when that is asked for.
+/// Runs a pass, then verifies the line (verify.h) and prints it (dump.h) when that is asked for.
 bool run_pass(const Pass& pass, StraightLine& line, PassState& state);
 
 }  // namespace neuron_sim

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "device/analysis/definedness.h"
+#include "device/compiler/dump.h"
 #include "device/compiler/line/straight_line.h"
 #include "device/compiler/pass.h"
 
@@ -109,6 +110,7 @@ std::vector<TileId> undefined_tiles(const Program& program) {
 }  // namespace
 
 Compiled compile(std::shared_ptr<const Program> program, const PassSettings& settings) {
+  check_dump_request(dump_request());
   const PassSettings nothing{{"keep_explicit_queues", settings["keep_explicit_queues"]},
                              {"disable_dge", settings["disable_dge"]}};
   if (settings == nothing) return {std::move(program), "all passes are off", {}};

@@ -8,6 +8,7 @@
 #include "device/compiler/back_end/allocate.h"
 #include "device/compiler/back_end/assign_queues.h"
 #include "device/compiler/back_end/schedule.h"
+#include "device/compiler/dump.h"
 #include "device/compiler/middle_end/batch_narrow_operations.h"
 #include "device/compiler/middle_end/batch_transposes.h"
 #include "device/compiler/middle_end/elide_psum_copies.h"
@@ -163,6 +164,7 @@ bool run_pass(const Pass& pass, StraightLine& line, PassState& state) {
   const StraightLine before = verifies_passes() ? line : StraightLine{};
   const bool fits = pass.run(line, state);
   if (verifies_passes()) verify(pass, before, line);
+  dump(pass, line);
   return fits;
 }
 

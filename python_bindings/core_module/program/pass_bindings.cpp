@@ -2,9 +2,11 @@
 
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
 #include "device/base/errors.h"
+#include "device/compiler/dump.h"
 #include "device/compiler/line/straight_line.h"
 #include "device/compiler/pass.h"
 #include "device/compiler/passes.h"
@@ -115,6 +117,8 @@ void bind_passes(nb::module_& module) {
              "Software stacks of published measurements: name -> {compiler, source, settings, "
              "description}.");
   module.def("passes", &passes, "Names of the compiler's passes in the order in which they run.");
+  module.def("check_dump_request", &check_dump_request, nb::arg("request"),
+             "ValueError, with all there are, unless NEURON_SIM_DUMP may be `request`.");
   module.def("pass_settings", &settings_table,
              "Settings of the passes: name -> {pass that reads it, default, meaning}.");
   module.def("compiler_costs", &cost_table,

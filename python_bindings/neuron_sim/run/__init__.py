@@ -19,6 +19,9 @@ PROFILE = "NEURON_SIM_PROFILE"
 SANITIZE = "NEURON_SIM_SANITIZE"
 """`1`: kernels run with run-time checks (`--sanitize`)."""
 
+DUMP = "NEURON_SIM_DUMP"
+"""`after:PASS` or `after:all`: programs are printed after that pass of the compiler (`--dump`)."""
+
 ARCHITECTURE = "NEURON_SIM_ARCH"
 """Architecture of all kernels: a name or a TOML file (`--arch`)."""
 

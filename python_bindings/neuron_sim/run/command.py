@@ -39,6 +39,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="write the program and the trace of every kernel that runs to this folder",
     )
     parser.add_argument(
+        "--dump",
+        metavar="PASS",
+        help="print every program to stderr after this pass of the compiler; all: after each",
+    )
+    parser.add_argument(
         "--override",
         action="store_true",
         help="the simulator's packages come before installed ones of the vendor",
@@ -59,6 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
         architecture=arguments.arch,
         sanitize=arguments.sanitize,
         profile=arguments.profile,
+        dump=arguments.dump,
         override=arguments.override,
     )
     sys.stdout.flush()

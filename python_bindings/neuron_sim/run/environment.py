@@ -19,11 +19,12 @@ def script_environment(
     architecture: str | None = None,
     sanitize: bool = False,
     profile: str | None = None,
+    dump: str | None = None,
     override: bool = False,
 ) -> dict[str, str]:
     """`base` with the import hook on PYTHONPATH, our commands on PATH, and the settings.
 
-    ValueError for an architecture that does not exist, or a folder that cannot be made.
+    ValueError for an architecture or a pass that does not exist, or a folder that cannot be made.
     """
     environment = dict(base)
     _put_first(environment, "PYTHONPATH", _FOLDER / "site")
@@ -38,6 +39,8 @@ def script_environment(
         environment[run.OVERRIDE] = "1"
     if profile is not None:
         environment[run.PROFILE] = _made(profile)
+    if dump is not None:
+        environment[run.DUMP] = _dump_request(dump)
     return environment
 
 
@@ -64,6 +67,14 @@ def _architecture(name_or_file: str) -> str:
     _core.architecture_facts(name_or_file)  # fails with the names that exist
     # The script may change its folder.
     return os.path.abspath(name_or_file) if os.path.isfile(name_or_file) else name_or_file
+
+
+def _dump_request(name: str) -> str:
+    from neuron_sim import _core  # only to check a name
+
+    request = f"after:{name}"
+    _core.check_dump_request(request)  # fails with the names that exist
+    return request
 
 
 def _made(folder: str) -> str:

@@ -63,6 +63,19 @@ def test_settings_and_costs_are_listed_with_what_they_mean():
     assert all(cost["source"] and cost["unit"] for cost in costs.values())
 
 
+def test_a_dump_is_asked_for_by_the_name_of_a_pass(capfd, monkeypatch):
+    program = _doubled()
+    settings = _core.published_stacks()["neuronx-cc trn2"]["settings"]
+    silent = _core.compile_program(program, settings).listing()
+    assert capfd.readouterr().err == ""
+    monkeypatch.setenv("NEURON_SIM_DUMP", "after:schedule")
+    assert _core.compile_program(program, settings).listing() == silent
+    assert f"after schedule: {silent}" in capfd.readouterr().err
+    monkeypatch.setenv("NEURON_SIM_DUMP", "after:sorting")
+    with pytest.raises(ValueError, match="is 'after:sorting'; there are: after:all, after:rename"):
+        _core.compile_program(program, settings)
+
+
 def test_every_stack_names_its_source_and_settings():
     stacks = _core.published_stacks()
     assert stacks["none"]["description"] == "none"

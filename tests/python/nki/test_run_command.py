@@ -172,18 +172,29 @@ def test_what_is_not_asked_for_is_not_set():
 
 def test_options_are_variables_and_entries_are_put_once(tmp_path):
     once = environment.script_environment(
-        {}, architecture="trn3", sanitize=True, profile=str(tmp_path / "new"), override=True
+        {},
+        architecture="trn3",
+        sanitize=True,
+        profile=str(tmp_path / "new"),
+        dump="schedule",
+        override=True,
     )
     twice = environment.script_environment(once)
     assert twice == once
     assert once[run.ARCHITECTURE] == "trn3" and once[run.SANITIZE] == once[run.OVERRIDE] == "1"
     assert once[run.PROFILE] == str(tmp_path / "new") and (tmp_path / "new").is_dir()
+    assert once[run.DUMP] == "after:schedule"
 
 
 def test_a_profile_folder_that_cannot_be_made_is_refused(tmp_path):
     written(tmp_path, "", "file")
     with pytest.raises(ValueError, match="^--profile .*file/inside: Not a directory.$"):
         environment.script_environment({}, profile=str(tmp_path / "file" / "inside"))
+
+
+def test_a_dump_after_an_unknown_pass_is_refused():
+    with pytest.raises(ValueError, match="is 'after:sort'; there are: after:all, after:rename"):
+        environment.script_environment({}, dump="sort")
 
 
 def test_our_commands_can_be_run():

@@ -1,0 +1,39 @@
+#include "device/compiler/dump.h"
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "device/base/errors.h"
+
+namespace neuron_sim {
+namespace {
+
+constexpr std::string_view kAll = "after:all";
+
+std::string request_for(const Pass& pass) { return text("after:", pass.name); }
+
+}  // namespace
+
+std::string_view dump_request() {
+  const char* value = std::getenv("NEURON_SIM_DUMP");
+  return value == nullptr ? "" : value;
+}
+
+void check_dump_request(std::string_view request) {
+  if (request.empty() || request == kAll) return;
+  std::string requests(kAll);
+  for (const Pass& pass : pipeline()) {
+    if (request == request_for(pass)) return;
+    requests += ", " + request_for(pass);
+  }
+  fail(text("NEURON_SIM_DUMP is '", request, "'; there are: ", requests, "."));
+}
+
+void dump(const Pass& pass, const StraightLine& line) {
+  const std::string_view request = dump_request();
+  if (request != kAll && request != request_for(pass)) return;
+  const std::string printed = text("after ", pass.name, ": ", listing(*lower(line)));
+  std::fputs(printed.c_str(), stderr);
+}
+
+}  // namespace neuron_sim

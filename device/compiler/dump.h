@@ -1,0 +1,19 @@
+#pragma once
+// The program after a pass, for the eyes of who works on it.
+
+#include <string_view>
+
+#include "device/compiler/pass.h"
+
+namespace neuron_sim {
+
+/// NEURON_SIM_DUMP: "after:all", or "after:" and the name of a pass; empty: nothing is printed.
+std::string_view dump_request();
+/// KernelError that lists all requests when this one is none of them.
+void check_dump_request(std::string_view request);
+
+/// Prints the program to stderr when dump_request() asks for it after this pass. A program that is
+/// compiled anew, because it does not fit or in two ways, is printed as often.
+void dump(const Pass& pass, const StraightLine& line);
+
+}  // namespace neuron_sim
