@@ -35,6 +35,8 @@ constexpr auto kSettings = std::to_array<Setting>({
      "percentiles of `nki.benchmark`: all equal (the default), or over the phases of the Tensor "
      "engine's clock"},
     {"NEURON_SIM_PROFILE", "a folder", "as `neuron-sim run --profile`"},
+    {"NEURON_SIM_DUMP", "`after:PASS`, `after:all`",
+     "as `neuron-sim run --dump`: prints a program after a pass of the compiler"},
     {"NEURON_SIM_SANITIZE", "`1`",
      "as `neuron-sim run --sanitize`: [the sanitizer](nki.md#the-sanitizer)"},
     {"NEURON_SIM_STRICT", "`0`, `1`",

@@ -1,9 +1,9 @@
 #include "device/compiler/dump.h"
 
 #include <cstdio>
-#include <cstdlib>
 
 #include "device/base/errors.h"
+#include "device/base/settings.h"
 
 namespace neuron_sim {
 namespace {
@@ -14,10 +14,7 @@ std::string request_for(const Pass& pass) { return text("after:", pass.name); }
 
 }  // namespace
 
-std::string_view dump_request() {
-  const char* value = std::getenv("NEURON_SIM_DUMP");
-  return value == nullptr ? "" : value;
-}
+std::string dump_request() { return setting("NEURON_SIM_DUMP"); }
 
 void check_dump_request(std::string_view request) {
   if (request.empty() || request == kAll) return;
@@ -30,7 +27,7 @@ void check_dump_request(std::string_view request) {
 }
 
 void dump(const Pass& pass, const StraightLine& line) {
-  const std::string_view request = dump_request();
+  const std::string request = dump_request();
   if (request != kAll && request != request_for(pass)) return;
   const std::string printed = text("after ", pass.name, ": ", listing(*lower(line)));
   std::fputs(printed.c_str(), stderr);

@@ -1,6 +1,7 @@
 #pragma once
 // The program after a pass, for the eyes of who works on it.
 
+#include <string>
 #include <string_view>
 
 #include "device/compiler/pass.h"
@@ -8,7 +9,7 @@
 namespace neuron_sim {
 
 /// NEURON_SIM_DUMP: "after:all", or "after:" and the name of a pass; empty: nothing is printed.
-std::string_view dump_request();
+std::string dump_request();
 /// KernelError that lists all requests when this one is none of them.
 void check_dump_request(std::string_view request);
 

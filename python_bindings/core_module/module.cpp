@@ -18,6 +18,7 @@
 #include "device/numerics/packed.h"
 #include "device/observe/trace.h"
 #include "python_bindings/core_module/instructions/bindings.h"
+#include "python_bindings/core_module/instructions/instruction_methods.h"
 #include "python_bindings/core_module/instructions/instruction_table.h"
 #include "python_bindings/core_module/program/bindings.h"
 #include "python_bindings/core_module/program/build_kernel.h"
@@ -190,6 +191,8 @@ NB_MODULE(_core, m) {
   m.def("instructions", &instructions, "Names of all instructions, in the order of the list.");
   m.def("instruction_table", &instruction_table, nb::arg("architecture") = "trn2",
         "Operands, attributes and default engine of all instructions.");
+  m.def("instruction_parameters", &instruction_parameters,
+        "instruction -> ((parameter, whether it is required, default), ...) of Builder's methods.");
   m.def("compile_time_queries", &compile_time_query_values, nb::arg("architecture") = "trn2",
         "Names and values of the queries that are answered at compile time.");
   m.def("rounded", &rounded, nb::arg("values"), nb::arg("dtype"),

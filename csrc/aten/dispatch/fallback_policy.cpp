@@ -1,10 +1,11 @@
 #include <c10/util/Exception.h>
 
-#include <cstdlib>
 #include <mutex>
+#include <string>
 #include <utility>
 
 #include "csrc/aten/dispatch/fallback.h"
+#include "device/base/settings.h"
 
 namespace neuron_sim {
 namespace {
@@ -15,16 +16,14 @@ struct Uses {
 };
 
 FallbackPolicy policy_of_environment() {
-  const char* strict = std::getenv("NEURON_SIM_STRICT");
-  if (strict != nullptr && *strict != '\0') {
-    const std::string_view setting = strict;
-    TORCH_CHECK_VALUE(setting == "0" || setting == "1", "neuron_sim: NEURON_SIM_STRICT is '",
-                      setting, "' and must be 0 or 1");
-    if (setting == "1") return FallbackPolicy::kError;
+  const std::string strict = setting("NEURON_SIM_STRICT");
+  if (!strict.empty()) {
+    TORCH_CHECK_VALUE(strict == "0" || strict == "1", "neuron_sim: NEURON_SIM_STRICT is '", strict,
+                      "' and must be 0 or 1");
+    if (strict == "1") return FallbackPolicy::kError;
   }
-  const char* policy = std::getenv("NEURON_SIM_FALLBACK");
-  if (policy == nullptr || *policy == '\0') return FallbackPolicy::kAllow;
-  return parse_fallback_policy(policy);
+  const std::string policy = setting("NEURON_SIM_FALLBACK");
+  return policy.empty() ? FallbackPolicy::kAllow : parse_fallback_policy(policy);
 }
 
 /// Process-wide, not per thread: backward passes run on threads of PyTorch's.

@@ -27,7 +27,7 @@ constexpr CompilerCostFact kFacts[] = {
      "set J; from one engine or queue to another"},
     {"same_engine", &CompilerCosts::same_engine_ns, 120, "ns", "assumed",
      "from the end of an instruction on Vector, Scalar or GpSimd to one there that reads its "
-     "result: what the hardware needs (timing_findings.md section 2: latency and 35 ns), if the "
+     "result: what the hardware needs (docs/hardware_facts.md#engine-timing), if the "
      "compiler knows it; a published depthwise convolution on generation 2 is met at the interval "
      "of its instructions, which needs independent ones in between"},
 };

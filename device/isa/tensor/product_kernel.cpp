@@ -1,9 +1,9 @@
 #include "device/isa/tensor/product_kernel.h"
 
-#include <cstdlib>
 #include <string>
 
 #include "device/base/errors.h"
+#include "device/base/settings.h"
 
 namespace neuron_sim {
 namespace {
@@ -14,8 +14,7 @@ constexpr const ProductKernel* kKernels[] = {&kAvx512Product, &kAvx2Product, &kP
 
 std::span<const ProductKernel* const> product_kernels() { return kKernels; }
 
-const ProductKernel& product_kernel_named(const char* setting) {
-  const std::string_view wanted = setting == nullptr ? "" : setting;
+const ProductKernel& product_kernel_named(std::string_view wanted) {
   std::string names;
   for (const ProductKernel* kernel : kKernels) {
     if (!kernel->runs_here()) continue;
@@ -26,8 +25,7 @@ const ProductKernel& product_kernel_named(const char* setting) {
 }
 
 const ProductKernel& product_kernel() {
-  static const ProductKernel& chosen =
-      product_kernel_named(std::getenv("NEURON_SIM_PRODUCT_KERNEL"));
+  static const ProductKernel& chosen = product_kernel_named(setting("NEURON_SIM_PRODUCT_KERNEL"));
   return chosen;
 }
 

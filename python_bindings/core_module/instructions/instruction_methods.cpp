@@ -31,34 +31,74 @@ struct Parameters {
   static constexpr Type<i> kOne = std::get<i>(kAll);
 };
 
+template <typename T, size_t i>
+struct Parameter : PythonParameter<typename Parameters<T>::template Type<i>> {
+  using Base = PythonParameter<typename Parameters<T>::template Type<i>>;
+  static constexpr const auto& kDeclared = Parameters<T>::template kOne<i>;
+  static constexpr bool kIsRequired = Base::is_required(kDeclared);
+
+  static constexpr bool takes_none() {
+    if constexpr (requires { kDeclared.takes_none; }) return kDeclared.takes_none;
+    return false;
+  }
+  /// Name and default, as nanobind takes them.
+  static auto argument() {
+    if constexpr (!kIsRequired) {
+      return nb::arg(kDeclared.name) = Base::template standard<kDeclared>();
+    } else if constexpr (takes_none()) {
+      return nb::arg(kDeclared.name).none();
+    } else {
+      return nb::arg(kDeclared.name);
+    }
+  }
+  /// (name, whether it is required, default).
+  static nb::tuple row() {
+    nb::object standard = nb::none();
+    if constexpr (!kIsRequired) standard = Base::template standard<kDeclared>();
+    return nb::make_tuple(kDeclared.name, kIsRequired, standard);
+  }
+};
+
 template <typename T, size_t... i>
 void bind(nb::class_<Builder>& builder, const InstructionType& type, std::index_sequence<i...>) {
-  using All = Parameters<T>;
-  const auto method =
-      [](Builder& self,
-         typename PythonParameter<typename All::template Type<i>>::Argument... values) {
-        T instruction;
-        (PythonParameter<typename All::template Type<i>>::set(
-             All::template kOne<i>, instruction, std::forward<decltype(values)>(values)),
-         ...);
-        self.emit(instruction);
-      };
-  builder.def(type.name.data(), method,
-              PythonParameter<typename All::template Type<i>>::template argument<
-                  All::template kOne<i>>()...,
+  const auto method = [](Builder& self, typename Parameter<T, i>::Argument... values) {
+    T instruction;
+    (Parameter<T, i>::set(Parameter<T, i>::kDeclared, instruction,
+                          std::forward<decltype(values)>(values)),
+     ...);
+    self.emit(instruction);
+  };
+  builder.def(type.name.data(), method, Parameter<T, i>::argument()...,
               "Emits the instruction; docs/instructions.md says what it computes.");
+}
+
+/// Calls visit<T>(type, indices of the parameters) for each instruction with declared fields.
+template <typename Visit>
+void for_each_declared(const Visit& visit) {
+  const auto each = [&]<typename T>(const ListedInstruction<T>& listed) {
+    if constexpr (requires { T::fields(); }) {
+      constexpr size_t kCount = std::tuple_size_v<decltype(Parameters<T>::kAll)>;
+      visit.template operator()<T>(*listed.type, std::make_index_sequence<kCount>());
+    }
+  };
+  std::apply([&](const auto&... listed) { (each(listed), ...); }, kInstructions);
 }
 
 }  // namespace
 
 void bind_instructions(nb::class_<Builder>& builder) {
-  const auto each = [&]<typename T>(const ListedInstruction<T>& listed) {
-    if constexpr (requires { T::fields(); }) {
-      constexpr size_t kCount = std::tuple_size_v<decltype(Parameters<T>::kAll)>;
-      bind<T>(builder, *listed.type, std::make_index_sequence<kCount>());
-    }
-  };
-  std::apply([&](const auto&... listed) { (each(listed), ...); }, kInstructions);
+  for_each_declared([&]<typename T>(const InstructionType& type, auto indices) {
+    bind<T>(builder, type, indices);
+  });
+}
+
+nb::dict instruction_parameters() {
+  nb::dict result;
+  for_each_declared(
+      [&]<typename T, size_t... i>(const InstructionType& type, std::index_sequence<i...>) {
+        result[type.name.data()] = nb::make_tuple(Parameter<T, i>::row()...);
+      });
+  return result;
 }
 
 }  // namespace neuron_sim

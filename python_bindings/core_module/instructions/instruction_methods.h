@@ -10,6 +10,8 @@ namespace neuron_sim {
 
 /// Every instruction of device/isa/list.h.
 void bind_instructions(nanobind::class_<Builder>& builder);
+/// instruction -> ((parameter, whether it is required, default), ...), of those methods.
+nanobind::dict instruction_parameters();
 /// register_alloc and rank_id, which give a register.
 void bind_register_instructions(nanobind::class_<Builder>& builder);
 /// nki.collectives: `collective`, and processing_rank_id.

@@ -18,7 +18,7 @@
 namespace neuron_sim {
 
 /// `Argument`: the type that nanobind converts to; set() writes it to the instruction;
-/// argument<declaration>() gives the name with its default, the one of the struct.
+/// standard<declaration>() is the default, that of the struct; not asked for where is_required.
 template <typename Declaration>
 struct PythonParameter;
 
@@ -35,13 +35,10 @@ struct PythonParameter<OperandDeclaration<T>> {
   static void set(const OperandDeclaration<T>& to, T& instruction, const View* view) {
     if (view != nullptr) instruction.*to.member = *view;
   }
+  static constexpr bool is_required(const OperandDeclaration<T>& of) { return !of.field.optional; }
   template <const auto& declaration>
-  static auto argument() {
-    if constexpr (declaration.field.optional) {
-      return nanobind::arg(declaration.name) = nanobind::none();
-    } else {
-      return nanobind::arg(declaration.name);
-    }
+  static nanobind::object standard() {
+    return nanobind::none();
   }
 };
 
@@ -52,16 +49,13 @@ struct PythonParameter<TileOrNumberDeclaration<T>> {
                   const nanobind::object& value) {
     set_operand(to.name, value, instruction.*to.tile, instruction.*to.number);
   }
+  static constexpr bool is_required(const TileOrNumberDeclaration<T>& of) { return of.is_required; }
   template <const auto& declaration>
-  static auto argument() {
-    if constexpr (declaration.is_required && declaration.takes_none) {
-      return nanobind::arg(declaration.name).none();
-    } else if constexpr (declaration.is_required) {
-      return nanobind::arg(declaration.name);
-    } else if constexpr (declaration.takes_none) {
-      return nanobind::arg(declaration.name) = nanobind::none();
+  static nanobind::object standard() {
+    if constexpr (declaration.takes_none) {
+      return nanobind::none();
     } else {
-      return nanobind::arg(declaration.name) = T{}.*declaration.number;
+      return nanobind::cast(T{}.*declaration.number);
     }
   }
 };
@@ -72,9 +66,10 @@ struct PythonParameter<OutOfBoundsDeclaration<T>> {
   static void set(const OutOfBoundsDeclaration<T>& to, T& instruction, const std::string& mode) {
     instruction.*to.member = skips_out_of_bounds(mode);
   }
+  static constexpr bool is_required(const OutOfBoundsDeclaration<T>&) { return false; }
   template <const auto& declaration>
-  static auto argument() {
-    return nanobind::arg(declaration.name) = "error";
+  static nanobind::object standard() {
+    return nanobind::cast("error");
   }
 };
 
@@ -90,16 +85,15 @@ struct PythonValue {
       instruction.*to.member = std::move(value);
     }
   }
+  static constexpr bool is_required(const Declaration& of) { return of.is_required; }
   template <const auto& declaration>
-  static auto argument() {
-    if constexpr (declaration.is_required) {
-      return nanobind::arg(declaration.name);
-    } else if constexpr (kIsNamed) {
-      return nanobind::arg(declaration.name) = name_of(T{}.*declaration.member).c_str();
+  static nanobind::object standard() {
+    if constexpr (kIsNamed) {
+      return nanobind::cast(name_of(T{}.*declaration.member));
     } else if constexpr (requires(V value) { value.has_value(); }) {
-      return nanobind::arg(declaration.name) = nanobind::none();
+      return nanobind::none();
     } else {
-      return nanobind::arg(declaration.name) = T{}.*declaration.member;
+      return nanobind::cast(T{}.*declaration.member);
     }
   }
 };
@@ -121,13 +115,10 @@ struct PythonParameter<ParameterDeclaration<T, std::vector<E>>> {
       fail(text("parameter '", to.name, "' is None, not a list."), ErrorKind::kType);
     }
   }
+  static constexpr bool is_required(const Declaration& of) { return of.is_required; }
   template <const auto& declaration>
-  static auto argument() {
-    if constexpr (declaration.is_required) {
-      return nanobind::arg(declaration.name);
-    } else {
-      return nanobind::arg(declaration.name) = nanobind::none();
-    }
+  static nanobind::object standard() {
+    return nanobind::none();
   }
 };
 

@@ -22,8 +22,6 @@ READERS = (
 )
 #: Not yet moved to the table.
 LEFT = (
-    "csrc/aten/dispatch/fallback_policy.cpp",
-    "device/isa/tensor/product_kernel.cpp",
     "python_bindings/neuron_sim/nki/",
 )
 READ = re.compile(r"getenv\(|environ(?:\.get\(|\[[^\]]*\](?! =))")
