@@ -1,8 +1,8 @@
 // Arithmetic of index expressions such as `i * 64 + i_f`.
 
 #include <algorithm>
-#include <string>
 
+#include "python_bindings/core_module/tracing/integers.h"
 #include "python_bindings/core_module/tracing/traced_objects.h"
 
 namespace neuron_sim::tracing {
@@ -12,15 +12,6 @@ bool too_many_terms() {
                kMaximumTerms);
   return false;
 }
-
-namespace {
-
-bool overflows() {
-  PyErr_SetString(PyExc_OverflowError, "an index expression is beyond 64 bits.");
-  return false;
-}
-
-}  // namespace
 
 bool add_product(int64_t& sum, int64_t a, int64_t factor) {
   int64_t product = 0;
@@ -57,13 +48,13 @@ bool add_term(Sum& sum, LoopObject* loop, int64_t coefficient) {
   return true;
 }
 
+}  // namespace
+
 ExpressionObject* new_expression() {
   PyTypeObject* type = connections.expression;
   return as_expression(type->tp_alloc(type, 0));
 }
 
-/// Ends the work on a new expression: its terms own their loops from here on, and one that is a
-/// plain number becomes an int.
 PyObject* finished(ExpressionObject* made, bool is_good) {
   const bool is_number = made->terms == 0 && made->rank == 0;
   if (!is_good) made->terms = 0;
@@ -74,7 +65,6 @@ PyObject* finished(ExpressionObject* made, bool is_good) {
   return number;
 }
 
-/// self * factor + constant.
 PyObject* scaled(const ExpressionObject* self, int64_t factor, int64_t constant) {
   ExpressionObject* made = new_expression();
   if (made == nullptr) return nullptr;
@@ -93,30 +83,40 @@ PyObject* scaled(const ExpressionObject* self, int64_t factor, int64_t constant)
   return finished(made, good);
 }
 
-std::string written(const ExpressionObject* self) {
-  std::string list = "[";
-  for (int i = 0; i < self->rank; ++i) {
-    list += (i == 0 ? "" : ", ") + std::to_string(self->shape[i]);
+bool broadcast(int64_t* shape, int& rank, const int64_t* other, int other_rank) {
+  const int longest = std::max(rank, other_rank);
+  int64_t both[kMaximumDimensions];
+  for (int i = 0; i < longest; ++i) {
+    const int from = i - (longest - rank), from_other = i - (longest - other_rank);
+    const int64_t one = from < 0 ? 1 : shape[from];
+    const int64_t size = from_other < 0 ? 1 : other[from_other];
+    if (one != size && one != 1 && size != 1) {
+      const auto first = nanobind::steal(tuple_of(shape, rank));
+      const auto second = nanobind::steal(tuple_of(other, other_rank));
+      return refuse("shapes_differ", first.ptr(), second.ptr());
+    }
+    both[i] = one == 1 ? size : one;
   }
-  return list + "]";
+  rank = longest;
+  std::copy_n(both, rank, shape);
+  return true;
 }
+
+namespace {
 
 /// The broadcast shape of two expressions, and the sum of their steps (the second times `factor`).
 bool add_dimensions(ExpressionObject* made, const ExpressionObject* a, const ExpressionObject* b,
                     int64_t factor) {
-  made->rank = std::max(a->rank, b->rank);
-  for (int i = 0; i < made->rank; ++i) {
-    const int from_a = i - (made->rank - a->rank), from_b = i - (made->rank - b->rank);
-    const int64_t one = from_a < 0 ? 1 : a->shape[from_a];
-    const int64_t other = from_b < 0 ? 1 : b->shape[from_b];
-    if (one != other && one != 1 && other != 1) {
-      PyErr_Format(PyExc_ValueError, "index shapes %s and %s cannot be broadcast together.",
-                   written(a).c_str(), written(b).c_str());
-      return false;
-    }
-    made->shape[i] = one == 1 ? other : one;
-    made->steps[i] = from_a < 0 ? 0 : a->steps[from_a];
-    if (from_b >= 0 && !add_product(made->steps[i], b->steps[from_b], factor)) return false;
+  made->rank = a->rank;
+  std::copy_n(a->shape, a->rank, made->shape);
+  if (!broadcast(made->shape, made->rank, b->shape, b->rank)) return false;
+  for (int i = 0; i < a->rank; ++i) {
+    const int along = made->rank - a->rank + i;
+    made->steps[along] = step_in(a, i, made->shape[along]);
+  }
+  for (int i = 0; i < b->rank; ++i) {
+    const int along = made->rank - b->rank + i;
+    if (!add_product(made->steps[along], step_in(b, i, made->shape[along]), factor)) return false;
   }
   return true;
 }
@@ -136,29 +136,6 @@ PyObject* sum(const ExpressionObject* a, const ExpressionObject* b, int64_t fact
            add_term(*made, b->term[i].loop, coefficient);
   }
   return finished(made, good && add_dimensions(made, a, b, factor));
-}
-
-enum class Number { kNone, kFound, kError };
-
-/// The int that a Python or NumPy integer is.
-Number number_of(PyObject* value, int64_t& number) {
-  if (PyLong_CheckExact(value) == 0) {
-    if (PyFloat_Check(value) != 0 || PyIndex_Check(value) == 0) return Number::kNone;
-    PyObject* index = PyNumber_Index(value);
-    if (index == nullptr) {
-      if (PyErr_ExceptionMatches(PyExc_TypeError) == 0) return Number::kError;
-      PyErr_Clear();
-      return Number::kNone;
-    }
-    const Number found = number_of(index, number);
-    Py_DECREF(index);
-    return found;
-  }
-  int overflow = 0;
-  number = PyLong_AsLongLongAndOverflow(value, &overflow);
-  if (overflow == 0) return Number::kFound;
-  overflows();
-  return Number::kError;
 }
 
 /// `expression.name(other)` for what is neither an integer nor an expression.
@@ -217,48 +194,10 @@ PyObject* product_of(PyObject* a, PyObject* b) {
 
 PyObject* negative_of(PyObject* self) { return scaled(as_expression(self), -1, 0); }
 
-PyObject* compare(PyObject* self, PyObject* other, int operation) {
-  if (!is_expression(self)) Py_RETURN_NOTIMPLEMENTED;
-  static const char* operators[] = {"<", "<=", "==", "!=", ">", ">="};
-  const bool is_order = operation != Py_EQ && operation != Py_NE;
-  if (!is_order || (PyLong_CheckExact(other) == 0 && !is_expression(other))) {
-    return PyObject_CallMethod(self, "_compared", "Os", other, operators[operation]);
-  }
-  // What has to be at least 0: the larger side less the smaller one, less 1 if they must differ.
-  const bool is_less = operation == Py_LT || operation == Py_LE;
-  PyObject* difference = is_less ? difference_of(other, self) : difference_of(self, other);
-  if (difference != nullptr && (operation == Py_LT || operation == Py_GT)) {
-    static PyObject* one = PyLong_FromLong(1);
-    PyObject* less = PyNumber_Subtract(difference, one);
-    Py_DECREF(difference);
-    difference = less;
-  }
-  if (difference == nullptr) return nullptr;
-  if (!is_expression(difference)) {
-    const bool holds = PyLong_AsLongLong(difference) >= 0;
-    Py_DECREF(difference);
-    return PyBool_FromLong(holds ? 1 : 0);
-  }
-  PyObject* mask = connections.mask->tp_alloc(connections.mask, 0);
-  PyObject* conditions = PyTuple_Pack(1, difference);
-  Py_DECREF(difference);
-  if (mask == nullptr || conditions == nullptr) {
-    Py_XDECREF(mask);
-    Py_XDECREF(conditions);
-    return nullptr;
-  }
-  reinterpret_cast<MaskObject*>(mask)->field[MaskObject::kConditions] = conditions;
-  return mask;
-}
-
 bool read_position(PyObject* value, Position& position) {
-  if (PyLong_CheckExact(value) != 0) {
-    int overflow = 0;
-    position.constant = PyLong_AsLongLongAndOverflow(value, &overflow);
-    position.terms = 0;
-    return overflow == 0;
-  }
-  if (!is_expression(value)) return false;
+  position.terms = 0;
+  if (value == nullptr) value = Py_None;
+  if (!is_expression(value)) return read_integer(value, position.constant);
   const ExpressionObject* expression = as_expression(value);
   position.constant = expression->constant;
   position.terms = expression->terms;

@@ -1,27 +1,10 @@
 // The type of index expressions; index_arithmetic.cpp has their sums and products.
 
-#include "python_bindings/core_module/tracing/traced_objects.h"
+#include "python_bindings/core_module/tracing/integers.h"
+#include "python_bindings/core_module/tracing/python_types.h"
 
 namespace neuron_sim::tracing {
 namespace {
-
-/// The sizes or steps of a sequence of ints; -1 with an error.
-int read_sizes(PyObject* sequence, int64_t* sizes) {
-  PyObject* items = PySequence_Tuple(sequence);
-  if (items == nullptr) return -1;
-  auto count = static_cast<int>(PyTuple_GET_SIZE(items));
-  if (count > kMaximumDimensions) {
-    PyErr_Format(PyExc_ValueError, "an index expression has %d dimensions, more than %d.", count,
-                 kMaximumDimensions);
-    count = -1;
-  }
-  for (int i = 0; i < count; ++i) {
-    sizes[i] = PyLong_AsLongLong(PyTuple_GET_ITEM(items, i));
-    if (sizes[i] == -1 && PyErr_Occurred() != nullptr) count = -1;
-  }
-  Py_DECREF(items);
-  return count;
-}
 
 /// Expression(constant, terms, steps=(), shape=()): terms is a dict loop -> coefficient.
 int initialise(PyObject* self, PyObject* arguments, PyObject*) {
@@ -47,12 +30,10 @@ int initialise(PyObject* self, PyObject* arguments, PyObject*) {
     made->term[made->terms++] = {reinterpret_cast<LoopObject*>(Py_NewRef(loop)), factor};
   }
   if (shape == nullptr) return 0;
-  made->rank = read_sizes(steps, made->steps);
-  if (made->rank < 0 || read_sizes(shape, made->shape) != made->rank) {
-    made->rank = 0;
-    if (PyErr_Occurred() == nullptr) PyErr_SetString(PyExc_ValueError, "steps do not fit shape.");
-    return -1;
-  }
+  int rank = 0, sizes = 0;
+  if (!read_sizes(steps, made->steps, rank) || !read_sizes(shape, made->shape, sizes)) return -1;
+  if (sizes != rank) return PyErr_SetString(PyExc_ValueError, "steps do not fit shape."), -1;
+  made->rank = rank;
   return 0;
 }
 
@@ -64,20 +45,12 @@ void deallocate_expression(PyObject* self) {
   Py_DECREF(type);
 }
 
-PyObject* sizes_tuple(const int64_t* sizes, int count) {
-  PyObject* tuple = PyTuple_New(count);
-  for (int i = 0; tuple != nullptr && i < count; ++i) {
-    PyTuple_SET_ITEM(tuple, i, PyLong_FromLongLong(sizes[i]));
-  }
-  return tuple;
-}
-
 PyObject* steps_of(PyObject* self, void*) {
-  return sizes_tuple(as_expression(self)->steps, as_expression(self)->rank);
+  return tuple_of(as_expression(self)->steps, as_expression(self)->rank);
 }
 
 PyObject* shape_of(PyObject* self, void*) {
-  return sizes_tuple(as_expression(self)->shape, as_expression(self)->rank);
+  return tuple_of(as_expression(self)->shape, as_expression(self)->rank);
 }
 
 PyObject* terms_of(PyObject* self, void*) {
@@ -100,17 +73,14 @@ PyObject* expression_bounds(PyObject* self, PyObject*) {
 PyMemberDef members[] = {{"constant", T_LONGLONG, offsetof(ExpressionObject, constant), READONLY,
                           "The value where all variables are 0."},
                          {}};
-PyGetSetDef properties[] = {{"terms", terms_of, nullptr, "dict: loop -> coefficient.", nullptr},
-                            {"steps", steps_of, nullptr, "Coefficient per dimension.", nullptr},
-                            {"shape", shape_of, nullptr, "Sizes of the dimensions.", nullptr},
-                            {}};
+PyGetSetDef properties[] = {
+    {"terms", terms_of, nullptr, "dict: loop -> coefficient.", nullptr},
+    {"steps", steps_of, nullptr, "Coefficient per dimension.", nullptr},
+    {"shape", shape_of, nullptr, "Sizes of the dimensions.", nullptr},
+    {"affine", affine_of, nullptr, "What the builder takes for it.", nullptr},
+    {}};
 PyMethodDef methods[] = {
     {"bounds", expression_bounds, METH_NOARGS, "The smallest and the largest value."}, {}};
-
-template <class Function>
-void* pointer(Function function) {
-  return reinterpret_cast<void*>(function);
-}
 
 PyType_Slot slots[] = {{Py_tp_init, pointer(initialise)},
                        {Py_tp_new, pointer(PyType_GenericNew)},
@@ -123,6 +93,9 @@ PyType_Slot slots[] = {{Py_tp_init, pointer(initialise)},
                        {Py_nb_subtract, pointer(difference_of)},
                        {Py_nb_multiply, pointer(product_of)},
                        {Py_nb_negative, pointer(negative_of)},
+                       {Py_nb_floor_divide, pointer(quotient_of)},
+                       {Py_nb_remainder, pointer(remainder_of)},
+                       {Py_nb_divmod, pointer(divmod_of)},
                        {0, nullptr}};
 
 }  // namespace

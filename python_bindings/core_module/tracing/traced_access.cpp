@@ -1,11 +1,17 @@
-// The View of a tensor's access pattern, and the tensors themselves.
+// The View of a tensor's access pattern, after its bounds were checked.
 
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
+#include "device/base/bounds.h"
+#include "device/isa/tensor/microscaling.h"
 #include "device/operand/view.h"
+#include "python_bindings/core_module/tracing/integers.h"
 #include "python_bindings/core_module/tracing/traced_objects.h"
 
 namespace nb = nanobind;
@@ -13,72 +19,121 @@ namespace nb = nanobind;
 namespace neuron_sim::tracing {
 namespace {
 
-/// The address that the builder takes for an int or an expression; false for anything else.
-bool read_affine(PyObject* value, Affine& affine) {
-  Position position;
-  if (is_absent(value) || !read_position(value, position)) return false;
-  affine = Affine(position.constant);
+Affine affine_at(const Position& position) {
+  Affine affine(position.constant);
   for (int i = 0; i < position.terms; ++i) {
     const Term& term = position.term[static_cast<size_t>(i)];
-    if (is_absent(term.loop->field[LoopObject::kAffine])) return false;
-    affine +=
-        nb::cast<Affine>(nb::handle(term.loop->field[LoopObject::kAffine])) * term.coefficient;
+    affine += nb::cast<const Affine&>(nb::handle(term.loop->field[LoopObject::kAffine])) *
+              term.coefficient;
   }
+  return affine;
+}
+
+/// The dimensions from `first` on as few dimensions of the same elements in the same order.
+void merge(std::vector<Dimension>& dimensions, size_t first) {
+  size_t kept = first;
+  for (size_t i = first; i < dimensions.size(); ++i) {
+    const Dimension next = dimensions[i];
+    if (next.size == 1) continue;
+    const bool continues = kept > first && dimensions[kept - 1].stride == next.stride * next.size;
+    if (!continues) ++kept;
+    dimensions[kept - 1] = {continues ? dimensions[kept - 1].size * next.size : next.size,
+                            next.stride};
+  }
+  dimensions.resize(kept);
+  if (kept == first) dimensions.push_back({1, 1});
+}
+
+/// The View of the storage as elements of the tensor's dtype.
+nb::object whole_of(const TensorObject* tensor) {
+  PyObject* storage = tensor->field[TensorObject::kStorage];
+  PyObject* dtype = tensor->field[TensorObject::kDtype];
+  const auto* fields = reinterpret_cast<StorageObject*>(storage);
+  if (dtype == fields->field[StorageObject::kDtype]) {
+    return nb::borrow(fields->field[StorageObject::kWhole]);
+  }
+  return nb::handle(storage).attr("whole_as")(nb::handle(dtype));
+}
+
+/// Sizes and steps for the View of a pattern; false with an error.
+bool read_dimensions(TensorObject* tensor, const Pattern& pattern,
+                     std::vector<Dimension>& dimensions) {
+  PyObject* index = tensor->field[TensorObject::kIndex];
+  const int first = std::max(pattern.axis, 0);
+  for (int d = 0; d < first; ++d) {
+    if (pattern.shape[d] != 1) return refuse("blocks_before_partitions", &tensor->ob_base);
+  }
+  for (int d = first; d < pattern.rank; ++d) {
+    dimensions.push_back({pattern.shape[d], pattern.steps[d]});
+  }
+  const bool is_indirect = pattern.axis < 0 && !is_absent(index);
+  if (is_indirect) {
+    int64_t rows = 0, stride = 0;
+    if (!read_integer(tensor->field[TensorObject::kIndexRows], rows) ||
+        !read_integer(tensor->field[TensorObject::kIndexStride], stride)) {
+      return false;
+    }
+    dimensions.at(0) = {std::min(pattern.shape[0], rows), stride};
+  }
+  if (dimensions.size() > kMaximumRank) merge(dimensions, pattern.axis < 0 && !is_indirect ? 0 : 1);
+  if (dimensions.empty()) dimensions.push_back({1, 1});
   return true;
 }
 
-/// The dimensions of a plain pattern of a whole tile or HBM tensor; false for others, of which some
-/// have no View at all (negative steps).
-bool read_dimensions(const TensorObject* tensor, std::vector<Dimension>& dimensions) {
-  using Field = TensorObject;
-  PyObject* shape = tensor->field[Field::kShape];
-  PyObject* steps = tensor->field[Field::kSteps];
-  if (shape == nullptr || steps == nullptr || PyTuple_CheckExact(shape) == 0 ||
-      PyTuple_CheckExact(steps) == 0) {
-    return false;
+/// The error of the View's refusal, as NotOnePattern when splitting is the answer to it.
+void explain_refusal(const std::vector<Dimension>& dimensions) {
+  const bool has_none = std::any_of(dimensions.begin(), dimensions.end(),
+                                    [](const Dimension& each) { return each.stride < 0; });
+  if ((!has_none && dimensions.size() <= kMaximumRank) ||
+      PyErr_ExceptionMatches(PyExc_ValueError) == 0) {
+    return;
   }
-  const Py_ssize_t rank = PyTuple_GET_SIZE(shape);
-  if (rank < 1 || rank > kMaximumRank || PyTuple_GET_SIZE(steps) != rank) return false;
-  dimensions.reserve(static_cast<size_t>(rank));
-  for (Py_ssize_t i = 0; i < rank; ++i) {
-    const long long size = PyLong_AsLongLong(PyTuple_GET_ITEM(shape, i));
-    const long long step = PyLong_AsLongLong(PyTuple_GET_ITEM(steps, i));
-    if ((size == -1 || step == -1) && PyErr_Occurred() != nullptr) return PyErr_Clear(), false;
-    if (step < 0) return false;
-    dimensions.push_back({size, step});
-  }
-  return true;
+  PyObject *type = nullptr, *error = nullptr, *traceback = nullptr;
+  PyErr_Fetch(&type, &error, &traceback);
+  PyErr_SetObject(connections.not_one_pattern, error);
+  Py_XDECREF(type);
+  Py_XDECREF(error);
+  Py_XDECREF(traceback);
 }
 
-bool is_plain(const TensorObject* tensor) {
-  using Field = TensorObject;
-  for (const int each : {Field::kChecks, Field::kIndex, Field::kRegister, Field::kDynamic}) {
-    if (!is_absent(tensor->field[each])) return false;
+/// The View with what is read when the kernel runs: a register or an index tile.
+nb::object with_dynamic_parts(TensorObject* tensor, const Pattern& pattern, nb::object view) {
+  if (!is_absent(tensor->field[TensorObject::kRegister])) {
+    view = nb::handle(&tensor->ob_base).attr("_at_register")(view);
   }
-  const auto* storage = reinterpret_cast<StorageObject*>(tensor->field[Field::kStorage]);
-  PyObject* axis = tensor->field[Field::kAxis];
-  if (axis == nullptr) return false;
-  const bool starts_with_partitions = PyLong_CheckExact(axis) != 0 && PyLong_AsLong(axis) == 0;
-  return (axis == Py_None || starts_with_partitions) &&
-         tensor->field[Field::kDtype] == storage->field[StorageObject::kDtype] &&
-         !is_absent(storage->field[StorageObject::kWhole]);
+  if (pattern.axis >= 0 || is_absent(tensor->field[TensorObject::kIndex])) return view;
+  int64_t rows = 0;
+  if (!read_integer(tensor->field[TensorObject::kIndexRows], rows)) throw nb::python_error();
+  const auto& plain = nb::cast<const View&>(view);
+  return nb::cast(pattern.shape[0] <= rows ? plain.indirect(rows)
+                                           : plain.indirect(rows, pattern.shape[0]));
 }
 
-/// The View of a plain pattern; nullptr without an error for others.
-PyObject* plain_access(const TensorObject* tensor) {
-  using Field = TensorObject;
-  static std::vector<Dimension> dimensions;  // kept: the interpreter's lock protects it
+/// The View of a tensor that has a storage. New reference.
+PyObject* made_access(TensorObject* tensor) {
+  static std::vector<Dimension> kept;  // its memory: the interpreter's lock protects it
+  std::vector<Dimension> dimensions = std::exchange(kept, {});
   dimensions.clear();
-  Affine start, partition;
-  if (!is_plain(tensor) || !read_dimensions(tensor, dimensions) ||
-      !read_affine(tensor->field[Field::kStart], start)) {
+  Pattern pattern;
+  if (!is_absent(tensor->field[TensorObject::kDynamic])) {
+    return refuse("dynamic_index", &tensor->ob_base), nullptr;
+  }
+  if (!run_checks(&tensor->ob_base) || !read_pattern(tensor, pattern) ||
+      !read_dimensions(tensor, pattern, dimensions)) {
     return nullptr;
   }
-  const bool is_on_chip = tensor->field[Field::kAxis] != Py_None;
-  if (is_on_chip && !read_affine(tensor->field[Field::kPartition], partition)) return nullptr;
-  const auto* storage = reinterpret_cast<StorageObject*>(tensor->field[Field::kStorage]);
-  const auto& whole = nb::cast<const View&>(nb::handle(storage->field[StorageObject::kWhole]));
-  return nb::cast(whole.pattern(dimensions, start, partition)).release().ptr();
+  const nb::object whole = whole_of(tensor);
+  nb::object view;
+  try {
+    view = nb::cast(nb::cast<const View&>(whole).pattern(dimensions, affine_at(pattern.start),
+                                                         affine_at(pattern.partition)));
+  } catch (...) {
+    raised();
+    explain_refusal(dimensions);
+    return nullptr;
+  }
+  kept = std::move(dimensions);
+  return with_dynamic_parts(tensor, pattern, view).release().ptr();
 }
 
 /// In loops it matters who used a tensor last.
@@ -109,14 +164,10 @@ PyObject* access_of(TensorObject* tensor) {
     Py_INCREF(view);
   } else {
     try {
-      view = plain_access(tensor);
+      view = made_access(tensor);
     } catch (...) {
       return raised();
     }
-    // A number beyond 64 bits is an error of the access, with its sentence.
-    if (view == nullptr && PyErr_ExceptionMatches(PyExc_OverflowError) != 0) PyErr_Clear();
-    if (view == nullptr && PyErr_Occurred() != nullptr) return nullptr;
-    if (view == nullptr) view = PyObject_CallMethod(&tensor->ob_base, "_made_access", nullptr);
     if (view == nullptr) return nullptr;
     if (is_absent(tensor->field[Field::kRegister])) set_field(tensor->field[Field::kAccess], view);
   }
@@ -125,20 +176,32 @@ PyObject* access_of(TensorObject* tensor) {
   return nullptr;
 }
 
-TensorObject* new_tensor(PyObject* storage, PyObject* shape, PyObject* dtype, PyObject* steps,
-                         PyObject* axis, PyObject* partition, PyObject* start) {
-  using Field = TensorObject;
-  PyObject* made = connections.tensor->tp_alloc(connections.tensor, 0);
-  if (made == nullptr) return nullptr;
-  TensorObject* tensor = as_tensor(made);
-  tensor->field[Field::kStorage] = Py_XNewRef(storage);
-  tensor->field[Field::kShape] = Py_NewRef(shape);
-  tensor->field[Field::kDtype] = Py_NewRef(dtype);
-  tensor->field[Field::kSteps] = Py_NewRef(steps);
-  tensor->field[Field::kAxis] = Py_NewRef(axis);
-  tensor->field[Field::kPartition] = Py_NewRef(partition);
-  tensor->field[Field::kStart] = Py_NewRef(start);
-  return tensor;
+PyObject* affine_of(PyObject* expression, void*) {
+  Position position;
+  if (!read_position(expression, position)) return nullptr;
+  try {
+    return nb::cast(affine_at(position)).release().ptr();
+  } catch (...) {
+    return raised();
+  }
+}
+
+void bind_merged(nb::module_& module) {
+  using Pairs = std::vector<std::pair<int64_t, int64_t>>;
+  module.attr("MAXIMUM_RANK") = kMaximumRank;
+  module.attr("QUADRANT_PARTITIONS") = kQuadrantPartitions;
+  module.def(
+      "merged",
+      [](const Pairs& pairs) {
+        std::vector<Dimension> dimensions;
+        for (const auto& [step, size] : pairs) dimensions.push_back({size, step});
+        merge(dimensions, 0);
+        Pairs result;
+        for (const Dimension& each : dimensions) result.emplace_back(each.stride, each.size);
+        return result;
+      },
+      nb::arg("dimensions"),
+      "The same elements in the same order with as few (step, size) as possible.");
 }
 
 }  // namespace neuron_sim::tracing

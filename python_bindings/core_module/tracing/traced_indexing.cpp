@@ -1,316 +1,218 @@
-// tensor[index] for slices, numbers, nl.ds and index expressions whose bounds hold. Whatever else
-// an index is, or when it is wrong, neuron_sim.nki.tracing.indexing has it with its error texts.
+// tensor[index]: the kinds of indices, and those that select ranges: numbers, slices, nl.ds, `...`
+// and None. Registers, tiles of indices and masks are in neuron_sim.nki.tracing.indexing.
 
-#include <algorithm>
-
+#include "python_bindings/core_module/tracing/integers.h"
 #include "python_bindings/core_module/tracing/traced_objects.h"
 
 namespace neuron_sim::tracing {
 namespace {
 
-/// The pattern that indices make of a tensor, dimension by dimension.
-struct Pattern {
-  Position start, partition;
-  nanobind::object checks;  ///< a list: of bounds that a mask has to narrow
-  int rank = 0;
-  int64_t shape[kMaximumDimensions];
-  int64_t steps[kMaximumDimensions];
-
-  bool append(int64_t size, int64_t step) {
-    if (rank == kMaximumDimensions) return false;
-    shape[rank] = size;
-    steps[rank++] = step;
-    return true;
-  }
-};
-
-/// The tensor that is indexed, as numbers.
-struct Indexed {
-  bool is_on_chip = false;
-  int rank = 0;
-  int64_t shape[kMaximumDimensions];
-  int64_t steps[kMaximumDimensions];
-  Position start, partition;
-};
-
-bool read_number(PyObject* object, int64_t& number) {
-  if (PyLong_CheckExact(object) == 0) return false;
-  int overflow = 0;
-  number = PyLong_AsLongLongAndOverflow(object, &overflow);
-  return overflow == 0;
-}
-
-bool read_sizes(PyObject* tuple, int64_t* sizes, int& rank) {
-  if (tuple == nullptr || PyTuple_CheckExact(tuple) == 0) return false;
-  rank = static_cast<int>(PyTuple_GET_SIZE(tuple));
-  if (rank > kMaximumDimensions) return false;
-  for (int i = 0; i < rank; ++i) {
-    if (!read_number(PyTuple_GET_ITEM(tuple, i), sizes[i])) return false;
-  }
-  return true;
-}
-
-bool read_indexed(const TensorObject* tensor, Indexed& indexed) {
-  using Field = TensorObject;
-  for (const int each : {Field::kChecks, Field::kIndex, Field::kRegister, Field::kDynamic}) {
-    if (!is_absent(tensor->field[each])) return false;
-  }
-  PyObject* axis = tensor->field[Field::kAxis];
-  int64_t number = 0;
-  indexed.is_on_chip = axis != Py_None;
-  if (indexed.is_on_chip && (!read_number(axis, number) || number != 0)) return false;
-  int steps = 0;
-  return read_sizes(tensor->field[Field::kShape], indexed.shape, indexed.rank) &&
-         read_sizes(tensor->field[Field::kSteps], indexed.steps, steps) && steps == indexed.rank &&
-         read_position(tensor->field[Field::kStart], indexed.start) &&
-         read_position(tensor->field[Field::kPartition], indexed.partition);
-}
-
 /// What one item selects of a dimension.
 struct Range {
   Position start;
   int64_t count = 1;
-  bool stays = false;  ///< as a dimension of the result
+  int64_t step = 1;
+  bool stays = false;          ///< as a dimension of the result
+  bool may_be_masked = false;  ///< beyond the end: the older language has masks for it
 };
 
+bool is_array(PyObject* item) { return is_expression(item) && as_expression(item)->rank > 0; }
+
+bool is_dynamic_slice(PyObject* item) { return Py_TYPE(item) == connections.dynamic_slice; }
+
 bool read_bound(PyObject* bound, int64_t size, int64_t otherwise, Position& position) {
-  if (bound == Py_None) {
-    position.constant = otherwise;
-    position.terms = 0;
-    return true;
-  }
+  position.constant = otherwise;
+  if (bound == Py_None) return true;
+  if (is_array(bound)) return Py_XDECREF(PyNumber_Index(bound)), false;  // it is no number
   if (!read_position(bound, position)) return false;
-  if (position.terms == 0 && position.constant < 0) position.constant += size;
-  return !is_expression(bound) || as_expression(bound)->rank == 0;
+  if (!is_expression(bound) && position.constant < 0) position.constant += size;
+  return true;
 }
 
-bool read_slice(PyObject* item, int64_t size, Range& range) {
+/// stop - start of a slice as a number.
+bool read_extent(Position stop, const Position& start, int64_t& extent) {
+  if (!add_scaled(stop, start, -1)) return false;
+  extent = stop.constant;
+  if (stop.terms == 0) return true;
+  PyObject* difference = position_object(stop);
+  if (difference == nullptr) return false;
+  const bool good = read_integer(difference, extent);  // its loops are unrolled
+  Py_DECREF(difference);
+  return good;
+}
+
+bool read_slice(PyObject* tensor, PyObject* item, int64_t size, Range& range) {
   const auto* slice = reinterpret_cast<PySliceObject*>(item);
   Position stop;
-  if (slice->step != Py_None || !read_bound(slice->start, size, 0, range.start) ||
-      !read_bound(slice->stop, size, size, stop) || !add_scaled(stop, range.start, -1)) {
+  int64_t extent = 0;
+  if (slice->step != Py_None && !read_integer(slice->step, range.step)) return false;
+  if (range.step < 1) return refuse("slice_step", tensor, range.step);
+  if (!read_bound(slice->start, size, 0, range.start) ||
+      !read_bound(slice->stop, size, size, stop) || !read_extent(stop, range.start, extent)) {
     return false;
   }
-  range.count = stop.constant;
+  range.count = extent > 0 ? (extent - 1) / range.step + 1 : 0;
   range.stays = true;
-  return stop.terms == 0;
-}
-
-bool read_dynamic_slice(PyObject* item, Range& range) {
-  const auto* slice = reinterpret_cast<DynamicSliceObject*>(item);
-  PyObject* start = slice->field[DynamicSliceObject::kStart];
-  range.count = slice->size;
-  range.stays = true;
-  return !is_absent(start) && read_position(start, range.start) &&
-         (!is_expression(start) || as_expression(start)->rank == 0);
-}
-
-bool read_range(PyObject* item, int64_t size, Range& range) {
-  if (PySlice_Check(item)) return read_slice(item, size, range);
-  if (Py_TYPE(item) == connections.dynamic_slice) return read_dynamic_slice(item, range);
-  if (!read_position(item, range.start)) return false;
-  if (range.start.terms == 0 && range.start.constant < 0 && !is_expression(item)) {
-    range.start.constant += size;
-  }
+  const auto* trace =
+      reinterpret_cast<TraceObject*>(storage_of(tensor)->field[StorageObject::kTrace]);
+  range.may_be_masked = trace->is_old != 0;
   return true;
 }
 
-bool is_within(const Position& start, int64_t below, int64_t above, int64_t size) {
+bool read_range(PyObject* tensor, PyObject* item, int64_t size, Range& range) {
+  if (PySlice_Check(item)) return read_slice(tensor, item, size, range);
+  if (is_dynamic_slice(item)) {
+    const auto* slice = reinterpret_cast<DynamicSliceObject*>(item);
+    range.count = slice->size;
+    range.stays = true;
+    PyObject* start = slice->field[DynamicSliceObject::kStart];
+    return !is_array(start) ? read_position(start, range.start)
+                            : refuse("not_an_index", tensor, item);
+  }
+  if (is_expression(item)) return read_position(item, range.start);
+  switch (number_of(item, range.start.constant)) {
+    case Number::kNone: return refuse("not_an_index", tensor, item);
+    case Number::kError: return false;
+    case Number::kFound: break;
+  }
+  if (range.start.constant < 0) range.start.constant += size;
+  return true;
+}
+
+/// The bounds of a range: known ones hold, or a mask may narrow them; others are checked later.
+bool check_range(Indexing& indexing, int d, const Range& range, bool stays) {
+  const int64_t size = indexing.old.shape[d];
   int64_t low = 0, high = 0;
-  bounds_of(start, low, high);
-  add_saturated(low, below, 1);
-  add_saturated(high, above, 1);
-  return low >= 0 && high < size;
-}
-
-/// Ints, slices and nl.ds. On chip the partition dimension stays; two dimensions are left at least.
-bool apply_ranges(const Indexed& tensor, PyObject* const* items, int count, Pattern& pattern) {
-  if (count > tensor.rank) return false;
-  for (int d = 0; d < tensor.rank; ++d) {
-    if (d >= count) {
-      if (!pattern.append(tensor.shape[d], tensor.steps[d])) return false;
-      continue;
-    }
-    Range range;
-    const bool is_partition = d == 0 && tensor.is_on_chip;
-    if (!read_range(items[d], tensor.shape[d], range) || range.count < 1 ||
-        !is_within(range.start, 0, range.count - 1, tensor.shape[d]) ||
-        !add_scaled(is_partition ? pattern.partition : pattern.start, range.start,
-                    tensor.steps[d])) {
-      return false;
-    }
-    if ((range.stays || is_partition) && !pattern.append(range.count, tensor.steps[d]))
-      return false;
+  bounds_of(range.start, low, high);
+  const bool is_known = range.start.terms == 0;
+  const int64_t steps = is_known && range.count == 0 ? 0 : range.count - 1;
+  if (stays) add_saturated(is_known || steps > 0 ? high : low, range.step, steps);
+  if (low >= 0 && high < size) return true;
+  if (is_known && (low < 0 || !range.may_be_masked)) {
+    return refuse("out_of_bound", indexing.tensor, d, low, high, size);
   }
-  return !tensor.is_on_chip || pattern.rank > 1 || pattern.append(1, 1);
-}
-
-/// The broadcast shape of index expressions and ints.
-bool read_box(PyObject* const* items, int count, Pattern& box) {
-  for (int d = 0; d < count; ++d) {
-    if (is_expression(items[d])) box.rank = std::max(box.rank, as_expression(items[d])->rank);
-  }
-  for (int j = 0; j < box.rank; ++j) {
-    box.shape[j] = 1;
-    box.steps[j] = 0;
-  }
-  for (int d = 0; d < count; ++d) {
-    if (!is_expression(items[d])) continue;
-    const ExpressionObject* each = as_expression(items[d]);
-    for (int j = 0; j < each->rank; ++j) {
-      int64_t& size = box.shape[box.rank - each->rank + j];
-      if (size != each->shape[j] && size != 1 && each->shape[j] != 1) return false;
-      if (size == 1) size = each->shape[j];
-    }
-  }
-  return box.rank > 1;
-}
-
-/// The steps of the partition index: only along the first dimension of the tile, one by one.
-bool index_partitions(const Indexed& tensor, const ExpressionObject* item, Pattern& pattern) {
-  const int missing = pattern.rank - item->rank;
-  pattern.steps[0] = 0;
-  for (int j = 0; j < item->rank; ++j) {
-    if (item->steps[j] == 0) continue;
-    if (missing + j != 0 && pattern.shape[missing + j] != 1) return false;
-    if (missing + j == 0 && item->steps[j] != 1 && pattern.shape[0] > 1) return false;
-    pattern.steps[0] = tensor.steps[0];
-  }
+  nanobind::dict along;
+  if (stays) along[nanobind::int_(indexing.made.rank)] = range.step;
+  indexing.add_check(d, range.start, along);
   return true;
 }
 
-/// What Tensor.checks has of an index: (dimension, start, {dimension of the tile: step}, size).
-void add_check(const Indexed& tensor, int d, PyObject* item, const Range& range, Pattern& pattern) {
-  nanobind::dict steps;
-  if (is_expression(item)) {
-    const ExpressionObject* expression = as_expression(item);
-    const int missing = pattern.rank - expression->rank;
-    for (int j = 0; j < expression->rank; ++j) {
-      if (expression->steps[j] != 0) steps[nanobind::int_(missing + j)] = expression->steps[j];
-    }
-  }
-  if (!pattern.checks.is_valid()) pattern.checks = nanobind::list();
-  nanobind::cast<nanobind::list>(pattern.checks)
-      .append(nanobind::make_tuple(d, nanobind::steal(position_object(range.start)), steps,
-                                   tensor.shape[d]));
-}
-
-/// Adds one index of several; false when its kind is not handled here.
-bool apply_expression(const Indexed& tensor, int d, PyObject* item, Pattern& pattern) {
+bool apply_range(Indexing& indexing, int d, PyObject* item) {
+  const Pattern& old = indexing.old;
+  Pattern& made = indexing.made;
   Range range;
-  if (!read_range(item, tensor.shape[d], range)) return false;
-  int64_t below = 0, above = 0;
-  const bool is_partition = d == 0 && tensor.is_on_chip;
-  if (is_expression(item)) {
-    const ExpressionObject* expression = as_expression(item);
-    const int missing = pattern.rank - expression->rank;
-    for (int j = 0; j < expression->rank; ++j) {
-      const int64_t step = expression->steps[j];
-      add_saturated(step < 0 ? below : above, step, pattern.shape[missing + j] - 1);
-      if (!is_partition && !add_product(pattern.steps[missing + j], step, tensor.steps[d])) {
-        return false;
-      }
+  if (!read_range(indexing.tensor, item, old.shape[d], range)) return false;
+  const bool stays = d == old.axis || range.stays;
+  if (!check_range(indexing, d, range, stays)) return false;
+  if (d == old.axis) {
+    if (range.step != 1) return refuse("partition_stride", indexing.tensor, range.step);
+    made.axis = made.rank;
+  }
+  int64_t step = 0;
+  return made.move(old, d, range.start) && add_product(step, old.steps[d], range.step) &&
+         (!stays || made.append(range.count, step));
+}
+
+/// Dimensions from `first` to before `last` as they are.
+bool keep(Indexing& indexing, int first, int last) {
+  const Pattern& old = indexing.old;
+  bool good = true;
+  for (int d = first; d < last && good; ++d) {
+    if (d == old.axis) indexing.made.axis = indexing.made.rank;
+    good = indexing.made.append(old.shape[d], old.steps[d]);
+  }
+  return good;
+}
+
+/// On chip the partition dimension stays, and at least two dimensions are left.
+bool apply_ranges(Indexing& indexing, PyObject* const* items, int count) {
+  const Pattern& old = indexing.old;
+  Pattern& made = indexing.made;
+  int added = 0, ellipsis = -1;
+  for (int k = 0; k < count; ++k) {
+    if (items[k] == Py_None) ++added;
+    if (items[k] == Py_Ellipsis && ellipsis < 0) ellipsis = k;
+  }
+  const int named = count - added - (ellipsis < 0 ? 0 : 1);
+  if (named > old.rank) {
+    return refuse("too_many_indices", indexing.tensor, old.rank, named + added);
+  }
+  int d = 0;
+  for (int k = 0; k < count; ++k) {
+    if (k == ellipsis) {
+      if (!keep(indexing, d, d + old.rank - named)) return false;
+      d += old.rank - named;
+    } else if (items[k] != Py_None) {
+      if (!apply_range(indexing, d++, items[k])) return false;
+    } else {
+      if (d <= old.axis) return refuse("dimension_before_partitions", indexing.tensor);
+      if (!made.append(1, 0)) return false;
     }
-    if (is_partition && !index_partitions(tensor, expression, pattern)) return false;
   }
-  if (!is_within(range.start, below, above, tensor.shape[d])) {
-    add_check(tensor, d, item, range, pattern);
-  }
-  return add_scaled(is_partition ? pattern.partition : pattern.start, range.start, tensor.steps[d]);
+  return keep(indexing, d, old.rank) && (made.axis < 0 || made.rank > 1 || made.append(1, 1));
 }
 
-/// Index expressions of arange: strides[j] = sum of stride_d * coefficient of index d in j.
-bool apply_expressions(const Indexed& tensor, PyObject* const* items, int count, Pattern& pattern) {
-  if (count > tensor.rank || !read_box(items, count, pattern)) return false;
-  for (int d = 0; d < count; ++d) {
-    if (!apply_expression(tensor, d, items[d], pattern)) return false;
-  }
-  if (tensor.is_on_chip && pattern.steps[0] == 0 && pattern.shape[0] == 1) pattern.steps[0] = 1;
-  for (int d = count; d < tensor.rank; ++d) {
-    if (!pattern.append(tensor.shape[d], tensor.steps[d])) return false;
-  }
-  return true;
-}
+enum class Kind { kRanges, kIndexTensors, kMixed, kOther };
 
-/// A tuple of these numbers: `like` itself when it has the same.
-PyObject* tuple_of(const int64_t* numbers, int count, PyObject* like, const int64_t* old) {
-  if (PyTuple_GET_SIZE(like) == count && std::equal(numbers, numbers + count, old)) {
-    return Py_NewRef(like);
-  }
-  PyObject* tuple = PyTuple_New(count);
-  for (int i = 0; tuple != nullptr && i < count; ++i) {
-    PyTuple_SET_ITEM(tuple, i, PyLong_FromLongLong(numbers[i]));
-  }
-  return tuple;
-}
-
-PyObject* tensor_of(const TensorObject* tensor, const Indexed& indexed, const Pattern& pattern) {
-  using Field = TensorObject;
-  PyObject* shape =
-      tuple_of(pattern.shape, pattern.rank, tensor->field[Field::kShape], indexed.shape);
-  PyObject* steps =
-      tuple_of(pattern.steps, pattern.rank, tensor->field[Field::kSteps], indexed.steps);
-  PyObject* partition = position_object(pattern.partition);
-  PyObject* start = position_object(pattern.start);
-  TensorObject* made = nullptr;
-  if (shape != nullptr && steps != nullptr && partition != nullptr && start != nullptr) {
-    made = new_tensor(tensor->field[Field::kStorage], shape, tensor->field[Field::kDtype], steps,
-                      tensor->field[Field::kAxis], partition, start);
-  }
-  for (PyObject* each : {shape, steps, partition, start}) Py_XDECREF(each);
-  if (made != nullptr && pattern.checks.is_valid()) {
-    made->field[Field::kChecks] = nanobind::tuple(pattern.checks).release().ptr();
-  }
-  return made == nullptr ? nullptr : &made->ob_base;
-}
-
-/// Whether all items are known here, and whether one of them is an index expression of arange.
-bool classify(PyObject* const* items, int count, bool& has_arange) {
-  bool has_range = false;
+/// Of what kind the items are; kOther when one of them may be a register, a tile or a mask.
+Kind kind_of(PyObject* const* items, int count, bool numbers_only) {
+  bool has_range = false, has_array = false;
   for (int d = 0; d < count; ++d) {
     PyObject* item = items[d];
     if (is_expression(item)) {
-      has_arange = has_arange || as_expression(item)->rank > 0;
-    } else if (PySlice_Check(item) || Py_TYPE(item) == connections.dynamic_slice) {
+      has_array = has_array || is_array(item);
+    } else if (is_dynamic_slice(item)) {
+      PyObject* start =
+          reinterpret_cast<DynamicSliceObject*>(item)->field[DynamicSliceObject::kStart];
+      if (!numbers_only && PyLong_CheckExact(start) == 0 && !is_expression(start)) {
+        return Kind::kOther;
+      }
       has_range = true;
-    } else if (PyLong_CheckExact(item) == 0) {
-      return false;
+    } else if (PySlice_Check(item) || item == Py_None || item == Py_Ellipsis) {
+      has_range = true;
+    } else if (!numbers_only && PyLong_CheckExact(item) == 0) {
+      return Kind::kOther;
     }
   }
-  return !(has_range && has_arange);
+  if (!has_array) return Kind::kRanges;
+  return has_range ? Kind::kMixed : Kind::kIndexTensors;
+}
+
+/// tensor[items]; nullptr without an error when Python has to look at them first.
+PyObject* made_of(PyObject* tensor, PyObject* index, bool numbers_only) {
+  PyObject* const* items = &index;
+  int count = 1;
+  if (PyTuple_Check(index) != 0) {
+    items = &PyTuple_GET_ITEM(index, 0);
+    count = static_cast<int>(PyTuple_GET_SIZE(index));
+  }
+  const Kind kind = kind_of(items, count, numbers_only);
+  if (kind == Kind::kOther) return nullptr;
+  if (kind == Kind::kMixed) return refuse("mixed_indices"), nullptr;
+  Indexing indexing;
+  indexing.tensor = tensor;
+  if (!read_pattern(as_tensor(tensor), indexing.old)) return nullptr;
+  indexing.made.start = indexing.old.start;
+  indexing.made.partition = indexing.old.partition;
+  const bool good = kind == Kind::kIndexTensors ? apply_index_tensors(indexing, items, count)
+                                                : apply_ranges(indexing, items, count);
+  return good ? indexing.result() : nullptr;
 }
 
 }  // namespace
 
-PyObject* plain_subscript(TensorObject* tensor, PyObject* index) {
-  PyObject* const* items = &index;
-  int count = 1;
-  if (PyTuple_CheckExact(index) != 0) {
-    items = &PyTuple_GET_ITEM(index, 0);
-    count = static_cast<int>(PyTuple_GET_SIZE(index));
-  }
-  bool has_arange = false;
-  Indexed indexed;
-  if (count > kMaximumDimensions || !classify(items, count, has_arange) ||
-      !read_indexed(tensor, indexed)) {
-    return nullptr;
-  }
-  Pattern pattern;
-  pattern.start = indexed.start;
-  pattern.partition = indexed.partition;
-  const bool good = has_arange ? apply_expressions(indexed, items, count, pattern)
-                               : apply_ranges(indexed, items, count, pattern);
-  if (!good) PyErr_Clear();  // what is beyond 64 bits is beyond the tensor as well
-  return good ? tensor_of(tensor, indexed, pattern) : nullptr;
-}
+PyObject* indexed(PyObject* self, PyObject* items) { return made_of(self, items, true); }
 
 PyObject* subscript(PyObject* self, PyObject* index) {
-  TensorObject* tensor = as_tensor(self);
   if (!settle_tensor(self)) return nullptr;
   if (index == Py_Ellipsis) return Py_NewRef(self);
-  PyObject* part = plain_subscript(tensor, index);
-  if (part != nullptr || PyErr_Occurred() != nullptr) return part;
-  return call_method(self, "_indexed", index);
+  PyObject* part = made_of(self, index, false);
+  if (part == nullptr && PyErr_Occurred() == nullptr) return call_method(self, "_indexed", index);
+  if (part == nullptr && PyErr_ExceptionMatches(PyExc_OverflowError) != 0) {
+    PyErr_Clear();
+    refuse("indices_too_large", self);
+  }
+  return part;
 }
 
 }  // namespace neuron_sim::tracing

@@ -1,192 +1,218 @@
-// What masks leave of tiles: the common boxes, and the parts of tensors in them. The others are in
-// neuron_sim.nki.tracing, mask.py and indexing.py.
+// What masks leave of tiles: a rectangle (a box), or one per position of the dimensions that a mask
+// couples with another.
 
 #include <algorithm>
+#include <functional>
+#include <vector>
 
+#include "python_bindings/core_module/tracing/integers.h"
 #include "python_bindings/core_module/tracing/traced_objects.h"
 
 namespace neuron_sim::tracing {
 namespace {
 
+constexpr int64_t kMaximumBoxes = 4096;
+
 struct Box {
-  int rank = 0;
   int64_t first[kMaximumDimensions];
   int64_t last[kMaximumDimensions];
+
+  bool is_empty(int rank) const {
+    return std::mismatch(first, first + rank, last, std::less<>()).first != first + rank;
+  }
 };
 
-bool read_shape(PyObject* shape, Box& box) {
-  if (PyTuple_CheckExact(shape) == 0 || PyTuple_GET_SIZE(shape) > kMaximumDimensions) return false;
-  box.rank = static_cast<int>(PyTuple_GET_SIZE(shape));
-  for (int i = 0; i < box.rank; ++i) {
-    PyObject* size = PyTuple_GET_ITEM(shape, i);
-    if (PyLong_CheckExact(size) == 0) return false;
-    int overflow = 0;
-    box.first[i] = 0;
-    box.last[i] = PyLong_AsLongLongAndOverflow(size, &overflow);
-    if (overflow != 0) return false;
+/// constant + sum of step * position in a dimension of the tile, which has to be at least 0.
+struct Condition {
+  int64_t constant;
+  int64_t steps[kMaximumDimensions];
+};
+
+/// What conditions leave of a tile.
+struct Cut {
+  PyObject* mask;
+  int rank = 0;
+  int64_t shape[kMaximumDimensions];
+  Box box;                         ///< of the conditions on one dimension
+  std::vector<Condition> coupled;  ///< those on several
+  std::vector<Box> boxes;
+};
+
+bool does_not_fit(const Cut& cut) {
+  PyObject* shape = tuple_of(cut.shape, cut.rank);
+  refuse("mask_does_not_fit", cut.mask, shape);
+  Py_XDECREF(shape);
+  return false;
+}
+
+/// constant + step * position >= 0 limits the positions of a dimension.
+void restrict(Box& box, int d, int64_t constant, int64_t step) {
+  if (step > 0) {
+    box.first[d] = std::max(box.first[d], -floor_quotient(constant, step));
+  } else {
+    box.last[d] = std::min(box.last[d], floor_quotient(constant, -step) + 1);
+  }
+}
+
+/// Adds a condition that does not hold everywhere; false with an error when it does not fit.
+bool add(Cut& cut, const ExpressionObject* expression) {
+  Condition condition{expression->constant, {}};
+  const int missing = cut.rank - expression->rank;
+  int along = -1, count = 0;
+  for (int j = 0; j < expression->rank; ++j) {
+    const int d = missing + j;
+    const int64_t size = expression->shape[j];
+    if (size == 1) continue;  // its position is 0
+    if (d < 0 || (expression->steps[j] != 0 && size != cut.shape[d])) return does_not_fit(cut);
+    condition.steps[d] = expression->steps[j];
+    if (condition.steps[d] == 0) continue;
+    along = d;
+    ++count;
+  }
+  if (count > 1) {
+    cut.coupled.push_back(condition);
+  } else {
+    restrict(cut.box, along, condition.constant, condition.steps[along]);
   }
   return true;
 }
 
-enum class Cut { kNothing, kPart, kAll, kOther };
+/// Adds a box; positions of one outer dimension with the same extent become one box.
+void append(Cut& cut, const Box& box, const std::vector<int>& outer) {
+  if (!cut.boxes.empty() && outer.size() == 1) {
+    Box& last = cut.boxes.back();
+    const int d = outer[0];
+    bool continues = last.last[d] == box.first[d];
+    for (int e = 0; e < cut.rank; ++e) {
+      if (e != d)
+        continues = continues && last.first[e] == box.first[e] && last.last[e] == box.last[e];
+    }
+    if (continues) {
+      last.last[d] = box.last[d];
+      return;
+    }
+  }
+  cut.boxes.push_back(box);
+}
 
-/// condition >= 0 limits one dimension of the box; kOther when it depends on a loop, couples
-/// dimensions or does not fit the tile.
-Cut restrict(const ExpressionObject* condition, const int64_t* sizes, Box& box) {
+/// The box at one position of the outer dimensions, if something is left there.
+void add_box(Cut& cut, const std::vector<int>& outer, const int64_t* positions, int inner) {
+  Box box = cut.box;
+  for (const int d : outer) {
+    box.first[d] = positions[d];
+    box.last[d] = positions[d] + 1;
+  }
+  for (const Condition& condition : cut.coupled) {
+    int64_t fixed = condition.constant;
+    for (const int d : outer) fixed += condition.steps[d] * positions[d];
+    if (condition.steps[inner] != 0) {
+      restrict(box, inner, fixed, condition.steps[inner]);
+    } else if (fixed < 0) {
+      return;
+    }
+  }
+  if (box.first[inner] < box.last[inner]) append(cut, box, outer);
+}
+
+/// The boxes of conditions that couple dimensions: one per position of all but one of them. That
+/// one is the partition dimension where it is limited from above only, because engines start at few
+/// partitions; else the last. False with an error when there are too many.
+bool split(Cut& cut) {
+  const auto limits_above = [](const Condition& each) { return each.steps[0] < 0; };
+  const bool all = std::all_of(cut.coupled.begin(), cut.coupled.end(), limits_above);
+  std::vector<int> outer;
+  for (int d = 0; d < cut.rank; ++d) {
+    const auto has = [d](const Condition& each) { return each.steps[d] != 0; };
+    if (std::any_of(cut.coupled.begin(), cut.coupled.end(), has)) outer.push_back(d);
+  }
+  const int inner = all ? 0 : outer.back();
+  outer.erase(all ? outer.begin() : outer.end() - 1);
+  int64_t count = 1;
+  for (const int d : outer) count *= cut.box.last[d] - cut.box.first[d];
+  if (count > kMaximumBoxes) return refuse("too_many_boxes", count, kMaximumBoxes);
+  int64_t positions[kMaximumDimensions];
+  for (int64_t number = 0; number < count; ++number) {
+    int64_t rest = number;
+    for (auto d = outer.rbegin(); d != outer.rend(); ++d) {
+      const int64_t size = cut.box.last[*d] - cut.box.first[*d];
+      positions[*d] = cut.box.first[*d] + rest % size;
+      rest /= size;
+    }
+    add_box(cut, outer, positions, inner);
+  }
+  return true;
+}
+
+PyObject* list_of(const Cut& cut) {
+  nanobind::list list;
+  for (const Box& box : cut.boxes) {
+    PyObject* ranges = PyTuple_New(cut.rank);
+    for (int i = 0; ranges != nullptr && i < cut.rank; ++i) {
+      PyTuple_SET_ITEM(ranges, i,
+                       Py_BuildValue("(LL)", static_cast<long long>(box.first[i]),
+                                     static_cast<long long>(box.last[i] - box.first[i])));
+    }
+    if (ranges == nullptr) return nullptr;
+    list.append(nanobind::steal(ranges));
+  }
+  return list.release().ptr();
+}
+
+enum class Holds { kAlways, kSometimes, kNever };
+
+/// Whether a condition holds over all trips of the loops and positions.
+Holds holds(const ExpressionObject* condition) {
   int64_t low = 0, high = 0;
   bounds_of(condition, low, high);
-  if (low >= 0) return Cut::kNothing;
-  if (high < 0) return Cut::kAll;
-  if (condition->terms > 0 || condition->rank > box.rank) return Cut::kOther;
-  int along = -1;
-  const int missing = box.rank - condition->rank;
-  for (int j = 0; j < condition->rank; ++j) {
-    if (condition->steps[j] == 0) continue;
-    if (along >= 0 || condition->shape[j] == 1 || condition->shape[j] != sizes[missing + j]) {
-      return Cut::kOther;
-    }
-    along = j;
-  }
-  if (along < 0) return Cut::kOther;
-  const int64_t step = condition->steps[along];
-  const int64_t constant = condition->constant;
-  const auto floor = [](int64_t a, int64_t b) { return a / b - (a % b < 0 ? 1 : 0); };
-  if (step > 0) {
-    box.first[missing + along] = std::max(box.first[missing + along], -floor(constant, step));
-  } else {
-    box.last[missing + along] = std::min(box.last[missing + along], floor(constant, -step) + 1);
-  }
-  return Cut::kPart;
+  if (high < 0) return Holds::kNever;
+  return low < 0 ? Holds::kSometimes : Holds::kAlways;
 }
 
-PyObject* box_object(const Box& box) {
-  PyObject* ranges = PyTuple_New(box.rank);
-  for (int i = 0; ranges != nullptr && i < box.rank; ++i) {
-    PyTuple_SET_ITEM(ranges, i,
-                     Py_BuildValue("(LL)", static_cast<long long>(box.first[i]),
-                                   static_cast<long long>(box.last[i] - box.first[i])));
+/// What conditions leave: None for all, a list of boxes, or nullptr with an error.
+PyObject* left_by(Cut& cut, PyObject* conditions) {
+  bool depends = false;
+  nanobind::list cutting;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(conditions); ++i) {
+    PyObject* each = PyTuple_GET_ITEM(conditions, i);
+    if (!is_expression(each)) return wrong_type("condition", "an index expression", each);
+    const Holds how = holds(as_expression(each));
+    if (how == Holds::kNever) return PyList_New(0);
+    if (how == Holds::kAlways) continue;
+    cutting.append(nanobind::handle(each));
+    depends = depends || as_expression(each)->terms > 0;
   }
-  return ranges;
-}
-
-/// Whether the bounds of an index hold in the box.
-bool still_within(PyObject* check, const Box& old, const Box& box) {
-  long long d = 0, size = 0;
-  PyObject *base = nullptr, *steps = nullptr;
-  Position start;
-  if (PyArg_ParseTuple(check, "LOO!L", &d, &base, &PyDict_Type, &steps, &size) == 0 ||
-      !read_position(base, start)) {
-    return false;
+  if (cutting.size() == 0) Py_RETURN_NONE;
+  if (depends) return refuse("depends_on_loops", cutting.ptr()), nullptr;
+  std::fill_n(cut.box.first, cut.rank, 0);
+  std::copy_n(cut.shape, cut.rank, cut.box.last);
+  for (const nanobind::handle each : cutting) {
+    if (!add(cut, as_expression(each.ptr()))) return nullptr;
   }
-  int64_t low = 0, high = 0;
-  bounds_of(start, low, high);
-  PyObject *key = nullptr, *value = nullptr;
-  for (Py_ssize_t at = 0; PyDict_Next(steps, &at, &key, &value) != 0;) {
-    const long j = PyLong_AsLong(key);
-    const long long step = PyLong_AsLongLong(value);
-    if (j < 0 || j >= box.rank || PyErr_Occurred() != nullptr) return false;
-    const int64_t moved = old.last[j] == 1 ? 0 : step * box.first[j];
-    const int64_t extent = step * (box.last[j] - 1);
-    low += moved + std::min<int64_t>(extent, 0);
-    high += moved + std::max<int64_t>(extent, 0);
+  if (cut.box.is_empty(cut.rank)) return PyList_New(0);
+  if (cut.coupled.empty()) {
+    cut.boxes.push_back(cut.box);
+  } else if (!split(cut)) {
+    return nullptr;
   }
-  return low >= 0 && high < size;
-}
-
-/// Whether the box has what the checks of the indices ask for.
-bool hold(PyObject* checks, const Box& old, const Box& box) {
-  if (is_absent(checks)) return true;
-  if (PyTuple_CheckExact(checks) == 0) return false;
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(checks); ++i) {
-    if (!still_within(PyTuple_GET_ITEM(checks, i), old, box)) return false;
-  }
-  return true;
-}
-
-/// The box (start, size) per dimension of a tensor: in `box`, first and size (as `last`).
-bool read_ranges(PyObject* ranges, const Box& old, Box& box) {
-  box = old;
-  for (int d = 0; d < old.rank; ++d) box.first[d] = 0;
-  for (Py_ssize_t d = 0; d < PyTuple_GET_SIZE(ranges) && d < old.rank; ++d) {
-    long long first = 0, size = 0;
-    if (PyArg_ParseTuple(PyTuple_GET_ITEM(ranges, d), "LL", &first, &size) == 0) return false;
-    if (old.last[d] == 1) continue;  // a broadcast one, which stays
-    box.first[d] = first;
-    box.last[d] = size;
-  }
-  return true;
-}
-
-PyObject* narrowed(const TensorObject* tensor, const Box& box, const Position& partition,
-                   const Position& start) {
-  using Field = TensorObject;
-  PyObject* shape = PyTuple_New(box.rank);
-  for (int i = 0; shape != nullptr && i < box.rank; ++i) {
-    PyTuple_SET_ITEM(shape, i, PyLong_FromLongLong(box.last[i]));
-  }
-  PyObject* fields[] = {shape, position_object(partition), position_object(start)};
-  TensorObject* made = nullptr;
-  if (PyErr_Occurred() == nullptr) {
-    made =
-        new_tensor(tensor->field[Field::kStorage], fields[0], tensor->field[Field::kDtype],
-                   tensor->field[Field::kSteps], tensor->field[Field::kAxis], fields[1], fields[2]);
-  }
-  for (PyObject* each : fields) Py_XDECREF(each);
-  return made == nullptr ? nullptr : &made->ob_base;
+  return list_of(cut);
 }
 
 }  // namespace
 
-PyObject* plain_boxes(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
-  Box box;
-  if (count != 2 || Py_TYPE(arguments[0]) != connections.mask || !read_shape(arguments[1], box)) {
-    Py_RETURN_NOTIMPLEMENTED;
+PyObject* boxes(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
+  if (count != 2) {
+    PyErr_SetString(PyExc_TypeError, "boxes() takes a mask and a shape.");
+    return nullptr;
   }
-  PyObject* conditions =
-      reinterpret_cast<MaskObject*>(arguments[0])->field[MaskObject::kConditions];
-  if (conditions == nullptr || PyTuple_CheckExact(conditions) == 0) Py_RETURN_NOTIMPLEMENTED;
-  int64_t sizes[kMaximumDimensions];
-  std::copy_n(box.last, box.rank, sizes);
-  bool is_cut = false, is_empty = false;
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(conditions); ++i) {
-    PyObject* condition = PyTuple_GET_ITEM(conditions, i);
-    if (!is_expression(condition)) Py_RETURN_NOTIMPLEMENTED;
-    const Cut cut = restrict(as_expression(condition), sizes, box);
-    if (cut == Cut::kOther) Py_RETURN_NOTIMPLEMENTED;
-    is_cut = is_cut || cut == Cut::kPart;
-    is_empty = is_empty || cut == Cut::kAll;
-  }
-  if (!is_cut && !is_empty) Py_RETURN_NONE;
-  for (int i = 0; i < box.rank; ++i) is_empty = is_empty || box.first[i] >= box.last[i];
-  if (is_empty) return PyList_New(0);
-  return Py_BuildValue("[N]", box_object(box));
-}
-
-PyObject* plain_narrow(PyObject* self, PyObject* ranges) {
-  using Field = TensorObject;
-  TensorObject* tensor = as_tensor(self);
-  if (!is_tensor(self) || PyTuple_CheckExact(ranges) == 0 || !settle_tensor(self)) {
-    return PyErr_Occurred() == nullptr ? call_method(self, "_narrowed", ranges) : nullptr;
-  }
-  Box old, steps, box;
-  Position start, partition;
-  bool good = is_absent(tensor->field[Field::kIndex]) &&
-              is_absent(tensor->field[Field::kRegister]) &&
-              read_shape(tensor->field[Field::kShape], old) &&
-              read_shape(tensor->field[Field::kSteps], steps) && old.rank == steps.rank &&
-              read_position(tensor->field[Field::kStart], start) &&
-              read_position(tensor->field[Field::kPartition], partition) &&
-              read_ranges(ranges, old, box) && hold(tensor->field[Field::kChecks], old, box);
-  PyObject* axis = tensor->field[Field::kAxis];
-  const long partitions = axis == Py_None ? -1 : PyLong_AsLong(axis);
-  for (int d = 0; good && d < old.rank; ++d) {
-    Position moved;
-    moved.constant = box.first[d];
-    good = add_scaled(d == partitions ? partition : start, moved, steps.last[d]);
-  }
-  if (good) return narrowed(tensor, box, partition, start);
-  PyErr_Clear();
-  return call_method(self, "_narrowed", ranges);
+  PyObject* mask = arguments[0];
+  if (mask == Py_None || mask == Py_True) Py_RETURN_NONE;
+  if (mask == Py_False) return PyList_New(0);
+  if (Py_TYPE(mask) != connections.mask) return refuse("not_a_mask", mask), nullptr;
+  Cut cut;
+  cut.mask = mask;
+  PyObject* conditions = reinterpret_cast<MaskObject*>(mask)->field[MaskObject::kConditions];
+  if (!read_sizes(arguments[1], cut.shape, cut.rank)) return nullptr;
+  return left_by(cut, conditions);
 }
 
 }  // namespace neuron_sim::tracing

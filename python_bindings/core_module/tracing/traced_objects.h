@@ -3,6 +3,7 @@
 // from their types and has everything that is not needed once per instruction.
 
 #include <exception>
+#include <type_traits>
 
 #include "python_bindings/core_module/tracing/traced_structures.h"
 
@@ -28,6 +29,7 @@ struct Connections {
   PyObject* float32;            ///< the DType
   PyObject* sbuf;               ///< the buffer of results in SBUF
   PyObject* psum;               ///< the buffer of results in PSUM
+  PyObject* refusal;            ///< (reason, ...): the error of refusals.py
   PyObject* not_one_pattern;    ///< the error of an operand that has no access pattern
   PyObject* split;              ///< (instruction, operands, that error): emits it in parts
   PyObject* scope_at;           ///< (scope, place): that of a tile made at a place, see scope_at
@@ -43,13 +45,31 @@ extern PyTypeObject* pending_type;
 extern PyTypeObject* trace_type;
 extern PyTypeObject* instruction_type;
 
-// index_arithmetic.cpp
+// index_arithmetic.cpp, index_comparison.cpp
 PyObject* sum_of(PyObject* a, PyObject* b);
 PyObject* difference_of(PyObject* a, PyObject* b);
 PyObject* product_of(PyObject* a, PyObject* b);
 PyObject* negative_of(PyObject* expression);
 /// Comparisons: a Mask, or a bool when both sides are the same up to a constant.
 PyObject* compare(PyObject* self, PyObject* other, int operation);
+PyObject* quotient_of(PyObject* a, PyObject* b);
+PyObject* remainder_of(PyObject* a, PyObject* b);
+PyObject* divmod_of(PyObject* a, PyObject* b);
+/// self * factor + constant: an int when nothing varies, as every result. New reference.
+PyObject* scaled(const ExpressionObject* self, int64_t factor, int64_t constant);
+/// An expression of no terms and no dimensions, to be filled. New reference.
+ExpressionObject* new_expression();
+/// Ends the work on a new expression: its terms own their loops from here on, and one that is a
+/// plain number becomes an int.
+PyObject* finished(ExpressionObject* made, bool is_good);
+/// The shape that a shape and another one have together, in place of the first; false with an
+/// error.
+bool broadcast(int64_t* shape, int& rank, const int64_t* other, int other_rank);
+/// The step of dimension j where all indices together have `size` positions along it: one position
+/// is repeated.
+inline int64_t step_in(const ExpressionObject* expression, int j, int64_t size) {
+  return expression->shape[j] == 1 && size != 1 ? 0 : expression->steps[j];
+}
 /// ValueError: more than kMaximumTerms loop variables. Returns false.
 bool too_many_terms();
 inline ExpressionObject* as_expression(PyObject* object) {
@@ -60,7 +80,7 @@ inline bool is_expression(PyObject* object) { return Py_TYPE(object) == connecti
 bool add_product(int64_t& sum, int64_t a, int64_t factor);
 /// The same, which stays at the largest or smallest 64-bit number: for bounds.
 void add_saturated(int64_t& sum, int64_t a, int64_t factor);
-/// The Position of an int or of an expression without dimensions; false for anything else.
+/// The Position of an int or of an expression, whose dimensions do not count; false with an error.
 bool read_position(PyObject* value, Position& position);
 /// position += factor * other; false beyond 64 bits or kMaximumTerms.
 bool add_scaled(Position& position, const Position& other, int64_t factor);
@@ -75,32 +95,68 @@ void bounds_of(const ExpressionObject* expression, int64_t& low, int64_t& high);
 void bind_loop_and_storage(nanobind::module_& module);
 void bind_tensor(nanobind::module_& module);
 
-// traced_access.cpp
+// traced_fields.cpp
 inline TensorObject* as_tensor(PyObject* object) { return reinterpret_cast<TensorObject*>(object); }
 inline bool is_tensor(PyObject* object) { return Py_TYPE(object) == connections.tensor; }
 inline bool is_absent(PyObject* field) { return field == nullptr || field == Py_None; }
 /// A Tensor of these fields, which are borrowed. New reference.
 TensorObject* new_tensor(PyObject* storage, PyObject* shape, PyObject* dtype, PyObject* steps,
                          PyObject* axis, PyObject* partition, PyObject* start);
+/// The pattern of a tensor, which has a storage; false with an error.
+bool read_pattern(TensorObject* tensor, Pattern& pattern);
+/// Another pattern on the storage of a tensor, whose indices are not checked yet. New reference.
+PyObject* same_storage(PyObject* tensor, const Pattern& pattern);
+/// The same; what was indexed before is checked now.
+PyObject* derived(PyObject* tensor, const Pattern& pattern);
+/// Both for Python, of the fields shape, steps, axis, partition and start.
+PyObject* tensor_same_storage(PyObject* self, PyObject* const* fields, Py_ssize_t count);
+PyObject* tensor_derived(PyObject* self, PyObject* const* fields, Py_ssize_t count);
+
+// traced_access.cpp
 /// The View of exactly this access pattern, as `Tensor.access`. New reference.
 PyObject* access_of(TensorObject* tensor);
+/// The Affine of an IndexExpression.
+PyObject* affine_of(PyObject* expression, void*);
+void bind_merged(nanobind::module_& module);
 
 // traced_indexing.cpp
-/// tensor[index] for the common indices that are in bounds; nullptr without an error for others.
-PyObject* plain_subscript(TensorObject* tensor, PyObject* index);
 PyObject* subscript(PyObject* self, PyObject* index);
+/// tensor[items] of ints, slices, nl.ds, `...`, None or index expressions.
+PyObject* indexed(PyObject* self, PyObject* items);
+
+// traced_index_tensors.cpp
+/// The indices of one subscript on their way to a pattern.
+struct Indexing {
+  PyObject* tensor;
+  Pattern old, made;
+  nanobind::object checks;  ///< a list: of bounds that do not hold yet
+
+  /// Notes that start + sum of step * position has to be below the size of a dimension.
+  void add_check(int dimension, const Position& start, const nanobind::dict& steps);
+  /// The tensor that is made. New reference.
+  PyObject* result() const;
+};
+/// Index expressions of arange, and ints; false with an error.
+bool apply_index_tensors(Indexing& indexing, PyObject* const* items, int count);
+/// tensor.gathered(items): index expressions and ints alone.
+PyObject* gathered(PyObject* self, PyObject* items);
 
 // traced_patterns.cpp
-/// Tensor.pattern([[step, size], ...], offset), of tiles and HBM tensors without dynamic parts;
-/// None for other patterns.
-PyObject* plain_pattern(PyObject* self, PyObject* const* arguments, Py_ssize_t count);
+/// Tensor.pattern([[step, size], ...], offset): ap() of a tensor of the dtype of the steps.
+PyObject* pattern_of(PyObject* self, PyObject* const* arguments, Py_ssize_t count);
+/// Elements of a partition of the storage in the dtype of a tensor.
+PyObject* row_of(PyObject* self, void*);
 
 // traced_masks.cpp
-/// plain_boxes(mask, shape): what a mask leaves of a tile, None for all of
-/// it, else a list of at most one box; NotImplemented for the masks of mask.py.
-PyObject* plain_boxes(PyObject* module, PyObject* const* arguments, Py_ssize_t count);
+/// boxes(mask, shape): what a mask leaves of a tile.
+PyObject* boxes(PyObject* module, PyObject* const* arguments, Py_ssize_t count);
+
+// traced_narrowing.cpp
 /// Tensor.narrow(box).
-PyObject* plain_narrow(PyObject* self, PyObject* ranges);
+PyObject* narrow(PyObject* self, PyObject* ranges);
+/// The bounds of all indices, over all trips of the loops and positions of the tile.
+bool run_checks(PyObject* tensor);
+PyObject* checked(PyObject* self, PyObject*);
 
 // traced_results.cpp
 inline TraceObject* as_trace(PyObject* object) { return reinterpret_cast<TraceObject*>(object); }
@@ -181,6 +237,10 @@ PyObject* wrong_type(const char* argument, const char* wanted, PyObject* given);
 /// Whether a trace has a builder; false with a RuntimeError.
 bool has_builder(const TraceObject* trace);
 
+/// Raises the error that refusals.py has for a reason, with what it says. Returns false.
+template <class... Values>
+bool refuse(const char* reason, const Values&... values);
+
 /// Sets Python's error from the C++ exception that is being handled. Returns nullptr.
 PyObject* raised() noexcept;
 
@@ -218,6 +278,24 @@ void deallocate(PyObject* self) {
   PyTypeObject* type = Py_TYPE(self);
   type->tp_free(self);
   Py_DECREF(type);
+}
+
+template <class... Values>
+bool refuse(const char* reason, const Values&... values) {
+  const auto argument = [](const auto& value) {
+    if constexpr (std::is_convertible_v<decltype(value), PyObject*>) {
+      return nanobind::handle(value);
+    } else {
+      return value;
+    }
+  };
+  try {
+    const auto error = nanobind::handle(connections.refusal)(reason, argument(values)...);
+    PyErr_SetObject(error.type().ptr(), error.ptr());
+  } catch (...) {
+    raised();
+  }
+  return false;
 }
 
 }  // namespace neuron_sim::tracing

@@ -1,8 +1,9 @@
-// Tensor.ap of the common patterns; neuron_sim.nki.tracing.patterns has the others.
+// The patterns of Tensor.ap: [[step, size], ...] on the storage, in row-major order.
 
 #include <nanobind/nanobind.h>
 
 #include "device/operand/view.h"
+#include "python_bindings/core_module/tracing/integers.h"
 #include "python_bindings/core_module/tracing/traced_objects.h"
 
 namespace nb = nanobind;
@@ -10,126 +11,90 @@ namespace nb = nanobind;
 namespace neuron_sim::tracing {
 namespace {
 
-bool read_number(PyObject* object, int64_t& number) {
-  if (PyLong_CheckExact(object) == 0) return false;
-  int overflow = 0;
-  number = PyLong_AsLongLongAndOverflow(object, &overflow);
-  return overflow == 0;
-}
-
-struct Pairs {
-  int rank = 0;
-  int64_t step[kMaximumDimensions];
-  int64_t size[kMaximumDimensions];
-};
-
-/// [[step, size], ...]: lists or tuples of ints.
-bool read_pairs(PyObject* pattern, Pairs& pairs) {
-  if (PyList_CheckExact(pattern) == 0 && PyTuple_CheckExact(pattern) == 0) return false;
-  const Py_ssize_t count = PySequence_Fast_GET_SIZE(pattern);
-  if (count < 1 || count > kMaximumDimensions) return false;
-  for (Py_ssize_t i = 0; i < count; ++i) {
-    PyObject* pair = PySequence_Fast_GET_ITEM(pattern, i);
-    if (PyList_CheckExact(pair) == 0 && PyTuple_CheckExact(pair) == 0) return false;
-    if (PySequence_Fast_GET_SIZE(pair) != 2 ||
-        !read_number(PySequence_Fast_GET_ITEM(pair, 0), pairs.step[i]) ||
-        !read_number(PySequence_Fast_GET_ITEM(pair, 1), pairs.size[i])) {
+/// The dimensions of [[step, size], ...]; false with an error.
+bool read_pairs(PyObject* pairs, Pattern& pattern) {
+  nb::object sequence = nb::steal(PySequence_Fast(pairs, "a pattern is [[step, size], ...]."));
+  if (!sequence.is_valid()) return false;
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(sequence.ptr()); ++i) {
+    nb::object pair = nb::steal(PySequence_Fast(PySequence_Fast_GET_ITEM(sequence.ptr(), i),
+                                                "a pattern is [[step, size], ...]."));
+    int64_t step = 0, size = 0;
+    if (!pair.is_valid()) return false;
+    if (PySequence_Fast_GET_SIZE(pair.ptr()) != 2) {
+      PyErr_SetString(PyExc_ValueError, "an entry of a pattern is [step, size].");
+      return false;
+    }
+    if (!read_integer(PySequence_Fast_GET_ITEM(pair.ptr(), 0), step) ||
+        !read_integer(PySequence_Fast_GET_ITEM(pair.ptr(), 1), size) ||
+        !pattern.append(size, step)) {
       return false;
     }
   }
-  pairs.rank = static_cast<int>(count);
-  return true;
+  if (pattern.rank > 0) return true;
+  PyErr_SetString(PyExc_IndexError, "a pattern has at least one entry, [step, size].");
+  return false;
 }
 
-/// Splits an offset into partitions and elements of a partition; false when a loop variable
-/// would have to be split.
-bool split(const Position& begin, int64_t row, Position& partition, Position& start) {
-  const auto floor = [row](int64_t number) { return number / row - (number % row < 0 ? 1 : 0); };
-  for (int i = 0; i < begin.terms; ++i) {
-    if (begin.term[static_cast<size_t>(i)].coefficient % row != 0) {
-      int64_t low = 0, high = 0;
-      bounds_of(begin, low, high);
-      if (floor(low) != floor(high)) return false;
-      partition.constant = floor(low);
-      start = begin;
-      start.constant -= partition.constant * row;
-      return true;
-    }
+/// Splits an offset into partitions and elements of a partition; false with an error.
+bool split(PyObject* offset, int64_t row, Pattern& pattern) {
+  int64_t number = 0;
+  if (!is_expression(offset)) {
+    if (!read_integer(offset, number)) return false;
+    pattern.partition.constant = floor_quotient(number, row);
+    pattern.start.constant = number - pattern.partition.constant * row;
+    return true;
   }
-  partition = begin;
-  partition.constant = floor(begin.constant);
-  for (int i = 0; i < begin.terms; ++i) partition.term[static_cast<size_t>(i)].coefficient /= row;
-  start.constant = begin.constant - partition.constant * row;
-  return true;
+  const nb::object both = nb::steal(divmod_of(offset, nb::int_(row).ptr()));
+  return both.is_valid() && read_position(PyTuple_GET_ITEM(both.ptr(), 0), pattern.partition) &&
+         read_position(PyTuple_GET_ITEM(both.ptr(), 1), pattern.start);
 }
 
-PyObject* tuple_of(const int64_t* numbers, int count) {
-  PyObject* tuple = PyTuple_New(count);
-  for (int i = 0; tuple != nullptr && i < count; ++i) {
-    PyTuple_SET_ITEM(tuple, i, PyLong_FromLongLong(numbers[i]));
-  }
-  return tuple;
-}
-
-/// Elements of a partition of the storage; 0 when it has no View.
-int64_t row_of(const TensorObject* tensor) {
+/// Elements of a partition of the storage in the dtype of the tensor; false with an error.
+bool read_row(const TensorObject* tensor, int64_t& row) {
   const auto* storage = reinterpret_cast<StorageObject*>(tensor->field[TensorObject::kStorage]);
-  const View* whole = nullptr;
-  const bool is_view = nb::try_cast(nb::handle(storage->field[StorageObject::kWhole]), whole);
-  return is_view && whole != nullptr ? whole->storage_elements() : 0;
-}
-
-bool is_plain(const TensorObject* tensor) {
-  using Field = TensorObject;
-  for (const int each : {Field::kChecks, Field::kRegister, Field::kDynamic}) {
-    if (!is_absent(tensor->field[each])) return false;
+  PyObject* old = storage->field[StorageObject::kDtype];
+  PyObject* dtype = tensor->field[TensorObject::kDtype];
+  try {
+    row =
+        nb::cast<const View&>(nb::handle(storage->field[StorageObject::kWhole])).storage_elements();
+    if (dtype == old) return true;
+    row = row * nb::cast<int64_t>(nb::handle(old).attr("itemsize")) /
+          nb::cast<int64_t>(nb::handle(dtype).attr("itemsize"));
+    return true;
+  } catch (...) {
+    return raised() != nullptr;
   }
-  const auto* storage = reinterpret_cast<StorageObject*>(tensor->field[Field::kStorage]);
-  int64_t axis = 0;
-  return (tensor->field[Field::kAxis] == Py_None ||
-          (read_number(tensor->field[Field::kAxis], axis) && axis == 0)) &&
-         tensor->field[Field::kDtype] == storage->field[StorageObject::kDtype] &&
-         !is_absent(storage->field[StorageObject::kWhole]);
 }
 
 }  // namespace
 
-PyObject* plain_pattern(PyObject* self, PyObject* const* arguments, Py_ssize_t count) {
-  TensorObject* tensor = as_tensor(self);
-  Pairs pairs;
-  Position begin, partition, start;
-  if (count != 2 || !is_tensor(self) || !settle_tensor(self)) {
-    if (PyErr_Occurred() != nullptr) return nullptr;
-    Py_RETURN_NONE;
+PyObject* row_of(PyObject* self, void*) {
+  int64_t row = 0;
+  const bool good = settle_tensor(self) && read_row(as_tensor(self), row);
+  return good ? PyLong_FromLongLong(row) : nullptr;
+}
+
+PyObject* pattern_of(PyObject* self, PyObject* const* arguments, Py_ssize_t count) {
+  Pattern pattern;
+  if (count != 2) {
+    PyErr_SetString(PyExc_TypeError, "pattern() takes dimensions and an offset.");
+    return nullptr;
   }
-  if (!is_plain(tensor) || !read_pairs(arguments[0], pairs) ||
-      !read_position(arguments[1], begin)) {
-    Py_RETURN_NONE;
+  if (!settle_tensor(self) || !read_pairs(arguments[0], pattern)) return nullptr;
+  if (as_tensor(self)->field[TensorObject::kAxis] == Py_None) {
+    return read_position(arguments[1], pattern.start) ? derived(self, pattern) : nullptr;
   }
-  if (tensor->field[TensorObject::kAxis] == Py_None) {
-    start = begin;
-  } else {
-    const int64_t row = row_of(tensor);
-    if (row < 1 || (pairs.step[0] != row && pairs.size[0] != 1) ||
-        !split(begin, row, partition, start)) {
-      Py_RETURN_NONE;
-    }
-    pairs.step[0] = 1;
-    if (pairs.rank == 1) {
-      pairs.step[1] = pairs.size[1] = 1;
-      pairs.rank = 2;
-    }
+  if (!is_tensor(self)) return derived(self, pattern);  // which is refused: its tiles lie apart
+  int64_t row = 0;
+  if (!read_row(as_tensor(self), row)) return nullptr;
+  if (pattern.steps[0] != row && pattern.shape[0] != 1) {
+    return refuse("partition_step", self, pattern.steps[0], row), nullptr;
   }
-  PyObject* fields[] = {tuple_of(pairs.size, pairs.rank), tuple_of(pairs.step, pairs.rank),
-                        position_object(partition), position_object(start)};
-  TensorObject* made = nullptr;
-  if (PyErr_Occurred() == nullptr) {
-    made = new_tensor(tensor->field[TensorObject::kStorage], fields[0],
-                      tensor->field[TensorObject::kDtype], fields[1],
-                      tensor->field[TensorObject::kAxis], fields[2], fields[3]);
-  }
-  for (PyObject* each : fields) Py_XDECREF(each);
-  return made == nullptr ? nullptr : &made->ob_base;
+  if (!split(arguments[1], row, pattern)) return nullptr;
+  pattern.axis = 0;
+  pattern.steps[0] = 1;
+  if (pattern.rank == 1 && !pattern.append(1, 1)) return nullptr;
+  return derived(self, pattern);
 }
 
 }  // namespace neuron_sim::tracing

@@ -113,6 +113,20 @@ struct TensorObject {
   PyObject* field[kFields];
 };
 
+/// The pattern of a tensor as numbers.
+struct Pattern {
+  int axis = -1;  ///< the dimension that counts partitions; -1 in HBM
+  int rank = 0;
+  int64_t shape[kMaximumDimensions];
+  int64_t steps[kMaximumDimensions];
+  Position partition, start;
+
+  /// A dimension after those there are; false with an error when there are too many.
+  bool append(int64_t size, int64_t step);
+  /// Moves the first element along a dimension of `of`; false with an error beyond 64 bits.
+  bool move(const Pattern& of, int dimension, const Position& by);
+};
+
 /// A result whose instruction was not emitted yet.
 struct PendingObject {
   enum { kTrace, kTensor, kEmit, kOperands, kBuffer, kPlace, kName, kFields };

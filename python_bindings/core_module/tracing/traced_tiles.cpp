@@ -15,8 +15,6 @@ namespace nb = nanobind;
 namespace neuron_sim::tracing {
 namespace {
 
-constexpr long long kPartitions = 128;
-
 /// The device's dtype of a DType, whose objects live as long as the process.
 Dtype device_dtype(PyObject* dtype) {
   static auto* known = new std::unordered_map<PyObject*, Dtype>();
@@ -50,17 +48,23 @@ nb::object new_tile(TraceObject* trace, const TensorObject* tensor, bool in_psum
                           : builder.sbuf(label, {partitions, free}, dtype));
 }
 
-/// The shape of a tile as plain ints: at most 128 partitions, at least one free dimension. nullptr
-/// without an error for others. nl.par_dim is an int of another type. New reference.
-PyObject* plain_shape(PyObject* shape) {
-  if (PyTuple_CheckExact(shape) == 0 || PyTuple_GET_SIZE(shape) < 2) return nullptr;
+/// The shape of a tile as plain ints: partitions that there are, at least one free dimension.
+/// nullptr without an error for others. nl.par_dim is an int of another type. New reference.
+PyObject* plain_shape(const TraceObject* trace, PyObject* shape) {
+  const Builder* builder = nullptr;
+  if (!nb::try_cast(nb::handle(trace->field[TraceObject::kBuilder]), builder) ||
+      PyTuple_CheckExact(shape) == 0 || PyTuple_GET_SIZE(shape) < 2) {
+    return nullptr;
+  }
   const Py_ssize_t rank = PyTuple_GET_SIZE(shape);
   for (Py_ssize_t i = 0; i < rank; ++i) {
     PyObject* size = PyTuple_GET_ITEM(shape, i);
     int overflow = 0;
     if (i == 0 ? PyLong_Check(size) == 0 : PyLong_CheckExact(size) == 0) return nullptr;
     const long long number = PyLong_AsLongLongAndOverflow(size, &overflow);
-    if (overflow != 0 || number < 1 || (i == 0 && number > kPartitions)) return nullptr;
+    if (overflow != 0 || number < 1 || (i == 0 && number > builder->limits().partitions)) {
+      return nullptr;
+    }
   }
   if (PyLong_CheckExact(PyTuple_GET_ITEM(shape, 0)) != 0) return Py_NewRef(shape);
   PyObject* plain = PyTuple_New(rank);
@@ -150,7 +154,7 @@ PyObject* plain_tile(PyObject* self, PyObject* const* arguments, Py_ssize_t coun
     return wrong_type("name", "a str", arguments[3]);
   if (count == 4 && trace->widens == 0 &&
       (arguments[2] == connections.sbuf || arguments[2] == connections.psum)) {
-    shape = plain_shape(arguments[0]);
+    shape = plain_shape(trace, arguments[0]);
   }
   PyFrameObject* frame = shape == nullptr ? nullptr : kernel_frame();
   if (frame == nullptr) {

@@ -99,27 +99,17 @@ void connect(const nanobind::dict& classes) {
   const auto object = [&](const char* name) {
     return nanobind::object(classes[name]).release().ptr();
   };
-  connections = {type("expression"),
-                 type("tensor"),
-                 type("storage"),
-                 type("mask"),
-                 type("dynamic_slice"),
-                 object("running"),
-                 object("internal_files"),
-                 object("is_internal"),
-                 object("place_of"),
-                 object("point_at"),
-                 object("unrolled_sum"),
-                 object("current"),
-                 object("masked_result"),
-                 object("tensor_tensor"),
-                 object("tensor_scalar"),
-                 object("float32"),
-                 object("sbuf"),
-                 object("psum"),
-                 object("not_one_pattern"),
-                 object("split"),
-                 object("scope_at")};
+  connections = {type("expression"),       type("tensor"),
+                 type("storage"),          type("mask"),
+                 type("dynamic_slice"),    object("running"),
+                 object("internal_files"), object("is_internal"),
+                 object("place_of"),       object("point_at"),
+                 object("unrolled_sum"),   object("current"),
+                 object("masked_result"),  object("tensor_tensor"),
+                 object("tensor_scalar"),  object("float32"),
+                 object("sbuf"),           object("psum"),
+                 object("refusal"),        object("not_one_pattern"),
+                 object("split"),          object("scope_at")};
 }
 
 }  // namespace
@@ -136,13 +126,15 @@ void bind_traced_objects(nanobind::module_& module) {
   bind_loop_and_storage(module);
   bind_tensor(module);
   bind_trace(module);
+  bind_merged(module);
   static PyMethodDef functions[] = {
       {"current_builder", current_builder, METH_NOARGS,
        "The builder of the kernel that is being traced, see TraceState.builder."},
       {"instruction_result", fast(instruction_result), METH_FASTCALL,
        "(shape, dtype, default, mask, instruction, *operands): a result in SBUF."},
-      {"plain_boxes", fast(plain_boxes), METH_FASTCALL,
-       "(mask, shape): what a mask leaves of a tile; NotImplemented for unusual masks."},
+      {"boxes", fast(boxes), METH_FASTCALL,
+       "(mask, shape): what a mask leaves of a tile: None for all of it, else a list of boxes, "
+       "(start, size) per dimension."},
       {"plain_binary", fast(plain_binary), METH_FASTCALL,
        "(op, x, y): the result for two tiles of the same shape and dtype, or a tile and a float; "
        "None for other operands."}};

@@ -223,15 +223,26 @@ void bind_tensor(nanobind::module_& module) {
        nullptr},
       {"buffer", tensor_buffer, nullptr, "The memory it was created in.", nullptr},
       {"memory", tensor_memory, nullptr, "\"sbuf\", \"psum\" or \"hbm\".", nullptr},
+      {"row", row_of, nullptr, "Elements of a partition of the storage.", nullptr},
       {"ndim", tensor_rank, nullptr, "Number of dimensions.", nullptr},
       {}};
   static PyMethodDef methods[] = {
       {"settle", settled_tensor, METH_NOARGS,
        "Emits the instruction of a result that was not assigned anywhere."},
-      {"narrow", plain_narrow, METH_O,
+      {"narrow", narrow, METH_O,
        "The part of a tensor that a mask leaves; box: (start, size) per dimension."},
-      {"plain_pattern", fast(plain_pattern), METH_FASTCALL,
-       "([[step, size], ...], offset): ap() of a pattern without dynamic parts, or None."},
+      {"pattern", fast(pattern_of), METH_FASTCALL,
+       "([[step, size], ...], offset): ap() of a pattern without dynamic parts."},
+      {"indexed", indexed, METH_O,
+       "tensor[items] of numbers, slices, nl.ds, `...`, None or index expressions."},
+      {"gathered", gathered, METH_O, "tensor[items] of index expressions and numbers alone."},
+      {"same_storage", fast(tensor_same_storage), METH_FASTCALL,
+       "(shape, steps, axis, partition, start): another pattern, whose indices are not checked "
+       "yet."},
+      {"derived", fast(tensor_derived), METH_FASTCALL,
+       "The same; what was indexed before is checked now."},
+      {"run_checks", checked, METH_NOARGS,
+       "The bounds of every index, over all trips of the loops and positions of the tile."},
       {}};
   // The subscript slots are those of the mapping protocol; `+=` is the number protocol's.
   PyType_Slot slots[] = {{Py_tp_new, pointer(PyType_GenericNew)},

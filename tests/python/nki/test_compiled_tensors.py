@@ -1,8 +1,4 @@
-"""What tensors, index expressions and masks do in C++ against what their Python code does.
-
-The base classes of neuron_sim._core take the common cases and leave the others to Python, which has
-all of them: both must make the same pattern, or refuse with the same sentence.
-"""
+"""Indices, masks and patterns of traced tensors against NumPy: which elements they name."""
 
 import random
 
@@ -11,12 +7,15 @@ import neuron_sim.neuronxcc.nki.language as nl
 import numpy as np
 import pytest
 from neuron_sim import _core
-from neuron_sim.nki.tracing import Tensor, boxes, current, indexing, patterns
-from neuron_sim.nki.tracing import mask as masks
+from neuron_sim.nki.tracing import Tensor, boxes, current
 from neuron_sim.nki.tracing.expression import Expression, arange, variable
 
 SHAPE = (128, 6, 40)
+ELEMENTS = np.arange(np.prod(SHAPE)).reshape(SHAPE)
+ROW = 6 * 40  # elements of a partition
+TRIPS = 4
 CASES = 400
+REASONS = ("Out-of-bound access", "cannot be broadcast", "partition stride")
 
 
 def in_a_kernel(body):
@@ -26,7 +25,7 @@ def in_a_kernel(body):
     def kernel(a):
         out = nl.ndarray(a.shape, dtype=a.dtype, buffer=nl.shared_hbm)
         tile = nl.load(a).settle()
-        for i in nl.sequential_range(4):
+        for i in nl.sequential_range(TRIPS):
             body(tile, a, i)
         nl.store(out, tile)
         return out
@@ -34,39 +33,51 @@ def in_a_kernel(body):
     kernel.call(np.zeros(SHAPE, np.float32)).trace_anew()
 
 
-def outcome(function, *arguments):
-    """What a function returns, or its error."""
+def at_trip(value, trip):
+    """An index, an offset or a slice of them as NumPy takes it, in one iteration of the loop."""
+    if isinstance(value, slice):
+        return slice(at_trip(value.start, trip), at_trip(value.stop, trip), value.step)
+    if isinstance(value, _core.DynamicSlice):
+        start = at_trip(value.start, trip)
+        return slice(start, start + value.size)
+    if not isinstance(value, Expression):
+        return value
+    number = value.constant + sum(factor * trip for factor in value.terms.values())
+    for d, (step, size) in enumerate(zip(value.steps, value.shape, strict=True)):
+        place = tuple([size if e == d else 1 for e in range(len(value.shape))])
+        number = number + step * np.arange(size).reshape(place)
+    return number
+
+
+def elements(tensor, trip):
+    """The numbers of the elements that a pattern names, in row-major order of the storage."""
+    across = 1 if tensor.axis is None else ROW
+    number = at_trip(tensor.start, trip) + across * at_trip(tensor.partition, trip)
+    for d, (step, size) in enumerate(zip(tensor.steps, tensor.shape, strict=True)):
+        place = tuple([size if e == d else 1 for e in range(len(tensor.shape))])
+        factor = step * (across if d == tensor.axis else 1)
+        number = number + factor * np.arange(size).reshape(place)
+    return np.broadcast_to(number, tensor.shape)
+
+
+def fits(items, trip):
+    """Whether the indices have a common shape, and every one is an index of its dimension."""
     try:
-        return function(*arguments)
-    except (IndexError, TypeError, ValueError, OverflowError) as error:
-        return type(error), str(error)
-
-
-def written(value):
-    """An offset or a check as text: ints and expressions."""
-    return repr(value)
-
-
-def fields(tensor):
-    """What tells patterns apart; checks that hold already tell nothing."""
-    if not isinstance(tensor, Tensor):
-        return tensor
-    broken = [
-        (d, written(base), dict(steps), size)
-        for d, base, steps, size in tensor.checks or ()
-        if outcome(_hold, tensor, (d, base, steps, size)) is not True
-    ]
-    places = written(tensor.partition), written(tensor.start)
-    return tensor.shape, tensor.steps, tensor.axis, *places, broken
-
-
-def _hold(tensor, check):
-    d, base, steps, size = check
-    low, high = (base, base) if isinstance(base, int) else base.bounds()
-    for j, step in steps.items():
-        extent = step * (tensor.shape[j] - 1)
-        low, high = low + min(extent, 0), high + max(extent, 0)
-    return low >= 0 and high < size
+        np.broadcast_shapes(*[each.shape for each in items if isinstance(each, Expression)])
+    except ValueError:
+        return False
+    for size, index in zip(SHAPE, items, strict=False):
+        item = at_trip(index, trip)
+        if isinstance(item, slice):
+            start, stop = item.start or 0, size if item.stop is None else item.stop
+            start, stop = (each + size if each < 0 else each for each in (start, stop))
+            count = len(range(start, stop, item.step or 1))
+            item = np.array([start, start + (count - 1) * (item.step or 1) if count else start])
+        elif isinstance(index, int) and item < 0:
+            item += size
+        if np.min(item) < 0 or np.max(item) >= size:
+            return False
+    return True
 
 
 def _bound(draw, size):
@@ -112,7 +123,18 @@ def _items(draw, tensor, loop):
     return tuple(items)
 
 
-def test_indices_make_the_patterns_of_the_python_code():
+def _checked(tensor, items):
+    """tensor[items] after its bounds were checked; None when it is refused."""
+    try:
+        result = tensor[items]
+        result.run_checks()
+    except (IndexError, ValueError) as error:
+        assert any(reason in str(error) for reason in REASONS)
+        return None
+    return result
+
+
+def test_indices_name_the_elements_that_numpy_names():
     draw = random.Random(5)
     seen = set()
 
@@ -120,66 +142,109 @@ def test_indices_make_the_patterns_of_the_python_code():
         for _ in range(CASES):
             tensor = draw.choice([tile, hbm])
             items = _items(draw, tensor, loop)
-            compiled = outcome(tensor.__getitem__, items)
-            python = outcome(indexing.indexed, tensor, items)
-            assert fields(compiled) == fields(python), items
-            seen.add(isinstance(compiled, Tensor))
+            part = _checked(tensor, items)
+            seen.add(part is None)
+            rows = items[0] if tensor is tile and isinstance(items[0], slice) else slice(None)
+            good = rows.step in (None, 1) and all(fits(items, trip) for trip in range(TRIPS))
+            assert (part is not None) == good, items
+            for trip in range(TRIPS if good else 0):
+                expected = ELEMENTS[tuple([at_trip(item, trip) for item in items])]
+                assert np.array_equal(elements(part, trip).ravel(), expected.ravel()), items
 
     in_a_kernel(body)
     assert seen == {True, False}
 
 
-def test_the_rest_of_a_mask_is_that_of_the_python_code():
+def test_a_mask_leaves_the_elements_that_numpy_leaves():
     draw = random.Random(6)
-
-    def python_boxes(mask, shape):
-        cutting = [each for each in mask.conditions if each.bounds()[0] < 0]
-        if any(each.bounds()[1] < 0 for each in mask.conditions):
-            return []
-        return masks._cut(mask, cutting, shape) if cutting else None
+    p, f = np.ogrid[0:20, 0:30]
 
     def body(tile, hbm, loop):
         i_p, i_f = nl.arange(20)[:, None], nl.arange(30)[None, :]
+        one = nl.arange(1)[None, :]
         for _ in range(CASES):
-            mask = draw.choice([i_p, i_f]) * draw.choice([1, 2, 3]) < draw.randrange(-2, 95)
-            if draw.random() < 0.6:
-                mask = mask & (draw.choice([i_p, i_f]) >= draw.randrange(-3, 33))
-            if isinstance(mask, bool):
-                continue
-            box = boxes(mask, (20, 30))
-            assert box == python_boxes(mask, (20, 30)), mask
-            for tensor in (tile[0:20, 0, 0:30], hbm[i_p, 1, i_f + 12]):
-                for each in box or ():
-                    narrowed = outcome(tensor.narrow, each)
-                    assert fields(narrowed) == fields(outcome(indexing.narrowed, tensor, each))
+            a, b, c = (draw.randrange(-2, 3) for _ in range(3))
+            least, first = draw.randrange(-40, 40), draw.randrange(-3, 23)
+            mask = i_p * a + i_f * b + one * c >= least
+            keeps = np.broadcast_to(p * a + f * b >= least, (20, 30))
+            if draw.random() < 0.5:
+                mask, keeps = (i_p >= first) & mask, keeps & (p >= first)
+            cut = boxes(mask, (20, 30))
+            for tensor in (tile[0:20, 0, 0:30], hbm[i_p, 1, i_f + 10]):
+                cells = elements(tensor, 0)
+                parts = [tensor] if cut is None else [tensor.narrow(each) for each in cut]
+                left = [number for part in parts for number in elements(part, 0).ravel()]
+                assert sorted(left) == sorted(cells[keeps])
 
     in_a_kernel(body)
 
 
-def test_patterns_are_those_of_the_python_code():
-    draw = random.Random(7)
+def test_a_mask_moves_the_bounds_that_do_not_hold_yet():
+    def body(tile, hbm, loop):
+        rows, columns = nl.arange(20)[:, None], nl.arange(30)[None, :]
+        beyond = hbm[rows + 112, 1, columns]
+        assert beyond.narrow(((0, 16), (0, 30))).checks is None
+        for box in (((0, 17), (0, 30)), ((4, 13), (0, 30))):
+            with pytest.raises(IndexError, match=r"dimension 0: index range \[\d+, 128\]"):
+                beyond.narrow(box).run_checks()
 
-    def python_ap(tensor, pattern, offset):
-        plain = type(tensor).plain_pattern
-        assert plain is _core.TensorPattern.plain_pattern
-        pairs = [(int(step), int(size)) for step, size in pattern]
-        shape = tuple([size for _, size in pairs])
-        if tensor.axis is None:
-            return tensor.derived(shape, tuple([step for step, _ in pairs]), None, 0, offset)
-        return patterns._on_chip(tensor, pairs, shape, offset)
+    in_a_kernel(body)
+
+
+def test_patterns_name_the_elements_of_their_steps():
+    draw = random.Random(7)
+    seen = set()
 
     def body(tile, hbm, loop):
         for _ in range(CASES):
             tensor = draw.choice([tile, hbm])
             inner = [[draw.randrange(4), draw.randrange(1, 5)] for _ in range(draw.randrange(3))]
-            pattern = [[draw.choice([240, 240, 3]), draw.choice([1, 7, 128])], *inner]
-            offset = draw.randrange(500)
+            pattern = [[draw.choice([ROW, ROW, 3]), draw.choice([1, 7, 128])], *inner]
+            offset = draw.choice([draw.randrange(500), np.int64(17)])
             if draw.random() < 0.3:
-                offset = offset % 200 + loop * draw.choice([1, 240])
-            compiled = outcome(tensor.ap, pattern, offset)
-            assert fields(compiled) == fields(outcome(python_ap, tensor, pattern, offset))
+                offset = offset % 200 + loop * draw.choice([1, ROW])
+            refused = tensor is tile and pattern[0][0] != ROW and pattern[0][1] != 1
+            seen.add(refused)
+            if refused:
+                with pytest.raises(ValueError, match="must be the 240 elements of a partition"):
+                    tensor.ap(pattern, offset)
+                continue
+            if pattern[0][1] == 1:
+                pattern[0][0] = ROW  # of one partition
+            part = tensor.ap(pattern, offset)
+            for trip in range(TRIPS):
+                expected = np.array(at_trip(offset, trip))
+                for step, size in pattern:
+                    expected = expected[..., None] + step * np.arange(size)
+                assert np.array_equal(elements(part, trip).ravel(), expected.ravel())
 
     in_a_kernel(body)
+    assert seen == {True, False}
+
+
+def test_quotients_of_indices_are_those_of_numbers():
+    draw = random.Random(9)
+    seen = set()
+
+    def body(tile, hbm, loop):
+        for _ in range(CASES):
+            value = nl.arange(3, 9) * draw.randrange(-3, 4) * 4 + draw.randrange(-9, 9)
+            divisor = draw.choice([1, 2, 3, 4, -1, -4, 64, np.int16(4)])
+            try:
+                quotient, remainder = divmod(value, divisor)
+            except ValueError as error:
+                assert "is not an affine expression of static loop indices." in str(error)
+                seen.add(False)
+                continue
+            seen.add(True)
+            expected = divmod(at_trip(value, 0), int(divisor))
+            assert np.array_equal(at_trip(quotient, 0), expected[0])
+            assert np.array_equal(at_trip(remainder, 0), expected[1])
+            assert np.array_equal(at_trip(value // divisor, 0), expected[0])
+            assert np.array_equal(at_trip(value % divisor, 0), expected[1])
+
+    in_a_kernel(body)
+    assert seen == {True, False}
 
 
 def test_arithmetic_of_indices_is_that_of_numbers():

@@ -3,6 +3,8 @@
 All on-chip. `name` is for with_schedule.
 """
 
+from neuron_sim import _core
+
 from .instruction import builder, emitted
 
 
@@ -33,8 +35,11 @@ def nc_stream_shuffle(dst, src, shuffle_mask, name=None):
     and the elements of src. ValueError for a mask of another length.
     """
     mask = [int(partition) for partition in shuffle_mask]
-    if len(mask) != 32:
-        raise ValueError(f"shuffle_mask of 'nc_stream_shuffle' has {len(mask)} elements, not 32.")
+    if len(mask) != _core.QUADRANT_PARTITIONS:
+        raise ValueError(
+            f"shuffle_mask of 'nc_stream_shuffle' has {len(mask)} elements, not "
+            f"{_core.QUADRANT_PARTITIONS}."
+        )
     builder().nc_stream_shuffle(dst.access, src.access, mask)
     return emitted(name)
 

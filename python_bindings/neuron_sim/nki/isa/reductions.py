@@ -4,7 +4,8 @@ Tiles are [P, free...] in SBUF or PSUM; arithmetic is in fp32, in the order of t
 one rounding to the dtype of dst. `name` is for with_schedule.
 """
 
-from ..tracing.access import MAXIMUM_RANK, merged
+from neuron_sim import _core
+
 from ..tracing.control import number_of
 from .constants import named
 from .constants import reduce_cmd as reduce_commands
@@ -46,11 +47,11 @@ def in_groups(data, count):
     Adjacent dimensions that stay are merged where the pattern allows it, and so are those that are
     reduced.
     """
-    if len(data.shape) <= MAXIMUM_RANK:
+    if len(data.shape) <= _core.MAXIMUM_RANK:
         return data, count
     split = len(data.shape) - count
     pairs = list(zip(data.steps, data.shape, strict=True))
-    kept, gone = merged(pairs[1:split]), merged(pairs[split:])
+    kept, gone = _core.merged(pairs[1:split]), _core.merged(pairs[split:])
     steps, shape = zip(pairs[0], *kept, *gone, strict=True)
     result = data.derived(shape, steps, data.axis, data.partition, data.start)
     return result, len(gone)

@@ -4,10 +4,11 @@ Sums and what depends on them are kept in fp32 and
 rounded once. A mask narrows what takes part; partitions it leaves out stay uninitialised.
 """
 
+from neuron_sim import _core
+
 from ..isa.reductions import in_groups, reduced_axes, with_axes_last
 from ..tracing import boxes, current, dtype_of
 from ..tracing import operators as tiles
-from ..tracing.access import MAXIMUM_RANK
 from ..tracing.dtypes import bool_, float32
 from ..tracing.instructions import TENSOR_REDUCE
 from ..tracing.splitting import dense, is_wide
@@ -75,7 +76,7 @@ def reduction(function, op, x, axis, dtype=None, mask=None, keepdims=False):
         tiles.on_chip(x, "x", function)
         rank = len(x.shape)
         axes = reduced_axes(axis, rank, function)
-        if axes[0] == rank - len(axes) and rank <= MAXIMUM_RANK:
+        if axes[0] == rank - len(axes) and rank <= _core.MAXIMUM_RANK:
             shape = reduced_shape(x.shape, axes, keepdims)
             operands = (x, op, len(axes))
             return tiles.instruction_result(shape, dtype, x.dtype, None, TENSOR_REDUCE, *operands)

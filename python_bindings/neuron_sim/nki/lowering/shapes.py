@@ -1,13 +1,13 @@
 """nl.transpose, broadcast_to, where, dropout, gather_flattened: what moves elements."""
 
+from neuron_sim import _core
+
 from ..isa.gathers import nc_stream_shuffle
 from ..tracing import Tensor, boxes, current, dtype_of
 from ..tracing import operators as tiles
 from ..tracing.active import check_partitions
 from ..tracing.dtypes import float32, promote, uint8
 from . import elementwise as lowering
-
-_QUADRANT = 32  # partitions of a quadrant
 
 
 def check_square(x, function):
@@ -22,7 +22,7 @@ def check_square(x, function):
 
 def check_stationary(x, columns, function):
     """ValueError, in the vendor's words, for more columns than the Tensor engine holds."""
-    most = current().limits.stationary_free
+    most = current().target.limits.stationary_free
     if columns > most:
         raise ValueError(
             f"size of dimension 1 in '{x.describe()}' of '{function}' exceed architecture "
@@ -101,9 +101,10 @@ def _spread(x, shape):
     """One partition of any dtype in all of them: a shuffle per quadrant, which keeps the bits."""
     trace = current()
     made = trace.tile((shape[0], *x.shape[1:]), x.dtype)
-    for first in range(0, shape[0], _QUADRANT):
-        quadrant = made[first : min(first + _QUADRANT, shape[0])]
-        nc_stream_shuffle(quadrant, x, [0] * _QUADRANT)
+    partitions = _core.QUADRANT_PARTITIONS
+    for first in range(0, shape[0], partitions):
+        quadrant = made[first : min(first + partitions, shape[0])]
+        nc_stream_shuffle(quadrant, x, [0] * partitions)
     return made if made.shape == shape else made.broadcast_to(shape)
 
 

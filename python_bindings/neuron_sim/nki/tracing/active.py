@@ -21,7 +21,7 @@ def current() -> "Trace":
 
 def check_partitions(count: int) -> None:
     """ValueError, in the vendor's words, for a tile of more partitions than the chip has."""
-    most = current().limits.partitions
+    most = current().target.limits.partitions
     if count > most:
         raise ValueError(f"number of partitions {count} exceed architecture limitation of {most}.")
 

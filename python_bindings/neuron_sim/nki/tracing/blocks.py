@@ -5,9 +5,9 @@ from collections.abc import Callable
 from itertools import product
 from typing import Any
 
-from .access import out_of_bound
-from .expression import Expression, affine_of
+from .expression import Expression
 from .methods import dense_strides
+from .refusals import blocks_before_partitions, out_of_bound
 from .tensor import Storage, Tensor
 
 
@@ -86,8 +86,8 @@ class RingOfTiles(Tiles):
         tile = self.tiles.get(index) if known else None
         if tile is not None:
             return tile
-        number = self.number(tuple([affine_of(each) for each in index]))
-        tile = self.tile(index, self.ring.turn(number))
+        number = self.number(index)
+        tile = self.tile(index, self.ring.turn(number if type(number) is int else number.affine))
         if known:
             self.tiles[index] = tile
         else:
@@ -155,8 +155,4 @@ class Blocks(Tensor):
 
     @property
     def access(self):
-        """err_failed_to_infer_tile_from_local_tensor."""
-        raise ValueError(
-            f"Failed to infer tile from tensor '{self.name}': the first dimension of a tile is the "
-            "partition dimension, but the tensor has block dimensions before it."
-        )
+        raise blocks_before_partitions(self)

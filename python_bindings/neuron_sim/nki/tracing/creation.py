@@ -97,7 +97,7 @@ def _on_chip(trace: Trace, sizes, axis, dtype, buffer, name, address) -> Tensor:
     trace.allocation.allocate_automatically(name)
     pitch = free
     if buffer.memory == "psum" and blocks > 1:
-        bank = trace.limits.psum_bank // dtype.itemsize
+        bank = trace.target.limits.psum_bank // dtype.itemsize
         pitch = -(-free // bank) * bank
     trace.settle()
     make = trace.builder.psum if buffer.memory == "psum" else trace.builder.sbuf

@@ -35,14 +35,6 @@ class DynamicSlice:
         self.along = along
 
 
-def not_native(tensor) -> IndexError:
-    """err_copy_dynamic_indirect_indices_not_natively_supported."""
-    return IndexError(
-        f"If indices are dynamic, copying indirect memory references of tensor `{tensor.name}` "
-        "is not natively supported: use nisa.tensor_copy_dynamic_src."
-    )
-
-
 def region_of(tensor, other) -> tuple:
     """(region, like) of a dynamic copy: all that the index of `tensor` may point into, [P, F, ...],
     and `other` with the dimensions of a slice of it, [P, size, ...].

@@ -4,12 +4,9 @@ A value that is a plain number is always an int, never an Expression. What is no
 loop variable as a number: it raises Unroll, and the kernel is traced again with that loop unrolled.
 """
 
-from operator import index as as_int
-
 from neuron_sim import _core
 
-from .errors import Unroll
-from .mask import comparison, equality
+from .refusals import depends_on_loops, not_affine
 
 
 class Loop(_core.CountedLoop):
@@ -27,8 +24,8 @@ class Expression(_core.IndexExpression):
     """constant + sum of coefficient * loop trip + sum of coefficient * position in a dimension.
 
     Expression(constant, terms, steps=(), shape=()): `terms`: Loop -> coefficient. `shape`: sizes of
-    the dimensions, () for a scalar; `steps`: the coefficient of each dimension. Sums, differences
-    and products with numbers are those of the base class.
+    the dimensions, () for a scalar; `steps`: the coefficient of each dimension. Sums, differences,
+    products and quotients with numbers and comparisons are those of the base class.
     """
 
     __slots__ = ()
@@ -43,42 +40,10 @@ class Expression(_core.IndexExpression):
 
     def _times_expression(self, other):
         if not other.shape:
-            raise Unroll(loop_keys(other))
+            raise depends_on_loops((other,))
         if not self.shape:
-            raise Unroll(loop_keys(self))
+            raise depends_on_loops((self,))
         raise not_affine(f"the product of {self} and {other}")
-
-    def __floordiv__(self, other):
-        return self._divided(other)[0]
-
-    def __mod__(self, other):
-        return self._divided(other)[1]
-
-    def __divmod__(self, other):
-        return self._divided(other)
-
-    def _divided(self, other):
-        """(quotient, remainder) by an int, affine where it divides the coefficients exactly."""
-        divisor = _number(other)
-        if divisor is None or divisor == 0:
-            return divmod(as_int(self), other)
-        exact = [value for value in (*self.terms.values(), *self.steps) if value % divisor == 0]
-        if len(exact) == len(self.terms) + len(self.steps):
-            terms = {loop: each // divisor for loop, each in self.terms.items()}
-            steps = tuple([each // divisor for each in self.steps])
-            quotient = simplified(self.constant // divisor, terms, steps, self.shape)
-            remainder = simplified(self.constant % divisor, {}, (0,) * len(steps), self.shape)
-            return quotient, remainder
-        first, last = self.bounds()
-        if first // divisor == last // divisor:
-            common = first // divisor
-            return (
-                simplified(common, {}, (0,) * len(self.steps), self.shape),
-                self + -common * divisor,
-            )
-        if self.terms:
-            raise Unroll(loop_keys(self))
-        raise not_affine(f"{self} divided by {divisor}")
 
     def as_number(self):
         """Raises Unroll; an error for an arange, which is never a number."""
@@ -86,7 +51,7 @@ class Expression(_core.IndexExpression):
             raise ValueError(
                 "Control-flow depending on `nl.arange` or `nl.mgrid` is not supported."
             )
-        raise Unroll(loop_keys(self))
+        raise depends_on_loops((self,))
 
     def _with_tensor_or_float(self, other, operation: str):
         """Arithmetic with something else than indices: a float needs the number, a tensor knows."""
@@ -105,19 +70,10 @@ class Expression(_core.IndexExpression):
     def _needs_number(self, *_):
         return self.as_number()
 
-    __truediv__ = __rtruediv__ = __rfloordiv__ = __rmod__ = _needs_number
+    __truediv__ = __rtruediv__ = _needs_number
     __pow__ = __rpow__ = __lshift__ = __rlshift__ = __rshift__ = __rrshift__ = _needs_number
     __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = __invert__ = _needs_number
     __abs__ = __round__ = __trunc__ = __ceil__ = __floor__ = _needs_number
-
-    def _compared(self, other, operator: str):
-        """The comparisons that the base class leaves: `==`, `!=`, with what is no index."""
-        if operator not in ("==", "!="):
-            return comparison(self, other, operator)
-        same = equality(self, other)
-        if operator == "==" or same is NotImplemented:
-            return same
-        return not bool(same)
 
     def __getitem__(self, index):
         """New axes and whole slices, as in `nl.arange(128)[:, None]`."""
@@ -165,44 +121,6 @@ class Expression(_core.IndexExpression):
         return repr(self)
 
 
-def _number(value) -> int | None:
-    """The int that a Python or NumPy integer is; None for anything else."""
-    if type(value) is int:
-        return value
-    if isinstance(value, (float, Expression)):
-        return None
-    try:
-        return as_int(value)
-    except TypeError:
-        return None
-
-
-def aligned(a: Expression, b: Expression):
-    """Broadcast shape of two expressions, and the steps of both in it."""
-    if a.shape == b.shape:
-        return a.shape, a.steps, b.steps
-    rank = max(len(a.shape), len(b.shape))
-    shape_a = (1,) * (rank - len(a.shape)) + a.shape
-    shape_b = (1,) * (rank - len(b.shape)) + b.shape
-    steps_a = (0,) * (rank - len(a.shape)) + a.steps
-    steps_b = (0,) * (rank - len(b.shape)) + b.steps
-    shape = []
-    for one, other in zip(shape_a, shape_b, strict=True):
-        if one != other and one != 1 and other != 1:
-            raise ValueError(
-                f"index shapes {list(a.shape)} and {list(b.shape)} cannot be broadcast together."
-            )
-        shape.append(other if one == 1 else one)
-    return tuple(shape), steps_a, steps_b
-
-
-def simplified(constant: int, terms: dict, steps: tuple, shape: tuple):
-    """An Expression, or an int when nothing varies and there is no dimension."""
-    if not terms and not shape:
-        return constant
-    return Expression(constant, terms, steps, shape)
-
-
 def variable(loop: Loop, start: int = 0, step: int = 1) -> Expression:
     """The value of a loop variable."""
     return Expression(start, {loop: step})
@@ -211,23 +129,3 @@ def variable(loop: Loop, start: int = 0, step: int = 1) -> Expression:
 def arange(start: int, size: int, step: int = 1) -> Expression:
     """start, start + step, ... : one dimension."""
     return Expression(start, {}, (step,), (size,))
-
-
-def loop_keys(*expressions) -> list:
-    """The keys of all loops whose variables are in the expressions."""
-    return list({loop.key: None for each in expressions for loop in each.terms})
-
-
-def not_affine(what: str) -> ValueError:
-    """err_unsupported_expression_in_mask, of masks and indices alike."""
-    return ValueError(f"{what} is not an affine expression of static loop indices.")
-
-
-def affine_of(value):
-    """What the builder takes for an int or a scalar Expression."""
-    if type(value) is int:
-        return value
-    affine = value.constant
-    for loop, coefficient in value.terms.items():
-        affine = loop.affine * coefficient + affine
-    return affine

@@ -1,6 +1,7 @@
 """Methods of tensors that both languages have."""
 
-from . import access
+from neuron_sim import _core
+
 from .dtypes import dtype_of
 
 
@@ -118,7 +119,7 @@ def _position_of_partitions(tensor, sizes: tuple, kept: int) -> int:
 
 def _regrouped(tensor, shape, strides, sizes) -> tuple:
     """Strides of dimensions `sizes` over the elements of (shape, strides)."""
-    runs = access.merged(list(zip(strides, shape, strict=True)))
+    runs = _core.merged(list(zip(strides, shape, strict=True)))
     result: list = []
     stride, left = runs.pop() if runs else (1, 1)
     step = stride

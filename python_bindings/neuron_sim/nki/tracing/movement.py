@@ -27,7 +27,7 @@ def in_hbm(tensor, operand: str, instruction: str) -> Tensor:
 
 
 def _check_partitions(shape: tuple, operand: str, instruction: str) -> None:
-    most = current().limits.partitions
+    most = current().target.limits.partitions
     if shape[0] > most:
         raise ValueError(
             f"number of partition in {operand}{list(shape)} of '{instruction}' exceed "
@@ -239,10 +239,7 @@ def _turned(tile: Tensor) -> Tensor:
 
 def transposed(tensor: Tensor) -> Tensor:
     """The dimensions of an HBM tensor [a, b] exchanged."""
-    result = tensor.derived(tensor.shape[::-1], tensor.steps[::-1], None, 0, tensor.start)
-    if tensor.checks:
-        result.checks = None
-    return result
+    return tensor.derived(tensor.shape[::-1], tensor.steps[::-1], None, 0, tensor.start)
 
 
 __all__ = ["dma", "dtypes", "in_hbm", "load", "load_transpose2d", "store", "transposed", "writable"]

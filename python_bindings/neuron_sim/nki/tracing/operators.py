@@ -87,7 +87,9 @@ def assign(target: Tensor, value: Any) -> None:
 def starts_engine(tensor: Tensor) -> bool:
     """Whether engines can start at a tile's first partition; elsewhere only DMA reaches it."""
     start = tensor.partition
-    return type(start) is not int or start % 32 == 0 or tensor.memory == "psum"
+    return (
+        type(start) is not int or start % _core.QUADRANT_PARTITIONS == 0 or tensor.memory == "psum"
+    )
 
 
 def fitted(target: Tensor, value: Tensor) -> Tensor:

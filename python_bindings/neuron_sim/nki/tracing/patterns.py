@@ -5,24 +5,18 @@ from .dtypes import dtype_of
 from .registers import VirtualRegister
 
 
-def _row(tensor) -> int:
-    """Elements of a partition of the storage, in the view's dtype."""
-    storage = tensor.storage
-    return storage.whole.storage_elements * storage.dtype.itemsize // tensor.dtype.itemsize
-
-
 def strides(tensor) -> tuple:
     """Steps in elements; that of the partition dimension is a partition's elements."""
     if tensor.axis is None:
         return tensor.steps
     axis = tensor.axis
-    across = tensor.steps[axis] * _row(tensor)
+    across = tensor.steps[axis] * tensor.row
     return (*tensor.steps[:axis], across, *tensor.steps[axis + 1 :])
 
 
 def offset(tensor):
     """The first element in the storage, in row-major order."""
-    return tensor.start if tensor.axis is None else tensor.partition * _row(tensor) + tensor.start
+    return tensor.start if tensor.axis is None else tensor.partition * tensor.row + tensor.start
 
 
 def get_pattern(tensor) -> list:
@@ -59,20 +53,9 @@ def ap(
     register or the variable of a loop, vector_offset: a tile [P, 1]; they count steps of dimension
     `indirect_dim`.
     """
-    if scalar_offset is None and vector_offset is None and dtype is None and offset is not None:
-        plain = tensor.plain_pattern(pattern, offset)
-        if plain is not None:
-            return plain
-    tensor.settle()
     kind = tensor.dtype if dtype is None else dtype_of(dtype)
     base = tensor if kind is tensor.dtype else methods.reinterpreted(_whole(tensor), kind)
-    begin = _begin(tensor, base, offset)
-    pairs = [(int(step), int(size)) for step, size in pattern]
-    shape = tuple([size for _, size in pairs])
-    if base.axis is None:
-        result = base.derived(shape, tuple([step for step, _ in pairs]), None, 0, begin)
-    else:
-        result = _on_chip(base, pairs, shape, begin)
+    result = base.pattern(pattern, _begin(tensor, base, offset))
     if scalar_offset is not None and vector_offset is not None:
         raise ValueError("ap: at most one of scalar_offset and vector_offset can be given.")
     if scalar_offset is not None:
@@ -138,17 +121,3 @@ def _begin(tensor, base, offset_elements):
     if base is tensor:
         return offset(tensor)
     return offset(tensor) * tensor.dtype.itemsize // base.dtype.itemsize
-
-
-def _on_chip(base, pairs: list, shape: tuple, begin):
-    row = _row(base)
-    if pairs[0][0] != row and pairs[0][1] != 1:
-        raise ValueError(
-            f"ap of '{base.describe()}': the step {pairs[0][0]} of the partition dimension must be "
-            f"the {row} elements of a partition."
-        )
-    partition, start = divmod(begin, row)
-    steps = (1, *[step for step, _ in pairs[1:]])
-    if len(shape) == 1:
-        shape, steps = (*shape, 1), (*steps, 1)
-    return base.derived(shape, steps, 0, partition, start)

@@ -8,8 +8,10 @@ instructions read a dense copy.
 import itertools
 from typing import Any
 
+from neuron_sim import _core
+
 from . import access
-from .access import MAXIMUM_RANK, NotOnePattern
+from .access import NotOnePattern
 from .instructions import ELEMENTWISE, TENSOR_COPY
 
 
@@ -87,8 +89,7 @@ def _shape_of(*tensors) -> tuple:
 
 def _forwards_checked(tensor, shape: tuple, otherwise):
     """The tensor in a shape, its bounds checked."""
-    if tensor.checks:
-        access.run_checks(tensor)
+    tensor.run_checks()
     if tensor.shape == shape:
         return tensor
     try:
@@ -159,7 +160,7 @@ def _excess(tensor, steps, dimensions) -> int:
     """Dimensions that the pattern along `dimensions` has beyond what an instruction takes."""
     first = 1 if tensor.axis == 0 or tensor.index is not None else 0
     pairs = [(steps[d], tensor.shape[d]) for d in dimensions if d >= first]
-    return len(access.merged(pairs)) - (MAXIMUM_RANK - first)
+    return len(_core.merged(pairs)) - (_core.MAXIMUM_RANK - first)
 
 
 def _best(tensor, steps: list, left: list, excess: int) -> int:

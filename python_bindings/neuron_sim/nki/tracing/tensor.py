@@ -7,7 +7,6 @@ from neuron_sim import _core
 
 from . import access, indexing, methods, patterns, views, while_loops
 from .dtypes import WIDENED, DType, dtype_of
-from .dynamic import not_native
 from .errors import Retrace
 
 
@@ -42,8 +41,8 @@ class Tensor(_core.TensorPattern):
 
     Rarely set: `checks`, bounds of indices that a mask may still narrow; `index` with `index_rows`
     and `index_stride`; `register`; `dynamic`, a dynamic.DynamicSlice. The base class has what every
-    instruction needs: `settle()`, `access` (the View that the builder takes), `[]` for the common
-    indices, `[] =` and `+=` of results that are not written yet.
+    instruction needs: `settle()`, `access` (the View that the builder takes), `[]` of what is known
+    when the kernel is traced, `[] =` and `+=` of results that are not written yet.
     """
 
     astype: Callable[..., "Tensor"]  # attached, with the operators, by nki.lowering
@@ -52,23 +51,8 @@ class Tensor(_core.TensorPattern):
     __array_ufunc__ = None  # NumPy scalars leave arithmetic with a Tensor to it
     __hash__ = object.__hash__
 
-    def derived(self, shape, steps, axis, partition, start) -> "Tensor":
-        """Another pattern on the same storage; what was indexed before is checked now."""
-        if self.checks:
-            access.run_checks(self)
-        return self.same_storage(shape, steps, axis, partition, start)
-
-    def same_storage(self, shape, steps, axis, partition, start) -> "Tensor":
-        """Another pattern on the same storage, whose indices are not checked yet."""
-        result = Tensor(self.storage, shape, self.dtype, steps, axis, partition, start)
-        result.register = self.register
-        return result
-
-    def _made_access(self):
-        """The View of a pattern that the base class leaves to access.py."""
-        if self.dynamic is not None:
-            raise not_native(self)
-        return access.access_of(self)
+    def _at_register(self, view):
+        return access.at_register(self, view)
 
     @property
     def name(self) -> str:
@@ -121,12 +105,8 @@ class Tensor(_core.TensorPattern):
         raise TypeError(f"tensor `{self.name}` is not iterable; index it in a loop.")
 
     def _indexed(self, index) -> "Tensor":
-        """The indices that the base class leaves to indexing.py, wrong ones among them."""
+        """The indices that the base class leaves to indexing.py."""
         return indexing.indexed(self, index if isinstance(index, tuple) else (index,))
-
-    def _narrowed(self, box: tuple) -> "Tensor":
-        """What the base class leaves of narrow() to indexing.py."""
-        return indexing.narrowed(self, box)
 
     def reinterpreted(self, dtype) -> "Tensor":
         """The same bytes as another dtype; the last dimension scales with the element size."""

@@ -22,6 +22,7 @@ from .indexing import DynamicSlice
 from .instructions import TENSOR_SCALAR, TENSOR_TENSOR
 from .mask import Mask, boxes
 from .methods import dense_strides
+from .refusals import refusal
 from .splitting import emit_in_parts
 from .tensor import Storage, Tensor
 
@@ -31,7 +32,7 @@ MAXIMUM_LOOP_DEPTH = 8  # of counted loops in a program
 class Trace(_core.TraceState):
     """One run through a kernel.
 
-    `architecture`: a name or a TOML file; `target`: what it says; `limits`: its limits.
+    `architecture`: a name or a TOML file; `target`: what it says.
     `language`: "old" or "new". `unrolled`: keys of the loops to unroll. `scopes`: numbers of the
     scopes (bodies of loops) that are open. `program_ids`, `grid`: of the instance being traced.
     `widens`: tiles of low precision are stored as fp32, as the vendor's simulation does. `uses`: of
@@ -45,7 +46,6 @@ class Trace(_core.TraceState):
         self.widens = widens
         self.architecture = architecture
         self.target = architecture_at(architecture)
-        self.limits = self.target.limits
         self.language = language
         self.unrolled = unrolled
         self.is_old = language == "old"
@@ -278,6 +278,7 @@ _core.connect_tracing(
         "float32": float32,
         "sbuf": buffers.sbuf,
         "psum": buffers.psum,
+        "refusal": refusal,
         "not_one_pattern": NotOnePattern,
         "split": emit_in_parts,
         "scope_at": source_scopes.scope_at,

@@ -1,6 +1,6 @@
 """Views of the new language: other patterns on the same storage; no element moves."""
 
-from . import indexing, methods, patterns
+from . import methods, patterns
 from .registers import VirtualRegister
 
 _slice = slice
@@ -42,7 +42,7 @@ def slice_(tensor, dim: int, start, end, step: int = 1):
     position = _dimension(tensor.settle(), dim, "slice")
     if patterns.is_indirect(tensor):
         _not_partitions(tensor, position, "slice")
-    result = indexing.basic(tensor, (_slice(None),) * position + (_slice(start, end, step),))
+    result = tensor.indexed((_slice(None),) * position + (_slice(start, end, step),))
     _keep_index(tensor, result)
     return result
 
@@ -56,7 +56,7 @@ def select(tensor, dim: int, index):
     if not hasattr(index, "storage") and not isinstance(index, VirtualRegister):
         if patterns.is_indirect(tensor):
             _not_partitions(tensor, position, "select")
-        result = indexing.basic(tensor, (_slice(None),) * position + (index,))
+        result = tensor.indexed((_slice(None),) * position + (index,))
         _keep_index(tensor, result)
         return result
     if patterns.is_indirect(tensor):
@@ -65,7 +65,7 @@ def select(tensor, dim: int, index):
         raise ValueError(
             f"select of '{tensor.describe()}': the partition dimension has no dynamic index."
         )
-    result = indexing.basic(tensor, (_slice(None),) * position + (0,))
+    result = tensor.indexed((_slice(None),) * position + (0,))
     return patterns.moved(result, index, tensor.steps[position], tensor.dtype)
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from itertools import product
 from typing import Any
 
+from neuron_sim import _core
 from neuron_sim.nki.launch.calls import target_architecture
 from neuron_sim.nki.tracing import Tensor, buffers
 from neuron_sim.nki.tracing.blocks import LogicalTiles, RingOfTiles
@@ -49,7 +50,7 @@ class Allocator(Buffer):
             where = self._checked(trace, label, index, shape[0], shape[1] * dtype.itemsize)
             tile = trace.builder.place(self.memory, label, shape, dtype.name, *where[::-1])
             if self.memory == "psum":
-                trace.allocation.place_in_bank(tile, where[1] // trace.limits.psum_bank)
+                trace.allocation.place_in_bank(tile, where[1] // trace.target.limits.psum_bank)
             return tile
 
         return LogicalTiles(trace, name, self, sizes, axis, dtype, make).tensor()
@@ -79,13 +80,13 @@ class Allocator(Buffer):
     def _checked(self, trace: Any, tile: str, index: tuple, partitions: int, row: int) -> Address:
         start, byte = self.address(index, partitions, row)
         start, byte = start.__index__(), byte.__index__()
-        allowed = range(0, trace.limits.partitions, _granule(partitions))
+        allowed = range(0, trace.target.limits.partitions, _granule(partitions))
         if start not in allowed:
             raise ValueError(
                 f"start partition {start} of tile `{tile}` with {partitions} partitions is not "
                 f"supported: it must be {' or '.join(map(str, allowed))}."
             )
-        limit, bank = trace.target.bytes_per_partition(self.memory), trace.limits.psum_bank
+        limit, bank = trace.target.bytes_per_partition(self.memory), trace.target.limits.psum_bank
         if self.memory == "psum" and row > bank:
             raise ValueError(
                 f"tile `{tile}` with {row} bytes per partition crosses a PSUM bank: a tile in PSUM "
@@ -101,7 +102,8 @@ class Allocator(Buffer):
 
 def _granule(partitions: int) -> int:
     """Tiles of that many partitions start at a multiple of this."""
-    return 32 if partitions <= 32 else 64 if partitions <= 64 else 128
+    quadrant = _core.QUADRANT_PARTITIONS
+    return next((n * quadrant for n in (1, 2) if partitions <= n * quadrant), 4 * quadrant)
 
 
 def _steps_and_count(blocks: tuple, counts: tuple, numbers: dict) -> tuple[tuple, int]:

@@ -4,11 +4,11 @@ Each is the instruction of nki.isa of the same name. `dtype`: of the result, tha
 operand unless given; `mask`: the part of the operands that takes part.
 """
 
+from neuron_sim import _core
 from neuron_sim.nki.isa import reductions as new
 from neuron_sim.nki.isa.operators import operator_name
 from neuron_sim.nki.lowering.reductions import kept_box, reduced_shape, reducible
 from neuron_sim.nki.tracing import boxes, current, dtype_of, promote
-from neuron_sim.nki.tracing.access import MAXIMUM_RANK
 from neuron_sim.nki.tracing.instructions import TENSOR_REDUCE
 from neuron_sim.nki.tracing.operators import instruction_result
 
@@ -22,7 +22,7 @@ def tensor_reduce(op, data, axis, *, mask=None, dtype=None, negate=False, keepdi
     axes = new.reduced_axes(axis, len(data.shape))
     shape = reduced_shape(data.shape, axes, keepdims)
     rank = len(data.shape)
-    if mask is None and axes[0] == rank - len(axes) and rank <= MAXIMUM_RANK:
+    if mask is None and axes[0] == rank - len(axes) and rank <= _core.MAXIMUM_RANK:
         operands = (data, operator_name(op), len(axes), bool(negate))
         return instruction_result(shape, dtype, data.dtype, None, TENSOR_REDUCE, *operands)
     cut = None if mask is None else boxes(mask, tuple(data.shape))

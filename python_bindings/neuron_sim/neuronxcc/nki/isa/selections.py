@@ -5,8 +5,8 @@ import numpy as np
 from neuron_sim.nki.isa import elementwise as copies
 from neuron_sim.nki.isa import selections as new
 from neuron_sim.nki.lowering.elementwise import in_sbuf
-from neuron_sim.nki.tracing import Mask, Unroll, boxes, current, dtype_of
-from neuron_sim.nki.tracing.expression import loop_keys
+from neuron_sim.nki.tracing import Mask, boxes, current, dtype_of
+from neuron_sim.nki.tracing.refusals import depends_on_loops
 
 from .constants import reduce_cmd as reduce_commands
 from .results import in_place, refuse, result
@@ -86,7 +86,7 @@ def _pattern(expression, rank, instruction):
     Unroll when it depends on a loop variable: the instruction holds numbers.
     """
     if expression.terms:
-        raise Unroll(loop_keys(expression))
+        raise depends_on_loops((expression,))
     extra = len(expression.shape) - rank
     if extra > 0 and any(size != 1 for size in expression.shape[:extra]):
         raise ValueError(
