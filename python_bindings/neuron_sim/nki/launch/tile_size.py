@@ -1,7 +1,6 @@
 """nl.tile_size: limits of the architecture that a kernel is traced for."""
 
-from ..tracing.active import running
-from .calls import architecture_of, target_architecture
+from .calls import target_architecture
 
 
 class TileSize:
@@ -9,7 +8,7 @@ class TileSize:
 
     @property
     def architecture(self) -> str:
-        return running[-1].architecture if running else architecture_of()
+        return target_architecture().name
 
     @property
     def pmax(self) -> int:

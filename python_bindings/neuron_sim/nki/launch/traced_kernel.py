@@ -15,10 +15,9 @@ from ..tracing.arrays import as_bytes, copy_into_torch, host_bytes, is_declared,
 from ..tracing.errors import point_at_line, point_at_message
 from ..tracing.trace import Trace
 from . import sanitize
+from .generations import GENERATIONS
 from .printing import show
 
-_STACKS = {2: "neuronx-cc trn1", 3: "neuronx-cc trn2"}
-"""The compiler whose passes a generation's programs go through, also those of a user's file."""
 _BEYOND_ROWS = re.compile(r"Out-of-bound access for tensor `(\w+)` on dimension 0: index (\d+) of")
 
 
@@ -87,19 +86,18 @@ class TracedKernel:
         """
         if self._program is None:
             self._program = self.source
-            stack = _STACKS.get(self.source.generation)
-            if stack is None:
-                objection = "no compiler of its generation has been measured"
-            else:
+            generation = GENERATIONS.get(self.source.generation)
+            objection = "no compiler of its generation has been measured"
+            if generation is not None:
                 objection = _core.pass_objection(self.source)
-            if objection:
+            if generation is None or objection:
                 warnings.warn(
                     f"kernel '{self.source.kernel}' is timed as it is written, without the "
                     f"compiler's passes: {objection}.",
                     stacklevel=2,
                 )
             else:
-                name = f"{stack} direct" if self.direct else stack
+                name = f"{generation.compiler} direct" if self.direct else generation.compiler
                 settings = _core.published_stacks()[name]["settings"]
                 self._program = _core.compile_program(self.source, settings)
         return self._program

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..launch.generations import GENERATIONS
+
 _ENGINES = ("tensor", "vector", "scalar", "gpsimd", "sync")
 _ENGINE_KEYS = {
     "tensor": "Tensor",
@@ -18,7 +20,6 @@ _ENGINE_KEYS = {
     "sync": "Sync",
 }
 _DMA_KINDS = ("static_dma", "hardware_dynamic_dma", "software_dynamic_dma")
-_INSTANCES = {2: "trn1.2xlarge", 3: "trn2.3xlarge"}
 
 
 def profile_summary(kernel: Any) -> dict[str, Any]:
@@ -27,9 +28,10 @@ def profile_summary(kernel: Any) -> dict[str, Any]:
     timing = kernel.time()
     counters = program.counters(log=getattr(kernel, "log", []))
     total = timing["profile_us"] * 1e-6
+    generation = GENERATIONS.get(program.generation)
     summary = {
         "total_time": total,
-        "instance_type": _INSTANCES.get(program.generation, program.architecture),
+        "instance_type": generation.instance if generation else program.architecture,
         # The profiler counts cycles of the clock that the model gives Sync.
         "neuroncore_cycle_count": round(total * program.facts["clocks.sync"]["value"] * 1e9),
         "nc_idx": 0,

@@ -1,6 +1,6 @@
 """The architecture that a kernel is traced for: limits and features, as its file states them."""
 
-from functools import cache
+from functools import cache, cached_property
 from types import SimpleNamespace
 
 from neuron_sim import _core
@@ -9,9 +9,9 @@ from neuron_sim import _core
 class Architecture:
     """`limits` (whole numbers) and `features` (bools) have the names of the facts in its file."""
 
-    __slots__ = ("features", "limits")
-
-    def __init__(self, facts: dict):
+    def __init__(self, name_or_path: str):
+        facts = _core.architecture_facts(name_or_path)
+        self.name = name_or_path
         self.limits = SimpleNamespace()
         self.features = SimpleNamespace()
         for key, fact in facts.items():
@@ -20,6 +20,11 @@ class Architecture:
                 setattr(self.limits, name, int(fact["value"]))
             elif table == "features":
                 setattr(self.features, name, bool(fact["value"]))
+
+    @cached_property
+    def queries(self) -> dict:
+        """What a kernel may ask of its target: get_nc_version, get_nc_sub_version."""
+        return _core.compile_time_queries(self.name)
 
     @property
     def psum_columns(self) -> int:
@@ -45,11 +50,8 @@ class Architecture:
 
 def architecture_at(name_or_path: str) -> Architecture:
     """The architecture of a name or a TOML file, which is read anew: it may have changed."""
-    if name_or_path in _core.architectures():
-        return _built_in(name_or_path)
-    return Architecture(_core.architecture_facts(name_or_path))
+    is_built_in = name_or_path in _core.architectures()
+    return _built_in(name_or_path) if is_built_in else Architecture(name_or_path)
 
 
-@cache
-def _built_in(name: str) -> Architecture:
-    return Architecture(_core.architecture_facts(name))
+_built_in = cache(Architecture)
