@@ -40,6 +40,10 @@ def refusal(body, decorate, words):
             "'tile_position' is dtype('complex64'), not a pair of numbers.",
         ),
         (
+            lambda x: nisa.nc_matmul(x, x, x, tile_position=np.arange(3)),
+            "'tile_position' is array([0, 1, 2]), not a pair of numbers.",
+        ),
+        (
             lambda x: nisa.nc_matmul(x, x, x, tile_position=(0, 0), tile_size=(1, 2, 3)),
             "'tile_size' is (1, 2, 3), not a pair of numbers.",
         ),

@@ -29,7 +29,8 @@ def nc_matmul(
     tile_size: (row, column) and (rows, columns) of the part of the array that works, both or
     neither. perf_mode.double_row: fp8 operands [K, 2, M] and [K, 2, N].
     """
-    if not tile_position and not tile_size and perf_mode is matmul_perf_mode.none:
+    whole = type(tile_position) is type(tile_size) is tuple and not tile_position + tile_size
+    if whole and perf_mode is matmul_perf_mode.none:
         builder().nc_matmul(
             dst.access,
             stationary.access,

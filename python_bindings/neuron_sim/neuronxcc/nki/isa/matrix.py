@@ -14,7 +14,6 @@ from .constants import matmul_perf_mode
 from .results import in_parts, refuse, result
 
 _NO_MODE = matmul_perf_mode.none
-_VECTOR_LIMIT = 32  # partitions and elements that the Vector engine transposes
 
 
 def is_plain_product(stationary, moving):
@@ -47,9 +46,9 @@ def nc_matmul(
     "double_row_gen3": fp8 operands [K, 2, M] and [K, 2, N]. Operands in PSUM, such as what
     nc_transpose returns, are copied to SBUF first.
     """
-    if is_plain_product(stationary, moving) and not (
-        kwargs or mask is not None or is_transpose or tile_position or tile_size
-    ):
+    whole = type(tile_position) is type(tile_size) is tuple and not tile_position + tile_size
+    plain = whole and mask is None and is_plain_product(stationary, moving)
+    if plain and not (kwargs or is_transpose):
         shape = (stationary.shape[1], moving.shape[1])
         operands = (stationary, moving, False, is_stationary_onezero, is_moving_onezero)
         return current().result(shape, float32, "psum", MATMUL, True, False, operands)
@@ -123,7 +122,8 @@ def nc_transpose(data, *, mask=None, dtype=None, engine=engines.unknown, **kwarg
     if kwargs:
         refuse("nc_transpose", kwargs)
     rows, columns = data.shape[0], data.size // data.shape[0]
-    fits = rows <= _VECTOR_LIMIT and columns <= _VECTOR_LIMIT
+    limit = current().target.limits.vector_transpose
+    fits = rows <= limit and columns <= limit
     vector = engine == engines.vector or (
         engine == engines.unknown and data.memory == "psum" and fits
     )
