@@ -23,6 +23,7 @@ run "ruff format" ruff format --check --quiet .
 run "mypy" mypy "${typed[@]}"
 run "include directions" python tools/check_include_directions.py
 run "rooms" python tools/check_rooms.py
+run "hardware literals" python tools/check_hardware_literals.py
 run "lengths and suppressed warnings" python tools/check_files.py
 run "lock file" python tools/lock.py --check
 run "clang-tidy" python tools/run_clang_tidy.py build/release "$@"

@@ -1,5 +1,8 @@
 """Limits of a user's architecture file: both languages take them, as the builder does."""
 
+import subprocess
+import sys
+
 import neuron_sim.neuronxcc.nki as old
 import neuron_sim.neuronxcc.nki.compiler as ncc
 import neuron_sim.neuronxcc.nki.language as old_nl
@@ -54,6 +57,46 @@ def test_kernels_of_both_languages_use_all_partitions(wide, partitions):
     np.testing.assert_array_equal(doubled(partitions)(a), a * 2)
     older = old.simulate_kernel(old.jit(doubled_in_the_older_language), a)
     np.testing.assert_array_equal(older, a * 2)
+
+
+SCRIPT = """
+import nki, nki.isa as nisa, nki.language as nl
+import neuronxcc.nki as old, neuronxcc.nki.language as old_nl
+import numpy as np
+
+@nki.jit
+def squared(a):
+    out = nl.ndarray(a.shape, dtype=a.dtype, buffer=nl.shared_hbm)
+    tile = nl.ndarray(a.shape, dtype=a.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=tile, src=a)
+    nisa.tensor_tensor(dst=tile, data1=tile, data2=tile, op=nl.multiply)
+    nisa.dma_copy(dst=out, src=tile)
+    return out
+
+@old.jit
+def shifted(a):
+    out = old_nl.ndarray(a.shape, dtype=a.dtype, buffer=old_nl.shared_hbm)
+    rows, columns = old_nl.arange(256)[:, None], old_nl.arange(8)[None, :]
+    old_nl.store(out[rows, columns], old_nl.load(a[rows, columns], mask=rows < 256) + 1)
+    return out
+
+a = np.arange(256 * 8, dtype=np.float32).reshape(256, 8)
+assert nl.tile_size.pmax == old_nl.tile_size.pmax == 256
+np.testing.assert_array_equal(squared(a), a * a)
+np.testing.assert_array_equal(shifted(a), a + 1)
+print("256 partitions")
+"""
+
+
+def test_the_command_runs_tiles_of_all_partitions_of_a_file(tmp_path):
+    file, script = tmp_path / "wide.toml", tmp_path / "kernel.py"
+    count = FACT.format("1")
+    file.write_text(f'base = "trn2"\n[limits]\npartitions = {{ value = 256, {count} }}\n')
+    script.write_text(SCRIPT)
+    command = [sys.executable, "-m", "neuron_sim", "run", "--arch", "wide.toml", "kernel.py"]
+    answer = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert answer.returncode == 0, answer.stderr
+    assert answer.stdout.endswith("256 partitions\n")
 
 
 def test_one_partition_more_is_refused_with_the_limit_of_the_file(wide):

@@ -238,7 +238,8 @@ def _is_python(cls: Any) -> bool:
     """Whether objects of a class hold nothing that Python code did not give them."""
     if cls is object or cls is tuple:
         return True
-    is_made_at_run_time = bool(cls.__flags__ & (1 << 9))
+    heap_type = 1 << 9  # no size of the hardware: CPython's Py_TPFLAGS_HEAPTYPE
+    is_made_at_run_time = bool(cls.__flags__ & heap_type)
     return is_made_at_run_time and not any(
         isinstance(value, _DESCRIPTORS_OF_C) for value in vars(cls).values()
     )

@@ -18,7 +18,7 @@ from neuron_sim.nki.measurement.program_file import record, save_program, save_t
 PERCENTILES = (0, 1, 10, 25, 50, 90, 99, 100)
 """What the vendor's result knows."""
 
-PHASES = 32
+PHASES = 32  # no size of the hardware: phases of a clock window
 HOST_LATENCY_US = 50.0
 """Latency seen from the host minus that of the NeuronCore. Published tables of the vendor's
 benchmark show 42 to 80 us at the median; not a model of the host (certainty: assumed)."""
