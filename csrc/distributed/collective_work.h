@@ -1,5 +1,5 @@
 #pragma once
-// What a collective returns: the bytes are there at once, simulated time is outstanding.
+// The work that a collective returns: the bytes are there at once, simulated time is outstanding.
 
 #include <ATen/core/ivalue.h>
 #include <torch/csrc/distributed/c10d/Work.hpp>

@@ -16,10 +16,10 @@ namespace {
 constexpr std::array<std::string_view, 5> kCertainties = {"documented", "measured", "fitted",
                                                           "assumed", "derived"};
 constexpr std::array<std::string_view, 4> kFactKeys = {"value", "unit", "source", "certainty"};
-/// What a fit records besides, and remarks.
+/// Further keys that a fit records, and remarks.
 constexpr std::array<std::string_view, 4> kRemarkKeys = {"note", "date", "data_hash",
                                                          "standard_error"};
-/// Of a value that a message quotes.
+/// Length of a value that a message quotes.
 constexpr size_t kQuotedCharacters = 80;
 constexpr int64_t kLargestGeneration = 1000;
 

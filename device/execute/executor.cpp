@@ -53,7 +53,8 @@ class GraphRun {
   }
 
  private:
-  /// Hands in what the last instance released, takes the first ready one. False at the end.
+  /// Hands in the instances that the last one released, takes the first ready one. False at the
+  /// end.
   bool take(int worker, const std::vector<uint32_t>& released, uint32_t& id) {
     std::unique_lock lock(mutex_);
     for (const uint32_t next : released) ready_.push(next);
@@ -101,7 +102,7 @@ class GraphRun {
   bool failed_ = false;
 };
 
-/// What a launch runs on.
+/// The memory that a launch runs on.
 struct Storage {
   std::span<CoreMemory* const> memories;
   std::span<std::byte* const> arguments;

@@ -11,7 +11,7 @@ namespace neuron_sim {
 /// NEURON_SIM_MAXIMUM_ITERATIONS, else 2^20. KernelError for a value that is no positive number.
 int64_t maximum_iterations();
 
-/// What the cores do to memory where they meet: nothing at a barrier, both directions of an
+/// The effect of a meeting of cores on memory: nothing at a barrier, both directions of an
 /// exchange. No core's src overlaps its dst (check_meeting), so one comes after the other.
 void meet_in_memory(const Program& program, const Meeting& meeting, InstanceRunner& runner);
 

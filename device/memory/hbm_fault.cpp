@@ -12,7 +12,7 @@
 namespace neuron_sim {
 namespace {
 
-// What the signal handler reads; written once, before the handler is installed.
+// Data of the signal handler; written once, before the handler is installed.
 uintptr_t lower_first = 0;
 uintptr_t lower_bytes = 0;
 uintptr_t bytes_per_device = 0;

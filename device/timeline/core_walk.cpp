@@ -156,7 +156,7 @@ void CoreWalk::matmul(uint32_t index, const Instruction& instruction) {
     busy(tensor) += engine.streamed();
     done = multiply.done;
   }
-  // What a register addresses may be other weights each time.
+  // An address in a register may name other weights each time.
   if (stationary.register_index >= 0) engine.forget(weights.tile);
   timing_.multiply_accumulates += demand.multiply_accumulates;
   complete(instruction, slot_of(tensor), done);

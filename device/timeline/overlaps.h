@@ -9,7 +9,7 @@
 
 namespace neuron_sim {
 
-/// What the hand-made placement of a program does.
+/// Tiles of a program that share bytes, and the cost.
 struct OverlapReport {
   /// One entry per pair of tensors, by name: "a_tile and b_tile share bytes [4000, 16000) of sbuf".
   std::vector<std::string> tiles;
