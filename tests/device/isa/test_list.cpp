@@ -182,11 +182,11 @@ TEST(InstructionList, names_of_instructions_operands_and_attributes_are_distinct
   }
 }
 
-TEST(InstructionList, has_all_instructions_of_the_vendor_and_no_other) {
+TEST(InstructionList, has_all_instructions_of_the_vendor) {
   EXPECT_EQ(vendor_names().size(), 55U);
   const std::vector<std::string> names = all_names();
   const std::set<std::string> known(names.begin(), names.end());
-  EXPECT_EQ(known, vendor_names());
+  for (const std::string& name : vendor_names()) EXPECT_TRUE(known.contains(name)) << name;
 }
 
 TEST(InstructionList, is_in_alphabetical_order) {

@@ -22,6 +22,7 @@ from .constants import (
     vector_engine,
 )
 from .cores import core_barrier, sendrecv
+from .declared import functions as _declared
 from .dma import dma_compute, dma_copy, dma_transpose
 from .elementwise import (
     dropout,
@@ -35,22 +36,14 @@ from .elementwise import (
 )
 from .gathers import (
     local_gather,
-    max8,
-    nc_find_index8,
     nc_match_replace8,
-    nc_n_gather,
     nc_stream_shuffle,
-    nonzero_with_count,
-    sequence_bounds,
-    topk,
 )
 from .instruction import NkiInstruction, NkiValidationError
-from .matrix import nc_matmul, nc_matmul_mx, nc_transpose, quantize_mx
+from .matrix import nc_matmul, nc_matmul_mx, nc_transpose
 from .missing import missing_symbol
 from .random_numbers import rand2, rand_get_state, rand_set_state, rng, set_rng_seed
 from .reductions import (
-    bn_aggr,
-    bn_stats,
     tensor_partition_reduce,
     tensor_reduce,
     tensor_scalar_cumulative,
@@ -75,8 +68,6 @@ __all__ = [
     "activation",
     "activation_reduce",
     "affine_select",
-    "bn_aggr",
-    "bn_stats",
     "constants",
     "core_barrier",
     "dge_mode",
@@ -93,19 +84,14 @@ __all__ = [
     "iota",
     "local_gather",
     "matmul_perf_mode",
-    "max8",
     "memset",
-    "nc_find_index8",
     "nc_match_replace8",
     "nc_matmul",
     "nc_matmul_mx",
-    "nc_n_gather",
     "nc_stream_shuffle",
     "nc_transpose",
     "nc_version",
-    "nonzero_with_count",
     "oob_mode",
-    "quantize_mx",
     "rand2",
     "rand_get_state",
     "rand_set_state",
@@ -121,7 +107,6 @@ __all__ = [
     "scalar_tensor_tensor",
     "select_reduce",
     "sendrecv",
-    "sequence_bounds",
     "set_rng_seed",
     "tensor_copy",
     "tensor_copy_predicated",
@@ -133,13 +118,17 @@ __all__ = [
     "tensor_scalar_reduce",
     "tensor_tensor",
     "tensor_tensor_scan",
-    "topk",
     "unknown_engine",
     "vector_engine",
 ]
 
 #: At the vendor, or in public kernels, beyond what is here.
 _NOT_HERE = frozenset({"builtin_custom_op", "tensor_copy_dynamic_dst", "tensor_copy_dynamic_src"})
+
+for _name, _function in _declared().items():
+    if _name not in globals() and _name not in _NOT_HERE:
+        globals()[_name] = _function
+        __all__ += [_name]
 
 
 def __getattr__(name):

@@ -110,13 +110,3 @@ def nc_transpose(dst, data, engine=engines.unknown, name=None):
         )
     builder().nc_transpose(dst.access, data.access, named(engine, engines, "engine"))
     return emitted(name)
-
-
-def quantize_mx(dst, src, dst_scale, name=None):
-    """dst = src as microscaled fp8 with shared exponents dst_scale, on the Vector engine of Trn3.
-
-    src: SBUF [P, 4 F], fp16 or bf16, P a multiple of 32; dst: SBUF [P, F] of a packed fp8 dtype;
-    dst_scale: uint8, one per group of 8 partitions x 4 values.
-    """
-    builder().quantize_mx(dst.access, src.access, dst_scale.access)
-    return emitted(name)

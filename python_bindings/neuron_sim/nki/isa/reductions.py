@@ -172,21 +172,3 @@ def tensor_tensor_scan(
         reverse1=bool(reverse1),
     )
     return emitted(name)
-
-
-def bn_stats(dst, data, name=None):
-    """dst = count, mean, variance * count of the even elements, then of the odd ones.
-
-    data: [P, F] with F at most 512; dst: [P, 6].
-    """
-    builder().bn_stats(dst.access, data.access)
-    return emitted(name)
-
-
-def bn_aggr(dst, data, name=None):
-    """dst = mean and variance of triples (count, mean, variance * count), as bn_stats writes them.
-
-    data: [P, 3 n]; dst: [P, 2].
-    """
-    builder().bn_aggr(dst.access, data.access)
-    return emitted(name)

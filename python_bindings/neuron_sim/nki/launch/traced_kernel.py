@@ -13,9 +13,9 @@ from neuron_sim import _core
 
 from ..tracing.arrays import as_bytes, copy_into_torch, host_bytes, is_declared, is_numpy, to_torch
 from ..tracing.errors import point_at_line, point_at_message
+from ..tracing.generations import GENERATIONS
 from ..tracing.trace import Trace
 from . import sanitize
-from .generations import GENERATIONS
 from .printing import show
 
 _BEYOND_ROWS = re.compile(r"Out-of-bound access for tensor `(\w+)` on dimension 0: index (\d+) of")

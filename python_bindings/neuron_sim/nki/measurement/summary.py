@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..launch.generations import GENERATIONS
+from ..tracing.generations import GENERATIONS
 
 _ENGINES = ("tensor", "vector", "scalar", "gpsimd", "sync")
 _ENGINE_KEYS = {
