@@ -18,11 +18,6 @@ constexpr Queue kSoftware{EngineKind::kGpSimd, DescriptorKind::kSoftware};
 constexpr Queue kHardwareLoad{EngineKind::kSync, DescriptorKind::kHardware};
 constexpr Queue kHardwareStore{EngineKind::kScalar, DescriptorKind::kHardware};
 
-bool is_transfer(const StraightLine& line, const StraightInstruction& instance) {
-  const Demand& demand = line.demands[instance.instruction.demand];
-  return demand.count > 0 && demand.steps[0].unit == Unit::kDma;
-}
-
 /// Engines without other work, in the order in which they take turns: Sync first.
 std::vector<EngineKind> idle_engines(const StraightLine& line) {
   std::array<bool, kEngineCount> computes{};

@@ -103,7 +103,7 @@ class ProblemBuilder {
     const Demand& demand = line_.demands[instruction.demand];
     Task task;
     task.engine = instruction.engine;
-    task.transfer = demand.count > 0 && demand.steps[0].unit == Unit::kDma;
+    task.transfer = is_transfer(line_, instance);
     task.any_engine = choose_engines_ && is_free_copy(line_, instance);
     task.cost =
         compiler_cost(costs_, demand, task.any_engine ? EngineKind::kScalar : instruction.engine);

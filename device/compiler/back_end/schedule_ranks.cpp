@@ -67,8 +67,7 @@ void rank_groups(const StraightLine& line, Ranks& ranks) {
 bool is_free_load(const StraightLine& line, const InstanceGraph& graph, uint32_t index) {
   const StraightInstruction& instance = line.instructions[index];
   const Demand& demand = line.demands[instance.instruction.demand];
-  const bool transfer = demand.count > 0 && demand.steps[0].unit == Unit::kDma;
-  return transfer && !demand.steps[0].store && graph.waits[index] == 0;
+  return is_transfer(line, instance) && !demand.steps[0].store && graph.waits[index] == 0;
 }
 
 void rank_loads(const StraightLine& line, const InstanceGraph& graph, Ranks& ranks) {

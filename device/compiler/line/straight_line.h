@@ -67,6 +67,12 @@ struct StraightLine {
   }
 };
 
+/// Whether the instance moves bytes over the DMA engines.
+inline bool is_transfer(const StraightLine& line, const StraightInstruction& instance) {
+  const Demand& demand = line.demands[instance.instruction.demand];
+  return demand.count > 0 && demand.steps[0].unit == Unit::kDma;
+}
+
 /// The straight line of a program, or the reason why there is none (one sentence).
 struct Unrolled {
   std::optional<StraightLine> line;
