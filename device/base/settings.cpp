@@ -56,9 +56,11 @@ constexpr auto kSettings = std::to_array<Setting>({
      "the test `KernelTimes` writes its record anew ([contributing](../CONTRIBUTING.md))"},
 });
 
-bool is_setting(std::string_view name) {
-  return std::any_of(kSettings.begin(), kSettings.end(),
-                     [&](const Setting& each) { return each.name == name; });
+/// The row of a variable; null without one.
+const Setting* find(std::string_view name) {
+  const auto* const row = std::find_if(kSettings.begin(), kSettings.end(),
+                                       [&](const Setting& each) { return each.name == name; });
+  return row == kSettings.end() ? nullptr : row;
 }
 
 }  // namespace
@@ -66,13 +68,14 @@ bool is_setting(std::string_view name) {
 std::span<const Setting> settings() { return kSettings; }
 
 std::string setting(std::string_view name) {
-  require(is_setting(name), "a setting is in the table");
+  const Setting* const row = find(name);
+  require(row != nullptr, "a setting is in the table");
   [[maybe_unused]] static const bool warned = [] {
     const std::string warning = unknown_settings(environ);
     if (!warning.empty()) std::cerr << warning << std::endl;
     return !warning.empty();
   }();
-  const char* value = std::getenv(std::string(name).c_str());
+  const char* value = std::getenv(row->name);
   return value == nullptr ? "" : value;
 }
 
@@ -81,7 +84,7 @@ std::string unknown_settings(const char* const* environment) {
   for (; environment != nullptr && *environment != nullptr; ++environment) {
     const std::string_view entry = *environment;
     const std::string_view name = entry.substr(0, entry.find('='));
-    if (!name.starts_with(kPrefix) || is_setting(name)) continue;
+    if (!name.starts_with(kPrefix) || find(name) != nullptr) continue;
     unknown += text(unknown.empty() ? "" : " or ", name);
   }
   if (unknown.empty()) return "";

@@ -11,7 +11,7 @@ namespace neuron_sim {
 
 /// A row of docs/settings.md, which tools/write_settings_docs.py writes from the table.
 struct Setting {
-  std::string_view name;
+  const char* name;
   std::string_view values;   ///< as Markdown
   std::string_view meaning;  ///< as Markdown
 };
