@@ -216,6 +216,7 @@ KernelCall::Arrangement KernelCall::arrange() {
     arrangement.offset.push_back((backing(argument.tensor) - begin) / itemsize(argument.dtype));
     key_.add(static_cast<int64_t>(arrangement.memory[i])).add(arrangement.offset[i]);
   }
+  key_.add(static_cast<int64_t>(operands_.size())).add(static_cast<int64_t>(results_.size()));
   return arrangement;
 }
 
@@ -243,19 +244,18 @@ std::shared_ptr<const Program> KernelCall::build(const EmitKernel& emit,
 namespace {
 
 EmitKernel emit_of(const Expression& expression) {
-  return [expression](Builder& builder, std::span<const HbmTensor> operands,
-                      std::span<const HbmTensor> results) {
-    emit_pointwise(builder, expression, operands, results);
-  };
+  return with_options<Expression>(emit_pointwise, expression);
 }
 
 }  // namespace
 
-void KernelCall::launch(const EmitKernel& emit) {
+void KernelCall::launch_emitted(int64_t function, c10::function_ref<EmitKernel()> make) {
   if (writes_nothing()) return;
   const Arrangement arrangement = arrange();
-  const auto kernel = kernel_cache().find_or_build(key_, [&] { return build(emit, arrangement); });
-  if (GraphCapture::active() != nullptr) return capture(emit, std::nullopt, kernel);
+  option(function);
+  const auto kernel =
+      kernel_cache().find_or_build(key_, [&] { return build(make(), arrangement); });
+  if (GraphCapture::active() != nullptr) return capture(make(), std::nullopt, kernel);
   launch(kernel, arrangement, {});
 }
 

@@ -11,7 +11,7 @@
 #include <string_view>
 
 #include "device/runtime/kernel_cache.h"
-#include "ops/blocks/hbm_tensor.h"
+#include "ops/blocks/kernel.h"
 #include "ops/pointwise/expression.h"
 
 namespace neuron_sim {
@@ -62,11 +62,19 @@ class KernelCall {
   /// device). Launches nothing when all of them are empty.
   void run_into(at::ArrayRef<at::Tensor> outputs, Build build) const;
 
-  /// Launches the kernel that `emit` emits for the operands and results, on the device's current
-  /// stream, or hands it to the graph that is being captured. Everything that `emit` captures must
-  /// be in the key (option()); it owns its captures. Nothing is launched when no result has
+  /// Launches the kernel that `emit` emits for the operands, results and options, on the device's
+  /// current stream, or hands it to the graph that is being captured. `emit` is a plain function,
+  /// so that the key has all that the program depends on. Nothing is launched when no result has
   /// elements.
-  void launch(const EmitKernel& emit);
+  template <typename Options>
+  void launch(const Options& options, std::type_identity_t<Emit<Options>> emit) {
+    add_option(key_, options);
+    launch_emitted(reinterpret_cast<int64_t>(emit), [&] { return with_options(emit, options); });
+  }
+  /// The same for a kernel that its tensors alone decide.
+  void launch(void (*emit)(Builder&, HbmTensors operands, HbmTensors results)) {
+    launch_emitted(reinterpret_cast<int64_t>(emit), [&] { return EmitKernel(emit); });
+  }
   /// The same for a pointwise kernel, whose operands and result have the same sizes: results =
   /// expression(operands). Calls that differ in constants only share the kernel. In a graph it may
   /// be joined with others.
@@ -99,6 +107,8 @@ class KernelCall {
     void join(size_t into, size_t other);
   };
   void add(c10::SmallVector<Argument, 4>& arguments, Argument argument);
+  /// `function` stands for the emit function in the key; `make` is called when it is needed.
+  void launch_emitted(int64_t function, c10::function_ref<EmitKernel()> make);
   bool writes_nothing() const;
   void launch(const std::shared_ptr<const Kernel>& kernel, const Arrangement& arrangement,
               std::span<const double> numbers) const;

@@ -43,9 +43,9 @@ bool attention_fits(const Limits& limits, const AttentionSizes& sizes) {
   return unit_bytes(limits, sizes) <= unit_budget(limits);
 }
 
-void emit_attention(Builder& builder, const HbmTensor& q, const HbmTensor& k, const HbmTensor& v,
-                    const std::optional<HbmTensor>& bias, const HbmTensor& out,
-                    const HbmTensor& log_sums, const AttentionOptions& options) {
+void emit_attention(Builder& builder, HbmTensors operands, HbmTensors results,
+                    const AttentionOptions& options) {
+  const HbmTensor &q = operands[0], &k = operands[1], &v = operands[2], &out = results[0];
   const int64_t widest = product_columns(builder.limits());
   if (v.shape[4] > widest) {
     fail(text("attention: values of ", v.shape[4], " elements exceed the ", widest,
@@ -55,6 +55,7 @@ void emit_attention(Builder& builder, const HbmTensor& q, const HbmTensor& k, co
   const int64_t rows = q.shape[3];
   const int64_t blocks = ceiling(rows, builder.limits().partitions);
   const AttentionSizes sizes{q.shape[2], rows, k.shape[3], q.shape[4], v.shape[4], q.dtype()};
+  const auto bias = optional_tensor(operands, 3);
   std::vector<HbmTensor> all{q, k, v, out};
   if (bias) all.push_back(*bias);
   const int64_t tiles = ceiling(sizes.keys, kAttentionScoreBanks * widest);
@@ -79,7 +80,7 @@ void emit_attention(Builder& builder, const HbmTensor& q, const HbmTensor& k, co
               .emit(image, first);
         });
         take_logarithms(builder, state);
-        numbers.store(state.totals, log_sums, image, first);
+        numbers.store(state.totals, results[1], image, first);
       });
     });
   });

@@ -17,7 +17,7 @@
 // Roofline: fp32, TensorE, 4 cycles per column of scores and values and 2 per transposed one;
 // 16-bit dtypes, Scalar and Vector together: a maximum, an exponential and a copy per score.
 
-#include <optional>
+#include <array>
 
 #include "ops/blocks/hbm_tensor.h"
 
@@ -26,6 +26,7 @@ namespace neuron_sim {
 struct AttentionOptions {
   double scale = 1;     ///< greater than 0
   bool causal = false;  ///< key j counts for row i when j <= i
+  static constexpr std::array kFields{"scale", "causal"};
 };
 
 /// Sizes that decide what SBUF holds.
@@ -36,14 +37,13 @@ struct AttentionSizes {
 /// Whether a unit of heads of these sizes fits: members of a key head, rows, keys.
 bool attention_fits(const Limits& limits, const AttentionSizes& sizes);
 
-/// q [B, Hk, G, Sq, D], k [B, Hk, 1, Sk, D], v [B, Hk, 1, Sk, Dv]: the G query heads of a group
-/// share a key head. One dtype (fp32, fp16, bf16); bias, if there is one, [B, Hk, G, Sq, Sk] of
-/// that dtype; out [B, Hk, G, Sq, Dv] of that dtype or fp32; log_sums [B, Hk, G, Sq] fp32, dense:
-/// the logarithm of the sum of exponentials. Any other strides (0 repeats), none empty, Dv at most
-/// 512; attention_fits() must hold. A row without any key gives 0. Computed in fp32; exponentials
-/// are rounded to the dtype before they meet v. KernelError for what it does not take.
-void emit_attention(Builder& builder, const HbmTensor& q, const HbmTensor& k, const HbmTensor& v,
-                    const std::optional<HbmTensor>& bias, const HbmTensor& out,
-                    const HbmTensor& log_sums, const AttentionOptions& options);
+/// Operands: q [B, Hk, G, Sq, D], k [B, Hk, 1, Sk, D], v [B, Hk, 1, Sk, Dv] and, if there is one,
+/// bias [B, Hk, G, Sq, Sk]: the G query heads of a group share a key head. One dtype (fp32, fp16,
+/// bf16). Results: out [B, Hk, G, Sq, Dv] of that dtype or fp32; log_sums [B, Hk, G, Sq] fp32,
+/// dense: the logarithm of the sum of exponentials. Any other strides (0 repeats), none empty, Dv
+/// at most 512; attention_fits() must hold. A row without any key gives 0. Computed in fp32;
+/// exponentials are rounded to the dtype before they meet v. KernelError for what it does not take.
+void emit_attention(Builder& builder, HbmTensors operands, HbmTensors results,
+                    const AttentionOptions& options);
 
 }  // namespace neuron_sim

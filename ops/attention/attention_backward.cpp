@@ -41,9 +41,12 @@ bool attention_backward_fits(const Limits& limits, const AttentionSizes& sizes) 
   return unit_bytes(limits, sizes) <= unit_budget(limits);
 }
 
-void emit_attention_backward(Builder& builder, const AttentionGradientOperands& operands,
-                             const AttentionGradientResults& results,
+void emit_attention_backward(Builder& builder, HbmTensors given, HbmTensors targets,
                              const AttentionOptions& options) {
+  const AttentionGradientOperands operands{
+      given[0], given[1], given[2], given[3], given[4], given[5], optional_tensor(given, 6)};
+  const AttentionGradientResults results{targets[0], targets[1], targets[2],
+                                         optional_tensor(targets, 3)};
   const HbmTensor& q = operands.q;
   const Limits& limits = builder.limits();
   const AttentionSizes sizes{q.shape[2], q.shape[3],          operands.k.shape[3],

@@ -36,11 +36,11 @@ struct AttentionGradientResults {
 /// Whether a unit of heads of these sizes fits.
 bool attention_backward_fits(const Limits& limits, const AttentionSizes& sizes);
 
-/// Sizes and strides as for emit_attention, D and Dv at most 512, none empty;
+/// The tensors of AttentionGradientOperands and AttentionGradientResults in their order, a bias
+/// only if there is one. Sizes and strides as for emit_attention, D and Dv at most 512, none empty;
 /// attention_backward_fits() must hold. P and dS are rounded to the dtype before products. A bias
 /// has a result only when nothing is causal. KernelError for what it does not take.
-void emit_attention_backward(Builder& builder, const AttentionGradientOperands& operands,
-                             const AttentionGradientResults& results,
+void emit_attention_backward(Builder& builder, HbmTensors operands, HbmTensors results,
                              const AttentionOptions& options);
 
 }  // namespace neuron_sim

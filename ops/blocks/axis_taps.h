@@ -1,6 +1,7 @@
 #pragma once
 // One axis of a linear map between planes: which inputs every output adds up, with which weights.
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -9,6 +10,7 @@ namespace neuron_sim {
 struct AxisTap {
   int64_t input = 0;
   double weight = 1;
+  static constexpr std::array kFields{"input", "weight"};
   bool operator==(const AxisTap&) const = default;
 };
 

@@ -1,6 +1,7 @@
 #pragma once
 // Windows of pooling along one axis, and which of their elements lie inside.
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -11,9 +12,11 @@ namespace neuron_sim {
 struct AxisWindows {
   struct Window {
     int64_t start, count;
+    static constexpr std::array kFields{"start", "count"};
   };
   std::vector<Window> windows;
   int64_t extent = 0, dilation = 1;
+  static constexpr std::array kFields{"windows", "extent", "dilation"};
 
   int64_t outputs() const { return static_cast<int64_t>(windows.size()); }
   /// Most elements of a window.

@@ -50,4 +50,8 @@ HbmTensor scratch_tensor(Builder& builder, const std::string& label,
   return {builder.scratch(label, {extent}, dtype), shape, std::move(strides)};
 }
 
+std::optional<HbmTensor> optional_tensor(HbmTensors tensors, size_t index) {
+  return index < tensors.size() ? std::optional(tensors[index]) : std::nullopt;
+}
+
 }  // namespace neuron_sim

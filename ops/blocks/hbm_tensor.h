@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -44,9 +45,12 @@ TensorSpec spec_of(const HbmTensor& tensor);
 HbmTensor scratch_tensor(Builder& builder, const std::string& label,
                          const std::vector<int64_t>& shape, Dtype dtype);
 
+using HbmTensors = std::span<const HbmTensor>;
+/// Tensor `index`, if there are so many.
+std::optional<HbmTensor> optional_tensor(HbmTensors tensors, size_t index);
+
 /// Emits one kernel: reads operands, writes all of the results. Called once per program, possibly
 /// among other kernels of the same program, and again when the program is built for other tensors.
-using EmitKernel = std::function<void(Builder&, std::span<const HbmTensor> operands,
-                                      std::span<const HbmTensor> results)>;
+using EmitKernel = std::function<void(Builder&, HbmTensors operands, HbmTensors results)>;
 
 }  // namespace neuron_sim

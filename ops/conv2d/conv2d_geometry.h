@@ -14,6 +14,7 @@ namespace neuron_sim {
 struct Conv2dGeometry {
   std::array<int64_t, 2> stride{1, 1}, padding{0, 0}, dilation{1, 1};
   int64_t groups = 1;
+  static constexpr std::array kFields{"stride", "padding", "dilation", "groups"};
 };
 
 /// Sizes of a convolution of input [N, Cin, H, W] with weight [Cout, Cin / groups, KH, KW].

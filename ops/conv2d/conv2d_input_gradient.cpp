@@ -334,14 +334,14 @@ BuiltOp build_conv2d_input_gradient(const Architecture& architecture, const Tens
   return built;
 }
 
-void emit_conv2d_input_gradient(Builder& builder, const HbmTensor& gradient,
-                                const HbmTensor& weight, const std::optional<HbmTensor>& bias,
-                                const HbmTensor& result, const Conv2dGeometry& geometry) {
+void emit_conv2d_input_gradient(Builder& builder, HbmTensors operands, HbmTensors results,
+                                const Conv2dGeometry& geometry) {
+  const HbmTensor &gradient = operands[0], &weight = operands[1], &result = results[0];
   const Conv2dSizes sizes =
       conv2d_sizes(kOp, spec_of(gradient), spec_of(result), spec_of(weight), geometry);
   Tensors tensors{gradient.view().permute({1, 0, 2, 3}), weight.view(),
                   result.view().permute({1, 0, 2, 3})};
-  if (bias) tensors.bias = bias->view();
+  if (operands.size() > 2) tensors.bias = operands[2].view();
   const InputGradientPlan plan = plan_input_gradient(builder.architecture(), sizes, result.dtype());
   builder.scope([&] { InputGradient(builder, sizes, tensors, plan).emit(); });
 }

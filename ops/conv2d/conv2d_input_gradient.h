@@ -33,10 +33,10 @@ BuiltOp build_conv2d_input_gradient(const Architecture& architecture, const Tens
                                     const TensorSpec& weight, const TensorSpec& input,
                                     const Conv2dGeometry& geometry);
 
-/// The same among other kernels of a program, into `result` of any strides; as a transposed
-/// convolution it adds `bias` [Cin], if there is one, before it rounds. No tensor is empty.
-void emit_conv2d_input_gradient(Builder& builder, const HbmTensor& gradient,
-                                const HbmTensor& weight, const std::optional<HbmTensor>& bias,
-                                const HbmTensor& result, const Conv2dGeometry& geometry);
+/// The same among other kernels of a program, for operands gradient and weight, into a result of
+/// any strides; as a transposed convolution it adds the third operand, a bias [Cin], if there is
+/// one, before it rounds. No tensor is empty.
+void emit_conv2d_input_gradient(Builder& builder, HbmTensors operands, HbmTensors results,
+                                const Conv2dGeometry& geometry);
 
 }  // namespace neuron_sim

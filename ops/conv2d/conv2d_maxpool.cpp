@@ -114,9 +114,10 @@ void emit_convolution(Builder& builder, Conv2dShape shape, const Conv2dTensors& 
 
 }  // namespace
 
-void emit_conv2d_maxpool(Builder& builder, const HbmTensor& input, const HbmTensor& weight,
-                         const std::optional<HbmTensor>& bias, const HbmTensor& output,
+void emit_conv2d_maxpool(Builder& builder, HbmTensors operands, HbmTensors results,
                          const Conv2dMaxpoolOptions& options) {
+  const HbmTensor &input = operands[0], &weight = operands[1];
+  const auto bias = optional_tensor(operands, 2);
   const TensorSpec no_bias{{weight.shape.at(0)}, {}, weight.dtype()};
   const Conv2dShape shape =
       check_conv2d(spec_of(input), spec_of(weight), bias ? spec_of(*bias) : no_bias, options);
@@ -124,7 +125,7 @@ void emit_conv2d_maxpool(Builder& builder, const HbmTensor& input, const HbmTens
   tensors.input = input.view().permute({1, 0, 2, 3});
   tensors.weight = weight.view();
   if (bias) tensors.bias = bias->view();
-  tensors.output = output.view().permute({1, 0, 2, 3});
+  tensors.output = results[0].view().permute({1, 0, 2, 3});
   builder.scope([&] { emit_convolution(builder, shape, tensors, options.activation); });
 }
 

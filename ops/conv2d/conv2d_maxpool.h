@@ -41,6 +41,8 @@ struct Conv2dMaxpoolOptions {
   Activation activation = Activation::kIdentity;
   /// Of the output: that of the operands (the default), or float32, which rounds nothing.
   std::optional<Dtype> output_dtype{};
+  static constexpr std::array kFields{"pool_size", "pool_stride", "stride",     "padding",
+                                      "dilation",  "groups",      "activation", "output_dtype"};
 };
 
 /// max_pool2d(activation(conv2d(input, weight, bias, stride, padding, dilation, groups)),
@@ -60,10 +62,9 @@ BuiltOp build_conv2d_maxpool(const Architecture& architecture, const TensorSpec&
                              const TensorSpec& weight, const TensorSpec& bias,
                              const Conv2dMaxpoolOptions& options);
 
-/// The same among other kernels of a program, into `output` of any strides, without a bias if there
-/// is none. No tensor is empty.
-void emit_conv2d_maxpool(Builder& builder, const HbmTensor& input, const HbmTensor& weight,
-                         const std::optional<HbmTensor>& bias, const HbmTensor& output,
+/// The same among other kernels of a program, for operands input, weight and, if there is one,
+/// bias, into an output of any strides. No tensor is empty.
+void emit_conv2d_maxpool(Builder& builder, HbmTensors operands, HbmTensors results,
                          const Conv2dMaxpoolOptions& options);
 
 }  // namespace neuron_sim

@@ -258,13 +258,12 @@ BuiltOp build_conv2d_weight_gradient(const Architecture& architecture, const Ten
   return built;
 }
 
-void emit_conv2d_weight_gradient(Builder& builder, const HbmTensor& gradient,
-                                 const HbmTensor& input, const HbmTensor& grad_weight,
-                                 const std::optional<HbmTensor>& grad_bias,
+void emit_conv2d_weight_gradient(Builder& builder, HbmTensors operands, HbmTensors targets,
                                  const Conv2dGeometry& geometry) {
+  const HbmTensor &gradient = operands[0], &input = operands[1], &grad_weight = targets[0];
   const Conv2dSizes sizes =
       conv2d_sizes(kOp, spec_of(gradient), spec_of(input), spec_of(grad_weight), geometry);
-  const Results results{grad_weight.view(), grad_bias ? grad_bias->view() : View()};
+  const Results results{grad_weight.view(), targets.size() > 1 ? targets[1].view() : View()};
   builder.scope([&] {
     emit_gradients(builder, sizes, gradient.view().permute({1, 0, 2, 3}),
                    input.view().permute({1, 0, 2, 3}), results);

@@ -34,11 +34,10 @@ BuiltOp build_conv2d_weight_gradient(const Architecture& architecture, const Ten
                                      const TensorSpec& input, const TensorSpec& weight,
                                      const Conv2dGeometry& geometry);
 
-/// The same among other kernels of a program, into tensors of any strides, without the gradient of
-/// a bias if there is none. Only gradient and input may be empty.
-void emit_conv2d_weight_gradient(Builder& builder, const HbmTensor& gradient,
-                                 const HbmTensor& input, const HbmTensor& grad_weight,
-                                 const std::optional<HbmTensor>& grad_bias,
+/// The same among other kernels of a program, for operands gradient and input, into one or two
+/// results of any strides: without the gradient of a bias if there is none. Only operands may be
+/// empty.
+void emit_conv2d_weight_gradient(Builder& builder, HbmTensors operands, HbmTensors results,
                                  const Conv2dGeometry& geometry);
 
 }  // namespace neuron_sim

@@ -195,7 +195,7 @@ GraphKernel PointwiseChain::kernel(std::string name) const {
   }
   kernel.emit = [expression = expression](Builder& builder, std::span<const HbmTensor> inputs,
                                           std::span<const HbmTensor> outputs) {
-    emit_pointwise(builder, expression, inputs, outputs);
+    emit_pointwise(builder, inputs, outputs, expression);
   };
   return kernel;
 }

@@ -32,6 +32,7 @@
 // operands and four cycles for fp32, plus K / 128 * M columns of transposes; DMA below about
 // 180 flops per byte (16-bit, trn2).
 
+#include <array>
 #include <string_view>
 
 #include "device/builder/builder.h"
@@ -54,6 +55,7 @@ struct MatmulOptions {
   /// auto: rows of K per panel of the streamed plan, a multiple of 128; 0 keeps K resident if it
   /// fits.
   int64_t panel_rows = 0;
+  static constexpr std::array kFields{"variant", "transpose_x", "panel_columns", "panel_rows"};
 };
 
 /// out = epilogue(a @ b) for HBM views a [M, K], b [K, N], out [M, N] of one dtype, none empty.

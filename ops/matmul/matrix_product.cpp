@@ -1,6 +1,7 @@
 #include "ops/matmul/matrix_product.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "device/base/errors.h"
@@ -104,9 +105,10 @@ void check_matrices(const HbmTensor& a, const HbmTensor& b, const std::optional<
 
 }  // namespace
 
-void emit_matrix_product(Builder& builder, const HbmTensor& a, const HbmTensor& b,
-                         const std::optional<HbmTensor>& addend, const HbmTensor& out,
+void emit_matrix_product(Builder& builder, HbmTensors operands, HbmTensors results,
                          const MatrixProductOptions& options) {
+  const HbmTensor &a = operands[0], &b = operands[1], &out = results[0];
+  const auto addend = optional_tensor(operands, 2);
   check_matrices(a, b, addend, out);
   const size_t rank = out.shape.size();
   const bool by_columns = out.shape[rank - 2] > 1 && out.strides[rank - 2] == 1 &&

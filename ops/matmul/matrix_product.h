@@ -8,7 +8,7 @@
 //
 // Roofline: as matmul, plus the bytes of the addend (a bias per column: once per panel).
 
-#include <optional>
+#include <array>
 
 #include "device/numerics/activation_functions.h"
 #include "ops/blocks/hbm_tensor.h"
@@ -21,14 +21,14 @@ struct MatrixProductOptions {
   double addend_scale = 1;  ///< of the addend
   Activation activation = Activation::kIdentity;
   MatmulOptions matmul{};  ///< variant auto
+  static constexpr std::array kFields{"scale", "addend_scale", "activation", "matmul"};
 };
 
-/// a [..., M, K], b [..., K, N], addend and out [..., M, N] of equal leading dimensions, none of
-/// them empty, K > 0; any strides (0 repeats an operand), fp32, fp16 or bf16 alike, out also fp32.
-/// Accumulates in fp32, rounds once. `addend` may be `out` itself. KernelError for sizes that do
-/// not match and other dtypes.
-void emit_matrix_product(Builder& builder, const HbmTensor& a, const HbmTensor& b,
-                         const std::optional<HbmTensor>& addend, const HbmTensor& out,
-                         const MatrixProductOptions& options = {});
+/// Operands: a [..., M, K], b [..., K, N] and, if there is one, addend [..., M, N]; result: out
+/// [..., M, N]. Equal leading dimensions, none of them empty, K > 0; any strides (0 repeats an
+/// operand), fp32, fp16 or bf16 alike, out also fp32. Accumulates in fp32, rounds once. `addend`
+/// may be `out` itself. KernelError for sizes that do not match and other dtypes.
+void emit_matrix_product(Builder& builder, HbmTensors operands, HbmTensors results,
+                         const MatrixProductOptions& options);
 
 }  // namespace neuron_sim

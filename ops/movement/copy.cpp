@@ -61,7 +61,8 @@ struct TransposedCopy {
 
 }  // namespace
 
-void emit_copy(Builder& builder, const HbmTensor& source, const HbmTensor& result) {
+void emit_copy(Builder& builder, HbmTensors operands, HbmTensors results) {
+  const HbmTensor &source = operands[0], &result = results[0];
   if (const auto transposed = TransposedCopy::of(source, result)) {
     return transposed->emit(builder, source, result);
   }

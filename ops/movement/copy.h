@@ -18,7 +18,7 @@ namespace neuron_sim {
 /// with these kernels).
 inline constexpr int64_t kTransposedElements = 512;
 
-/// result = source, of one shape and dtype.
-void emit_copy(Builder& builder, const HbmTensor& source, const HbmTensor& result);
+/// The result = the operand, of one shape and dtype.
+void emit_copy(Builder& builder, HbmTensors operands, HbmTensors results);
 
 }  // namespace neuron_sim

@@ -65,10 +65,9 @@ class IndexedRows {
 
 }  // namespace
 
-void emit_gather_rows(Builder& builder, const HbmTensor& table, const HbmTensor& indices,
-                      const HbmTensor& result) {
+void emit_gather_rows(Builder& builder, HbmTensors operands, HbmTensors results) {
   builder.scope([&] {
-    IndexedRows(builder, table, indices, result)
+    IndexedRows(builder, operands[0], operands[1], results[0])
         .emit([&](const View& index, const View& tile, const View& rows, const View& indexed) {
           builder.emit(DmaCopy{.dst = tile, .src = indexed, .index = index});
           store(builder, rows, tile);
@@ -76,16 +75,16 @@ void emit_gather_rows(Builder& builder, const HbmTensor& table, const HbmTensor&
   });
 }
 
-void emit_scatter_rows(Builder& builder, const HbmTensor& table, const HbmTensor& indices,
-                       const HbmTensor& source, bool add) {
+void emit_scatter_rows(Builder& builder, HbmTensors operands, HbmTensors results,
+                       const ScatterOptions& options) {
   builder.scope([&] {
-    IndexedRows(builder, table, indices, source)
+    IndexedRows(builder, results[0], operands[0], operands[1])
         .emit([&](const View& index, const View& tile, const View& rows, const View& indexed) {
           load(builder, tile, rows);
           builder.emit(DmaCopy{.dst = indexed,
                                .src = tile,
                                .index = index,
-                               .dst_rmw_add = add,
+                               .dst_rmw_add = options.add,
                                .unique_indices = false});
         });
   });

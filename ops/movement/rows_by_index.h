@@ -8,18 +8,25 @@
 //
 // Roofline: DMA, the bytes of the rows, with a descriptor (of at least 64 bytes' time) per row.
 
+#include <array>
+
 #include "ops/blocks/hbm_tensor.h"
 
 namespace neuron_sim {
 
-/// result[i, :] = table[indices[i], :] for table [R, L], indices [N] (int32), result [N, L] of the
-/// table's dtype. An index outside [0, R) is an IndexError when the kernel runs.
-void emit_gather_rows(Builder& builder, const HbmTensor& table, const HbmTensor& indices,
-                      const HbmTensor& result);
+/// result[i, :] = table[indices[i], :] for operands table [R, L] and indices [N] (int32), result
+/// [N, L] of the table's dtype. An index outside [0, R) is an IndexError when the kernel runs.
+void emit_gather_rows(Builder& builder, HbmTensors operands, HbmTensors results);
+
+struct ScatterOptions {
+  bool add = false;
+  static constexpr std::array kFields{"add"};
+};
 
 /// table[indices[i], :] = source[i, :], or += with `add` (in fp32, rounded after each addition),
-/// one index after the other. Shapes as above; other rows of the table stay.
-void emit_scatter_rows(Builder& builder, const HbmTensor& table, const HbmTensor& indices,
-                       const HbmTensor& source, bool add);
+/// one index after the other, for operands indices and source and the table as the result. Shapes
+/// as above; other rows of the table stay.
+void emit_scatter_rows(Builder& builder, HbmTensors operands, HbmTensors results,
+                       const ScatterOptions& options);
 
 }  // namespace neuron_sim

@@ -133,17 +133,16 @@ class Pointwise {
 
 }  // namespace
 
-void emit_pointwise(Builder& builder, const Expression& expression,
-                    std::span<const HbmTensor> operands, std::span<const HbmTensor> results) {
+void emit_pointwise(Builder& builder, HbmTensors operands, HbmTensors results,
+                    const Expression& expression) {
   builder.scope([&] { Pointwise(builder, expression, operands, results).emit(); });
 }
 
-void emit_random_pointwise(Builder& builder, const Expression& expression,
-                           std::span<const HbmTensor> operands, std::span<const HbmTensor> results,
-                           const HbmTensor& seed) {
+void emit_random_pointwise(Builder& builder, HbmTensors operands, HbmTensors results,
+                           const Expression& expression) {
   builder.scope([&] {
-    Pointwise kernel(builder, expression, operands, results);
-    kernel.seed(seed);
+    Pointwise kernel(builder, expression, operands.first(operands.size() - 1), results);
+    kernel.seed(operands.back());
     kernel.emit();
   });
 }

@@ -20,15 +20,14 @@ namespace neuron_sim {
 /// nothing but operands of the very same elements. Any dtypes of the chip; operands of an
 /// expression of Domain::kInteger are integers of at most 32 bits or bool. KernelError when the
 /// values of the expression do not fit SBUF.
-void emit_pointwise(Builder& builder, const Expression& expression,
-                    std::span<const HbmTensor> operands, std::span<const HbmTensor> results);
+void emit_pointwise(Builder& builder, HbmTensors operands, HbmTensors results,
+                    const Expression& expression);
 
-/// The same with random numbers: input operands.size() of the expression is, for every element, a
-/// new integer of 24 random bits (as fp32, 0 to 2^24 - 1) of the Vector engine's generators.
-/// `seed`: one int32 in HBM that sets their state first, so that equal seeds, shapes and
-/// architectures give equal numbers.
-void emit_random_pointwise(Builder& builder, const Expression& expression,
-                           std::span<const HbmTensor> operands, std::span<const HbmTensor> results,
-                           const HbmTensor& seed);
+/// The same with random numbers: the last input of the expression is, for every element, a new
+/// integer of 24 random bits (as fp32, 0 to 2^24 - 1) of the Vector engine's generators.
+/// The last operand is the seed: one int32 that sets their state first, so that equal seeds, shapes
+/// and architectures give equal numbers.
+void emit_random_pointwise(Builder& builder, HbmTensors operands, HbmTensors results,
+                           const Expression& expression);
 
 }  // namespace neuron_sim

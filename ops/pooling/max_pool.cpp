@@ -167,10 +167,10 @@ class MaxPool {
 
 }  // namespace
 
-void emit_max_pool(Builder& builder, const HbmTensor& input, const HbmTensor& output,
-                   const HbmTensor& indices, const PoolingWindows& windows) {
+void emit_max_pool(Builder& builder, HbmTensors operands, HbmTensors results,
+                   const PoolingWindows& windows) {
   check_plane("max_pool", windows);
-  builder.scope([&] { MaxPool(builder, input, output, indices, windows).emit(); });
+  builder.scope([&] { MaxPool(builder, operands[0], results[0], results[1], windows).emit(); });
 }
 
 }  // namespace neuron_sim

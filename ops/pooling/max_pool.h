@@ -18,15 +18,18 @@ namespace neuron_sim {
 
 struct PoolingWindows {
   AxisWindows rows, columns;
+  static constexpr std::array kFields{"rows", "columns"};
 };
 
-/// input [N, C, H, W], output [N, C, OH, OW] of the same float dtype, indices int32
-/// [N, C, OH, OW, 2]: the words of the int64 index row * W + column. H * W up to 2^24. Any strides,
-/// none empty. Ties go to the first element, and so does a window of -inf; NaN to the last one.
-void emit_max_pool(Builder& builder, const HbmTensor& input, const HbmTensor& output,
-                   const HbmTensor& indices, const PoolingWindows& windows);
-/// grad_input [N, C, H, W] = the sum of the gradients [N, C, OH, OW] whose index is that element.
-void emit_max_pool_backward(Builder& builder, const HbmTensor& gradient, const HbmTensor& indices,
-                            const HbmTensor& grad_input, const PoolingWindows& windows);
+/// Operand: input [N, C, H, W]; results: output [N, C, OH, OW] of the same float dtype, indices
+/// int32 [N, C, OH, OW, 2]: the words of the int64 index row * W + column. H * W up to 2^24. Any
+/// strides, none empty. Ties go to the first element, and so does a window of -inf; NaN to the last
+/// one.
+void emit_max_pool(Builder& builder, HbmTensors operands, HbmTensors results,
+                   const PoolingWindows& windows);
+/// Operands: gradients [N, C, OH, OW] and indices; result: grad_input [N, C, H, W], the sum of the
+/// gradients whose index is that element.
+void emit_max_pool_backward(Builder& builder, HbmTensors operands, HbmTensors results,
+                            const PoolingWindows& windows);
 
 }  // namespace neuron_sim

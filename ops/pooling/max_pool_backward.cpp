@@ -148,10 +148,11 @@ class MaxPoolBackward {
 
 }  // namespace
 
-void emit_max_pool_backward(Builder& builder, const HbmTensor& gradient, const HbmTensor& indices,
-                            const HbmTensor& grad_input, const PoolingWindows& windows) {
+void emit_max_pool_backward(Builder& builder, HbmTensors operands, HbmTensors results,
+                            const PoolingWindows& windows) {
   check_plane("max_pool_backward", windows);
-  builder.scope([&] { MaxPoolBackward(builder, gradient, indices, grad_input, windows).emit(); });
+  builder.scope(
+      [&] { MaxPoolBackward(builder, operands[0], operands[1], results[0], windows).emit(); });
 }
 
 }  // namespace neuron_sim

@@ -130,12 +130,15 @@ class Resample {
 
 }  // namespace
 
-void emit_resample(Builder& builder, const HbmTensor& input, const HbmTensor& output,
-                   const AxisTaps& rows, const AxisTaps& columns) {
+void emit_resample(Builder& builder, HbmTensors operands, HbmTensors results,
+                   const ResampleOptions& options) {
+  const auto& [rows, columns] = options;
+  const HbmTensor& output = results[0];
   require(static_cast<int64_t>(rows.size()) == output.shape[2] &&
               static_cast<int64_t>(columns.size()) == output.shape[3],
           "a resampled plane has taps for each row and column");
-  builder.scope([&] { Resample(builder, input, output, rows, columns).emit(); });
+  builder.scope(
+      [&] { Resample(builder, operands[0], output, options.rows, options.columns).emit(); });
 }
 
 }  // namespace neuron_sim

@@ -14,10 +14,15 @@
 
 namespace neuron_sim {
 
+struct ResampleOptions {
+  AxisTaps rows, columns;
+  static constexpr std::array kFields{"rows", "columns"};
+};
+
 /// output[n, c, y, x] = sum of rows[y], columns[x] of weights * input[n, c, ., .]. input
 /// [N, C, H, W], output [N, C, OH, OW] with as many rows and columns as there are taps; any float
 /// dtypes and strides, none empty. KernelError when the inputs of one output do not fit SBUF.
-void emit_resample(Builder& builder, const HbmTensor& input, const HbmTensor& output,
-                   const AxisTaps& rows, const AxisTaps& columns);
+void emit_resample(Builder& builder, HbmTensors operands, HbmTensors results,
+                   const ResampleOptions& options);
 
 }  // namespace neuron_sim

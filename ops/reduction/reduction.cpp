@@ -76,7 +76,7 @@ void emit_two_passes(Builder& builder, const MergedReduction& merged, size_t dim
     HbmTensor target = partial;
     target.offset += part * partial.strides[dimension];
     target.shape[dimension] = count;
-    emit_reduction(builder, first, pieces, target);
+    emit_reduction(builder, pieces, std::array{target}, first);
   };
   reduce_part(parts, length, 0, 0);
   if (rest > 0) reduce_part(1, rest, parts, parts * length);
@@ -87,7 +87,7 @@ void emit_two_passes(Builder& builder, const MergedReduction& merged, size_t dim
   HbmTensor target = merged.result;
   target.shape.insert(target.shape.begin() + at, 1);
   target.strides.insert(target.strides.begin() + at, 0);
-  emit_reduction(builder, second, std::array{partial}, target);
+  emit_reduction(builder, std::array{partial}, std::array{target}, second);
 }
 
 }  // namespace
@@ -194,11 +194,11 @@ void ReductionKernel::finish(const View& value, const std::vector<int64_t>& size
   store(builder, result.view(sizes, steps, start), output);
 }
 
-void emit_reduction(Builder& builder, const ReductionOptions& options,
-                    std::span<const HbmTensor> operands, const HbmTensor& result) {
+void emit_reduction(Builder& builder, HbmTensors operands, HbmTensors results,
+                    const ReductionOptions& options) {
   require(options.reduced.size() == operands.front().shape.size(), "a flag per dimension");
   if (operands.front().elements() == 0) fail("a reduction needs elements");
-  ReductionKernel kernel(builder, options, operands, result);
+  ReductionKernel kernel(builder, options, operands, results[0]);
   const ReductionDimensions& dimensions = kernel.dimensions;
   if (dimensions.fastest_is_kept) {
     return builder.scope([&] { emit_column_reduction(kernel); });

@@ -14,6 +14,7 @@
 // Roofline: DMA, the bytes of the operands; Vector, a cycle per element and partition of each
 // step.
 
+#include <array>
 #include <vector>
 
 #include "ops/blocks/hbm_tensor.h"
@@ -26,12 +27,13 @@ struct ReductionOptions {
   Expression prologue{};        ///< of the operands; no result: operand 0 as it is
   Expression epilogue{};        ///< input 0 is the reduced value; no result: as it is
   std::vector<bool> reduced{};  ///< per dimension of the operands
+  static constexpr std::array kFields{"op", "prologue", "epilogue", "reduced"};
 };
 
 /// Operands have one shape (broadcast by strides of 0). The result has as many dimensions, of size
 /// 1 where they are reduced. Computed in fp32, at most 2048 elements of a partition at a time,
 /// rounded once. KernelError when the operands have no elements.
-void emit_reduction(Builder& builder, const ReductionOptions& options,
-                    std::span<const HbmTensor> operands, const HbmTensor& result);
+void emit_reduction(Builder& builder, HbmTensors operands, HbmTensors results,
+                    const ReductionOptions& options);
 
 }  // namespace neuron_sim

@@ -243,8 +243,8 @@ class FusedRows {
 
 }  // namespace
 
-bool emit_fused_rows(Builder& builder, const RowProgram& program,
-                     std::span<const HbmTensor> operands, std::span<const HbmTensor> results) {
+bool emit_fused_rows(Builder& builder, HbmTensors operands, HbmTensors results,
+                     const RowProgram& program) {
   std::vector<HbmTensor> tensors(operands.begin(), operands.end());
   tensors.insert(tensors.end(), results.begin(), results.end());
   FusedRows rows(builder, program, operands, results, RowDimensions::of(program, tensors));

@@ -9,6 +9,7 @@
 //
 // Roofline: DMA, the bytes of operands and results, read once per stage where rows are streamed.
 
+#include <array>
 #include <vector>
 
 #include "ops/blocks/hbm_tensor.h"
@@ -21,6 +22,7 @@ struct RowStage {
   AluOp op = AluOp::kAdd;
   Expression value{};   ///< inputs: operands, then the numbers of earlier stages
   Expression finish{};  ///< input 0: the reduced value; no result: as it is
+  static constexpr std::array kFields{"op", "value", "finish"};
 };
 
 struct RowProgram {
@@ -28,23 +30,21 @@ struct RowProgram {
   /// results[i] = expression of operands and numbers, computed in fp32 and rounded once.
   std::vector<Expression> results{};
   std::vector<bool> reduced{};  ///< per dimension: it belongs to the row
-
-  /// For the key of a compiled kernel.
-  std::vector<int64_t> key() const;
+  static constexpr std::array kFields{"stages", "results", "reduced"};
 };
 
 /// All operands have the full shape (broadcast by strides of 0). A result has it too, or size 1 in
 /// all row dimensions: one number per row, whose expression uses operands that are the same along
 /// a row only. Rows have elements.
-void emit_row_program(Builder& builder, const RowProgram& program,
-                      std::span<const HbmTensor> operands, std::span<const HbmTensor> results);
+void emit_row_program(Builder& builder, HbmTensors operands, HbmTensors results,
+                      const RowProgram& program);
 
 /// The plan with rows in SBUF; false (and nothing emitted) when they do not fit.
-bool emit_fused_rows(Builder& builder, const RowProgram& program,
-                     std::span<const HbmTensor> operands, std::span<const HbmTensor> results);
+bool emit_fused_rows(Builder& builder, HbmTensors operands, HbmTensors results,
+                     const RowProgram& program);
 /// The plan for rows of any length.
-void emit_streamed_rows(Builder& builder, const RowProgram& program,
-                        std::span<const HbmTensor> operands, std::span<const HbmTensor> results);
+void emit_streamed_rows(Builder& builder, HbmTensors operands, HbmTensors results,
+                        const RowProgram& program);
 
 /// The tensor repeated along dimensions where it has size 1 and `shape` has more.
 HbmTensor expanded(HbmTensor tensor, const std::vector<int64_t>& shape);

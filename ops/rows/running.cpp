@@ -95,8 +95,9 @@ class Running {
 
 }  // namespace
 
-void emit_running(Builder& builder, AluOp op, const HbmTensor& operand, const HbmTensor& result) {
-  builder.scope([&] { Running(builder, op, operand, result).emit(); });
+void emit_running(Builder& builder, HbmTensors operands, HbmTensors results,
+                  const RunningOptions& options) {
+  builder.scope([&] { Running(builder, options.op, operands[0], results[0]).emit(); });
 }
 
 }  // namespace neuron_sim

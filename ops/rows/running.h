@@ -6,13 +6,21 @@
 //
 // Roofline: Vector, about two cycles per element of a row, 128 rows at a time.
 
+#include <array>
+
 #include "device/numerics/operators.h"
 #include "ops/blocks/hbm_tensor.h"
 
 namespace neuron_sim {
 
+struct RunningOptions {
+  AluOp op = AluOp::kAdd;
+  static constexpr std::array kFields{"op"};
+};
+
 /// result[..., i] = op of operand[..., 0] to operand[..., i] along the last dimension; kAdd or
 /// kMultiply, in fp32 one after the other, rounded once. One shape.
-void emit_running(Builder& builder, AluOp op, const HbmTensor& operand, const HbmTensor& result);
+void emit_running(Builder& builder, HbmTensors operands, HbmTensors results,
+                  const RunningOptions& options);
 
 }  // namespace neuron_sim

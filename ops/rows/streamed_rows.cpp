@@ -4,8 +4,8 @@
 
 namespace neuron_sim {
 
-void emit_streamed_rows(Builder& builder, const RowProgram& program,
-                        std::span<const HbmTensor> operands, std::span<const HbmTensor> results) {
+void emit_streamed_rows(Builder& builder, HbmTensors operands, HbmTensors results,
+                        const RowProgram& program) {
   const std::vector<int64_t>& shape = operands.front().shape;
   std::vector<int64_t> row_shape = shape;
   for (size_t i = 0; i < shape.size(); ++i) {
@@ -18,7 +18,7 @@ void emit_streamed_rows(Builder& builder, const RowProgram& program,
                                    .prologue = stage.value,
                                    .epilogue = stage.finish,
                                    .reduced = program.reduced};
-    emit_reduction(builder, options, inputs, number);
+    emit_reduction(builder, inputs, std::array{number}, options);
     inputs.push_back(expanded(number, shape));
   }
   for (size_t i = 0; i < results.size(); ++i) {
@@ -27,7 +27,7 @@ void emit_streamed_rows(Builder& builder, const RowProgram& program,
       // One number per row: the first element of what is the same all along it.
       for (HbmTensor& input : used) input.shape = row_shape;
     }
-    emit_pointwise(builder, program.results[i], used, std::span(&results[i], 1));
+    emit_pointwise(builder, used, results.subspan(i, 1), program.results[i]);
   }
 }
 

@@ -112,12 +112,8 @@ void draw_max_pool(Draw& draw) {
   const TensorSpec indices{words_of_indices, {}, Dtype::kInt32};
   const std::string name = text(words({input}), " kernel ", kernel, " stride ", stride, " padding ",
                                 padding, " dilation ", dilation);
-  const EmitKernel forward = [=](Builder& builder, auto operands, auto results) {
-    emit_max_pool(builder, operands[0], results[0], results[1], windows);
-  };
-  const EmitKernel backward = [=](Builder& builder, auto operands, auto results) {
-    emit_max_pool_backward(builder, operands[0], operands[1], results[0], windows);
-  };
+  const EmitKernel forward = with_options(emit_max_pool, windows);
+  const EmitKernel backward = with_options(emit_max_pool_backward, windows);
   draw.add("max_pool" + name, [=](const auto& chip) {
     return build_kernel(chip, forward, {input}, {output, indices});
   });
@@ -141,7 +137,7 @@ void draw_resample(Draw& draw) {
       return averages ? adaptive_average_taps(extent, outputs)
                       : interpolation_taps(kKinds[kind], extent, outputs, false, 0);
     };
-    emit_resample(builder, operands[0], results[0], taps(height, rows), taps(width, columns));
+    emit_resample(builder, operands, results, {taps(height, rows), taps(width, columns)});
   };
   draw.add(text("resample ", averages ? "average" : text("interpolation ", kind),
                 words({input, output})),

@@ -97,8 +97,7 @@ void draw_matrix_product(Draw& draw) {
   const MatrixProductOptions options{.scale = draw.one_in(2) ? 1 : 0.5,
                                      .activation = draw.activation()};
   const EmitKernel emit = [=](Builder& builder, auto operands, auto results) {
-    const auto third = adds ? std::optional<HbmTensor>(operands[2]) : std::nullopt;
-    emit_matrix_product(builder, operands[0], operands[1], third, results[0], options);
+    emit_matrix_product(builder, operands.first(adds ? 3 : 2), results, options);
   };
   draw.add(text("matrix_product", words({a, b, out}), adds ? " plus" + words({addend}) : "",
                 " scale ", options.scale, " ", name(options.activation)),
@@ -142,15 +141,11 @@ void draw_attention(Draw& draw) {
   const AttentionOptions options{.scale = 0.125, .causal = draw.one_in(3)};
   const bool is_biased = !options.causal && draw.one_in(3);
   const EmitKernel forward = [=](Builder& builder, auto operands, auto results) {
-    const auto added = is_biased ? std::optional<HbmTensor>(operands[3]) : std::nullopt;
-    emit_attention(builder, operands[0], operands[1], operands[2], added, results[0], results[1],
-                   options);
+    emit_attention(builder, operands.first(is_biased ? 4 : 3), results, options);
   };
-  const EmitKernel backward = [=](Builder& builder, auto x, auto y) {
-    const auto added = is_biased ? std::optional<HbmTensor>(x[6]) : std::nullopt;
-    const auto of_bias = is_biased ? std::optional<HbmTensor>(y[3]) : std::nullopt;
-    emit_attention_backward(builder, {x[0], x[1], x[2], x[3], x[4], x[5], added},
-                            {y[0], y[1], y[2], of_bias}, options);
+  const EmitKernel backward = [=](Builder& builder, auto operands, auto results) {
+    emit_attention_backward(builder, operands.first(is_biased ? 7 : 6),
+                            results.first(is_biased ? 4 : 3), options);
   };
   const std::string name =
       text(words({q, k, v}), options.causal ? " causal" : "", is_biased ? " biased" : "");

@@ -110,9 +110,7 @@ void copy_on_device(const Tensor& source, const Tensor& target) {
     KernelCall call("copy", target.device());
     add_words(call, whole, false);
     add_words(call, target, true);
-    call.launch(
-        [](Builder& builder, std::span<const HbmTensor> operands,
-           std::span<const HbmTensor> results) { emit_copy(builder, operands[0], results[0]); });
+    call.launch(emit_copy);
     return;
   }
   const Expression expression = cast(source.scalar_type(), target.scalar_type());
@@ -139,22 +137,15 @@ void gather_rows(const Tensor& table, const Tensor& indices, const Tensor& resul
   check_row_count(table);
   KernelCall call("gather_rows", table.device());
   call.operand(table, table.sizes(), table.strides()).indices(indices).result(result);
-  call.launch([](Builder& builder, std::span<const HbmTensor> operands,
-                 std::span<const HbmTensor> results) {
-    emit_gather_rows(builder, operands[0], operands[1], results[0]);
-  });
+  call.launch(emit_gather_rows);
 }
 
 void scatter_rows(const Tensor& table, const Tensor& indices, const Tensor& source, bool add) {
   if (source.numel() == 0) return;
   check_row_count(table);
   KernelCall call("scatter_rows", table.device());
-  call.option(static_cast<int64_t>(add));
   call.indices(indices).operand(source, source.sizes(), source.strides()).result(table);
-  call.launch([add](Builder& builder, std::span<const HbmTensor> operands,
-                    std::span<const HbmTensor> results) {
-    emit_scatter_rows(builder, results[0], operands[0], operands[1], add);
-  });
+  call.launch(ScatterOptions{add}, emit_scatter_rows);
 }
 
 }  // namespace neuron_sim

@@ -216,7 +216,7 @@ Tensor& vector_norm_out(const Tensor& self, const Scalar& order, OptionalIntArra
   options.reduced = flags_of(self, dimensions, true);
   shape_result(self, options.reduced, keep, out);
   if (self.numel() == 0) return fill_empty(out, 0);
-  return reduce_into(out, self, std::move(options));
+  return reduce_into(out, self, options);
 }
 
 Tensor& norm_out(const Tensor& self, const std::optional<Scalar>& order, IntArrayRef dimensions,

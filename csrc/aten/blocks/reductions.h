@@ -13,8 +13,8 @@ namespace neuron_sim {
 /// size 1 where they are reduced, or without those. Refusal for dtypes the chip does not compute
 /// in.
 at::Tensor& reduce_into(at::Tensor& out, const std::vector<at::Tensor>& operands,
-                        ReductionOptions options);
-at::Tensor& reduce_into(at::Tensor& out, const at::Tensor& self, ReductionOptions options);
+                        const ReductionOptions& options);
+at::Tensor& reduce_into(at::Tensor& out, const at::Tensor& self, const ReductionOptions& options);
 
 /// Refusal unless maxima and minima of the tensor are exact on the device.
 void check_extremum(const at::Tensor& self);

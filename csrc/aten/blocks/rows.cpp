@@ -10,7 +10,6 @@ void run_rows(const RowProgram& program, const std::vector<at::Tensor>& operands
   const at::Tensor& first = operands.front();
   if (first.numel() == 0) return;
   KernelCall call("rows", first.device());
-  call.options(program.key());
   for (const at::Tensor& operand : operands) {
     check_computable(operand.scalar_type());
     const at::Tensor whole = operand.expand_as(first);
@@ -20,10 +19,7 @@ void run_rows(const RowProgram& program, const std::vector<at::Tensor>& operands
     check_computable(result.scalar_type());
     call.result(result);
   }
-  call.launch([program](Builder& builder, std::span<const HbmTensor> inputs,
-                        std::span<const HbmTensor> outputs) {
-    emit_row_program(builder, program, inputs, outputs);
-  });
+  call.launch(program, emit_row_program);
 }
 
 void run_pointwise(const Expression& expression, const std::vector<at::Tensor>& operands,

@@ -63,13 +63,6 @@ Conv2dGeometry geometry_of(const ConvolutionParameters& parameters) {
   return geometry;
 }
 
-void add_options(KernelCall& call, const Conv2dGeometry& geometry) {
-  for (size_t i = 0; i < 2; ++i) {
-    call.option(geometry.stride[i]).option(geometry.padding[i]).option(geometry.dilation[i]);
-  }
-  call.option(geometry.groups);
-}
-
 at::DimVector result_sizes(const Tensor& input, const Tensor& weight,
                            const ConvolutionParameters& parameters) {
   const bool transposed = parameters.transposed;
@@ -107,56 +100,33 @@ Tensor with_rows(const Tensor& tensor) {
 void launch_convolution(const Tensor& input, const Tensor& weight, const OptionalTensor& bias,
                         const Tensor& result, const Conv2dGeometry& geometry) {
   if (result.numel() == 0) return;
-  const bool biased = given(bias);
   KernelCall call("convolution", result.device());
   call.operand(with_rows(input)).operand(with_rows(weight));
-  if (biased) call.operand(*bias);
-  call.result(result).option(biased ? 1 : 0);
-  add_options(call, geometry);
-  Conv2dMaxpoolOptions options;
-  options.stride = geometry.stride;
-  options.padding = geometry.padding;
-  options.dilation = geometry.dilation;
-  options.groups = geometry.groups;
-  call.launch([biased, options](Builder& builder, std::span<const HbmTensor> operands,
-                                std::span<const HbmTensor> results) {
-    emit_conv2d_maxpool(builder, operands[0], operands[1],
-                        biased ? std::optional(operands[2]) : std::nullopt, results[0], options);
-  });
+  if (given(bias)) call.operand(*bias);
+  const Conv2dMaxpoolOptions options{.stride = geometry.stride,
+                                     .padding = geometry.padding,
+                                     .dilation = geometry.dilation,
+                                     .groups = geometry.groups};
+  call.result(result).launch(options, emit_conv2d_maxpool);
 }
 
 /// result = the gradient for the input of a convolution whose output has that gradient, + bias.
 void launch_input_gradient(const Tensor& gradient, const Tensor& weight, const OptionalTensor& bias,
                            const Tensor& result, const Conv2dGeometry& geometry) {
   if (result.numel() == 0) return;
-  const bool biased = given(bias);
   KernelCall call("convolution_input_gradient", result.device());
   call.operand(with_rows(gradient)).operand(with_rows(weight));
-  if (biased) call.operand(*bias);
-  call.result(result).option(biased ? 1 : 0);
-  add_options(call, geometry);
-  call.launch([biased, geometry](Builder& builder, std::span<const HbmTensor> operands,
-                                 std::span<const HbmTensor> results) {
-    emit_conv2d_input_gradient(builder, operands[0], operands[1],
-                               biased ? std::optional(operands[2]) : std::nullopt, results[0],
-                               geometry);
-  });
+  if (given(bias)) call.operand(*bias);
+  call.result(result).launch(geometry, emit_conv2d_input_gradient);
 }
 
 /// Gradients for the weight, and for the bias if `bias` is defined, of a convolution.
 void launch_weight_gradient(const Tensor& gradient, const Tensor& input, const Tensor& weight,
                             const Tensor& bias, const Conv2dGeometry& geometry) {
-  const bool biased = bias.defined();
   KernelCall call("convolution_weight_gradient", weight.device());
   call.operand(with_rows(gradient)).operand(with_rows(input)).result(weight);
-  if (biased) call.result(bias);
-  call.option(biased ? 1 : 0);
-  add_options(call, geometry);
-  call.launch([biased, geometry](Builder& builder, std::span<const HbmTensor> operands,
-                                 std::span<const HbmTensor> results) {
-    emit_conv2d_weight_gradient(builder, operands[0], operands[1], results[0],
-                                biased ? std::optional(results[1]) : std::nullopt, geometry);
-  });
+  if (bias.defined()) call.result(bias);
+  call.launch(geometry, emit_conv2d_weight_gradient);
 }
 
 /// Whole strides in the output_padding of a transposed convolution, per axis; empty if there are

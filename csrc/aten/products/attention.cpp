@@ -13,7 +13,6 @@
 #include <torch/library.h>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 
 #include "csrc/aten/dispatch/device_operator.h"
@@ -79,22 +78,12 @@ Tensor empty_like_query(const Tensor& query, int64_t width) {
 /// `log_sums` must be dense.
 void launch_attention(const AttentionOperands& operands, const Tensor& output,
                       const Tensor& log_sums, const AttentionOptions& options) {
-  const bool biased = operands.bias.defined();
   KernelCall call("attention", output.device());
   call.operand(operands.query).operand(operands.key).operand(operands.value);
-  if (biased) {
+  if (operands.bias.defined()) {
     call.operand(operands.bias, operands.bias.sizes(), operands.bias.strides());
   }
-  call.result(output).result(log_sums);
-  call.option(biased ? 1 : 0)
-      .option(std::bit_cast<int64_t>(options.scale))
-      .option(options.causal ? 1 : 0);
-  call.launch([biased, options](Builder& builder, std::span<const HbmTensor> tensors,
-                                std::span<const HbmTensor> results) {
-    emit_attention(builder, tensors[0], tensors[1], tensors[2],
-                   biased ? std::optional(tensors[3]) : std::nullopt, results[0], results[1],
-                   options);
-  });
+  call.result(output).result(log_sums).launch(options, emit_attention);
 }
 
 /// Results for the same queries and several parts of the keys, relative to all keys so far.

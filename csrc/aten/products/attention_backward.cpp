@@ -8,7 +8,6 @@
 #include <torch/library.h>
 
 #include <array>
-#include <bit>
 
 #include "csrc/aten/dispatch/device_operator.h"
 #include "csrc/aten/products/attention_parts.h"
@@ -32,19 +31,6 @@ struct Launch {
   AttentionOptions options;
 };
 
-AttentionGradientOperands read_operands(std::span<const HbmTensor> tensors) {
-  AttentionGradientOperands result{tensors[0], tensors[1], tensors[2],  tensors[3],
-                                   tensors[4], tensors[5], std::nullopt};
-  if (tensors.size() > 6) result.bias = tensors[6];
-  return result;
-}
-
-AttentionGradientResults read_results(std::span<const HbmTensor> tensors) {
-  AttentionGradientResults result{tensors[0], tensors[1], tensors[2], std::nullopt};
-  if (tensors.size() > 3) result.bias = tensors[3];
-  return result;
-}
-
 void launch(const Launch& given) {
   const AttentionOperands &operands = given.operands, &results = given.results;
   KernelCall call("attention_backward", given.gradient.device());
@@ -55,14 +41,7 @@ void launch(const Launch& given) {
   }
   call.result(results.query).result(results.key).result(results.value);
   if (results.bias.defined()) call.result(results.bias);
-  const AttentionOptions options = given.options;
-  call.option(operands.bias.defined() ? 1 : 0)
-      .option(std::bit_cast<int64_t>(options.scale))
-      .option(options.causal ? 1 : 0);
-  call.launch([options](Builder& builder, std::span<const HbmTensor> tensors,
-                        std::span<const HbmTensor> targets) {
-    emit_attention_backward(builder, read_operands(tensors), read_results(targets), options);
-  });
+  call.launch(given.options, emit_attention_backward);
 }
 
 /// A tensor of zeros to add up parts of a result.

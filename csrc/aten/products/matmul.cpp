@@ -10,8 +10,6 @@
 #include <c10/core/DeviceGuard.h>
 #include <torch/library.h>
 
-#include <bit>
-
 #include "csrc/aten/dispatch/device_operator.h"
 #include "csrc/launch/kernel_call.h"
 #include "ops/matmul/matrix_product.h"
@@ -67,20 +65,13 @@ void launch_product(const Matrix& a, const Matrix& b, const Matrix& out,
   options.scale = alpha.to<double>();
   options.addend_scale = beta.to<double>();
   options.activation = activation;
-  const bool adds = addend.has_value() && options.addend_scale != 0;
   KernelCall call("matrix_product", out.tensor.device());
   call.operand(a.tensor, a.sizes, a.strides).operand(b.tensor, b.sizes, b.strides);
-  if (adds) call.operand(addend->tensor, addend->sizes, addend->strides);
+  if (addend && options.addend_scale != 0) {
+    call.operand(addend->tensor, addend->sizes, addend->strides);
+  }
   call.result(out.tensor, out.sizes, out.strides);
-  call.option(adds ? 1 : 0)
-      .option(std::bit_cast<int64_t>(options.scale))
-      .option(std::bit_cast<int64_t>(options.addend_scale))
-      .option(static_cast<int64_t>(activation));
-  call.launch([adds, options](Builder& builder, std::span<const HbmTensor> operands,
-                              std::span<const HbmTensor> results) {
-    emit_matrix_product(builder, operands[0], operands[1],
-                        adds ? std::optional(operands[2]) : std::nullopt, results[0], options);
-  });
+  call.launch(options, emit_matrix_product);
 }
 
 /// The product of an empty dimension: beta * self.

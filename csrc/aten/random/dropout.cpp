@@ -41,11 +41,8 @@ std::tuple<Tensor, Tensor> native_dropout(const Tensor& input, double probabilit
   expression.add_result(kept);
   const Tensor seed = next_seed(input);
   KernelCall call("dropout", input.device());
-  call.options(expression.key()).operand(dense).operand(seed).result(output).result(mask);
-  call.launch([expression](Builder& builder, std::span<const HbmTensor> operands,
-                           std::span<const HbmTensor> results) {
-    emit_random_pointwise(builder, expression, operands.first(1), results, operands[1]);
-  });
+  call.operand(dense).operand(seed).result(output).result(mask);
+  call.launch(expression, emit_random_pointwise);
   return {output, mask};
 }
 
@@ -63,11 +60,7 @@ Tensor& bernoulli(Tensor& self, double probability, std::optional<at::Generator>
   expression.add_result(compare(AluOp::kLess, expression.input(0), probability * kNumbers));
   const Tensor seed = next_seed(self, generator);
   KernelCall call("bernoulli", self.device());
-  call.options(expression.key()).operand(seed).result(self);
-  call.launch([expression](Builder& builder, std::span<const HbmTensor> operands,
-                           std::span<const HbmTensor> results) {
-    emit_random_pointwise(builder, expression, {}, results, operands[0]);
-  });
+  call.operand(seed).result(self).launch(expression, emit_random_pointwise);
   return self;
 }
 

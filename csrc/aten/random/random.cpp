@@ -50,11 +50,7 @@ Tensor drawn(const Tensor& like, const OptionalGenerator& generator, int bits = 
   expression.add_result(bits == 24 ? number * kStep : floor(number * (kStep / step)) * step);
   const Tensor seed = next_seed(like, generator);
   KernelCall call("random", like.device());
-  call.options(expression.key()).operand(seed).result(result);
-  call.launch([expression](Builder& builder, std::span<const HbmTensor> operands,
-                           std::span<const HbmTensor> results) {
-    emit_random_pointwise(builder, expression, {}, results, operands[0]);
-  });
+  call.operand(seed).result(result).launch(expression, emit_random_pointwise);
   return result;
 }
 

@@ -117,13 +117,9 @@ Tensor& running_out(const Tensor& self, int64_t dimension, std::optional<at::Sca
   }
   check_computable(out.scalar_type());
   KernelCall call("running", self.device());
-  call.option(static_cast<int64_t>(op));
   const Tensor moved = self.movedim(at, -1), target = out.movedim(at, -1);
   call.operand(moved, moved.sizes(), moved.strides()).result(target);
-  call.launch([](Builder& builder, std::span<const HbmTensor> operands,
-                 std::span<const HbmTensor> results) {
-    emit_running(builder, op, operands[0], results[0]);
-  });
+  call.launch(RunningOptions{op}, emit_running);
   return out;
 }
 

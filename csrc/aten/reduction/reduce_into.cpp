@@ -9,7 +9,8 @@ namespace neuron_sim {
 
 using at::Tensor;
 
-Tensor& reduce_into(Tensor& out, const std::vector<Tensor>& operands, ReductionOptions options) {
+Tensor& reduce_into(Tensor& out, const std::vector<Tensor>& operands,
+                    const ReductionOptions& options) {
   if (out.numel() == 0) return out;
   for (const Tensor& operand : operands) check_computable(operand.scalar_type());
   const Tensor& self = operands.front();
@@ -24,22 +25,16 @@ Tensor& reduce_into(Tensor& out, const std::vector<Tensor>& operands, ReductionO
     if (!gone) ++dimension;
   }
   KernelCall call("reduction", self.device());
-  call.option(static_cast<int64_t>(options.op));
-  call.options(options.prologue.key()).options(options.epilogue.key());
-  for (const bool reduced : options.reduced) call.option(static_cast<int64_t>(reduced));
   for (const Tensor& operand : operands) {
     call.operand(operand, operand.sizes(), operand.strides());
   }
   call.result(out, sizes, strides);
-  call.launch([options = std::move(options)](Builder& builder, std::span<const HbmTensor> inputs,
-                                             std::span<const HbmTensor> results) {
-    emit_reduction(builder, options, inputs, results[0]);
-  });
+  call.launch(options, emit_reduction);
   return out;
 }
 
-Tensor& reduce_into(Tensor& out, const Tensor& self, ReductionOptions options) {
-  return reduce_into(out, std::vector<Tensor>{self}, std::move(options));
+Tensor& reduce_into(Tensor& out, const Tensor& self, const ReductionOptions& options) {
+  return reduce_into(out, std::vector<Tensor>{self}, options);
 }
 
 }  // namespace neuron_sim

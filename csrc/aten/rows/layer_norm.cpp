@@ -119,7 +119,7 @@ void affine_gradient(const Normalisation& norm, const Tensor& gradient, bool of_
     operands.insert(operands.end(), {norm.input, norm.mean.expand_as(norm.input),
                                      norm.inverse.expand_as(norm.input)});
   }
-  reduce_into(result, operands, std::move(options));
+  reduce_into(result, operands, options);
 }
 
 std::vector<bool> inverted(std::vector<bool> flags) {

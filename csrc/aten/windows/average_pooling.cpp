@@ -54,7 +54,7 @@ at::DimVector sizes_after(const Tensor& input, const Axes& axes) {
 void pool_into(const Tensor& input, const Axes& axes, const Tensor& out) {
   const Tensor planes = planes_of(input);
   resize_planes(out, sizes_after(input, axes));
-  launch_resample(planes, planes_of(out), axes[0], axes[1]);
+  launch_resample(planes, planes_of(out), {axes[0], axes[1]});
 }
 
 void backward_into(const Tensor& gradient, const Tensor& input, const Axes& axes,
@@ -65,8 +65,9 @@ void backward_into(const Tensor& gradient, const Tensor& input, const Axes& axes
     result.zero_();
     return;
   }
-  launch_resample(planes, planes_of(result), transposed_taps(axes[0], input.size(-2)),
-                  transposed_taps(axes[1], input.size(-1)));
+  launch_resample(
+      planes, planes_of(result),
+      {transposed_taps(axes[0], input.size(-2)), transposed_taps(axes[1], input.size(-1))});
 }
 
 Tensor& average_out(const Tensor& self, IntArrayRef kernel, IntArrayRef stride, IntArrayRef padding,

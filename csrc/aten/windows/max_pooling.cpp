@@ -14,15 +14,6 @@ namespace {
 using at::IntArrayRef;
 using at::Tensor;
 
-void add_windows(KernelCall& call, const AxisWindows& axis) {
-  std::vector<int64_t> numbers{axis.extent, axis.dilation};
-  for (const AxisWindows::Window& window : axis.windows) {
-    numbers.push_back(window.start);
-    numbers.push_back(window.count);
-  }
-  call.options(numbers);
-}
-
 /// The words of int64 indices [N, C, H, W].
 void add_words(KernelCall& call, const Tensor& indices, bool is_result) {
   at::DimVector sizes(indices.sizes()), strides;
@@ -39,12 +30,7 @@ void launch_max_pool(const Tensor& input, const Tensor& output, const Tensor& in
   KernelCall call("max_pool", input.device());
   call.operand(planes_of(input)).result(planes_of(output));
   add_words(call, indices.dim() == 3 ? indices.unsqueeze(0) : indices, true);
-  add_windows(call, windows.rows);
-  add_windows(call, windows.columns);
-  call.launch([windows](Builder& builder, std::span<const HbmTensor> operands,
-                        std::span<const HbmTensor> results) {
-    emit_max_pool(builder, operands[0], results[0], results[1], windows);
-  });
+  call.launch(windows, emit_max_pool);
 }
 
 void launch_backward(const Tensor& gradient, const Tensor& indices, const Tensor& result,
@@ -58,13 +44,7 @@ void launch_backward(const Tensor& gradient, const Tensor& indices, const Tensor
   KernelCall call("max_pool_backward", result.device());
   call.operand(planes_of(gradient));
   add_words(call, indices.dim() == 3 ? indices.unsqueeze(0) : indices, false);
-  call.result(planes_of(result));
-  add_windows(call, windows.rows);
-  add_windows(call, windows.columns);
-  call.launch([windows](Builder& builder, std::span<const HbmTensor> operands,
-                        std::span<const HbmTensor> results) {
-    emit_max_pool_backward(builder, operands[0], operands[1], results[0], windows);
-  });
+  call.result(planes_of(result)).launch(windows, emit_max_pool_backward);
 }
 
 /// One entry stands for both axes; an empty list for `otherwise`.

@@ -3,8 +3,8 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "ops/blocks/axis_taps.h"
 #include "ops/pooling/max_pool.h"
+#include "ops/pooling/resample.h"
 
 namespace neuron_sim {
 
@@ -12,9 +12,9 @@ namespace neuron_sim {
 /// for dtypes other than fp32, fp16 and bf16.
 at::Tensor planes_of(const at::Tensor& tensor);
 
-/// output = the map of `rows` and `columns` of input, both [N, C, H, W].
-void launch_resample(const at::Tensor& input, const at::Tensor& output, const AxisTaps& rows,
-                     const AxisTaps& columns);
+/// output = the map of rows and columns of input, both [N, C, H, W].
+void launch_resample(const at::Tensor& input, const at::Tensor& output,
+                     const ResampleOptions& options);
 /// Resizes an out= tensor, which has to have `sizes`.
 void resize_planes(const at::Tensor& out, at::IntArrayRef sizes);
 

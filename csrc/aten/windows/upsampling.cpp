@@ -33,8 +33,9 @@ void interpolate_plane(Interpolation kind, const Tensor& self, Sizes sizes, bool
   const Tensor planes = planes_of(self);
   const int64_t rows = sizes[0].expect_int(), columns = sizes[1].expect_int();
   resize_planes(out, {self.size(0), self.size(1), rows, columns});
-  launch_resample(planes, out, taps_of(kind, self.size(2), rows, align_corners, height),
-                  taps_of(kind, self.size(3), columns, align_corners, width));
+  launch_resample(planes, out,
+                  {taps_of(kind, self.size(2), rows, align_corners, height),
+                   taps_of(kind, self.size(3), columns, align_corners, width)});
 }
 
 void plane_gradient(Interpolation kind, const Tensor& gradient, Sizes sizes, Sizes input,
@@ -45,8 +46,8 @@ void plane_gradient(Interpolation kind, const Tensor& gradient, Sizes sizes, Siz
   resize_planes(result, extents);
   const AxisTaps rows = taps_of(kind, extents[2], sizes[0].expect_int(), align_corners, height);
   const AxisTaps columns = taps_of(kind, extents[3], sizes[1].expect_int(), align_corners, width);
-  launch_resample(planes, result, transposed_taps(rows, extents[2]),
-                  transposed_taps(columns, extents[3]));
+  launch_resample(planes, result,
+                  {transposed_taps(rows, extents[2]), transposed_taps(columns, extents[3])});
 }
 
 void interpolate_row(Interpolation kind, const Tensor& self, Sizes sizes, bool align_corners,
@@ -54,8 +55,8 @@ void interpolate_row(Interpolation kind, const Tensor& self, Sizes sizes, bool a
   const Tensor planes = rows_as_planes(self);
   const int64_t columns = sizes[0].expect_int();
   resize_planes(out, {self.size(0), self.size(1), columns});
-  launch_resample(planes, out.unsqueeze(2), single_row(),
-                  taps_of(kind, self.size(2), columns, align_corners, scale));
+  launch_resample(planes, out.unsqueeze(2),
+                  {single_row(), taps_of(kind, self.size(2), columns, align_corners, scale)});
 }
 
 void row_gradient(Interpolation kind, const Tensor& gradient, Sizes sizes, Sizes input,
@@ -64,7 +65,7 @@ void row_gradient(Interpolation kind, const Tensor& gradient, Sizes sizes, Sizes
   const int64_t extent = input[2].expect_int();
   resize_planes(result, {input[0].expect_int(), input[1].expect_int(), extent});
   const AxisTaps columns = taps_of(kind, extent, sizes[0].expect_int(), align_corners, scale);
-  launch_resample(planes, result.unsqueeze(2), single_row(), transposed_taps(columns, extent));
+  launch_resample(planes, result.unsqueeze(2), {single_row(), transposed_taps(columns, extent)});
 }
 
 template <Interpolation kind>

@@ -29,14 +29,13 @@ Specs specs_of(const Case& c) {
 BuiltOp build(const Case& c) {
   const Specs specs = specs_of(c);
   Builder builder("attention", load_architecture("trn2"));
-  const HbmTensor q = argument_tensor(builder, "q", specs.q);
-  const HbmTensor k = argument_tensor(builder, "k", specs.k);
-  const HbmTensor v = argument_tensor(builder, "v", specs.v);
-  std::optional<HbmTensor> bias;
-  if (c.biased) bias = argument_tensor(builder, "bias", specs.bias);
+  std::vector<HbmTensor> operands{argument_tensor(builder, "q", specs.q),
+                                  argument_tensor(builder, "k", specs.k),
+                                  argument_tensor(builder, "v", specs.v)};
+  if (c.biased) operands.push_back(argument_tensor(builder, "bias", specs.bias));
   const HbmTensor out = argument_tensor(builder, "out", specs.out);
   const HbmTensor sums = argument_tensor(builder, "log_sums", specs.sums);
-  emit_attention(builder, q, k, v, bias, out, sums, {0.25, c.causal});
+  emit_attention(builder, operands, std::array{out, sums}, {0.25, c.causal});
   BuiltOp built;
   built.output = specs.out;
   built.further_outputs = {specs.sums};

@@ -32,17 +32,15 @@ Specs specs_of(const Case& c) {
 BuiltOp build(const Case& c) {
   const Specs specs = specs_of(c);
   Builder builder("attention_backward", load_architecture("trn2"));
-  const AttentionGradientOperands operands{argument_tensor(builder, "gradient", specs.out),
-                                           argument_tensor(builder, "q", specs.q),
-                                           argument_tensor(builder, "k", specs.k),
-                                           argument_tensor(builder, "v", specs.v),
-                                           argument_tensor(builder, "out", specs.out),
-                                           argument_tensor(builder, "log_sums", specs.sums),
-                                           std::nullopt};
-  const AttentionGradientResults results{argument_tensor(builder, "q_gradient", specs.q),
-                                         argument_tensor(builder, "k_gradient", specs.k),
-                                         argument_tensor(builder, "v_gradient", specs.v),
-                                         std::nullopt};
+  const std::array operands{argument_tensor(builder, "gradient", specs.out),
+                            argument_tensor(builder, "q", specs.q),
+                            argument_tensor(builder, "k", specs.k),
+                            argument_tensor(builder, "v", specs.v),
+                            argument_tensor(builder, "out", specs.out),
+                            argument_tensor(builder, "log_sums", specs.sums)};
+  const std::array results{argument_tensor(builder, "q_gradient", specs.q),
+                           argument_tensor(builder, "k_gradient", specs.k),
+                           argument_tensor(builder, "v_gradient", specs.v)};
   emit_attention_backward(builder, operands, results, {kScale, c.causal});
   BuiltOp built;
   built.output = specs.q;

@@ -21,19 +21,17 @@ TensorSpec spec_of_matrices(const Case& c, int64_t rows, int64_t columns,
 /// One program of one kernel, on trn2.
 BuiltOp build(const Case& c) {
   Builder builder("product", load_architecture("trn2"));
-  const HbmTensor a =
-      argument_tensor(builder, "a", spec_of_matrices(c, c.rows, c.depth, c.a_strides));
-  const HbmTensor b =
-      argument_tensor(builder, "b", spec_of_matrices(c, c.depth, c.columns, c.b_strides));
-  std::optional<HbmTensor> addend;
-  if (c.adds) {
-    addend = argument_tensor(builder, "addend",
-                             spec_of_matrices(c, c.rows, c.columns, c.addend_strides));
-  }
+  std::vector<HbmTensor> operands;
+  const auto add = [&](const char* label, const TensorSpec& spec) {
+    operands.push_back(argument_tensor(builder, label, spec));
+  };
+  add("a", spec_of_matrices(c, c.rows, c.depth, c.a_strides));
+  add("b", spec_of_matrices(c, c.depth, c.columns, c.b_strides));
+  if (c.adds) add("addend", spec_of_matrices(c, c.rows, c.columns, c.addend_strides));
   BuiltOp built;
   built.output = spec_of_matrices(c, c.rows, c.columns, c.out_strides);
   const HbmTensor out = argument_tensor(builder, "out", built.output);
-  emit_matrix_product(builder, a, b, addend, out, c.options);
+  emit_matrix_product(builder, operands, std::array{out}, c.options);
   built.program = builder.finish();
   return built;
 }
@@ -113,7 +111,9 @@ TEST(MatrixProduct, OfSizesThatDoNotFitTogetherIsAnError) {
   const HbmTensor a = argument_tensor(builder, "a", {{3, 4}, {}, Dtype::kFloat32});
   const HbmTensor b = argument_tensor(builder, "b", {{5, 6}, {}, Dtype::kFloat32});
   const HbmTensor out = argument_tensor(builder, "out", {{3, 6}, {}, Dtype::kFloat32});
-  EXPECT_EQ(error_of([&] { emit_matrix_product(builder, a, b, std::nullopt, out); }),
+  EXPECT_EQ(error_of([&] {
+              emit_matrix_product(builder, std::array{a, b}, std::array{out}, {});
+            }),
             "matrix_product: the sizes of a, b, addend and out do not fit together.");
 }
 

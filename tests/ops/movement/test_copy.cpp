@@ -5,18 +5,13 @@
 namespace neuron_sim {
 namespace {
 
-void emit(Builder& builder, std::span<const HbmTensor> operands,
-          std::span<const HbmTensor> results) {
-  emit_copy(builder, operands.front(), results.front());
-}
-
 class Copy : public ::testing::TestWithParam<const char*> {
  protected:
   void check(const TensorSpec& source, const TensorSpec& target) const {
     SCOPED_TRACE(describe("source", source));
     HostTensor operand(source, random_values(source.elements(), 0, 100));
     expect_values(
-        run_kernel(load_architecture(GetParam()), emit, {&operand}, {target}).front().values(),
+        run_kernel(load_architecture(GetParam()), emit_copy, {&operand}, {target}).front().values(),
         operand.values());
   }
 };
@@ -43,8 +38,9 @@ TEST_P(Copy, EveryDtypeAndOddSizes) {
 TEST_P(Copy, BitsComeThroughUnchanged) {
   HostTensor operand({{4}, {}});
   operand.set_bits({0x7FA00001, 0x80000000, 0x00000001, 0xFFFFFFFF});
-  EXPECT_EQ(run_kernel(load_architecture(GetParam()), emit, {&operand}, {{{4}, {}}}).front().bits(),
-            operand.bits());
+  EXPECT_EQ(
+      run_kernel(load_architecture(GetParam()), emit_copy, {&operand}, {{{4}, {}}}).front().bits(),
+      operand.bits());
 }
 
 TEST_P(Copy, RowsAndColumnsAreExchangedInAnyDtypeAndSize) {
@@ -69,7 +65,7 @@ TEST(CopyKernel, AMatrixIsTransposedOnChipFromTheLimitOn) {
   const auto time = [](int64_t rows, int64_t columns) {
     const std::vector<int64_t> shape{rows, columns};
     return simulated_microseconds(
-        build_kernel(load_architecture("trn2"), emit, {{shape, {}}}, {{shape, {1, rows}}}));
+        build_kernel(load_architecture("trn2"), emit_copy, {{shape, {}}}, {{shape, {1, rows}}}));
   };
   const double below = time(kTransposedElements / 16 - 1, 16),
                at = time(kTransposedElements / 16, 16);
@@ -81,13 +77,13 @@ TEST(CopyKernel, AMatrixIsTransposedOnChipFromTheLimitOn) {
 TEST(CopyKernel, TakesTheTimeOfItsBytes) {
   const auto time = [](int64_t elements) {
     return simulated_microseconds(
-        build_kernel(load_architecture("trn2"), emit, {{{elements}, {}}}, {{{elements}, {}}}));
+        build_kernel(load_architecture("trn2"), emit_copy, {{{elements}, {}}}, {{{elements}, {}}}));
   };
   const double one = time(1 << 22), two = time(1 << 23);
   EXPECT_NEAR(two / one, 2, 0.2);
   // Nothing but DMA instructions.
   const BuiltOp built =
-      build_kernel(load_architecture("trn2"), emit, {{{1 << 20}, {}}}, {{{1 << 20}, {}}});
+      build_kernel(load_architecture("trn2"), emit_copy, {{{1 << 20}, {}}}, {{{1 << 20}, {}}});
   EXPECT_EQ(count_of(*built.program, "dma_copy"),
             static_cast<int64_t>(built.program->instructions.size()));
 }

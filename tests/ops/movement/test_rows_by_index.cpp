@@ -5,15 +5,10 @@
 namespace neuron_sim {
 namespace {
 
-void gather(Builder& builder, std::span<const HbmTensor> operands,
-            std::span<const HbmTensor> results) {
-  emit_gather_rows(builder, operands[0], operands[1], results.front());
-}
-
 /// operands[0] is changed; the result only says that the kernel ran.
 EmitKernel scatter(bool add) {
-  return [=](Builder& builder, std::span<const HbmTensor> operands, std::span<const HbmTensor>) {
-    emit_scatter_rows(builder, operands[0], operands[1], operands[2], add);
+  return [=](Builder& builder, HbmTensors operands, HbmTensors) {
+    emit_scatter_rows(builder, operands.subspan(1), operands.first(1), {add});
   };
 }
 
@@ -41,9 +36,9 @@ class RowsByIndex : public ::testing::TestWithParam<const char*> {
     SCOPED_TRACE(text(rows, " rows of ", width, ", ", count, " indices"));
     HostTensor table({{rows, width}, {}, dtype}, random_values(rows * width, -50, 50)),
         indices({{count}, std::move(index_strides), Dtype::kInt32}, random_indices(count, rows, 9));
-    HostTensor actual =
-        run_kernel(architecture(), gather, {&table, &indices}, {{{count, width}, {}, dtype}})
-            .front();
+    HostTensor actual = run_kernel(architecture(), emit_gather_rows, {&table, &indices},
+                                   {{{count, width}, {}, dtype}})
+                            .front();
     const std::vector<double> values = table.values(), named = indices.values();
     std::vector<double> expected;
     for (const double index : named) {
@@ -108,7 +103,7 @@ TEST_P(RowsByIndex, IndicesOutsideOfTheTableAreIndexErrors) {
         indices({{3}, {}, Dtype::kInt32}, {0, index, 5}),
         source({{3, 5}, {}}, std::vector<double>(15, 2.0));
     EXPECT_EQ(kind_of([&] {
-                run_kernel(architecture(), gather, {&table, &indices}, {{{3, 5}, {}}});
+                run_kernel(architecture(), emit_gather_rows, {&table, &indices}, {{{3, 5}, {}}});
               }),
               ErrorKind::kIndex)
         << index;

@@ -114,11 +114,7 @@ TEST(PointwiseIntegers, SelectionsAndBitsAreOfIntegers) {
 }
 
 EmitKernel random_kernel(const Expression& expression) {
-  return [=](Builder& builder, std::span<const HbmTensor> operands,
-             std::span<const HbmTensor> results) {
-    emit_random_pointwise(builder, expression, operands.first(operands.size() - 1), results,
-                          operands.back());
-  };
+  return with_options(emit_random_pointwise, expression);
 }
 
 TEST(RandomPointwise, NumbersFollowTheSeed) {

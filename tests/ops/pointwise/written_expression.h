@@ -16,11 +16,8 @@ inline Expression written(const WriteExpression& write, Domain domain = Domain::
 }
 
 /// The pointwise kernel of the expression.
-inline EmitKernel pointwise_kernel(Expression expression) {
-  return [expression = std::move(expression)](Builder& builder, std::span<const HbmTensor> operands,
-                                              std::span<const HbmTensor> results) {
-    emit_pointwise(builder, expression, operands, results);
-  };
+inline EmitKernel pointwise_kernel(const Expression& expression) {
+  return with_options(emit_pointwise, expression);
 }
 
 }  // namespace neuron_sim

@@ -78,7 +78,7 @@ void check(const Case& c, std::vector<double> values = {}) {
   const HbmTensor in = argument_tensor(builder, "input", specs.input);
   const HbmTensor out = argument_tensor(builder, "output", specs.output);
   const HbmTensor indices = argument_tensor(builder, "indices", specs.indices);
-  emit_max_pool(builder, in, out, indices, c.windows);
+  emit_max_pool(builder, std::array{in}, std::array{out, indices}, c.windows);
   BuiltOp built;
   built.output = specs.output;
   built.further_outputs = {specs.indices};
@@ -93,7 +93,7 @@ void check(const Case& c, std::vector<double> values = {}) {
   const HbmTensor gradient = argument_tensor(backward, "gradient", specs.output);
   const HbmTensor words = argument_tensor(backward, "indices", specs.indices);
   const HbmTensor result = argument_tensor(backward, "grad_input", specs.input);
-  emit_max_pool_backward(backward, gradient, words, result, c.windows);
+  emit_max_pool_backward(backward, std::array{gradient, words}, std::array{result}, c.windows);
   BuiltOp reverse;
   reverse.output = specs.input;
   reverse.program = backward.finish();

@@ -14,7 +14,7 @@ void check(int64_t planes, int64_t height, int64_t width, const AxisTaps& rows,
   Builder builder("resample", load_architecture("trn2"));
   const HbmTensor source = argument_tensor(builder, "input", in);
   const HbmTensor target = argument_tensor(builder, "output", out);
-  emit_resample(builder, source, target, rows, columns);
+  emit_resample(builder, std::array{source}, std::array{target}, {rows, columns});
   BuiltOp built;
   built.output = out;
   built.program = builder.finish();

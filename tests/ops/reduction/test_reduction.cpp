@@ -5,11 +5,8 @@
 namespace neuron_sim {
 namespace {
 
-EmitKernel kernel_of(ReductionOptions options) {
-  return [options = std::move(options)](Builder& builder, std::span<const HbmTensor> operands,
-                                        std::span<const HbmTensor> results) {
-    emit_reduction(builder, options, operands, results.front());
-  };
+EmitKernel kernel_of(const ReductionOptions& options) {
+  return with_options(emit_reduction, options);
 }
 
 std::vector<int64_t> kept_shape(const std::vector<int64_t>& shape,

@@ -5,32 +5,29 @@
 namespace neuron_sim {
 namespace {
 
-using EmitRows = bool (*)(Builder&, const RowProgram&, std::span<const HbmTensor>,
-                          std::span<const HbmTensor>);
+using EmitRows = bool (*)(Builder&, HbmTensors, HbmTensors, const RowProgram&);
 
-bool chosen(Builder& builder, const RowProgram& program, std::span<const HbmTensor> operands,
-            std::span<const HbmTensor> results) {
-  emit_row_program(builder, program, operands, results);
+bool chosen(Builder& builder, HbmTensors operands, HbmTensors results, const RowProgram& program) {
+  emit_row_program(builder, operands, results, program);
   return true;
 }
 
-bool fused(Builder& builder, const RowProgram& program, std::span<const HbmTensor> operands,
-           std::span<const HbmTensor> results) {
+bool fused(Builder& builder, HbmTensors operands, HbmTensors results, const RowProgram& program) {
   bool fits = false;
-  builder.scope([&] { fits = emit_fused_rows(builder, program, operands, results); });
+  builder.scope([&] { fits = emit_fused_rows(builder, operands, results, program); });
   return fits;
 }
 
-bool streamed(Builder& builder, const RowProgram& program, std::span<const HbmTensor> operands,
-              std::span<const HbmTensor> results) {
-  emit_streamed_rows(builder, program, operands, results);
+bool streamed(Builder& builder, HbmTensors operands, HbmTensors results,
+              const RowProgram& program) {
+  emit_streamed_rows(builder, operands, results, program);
   return true;
 }
 
 EmitKernel kernel_of(RowProgram program, EmitRows emit) {
-  return [program = std::move(program), emit](Builder& builder, std::span<const HbmTensor> operands,
-                                              std::span<const HbmTensor> results) {
-    EXPECT_TRUE(emit(builder, program, operands, results));
+  return [program = std::move(program), emit](Builder& builder, HbmTensors operands,
+                                              HbmTensors results) {
+    EXPECT_TRUE(emit(builder, operands, results, program));
   };
 }
 
@@ -182,7 +179,7 @@ TEST_P(RowProgramTest, RowsThatSbufCannotHoldAreStreamed) {
       results{argument_tensor(builder, "y", {{3, 60001}, {}}),
               argument_tensor(builder, "s", {{3, 1}, {}})};
   const size_t before = builder.instruction_count();
-  EXPECT_FALSE(fused(builder, softmax({false, true}), operands, results));
+  EXPECT_FALSE(fused(builder, operands, results, softmax({false, true})));
   EXPECT_EQ(builder.instruction_count(), before);
 }
 
@@ -222,13 +219,18 @@ TEST(RowPrograms, RowsInSbufAreFasterThanStreamedOnes) {
 }
 
 TEST(RowPrograms, KeysDifferWhereProgramsDo) {
-  const std::vector<int64_t> known = softmax({false, true}).key();
-  EXPECT_EQ(softmax({false, true}).key(), known);
-  EXPECT_NE(softmax({true, false}).key(), known);
+  const auto key_of = [](const RowProgram& program) {
+    KernelKey key("rows", load_architecture("trn2"));
+    add_option(key, program);
+    return key;
+  };
+  const KernelKey known = key_of(softmax({false, true}));
+  EXPECT_TRUE(key_of(softmax({false, true})) == known);
+  EXPECT_FALSE(key_of(softmax({true, false})) == known);
   RowProgram other = softmax({false, true});
   other.stages.front().op = AluOp::kMinimum;
-  EXPECT_NE(other.key(), known);
-  EXPECT_NE(norm({false, true}, 8).key(), norm({false, true}, 9).key());
+  EXPECT_FALSE(key_of(other) == known);
+  EXPECT_FALSE(key_of(norm({false, true}, 8)) == key_of(norm({false, true}, 9)));
 }
 
 }  // namespace

@@ -11,13 +11,10 @@ class RunningRows : public ::testing::TestWithParam<const char*> {
              double high) const {
     SCOPED_TRACE(describe("operand", spec));
     HostTensor operand(spec, random_values(spec.elements(), low, high));
-    HostTensor actual = run_kernel(load_architecture(GetParam()),
-                                   [&](Builder& builder, std::span<const HbmTensor> operands,
-                                       std::span<const HbmTensor> results) {
-                                     emit_running(builder, op, operands.front(), results.front());
-                                   },
-                                   {&operand}, {result})
-                            .front();
+    HostTensor actual =
+        run_kernel(load_architecture(GetParam()), with_options(emit_running, RunningOptions{op}),
+                   {&operand}, {result})
+            .front();
     std::vector<double> expected = operand.values();
     const auto width = static_cast<size_t>(spec.shape.back());
     for (size_t i = 0; i < expected.size(); ++i) {

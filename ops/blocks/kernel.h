@@ -1,0 +1,88 @@
+#pragma once
+// A kernel as its callers know it: one function that emits it for operands, results and options.
+//
+// Options are a struct whose fields are listed by name in `kFields`, in their order. A list of
+// another length than the struct does not compile, so nothing that decides a program is left out of
+// the key of the compiled kernel.
+
+#include <array>
+#include <bit>
+#include <tuple>
+#include <type_traits>
+
+#include "device/runtime/kernel_cache.h"
+#include "ops/blocks/hbm_tensor.h"
+
+namespace neuron_sim {
+
+/// Emits one kernel: reads operands, writes all of the results. A plain function: what it depends
+/// on beyond the tensors is in the options.
+template <typename Options>
+using Emit = void (*)(Builder&, HbmTensors operands, HbmTensors results, const Options&);
+
+/// Calls visit(name, field) for every field of a struct with `kFields`.
+template <typename Options, typename Visit>
+void for_each_field(Options& options, const Visit& visit) {
+  constexpr auto& kNames = Options::kFields;
+  constexpr size_t kCount = std::tuple_size_v<std::decay_t<decltype(kNames)>>;
+  const auto each = [&](auto&... fields) {
+    size_t i = 0;
+    (visit(kNames[i++], fields), ...);
+  };
+  // A structured binding names every field, or does not compile.
+  if constexpr (kCount == 1) {
+    auto& [a] = options;
+    each(a);
+  } else if constexpr (kCount == 2) {
+    auto& [a, b] = options;
+    each(a, b);
+  } else if constexpr (kCount == 3) {
+    auto& [a, b, c] = options;
+    each(a, b, c);
+  } else if constexpr (kCount == 4) {
+    auto& [a, b, c, d] = options;
+    each(a, b, c, d);
+  } else if constexpr (kCount == 5) {
+    auto& [a, b, c, d, e] = options;
+    each(a, b, c, d, e);
+  } else if constexpr (kCount == 6) {
+    auto& [a, b, c, d, e, f] = options;
+    each(a, b, c, d, e, f);
+  } else if constexpr (kCount == 7) {
+    auto& [a, b, c, d, e, f, g] = options;
+    each(a, b, c, d, e, f, g);
+  } else {
+    auto& [a, b, c, d, e, f, g, h] = options;
+    each(a, b, c, d, e, f, g, h);
+  }
+}
+
+/// Adds an option and all that it consists of to the key of a compiled kernel.
+template <typename Value>
+void add_option(KernelKey& key, const Value& value) {
+  if constexpr (std::is_integral_v<Value> || std::is_enum_v<Value>) {
+    key.add(static_cast<int64_t>(value));
+  } else if constexpr (std::is_same_v<Value, double>) {
+    key.add(std::bit_cast<int64_t>(value));
+  } else if constexpr (requires { Value::kFields; }) {
+    for_each_field(value, [&](const char*, const auto& field) { add_option(key, field); });
+  } else if constexpr (requires { value.key(); }) {
+    key.add(value.key());
+  } else if constexpr (requires { value.has_value(); }) {
+    key.add(static_cast<int64_t>(value.has_value()));
+    if (value) add_option(key, *value);
+  } else {
+    key.add(static_cast<int64_t>(value.size()));
+    for (const auto& each : value) add_option(key, each);
+  }
+}
+
+/// The kernel for these options.
+template <typename Options>
+EmitKernel with_options(Emit<Options> emit, const Options& options) {
+  return [emit, options](Builder& builder, HbmTensors operands, HbmTensors results) {
+    emit(builder, operands, results, options);
+  };
+}
+
+}  // namespace neuron_sim
