@@ -85,8 +85,8 @@ int main() {
   const TensorSpec weight{{256, 256, 3, 3}, {}, Dtype::kFloat32};
   const TensorSpec bias{{256}, {}, Dtype::kFloat32};
   const TensorSpec square{{1024, 1024}, {}, Dtype::kFloat32};
-  const BuiltOp convolution = build_conv2d_maxpool(trn2, input, weight, bias, {});
-  const BuiltOp product = build_matmul(trn2, square, square, {});
+  const BuiltOp convolution = build_alone(kConv2dMaxpool, trn2, {input, weight, bias}, {});
+  const BuiltOp product = build_alone(kMatmul, trn2, {square, square}, {});
   bool good = measure("convolution 256->256 3x3 224x224 float32", *convolution.program, 3);
   good = measure("matmul 1024 float32", *product.program, 2) && good;
   good = measure("gather of 64 x 128 rows of 512 float32", *gather(trn2), 2) && good;

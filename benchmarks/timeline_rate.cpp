@@ -29,7 +29,8 @@ void measure(const char* label, Dtype dtype, int64_t batch) {
   const TensorSpec input{{batch, 256, 224, 224}, {}, dtype};
   const TensorSpec weight{{256, 256, 3, 3}, {}, dtype};
   const TensorSpec bias{{256}, {}, dtype};
-  const BuiltOp op = build_conv2d_maxpool(load_architecture("trn2"), input, weight, bias, {});
+  const BuiltOp op =
+      build_alone(kConv2dMaxpool, load_architecture("trn2"), {input, weight, bias}, {});
   Timing full, skipped;
   const double walk = seconds_of(*op.program, false, full);
   const double skip = seconds_of(*op.program, true, skipped);

@@ -30,14 +30,15 @@ std::tuple<Tensor, Tensor> bias_add_activation_backward(const Tensor& gradient, 
                                                         std::string_view activation) {
   check_bias_add_activation_backward(gradient, x, bias, activation);
   return translate_errors([&]() -> std::tuple<Tensor, Tensor> {
-    KernelCall call("bias_add_activation_backward", x.device());
-    call.operand(gradient).operand(x).operand(bias).option(activation);
-    const Tensor outputs[] = {new_like(x), new_like(bias)};
-    call.run_into(outputs, [&] {
-      return build_bias_add_activation_backward(call.architecture(), call.spec(0), call.spec(1),
-                                                call.spec(2), std::string(activation));
-    });
-    return {outputs[0], outputs[1]};
+    const Tensor x_gradient = new_like(x), bias_gradient = new_like(bias);
+    KernelCall(kBiasAddActivationBackward.name, x.device())
+        .operand(gradient)
+        .operand(x)
+        .operand(bias)
+        .result(x_gradient)
+        .result(bias_gradient)
+        .launch(kBiasAddActivationBackward, {std::string(activation)});
+    return {x_gradient, bias_gradient};
   });
 }
 
@@ -62,74 +63,57 @@ class ConvolutionBackward {
       return gradient;
     }
     const Tensor sums = convolve();
-    KernelCall call("maxpool_activation_backward", input_.device());
-    call.operand(gradient).operand(sums).option(static_cast<int64_t>(pooling_.activation));
-    for (const auto& values : {pooling_.pool_kernel, pooling_.pool_stride}) {
-      call.option(values[0]).option(values[1]);
-    }
     const Tensor result = at::empty(sums.sizes(), gradient.options());
-    call.run_into(result, [&] {
-      return build_maxpool_activation_backward(call.architecture(), call.spec(0), call.spec(1),
-                                               pooling_);
-    });
+    KernelCall(kMaxpoolActivationBackward.name, input_.device())
+        .operand(gradient)
+        .operand(sums)
+        .result(result)
+        .launch(kMaxpoolActivationBackward, pooling_);
     return result;
   }
 
   Tensor input_gradient(const Tensor& inner) const {
-    KernelCall call("conv2d_input_gradient", input_.device());
-    call.operand(inner).operand(weight_);
-    add_geometry(call);
-    // Padding at the end may leave several input sizes with one output size.
-    for (const int64_t size : input_.sizes()) call.option(size);
     const Tensor result = new_like(input_);
-    call.run_into(result, [&] {
-      const TensorSpec shape{input_.sizes().vec(), {}, call.spec(0).dtype};
-      return build_conv2d_input_gradient(call.architecture(), call.spec(0), call.spec(1), shape,
-                                         geometry_);
-    });
+    KernelCall(kConv2dInputGradient.name, input_.device())
+        .operand(inner)
+        .operand(weight_)
+        .result(result)
+        .launch(kConv2dInputGradient, geometry_);
     return result;
   }
 
   std::array<Tensor, 2> weight_gradients(const Tensor& inner) const {
-    KernelCall call("conv2d_weight_gradient", input_.device());
-    call.operand(inner).operand(input_);
-    add_geometry(call);
-    for (const int64_t size : weight_.sizes()) call.option(size);
     std::array<Tensor, 2> results{new_like(weight_), new_like(bias_)};
-    call.run_into(results, [&] {
-      const TensorSpec shape{weight_.sizes().vec(), {}, call.spec(0).dtype};
-      return build_conv2d_weight_gradient(call.architecture(), call.spec(0), call.spec(1), shape,
-                                          geometry_);
-    });
+    KernelCall(kConv2dWeightGradient.name, input_.device())
+        .operand(inner)
+        .operand(input_)
+        .result(results[0])
+        .result(results[1])
+        .launch(kConv2dWeightGradient, geometry_);
     return results;
   }
 
  private:
-  void add_geometry(KernelCall& call) const {
-    for (const auto& values : {geometry_.stride, geometry_.padding, geometry_.dilation}) {
-      call.option(values[0]).option(values[1]);
-    }
-    call.option(geometry_.groups);
-  }
-
   /// The convolution with its bias, computed again, in fp32 for every dtype.
   Tensor convolve() const {
-    KernelCall call("conv2d_sums", input_.device());
-    call.operand(input_).operand(weight_).operand(bias_);
-    add_geometry(call);
     const std::array<int64_t, 2> unpooled{1, 1};
     const Sizes sizes =
         conv2d_maxpool_sizes(input_, weight_, bias_,
                              {unpooled, unpooled, geometry_.stride, geometry_.padding,
                               geometry_.dilation, geometry_.groups, "identity"});
-    return call.run(sizes, at::kFloat, [&] {
-      return build_conv2d_maxpool(call.architecture(), call.spec(0), call.spec(1), call.spec(2),
-                                  {.stride = geometry_.stride,
-                                   .padding = geometry_.padding,
-                                   .dilation = geometry_.dilation,
-                                   .groups = geometry_.groups,
-                                   .output_dtype = Dtype::kFloat32});
-    });
+    const Tensor sums =
+        at::empty(C10_AS_INTARRAYREF_SLOW(sizes), input_.options().dtype(at::kFloat));
+    KernelCall(kConv2dMaxpool.name, input_.device())
+        .operand(input_)
+        .operand(weight_)
+        .operand(bias_)
+        .result(sums)
+        .launch(kConv2dMaxpool, {.stride = geometry_.stride,
+                                 .padding = geometry_.padding,
+                                 .dilation = geometry_.dilation,
+                                 .groups = geometry_.groups,
+                                 .output_dtype = Dtype::kFloat32});
+    return sums;
   }
 
   const Tensor &input_, &weight_, &bias_;

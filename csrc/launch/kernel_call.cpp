@@ -11,6 +11,7 @@
 #include "device/base/errors.h"
 #include "device/runtime/devices.h"
 #include "device/runtime/launch.h"
+#include "ops/blocks/operand_checks.h"
 #include "ops/pointwise/launch_constants.h"
 #include "ops/pointwise/pointwise.h"
 
@@ -89,63 +90,10 @@ KernelCall& KernelCall::words(const at::Tensor& tensor, at::ScalarType type, at:
   return *this;
 }
 
-KernelCall& KernelCall::option(int64_t value) {
-  key_.add(value);
-  return *this;
-}
-
-KernelCall& KernelCall::option(std::string_view value) {
-  key_.add(value);
-  return *this;
-}
-
-KernelCall& KernelCall::options(const std::vector<int64_t>& values) {
-  key_.add(values);
-  return *this;
-}
-
-TensorSpec KernelCall::spec(size_t index) const {
-  const Argument& argument = operands_[index];
-  TensorSpec spec = argument.spec();
-  if (argument.tensor.is_contiguous()) spec.strides.clear();
-  return spec;
-}
-
-std::vector<TensorSpec> KernelCall::specs(size_t first, size_t count) const {
-  std::vector<TensorSpec> result;
-  for (size_t i = first; i < first + count; ++i) result.push_back(spec(i));
-  return result;
-}
-
-at::Tensor KernelCall::run(c10::SymIntArrayRef sizes, at::ScalarType dtype, Build build) const {
-  const at::Tensor output =
-      at::empty(C10_AS_INTARRAYREF_SLOW(sizes), at::TensorOptions().dtype(dtype).device(device_));
-  run_into(output, build);
-  return output;
-}
-
-void KernelCall::run_into(at::ArrayRef<at::Tensor> outputs, Build build) const {
-  if (std::all_of(outputs.begin(), outputs.end(),
-                  [](const at::Tensor& output) { return output.numel() == 0; })) {
-    return;
-  }
-  const auto kernel = kernel_cache().find_or_build(key_, [&] {
-    BuiltOp built = build();
-    require(built.program != nullptr, "a kernel with an output has a program");
-    return std::move(built.program);
-  });
-  if (GraphCapture* const capture = GraphCapture::active()) {
-    std::vector<at::Tensor> arguments;
-    for (const Argument& operand : operands_) arguments.push_back(operand.tensor);
-    arguments.insert(arguments.end(), outputs.begin(), outputs.end());
-    return capture->add_program(kernel, arguments);
-  }
-  c10::SmallVector<std::byte*, 8> addresses;
-  for (const Argument& operand : operands_) addresses.push_back(backing(operand.tensor));
-  for (const at::Tensor& output : outputs) addresses.push_back(backing(output));
-  neuron_sim::launch(device_.index(), current_stream(device_.index()), kernel,
-                     {addresses.data(), addresses.size()});
-  for (const at::Tensor& output : outputs) WrittenMemory::note(output);
+std::vector<TensorSpec> KernelCall::specs() const {
+  std::vector<TensorSpec> specs;
+  for (const Argument& operand : operands_) specs.push_back(operand.spec());
+  return specs;
 }
 
 /// Results that overlap operands of another dtype in memory: those operands are copied first.
@@ -184,7 +132,7 @@ void KernelCall::Arrangement::join(size_t into, size_t other) {
   const Memory joined = memories[other];
   Memory& grown = memories[into];
   grown = {std::min(grown.begin, joined.begin), std::max(grown.end, joined.end), grown.dtype, true};
-  memories.erase(memories.begin() + static_cast<std::ptrdiff_t>(other));
+  memories.erase(memories.begin() + other);
   for (size_t& number : memory) {
     if (number == other) {
       number = into;
@@ -223,21 +171,29 @@ KernelCall::Arrangement KernelCall::arrange() {
 std::shared_ptr<const Program> KernelCall::build(const EmitKernel& emit,
                                                  const Arrangement& arrangement) const {
   Builder builder(name_, architecture_);
-  std::vector<View> memories;
-  for (size_t i = 0; i < arrangement.memories.size(); ++i) {
-    const Memory& memory = arrangement.memories[i];
-    const int64_t elements = (memory.end - memory.begin) / itemsize(memory.dtype);
-    memories.push_back(builder.argument(text("tensor", i), {elements}, memory.dtype));
+  const size_t count = operands_.size() + results_.size();
+  std::vector<TensorSpec> specs = this->specs();
+  for (const Argument& result : results_) specs.push_back(result.spec());
+  std::vector<HbmTensor> tensors(count);
+  if (!labels_.empty() && arrangement.memories.size() == count) {
+    const std::vector<std::string> labels = labels_of(labels_, count);
+    std::vector<size_t> tensor_in(count);
+    for (size_t i = 0; i < count; ++i) tensor_in[arrangement.memory[i]] = i;
+    for (const size_t i : tensor_in) tensors[i] = declared_argument(builder, labels[i], specs[i]);
+  } else {
+    std::vector<View> memories;
+    for (const Memory& memory : arrangement.memories) {
+      const int64_t elements = (memory.end - memory.begin) / itemsize(memory.dtype);
+      memories.push_back(
+          builder.argument(text("tensor", memories.size()), {elements}, memory.dtype));
+    }
+    for (size_t i = 0; i < count; ++i) {
+      tensors[i] = {memories[arrangement.memory[i]], specs[i].shape, strides_of(specs[i]),
+                    arrangement.offset[i]};
+    }
   }
-  std::vector<HbmTensor> operands, results;
-  for (size_t i = 0; i < arrangement.memory.size(); ++i) {
-    const bool operand = i < operands_.size();
-    const TensorSpec spec = (operand ? operands_[i] : results_[i - operands_.size()]).spec();
-    (operand ? operands : results)
-        .push_back(
-            {memories[arrangement.memory[i]], spec.shape, spec.strides, arrangement.offset[i]});
-  }
-  emit(builder, operands, results);
+  const HbmTensors all(tensors);
+  emit(builder, all.first(operands_.size()), all.subspan(operands_.size()));
   return builder.finish();
 }
 
@@ -252,7 +208,7 @@ EmitKernel emit_of(const Expression& expression) {
 void KernelCall::launch_emitted(int64_t function, c10::function_ref<EmitKernel()> make) {
   if (writes_nothing()) return;
   const Arrangement arrangement = arrange();
-  option(function);
+  key_.add(function);
   const auto kernel =
       kernel_cache().find_or_build(key_, [&] { return build(make(), arrangement); });
   if (GraphCapture::active() != nullptr) return capture(make(), std::nullopt, kernel);
@@ -262,7 +218,7 @@ void KernelCall::launch_emitted(int64_t function, c10::function_ref<EmitKernel()
 void KernelCall::launch(const Expression& expression) {
   if (writes_nothing()) return;
   const ExpressionForm form = expression.form();
-  options(form.structure);
+  key_.add(form.structure);
   const Arrangement arrangement = arrange();
   const auto kernel = kernel_cache().find_or_compile(key_, [&] {
     return compile_expression(

@@ -11,7 +11,7 @@
 #include <string_view>
 
 #include "device/runtime/kernel_cache.h"
-#include "ops/blocks/kernel.h"
+#include "ops/blocks/kernel_definition.h"
 #include "ops/pointwise/expression.h"
 
 namespace neuron_sim {
@@ -20,8 +20,6 @@ namespace neuron_sim {
 /// builds no specs, formats no text and allocates only the key and the output.
 class KernelCall {
  public:
-  using Build = c10::function_ref<BuiltOp()>;
-
   /// `kernel` names what is built, in the key only. Runs on `device`.
   KernelCall(std::string_view kernel, at::Device device);
   /// The same for a given architecture; the first one takes the device's.
@@ -42,25 +40,17 @@ class KernelCall {
   /// The memory of a tensor of any dtype as integers of dtype `type`, an operand or a result.
   KernelCall& words(const at::Tensor& tensor, at::ScalarType type, at::IntArrayRef sizes,
                     at::IntArrayRef strides, bool is_result);
-  /// Something else that decides the program.
-  KernelCall& option(int64_t value);
-  KernelCall& option(std::string_view value);
-  KernelCall& options(const std::vector<int64_t>& values);
+  /// What else decides the program.
+  template <typename Options>
+  KernelCall& options(const Options& options) {
+    add_option(key_, options);
+    return *this;
+  }
 
-  /// Shape, strides and dtype of operand `index`.
-  TensorSpec spec(size_t index) const;
-  /// Specs of `count` operands from `first`.
-  std::vector<TensorSpec> specs(size_t first, size_t count) const;
+  /// Shapes, strides and dtypes of the operands.
+  std::vector<TensorSpec> specs() const;
   const Architecture& architecture() const { return architecture_; }
   const KernelKey& key() const { return key_; }
-
-  /// Allocates the output (dense, on the device) and launches on the device's current stream.
-  /// `build` is called when the cache has no such kernel. An empty output is returned without a
-  /// launch. KernelError as `build` and launch() raise it.
-  at::Tensor run(c10::SymIntArrayRef sizes, at::ScalarType dtype, Build build) const;
-  /// The same for a program with several outputs, which the caller allocates (dense, on the
-  /// device). Launches nothing when all of them are empty.
-  void run_into(at::ArrayRef<at::Tensor> outputs, Build build) const;
 
   /// Launches the kernel that `emit` emits for the operands, results and options, on the device's
   /// current stream, or hands it to the graph that is being captured. `emit` is a plain function,
@@ -68,8 +58,19 @@ class KernelCall {
   /// elements.
   template <typename Options>
   void launch(const Options& options, std::type_identity_t<Emit<Options>> emit) {
-    add_option(key_, options);
+    this->options(options);
     launch_emitted(reinterpret_cast<int64_t>(emit), [&] { return with_options(emit, options); });
+  }
+  /// The same for a kernel whose arguments have names, as its programs and launch records show.
+  template <typename Options>
+  void launch(const KernelDefinition<Options>& kernel,
+              const std::type_identity_t<Options>& options) {
+    labels_ = kernel.labels;
+    this->options(options);
+    launch_emitted(reinterpret_cast<int64_t>(kernel.emit), [&] {
+      if (kernel.results != nullptr) kernel.results(specs(), options);
+      return with_options(kernel.emit, options);
+    });
   }
   /// The same for a kernel that its tensors alone decide.
   void launch(void (*emit)(Builder&, HbmTensors operands, HbmTensors results)) {
@@ -98,9 +99,9 @@ class KernelCall {
   };
   /// The tensors' memories, and which one each tensor (operands, then results) lies in, and where.
   struct Arrangement {
-    std::vector<Memory> memories;
-    std::vector<size_t> memory;
-    std::vector<int64_t> offset;  ///< elements
+    c10::SmallVector<Memory, 8> memories;
+    c10::SmallVector<size_t, 8> memory;
+    c10::SmallVector<int64_t, 8> offset;  ///< elements
     /// Adds the memory of one more tensor; those that overlap one that is written become one.
     void place(const Memory& placed);
     /// Makes one memory of two of the same dtype, `into` before `other`.
@@ -123,6 +124,7 @@ class KernelCall {
   const Architecture& architecture_;
   KernelKey key_;
   const std::string name_;
+  std::string_view labels_;
   c10::SmallVector<Argument, 4> operands_, results_;
 };
 

@@ -6,7 +6,7 @@
 
 namespace neuron_sim {
 
-/// The sizes of a convolution of these tensors. KernelError as build_conv2d_maxpool raises it.
+/// The sizes of a convolution of these tensors. KernelError as kConv2dMaxpool raises it.
 Conv2dShape check_conv2d(const TensorSpec& input, const TensorSpec& weight, const TensorSpec& bias,
                          const Conv2dMaxpoolOptions& options);
 

@@ -315,23 +315,16 @@ class InputGradient {
 
 }  // namespace
 
+const KernelDefinition<Conv2dGeometry> kConv2dInputGradient{
+    "conv2d_input_gradient", "gradient weight grad_input", nullptr, emit_conv2d_input_gradient};
+
 BuiltOp build_conv2d_input_gradient(const Architecture& architecture, const TensorSpec& gradient,
                                     const TensorSpec& weight, const TensorSpec& input,
                                     const Conv2dGeometry& geometry) {
-  const Conv2dSizes sizes = conv2d_sizes(kOp, gradient, input, weight, geometry);
-  BuiltOp built;
-  built.output = {input.shape, {}, input.dtype};
-  if (built.output.elements() == 0) return built;
-  const InputGradientPlan plan = plan_input_gradient(architecture, sizes, input.dtype);
-  Builder builder(std::string(kOp), architecture);
-  Tensors tensors;
-  tensors.gradient = builder.argument("gradient", gradient.shape, gradient.dtype, gradient.strides)
-                         .permute({1, 0, 2, 3});
-  tensors.weight = builder.argument("weight", weight.shape, weight.dtype, weight.strides);
-  tensors.result = builder.argument("grad_input", input.shape, input.dtype).permute({1, 0, 2, 3});
-  InputGradient(builder, sizes, tensors, plan).emit();
-  built.program = builder.finish();
-  return built;
+  conv2d_sizes(kOp, gradient, input, weight, geometry);
+  return build_alone(kConv2dInputGradient.name, kConv2dInputGradient.labels, architecture,
+                     {gradient, weight}, {{input.shape, {}, input.dtype}},
+                     with_options(emit_conv2d_input_gradient, geometry));
 }
 
 void emit_conv2d_input_gradient(Builder& builder, HbmTensors operands, HbmTensors results,

@@ -18,7 +18,7 @@
 
 #include <optional>
 
-#include "ops/blocks/hbm_tensor.h"
+#include "ops/blocks/kernel_definition.h"
 #include "ops/conv2d/conv2d_geometry.h"
 
 namespace neuron_sim {
@@ -29,6 +29,7 @@ namespace neuron_sim {
 /// gradient also makes NaN of the groups that share the array with its own, at the same places.
 /// Arguments of the program: gradient, weight, grad_input. An empty result has
 /// no program. KernelError as conv2d_sizes, and for sizes whose smallest tiles exceed SBUF.
+extern const KernelDefinition<Conv2dGeometry> kConv2dInputGradient;
 BuiltOp build_conv2d_input_gradient(const Architecture& architecture, const TensorSpec& gradient,
                                     const TensorSpec& weight, const TensorSpec& input,
                                     const Conv2dGeometry& geometry);

@@ -129,26 +129,19 @@ void emit_conv2d_maxpool(Builder& builder, HbmTensors operands, HbmTensors resul
   builder.scope([&] { emit_convolution(builder, shape, tensors, options.activation); });
 }
 
-BuiltOp build_conv2d_maxpool(const Architecture& architecture, const TensorSpec& input,
-                             const TensorSpec& weight, const TensorSpec& bias,
-                             const Conv2dMaxpoolOptions& options) {
-  const Conv2dShape shape = check_conv2d(input, weight, bias, options);
-  BuiltOp op;
-  op.output = {{shape.images, weight.shape[0], shape.rows.outputs, shape.columns.outputs},
-               {},
-               shape.output_dtype};
-  if (op.output.elements() == 0) return op;
-  Builder builder("conv2d_maxpool", architecture);
-  Conv2dTensors tensors;
-  tensors.input =
-      builder.argument("input", input.shape, shape.dtype, input.strides).permute({1, 0, 2, 3});
-  tensors.weight = builder.argument("weight", weight.shape, shape.dtype, weight.strides);
-  tensors.bias = builder.argument("bias", bias.shape, shape.dtype, bias.strides);
-  tensors.output =
-      builder.argument("output", op.output.shape, shape.output_dtype).permute({1, 0, 2, 3});
-  emit_convolution(builder, shape, tensors, options.activation);
-  op.program = builder.finish();
-  return op;
+namespace {
+
+std::vector<TensorSpec> results_of(std::span<const TensorSpec> operands,
+                                   const Conv2dMaxpoolOptions& options) {
+  const Conv2dShape shape = check_conv2d(operands[0], operands[1], operands[2], options);
+  return {{{shape.images, operands[1].shape[0], shape.rows.outputs, shape.columns.outputs},
+           {},
+           shape.output_dtype}};
 }
+
+}  // namespace
+
+const KernelDefinition<Conv2dMaxpoolOptions> kConv2dMaxpool{
+    "conv2d_maxpool", "input weight bias output", results_of, emit_conv2d_maxpool};
 
 }  // namespace neuron_sim

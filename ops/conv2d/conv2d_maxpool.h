@@ -24,10 +24,8 @@
 #include <cstdint>
 #include <optional>
 
-#include "device/arch/architecture.h"
 #include "device/numerics/activation_functions.h"
-#include "ops/blocks/hbm_tensor.h"
-#include "ops/blocks/tensor_spec.h"
+#include "ops/blocks/kernel_definition.h"
 
 namespace neuron_sim {
 
@@ -58,9 +56,7 @@ struct Conv2dMaxpoolOptions {
 /// the program: input, weight, bias, output. N = 0 gives no program. KernelError for shapes that do
 /// not fit together, groups that do not divide the channels, a kernel or a window larger than what
 /// it moves over, other dtypes, and sizes whose smallest tiles exceed SBUF.
-BuiltOp build_conv2d_maxpool(const Architecture& architecture, const TensorSpec& input,
-                             const TensorSpec& weight, const TensorSpec& bias,
-                             const Conv2dMaxpoolOptions& options);
+extern const KernelDefinition<Conv2dMaxpoolOptions> kConv2dMaxpool;
 
 /// The same among other kernels of a program, for operands input, weight and, if there is one,
 /// bias, into an output of any strides. No tensor is empty.

@@ -224,11 +224,6 @@ class WeightGradient {
 /// Channels first: gradient [Cout, N, OH, OW], input [Cin, N, H, W].
 void emit_gradients(Builder& builder, const Conv2dSizes& sizes, View gradient, View input,
                     Results results) {
-  if (sizes.images == 0) {
-    emit_zeros(builder, results.weight.merge(1).merge(1));
-    if (results.bias.present()) emit_zeros(builder, results.bias.expand(0));
-    return;
-  }
   const WeightGradientPlan plan =
       plan_weight_gradient(builder.architecture(), sizes, input.dtype());
   if (plan.swapped) {
@@ -239,23 +234,18 @@ void emit_gradients(Builder& builder, const Conv2dSizes& sizes, View gradient, V
 
 }  // namespace
 
+const KernelDefinition<Conv2dGeometry> kConv2dWeightGradient{"conv2d_weight_gradient",
+                                                             "gradient input grad_weight grad_bias",
+                                                             nullptr, emit_conv2d_weight_gradient};
+
 BuiltOp build_conv2d_weight_gradient(const Architecture& architecture, const TensorSpec& gradient,
                                      const TensorSpec& input, const TensorSpec& weight,
                                      const Conv2dGeometry& geometry) {
   const Conv2dSizes sizes = conv2d_sizes(kOp, gradient, input, weight, geometry);
-  BuiltOp built;
-  built.output = {weight.shape, {}, weight.dtype};
-  built.further_outputs = {{{sizes.filters}, {}, weight.dtype}};
-  Builder builder(std::string(kOp), architecture);
-  const View outer = builder.argument("gradient", gradient.shape, gradient.dtype, gradient.strides)
-                         .permute({1, 0, 2, 3});
-  const View image =
-      builder.argument("input", input.shape, input.dtype, input.strides).permute({1, 0, 2, 3});
-  const Results results{builder.argument("grad_weight", weight.shape, weight.dtype),
-                        builder.argument("grad_bias", {sizes.filters}, weight.dtype)};
-  emit_gradients(builder, sizes, outer, image, results);
-  built.program = builder.finish();
-  return built;
+  return build_alone(kConv2dWeightGradient.name, kConv2dWeightGradient.labels, architecture,
+                     {gradient, input},
+                     {{weight.shape, {}, weight.dtype}, {{sizes.filters}, {}, weight.dtype}},
+                     with_options(emit_conv2d_weight_gradient, geometry));
 }
 
 void emit_conv2d_weight_gradient(Builder& builder, HbmTensors operands, HbmTensors targets,
@@ -265,6 +255,11 @@ void emit_conv2d_weight_gradient(Builder& builder, HbmTensors operands, HbmTenso
       conv2d_sizes(kOp, spec_of(gradient), spec_of(input), spec_of(grad_weight), geometry);
   const Results results{grad_weight.view(), targets.size() > 1 ? targets[1].view() : View()};
   builder.scope([&] {
+    if (sizes.images == 0) {
+      emit_zeros(builder, results.weight.merge(1).merge(1));
+      if (results.bias.present()) emit_zeros(builder, results.bias.expand(0));
+      return;
+    }
     emit_gradients(builder, sizes, gradient.view().permute({1, 0, 2, 3}),
                    input.view().permute({1, 0, 2, 3}), results);
   });

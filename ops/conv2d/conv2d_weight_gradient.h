@@ -20,7 +20,7 @@
 
 #include <optional>
 
-#include "ops/blocks/hbm_tensor.h"
+#include "ops/blocks/kernel_definition.h"
 #include "ops/conv2d/conv2d_geometry.h"
 
 namespace neuron_sim {
@@ -30,6 +30,7 @@ namespace neuron_sim {
 /// gradient of the bias [Cout]; both dense. Accumulates in fp32, rounds once. Arguments of the
 /// program: gradient, input, grad_weight, grad_bias. For N = 0 they are zeros. KernelError as
 /// conv2d_sizes, and for sizes whose smallest tiles exceed SBUF.
+extern const KernelDefinition<Conv2dGeometry> kConv2dWeightGradient;
 BuiltOp build_conv2d_weight_gradient(const Architecture& architecture, const TensorSpec& gradient,
                                      const TensorSpec& input, const TensorSpec& weight,
                                      const Conv2dGeometry& geometry);

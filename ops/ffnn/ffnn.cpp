@@ -19,6 +19,16 @@ namespace {
 
 constexpr int kRing = 2;
 
+/// The operands by what they are.
+struct FfnnSpecs {
+  explicit FfnnSpecs(std::span<const TensorSpec> operands)
+      : x(operands[0]),
+        weights(operands.subspan(1, operands.size() / 2)),
+        biases(operands.subspan(1 + weights.size())) {}
+  const TensorSpec& x;
+  std::span<const TensorSpec> weights, biases;
+};
+
 void check_layer(std::string_view op, const FfnnSpecs& specs, size_t layer, int64_t depth) {
   const std::string weight_name = text("weights[", layer, "]");
   const std::string bias_name = text("biases[", layer, "]");
@@ -35,7 +45,7 @@ void check_layer(std::string_view op, const FfnnSpecs& specs, size_t layer, int6
   }
 }
 
-void check_specs(std::string_view op, const FfnnSpecs& specs) {
+void check_specs(std::string_view op, const FfnnSpecs& specs, const FfnnOptions& options) {
   check_rank(op, "x", specs.x, 2);
   check_float_operand(op, "x", specs.x);
   if (specs.weights.empty() || specs.weights.size() != specs.biases.size()) {
@@ -47,29 +57,26 @@ void check_specs(std::string_view op, const FfnnSpecs& specs) {
     check_layer(op, specs, layer, depth);
     depth = specs.weights[layer].shape[1];
   }
-}
-
-FfnnOperands operands_of(Builder& builder, std::string_view op, const FfnnSpecs& specs,
-                         const FfnnOptions& options) {
-  FfnnOperands operands;
   const OutputFunction hidden = parse_output_function(op, options.hidden_activation);
   if (hidden.softmax) fail(text(op, ": hidden_activation 'softmax' is not pointwise."));
-  const int64_t most = product_columns(builder.limits());
+  parse_output_function(op, options.output_activation);
+}
+
+FfnnOperands operands_of(std::string_view op, const Limits& limits, HbmTensors tensors,
+                         const FfnnOptions& options) {
+  const int64_t most = product_columns(limits);
   if (options.batch_tile < 0 || options.batch_tile > most) {
     fail(text(op, ": batch_tile ", options.batch_tile, " must be between 0 and ", most, "."));
   }
-  operands.hidden = hidden.pointwise;
+  FfnnOperands operands;
+  operands.hidden = parse_output_function(op, options.hidden_activation).pointwise;
   operands.output = parse_output_function(op, options.output_activation);
-  const auto argument = [&](const std::string& label, const TensorSpec& spec) {
-    return builder.argument(label, spec.shape, spec.dtype, spec.strides);
-  };
-  operands.x = argument("x", specs.x);
-  for (size_t i = 0; i < specs.weights.size(); ++i) {
-    operands.weights.push_back(argument(text("weight", i), specs.weights[i]));
+  operands.x = tensors[0].view();
+  const size_t layers = tensors.size() / 2;
+  for (const HbmTensor& weight : tensors.subspan(1, layers)) {
+    operands.weights.push_back(weight.view());
   }
-  for (size_t i = 0; i < specs.biases.size(); ++i) {
-    operands.biases.push_back(argument(text("bias", i), specs.biases[i]));
-  }
+  for (const HbmTensor& bias : tensors.subspan(1 + layers)) operands.biases.push_back(bias.view());
   return operands;
 }
 
@@ -139,64 +146,73 @@ class ArgMax {
   View padded_, largest_, found_, index_;
 };
 
-/// The program of a network whose tiles of probabilities go where make_sink(builder, out) says:
-/// a function of (probabilities, row, rows, turn).
+/// A network whose tiles of probabilities go to sink(probabilities, row, rows, turn). What the sink
+/// allocates it allocates in make_sink(), after the tile of probabilities.
 template <typename MakeSink>
-BuiltOp build_network(std::string_view op, const Architecture& architecture, const FfnnSpecs& specs,
-                      const FfnnOptions& options, TensorSpec output, const MakeSink& make_sink) {
-  BuiltOp built;
-  built.output = std::move(output);
-  Builder builder(std::string(op), architecture);
-  const FfnnOperands operands = operands_of(builder, op, specs, options);
-  if (built.output.elements() == 0) return built;
-  const View out = builder.argument("out", built.output.shape, built.output.dtype);
+void emit_network(std::string_view op, Builder& builder, HbmTensors tensors,
+                  const FfnnOptions& options, const MakeSink& make_sink) {
+  const FfnnOperands operands = operands_of(op, builder.limits(), tensors, options);
   const FfnnPlan plan =
       choose_ffnn_plan(builder.limits(), operands, options.batch_tile, options.stream_weights);
   Probabilities probabilities(builder, operands);
-  auto sink = make_sink(builder, out);
+  auto sink = make_sink();
   FfnnKernel kernel(builder, operands, plan,
-                    operands.output.softmax ? Dtype::kFloat32 : specs.x.dtype);
+                    operands.output.softmax ? Dtype::kFloat32 : operands.x.dtype());
   kernel.emit([&](const View& values, const Affine& row, int64_t rows, const Affine& turn) {
     sink(probabilities.of(values, turn), row, rows, turn);
   });
-  built.program = builder.finish();
-  return built;
+}
+
+constexpr std::string_view kForward = "ffnn_forward", kPredict = "ffnn_predict";
+
+std::vector<TensorSpec> forward_results(std::span<const TensorSpec> operands,
+                                        const FfnnOptions& options) {
+  const FfnnSpecs specs(operands);
+  check_specs(kForward, specs, options);
+  return {{{specs.x.shape[0], specs.weights.back().shape[1]}, {}, specs.x.dtype}};
+}
+
+void emit_forward(Builder& builder, HbmTensors operands, HbmTensors results,
+                  const FfnnOptions& options) {
+  const View out = results[0].view();
+  emit_network(kForward, builder, operands, options, [&] {
+    return [&builder, out](const View& values, const Affine& row, int64_t rows, const Affine&) {
+      store(builder, out.slice(0, row, rows), values);
+    };
+  });
+}
+
+std::vector<TensorSpec> predict_results(std::span<const TensorSpec> operands,
+                                        const FfnnOptions& options) {
+  const FfnnSpecs specs(operands);
+  check_specs(kPredict, specs, options);
+  return {{{specs.x.shape[0]}, {}, Dtype::kInt32}};
+}
+
+void emit_predict(Builder& builder, HbmTensors operands, HbmTensors results,
+                  const FfnnOptions& options) {
+  const std::string_view op = kPredict;
+  const TensorSpec last = spec_of(operands[operands.size() / 2]);
+  const int64_t classes = last.shape[1], most = builder.limits().max8_maximum_elements;
+  if (classes > most) {
+    fail(text(op, ": ", classes, " classes of ", describe("the last weight", last),
+              " exceed architecture limitation of ", most, " elements of max8 on ",
+              builder.architecture().name, "."));
+  }
+  const View out = results[0].view();
+  emit_network(op, builder, operands, options, [&] {
+    return [&builder, out, arg_max = ArgMax(builder, classes, last.dtype)](
+               const View& values, const Affine& row, int64_t rows, const Affine& turn) mutable {
+      store(builder, out.slice(0, row, rows).expand(1), arg_max.of(values, turn));
+    };
+  });
 }
 
 }  // namespace
 
-BuiltOp build_ffnn_forward(const Architecture& architecture, const FfnnSpecs& specs,
-                           const FfnnOptions& options) {
-  constexpr std::string_view kOp = "ffnn_forward";
-  check_specs(kOp, specs);
-  TensorSpec output{{specs.x.shape[0], specs.weights.back().shape[1]}, {}, specs.x.dtype};
-  return build_network(
-      kOp, architecture, specs, options, std::move(output), [](Builder& builder, const View& out) {
-        return [&builder, out](const View& values, const Affine& row, int64_t rows, const Affine&) {
-          store(builder, out.slice(0, row, rows), values);
-        };
-      });
-}
-
-BuiltOp build_ffnn_predict(const Architecture& architecture, const FfnnSpecs& specs,
-                           const FfnnOptions& options) {
-  constexpr std::string_view kOp = "ffnn_predict";
-  check_specs(kOp, specs);
-  const int64_t classes = specs.weights.back().shape[1];
-  if (classes > architecture.limits.max8_maximum_elements) {
-    fail(text(kOp, ": ", classes, " classes of ", describe("the last weight", specs.weights.back()),
-              " exceed architecture limitation of ", architecture.limits.max8_maximum_elements,
-              " elements of max8 on ", architecture.name, "."));
-  }
-  TensorSpec output{{specs.x.shape[0]}, {}, Dtype::kInt32};
-  return build_network(
-      kOp, architecture, specs, options, std::move(output), [&](Builder& builder, const View& out) {
-        return
-            [&builder, out, arg_max = ArgMax(builder, classes, specs.x.dtype)](
-                const View& values, const Affine& row, int64_t rows, const Affine& turn) mutable {
-              store(builder, out.slice(0, row, rows).expand(1), arg_max.of(values, turn));
-            };
-      });
-}
+const KernelDefinition<FfnnOptions> kFfnnForward{"ffnn_forward", "x weight* bias* out",
+                                                 forward_results, emit_forward};
+const KernelDefinition<FfnnOptions> kFfnnPredict{"ffnn_predict", "x weight* bias* out",
+                                                 predict_results, emit_predict};
 
 }  // namespace neuron_sim

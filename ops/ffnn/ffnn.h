@@ -15,11 +15,10 @@
 // Roofline: as matmul, M = batch; one Program, HBM traffic x, weights (once if resident, else once
 // per batch tile) and the output.
 
+#include <array>
 #include <string>
-#include <vector>
 
-#include "device/builder/builder.h"
-#include "ops/blocks/tensor_spec.h"
+#include "ops/blocks/kernel_definition.h"
 
 namespace neuron_sim {
 
@@ -28,26 +27,19 @@ struct FfnnOptions {
   std::string output_activation = "softmax";
   int64_t batch_tile = 0;       ///< batch rows at a time, at most 512; 0 takes what fits
   bool stream_weights = false;  ///< never keep the weights in SBUF
+  static constexpr std::array kFields{"hidden_activation", "output_activation", "batch_tile",
+                                      "stream_weights"};
 };
 
-/// Specs of a network: x [N, d0], weights [d_i, d_{i+1}] and biases [d_{i+1}], all of one dtype
-/// (fp32, fp16, bf16), any strides.
-struct FfnnSpecs {
-  TensorSpec x;
-  std::vector<TensorSpec> weights, biases;
-};
+/// [N, d_n] of x's dtype. Operands: x [N, d0], all weights [d_i, d_{i+1}], all biases [d_{i+1}],
+/// all of one dtype (fp32, fp16, bf16), any strides. Intermediate activations are rounded to the
+/// dtype. KernelError for specs that do not match, no layers, empty widths and unknown activations.
+extern const KernelDefinition<FfnnOptions> kFfnnForward;
 
-/// [N, d_n] of x's dtype. Arguments of the program: x, all weights, all biases, the output.
-/// Intermediate activations are rounded to the dtype. KernelError for specs that do not match, no
-/// layers, empty widths and unknown activations.
-BuiltOp build_ffnn_forward(const Architecture& architecture, const FfnnSpecs& specs,
-                           const FfnnOptions& options = {});
-
-/// int32 [N]: the index of the largest output of build_ffnn_forward in each row, the lowest when
+/// int32 [N]: the index of the largest output of kFfnnForward in each row, the lowest when
 /// several are equal. A row of NaN gives 0, as in torch; in a row that is NaN only in part (not
 /// possible after softmax) NaN is ignored, where torch returns the first one. KernelError for more
 /// classes than limits.max8_maximum_elements (16384).
-BuiltOp build_ffnn_predict(const Architecture& architecture, const FfnnSpecs& specs,
-                           const FfnnOptions& options = {});
+extern const KernelDefinition<FfnnOptions> kFfnnPredict;
 
 }  // namespace neuron_sim

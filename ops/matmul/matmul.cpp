@@ -75,30 +75,30 @@ void emit_matmul(Builder& builder, const View& a, const View& b, const View& out
   }
 }
 
-BuiltOp build_matmul(const Architecture& architecture, const TensorSpec& a, const TensorSpec& b,
-                     const MatmulOptions& options) {
+namespace {
+
+std::vector<TensorSpec> results_of(std::span<const TensorSpec> operands,
+                                   const MatmulOptions& options) {
+  const TensorSpec &a = operands[0], &b = operands[1];
   check_rank("matmul", "a", a, 2);
   check_rank("matmul", "b", b, 2);
   check_same_dtype("matmul", "a", a, "b", b);
   check_float_operand("matmul", "a", a);
   const size_t depth_axis = options.transpose_x ? 0 : 1;
-  const int64_t depth = a.shape[depth_axis], rows = a.shape[1 - depth_axis];
-  check_size("matmul", "b", b, 0, depth);
-  BuiltOp built;
-  built.output = {{rows, b.shape[1]}, {}, a.dtype};
-  if (built.output.elements() == 0) return built;
-  Builder builder("matmul", architecture);
-  const View a_view = builder.argument("a", a.shape, a.dtype, a.strides);
-  const View b_view = builder.argument("b", b.shape, b.dtype, b.strides);
-  const View out = builder.argument("out", built.output.shape, a.dtype);
-  if (depth == 0) {
-    emit_zeros(builder, out);  // a sum of nothing
-  } else {
-    emit_matmul(builder, options.transpose_x ? a_view.permute({1, 0}) : a_view, b_view, out, {},
-                options);
-  }
-  built.program = builder.finish();
-  return built;
+  check_size("matmul", "b", b, 0, a.shape[depth_axis]);
+  return {{{a.shape[1 - depth_axis], b.shape[1]}, {}, a.dtype}};
 }
+
+void emit_product(Builder& builder, HbmTensors operands, HbmTensors results,
+                  const MatmulOptions& options) {
+  if (operands[1].shape[0] == 0) return emit_zeros(builder, results[0].view());  // of nothing
+  const View a = operands[0].view();
+  emit_matmul(builder, options.transpose_x ? a.permute({1, 0}) : a, operands[1].view(),
+              results[0].view(), {}, options);
+}
+
+}  // namespace
+
+const KernelDefinition<MatmulOptions> kMatmul{"matmul", "a b out", results_of, emit_product};
 
 }  // namespace neuron_sim

@@ -37,7 +37,7 @@
 
 #include "device/builder/builder.h"
 #include "ops/blocks/epilogue.h"
-#include "ops/blocks/tensor_spec.h"
+#include "ops/blocks/kernel_definition.h"
 
 namespace neuron_sim {
 
@@ -49,7 +49,7 @@ MatmulVariant parse_matmul_variant(std::string_view name);
 
 struct MatmulOptions {
   MatmulVariant variant = MatmulVariant::kAuto;
-  bool transpose_x = false;  ///< build_matmul: a is given as [K, M]
+  bool transpose_x = false;  ///< kMatmul: a is given as [K, M]
   /// auto: columns of `b` that are resident together, a multiple of 128; 0 takes what fits.
   int64_t panel_columns = 0;
   /// auto: rows of K per panel of the streamed plan, a multiple of 128; 0 keeps K resident if it
@@ -66,7 +66,6 @@ void emit_matmul(Builder& builder, const View& a, const View& b, const View& out
 /// 2-D a [M, K] ([K, M] with transpose_x) and b [K, N] of equal dtype (fp32, fp16, bf16), any
 /// strides; the output is dense, of the same dtype. K = 0 gives zeros. KernelError for other ranks,
 /// sizes that do not match and other dtypes.
-BuiltOp build_matmul(const Architecture& architecture, const TensorSpec& a, const TensorSpec& b,
-                     const MatmulOptions& options = {});
+extern const KernelDefinition<MatmulOptions> kMatmul;
 
 }  // namespace neuron_sim

@@ -179,24 +179,30 @@ void emit_transpose(Builder& builder, const View& x, const View& out, TransposeE
   });
 }
 
-BuiltOp build_transpose(const Architecture& architecture, const TensorSpec& x,
-                        TransposeEngine engine) {
+namespace {
+
+std::vector<TensorSpec> results_of(std::span<const TensorSpec> operands,
+                                   const TransposeOptions& /*options*/) {
+  const TensorSpec& x = operands[0];
   check_rank("transpose", "x", x, 2);
-  if (engine == TransposeEngine::kTensor && !architecture.features.exact_transpose &&
+  return {{{x.shape[1], x.shape[0]}, {}, x.dtype}};
+}
+
+void emit(Builder& builder, HbmTensors operands, HbmTensors results,
+          const TransposeOptions& options) {
+  const TensorSpec x = spec_of(operands[0]);
+  const Architecture& architecture = builder.architecture();
+  if (options.engine == TransposeEngine::kTensor && !architecture.features.exact_transpose &&
       !is_float(x.dtype)) {
     fail(text("transpose: engine 'tensor' of ", architecture.name,
               " multiplies with an identity, so ", describe("x", x), " must be floating."),
          ErrorKind::kType);
   }
-  BuiltOp built;
-  built.output = {{x.shape[1], x.shape[0]}, {}, x.dtype};
-  if (x.elements() == 0) return built;
-  Builder builder("transpose", architecture);
-  const View source = builder.argument("x", x.shape, x.dtype, x.strides);
-  const View out = builder.argument("out", built.output.shape, x.dtype);
-  emit_transpose(builder, source, out, engine);
-  built.program = builder.finish();
-  return built;
+  emit_transpose(builder, operands[0].view(), results[0].view(), options.engine);
 }
+
+}  // namespace
+
+const KernelDefinition<TransposeOptions> kTranspose{"transpose", "x out", results_of, emit};
 
 }  // namespace neuron_sim

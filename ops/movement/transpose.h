@@ -22,10 +22,10 @@
 // Roofline: DMA, 2 * elements * itemsize; TensorE needs 2 cycles per 128 fp32 elements (1 for
 // 16 bit) and the copies out of PSUM about as much as the DMA of the same bytes.
 
+#include <array>
 #include <string_view>
 
-#include "device/builder/builder.h"
-#include "ops/blocks/tensor_spec.h"
+#include "ops/blocks/kernel_definition.h"
 
 namespace neuron_sim {
 
@@ -38,9 +38,13 @@ TransposeEngine parse_transpose_engine(std::string_view name);
 void emit_transpose(Builder& builder, const View& x, const View& out,
                     TransposeEngine engine = TransposeEngine::kAuto);
 
+struct TransposeOptions {
+  TransposeEngine engine = TransposeEngine::kAuto;
+  static constexpr std::array kFields{"engine"};
+};
+
 /// 2-D x of any dtype and strides; the output is dense. KernelError for other ranks, and for
 /// integers on engine tensor of generation 2.
-BuiltOp build_transpose(const Architecture& architecture, const TensorSpec& x,
-                        TransposeEngine engine = TransposeEngine::kAuto);
+extern const KernelDefinition<TransposeOptions> kTranspose;
 
 }  // namespace neuron_sim

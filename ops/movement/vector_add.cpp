@@ -195,6 +195,22 @@ void emit_variant(Builder& builder, const Operands& operands, const VectorAddOpt
   }
 }
 
+std::vector<TensorSpec> results_of(std::span<const TensorSpec> operands,
+                                   const VectorAddOptions& /*options*/) {
+  check_operands(operands[0], operands[1]);
+  return {{operands[0].shape, {}, operands[0].dtype}};
+}
+
+void emit_vector_add(Builder& builder, HbmTensors operands, HbmTensors results,
+                     const VectorAddOptions& options) {
+  const HbmTensor &a = operands[0], &b = operands[1], &out = results[0];
+  const auto dimensions = collapse(out.shape, {a.strides, b.strides, out.strides});
+  const auto collapsed = [&](const HbmTensor& tensor, size_t index) {
+    return tensor.view(sizes_of(dimensions), strides_of(dimensions, index));
+  };
+  emit_variant(builder, {collapsed(a, 0), collapsed(b, 1), collapsed(out, 2)}, options);
+}
+
 }  // namespace
 
 VectorAddVariant parse_vector_add_variant(std::string_view name) {
@@ -216,23 +232,7 @@ int64_t choose_free_dim(const Limits& limits, int64_t elements, Dtype dtype) {
   return ceiling(per_partition, tiles);
 }
 
-BuiltOp build_vector_add(const Architecture& architecture, const TensorSpec& a, const TensorSpec& b,
-                         const VectorAddOptions& options) {
-  check_operands(a, b);
-  BuiltOp built;
-  built.output = {a.shape, {}, a.dtype};
-  if (a.elements() == 0) return built;
-  const auto dimensions =
-      collapse(a.shape, {strides_of(a), strides_of(b), strides_of(built.output)});
-  const std::vector<int64_t> shape = sizes_of(dimensions);
-  Builder builder("vector_add", architecture);
-  Operands operands;
-  operands.a = builder.argument("a", shape, a.dtype, strides_of(dimensions, 0));
-  operands.b = builder.argument("b", shape, a.dtype, strides_of(dimensions, 1));
-  operands.out = builder.argument("out", shape, a.dtype);
-  emit_variant(builder, operands, options);
-  built.program = builder.finish();
-  return built;
-}
+const KernelDefinition<VectorAddOptions> kVectorAdd{"vector_add", "a b out", results_of,
+                                                    emit_vector_add};
 
 }  // namespace neuron_sim

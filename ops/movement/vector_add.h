@@ -22,11 +22,11 @@
 // Roofline: DMA, 3 * elements * itemsize bytes at the bandwidth of the 16 engines; Vector needs 2
 // cycles per 128 fp32 elements, less than their 1.5 KiB of traffic.
 
+#include <array>
 #include <string_view>
 #include <vector>
 
-#include "device/builder/builder.h"
-#include "ops/blocks/tensor_spec.h"
+#include "ops/blocks/kernel_definition.h"
 
 namespace neuron_sim {
 
@@ -43,6 +43,8 @@ struct VectorAddOptions {
   /// direct: first byte in every partition of the tiles of a, b and the sum, multiples of the
   /// itemsize; empty: one tensor after the other from byte 0.
   std::vector<int64_t> base_addresses{};
+  static constexpr std::array kFields{"variant", "row_chunk", "free_dim", "num_free_tiles",
+                                      "base_addresses"};
 };
 
 /// Equal shapes (the caller broadcasts by strides of 0) and dtypes: fp32, fp16, bf16 (computed in
@@ -50,7 +52,6 @@ struct VectorAddOptions {
 /// KernelError for other dtypes, different shapes, more partitions than a variant takes, operands
 /// that are not contiguous (but for stream), and direct placements that do not fit SBUF or overlap
 /// within a turn.
-BuiltOp build_vector_add(const Architecture& architecture, const TensorSpec& a, const TensorSpec& b,
-                         const VectorAddOptions& options = {});
+extern const KernelDefinition<VectorAddOptions> kVectorAdd;
 
 }  // namespace neuron_sim

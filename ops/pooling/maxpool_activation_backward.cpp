@@ -163,25 +163,16 @@ class MaxpoolBackward {
 };
 
 /// [planes, rows, columns], or [N, C, rows, columns] where one tensor does not let N and C merge.
-Tensors make_tensors(Builder& builder, const TensorSpec& gradient, const TensorSpec& sums) {
-  const TensorSpec dense{sums.shape, {}, gradient.dtype};
-  const std::array<const TensorSpec*, 3> specs{&gradient, &sums, &dense};
-  const char* const labels[] = {"gradient", "sums", "result"};
+Tensors make_tensors(const std::array<HbmTensor, 3>& given) {
   std::vector<std::vector<int64_t>> leading;
-  for (const TensorSpec* spec : specs) {
-    const std::vector<int64_t> strides = strides_of(*spec);
-    leading.push_back({strides[0], strides[1]});
-  }
-  const auto dimensions = collapse({sums.shape[0], sums.shape[1]}, leading);
+  for (const HbmTensor& tensor : given) leading.push_back({tensor.strides[0], tensor.strides[1]});
+  const auto dimensions = collapse({given[1].shape[0], given[1].shape[1]}, leading);
   View views[3];
   for (size_t i = 0; i < 3; ++i) {
     std::vector<int64_t> sizes = sizes_of(dimensions), strides = strides_of(dimensions, i);
-    const std::vector<int64_t> all = strides_of(*specs[i]);
-    for (size_t d = 2; d < 4; ++d) {
-      sizes.push_back(specs[i]->shape[d]);
-      strides.push_back(all[d]);
-    }
-    views[i] = builder.argument(labels[i], sizes, specs[i]->dtype, strides);
+    sizes.insert(sizes.end(), given[i].shape.begin() + 2, given[i].shape.end());
+    strides.insert(strides.end(), given[i].strides.begin() + 2, given[i].strides.end());
+    views[i] = given[i].view(sizes, strides);
   }
   return {views[0], views[1], views[2]};
 }
@@ -204,28 +195,30 @@ void check_arguments(const TensorSpec& gradient, const TensorSpec& sums,
   }
 }
 
-}  // namespace
+std::vector<TensorSpec> results_of(std::span<const TensorSpec> operands,
+                                   const MaxpoolActivationOptions& options) {
+  check_arguments(operands[0], operands[1], options);
+  return {{operands[1].shape, {}, operands[0].dtype}};
+}
 
-BuiltOp build_maxpool_activation_backward(const Architecture& architecture,
-                                          const TensorSpec& gradient, const TensorSpec& sums,
-                                          const MaxpoolActivationOptions& options) {
-  check_arguments(gradient, sums, options);
-  BuiltOp built;
-  built.output = {sums.shape, {}, gradient.dtype};
-  if (built.output.elements() == 0) return built;
-  Builder builder(std::string(kOp), architecture);
-  const Tensors tensors = make_tensors(builder, gradient, sums);
+void emit_backward(Builder& builder, HbmTensors operands, HbmTensors results,
+                   const MaxpoolActivationOptions& options) {
+  const HbmTensor &gradient = operands[0], &sums = operands[1];
+  const Tensors tensors = make_tensors({gradient, sums, results[0]});
   MaxpoolPlan plan;
   plan.activation = options.activation;
   plan.pool = {options.pool_kernel, options.pool_stride};
   plan.outputs = {gradient.shape[2], gradient.shape[3]};
   plan.inputs = {sums.shape[2], sums.shape[3]};
-  plan.dtype = gradient.dtype;
-  plan.sums_dtype = sums.dtype;
-  cut_bands(architecture, tensors.sums.size(tensors.sums.rank() - 3), plan);
+  plan.dtype = gradient.dtype();
+  plan.sums_dtype = sums.dtype();
+  cut_bands(builder.architecture(), tensors.sums.size(tensors.sums.rank() - 3), plan);
   MaxpoolBackward(builder, plan).emit(tensors);
-  built.program = builder.finish();
-  return built;
 }
+
+}  // namespace
+
+const KernelDefinition<MaxpoolActivationOptions> kMaxpoolActivationBackward{
+    "maxpool_activation_backward", "gradient sums result", results_of, emit_backward};
 
 }  // namespace neuron_sim

@@ -18,15 +18,15 @@
 
 #include <array>
 
-#include "device/arch/architecture.h"
 #include "device/numerics/activation_functions.h"
-#include "ops/blocks/tensor_spec.h"
+#include "ops/blocks/kernel_definition.h"
 
 namespace neuron_sim {
 
 struct MaxpoolActivationOptions {
   std::array<int64_t, 2> pool_kernel{1, 1}, pool_stride{1, 1};  ///< height, width
   Activation activation = Activation::kIdentity;
+  static constexpr std::array kFields{"pool_size", "pool_stride", "activation"};
 };
 
 /// gradient [N, C, PH, PW] (fp32, fp16 or bf16, any strides), sums [N, C, H, W] (fp32 or the dtype
@@ -34,8 +34,6 @@ struct MaxpoolActivationOptions {
 /// (H - kernel) / stride + 1, rounded down. Arguments of the program: gradient, sums, result. An
 /// empty output has no program. KernelError for other ranks, sizes and dtypes, and for rows that do
 /// not fit SBUF.
-BuiltOp build_maxpool_activation_backward(const Architecture& architecture,
-                                          const TensorSpec& gradient, const TensorSpec& sums,
-                                          const MaxpoolActivationOptions& options);
+extern const KernelDefinition<MaxpoolActivationOptions> kMaxpoolActivationBackward;
 
 }  // namespace neuron_sim

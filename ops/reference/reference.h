@@ -53,7 +53,7 @@ struct ConvolutionSize {
 void conv2d_maxpool(const void* input, const void* weight, const void* bias, void* out,
                     const ConvolutionSize& size, const std::string& activation, Dtype dtype);
 
-/// A network as build_ffnn_forward takes it: widths[0] features in, widths[i + 1] out of layer i.
+/// A network as kFfnnForward takes it: widths[0] features in, widths[i + 1] out of layer i.
 struct Network {
   int64_t batch = 0;
   std::vector<int64_t> widths;

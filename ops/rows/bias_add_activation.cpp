@@ -6,11 +6,11 @@
 #include "device/base/errors.h"
 #include "device/isa/activation/activation.h"
 #include "device/isa/elementwise/tensor_tensor.h"
-#include "ops/blocks/collapse.h"
 #include "ops/blocks/epilogue.h"
 #include "ops/blocks/operand_checks.h"
 #include "ops/blocks/softmax.h"
 #include "ops/blocks/tiles.h"
+#include "ops/rows/collapsed_rows.h"
 #include "ops/rows/streaming_softmax.h"
 
 namespace neuron_sim {
@@ -148,44 +148,34 @@ class BiasAdd {
   std::optional<Softmax> softmax_;
 };
 
-/// [leading..., features], the leading dimensions collapsed; tensor 0 is x, tensor 1 the output.
-std::vector<SharedDimension> collapse_rows(const TensorSpec& x, const TensorSpec& output) {
-  const std::vector<int64_t> x_strides = strides_of(x), out_strides = strides_of(output);
-  const auto leading = [](const std::vector<int64_t>& values) {
-    return std::vector<int64_t>(values.begin(), values.end() - 1);
-  };
-  auto dimensions = collapse(leading(x.shape), {leading(x_strides), leading(out_strides)});
-  dimensions.push_back({x.shape.back(), {x_strides.back(), out_strides.back()}});
-  return dimensions;
-}
+constexpr std::string_view kOp = "bias_add_activation";
 
-}  // namespace
-
-BuiltOp build_bias_add_activation(const Architecture& architecture, const TensorSpec& x,
-                                  const TensorSpec& bias, const std::string& activation) {
-  constexpr std::string_view kOp = "bias_add_activation";
-  const OutputFunction function = parse_output_function(kOp, activation);
+std::vector<TensorSpec> results_of(std::span<const TensorSpec> operands,
+                                   const BiasAddActivationOptions& options) {
+  const TensorSpec &x = operands[0], &bias = operands[1];
+  parse_output_function(kOp, options.activation);
   if (x.shape.empty()) fail(text(kOp, ": ", describe("x", x), " has no last dimension."));
   check_rank(kOp, "bias", bias, 1);
   check_float_operand(kOp, "x", x);
   check_same_dtype(kOp, "x", x, "bias", bias);
   check_size(kOp, "bias", bias, 0, x.shape.back());
-  BuiltOp built;
-  built.output = {x.shape, {}, x.dtype};
-  if (x.elements() == 0) return built;
-  Builder builder("bias_add_activation", architecture);
-  const auto dimensions = collapse_rows(x, built.output);
-  const View source =
-      builder.argument("x", sizes_of(dimensions), x.dtype, strides_of(dimensions, 0));
-  const View bias_view = builder.argument("bias", bias.shape, bias.dtype, bias.strides);
-  const View out = builder.argument("out", sizes_of(dimensions), x.dtype);
-  if (function.softmax && !BiasAdd::holds_rows(builder.limits(), bias.shape[0], x.dtype)) {
-    emit_streaming_softmax(builder, source, bias_view, out);
-  } else {
-    BiasAdd(builder, source, bias_view, out, function).emit(source, out);
-  }
-  built.program = builder.finish();
-  return built;
+  return {{x.shape, {}, x.dtype}};
 }
+
+void emit_bias_add_activation(Builder& builder, HbmTensors operands, HbmTensors results,
+                              const BiasAddActivationOptions& options) {
+  const OutputFunction function = parse_output_function(kOp, options.activation);
+  const std::vector<View> matrices = collapsed_rows(std::array{operands[0], results[0]});
+  const View &x = matrices[0], bias = operands[1].view(), &out = matrices[1];
+  if (function.softmax && !BiasAdd::holds_rows(builder.limits(), bias.size(0), x.dtype())) {
+    return emit_streaming_softmax(builder, x, bias, out);
+  }
+  BiasAdd(builder, x, bias, out, function).emit(x, out);
+}
+
+}  // namespace
+
+const KernelDefinition<BiasAddActivationOptions> kBiasAddActivation{
+    "bias_add_activation", "x bias out", results_of, emit_bias_add_activation};
 
 }  // namespace neuron_sim

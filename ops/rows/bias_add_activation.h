@@ -14,17 +14,21 @@
 // Roofline: DMA, 2 * elements * itemsize bytes; Vector takes 2 cycles and Scalar 1 per element and
 // partition.
 
+#include <array>
 #include <string>
 
-#include "device/builder/builder.h"
-#include "ops/blocks/tensor_spec.h"
+#include "ops/blocks/kernel_definition.h"
 
 namespace neuron_sim {
+
+struct BiasAddActivationOptions {
+  std::string activation = "identity";
+  static constexpr std::array kFields{"activation"};
+};
 
 /// x [..., F] of any leading dimensions and strides, bias [F] of the same dtype (fp32, fp16, bf16);
 /// the output is dense. `activation` is a name that parse_output_function knows, softmax (over the
 /// last dimension) among them. KernelError for other ranks, sizes, dtypes and names.
-BuiltOp build_bias_add_activation(const Architecture& architecture, const TensorSpec& x,
-                                  const TensorSpec& bias, const std::string& activation);
+extern const KernelDefinition<BiasAddActivationOptions> kBiasAddActivation;
 
 }  // namespace neuron_sim

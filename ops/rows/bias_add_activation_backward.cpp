@@ -7,13 +7,13 @@
 #include "device/base/errors.h"
 #include "device/isa/elementwise/tensor_tensor.h"
 #include "ops/blocks/activation_gradient.h"
-#include "ops/blocks/collapse.h"
 #include "ops/blocks/column_sums.h"
 #include "ops/blocks/epilogue.h"
 #include "ops/blocks/operand_checks.h"
 #include "ops/blocks/softmax_gradient.h"
 #include "ops/blocks/tiles.h"
 #include "ops/movement/zeros.h"
+#include "ops/rows/collapsed_rows.h"
 #include "ops/rows/streaming_softmax_backward.h"
 
 namespace neuron_sim {
@@ -209,22 +209,6 @@ class BiasAddBackward {
   std::optional<ColumnSums> sums_;
 };
 
-/// [leading..., features], the leading dimensions collapsed; tensors in the order of arguments.
-std::vector<SharedDimension> collapse_rows(const TensorSpec& gradient, const TensorSpec& x) {
-  const TensorSpec dense{x.shape, {}, x.dtype};
-  const std::vector<std::vector<int64_t>> strides{strides_of(gradient), strides_of(x),
-                                                  strides_of(dense)};
-  std::vector<std::vector<int64_t>> leading;
-  std::vector<int64_t> last;
-  for (const std::vector<int64_t>& all : strides) {
-    leading.emplace_back(all.begin(), all.end() - 1);
-    last.push_back(all.back());
-  }
-  auto dimensions = collapse({x.shape.begin(), x.shape.end() - 1}, leading);
-  dimensions.push_back({x.shape.back(), last});
-  return dimensions;
-}
-
 void check_arguments(const TensorSpec& gradient, const TensorSpec& x, const TensorSpec& bias) {
   if (x.shape.empty()) fail(text(kOp, ": ", describe("x", x), " has no last dimension."));
   check_rank(kOp, "bias", bias, 1);
@@ -238,37 +222,33 @@ void check_arguments(const TensorSpec& gradient, const TensorSpec& x, const Tens
   }
 }
 
+std::vector<TensorSpec> results_of(std::span<const TensorSpec> operands,
+                                   const BiasAddActivationOptions& options) {
+  const TensorSpec &x = operands[1], &bias = operands[2];
+  parse_output_function(kOp, options.activation);
+  check_arguments(operands[0], x, bias);
+  return {{x.shape, {}, x.dtype}, {bias.shape, {}, x.dtype}};
+}
+
+void emit_backward(Builder& builder, HbmTensors operands, HbmTensors results,
+                   const BiasAddActivationOptions& options) {
+  const OutputFunction function = parse_output_function(kOp, options.activation);
+  const View bias = operands[2].view(), bias_gradient = results[1].view();
+  if (results[0].elements() == 0) return emit_zeros(builder, bias_gradient.expand(0));
+  const std::vector<View> matrices =
+      collapsed_rows(std::array{operands[0], operands[1], results[0]});
+  const Tensors tensors{matrices[0], matrices[1], bias, matrices[2], bias_gradient};
+  if (function.softmax &&
+      !BiasAddBackward::holds_rows(builder.limits(), bias.size(0), bias.dtype())) {
+    return emit_streaming_softmax_backward(builder, {tensors.gradient, tensors.x, tensors.bias,
+                                                     tensors.x_gradient, tensors.bias_gradient});
+  }
+  BiasAddBackward(builder, tensors, function).emit(tensors);
+}
+
 }  // namespace
 
-BuiltOp build_bias_add_activation_backward(const Architecture& architecture,
-                                           const TensorSpec& gradient, const TensorSpec& x,
-                                           const TensorSpec& bias, const std::string& activation) {
-  const OutputFunction function = parse_output_function(kOp, activation);
-  check_arguments(gradient, x, bias);
-  BuiltOp built;
-  built.output = {x.shape, {}, x.dtype};
-  built.further_outputs = {{bias.shape, {}, x.dtype}};
-  if (bias.elements() == 0) return built;
-  Builder builder(std::string(kOp), architecture);
-  Tensors tensors;
-  const auto dimensions = collapse_rows(gradient, x);
-  const std::vector<int64_t> sizes = sizes_of(dimensions);
-  tensors.gradient = builder.argument("gradient", sizes, x.dtype, strides_of(dimensions, 0));
-  tensors.x = builder.argument("x", sizes, x.dtype, strides_of(dimensions, 1));
-  tensors.bias = builder.argument("bias", bias.shape, bias.dtype, bias.strides);
-  tensors.x_gradient = builder.argument("grad_x", sizes, x.dtype);
-  tensors.bias_gradient = builder.argument("grad_bias", bias.shape, x.dtype);
-  if (x.elements() == 0) {
-    emit_zeros(builder, tensors.bias_gradient.expand(0));
-  } else if (function.softmax &&
-             !BiasAddBackward::holds_rows(builder.limits(), bias.elements(), x.dtype)) {
-    emit_streaming_softmax_backward(builder, {tensors.gradient, tensors.x, tensors.bias,
-                                              tensors.x_gradient, tensors.bias_gradient});
-  } else {
-    BiasAddBackward(builder, tensors, function).emit(tensors);
-  }
-  built.program = builder.finish();
-  return built;
-}
+const KernelDefinition<BiasAddActivationOptions> kBiasAddActivationBackward{
+    "bias_add_activation_backward", "gradient x bias grad_x grad_bias", results_of, emit_backward};
 
 }  // namespace neuron_sim

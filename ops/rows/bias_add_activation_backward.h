@@ -14,10 +14,7 @@
 // Roofline: DMA, 3 * elements * itemsize bytes; Vector takes some 2 cycles per element for each of
 // its two to five instructions.
 
-#include <string>
-
-#include "device/builder/builder.h"
-#include "ops/blocks/tensor_spec.h"
+#include "ops/rows/bias_add_activation.h"
 
 namespace neuron_sim {
 
@@ -25,9 +22,7 @@ namespace neuron_sim {
 /// the gradient of x, dense, and that of bias (the sum of the rounded gradient of x in fp32,
 /// rounded once). Arguments of the program: gradient, x, bias, grad_x, grad_bias. Without rows
 /// grad_bias is zeros; without features there is no program. `activation` as in
-/// build_bias_add_activation. KernelError for other ranks, sizes, dtypes and names.
-BuiltOp build_bias_add_activation_backward(const Architecture& architecture,
-                                           const TensorSpec& gradient, const TensorSpec& x,
-                                           const TensorSpec& bias, const std::string& activation);
+/// kBiasAddActivation. KernelError for other ranks, sizes, dtypes and names.
+extern const KernelDefinition<BiasAddActivationOptions> kBiasAddActivationBackward;
 
 }  // namespace neuron_sim

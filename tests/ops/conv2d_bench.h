@@ -70,15 +70,15 @@ inline const Architecture& architecture_of(const Convolution& c) {
 }
 
 inline BuiltOp build(const Convolution& c) {
-  return build_conv2d_maxpool(architecture_of(c), c.input(), c.weight(), c.bias(),
-                              {.pool_kernel = c.pool.array(),
-                               .pool_stride = c.step().array(),
-                               .stride = c.stride.array(),
-                               .padding = c.padding.array(),
-                               .dilation = c.dilation.array(),
-                               .groups = c.groups,
-                               .activation = c.activation,
-                               .output_dtype = c.output_dtype()});
+  return build_alone(kConv2dMaxpool, architecture_of(c), {c.input(), c.weight(), c.bias()},
+                     {.pool_kernel = c.pool.array(),
+                      .pool_stride = c.step().array(),
+                      .stride = c.stride.array(),
+                      .padding = c.padding.array(),
+                      .dilation = c.dilation.array(),
+                      .groups = c.groups,
+                      .activation = c.activation,
+                      .output_dtype = c.output_dtype()});
 }
 
 /// A tensor in host memory: values in row-major order, and the bytes a program gets.

@@ -22,14 +22,15 @@ Times times(const Architecture& architecture, Dtype dtype, std::array<int64_t, 2
   const TensorSpec outer{{16, 128, 32 / pool[0], 16 / pool[1]}, {}, dtype};
   const Conv2dGeometry geometry{.padding = {1, 1}};
   const auto forward = [&](const Conv2dMaxpoolOptions& options) {
-    return simulated_microseconds(build_conv2d_maxpool(architecture, input, weight, bias, options));
+    return simulated_microseconds(
+        build_alone(kConv2dMaxpool, architecture, {input, weight, bias}, options));
   };
   return {
       forward(
           {.pool_kernel = pool, .pool_stride = pool, .padding = {1, 1}, .activation = activation}),
       forward({.padding = {1, 1}}),
-      simulated_microseconds(
-          build_maxpool_activation_backward(architecture, outer, sums, {pool, pool, activation})),
+      simulated_microseconds(build_alone(kMaxpoolActivationBackward, architecture, {outer, sums},
+                                         {pool, pool, activation})),
       simulated_microseconds(
           build_conv2d_input_gradient(architecture, inner, weight, input, geometry)),
       simulated_microseconds(
@@ -72,9 +73,9 @@ TEST(Conv2dBackwardTime, OfLayersOfNetworksIsBoundedAndTheirProgramsAreSmall) {
     const TensorSpec gradient{{8, filters, output, output}, {}};
     const Conv2dGeometry geometry{{stride, stride}, {padding, padding}, {1, 1}, groups};
     SCOPED_TRACE(describe("weight", weight));
-    const double forward = simulated_microseconds(build_conv2d_maxpool(
-        trn2, input, weight, bias,
-        {.stride = geometry.stride, .padding = geometry.padding, .groups = groups}));
+    const double forward = simulated_microseconds(
+        build_alone(kConv2dMaxpool, trn2, {input, weight, bias},
+                    {.stride = geometry.stride, .padding = geometry.padding, .groups = groups}));
     const BuiltOp of_input = build_conv2d_input_gradient(trn2, gradient, weight, input, geometry);
     const BuiltOp of_weight = build_conv2d_weight_gradient(trn2, gradient, input, weight, geometry);
     const double of_input_time = simulated_microseconds(of_input);

@@ -49,7 +49,8 @@ TEST_P(RandomShapes, MatmulAgreesWithTheReference) {
     HostTensor a = tensor(matrix(m, k, dtype)), b = tensor(matrix(k, n, dtype));
     const MatmulOptions options{.panel_columns = pick(0, 2) * 128, .panel_rows = pick(0, 1) * 128};
     SCOPED_TRACE(describe("a", a.spec()) + " " + describe("b", b.spec()));
-    HostTensor actual = run_op(build_matmul(architecture(), a.spec(), b.spec(), options), {&a, &b});
+    HostTensor actual =
+        run_op(build_alone(kMatmul, architecture(), {a.spec(), b.spec()}, options), {&a, &b});
     HostTensor expected({{m, n}, {}, dtype}), left = dense(a), right = dense(b);
     reference::matmul(left.data(), right.data(), expected.data(), {m, k, n}, dtype);
     // oneDNN sums in an order that depends on the host: k roundings of sums of terms below 1.
@@ -64,8 +65,8 @@ TEST_P(RandomShapes, VectorAddAgreesWithTheReference) {
     HostTensor a = tensor(shape);
     HostTensor b = tensor(matrix(shape.shape[0], shape.shape[1], shape.dtype));
     SCOPED_TRACE(describe("a", a.spec()));
-    HostTensor actual = run_op(build_vector_add(architecture(), a.spec(), b.spec(),
-                                                {.free_dim = pick(0, 1) * pick(1, 900)}),
+    HostTensor actual = run_op(build_alone(kVectorAdd, architecture(), {a.spec(), b.spec()},
+                                           {.free_dim = pick(0, 1) * pick(1, 900)}),
                                {&a, &b});
     HostTensor expected({shape.shape, {}, shape.dtype}), left = dense(a), right = dense(b);
     reference::vector_add(left.data(), right.data(), expected.data(), shape.elements(),
@@ -79,7 +80,7 @@ TEST_P(RandomShapes, TransposeAgreesWithTheReference) {
     const int64_t rows = pick(1, 1200), columns = pick(1, 700);
     HostTensor x = tensor(matrix(rows, columns, pick_float()));
     SCOPED_TRACE(describe("x", x.spec()));
-    HostTensor actual = run_op(build_transpose(architecture(), x.spec()), {&x});
+    HostTensor actual = run_op(build_alone(kTranspose, architecture(), {x.spec()}), {&x});
     HostTensor expected({{columns, rows}, {}, x.spec().dtype}), plain = dense(x);
     reference::transpose(plain.data(), expected.data(), rows, columns, x.spec().dtype);
     EXPECT_EQ(actual.bits(), expected.bits());
@@ -95,7 +96,8 @@ TEST_P(RandomShapes, BiasAddActivationAgreesWithTheReference) {
     HostTensor bias = tensor({{features}, {}, dtype});
     SCOPED_TRACE(describe("x", x.spec()) + activation);
     HostTensor actual = run_op(
-        build_bias_add_activation(architecture(), x.spec(), bias.spec(), activation), {&x, &bias});
+        build_alone(kBiasAddActivation, architecture(), {x.spec(), bias.spec()}, {activation}),
+        {&x, &bias});
     HostTensor expected({{rows, features}, {}, dtype}), plain = dense(x);
     reference::bias_add_activation(plain.data(), bias.data(), expected.data(), rows, features,
                                    activation, dtype);
@@ -111,25 +113,27 @@ TEST_P(RandomShapes, NetworksAgreeWithTheReference) {
     for (int64_t i = pick(2, 5); i > 0; --i) network.widths.push_back(pick(1, 400));
     std::vector<HostTensor> tensors, plain;
     tensors.push_back(tensor(matrix(network.batch, network.widths[0], dtype)));
-    FfnnSpecs specs{tensors[0].spec(), {}, {}};
-    for (size_t i = 0; i + 1 < network.widths.size(); ++i) {
-      specs.weights.push_back(matrix(network.widths[i], network.widths[i + 1], dtype));
-      specs.biases.push_back({{network.widths[i + 1]}, {}, dtype});
+    const size_t layers = network.widths.size() - 1;
+    for (size_t i = 0; i < layers; ++i) {
+      tensors.push_back(tensor(matrix(network.widths[i], network.widths[i + 1], dtype)));
     }
-    for (const TensorSpec& spec : specs.weights) tensors.push_back(tensor(spec));
-    for (const TensorSpec& spec : specs.biases) tensors.push_back(tensor(spec));
+    for (size_t i = 1; i <= layers; ++i)
+      tensors.push_back(tensor({{network.widths[i]}, {}, dtype}));
     std::vector<HostTensor*> arguments;
+    std::vector<TensorSpec> specs;
     for (HostTensor& each : tensors) {
       arguments.push_back(&each);
+      specs.push_back(each.spec());
       plain.push_back(dense(each));
     }
-    for (size_t i = 0; i < specs.weights.size(); ++i) {
+    for (size_t i = 0; i < layers; ++i) {
       network.weights.push_back(plain[1 + i].data());
-      network.biases.push_back(plain[1 + specs.weights.size() + i].data());
+      network.biases.push_back(plain[1 + layers + i].data());
     }
-    SCOPED_TRACE(describe("x", specs.x));
+    SCOPED_TRACE(describe("x", specs[0]));
     const FfnnOptions options{.batch_tile = pick(0, 1) * 100, .stream_weights = pick(0, 1) == 1};
-    HostTensor actual = run_op(build_ffnn_forward(architecture(), specs, options), arguments);
+    HostTensor actual =
+        run_op(build_alone(kFfnnForward, architecture(), specs, options), arguments);
     HostTensor expected(actual.spec());
     reference::ffnn_forward(plain[0].data(), expected.data(), network, dtype);
     expect_close(actual.values(), expected.values(), unit_of(dtype) * 2 + 1e-4);

@@ -57,7 +57,7 @@ void draw_convolutions(Draw& draw) {
                 words(options.pool_kernel), words(options.pool_stride), " ",
                 name(options.activation), options.output_dtype ? " to float32" : ""),
            [=](const auto& chip) {
-             return build_conv2d_maxpool(chip, c.input, c.weight, c.bias, options);
+             return build_alone(kConv2dMaxpool, chip, {c.input, c.weight, c.bias}, options);
            });
   const DrawnConvolution d = draw_convolution(draw);
   draw.add(text("conv2d_input_gradient", words({d.gradient, d.weight}), words_of(d.geometry)),
@@ -87,7 +87,7 @@ void draw_maxpool_activation_backward(Draw& draw) {
                 words(options.pool_kernel), words(options.pool_stride), " ",
                 name(options.activation)),
            [=](const auto& chip) {
-             return build_maxpool_activation_backward(chip, gradient, sums, options);
+             return build_alone(kMaxpoolActivationBackward, chip, {gradient, sums}, options);
            });
 }
 

@@ -22,8 +22,9 @@ void draw_vector_add(Draw& draw) {
   const std::vector<int64_t> shape{draw.size(1000), draw.size(6000)};
   const TensorSpec a = draw.tensor(shape, dtype), b = draw.tensor(shape, dtype);
   const int64_t free_dim = draw.one_in(2) ? 0 : draw.size(3000);
-  draw.add(text("vector_add", words({a, b}), " free_dim ", free_dim),
-           [=](const auto& chip) { return build_vector_add(chip, a, b, {.free_dim = free_dim}); });
+  draw.add(text("vector_add", words({a, b}), " free_dim ", free_dim), [=](const auto& chip) {
+    return build_alone(kVectorAdd, chip, {a, b}, {.free_dim = free_dim});
+  });
 }
 
 void draw_vector_add_variant(Draw& draw) {
@@ -35,11 +36,11 @@ void draw_vector_add_variant(Draw& draw) {
   draw.add(text("vector_add ", variant, words({x}), " row_chunk ", chunk, " free_dim ", columns,
                 " num_free_tiles ", tiles),
            [=](const auto& chip) {
-             return build_vector_add(chip, x, x,
-                                     {.variant = parse_vector_add_variant(variant),
-                                      .row_chunk = chunk,
-                                      .free_dim = columns,
-                                      .num_free_tiles = tiles});
+             return build_alone(kVectorAdd, chip, {x, x},
+                                {.variant = parse_vector_add_variant(variant),
+                                 .row_chunk = chunk,
+                                 .free_dim = columns,
+                                 .num_free_tiles = tiles});
            });
 }
 
@@ -49,7 +50,7 @@ void draw_transpose(Draw& draw) {
   const Dtype dtype = draw.floating();
   const TensorSpec x = draw.tensor({draw.size(3000), draw.size(2000)}, dtype);
   draw.add(text("transpose ", engine, words({x})), [=](const auto& chip) {
-    return build_transpose(chip, x, parse_transpose_engine(engine));
+    return build_alone(kTranspose, chip, {x}, {parse_transpose_engine(engine)});
   });
 }
 
@@ -59,10 +60,11 @@ void draw_bias_add_activation(Draw& draw) {
   const TensorSpec x = draw.tensor({draw.size(9), draw.size(300), features}, dtype);
   const TensorSpec bias{{features}, {}, dtype};
   const std::string function = draw.function();
-  draw.add(text("bias_add_activation ", function, words({x})),
-           [=](const auto& chip) { return build_bias_add_activation(chip, x, bias, function); });
+  draw.add(text("bias_add_activation ", function, words({x})), [=](const auto& chip) {
+    return build_alone(kBiasAddActivation, chip, {x, bias}, {function});
+  });
   draw.add(text("bias_add_activation_backward ", function, words({x})), [=](const auto& chip) {
-    return build_bias_add_activation_backward(chip, x, x, bias, function);
+    return build_alone(kBiasAddActivationBackward, chip, {x, x, bias}, {function});
   });
 }
 
@@ -84,7 +86,9 @@ void draw_matmul(Draw& draw) {
                               .panel_rows = is_auto && draw.one_in(4) ? 256 : 0};
   draw.add(text("matmul ", variant, words({a, b}), turned ? " transpose_x" : "", " panel ",
                 options.panel_rows, "x", options.panel_columns),
-           [=](const auto& chip) { return build_matmul(chip, a, b, options); });
+           [=](const auto& chip) {
+             return build_alone(kMatmul, chip, {a, b}, options);
+           });
 }
 
 void draw_matrix_product(Draw& draw) {
@@ -108,22 +112,26 @@ void draw_matrix_product(Draw& draw) {
 
 void draw_ffnn(Draw& draw) {
   const Dtype dtype = draw.floating();
-  FfnnSpecs specs{.x = draw.tensor({draw.size(1500), draw.size(1500)}, dtype)};
+  const TensorSpec x = draw.tensor({draw.size(1500), draw.size(1500)}, dtype);
+  std::vector<TensorSpec> weights, biases;
   const int64_t layers = draw.number(1, 3);
-  for (int64_t layer = 0, width = specs.x.shape[1]; layer < layers; ++layer) {
+  for (int64_t layer = 0, width = x.shape[1]; layer < layers; ++layer) {
     const int64_t next = draw.size(1500);
-    specs.weights.push_back(draw.tensor({width, next}, dtype));
-    specs.biases.push_back({{next}, {}, dtype});
+    weights.push_back(draw.tensor({width, next}, dtype));
+    biases.push_back({{next}, {}, dtype});
     width = next;
   }
+  std::vector<TensorSpec> specs{x};
+  specs.insert(specs.end(), weights.begin(), weights.end());
+  specs.insert(specs.end(), biases.begin(), biases.end());
   const FfnnOptions options{.batch_tile = draw.one_in(2) ? 0 : draw.size(512),
                             .stream_weights = draw.one_in(3)};
   const bool predicts = draw.one_in(3);
-  draw.add(text(predicts ? "ffnn_predict" : "ffnn_forward", words({specs.x}), words(specs.weights),
+  draw.add(text(predicts ? "ffnn_predict" : "ffnn_forward", words({x}), words(weights),
                 " batch_tile ", options.batch_tile, options.stream_weights ? " streamed" : ""),
            [=](const auto& chip) {
-             return predicts ? build_ffnn_predict(chip, specs, options)
-                             : build_ffnn_forward(chip, specs, options);
+             return predicts ? build_alone(kFfnnPredict, chip, specs, options)
+                             : build_alone(kFfnnForward, chip, specs, options);
            });
 }
 

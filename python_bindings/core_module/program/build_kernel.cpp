@@ -29,7 +29,7 @@ BuiltOp vector_add(Request& request) {
   options.base_addresses = request.take_list("base_addresses");
   request.expect_no_more_options();
   options.variant = parse_vector_add_variant(variant);
-  return build_vector_add(request.architecture(), request.input(0), request.input(1), options);
+  return build_alone(kVectorAdd, request.architecture(), request.inputs(), options);
 }
 
 BuiltOp matmul(Request& request) {
@@ -39,22 +39,22 @@ BuiltOp matmul(Request& request) {
   options.transpose_x = request.take("transpose_x", int64_t{0}) != 0;
   request.expect_no_more_options();
   options.variant = parse_matmul_variant(variant);
-  return build_matmul(request.architecture(), request.input(0), request.input(1), options);
+  return build_alone(kMatmul, request.architecture(), request.inputs(), options);
 }
 
 BuiltOp transpose(Request& request) {
   request.expect_inputs(1);
   const std::string engine = request.take("engine", std::string("auto"));
   request.expect_no_more_options();
-  return build_transpose(request.architecture(), request.input(0), parse_transpose_engine(engine));
+  return build_alone(kTranspose, request.architecture(), request.inputs(),
+                     {parse_transpose_engine(engine)});
 }
 
 BuiltOp bias_add_activation(Request& request) {
   request.expect_inputs(2);
   const std::string activation = request.take("activation", std::string("identity"));
   request.expect_no_more_options();
-  return build_bias_add_activation(request.architecture(), request.input(0), request.input(1),
-                                   activation);
+  return build_alone(kBiasAddActivation, request.architecture(), request.inputs(), {activation});
 }
 
 BuiltOp conv2d_maxpool(Request& request) {
@@ -71,40 +71,31 @@ BuiltOp conv2d_maxpool(Request& request) {
   const OutputFunction function = parse_output_function("conv2d_maxpool", activation);
   if (function.softmax) fail("conv2d_maxpool: activation 'softmax' is not pointwise.");
   options.activation = function.pointwise;
-  return build_conv2d_maxpool(request.architecture(), request.input(0), request.input(1),
-                              request.input(2), options);
+  return build_alone(kConv2dMaxpool, request.architecture(), request.inputs(), options);
 }
 
 /// Inputs: x, then all weights, then all biases.
-BuiltOp ffnn(Request& request, bool predict) {
-  if (request.inputs() < 3 || request.inputs() % 2 == 0) {
-    fail(text("ffnn has x, its weights and as many biases as inputs, not ", request.inputs(),
-              " tensors."));
-  }
-  FfnnSpecs specs;
-  specs.x = request.input(0);
-  const size_t layers = (request.inputs() - 1) / 2;
-  for (size_t i = 0; i < layers; ++i) {
-    specs.weights.push_back(request.input(1 + i));
-    specs.biases.push_back(request.input(1 + layers + i));
+BuiltOp ffnn(Request& request, const KernelDefinition<FfnnOptions>& kernel) {
+  const size_t count = request.inputs().size();
+  if (count < 3 || count % 2 == 0) {
+    fail(text("ffnn has x, its weights and as many biases as inputs, not ", count, " tensors."));
   }
   FfnnOptions options;
   options.hidden_activation = request.take("hidden_activation", options.hidden_activation);
   options.output_activation = request.take("output_activation", options.output_activation);
   request.expect_no_more_options();
-  return predict ? build_ffnn_predict(request.architecture(), specs, options)
-                 : build_ffnn_forward(request.architecture(), specs, options);
+  return build_alone(kernel, request.architecture(), request.inputs(), options);
 }
 
-BuiltOp ffnn_forward(Request& request) { return ffnn(request, false); }
-BuiltOp ffnn_predict(Request& request) { return ffnn(request, true); }
+BuiltOp ffnn_forward(Request& request) { return ffnn(request, kFfnnForward); }
+BuiltOp ffnn_predict(Request& request) { return ffnn(request, kFfnnPredict); }
 
 BuiltOp bias_add_activation_backward(Request& request) {
   request.expect_inputs(3);
   const std::string activation = request.take("activation", std::string("identity"));
   request.expect_no_more_options();
-  return build_bias_add_activation_backward(request.architecture(), request.input(0),
-                                            request.input(1), request.input(2), activation);
+  return build_alone(kBiasAddActivationBackward, request.architecture(), request.inputs(),
+                     {activation});
 }
 
 /// A gradient of a convolution: `build` takes two operands and, as the third, the result's shape.
@@ -117,8 +108,8 @@ BuiltOp convolution_gradient(Request& request, Build build) {
   geometry.dilation = request.take("dilation", geometry.dilation);
   geometry.groups = request.take("groups", geometry.groups);
   request.expect_no_more_options();
-  return build(request.architecture(), request.input(0), request.input(1), request.input(2),
-               geometry);
+  const std::vector<TensorSpec>& inputs = request.inputs();
+  return build(request.architecture(), inputs[0], inputs[1], inputs[2], geometry);
 }
 
 BuiltOp conv2d_input_gradient(Request& request) {
@@ -139,8 +130,7 @@ BuiltOp maxpool_activation_backward(Request& request) {
   const OutputFunction function = parse_output_function(kOp, activation);
   if (function.softmax) fail(text(kOp, ": activation 'softmax' is not pointwise."));
   options.activation = function.pointwise;
-  return build_maxpool_activation_backward(request.architecture(), request.input(0),
-                                           request.input(1), options);
+  return build_alone(kMaxpoolActivationBackward, request.architecture(), request.inputs(), options);
 }
 
 struct Entry {

@@ -39,8 +39,7 @@ class Request {
   }
 
   const Architecture& architecture() const { return architecture_; }
-  const TensorSpec& input(size_t index) const { return inputs_[index]; }
-  size_t inputs() const { return inputs_.size(); }
+  const std::vector<TensorSpec>& inputs() const { return inputs_; }
 
   void expect_inputs(size_t count) const {
     if (inputs_.size() == count) return;

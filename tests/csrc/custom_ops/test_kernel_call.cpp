@@ -3,14 +3,17 @@
 #include "csrc/launch/kernel_call.h"
 
 #include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
 #include <ATen/ops/empty_strided.h>
+#include <ATen/ops/equal.h>
+#include <ATen/ops/full.h>
 #include <ATen/ops/zeros.h>
 #include <gtest/gtest.h>
 
 #include "csrc/launch/launches.h"
 #include "csrc/neuron_sim.h"
-#include "device/base/errors.h"
 #include "device/runtime/devices.h"
+#include "ops/pointwise/pointwise.h"
 
 namespace neuron_sim {
 namespace {
@@ -21,11 +24,17 @@ at::Tensor tensor(at::IntArrayRef sizes, at::ScalarType dtype = at::kFloat) {
   return at::empty(sizes, at::TensorOptions().device(kDevice).dtype(dtype));
 }
 
+struct TestOptions {
+  int64_t number = 0;
+  std::string word{};
+  static constexpr std::array kFields{"number", "word"};
+};
+
 KernelKey key_of(const at::Tensor& operand, int64_t number, std::string_view word,
                  std::string_view kernel = "op",
                  const Architecture& architecture = device_architecture(0)) {
   KernelCall call(kernel, kDevice, architecture);
-  call.operand(operand).option(number).option(word);
+  call.operand(operand).options(TestOptions{number, std::string(word)});
   return call.key();
 }
 
@@ -57,18 +66,45 @@ TEST(KernelCallOperand, IsCopiedOnlyIfElementsOverlap) {
   call.operand(tensor({4}).expand({3, 4}));                  // one row, three times
   call.operand(tensor({100}).as_strided({5, 4}, {20, 5}));   // gaps
   call.operand(tensor({100}).as_strided({5, 4}, {15, 5}));   // a row ends where the next begins
-  EXPECT_TRUE(call.spec(0).strides.empty());
-  EXPECT_EQ(call.spec(1).strides, (std::vector<int64_t>{1, 4}));
-  EXPECT_EQ(call.spec(2).strides, (std::vector<int64_t>{0, 1}));
-  EXPECT_EQ(call.spec(3).strides, (std::vector<int64_t>{20, 5}));
-  EXPECT_TRUE(call.spec(4).strides.empty()) << "the last of a row is the first of the next";
+  const std::vector<TensorSpec> specs = call.specs();
+  EXPECT_EQ(specs[0].strides, (std::vector<int64_t>{4, 1}));
+  EXPECT_EQ(specs[1].strides, (std::vector<int64_t>{1, 4}));
+  EXPECT_EQ(specs[2].strides, (std::vector<int64_t>{0, 1}));
+  EXPECT_EQ(specs[3].strides, (std::vector<int64_t>{20, 5}));
+  EXPECT_EQ(specs[4].strides, (std::vector<int64_t>{4, 1}))
+      << "the last of a row is the first of the next";
 }
 
-TEST(KernelCallRun, ReportsAMissingProgramAsOurBug) {
-  KernelCall call("op without a program", kDevice);
-  call.operand(tensor({4}));
-  EXPECT_THROW(call.run({c10::SymInt(4)}, at::kFloat, [] { return BuiltOp{}; }), SimulatorBug);
-  EXPECT_EQ(call.run({c10::SymInt(0)}, at::kFloat, [] { return BuiltOp{}; }).numel(), 0);
+/// The results are the operand plus the number.
+void emit_sum(Builder& builder, HbmTensors operands, HbmTensors results,
+              const TestOptions& options) {
+  Expression sum;
+  sum.add_result(sum.input(0) + static_cast<double>(options.number));
+  emit_pointwise(builder, operands, results, sum);
+}
+
+TEST(KernelCallLaunch, BuildsAKernelForEveryValueOfAnOption) {
+  const at::Tensor x = at::zeros({3}, at::TensorOptions().device(kDevice));
+  for (const int64_t number : {1, 2, 1}) {
+    const at::Tensor result = at::empty_like(x);
+    KernelCall("sum", kDevice).operand(x).result(result).launch(TestOptions{number, ""}, emit_sum);
+    EXPECT_TRUE(at::equal(result.cpu(), at::full({3}, static_cast<double>(number))));
+  }
+}
+
+template <typename Function>
+concept Launchable = requires(KernelCall& call, const TestOptions& options, Function emit) {
+  call.launch(options, emit);
+};
+
+TEST(KernelCallLaunch, TakesNoFunctionThatCapturesWhatIsNoOption) {
+  const auto plain = [](Builder&, HbmTensors, HbmTensors, const TestOptions&) {};
+  const auto capturing = [plain](Builder& builder, HbmTensors operands, HbmTensors results,
+                                 const TestOptions& options) {
+    plain(builder, operands, results, options);
+  };
+  EXPECT_TRUE(Launchable<decltype(plain)>);
+  EXPECT_FALSE(Launchable<decltype(capturing)>);
 }
 
 TEST(Launches, AreKeptByEveryActiveRecording) {

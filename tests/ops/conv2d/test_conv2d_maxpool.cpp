@@ -174,9 +174,9 @@ TEST(Conv2dMaxpool, SpreadsNonFiniteValuesOnlyAsFarAsTheirWindows) {
 }
 
 TEST(Conv2dMaxpool, HasNoProgramForNoImages) {
-  const BuiltOp op =
-      build_conv2d_maxpool(load_architecture("trn2"), {{0, 3, 8, 8}, {}}, {{4, 3, 3, 3}, {}},
-                           {{4}, {}}, {.pool_kernel = {2, 2}, .pool_stride = {2, 2}});
+  const BuiltOp op = build_alone(kConv2dMaxpool, load_architecture("trn2"),
+                                 {{{0, 3, 8, 8}, {}}, {{4, 3, 3, 3}, {}}, {{4}, {}}},
+                                 {.pool_kernel = {2, 2}, .pool_stride = {2, 2}});
   EXPECT_EQ(op.program, nullptr);
   EXPECT_EQ(op.output.shape, (std::vector<int64_t>{0, 4, 3, 3}));
 }

@@ -14,7 +14,7 @@ namespace {
 std::string error_of(TensorSpec input, TensorSpec weight, TensorSpec bias,
                      Conv2dMaxpoolOptions options = {}) {
   try {
-    build_conv2d_maxpool(load_architecture("trn2"), input, weight, bias, options);
+    build_alone(kConv2dMaxpool, load_architecture("trn2"), {input, weight, bias}, options);
   } catch (const KernelError& error) {
     return error.what();
   }

@@ -10,19 +10,20 @@ class Network {
  public:
   Network(int64_t batch, const std::vector<int64_t>& widths, Dtype dtype = Dtype::kFloat32,
           bool transposed_weights = false) {
-    add(specs_.x = {{batch, widths[0]}, {}, dtype}, 1);
+    add({{batch, widths[0]}, {}, dtype}, 1);
     for (size_t i = 0; i + 1 < widths.size(); ++i) {
       TensorSpec weight{{widths[i], widths[i + 1]}, {}, dtype};
       if (transposed_weights) weight.strides = {1, widths[i]};
-      specs_.weights.push_back(weight);
-      specs_.biases.push_back({{widths[i + 1]}, {}, dtype});
+      add(weight, 2 / std::sqrt(static_cast<double>(widths[i])));
     }
-    for (const TensorSpec& spec : specs_.weights) {
-      add(spec, 2 / std::sqrt(static_cast<double>(spec.shape[0])));
-    }
-    for (const TensorSpec& spec : specs_.biases) add(spec, 1);
+    for (size_t i = 1; i < widths.size(); ++i) add({{widths[i]}, {}, dtype}, 1);
   }
-  FfnnSpecs& specs() { return specs_; }
+  /// Of x, all weights, all biases.
+  std::vector<TensorSpec> specs() const {
+    std::vector<TensorSpec> specs;
+    for (const HostTensor& tensor : tensors_) specs.push_back(tensor.spec());
+    return specs;
+  }
   HostTensor& x() { return tensors_[0]; }
   std::vector<HostTensor*> arguments() {
     std::vector<HostTensor*> result;
@@ -33,7 +34,7 @@ class Network {
   /// relu between layers, softmax at the end; intermediate values stay in double precision.
   std::vector<double> forward() {
     std::vector<double> h = tensors_[0].values();
-    const size_t layers = specs_.weights.size();
+    const size_t layers = tensors_.size() / 2;
     for (size_t i = 0; i < layers; ++i) {
       h = layer(h, tensors_[1 + i], tensors_[1 + layers + i], i + 1 == layers);
     }
@@ -65,7 +66,6 @@ class Network {
     return result;
   }
 
-  FfnnSpecs specs_;
   std::vector<HostTensor> tensors_;
 };
 
@@ -73,10 +73,10 @@ class Ffnn : public ::testing::TestWithParam<const char*> {
  protected:
   const Architecture& architecture() const { return load_architecture(GetParam()); }
   void check(Network network, const FfnnOptions& options = {}) const {
-    SCOPED_TRACE(describe("x", network.specs().x) + " on " + architecture().name);
-    HostTensor actual =
-        run_op(build_ffnn_forward(architecture(), network.specs(), options), network.arguments());
-    expect_close(actual.values(), network.forward(), unit_of(network.specs().x.dtype) * 8);
+    SCOPED_TRACE(describe("x", network.x().spec()) + " on " + architecture().name);
+    HostTensor actual = run_op(build_alone(kFfnnForward, architecture(), network.specs(), options),
+                               network.arguments());
+    expect_close(actual.values(), network.forward(), unit_of(network.x().spec().dtype) * 8);
   }
 };
 
@@ -104,12 +104,12 @@ TEST_P(Ffnn, TilePlansAgree) {
 TEST_P(Ffnn, OutputActivationsArePointwiseToo) {
   Network network(20, {30, 40, 10});
   HostTensor actual =
-      run_op(build_ffnn_forward(architecture(), network.specs(),
-                                {.hidden_activation = "identity", .output_activation = "sigmoid"}),
+      run_op(build_alone(kFfnnForward, architecture(), network.specs(),
+                         {.hidden_activation = "identity", .output_activation = "sigmoid"}),
              network.arguments());
   HostTensor linear =
-      run_op(build_ffnn_forward(architecture(), network.specs(),
-                                {.hidden_activation = "identity", .output_activation = "identity"}),
+      run_op(build_alone(kFfnnForward, architecture(), network.specs(),
+                         {.hidden_activation = "identity", .output_activation = "identity"}),
              network.arguments());
   std::vector<double> expected = linear.values();
   for (double& value : expected) value = 1 / (1 + std::exp(-value));
@@ -120,9 +120,9 @@ TEST_P(Ffnn, PredictIsTheLowestIndexOfTheLargestProbability) {
   for (const int64_t classes : {1, 2, 7, 8, 9, 600}) {
     Network network(150, {64, 50, classes});
     HostTensor predicted =
-        run_op(build_ffnn_predict(architecture(), network.specs()), network.arguments());
+        run_op(build_alone(kFfnnPredict, architecture(), network.specs()), network.arguments());
     HostTensor forward =
-        run_op(build_ffnn_forward(architecture(), network.specs()), network.arguments());
+        run_op(build_alone(kFfnnForward, architecture(), network.specs()), network.arguments());
     const std::vector<double> rows = forward.values(), indices = predicted.values();
     ASSERT_EQ(indices.size(), 150u);
     for (size_t i = 0; i < indices.size(); ++i) {
@@ -135,33 +135,34 @@ TEST_P(Ffnn, PredictIsTheLowestIndexOfTheLargestProbability) {
 TEST_P(Ffnn, PredictOfEqualClassesIsTheFirstAndOfNanIsZero) {
   Network network(3, {4, 12});
   std::vector<HostTensor*> arguments = network.arguments();
-  HostTensor x(network.specs().x, {0, 0, 0, 0, NAN, 0, 0, 0, 0, 0, 0, 0});
-  HostTensor bias(network.specs().biases[0], {0, 0, 0, 5, 5, 1, 5, 0, 0, 0, 0, 0});
+  HostTensor x(network.x().spec(), {0, 0, 0, 0, NAN, 0, 0, 0, 0, 0, 0, 0});
+  HostTensor bias(network.specs()[2], {0, 0, 0, 5, 5, 1, 5, 0, 0, 0, 0, 0});
   arguments[0] = &x;
   arguments[2] = &bias;
-  HostTensor predicted = run_op(build_ffnn_predict(architecture(), network.specs()), arguments);
+  HostTensor predicted =
+      run_op(build_alone(kFfnnPredict, architecture(), network.specs()), arguments);
   EXPECT_EQ(predicted.values(), (std::vector<double>{3, 0, 3}));
 }
 
 TEST_P(Ffnn, RejectsSpecsThatDoNotMatch) {
-  const auto error = [&](FfnnSpecs specs, const FfnnOptions& options = {}) {
-    return error_of([&] { build_ffnn_predict(architecture(), specs, options); });
+  const auto error = [&](const std::vector<TensorSpec>& specs, const FfnnOptions& options = {}) {
+    return error_of([&] { build_alone(kFfnnPredict, architecture(), specs, options); });
   };
-  FfnnSpecs good = Network(3, {4, 5, 6}).specs();
-  FfnnSpecs bad = good;
-  bad.weights[1].shape[0] = 7;
+  const std::vector<TensorSpec> good = Network(3, {4, 5, 6}).specs();
+  std::vector<TensorSpec> bad = good;
+  bad[2].shape[0] = 7;
   EXPECT_EQ(error(bad), "ffnn_predict: dimension 0 of weights[1] [7, 6] float32 is 7, expected 5.");
   bad = good;
-  bad.biases.pop_back();
+  bad.pop_back();
   EXPECT_NE(error(bad).find("2 weights and 1 biases"), std::string::npos);
   bad = good;
-  bad.biases[0].dtype = Dtype::kFloat16;
+  bad[3].dtype = Dtype::kFloat16;
   EXPECT_NE(error(bad).find("different dtypes"), std::string::npos);
   EXPECT_NE(error(good, {.hidden_activation = "softmax"}).find("not pointwise"), std::string::npos);
   EXPECT_NE(error(good, {.batch_tile = 513}).find("batch_tile 513"), std::string::npos);
   EXPECT_NE(error(Network(1, {1, 16385}).specs()).find("16385 classes"), std::string::npos);
   EXPECT_EQ(error(Network(1, {1, 16384}).specs()), "");
-  EXPECT_EQ(build_ffnn_forward(architecture(), Network(0, {4, 5}).specs()).program, nullptr);
+  EXPECT_EQ(build_alone(kFfnnForward, architecture(), Network(0, {4, 5}).specs()).program, nullptr);
 }
 
 INSTANTIATE_TEST_SUITE_P(Architectures, Ffnn, ::testing::Values("trn1", "trn2", "trn3"),

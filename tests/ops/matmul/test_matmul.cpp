@@ -30,7 +30,7 @@ void check(const Architecture& architecture, const TensorSpec& a, const TensorSp
     const std::vector<int64_t> strides = strides_of(a);
     given = {{a.shape[1], a.shape[0]}, {strides[1], strides[0]}, a.dtype};
   }
-  const BuiltOp built = build_matmul(architecture, given, b, options);
+  const BuiltOp built = build_alone(kMatmul, architecture, {given, b}, options);
   HostTensor actual = run_op(built, {&left, &right});
   SCOPED_TRACE(describe("a", a) + " " + describe("b", b) + " on " + architecture.name);
   // Rounding errors of fp32 sums grow with their number of terms.
@@ -113,7 +113,7 @@ TEST_P(Matmul, EveryStepOfTheTutorialsLadderMovesLess) {
   before.dma_bytes = INT64_MAX;
   for (const MatmulVariant variant : kTutorial) {
     const BuiltOp built =
-        build_matmul(architecture(), a, b, {.variant = variant, .transpose_x = true});
+        build_alone(kMatmul, architecture(), {a, b}, {.variant = variant, .transpose_x = true});
     const Timing timing = simulate(*built.program);
     EXPECT_LT(timing.dma_bytes, before.dma_bytes) << static_cast<int>(variant);
     // Behind a fast HBM blocks of the free dimensions keep TensorE busy already.
@@ -137,8 +137,8 @@ TEST_P(Matmul, HoistLoadKeepsKInSbufWhileItFits) {
   // Loaded as they lie: a row of K takes (128 + 512) * 4 bytes of a partition, in blocks of 128.
   const int64_t blocks = (capacity - 4 * 512 * 4 - 1024) / (640 * 4);
   const auto bytes = [&](int64_t depth) {
-    return simulate(*build_matmul(architecture(), {{depth, 128}, {}}, {{depth, 1024}, {}},
-                                  {.variant = MatmulVariant::kHoistLoad, .transpose_x = true})
+    return simulate(*build_alone(kMatmul, architecture(), {{{depth, 128}, {}}, {{depth, 1024}, {}}},
+                                 {.variant = MatmulVariant::kHoistLoad, .transpose_x = true})
                          .program)
         .dma_bytes;
   };
@@ -149,12 +149,14 @@ TEST_P(Matmul, HoistLoadKeepsKInSbufWhileItFits) {
 }
 
 TEST_P(Matmul, OfATransposedXChecksItsDepth) {
-  EXPECT_EQ(error_of([&] {
-              build_matmul(architecture(), {{4, 3}, {}}, {{3, 5}, {}}, {.transpose_x = true});
-            }),
-            "matmul: dimension 0 of b [3, 5] float32 is 3, expected 4.");
   EXPECT_EQ(
-      build_matmul(architecture(), {{4, 3}, {}}, {{4, 5}, {}}, {.transpose_x = true}).output.shape,
+      error_of([&] {
+        build_alone(kMatmul, architecture(), {{{4, 3}, {}}, {{3, 5}, {}}}, {.transpose_x = true});
+      }),
+      "matmul: dimension 0 of b [3, 5] float32 is 3, expected 4.");
+  EXPECT_EQ(
+      build_alone(kMatmul, architecture(), {{{4, 3}, {}}, {{4, 5}, {}}}, {.transpose_x = true})
+          .output.shape,
       (std::vector<int64_t>{3, 5}));
   EXPECT_EQ(error_of([] { parse_matmul_variant("fast"); }),
             "matmul: variant 'fast' is unknown; the variants are auto, tiled, hoist_load, "
@@ -167,7 +169,8 @@ TEST_P(Matmul, KeepsNonFiniteValuesInTheirRowsAndColumns) {
   left[5 * 130 + 7] = NAN;
   left[139 * 130 + 129] = INFINITY;
   HostTensor left_tensor(a, left), right_tensor(b, right);
-  HostTensor actual = run_op(build_matmul(architecture(), a, b), {&left_tensor, &right_tensor});
+  HostTensor actual =
+      run_op(build_alone(kMatmul, architecture(), {a, b}), {&left_tensor, &right_tensor});
   const std::vector<double> values = actual.values();
   for (int64_t i = 0; i < 140 * 20; ++i) {
     const int64_t row = i / 20;
@@ -178,14 +181,15 @@ TEST_P(Matmul, KeepsNonFiniteValuesInTheirRowsAndColumns) {
 TEST_P(Matmul, OfNoDepthIsZeroAndOfNoElementsIsNothing) {
   const TensorSpec a{{130, 0}, {}}, b{{0, 5}, {}};
   HostTensor left(a), right(b);
-  HostTensor actual = run_op(build_matmul(architecture(), a, b), {&left, &right});
+  HostTensor actual = run_op(build_alone(kMatmul, architecture(), {a, b}), {&left, &right});
   EXPECT_EQ(actual.values(), std::vector<double>(130 * 5, 0.0));
-  EXPECT_EQ(build_matmul(architecture(), {{0, 4}, {}}, {{4, 5}, {}}).program, nullptr);
-  EXPECT_EQ(build_matmul(architecture(), {{2, 4}, {}}, {{4, 0}, {}}).program, nullptr);
+  EXPECT_EQ(build_alone(kMatmul, architecture(), {{{0, 4}, {}}, {{4, 5}, {}}}).program, nullptr);
+  EXPECT_EQ(build_alone(kMatmul, architecture(), {{{2, 4}, {}}, {{4, 0}, {}}}).program, nullptr);
 }
 
 TEST_P(Matmul, ProgramOfABigProductStaysSmall) {
-  const BuiltOp built = build_matmul(architecture(), {{100000, 1000}, {}}, {{1000, 3000}, {}});
+  const BuiltOp built =
+      build_alone(kMatmul, architecture(), {{{100000, 1000}, {}}, {{1000, 3000}, {}}});
   EXPECT_LT(built.program->instructions.size(), 800u);
 }
 
@@ -195,7 +199,9 @@ TEST_P(Matmul, RejectsPanelsThatAreNoWholeTiles) {
     for (const bool columns : {true, false}) {
       const MatmulOptions options{.panel_columns = columns ? size : 0,
                                   .panel_rows = columns ? 0 : size};
-      EXPECT_EQ(error_of([&] { build_matmul(architecture(), x, x, options); }),
+      EXPECT_EQ(error_of([&] {
+                  build_alone(kMatmul, architecture(), {x, x}, options);
+                }),
                 text("matmul: panel_columns ", options.panel_columns, " and panel_rows ",
                      options.panel_rows, " must be multiples of 128."));
     }
@@ -204,7 +210,7 @@ TEST_P(Matmul, RejectsPanelsThatAreNoWholeTiles) {
 
 TEST_P(Matmul, RejectsOperandsThatDoNotMatch) {
   const auto error = [&](const TensorSpec& a, const TensorSpec& b) {
-    return error_of([&] { build_matmul(architecture(), a, b); });
+    return error_of([&] { build_alone(kMatmul, architecture(), {a, b}); });
   };
   EXPECT_EQ(error({{2, 3}, {}}, {{4, 5}, {}}),
             "matmul: dimension 0 of b [4, 5] float32 is 4, expected 3.");

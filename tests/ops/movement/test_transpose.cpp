@@ -26,7 +26,7 @@ void check(const Architecture& architecture, const TensorSpec& spec,
     x.set_bits(random_bits(spec.elements(), itemsize(spec.dtype)));
   }
   const std::vector<uint32_t> bits = x.bits();
-  HostTensor actual = run_op(build_transpose(architecture, spec, engine), {&x});
+  HostTensor actual = run_op(build_alone(kTranspose, architecture, {spec}, {engine}), {&x});
   const int64_t rows = spec.shape[0], columns = spec.shape[1];
   const std::vector<uint32_t> result = actual.bits();
   for (int64_t r = 0; r < rows; ++r) {
@@ -86,7 +86,7 @@ TEST_P(Transpose, GivesTheSameOnEveryEngine) {
 TEST_P(Transpose, UsesTheEngineItIsAskedFor) {
   const TensorSpec x{{512, 512}, {}};
   const auto work = [&](TransposeEngine engine) {
-    const Timing timing = simulate(*build_transpose(architecture(), x, engine).program);
+    const Timing timing = simulate(*build_alone(kTranspose, architecture(), {x}, {engine}).program);
     return timing.instructions;
   };
   const auto kTensor = static_cast<size_t>(EngineKind::kTensor);
@@ -103,7 +103,7 @@ TEST_P(Transpose, UsesTheEngineItIsAskedFor) {
 TEST_P(Transpose, OfIntegersNeedsAnExactTensorEngine) {
   const TensorSpec x{{4, 6}, {}, Dtype::kInt8};
   const std::string error =
-      error_of([&] { build_transpose(architecture(), x, TransposeEngine::kTensor); });
+      error_of([&] { build_alone(kTranspose, architecture(), {x}, {TransposeEngine::kTensor}); });
   EXPECT_EQ(error, architecture().features.exact_transpose
                        ? ""
                        : "transpose: engine 'tensor' of trn1 multiplies with an identity, so x "
@@ -113,9 +113,9 @@ TEST_P(Transpose, OfIntegersNeedsAnExactTensorEngine) {
 }
 
 TEST_P(Transpose, OfNothingIsNothingAndOtherRanksAreErrors) {
-  EXPECT_EQ(build_transpose(architecture(), {{0, 4}, {}}).program, nullptr);
+  EXPECT_EQ(build_alone(kTranspose, architecture(), {{{0, 4}, {}}}).program, nullptr);
   EXPECT_EQ(error_of([&] {
-              build_transpose(architecture(), {{4}, {}});
+              build_alone(kTranspose, architecture(), {{{4}, {}}});
             }),
             "transpose: x [4] float32 has 1 dimensions, expected 2.");
 }

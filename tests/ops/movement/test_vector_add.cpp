@@ -28,7 +28,8 @@ void check(const Architecture& architecture, const TensorSpec& a, const TensorSp
            const VectorAddOptions& options = {}) {
   SCOPED_TRACE(describe("a", a) + " on " + architecture.name);
   HostTensor left(a, values_of(a, 1)), right(b, values_of(b, 2));
-  HostTensor actual = run_op(build_vector_add(architecture, a, b, options), {&left, &right});
+  HostTensor actual =
+      run_op(build_alone(kVectorAdd, architecture, {a, b}, options), {&left, &right});
   const std::vector<double> x = left.values(), y = right.values();
   std::vector<double> expected;
   for (size_t i = 0; i < x.size(); ++i) expected.push_back(sum_of(a.dtype, x[i], y[i]));
@@ -98,7 +99,7 @@ TEST_P(VectorAdd, DirectAllocationAddsAnyNumberOfElements) {
 TEST_P(VectorAdd, DirectAllocationPutsTheTilesWhereItIsTold) {
   const TensorSpec vector{{256000}, {}};
   const auto addresses = [&](const VectorAddOptions& options) {
-    const BuiltOp built = build_vector_add(architecture(), vector, vector, options);
+    const BuiltOp built = build_alone(kVectorAdd, architecture(), {vector, vector}, options);
     std::vector<int64_t> result;
     for (const Tile& tile : built.program->tiles) {
       if (tile.placed) result.push_back(tile.address);
@@ -118,7 +119,8 @@ TEST_P(VectorAdd, DirectAllocationPutsTheTilesWhereItIsTold) {
 TEST_P(VectorAdd, DirectAllocationIsAsFastAsStreamAndOverlappingTilesAreSlower) {
   const TensorSpec vector{{2560000}, {}};
   const auto build = [&](VectorAddVariant variant) {
-    return build_vector_add(architecture(), vector, vector, {.variant = variant, .free_dim = 1000});
+    return build_alone(kVectorAdd, architecture(), {vector, vector},
+                       {.variant = variant, .free_dim = 1000});
   };
   const BuiltOp direct = build(VectorAddVariant::kDirect);
   const BuiltOp bad = build(VectorAddVariant::kDirectBad);
@@ -139,7 +141,7 @@ TEST_P(VectorAdd, DirectAllocationThatCannotWorkIsRefused) {
   const auto error = [&](VectorAddOptions options) {
     if (options.variant == VectorAddVariant::kStream) options.variant = VectorAddVariant::kDirect;
     if (options.free_dim == 0) options.free_dim = 1000;
-    return error_of([&] { build_vector_add(architecture(), vector, vector, options); });
+    return error_of([&] { build_alone(kVectorAdd, architecture(), {vector, vector}, options); });
   };
   EXPECT_EQ(error({.base_addresses = {0, 0, 0}}),
             "vector_add: the tiles of a at 0 and of b at 0 overlap within a turn: b would "
@@ -177,8 +179,8 @@ TEST_P(VectorAdd, DirectAllocationThatCannotWorkIsRefused) {
 TEST_P(VectorAdd, VariantsOfVectorsRefuseOtherLayouts) {
   for (const char* name : {"naive", "tiled", "direct", "direct_bad"}) {
     const std::string error = error_of([&] {
-      build_vector_add(architecture(), {{5, 4}, {1, 5}}, {{5, 4}, {}},
-                       {.variant = parse_vector_add_variant(name)});
+      build_alone(kVectorAdd, architecture(), {{{5, 4}, {1, 5}}, {{5, 4}, {}}},
+                  {.variant = parse_vector_add_variant(name)});
     });
     EXPECT_EQ(error, std::string("vector_add: variant ") + name +
                          " adds vectors; these operands are not contiguous and do not flatten into "
@@ -192,7 +194,7 @@ TEST_P(VectorAdd, VariantsOfVectorsRefuseOtherLayouts) {
 TEST_P(VectorAdd, RefusesMorePartitionsThanThereAreInTheVendorsWords) {
   const TensorSpec vector{{25600}, {}};
   const auto error = [&](const VectorAddOptions& options) {
-    return error_of([&] { build_vector_add(architecture(), vector, vector, options); });
+    return error_of([&] { build_alone(kVectorAdd, architecture(), {vector, vector}, options); });
   };
   EXPECT_NE(error({.variant = VectorAddVariant::kNaive})
                 .find("number of partitions 25600 exceed architecture limitation of 128."),
@@ -206,20 +208,21 @@ TEST_P(VectorAdd, RefusesMorePartitionsThanThereAreInTheVendorsWords) {
 
 TEST_P(VectorAdd, RejectsOperandsThatDoNotMatch) {
   const auto error = [&](const TensorSpec& a, const TensorSpec& b) {
-    return error_of([&] { build_vector_add(architecture(), a, b); });
+    return error_of([&] { build_alone(kVectorAdd, architecture(), {a, b}); });
   };
   EXPECT_EQ(error({{2}, {}}, {{3}, {}}),
             "vector_add: a [2] float32 and b [3] float32 have different shapes.");
   EXPECT_NE(error({{2}, {}}, {{2}, {}, Dtype::kInt8}).find("different dtypes"), std::string::npos);
   EXPECT_NE(error({{2}, {}, Dtype::kBool}, {{2}, {}, Dtype::kBool}).find("bool"),
             std::string::npos);
-  EXPECT_EQ(build_vector_add(architecture(), {{0, 3}, {}}, {{0, 3}, {}}).program, nullptr);
+  EXPECT_EQ(build_alone(kVectorAdd, architecture(), {{{0, 3}, {}}, {{0, 3}, {}}}).program, nullptr);
 }
 
 TEST_P(VectorAdd, LongerRunsPerDescriptorAreFaster) {
   const TensorSpec vector{{25600}, {}};
   const auto time = [&](const VectorAddOptions& options) {
-    return simulated_microseconds(build_vector_add(architecture(), vector, vector, options));
+    return simulated_microseconds(
+        build_alone(kVectorAdd, architecture(), {vector, vector}, options));
   };
   const double one = time({.variant = VectorAddVariant::kTiled, .row_chunk = 1});
   const double tiled = time({.variant = VectorAddVariant::kTiled, .row_chunk = 128});

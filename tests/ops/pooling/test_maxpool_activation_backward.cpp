@@ -82,8 +82,8 @@ std::vector<double> expected(const Case& c, const std::vector<double>& gradient,
 std::vector<double> run(const Architecture& architecture, const Case& c,
                         const std::vector<double>& gradient, const std::vector<double>& sums) {
   HostTensor outer(c.gradient(), gradient), inner(c.sums_spec(), sums);
-  return run_op(build_maxpool_activation_backward(architecture, c.gradient(), c.sums_spec(),
-                                                  c.options),
+  return run_op(build_alone(kMaxpoolActivationBackward, architecture, {c.gradient(), c.sums_spec()},
+                            c.options),
                 {&outer, &inner})
       .values();
 }
@@ -184,18 +184,20 @@ TEST_P(MaxpoolActivationBackward, FitsASmallMemory) {
   small.limits.sbuf_usable = {42808};
   check(small, c);
   small.limits.sbuf_usable = {42807};
-  EXPECT_EQ(error_of([&] {
-              build_maxpool_activation_backward(small, c.gradient(), c.sums_spec(), c.options);
-            }),
-            text("maxpool_activation_backward: a row of 900 sums with windows of 4 rows needs ",
-                 "42808 bytes per partition, sbuf has 42807 on ", architecture().name, "."));
+  EXPECT_EQ(
+      error_of([&] {
+        build_alone(kMaxpoolActivationBackward, small, {c.gradient(), c.sums_spec()}, c.options);
+      }),
+      text("maxpool_activation_backward: a row of 900 sums with windows of 4 rows needs ",
+           "42808 bytes per partition, sbuf has 42807 on ", architecture().name, "."));
 }
 
 TEST_P(MaxpoolActivationBackward, RejectsWhatDoesNotMatch) {
   const auto error = [&](const TensorSpec& gradient, const TensorSpec& sums,
                          const MaxpoolActivationOptions& options) {
-    return error_of(
-        [&] { build_maxpool_activation_backward(architecture(), gradient, sums, options); });
+    return error_of([&] {
+      build_alone(kMaxpoolActivationBackward, architecture(), {gradient, sums}, options);
+    });
   };
   const TensorSpec sums{{2, 3, 4, 4}, {}}, gradient{{2, 3, 2, 2}, {}};
   const MaxpoolActivationOptions pool{{2, 2}, {2, 2}};
@@ -210,8 +212,8 @@ TEST_P(MaxpoolActivationBackward, RejectsWhatDoesNotMatch) {
   EXPECT_EQ(error(gradient, sums, {{2, 5}, {2, 2}}),
             "maxpool_activation_backward: a pooling window of 5 with stride 2 does not fit "
             "dimension 3 of sums [2, 3, 4, 4] float32.");
-  EXPECT_EQ(build_maxpool_activation_backward(architecture(), {{0, 3, 2, 2}, {}},
-                                              {{0, 3, 4, 4}, {}}, pool)
+  EXPECT_EQ(build_alone(kMaxpoolActivationBackward, architecture(),
+                        {{{0, 3, 2, 2}, {}}, {{0, 3, 4, 4}, {}}}, pool)
                 .program,
             nullptr);
 }

@@ -42,8 +42,8 @@ void check(const Architecture& architecture, const TensorSpec& x, const std::str
   const TensorSpec bias{{x.shape.back()}, {}, x.dtype};
   HostTensor input(x, random_values(x.elements(), low, 3, 1));
   HostTensor bias_tensor(bias, random_values(bias.elements(), low < 0 ? -1 : 0, 1, 2));
-  HostTensor actual =
-      run_op(build_bias_add_activation(architecture, x, bias, name), {&input, &bias_tensor});
+  HostTensor actual = run_op(build_alone(kBiasAddActivation, architecture, {x, bias}, {name}),
+                             {&input, &bias_tensor});
   expect_close(actual.values(), expected(input.values(), bias_tensor.values(), name),
                unit_of(x.dtype) * 4);
 }
@@ -88,8 +88,8 @@ TEST_P(BiasAddActivation, SoftmaxOfSpecialRowsIsAsInTorch) {
   HostTensor input(x,
                    {1, NAN, 2, -INFINITY, -INFINITY, -INFINITY, -INFINITY, 0, 0, INFINITY, 0, 0});
   HostTensor zeros(bias, {0, 0, 0});
-  HostTensor actual =
-      run_op(build_bias_add_activation(architecture(), x, bias, "softmax"), {&input, &zeros});
+  HostTensor actual = run_op(
+      build_alone(kBiasAddActivation, architecture(), {x, bias}, {"softmax"}), {&input, &zeros});
   expect_close(actual.values(), {NAN, NAN, NAN, NAN, NAN, NAN, 0, 0.5, 0.5, NAN, NAN, NAN}, 1e-6);
 }
 
@@ -104,8 +104,8 @@ TEST_P(BiasAddActivation, SoftmaxTakesRowsThatDoNotFitSbuf) {
 TEST_P(BiasAddActivation, SoftmaxStreamsOnlyRowsThatDoNotFitSbuf) {
   const int64_t longest = (architecture().limits.sbuf_usable.count - 4096) / 16;
   const auto bytes = [&](int64_t features) {
-    const BuiltOp built = build_bias_add_activation(architecture(), {{128, features}, {}},
-                                                    {{features}, {}}, "softmax");
+    const BuiltOp built = build_alone(kBiasAddActivation, architecture(),
+                                      {{{128, features}, {}}, {{features}, {}}}, {"softmax"});
     return simulate(*built.program).dma_bytes;
   };
   // The bias goes to every partition: as much as 128 rows of x.
@@ -140,14 +140,14 @@ TEST_P(BiasAddActivation, SoftmaxOfSpecialLongRowsIsAsInTorch) {
   at(5, 10000) = 3.0e38;
   expected[5 * kFeatures + 10000] = 1;
   HostTensor input(x, values), zeros(bias, std::vector<double>(kFeatures, 0.0));
-  HostTensor actual =
-      run_op(build_bias_add_activation(architecture(), x, bias, "softmax"), {&input, &zeros});
+  HostTensor actual = run_op(
+      build_alone(kBiasAddActivation, architecture(), {x, bias}, {"softmax"}), {&input, &zeros});
   expect_close(actual.values(), expected, 1e-6);
 }
 
 TEST_P(BiasAddActivation, RejectsWhatDoesNotMatch) {
   const auto error = [&](const TensorSpec& x, const TensorSpec& bias, const std::string& name) {
-    return error_of([&] { build_bias_add_activation(architecture(), x, bias, name); });
+    return error_of([&] { build_alone(kBiasAddActivation, architecture(), {x, bias}, {name}); });
   };
   EXPECT_NE(error({{2, 3}, {}}, {{3}, {}}, "swish").find("'swish' is not one of"),
             std::string::npos);
@@ -156,8 +156,9 @@ TEST_P(BiasAddActivation, RejectsWhatDoesNotMatch) {
   EXPECT_NE(error({{2, 3}, {}}, {{3}, {}, Dtype::kFloat16}, "relu").find("different dtypes"),
             std::string::npos);
   EXPECT_NE(error({{}, {}}, {{3}, {}}, "relu").find("no last dimension"), std::string::npos);
-  EXPECT_EQ(build_bias_add_activation(architecture(), {{0, 3}, {}}, {{3}, {}}, "relu").program,
-            nullptr);
+  EXPECT_EQ(
+      build_alone(kBiasAddActivation, architecture(), {{{0, 3}, {}}, {{3}, {}}}, {"relu"}).program,
+      nullptr);
 }
 
 INSTANTIATE_TEST_SUITE_P(Architectures, BiasAddActivation,

@@ -72,9 +72,9 @@ void check(const Architecture& architecture, const TensorSpec& x, const std::str
   HostTensor input(x, random_values(x.elements(), low, 3, 1));
   HostTensor bias_tensor(bias, random_values(bias.elements(), low < 0 ? -1 : 0, 1, 2));
   HostTensor outer(gradient, random_values(x.elements(), -2, 2, 3));
-  std::vector<HostTensor> actual =
-      run_outputs(build_bias_add_activation_backward(architecture, gradient, x, bias, name),
-                  {&outer, &input, &bias_tensor});
+  std::vector<HostTensor> actual = run_outputs(
+      build_alone(kBiasAddActivationBackward, architecture, {gradient, x, bias}, {name}),
+      {&outer, &input, &bias_tensor});
   const std::vector<double> exact =
       expected(outer.values(), input.values(), bias_tensor.values(), name);
   double scale = 1;
@@ -142,7 +142,7 @@ TEST_P(BiasAddActivationBackward, SpecialValuesAreAsInTorch) {
   HostTensor input(x, {NAN, -1, -1, 2, 0, INFINITY});
   HostTensor outer(x, {3, INFINITY, NAN, INFINITY, NAN, 5}), zeros(bias, {0, 0, 0, 0, 0, 0});
   const auto gradient = [&](const char* name) {
-    return run_op(build_bias_add_activation_backward(architecture(), x, x, bias, name),
+    return run_op(build_alone(kBiasAddActivationBackward, architecture(), {x, x, bias}, {name}),
                   {&outer, &input, &zeros})
         .values();
   };
@@ -158,7 +158,7 @@ TEST_P(BiasAddActivationBackward, GeluHasADerivativeNextToZeroAndInTheTails) {
   HostTensor input(x, points), outer(x, std::vector<double>(11, 1));
   HostTensor zeros(bias, std::vector<double>(11, 0));
   const std::vector<double> actual =
-      run_op(build_bias_add_activation_backward(architecture(), x, x, bias, "gelu"),
+      run_op(build_alone(kBiasAddActivationBackward, architecture(), {x, x, bias}, {"gelu"}),
              {&outer, &input, &zeros})
           .values();
   for (size_t i = 0; i < points.size(); ++i) {
@@ -170,20 +170,22 @@ TEST_P(BiasAddActivationBackward, GeluHasADerivativeNextToZeroAndInTheTails) {
 TEST_P(BiasAddActivationBackward, AnEmptyBatchGivesZeros) {
   const TensorSpec x{{0, 2500}, {}}, bias{{2500}, {}};
   HostTensor empty(x, {}), addend(bias, random_values(2500, -1, 1, 1));
-  std::vector<HostTensor> actual =
-      run_outputs(build_bias_add_activation_backward(architecture(), x, x, bias, "softmax"),
-                  {&empty, &empty, &addend});
+  std::vector<HostTensor> actual = run_outputs(
+      build_alone(kBiasAddActivationBackward, architecture(), {x, x, bias}, {"softmax"}),
+      {&empty, &empty, &addend});
   EXPECT_EQ(actual[1].values(), std::vector<double>(2500, 0));
   const TensorSpec none{{3, 0}, {}}, no_bias{{0}, {}};
-  EXPECT_EQ(build_bias_add_activation_backward(architecture(), none, none, no_bias, "relu").program,
+  EXPECT_EQ(build_alone(kBiasAddActivationBackward, architecture(), {none, none, no_bias}, {"relu"})
+                .program,
             nullptr);
 }
 
 TEST_P(BiasAddActivationBackward, RejectsWhatDoesNotMatch) {
   const auto error = [&](const TensorSpec& gradient, const TensorSpec& x, const TensorSpec& bias,
                          const std::string& name) {
-    return error_of(
-        [&] { build_bias_add_activation_backward(architecture(), gradient, x, bias, name); });
+    return error_of([&] {
+      build_alone(kBiasAddActivationBackward, architecture(), {gradient, x, bias}, {name});
+    });
   };
   const TensorSpec x{{2, 3}, {}}, bias{{3}, {}};
   EXPECT_EQ(error(x, x, bias, "swish"),
@@ -209,9 +211,9 @@ TEST_P(BiasAddActivationBackward, TakesAFewTimesTheForwardPass) {
       {"identity", 1.1}, {"relu", 2.1}, {"tanh", 2.5}, {"softmax", 3}, {"gelu", 2.5}};
   for (const auto& [name, most] : limits) {
     const double forward =
-        simulated_microseconds(build_bias_add_activation(architecture(), x, bias, name));
+        simulated_microseconds(build_alone(kBiasAddActivation, architecture(), {x, bias}, {name}));
     const double backward = simulated_microseconds(
-        build_bias_add_activation_backward(architecture(), x, x, bias, name));
+        build_alone(kBiasAddActivationBackward, architecture(), {x, x, bias}, {name}));
     EXPECT_LT(backward, most * forward) << name << ", forward " << forward << " us";
     EXPECT_GT(backward, 0.8 * forward) << name << ", forward " << forward << " us";
   }

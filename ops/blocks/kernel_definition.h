@@ -1,0 +1,47 @@
+#pragma once
+// A kernel with all that its callers need: name, tensors, check and emit function.
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "ops/blocks/kernel.h"
+
+namespace neuron_sim {
+
+/// A kernel that may be built alone: a custom op, or a part of one.
+template <typename Options>
+struct KernelDefinition {
+  const char* name;
+  /// Labels of its operands and results, with a space between them. One that ends with a * stands
+  /// for a list: weight0, weight1, ...; all lists are of one length.
+  const char* labels;
+  /// Checks the operands and options and gives the specs of the results, which are dense. Null
+  /// where the results are not determined by them. KernelError for what the kernel does not take.
+  std::vector<TensorSpec> (*results)(std::span<const TensorSpec> operands, const Options& options);
+  Emit<Options> emit;
+};
+
+/// The labels of `count` tensors, see KernelDefinition::labels.
+std::vector<std::string> labels_of(std::string_view labels, size_t count);
+
+/// Declares a tensor as the next argument of the program, by its shape.
+HbmTensor declared_argument(Builder& builder, const std::string& label, const TensorSpec& spec);
+
+/// The kernel alone in a program, whose arguments are the operands, then the results. No program
+/// when all results are empty.
+BuiltOp build_alone(std::string_view name, std::string_view labels,
+                    const Architecture& architecture, const std::vector<TensorSpec>& operands,
+                    const std::vector<TensorSpec>& results, const EmitKernel& emit);
+/// The same for operands of these specs.
+template <typename Options>
+BuiltOp build_alone(const KernelDefinition<Options>& kernel, const Architecture& architecture,
+                    const std::vector<TensorSpec>& operands,
+                    const std::type_identity_t<Options>& options = {}) {
+  return build_alone(kernel.name, kernel.labels, architecture, operands,
+                     kernel.results(operands, options), with_options(kernel.emit, options));
+}
+
+}  // namespace neuron_sim
