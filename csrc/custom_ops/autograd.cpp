@@ -137,72 +137,63 @@ struct BiasAddActivation : torch::autograd::Function<BiasAddActivation> {
 
 /// conv2d_maxpool below autograd. Not by the public function, whose lists have two values.
 Tensor call_convolution(const Tensor& input, const Tensor& weight, const Tensor& bias,
-                        const ConvolutionArguments& arguments) {
-  using Convolution =
-      Tensor(const Tensor&, const Tensor&, const Tensor&, at::IntArrayRef, at::IntArrayRef,
-             at::IntArrayRef, std::string_view, at::IntArrayRef, int64_t, at::OptionalIntArrayRef);
+                        at::IntArrayRef pool_size, at::IntArrayRef stride, at::IntArrayRef padding,
+                        std::string_view activation, at::IntArrayRef dilation, int64_t groups,
+                        at::OptionalIntArrayRef pool_stride) {
   static const auto op = c10::Dispatcher::singleton()
                              .findSchemaOrThrow("neuron_sim::conv2d_maxpool", "")
-                             .typed<Convolution>();
+                             .typed<decltype(call_convolution)>();
   const at::AutoDispatchBelowADInplaceOrView guard;
-  return op.call(input, weight, bias, arguments.pool_kernel, arguments.stride, arguments.padding,
-                 arguments.activation, arguments.dilation, arguments.groups, arguments.pool_stride);
+  return op.call(input, weight, bias, pool_size, stride, padding, activation, dilation, groups,
+                 pool_stride);
 }
 
-/// One argument for autograd, which counts the elements of a list as arguments of their own.
-struct ConvolutionOptions {
-  std::vector<int64_t> pool_kernel, pool_stride, stride, padding, dilation;
-  int64_t groups = 1;
-  std::string activation;
-
-  explicit ConvolutionOptions(const ConvolutionArguments& from)
-      : pool_kernel(from.pool_kernel.vec()),
-        pool_stride(from.pool_stride.vec()),
-        stride(from.stride.vec()),
-        padding(from.padding.vec()),
-        dilation(from.dilation.vec()),
-        groups(from.groups),
-        activation(from.activation) {}
-  explicit ConvolutionOptions(AutogradContext& context) {
-    auto& data = context.saved_data;
-    pool_kernel = data["pool_kernel"].toIntVector();
-    pool_stride = data["pool_stride"].toIntVector();
-    stride = data["stride"].toIntVector();
-    padding = data["padding"].toIntVector();
-    dilation = data["dilation"].toIntVector();
-    groups = data["groups"].toInt();
-    activation = data["activation"].toStringRef();
-  }
-  ConvolutionArguments arguments() const {
-    return {pool_kernel, pool_stride, stride, padding, dilation, groups, activation};
-  }
-  void save(AutogradContext& context) const {
-    auto& data = context.saved_data;
-    data["pool_kernel"] = pool_kernel;
-    data["pool_stride"] = pool_stride;
-    data["stride"] = stride;
-    data["padding"] = padding;
-    data["dilation"] = dilation;
-    data["groups"] = groups;
-    data["activation"] = activation;
-  }
-};
+/// Calls visit(saved value, option) for the options that a context keeps by name: all but the dtype
+/// of the output, which is that of the input.
+template <typename Options, typename Visit>
+void for_each_saved(AutogradContext& context, Options& options, const Visit& visit) {
+  for_each_field(options, [&](const char* option, auto& field) {
+    if constexpr (!requires { field.has_value(); }) visit(context.saved_data[option], field);
+  });
+}
+void save(AutogradContext& context, const Conv2dMaxpoolOptions& options) {
+  for_each_saved(context, options, [](c10::IValue& value, const auto& field) {
+    if constexpr (requires { field.size(); }) {
+      value = std::vector<int64_t>(field.begin(), field.end());
+    } else {
+      value = static_cast<int64_t>(field);
+    }
+  });
+}
+Conv2dMaxpoolOptions saved_options(AutogradContext& context) {
+  Conv2dMaxpoolOptions options;
+  for_each_saved(context, options, [](const c10::IValue& value, auto& field) {
+    if constexpr (requires { field.size(); }) {
+      const std::vector<int64_t> values = value.toIntVector();
+      std::copy(values.begin(), values.end(), field.begin());
+    } else {
+      field = static_cast<std::decay_t<decltype(field)>>(value.toInt());
+    }
+  });
+  return options;
+}
 
 struct Conv2dMaxpool : torch::autograd::Function<Conv2dMaxpool> {
   static Tensor forward(AutogradContext* context, const Tensor& input, const Tensor& weight,
-                        const Tensor& bias, const ConvolutionOptions& options) {
+                        const Tensor& bias, const Conv2dMaxpoolOptions& options) {
     context->save_for_backward({input, weight, bias});
-    options.save(*context);
-    return call_convolution(input, weight, bias, options.arguments());
+    save(*context, options);
+    return call_convolution(input, weight, bias, options.pool_kernel, options.stride,
+                            options.padding, activation_argument(options.activation),
+                            options.dilation, options.groups, options.pool_stride);
   }
   static variable_list backward(AutogradContext* context, const variable_list& gradients) {
     return once_differentiable("conv2d_maxpool", [&] {
       const variable_list saved = context->get_saved_variables();
-      const ConvolutionOptions options(*context);
-      variable_list result =
-          conv2d_maxpool_gradients(gradients[0], saved[0], saved[1], saved[2], options.arguments(),
-                                   {context->needs_input_grad(0), context->needs_input_grad(1),
-                                    context->needs_input_grad(2)});
+      variable_list result = conv2d_maxpool_gradients(
+          gradients[0], saved[0], saved[1], saved[2], saved_options(*context),
+          {context->needs_input_grad(0), context->needs_input_grad(1),
+           context->needs_input_grad(2)});
       result.emplace_back();
       return result;
     });
@@ -274,12 +265,14 @@ Tensor conv2d_maxpool_autograd(const Tensor& input, const Tensor& weight, const 
                                at::IntArrayRef padding, std::string_view activation,
                                at::IntArrayRef dilation, int64_t groups,
                                at::OptionalIntArrayRef pool_stride) {
-  const ConvolutionArguments arguments{
-      pool_size, pool_stride.value_or(pool_size), stride, padding, dilation, groups, activation};
   if (!needs_autograd(input, weight, bias)) {
-    return call_convolution(input, weight, bias, arguments);
+    return call_convolution(input, weight, bias, pool_size, stride, padding, activation, dilation,
+                            groups, pool_stride);
   }
-  return Conv2dMaxpool::apply(input, weight, bias, ConvolutionOptions(arguments));
+  return Conv2dMaxpool::apply(input, weight, bias,
+                              conv2d_maxpool_options(pool_size, pool_stride.value_or(pool_size),
+                                                     stride, padding, dilation, groups,
+                                                     activation));
 }
 
 Tensor ffnn_forward_autograd(const Tensor& x, at::TensorList weights, at::TensorList biases,

@@ -39,8 +39,8 @@ std::tuple<Tensor, Tensor> bias_add_activation_backward(const Tensor& gradient, 
 }
 
 Tensor pooling_gradient(const Tensor& gradient, const Tensor& unpooled,
-                        const ConvolutionArguments& arguments) {
-  const at::IntArrayRef window = arguments.pool_kernel, step = arguments.pool_stride;
+                        const Conv2dMaxpoolOptions& options) {
+  const at::IntArrayRef window = options.pool_kernel, step = options.pool_stride;
   const std::vector<int64_t> none = {0, 0}, unit = {1, 1};
   if (window == at::IntArrayRef(unit) && step == at::IntArrayRef(unit)) return gradient;
   const Tensor indices =
@@ -54,15 +54,15 @@ std::tuple<Tensor, Tensor, Tensor> conv2d_maxpool_backward(
     at::IntArrayRef pool_size, at::IntArrayRef stride, at::IntArrayRef padding,
     std::string_view activation, at::IntArrayRef dilation, int64_t groups,
     at::OptionalIntArrayRef pool_stride, std::array<bool, 3> output_mask) {
-  const ConvolutionArguments arguments{
-      pool_size, pool_stride.value_or(pool_size), stride, padding, dilation, groups, activation};
-  check_conv2d_maxpool_backward(gradient, input, weight, bias, arguments);
+  const Conv2dMaxpoolOptions options = conv2d_maxpool_options(
+      pool_size, pool_stride.value_or(pool_size), stride, padding, dilation, groups, activation);
+  check_conv2d_maxpool_backward(gradient, input, weight, bias, options);
   const Tensor wide_input = input.to(at::kFloat), wide_weight = weight.to(at::kFloat);
   const Tensor sum =
       at::convolution(wide_input, wide_weight, bias.to(at::kFloat), stride, padding, dilation,
                       /*transposed=*/false, /*output_padding=*/{0, 0}, groups);
   const Tensor result = apply_activation(sum, activation);
-  const Tensor unpooled = pooling_gradient(gradient.to(at::kFloat), result, arguments);
+  const Tensor unpooled = pooling_gradient(gradient.to(at::kFloat), result, options);
   const Tensor inner = activation_gradient(unpooled, sum, result, activation);
   const auto [input_gradient, weight_gradient, bias_gradient] = at::convolution_backward(
       inner, wide_input, wide_weight, bias.sizes(), stride, padding, dilation,

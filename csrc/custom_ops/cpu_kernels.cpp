@@ -71,28 +71,27 @@ Tensor bias_add_activation(const Tensor& x, const Tensor& bias, std::string_view
 
 /// Rows (axis 0) or columns (axis 1).
 reference::ConvolutionAxis reference_axis(const Tensor& input, const Tensor& weight,
-                                          const ConvolutionArguments& arguments, int64_t axis) {
+                                          const Conv2dMaxpoolOptions& options, int64_t axis) {
   const auto i = static_cast<size_t>(axis);
-  return {input.size(2 + axis),    weight.size(2 + axis), arguments.stride[i],
-          arguments.padding[i],    arguments.dilation[i], arguments.pool_kernel[i],
-          arguments.pool_stride[i]};
+  return {input.size(2 + axis), weight.size(2 + axis),  options.stride[i],     options.padding[i],
+          options.dilation[i],  options.pool_kernel[i], options.pool_stride[i]};
 }
 
 Tensor conv2d_maxpool(const Tensor& input, const Tensor& weight, const Tensor& bias,
                       at::IntArrayRef pool_size, at::IntArrayRef stride, at::IntArrayRef padding,
                       std::string_view activation, at::IntArrayRef dilation, int64_t groups,
                       at::OptionalIntArrayRef pool_stride) {
-  const ConvolutionArguments arguments{
-      pool_size, pool_stride.value_or(pool_size), stride, padding, dilation, groups, activation};
-  const Tensor out = new_result(input, conv2d_maxpool_sizes(input, weight, bias, arguments));
+  const Conv2dMaxpoolOptions options = conv2d_maxpool_options(
+      pool_size, pool_stride.value_or(pool_size), stride, padding, dilation, groups, activation);
+  const Tensor out = new_result(input, conv2d_maxpool_sizes(input, weight, bias, options));
   const Tensor image = input.contiguous(), filter = weight.contiguous(), addend = bias.contiguous();
   reference::ConvolutionSize size;
   size.images = input.size(0);
   size.channels = input.size(1);
   size.filters = weight.size(0);
   size.groups = groups;
-  size.rows = reference_axis(input, weight, arguments, 0);
-  size.columns = reference_axis(input, weight, arguments, 1);
+  size.rows = reference_axis(input, weight, options, 0);
+  size.columns = reference_axis(input, weight, options, 1);
   translate_errors([&] {
     reference::conv2d_maxpool(image.const_data_ptr(), filter.const_data_ptr(),
                               addend.const_data_ptr(), out.mutable_data_ptr(), size,

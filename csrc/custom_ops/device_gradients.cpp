@@ -18,8 +18,6 @@ namespace {
 
 using at::Tensor;
 
-std::array<int64_t, 2> pair(at::IntArrayRef values) { return {values[0], values[1]}; }
-
 /// A new dense tensor like `operand`.
 Tensor new_like(const Tensor& operand) {
   return at::empty(operand.sizes(), operand.options().memory_format(at::MemoryFormat::Contiguous));
@@ -46,14 +44,12 @@ std::tuple<Tensor, Tensor> bias_add_activation_backward(const Tensor& gradient, 
 class ConvolutionBackward {
  public:
   ConvolutionBackward(const Tensor& input, const Tensor& weight, const Tensor& bias,
-                      const ConvolutionArguments& arguments)
+                      const Conv2dMaxpoolOptions& options)
       : input_(input),
         weight_(weight),
         bias_(bias),
-        geometry_{pair(arguments.stride), pair(arguments.padding), pair(arguments.dilation),
-                  arguments.groups},
-        pooling_{pair(arguments.pool_kernel), pair(arguments.pool_stride),
-                 *parse_activation(arguments.activation)} {}
+        geometry_{options.stride, options.padding, options.dilation, options.groups},
+        pooling_{options.pool_kernel, options.pool_stride, options.activation} {}
 
   /// The gradient of the convolution's sums.
   Tensor inner(const Tensor& gradient) const {
@@ -96,23 +92,20 @@ class ConvolutionBackward {
  private:
   /// The convolution with its bias, computed again, in fp32 for every dtype.
   Tensor convolve() const {
-    const std::array<int64_t, 2> unpooled{1, 1};
-    const Sizes sizes =
-        conv2d_maxpool_sizes(input_, weight_, bias_,
-                             {unpooled, unpooled, geometry_.stride, geometry_.padding,
-                              geometry_.dilation, geometry_.groups, "identity"});
-    const Tensor sums =
-        at::empty(C10_AS_INTARRAYREF_SLOW(sizes), input_.options().dtype(at::kFloat));
+    const Conv2dMaxpoolOptions options{.stride = geometry_.stride,
+                                       .padding = geometry_.padding,
+                                       .dilation = geometry_.dilation,
+                                       .groups = geometry_.groups,
+                                       .output_dtype = Dtype::kFloat32};
+    const Sizes sizes = conv2d_maxpool_sizes(input_, weight_, bias_, options);
+    const Tensor sums = at::empty(C10_AS_INTARRAYREF_SLOW(c10::SymIntArrayRef(sizes)),
+                                  input_.options().dtype(at::kFloat));
     KernelCall(kConv2dMaxpool.name, input_.device())
         .operand(input_)
         .operand(weight_)
         .operand(bias_)
         .result(sums)
-        .launch(kConv2dMaxpool, {.stride = geometry_.stride,
-                                 .padding = geometry_.padding,
-                                 .dilation = geometry_.dilation,
-                                 .groups = geometry_.groups,
-                                 .output_dtype = Dtype::kFloat32});
+        .launch(kConv2dMaxpool, options);
     return sums;
   }
 
@@ -126,12 +119,12 @@ std::tuple<Tensor, Tensor, Tensor> conv2d_maxpool_backward(
     at::IntArrayRef pool_size, at::IntArrayRef stride, at::IntArrayRef padding,
     std::string_view activation, at::IntArrayRef dilation, int64_t groups,
     at::OptionalIntArrayRef pool_stride, std::array<bool, 3> output_mask) {
-  const ConvolutionArguments arguments{
-      pool_size, pool_stride.value_or(pool_size), stride, padding, dilation, groups, activation};
-  check_conv2d_maxpool_backward(gradient, input, weight, bias, arguments);
+  const Conv2dMaxpoolOptions options = conv2d_maxpool_options(
+      pool_size, pool_stride.value_or(pool_size), stride, padding, dilation, groups, activation);
+  check_conv2d_maxpool_backward(gradient, input, weight, bias, options);
   return translate_errors([&] {
     std::tuple<Tensor, Tensor, Tensor> results;
-    const ConvolutionBackward backward(input, weight, bias, arguments);
+    const ConvolutionBackward backward(input, weight, bias, options);
     if (!output_mask[0] && !output_mask[1] && !output_mask[2]) return results;
     const Tensor inner = backward.inner(gradient);
     if (output_mask[0]) std::get<0>(results) = backward.input_gradient(inner);

@@ -6,7 +6,6 @@
 #include "csrc/custom_ops/result_sizes.h"
 #include "csrc/launch/kernel_call.h"
 #include "csrc/runtime/errors.h"
-#include "device/numerics/activation_functions.h"
 #include "ops/conv2d/conv2d_maxpool.h"
 #include "ops/ffnn/ffnn.h"
 #include "ops/matmul/matmul.h"
@@ -68,17 +67,9 @@ Tensor conv2d_maxpool(const Tensor& input, const Tensor& weight, const Tensor& b
                       at::IntArrayRef pool_size, at::IntArrayRef stride, at::IntArrayRef padding,
                       std::string_view activation, at::IntArrayRef dilation, int64_t groups,
                       at::OptionalIntArrayRef pool_stride) {
-  const ConvolutionArguments arguments{
-      pool_size, pool_stride.value_or(pool_size), stride, padding, dilation, groups, activation};
-  const Sizes sizes = conv2d_maxpool_sizes(input, weight, bias, arguments);
-  const auto pair = [](at::IntArrayRef values) { return std::array{values[0], values[1]}; };
-  const Conv2dMaxpoolOptions options{.pool_kernel = pair(arguments.pool_kernel),
-                                     .pool_stride = pair(arguments.pool_stride),
-                                     .stride = pair(stride),
-                                     .padding = pair(padding),
-                                     .dilation = pair(dilation),
-                                     .groups = groups,
-                                     .activation = *parse_activation(activation)};
+  const Conv2dMaxpoolOptions options = conv2d_maxpool_options(
+      pool_size, pool_stride.value_or(pool_size), stride, padding, dilation, groups, activation);
+  const Sizes sizes = conv2d_maxpool_sizes(input, weight, bias, options);
   return run(kConv2dMaxpool, {input, weight, bias}, options, sizes, input.scalar_type());
 }
 

@@ -73,9 +73,13 @@ std::pair<Tensor, Tensor> bias_add_activation_gradients(const Tensor& gradient, 
   return {x_gradient, bias_gradient};
 }
 
+std::string_view activation_argument(Activation function) {
+  return function == Activation::kIdentity ? "identity" : name(function);
+}
+
 std::vector<Tensor> conv2d_maxpool_gradients(const Tensor& gradient, const Tensor& input,
                                              const Tensor& weight, const Tensor& bias,
-                                             const ConvolutionArguments& arguments,
+                                             const Conv2dMaxpoolOptions& options,
                                              std::array<bool, 3> wanted) {
   using Backward = std::tuple<Tensor, Tensor, Tensor>(
       const Tensor&, const Tensor&, const Tensor&, const Tensor&, at::IntArrayRef, at::IntArrayRef,
@@ -84,9 +88,10 @@ std::vector<Tensor> conv2d_maxpool_gradients(const Tensor& gradient, const Tenso
   static const auto op = c10::Dispatcher::singleton()
                              .findSchemaOrThrow("neuron_sim::conv2d_maxpool_backward", "")
                              .typed<Backward>();
-  const auto [input_gradient, weight_gradient, bias_gradient] = op.call(
-      gradient, input, weight, bias, arguments.pool_kernel, arguments.stride, arguments.padding,
-      arguments.activation, arguments.dilation, arguments.groups, arguments.pool_stride, wanted);
+  const auto [input_gradient, weight_gradient, bias_gradient] =
+      op.call(gradient, input, weight, bias, options.pool_kernel, options.stride, options.padding,
+              activation_argument(options.activation), options.dilation, options.groups,
+              options.pool_stride, wanted);
   return {input_gradient, weight_gradient, bias_gradient};
 }
 

@@ -28,11 +28,14 @@ std::pair<at::Tensor, at::Tensor> bias_add_activation_gradients(const at::Tensor
                                                                 const at::Tensor& bias,
                                                                 std::string_view activation);
 
+/// The function as an argument of the ops: the device calls the identity a copy.
+std::string_view activation_argument(Activation function);
+
 /// Gradients of input, weight and bias; those that are not `wanted` are undefined.
 std::vector<at::Tensor> conv2d_maxpool_gradients(const at::Tensor& gradient,
                                                  const at::Tensor& input, const at::Tensor& weight,
                                                  const at::Tensor& bias,
-                                                 const ConvolutionArguments& arguments,
+                                                 const Conv2dMaxpoolOptions& options,
                                                  std::array<bool, 3> wanted);
 
 /// Gradients of x, all weights, all biases; `wanted` in the same order, others may be undefined.

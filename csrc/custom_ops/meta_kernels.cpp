@@ -34,9 +34,9 @@ Tensor conv2d_maxpool(const Tensor& input, const Tensor& weight, const Tensor& b
                       at::IntArrayRef pool_size, at::IntArrayRef stride, at::IntArrayRef padding,
                       std::string_view activation, at::IntArrayRef dilation, int64_t groups,
                       at::OptionalIntArrayRef pool_stride) {
-  const ConvolutionArguments arguments{
-      pool_size, pool_stride.value_or(pool_size), stride, padding, dilation, groups, activation};
-  return at::empty_symint(conv2d_maxpool_sizes(input, weight, bias, arguments), input.options());
+  const Conv2dMaxpoolOptions options = conv2d_maxpool_options(
+      pool_size, pool_stride.value_or(pool_size), stride, padding, dilation, groups, activation);
+  return at::empty_symint(conv2d_maxpool_sizes(input, weight, bias, options), input.options());
 }
 
 Tensor ffnn_forward(const Tensor& x, at::TensorList weights, at::TensorList biases,
@@ -66,9 +66,9 @@ std::tuple<Tensor, Tensor, Tensor> conv2d_maxpool_backward(
     at::IntArrayRef pool_size, at::IntArrayRef stride, at::IntArrayRef padding,
     std::string_view activation, at::IntArrayRef dilation, int64_t groups,
     at::OptionalIntArrayRef pool_stride, std::array<bool, 3> output_mask) {
-  const ConvolutionArguments arguments{
-      pool_size, pool_stride.value_or(pool_size), stride, padding, dilation, groups, activation};
-  check_conv2d_maxpool_backward(gradient, input, weight, bias, arguments);
+  const Conv2dMaxpoolOptions options = conv2d_maxpool_options(
+      pool_size, pool_stride.value_or(pool_size), stride, padding, dilation, groups, activation);
+  check_conv2d_maxpool_backward(gradient, input, weight, bias, options);
   const auto like = [](const Tensor& operand, bool wanted) {
     return wanted ? at::empty_symint(operand.sym_sizes(), operand.options()) : Tensor();
   };

@@ -34,37 +34,21 @@ c10::SymInt size_from_right(const Tensor& tensor, int64_t i) {
 
 /// Output rows (axis 0) or columns (axis 1) of a convolution with pooling.
 c10::SymInt pooled_size(const Tensor& input, const Tensor& weight,
-                        const ConvolutionArguments& arguments, size_t axis) {
+                        const Conv2dMaxpoolOptions& options, size_t axis) {
   const char* name = axis == 0 ? "height" : "width";
   const c10::SymInt extent = input.sym_sizes()[2 + axis], kernel = weight.sym_sizes()[2 + axis];
-  const int64_t padding = arguments.padding[axis], dilation = arguments.dilation[axis];
+  const int64_t padding = options.padding[axis], dilation = options.dilation[axis];
   const c10::SymInt padded = extent + 2 * padding, reach = (kernel - 1) * dilation + 1;
   TORCH_CHECK_VALUE(
       (padded - reach).sym_ge(0).expect_true(__FILE__, __LINE__), "conv2d_maxpool: the kernel ",
       name, " of ", kernel, dilation == 1 ? std::string() : c10::str(" with dilation ", dilation),
       " exceeds the padded input ", name, " of ", padded, " (", extent, " + 2 * ", padding, ").");
-  const c10::SymInt convolved = (padded - reach) / arguments.stride[axis] + 1;
-  const int64_t window = arguments.pool_kernel[axis];
+  const c10::SymInt convolved = (padded - reach) / options.stride[axis] + 1;
+  const int64_t window = options.pool_kernel[axis];
   TORCH_CHECK_VALUE((convolved - window).sym_ge(0).expect_true(__FILE__, __LINE__),
                     "conv2d_maxpool: the pooling window ", name, " of ", window,
                     " exceeds the convolution output ", name, " of ", convolved, ".");
-  return (convolved - window) / arguments.pool_stride[axis] + 1;
-}
-
-void check_convolution_arguments(const ConvolutionArguments& arguments) {
-  constexpr const char* kOp = "conv2d_maxpool";
-  const auto check = [&](const char* name, at::IntArrayRef values, int64_t minimum) {
-    TORCH_CHECK_VALUE(values.size() == 2, kOp, ": ", name, " has ", values.size(),
-                      " values, expected 2 (height, width).");
-    for (const int64_t value : values) check_at_least(kOp, name, value, minimum);
-  };
-  check("pool_size", arguments.pool_kernel, 1);
-  check("pool_stride", arguments.pool_stride, 1);
-  check("stride", arguments.stride, 1);
-  check("padding", arguments.padding, 0);
-  check("dilation", arguments.dilation, 1);
-  check_at_least(kOp, "groups", arguments.groups, 1);
-  check_activation(kOp, "activation", arguments.activation, /*softmax_allowed=*/false);
+  return (convolved - window) / options.pool_stride[axis] + 1;
 }
 
 /// Channels of input and filters of weight are cut into equal groups.
@@ -131,6 +115,29 @@ TransposeEngine transpose_engine(std::string_view engine) {
   return translate_errors([&] { return parse_transpose_engine(engine); });
 }
 
+Conv2dMaxpoolOptions conv2d_maxpool_options(at::IntArrayRef pool_kernel,
+                                            at::IntArrayRef pool_stride, at::IntArrayRef stride,
+                                            at::IntArrayRef padding, at::IntArrayRef dilation,
+                                            int64_t groups, std::string_view activation) {
+  constexpr const char* kOp = "conv2d_maxpool";
+  const auto checked = [&](const char* name, at::IntArrayRef values, int64_t minimum) {
+    TORCH_CHECK_VALUE(values.size() == 2, kOp, ": ", name, " has ", values.size(),
+                      " values, expected 2 (height, width).");
+    for (const int64_t value : values) check_at_least(kOp, name, value, minimum);
+    return std::array{values[0], values[1]};
+  };
+  Conv2dMaxpoolOptions options{.pool_kernel = checked("pool_size", pool_kernel, 1),
+                               .pool_stride = checked("pool_stride", pool_stride, 1),
+                               .stride = checked("stride", stride, 1),
+                               .padding = checked("padding", padding, 0),
+                               .dilation = checked("dilation", dilation, 1),
+                               .groups = groups};
+  check_at_least(kOp, "groups", groups, 1);
+  check_activation(kOp, "activation", activation, /*softmax_allowed=*/false);
+  options.activation = *parse_activation(activation);
+  return options;
+}
+
 Sizes vector_add_sizes(const Tensor& a, const Tensor& b) {
   check_same_device("vector_add", {{"a", a}, {"b", b}});
   check_same_dtype("vector_add", {{"a", a}, {"b", b}});
@@ -187,7 +194,7 @@ Sizes bias_add_activation_sizes(const Tensor& x, const Tensor& bias, std::string
 }
 
 Sizes conv2d_maxpool_sizes(const Tensor& input, const Tensor& weight, const Tensor& bias,
-                           const ConvolutionArguments& arguments) {
+                           const Conv2dMaxpoolOptions& options) {
   constexpr const char* kOp = "conv2d_maxpool";
   const NamedTensor operands[] = {{"input", input}, {"weight", weight}, {"bias", bias}};
   check_same_device(kOp, {operands[0], operands[1], operands[2]});
@@ -196,12 +203,11 @@ Sizes conv2d_maxpool_sizes(const Tensor& input, const Tensor& weight, const Tens
   check_rank(kOp, operands[0], 4);
   check_rank(kOp, operands[1], 4);
   check_rank(kOp, operands[2], 1);
-  check_convolution_arguments(arguments);
-  check_groups(operands[0], operands[1], arguments.groups);
+  check_groups(operands[0], operands[1], options.groups);
   check_size(kOp, operands[2], 0, weight.sym_size(0), "the output channels of weight");
   check_not_empty(kOp, operands[1]);
-  return {input.sym_size(0), weight.sym_size(0), pooled_size(input, weight, arguments, 0),
-          pooled_size(input, weight, arguments, 1)};
+  return {input.sym_size(0), weight.sym_size(0), pooled_size(input, weight, options, 0),
+          pooled_size(input, weight, options, 1)};
 }
 
 void check_bias_add_activation_backward(const Tensor& gradient, const Tensor& x, const Tensor& bias,
@@ -212,9 +218,9 @@ void check_bias_add_activation_backward(const Tensor& gradient, const Tensor& x,
 
 void check_conv2d_maxpool_backward(const Tensor& gradient, const Tensor& input,
                                    const Tensor& weight, const Tensor& bias,
-                                   const ConvolutionArguments& arguments) {
+                                   const Conv2dMaxpoolOptions& options) {
   check_gradient("conv2d_maxpool_backward", gradient, {"input", input},
-                 conv2d_maxpool_sizes(input, weight, bias, arguments));
+                 conv2d_maxpool_sizes(input, weight, bias, options));
 }
 
 Sizes network_sizes(const char* op, const NetworkArguments& arguments) {

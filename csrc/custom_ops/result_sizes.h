@@ -9,6 +9,7 @@
 
 #include <string_view>
 
+#include "ops/conv2d/conv2d_maxpool.h"
 #include "ops/matmul/matmul.h"
 #include "ops/movement/transpose.h"
 #include "ops/movement/vector_add.h"
@@ -24,14 +25,6 @@ struct VectorAddArguments {
   at::IntArrayRef base_addresses;
 };
 
-/// Arguments of conv2d_maxpool that are not tensors.
-struct ConvolutionArguments {
-  at::IntArrayRef pool_kernel, pool_stride;   ///< height, width
-  at::IntArrayRef stride, padding, dilation;  ///< height, width
-  int64_t groups = 1;
-  std::string_view activation;
-};
-
 /// Arguments of ffnn_forward and ffnn_predict.
 struct NetworkArguments {
   const at::Tensor& x;
@@ -44,6 +37,11 @@ struct NetworkArguments {
 VectorAddOptions vector_add_options(const VectorAddArguments& arguments);
 MatmulOptions matmul_options(std::string_view variant, bool transpose_x);
 TransposeEngine transpose_engine(std::string_view engine);
+/// Lists are height, width.
+Conv2dMaxpoolOptions conv2d_maxpool_options(at::IntArrayRef pool_kernel,
+                                            at::IntArrayRef pool_stride, at::IntArrayRef stride,
+                                            at::IntArrayRef padding, at::IntArrayRef dilation,
+                                            int64_t groups, std::string_view activation);
 
 /// Sizes of a and b broadcast as torch.add does.
 Sizes vector_add_sizes(const at::Tensor& a, const at::Tensor& b);
@@ -53,14 +51,14 @@ Sizes transpose_sizes(const at::Tensor& a);
 Sizes bias_add_activation_sizes(const at::Tensor& x, const at::Tensor& bias,
                                 std::string_view activation);
 Sizes conv2d_maxpool_sizes(const at::Tensor& input, const at::Tensor& weight,
-                           const at::Tensor& bias, const ConvolutionArguments& arguments);
+                           const at::Tensor& bias, const Conv2dMaxpoolOptions& options);
 /// Checks the arguments of the backward ops: those of the forward op, and that `gradient` is like
 /// its result.
 void check_bias_add_activation_backward(const at::Tensor& gradient, const at::Tensor& x,
                                         const at::Tensor& bias, std::string_view activation);
 void check_conv2d_maxpool_backward(const at::Tensor& gradient, const at::Tensor& input,
                                    const at::Tensor& weight, const at::Tensor& bias,
-                                   const ConvolutionArguments& arguments);
+                                   const Conv2dMaxpoolOptions& options);
 /// [N, classes]. `op` is "ffnn_forward" or "ffnn_predict", whose result is [N].
 Sizes network_sizes(const char* op, const NetworkArguments& arguments);
 
