@@ -140,8 +140,9 @@ class Page:
             "operator after the other; **one program**: the same kernels in one program;\n"
             "**joined**: chains of pointwise kernels are one kernel; **scheduled**: every tile\n"
             "has its own place, so that weights load while the previous kernels compute;\n"
-            "**forwarded**: values that a kernel stores for the next one stay in SBUF. The last one is\n"
-            "what torch.compile gives; **moved**: MB through the DMA engines. Limits: "
+            "**forwarded**: values that a kernel stores for the next one stay in SBUF. "
+            "The last one is\nwhat torch.compile gives; **moved**: MB through the DMA engines. "
+            "Limits: "
             f"{SPEED_UP_LIMIT} times for\n{' and '.join(LIMITED)}, differences of "
             f"{ERROR_LIMIT:.0e} of the largest number to eager results.\n"
         )

@@ -22,7 +22,7 @@ from .constants import (
     vector_engine,
 )
 from .cores import core_barrier, sendrecv
-from .declared import functions as _declared
+from .declared import FUNCTIONS as _DECLARED
 from .dma import dma_compute, dma_copy, dma_transpose
 from .elementwise import (
     dropout,
@@ -125,7 +125,7 @@ __all__ = [
 #: At the vendor, or in public kernels, beyond what is here.
 _NOT_HERE = frozenset({"builtin_custom_op", "tensor_copy_dynamic_dst", "tensor_copy_dynamic_src"})
 
-for _name, _function in _declared().items():
+for _name, _function in _DECLARED.items():
     if _name not in globals() and _name not in _NOT_HERE:
         globals()[_name] = _function
         __all__ += [_name]

@@ -12,8 +12,7 @@ from neuron_sim import _core
 from .instruction import builder, emitted
 
 
-def functions() -> dict[str, Callable[..., Any]]:
-    """The functions of all instructions with declared fields, by name."""
+def _functions() -> dict[str, Callable[..., Any]]:
     operands = {
         entry["name"]: {operand["name"] for operand in entry["operands"]}
         for entry in _core.instruction_table()
@@ -45,3 +44,7 @@ def _source(instruction: str, parameters: tuple, operands: set[str]) -> str:
         f"    builder().{instruction}({', '.join(passed)})\n"
         f"    return emitted(name)\n"
     )
+
+
+FUNCTIONS = _functions()
+"""By name, of all instructions with declared fields."""

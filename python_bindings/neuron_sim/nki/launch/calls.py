@@ -2,7 +2,8 @@
 
 import functools
 import inspect
-import os
+
+from neuron_sim import _core
 
 from ..tracing import creation, movement
 from ..tracing.active import running
@@ -32,8 +33,8 @@ TARGETS = {"inf2": "trn1", "gen2": "trn1", "gen3": "trn2", "gen4": "trn3"}
 def architecture_of(target: str | None = None) -> str:
     """The architecture to build for: `target`, or what the environment says, or trn2."""
     name = (
-        os.environ.get("NEURON_SIM_ARCH")
-        or os.environ.get("NEURON_PLATFORM_TARGET_OVERRIDE")
+        _core.setting("NEURON_SIM_ARCH")
+        or _core.setting("NEURON_PLATFORM_TARGET_OVERRIDE")
         or target
         or "trn2"
     )

@@ -1,7 +1,6 @@
 """A kernel that was traced: its programs, its time, its run."""
 
 import math
-import os
 import re
 import sys
 import warnings
@@ -25,7 +24,7 @@ def is_timing_only() -> bool:
     """Whether kernels take time but compute nothing."""
     measurement = sys.modules.get("neuron_sim.nki.measurement")
     if measurement is None:
-        return os.environ.get("NEURON_SIM_TIMING_ONLY") == "1"
+        return _core.setting("NEURON_SIM_TIMING_ONLY") == "1"
     return measurement.is_timing_only()
 
 
@@ -185,7 +184,7 @@ class TracedKernel:
 
     def record_profile(self) -> None:
         """Writes the profile of a run where the environment asks for one."""
-        if os.environ.get("NEURON_SIM_PROFILE"):
+        if _core.setting("NEURON_SIM_PROFILE"):
             from neuron_sim.nki.measurement import record  # slow to import
 
             record(self)

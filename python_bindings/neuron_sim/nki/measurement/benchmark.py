@@ -8,11 +8,11 @@ phase. The percentiles are then those over PHASES phases at equal distances.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from neuron_sim import _core
 from neuron_sim.nki.measurement.program_file import record, save_program, save_trace
 
 PERCENTILES = (0, 1, 10, 25, 50, 90, 99, 100)
@@ -106,7 +106,7 @@ def measure(
 
 
 def _latencies(kernel: Any) -> tuple[float, ...]:
-    choice = os.environ.get("NEURON_SIM_PERCENTILES", "equal")
+    choice = _core.setting("NEURON_SIM_PERCENTILES") or "equal"
     if choice == "equal":
         return (round(kernel.time()["latency_us"], 3),)
     if choice != "clock_phase":

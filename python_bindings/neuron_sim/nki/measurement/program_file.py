@@ -23,7 +23,7 @@ import zipfile
 from collections.abc import Mapping
 from typing import Any
 
-from neuron_sim import run
+from neuron_sim import _core, run
 from neuron_sim.files import parse_json, read_archive, write_whole
 from neuron_sim.nki.measurement.summary import profile_summary
 
@@ -51,7 +51,7 @@ def record(kernel: Any) -> None:
 
     Nothing without that option. The name has a digest of the program, so that the runs of one
     program share their files and kernels of one name do not."""
-    folder = os.environ.get(run.PROFILE)
+    folder = _core.setting(run.PROFILE)
     if not folder:
         return
     program = kernel.program

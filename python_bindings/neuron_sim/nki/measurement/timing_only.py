@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
-import os
 from collections.abc import Iterator
+
+from neuron_sim import _core
 
 VARIABLE = "NEURON_SIM_TIMING_ONLY"
 """`1` times every kernel of the process without computing it."""
@@ -17,7 +18,7 @@ def is_timing_only() -> bool:
     """Whether kernels are timed without being computed: the innermost `timing_only()`, else
     the environment."""
     active = _active.get()
-    return os.environ.get(VARIABLE) == "1" if active is None else active
+    return _core.setting(VARIABLE) == "1" if active is None else active
 
 
 @contextlib.contextmanager

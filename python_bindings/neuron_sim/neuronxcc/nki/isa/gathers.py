@@ -1,6 +1,7 @@
 """neuronxcc.nki.isa: gathers, shuffles and the eight largest values."""
 
 from neuron_sim.nki.isa import gathers as new
+from neuron_sim.nki.isa.declared import FUNCTIONS
 from neuron_sim.nki.tracing import boxes, current, dtype_of
 
 from .results import in_place, refuse, result
@@ -42,14 +43,14 @@ def max8(*, src, mask=None, dtype=None, **kwargs):
     """[P, 8]: the 8 largest values of each partition, descending."""
     if kwargs:
         refuse("max8", kwargs)
-    return _eight(new.max8, src, (), src.dtype, mask, dtype)
+    return _eight(FUNCTIONS["max8"], src, (), src.dtype, mask, dtype)
 
 
 def nc_find_index8(*, data, vals, mask=None, dtype=None, **kwargs):
     """[P, 8] uint32 (or `dtype`): where each of the 8 values first is in its partition."""
     if kwargs:
         refuse("nc_find_index8", kwargs)
-    return _eight(new.nc_find_index8, data, (vals,), dtype_of("uint32"), mask, dtype)
+    return _eight(FUNCTIONS["nc_find_index8"], data, (vals,), dtype_of("uint32"), mask, dtype)
 
 
 def _eight(function, data, others, default, mask, dtype):
@@ -93,4 +94,4 @@ def nc_match_replace8(*, data, vals, imm, dst_idx=None, mask=None, dtype=None, *
 def sequence_bounds(*, segment_ids, dtype=None):
     """[1, 2, n]: where the segment of each element starts and ends."""
     shape = (segment_ids.shape[0], 2, segment_ids.shape[1])
-    return result(shape, dtype, segment_ids.dtype, None, new.sequence_bounds, segment_ids)
+    return result(shape, dtype, segment_ids.dtype, None, FUNCTIONS["sequence_bounds"], segment_ids)

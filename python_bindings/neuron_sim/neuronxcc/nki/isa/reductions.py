@@ -6,6 +6,7 @@ operand unless given; `mask`: the part of the operands that takes part.
 
 from neuron_sim import _core
 from neuron_sim.nki.isa import reductions as new
+from neuron_sim.nki.isa.declared import FUNCTIONS
 from neuron_sim.nki.isa.operators import operator_name
 from neuron_sim.nki.lowering.reductions import kept_box, reduced_shape, reducible
 from neuron_sim.nki.tracing import boxes, current, dtype_of, promote
@@ -106,12 +107,12 @@ def bn_stats(data, *, mask=None, dtype=None, **kwargs):
 
     ValueError when the mask touches the free dimension.
     """
-    return _statistics("bn_stats", new.bn_stats, data, 6, mask, dtype, kwargs)
+    return _statistics("bn_stats", FUNCTIONS["bn_stats"], data, 6, mask, dtype, kwargs)
 
 
 def bn_aggr(data, *, mask=None, dtype=None, **kwargs):
     """[P, 2]: mean and variance of triples as bn_stats writes them."""
-    return _statistics("bn_aggr", new.bn_aggr, data, 2, mask, dtype, kwargs)
+    return _statistics("bn_aggr", FUNCTIONS["bn_aggr"], data, 2, mask, dtype, kwargs)
 
 
 def _statistics(name, function, data, size, mask, dtype, kwargs):
