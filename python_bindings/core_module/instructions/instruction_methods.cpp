@@ -37,24 +37,24 @@ struct Parameter : PythonParameter<typename Parameters<T>::template Type<i>> {
   static constexpr const auto& kDeclared = Parameters<T>::template kOne<i>;
   static constexpr bool kIsRequired = Base::is_required(kDeclared);
 
-  static constexpr bool takes_none() {
-    if constexpr (requires { kDeclared.takes_none; }) return kDeclared.takes_none;
-    return false;
-  }
+  static constexpr bool kTakesNone = Base::takes_none(kDeclared);
+
   /// Name and default, as nanobind takes them.
   static auto argument() {
-    if constexpr (!kIsRequired) {
-      return nb::arg(kDeclared.name) = Base::template standard<kDeclared>();
-    } else if constexpr (takes_none()) {
+    if constexpr (kIsRequired && kTakesNone) {
       return nb::arg(kDeclared.name).none();
-    } else {
+    } else if constexpr (kIsRequired) {
       return nb::arg(kDeclared.name);
+    } else if constexpr (kTakesNone) {
+      return nb::arg(kDeclared.name) = nb::none();
+    } else {
+      return nb::arg(kDeclared.name) = Base::template standard<kDeclared>();
     }
   }
   /// (name, whether it is required, default).
   static nb::tuple row() {
     nb::object standard = nb::none();
-    if constexpr (!kIsRequired) standard = Base::template standard<kDeclared>();
+    if constexpr (!kIsRequired && !kTakesNone) standard = Base::template standard<kDeclared>();
     return nb::make_tuple(kDeclared.name, kIsRequired, standard);
   }
 };

@@ -43,7 +43,7 @@ constexpr NamedValue<DmaEngine> kDmaEngines[] = {{"dma", DmaEngine::kDma},
 /// The value of a name, or a refusal: "engine 'x' is unknown; allowed: tensor, ..., auto."
 template <typename V, size_t count>
 V found(const NamedValue<V> (&table)[count], const std::string& name, std::string_view parameter,
-        std::string_view is = "is") {
+        std::string_view verb = " is") {
   for (const NamedValue<V>& each : table) {
     if (each.name == name) return each.value;
   }
@@ -51,7 +51,7 @@ V found(const NamedValue<V> (&table)[count], const std::string& name, std::strin
   for (const NamedValue<V>& each : table) {
     allowed += allowed.empty() ? each.name : text(", ", each.name);
   }
-  fail(text(parameter, " '", name, "' ", is, " unknown; allowed: ", allowed, "."));
+  fail(text(parameter, " '", name, "'", verb, " unknown; allowed: ", allowed, "."));
 }
 
 template <typename V, size_t count>
@@ -101,15 +101,15 @@ void value_named(const std::string& name, MatmulPerformanceMode& mode) {
 std::string name_of(MatmulPerformanceMode mode) { return name_in(kPerformanceModes, mode); }
 
 void value_named(const std::string& name, std::optional<DescriptorKind>& descriptors) {
-  descriptors = found(kDescriptors, name, "descriptors", "are");
+  descriptors = found(kDescriptors, name, "descriptors", " are");
 }
 std::string name_of(const std::optional<DescriptorKind>& descriptors) {
   return name_in(kDescriptors, descriptors);
 }
 
 void value_named(const std::string& name, PartitionReduction& op) {
-  op = found(kPartitionReductions, name == "max" ? "maximum" : name,
-             "op of 'tensor_partition_reduce'");
+  op = found(kPartitionReductions, name == "max" ? "maximum" : name, "op",
+             " of 'tensor_partition_reduce' is");
 }
 std::string name_of(PartitionReduction op) { return name_in(kPartitionReductions, op); }
 

@@ -18,7 +18,8 @@
 namespace neuron_sim {
 
 /// `Argument`: the type that nanobind converts to; set() writes it to the instruction;
-/// standard<declaration>() is the default, that of the struct; not asked for where is_required.
+/// standard<declaration>() is the default, that of the struct; it is not asked for where the
+/// parameter is required, or where takes_none(): there it is None.
 template <typename Declaration>
 struct PythonParameter;
 
@@ -36,10 +37,7 @@ struct PythonParameter<OperandDeclaration<T>> {
     if (view != nullptr) instruction.*to.member = *view;
   }
   static constexpr bool is_required(const OperandDeclaration<T>& of) { return !of.field.optional; }
-  template <const auto& declaration>
-  static nanobind::object standard() {
-    return nanobind::none();
-  }
+  static constexpr bool takes_none(const OperandDeclaration<T>& of) { return of.field.optional; }
 };
 
 template <typename T>
@@ -50,13 +48,10 @@ struct PythonParameter<TileOrNumberDeclaration<T>> {
     set_operand(to.name, value, instruction.*to.tile, instruction.*to.number);
   }
   static constexpr bool is_required(const TileOrNumberDeclaration<T>& of) { return of.is_required; }
+  static constexpr bool takes_none(const TileOrNumberDeclaration<T>& of) { return of.takes_none; }
   template <const auto& declaration>
   static nanobind::object standard() {
-    if constexpr (declaration.takes_none) {
-      return nanobind::none();
-    } else {
-      return nanobind::cast(T{}.*declaration.number);
-    }
+    return nanobind::cast(T{}.*declaration.number);
   }
 };
 
@@ -67,6 +62,7 @@ struct PythonParameter<OutOfBoundsDeclaration<T>> {
     instruction.*to.member = skips_out_of_bounds(mode);
   }
   static constexpr bool is_required(const OutOfBoundsDeclaration<T>&) { return false; }
+  static constexpr bool takes_none(const OutOfBoundsDeclaration<T>&) { return false; }
   template <const auto& declaration>
   static nanobind::object standard() {
     return nanobind::cast("error");
@@ -86,12 +82,13 @@ struct PythonValue {
     }
   }
   static constexpr bool is_required(const Declaration& of) { return of.is_required; }
+  static constexpr bool takes_none(const Declaration&) {
+    return !kIsNamed && requires(V value) { value.has_value(); };
+  }
   template <const auto& declaration>
   static nanobind::object standard() {
     if constexpr (kIsNamed) {
       return nanobind::cast(name_of(T{}.*declaration.member));
-    } else if constexpr (requires(V value) { value.has_value(); }) {
-      return nanobind::none();
     } else {
       return nanobind::cast(T{}.*declaration.member);
     }
@@ -116,10 +113,7 @@ struct PythonParameter<ParameterDeclaration<T, std::vector<E>>> {
     }
   }
   static constexpr bool is_required(const Declaration& of) { return of.is_required; }
-  template <const auto& declaration>
-  static nanobind::object standard() {
-    return nanobind::none();
-  }
+  static constexpr bool takes_none(const Declaration& of) { return !of.is_required; }
 };
 
 }  // namespace neuron_sim
