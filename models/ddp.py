@@ -46,7 +46,7 @@ def largest_difference(model: nn.Module, expected: list[Tensor]) -> float:
 
 
 def train(rank: int, world: int, steps: int) -> None:
-    """What every process runs. ValueError when the gradients are not those of one process."""
+    """The program of each process. ValueError when the gradients are not those of one process."""
     data = load_data()
     torch.manual_seed(3)
     host = DigitsCnn()

@@ -44,12 +44,12 @@ ENGINES = ("Tensor", "Vector", "Scalar", "GpSimd", "Sync", "DMA")
 
 
 def announce(text: str) -> None:
-    """One line of progress; never broken, so that a path in it can be copied."""
+    """One line of progress; never wrapped, so that a path in it can be copied."""
     CONSOLE.print(f"[bold cyan]>[/] {escape(text)}", soft_wrap=True)
 
 
 def new_table(title: str) -> Table:
-    """An empty table under a title, narrow enough for 100 columns."""
+    """An empty table under a title, at most 100 columns wide."""
     return Table(
         title=title,
         title_justify="left",
@@ -150,7 +150,7 @@ def show_predictions(name: str, on_device: Tensor, reference: Tensor, labels: Te
 
 
 def show_vector_add() -> None:
-    """Part 1 of the Stanford CS149 handout: what chunk sizes do to the time."""
+    """Part 1 of the Stanford CS149 handout: the effect of chunk sizes on the time."""
     table = new_table(f"vector_add, as in the handout (fp32, {CHIP})")
     for column in ("variant", "elements", "DMA transfers", "kernel body", "nc_latency"):
         table.add_column(column, justify="left" if column == "variant" else "right")
@@ -267,7 +267,7 @@ def parsed_options() -> argparse.Namespace:
 def main() -> int:
     """Returns 0 when every prediction on the device equals the CPU's."""
     options = parsed_options()
-    torch.set_num_threads(1)  # these layers are too small to share among threads
+    torch.set_num_threads(1)  # these layers are too small to split among threads
     announce("scikit-learn's digits: 1,797 images of 8 x 8 pixels")
     net, cnn, test_set = train_both()
     with torch.no_grad():

@@ -27,7 +27,7 @@ class Digits:
 
 
 def load_data(test_share: float = 0.25) -> Digits:
-    """The data that ships inside scikit-learn; images [N, 1, 8, 8], a fixed random split."""
+    """The data that ships with scikit-learn; images [N, 1, 8, 8], a fixed random split."""
     data = load_digits()
     images = torch.from_numpy(data.images).float().div(16).unsqueeze(1)
     labels = torch.from_numpy(data.target).long()

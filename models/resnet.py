@@ -28,7 +28,7 @@ def _convolution(inputs: int, outputs: int, kernel: int, stride: int = 1) -> nn.
 
 
 class Block(nn.Module):
-    """Convolutions beside a shortcut: two of 3 x 3, or 1 x 1, 3 x 3 and 1 x 1 (a bottleneck)."""
+    """Convolutions and a shortcut: two of 3 x 3, or 1 x 1, 3 x 3 and 1 x 1 (a bottleneck)."""
 
     def __init__(self, inputs: int, width: int, stride: int, bottleneck: bool) -> None:
         super().__init__()
@@ -75,7 +75,7 @@ class ResNet(nn.Module):
 
 
 def random_resnet(depth: int = 18, classes: int = 1000, seed: int = 0) -> ResNet:
-    """A network in eval mode whose normalisations know the statistics of random images, so that
+    """A network in eval mode whose normalisations have the statistics of random images, so that
     its activations are neither tiny nor huge."""
     with torch.random.fork_rng(devices=[]), torch.no_grad():
         torch.manual_seed(seed)

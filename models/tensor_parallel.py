@@ -45,7 +45,7 @@ def difference(found: Tensor, expected: Tensor) -> float:
 
 
 def run(rank: int, world: int, width: int) -> None:
-    """What every process runs. ValueError when outputs or gradients differ from the CPU's."""
+    """The program of each process. ValueError when outputs or gradients differ from the CPU's."""
     torch.manual_seed(0)
     whole = Mlp(width)
     x = torch.randn(32, width)

@@ -1,4 +1,4 @@
-// What PyTorch's core asks a PrivateUse1 backend.
+// The hooks that PyTorch's core calls in a PrivateUse1 backend.
 
 #include <ATen/core/CachingHostAllocator.h>
 #include <ATen/detail/PrivateUse1HooksInterface.h>

@@ -90,7 +90,7 @@ class Archive {
 /// A program on one device. Devices that it names become this one.
 class ExportedProgram {
  public:
-  /// c10::Error or json::JsonError when the file is no such program or needs what is missing here.
+  /// c10::Error or json::JsonError when the file is no such program or needs unsupported features.
   ExportedProgram(const std::string& path, const at::Device& device) : device_(device) {
     Archive archive(path);
     program_ = json::parse(archive.read("models/model.json"));
@@ -146,8 +146,8 @@ class ExportedProgram {
     constants_[spec["arg"]["name"].text()] = tensor->second;
   }
 
-  /// Finds every operator, so that a program that cannot run fails before it starts, and the node
-  /// after which each value is not needed any more.
+  /// Finds every operator, so that a program that cannot run fails before it starts, and the last
+  /// node that uses each value.
   void resolve() {
     const json::Array& nodes = graph()["nodes"].array();
     std::unordered_map<std::string, size_t> last;
@@ -174,7 +174,7 @@ class ExportedProgram {
     }
   }
 
-  /// The operator of "torch.ops.aten.conv2d.default"; none for checks of what export assumed.
+  /// The operator of "torch.ops.aten.conv2d.default"; none for checks of export's assumptions.
   static Operator find_operator(const std::string& target) {
     static const std::string prefix = "torch.ops.";
     const size_t dot = target.find('.', prefix.size()), last = target.rfind('.');
@@ -261,7 +261,7 @@ class ExportedProgram {
     return list ? numbers(kind, entry, values) : number(kind, entry, type, values);
   }
 
-  /// A value that is no tensor.
+  /// A value that is not a tensor.
   static c10::IValue number(const std::string& kind, const json::Value& entry,
                             const c10::Type& type, const Values& values) {
     // Operators of two tensors take numbers too, "x + 2".

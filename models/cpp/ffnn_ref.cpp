@@ -7,7 +7,7 @@
 // Data files, as NumPy's tofile writes them, little-endian without a header, in DIR (default ffnn):
 // X.bin [batch, input], W1.bin [input, hidden], b1.bin [hidden], W2.bin [hidden, output], b2.bin
 // [output], all float32, and Y.bin [batch] int32, the predicted classes. Sizes are the course's,
-// 2048,4096,8192,2048, unless --sizes says otherwise. Without --load-data the inputs are those of
+// 2048,4096,8192,2048, unless --sizes is given. Without --load-data the inputs are those of
 // numpy.random.seed(N), 152 by default.
 
 #include <torch/torch.h>

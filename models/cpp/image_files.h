@@ -1,5 +1,5 @@
 #pragma once
-// PNG and JPEG files as tensors, by libpng and libjpeg.
+// PNG and JPEG files as tensors, through libpng and libjpeg.
 
 #include <torch/torch.h>
 
@@ -17,7 +17,7 @@
 
 namespace image_files {
 
-/// What is wrong with a file, with its name.
+/// An error in a file, with its name.
 struct ImageError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -58,7 +58,7 @@ struct JpegErrors {
 }
 
 /// Decodes into `pixels`, which it allocates through `allocate(height, width)`. No object with a
-/// destructor lives here, because of the jump.
+/// destructor lives here, because of longjmp.
 template <typename Allocate>
 bool jpeg_into(const unsigned char* bytes, size_t count, JpegErrors& errors,
                const Allocate& allocate) {

@@ -1,5 +1,5 @@
 #pragma once
-// A reader of JSON, for the graphs that torch.export.save writes.
+// A JSON reader, for the graphs that torch.export.save writes.
 
 #include <cstdlib>
 #include <map>
@@ -12,7 +12,7 @@
 
 namespace json {
 
-/// Text that is not JSON, or a value of another kind than expected.
+/// Text that is not JSON, or a value of an unexpected kind.
 struct JsonError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -21,7 +21,7 @@ class Value;
 using Array = std::vector<Value>;
 using Object = std::map<std::string, Value>;
 
-/// null, true, a whole number, another number, a text, an array or an object.
+/// null, a boolean, an integer, another number, a string, an array or an object.
 class Value {
  public:
   std::variant<std::monostate, bool, int64_t, double, std::string, Array, Object> content;
@@ -32,7 +32,7 @@ class Value {
   const std::string& text() const { return as<std::string>("a text"); }
   const Array& array() const { return as<Array>("an array"); }
   const Object& object() const { return as<Object>("an object"); }
-  /// Any number; torch writes infinities and NaN as texts.
+  /// Any number; torch writes infinities and NaN as strings.
   double number() const {
     if (const auto* whole = std::get_if<int64_t>(&content)) return static_cast<double>(*whole);
     if (const auto* word = std::get_if<std::string>(&content)) {
@@ -57,7 +57,7 @@ class Value {
   }
 };
 
-/// Reads one text from front to back.
+/// Parses one text in a single pass.
 class Reader {
  public:
   explicit Reader(std::string_view text) : text_(text) {}
@@ -178,7 +178,7 @@ class Reader {
   size_t at_ = 0;
 };
 
-/// The value that `text` is.
+/// The value of the JSON `text`.
 inline Value parse(std::string_view text) { return Reader(text).read(); }
 
 }  // namespace json

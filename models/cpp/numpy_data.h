@@ -12,7 +12,7 @@
 
 namespace numpy_data {
 
-/// What a user did wrong: an argument, a file that is missing or has another size.
+/// A user error: a wrong argument, or a file that is missing or has the wrong size.
 struct UsageError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -64,7 +64,7 @@ class NumpyRandom {
   std::optional<double> second_;
 };
 
-/// The tensor that a file holds.
+/// The tensor in a file.
 inline at::Tensor read(const std::filesystem::path& path, at::IntArrayRef sizes,
                        at::ScalarType dtype) {
   at::Tensor tensor = at::empty(sizes, dtype);

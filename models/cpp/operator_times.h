@@ -1,5 +1,5 @@
 #pragma once
-// An account of simulated time by operator, for programs that run models of others.
+// An account of simulated time by operator, for programs that run other people's models.
 
 #include <ATen/record_function.h>
 
@@ -16,16 +16,16 @@
 
 namespace operator_times {
 
-/// Calls of one operator that took simulated time, and how much, copies of fallbacks included.
+/// Calls of one operator that took simulated time, and that time, including fallback copies.
 struct OperatorTime {
   std::string name;
   int64_t calls = 0;
   double microseconds = 0;
 };
 
-/// While it lives, counts the operators that this process runs (backward has a thread of its own)
-/// and what each adds to the clock of `device`. Operators inside of others count for the outermost
-/// one of their thread. One at a time.
+/// While it lives, counts the operators that this process runs (backward has a separate thread)
+/// and the time that each adds to the clock of `device`. Operators inside others count for the
+/// outermost one of their thread. One at a time.
 class Account {
  public:
   explicit Account(int device) : device_(device) {
@@ -41,7 +41,7 @@ class Account {
     current() = nullptr;
   }
 
-  /// The operators, the longest first; of equal times the first by name.
+  /// The operators, the longest first; equal times by name.
   std::vector<OperatorTime> longest() const {
     std::vector<OperatorTime> sorted;
     for (const auto& [name, time] : times_) sorted.push_back(time);

@@ -16,7 +16,7 @@
 namespace {
 
 constexpr int64_t kClasses = 3, kBatch = 96, kHidden = 64;
-// Both sides compute in fp32, in other orders; Adam amplifies what differs.
+// Both sides compute in fp32, in different orders; Adam amplifies the differences.
 constexpr double kTolerance = 1e-3;
 
 struct Network : torch::nn::Module {

@@ -4,8 +4,8 @@ The student part of Stanford CS149 assignment 4, part 2 (2024: trn1, 2025: trn2)
 CS152 lab 6: put this file in place of the handout's conv2d.py, see docs/coursework.md.
 
 Algorithm: each filter position (i, j) is a product of the filter's slice [input channels, output
-channels] with the image shifted by (i, j). All positions and all tiles of 128 input channels add
-up in one PSUM tile of a few output rows; pooling and bias run on the way to SBUF.
+channels] with the image shifted by (i, j). All positions and all tiles of 128 input channels
+accumulate in one PSUM tile of a few output rows; pooling and bias run on the way to SBUF.
 
 Tile plan: the transposed filters stay in SBUF; the image comes in strips of rows, each loaded once;
 one product covers as many rows as a PSUM bank holds.
@@ -16,7 +16,7 @@ import neuronxcc.nki.isa as nisa
 import neuronxcc.nki.language as nl
 
 STRIP_BYTES = 24 * 1024
-"""Of a strip of the image per partition: two strips, their results and the filters must fit."""
+"""Of an image strip per partition: two strips, their results and the filters must fit."""
 
 
 @nki.jit
@@ -61,7 +61,7 @@ def conv2d_nki(X, W, bias):
 
 
 def rows_per_product(out_height, out_width, pool_size):
-    """Output rows that one PSUM bank holds: a multiple of the window."""
+    """Output rows that fit one PSUM bank: a multiple of the window."""
     rows = min(out_height, nl.tile_size.gemm_moving_fmax // out_width)
     return rows - rows % pool_size
 
@@ -75,7 +75,7 @@ def rows_per_strip(X, filter_height, rows):
 
 
 def load_filters(W):
-    """Filters in SBUF as products need them.
+    """Filters in SBUF in the layout of the products.
 
     [128 input channels, input tile, f, f, output channels]: their transposes.
     """

@@ -1,7 +1,7 @@
 """A feed-forward network with one hidden layer, in the old NKI language.
 
 The directed portion of Berkeley's CS152 lab 6: this file in place of nki_ffnn/kernels.py, with
-transpose.py beside it, see docs/coursework.md.
+transpose.py next to it, see docs/coursework.md.
 
 Every layer is a product, a bias and an activation; layers meet in HBM. All sizes are multiples of
 128, those of hidden and output layers of 512.
@@ -73,7 +73,7 @@ def nki_bias_add_act(A, b, act="relu"):
 
 
 def softmax(x):
-    """Of each row of a tile; the largest element becomes 1 before the division."""
+    """Softmax of each row of a tile; the largest element becomes 1 before the division."""
     negative_largest = nisa.tensor_reduce(nl.max, x, axis=[1], negate=True)
     exponentials = nisa.activation(nl.exp, x, bias=negative_largest)
     sums = nisa.tensor_reduce(nl.add, exponentials, axis=[1])

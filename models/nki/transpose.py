@@ -3,7 +3,7 @@
 The student part of Stanford CS149 assignment 4 (2025), part 1, step 3: put the function in place of
 `matrix_transpose` of the handout's part1/kernels.py, see docs/coursework.md.
 
-A row of tiles is loaded at once and turned tile by tile on the Tensor engine; the results of a
+A row of tiles is loaded at once and transposed tile by tile on the Tensor engine; the results of a
 block of rows are stored together, so that each DMA moves long runs.
 """
 
@@ -37,7 +37,7 @@ def block_of(tiles):
 
 
 def turn_block(a_tensor, out, first_m, first_n, block_m, block_n):
-    """Tiles first_m .. + block_m by first_n .. + block_n."""
+    """Transposes tiles first_m .. + block_m by first_n .. + block_n."""
     tile_dim = nl.tile_size.pmax
     loaded = nl.ndarray(
         (nl.par_dim(tile_dim), block_m, block_n * tile_dim), dtype=a_tensor.dtype, buffer=nl.sbuf

@@ -42,7 +42,7 @@ def vector_add_tiles(a_vec, b_vec, free_dim=1000):
 
 @nki.jit
 def vector_add_allocated(a_vec, b_vec, free_dim=1000, buffers=4):
-    """As vector_add_tiles, with `buffers` physical tiles per tensor placed by hand."""
+    """As vector_add_tiles, with `buffers` physical tiles per tensor, manually placed."""
     tiles = a_vec.shape[0] // (128 * free_dim)
     shape = (tiles, 128, free_dim)
     a_tiles, b_tiles = a_vec.reshape(shape), b_vec.reshape(shape)

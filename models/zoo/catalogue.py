@@ -22,7 +22,7 @@ class Model:
 
     name: str
     configuration: str
-    """Its size, in words."""
+    """Its size, as text."""
     build: Callable[[], nn.Module]
     """In eval mode, float32, on the CPU; the same numbers at every call."""
     inputs: Callable[[], tuple[Tensor, ...]]
@@ -104,7 +104,7 @@ def bert(width: int = 256, layers: int = 4, heads: int = 8) -> nn.Module:
 def mobilenet_v2(size: int = 96) -> nn.Module:
     """MobileNetV2: inverted residuals with depthwise convolutions.
 
-    Its normalisations know the statistics of random images, as those of a trained network would.
+    Its normalisations have the statistics of random images, as in a trained network.
     """
     config = transformers.MobileNetV2Config(image_size=size)
     model = seeded(transformers.MobileNetV2ForImageClassification, config).train()

@@ -1,4 +1,4 @@
-"""Networks by torch.compile(backend="neuron_sim") beside the same networks operator by operator."""
+"""Networks with torch.compile(backend="neuron_sim") and the same networks operator by operator."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from zoo.catalogue import CATALOGUE, Model
 from zoo.forward import DEVICE, first_output, relative_error
 
 SPEED_UP_LIMIT = 1.3
-"""What ResNet-18 and GPT-2 must gain in the sum of kernel bodies."""
+"""Least speed-up of ResNet-18 and GPT-2 in the sum of kernel bodies."""
 LIMITED = ("ResNet-18", "GPT-2")
 ERROR_LIMIT = 1e-5
 """Largest relative difference to the results without torch.compile, in float32."""
@@ -55,7 +55,7 @@ class Compilation:
 
     @property
     def compiled(self) -> Cost:
-        """The last stage: what torch.compile gives."""
+        """The last stage: the result of torch.compile."""
         return list(self.stages.values())[-1]
 
     @property
@@ -64,7 +64,7 @@ class Compilation:
         return self.eager.body_ms / self.compiled.body_ms
 
     def problem(self, name: str) -> str | None:
-        """What is beyond a limit."""
+        """The problem, None if there is none."""
         if not self.error <= ERROR_LIMIT:
             return f"the compiled result differs by {self.error:.1e}, more than {ERROR_LIMIT:.0e}"
         if name in LIMITED and self.speed_up < SPEED_UP_LIMIT:
@@ -76,7 +76,7 @@ Pass = Callable[[nn.Module, list[Tensor]], list[Tensor]]
 
 
 def measured(work: Callable[[], list[Tensor]]) -> tuple[Tensor, Cost]:
-    """Runs `work` in strict mode: (its results as one vector on the CPU, what it cost)."""
+    """Runs `work` in strict mode: (its results as one vector on the CPU, its cost)."""
     with torch.neuron_sim.strict(), torch.neuron_sim.record_launches() as launches:
         results = work()
     return torch.cat([result.detach().cpu().flatten() for result in results]), Cost(

@@ -19,12 +19,12 @@ DEVICE = "neuron_sim"
 FLOAT32_LIMIT = 1e-4
 """Largest relative error in float32."""
 BFLOAT16_FACTOR = 2.0
-"""How many times the error of the CPU in bfloat16 the device may have."""
+"""Largest error of the device in bfloat16, as a multiple of the CPU's."""
 
 
 @dataclass
 class Account:
-    """What a piece of work cost on the device. Simulated times in milliseconds."""
+    """The cost of some work on the device. Simulated times in milliseconds."""
 
     launches: int
     body_ms: float
@@ -41,7 +41,7 @@ class Account:
 
 
 def account_for(work: Callable[[], Any]) -> tuple[Any, Account]:
-    """Runs `work` in strict mode: (its result, what it cost). The kernels may compile in it.
+    """Runs `work` in strict mode: (its result, its cost). The kernels may compile in it.
 
     Raises NotImplementedError with the operator and the reason where one cannot run on the device.
     """
@@ -70,7 +70,7 @@ def account_for(work: Callable[[], Any]) -> tuple[Any, Account]:
 
 
 def first_output(output: Any) -> Tensor:
-    """The logits or hidden states of what a network returned."""
+    """The logits or hidden states among a network's outputs."""
     return output if isinstance(output, Tensor) else output[0]
 
 
@@ -93,7 +93,7 @@ class Comparison:
     account: Account
 
     def problem(self, dtype: torch.dtype) -> str | None:
-        """What is beyond a limit, None if nothing is."""
+        """The problem, None if there is none."""
         if self.account.fallbacks:
             return f"falls back to the CPU: {self.account.fallbacks}"
         float32 = dtype == torch.float32

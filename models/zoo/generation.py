@@ -25,7 +25,7 @@ class Generation:
     account: Account
 
     def problem(self) -> str | None:
-        """What differs, None if nothing does."""
+        """The problem, None if there is none."""
         if self.account.fallbacks:
             return f"falls back to the CPU: {self.account.fallbacks}"
         if not torch.equal(self.on_device.cpu(), self.on_cpu):

@@ -1,4 +1,4 @@
-"""The networks that have no configuration class in `transformers`, of torch.nn modules only."""
+"""Networks without a configuration class in `transformers`, built from torch.nn modules only."""
 
 from __future__ import annotations
 
@@ -59,8 +59,8 @@ class DigitsNetwork(nn.Sequential):
     """Logits [N, 10] of images [N, 1, 8, 8]: two convolutions with batch normalisation and max
     pooling, then two linear layers.
 
-    The convolutions have no bias: the normalisation takes it away again, so that its gradient is
-    nothing but rounding, which Adam would enlarge and maxima of equal numbers would follow.
+    The convolutions have no bias: the normalisation cancels it, so that its gradient is only
+    rounding error, which Adam would amplify and maxima of equal numbers would follow.
     """
 
     def __init__(self) -> None:

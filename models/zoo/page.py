@@ -1,4 +1,4 @@
-"""docs/models.md: tables of what report.py found."""
+"""docs/models.md: tables of report.py's results."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Page:
         self._add_operators(f"{model.name}, {name}", comparison.account)
 
     def add_generation(self, name: str, generation: Generation) -> None:
-        """What a network generated."""
+        """The tokens that a network generated."""
         prompts, length = generation.on_cpu.shape
         equal = "no" if generation.problem() else "yes"
         self.generation.append(
@@ -81,7 +81,7 @@ class Page:
         self._add_operators(f"{name}, generation", generation.account)
 
     def add_training(self, name: str, training: Training) -> None:
-        """What a network learnt."""
+        """The training of a network."""
         ours, cpu = training.final_losses
         known = "" if training.accuracy is None else f"{training.accuracy:.2f}%"
         self.training.append(
@@ -92,7 +92,7 @@ class Page:
         self._add_operators(f"{name}, training", training.account)
 
     def add_compiled(self, name: str, compilation: Compilation) -> None:
-        """What torch.compile made of a network."""
+        """The effect of torch.compile on a network."""
         eager, compiled = compilation.eager, compilation.compiled
         stages = " | ".join(f"{cost.body_ms:.3f}" for cost in compilation.stages.values())
         self.compiled.append(

@@ -3,7 +3,7 @@
     python models/zoo/report.py [--page docs/models.md] [NAME ...]
 
 With names (GPT-2, "digits training", ...) only those run, and nothing is written unless --page says
-where. Ends with 1 if anything falls back to the CPU or is beyond a limit.
+where. Exits with 1 if anything falls back to the CPU or exceeds a limit.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ DTYPES = (torch.float32, torch.bfloat16)
 
 
 def run_forward(model: Model, page: Page) -> list[str | None]:
-    """Compares a network in each dtype; what is beyond a limit."""
+    """Compares a network in each dtype; returns its problems."""
     problems = []
     for dtype in DTYPES:
         comparison = compare(model, dtype)
@@ -42,7 +42,7 @@ def run_forward(model: Model, page: Page) -> list[str | None]:
 
 
 def run_generation(name: str, page: Page) -> list[str | None]:
-    """Generates with a network; what differs."""
+    """Generates with a network; returns its problems."""
     generation = generate_named(name)
     page.add_generation(name, generation)
     show(f"{name} generation", generation.account, generation.problem() or "the CPU's tokens")
@@ -56,7 +56,7 @@ TRAININGS: dict[str, Callable[[], Training]] = {
 
 
 def run_training(name: str, page: Page) -> list[str | None]:
-    """Trains a network; what is beyond a limit."""
+    """Trains a network; returns its problems."""
     training = TRAININGS[name]()
     page.add_training(name, training)
     result = f"largest difference of a loss {training.largest_difference:.1e}"
@@ -65,7 +65,7 @@ def run_training(name: str, page: Page) -> list[str | None]:
 
 
 def run_compiled(model: Model, trains: bool, page: Page) -> list[str | None]:
-    """Compiles a network; what is beyond a limit."""
+    """Compiles a network; returns its problems."""
     compilation = compile_model(model, training_pass if trains else forward_pass)
     name = f"{model.name}, forward and backward" if trains else model.name
     page.add_compiled(name, compilation)
@@ -88,7 +88,7 @@ def show(name: str, account: Account, result: str) -> None:
 
 
 def all_runs() -> dict[str, Callable[[Page], list[str | None]]]:
-    """What the command can run, by name."""
+    """The runs that the command offers, by name."""
     return {
         **{model.name: partial(run_forward, model) for model in CATALOGUE},
         **{f"{name} generation": partial(run_generation, name) for name in GENERATORS},
@@ -119,7 +119,7 @@ def main() -> int:
     options = parser.parse_args()
     if unknown := [name for name in options.names if name not in runs]:
         parser.error(f"there is no {unknown[0]}; there are: {', '.join(runs)}")
-    torch.set_num_threads(1)  # the layers are too small to share
+    torch.set_num_threads(1)  # the layers are too small to split among threads
     transformers.logging.set_verbosity_error()
     page = Page()
     problems: list[str] = []

@@ -1,4 +1,4 @@
-"""Training on the device, in strict mode, step by step beside the same training on the CPU."""
+"""Training on the device, in strict mode, step by step alongside the same training on the CPU."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ STEP_LIMIT = 1e-3
 FINAL_LIMIT = 0.02
 """Relative difference of the last losses (the mean of the last ten steps)."""
 ACCURACY_LIMIT = 97.0
-"""Percent of the test images that the digits network must know."""
+"""Percent of the test images that the digits network must classify correctly."""
 TEXT = Path(__file__).resolve().parents[2] / "LICENSE"
-"""What the character-level network learns."""
+"""The training text of the character-level network."""
 
 Batches = list[tuple[Tensor, Tensor]]
 
 
 @dataclass
 class Training:
-    """Losses of every step, and what the device's steps cost."""
+    """Losses of every step, and the cost of the device's steps."""
 
     on_device: list[float]
     on_cpu: list[float]
@@ -57,7 +57,7 @@ class Training:
         return abs(ours - cpu) / cpu
 
     def problem(self) -> str | None:
-        """What is beyond a limit, None if nothing is."""
+        """The problem, None if there is none."""
         if self.account.fallbacks:
             return f"falls back to the CPU: {self.account.fallbacks}"
         if not self.largest_difference <= STEP_LIMIT:
@@ -73,7 +73,7 @@ def _train(network: nn.Module, batches: Batches, learning_rate: float, device: s
     """The losses of one step of AdamW for each batch.
 
     Its epsilon keeps gradients that are mere rounding (1e-8) from becoming whole steps, which would
-    part any two computers.
+    make any two computers diverge.
     """
     optimizer = torch.optim.AdamW(network.parameters(), lr=learning_rate, eps=1e-4)
     losses = []
@@ -98,7 +98,7 @@ def train(network: nn.Module, batches: Batches, learning_rate: float) -> tuple[n
 
 
 def digits_batches(data: Digits, steps: int, size: int = 64) -> Batches:
-    """Images and labels of `steps` batches, every epoch in another order."""
+    """Images and labels of `steps` batches, every epoch in a different order."""
     generator = torch.Generator().manual_seed(11)
 
     def endless() -> Iterator[Tensor]:
@@ -123,7 +123,7 @@ def train_digits(steps: int = 210, learning_rate: float = 3e-3) -> Training:
 
 
 def text_batches(steps: int, size: int, length: int) -> tuple[Batches, int]:
-    """Batches of characters and of those that follow them [size, length], and the vocabulary."""
+    """Batches of characters and the next ones [size, length], and the vocabulary."""
     text = TEXT.read_text()
     alphabet = {character: token for token, character in enumerate(sorted(set(text)))}
     encoded = torch.tensor([alphabet[character] for character in text])
@@ -139,7 +139,7 @@ def text_batches(steps: int, size: int, length: int) -> tuple[Batches, int]:
 def train_characters(
     steps: int = 300, size: int = 8, length: int = 48, learning_rate: float = 2e-3
 ) -> Training:
-    """GPT-2 in small learns the characters of this repository's licence."""
+    """A small GPT-2 learns the characters of this repository's licence."""
     batches, vocabulary = text_batches(steps, size, length)
     without_dropout = dict.fromkeys(("resid_pdrop", "embd_pdrop", "attn_pdrop"), 0.0)
     network = gpt2(64, 2, 4, vocabulary, n_positions=length, **without_dropout)

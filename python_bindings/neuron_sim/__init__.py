@@ -1,6 +1,6 @@
 """neuron_sim: a functional and timing simulator of AWS NeuronCores.
 
-Importing this package imports neither torch nor anything else that is heavy. PyTorch finds the
+Importing this package imports neither torch nor anything else heavy. PyTorch finds the
 device by itself (`torch.ones(3, device="neuron_sim")` needs no import); with
 `TORCH_DEVICE_BACKEND_AUTOLOAD=0`, `import neuron_sim.torch_device` registers it.
 """
@@ -37,8 +37,8 @@ def library_path() -> str:
 
 
 def _compiled_package() -> str:
-    """The folder of the compiled modules; an editable install has them apart from this file."""
-    import importlib.util  # the package has few names of its own
+    """The folder of the compiled modules; an editable install keeps them apart from this file."""
+    import importlib.util  # keeps the package's names few
     import os  # as above
 
     found = importlib.util.find_spec("neuron_sim._core")

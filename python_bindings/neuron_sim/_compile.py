@@ -1,7 +1,7 @@
-"""torch.compile(backend="neuron_sim"): a whole graph becomes one program of the device.
+"""torch.compile(backend="neuron_sim"): a whole graph becomes one device program.
 
 The graph that TorchDynamo and AOTAutograd hand over runs once with its kernels captured instead of
-launched; they are joined where they are pointwise, emitted into one program and go through the
+launched; pointwise ones are fused, all are emitted into one program and go through the
 compiler's passes (docs/compile.md).
 """
 
@@ -29,13 +29,13 @@ from neuron_sim._compile_graph import (
 from neuron_sim._compiled_graphs import CompiledGraph, note
 
 BACKEND = "neuron_sim"
-# Captures of one graph that are kept: one for each way in which its inputs share memory, and for
-# each set of values of its symbolic sizes.
+# Captures kept per graph: one for each way in which its inputs share memory, and for each set of
+# values of its symbolic sizes.
 KEPT_CAPTURES = 64
 
 
 class _Graph:
-    """A graph of device operators with the captures of it. Called with a list of inputs, which it
+    """A graph of device operators with its captures. Called with a list of inputs, which it
     empties (the convention of AOTAutograd)."""
 
     def __init__(self, kind: str, module: GraphModule, fuse: bool, passes: dict[str, int]) -> None:
@@ -46,7 +46,7 @@ class _Graph:
         self._passes = passes
         self._held = held_tensors(module, BACKEND)
         self._captures: OrderedDict[Any, _Capture] = OrderedDict()
-        self._lock = threading.Lock()  # of the captures that are kept; not while one is made
+        self._lock = threading.Lock()  # for the kept captures; not held during a capture
 
     def __call__(self, arguments: list[Any]) -> Sequence[Any]:
         inputs = list(arguments)
@@ -95,7 +95,7 @@ class _Graph:
 
 
 class _Capture:
-    """One capture, and what is not a tensor among its outputs."""
+    """One capture, and its outputs that are not tensors."""
 
     def __init__(self, graph: Any, held: Sequence[torch.Tensor], outputs: Sequence[Any]) -> None:
         self._graph = graph
@@ -111,7 +111,7 @@ class _Capture:
 
 
 def _objection(inputs: Sequence[Any]) -> str:
-    """Why a graph with these inputs cannot be captured; empty when it may be."""
+    """Why a graph with these inputs cannot be captured; empty when it can."""
     devices = {value.device for value in inputs if isinstance(value, torch.Tensor)}
     if len(devices) > 1:
         return f"its inputs are on {', '.join(sorted(map(str, devices)))}"
@@ -149,7 +149,7 @@ def compile_backend(
     options: dict[str, Any] | None = None,
     mode: str | None = None,
 ) -> Callable[..., Any]:
-    """The backend. Options: `fuse` (True), whether pointwise kernels are joined; `passes`, a dict
+    """The backend. Options: `fuse` (True), whether pointwise kernels are fused; `passes`, a dict
     of settings of the compiler's passes, {} for the default, e.g. {"schedule": 0}. ValueError for
     other options and for a mode, which only Inductor has.
     """

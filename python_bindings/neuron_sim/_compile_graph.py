@@ -1,4 +1,4 @@
-"""What is done to a graph of torch.compile before it is captured."""
+"""Preparation of a torch.compile graph for capture."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from torch.fx import GraphModule, Interpreter, Node
 
 aten = torch.ops.aten
 
-# Operators with a kernel of the device that PyTorch would trace into index arithmetic and gathers.
+# Operators with a device kernel that PyTorch would trace into index arithmetic and gathers.
 _WHOLE = (
     aten.upsample_nearest1d,
     aten.upsample_nearest2d,
@@ -26,13 +26,13 @@ _WHOLE = (
     aten.upsample_trilinear3d,
     aten.upsample_bicubic2d,
 )
-# `vec` overloads take sizes or factors; what they call is what stays whole.
+# `vec` overloads take sizes or factors; the operators that they call stay whole.
 _KEYS = (DispatchKey.CompositeImplicitAutograd, DispatchKey.Autograd)
 
 
 @contextmanager
 def kept_whole() -> Iterator[None]:
-    """Within the block these operators are traced as they are."""
+    """Within the block these operators are traced undecomposed."""
     with ExitStack() as stack:
         for packet in _WHOLE:
             for name in packet.overloads():
@@ -52,8 +52,8 @@ def _without_decomposition(operator: Any) -> Iterator[None]:
 
 
 class ExpectedLayouts(Interpreter):
-    """Runs a graph operator by operator; a result whose strides are not those that the graph was
-    traced with is copied into them, because later views rely on them."""
+    """Runs a graph operator by operator; a result whose strides differ from those of the trace
+    is copied into them, because later views rely on them."""
 
     def run_node(self, node: Node) -> Any:
         return _with_layout(super().run_node(node), node.meta.get("val"))
@@ -68,7 +68,7 @@ def _with_layout(found: Any, expected: Any) -> Any:
         return found
     strides = [int(stride) for stride in expected.stride()]
     if not all(isinstance(size, int) for size in expected.shape):
-        return found  # sizes of another call: the strides may be others as well
+        return found  # sizes of another call: the strides may differ as well
     return found.new_empty_strided(found.shape, strides).copy_(found)
 
 
@@ -101,16 +101,16 @@ def _is_random(node: Node) -> bool:
 
 
 def _values(node: Node) -> list[torch.Tensor]:
-    """The tensors that a node stands for, as it was traced."""
+    """The tensors that a node stood for in the trace."""
     value = node.meta.get("val")
     values = value if isinstance(value, tuple | list) else [value]
     return [value for value in values if isinstance(value, torch.Tensor)]
 
 
 def remove_clones(module: GraphModule) -> None:
-    """Copies of values that nobody changes disappear: dropout in eval mode and `contiguous()` of
-    what is contiguous leave them. Those that the graph returns, which must be tensors of their
-    own, and those of inputs that the graph writes stay."""
+    """Removes copies of values that nobody changes, left by dropout in eval mode and `contiguous()`
+    of contiguous tensors. Copies that the graph returns, which must be separate tensors, and copies
+    of inputs that the graph writes stay."""
     graph = module.graph
     written = {
         node.args[0] for node in graph.nodes if node.target is aten.copy_.default and node.args
@@ -146,7 +146,7 @@ def _shares_memory(node: Node, source: Node) -> bool:
 
 
 def _same_layout(node: Node, source: Any) -> bool:
-    """Whether the clone has the strides of what it copies; views of it depend on them."""
+    """Whether the clone has the strides of its source; views of it depend on them."""
     found, original = node.meta.get("val"), source.meta.get("val")
     if not isinstance(found, torch.Tensor) or not isinstance(original, torch.Tensor):
         return False

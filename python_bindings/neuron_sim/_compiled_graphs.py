@@ -1,4 +1,4 @@
-"""The account of torch.compile(backend="neuron_sim"): what became of each graph."""
+"""The account of torch.compile(backend="neuron_sim"): the outcome for each graph."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class CompiledGraph:
     kernels: int = 0
     """Kernels that the graph would launch one by one."""
     kernel_bodies_us: float = 0
-    """The sum of their bodies: what the graph takes without torch.compile."""
+    """The sum of their bodies: the time of the graph without torch.compile."""
     kernels_after_fusion: int = 0
     programs: int = 0
     """Programs that the graph became; one, unless the host computes something in between."""
@@ -25,7 +25,7 @@ class CompiledGraph:
     unchanged: list[str] = field(default_factory=list)
     """Why the compiler's passes changed nothing in a program."""
     gave_way: list[str] = field(default_factory=list)
-    """Passes that were left out of a program, because SBUF cannot hold what they keep."""
+    """Passes skipped in a program, because SBUF cannot hold the data that they keep."""
     not_compiled: str = ""
     """Why the graph runs operator by operator; empty when it is compiled."""
 
@@ -39,11 +39,11 @@ def note(graph: CompiledGraph) -> None:
 
 
 def compiled_graphs() -> list[CompiledGraph]:
-    """What torch.compile(backend="neuron_sim") made of the graphs of this process, in the order of
-    their first runs."""
+    """The results of torch.compile(backend="neuron_sim") for the graphs of this process, in the
+    order of their first runs."""
     return list(_compiled)
 
 
 def reset_compiled_graphs() -> None:
-    """Forgets them; compiled functions stay compiled."""
+    """Clears the account; compiled functions stay compiled."""
     _compiled.clear()

@@ -1,4 +1,4 @@
-"""What TorchDynamo and TorchInductor ask of this device: current device, streams, properties.
+"""The device interface for TorchDynamo and TorchInductor: current device, streams, properties.
 
 Imports TorchDynamo, so it is imported when that is (`_device_dynamo_import`).
 """
@@ -24,7 +24,7 @@ class Interface(DeviceInterface):
     Stream: Any = module.Stream
 
     class Worker(DeviceInterface.Worker):
-        """A device from processes that compile."""
+        """The device in processes that compile."""
 
         set_device = staticmethod(module.set_device)
         current_device = staticmethod(module.current_device)
@@ -56,7 +56,7 @@ class Interface(DeviceInterface):
 
     @staticmethod
     def get_compute_capability(device: DeviceLike = None) -> Any:
-        """Asked by TorchInductor, for the code that it generates."""
+        """Called by TorchInductor, for the code that it generates."""
         raise NotImplementedError(NO_INDUCTOR)
 
     @classmethod
@@ -69,7 +69,7 @@ def register() -> None:
     register_interface_for_device(BACKEND, Interface)
     try:
         count = module.device_count()
-    except ValueError:  # of NEURON_SIM_DEVICES; the first use of the device says so
+    except ValueError:  # from NEURON_SIM_DEVICES; the first use of the device reports it
         count = 0
     for index in range(count):
         register_interface_for_device(f"{BACKEND}:{index}", Interface)

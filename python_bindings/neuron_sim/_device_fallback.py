@@ -41,29 +41,29 @@ def fallback_counts() -> dict[str, int]:
 def host_operators() -> dict[str, int]:
     """How often each operator ran on the host side of the simulator.
 
-    Those that compute int64 indices or scalars only: a NeuronCore has no 64-bit integers. And those
-    that draw random numbers, while random_source() is "host". They are no fallbacks and run in
-    strict mode; they take no simulated time, but for random numbers crossing the host link.
+    Operators that compute int64 indices or scalars only (a NeuronCore has no 64-bit integers), or
+    draw random numbers while random_source() is "host". They are not fallbacks and run in strict
+    mode; they take no simulated time, except for random numbers crossing the host link.
     """
     return _C.host_operators()
 
 
 def reset_fallback_counts() -> None:
-    """Forgets fallbacks and host operators (and which operators have been warned about)."""
+    """Clears fallbacks, host operators and the record of warnings given."""
     _C.reset_fallbacks()
 
 
 def fallback_policy() -> FallbackPolicy:
     """The policy of this process.
 
-    At first "error" with the environment variable NEURON_SIM_STRICT=1, else that of
+    At first "error" with the environment variable NEURON_SIM_STRICT=1, else the value of
     NEURON_SIM_FALLBACK, else "allow".
     """
     return _C.fallback_policy()
 
 
 def set_fallback_policy(policy: FallbackPolicy) -> None:
-    """What happens when an operator has no device kernel.
+    """Sets what happens when an operator has no device kernel.
 
     "allow": it runs on the CPU; "warn": it also warns the first time; "error": NotImplementedError.
     """
@@ -74,7 +74,7 @@ def set_fallback_policy(policy: FallbackPolicy) -> None:
 def strict() -> Iterator[None]:
     """Inside it an operator that would run on the CPU raises NotImplementedError with the reason.
 
-    A model that runs inside it runs on the device as a whole, but for host_operators().
+    A model that runs inside it runs entirely on the device, except for host_operators().
     NEURON_SIM_STRICT=1 does the same for a whole program. Holds for all threads of the process.
     """
     before = fallback_policy()

@@ -1,4 +1,4 @@
-"""What TorchInductor finds for this device: a sentence that says why it cannot be used.
+"""TorchInductor's registrations for this device: an error that says why it cannot be used.
 
 Without it `torch.compile` of a device tensor ends in a KeyError.
 """
@@ -15,7 +15,7 @@ from neuron_sim._device_state import NO_INDUCTOR
 
 
 class Scheduling(BaseScheduling):
-    """Never made: PythonWrapperCodegen refuses before."""
+    """Never created: PythonWrapperCodegen refuses first."""
 
 
 class PythonWrapperCodegen(wrapper.PythonWrapperCodegen):
@@ -34,5 +34,5 @@ class WrapperFxCodegen(PythonWrapperCodegen):
     """The same for torch._inductor.config.fx_wrapper."""
 
 
-# Looked up before the wrapper is made.
+# Looked up before the wrapper is created.
 register_device_op_overrides("neuron_sim", DeviceOpOverrides())

@@ -12,8 +12,8 @@ from neuron_sim._device_state import DeviceLike, device_index
 def memory_allocated(device: DeviceLike = None) -> int:
     """Bytes of the blocks of live tensors, each a multiple of 512.
 
-    A block above 1 MiB may be up to 1 MiB larger than its tensor: what is left of a cached block
-    that is too little to be split off.
+    A block above 1 MiB may be up to 1 MiB larger than its tensor: the rest of a cached block
+    that is too small to be split off.
     """
     return torch.accelerator.memory_allocated(device_index(device))
 
@@ -34,33 +34,33 @@ def max_memory_reserved(device: DeviceLike = None) -> int:
 
 
 def memory_stats(device: DeviceLike = None) -> dict[str, Any]:
-    """Counters by name, as torch.accelerator.memory_stats."""
+    """Counters by name, as in torch.accelerator.memory_stats."""
     return torch.accelerator.memory_stats(device_index(device))
 
 
 def reset_peak_memory_stats(device: DeviceLike = None) -> None:
-    """Starts the peaks again at the present use."""
+    """Resets the peaks to the current use."""
     torch.accelerator.reset_peak_memory_stats(device_index(device))
 
 
 def reset_accumulated_memory_stats(device: DeviceLike = None) -> None:
-    """Starts the sums again at zero."""
+    """Resets the sums to zero."""
     torch.accelerator.reset_accumulated_memory_stats(device_index(device))
 
 
 def mem_get_info(device: DeviceLike = None) -> tuple[int, int]:
-    """(free, total) bytes; what the caching allocator keeps for reuse is not free."""
+    """(free, total) bytes; memory that the caching allocator keeps for reuse is not free."""
     free, total = torch.accelerator.get_memory_info(device_index(device))
     return free, total
 
 
 def empty_cache() -> None:
-    """Gives cached segments back to the device, and the host memory behind them to the host."""
+    """Returns cached segments to the device, and their backing host memory to the host."""
     torch.accelerator.empty_cache()
 
 
 def memory_summary(device: DeviceLike = None) -> str:
-    """A table of memory_stats, as torch.cuda.memory_summary."""
+    """A table of memory_stats, as in torch.cuda.memory_summary."""
     statistics = memory_stats(device)
     free, total = mem_get_info(device)
     rows = [

@@ -1,6 +1,6 @@
 """The module `torch.neuron_sim`: the counterpart of `torch.cuda` for simulated NeuronCores.
 
-Times are simulated: what the chip's clock would say, not the host's.
+Times are simulated: by the chip's clock, not the host's.
 """
 
 from __future__ import annotations
@@ -192,7 +192,7 @@ class device_of(device):
 
 @dataclass(frozen=True)
 class DeviceProperties:
-    """What a simulated device is; sizes in bytes, per device (memory) or per core (sbuf, psum)."""
+    """Properties of a simulated device; bytes per device (memory) or per core (sbuf, psum)."""
 
     name: str
     architecture: str
@@ -234,7 +234,7 @@ def is_bf16_supported(including_emulation: bool = True) -> bool:
 
 
 def __getattr__(name: str) -> Any:
-    """PyTorch asks for `_initialized`, for example when it recomputes activations with the random
+    """PyTorch reads `_initialized`, for example when it recomputes activations with the random
     numbers of the forward pass, and TorchInductor for its code generators, whose import needs
     TorchInductor."""
     if name == "_initialized":

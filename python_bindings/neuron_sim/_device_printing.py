@@ -1,7 +1,7 @@
-"""How device tensors are printed: from a copy on the host.
+"""Printing of device tensors: from a copy on the host.
 
-PyTorch finds the format of a tensor's numbers with a dozen operators on the tensor itself, each of
-which would be a program of the device, and one of which (`masked_select`) strict mode refuses.
+PyTorch chooses the format of a tensor's numbers with a dozen operators on the tensor itself, each
+of which would be a device program, and one of which (`masked_select`) strict mode refuses.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ BACKEND = "neuron_sim"
 
 
 def install() -> None:
-    """Replaces what formats the elements of a tensor for `repr`, `str` and `print`."""
+    """Replaces the function that formats the elements of a tensor for `repr`, `str` and `print`."""
     torch._tensor_str._tensor_str = _from_the_host(torch._tensor_str._tensor_str)
 
 

@@ -16,9 +16,9 @@ RandomSource = Literal["host", "chip"]
 
 def random_source() -> RandomSource:
     """Who draws the numbers of distributions (`rand`, `randn`, `bernoulli`, `exponential_`,
-    `multinomial`, and what is made of them).
+    `multinomial`, and what is built from them).
 
-    At first that of the environment variable NEURON_SIM_RANDOM_SOURCE, else "host".
+    Initially the environment variable NEURON_SIM_RANDOM_SOURCE, else "host".
     """
     return _C.random_source()
 
@@ -27,8 +27,8 @@ def set_random_source(source: RandomSource) -> None:
     """Chooses who draws the numbers of distributions, for all threads of the process.
 
     "host": the host side, the numbers that the CPU gives for that seed; "chip": the chip's
-    generator, seeded from the host's. ValueError for anything else. Dropout and `bernoulli_` of one
-    probability are the chip's with both.
+    generator, seeded from the host's. ValueError for anything else. Dropout and `bernoulli_` with
+    one probability are the chip's with both.
     """
     _C.set_random_source(source)
 

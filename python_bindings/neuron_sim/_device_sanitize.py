@@ -18,7 +18,7 @@ _LIBRARIES = tuple(
 
 
 class OperatorFindings(TorchDispatchMode):
-    """While it is entered, what an operator's launches did is a finding of that operator.
+    """While entered, findings of an operator's launches are attributed to that operator.
 
     `active` gives the block that takes findings, or None; `taken` the new findings, with fields
     replaced.
@@ -46,8 +46,8 @@ class OperatorFindings(TorchDispatchMode):
 
 
 def calling_line() -> str:
-    """`file:line` of the innermost frame outside of torch and this package; "" when there is none,
-    as in a backward pass on a thread of PyTorch's."""
+    """`file:line` of the innermost frame outside torch and this package; "" without one, as in
+    a backward pass on one of PyTorch's threads."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         file = os.path.abspath(frame.f_code.co_filename)

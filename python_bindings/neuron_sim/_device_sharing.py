@@ -1,4 +1,4 @@
-"""How device tensors leave their process or PyTorch: multiprocessing and DLPack."""
+"""Passing device tensors out of their process or PyTorch: multiprocessing and DLPack."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def install() -> None:
 
 
 def _reduce(tensor: torch.Tensor) -> Any:
-    """What a queue or pipe of torch.multiprocessing sends for a tensor."""
+    """The form in which torch.multiprocessing sends a tensor through a queue or pipe."""
     if tensor.device.type != BACKEND:
         return reductions.reduce_tensor(tensor)
     if threading.current_thread().name == _FEEDER:
@@ -30,8 +30,8 @@ def _reduce(tensor: torch.Tensor) -> Any:
     _refuse(str(tensor.device))
 
 
-# The thread of a multiprocessing.Queue that pickles what was put. An error there is printed, and
-# whoever waits for the item waits for ever, so it is raised by the process that gets the item.
+# The thread of a multiprocessing.Queue that pickles its items. An error there is printed, and
+# whoever waits for the item waits forever, so it is raised by the process that gets the item.
 _FEEDER = "QueueFeederThread"
 
 
@@ -45,7 +45,7 @@ def _refuse(device: str) -> NoReturn:
 
 def _dlpack_device_of(generic: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """torch.Tensor.__dlpack_device__, which knows out-of-tree devices only by the name
-    "privateuse1" that none of them keeps (https://github.com/pytorch/pytorch/pull/195815)."""
+    "privateuse1", which they all rename (https://github.com/pytorch/pytorch/pull/195815)."""
 
     def __dlpack_device__(self: torch.Tensor) -> tuple[Any, int]:
         if type(self) in (torch.Tensor, torch.nn.Parameter) and self.device.type == BACKEND:

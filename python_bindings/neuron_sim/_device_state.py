@@ -1,4 +1,4 @@
-"""Which device is current, and initialisation, for `torch.neuron_sim`."""
+"""The current device, and initialisation, for `torch.neuron_sim`."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _lazy_init() -> None:
 
 
 def init() -> None:
-    """Initialises the device; happens by itself at first use."""
+    """Initialises the device; happens automatically at first use."""
     _lazy_init()
 
 

@@ -13,7 +13,7 @@ from neuron_sim._device_state import DeviceLike, device_index
 
 class _OnDevice(type):
     """Metaclass of Stream and Event: PyTorch accepts only its own classes as arguments, so they
-    make objects of those, and those on this device count as their instances."""
+    create those, and objects of those on this device count as their instances."""
 
     def __instancecheck__(cls, instance: Any) -> bool:
         base: Any = cls.__mro__[1]
@@ -21,7 +21,7 @@ class _OnDevice(type):
 
 
 class Stream(torch.Stream, metaclass=_OnDevice):
-    """An order of tasks on one device. Priorities are accepted and ignored."""
+    """An in-order queue of tasks on one device. Priorities are accepted and ignored."""
 
     def __new__(cls, device: DeviceLike = None, priority: int = 0, **kwargs: Any) -> Any:
         if "stream_id" in kwargs:
@@ -31,7 +31,7 @@ class Stream(torch.Stream, metaclass=_OnDevice):
 
 
 class Event(torch.Event, metaclass=_OnDevice):
-    """A point in simulated time; elapsed_time is in milliseconds of it."""
+    """A point in simulated time; elapsed_time is in simulated milliseconds."""
 
     def __new__(cls, enable_timing: bool = False, blocking: bool = False) -> Any:
         del blocking  # everything has been computed when a call returns

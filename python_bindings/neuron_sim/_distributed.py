@@ -14,9 +14,9 @@ BACKEND = "neuron_sim"
 
 
 def register_backend() -> None:
-    """Tells torch.distributed the backend of the device; nothing when PyTorch has no c10d.
+    """Registers the device's backend with torch.distributed; no effect when PyTorch has no c10d.
 
-    `torch.distributed.init_process_group("neuron_sim")` has it for device tensors; without a name,
+    `torch.distributed.init_process_group("neuron_sim")` uses it for device tensors; without a name,
     or with "cpu:gloo,neuron_sim:neuron_sim", a group also takes CPU tensors, over gloo.
     """
     import torch.distributed as distributed  # absent from some builds of torch
@@ -41,21 +41,21 @@ class Collective:
     """One collective (or send, or recv) that this process took part in. Times are simulated."""
 
     call: str
-    """What was called: "allreduce(SUM) of float32 [3, 4]"."""
+    """The call: "allreduce(SUM) of float32 [3, 4]"."""
     device: int
     """The device of this process."""
     ranks: int
-    """How many took part."""
+    """The number of participants."""
     bytes: int
-    """The buffer whose time is modelled, of the rank that has the largest."""
+    """The buffer whose time is modelled, on the rank with the largest."""
     algorithm: str
     """The algorithm of the cost model: "mesh", "rdh", "kangaring", "direct" or "none"."""
     ready_us: float
-    """This rank's tensors were ready."""
+    """When this rank's tensors were ready."""
     start_us: float
-    """The last rank was ready: the same number on all ranks."""
+    """When the last rank was ready: the same number on all ranks."""
     end_us: float
-    """The results are there: the same number on all ranks."""
+    """When the results are there: the same number on all ranks."""
 
     @property
     def waited_us(self) -> float:

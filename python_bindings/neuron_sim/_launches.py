@@ -1,4 +1,4 @@
-"""What ran on the device and how long: launch records, the kernel cache, host threads."""
+"""Launches on the device and their times: launch records, the kernel cache, host threads."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from neuron_sim.files import write_whole
 class Launch:
     """One launch of a kernel. Times are simulated microseconds.
 
-    A record of about 400 bytes: what is said of it is read when it is asked for, and kernels are
-    shared by their launches.
+    A record of about 400 bytes: its properties are read on demand, and kernels are shared by
+    their launches.
     """
 
     __slots__ = ("_record",)
@@ -55,7 +55,7 @@ class Launch:
 
     @property
     def latency_us(self) -> float:
-        """The body and the launch overhead, as the vendor's benchmark counts: end_us - start_us."""
+        """The body and the launch overhead, as in the vendor's benchmark: end_us - start_us."""
         return self._record.latency_us
 
     @property
@@ -65,34 +65,34 @@ class Launch:
 
     @property
     def bottleneck(self) -> str:
-        """The busiest of them, or "latency" when none is busy half of the time."""
+        """The busiest of them, or "latency" when none is busy half the time."""
         return self._record.bottleneck
 
     @property
     def dma_transfers(self) -> int:
-        """How many transfers the DMA queues made."""
+        """The number of DMA transfers."""
         return self._record.dma_transfers
 
     @property
     def dma_bytes(self) -> int:
-        """How many bytes those moved."""
+        """The bytes that they moved."""
         return self._record.dma_bytes
 
     @property
     def instructions(self) -> int:
-        """How many instructions were executed."""
+        """The number of executed instructions."""
         return self._record.instructions
 
     @property
     def overlapping_tiles(self) -> list[str]:
-        """Tiles placed by hand on bytes of others: "a_tile and b_tile share bytes [0, 8) of
+        """Manually placed tiles that overlap others: "a_tile and b_tile share bytes [0, 8) of
         sbuf".
         """
         return self._record.overlapping_tiles
 
     @property
     def overlap_lost_us(self) -> float:
-        """How much shorter body_us would be if they shared no bytes."""
+        """How much shorter body_us would be if they did not overlap."""
         return self._record.overlap_lost_us
 
     def __repr__(self) -> str:
@@ -103,28 +103,28 @@ class Launch:
         )
 
     def write_trace(self, path: str | os.PathLike[str]) -> None:
-        """Writes what every engine did when, for https://ui.perfetto.dev or chrome://tracing.
+        """Writes the timeline of every engine, for https://ui.perfetto.dev or chrome://tracing.
 
         Simulates the launch once more; time 0 is its start. RuntimeError in a long recording, which
         keeps the programs of its last 1,024 different kernels. OSError when the file cannot be
-        written; what was there stays.
+        written; an existing one is unchanged.
         """
         write_whole(path, self._record.trace())
 
 
 class KernelCacheInfo(NamedTuple):
-    """What became of the compiled kernels."""
+    """Statistics of the kernel cache."""
 
     hits: int
     """Calls that found their kernel."""
     misses: int
     """Calls that compiled it."""
     kernels: int
-    """Kernels that are kept."""
+    """Kernels in the cache."""
     bytes: int
-    """Host memory that those take, about."""
+    """Host memory that they take, approximately."""
     evictions: int
-    """Kernels that were forgotten to keep the limit."""
+    """Kernels evicted to keep the limit."""
 
 
 @contextmanager
@@ -151,12 +151,12 @@ def kernel_cache_info() -> KernelCacheInfo:
 
 
 def kernel_cache_limit() -> int:
-    """Bytes of host memory that kept kernels take at most, 1 GiB at first."""
+    """Most bytes of host memory that cached kernels may take, initially 1 GiB."""
     return _C.kernel_cache_limit()
 
 
 def set_kernel_cache_limit(limit: int) -> None:
-    """Sets that number of bytes; kernels that were not used for longest are forgotten.
+    """Sets kernel_cache_limit(); the least recently used kernels are evicted.
 
     ValueError when it is negative. With 0 every call compiles its kernel.
     """
@@ -164,12 +164,12 @@ def set_kernel_cache_limit(limit: int) -> None:
 
 
 def clear_kernel_cache() -> None:
-    """Forgets all compiled kernels; the statistics go on."""
+    """Evicts all compiled kernels; the statistics go on."""
     _C.clear_kernel_cache()
 
 
 def host_threads() -> int:
-    """How many host threads simulate."""
+    """The number of host threads that simulate."""
     return _C.host_threads()
 
 

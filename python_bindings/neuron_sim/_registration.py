@@ -39,7 +39,7 @@ class UnavailableDeviceModule(types.ModuleType):
         raise BackendUnavailableError(self.__dict__["_reason"])
 
     def _lazy_init(self) -> NoReturn:
-        """PyTorch calls it before it makes a tensor on the device."""
+        """PyTorch calls it before it creates a tensor on the device."""
         raise BackendUnavailableError(self.__dict__["_reason"])
 
     # PyTorch calls these on every device module, also for programs that never use this device.

@@ -1,4 +1,4 @@
-"""The sanitizer: what kernels and operators do that is undefined, or wrong on some machine.
+"""The sanitizer: finds undefined behaviour, or errors on some machine, in kernels and operators.
 
     with neuron_sim.sanitize():  # the first kernel or operator with a finding raises SanitizeError
         kernel(a, b)
@@ -7,7 +7,7 @@
     print(*findings, sep="\\n\\n")
 
 `NEURON_SIM_SANITIZE=1`, and `neuron-sim run --sanitize`, do the same as the first for a whole
-process. The rules are those of `rules()`.
+process. `rules()` lists the rules.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Finding:
-    """One place where a program does what no chip defines.
+    """One place where a program does something undefined.
 
     rule: a name of rules(). severity: "error", or "note" for what is only worth a look. kernel: the
-    program. operator: of PyTorch, where it ran one. message: one sentence. instruction, operand,
+    program. operator: PyTorch's, where one ran it. message: one sentence. instruction, operand,
     tile: where it happens, in the model's names, or "". bytes: [first, end) of the tile, per
     partition on chip; partitions: [first, end); index: loop indices, outermost first. source_line,
-    other_line: "file:line" of the place and of the other one that takes part, or "". remedy: how to
-    mend it.
+    other_line: "file:line" of the place and of the other one involved, or "". remedy: how to
+    fix it.
     """
 
     rule: str
@@ -86,7 +86,7 @@ class SanitizeError(ValueError):
 
 
 def line_with_caret(line: str) -> str:
-    """`file:line` as Python shows the places of errors, all of the line underlined."""
+    """`file:line` as in Python's tracebacks, with the whole line underlined."""
     file, _, number = line.rpartition(":")
     if not file or not number.isdigit():
         return ""
@@ -99,11 +99,10 @@ class sanitize:
     """A block in which NKI kernels and operators on the device are checked.
 
     raise_error: SanitizeError after the first kernel or operator with a finding of severity
-    "error"; else all findings of the block are collected in the list that the block gets, each
-    once, and programs go on where they can. first_non_finite: a note where the first NaN or
-    infinity appears out of finite values. precision: a note per tile that loses much of its values'
-    precision. Blocks may be nested: the innermost one gets the findings. Bytes and simulated times
-    are those without it.
+    "error"; else all findings of the block are collected in the block's list, each once, and
+    programs go on where they can. first_non_finite: a note where the first NaN or infinity arises
+    from finite values. precision: a note per tile that loses much of its values' precision. Blocks
+    may be nested: the innermost one gets the findings. Bytes and simulated times do not change.
     """
 
     def __init__(
@@ -119,7 +118,7 @@ class sanitize:
     def __enter__(self) -> list[Finding]:
         with _lock:
             if not _open:
-                taken()  # what launches before the block left
+                taken()  # findings of launches before the block
             _set_checking(True)
             _open.append(self)
         self._mode = _watch_operators()
@@ -152,12 +151,11 @@ class sanitize:
 
 _open: list[sanitize] = []  # the blocks that are open, the innermost last
 _lock = threading.RLock()
-_of_environment: list[sanitize] = []  # the one that NEURON_SIM_SANITIZE=1 stands for
+_of_environment: list[sanitize] = []  # the one for NEURON_SIM_SANITIZE=1
 
 
 def _identity(finding: Finding) -> tuple:
-    """What one line says again and again, in other iterations, tiles of a ring or launches, is one
-    finding."""
+    """Repeats at one line, in other iterations, tiles of a ring or launches, are one finding."""
     tile = finding.tile.partition("[")[0]
     place = (finding.source_line, finding.other_line) if finding.source_line else finding.index
     return (finding.rule, finding.kernel, finding.operator, finding.instruction, finding.operand,
@@ -169,7 +167,7 @@ def _is_wanted_by_environment() -> bool:
 
 
 def active() -> sanitize | None:
-    """The innermost open block, or what the environment asks for; None when nothing is checked."""
+    """The innermost open block, or the environment's; None when nothing is checked."""
     if _open:
         return _open[-1]
     if not _is_wanted_by_environment():
@@ -183,13 +181,13 @@ def active() -> sanitize | None:
             _of_environment.append(sanitize())
             _set_checking(True)
         block = _of_environment[0]
-        block._known.clear()  # every call raises for itself
+        block._known.clear()  # every call raises separately
         block.findings.clear()
     return block
 
 
 def made(entries: list[dict], **changes: Any) -> list[Finding]:
-    """Findings out of what neuron_sim._core says; `changes` replace fields that are empty."""
+    """Findings from neuron_sim._core's dicts; `changes` replace fields that are empty."""
     findings = []
     for entry in entries:
         fields = dict(entry, index=tuple(entry["index"]))
@@ -219,7 +217,7 @@ def _set_checking(wanted: bool) -> None:
 
 
 def watch_process() -> None:
-    """Checks the operators of a process whose environment asks for it, on the thread that imports
+    """Checks the operators of a process whose environment enables it, on the thread that imports
     torch."""
     block = None if _open else active()
     if block is not None and block._mode is None:

@@ -46,13 +46,13 @@ def build_parser(names: Iterable[str] = COMMANDS) -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the command line; 0 when all went well, 1 when something failed, 2 for wrong usage.
+    """Runs the command line; 0 on success, 1 on failure, 2 for wrong usage.
 
-    What the simulator or the host refuses (ValueError, TypeError, MemoryError, OSError) is one line
-    on stderr; Ctrl-C ends with 130, as a shell has it.
+    An error of the simulator or the host (ValueError, TypeError, MemoryError, OSError) is one line
+    on stderr; Ctrl-C ends with 130, as in a shell.
     """
     given = sys.argv[1:] if arguments is None else arguments
-    # A known command needs no module of the others: `neuron-sim run` starts fast.
+    # A known command does not load the others' modules: `neuron-sim run` starts fast.
     names = given[:1] if given and given[0] in COMMANDS else COMMANDS
     parsed = build_parser(names).parse_args(given)
     try:

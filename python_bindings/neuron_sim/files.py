@@ -1,7 +1,7 @@
-"""Files of the user: read within limits, written whole or not at all.
+"""User files: read within limits, written whole or not at all.
 
-Whatever is wrong with a file that is read is a ValueError of one sentence that names it; what the
-host refuses is an OSError with its path.
+Any fault in a file that is read is a ValueError of one sentence that names it; an error of the
+host is an OSError with its path.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ LARGEST: Final = {
     "trace file": 512 << 20,
     "archive": 512 << 20,
 }
-"""Bytes of a file by kind; of an archive as it is stored. device/arch/reader.cpp has the limit of
+"""Bytes of a file by kind; of an archive as stored. device/arch/reader.cpp has the limit of
 architecture files."""
 LARGEST_UNPACKED: Final = 2 << 30
 """Bytes of all members of an archive together."""
@@ -32,7 +32,7 @@ MOST_MEMBERS: Final = 16
 def read_text(path: Path, kind: str) -> str:
     """The text of a file of one of the kinds of LARGEST.
 
-    ValueError when it is too large, no text, no regular file, or cannot be read.
+    ValueError when it is too large, not text, not a regular file, or cannot be read.
     """
     name, most = os.fspath(path), LARGEST[kind]
     try:
@@ -80,7 +80,7 @@ def read_archive(path: Path, what: str) -> dict[str, str]:
                 raise ValueError(f"{refusal}: it has more than {MOST_MEMBERS} members.")
             if sum(member.file_size for member in members) > LARGEST_UNPACKED:
                 raise ValueError(f"{refusal}: it unpacks to more than {LARGEST_UNPACKED} bytes.")
-            # zipfile reads no more of a member than its size says.
+            # zipfile reads no more of a member than its stated size.
             return {member.filename: archive.read(member).decode() for member in members}
     except (zipfile.BadZipFile, UnicodeDecodeError) as error:
         raise ValueError(f"{refusal}.") from error
@@ -93,10 +93,10 @@ def read_archive(path: Path, what: str) -> dict[str, str]:
 
 
 def write_whole(path: Path, content: bytes | str) -> None:
-    """Writes a file that is never seen half: a temporary one in the same folder, then renamed.
+    """Writes a file atomically: a temporary one in the same folder, then renamed.
 
-    What is no regular file, as /dev/stdout, is written to. OSError with the path; what was there
-    stays as it was.
+    Anything but a regular file, such as /dev/stdout, is written directly. OSError with the path; an
+    existing file is unchanged.
     """
     target = os.path.realpath(path)
     data = content.encode() if isinstance(content, str) else content

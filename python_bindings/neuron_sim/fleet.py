@@ -49,7 +49,7 @@ BASIC = (
 ARCHITECTURE = "trn1"
 RECORD = Path("results") / "execution_times.json"
 
-# Relative and absolute errors that the course allows; bfloat16, which it has not, as float16.
+# Relative and absolute errors that the course allows; bfloat16, which it lacks, as float16.
 TOLERANCE = {"float32": (1e-5, 1e-8), "float16": (1e-2, 1e-4), "bfloat16": (1e-2, 1e-4)}
 
 _NAME = re.compile(
@@ -81,7 +81,7 @@ class FleetCase:
 
     @property
     def shapes(self) -> list[list[int]]:
-        """Of input, weight and bias."""
+        """Shapes of input, weight and bias."""
         kernel = [self.filter_height, self.filter_width]
         return [
             [self.batch, self.input_channels, self.height, self.width],
@@ -92,16 +92,16 @@ class FleetCase:
 
 @dataclass(frozen=True)
 class FleetResult:
-    """What became of a case. Times are simulated microseconds."""
+    """The outcome of a case. Times are simulated microseconds."""
 
     case: FleetCase
     latency_us: float
     tensor_share: float
     """Busy share of the Tensor engine, 0 to 1."""
     difference: str | None
-    """What is wrong with the result; None when it is right or was not computed."""
+    """The error in the result; None when it is right or was not computed."""
     limit_us: float | None
-    """The longest allowed latency, None where there is none."""
+    """The longest allowed latency, None if unlimited."""
 
     @property
     def is_fast(self) -> bool:
@@ -132,7 +132,7 @@ def time_case(case: FleetCase, architecture: str = ARCHITECTURE) -> tuple[float,
 
 
 def check_case(case: FleetCase, seed: int) -> tuple[float, float, str | None]:
-    """Runs the case on the device: latency, share of the Tensor engine, and what is wrong.
+    """Runs the case on the device: latency, share of the Tensor engine, and the error.
 
     The reference is torch's convolution in fp32 of the same numbers, image by image.
     """
@@ -217,11 +217,11 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _use_architecture(architecture: str) -> None:
-    """Makes the device that architecture, which is decided when it is first used."""
+    """Sets the device's architecture, which is fixed at first use."""
     from neuron_sim import _core, torch_device  # needs torch
 
     if not torch_device.is_initialized():
-        _core.architecture_facts(architecture)  # says what is wrong with it
+        _core.architecture_facts(architecture)  # reports errors in it
         os.environ["NEURON_SIM_ARCH"] = architecture
         torch_device.init()
     running = torch_device.get_device_properties(0).architecture

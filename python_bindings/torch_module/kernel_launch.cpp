@@ -37,7 +37,7 @@ void check_tensor(const Program& program, size_t index, const at::Tensor& tensor
   }
 }
 
-/// Addresses of the arguments behind the tensors' device pointers.
+/// Host addresses of the tensors' device pointers.
 std::vector<std::byte*> addresses_of(const Program& program, const std::vector<at::Tensor>& tensors,
                                      int device) {
   if (tensors.size() != program.arguments.size()) {
@@ -53,7 +53,7 @@ std::vector<std::byte*> addresses_of(const Program& program, const std::vector<a
 }
 
 /// Runs a kernel on the tensors' device and its current stream. Tensors from `first_new` on are
-/// results, which start as zeros. Without `computes` the launch takes its time only.
+/// results, which start as zeros. Without `computes` the launch only takes simulated time.
 void launch_kernel(const py::capsule& capsule, const std::vector<at::Tensor>& tensors,
                    size_t first_new, int device, bool computes) {
   const std::shared_ptr<const Kernel> kernel = kernel_of(capsule);

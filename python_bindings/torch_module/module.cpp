@@ -1,4 +1,4 @@
-// Module neuron_sim._C: what torch.neuron_sim needs beyond PyTorch's generic device functions. Only
+// Module neuron_sim._C: additions of torch.neuron_sim to PyTorch's generic device functions. Only
 // this library links libtorch_python.
 
 #include <ATen/Context.h>
@@ -66,7 +66,7 @@ std::vector<std::tuple<std::string, int64_t, std::string, int64_t>> fallback_fac
   return facts;
 }
 
-/// What a signal handler of Python raised, so that PyTorch raises it again: also where its own
+/// An exception of a Python signal handler, for PyTorch to raise again: also where its own
 /// bindings lie between the simulator and the program.
 class TorchInterruption final : public RaisedBySignal, public python_error {
  public:

@@ -98,7 +98,7 @@ Tensor add_rows(const std::vector<IndexedDimension>& dimensions, IntArrayRef ste
   return rows;
 }
 
-/// What a compiled graph does at every run are operators, whose arguments are tensors and numbers.
+/// A compiled graph replays operators, whose arguments are tensors and numbers.
 using Numbers = std::vector<int64_t>;
 
 void add_numbers(const IndexBounds& bounds, Numbers& numbers) {

@@ -22,7 +22,7 @@ enum class OutOfBounds : int64_t {
   kClass,          ///< RuntimeError: target out of range
 };
 
-/// What indices along one dimension may be.
+/// The valid indices along one dimension.
 struct IndexBounds {
   int64_t size = 0;  ///< of the dimension: indices in [0, size)
   OutOfBounds error = OutOfBounds::kDimension;
@@ -30,11 +30,11 @@ struct IndexBounds {
   bool from_end = false;  ///< -1 is the last one: indices in [-size, size)
 };
 
-/// The error of `bounds` unless all elements of `indices` (int64 or int32, on a device) are within
-/// them. All 64 bits count.
+/// Throws the error of `bounds` unless all elements of `indices` (int64 or int32, on a device) are
+/// within them. All 64 bits count.
 void check_bounds(const at::Tensor& indices, const IndexBounds& bounds);
 
-/// Indices along one dimension, of which a step is `stride` rows.
+/// Indices along one dimension, whose step is `stride` rows.
 struct IndexedDimension {
   at::Tensor indices;
   IndexBounds bounds;

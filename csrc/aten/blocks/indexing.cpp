@@ -11,7 +11,7 @@ namespace neuron_sim {
 using at::Tensor;
 
 void check_movable(const Tensor& tensor) {
-  dtype_of(tensor.scalar_type());  // KernelError for dtypes that the chip has not
+  dtype_of(tensor.scalar_type());  // KernelError for dtypes that the chip lacks
   if (tensor.is_conj() || tensor.is_neg()) throw Refusal{"an operand is a lazy conjugate"};
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// What operators with index tensors share.
+// Shared by operators with index tensors.
 
 #include <ATen/core/Tensor.h>
 
@@ -11,7 +11,7 @@ namespace neuron_sim {
 void check_movable(const at::Tensor& tensor);
 /// Refusal unless these are int64 or int32 indices on the device.
 void check_indices(const at::Tensor& indices);
-/// RuntimeError if `out` repeats elements or lies on memory of an operand.
+/// RuntimeError if `out` repeats elements or shares memory with an operand.
 void check_apart(const at::Tensor& out, std::initializer_list<at::Tensor> operands);
 /// The dtype in which up to `terms` numbers of `type` are added to one, as DMA does it. Refusal if
 /// fp32 cannot hold their exact sum, which integers need.

@@ -30,7 +30,7 @@ Tensor piece(const Tensor& self, int shift, int bits) {
   return result.to(at::kFloat);
 }
 
-/// The sums of `count` elements each that `sum` makes of fp32.
+/// Sums over `count` elements each, with `sum` applied to fp32 pieces.
 Tensor sums_of(const Tensor& self, int64_t count, c10::function_ref<Tensor(const Tensor&)> sum) {
   check_computable(self.scalar_type());
   if (count * 255 > kExact) throw Refusal{"fp32 does not count sums of so many integers"};

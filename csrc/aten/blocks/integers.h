@@ -7,7 +7,7 @@
 namespace neuron_sim {
 
 /// Sums over dimensions (none: all) of integers or bool, as int64: pieces of 8 bits are summed on
-/// the device, and put together as int64. Refusal for int64, which the chip has not, and for sums
+/// the device, and put together as int64. Refusal for int64, which the chip lacks, and for sums
 /// of more than 65,793 elements, which fp32 no longer counts exactly.
 at::Tensor exact_sums(const at::Tensor& self, at::OptionalIntArrayRef dimensions, bool keep);
 /// Running sums, likewise.
@@ -21,8 +21,8 @@ struct OrderedHalves {
   at::Tensor high, low;
 };
 OrderedHalves ordered_halves(const at::Tensor& self);
-/// What orders the last places where the first ones are equal: the low halves of the elements
-/// whose high half is `extremum` (broadcast), and beyond every half elsewhere.
+/// Breaks ties of the high halves: the low halves of the elements whose high half is `extremum`
+/// (broadcast), elsewhere a number out of range of every half.
 at::Tensor low_candidates(const OrderedHalves& halves, const at::Tensor& extremum, bool largest);
 
 }  // namespace neuron_sim

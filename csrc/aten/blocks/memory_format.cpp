@@ -8,7 +8,7 @@ namespace {
 
 using at::Tensor;
 
-/// `result` with the strides of `target`, of which only those matter.
+/// `result` with the strides of `target`, whose values do not matter.
 Tensor restrided(const Tensor& result, const Tensor& target) {
   if (result.strides() == target.strides()) return result;
   const Tensor copy = result.new_empty_strided(target.sizes(), target.strides());

@@ -5,8 +5,8 @@
 
 namespace neuron_sim {
 
-/// `result`, or a copy of it in `format` where its strides are others; a kernel writes rows side by
-/// side, and the copy transposes on chip.
+/// `result`, or a copy of it in `format` where its strides differ; a kernel writes contiguous
+/// rows, and the copy transposes on chip.
 at::Tensor in_format(const at::Tensor& result, at::MemoryFormat format);
 
 /// `result` with the strides that at::empty_like() gives `like`, of the same sizes.

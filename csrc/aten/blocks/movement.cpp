@@ -58,7 +58,7 @@ Expression cast(at::ScalarType from, at::ScalarType to) {
   });
 }
 
-/// Tensors of dtypes that the chip has not, as two or four times as many 32- or 16-bit integers.
+/// Tensors of dtypes that the chip lacks, as two or four times as many 32- or 16-bit integers.
 struct Words {
   at::ScalarType type;
   int64_t count;

@@ -1,19 +1,19 @@
 #pragma once
-// Moves of device tensors, for the operators that are made of them.
+// Moves of device tensors, for the operators built from them.
 
 #include <ATen/core/Tensor.h>
 
 namespace neuron_sim {
 
 /// Whether the device itself copies `source` to `target`: both on one device, of dtypes that it
-/// has, or alike bit by bit.
+/// has, or of identical bits.
 bool copies_on_device(const at::Tensor& source, const at::Tensor& target);
 /// target = source (broadcast to it), with a cast as torch's. Only when copies_on_device().
 void copy_on_device(const at::Tensor& source, const at::Tensor& target);
 
-/// `operand`, or a copy of it with the strides of `like`, of the same sizes, when what lies side by
-/// side in `like` does not in a large operand: a kernel over both would load every element by a
-/// descriptor of its own, where the copy transposes on chip.
+/// `operand`, or a copy of it with the strides of `like`, of the same sizes, when adjacent elements
+/// of `like` are apart in a large operand: a kernel over both would load every element by a
+/// separate descriptor, where the copy transposes on chip.
 at::Tensor with_neighbours_of(const at::Tensor& operand, const at::Tensor& like);
 
 /// table[indices] of table [R, L], indices [N] (int64 or int32), into result [N, L]. The caller has

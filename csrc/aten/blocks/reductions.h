@@ -1,5 +1,5 @@
 #pragma once
-// Reductions of device tensors, for the operators that are made of them.
+// Reductions of device tensors, for the operators built from them.
 
 #include <ATen/core/Tensor.h>
 
@@ -9,9 +9,8 @@
 
 namespace neuron_sim {
 
-/// Writes the reduction of `operands` (of one shape) into `out`, which has their dimensions with
-/// size 1 where they are reduced, or without those. Refusal for dtypes the chip does not compute
-/// in.
+/// Writes the reduction of `operands` (of one shape) into `out`, which keeps the reduced
+/// dimensions with size 1 or lacks them. Refusal for dtypes the chip does not compute in.
 at::Tensor& reduce_into(at::Tensor& out, const std::vector<at::Tensor>& operands,
                         const ReductionOptions& options);
 at::Tensor& reduce_into(at::Tensor& out, const at::Tensor& self, const ReductionOptions& options);

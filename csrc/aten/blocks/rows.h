@@ -1,5 +1,5 @@
 #pragma once
-// Row programs on device tensors: what softmax and the norms are made of.
+// Row programs on device tensors: the basis of softmax and the norms.
 
 #include <ATen/core/Tensor.h>
 

@@ -21,14 +21,14 @@ using at::Tensor;
 /// 2048 x 2048 of fp32, measured with these kernels).
 constexpr int64_t kTransposedInOneTime = 128;
 
-/// Rows that lie apart, side by side.
+/// Rows whose elements lie apart, made contiguous.
 Tensor side_by_side(const Tensor& rows) {
   const bool apart = rows.size(1) > 1 && rows.stride(1) != 1;
   return apart && rows.numel() >= kTransposedElements ? rows.contiguous() : rows;
 }
 
 /// The dimensions of a tensor without indices, in order: those whose places are part of a row's
-/// number, then those that are one row of neighbours.
+/// number, then those that form one contiguous row.
 struct Rest {
   at::DimVector outer;
   int64_t width = 1, stride = 1;  ///< of a row
@@ -83,7 +83,7 @@ void write_table(const Tensor& table, const Tensor& rows, const Tensor& values, 
   scatter_rows(table, rows, sums_as(sums, table.scalar_type()), false);
 }
 
-/// By way of a dense copy of the whole tensor.
+/// Through a dense copy of the whole tensor.
 void write_copy(const Tensor& self, const at::DimVector& order, const Tensor& rows,
                 const Tensor& values, bool add, at::ScalarType type) {
   const Tensor copy = self.permute(order).to(type).clone(at::MemoryFormat::Contiguous);
@@ -125,7 +125,7 @@ void write_named_in_copy(const Tensor& self, const std::vector<NamedDimension>& 
 void write_named(const Tensor& self, const std::vector<NamedDimension>& named, const Tensor& values,
                  bool add) {
   if (values.numel() == 0) return;
-  for (const NamedDimension& each : named) {  // no index is within none, and there is no table
+  for (const NamedDimension& each : named) {  // any index is out of bounds, and there is no table
     if (each.bounds.size == 0) check_bounds(each.indices, each.bounds);
   }
   const Tensor& first = named.front().indices;

@@ -1,5 +1,5 @@
 #pragma once
-// Writes of what indices name, in place: nothing else of the tensor moves.
+// In-place writes of indexed elements: nothing else of the tensor moves.
 
 #include <ATen/core/Tensor.h>
 
@@ -16,7 +16,7 @@ struct NamedDimension {
   IndexBounds bounds;
 };
 
-/// self[..., indices, ...] = values, or += with `add`; one after the other where indices repeat.
+/// self[..., indices, ...] = values, or += with `add`; in order where indices repeat.
 /// `values` has the shape of the indices (all alike), then the dimensions of `self` that have no
 /// indices. Additions are in addition_dtype(), whose Refusal comes before anything is written,
 /// as index errors do; each element is rounded (or wraps) once.

@@ -27,7 +27,7 @@ using OptionalTensor = std::optional<Tensor>;
 
 bool given(const OptionalTensor& tensor) { return tensor && tensor->defined(); }
 
-/// What the device kernels of two spatial dimensions can take.
+/// Checks an operand of the device kernels with two spatial dimensions.
 void check_operand(const Tensor& tensor, const Tensor& input) {
   check_computable(tensor.scalar_type());
   TORCH_CHECK(tensor.device() == input.device(),
@@ -90,9 +90,9 @@ at::DimVector result_sizes(const Tensor& input, const Tensor& weight,
   return sizes;
 }
 
-/// The tensor with its rows side by side, if it is large: channels_last and permuted tensors.
+/// The tensor with contiguous rows, if it is large: channels_last and permuted tensors.
 Tensor with_rows(const Tensor& tensor) {
-  if (tensor.is_contiguous()) return tensor;  // nearly always: no time for a tensor to compare with
+  if (tensor.is_contiguous()) return tensor;  // nearly always; saves a tensor to compare with
   return with_neighbours_of(tensor, at::empty(tensor.sizes(), tensor.options().device(at::kMeta)));
 }
 
@@ -110,7 +110,7 @@ void launch_convolution(const Tensor& input, const Tensor& weight, const Optiona
   call.result(result).launch(options, emit_conv2d_maxpool);
 }
 
-/// result = the gradient for the input of a convolution whose output has that gradient, + bias.
+/// result = the input gradient of a convolution with that output gradient, + bias.
 void launch_input_gradient(const Tensor& gradient, const Tensor& weight, const OptionalTensor& bias,
                            const Tensor& result, const Conv2dGeometry& geometry) {
   if (result.numel() == 0) return;
@@ -130,7 +130,7 @@ void launch_weight_gradient(const Tensor& gradient, const Tensor& input, const T
 }
 
 /// Whole strides in the output_padding of a transposed convolution, per axis; empty if there are
-/// none. Its output is the input of a convolution, whose last step they would lie beyond.
+/// none. Its output is the input of a convolution, and they would lie past its last step.
 at::DimVector whole_strides(const ConvolutionParameters& parameters) {
   at::DimVector strides;
   bool any = false;
@@ -141,7 +141,7 @@ at::DimVector whole_strides(const ConvolutionParameters& parameters) {
   return any ? strides : at::DimVector();
 }
 
-/// So many zeros after the input have the same effect.
+/// That many zeros after the input have the same effect.
 Tensor with_zeros_behind(const Tensor& input, const at::DimVector& zeros) {
   at::DimVector padding;  // the last dimension first
   for (auto count = zeros.rbegin(); count != zeros.rend(); ++count) {

@@ -1,5 +1,5 @@
 #pragma once
-// Convolutions of device tensors: what the aten operators call.
+// Convolutions of device tensors, called by the aten operators.
 
 #include <ATen/core/Tensor.h>
 
@@ -25,13 +25,13 @@ using ConvolutionGradients = std::tuple<at::Tensor, at::Tensor, at::Tensor>;
 at::Tensor device_convolution(const at::Tensor& input, const at::Tensor& weight,
                               const std::optional<at::Tensor>& bias,
                               const ConvolutionParameters& parameters);
-/// Gradients for input, weight and bias, those that `mask` asks for.
+/// Gradients for input, weight and bias, as selected by `mask`.
 ConvolutionGradients device_convolution_backward(const at::Tensor& gradient,
                                                  const at::Tensor& input, const at::Tensor& weight,
                                                  const ConvolutionParameters& parameters,
                                                  std::array<bool, 3> mask);
 
-/// The same on the CPU, for that reason; raises with it in strict mode.
+/// The same on the CPU, for `reason`; raises with it in strict mode.
 at::Tensor host_convolution(const at::Tensor& input, const at::Tensor& weight,
                             const std::optional<at::Tensor>& bias,
                             const ConvolutionParameters& parameters, const std::string& reason);

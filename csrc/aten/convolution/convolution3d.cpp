@@ -37,7 +37,7 @@ struct Depth {
         .reshape(
             {input.size(0) * frames.size(2), input.size(1) * kernel, input.size(3), input.size(4)});
   }
-  /// [N * OD, C * KD, H, W] added up to [N, C, depth, H, W].
+  /// [N * OD, C * KD, H, W] summed into [N, C, depth, H, W].
   Tensor scatter(const Tensor& frames, int64_t images, int64_t depth) const {
     const int64_t outputs = frames.size(0) / images, channels = frames.size(1) / kernel;
     const int64_t height = frames.size(2), width = frames.size(3);

@@ -1,5 +1,5 @@
 #pragma once
-// Convolutions of three spatial dimensions as those of two: the depth of the kernel becomes
+// Convolutions of three spatial dimensions as two-dimensional ones: the depth of the kernel becomes
 // channels of a copy of the input, in which every output frame has the frames that it reads.
 
 #include "csrc/aten/convolution/convolution.h"

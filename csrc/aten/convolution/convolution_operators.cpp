@@ -26,7 +26,7 @@ at::MemoryFormat format_of(const Tensor& input, const Tensor& weight) {
   return input.dim() == 5 ? at::MemoryFormat::ChannelsLast3d : at::MemoryFormat::ChannelsLast;
 }
 
-/// Runs `device`; what it refuses goes to `host`, with the reason.
+/// Runs `device`; on a Refusal `host`, with the reason.
 template <typename Device, typename Host>
 auto run_or_hand_over(Device&& device, Host&& host) {
   std::string reason;
@@ -49,7 +49,7 @@ ConvolutionParameters parameters_of(IntArrayRef stride, IntArrayRef padding, Int
           at::DimVector(output_padding), groups};
 }
 
-/// As torch: zeros that no product reaches are not added.
+/// As in torch: zeros that no product reaches are not added.
 void check_output_padding(const ConvolutionParameters& parameters) {
   if (!parameters.transposed) return;
   for (size_t axis = 0; axis < parameters.output_padding.size(); ++axis) {

@@ -1,5 +1,5 @@
-// Operators that are compositions of others on the device, where torch has a kernel of its own for
-// the CPU instead.
+// Operators that are compositions of others on the device, where torch instead has a dedicated CPU
+// kernel.
 
 #include <ATen/TensorOperators.h>
 #include <ATen/WrapDimUtils.h>
@@ -105,7 +105,7 @@ Tensor cdist_forward(const Tensor& first, const Tensor& second, double order,
               first.scalar_type(), ", X2 ", second.scalar_type());
   if (first.size(-1) == 0) throw Refusal{"rows have no elements"};
   const Tensor differences = first.unsqueeze(-2) - second.unsqueeze(-3);
-  // As torch's: unlike the norm of order 0 it keeps NaN.
+  // As in torch: unlike the norm of order 0 it keeps NaN.
   if (order == 0) return at::sum(at::clamp_max(at::ceil(at::abs(differences)), 1), IntArrayRef{-1});
   return at::linalg_vector_norm(differences, order, IntArrayRef{-1});
 }
@@ -154,7 +154,7 @@ Tensor reflection_pad2d(const Tensor& self, IntArrayRef padding) {
   return padded(self, padding, true);
 }
 
-/// Sums what the padded places received, dimension by dimension.
+/// Sums the gradients of the padded places, dimension by dimension.
 template <bool mirrored>
 Tensor pad_backward(const Tensor& gradient, const Tensor& self, IntArrayRef padding) {
   check_floating(self);
@@ -204,7 +204,7 @@ Tensor max_unpool2d(const Tensor& self, const Tensor& indices, IntArrayRef size)
       .view(shape);
 }
 
-/// torch's kernel for this overload names the devices that it takes.
+/// torch's kernel for this overload lists the devices that it accepts.
 std::tuple<Tensor&, Tensor&> mode_out(const Tensor& self, int64_t dimension, bool keep,
                                       Tensor& values, Tensor& indices) {
   TORCH_CHECK(values.device() == self.device() && indices.device() == self.device(),
@@ -218,7 +218,7 @@ std::tuple<Tensor&, Tensor&> mode_out(const Tensor& self, int64_t dimension, boo
   return {give_result(found, values), give_result(places, indices)};
 }
 
-/// The CPU's kernel hands matrices to LAPACK as they are, which crashes on values that are not
+/// The CPU kernel passes matrices unchecked to LAPACK, which crashes on values that are not
 /// finite; linalg_eig checks them.
 Tensor eigenvalues(const Tensor& self) {
   TORCH_CHECK(self.isfinite().all().item<bool>(),

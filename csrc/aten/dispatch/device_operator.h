@@ -1,5 +1,5 @@
 #pragma once
-// An aten operator with a kernel of the device, which may refuse what it is given.
+// An aten operator with a device kernel, which may refuse its arguments.
 
 #include <ATen/core/boxing/KernelFunction.h>
 #include <torch/library.h>
@@ -13,7 +13,7 @@
 
 namespace neuron_sim {
 
-/// Thrown by a device kernel that cannot take its arguments, before it changed anything. The
+/// Thrown by a device kernel that cannot take its arguments, before it changes anything. The
 /// operator falls back for that reason, or raises with it in strict mode.
 struct Refusal {
   std::string reason;  ///< half a sentence: "the chip has no dtype float64"
@@ -29,9 +29,9 @@ void check_castable(at::ScalarType dtype, const at::Tensor& out);
 /// RuntimeError as check_castable().
 at::Tensor& give_result(const at::Tensor& result, at::Tensor& out);
 
-/// Calls `function()`, the boxed body of an operator; a Refusal or what the chip has no dtype or no
-/// room for (KernelError) falls back with the reason. c10::Error when the body has already written
-/// an argument, which the CPU would start from.
+/// Calls `function()`, the boxed body of an operator; a Refusal or a KernelError (the chip has no
+/// such dtype or no room) falls back with the reason. c10::Error when the body has already written
+/// an argument that the CPU would start from.
 template <typename Function>
 void run_or_fall_back(const c10::OperatorHandle& op, torch::jit::Stack* stack,
                       Function&& function) {
@@ -72,7 +72,7 @@ void boxed_kernel(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
 }
 
 /// Registers a typed function as a device kernel that may throw Refusal or KernelError before it
-/// changed anything: m.impl("bmm.out", device_operator<bmm_out>()).
+/// changes anything: m.impl("bmm.out", device_operator<bmm_out>()).
 template <auto Function>
 torch::CppFunction device_operator() {
   return torch::CppFunction::makeFromBoxedFunction<&boxed_kernel<Function>>();

@@ -43,7 +43,7 @@ c10::List<Element> on_host(const c10::List<Element>& tensors, HostAccess access,
   return host;
 }
 
-/// Replaces one argument on the stack by what the CPU kernel is to see.
+/// Replaces one argument on the stack with its counterpart for the CPU kernel.
 void hand_over(c10::IValue& value, const c10::Argument& argument, HostCall& call) {
   const HostAccess access = access_of(argument);
   if (value.isTensor()) {
@@ -59,7 +59,7 @@ void hand_over(c10::IValue& value, const c10::Argument& argument, HostCall& call
   }
 }
 
-/// Whether the operator draws random numbers on the host side because that is where they come from.
+/// Whether the operator draws random numbers on the host side because the host is their source.
 bool draws_on_host(const c10::FunctionSchema& schema) {
   return random_source() == RandomSource::kHost && is_random(schema);
 }
@@ -119,7 +119,7 @@ void refuse_sparse(const c10::OperatorHandle& op, torch::jit::Stack*) {
                               "' was called for a sparse tensor; the device has dense ones only");
 }
 
-/// The device of a tensor, or of the first of a list; none of others.
+/// The device of a tensor, or of the first of a list; otherwise empty.
 std::optional<at::Device> device_of_value(const c10::IValue& value) {
   const auto of = [](const at::Tensor& tensor) {
     return tensor.defined() ? std::optional(tensor.device()) : std::nullopt;

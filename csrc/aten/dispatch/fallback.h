@@ -1,7 +1,7 @@
 #pragma once
 // Operators without a device kernel run on the CPU, visibly: listed with a reason, or refused.
-// Index arithmetic on int64, which the chip has not, and random numbers that the host side draws
-// are listed apart and always allowed.
+// Index arithmetic on int64, which the chip lacks, and random numbers that the host side draws are
+// listed separately and always allowed.
 
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/stack.h>
@@ -34,17 +34,17 @@ struct Fallback {
 
 /// "allow", "warn" or "error"; c10::ValueError otherwise.
 NEURON_SIM_TORCH_API FallbackPolicy parse_fallback_policy(std::string_view name);
-/// The policy of this process. At first kError with NEURON_SIM_STRICT=1, else what
-/// NEURON_SIM_FALLBACK says, else kAllow. c10::ValueError when NEURON_SIM_STRICT is not 0 or 1.
+/// The policy of this process. At first kError with NEURON_SIM_STRICT=1, else the value of
+/// NEURON_SIM_FALLBACK, else kAllow. c10::ValueError when NEURON_SIM_STRICT is not 0 or 1.
 NEURON_SIM_TORCH_API FallbackPolicy fallback_policy();
 NEURON_SIM_TORCH_API void set_fallback_policy(FallbackPolicy policy);
 
 /// All fallbacks since the start or the last reset, by operator and reason.
 NEURON_SIM_TORCH_API std::vector<Fallback> fallbacks();
-/// How often each operator ran on the host side of the simulator because all it computes are int64
+/// How often each operator ran on the host side of the simulator because it computes only int64
 /// indices or scalars, or because it draws random numbers (RandomSource::kHost).
 NEURON_SIM_TORCH_API std::map<std::string, int64_t> host_operators();
-/// Forgets both, and what has been warned about.
+/// Clears both, and the record of warnings given.
 NEURON_SIM_TORCH_API void reset_fallbacks();
 
 /// Throws c10::NotImplementedError, naming operator and reason, when the policy is kError. Call it
@@ -60,9 +60,9 @@ NEURON_SIM_TORCH_API void count_host_operator(const std::string& op);
 void check_out_devices(const c10::OperatorHandle& op, const torch::jit::Stack& stack);
 
 /// Runs `op` with the arguments on `stack` on the CPU and leaves its results there, on the device.
-/// Index arithmetic is a host-side operator: it takes no simulated time, as every instruction of
-/// the program that submits work. So are random numbers of the host, which cross the host link.
-/// Anything else is a fallback, refused in strict mode; `why` is half a sentence, why no device
+/// Index arithmetic is a host-side operator: it takes no simulated time, like every instruction
+/// of the submitting program. So are random numbers of the host, which cross the host link.
+/// Anything else is a fallback, refused in strict mode; `why` is half a sentence on why no device
 /// kernel takes the arguments; empty if a kernel takes them.
 NEURON_SIM_TORCH_API void fall_back(const c10::OperatorHandle& op, torch::jit::Stack* stack,
                                     const std::string& why);

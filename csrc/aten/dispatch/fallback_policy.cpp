@@ -26,7 +26,7 @@ FallbackPolicy policy_of_environment() {
   return policy.empty() ? FallbackPolicy::kAllow : parse_fallback_policy(policy);
 }
 
-/// Process-wide, not per thread: backward passes run on threads of PyTorch's.
+/// Process-wide, not per thread: backward passes run on PyTorch's threads.
 struct FallbackState {
   std::mutex mutex;
   FallbackPolicy policy = policy_of_environment();

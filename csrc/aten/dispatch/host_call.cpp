@@ -15,7 +15,7 @@
 namespace neuron_sim {
 namespace {
 
-/// The kernel may have given the host tensor new sizes, or memory of its own.
+/// The kernel may have given the host tensor new sizes or new memory.
 void reflect(const at::Tensor& host, const at::Tensor& device) {
   const c10::Storage& host_memory = host.storage();
   const c10::Storage& device_memory = device.storage();

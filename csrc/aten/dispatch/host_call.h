@@ -23,12 +23,12 @@ enum class HostAccess {
 /// operator's schema does not declare (the running statistics of batch_norm) is kept. Tensors that
 /// share a storage share it on the host too, so the CPU kernel sees overlaps.
 ///
-/// The simulated time is that of the real thing when account() is called: inputs cross the host
-/// link, the host computes in no time, results cross back.
+/// account() charges the simulated time of the real thing: inputs cross the host link, the host
+/// computes in no time, results cross back.
 class HostCall {
  public:
-  /// The CPU tensor for an argument of the call; an undefined or non-device tensor is returned as
-  /// it is.
+  /// The CPU tensor for an argument of the call; an undefined or non-device tensor is returned
+  /// unchanged.
   at::Tensor argument(const at::Tensor& tensor, HostAccess access = HostAccess::kRead);
   /// Brings sizes, strides and reallocated storage of written arguments back to the device tensors.
   void finish();

@@ -27,7 +27,7 @@ bool is_scalar(const at::Tensor& tensor) {
   return tensor.dim() == 0 && !c10::isComplexType(tensor.scalar_type());
 }
 
-/// Whether a NeuronCore has no such dtype (int64 apart, which the host side computes).
+/// Whether a NeuronCore lacks the dtype (except int64, which the host side computes).
 bool is_foreign(at::ScalarType type) {
   return type == at::kDouble || type == at::kUInt64 || c10::isComplexType(type) ||
          c10::isQIntType(type) || type == at::kFloat8_e4m3fn || type == at::kFloat8_e4m3fnuz ||

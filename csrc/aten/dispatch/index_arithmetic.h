@@ -10,7 +10,7 @@
 
 namespace neuron_sim {
 
-/// What the tensors of a call are, arguments and then results.
+/// The kinds of a call's tensors, arguments and then results.
 struct IndexTensors {
   bool all_index_like = true;  ///< each is int64, bool, or a scalar: no dimensions, real
   bool any_int64 = false;
@@ -19,15 +19,15 @@ struct IndexTensors {
 
   /// Takes the tensors of the last `values` of `stack` into account.
   void add(const torch::jit::Stack& stack, size_t values);
-  /// Whether the call computes int64 indices or scalars only. Tensors of bool alone are none: the
-  /// chip has them.
+  /// Whether the call computes int64 indices or scalars only. Bool tensors alone do not count:
+  /// the chip has them.
   bool index_arithmetic() const {
     return all_index_like && count > 0 && (any_int64 || all_scalars);
   }
 };
 
 /// Why an operator without a device kernel runs on the CPU: a dtype of its arguments (the last
-/// values of `stack`) that a NeuronCore has not, or that there is no kernel.
+/// values of `stack`) that a NeuronCore lacks, or the missing kernel.
 std::string reason_without_kernel(const c10::FunctionSchema& op, const torch::jit::Stack& stack);
 
 }  // namespace neuron_sim

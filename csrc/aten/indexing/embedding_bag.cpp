@@ -1,4 +1,4 @@
-// Sums, means and maxima of bags of rows. Which bag an index is in is int64 index arithmetic.
+// Sums, means and maxima of bags of rows. Bag numbers are int64 index arithmetic.
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/empty.h>
@@ -28,7 +28,7 @@ void check_bags(const Tensor& weight, const Tensor& indices, bool sparse) {
   if (sparse) throw Refusal{"the gradient is sparse"};
 }
 
-/// The bag of each index, and how many there are in each, int64 on the CPU.
+/// The bag of each index, and the size of each bag, int64 on the CPU.
 struct Bags {
   Tensor bag, size;
 };

@@ -21,7 +21,7 @@ namespace {
 
 using at::Tensor;
 
-/// Bounds of the indices of slices that are selected, with the errors of torch's CPU.
+/// Bounds of the indices of selected slices, with the errors of torch's CPU.
 void check_rows(const Tensor& self, int64_t dimension, const Tensor& indices) {
   if (indices.numel() == 0) return;
   const int64_t size = self.size(dimension);
@@ -54,7 +54,7 @@ Tensor embedding_dense_backward(const Tensor& gradient, const Tensor& indices, c
   const c10::DeviceGuard guard(gradient.device());
   const int64_t count = rows.expect_int(), width = gradient.size(-1);
   check_bounds(indices, {count, OutOfBounds::kRowOfSelf});
-  // Sums are in fp32; a reduced precision is rounded to once.
+  // Sums are in fp32, rounded once to a reduced precision.
   const Tensor sums = at::zeros({count, width}, gradient.options().dtype(at::kFloat));
   scatter_rows(sums, indices.reshape(-1), gradient.reshape({indices.numel(), width}).to(at::kFloat),
                true);
@@ -95,8 +95,8 @@ Tensor index_select(const Tensor& self, int64_t dimension, const Tensor& indices
   return index_select_out(self, dimension, indices, out);
 }
 
-/// RuntimeError unless there is an index for every slice of `source`, all of the shape of those of
-/// `self`. Structured operators have checked that before, except with out=.
+/// RuntimeError unless there is an index for every slice of `source`, all of the shape of the
+/// slices of `self`. Structured operators have checked that before, except with out=.
 void check_slices(const char* name, const Tensor& self, int64_t dimension, const Tensor& indices,
                   const Tensor& source) {
   const int64_t slices = source.dim() == 0 ? 1 : source.size(dimension);
@@ -112,7 +112,7 @@ void check_slices(const char* name, const Tensor& self, int64_t dimension, const
       self.sizes(), " source.shape = ", source.sizes());
 }
 
-/// self with rows of `source` along a dimension put, or added, where the indices say.
+/// self with rows of `source` along a dimension put, or added, at the indices.
 Tensor& index_rows_out(const Tensor& self, const Tensor& indices, const IndexBounds& bounds,
                        const Tensor& source, bool add, Tensor& out) {
   check_movable(self);

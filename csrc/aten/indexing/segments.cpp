@@ -1,4 +1,4 @@
-// scatter_reduce and index_reduce: elements that indices send to the same place are combined.
+// scatter_reduce and index_reduce: elements with the same target index are combined.
 // Algorithm: the order of the indices is int64 index arithmetic; elements in that order are
 // combined with their neighbours of the same place at distances 1, 2, 4, ..., so that the last one
 // of each place has all of them.
@@ -36,7 +36,7 @@ Tensor combined(std::string_view name, const Tensor& a, const Tensor& b) {
   return is_product(name) ? a * b : a + b;
 }
 
-/// How many indices name each place along the last dimension, int64.
+/// The number of indices that name each place along the last dimension, int64.
 Tensor counts_of(const Tensor& indices, const Tensor& like) {
   return at::zeros(like.sizes(), indices.options())
       .scatter_add(-1, indices, at::ones_like(indices));
@@ -59,7 +59,7 @@ Tensor combined_by_place(std::string_view name, const Tensor& indices, const Ten
   return values.gather(-1, last);
 }
 
-/// Along the last dimension; `self` takes part where it is included.
+/// Along the last dimension; `self` is combined too with include_self.
 Tensor reduced(std::string_view name, const Tensor& self, const Tensor& indices,
                const Tensor& source, bool include_self) {
   const Tensor counts = counts_of(indices, self);
@@ -94,7 +94,7 @@ Tensor& reduce_along(const Tensor& self, int64_t dimension, const Tensor& given,
   const int64_t at = at::maybe_wrap_dim(dimension, self.dim());
   check_bounds(given, {scalar ? 1 : self.size(at), error, at});
   const auto whole = [&](const Tensor& tensor) { return scalar ? tensor.reshape(1) : tensor; };
-  // Only the elements beside the indices take part.
+  // Only the elements with an index take part.
   const Tensor indices = whole(given).to(at::kLong);
   Tensor target = whole(self).to(at::kFloat).clone(at::MemoryFormat::Contiguous);
   Tensor part = target, values = whole(source).to(at::kFloat);

@@ -1,5 +1,5 @@
-// Tensors of evenly spaced numbers, and the identity: their places are int64 index arithmetic, what
-// they hold is computed on the device.
+// Tensors of evenly spaced numbers, and the identity: places are int64 index arithmetic, values are
+// computed on the device.
 
 #include <ATen/TensorOperators.h>
 #include <ATen/native/Resize.h>
@@ -33,7 +33,7 @@ Tensor places(int64_t count, const Tensor& out, at::ScalarType dtype) {
   return at::arange(count, at::TensorOptions().dtype(at::kInt)).to(out.device()).to(dtype);
 }
 
-/// How many numbers arange makes, counted in double precision for every dtype, as on the CPU.
+/// The length of arange, counted in double precision for every dtype, as on the CPU.
 int64_t counted(const Scalar& start, const Scalar& end, const Scalar& step) {
   const double first = start.toDouble(), last = end.toDouble(), stride = step.toDouble();
   TORCH_CHECK(stride > 0 || stride < 0, "step must be nonzero");
@@ -47,7 +47,7 @@ int64_t counted(const Scalar& start, const Scalar& end, const Scalar& step) {
   return static_cast<int64_t>(count);
 }
 
-/// Gives `out` as many elements as were counted, with torch's warning where it had others.
+/// Gives `out` as many elements as were counted, with torch's warning if it was not empty.
 void resize_counted(Tensor& out, int64_t count) {
   if (out.numel() == count) return;
   if (out.numel() > 0) {
@@ -66,7 +66,7 @@ Tensor& arange_out(const Scalar& start, const Scalar& end, const Scalar& step, T
   const int64_t count = counted(start, end, step);
   const c10::DeviceGuard guard(out.device());
   if (!out.is_floating_point()) {
-    // The step is cut to an integer, which may be 0, after the numbers were counted.
+    // The step is truncated to an integer, which may be 0, after the numbers were counted.
     const int64_t first = start.to<int64_t>(), stride = step.to<int64_t>();
     const Tensor place = at::arange(count, out.options().dtype(at::kLong));
     resize_counted(out, count);

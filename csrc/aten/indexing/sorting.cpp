@@ -1,6 +1,6 @@
-// sort, topk, kthvalue and medians. Algorithm: the rank of an element is how many of its row come
-// before it, counted for all pairs at once (a reduction over [row, element, other]); elements are
-// then scattered to their ranks. Stable; n^2 comparisons per row of n.
+// sort, topk, kthvalue and medians. Algorithm: the rank of an element is the number of its row's
+// elements before it, counted for all pairs at once (a reduction over [row, element, other]);
+// elements are then scattered to their ranks. Stable; n^2 comparisons per row of n.
 
 #include <ATen/TensorOperators.h>
 #include <ATen/WrapDimUtils.h>
@@ -40,7 +40,7 @@ ElementValue comes_before(Expression& e, bool descending) {
   return either(less, both(equal, compare(AluOp::kLess, other_place, place)));
 }
 
-/// Sorted rows [R, n] and int32 places that their elements had.
+/// Sorted rows [R, n] and int32 original places of their elements.
 struct Sorted {
   Tensor values, places;
 };

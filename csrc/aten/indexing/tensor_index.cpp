@@ -22,13 +22,13 @@ namespace {
 using at::IntArrayRef;
 using at::Tensor;
 
-/// What indices name of a tensor.
+/// The part of a tensor that indices name.
 struct IndexedTensor {
   std::vector<NamedDimension> named;
   std::vector<int64_t> rest;  ///< dimensions without an index
   at::DimVector index_shape, rest_shape;
   bool in_place = false;  ///< the result keeps the place of the indexed dimensions
-  bool empty = false;     ///< it has no elements, and torch looks at no index
+  bool empty = false;     ///< it has no elements, and torch checks no index
 
   int64_t first() const { return named.front().dimension; }
   int64_t width() const { return c10::multiply_integers(rest_shape); }
@@ -70,7 +70,7 @@ std::vector<Tensor> indices_of(const Tensor& self, const c10::List<std::optional
 }
 
 /// RuntimeError unless all indices are on the CPU or where `self` is; `self` itself may be on the
-/// CPU, with an index that is not.
+/// CPU with an index elsewhere.
 void check_devices(const Tensor& self, const c10::List<std::optional<Tensor>>& list) {
   for (const std::optional<Tensor> index : list) {
     if (!index || !index->defined()) continue;
@@ -188,7 +188,7 @@ bool is_whole_mask(const Tensor& self, const c10::List<std::optional<Tensor>>& i
   return mask.scalar_type() == at::kBool && mask.sizes() == self.sizes();
 }
 
-/// Values broadcast to what indices name, as [indices..., rest...].
+/// Values broadcast to the indexed elements, as [indices..., rest...].
 Tensor spread_values(const IndexedTensor& index, const Tensor& values) {
   const bool moves = index.in_place && index.first() > 0;
   at::DimVector shape(index.index_shape);

@@ -1,5 +1,5 @@
 // im2col and col2im (nn.Unfold, nn.Fold): the windows of an image as columns, and their sums back;
-// channel_shuffle. All of it is movement of strided views; col2im adds one tap after the other.
+// channel_shuffle. All of these move strided views; col2im adds tap by tap.
 
 #include <ATen/TensorOperators.h>
 #include <ATen/native/Resize.h>
@@ -16,7 +16,7 @@ namespace {
 using at::IntArrayRef;
 using at::Tensor;
 
-/// Windows over images of height and width; [0] is of the rows, [1] of the columns.
+/// Windows over images of height and width; [0] is for the rows, [1] for the columns.
 struct Windows {
   IntArrayRef kernel, dilation, padding, stride;
 
@@ -101,7 +101,7 @@ Tensor& col2im_out(const Tensor& self, c10::SymIntArrayRef output, IntArrayRef k
   TORCH_CHECK(channels * taps == columns.size(1) && columns.size(2) == down * across,
               "Expected size of input's dimensions 1 and 2 to be a multiple of ", taps, " and ",
               down * across, ", but got: ", self.sizes());
-  // Sums are in fp32; a reduced precision is rounded to once.
+  // Sums are in fp32, rounded once to a reduced precision.
   const Tensor sums =
       at::zeros({columns.size(0), channels, height + 2 * padding[0], width + 2 * padding[1]},
                 self.options().dtype(at::kFloat));

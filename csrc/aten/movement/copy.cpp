@@ -33,8 +33,8 @@ void check_place(const Tensor& tensor) {
       " tensors on ", tensor.device());
 }
 
-/// RuntimeError, as on the CPU, unless `self` broadcasts to `target` and they overlap in memory as
-/// one tensor, if at all.
+/// RuntimeError, as on the CPU, unless `self` broadcasts to `target` and they overlap in memory
+/// fully or not at all.
 void check_pair(const Tensor& self, const Tensor& target) {
   if (self.sizes() != target.sizes()) {
     const at::DimVector shape = at::infer_size_dimvector(target.sizes(), self.sizes());
@@ -75,7 +75,7 @@ void note_host_copy(const Tensor& self, const Tensor& target) {
   count_fallback(kCopy, reason, {tensor_bytes(self).count + tensor_bytes(target).count});
 }
 
-/// A copy that the host takes part in, in a graph: to the host only of what no run changes.
+/// A copy in a graph that involves the host: to the host only data that no run changes.
 Tensor capture_copy(GraphCapture& capture, const Tensor& self, const Tensor& target,
                     bool non_blocking) {
   if (!on_device(target)) capture.check_known(self, "a copy to the host");
@@ -126,7 +126,7 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
 }
 
 // Materialising a conjugate or negative view is itself a copy, which would materialise its source
-// and so recurse for ever; copy_from honours both bits instead.
+// and so recurse forever; copy_from honours both bits instead.
 TORCH_LIBRARY_IMPL(aten, Conjugate, m) {
   m.impl("_copy_from", torch::CppFunction::makeFallthrough());
 }

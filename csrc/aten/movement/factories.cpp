@@ -1,4 +1,4 @@
-// Uninitialised tensors, of which every other factory is made, and zeros that have no memory.
+// Uninitialised tensors, from which every other factory is built, and zeros without memory.
 
 #include <ATen/EmptyTensor.h>
 #include <ATen/core/Tensor.h>

@@ -1,5 +1,5 @@
-// Elements that a mask selects. Which ones they are is int64 index arithmetic (nonzero); the
-// elements themselves move on the device.
+// Elements selected by a mask. Their places are int64 index arithmetic (nonzero); the elements
+// themselves move on the device.
 
 #include <ATen/ExpandUtils.h>
 #include <ATen/TensorOperators.h>
@@ -55,7 +55,7 @@ void write_flat(const Tensor& self, const Tensor& places, const Tensor& values, 
   if (!flat.is_alias_of(self)) self.copy_(flat.view(self.sizes()));
 }
 
-/// Elements of `source`, one after the other, where the mask is true.
+/// Elements of `source`, in order, where the mask is true.
 Tensor& masked_scatter(Tensor& self, const Tensor& mask, const Tensor& source) {
   check_movable(self);
   check_mask(mask);

@@ -24,7 +24,7 @@ using at::Tensor;
 /// Tensors of one dimension and no elements are skipped, as torch does.
 bool is_skipped(const Tensor& tensor) { return tensor.dim() == 1 && tensor.numel() == 0; }
 
-/// Whether one is int64, and the other of a dtype of the chip: a cast of indices.
+/// Whether one is int64 and the other has a dtype of the chip: a cast of indices.
 bool is_index_cast(const Tensor& source, const Tensor& target) {
   if (source.scalar_type() != at::kLong && target.scalar_type() != at::kLong) return false;
   check_computable(source.scalar_type() == at::kLong ? target.scalar_type() : source.scalar_type());
@@ -42,7 +42,7 @@ at::DimVector cat_shape(const List& list, int64_t dimension) {
     shape = at::DimVector(tensor.sizes());
     total += tensor.size(at::maybe_wrap_dim(dimension, tensor.dim()));
   }
-  if (all_skipped) return shape;  // whatever the dimension, as torch
+  if (all_skipped) return shape;  // whatever the dimension, as in torch
   shape[static_cast<size_t>(at::maybe_wrap_dim(dimension, static_cast<int64_t>(shape.size())))] =
       total;
   return shape;
@@ -71,7 +71,7 @@ Tensor& cat_out(const at::ITensorListRef& tensors, int64_t dimension, Tensor& ou
   return out;
 }
 
-/// Copies rows or columns from the end to the start: the chip has no steps backwards.
+/// Copies rows or columns from the end to the start: the chip has no negative steps.
 Tensor flip(const Tensor& self, at::IntArrayRef dimensions) {
   check_movable(self);
   const c10::DeviceGuard guard(self.device());
@@ -86,7 +86,7 @@ Tensor flip(const Tensor& self, at::IntArrayRef dimensions) {
   return with_strides_of(result, self);
 }
 
-/// In the format of the input, as the CPU's kernels of these.
+/// In the format of the input, as from the CPU kernels.
 Tensor pixel_shuffle(const Tensor& self, int64_t factor) {
   const c10::DeviceGuard guard(self.device());
   const Tensor result = at::native::math_pixel_shuffle(self, factor);

@@ -1,5 +1,5 @@
-// The six dense views that have no composite kernel, and what lets a module move between devices
-// in place. Views touch metadata only.
+// The six dense views that have no composite kernel, and the check that lets a module move between
+// devices in place. Views touch metadata only.
 
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/_reshape_alias_native.h>

@@ -66,7 +66,7 @@ Value hard_shrink(Arguments& a) {
 
 /// As on the CPU, the threshold is not rounded to half precision; the value is.
 Value threshold(Arguments& a) {
-  // In place torch takes expanded tensors: a second application changes nothing.
+  // In place, torch accepts expanded tensors: a second application changes nothing.
   if (a.overlaps_itself(3)) throw Refusal{"elements of the tensor share memory"};
   const Value x = a.value(0);
   return select(compare(AluOp::kLessEqual, x, a.fp32_number(1)), a.value(2), x);

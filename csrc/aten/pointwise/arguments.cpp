@@ -56,7 +56,7 @@ ElementValue PointwiseArguments::value(size_t index) {
   if (!on_device(tensor)) return expression_.constant(number(index));
   // The chip has no 64-bit integers: they are rounded to fp32 where torch rounds them.
   if (is_float() && tensor.scalar_type() == at::kLong) tensor = tensor.to(at::kFloat);
-  // A tensor without dimensions does not widen the dtype of the others: int8(-3) is uint8(253).
+  // A 0-dimensional tensor does not widen the dtype of the others: int8(-3) is uint8(253).
   const bool whole = c10::isIntegralType(computed_, /*includeBool=*/false);
   if (whole && c10::isIntegralType(tensor.scalar_type(), /*includeBool=*/false) &&
       c10::promoteTypes(tensor.scalar_type(), computed_) != computed_) {
@@ -75,7 +75,7 @@ double PointwiseArguments::number(size_t index) const {
   if (scalar.isComplex()) throw Refusal{"the chip has no complex numbers"};
   if (computed_ == at::kInt && only_bools(stack_, first_) &&
       scalar.isIntegral(/*includeBool=*/true)) {
-    // torch compares them as int64: a number that int32 does not hold stays beyond 0 and 1.
+    // torch compares them as int64: a number out of range of int32 stays outside 0 and 1.
     constexpr int64_t kLowest = std::numeric_limits<int32_t>::min();
     constexpr int64_t kLargest = std::numeric_limits<int32_t>::max();
     return static_cast<double>(std::clamp(scalar.toLong(), kLowest, kLargest));

@@ -15,12 +15,12 @@ Value binary(Arguments& a) {
   return a.expression().alu(op, a.value(0), a.value(1));
 }
 
-/// These alone of the functions of truth have results of no other dtype.
+/// Of the predicates, only these require a bool result.
 void check_boolean_out(Arguments& a, const char* name) {
   TORCH_CHECK(a.dtype(1) == at::kBool, name, " does not support non-boolean outputs.");
 }
 
-/// No integer is infinite, and none differs from itself.
+/// No integer is infinite or differs from itself.
 template <int sign>
 Value is_infinite(Arguments& a) {
   check_boolean_out(a, sign > 0 ? "isposinf" : "isneginf");

@@ -48,7 +48,7 @@ Value area_cosine(Value x) {
   return select(compare(AluOp::kGreater, x, kHuge), logarithm(x) + ln2, small);
 }
 
-/// Of the magnitude: below 0 the argument of the logarithm would lose digits near -1.
+/// From the magnitude: below 0 the argument of the logarithm would lose digits near -1.
 Value area_tangent(Value x) {
   const Value below = compare(AluOp::kLess, x, 0), m = select(below, -x, x);
   const Value result = log_one_plus(m * 2.0 / (1.0 - m)) * 0.5;
@@ -104,7 +104,7 @@ Value entropy(Value x) {
   return select(compare(AluOp::kLess, x, 0), outside, right);
 }
 
-/// The distance of two numbers; 0 for equal infinities.
+/// The distance between two numbers; 0 for equal infinities.
 Value distance(Value a, Value b) {
   return select(compare(AluOp::kEqual, a, b), a.expression().constant(0), absolute(a - b));
 }

@@ -12,7 +12,7 @@ using Value = ElementValue;
 /// grad, mask, scale.
 Value dropout(Arguments& a) { return a.value(0) * a.value(1) * a.number(2); }
 
-/// What an element adds to the loss by its reduction: 1 is the mean.
+/// The share of an element in the loss by its reduction: 1 is the mean.
 double share(Arguments& a, size_t reduction) {
   return a.number(reduction) == 1 ? 1.0 / static_cast<double>(a.elements(1)) : 1.0;
 }

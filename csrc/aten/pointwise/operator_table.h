@@ -1,5 +1,5 @@
 #pragma once
-// The pointwise operators of aten: one row says what an operator computes per element.
+// The pointwise operators of aten: one row describes an operator per element.
 
 #include <ATen/MemoryOverlap.h>
 #include <ATen/core/Tensor.h>
@@ -24,7 +24,7 @@ enum class Promotion : uint8_t {
 enum class ResultDtype : uint8_t {
   kComputed,  ///< the one it computes in
   kBool,
-  kSelf,  ///< that of the first tensor
+  kSelf,  ///< the first tensor's
 };
 
 /// The dtypes that torch defines an operator for, among those that it computes in; others fall
@@ -36,9 +36,9 @@ enum class Accepts : uint8_t {
   kIntegers,  ///< and bool
 };
 
-/// What becomes of a number that stands for an element. Those of integer operators are of the
-/// dtype that the operator computes in, whatever is said here: 0-dimensional tensors wrap, other
-/// numbers are an error where they do not fit, unless they are kCast.
+/// How a number that stands for an element is converted. In integer operators it always has the
+/// dtype that the operator computes in: 0-dimensional tensors wrap, other numbers are an error
+/// where they do not fit, unless they are kCast.
 enum class Numbers : uint8_t {
   kWide,     ///< it is an fp32 number
   kCast,     ///< it is converted to the dtype that the operator computes in
@@ -54,7 +54,7 @@ class PointwiseArguments {
   /// Argument `index` of the schema, a tensor or a number, as a value. Tensors on the CPU without
   /// dimensions are numbers too.
   ElementValue value(size_t index);
-  /// A number, bool or optional number that is there, as the row's Numbers say.
+  /// A number, bool or given optional number, converted by the row's Numbers.
   double number(size_t index) const;
   /// The same, converted to the dtype of the computation, without an error where it does not fit.
   double cast_number(size_t index) const;

@@ -45,7 +45,7 @@ const PointwiseRow& row_of(const c10::OperatorHandle& op) {
   return *rows->at(c10::toString(op.operator_name()));
 }
 
-/// One call: its arguments on the stack, and what they say.
+/// One call: its arguments on the stack, and what follows from them.
 class PointwiseCall {
  public:
   PointwiseCall(const c10::OperatorHandle& op, torch::jit::Stack& stack)
@@ -96,7 +96,7 @@ class PointwiseCall {
       }
     }
     const at::ScalarType type = at::native::result_type(state);
-    // A number makes int64 of bool; to be compared it needs no 64 bits.
+    // A number promotes bool to int64; a comparison does not need 64 bits.
     const bool narrow = type == at::kLong && row_.result == ResultDtype::kBool &&
                         state.dimResult != at::kLong && state.zeroResult != at::kLong;
     if (narrow) return at::kInt;
@@ -129,7 +129,7 @@ class PointwiseCall {
     return compare(AluOp::kNotEqual, value, 0);
   }
 
-  /// The tensor that the call writes, of an in-place or out= overload.
+  /// The tensor that an in-place or out= overload writes.
   at::Tensor given_result() const {
     for (size_t i = 0; i < count_; ++i) {
       if (is_result(i)) return argument(i).toTensor();

@@ -1,5 +1,5 @@
-// remainder, fmod and division that is rounded. The engines have no remainder: the quotient is
-// rounded to an integer, and the product with it is taken off exactly, in two pieces of fp32.
+// remainder, fmod and rounded division. The engines have no remainder: the quotient is rounded to
+// an integer, and its product with the divisor is subtracted exactly, in two fp32 pieces.
 
 #include <ATen/ExpandUtils.h>
 #include <ATen/ScalarOps.h>
@@ -26,7 +26,7 @@ namespace {
 using at::Tensor;
 using Value = ElementValue;
 
-/// What a quotient becomes, or what is left of the dividend.
+/// A rounding of the quotient, or the remainder.
 enum class Rounded : uint8_t { kFloor, kTruncated, kRemainder, kTruncatedRemainder };
 
 /// x - round(x / y) y, exactly, for x / y below 2^23: the product is a sum of two fp32 numbers,
@@ -43,7 +43,7 @@ Value reduced(Value x, Value y) {
   return (x - product) - error;
 }
 
-/// What is left of |x| when |y| is taken off as often as possible. NaN where x / y is 2^46 or more.
+/// |x| modulo |y|. NaN where x / y is 2^46 or more.
 Value left_over(Value x, Value y) {
   constexpr double kLarge = 1.2676506002282294e30, kScale = 1 / 16777216.0;  // 2^100 and 2^-24
   const Value nan = x.expression().constant(std::numeric_limits<double>::quiet_NaN());
@@ -60,21 +60,21 @@ Value left_over(Value x, Value y) {
   return select(compare(AluOp::kLess, size, step), size, rest);
 }
 
-/// A result that is not zero and has not the sign of y: python's remainder is one y further.
+/// A nonzero result without the sign of y: python's remainder is one y further.
 Value differs_in_sign(Value rest, Value y) {
   const Value signs =
       compare(AluOp::kNotEqual, compare(AluOp::kLess, rest, 0), compare(AluOp::kLess, y, 0));
   return signs * compare(AluOp::kNotEqual, rest, 0);
 }
 
-/// The integer next to (x - rest) / y, which is one but for rounding; with the sign of x / y at 0.
+/// The integer next to (x - rest) / y, an integer but for rounding; with the sign of x / y at 0.
 Value floored(Value x, Value y, Value rest) {
   const Value below = differs_in_sign(rest, y);
   const Value whole = nearest((x - rest) / y - below);
   const Value ratio = x / y;
   const Value zero = select(sign_bit(ratio), x.expression().constant(-0.0), x * 0.0);
   const Value small = select(compare(AluOp::kEqual, whole, 0), zero, whole);
-  // From 2^46 on nothing says what is left over, and the quotient is whole.
+  // From 2^46 on the remainder is undetermined, and the quotient is whole.
   const Value large = compare(AluOp::kGreaterEqual, absolute(ratio), 70368744177664.0) *
                       compare(AluOp::kLess, absolute(x), std::numeric_limits<double>::infinity());
   const Value result = select(large, ratio, small);
@@ -90,7 +90,7 @@ Value rounded(Rounded kind, Value x, Value y) {
   return select(differs_in_sign(rest, y), rest + y, rest);
 }
 
-/// Of int32 tensors. The quotient of fp32 is off by what a second one finds, and by one.
+/// For int32 tensors. The fp32 quotient is corrected by a second one, and then by one.
 Tensor rounded_integers(Rounded kind, const Tensor& x, const Tensor& y) {
   if (at::any(y.eq(0)).item<bool>()) TORCH_CHECK(false, "ZeroDivisionError");
   const Tensor divisor = y.to(at::kFloat);
@@ -117,7 +117,7 @@ Tensor rounded_integers(Rounded kind, const Tensor& x, const Tensor& y) {
   return quotients ? quotient : rest;
 }
 
-/// A number that the expression holds itself, or the next operand.
+/// A constant of the expression, or its next operand.
 Value operand(Expression& expression, const Tensor& tensor, std::vector<Tensor>& tensors) {
   if (!on_device(tensor)) return expression.constant(tensor.item().toDouble());
   tensors.push_back(tensor.scalar_type() == at::kLong ? tensor.to(at::kFloat) : tensor);
@@ -147,7 +147,7 @@ Tensor& rounded_out(Rounded kind, const Tensor& self, const Tensor& other, Tenso
   std::vector<Tensor> tensors;
   const Value x = operand(expression, self, tensors), y = operand(expression, other, tensors);
   expression.add_result(rounded(kind, x, y));
-  // Operands that share memory with the result in another way than element by element.
+  // Operands may share memory with the result other than element by element.
   Tensor result = at::empty(out.sizes(), out.options());
   run_pointwise(expression, tensors, result);
   return out.copy_(result);

@@ -10,7 +10,7 @@ namespace {
 using Arguments = PointwiseArguments;
 using Value = ElementValue;
 
-/// `function` of floats; integers stay as they are.
+/// `function` of floats; integers are unchanged.
 template <Value (*function)(Value)>
 Value rounded(Arguments& a) {
   return a.is_float() ? function(a.value(0)) : a.value(0);

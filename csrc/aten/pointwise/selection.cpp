@@ -20,13 +20,13 @@ Value magnitude(Arguments& a) {
   return maximum(a.value(0), -a.value(0));
 }
 
-/// Of NaN it is 0, as on the CPU; the activation function gives NaN.
+/// 0 for NaN, as on the CPU; the activation function gives NaN.
 Value sign(Arguments& a) {
   return compare(AluOp::kGreater, a.value(0), 0) - compare(AluOp::kLess, a.value(0), 0);
 }
 
-/// Either limit may be absent. One that is NaN makes every element NaN, and the other does not
-/// matter, even where it does not fit the dtype.
+/// Either limit may be absent. A NaN limit makes every element NaN, and the other is ignored,
+/// even where it does not fit the dtype.
 Value clamp(Arguments& a) {
   Value value = a.value(0);
   for (const size_t limit : {size_t{1}, size_t{2}}) {
@@ -42,7 +42,7 @@ Value clamp(Arguments& a) {
 Value at_least(Arguments& a) { return maximum(a.value(0), a.value(1)); }
 Value at_most(Arguments& a) { return minimum(a.value(0), a.value(1)); }
 
-/// The other one where one is NaN.
+/// The other operand where one is NaN.
 template <AluOp op>
 Value ignoring_nan(Arguments& a) {
   const Value x = a.value(0), y = a.value(1);
@@ -81,7 +81,7 @@ Value heaviside(Arguments& a) {
 
 Value masked(Arguments& a) {
   if (a.dtype(1) != at::kBool) throw Refusal{"the mask is not of dtype bool"};
-  // Which torch still takes, with a warning.
+  // torch still accepts these, with a warning.
   if (a.overlaps_itself(0)) throw Refusal{"elements of the tensor share memory"};
   TORCH_CHECK(a.dimensions(2) == 0,
               "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with ",
@@ -96,7 +96,7 @@ Value chosen(Arguments& a) {
   return select(a.value(0), a.value(1), a.value(2));
 }
 
-/// A float without dimensions becomes infinite where the number does not fit, as on the CPU.
+/// A 0-dimensional float becomes infinite where the number does not fit, as on the CPU.
 Value filled(Arguments& a) {
   const bool single = a.is_float() && a.dimensions(0) == 0;
   return single && !a.is_on_device(1) ? a.constant(a.cast_number(1)) : a.value(1);

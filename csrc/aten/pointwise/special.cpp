@@ -1,4 +1,4 @@
-// Gamma and error functions, composed of what the engines have.
+// Gamma and error functions, composed of engine functions.
 
 #include <initializer_list>
 #include <limits>
@@ -23,7 +23,7 @@ Value polynomial(Value x, std::initializer_list<double> coefficients) {
   return sum;
 }
 
-/// Of x >= 1/2, by Lanczos' series with six terms: off by 2e-6 where it is small.
+/// For x >= 1/2, by Lanczos' series with six terms: off by 2e-6 where it is small.
 Value log_gamma_above(Value x) {
   const Value shifted = x + 4.5;
   Value series = x.expression().constant(1.000000000190015);
@@ -33,17 +33,17 @@ Value log_gamma_above(Value x) {
     series = series + term / (x + place);
     place += 1;
   }
-  constexpr double kRoot = 2.5066282746310005;  // of 2 pi
+  constexpr double kRoot = 2.5066282746310005;  // sqrt(2 pi)
   return (x - 0.5) * call(Activation::kLog, shifted) - shifted +
          call(Activation::kLog, series * kRoot);
 }
 
-/// Below 1/2 by its mirror image: log(pi / |sin(pi x)|) - log_gamma(1 - x).
+/// Below 1/2 by reflection: log(pi / |sin(pi x)|) - log_gamma(1 - x).
 Value log_gamma(Value x) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   const Value below = compare(AluOp::kLess, x, 0.5);
   const Value above = log_gamma_above(select(below, 1.0 - x, x));
-  const Value part = x - nearest(x);  // sin(pi x) has the size of sin(pi part)
+  const Value part = x - nearest(x);  // sin(pi x) has the magnitude of sin(pi part)
   const Value wave = absolute(sine(part * pi));
   const Value mirrored = call(Activation::kLog, (1.0 / wave) * pi) - above;
   const Value result = select(below, mirrored, above);
@@ -60,7 +60,7 @@ Value digamma_above(Value x) {
   return sum;
 }
 
-/// Below 0 by its mirror image; NaN at negative integers, -inf or inf at the zeros.
+/// Below 0 by reflection; NaN at negative integers, -inf or inf at the zeros.
 Value digamma(Value x) {
   const Value below = compare(AluOp::kLess, x, 0);
   const Value above = digamma_above(select(below, 1.0 - x, x));
@@ -72,7 +72,7 @@ Value digamma(Value x) {
   return select(zero, -1.0 / x, select(below, negative, above));
 }
 
-/// Off by 1.2e-7 of its value, and by what the exponent is rounded.
+/// Relative error 1.2e-7, plus the rounding of the exponent.
 Value complementary_error(Value x) {
   const Value size = absolute(x);
   const Value t = 1.0 / (size * 0.5 + 1.0);

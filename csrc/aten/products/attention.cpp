@@ -1,5 +1,5 @@
-// scaled_dot_product_attention: one kernel, or several when the heads do not fit SBUF. What it does
-// not take (dropout, other ranks) is composed by torch of operators of the device.
+// scaled_dot_product_attention: one kernel, or several when the heads do not fit SBUF. torch
+// composes the rest (dropout, other ranks) of device operators.
 
 #include <ATen/SDPBackend.h>
 #include <ATen/TensorOperators.h>
@@ -65,8 +65,8 @@ int64_t choose(const Tensor& query, const Tensor& key, const Tensor& value,
   return static_cast<int64_t>(taken ? at::SDPBackend::overrideable : at::SDPBackend::math);
 }
 
-/// [B, H, Sq, width] with the dimensions in the order in which they lie in the query's memory, as
-/// the meta kernel predicts.
+/// [B, H, Sq, width] with the dimensions in the order of the query's memory, as the meta
+/// kernel predicts.
 Tensor empty_like_query(const Tensor& query, int64_t width) {
   at::DimVector order{0, 1, 2, 3};
   std::stable_sort(order.begin(), order.end(),

@@ -21,7 +21,7 @@ namespace {
 
 using at::Tensor;
 
-/// What one launch reads and writes, by key heads and members; bias and its gradient may be
+/// Operands and results of one launch, by key heads and members; bias and its gradient may be
 /// undefined. `log_sums` is dense.
 struct Launch {
   Tensor gradient;
@@ -44,7 +44,7 @@ void launch(const Launch& given) {
   call.launch(given.options, emit_attention_backward);
 }
 
-/// A tensor of zeros to add up parts of a result.
+/// Zeros to accumulate parts of a result in.
 Tensor sums_like(const Tensor& tensor) {
   return at::zeros_like(tensor, tensor.options().dtype(at::kFloat), at::MemoryFormat::Contiguous);
 }

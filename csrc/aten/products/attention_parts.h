@@ -1,5 +1,5 @@
 #pragma once
-// Attention of heads that one kernel cannot hold, piece by piece.
+// Attention of heads that do not fit one kernel, piece by piece.
 
 #include <ATen/core/Tensor.h>
 #include <c10/util/FunctionRef.h>
@@ -18,7 +18,7 @@ struct AttentionPart {
   bool causal = false;  ///< the diagonal of a causal mask runs through the part
 };
 
-/// The factor of scores: given, or 1 / sqrt(depth).
+/// The scale of scores: given, or 1 / sqrt(depth).
 double attention_scale(const at::Tensor& query, std::optional<double> scale);
 inline bool is_given(const std::optional<at::Tensor>& tensor) {
   return tensor && tensor->defined();
@@ -28,14 +28,14 @@ inline bool is_given(const std::optional<at::Tensor>& tensor) {
 AttentionSizes attention_sizes(const at::Tensor& query, const at::Tensor& key,
                                const at::Tensor& value);
 
-/// The part of `whole` that is at the origin, as large as `fits`: as few members as it takes, then
+/// The part of `whole` that is at the origin, as large as `fits`: as few members as necessary, then
 /// shorter queries and keys. Pieces of queries and keys of a divided length are equally long, so
 /// that a diagonal begins in their corners. TORCH_CHECK when nothing fits.
 AttentionPart first_part(const AttentionSizes& whole,
                          c10::function_ref<bool(const AttentionSizes&)> fits);
-/// Whether one part is all.
+/// Whether the part is the whole.
 bool is_whole(const AttentionSizes& whole, const AttentionPart& part);
-/// All parts like `first`, the keys of the same queries in succession; without those above the
+/// All parts like `first`, the keys of the same queries in succession; except parts above the
 /// diagonal of a causal mask.
 void for_parts(const AttentionSizes& whole, const AttentionPart& first, bool causal,
                c10::function_ref<void(const AttentionPart&)> body);
@@ -54,7 +54,7 @@ struct AttentionOperands {
 AttentionOperands attention_operands(const at::Tensor& query, const at::Tensor& key,
                                      const at::Tensor& value,
                                      const std::optional<at::Tensor>& bias);
-/// Those of a part.
+/// The operands of a part.
 AttentionOperands operands_of(const AttentionOperands& all, const AttentionPart& part);
 
 }  // namespace neuron_sim

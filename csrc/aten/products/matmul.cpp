@@ -1,5 +1,5 @@
-// Matrix products: mm, bmm, addmm, baddbmm, addbmm, addmv, dot and addr, which the rest of torch's
-// family (matmul, einsum, linear, mv, ger, tensordot, ...) is composed of.
+// Matrix products: mm, bmm, addmm, baddbmm, addbmm, addmv, dot and addr, from which torch
+// composes the rest (matmul, einsum, linear, mv, ger, tensordot, ...).
 
 #include <ATen/ExpandUtils.h>
 #include <ATen/native/Resize.h>
@@ -21,7 +21,7 @@ using at::IntArrayRef;
 using at::Scalar;
 using at::Tensor;
 
-/// A tensor under sizes and strides of the product.
+/// A tensor with sizes and strides for the product.
 struct Matrix {
   const Tensor& tensor;
   at::DimVector sizes, strides;
@@ -56,7 +56,7 @@ void check_operands(const char* op, const Tensor& out, at::ArrayRef<Tensor> oper
   }
 }
 
-/// out = alpha * a @ b + beta * addend; an addend with a beta of 0 counts for nothing.
+/// out = alpha * a @ b + beta * addend; an addend with a beta of 0 is ignored.
 void launch_product(const Matrix& a, const Matrix& b, const Matrix& out,
                     const std::optional<Matrix>& addend = std::nullopt, const Scalar& beta = 1,
                     const Scalar& alpha = 1, Activation activation = Activation::kIdentity) {
@@ -74,7 +74,7 @@ void launch_product(const Matrix& a, const Matrix& b, const Matrix& out,
   call.launch(options, emit_matrix_product);
 }
 
-/// The product of an empty dimension: beta * self.
+/// The product over an empty dimension: beta * self.
 void sum_of_nothing(const Tensor& self, const Scalar& beta, Tensor& out) {
   if (out.numel() == 0) return;
   if (beta.to<double>() == 0) {
@@ -164,7 +164,7 @@ Tensor& baddbmm_out(const Tensor& self, const Tensor& first, const Tensor& secon
   return out;
 }
 
-/// The batch is part of what is contracted: out [M, N] = sum over (batch, K).
+/// The batch is contracted too: out [M, N] = sum over (batch, K).
 Tensor& addbmm_out(const Tensor& self, const Tensor& first, const Tensor& second,
                    const Scalar& beta, const Scalar& alpha, Tensor& out) {
   check_batches(first, second);
@@ -229,7 +229,7 @@ at::ScalarType common_dtype(at::ArrayRef<Tensor> operands) {
   return at::native::result_type(state);
 }
 
-/// A product that contracts nothing but a dimension of one. Of products only this one promotes.
+/// A product over a dimension of size one. The only product that promotes dtypes.
 Tensor& addr_out(const Tensor& self, const Tensor& first, const Tensor& second, const Scalar& beta,
                  const Scalar& alpha, Tensor& out) {
   TORCH_CHECK(first.dim() == 1 && second.dim() == 1,

@@ -1,5 +1,5 @@
 // nn.LSTM and nn.GRU on a PrivateUse1 device pick "fused" cells that have no CPU kernel. Here they
-// are composed of operators that run on the device (or fall back one by one, and are counted so).
+// are composed of operators that run on the device (or fall back, and are counted, one by one).
 
 #include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>

@@ -1,5 +1,5 @@
 // The operators that nn.MultiheadAttention and nn.TransformerEncoderLayer call without gradients,
-// composed of operators of the device.
+// composed of device operators.
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/gelu.h>

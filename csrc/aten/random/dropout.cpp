@@ -1,4 +1,4 @@
-// dropout and bernoulli_ of one probability, with the random numbers of the Vector engine.
+// dropout and bernoulli_ with one probability, with the random numbers of the Vector engine.
 
 #include <ATen/MemoryOverlap.h>
 #include <ATen/ops/empty_like.h>
@@ -46,7 +46,7 @@ std::tuple<Tensor, Tensor> native_dropout(const Tensor& input, double probabilit
   return {output, mask};
 }
 
-/// 1 with that probability, else 0: what dropout of whole channels is made of.
+/// 1 with that probability, else 0: the basis of dropout of whole channels.
 Tensor& bernoulli(Tensor& self, double probability, std::optional<at::Generator> generator) {
   TORCH_CHECK(probability >= 0 && probability <= 1,
               "bernoulli_ expects p to be in [0, 1], but got p=", probability);

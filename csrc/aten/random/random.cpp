@@ -1,5 +1,5 @@
-// Random tensors that the chip draws when it is the source of random numbers (RandomSource). As a
-// rule the host side draws them: the numbers that the CPU gives for that seed.
+// Random tensors that the chip draws when it is the source of random numbers (RandomSource). By
+// default the host side draws them: the CPU's numbers for that seed.
 
 #include <ATen/ExpandUtils.h>
 #include <ATen/TensorOperators.h>
@@ -113,7 +113,7 @@ Tensor& bernoulli_out(const Tensor& probabilities, OptionalGenerator generator, 
 
 /// -log(1 - u) / rate.
 Tensor exponential_numbers(const Tensor& like, const OptionalGenerator& generator, double rate) {
-  // Half a step off 0, which nothing is divided by.
+  // Half a step off 0, so that nothing is divided by 0.
   return (drawn(like, generator) * -1.0 + (1 - kStep / 2)).log() * (-1 / rate);
 }
 

@@ -1,4 +1,4 @@
-// histc: how many elements lie in each of equal bins, counted by adding ones to the bins.
+// histc: the number of elements in each of equal bins, counted by adding ones to the bins.
 
 #include <ATen/TensorOperators.h>
 #include <ATen/native/Resize.h>
@@ -19,9 +19,9 @@ namespace {
 using at::Scalar;
 using at::Tensor;
 
-constexpr int64_t kExact = 16777216;  // fp32 counts so far
+constexpr int64_t kExact = 16777216;  // fp32 counts exactly up to this
 
-/// The bin of each element, `bins` for those outside of the limits.
+/// The bin of each element, `bins` for those outside the limits.
 Tensor bins_of(const Tensor& values, int64_t bins, double low, double high) {
   const double width = (high - low) / static_cast<double>(bins);
   const Tensor place = ((values - low) / width).floor().clamp(0, static_cast<double>(bins - 1));

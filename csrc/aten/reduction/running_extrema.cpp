@@ -1,5 +1,5 @@
 // Running maxima, minima and logarithms of sums; medians; places in sorted sequences.
-// Algorithm of what runs: elements take in their neighbours at distances 1, 2, 4, ...
+// Algorithm of running results: elements combine with their neighbours at distances 1, 2, 4, ...
 
 #include <ATen/TensorOperators.h>
 #include <ATen/WrapDimUtils.h>
@@ -105,7 +105,7 @@ Tensor median(const Tensor& self) {
   return std::get<0>(self.reshape(-1).median(0));
 }
 
-/// How many elements of the sequence are before each value: all pairs are compared.
+/// The number of elements of the sequence before each value: all pairs are compared.
 Tensor places(const Tensor& sequence, const Tensor& values, bool right, bool narrow) {
   check_extremum(sequence);
   check_extremum(values);
@@ -131,7 +131,7 @@ Tensor places(const Tensor& sequence, const Tensor& values, bool right, bool nar
   return result.copy_(count.view(values.sizes()));
 }
 
-/// torch's checks of searchsorted (ATen/native/BucketizationUtils.h), which its kernels make.
+/// torch's checks of searchsorted (ATen/native/BucketizationUtils.h), which its kernels do.
 void check_search(const Tensor& sequence, const Tensor& values, bool right,
                   std::optional<c10::string_view> side, const std::optional<Tensor>& order) {
   constexpr auto kName = "torch.searchsorted(): ";
@@ -179,7 +179,7 @@ Tensor bucketize(const Tensor& values, const Tensor& sequence, bool narrow, bool
   return places(sequence, values, right, narrow);
 }
 
-/// What unfold's windows received, added where they lie.
+/// The gradients of unfold's windows, added at their places.
 Tensor unfold_backward(const Tensor& gradient, c10::SymIntArrayRef sizes, int64_t dimension,
                        int64_t size, int64_t step) {
   check_computable(gradient.scalar_type());
@@ -187,7 +187,7 @@ Tensor unfold_backward(const Tensor& gradient, c10::SymIntArrayRef sizes, int64_
   const c10::DeviceGuard guard(gradient.device());
   at::DimVector shape;
   for (const c10::SymInt& length : sizes) shape.push_back(length.expect_int());
-  if (shape.empty()) return gradient.sum();  // of a window of one element, or of none
+  if (shape.empty()) return gradient.sum();  // of a window of zero or one elements
   const int64_t at = at::maybe_wrap_dim(dimension, static_cast<int64_t>(shape.size()));
   const Tensor sums = at::zeros(shape, gradient.options().dtype(at::kFloat));
   const int64_t windows = gradient.size(at);

@@ -201,7 +201,7 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> batch_norm_with_update(
   return {output, mean, inverse, at::empty({0}, input.options().dtype(at::kByte))};
 }
 
-/// That of _batch_norm_with_update, whose reserve is empty.
+/// The gradient of _batch_norm_with_update, whose reserve is empty.
 ThreeTensors batch_norm_update_backward(const Tensor& gradient, const Tensor& input,
                                         const Tensor& weight, const OptionalTensor& running_mean,
                                         const OptionalTensor& running_variance,

@@ -25,9 +25,9 @@ using at::IntArrayRef;
 using at::Tensor;
 
 constexpr double kNever = -std::numeric_limits<double>::infinity();
-constexpr int64_t kEdge = 2;  // states that do not exist, beside the first and the last one
+constexpr int64_t kEdge = 2;  // states that do not exist, next to the first and the last one
 
-/// What the targets say, on the device: N sequences, S = 2 L + 1 states of the longest target.
+/// The targets on the device: N sequences, S = 2 L + 1 states of the longest target.
 struct Labels {
   Tensor states;  ///< int64 [N, S]: the label of each state, blank ones between
   Tensor skips;   ///< [N, S + 2]: 0 where the state may follow the one before the last, else -inf
@@ -127,7 +127,7 @@ Tensor emissions(const Tensor& log_probs, const Labels& labels) {
       .gather(2, labels.states.unsqueeze(0).expand({log_probs.size(0), states[0], states[1]}));
 }
 
-/// [T, N, S + 2], the edge in front: what the steps up to t emit, and the state at t.
+/// [T, N, S + 2], the edge in front: log-probabilities of the emissions up to t and the state at t.
 Tensor prefixes(const Tensor& emitted, const Labels& labels) {
   const int64_t time = emitted.size(0), count = emitted.size(1), states = emitted.size(2);
   const Tensor alpha = at::full({time, count, states + kEdge}, kNever, emitted.options());
@@ -149,7 +149,7 @@ Tensor prefixes(const Tensor& emitted, const Labels& labels) {
   return alpha;
 }
 
-/// [T, N, S + 2], the edge after: what the steps from t on emit.
+/// [T, N, S + 2], the edge after: log-probabilities of the emissions from t on.
 Tensor suffixes(const Tensor& emitted, const Labels& labels) {
   const int64_t time = emitted.size(0), count = emitted.size(1), states = emitted.size(2);
   const Tensor beta = at::full({time + 1, count, states + kEdge}, kNever, emitted.options());
@@ -188,8 +188,8 @@ std::tuple<Tensor, Tensor> ctc_loss(const Tensor& log_probs, const Tensor& targe
           alpha.narrow(2, kEdge, alpha.size(2) - kEdge).transpose(0, 1)};
 }
 
-/// The probability of a label less that of the states which have it, as torch's gradient: that of
-/// the numbers before log_softmax.
+/// The probability of a label minus that of its states: as in torch, the gradient for the input
+/// of log_softmax.
 Tensor ctc_loss_backward(const Tensor& gradient, const Tensor& log_probs, const Tensor& targets,
                          IntArrayRef steps, IntArrayRef lengths, const Tensor& loss,
                          const Tensor& log_alpha, int64_t blank, bool zero_infinity) {

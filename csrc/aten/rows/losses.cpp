@@ -94,7 +94,7 @@ void check_probabilities(const Tensor& tensor, const char* name) {
   capture_host_step("neuron_sim_host::check_probabilities", {tensor, name});
 }
 
-/// Logarithms are at least -100, as torch's.
+/// Logarithms are at least -100, as in torch.
 Tensor& binary_cross_entropy_out(const Tensor& self, const Tensor& target,
                                  const OptionalTensor& weight, int64_t reduction, Tensor& out) {
   check_loss(self);
@@ -138,13 +138,13 @@ std::tuple<Tensor&, Tensor&> log_sigmoid_out(const Tensor& self, Tensor& out, Te
   return std::tie(out, buffer);
 }
 
-/// What a class index contributes: its weight, or 0 where it is ignored. [N] or [N, d...].
+/// The contribution of a class index: its weight, or 0 where it is ignored. [N] or [N, d...].
 struct Targets {
   Tensor indices;  ///< with the class dimension, ignored ones 0
   Tensor weights;
 };
 
-/// Below nn.functional: images may have other sizes than their targets.
+/// Below nn.functional: images may differ in size from their targets.
 void check_targets(const Tensor& self, const Tensor& target, const OptionalTensor& weight,
                    int64_t class_dimension) {
   TORCH_CHECK(class_dimension >= 0 && class_dimension < self.dim(), "nll_loss: an input of ",

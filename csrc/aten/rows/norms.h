@@ -1,5 +1,5 @@
 #pragma once
-// What layer, group and batch norms share.
+// Shared by layer, group and batch norms.
 
 #include <ATen/core/Tensor.h>
 

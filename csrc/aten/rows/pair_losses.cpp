@@ -25,7 +25,7 @@ void check_floating(const Tensor& self) {
   if (!self.is_floating_point()) throw Refusal{"the device takes floating dtypes here"};
 }
 
-/// Of the first rows. The slope of a norm of order p: sign(d) |d|^(p - 1) / norm^(p - 1).
+/// For the first rows. The slope of a norm of order p: sign(d) |d|^(p - 1) / norm^(p - 1).
 Tensor distances_backward(const Tensor& gradient, const Tensor& first, const Tensor& second,
                           double order, const Tensor& distances) {
   check_floating(first);
@@ -49,7 +49,7 @@ Tensor distances_backward(const Tensor& gradient, const Tensor& first, const Ten
   return slope.sum(-2);
 }
 
-/// Scores [N, C], the margins that are not kept, and what each sample counts.
+/// Scores [N, C], violated margins, targets, and the weight of each sample.
 struct Margins {
   Tensor scores, violated, target, weight;
   int64_t classes;

@@ -59,7 +59,7 @@ std::tuple<Tensor, Tensor> weight_norm_backward(const Tensor& gradient, const Te
   return {dv.to(direction.scalar_type()), along.to(length.scalar_type())};
 }
 
-/// Of the input, and of the weight for each element.
+/// For the input, and for the weight per element.
 std::tuple<Tensor, Tensor> prelu_backward(const Tensor& gradient, const Tensor& self,
                                           const Tensor& weight) {
   check_floating(self);

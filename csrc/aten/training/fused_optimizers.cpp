@@ -1,5 +1,5 @@
 // Optimizer steps with `fused=True`: one kernel per parameter. Numbers that change from step to
-// step are operands without dimensions, so that the kernels are compiled once.
+// step are 0-dimensional operands, so that the kernels are compiled once.
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/full.h>
@@ -17,7 +17,7 @@ using at::Tensor;
 using at::TensorList;
 using OptionalTensor = std::optional<Tensor>;
 
-/// What all fused steps are given besides their own numbers.
+/// Arguments shared by all fused steps.
 struct Step {
   Tensor rate;  ///< fp32 without dimensions, on the device
   bool maximize;
@@ -28,13 +28,13 @@ Tensor on_device_of(const Tensor& parameter, double number) {
   return at::full({}, number, parameter.options().dtype(at::kFloat));
 }
 
-/// Whether a gradient was found that is not finite, so that nothing changes.
+/// Whether a gradient was not finite, so that nothing changes.
 bool is_skipped(const Step& step) {
   return step.found_inf && step.found_inf->defined() && step.found_inf->item<double>() != 0;
 }
 
 /// Refuses before anything changes; unscales the gradients. `states` are the lists that the step
-/// updates beside the parameters.
+/// updates besides the parameters.
 void prepare(TensorList parameters, TensorList gradients, std::initializer_list<TensorList> states,
              const Step& step) {
   const auto check = [](const Tensor& tensor, const Tensor& parameter) {
@@ -73,7 +73,7 @@ struct Adam {
 };
 
 /// Operands: parameter, mean, square (, its maximum), gradient, step size, root of the correction,
-/// and what decoupled decay leaves of the parameter.
+/// and the factor of decoupled decay.
 Expression adam_expression(const Adam& adam, bool maximize) {
   Expression e;
   const int states = adam.amsgrad ? 4 : 3;

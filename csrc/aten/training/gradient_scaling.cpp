@@ -1,5 +1,5 @@
-// What torch.amp.GradScaler does to gradients: looks for numbers that are not finite and takes the
-// scale away. The scale itself is a number of the host side (index_arithmetic.h).
+// torch.amp.GradScaler on gradients: finds numbers that are not finite and divides out the scale.
+// The scale itself is a host-side number (index_arithmetic.h).
 
 #include <ATen/ops/amax.h>
 #include <ATen/ops/empty.h>
@@ -33,7 +33,7 @@ void find_non_finite(const Tensor& gradient, Tensor flag) {
   reduce_into(flag, gradient, {.op = AluOp::kMaximum, .prologue = differs, .reduced = all});
 }
 
-/// gradients *= inverse_scale; found = 1 if any of their numbers was not finite, else as it was.
+/// gradients *= inverse_scale; found = 1 if any of their numbers was not finite, else unchanged.
 void check_and_unscale(at::TensorList gradients, const Tensor& found, const Tensor& inverse_scale) {
   TORCH_CHECK(
       found.numel() == 1 && inverse_scale.numel() == 1,

@@ -32,7 +32,7 @@ Axes average_axes(const Tensor& input, IntArrayRef kernel, IntArrayRef stride, I
     const int64_t pad = entry(padding, i, 0);
     const int64_t outputs =
         at::native::pooling_output_shape<int64_t>(extent, size, pad, step, 1, ceil_mode);
-    // A divisor of the caller is that of rows and columns together.
+    // A caller's divisor is for rows and columns together.
     const double by = !divisor ? 0 : i == 0 ? static_cast<double>(*divisor) : 1;
     axes[i] = average_taps({extent, outputs, size, step, pad, count_padding, by});
   }

@@ -1,5 +1,5 @@
 // grid_sample of images and volumes: every point is a weighted sum of the rows (channels) of its
-// neighbours, which are gathered one corner after the other. Nearest and linear.
+// neighbours, which are gathered corner by corner. Nearest and linear.
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/arange.h>
@@ -48,10 +48,10 @@ Coordinate coordinate(const Tensor& grid, int64_t size, int64_t padding, bool al
   return {at.place.clamp(0, last), at::where(inside, at.slope, at::zeros_like(at.slope))};
 }
 
-/// What a grid names: along each axis the lower neighbour and how far the point is from it.
+/// The points of a grid: along each axis the lower neighbour and the distance from it.
 struct Points {
   Tensor rows;                ///< int32 [N, points]: the first row of each image
-  std::vector<int64_t> size;  ///< of each axis: depth (or none), height, width
+  std::vector<int64_t> size;  ///< of each axis: depth (if any), height, width
   std::vector<Tensor> low, part, slope;
   bool nearest;
 
@@ -101,7 +101,7 @@ Points points_of(const Tensor& input, const Tensor& grid, int64_t mode, int64_t 
 struct Corner {
   Tensor rows;                  ///< int32 [N points]: of the table
   Tensor inside;                ///< [N, points]: 1 or 0
-  std::vector<Tensor> weights;  ///< [N, points] along each axis; none for the nearest one
+  std::vector<Tensor> weights;  ///< [N, points] along each axis; empty for nearest
 };
 
 Corner corner_of(const Points& points, size_t corner) {
@@ -123,7 +123,7 @@ Corner corner_of(const Points& points, size_t corner) {
   return result;
 }
 
-/// The product of the weights, but that of axis `without`, and whether the corner is inside.
+/// The product of the weights, except axis `without`, and whether the corner is inside.
 Tensor weight_of(const Corner& corner, size_t without) {
   Tensor product = corner.inside;
   for (size_t axis = 0; axis < corner.weights.size(); ++axis) {
@@ -163,7 +163,7 @@ Tensor grid_sampler(const Tensor& input, const Tensor& grid, int64_t mode, int64
   return from_rows(sums, shape).to(input.scalar_type());
 }
 
-/// The slope of the sum over one axis: that of its weight, times the incoming gradient's part.
+/// The slope of the sum over one axis: its weight's slope times the incoming gradient's part.
 Tensor grid_gradient(const Points& points, const Tensor& incoming, const Tensor& table) {
   std::vector<Tensor> slopes(points.axes());
   for (size_t i = 0; i < points.corners() && !points.nearest; ++i) {

@@ -15,7 +15,7 @@ at::Tensor planes_of(const at::Tensor& tensor);
 /// output = the map of rows and columns of input, both [N, C, H, W].
 void launch_resample(const at::Tensor& input, const at::Tensor& output,
                      const ResampleOptions& options);
-/// Resizes an out= tensor, which has to have `sizes`.
+/// Resizes an out= tensor, which must have `sizes`.
 void resize_planes(const at::Tensor& out, at::IntArrayRef sizes);
 
 }  // namespace neuron_sim

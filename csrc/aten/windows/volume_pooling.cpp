@@ -1,4 +1,4 @@
-// Pooling of volumes: planes first, then along the depth, each by the kernels of images.
+// Pooling of volumes: planes first, then along the depth, with the kernels for images.
 
 #include <ATen/TensorOperators.h>
 #include <ATen/native/Pool.h>

@@ -1,4 +1,4 @@
-// Interpolation of volumes: planes first, then along the depth, each by the kernels of images.
+// Interpolation of volumes: planes first, then along the depth, with the kernels for images.
 
 #include <ATen/native/Resize.h>
 #include <ATen/ops/_upsample_nearest_exact2d.h>
@@ -48,7 +48,7 @@ void check_volume(const Tensor& tensor) {
   if (tensor.numel() == 0) throw Refusal{"there are no elements"};
 }
 
-/// In fp32; a reduced precision is rounded to once.
+/// In fp32, rounded once to a reduced precision.
 Tensor& volume_out(Mode mode, const Tensor& self, c10::SymIntArrayRef size, bool aligned,
                    Scale deep, Scale down, Scale across, Tensor& out) {
   check_volume(self);

@@ -1,13 +1,13 @@
-"""`neuron-sim run`: NKI scripts as they are, on the simulator instead of a chip.
+"""`neuron-sim run`: unchanged NKI scripts, on the simulator instead of a chip.
 
 The command starts the script in a fresh interpreter (the process is replaced, so that arguments,
-exit code, signals and tracebacks are those of Python) whose environment carries four things, which
+exit code, signals and tracebacks are Python's) whose environment carries four things, which
 its child processes inherit:
 
 - PYTHONPATH begins with `run/site`, whose `sitecustomize` installs the import hook (aliases.py):
   `neuronxcc.nki` and `nki` are the packages of the simulator;
 - PATH begins with `run/bin`, where `neuron-profile` is the command `neuron-sim profile`;
-- NEURON_SIM_ARCH and the variables below say what the command line said.
+- NEURON_SIM_ARCH and the variables below carry the command line's options.
 """
 
 OVERRIDE = "NEURON_SIM_OVERRIDE"

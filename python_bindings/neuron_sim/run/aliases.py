@@ -21,7 +21,7 @@ ALIASED = {
     "torch_neuronx": "neuron_sim.run.torch_neuronx",
     "torch_xla": "neuron_sim.run.torch_xla",
 }
-"""Packages that come with the vendor's compiler and what stands for them."""
+"""Packages that come with the vendor's compiler and their stand-ins."""
 
 
 class AliasFinder:
@@ -33,7 +33,7 @@ class AliasFinder:
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        """The spec of the simulator's module, or None where `name` is not ours to answer.
+        """The spec of the simulator's module, or None where others must answer `name`.
 
         ModuleNotFoundError for a submodule of an aliased package that the simulator lacks.
         """
@@ -59,7 +59,7 @@ class AliasFinder:
     def _refuse_missing_name(self, own_name: str, path: Sequence[str] | None) -> None:
         """`from neuronxcc.nki import missing` looks for a module of that name in the package.
 
-        Without a name in the error: Python drops those that have the name it looks for.
+        Without a name in the error: Python drops errors with the name that it looks for.
         """
         own_parent, _, last = own_name.rpartition(".")
         alias = _alias_of(own_parent)
@@ -91,12 +91,12 @@ class _AliasLoader:
         return module
 
     def exec_module(self, module: ModuleType) -> None:
-        # It ran already; the import system has put the alias's spec over its own.
+        # It ran already; the import system has overwritten its spec with the alias's.
         module.__spec__ = self._own_spec
 
 
 def install(override: bool = False) -> AliasFinder:
-    """Puts the finder before all others; once per process, the last `override` counts."""
+    """Puts the finder before all others; once per process; the last `override` holds."""
     for finder in sys.meta_path:
         if isinstance(finder, AliasFinder):
             finder.override = override
@@ -119,7 +119,7 @@ def _is_alias(parent: str, own_parent: str) -> bool:
 def _real_spec(
     name: str, besides: AliasFinder, path: Sequence[str] | None = None
 ) -> importlib.machinery.ModuleSpec | None:
-    """What the other finders say; a namespace package (folders without code) is nothing."""
+    """The other finders' spec; a namespace package (folders without code) does not count."""
     for finder in sys.meta_path:
         if finder is besides:
             continue

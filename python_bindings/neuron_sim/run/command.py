@@ -58,7 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Replaces this process by the interpreter of the script: returns only by an error."""
+    """Replaces this process by the interpreter of the script: returns only with an error."""
     environment = script_environment(
         os.environ,
         architecture=arguments.arch,

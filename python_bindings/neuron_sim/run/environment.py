@@ -45,7 +45,7 @@ def script_environment(
 
 
 def command_folder() -> Path:
-    """The folder of `neuron-profile` and `neuron-explorer`, ready to be run."""
+    """The folder of `neuron-profile` and `neuron-explorer`, made executable."""
     folder = _FOLDER / "bin"
     for command in folder.iterdir():
         if not os.access(command, os.X_OK):
@@ -65,7 +65,7 @@ def _architecture(name_or_file: str) -> str:
     from neuron_sim import _core  # only to check a name
 
     _core.architecture_facts(name_or_file)  # fails with the names that exist
-    # The script may change its folder.
+    # The script may change its working directory.
     return os.path.abspath(name_or_file) if os.path.isfile(name_or_file) else name_or_file
 
 

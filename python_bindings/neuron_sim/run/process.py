@@ -1,4 +1,4 @@
-"""What `neuron-sim run` does inside each Python process of its tree."""
+"""The part of `neuron-sim run` inside each Python process of its tree."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ everything. The vendor's number is not public; scripts only pass it on."""
 
 
 def install() -> None:
-    """Installs the import hook and what scripts expect of the vendor's package."""
+    """Installs the import hook and what scripts expect from the vendor's package."""
     aliases.install(override=os.environ.get(run.OVERRIDE) == "1")
     if not hasattr(logging, "OFF"):
         logging.OFF = OFF  # type: ignore[attr-defined]

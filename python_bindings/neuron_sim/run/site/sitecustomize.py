@@ -1,7 +1,7 @@
-"""Runs at the start of every Python process under `neuron-sim run`; then what it hides.
+"""Runs at the start of every Python process under `neuron-sim run`; then the one that it hides.
 
 Not a module of the package: its folder is on PYTHONPATH. An interpreter that cannot import
-neuron_sim (another version of Python) goes on without it.
+neuron_sim (another version of Python) continues without it.
 """
 
 import importlib.machinery

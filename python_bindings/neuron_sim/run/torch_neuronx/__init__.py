@@ -1,7 +1,7 @@
 """Stands in for torch_neuronx where it is missing: scripts import it for its side effects.
 
-`nki_jit` is `neuronxcc.nki.jit`, `nki_op` and `wrap_nki` are those of `neuron_sim.nki.torch`;
-everything else of the package is not there.
+`nki_jit` is `neuronxcc.nki.jit`, `nki_op` and `wrap_nki` are from `neuron_sim.nki.torch`;
+the rest of the package is missing.
 """
 
 from typing import Any

@@ -13,8 +13,8 @@ def xla_device(n: int | None = None, devkind: str | None = None) -> torch.device
 
 
 def mark_step(wait: bool = False, reset_scope: bool = True) -> None:
-    """Nothing: operations are not collected into graphs."""
+    """No effect: operations are not collected into graphs."""
 
 
 def wait_device_ops(devices: tuple = ()) -> None:
-    """Nothing: operations are complete when they return."""
+    """No effect: operations are complete when they return."""
