@@ -15,7 +15,7 @@ std::string dtype_name(const at::Tensor& tensor) {
   try {
     return std::string(name(dtype_of(tensor.scalar_type())));
   } catch (const KernelError&) {
-    return c10::toString(tensor.scalar_type());  // the chip does not have it
+    return c10::toString(tensor.scalar_type());  // the chip lacks this dtype
   }
 }
 
@@ -85,7 +85,7 @@ void check_activation(const char* op, const char* argument, std::string_view nam
 void check_at_least(const char* op, const char* argument, int64_t value, int64_t minimum) {
   TORCH_CHECK_VALUE(value >= minimum, op, ": ", argument, " ", value, " must be at least ", minimum,
                     ".");
-  // Sizes are computed with these numbers; no tensor is as large.
+  // Sizes are computed with these numbers; no tensor is that large.
   constexpr int64_t kLargest = int64_t{1} << 31;
   TORCH_CHECK_VALUE(value <= kLargest, op, ": ", argument, " ", value, " must be at most ",
                     kLargest, ".");

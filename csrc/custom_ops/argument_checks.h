@@ -1,5 +1,5 @@
 #pragma once
-// Checks that the custom ops share. Messages name op, operand, property, value and limit. Sizes may
+// Checks shared by the custom ops. Messages name op, operand, property, value and limit. Sizes may
 // be symbolic (torch.export, torch.compile).
 
 #include <ATen/core/Tensor.h>
@@ -28,7 +28,7 @@ void check_same_dtype(const char* op, std::initializer_list<NamedTensor> operand
 void check_float(const char* op, const NamedTensor& operand);
 /// Number of dimensions; c10::ValueError otherwise.
 void check_rank(const char* op, const NamedTensor& operand, int64_t rank);
-/// Size of a dimension; c10::ValueError otherwise. `reason` says where the expected size is from.
+/// Size of a dimension; c10::ValueError otherwise. `reason` gives the origin of the expected size.
 void check_size(const char* op, const NamedTensor& operand, int64_t dimension,
                 const c10::SymInt& expected, const char* reason);
 /// No dimension is empty; c10::ValueError otherwise.

@@ -40,7 +40,7 @@ Tensor call_below(Op op, const Arguments&... arguments) {
   return op(arguments...);
 }
 
-/// Gradients computed by `compute`; deriving them once more is a clear error.
+/// Gradients computed by `compute`; differentiating them again is a clear error.
 template <typename Compute>
 variable_list once_differentiable(const char* op, Compute compute) {
   variable_list gradients;
@@ -60,7 +60,7 @@ variable_list once_differentiable(const char* op, Compute compute) {
   return (*error)(std::move(gradients));
 }
 
-/// One argument for autograd, which counts the elements of a list as arguments of their own.
+/// One argument for autograd, which counts the elements of a list as separate arguments.
 struct VectorAddSettings {
   std::string variant;
   int64_t row_chunk, free_dim, num_free_tiles;
@@ -135,7 +135,7 @@ struct BiasAddActivation : torch::autograd::Function<BiasAddActivation> {
   }
 };
 
-/// conv2d_maxpool below autograd. Not by the public function, whose lists have two values.
+/// conv2d_maxpool below autograd. Not the public function, whose lists have two values.
 Tensor call_convolution(const Tensor& input, const Tensor& weight, const Tensor& bias,
                         at::IntArrayRef pool_size, at::IntArrayRef stride, at::IntArrayRef padding,
                         std::string_view activation, at::IntArrayRef dilation, int64_t groups,
@@ -148,8 +148,8 @@ Tensor call_convolution(const Tensor& input, const Tensor& weight, const Tensor&
                  pool_stride);
 }
 
-/// Calls visit(saved value, option) for the options that a context keeps by name: all but the dtype
-/// of the output, which is that of the input.
+/// Calls visit(saved value, option) for the options that a context keeps by name: all but the
+/// output dtype, which equals the input's.
 template <typename Options, typename Visit>
 void for_each_saved(AutogradContext& context, Options& options, const Visit& visit) {
   for_each_field(options, [&](const char* option, auto& field) {
@@ -298,7 +298,7 @@ TORCH_LIBRARY_IMPL(neuron_sim, Autograd, m) {
   m.impl("conv2d_maxpool", conv2d_maxpool_autograd);
   m.impl("ffnn_forward", ffnn_forward_autograd);
   m.impl("ffnn_predict", ffnn_predict_autograd);
-  // An error says that they are not differentiable themselves.
+  // These raise an error: they are not differentiable themselves.
   m.impl("bias_add_activation_backward", torch::autograd::autogradNotImplementedFallback());
   m.impl("conv2d_maxpool_backward", torch::autograd::autogradNotImplementedFallback());
 }

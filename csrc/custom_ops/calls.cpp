@@ -1,4 +1,4 @@
-// The custom ops as C++ functions: calls of the dispatcher.
+// The custom ops as C++ functions: dispatcher calls.
 
 #include <ATen/core/dispatch/Dispatcher.h>
 

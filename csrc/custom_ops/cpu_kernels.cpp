@@ -14,7 +14,7 @@ namespace {
 
 using at::Tensor;
 
-/// A new tensor of those sizes and the dtype and device of `like`.
+/// A new tensor of these sizes with the dtype and device of `like`.
 Tensor new_result(const Tensor& like, c10::SymIntArrayRef sizes) {
   return at::empty(C10_AS_INTARRAYREF_SLOW(sizes), like.options());
 }

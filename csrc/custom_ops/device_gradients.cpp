@@ -90,7 +90,7 @@ class ConvolutionBackward {
   }
 
  private:
-  /// The convolution with its bias, computed again, in fp32 for every dtype.
+  /// The convolution with its bias, recomputed, in fp32 for every dtype.
   Tensor convolve() const {
     const Conv2dMaxpoolOptions options{.stride = geometry_.stride,
                                        .padding = geometry_.padding,

@@ -50,7 +50,7 @@ Tensor broadcast_gradient(const Tensor& gradient, c10::SymIntArrayRef sizes) {
   Sizes rows;
   for (const int64_t i : reduced) rows.push_back(gradient.sym_size(i));
   rows.push_back(features);
-  // The gradient of a bias is the sum over rows; without a function its own value is not read.
+  // The gradient of a bias is the sum over rows; without a function the bias itself is not read.
   const Tensor matrix = gradient.permute(order).reshape_symint(rows);
   const Tensor bias = gradient.new_empty_symint({features});
   return bias_add_activation_gradients(matrix, matrix, bias, "identity").second.view_symint(sizes);

@@ -1,7 +1,7 @@
 #pragma once
-// Gradients of the custom ops as plain functions; custom_ops/autograd.cpp hands them to PyTorch.
-// All are made of custom ops: on the device they run as kernels of its own. Inputs are recomputed
-// rather than kept. fp16 and bf16 are computed in fp32 and rounded once per op.
+// Gradients of the custom ops as plain functions; custom_ops/autograd.cpp registers them with
+// PyTorch. All are built from custom ops: on the device they run as its kernels. Inputs are
+// recomputed rather than kept. fp16 and bf16 are computed in fp32 and rounded once per op.
 
 #include <ATen/core/Tensor.h>
 

@@ -1,4 +1,4 @@
-// The custom ops without data: checks and the shape of the result, for meta and fake tensors.
+// The custom ops without data: checks and result shapes, for meta and fake tensors.
 
 #include <ATen/ops/empty.h>
 #include <torch/library.h>

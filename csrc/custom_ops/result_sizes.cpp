@@ -51,7 +51,7 @@ c10::SymInt pooled_size(const Tensor& input, const Tensor& weight,
   return (convolved - window) / options.pool_stride[axis] + 1;
 }
 
-/// Channels of input and filters of weight are cut into equal groups.
+/// Channels of input and filters of weight divide into equal groups.
 void check_groups(const NamedTensor& input, const NamedTensor& weight, int64_t groups) {
   constexpr const char* kOp = "conv2d_maxpool";
   const c10::SymInt channels = input.tensor.sym_size(1), filters = weight.tensor.sym_size(0);

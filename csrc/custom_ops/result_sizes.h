@@ -1,8 +1,8 @@
 #pragma once
 // Checks all arguments of a custom op and computes the sizes of its result. The device, CPU and
-// meta kernels of an op all begin with it, so that they accept and refuse the same calls.
+// meta kernels of an op all start with it, so that they accept and reject the same calls.
 //
-// Errors: RuntimeError for tensors on different devices, TypeError for dtypes, ValueError else.
+// Errors: RuntimeError for tensors on different devices, TypeError for dtypes, else ValueError.
 
 #include <ATen/core/Tensor.h>
 #include <c10/core/SymInt.h>
@@ -52,7 +52,7 @@ Sizes bias_add_activation_sizes(const at::Tensor& x, const at::Tensor& bias,
                                 std::string_view activation);
 Sizes conv2d_maxpool_sizes(const at::Tensor& input, const at::Tensor& weight,
                            const at::Tensor& bias, const Conv2dMaxpoolOptions& options);
-/// Checks the arguments of the backward ops: those of the forward op, and that `gradient` is like
+/// Checks the arguments of the backward ops: the forward op's checks, and that `gradient` matches
 /// its result.
 void check_bias_add_activation_backward(const at::Tensor& gradient, const at::Tensor& x,
                                         const at::Tensor& bias, std::string_view activation);

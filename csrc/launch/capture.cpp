@@ -13,7 +13,7 @@ namespace {
 
 thread_local GraphCapture* active_capture = nullptr;
 
-/// No capture while a host step runs.
+/// Suspends the capture while a host step runs.
 class Pause {
  public:
   Pause() : capture_(active_capture) { active_capture = nullptr; }
@@ -125,7 +125,7 @@ void GraphCapture::add_program(const std::shared_ptr<const Kernel>& kernel,
 }
 
 bool GraphCapture::is_external(size_t memory) const {
-  // One count is ours; another one is a tensor that somebody may read later.
+  // One reference is ours; any other is a tensor that may be read later.
   return graph_->memories_[memory].origin != GraphMemory::Origin::kFresh ||
          memories_[memory].storage.use_count() > 1 || memories_[memory].has_contents ||
          !memories_[memory].waiting_write;
@@ -251,7 +251,7 @@ void GraphCapture::check_known(const at::Tensor& tensor, const char* reader) {
 }
 
 void GraphCapture::fold_constants() {
-  // Outputs are made by each run: the caller may write to them.
+  // Each run creates its outputs: the caller may write to them.
   std::vector<bool> returned(memories_.size());
   for (const CapturedTensor& output : graph_->outputs_) returned[output.memory] = true;
   std::vector<std::variant<ProgramStep, HostStep>> steps;
@@ -282,7 +282,7 @@ std::shared_ptr<const CapturedGraph> GraphCapture::finish(at::ArrayRef<at::Tenso
   flush();
   for (const at::Tensor& output : outputs) graph_->outputs_.push_back(captured(output));
   fold_constants();
-  for (size_t i = 0; i < memories_.size(); ++i) {  // some grew after they were met
+  for (size_t i = 0; i < memories_.size(); ++i) {  // some grew after first use
     graph_->memories_[i].bytes = static_cast<int64_t>(memories_[i].storage.nbytes());
   }
   active_capture = nullptr;

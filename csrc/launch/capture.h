@@ -1,6 +1,6 @@
 #pragma once
-// Captures what operators do on a device instead of doing it at once: kernels wait until somebody
-// needs their values, then run together as one program. What ran is kept as a CapturedGraph.
+// Captures the operators of a device instead of running them at once: kernels wait until their
+// values are needed, then run together as one program. The result is kept as a CapturedGraph.
 
 #include <ATen/core/Tensor.h>
 #include <ATen/core/dispatch/Dispatcher.h>
@@ -27,13 +27,13 @@ struct KernelUse {
   EmitKernel emit;
   std::vector<Use> operands, results;
   std::optional<Expression> expression{};
-  /// The kernel as a program of its own, which the arguments are known to be right for.
+  /// The kernel as a separate program, known to be valid for the arguments.
   std::shared_ptr<const Kernel> kernel{};
 };
 
 /// One capture, on one thread and one device. Host-side operators run at once: index arithmetic on
-/// inputs has its values before the program starts; the kernels before one that needs their
-/// results run first, as a program of their own.
+/// inputs has its values before the program starts; the pending kernels run first, as a separate
+/// program, if a host-side operator needs their results.
 class GraphCapture {
  public:
   /// `inputs` are the tensors that differ from run to run, parameters among them.
@@ -44,27 +44,27 @@ class GraphCapture {
   /// The calling thread's capture; nullptr when there is none, or while a host step runs.
   static GraphCapture* active();
 
-  /// A kernel that waits. c10::Error when it is of another device.
+  /// Adds a pending kernel. c10::Error when it belongs to another device.
   void add(const KernelUse& use);
-  /// A program that is launched as it is; the kernels before it run first. Arguments from
-  /// `zeroed_from` on are zeros before it runs (the caller has done that for this run).
+  /// A program that is launched unchanged; the pending kernels run first. Arguments from
+  /// `zeroed_from` on are zeros before it runs (the caller has zeroed them for this run).
   void add_program(const std::shared_ptr<const Kernel>& kernel, at::ArrayRef<at::Tensor> arguments,
                    size_t zeroed_from = std::numeric_limits<size_t>::max());
   /// Runs `op` on the values of `stack` and keeps it for later runs, unless all its arguments are
   /// constants and no later step changes its results.
   void run_on_host(const c10::OperatorHandle& op, torch::jit::Stack* stack, bool is_random);
-  /// The same for other work without arguments, of which every run makes another tensor.
+  /// The same for other work without arguments; every run makes a new tensor.
   at::Tensor run_on_host(const char* name, const std::function<at::Tensor()>& function);
-  /// Ends the capture for `reason`, half a sentence, by an exception: nothing of it can be kept.
+  /// Ends the capture for `reason`, half a sentence, with an exception: none of it can be kept.
   [[noreturn]] void refuse(const std::string& reason);
   /// Refuses unless the values of `tensor` are constants.
   void check_known(const at::Tensor& tensor, const char* reader);
 
-  /// Runs what waits; the graph, with these outputs.
+  /// Runs the pending kernels; returns the graph, with these outputs.
   std::shared_ptr<const CapturedGraph> finish(at::ArrayRef<at::Tensor> outputs);
   /// Why the capture was refused; empty when it was not.
   const std::string& refusal() const { return refusal_; }
-  /// Whether a program that ran has written an input.
+  /// Whether a program that ran wrote to an input.
   bool wrote_inputs() const { return wrote_inputs_; }
 
  private:
@@ -73,7 +73,7 @@ class GraphCapture {
     bool varies = false;  ///< its contents depend on inputs
     int writers = 0;
     bool has_contents = false;                         ///< that a step of the graph wrote
-    bool waiting_read = false, waiting_write = false;  ///< by kernels that wait
+    bool waiting_read = false, waiting_write = false;  ///< by pending kernels
   };
   size_t memory_of(const at::Tensor& tensor);
   CapturedTensor captured(const at::Tensor& tensor);
@@ -81,7 +81,7 @@ class GraphCapture {
   void check_device(const at::Tensor& tensor);
   void flush();
   bool is_external(size_t memory) const;
-  /// Runs what waits when a host step reads what it writes, or writes what it touches.
+  /// Runs pending kernels when a host step reads their results, or writes memory they touch.
   void settle(const StackTemplate& arguments, const std::vector<bool>& writes);
   void keep(HostStep step, bool varies, const std::vector<size_t>& written);
   void fold_constants();

@@ -22,8 +22,8 @@ struct CapturedTensor {
   at::Tensor over(const c10::Storage& storage, int64_t shift, at::Device device) const;
 };
 
-/// Calls `visit` with every tensor of a value: itself, or those of a list. Lists are replaced, so
-/// that copies of the value elsewhere keep theirs.
+/// Calls `visit` with every tensor of a value: itself, or the elements of a list. Lists are
+/// replaced, so that copies of the value elsewhere keep their own.
 void for_each_tensor(c10::IValue& value, c10::function_ref<void(at::Tensor&)> visit);
 
 /// The last values of a stack without the memory of their device tensors.
@@ -33,9 +33,9 @@ class StackTemplate {
   StackTemplate(at::ArrayRef<c10::IValue> values,
                 c10::function_ref<CapturedTensor(const at::Tensor&)> captured);
 
-  /// The values again; `restore` gives a tensor for each place.
+  /// The values, restored; `restore` returns a tensor for each place.
   torch::jit::Stack stack(c10::function_ref<at::Tensor(const CapturedTensor&)> restore) const;
-  /// Per tensor of the values, in order; empty for those that are not on the device.
+  /// Per tensor of the values, in order; empty for tensors that are not on the device.
   const std::vector<std::optional<CapturedTensor>>& tensors() const { return tensors_; }
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
-// What the devices of this process did while somebody listens: kernels and copies, with the spans
-// that the schedule gave them.
+// The activity of this process's devices while a listener is set: kernels and copies, with their
+// spans on the schedule.
 
 #include <cstdint>
 #include <functional>
@@ -29,9 +29,9 @@ struct DeviceActivity {
 using ActivityListener = std::function<void(const DeviceActivity&)>;
 
 /// Calls `listener` for every task, on the thread that submits it, one at a time, until it is
-/// replaced; empty: nobody. It is not called any more when the call that replaces it returns.
+/// replaced; empty: no listener. It is no longer called once the call that replaces it returns.
 NEURON_SIM_TORCH_API void set_activity_listener(ActivityListener listener);
-/// Tells the listener, if there is one.
+/// Tells the listener, if any.
 void report_activity(const DeviceActivity& activity);
 
 }  // namespace neuron_sim

@@ -75,7 +75,7 @@ class Run {
     return storage;
   }
 
-  /// The result of a host step is what later steps read.
+  /// Later steps read this result of a host step.
   void take(const CapturedTensor& expected, const at::Tensor& found) {
     TORCH_CHECK(found.sizes() == at::IntArrayRef(expected.sizes) &&
                     found.strides() == at::IntArrayRef(expected.strides),

@@ -22,7 +22,7 @@ struct GraphMemory {
   enum class Origin : uint8_t {
     kInput,     ///< the caller's
     kConstant,  ///< made while the graph was captured, the same for every run
-    kFresh,     ///< of each run
+    kFresh,     ///< made by each run
   } origin = Origin::kFresh;
   size_t input = 0;          ///< kInput: the first input that lies in it
   int64_t input_offset = 0;  ///< kInput: bytes of that input in its storage when captured
@@ -45,22 +45,22 @@ struct HostStep {
   StackTemplate arguments, results;
 };
 
-/// What a graph was made of, for its account.
+/// Statistics of a graph, for its report.
 struct GraphFacts {
-  size_t kernels = 0;           ///< that the graph would launch one by one
+  size_t kernels = 0;           ///< launches without the graph, one by one
   Picoseconds kernel_bodies{};  ///< the sum of their bodies
   size_t emitted = 0;           ///< kernels after joining, in all programs
   size_t programs = 0;
   Picoseconds program_bodies{};             ///< the sum of the bodies of the programs
   std::vector<std::string> host_operators;  ///< of each run, in order
   std::vector<std::string> unchanged;       ///< why the passes changed nothing in a program
-  std::vector<std::string> gave_way;        ///< passes that were left out of a program
+  std::vector<std::string> gave_way;        ///< passes left out of a program
 };
 
 class NEURON_SIM_TORCH_API CapturedGraph {
  public:
-  /// Runs the steps on the current stream of the device; the outputs. Inputs have the sizes,
-  /// strides and dtypes of those captured, and share memory as they did; c10::Error otherwise.
+  /// Runs the steps on the current stream of the device; returns the outputs. Inputs have the
+  /// captured sizes, strides and dtypes, and share memory as captured; c10::Error otherwise.
   std::vector<at::Tensor> run(at::ArrayRef<at::Tensor> inputs) const;
   const GraphFacts& facts() const { return facts_; }
 

@@ -113,7 +113,7 @@ void KernelCall::separate_dtypes() {
 void KernelCall::Arrangement::place(const Memory& placed) {
   memory.push_back(memories.size());
   memories.push_back(placed);
-  // A memory that grows may come to overlap others, which then join it as well.
+  // A growing memory may overlap others, which then join it too.
   for (size_t changed = memories.size() - 1;;) {
     const Memory& grown = memories[changed];
     const auto joins = [&](const Memory& other) {
@@ -142,7 +142,7 @@ void KernelCall::Arrangement::join(size_t into, size_t other) {
   }
 }
 
-/// A program knows only from its arguments what depends on what, so tensors that overlap one that
+/// A program derives dependencies only from its arguments, so tensors that overlap one that
 /// is written lie in the same argument. The key is complete after that.
 KernelCall::Arrangement KernelCall::arrange() {
   separate_dtypes();

@@ -16,20 +16,20 @@
 
 namespace neuron_sim {
 
-/// Collects operands and options, which make the key of the compiled kernel, then runs it. A hit
-/// builds no specs, formats no text and allocates only the key and the output.
+/// Collects operands and options, which form the cache key, then runs the kernel. A hit builds no
+/// specs, formats no text and allocates only the key and the output.
 class KernelCall {
  public:
-  /// `kernel` names what is built, in the key only. Runs on `device`.
+  /// `kernel` is its name in the cache key only. Runs on `device`.
   KernelCall(std::string_view kernel, at::Device device);
   /// The same for a given architecture; the first one takes the device's.
   KernelCall(std::string_view kernel, at::Device device, const Architecture& architecture);
 
-  /// The next argument of the program. Strided tensors are passed as they are; one whose elements
+  /// The next argument of the program. Strided tensors are passed unchanged; one whose elements
   /// overlap in memory (other than by strides of 0) is copied first.
   KernelCall& operand(const at::Tensor& tensor);
   /// The same elements under other sizes and strides (elements), from the tensor's first one on:
-  /// broadcast, merged or permuted. Overlaps are left as they are.
+  /// broadcast, merged or permuted. Overlaps are kept.
   KernelCall& operand(const at::Tensor& tensor, at::IntArrayRef sizes, at::IntArrayRef strides);
   /// int32 or int64 indices. The chip has no 64-bit integers: it reads the low words, so the caller
   /// checks all 64 bits first (csrc/aten/blocks/index_bounds.h).
@@ -40,7 +40,7 @@ class KernelCall {
   /// The memory of a tensor of any dtype as integers of dtype `type`, an operand or a result.
   KernelCall& words(const at::Tensor& tensor, at::ScalarType type, at::IntArrayRef sizes,
                     at::IntArrayRef strides, bool is_result);
-  /// What else decides the program.
+  /// Adds options to the cache key.
   template <typename Options>
   KernelCall& options(const Options& options) {
     add_option(key_, options);
@@ -53,8 +53,8 @@ class KernelCall {
   const KernelKey& key() const { return key_; }
 
   /// Launches the kernel that `emit` emits for the operands, results and options, on the device's
-  /// current stream, or hands it to the graph that is being captured. `emit` is a plain function,
-  /// so that the key has all that the program depends on. Nothing is launched when no result has
+  /// current stream, or adds it to the graph being captured. `emit` is a plain function,
+  /// so that the key has everything the program depends on. Nothing is launched when no result has
   /// elements.
   template <typename Options>
   void launch(const Options& options, std::type_identity_t<Emit<Options>> emit) {
@@ -72,12 +72,12 @@ class KernelCall {
       return with_options(kernel.emit, options);
     });
   }
-  /// The same for a kernel that its tensors alone decide.
+  /// The same for a kernel determined by its tensors alone.
   void launch(void (*emit)(Builder&, HbmTensors operands, HbmTensors results)) {
     launch_emitted(reinterpret_cast<int64_t>(emit), [&] { return EmitKernel(emit); });
   }
   /// The same for a pointwise kernel, whose operands and result have the same sizes: results =
-  /// expression(operands). Calls that differ in constants only share the kernel. In a graph it may
+  /// expression(operands). Calls that differ only in constants share the kernel. In a graph it may
   /// be joined with others.
   void launch(const Expression& expression);
 
@@ -90,7 +90,7 @@ class KernelCall {
     Sizes sizes, strides;
     TensorSpec spec() const;
   };
-  /// Memory that one argument of the program stands for: a tensor, or several that overlap.
+  /// Memory of one argument of the program: a tensor, or several that overlap.
   struct Memory {
     std::byte* begin;
     std::byte* end;
@@ -104,7 +104,7 @@ class KernelCall {
     c10::SmallVector<int64_t, 8> offset;  ///< elements
     /// Adds the memory of one more tensor; those that overlap one that is written become one.
     void place(const Memory& placed);
-    /// Makes one memory of two of the same dtype, `into` before `other`.
+    /// Merges two memories of the same dtype, `into` before `other`.
     void join(size_t into, size_t other);
   };
   void add(c10::SmallVector<Argument, 4>& arguments, Argument argument);

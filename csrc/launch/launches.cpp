@@ -38,8 +38,7 @@ bool same_figures(const Timing& a, const Timing& b) {
          a.dma_bytes == b.dma_bytes;
 }
 
-/// Keeps of a launch what is its own; kernels and timings are shared by the launches that have
-/// them.
+/// Keeps the launch's own data; kernels and timings are shared by the launches that have them.
 class Recording {
  public:
   void add(const LaunchRecord& launch) {
@@ -67,13 +66,13 @@ class Recording {
     if (order_.size() <= kKeptPrograms) return;
     const auto oldest = known_.find(order_.front());
     order_.pop_front();
-    // Nobody else sees the record of a kernel before the recording is finished.
+    // The record of a kernel is not visible outside before the recording is finished.
     oldest->second.kernel->kernel.reset();
     known_.erase(oldest);
   }
 
   std::vector<RecordedLaunch> launches_;
-  std::unordered_map<const Kernel*, Known> known_;  ///< those that are kept, so that none is reused
+  std::unordered_map<const Kernel*, Known> known_;  ///< kept, so that no address is reused
   std::deque<const Kernel*> order_;                 ///< oldest first
 };
 
@@ -100,7 +99,7 @@ void record(const LaunchRecord& launch) {
   if (observer) (*observer)(launch);
 }
 
-/// Listens to launches while somebody wants to know; the caller holds the lock.
+/// Listens to launches while there is an observer or recording; the caller holds the lock.
 void listen_if_wanted() {
   const bool wanted = !recordings().active.empty() || recordings().observer != nullptr;
   set_launch_listener(wanted ? record : std::function<void(const LaunchRecord&)>{});

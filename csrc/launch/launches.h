@@ -1,5 +1,5 @@
 #pragma once
-// Records of kernel launches, for programs that want to know what ran and how long.
+// Records of kernel launches: what ran and how long.
 
 #include <cstdint>
 #include <functional>
@@ -25,7 +25,7 @@ struct RecordedKernel {
   std::string shapes;
   OverlapReport overlaps;
   const Architecture* architecture = nullptr;
-  /// Absent in a long recording, which keeps the programs of its last kernels only.
+  /// Absent in a long recording, which keeps only the programs of its last kernels.
   std::shared_ptr<const Kernel> kernel;
 };
 
@@ -38,18 +38,18 @@ struct RecordedLaunch {
   TimeSpan span{};  ///< on the device's schedule
 };
 
-/// Different kernels of which a recording keeps the programs; a step of training may compile a
-/// hundred new ones.
+/// Distinct kernels whose programs a recording keeps; a training step may compile a hundred new
+/// ones.
 inline constexpr size_t kKeptPrograms = 1024;
 
 /// From now on keeps every launch of this process (all devices and threads) until the recording is
 /// finished. Several may be active.
 NEURON_SIM_TORCH_API RecordingId start_recording();
-/// Ends a recording and returns its launches in order; none when there is no such recording.
+/// Ends a recording and returns its launches in order; empty if there is no such recording.
 NEURON_SIM_TORCH_API std::vector<RecordedLaunch> finish_recording(RecordingId recording);
 
 using LaunchObserver = std::function<void(const LaunchRecord&)>;
-/// Calls `observer` after every launch, beside the recordings, until it is replaced; empty: nobody.
+/// Calls `observer` after every launch, besides the recordings, until replaced; empty: no observer.
 void set_launch_observer(LaunchObserver observer);
 
 /// Writes the launch as a Chrome trace by simulating it once more; time 0 is its start. Kernels

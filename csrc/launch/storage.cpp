@@ -45,7 +45,7 @@ void grow_storage(const Tensor& tensor) {
   if (needed > tensor.storage().nbytes()) resize_storage(tensor.storage(), needed);
 }
 
-/// at::native::resize_ copies through the device pointer on the host, so this is our own.
+/// at::native::resize_ copies through the device pointer on the host, so this replaces it.
 const Tensor& resize(const Tensor& self, c10::IntArrayRef size,
                      std::optional<at::MemoryFormat> format) {
   at::detail::check_size_nonnegative(size);

@@ -7,8 +7,8 @@
 
 namespace neuron_sim {
 
-/// Gives `storage` exactly `bytes` bytes; the common front part keeps its contents. c10::Error when
-/// it is not resizable, torch.OutOfMemoryError when it does not fit (and then nothing changed).
+/// Gives `storage` exactly `bytes` bytes; the common prefix keeps its contents. c10::Error when it
+/// is not resizable, torch.OutOfMemoryError when it does not fit (leaving it unchanged).
 void resize_storage(const c10::Storage& storage, size_t bytes);
 
 /// Whether new memory is filled: torch.use_deterministic_algorithms() with

@@ -17,15 +17,15 @@ inline bool on_device(const at::Tensor& tensor) {
   return tensor.device().type() == c10::DeviceType::PrivateUse1;
 }
 
-/// Host memory behind the first element of a device tensor (its storage offset included). nullptr
-/// for a tensor without elements. c10::Error when the tensor is not on the device.
+/// Host memory that backs the first element of a device tensor (its storage offset included).
+/// nullptr for a tensor without elements. c10::Error when the tensor is not on the device.
 NEURON_SIM_TORCH_API std::byte* backing(const at::Tensor& tensor);
 
 /// Index of the device the tensor lives on; c10::Error when it is not on a neuron_sim device.
 NEURON_SIM_TORCH_API int device_index(const at::Tensor& tensor);
 
-/// The NeuronCore dtype of a torch dtype. KernelError (kType) for those the chip does not have:
-/// 64-bit and complex types, and float8_e4m3fn, whose range differs from the chip's e4m3.
+/// The NeuronCore dtype of a torch dtype. KernelError (kType) for those the chip lacks: 64-bit and
+/// complex types, and float8_e4m3fn, whose range differs from the chip's e4m3.
 NEURON_SIM_TORCH_API Dtype dtype_of(at::ScalarType type);
 
 /// Bytes of the elements of a tensor (not of its storage).
@@ -33,13 +33,13 @@ inline Bytes tensor_bytes(const at::Tensor& tensor) {
   return {tensor.numel() * static_cast<int64_t>(tensor.element_size())};
 }
 
-/// A CPU storage over the host memory behind a device storage, which it keeps alive. If a CPU
-/// kernel resizes it, it gets memory of its own.
+/// A CPU storage over the host memory that backs a device storage, which it keeps alive. If a CPU
+/// kernel resizes it, it gets its own memory.
 c10::Storage host_storage(const c10::Storage& device_storage);
 /// A CPU tensor over `storage` (made by host_storage) with sizes, strides, offset, dtype and
 /// conjugate and negative bits of `tensor`.
 at::Tensor host_tensor(const at::Tensor& tensor, c10::Storage storage);
-/// The same over the tensor's own storage; a CPU tensor is returned as it is.
+/// The same over the tensor's own storage; a CPU tensor is returned unchanged.
 at::Tensor host_tensor(const at::Tensor& tensor);
 
 }  // namespace neuron_sim

@@ -9,7 +9,7 @@
 namespace neuron_sim {
 namespace {
 
-/// Of the operators that this thread runs, outermost first.
+/// Written by the operators that this thread runs, outermost first.
 thread_local c10::SmallVector<const c10::StorageImpl*, 16> written;
 thread_local int operators = 0;
 
@@ -43,7 +43,7 @@ void WrittenMemory::check_unchanged(const c10::OperatorHandle& op, const torch::
   const auto& arguments = op.schema().arguments();
   const size_t first = stack.size() - arguments.size();
   for (size_t i = 0; i < arguments.size(); ++i) {
-    if (arguments[i].is_out()) continue;  // the CPU writes the whole of it
+    if (arguments[i].is_out()) continue;  // the CPU writes all of it
     for (const c10::StorageImpl* const memory : memories_of(stack[first + i])) {
       TORCH_CHECK(std::find(begin, end, memory) == end, "neuron_sim: operator '",
                   op.operator_name(), "' wrote its argument '", arguments[i].name(),

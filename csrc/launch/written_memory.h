@@ -1,6 +1,6 @@
 #pragma once
-// Which memory the operator that runs has written: one that is refused after that cannot begin
-// again on the CPU.
+// Memory that the running operator has written: one that is rejected after writing cannot start
+// over on the CPU.
 
 #include <ATen/core/Tensor.h>
 #include <ATen/core/dispatch/Dispatcher.h>
@@ -10,24 +10,24 @@
 
 namespace neuron_sim {
 
-/// The memory that kernels and copies of this thread write while it lives, also those of operators
-/// that the operator calls.
+/// The memory that kernels and copies of this thread write during its lifetime, including nested
+/// operators.
 class WrittenMemory {
  public:
   WrittenMemory();
   WrittenMemory(const WrittenMemory&) = delete;
   ~WrittenMemory();
 
-  /// Notes it for all that live on this thread.
+  /// Records it for all instances on this thread.
   static void note(const at::Tensor& tensor);
 
   /// c10::Error that names the argument when `op` has written one of its arguments (the last values
-  /// of `stack`) that running it again would read: `reason`, why it was refused.
+  /// of `stack`) that a rerun would read. `reason`: why it was rejected.
   void check_unchanged(const c10::OperatorHandle& op, const torch::jit::Stack& stack,
                        const std::string& reason) const;
 
  private:
-  size_t first_;  ///< of what was written, in the list of this thread
+  size_t first_;  ///< index into this thread's list of written memory
 };
 
 }  // namespace neuron_sim

@@ -19,7 +19,7 @@ int64_t unit_bytes(const Limits& limits, const AttentionSizes& s) {
   return s.members * (bytes(s.queries, s.depth, true) + bytes(s.queries, s.width, false)) +
          bytes(s.keys, s.depth, true) + bytes(s.keys, s.width, false);
 }
-/// What the operands of all units on chip may take of SBUF.
+/// Bytes that the operands of all units on chip may take in SBUF.
 int64_t unit_budget(const Limits& limits) { return limits.sbuf_usable.count * 5 / 8; }
 
 /// totals = log(totals) - negated: the logarithm of the sum of exponentials of all scores.

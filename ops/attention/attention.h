@@ -3,15 +3,15 @@
 //
 // Algorithm. A step takes 128 rows of q and up to 1024 keys: TensorE multiplies q with k.T into
 // PSUM, Vector finds the largest score of every row, Scalar takes exponentials straight from PSUM
-// and adds them up, the exponentials are transposed on chip and multiplied with v. What was summed
-// before is scaled down when a larger score comes along, so all sums stay in range; they are
-// divided once at the end. Steps above the diagonal of a causal mask are left out. The stages of a
-// step are emitted between those of its neighbours (attention_units.h): the scores of the next
-// rows, the transposes of these and the values of those before keep all engines busy at a time.
-// Logarithms need another table of the Scalar engine than exponentials: they come last.
+// and adds them up; the exponentials are transposed on chip and multiplied with v. Earlier sums are
+// scaled down when a larger score comes along, so all sums stay in range; they are divided once at
+// the end. Steps above the diagonal of a causal mask are left out. The stages of a step are emitted
+// between those of its neighbours (attention_units.h): the scores of the next rows, the transposes
+// of these and the products with v of the previous ones keep all engines busy at the same time.
+// Logarithms need a different table of the Scalar engine than exponentials: they come last.
 //
 // Tile plan: q, k and v of a unit of heads are loaded once, in few transfers, and stay in SBUF
-// while the next unit is on its way. PSUM: four banks for scores, two for transposes,
+// while the next unit loads. PSUM: four banks for scores, two for transposes,
 // two for products with v.
 //
 // Roofline: fp32, TensorE, 4 cycles per column of scores and values and 2 per transposed one;
@@ -29,7 +29,7 @@ struct AttentionOptions {
   static constexpr std::array kFields{"scale", "causal"};
 };
 
-/// Sizes that decide what SBUF holds.
+/// Sizes that decide how much SBUF a unit takes.
 struct AttentionSizes {
   int64_t members, queries, keys, depth, width;
   Dtype dtype;
@@ -42,7 +42,7 @@ bool attention_fits(const Limits& limits, const AttentionSizes& sizes);
 /// bf16). Results: out [B, Hk, G, Sq, Dv] of that dtype or fp32; log_sums [B, Hk, G, Sq] fp32,
 /// dense: the logarithm of the sum of exponentials. Any other strides (0 repeats), none empty, Dv
 /// at most 512; attention_fits() must hold. A row without any key gives 0. Computed in fp32;
-/// exponentials are rounded to the dtype before they meet v. KernelError for what it does not take.
+/// exponentials are rounded to the dtype before they multiply v. KernelError for other operands.
 void emit_attention(Builder& builder, HbmTensors operands, HbmTensors results,
                     const AttentionOptions& options);
 

@@ -9,7 +9,7 @@
 namespace neuron_sim {
 namespace {
 
-/// Operands and results of a unit of one key head, with what belongs to them.
+/// Bytes of the operands, results and sums of a unit of one key head.
 int64_t unit_bytes(const Limits& limits, const AttentionSizes& s) {
   const auto bytes = [&](int64_t length, int64_t width, bool turned, Dtype dtype) {
     return HeadOperand::bytes(limits, length, width, dtype, {.rows = true, .turned = turned});
@@ -24,7 +24,7 @@ int64_t unit_bytes(const Limits& limits, const AttentionSizes& s) {
                        bytes(s.keys, s.width, false, wide);
   return s.members * member + keys;
 }
-/// What those of all units on chip may take of SBUF.
+/// Bytes that all units on chip may take in SBUF.
 int64_t unit_budget(const Limits& limits) { return limits.sbuf_usable.count * 3 / 4; }
 
 void check_widths(const Builder& builder, const AttentionSizes& sizes) {

@@ -22,7 +22,7 @@ AttentionSizes sizes_of(const AttentionGradientOperands& operands) {
 }  // namespace
 
 int64_t AttentionBackwardSection::key_tile(const Limits& limits, const AttentionSizes& sizes) {
-  // dK and dV of a tile take a bank each.
+  // dK and dV of a tile take one bank each.
   const int64_t widest = std::max({sizes.depth, sizes.width, limits.partitions});
   return std::min(product_columns(limits) / widest * limits.partitions, sizes.keys);
 }

@@ -79,7 +79,7 @@ class AttentionBackwardSection {
   View products_, inner_, probabilities_, differences_, turned_, bias_tile_, biased_;
   View q_sum_, q_result_, k_result_, v_result_;
   View scores_, outer_, q_psum_, k_psum_, v_psum_;
-  Affine image_, first_unit_, number_, unit_;  // of what is emitted
+  Affine image_, first_unit_, number_, unit_;  // of the step being emitted
 };
 
 }  // namespace neuron_sim

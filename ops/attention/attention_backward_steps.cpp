@@ -63,7 +63,7 @@ View AttentionBackwardSection::scores_view(const HbmTensor& tensor, const Step& 
                          (head + step.row * tensor.strides[3] + step.key * tensor.strides[4]));
 }
 
-/// Accumulation groups must not take turns in a bank: blocks that share one have no product that
+/// Accumulation groups must not interleave in a bank: blocks that share one have no product that
 /// begins a group, they all add to zeros.
 void AttentionBackwardSection::clear_key_gradients() {
   for (const View& psum : {v_psum_, k_psum_}) {

@@ -5,7 +5,7 @@
 
 namespace neuron_sim {
 
-/// Takes the keys j > i from the scores of rows i.
+/// Masks the keys j > i in the scores of rows i.
 class CausalMask {
  public:
   /// With `causal` false it does nothing.

@@ -1,4 +1,4 @@
-// Operands of a unit of heads: how they come on chip, and back.
+// Operands of a unit of heads: how they are loaded and stored.
 
 #include <array>
 

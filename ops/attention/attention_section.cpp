@@ -17,8 +17,8 @@ namespace neuron_sim {
 namespace {
 
 constexpr int kRing = 2;
-// Transposes and products with v come so many steps after their scores: what is between them hides
-// the latencies of a chain of scores, maximum, exponential and transpose.
+// Transposes and products with v lag their scores by this many steps: the work in between hides
+// the latency of the chain of scores, maximum, exponential and transpose.
 constexpr int64_t kTurnLag = 2;
 constexpr int64_t kValueLag = 3;
 constexpr int kScoreBanks = 4;  // of PSUM, for scores
@@ -170,12 +170,12 @@ void AttentionSection::add_bias(const Step& step, const Affine& start, const Vie
                                    .constant0 = options_.scale});
 }
 
-/// Exponentials relative to the largest score so far, and exp(now - before) for what was added
-/// up with the one before.
+/// Exponentials relative to the largest score so far, and exp(now - before) to rescale what was
+/// summed relative to the previous one.
 void AttentionSection::exponentiate(const Step& step) {
   const View largest = of_rows(largest_, step), now = negated(step, step.tile);
   if (step.is_first()) {
-    // Finite, so that differences are: a row without any key.
+    // Finite, so that differences are finite too, even in a row without any key.
     builder_.emit(TensorScalar{.dst = now,
                                .data = largest,
                                .op0 = AluOp::kMultiply,

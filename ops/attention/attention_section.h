@@ -11,7 +11,7 @@ namespace neuron_sim {
 
 /// Keys of a step: scores of fp32 in this many PSUM banks.
 inline constexpr int64_t kAttentionScoreBanks = 2;
-/// Of exponentials; below what any key gives, and in the range of the logarithm.
+/// Of exponentials; below the sum of any row with a key, and in the range of the logarithm.
 inline constexpr double kAttentionSmallestSum = 1e-6;
 
 struct AttentionTensors {
@@ -60,7 +60,7 @@ class AttentionSection {
   View total(const Step& step) const;
   View negated(const Step& step, int64_t index) const;
   View scores(const Step& step) const { return of_keys(tensors_.bias ? biased_ : scores_, step); }
-  /// What is left to scale when a bias has been added.
+  /// The scale still to apply: 1 once a bias has been added.
   double scale() const { return tensors_.bias ? 1 : options_.scale; }
 
   void score(const Step& step, const Affine& bias);
@@ -83,7 +83,7 @@ class AttentionSection {
   HeadOperand q_, k_, v_;
   View turned_, exponentials_, bias_tile_, biased_, sums_, out_;
   View largest_, part_, inverse_, decay_, scores_, weighted_;
-  Affine number_, unit_;  // of the step that is emitted
+  Affine number_, unit_;  // of the step being emitted
 };
 
 }  // namespace neuron_sim

@@ -7,7 +7,7 @@
 namespace neuron_sim {
 namespace {
 
-// Enough for a unit to hide the loads of the next one; more make the first loads longer.
+// Enough for a unit to hide the loads of the next one; more only lengthen the first loads.
 constexpr int64_t kSteps = 8;
 constexpr int64_t kColumns = 2048;
 
@@ -32,14 +32,14 @@ Position before(int64_t step, int64_t lag, int64_t steps) {
   return {back, step - lag + back * steps};
 }
 
-/// Emits the units of one pipeline; `number` is that of a unit from the first one on, and what is
-/// known to be there around it.
+/// Emits the units of one pipeline; `number` counts units from the first one. A constant number
+/// shows which neighbours exist; in a loop all of them do.
 class PipelineEmitter {
  public:
   explicit PipelineEmitter(const UnitPipeline& pipeline) : pipeline_(pipeline) {
     for (const PipelineStage& stage : pipeline.stages) longest_ = std::max(longest_, stage.lag);
   }
-  /// Units in front of the first one that has all its predecessors.
+  /// Units before the first one that has all its predecessors.
   int64_t lead() const { return ceiling(longest_, pipeline_.steps); }
 
   void unit(const Affine& number) {
@@ -53,7 +53,7 @@ class PipelineEmitter {
       if (has_next && step == prepare) pipeline_.prepare(number + 1);
     }
   }
-  /// What the last steps left behind.
+  /// The lagging stages of the last steps.
   void drain() {
     const int64_t last = pipeline_.units - 1;
     for (int64_t i = 0; i < longest_; ++i) emit_step(last, pipeline_.steps + i, i + 1);
@@ -129,7 +129,7 @@ int pipeline_ring(int64_t units, int64_t steps, int64_t longest_lag) {
 }
 
 void AttentionTransposer::transpose(const View& dst, const std::function<View(int64_t)>& source) {
-  // Halves of a bank, so that both engines empty it.
+  // Halves of a bank, so that both engines drain it.
   const int64_t group = std::min<int64_t>(transposer_.group(), 4);
   for (int64_t first = 0; first < dst.size(1); first += group, ++calls_) {
     const int64_t count = std::min(group, dst.size(1) - first);

@@ -1,6 +1,6 @@
 #pragma once
-// What the attention kernels share: which heads they take at a time, how stages of successive steps
-// overlap, and how operands and numbers per row come to the partitions that want them.
+// Shared by the attention kernels: which heads they take at a time, how stages of successive steps
+// overlap, and how operands and per-row numbers reach the partitions that need them.
 
 #include <functional>
 #include <span>
@@ -21,11 +21,11 @@ struct AttentionUnits {
   int64_t members = 1;
   /// Query heads of a unit.
   int64_t heads() const { return key_heads * members; }
-  /// Elements of `tensor` before the first one of a unit, which counts within its image.
+  /// Elements of `tensor` before the first one of a unit, counted within its image.
   Affine start(const HbmTensor& tensor, const Affine& image, const Affine& unit) const;
 };
 
-/// Of `tensors`, the first one has the members. `steps` and `bytes` (per partition) are those of
+/// The first of `tensors` has the members. `steps` and `bytes` (per partition) are those of
 /// one key head with its members; a unit takes more heads while it has few steps and two units stay
 /// within `budget` bytes. `columns` numbers are kept per key head until a section ends.
 AttentionUnits plan_units(std::span<const HbmTensor> tensors, int64_t steps, int64_t bytes,
@@ -45,12 +45,12 @@ struct UnitPipeline {
   std::function<void(const Affine& unit)> finish;   ///< after a unit's last stage
 };
 /// Emits all steps of all units. Stages of a step stand between stages of its successors, so that
-/// in-order engines have other work while a result is on its way.
+/// in-order engines have other work while a result is pending.
 void emit_pipeline(Builder& builder, const UnitPipeline& pipeline);
 /// How many turns the operands of a unit need in such a pipeline.
 int pipeline_ring(int64_t units, int64_t steps, int64_t longest_lag);
 
-/// A Transposer whose calls take turns by themselves, and so do the engines that empty PSUM.
+/// A Transposer that rotates its ring by itself and alternates the engines that drain PSUM.
 class AttentionTransposer {
  public:
   AttentionTransposer(Builder& builder, Dtype dtype, int ring)
@@ -63,8 +63,8 @@ class AttentionTransposer {
   int64_t calls_ = 0;
 };
 
-/// One tensor of a unit in SBUF: with its rows on partitions, turned (its columns on partitions),
-/// or both.
+/// One tensor of a unit in SBUF: with its rows on partitions, transposed (its columns on
+/// partitions), or both.
 class HeadOperand {
  public:
   struct Form {
@@ -74,7 +74,7 @@ class HeadOperand {
   HeadOperand(Builder& builder, const HbmTensor& tensor, int64_t heads, Form form, int ring,
               AttentionTransposer& transposer);
   void load(const Affine& start, const Affine& turn);
-  /// Turns what was loaded as rows; before turned() is used.
+  /// Transposes the loaded rows; call it before turned().
   void prepare(const Affine& turn);
   /// [length, width] of a head.
   BlockedMatrix rows(int64_t head, const Affine& turn) const;
@@ -82,7 +82,7 @@ class HeadOperand {
   BlockedMatrix turned(int64_t head, const Affine& turn) const;
   /// The rows of all heads: [partitions, heads, blocks, width].
   View all_rows(const Affine& turn) const { return rows_.turn(turn); }
-  /// Bytes per partition of one head and turn; at most.
+  /// Bytes per partition of one head and turn, at most.
   static int64_t bytes(const Limits& limits, int64_t length, int64_t width, Dtype dtype, Form form);
 
  private:
@@ -93,7 +93,7 @@ class HeadOperand {
   const HbmTensor& tensor_;
   AttentionTransposer& transposer_;
   int64_t partitions_, heads_, length_, width_, head_stride_;
-  bool loads_turned_;  ///< it lies turned in memory
+  bool loads_turned_;  ///< it is transposed in memory
   View rows_, turned_;
 };
 

@@ -9,7 +9,7 @@
 namespace neuron_sim {
 namespace {
 
-/// fp32 scratch tiles that a derivative needs beside the sums.
+/// fp32 scratch tiles that a derivative needs besides the sums.
 int scratch_tiles(Activation function) {
   switch (function) {
     case Activation::kSigmoid:
@@ -21,7 +21,7 @@ int scratch_tiles(Activation function) {
 
 Dtype integers_like(Dtype dtype) { return itemsize(dtype) == 4 ? Dtype::kInt32 : Dtype::kInt16; }
 
-/// Gradients of 16 bits are masked as they are; those of 32 bits by the bits of the sums.
+/// 16-bit gradients need a mask tile; 32-bit ones are masked by the bits of the sums.
 bool needs_mask(Activation function, Dtype dtype) {
   return function == Activation::kRelu && itemsize(dtype) != itemsize(Dtype::kFloat32);
 }
@@ -107,7 +107,7 @@ void ActivationGradient::derive(const View& sum, const Affine& turn) {
       apply(first, Activation::kSquare);
       return one_minus(sum, first);
     case Activation::kSquare: return apply(sum, Activation::kIdentity, 2);
-    case Activation::kSqrt:  // what the gradient is divided by
+    case Activation::kSqrt:  // the divisor of the gradient
       apply(sum, Activation::kSqrt);
       return apply(sum, Activation::kIdentity, 2);
     case Activation::kRsqrt:

@@ -6,7 +6,7 @@
 
 namespace neuron_sim {
 
-/// gradient * function'(sum) as torch computes it: relu passes what lies above 0 (and NaN), also
+/// gradient * function'(sum) as torch computes it: relu passes sums above 0 (and NaN), also
 /// next to infinities and NaN in the gradient; everything is computed in fp32 and rounded once.
 class ActivationGradient {
  public:

@@ -15,7 +15,7 @@ std::vector<AxisTap> window(int64_t first, int64_t last, double divisor) {
   return taps;
 }
 
-/// Adds up taps of the same input, which clamping to the border makes.
+/// Adds up taps of the same input, which clamping to the border creates.
 void add_tap(std::vector<AxisTap>& taps, int64_t input, double weight) {
   for (AxisTap& tap : taps) {
     if (tap.input != input) continue;

@@ -1,5 +1,5 @@
 #pragma once
-// One axis of a linear map between planes: which inputs every output adds up, with which weights.
+// One axis of a linear map between planes: the inputs that every output adds up, and their weights.
 
 #include <array>
 #include <cstdint>
@@ -19,7 +19,7 @@ using AxisTaps = std::vector<std::vector<AxisTap>>;
 
 /// Outputs of an average: windows of `kernel` inputs, `stride` apart, over an axis of `extent`
 /// inputs with `padding` zeros on both sides. `divisor` 0 divides by the inputs of the window (with
-/// `count_padding` also by the zeros of the padding), another one by that.
+/// `count_padding` also by the zeros of the padding), any other value is the divisor itself.
 struct AverageAxis {
   int64_t extent, outputs, kernel, stride, padding;
   bool count_padding;
@@ -35,11 +35,11 @@ enum class Interpolation { kNearest, kNearestExact, kLinear, kCubic };
 AxisTaps interpolation_taps(Interpolation kind, int64_t extent, int64_t outputs, bool align_corners,
                             double scale);
 
-/// The map backwards: `extent` outputs, one for every input.
+/// The transposed map: `extent` outputs, one for every input.
 AxisTaps transposed_taps(const AxisTaps& taps, int64_t extent);
 
-/// Outputs first, first + step, ... (`count` of them) with equal weights, whose inputs move on by
-/// `input_step`; `taps` are those of the first one.
+/// Outputs first, first + step, ... (`count` of them) with equal weights, whose inputs advance by
+/// `input_step`; `taps` belong to the first one.
 struct TapRun {
   int64_t first = 0, step = 1, count = 1, input_step = 0;
   std::vector<AxisTap> taps;
@@ -54,7 +54,7 @@ struct InputRange {
 InputRange inputs_of(const AxisTaps& taps, int64_t first, int64_t count);
 /// Most inputs of any `count` outputs that start at a multiple of `count`.
 int64_t most_inputs(const AxisTaps& taps, int64_t count);
-/// Every output is the input of its number.
+/// Whether every output is the input of the same index.
 bool is_identity(const AxisTaps& taps);
 
 }  // namespace neuron_sim

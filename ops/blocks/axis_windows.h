@@ -1,5 +1,5 @@
 #pragma once
-// Windows of pooling along one axis, and which of their elements lie inside.
+// Windows of pooling along one axis, and which of their elements lie inside it.
 
 #include <array>
 #include <cstdint>
@@ -7,8 +7,8 @@
 
 namespace neuron_sim {
 
-/// Elements start, start + dilation, ... (`count` of them) of every output's window; those outside
-/// of the axis do not count.
+/// Elements start, start + dilation, ... (`count` of them) of every output's window; those off the
+/// axis do not count.
 struct AxisWindows {
   struct Window {
     int64_t start, count;
@@ -44,9 +44,9 @@ std::vector<WindowRun> window_runs(const AxisWindows& axis, int64_t first, int64
 struct AxisRange {
   int64_t first = 0, count = 0;
 };
-/// Inputs that outputs [first, first + count) have; at least one.
+/// Inputs of the outputs [first, first + count); at least one.
 AxisRange window_inputs(const AxisWindows& axis, int64_t first, int64_t count);
-/// Outputs that have an input among [first, first + count); maybe none.
+/// Outputs that have an input among [first, first + count); possibly none.
 AxisRange window_outputs(const AxisWindows& axis, int64_t first, int64_t count);
 /// Whether no input is in two windows.
 bool are_disjoint(const AxisWindows& axis);

@@ -16,7 +16,7 @@ struct SharedDimension {
 };
 
 /// Drops dimensions of size 1 and merges neighbours that are adjacent in memory for every tensor
-/// (strides of 0 merge too). `strides[t]` are those of tensor t. At least one dimension stays.
+/// (strides of 0 merge too). `strides[t]` belong to tensor t. At least one dimension stays.
 std::vector<SharedDimension> collapse(const std::vector<int64_t>& shape,
                                       const std::vector<std::vector<int64_t>>& strides);
 

@@ -1,5 +1,5 @@
 #pragma once
-// Sums over rows: what a bias that was added to every row gets as its gradient.
+// Sums over rows: the gradient of a bias that was added to every row.
 
 #include "device/builder/builder.h"
 
@@ -15,10 +15,10 @@ class ColumnSums {
   ColumnSums(Builder& builder, Dtype dtype, int64_t group, int64_t columns);
   /// Rows that one partition may hold.
   static int64_t group_limit(const Limits& limits, int64_t columns);
-  /// Bytes per partition it takes from SBUF.
+  /// SBUF bytes per partition.
   static int64_t bytes(int64_t group, int64_t columns);
 
-  /// Starts sums of `columns` columns, at most those of the constructor.
+  /// Starts sums of `columns` columns, at most the constructor's.
   void begin(int64_t columns);
   void add(const View& tile);
   /// Stores the sums, rounded once, in the HBM vector `target` [columns].
@@ -31,7 +31,7 @@ class ColumnSums {
   Builder& builder_;
   int64_t columns_ = 0;      ///< of the sums that were begun
   int64_t bank_ = 0;         ///< elements of a bank
-  int64_t bank_groups_ = 0;  ///< rows of a partition that one bank adds up side by side
+  int64_t bank_groups_ = 0;  ///< rows of a partition that one bank accumulates side by side
   int64_t banks_ = 0;
   bool resident_ = false;
   int64_t group_ = 1;

@@ -11,7 +11,7 @@ namespace {
 
 // A DMA of this size keeps all 16 engines busy longer than its trigger takes.
 constexpr int64_t kTransferBytes = int64_t{512} * 1024;
-// Elements below which a gather by DMA is over before a transpose on chip would be.
+// Below this many elements, a gather by DMA finishes before a transpose on chip would.
 constexpr int64_t kGatherElements = 128;
 
 }  // namespace

@@ -8,20 +8,20 @@
 namespace neuron_sim {
 
 /// Whether a [K, X] operand in HBM is contiguous along K, so that loading rows of X and transposing
-/// on chip beats element by element DMA.
+/// on chip beats element-by-element DMA.
 bool needs_transposing(const View& matrix);
 
 /// Loads [K, X] operands with K on partitions. Descriptors of contiguous rows go straight to their
 /// place; an operand contiguous along K is loaded as [X, K] and transposed on chip; one that is
-/// contiguous along neither is gathered by DMA element by element.
+/// contiguous along neither is gathered element by element by DMA.
 class ContractionLoader {
  public:
   /// For panels of at most `rows` rows of `matrix`. Takes a ring of staging tiles when the operand
-  /// needs transposing; `transposer` (for its dtype) must be present then.
+  /// needs transposing; `transposer` (for its dtype) must then be present.
   ContractionLoader(Builder& builder, const View& matrix, int64_t rows, Transposer* transposer,
                     EngineKind queue, int staging_ring = 2);
   /// Loads the panel `source` [rows, columns] into `target`. `turn` counts panels of equal size, to
-  /// turn the rings.
+  /// rotate the rings.
   void load(const View& source, const BlockedMatrix& target, const Affine& turn = 0);
   /// Bytes per partition of a ring of two staging tiles.
   static int64_t staging_bytes(const View& matrix, int64_t rows);

@@ -8,7 +8,7 @@
 
 namespace neuron_sim {
 
-/// What follows a matrix product. At most one of the two biases is present.
+/// The work after a matrix product. At most one of the two biases is present.
 struct Epilogue {
   Activation activation = Activation::kIdentity;
   /// SBUF [partitions, blocks] (any float dtype): the bias of output row r, in a product whose rows
@@ -16,7 +16,7 @@ struct Epilogue {
   /// load_partition_bias. One Scalar instruction adds it, applies the function and casts.
   View partition_bias;
   /// SBUF [partitions, columns]: one bias per output column, the same in every partition. See
-  /// load_column_bias. Costs a Vector instruction of its own.
+  /// load_column_bias. Costs a separate Vector instruction.
   View column_bias;
   /// Engine of the plain copy when there is neither bias nor function: Vector or Scalar.
   EngineKind copy_engine = EngineKind::kVector;

@@ -1,6 +1,6 @@
 #pragma once
-// A tensor operand of a kernel: sizes and strides over memory in HBM, wherever that memory comes
-// from: an argument of the program, or a scratch tensor that another kernel of it wrote.
+// A tensor operand of a kernel: sizes and strides over memory in HBM, either an argument of the
+// program or a scratch tensor that another of its kernels wrote.
 
 #include <cstdint>
 #include <functional>
@@ -14,7 +14,7 @@
 
 namespace neuron_sim {
 
-/// Any number of dimensions, any strides that are not negative. Elements that lie at
+/// Any number of dimensions, any non-negative strides. Elements lie at
 /// offset + sum of index * stride of `storage`.
 struct HbmTensor {
   View storage;                  ///< HBM, one dimension
@@ -25,14 +25,14 @@ struct HbmTensor {
   Dtype dtype() const { return storage.dtype(); }
   int64_t elements() const;
   /// The tensor as a View; KernelError for more dimensions than a View has (kMaximumRank).
-  /// A tensor without dimensions comes as [1].
+  /// A tensor without dimensions becomes [1].
   View view() const { return view(shape, strides); }
   /// Other sizes and strides over the same memory, `start` elements after the tensor's first one.
   View view(const std::vector<int64_t>& sizes, const std::vector<int64_t>& steps,
             const Affine& start = 0) const;
 };
 
-/// Elements from the first to the last one of a tensor, both included; 0 when it has none.
+/// Elements from the first to the last one of a tensor, both included; 0 when it is empty.
 int64_t extent_of(const std::vector<int64_t>& shape, const std::vector<int64_t>& strides);
 /// Dense row-major strides.
 std::vector<int64_t> dense_strides(const std::vector<int64_t>& shape);
@@ -46,7 +46,7 @@ HbmTensor scratch_tensor(Builder& builder, const std::string& label,
                          const std::vector<int64_t>& shape, Dtype dtype);
 
 using HbmTensors = std::span<const HbmTensor>;
-/// Tensor `index`, if there are so many.
+/// Tensor `index`, if there are that many.
 std::optional<HbmTensor> optional_tensor(HbmTensors tensors, size_t index);
 
 /// Emits one kernel: reads operands, writes all of the results. Called once per program, possibly

@@ -1,9 +1,9 @@
 #pragma once
-// A kernel as its callers know it: one function that emits it for operands, results and options.
+// A kernel as its callers see it: one function that emits it for operands, results and options.
 //
-// Options are a struct whose fields are listed by name in `kFields`, in their order. A list of
-// another length than the struct does not compile, so nothing that decides a program is left out of
-// the key of the compiled kernel.
+// Options are a struct whose fields are listed by name in `kFields`, in order. A list whose length
+// differs from the struct's does not compile, so nothing that decides a program is left out of the
+// cache key.
 
 #include <array>
 #include <bit>
@@ -15,8 +15,8 @@
 
 namespace neuron_sim {
 
-/// Emits one kernel: reads operands, writes all of the results. A plain function: what it depends
-/// on beyond the tensors is in the options.
+/// Emits one kernel: reads operands, writes all of the results. A plain function: apart from the
+/// tensors, it depends only on the options.
 template <typename Options>
 using Emit = void (*)(Builder&, HbmTensors operands, HbmTensors results, const Options&);
 
@@ -57,7 +57,7 @@ void for_each_field(Options& options, const Visit& visit) {
   }
 }
 
-/// Adds an option and all that it consists of to the key of a compiled kernel.
+/// Adds an option and all its parts to the cache key of a compiled kernel.
 template <typename Value>
 void add_option(KernelKey& key, const Value& value) {
   if constexpr (std::is_integral_v<Value> || std::is_enum_v<Value>) {

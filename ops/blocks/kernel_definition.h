@@ -1,5 +1,5 @@
 #pragma once
-// A kernel with all that its callers need: name, tensors, check and emit function.
+// A kernel with everything its callers need: name, tensors, check and emit function.
 
 #include <span>
 #include <string>
@@ -11,15 +11,15 @@
 
 namespace neuron_sim {
 
-/// A kernel that may be built alone: a custom op, or a part of one.
+/// A kernel that can be built alone: a custom op, or a part of one.
 template <typename Options>
 struct KernelDefinition {
   const char* name;
-  /// Labels of its operands and results, with a space between them. One that ends with a * stands
-  /// for a list: weight0, weight1, ...; all lists are of one length.
+  /// Labels of its operands and results, separated by spaces. One that ends with a * stands for a
+  /// list: weight0, weight1, ...; all lists have the same length.
   const char* labels;
-  /// Checks the operands and options and gives the specs of the results, which are dense. Null
-  /// where the results are not determined by them. KernelError for what the kernel does not take.
+  /// Checks the operands and options and returns the specs of the results, which are dense. Null
+  /// where they do not determine the results. KernelError for what the kernel does not support.
   std::vector<TensorSpec> (*results)(std::span<const TensorSpec> operands, const Options& options);
   Emit<Options> emit;
 };
@@ -30,7 +30,7 @@ std::vector<std::string> labels_of(std::string_view labels, size_t count);
 /// Declares a tensor as the next argument of the program, by its shape.
 HbmTensor declared_argument(Builder& builder, const std::string& label, const TensorSpec& spec);
 
-/// The kernel alone in a program, whose arguments are the operands, then the results. No program
+/// The kernel as a program by itself; its arguments are the operands, then the results. No program
 /// when all results are empty.
 BuiltOp build_alone(std::string_view name, std::string_view labels,
                     const Architecture& architecture, const std::vector<TensorSpec>& operands,

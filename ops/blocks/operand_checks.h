@@ -1,5 +1,5 @@
 #pragma once
-// Checks that ops share. Messages name op, operand, property and value.
+// Checks shared by the ops. Messages name op, operand, property and value.
 
 #include <string_view>
 
@@ -7,7 +7,7 @@
 
 namespace neuron_sim {
 
-/// fp32, fp16 or bf16 (KernelError kType): what TensorE and the Scalar engine compute with.
+/// fp32, fp16 or bf16 (KernelError kType): the dtypes of TensorE and the Scalar engine.
 void check_float_operand(std::string_view op, std::string_view operand, const TensorSpec& spec);
 void check_rank(std::string_view op, std::string_view operand, const TensorSpec& spec,
                 int64_t rank);
@@ -18,7 +18,7 @@ void check_same_dtype(std::string_view op, std::string_view first_name, const Te
 void check_size(std::string_view op, std::string_view operand, const TensorSpec& spec,
                 int64_t dimension, int64_t size);
 
-/// Strides of a spec in elements, dense when it gives none.
+/// Strides of a spec in elements, dense when it has none.
 std::vector<int64_t> strides_of(const TensorSpec& spec);
 
 }  // namespace neuron_sim

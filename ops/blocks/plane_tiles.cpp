@@ -9,7 +9,7 @@
 namespace neuron_sim {
 namespace {
 
-// Elements per partition beyond which longer instructions gain nothing.
+// Size per partition beyond which longer instructions gain nothing.
 constexpr int64_t kTileBytes = int64_t{48} * 1024;
 
 }  // namespace

@@ -21,7 +21,7 @@ struct PlanePiece {
   std::vector<int64_t> strides;  ///< from plane to plane, by tensor
 
   /// [partitions, group, rows, columns] of tensor `index`, which is [N, C, H, W]; a fifth dimension
-  /// of it stays whole.
+  /// stays whole.
   View view(const HbmTensor& tensor, size_t index, const PlaneWindow& window) const;
   /// The first [partitions, group, rows, columns] of a tile [partitions, elements], dense.
   View cut(const View& tile, int64_t rows, int64_t columns) const;

@@ -6,8 +6,8 @@
 namespace neuron_sim {
 
 /// Row maximum (Vector), exp with the negated maximum as bias and a running sum (Scalar, one
-/// instruction), reciprocal of the sum (Vector) and a multiplication (Scalar, which has less to
-/// do). NaN, and infinity - infinity, make the whole row NaN, as in torch.
+/// instruction), reciprocal of the sum (Vector) and a multiplication (Scalar, which is less
+/// busy). NaN, and infinity - infinity, make the whole row NaN, as in torch.
 class Softmax {
  public:
   /// Takes rings of tiles [partitions, 1].

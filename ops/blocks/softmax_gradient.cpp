@@ -30,7 +30,7 @@ void SoftmaxGradient::finish(const View& dst, const View& gradient, const View& 
                              .operand1 = inverse,
                              .op0 = AluOp::kMultiply,
                              .op1 = AluOp::kMultiply});
-  // On Vector, which would have to wait for Scalar.
+  // On Vector, which would otherwise have to wait for Scalar.
   builder_.emit(TensorScalar{.dst = product,
                              .data = gradient,
                              .operand0 = inverse,

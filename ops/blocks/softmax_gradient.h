@@ -5,7 +5,7 @@
 
 namespace neuron_sim {
 
-/// y * (g - sum(g * y)) with y = e / sum(e). The exponentials e stay as they are: the row's factors
+/// y * (g - sum(g * y)) with y = e / sum(e). The exponentials e are unchanged: the row's factors
 /// 1 / sum(e) and sum(g * y) are applied to g in one instruction.
 class SoftmaxGradient {
  public:

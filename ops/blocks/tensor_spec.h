@@ -1,5 +1,5 @@
 #pragma once
-// What a kernel is built for: shapes, strides and dtypes of its tensors, never their data.
+// The inputs of a kernel build: shapes, strides and dtypes of its tensors, never their data.
 
 #include <cstdint>
 #include <memory>
@@ -29,7 +29,7 @@ std::string describe(const std::string& name, const TensorSpec& spec);
 struct BuiltOp {
   std::shared_ptr<const Program> program;
   TensorSpec output;
-  std::vector<TensorSpec> further_outputs{};  ///< of an op with several
+  std::vector<TensorSpec> further_outputs{};  ///< of an op with several outputs
 };
 
 }  // namespace neuron_sim

@@ -1,5 +1,5 @@
 #pragma once
-// The vocabulary that kernels share: queues, loads, stores and loops over tiles.
+// Shared by the kernels: queues, loads, stores and loops over tiles.
 
 #include <algorithm>
 #include <functional>
@@ -21,18 +21,18 @@ void load(Builder& builder, const View& tile, const View& hbm, EngineKind queue 
 /// SBUF to HBM.
 void store(Builder& builder, const View& hbm, const View& tile, EngineKind queue = kStoreQueue);
 
-/// start and size of a tile in elements of the dimension, and its number (for ring buffers).
+/// start and size of a tile in elements of the dimension, and its index (for ring buffers).
 using TileBody = std::function<void(const Affine& start, int64_t size, const Affine& index)>;
 /// A counted loop over the full tiles of a dimension of `extent` elements, then the remainder.
 void for_tiles(Builder& builder, int64_t extent, int64_t tile, const TileBody& body);
 
-/// for_tiles with a stage ahead: `prepare` of a tile is emitted before `body` of the previous one,
-/// so that an in-order engine prepares the next tile instead of waiting for it. Both see a tile
-/// once. Tiles that carry data from one to the other come from rings of two or more.
+/// for_tiles with one tile of lookahead: `prepare` of a tile is emitted before `body` of the
+/// previous one, so that an in-order engine prepares the next tile instead of waiting for it. Both
+/// see each tile once. Tiles that carry data from one to the other come from rings of two or more.
 void for_tiles_ahead(Builder& builder, int64_t extent, int64_t tile, const TileBody& prepare,
                      const TileBody& body);
 
-/// Columns of an fp32 product in one PSUM bank, at most what one nc_matmul takes (512). Wider
+/// Columns of an fp32 product in one PSUM bank, at most as many as one nc_matmul takes (512). Wider
 /// products (trn3) would only hold more banks at a time.
 inline int64_t product_columns(const Limits& limits) {
   return std::min(limits.moving_free, limits.psum_bank.count / itemsize(Dtype::kFloat32));

@@ -12,8 +12,8 @@ Transposer::Transposer(Builder& builder, Dtype dtype, int ring, EngineKind engin
   const Limits& limits = builder.limits();
   const bool exact = builder.architecture().features.exact_transpose;
   const bool by_tensor = engine == EngineKind::kAuto ? exact : engine == EngineKind::kTensor;
-  // The transpose that is a product has products' dtype; the exact one writes 1-byte elements as
-  // 16-bit ones: every other byte.
+  // The transpose by multiplication has the dtype of products; the exact one writes 1-byte elements
+  // as 16-bit ones: every other byte.
   const Dtype result = by_tensor && !exact ? Dtype::kFloat32 : dtype;
   const int64_t step = by_tensor && itemsize(result) == 1 ? 2 : 1;
   group_ = limits.psum_bank.count / (limits.partitions * itemsize(result) * step);

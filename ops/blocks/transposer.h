@@ -1,6 +1,6 @@
 #pragma once
-// Exchanges partitions and free dimension of tiles in SBUF; bit by bit on every architecture when
-// the engine is left to it.
+// Exchanges partitions and free dimension of tiles in SBUF; bit-exact on every architecture when
+// the engine is kAuto.
 
 #include <functional>
 
@@ -8,10 +8,10 @@
 
 namespace neuron_sim {
 
-/// Tensor engine where it transposes bit by bit: up to a PSUM bank of 128x128 blocks side by side,
-/// then one copy for all (what the vendor's compiler does). Elsewhere (generation 2, whose
+/// Tensor engine where that is bit-exact: up to a PSUM bank of 128x128 blocks side by side,
+/// then one copy for all (as the vendor's compiler does). Elsewhere (generation 2, whose
 /// transpose is a product with an identity, so that one NaN would spoil a whole row) the Vector
-/// engine, in 32x32 blocks straight from SBUF to SBUF. One of the two may be asked for.
+/// engine, in 32x32 blocks straight from SBUF to SBUF. Either can be requested.
 class Transposer {
  public:
   /// Takes `ring` banks of PSUM when the Tensor engine is used. `engine`: kTensor, kVector, or
@@ -21,7 +21,7 @@ class Transposer {
   /// Blocks that one call of `transpose` takes at most.
   int64_t group() const { return group_; }
   /// dst[f, j, p] = source(j)[p, f]. `dst` is SBUF [F, count, P], every source SBUF [P, F], with
-  /// P and F at most the number of partitions. `turn` counts calls, to turn the ring;
+  /// P and F at most the number of partitions. `turn` counts calls, to rotate the ring;
   /// `copy_engine` (Vector or Scalar) empties PSUM.
   void transpose(const View& dst, const std::function<View(int64_t)>& source, const Affine& turn,
                  EngineKind copy_engine = EngineKind::kVector);

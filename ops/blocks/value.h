@@ -1,5 +1,5 @@
 #pragma once
-// Matrices on chip with a known layout: what one kernel hands to the next without going to HBM.
+// Matrices on chip with a known layout: passed from one kernel to the next without going to HBM.
 
 #include "device/builder/builder.h"
 

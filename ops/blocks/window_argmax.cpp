@@ -8,7 +8,7 @@
 namespace neuron_sim {
 namespace {
 
-// Largest run of integers that float16 holds exactly.
+// Largest integer up to which float16 holds all integers exactly.
 constexpr int64_t kLargestHalf = 2048;
 
 Dtype number_dtype(const PoolWindows& pool) {
@@ -78,8 +78,8 @@ int64_t WindowArgmax::bytes(const Limits& limits, const PoolWindows& pool, const
   return ring * (count(windows) * each + count(tile) * whole + kRounding);
 }
 
-/// A later element wins if it is larger than the maximum so far, which a NaN before it prevents for
-/// ever, or if it is NaN.
+/// A later element wins if it is larger than the maximum so far, which an earlier NaN prevents for
+/// good, or if it is NaN.
 View WindowArgmax::find(const View& values, const View& windows, const Affine& turn) {
   View maximum = part(maximum_, windows, turn);
   builder_.emit(TensorCopy{.dst = maximum, .src = pool_.element(values, 0, windows)});

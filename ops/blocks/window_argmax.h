@@ -1,5 +1,5 @@
 #pragma once
-// Which element of each pooling window is the maximum, and gradients on their way back to it.
+// Which element of each pooling window is the maximum, and the routing of gradients back to it.
 
 #include <array>
 
@@ -21,7 +21,7 @@ struct PoolWindows {
 };
 
 /// Scratch tiles and instructions on Vector, with some on GpSimd. Operands in PSUM make a Vector
-/// instruction of two fp32 operands twice as fast, so what fits lies there.
+/// instruction of two fp32 operands twice as fast, so tiles go there while they fit.
 class WindowArgmax {
  public:
   /// Planes in a partition, rows and columns.

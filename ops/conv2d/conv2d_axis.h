@@ -1,5 +1,5 @@
 #pragma once
-// One direction (rows or columns) of a convolution with max pooling: what outputs need of it.
+// One direction (rows or columns) of a convolution with max pooling: extents and intervals.
 
 #include <cstdint>
 #include <vector>
@@ -18,7 +18,7 @@ struct Conv2dAxis {
   int64_t reach() const { return dilation * (kernel - 1) + 1; }
   /// Convolution outputs that `count` neighbouring pooling outputs need.
   int64_t convolved(int64_t count) const { return (count - 1) * pool_stride + pool; }
-  /// Convolution outputs that are needed at all.
+  /// Convolution outputs that are needed in total.
   int64_t convolved() const { return convolved(outputs); }
   /// Input elements (padding included) that `count` neighbouring convolution outputs need.
   int64_t inputs(int64_t count) const { return (count - 1) * stride + reach(); }
@@ -29,8 +29,8 @@ struct Conv2dAxis {
 };
 
 /// An axis for outputs = floor((convolution outputs - pool) / pool_stride) + 1, with numbers that
-/// do not matter made small: a window of 1 becomes a longer stride of the convolution, steps that
-/// are never taken become 1. `room` is what remains of the padded input beyond the first kernel.
+/// do not matter normalised: a window of 1 becomes a longer stride of the convolution, steps that
+/// are never taken become 1. `room` is the rest of the padded input after the first kernel.
 Conv2dAxis make_axis(Conv2dAxis axis, int64_t room);
 
 /// `count` neighbouring intervals [start, start + size), [start + size, ...), emitted as one loop.

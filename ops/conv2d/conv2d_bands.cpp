@@ -73,7 +73,7 @@ class BandLoops {
     const Affine& first = whole.output_row;
     const bool inside =
         !first.is_constant() || plan_.shape.rows.is_inside(first.constant(), whole.output_rows);
-    // Panels make a loop more, and there is a limit to nesting.
+    // Panels add a loop, and nesting is limited.
     if (inside && plan_.is_wide()) {
       builder_.loop(middle, [&](const Affine& i) { part(i + 1, false, false); });
     } else {

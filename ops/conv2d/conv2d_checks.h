@@ -1,5 +1,5 @@
 #pragma once
-// The arguments of the convolution kernel: what it accepts, and the sizes that follow.
+// The arguments of the convolution kernel: checks, and the sizes that follow from them.
 
 #include "ops/conv2d/conv2d_maxpool.h"
 #include "ops/conv2d/conv2d_plan.h"

@@ -25,7 +25,7 @@ struct Conv2dBandKernel::Block {
   View staged;    ///< [filters, rows of all images, columns]
 };
 
-/// PSUM banks that take the same taps one after the other.
+/// PSUM banks that take the same taps in turn.
 struct Conv2dBandKernel::Group {
   Affine image;  ///< within the band, when a bank holds rows of one image
   Affine unit;   ///< number of the first bank within the band or image
@@ -76,7 +76,7 @@ void Conv2dBandKernel::compute(const View& tile, const Conv2dBand& band) {
             });
 }
 
-/// Banks that one range of columns of a full band takes.
+/// Banks per range of columns of a full band.
 int64_t Conv2dBandKernel::banks_per_range() const {
   return ceiling(plan_.band_images, plan_.bank_images) *
          ceiling(plan_.band_rows(), plan_.bank_rows);

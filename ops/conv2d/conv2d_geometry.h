@@ -28,9 +28,9 @@ struct Conv2dSizes {
   int64_t taps() const { return kernel[0] * kernel[1]; }
 };
 
-/// Checks the tensors and options of the gradient `op`, whose operand `gradient` is that of the
-/// convolution's output. KernelError for ranks, dtypes (one of fp32, fp16, bf16 for all) and sizes
-/// that do not fit together, and options below their minimum.
+/// Checks the tensors and options of the gradient `op`, whose operand `gradient` is the gradient of
+/// the convolution's output. KernelError for ranks, dtypes (one of fp32, fp16, bf16 for all) and
+/// sizes that do not fit together, and options below their minimum.
 Conv2dSizes conv2d_sizes(std::string_view op, const TensorSpec& gradient, const TensorSpec& input,
                          const TensorSpec& weight, const Conv2dGeometry& geometry);
 

@@ -1,5 +1,5 @@
 #pragma once
-// The weights of groups that share the PE array: zero between a filter and the channels of others.
+// The weights of groups that share the PE array: zero for the channels of other groups.
 
 #include "device/builder/builder.h"
 

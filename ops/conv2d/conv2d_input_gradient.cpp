@@ -21,7 +21,7 @@ constexpr int kStagingRing = 2;
 /// Channels first: gradient [Cout, N, OH, OW], result [Cin, N, H, W]; weight [Cout, Cin, KH, KW].
 struct Tensors {
   View gradient, weight, result;
-  View bias{};  ///< [Cin]; absent: none
+  View bias{};  ///< [Cin]; absent: no bias
 };
 
 /// Steps of both axes that one image tile computes.
@@ -66,7 +66,7 @@ class InputGradient {
 
   void emit() {
     if (has_empty_phase() &&
-        !bias_.present()) {  // nothing ever writes its pixels of the staging tiles
+        !bias_.present()) {  // nothing ever writes its pixels in the staging tiles
       builder_.loop(kStagingRing, [&](const Affine& i) {
         builder_.emit(Memset{.dst = staging_.turn(i), .engine = EngineKind::kGpSimd});
       });
@@ -247,7 +247,7 @@ class InputGradient {
               });
   }
 
-  /// Pixels that no tap reaches: the bias, or the zeros that they were cleared to.
+  /// Pixels that no tap reaches: the bias, or the zeros they were cleared to.
   void emit_empty_phase(const View& target) {
     if (!bias_.present()) return;
     View bias = loaded_bias_;

@@ -5,7 +5,7 @@
 // the taps k with k * dilation = r + padding (modulo s), and from output q + e, with a constant e
 // for each of them. So each pair of phases is a small dense convolution of the gradient: a shifted
 // window of an image tile with output channels on partitions is the moving operand, the slice
-// [output channels, input channels] of the weights, as it lies in memory, the stationary one; the
+// [output channels, input channels] of the weights, as laid out in memory, the stationary one; the
 // taps of a phase accumulate in a PSUM bank. Scalar rounds the bank into every s-th pixel of a
 // staging tile, which is stored as whole rows.
 //
@@ -25,10 +25,10 @@ namespace neuron_sim {
 
 /// gradient [N, Cout, OH, OW] of the convolution's output, weight [Cout, Cin / groups, KH, KW], any
 /// strides; `input` gives the shape [N, Cin, H, W] of the result, which is dense. Accumulates in
-/// fp32, rounds once. As in the forward op, a NaN or infinity in the
-/// gradient also makes NaN of the groups that share the array with its own, at the same places.
-/// Arguments of the program: gradient, weight, grad_input. An empty result has
-/// no program. KernelError as conv2d_sizes, and for sizes whose smallest tiles exceed SBUF.
+/// fp32, rounds once. As in the forward op, a NaN or infinity in the gradient also makes NaN of the
+/// groups that share the array with its own, at the same places. Arguments of the program:
+/// gradient, weight, grad_input. An empty result has no program. KernelError as conv2d_sizes, and
+/// for sizes whose smallest tiles exceed SBUF.
 extern const KernelDefinition<Conv2dGeometry> kConv2dInputGradient;
 BuiltOp build_conv2d_input_gradient(const Architecture& architecture, const TensorSpec& gradient,
                                     const TensorSpec& weight, const TensorSpec& input,

@@ -19,18 +19,18 @@ struct PhasedAxis {
   std::vector<std::vector<PhaseTap>> phases;  ///< taps of phase 0, 1, ...; some have none
   int64_t first = 0, last = 0;                ///< smallest and largest offset
 
-  /// Inputs of phase 0, which no other has more of.
+  /// Inputs of phase 0; no other phase has more.
   int64_t steps() const { return (extent + stride - 1) / stride; }
   /// Inputs that `count` steps cover, at most all.
   int64_t inputs(int64_t count) const { return std::min(count * stride, extent); }
-  /// Elements of the gradient beside each other that `count` steps read.
+  /// Adjacent elements of the gradient that `count` steps read.
   int64_t reach(int64_t count) const { return count + last - first; }
-  /// Those of [start, start + count) that phase `phase` has.
+  /// Steps of [start, start + count) in phase `phase`.
   int64_t steps_of(int64_t phase, int64_t start, int64_t count) const;
 };
 PhasedAxis phased_axis(const Conv2dSizes& sizes, size_t axis);
 
-/// `count` neighbouring bands of `size` steps from `start`; a loop when they are alike.
+/// `count` neighbouring bands of `size` steps from `start`; a loop when they are identical.
 struct BandRun {
   int64_t start = 0, size = 0, count = 1;
 };

@@ -27,8 +27,8 @@ class GroupSets {
     kernel_.emplace(builder, plan, weights_, bias_, activation);
   }
 
-  /// With two rings of weights those of a set load and are transposed before the bands of the set
-  /// before it.
+  /// With two rings of weights, those of a set load and are transposed before the bands of the
+  /// previous set.
   void run() {
     const auto prepare = [&](const Affine& set) { prepare_pass(set, {0, plan_.filters, set}); };
     const auto body = [&](const Affine& set) { run_pass(set, {0, plan_.filters, set}); };
@@ -43,7 +43,7 @@ class GroupSets {
 
  private:
   /// All sets, or all but the last where the next one is prepared. Images that are cut into panels
-  /// or parts of windows have enough loops already.
+  /// or parts of windows already have enough loops.
   void for_sets(const std::function<void(Affine)>& body) {
     const int64_t count = plan_.weight_sets == 1 ? plan_.sets : plan_.sets - 1;
     if (plan_.is_wide() && plan_.window_parts == 1) return builder_.loop(count, body);

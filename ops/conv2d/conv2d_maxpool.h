@@ -5,12 +5,12 @@
 // in the free dimensions. For a filter tap (kernel row, kernel column) the moving operand is a
 // shifted, strided window of that tile, the stationary operand the [channels, filters] slice of the
 // weights, and all taps of all channel blocks accumulate in one PSUM bank (512 outputs). With few
-// channels several kernel rows share the partitions, so that the array is filled. Scalar adds the
+// channels several kernel rows share the partitions, to fill the array. Scalar adds the
 // bias, applies the activation and rounds while a bank leaves PSUM; Vector takes the maxima.
 //
 // Groups of few channels share the array too: up to 128 channels and 128 filters of neighbouring
 // groups make one convolution whose weights are zero between groups. A depthwise convolution of
-// 128 channels so costs what a dense one does, and not 128 times 1 / 128 of the array.
+// 128 channels thus costs as much as a dense one, not 128 passes at 1 / 128 of the array.
 //
 // Tile plan (conv2d_plan.h): weights stay in SBUF, transposed on chip; bands of output rows with
 // their halo rows stream through a ring of image tiles; banks rotate through all of PSUM. Where
@@ -31,13 +31,13 @@ namespace neuron_sim {
 
 /// Pairs are height, width.
 struct Conv2dMaxpoolOptions {
-  std::array<int64_t, 2> pool_kernel{1, 1}, pool_stride{1, 1};  ///< of the max pooling; 1: none
+  std::array<int64_t, 2> pool_kernel{1, 1}, pool_stride{1, 1};  ///< max pooling; 1: no pooling
   std::array<int64_t, 2> stride{1, 1};
   std::array<int64_t, 2> padding{0, 0};   ///< zeros on both sides of the input
   std::array<int64_t, 2> dilation{1, 1};  ///< steps between the taps of the kernel
-  int64_t groups = 1;                     ///< groups of channels, each with filters of its own
+  int64_t groups = 1;                     ///< groups of channels, each with its own filters
   Activation activation = Activation::kIdentity;
-  /// Of the output: that of the operands (the default), or float32, which rounds nothing.
+  /// Of the output: the operands' dtype (the default), or float32, which rounds nothing.
   std::optional<Dtype> output_dtype{};
   static constexpr std::array kFields{"pool_size", "pool_stride", "stride",     "padding",
                                       "dilation",  "groups",      "activation", "output_dtype"};
@@ -51,11 +51,11 @@ struct Conv2dMaxpoolOptions {
 /// with OH = floor((H + 2 * padding - dilation * (KH - 1) - 1) / stride) + 1 and PH = floor((OH -
 /// pool_kernel) / pool_stride) + 1, PW likewise. Products accumulate in fp32; bias and activation
 /// are computed in fp32 and rounded once; a window with a NaN gives NaN. Where groups share the
-/// array, a NaN or infinity in the input makes NaN of the outputs of the groups that it shares
-/// with, at the same places (it meets their zero weights); weights do not spread so. Arguments of
+/// array, a NaN or infinity in the input makes NaN of the outputs of the groups that share it, at
+/// the same places (it meets their zero weights); weights do not spread like that. Arguments of
 /// the program: input, weight, bias, output. N = 0 gives no program. KernelError for shapes that do
-/// not fit together, groups that do not divide the channels, a kernel or a window larger than what
-/// it moves over, other dtypes, and sizes whose smallest tiles exceed SBUF.
+/// not fit together, groups that do not divide the channels, a kernel or a window larger than the
+/// extent it slides over, other dtypes, and sizes whose smallest tiles exceed SBUF.
 extern const KernelDefinition<Conv2dMaxpoolOptions> kConv2dMaxpool;
 
 /// The same among other kernels of a program, for operands input, weight and, if there is one,

@@ -10,7 +10,7 @@ namespace neuron_sim {
 namespace {
 
 // Elements per partition of one image tile: 128 partitions of them load in some 5 to 10 us, long
-// enough to amortise the fixed cost of a DMA and the halo rows, short against the multiplication.
+// enough to amortise the fixed cost of a DMA and the halo rows, short next to the multiplication.
 constexpr int64_t kImageTileElements = int64_t{8} * 1024;
 // With less work than this many tiles per image the first load would not overlap with anything.
 constexpr int64_t kTilesPerImage = 4;
@@ -21,7 +21,7 @@ int64_t balanced(int64_t total, int64_t limit) {
   return ceiling(total, ceiling(total, std::min(total, limit)));
 }
 
-/// Decides in this order: weights, banks, then the image tiles that the rest of SBUF holds.
+/// Decides in this order: weights, banks, then the image tiles that fit in the rest of SBUF.
 class Planner {
  public:
   Planner(const Architecture& architecture, const Conv2dShape& shape)
@@ -39,7 +39,7 @@ class Planner {
   }
 
  private:
-  /// As many groups as fill the array, if the staging of their weights fits; then how all is cut.
+  /// As many groups as fill the array, if the staging of their weights fits; then the cuts.
   void cut_groups() {
     const Conv2dShape& shape = plan_.shape;
     int64_t most =
@@ -52,7 +52,7 @@ class Planner {
     }
   }
 
-  /// Whether sets of that many groups can be computed at once.
+  /// Whether sets of that many groups can be computed together.
   bool fill_sets(int64_t groups) {
     plan_.set_groups = groups;
     plan_.sets = plan_.shape.groups / groups;
@@ -108,7 +108,7 @@ class Planner {
     const bool integers = !architecture_.features.exact_transpose && element_ == 2;
     const int64_t copy = integers ? 4 : plan_.packed ? element_ : 0;
     const int64_t block = plan_.block_channels * taps;
-    // The weights as they are, before zeros are put between groups.
+    // The unchanged weights, before zeros are put between groups.
     const int64_t dense = plan_.set_groups > 1 ? plan_.shape.channels * taps * element_ : 0;
     raw_bytes_ = plan_.channels * taps * element_ + block * copy + dense;
     plan_.weights_by_block = raw_bytes_ > budget && !plan_.packed;

@@ -9,7 +9,7 @@
 
 namespace neuron_sim {
 
-/// The sizes of one convolution followed by max pooling. Channels and filters are those of a group.
+/// The sizes of one convolution followed by max pooling. Channels and filters are per group.
 struct Conv2dShape {
   int64_t images = 0, groups = 1;
   int64_t channels = 0, filters = 0;  ///< input [N, groups * channels, H, W]
@@ -30,7 +30,7 @@ struct Conv2dShape {
 struct Conv2dPlan {
   Conv2dShape shape;
   int64_t set_groups = 1;             ///< groups of a set
-  int64_t sets = 1;                   ///< full sets; groups beyond them need a plan of their own
+  int64_t sets = 1;                   ///< full sets; further groups need a separate plan
   int64_t channels = 0, filters = 0;  ///< of a set
   int64_t weight_sets = 1;            ///< sets whose weights are in SBUF together
   bool packed = false;
@@ -43,8 +43,8 @@ struct Conv2dPlan {
   bool weights_by_block = false;  ///< stage raw weights per contraction block, not all at once
   bool weights_by_dma = false;    ///< raw weights do not fit: transpose element by element by DMA
   int64_t band_images = 1;        ///< images of one image tile
-  int64_t band_outputs = 0;       ///< rows of the result that one image tile gives
-  int64_t panel_outputs = 0;      ///< columns of the result that one image tile gives
+  int64_t band_outputs = 0;       ///< rows of the result per image tile
+  int64_t panel_outputs = 0;      ///< columns of the result per image tile
   int64_t window_parts = 1;       ///< image tiles that one row of pooling windows is cut into
   int64_t image_ring = 2;         ///< image tiles in flight
   int64_t bank_images = 1, bank_rows = 1, bank_columns = 1;  ///< outputs of one PSUM bank
@@ -57,7 +57,7 @@ struct Conv2dPlan {
   int64_t weight_tiles() const { return filter_blocks() * blocks; }
   /// Rows of one pooling window that an image tile holds.
   int64_t window_rows() const { return shape.rows.pool / window_parts; }
-  /// Outputs of the convolution, before pooling, that one image tile gives.
+  /// Outputs of the convolution, before pooling, per image tile.
   int64_t band_rows() const {
     return window_parts > 1 ? window_rows() : shape.rows.convolved(band_outputs);
   }

@@ -1,5 +1,5 @@
 #pragma once
-// What the parts of the convolution kernel share: its tensors and its tiles.
+// Shared by the parts of the convolution kernel: its tensors and its tiles.
 
 #include "device/builder/builder.h"
 #include "ops/blocks/epilogue.h"
@@ -11,12 +11,12 @@ namespace neuron_sim {
 struct Conv2dTensors {
   View input;   ///< [channels, N, H, W]
   View weight;  ///< [filters, channels of a group, KH, KW]
-  View bias;    ///< [filters]; absent: none
+  View bias;    ///< [filters]; absent: no bias
   View output;  ///< [filters, N, PH, PW]
   View zeros;   ///< a row of an image tile; absent when no load needs one
 };
 
-/// What one image tile produces.
+/// The outputs of one image tile.
 struct Conv2dBand {
   Affine image, output_row, output_column;  ///< first element of the result
   int64_t images = 0, output_rows = 0, output_columns = 0;
@@ -36,18 +36,18 @@ struct Conv2dPass {
 
 /// SBUF image tiles [128, blocks, images, rows, columns].
 View allocate_images(Builder& builder, const Conv2dPlan& plan);
-/// Zeroes those borders of all image tiles that no load overwrites.
+/// Zeroes the borders of all image tiles that no load overwrites.
 void clear_borders(Builder& builder, const Conv2dPlan& plan, const View& images);
 /// A row of zeros in HBM, [1, 1, 1, 1, columns]: rows of padding are loaded like all others. A
-/// memset would queue behind the pooling of the previous band and delay the load that waits for it.
+/// memset would queue after the pooling of the previous band and delay the load that waits for it.
 View zero_row(Builder& builder, const Conv2dPlan& plan);
 /// Loads the input of a band, with zeros where it is padding, into one image tile.
 void load_band(Builder& builder, const Conv2dPlan& plan, const Conv2dTensors& tensors,
                const View& tile, const Conv2dBand& band);
 
 /// SBUF weights: a ring of tiles [128, tap rows, KW, filters], number
-/// (set * filter blocks + filter block) * plan.blocks + contraction block. Tiles of their own, so
-/// that the first products start before the last weights are there.
+/// (set * filter blocks + filter block) * plan.blocks + contraction block. Separate tiles, so that
+/// the first products start before the last weights arrive.
 View allocate_weights(Builder& builder, const Conv2dPlan& plan);
 /// SBUF staging tiles of untransposed weights, absent when they are not needed.
 struct RawWeights {
@@ -74,8 +74,8 @@ class Conv2dPooling {
  public:
   Conv2dPooling(Builder& builder, const Conv2dPlan& plan);
   /// The maxima of `staged`, [filters, rows of all images, columns]: [filters, rows, columns] of
-  /// the result, complete when the band is the last part of its windows. `number` is that of the
-  /// filter block within the pass, `index` the running number of band and block.
+  /// the result, complete when the band is the last part of its windows. `number` is the filter
+  /// block within the pass, `index` the running number of band and block.
   View pool(const View& staged, const Conv2dBand& band, const Affine& number, const Affine& index);
 
  private:
@@ -94,8 +94,8 @@ class Conv2dBandKernel {
   /// `bias` may be absent.
   Conv2dBandKernel(Builder& builder, const Conv2dPlan& plan, const View& weights, const View& bias,
                    Activation activation);
-  /// Allocates the PSUM banks; call it in the scope of a pass, after load_weights. `output` is that
-  /// of the pass's set.
+  /// Allocates the PSUM banks; call it in the scope of a pass, after load_weights. `output` is
+  /// the output of the pass's set.
   void begin_pass(const Conv2dPass& pass, const View& output);
   /// Computes all filters of the pass for one band.
   void compute(const View& tile, const Conv2dBand& band);

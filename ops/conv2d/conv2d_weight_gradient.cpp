@@ -17,7 +17,7 @@ constexpr std::string_view kOp = "conv2d_weight_gradient";
 /// Results in HBM; the weight with its axes in the order of the plan.
 struct Results {
   View weight;
-  View bias;  ///< absent: none
+  View bias;  ///< absent: not computed
 };
 
 class WeightGradient {
@@ -197,7 +197,7 @@ class WeightGradient {
                              .src = bias_sums_.slice(0, 0, block.filters)});
   }
 
-  /// What lies on the diagonal, if groups were multiplied together.
+  /// Stores the block, or its diagonal if groups were multiplied together.
   void store_block(const ChannelBlock& block, const Affine& turn) {
     const int64_t filters = block.filters / block.groups, channels = block.channels / block.groups;
     const View tile = in_plan_order(weight_.turn(turn));  // in the order of memory

@@ -8,7 +8,7 @@
 // channels], where the taps of a kernel row are windows that start a column later. One product
 // takes the taps of whole kernel rows, up to 512 columns of (kernel row, kernel column, input
 // channel), and PSUM accumulates over all columns, rows and images. A column of ones as moving
-// operand gives the gradient of the bias. Height and width change places where that fills the
+// operand gives the gradient of the bias. Height and width are swapped where that fills the
 // partitions better.
 //
 // Tile plan (conv2d_weight_gradient_plan.h): up to four banks of taps at a time, blocks of 128
@@ -36,8 +36,7 @@ BuiltOp build_conv2d_weight_gradient(const Architecture& architecture, const Ten
                                      const Conv2dGeometry& geometry);
 
 /// The same among other kernels of a program, for operands gradient and input, into one or two
-/// results of any strides: without the gradient of a bias if there is none. Only operands may be
-/// empty.
+/// results of any strides: one without a bias. Only operands may be empty.
 void emit_conv2d_weight_gradient(Builder& builder, HbmTensors operands, HbmTensors results,
                                  const Conv2dGeometry& geometry);
 

@@ -15,7 +15,7 @@ struct TapBank {
 /// Axis 0 is the one whose rows lie on partitions, axis 1 the one whose columns are steps of the
 /// contraction; `swapped`: they are width and height.
 struct WeightGradientPlan {
-  Conv2dSizes sizes;  ///< with the axes as they are used
+  Conv2dSizes sizes;  ///< with the axes in the order used
   bool swapped = false;
   int64_t block_groups = 1;      ///< groups that are multiplied together
   int64_t block_filters = 0;     ///< output channels of a block
@@ -26,7 +26,7 @@ struct WeightGradientPlan {
 
   int64_t partitions() const { return images * rows; }
   /// Columns of the input between neighbouring steps in the transposed tile, and how many of them
-  /// `count` steps read. A single kernel column needs no others.
+  /// `count` steps read. A single kernel column needs no columns in between.
   int64_t column_step() const { return sizes.kernel[1] == 1 ? 1 : sizes.geometry.stride[1]; }
   int64_t input_columns(int64_t count) const;
   /// Rows of the input that `count` rows of the output read.

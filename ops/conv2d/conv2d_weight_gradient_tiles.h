@@ -12,7 +12,7 @@ namespace neuron_sim {
 /// Channels and, when they are multiplied together, groups of one block of the weight.
 struct ChannelBlock {
   Affine first_filter, first_channel;
-  Affine weight_channel;  ///< the first channel counted within its group, as the weight has it
+  Affine weight_channel;  ///< the first channel counted within its group, as in the weight
   int64_t filters = 0, channels = 0, groups = 1;
 };
 

@@ -15,9 +15,9 @@
 namespace neuron_sim {
 namespace {
 
-/// Weights and images load side by side: the Scalar engine has nothing to do before they are there.
-/// But the weights of a next set of groups would wait there for the outputs of the set before; they
-/// join the images, unless those have a load for each kernel row already.
+/// Weights and images load side by side: the Scalar engine has nothing to do until they arrive. But
+/// the weights of the next set of groups would wait there for the outputs of the previous one; they
+/// join the images, unless those already have a load for each kernel row.
 EngineKind weight_queue(const Conv2dPlan& plan) {
   return plan.weight_sets > 1 && !plan.packed ? kLoadQueue : EngineKind::kScalar;
 }
@@ -52,7 +52,7 @@ void transpose_on_tensor(Builder& builder, const View& source, const View& targe
   });
 }
 
-/// The same on the Vector engine in small squares: bit exact where the Tensor engine's transpose is
+/// The same on the Vector engine in small squares: bit-exact where the Tensor engine's transpose is
 /// a product, which would spread one infinity over a whole row.
 void transpose_on_vector(Builder& builder, const View& source, const View& target) {
   const int64_t edge = builder.limits().vector_transpose;
@@ -101,7 +101,7 @@ void stage(Builder& builder, const View& dst, const View& src) {
   builder.emit(TensorCopy{.dst = dst, .src = widens ? src.reinterpret(Dtype::kInt16) : src});
 }
 
-/// Weights as they are in HBM, [filters, channels, KH, KW]; where groups share the array, with
+/// Weights in their HBM layout, [filters, channels, KH, KW]; where groups share the array, with
 /// zeros for the channels of other groups. The bits are masked, so that infinities stay exact.
 void load_rows(Builder& builder, const Conv2dPlan& plan, const View& source,
                const RawWeights& raw) {

@@ -1,5 +1,5 @@
 #pragma once
-// Windows of images that reach beyond the border: loads with zeros around them.
+// Windows of images that cross the border: loads with zeros around them.
 
 #include <array>
 
@@ -19,7 +19,7 @@ struct ClippedAxis {
 /// that depends on a loop must lie inside altogether.
 ClippedAxis clip_axis(const Affine& origin, int64_t size, int64_t extent);
 
-/// Zeroes what of `tile` [C, images, rows, columns] (SBUF) no load fills.
+/// Zeroes the part of `tile` [C, images, rows, columns] (SBUF) that no load fills.
 void clear_borders(Builder& builder, const View& tile, const std::array<ClippedAxis, 2>& axes);
 /// Loads the rest from `source` [C, images, H, W] (HBM).
 void load_inside(Builder& builder, const View& tile, const View& source,

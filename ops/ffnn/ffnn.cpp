@@ -19,7 +19,7 @@ namespace {
 
 constexpr int kRing = 2;
 
-/// The operands by what they are.
+/// The operands by role.
 struct FfnnSpecs {
   explicit FfnnSpecs(std::span<const TensorSpec> operands)
       : x(operands[0]),
@@ -132,7 +132,7 @@ class ArgMax {
     }
     builder_.emit(Max8{.dst = cut(largest_), .src = data});
     builder_.emit(NcFindIndex8{.dst = cut(found_), .data = data, .vals = cut(largest_)});
-    // A row of NaN finds nothing, which is all ones: as int32 it is -1, and torch says 0.
+    // A row of NaN finds nothing, which is all ones: -1 as int32, where torch returns 0.
     builder_.emit(TensorScalar{.dst = cut(index_),
                                .data = cut(found_).slice(1, 0, 1).reinterpret(Dtype::kInt32),
                                .op0 = AluOp::kMaximum,
@@ -146,8 +146,8 @@ class ArgMax {
   View padded_, largest_, found_, index_;
 };
 
-/// A network whose tiles of probabilities go to sink(probabilities, row, rows, turn). What the sink
-/// allocates it allocates in make_sink(), after the tile of probabilities.
+/// A network whose tiles of probabilities go to sink(probabilities, row, rows, turn). The sink
+/// allocates in make_sink(), after the tile of probabilities.
 template <typename MakeSink>
 void emit_network(std::string_view op, Builder& builder, HbmTensors tensors,
                   const FfnnOptions& options, const MakeSink& make_sink) {

@@ -4,7 +4,7 @@
 //
 // Algorithm. Hidden activations are kept transposed, features on partitions and batch rows free:
 // the layout TensorE needs for the next layer, so that only x is ever transposed. A weight [d_in,
-// d_out] is a stationary operand as it lies in HBM, the bias of a feature is per partition, and one
+// d_out] is a stationary operand in its HBM layout, the bias of a feature is per partition, and one
 // Scalar instruction adds it, applies the function, rounds and moves the tile out of PSUM. The last
 // layer swaps the operands: batch rows on partitions, classes free, so that softmax and the store
 // run along the free dimension; its bias is the same row in every partition.
@@ -25,7 +25,7 @@ namespace neuron_sim {
 struct FfnnOptions {
   std::string hidden_activation = "relu";  ///< pointwise: any but softmax
   std::string output_activation = "softmax";
-  int64_t batch_tile = 0;       ///< batch rows at a time, at most 512; 0 takes what fits
+  int64_t batch_tile = 0;       ///< batch rows at a time, at most 512; 0 takes as many as fit
   bool stream_weights = false;  ///< never keep the weights in SBUF
   static constexpr std::array kFields{"hidden_activation", "output_activation", "batch_tile",
                                       "stream_weights"};

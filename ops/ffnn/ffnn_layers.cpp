@@ -21,11 +21,11 @@ int64_t deepest(const FfnnOperands& operands) {
   return depth;
 }
 
-/// Everything but the weights.
+/// Bytes of everything but the weights.
 int64_t other_bytes(const Limits& limits, const FfnnOperands& operands, const FfnnPlan& plan) {
   const Dtype dtype = operands.x.dtype();
   const int64_t classes = operands.width(operands.layers());
-  // staging_bytes is that of a ring of two.
+  // staging_bytes is for a ring of two.
   int64_t bytes = plan.ring *
                   ContractionLoader::staging_bytes(operands.x.permute({1, 0}), operands.width(0)) /
                   2;
@@ -159,7 +159,7 @@ void FfnnKernel::emit(const FfnnSink& sink) {
   const TileBody prepare = [&](const Affine& row, int64_t rows, const Affine& index) {
     load_x_->load(operands_.x.permute({1, 0}).slice(1, row, rows), activations(0, rows, index),
                   index);
-    // The weights come after the first rows: those are needed first.
+    // The weights come after the first rows, which are needed first.
     if (index.is_constant() && index.constant() == 0) weights_->load();
   };
   const TileBody body = [&](const Affine& row, int64_t rows, const Affine& index) {

@@ -19,7 +19,7 @@ struct FfnnOperands {
   int64_t width(size_t layer) const { return layer == 0 ? x.size(1) : weights[layer - 1].size(1); }
 };
 
-/// How a network is cut.
+/// How a network is tiled.
 struct FfnnPlan {
   int64_t batch_tile = 0;
   bool resident_weights = false;
@@ -38,7 +38,7 @@ class FfnnWeights {
  public:
   FfnnWeights(Builder& builder, const FfnnOperands& operands, Transposer* transposer,
               bool resident);
-  /// Loads what is resident; once, before the first use.
+  /// Loads the resident weights; call it once, before the first use.
   void load();
   /// Calls body(panel, column in the panel, first row block, accumulate) for all row panels of the
   /// columns [column, column + columns) of a layer's weight. `turn` counts the calls of a layer.

@@ -10,7 +10,7 @@
 namespace neuron_sim {
 namespace {
 
-/// A place in the order of kernels: a kernel that is not pointwise, a chain, or nothing any more.
+/// A place in the order of kernels: a kernel that is not pointwise, a chain, or a removed node.
 struct Node {
   GraphKernel kernel;
   std::optional<PointwiseChain> chain;
@@ -34,7 +34,7 @@ bool touches(const std::vector<GraphTensor>& tensors, const std::vector<GraphTen
                      [&](const GraphTensor& other) { return touches(tensors, other); });
 }
 
-/// Whether one must stay before the other.
+/// Whether their order must be kept.
 bool depend(const Node& a, const Node& b) {
   return touches(a.results(), b.operands()) || touches(a.operands(), b.results()) ||
          touches(a.results(), b.results());
@@ -67,7 +67,7 @@ class Fusion {
   }
 
  private:
-  /// Remembers who uses which memory.
+  /// Records which nodes use which memory.
   void note(size_t node) {
     for (const GraphTensor& operand : nodes_[node].operands())
       readers_[operand.memory].insert(node);
@@ -95,7 +95,7 @@ class Fusion {
     for (const size_t before : producers(at)) {
       const bool up = can_move(at, before), down = !up && can_move(before, at);
       if (!up && !down) continue;
-      // In place: a result over an operand of other elements would be read after it is written.
+      // In place: a result over an operand's other elements would be written before they are read.
       if (touches(nodes_[before].operands(), nodes_[at].results()) ||
           touches(nodes_[before].results(), nodes_[at].results())) {
         continue;
@@ -115,7 +115,7 @@ class Fusion {
     return false;
   }
 
-  /// Whether the node at `from` commutes with all between it and `to`.
+  /// Whether the node at `from` commutes with all nodes between it and `to`.
   bool can_move(size_t from, size_t to) const {
     for (size_t i = std::min(from, to) + 1; i < std::max(from, to); ++i) {
       if (!nodes_[i].removed && depend(nodes_[from], nodes_[i])) return false;
@@ -123,7 +123,7 @@ class Fusion {
     return true;
   }
 
-  /// Which results of a chain something else reads.
+  /// Which results of a chain are read elsewhere.
   std::vector<bool> read_results(const PointwiseChain& chain, size_t first, size_t second) const {
     std::vector<bool> read;
     for (const GraphTensor& result : chain.results) {

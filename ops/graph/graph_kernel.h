@@ -1,5 +1,5 @@
 #pragma once
-// A kernel of a graph that becomes one program: what it reads and writes, and how it is emitted.
+// A kernel of a graph that becomes one program: its operands and results, and how it is emitted.
 
 #include <cstddef>
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace neuron_sim {
 struct GraphTensor {
   size_t memory = 0;             ///< number of the memory
   int64_t byte_offset = 0;       ///< of the first element in it
-  Dtype dtype{};                 ///< as the kernel sees the elements
+  Dtype dtype{};                 ///< of the elements as the kernel sees them
   std::vector<int64_t> shape;    ///< sizes
   std::vector<int64_t> strides;  ///< elements, not negative
   bool operator==(const GraphTensor&) const = default;
@@ -29,7 +29,7 @@ struct GraphKernel {
   std::string name;
   EmitKernel emit;
   std::vector<GraphTensor> operands, results;
-  /// What a pointwise kernel computes: results[i] = expression.results()[i](operands), all of one
+  /// Of a pointwise kernel: results[i] = expression.results()[i](operands), all of one
   /// shape. Such kernels may be joined (fuse_pointwise.h).
   std::optional<Expression> expression{};
 };

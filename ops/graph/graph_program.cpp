@@ -110,7 +110,7 @@ GraphProgram build_graph_program(const Architecture& architecture, const std::st
   built.unchanged = std::move(compiled.unchanged);
   built.gave_way = std::move(compiled.gave_way);
   built.program = std::move(compiled.program);
-  // The order of the kernels' authors is sometimes better than that of the scheduler.
+  // The order of the kernels' authors is sometimes better than the scheduler's.
   const bool same = built.program == plain;
   if (!same && simulate(*plain).body < simulate(*built.program).body) {
     built.program = plain;

@@ -1,5 +1,5 @@
 #pragma once
-// One program of many kernels: what only they use stays in the program's own HBM.
+// One program of many kernels: memory that only they use is scratch HBM of the program.
 
 #include <functional>
 #include <memory>
@@ -12,8 +12,8 @@
 
 namespace neuron_sim {
 
-/// What the compiler's passes do to the program of a whole graph. Not a published stack: what the
-/// vendor's compiler makes of a graph is not known; these keep every byte and shorten programs.
+/// The compiler's passes for the program of a whole graph. Not a published stack: what the vendor's
+/// compiler makes of a graph is not known; these keep every byte and shorten programs.
 PassSettings graph_passes();
 
 struct GraphProgramOptions {
@@ -30,10 +30,10 @@ struct GraphArgument {
 struct GraphProgram {
   std::shared_ptr<const Program> program;
   std::vector<GraphArgument> arguments;
-  size_t kernels = 0;  ///< that were emitted, after joining
+  size_t kernels = 0;  ///< emitted, after joining
   /// Why the compiler's passes changed nothing; empty when they ran.
   std::string unchanged;
-  /// Passes that were left out, because SBUF cannot hold what they keep.
+  /// Passes left out because SBUF cannot hold what they keep.
   std::vector<std::string> gave_way;
 };
 

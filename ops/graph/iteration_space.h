@@ -14,7 +14,7 @@ namespace neuron_sim {
 using IterationSpace = std::vector<SharedDimension>;
 
 /// Both spaces in the same dimensions, in which tensor `first_link` of `first` and tensor
-/// `second_link` of `second`, which are one tensor, have the same strides: dimensions are ordered
+/// `second_link` of `second`, the same tensor, have the same strides: dimensions are ordered
 /// by its strides and split where the other space splits. Empty when there are no such dimensions:
 /// the two go over other elements of it, or over some of them several times (strides of 0).
 std::optional<std::pair<IterationSpace, IterationSpace>> matched(IterationSpace first,

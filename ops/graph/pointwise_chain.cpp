@@ -11,7 +11,7 @@ bool same_place(const GraphTensor& a, const GraphTensor& b) {
   return a.memory == b.memory && a.byte_offset == b.byte_offset && a.dtype == b.dtype;
 }
 
-/// Whether a chain may go on with the fp32 (or int32) value of a result instead of its elements.
+/// Whether a chain may continue with the fp32 (or int32) value of a result instead of its elements.
 bool keeps_value(Domain domain, Dtype dtype) {
   if (domain == Domain::kInteger) return dtype == Dtype::kInt32;
   return dtype == Dtype::kFloat32 || dtype == Dtype::kBfloat16 || dtype == Dtype::kFloat16;
@@ -23,14 +23,14 @@ bool any_of_32_bits(const std::vector<GraphTensor>& tensors) {
   });
 }
 
-/// Whether integers of 32 bits would come to results past the fp32 in which they lose bits: what
-/// reads and writes only such integers does not round.
+/// Whether integers of 32 bits would reach results without passing through fp32, in which they lose
+/// bits: a kernel that reads and writes only such integers does not round.
 bool skips_rounding(const PointwiseChain& first, const PointwiseChain& second) {
   return first.expression.domain() == Domain::kFloat && any_of_32_bits(first.operands) &&
          any_of_32_bits(second.results);
 }
 
-/// Appends the steps of `source`; the values of its results. `inputs[i]`: its input i.
+/// Appends the steps of `source`; returns the values of its results. `inputs[i]`: its input i.
 std::vector<ElementValue> append(Expression& target, const Expression& source,
                                  const std::vector<ElementValue>& inputs) {
   std::vector<ElementValue> values;
@@ -57,7 +57,7 @@ std::vector<ElementValue> append(Expression& target, const Expression& source,
   return results;
 }
 
-/// Joins two chains; every step gives up when the two do not fit.
+/// Joins two chains; every step fails when the two do not fit.
 class Join {
  public:
   Join(const PointwiseChain& first, const PointwiseChain& second)
@@ -79,7 +79,7 @@ class Join {
   }
 
  private:
-  /// Which operands of the second chain are results of the first one, and shared dimensions.
+  /// Finds which operands of the second chain are results of the first one, and shared dimensions.
   bool find_links() {
     for (size_t i = 0; i < second_.operands.size(); ++i) {
       const GraphTensor& operand = second_.operands[i];
@@ -135,7 +135,7 @@ class Join {
     return inputs;
   }
 
-  /// The operand of the chain that operand `index` of the second one is; an equal one of the first
+  /// The index in the joined chain of operand `index` of the second one; an equal one of the first
   /// is loaded once for both.
   size_t operand(size_t index) {
     for (size_t known = 0; known < first_.operands.size(); ++known) {

@@ -17,7 +17,7 @@ struct PointwiseChain {
 
   /// The chain as a kernel of that name.
   GraphKernel kernel(std::string name) const;
-  /// The chain without the results that `kept` leaves out.
+  /// The chain with only the results that `kept` selects.
   PointwiseChain with_results(const std::vector<bool>& kept) const;
 };
 
@@ -25,7 +25,7 @@ struct PointwiseChain {
 std::optional<PointwiseChain> chain_of(const GraphKernel& kernel);
 
 /// `first`, then `second`, which reads results of it. Empty when they go over other elements, when
-/// `second` reads what `first` writes in another way or as integers that lose bits, when integers
+/// `second` reads results of `first` differently or as integers that lose bits, when integers
 /// of 32 bits that `first` rounds to fp32 would reach integers that `second` writes without
 /// rounding, and when they compute in different domains.
 std::optional<PointwiseChain> joined(const PointwiseChain& first, const PointwiseChain& second);

@@ -91,7 +91,7 @@ std::vector<TensorSpec> results_of(std::span<const TensorSpec> operands,
 
 void emit_product(Builder& builder, HbmTensors operands, HbmTensors results,
                   const MatmulOptions& options) {
-  if (operands[1].shape[0] == 0) return emit_zeros(builder, results[0].view());  // of nothing
+  if (operands[1].shape[0] == 0) return emit_zeros(builder, results[0].view());  // an empty sum
   const View a = operands[0].view();
   emit_matmul(builder, options.transpose_x ? a.permute({1, 0}) : a, operands[1].view(),
               results[0].view(), {}, options);

@@ -20,8 +20,7 @@
 //   hoist_load            all of K of a row tile of a is loaded once per row tile, all of K of a
 //                         column tile of b once per output tile;
 //   block_free_dimension  the same for blocks of 256 rows and 1024 columns: half of the traffic. A
-//   K
-//                         that SBUF cannot hold streams by in panels, then a is loaded again for
+//                         K that SBUF cannot hold streams by in panels, and a is loaded again for
 //                         every block;
 //   fully_optimized       blocks of 2048 rows, 1024 columns and 1024 of K; partial sums of a block
 //                         of K are added up in SBUF, in fp32 (matmul_fully_optimized.cpp);
@@ -50,7 +49,7 @@ MatmulVariant parse_matmul_variant(std::string_view name);
 struct MatmulOptions {
   MatmulVariant variant = MatmulVariant::kAuto;
   bool transpose_x = false;  ///< kMatmul: a is given as [K, M]
-  /// auto: columns of `b` that are resident together, a multiple of 128; 0 takes what fits.
+  /// auto: columns of `b` that are resident together, a multiple of 128; 0 takes as many as fit.
   int64_t panel_columns = 0;
   /// auto: rows of K per panel of the streamed plan, a multiple of 128; 0 keeps K resident if it
   /// fits.

@@ -66,7 +66,7 @@ class FullyOptimizedMatmul {
     column_tile_ = product_columns(limits);
     a_ = blocked_tile(builder, "a_block", plan.depth, plan.rows, dtype, kBlockRing);
     b_ = blocked_tile(builder, "b_block", plan.depth, plan.columns, dtype, kBlockRing);
-    // Scalar packs the results: its queue would hold up the loads of the next block behind them.
+    // Scalar packs the results: on its queue, the loads of the next block would wait for them.
     loaders_.emplace(builder, operands, plan.depth, kLoadQueue);
     epilogue_.copy_engine = EngineKind::kScalar;
     sums_ = builder.sbuf("sums", {row_tile_, ceiling(plan.group_rows, row_tile_), plan.columns},

@@ -12,7 +12,7 @@ namespace neuron_sim {
 /// Operands of one product in HBM: out = scale * a @ b + addend_scale * addend.
 struct MatmulOperands {
   View a, b, out;
-  View addend{};  ///< [M, N], strides of 0 where it repeats; absent: nothing is added
+  View addend{};  ///< [M, N], strides of 0 where it repeats; absent: no addend
   double scale = 1, addend_scale = 1;
   int64_t rows() const { return a.size(0); }
   int64_t depth() const { return a.size(1); }
@@ -47,7 +47,7 @@ void emit_streamed_matmul(Builder& builder, const MatmulBatch& batch, const Epil
 void emit_matmul_batch(Builder& builder, const MatmulBatch& batch, const Epilogue& epilogue,
                        const MatmulOptions& options);
 
-/// The tutorial's tiled kernel: every product of tiles loads both of them.
+/// The tutorial's tiled kernel: every product of tiles loads both.
 void emit_tiled_matmul(Builder& builder, const MatmulOperands& operands, const Epilogue& epilogue);
 /// The tutorial's kernels that keep all of K of a block of the output in SBUF: blocks of
 /// `row_tiles` times `column_tiles` tiles, at most four PSUM banks. A longer K streams by in
@@ -58,12 +58,12 @@ void emit_hoisted_matmul(Builder& builder, const MatmulOperands& operands, const
 void emit_fully_optimized_matmul(Builder& builder, const MatmulOperands& operands,
                                  const Epilogue& epilogue);
 
-/// Both operands' way to SBUF with K on partitions, at most `rows` of K at a time.
+/// Loads both operands into SBUF with K on partitions, at most `rows` of K at a time.
 class OperandLoaders {
  public:
   OperandLoaders(Builder& builder, const MatmulOperands& operands, int64_t rows,
                  EngineKind a_queue = EngineKind::kScalar);
-  /// Loads the window of a [K, M] or b [K, N] that `target` is for; `turn` counts windows.
+  /// Loads the window of a [K, M] or b [K, N] that belongs in `target`; `turn` counts windows.
   void load_a(const View& source, const BlockedMatrix& target, const Affine& turn) {
     a_->load(source, target, turn);
   }
@@ -76,7 +76,7 @@ class OperandLoaders {
   std::optional<ContractionLoader> a_, b_;
 };
 
-/// A PSUM tile [rows, columns] leaves through an SBUF tile to its window of `out`.
+/// A PSUM tile [rows, columns] is stored through an SBUF tile to its window of `out`.
 struct OutputTile {
   Affine row;
   int64_t rows;

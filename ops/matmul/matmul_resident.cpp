@@ -40,7 +40,7 @@ class ResidentMatmul {
         needs_transposing(operands.a_by_depth()) || needs_transposing(operands.b);
     if (transposes) transposer_.emplace(builder, dtype);
     Transposer* transposer = transposes ? &*transposer_ : nullptr;
-    // a on a queue of its own: its first tile need not wait for all of b.
+    // a on a separate queue: its first tile need not wait for all of b.
     load_a_.emplace(builder, operands.a_by_depth(), depth, transposer, EngineKind::kScalar);
     load_b_.emplace(builder, operands.b, depth, transposer, kLoadQueue);
   }
@@ -65,7 +65,7 @@ class ResidentMatmul {
         [&](const Affine& row, int64_t rows, const Affine& tile) {
           load_a_->load(operands_.a_by_depth().slice(1, row, rows), row_tile(tile, rows),
                         first_row_tile_ + tile);
-          // The panel comes after the first row tile: that is small and needed at once.
+          // The panel comes after the first row tile, which is small and needed at once.
           if (!tile.is_constant() || tile.constant() != 0) return;
           load_panel(panel, column);
           result_.begin_panel(operands_, column, columns, index);
@@ -104,7 +104,7 @@ class ResidentMatmul {
 
   Builder& builder_;
   const ResidentPlan plan_;
-  MatmulOperands operands_;  ///< of the product that is being emitted
+  MatmulOperands operands_;  ///< of the product being emitted
   MatmulResult result_;
   Affine first_row_tile_, first_column_tile_;  ///< of the product, counted over the batch
   int64_t row_tile_ = 0, column_tile_ = 0;

@@ -5,19 +5,19 @@
 
 namespace neuron_sim {
 
-/// Stores tiles of products, with their addends: a row of the addend that belongs to all rows of
-/// the output is loaded once per panel of columns, into every partition; else every tile of the
-/// output has one of its own, a column of it when that belongs to all columns.
+/// Stores tiles of products, with their addends: an addend row shared by all rows of the output is
+/// loaded once per panel of columns, into every partition; otherwise each tile of the output has a
+/// separate addend tile, or one column of it when all columns share that.
 class MatmulResult {
  public:
   /// For panels of at most `columns` columns, `ring` of them in SBUF.
   MatmulResult(Builder& builder, const MatmulOperands& operands, const Epilogue& epilogue,
                int64_t columns, int ring);
-  /// Bytes per partition: of each column of a panel, and besides.
+  /// Bytes per partition: per column of a panel, and the rest.
   static int64_t bytes_per_column(const MatmulOperands& operands);
   static int64_t bytes(const Limits& limits, const MatmulOperands& operands);
 
-  /// Loads what the columns [column, column + columns) of a panel need.
+  /// Loads the addends of the columns [column, column + columns) of a panel.
   void begin_panel(const MatmulOperands& operands, const Affine& column, int64_t columns,
                    const Affine& turn);
   /// psum and staging: tiles of the window's rows and columns at least; `turn` counts tiles.
@@ -29,8 +29,8 @@ class MatmulResult {
 
   Builder& builder_;
   const Epilogue& epilogue_;
-  View rows_, tiles_;  ///< rings: of panels' rows in all partitions, of tiles
-  View panel_;         ///< of the panel that was begun
+  View rows_, tiles_;  ///< rings: panels' rows in all partitions; tiles
+  View panel_;         ///< of the current panel
   Affine panel_column_;
 };
 

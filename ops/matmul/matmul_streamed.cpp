@@ -60,8 +60,8 @@ class StreamedMatmul {
     const int64_t full = depth / panel_rows_, rest = depth % panel_rows_;
     const auto rows = [&](int64_t panel) { return panel < full ? panel_rows_ : rest; };
     const int64_t panels = full + (rest > 0 ? 1 : 0);
-    // Each panel is prepared before the multiplication of the one before; the first one overwrites
-    // PSUM, so it is peeled.
+    // Each panel is prepared before the multiplication of the previous one; the first one
+    // overwrites PSUM, so it is peeled.
     prepare(block, 0, rows(0));
     if (panels > 1) prepare(block, 1, rows(1));
     multiply_panel(block, 0, rows(0), false);
@@ -119,7 +119,7 @@ class StreamedMatmul {
   }
 
   Builder& builder_;
-  MatmulOperands operands_;  ///< of the product that is being emitted
+  MatmulOperands operands_;  ///< of the product being emitted
   MatmulResult result_;
   int64_t panel_rows_, row_tile_ = 0;
   View a_panel_, b_panel_, staging_, psum_;

@@ -13,7 +13,7 @@ constexpr int kTileRing = 4;  // tiles of each operand in flight while TensorE m
 constexpr int kOutputRing = 4;
 constexpr int kResultRing = 4;  // PSUM banks that accumulate
 
-/// Tiles of the output on their way out: a ring of PSUM banks and one of SBUF tiles.
+/// Output tiles being stored: a ring of PSUM banks and one of SBUF tiles.
 class OutputTiles {
  public:
   OutputTiles(Builder& builder, const MatmulOperands& operands, const Epilogue& epilogue)
@@ -82,7 +82,7 @@ class TiledMatmul {
   std::optional<OperandLoaders> loaders_;
 };
 
-/// Blocks of the output: their sizes, and the rows of K that SBUF holds of them.
+/// Blocks of the output: their sizes, and the rows of K that SBUF holds for them.
 struct HoistPlan {
   int64_t block_rows, block_columns;
   int64_t depth;  ///< all of K, or a multiple of 128 of it
@@ -100,8 +100,8 @@ int64_t hoisted_bytes(const Limits& limits, const MatmulOperands& operands, cons
          kOutputRing * product_columns(limits) * itemsize(operands.out.dtype()) + 1024;
 }
 
-/// All of K twice, so that the next block loads while this one is multiplied; once; or as much as
-/// fits twice.
+/// All of K twice, so that the next block loads while this one is multiplied; else once; else as
+/// much as fits twice.
 HoistPlan plan_hoist(const Limits& limits, const MatmulOperands& operands, int64_t row_tiles,
                      int64_t column_tiles) {
   HoistPlan plan{std::min(row_tiles * limits.partitions, operands.rows()),
@@ -137,7 +137,7 @@ class HoistedMatmul {
 
   bool holds_depth() const { return plan_.depth == operands_.depth(); }
 
-  /// Loads rows of a: of the panel of K at `k`, into block `turn` of the ring.
+  /// Loads rows of a from the panel of K at `k` into block `turn` of the ring.
   void load_rows(const Affine& row, int64_t rows, const Affine& k, int64_t depth,
                  const Affine& turn) {
     const View source = operands_.a_by_depth().slice(0, k, depth);
@@ -148,7 +148,7 @@ class HoistedMatmul {
         });
   }
 
-  /// A block whose rows load_rows has brought to `row_turn`; `turn` counts blocks.
+  /// A block whose rows load_rows has loaded into `row_turn`; `turn` counts blocks.
   void emit(const OutputTile& block, const Affine& row_turn, const Affine& turn) {
     const int64_t depth = operands_.depth();
     load_columns(block, 0, depth, turn);
@@ -159,7 +159,7 @@ class HoistedMatmul {
     });
   }
 
-  /// A block with a K that is longer than SBUF: its products accumulate while panels of both
+  /// A block whose K exceeds SBUF: its products accumulate while panels of both
   /// operands stream by.
   void emit_panels(const OutputTile& block, const Affine& turn) {
     const int64_t panels = ceiling(operands_.depth(), plan_.depth);

@@ -20,7 +20,7 @@ HbmTensor transposed(HbmTensor tensor) {
   return tensor;
 }
 
-/// The operands of one product after the other.
+/// The operands of each product in turn.
 class Products {
  public:
   Products(const HbmTensor& a, const HbmTensor& b, const std::optional<HbmTensor>& addend,

@@ -1,7 +1,7 @@
 #pragma once
 // matrix_product: out = activation(scale * a @ b + addend_scale * addend), one program for a batch.
 //
-// Algorithm: that of matmul (matmul.h) for one product after the other, its rings turning on from
+// Algorithm: as matmul (matmul.h) for one product after the other, its rings rotating on from
 // product to product, so that the operands of the next one load and are transposed while this one
 // is multiplied. A result whose columns are contiguous is computed as its transpose, b.T @ a.T, so
 // that stores stay long. Scale, addend and function are applied in fp32 while a tile leaves PSUM.

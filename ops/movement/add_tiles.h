@@ -1,5 +1,5 @@
 #pragma once
-// Rings of tiles through which vector_add moves its operands; see vector_add.h.
+// Rings of tiles that hold vector_add's operands; see vector_add.h.
 
 #include <array>
 

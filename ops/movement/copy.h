@@ -2,8 +2,8 @@
 // Copies within the device: any strides on either side.
 //
 // Algorithm: equal dtypes go from HBM to HBM by DMA alone, in the pieces of a pointwise kernel;
-// others through SBUF with a cast (ops/pointwise). A copy whose neighbours in the result are no
-// neighbours in the source would move every element by a descriptor of its own; where both sides
+// others through SBUF with a cast (ops/pointwise). A copy whose neighbours in the result are not
+// neighbours in the source would need a separate descriptor for every element; where both sides
 // have a dimension of neighbours, matrices of the two are transposed on chip instead
 // (kernels/transpose.h).
 //

@@ -1,10 +1,10 @@
 #pragma once
-// Rows of a table named by indices: what embedding, index_select, gather, scatter and their
-// gradients are made of.
+// Rows of a table selected by indices: the building block of embedding, index_select, gather,
+// scatter and their gradients.
 //
 // Algorithm: 128 indices at a time are loaded, one per partition, and the DMA engines follow them:
-// a gather brings rows to SBUF, from where they are stored; a scatter loads rows and writes, or
-// adds, them where their indices say.
+// a gather loads rows into SBUF, from where they are stored; a scatter loads rows and writes, or
+// adds, them where their indices point.
 //
 // Roofline: DMA, the bytes of the rows, with a descriptor (of at least 64 bytes' time) per row.
 
@@ -25,7 +25,7 @@ struct ScatterOptions {
 
 /// table[indices[i], :] = source[i, :], or += with `add` (in fp32, rounded after each addition),
 /// one index after the other, for operands indices and source and the table as the result. Shapes
-/// as above; other rows of the table stay.
+/// as above; other rows of the table are unchanged.
 void emit_scatter_rows(Builder& builder, HbmTensors operands, HbmTensors results,
                        const ScatterOptions& options);
 

@@ -41,7 +41,7 @@ class StridedAdd {
         free_dim_(std::max(free_dim, elements_after(out, plan_.first_free))),
         tiles_(builder, out.dtype(), partitions_, free_dim_, kRing) {}
 
-  /// Loops over the dimensions before the free ones, but for the partition dimension.
+  /// Loops over the dimensions before the free ones, except the partition dimension.
   void emit(const View& a, const View& b, const View& out, int partition, int first_free) {
     for (int i = 0; i < first_free; ++i) {
       if (i == partition) continue;

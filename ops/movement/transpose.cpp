@@ -17,7 +17,7 @@ constexpr int kInputRing = 3;
 constexpr int kOutputRing = 8;
 constexpr int kResultRing = 6;  // PSUM banks
 
-/// Tiles of out, [128, kCopyBytes], that `fill(tile, row, rows, column, columns)` brings to SBUF.
+/// Tiles of out, [128, kCopyBytes], that `fill(tile, row, rows, column, columns)` loads into SBUF.
 template <typename Fill>
 void emit_by_rows(Builder& builder, const View& out, const Fill& fill) {
   const int64_t partitions = builder.limits().partitions;
@@ -37,7 +37,7 @@ void emit_by_rows(Builder& builder, const View& out, const Fill& fill) {
       });
 }
 
-/// The rows of out are the columns of x, and contiguous there as well.
+/// The rows of out are the columns of x, and contiguous there too.
 void emit_copy(Builder& builder, const View& x, const View& out) {
   const View source = x.permute({1, 0});
   emit_by_rows(builder, out,

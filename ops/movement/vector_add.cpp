@@ -87,7 +87,7 @@ void emit_stream(Builder& builder, const Operands& operands, int64_t free_dim, A
   const int64_t partitions = builder.limits().partitions;
   const int64_t tile = partitions * free_dim;
   const int64_t full = operands.elements() / tile, rest = operands.elements() % tile;
-  // Remainders first: their short transfers hide behind the first full tiles.
+  // Remainders first: their short transfers overlap with the first full tiles.
   const int64_t columns = rest / partitions, last = rest % partitions;
   const int64_t base = full * tile;
   if (columns > 0) add(tiles, operands.piece(base, partitions, columns), full);

@@ -7,12 +7,12 @@
 //   tiled   a loop over tiles of [row_chunk, 1]: every partition moves one element per DMA;
 //   stream  a loop over tiles of [128, free_dim], so that a descriptor moves a long run;
 //   direct  stream with direct allocation: each tensor has num_free_tiles physical tiles from its
-//           base address on, and tile i of the tensor lies in physical tile i mod num_free_tiles;
+//           base address on, and its tile i is physical tile i mod num_free_tiles;
 //   direct_bad  direct with base addresses one tile apart, so that the rings of the three tensors
-//           overlap. The tiles of one turn do not, so the sums are right; those of different turns
-//           do, so a load waits for the addition and the store of the turn before. The handout's
+//           overlap. The tiles of one turn do not, so the sums are right; tiles of different turns
+//           do, so a load waits for the addition and the store of the previous turn. The handout's
 //           vector_add_direct_allocation_bad puts all three at offset 0: there b[i] overwrites a[i]
-//           before it is added, whatever waits, and such base addresses are an error here.
+//           before it is added, whatever the waits, and such base addresses are an error here.
 // All variants keep rings of tiles, so that loads (queue of Sync), additions and stores (queue of
 // Scalar) of different tiles overlap. Tensors that are not contiguous are walked with the strided
 // plan of strided_add.cpp (stream only): a suffix of dimensions is free, the longest other
@@ -50,8 +50,8 @@ struct VectorAddOptions {
 /// Equal shapes (the caller broadcasts by strides of 0) and dtypes: fp32, fp16, bf16 (computed in
 /// fp32, rounded once), int32, int16, int8, uint8 (exact modulo 2^bits). The output is dense.
 /// KernelError for other dtypes, different shapes, more partitions than a variant takes, operands
-/// that are not contiguous (but for stream), and direct placements that do not fit SBUF or overlap
-/// within a turn.
+/// that are not contiguous (except for stream), and direct placements that do not fit SBUF or
+/// overlap within a turn.
 extern const KernelDefinition<VectorAddOptions> kVectorAdd;
 
 }  // namespace neuron_sim

@@ -1,5 +1,5 @@
 #pragma once
-// zeros: sums over nothing, such as the gradient of a weight for an empty batch.
+// zeros: empty sums, such as the gradient of a weight for an empty batch.
 
 #include "device/builder/builder.h"
 #include "ops/blocks/tensor_spec.h"

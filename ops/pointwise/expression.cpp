@@ -19,7 +19,7 @@ bool same(const ExpressionStep& a, const ExpressionStep& b) {
          a.b == b.b && a.c == b.c && a.input == b.input && constants_equal(a.constant, b.constant);
 }
 
-/// A constant of a launch is checked by nobody later: tiles of integers hold 32 bits.
+/// Nothing checks a launch constant later: tiles of integers hold 32 bits.
 double checked(Domain domain, double constant) {
   if (domain == Domain::kInteger &&
       !(constant >= std::numeric_limits<int32_t>::min() &&

@@ -1,6 +1,6 @@
 #pragma once
-// What a pointwise kernel computes per element: a small program over the engines' operators. One
-// row of the operator table writes one; neighbouring operators of a graph are joined into one.
+// The computation of a pointwise kernel per element: a small program over the engines' operators.
+// One row of the operator table writes one; neighbouring operators of a graph are joined into one.
 
 #include <cstdint>
 #include <vector>
@@ -50,9 +50,9 @@ class ElementValue {
   int step_;
 };
 
-/// An expression apart from its numbers, and these.
+/// An expression split into its structure and its constants.
 struct ExpressionForm {
-  /// Equal exactly for expressions that differ in nothing but constants.
+  /// Equal exactly for expressions that differ only in constants.
   std::vector<int64_t> structure;
   std::vector<double> constants;  ///< that results depend on, in the order of their steps
 };
@@ -81,11 +81,11 @@ class Expression {
   double value_of(ElementValue constant) const {
     return steps_[static_cast<size_t>(constant.step())].constant;
   }
-  /// Whether its (first) result is an input as it is.
+  /// Whether its (first) result is an unchanged input.
   bool is_operand() const {
     return steps_[static_cast<size_t>(results_.front())].kind == ExpressionKind::kInput;
   }
-  /// Numbers that are equal exactly for equal expressions: for the key of a compiled kernel.
+  /// Numbers that are equal exactly for equal expressions: for the cache key of a compiled kernel.
   std::vector<int64_t> key() const;
   ExpressionForm form() const;
   /// The expression of the same structure with these constants.
@@ -115,7 +115,7 @@ ElementValue operator/(double a, ElementValue b);
 
 ElementValue maximum(ElementValue a, ElementValue b);
 ElementValue minimum(ElementValue a, ElementValue b);
-/// 1 or 0.
+/// 1 where the comparison holds, else 0.
 ElementValue compare(AluOp op, ElementValue a, ElementValue b);
 ElementValue compare(AluOp op, ElementValue a, double b);
 ElementValue select(ElementValue condition, ElementValue when_true, ElementValue when_false);

@@ -217,7 +217,7 @@ void ExpressionEmitter::emit_results(const std::vector<View>& results) {
   }
 }
 
-/// Torch's integers wrap, those of a copy saturate.
+/// Torch's integers wrap, a copy's saturate.
 void ExpressionEmitter::emit_low_bits(View source, const View& dst) {
   const int64_t size = itemsize(source.dtype()), ratio = size / itemsize(dst.dtype());
   if (ratio > 1 && (source.rank() != 2 || source.dimension(1).stride != size)) {

@@ -18,7 +18,7 @@ class ExpressionSlots {
       : builder_(builder), partitions_(partitions), elements_(elements) {}
   static constexpr int kRing = 2;
 
-  /// Makes sure that there are `count`; outside of the loops that use them.
+  /// Makes sure that there are `count`; call it outside the loops that use them.
   void reserve(int count);
   View ring(int index, Dtype dtype) const {
     return rings_[static_cast<size_t>(index)].reinterpret(dtype);
@@ -32,13 +32,13 @@ class ExpressionSlots {
 };
 
 /// Emits one expression for tile after tile. Constants that need a tile are set once, when the
-/// emitter is made; values in between lie in slots.
+/// emitter is made; intermediate values lie in slots.
 class ExpressionEmitter {
  public:
   /// Tiles of at most [partitions, elements].
   ExpressionEmitter(Builder& builder, const Expression& expression, int64_t partitions,
                     int64_t elements);
-  /// Tiles of at most those of `slots`.
+  /// Tiles at most as large as those of `slots`.
   ExpressionEmitter(Builder& builder, const Expression& expression,
                     std::shared_ptr<ExpressionSlots> slots);
   /// Bytes per partition and element that an emitter takes for `plan`.
@@ -57,7 +57,7 @@ class ExpressionEmitter {
   View value(int step) const;
   View constant(int step) const;
   View scratch();
-  /// The value in the dtype of the domain: what GpSimd's integers and selections need.
+  /// The value in the dtype of the domain: needed by GpSimd's integers and selections.
   View widened(int step);
   View predicate(int step);
   void emit_step(int step, const View& dst);
@@ -75,7 +75,7 @@ class ExpressionEmitter {
   const ExpressionPlan plan_;
   std::shared_ptr<ExpressionSlots> slots_;
   std::map<int, View> constants_;  ///< [partitions, 1]
-  // Of the tile that is being emitted:
+  // Of the tile being emitted:
   const std::vector<View>* inputs_ = nullptr;
   int64_t rows_ = 0, columns_ = 0;
   int next_scratch_ = 0;

@@ -151,7 +151,7 @@ void ExpressionPlan::assign_slots() {
   std::vector<int> free_at;  // of each slot: the step after which it is free
   for (int i = 0; i < count; ++i) {
     if (is_absorbed(i) || is_constant(i) || is_input(i) || direct_result(i) >= 0) continue;
-    // A selection reads its operands after it began to write, so it shares no slot with them.
+    // A selection reads its operands after it starts writing, so it shares no slot with them.
     const bool in_place = at(i).kind != ExpressionKind::kSelect;
     const auto free = std::find_if(free_at.begin(), free_at.end(),
                                    [&](int end) { return in_place ? end <= i : end < i; });

@@ -9,7 +9,7 @@
 
 namespace neuron_sim {
 
-/// One operator with a constant that an instruction applies on the way; unary ones have none.
+/// One operator with a constant that an instruction applies in passing; unary ones do not.
 struct ExpressionLink {
   AluOp op = AluOp::kNone;
   double constant = 0;
@@ -23,8 +23,8 @@ struct ExpressionChain {
 };
 
 /// Fused where the engines can: (x op constant) op constant is one tensor_scalar, (x op constant)
-/// op tile one scalar_tensor_tensor, f(x * constant + constant) one activation. The values are
-/// those of the steps one by one: the engines round each operator to fp32 as well.
+/// op tile one scalar_tensor_tensor, f(x * constant + constant) one activation. The values equal
+/// the unfused ones: the engines round each operator to fp32 as well.
 class ExpressionPlan {
  public:
   ExpressionPlan(const Expression& expression, const Features& features);
@@ -48,7 +48,7 @@ class ExpressionPlan {
   int slots() const { return slots_; }
   /// Further slots that one step needs for predicates, widened operands and low bits.
   int scratch() const { return scratch_; }
-  /// The result that the step's instruction writes itself, without a slot; -1: none.
+  /// The result that the step's instruction writes itself, without a slot; -1: no result.
   int direct_result(int step) const { return direct_[static_cast<size_t>(step)]; }
   /// The value of `step` as a chain over one that is not absorbed.
   ExpressionChain chain(int step) const;

@@ -9,7 +9,7 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
-/// x - 2 pi k with the integer k next to x / 2 pi. 2 pi is cut into pieces of 8 bits, so that their
+/// x - 2 pi k with k the integer nearest x / 2 pi. 2 pi is cut into pieces of 8 bits, so that their
 /// products with k are exact for |k| < 2^16.
 ElementValue reduced(ElementValue x) {
   constexpr double kLargest = 65536 * 2 * std::numbers::pi;
@@ -52,7 +52,7 @@ ElementValue trunc(ElementValue x) {
 ElementValue sine(ElementValue x) { return call(Activation::kSin, reduced(x)); }
 
 /// sin(pi / 2 - |r|), whose argument is between -pi / 2 and pi / 2. pi / 2 in two pieces, so that
-/// the zeros of cosine lie where they should.
+/// the zeros of the cosine are in the right place.
 ElementValue cosine(ElementValue x) {
   constexpr double kLarge = 1.57079637050628662109375;
   const ElementValue rest = kLarge - absolute(reduced(x));

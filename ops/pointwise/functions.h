@@ -1,5 +1,5 @@
 #pragma once
-// Functions that the engines do not have, out of those they have; kFloat only. Each names its
+// Functions that the engines do not have, built from those they have; kFloat only. Each states its
 // largest error against the real function, in units of the last place (ulp) of fp32.
 
 #include "ops/pointwise/expression.h"

@@ -7,7 +7,7 @@
 namespace neuron_sim {
 namespace {
 
-// Constant i is this plus i while the program is built. Emitters write no such number, every dtype
+// Constant i is this plus i while the program is built. Emitters write no such number; every dtype
 // that a constant is set in holds it exactly.
 constexpr double kFirstMark = 7654321;
 

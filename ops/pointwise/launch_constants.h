@@ -1,6 +1,6 @@
 #pragma once
-// Pointwise kernels that are compiled once for all constants: each launch gives its own, which lie
-// in the instructions as immediates. Neither instructions nor times depend on their values.
+// Pointwise kernels that are compiled once for all constants: each launch supplies its own, which
+// are immediates of the instructions. Neither instructions nor times depend on their values.
 
 #include <functional>
 #include <memory>

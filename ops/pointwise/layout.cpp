@@ -10,7 +10,7 @@ namespace neuron_sim {
 namespace {
 
 constexpr size_t kFreeDimensions = 3;  // from HBM; one more holds grouped rows
-constexpr int64_t kShortRow = 128;     // elements that one descriptor should move at least
+constexpr int64_t kShortRow = 128;     // fewest elements that one descriptor should move
 
 std::vector<std::vector<int64_t>> strides_by_tensor(std::span<const HbmTensor> tensors) {
   std::vector<std::vector<int64_t>> strides;
@@ -20,7 +20,7 @@ std::vector<std::vector<int64_t>> strides_by_tensor(std::span<const HbmTensor> t
 
 }  // namespace
 
-/// Where the loops outside of rows and columns are.
+/// The state of the loops outside of rows and columns.
 struct PointwiseLayout::Position {
   SharedDimension rows;
   std::vector<SharedDimension> free;
@@ -40,8 +40,8 @@ PointwiseLayout::PointwiseLayout(const Limits& limits, std::span<const HbmTensor
   elements_ = std::min(elements_, elements_of(dimensions_));
 }
 
-/// Elements of a row that a dimension of so many is cut into: enough rows for all partitions, rows
-/// not too short for a descriptor, and a divisor if there is one near.
+/// Elements per row when a dimension of `elements` is cut: enough rows for all partitions, rows
+/// not too short for a descriptor, and a divisor if there is one nearby.
 int64_t PointwiseLayout::row_length(int64_t elements) const {
   const int64_t shortest = std::min({kShortRow, elements, elements_});
   const int64_t wanted = std::clamp(ceiling(elements, partitions_), shortest, elements_);
@@ -100,7 +100,7 @@ size_t PointwiseLayout::first_free_dimension(const std::vector<SharedDimension>&
   return best;
 }
 
-/// Loops over all dimensions but that of the partitions and the free ones.
+/// Loops over all dimensions except the partition dimension and the free ones.
 void PointwiseLayout::emit_region(Builder& builder, std::vector<SharedDimension> dimensions,
                                   const std::vector<Affine>& starts, const Body& begin,
                                   const Body& body) const {

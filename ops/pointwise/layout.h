@@ -14,7 +14,7 @@ struct PointwisePiece {
   std::vector<int64_t> sizes;  ///< partitions, then one to four free dimensions
   std::vector<std::vector<int64_t>> steps;
   std::vector<Affine> starts;
-  Affine turn = 0;  ///< counts tiles, to turn rings
+  Affine turn = 0;  ///< counts tiles, to rotate rings
 
   View view(const HbmTensor& tensor, size_t index) const {
     return tensor.view(sizes, steps[index], starts[index]);
@@ -36,7 +36,7 @@ class PointwiseLayout {
 
   using Body = std::function<void(const PointwisePiece&)>;
   /// Emits the loops. A run is a loop over rows of equal columns: `begin` sees its first piece
-  /// before the loop, which no other has more rows than; `body` sees every piece.
+  /// before the loop, and no other piece has more rows; `body` sees every piece.
   void for_each(Builder& builder, const Body& begin, const Body& body) const;
 
  private:

@@ -34,7 +34,7 @@ class Pointwise {
     }
   }
 
-  /// Makes one more input of random numbers.
+  /// Adds an input of random numbers.
   void seed(const HbmTensor& seed) {
     const View tile = builder_.sbuf("seed", {1, 1}, seed.dtype());
     load(builder_, tile, seed.view({1, 1}, {1, 1}));
@@ -60,7 +60,7 @@ class Pointwise {
   /// Elements per partition of the largest tile for which everything fits SBUF.
   int64_t tile_elements(const Expression& expression) const {
     const ExpressionPlan plan(expression, builder_.architecture().features);
-    // The ring of random numbers is counted always.
+    // The ring of random numbers is always counted.
     int64_t bytes = ExpressionEmitter::bytes_per_element(plan) + int64_t{4} * kRing;
     int64_t widest = 1;
     for (const HbmTensor& tensor : tensors_) {

@@ -16,8 +16,8 @@
 
 namespace neuron_sim {
 
-/// Operands and results have the same shape (broadcast operands by strides of 0); results overlap
-/// nothing but operands of the very same elements. Any dtypes of the chip; operands of an
+/// Operands and results have the same shape (broadcast operands by strides of 0); results may
+/// overlap only operands of the very same elements. Any dtypes of the chip; operands of an
 /// expression of Domain::kInteger are integers of at most 32 bits or bool. KernelError when the
 /// values of the expression do not fit SBUF.
 void emit_pointwise(Builder& builder, HbmTensors operands, HbmTensors results,

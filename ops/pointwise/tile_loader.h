@@ -24,7 +24,7 @@ class TileLoader {
   static int64_t bytes_per_element(const Builder& builder, const Expression& expression,
                                    std::span<const HbmTensor> operands, int ring = 2);
 
-  /// [P, F...] as the piece's sizes. Valid until `ring` further calls.
+  /// [P, F...] in the piece's sizes. Valid until `ring` further calls.
   View load(const TilePiece& piece, const Affine& turn);
 
  private:

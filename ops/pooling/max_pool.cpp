@@ -106,8 +106,8 @@ class MaxPool {
     View source, nan, maximum, beats, offset;
   };
 
-  /// A later element wins if it is larger than the maximum so far, which a NaN before it prevents
-  /// for ever, or if it is NaN. Offsets ascend, so that of the last winner is the largest one.
+  /// A later element wins if it is larger than the maximum so far, which an earlier NaN prevents
+  /// for good, or if it is NaN. Offsets ascend, so the last winner's is the largest.
   void emit_region(const PoolRegion& region, const Tiles& tiles, const PlaneWindow& inputs,
                    const PlaneWindow& outputs) {
     const auto target = [&](const View& tile) {

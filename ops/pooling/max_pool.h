@@ -1,11 +1,11 @@
 #pragma once
-// max_pool: maxima of windows of planes and where they are, and gradients on their way back.
+// max_pool: maxima of windows of planes and their indices, and the backward pass.
 //
 // Algorithm. Planes lie on partitions; outputs whose windows are cut alike by the border form
 // rectangles, and for each element of their windows a strided view of the input is compared with
 // the maxima so far. Vector keeps the maximum and the offset of the last element that beat all
-// before it or is NaN, in fp32, to which the index of the window's first element is added at the
-// end. An int64 index is two words, of which only the low one is ever not zero. Backward, the
+// earlier ones or is NaN, in fp32, to which the index of the window's first element is added at the
+// end. An int64 index is two words, of which only the low one is ever nonzero. Backward, the
 // offsets are compared with those of every element of the windows; gradients are taken bit by bit
 // where they agree, and added up in fp32.
 //

@@ -19,7 +19,7 @@ struct PoolRegion {
   /// The same element of all windows, of a tile whose first element is input (row, column).
   View of_inputs(const View& tile, int64_t row, int64_t column, int64_t tap_row,
                  int64_t tap_column) const;
-  /// Index of an element of a window relative to that of its start.
+  /// Index of an element of a window relative to the window's start.
   double offset(int64_t tap_row, int64_t tap_column) const;
   /// body(tap_row, tap_column) over the elements in row-major order.
   void for_taps(const std::function<void(int64_t, int64_t)>& body) const;
@@ -34,7 +34,7 @@ void for_regions(const PoolingWindows& windows, const PlaneWindow& outputs,
 void emit_window_starts(Builder& builder, const PoolingWindows& windows, const PlaneWindow& outputs,
                         const View& tile);
 
-/// KernelError when indices of the plane are no integers of fp32.
+/// KernelError when indices of the plane are not exact in fp32.
 void check_plane(std::string_view op, const PoolingWindows& windows);
 
 }  // namespace neuron_sim

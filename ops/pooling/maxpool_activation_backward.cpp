@@ -162,7 +162,7 @@ class MaxpoolBackward {
   std::optional<ActivationGradient> derivative_;
 };
 
-/// [planes, rows, columns], or [N, C, rows, columns] where one tensor does not let N and C merge.
+/// [planes, rows, columns], or [N, C, rows, columns] where N and C of one tensor do not merge.
 Tensors make_tensors(const std::array<HbmTensor, 3>& given) {
   std::vector<std::vector<int64_t>> leading;
   for (const HbmTensor& tensor : given) leading.push_back({tensor.strides[0], tensor.strides[1]});

@@ -1,10 +1,10 @@
 #pragma once
 // Backward of max pooling after an activation: from the gradient of max_pool2d(activation(sums)) to
-// that of sums.
+// the gradient of sums.
 //
 // Algorithm. Planes (image, channel) lie on partitions, small ones side by side; bands of rows in
 // the free dimension. The elements of all windows are compared in row-major order by strided views,
-// one element of every window at a time, and the number of the last one that beat all before it (or
+// one element of every window at a time, and the number of the last one above all earlier ones (or
 // is NaN) is kept: the first maximum, as in torch. Gradients are copied there bit by bit under a
 // mask; windows that overlap add up in fp32. Where the activation is monotone, the sums themselves
 // are compared and the derivative is applied to the maxima alone; else values and derivatives are

@@ -8,7 +8,7 @@
 
 namespace neuron_sim {
 
-/// Rows of the result, the windows that touch them and the rows of sums that those read.
+/// Rows of the result, the windows that touch them and the rows of sums that the windows read.
 struct PoolBand {
   int64_t row = 0, rows = 0;
   int64_t window = 0, windows = 0;
@@ -27,15 +27,15 @@ struct MaxpoolPlan {
   bool pools() const { return pool.elements() * pool.stride[0] * pool.stride[1] > 1; }
   bool activates() const { return activation != Activation::kIdentity; }
   bool widens() const { return sums_dtype != Dtype::kFloat32; }
-  /// The maximum of the sums is where that of the values is, so that only maxima need a derivative.
+  /// Whether the maxima of sums and values coincide, so that only maxima need a derivative.
   bool monotone() const;
   /// Whether the derivative is applied to windows, before they are distributed, or to sums.
   bool derives_windows() const { return pools() && activates() && monotone(); }
   bool derives_sums() const { return activates() && !derives_windows(); }
-  /// dtype of the gradients of windows that are distributed, and of what they become.
+  /// dtype of the gradients of windows that are distributed, and of the result.
   Dtype window_dtype() const;
   Dtype target_dtype() const;
-  /// Whether the result is rounded into a tile of its own.
+  /// Whether the result is rounded into a separate tile.
   bool rounds() const { return derives_sums() || target_dtype() != dtype; }
   /// Largest sizes over all bands.
   WindowArgmax::Shape window_shape() const;

@@ -2,7 +2,7 @@
 // resample: a linear map along rows and columns of planes: average pooling, interpolation, and the
 // gradients of both.
 //
-// Algorithm: planes lie on partitions, so an axis of the map is a few instructions of Vector per
+// Algorithm: planes lie on partitions, so an axis of the map takes a few instructions of Vector per
 // run of outputs whose inputs are equally far apart (strided access patterns): rows first, into an
 // fp32 tile, then columns. Everything is added up in fp32 and rounded once. No product with a zero
 // weight: a NaN or infinity reaches only the outputs that have it as input.

@@ -96,7 +96,7 @@ class TransposedColumns {
   Transposer transposer_;
 };
 
-/// Columns on all partitions, [P, F] of them; rows are combined one by one.
+/// Columns on all partitions, as [P, F]; rows are combined one by one.
 class SpreadColumns {
  public:
   explicit SpreadColumns(ReductionKernel& kernel)

@@ -13,7 +13,7 @@ namespace {
 
 constexpr int64_t kParts = 128;
 constexpr int64_t kFewRows = 64;
-/// Elements that one row reduces as fast as two passes do.
+/// Elements that a single row reduces as fast as two passes.
 constexpr int64_t kShort = 4096;
 
 /// The tensors of a reduction in its merged dimensions: kept ones, then reduced ones.
@@ -54,7 +54,7 @@ HbmTensor cut(const HbmTensor& tensor, size_t dimension, int64_t parts, int64_t 
   return result;
 }
 
-/// Partial results of up to 128 parts of a reduced dimension, and of what is left, into a scratch
+/// Partial results of up to 128 parts of a reduced dimension, and of the remainder, into a scratch
 /// tensor; then their reduction.
 void emit_two_passes(Builder& builder, const MergedReduction& merged, size_t dimension) {
   const ReductionOptions& options = merged.options;

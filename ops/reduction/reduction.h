@@ -24,13 +24,13 @@ namespace neuron_sim {
 
 struct ReductionOptions {
   AluOp op = AluOp::kAdd;       ///< add, multiply, maximum, minimum
-  Expression prologue{};        ///< of the operands; no result: operand 0 as it is
-  Expression epilogue{};        ///< input 0 is the reduced value; no result: as it is
+  Expression prologue{};        ///< of the operands; no result: operand 0 unchanged
+  Expression epilogue{};        ///< input 0 is the reduced value; no result: unchanged
   std::vector<bool> reduced{};  ///< per dimension of the operands
   static constexpr std::array kFields{"op", "prologue", "epilogue", "reduced"};
 };
 
-/// Operands have one shape (broadcast by strides of 0). The result has as many dimensions, of size
+/// Operands share a shape (broadcast by strides of 0). The result has as many dimensions, of size
 /// 1 where they are reduced. Computed in fp32, at most 2048 elements of a partition at a time,
 /// rounded once. KernelError when the operands have no elements.
 void emit_reduction(Builder& builder, HbmTensors operands, HbmTensors results,

@@ -1,5 +1,5 @@
 #pragma once
-// The dimensions of a reduction, merged and ordered: what its two plans share.
+// The dimensions of a reduction, merged and ordered; shared by its two plans.
 
 #include <optional>
 
@@ -9,7 +9,7 @@
 
 namespace neuron_sim {
 
-/// Elements per partition that one instruction reduces: longer ones would lose digits.
+/// Elements per partition that one instruction reduces: longer runs would lose digits.
 inline constexpr int64_t kReductionElements = 2048;
 
 /// Kept and reduced dimensions, slowest first; strides of the operands, then of the result (0
@@ -24,12 +24,12 @@ struct ReductionDimensions {
   int64_t reduced_elements() const;
 };
 
-/// Calls `body` in loops over all of `dimensions` but those that `skip` names.
+/// Calls `body` in loops over all of `dimensions` except those in `skip`.
 void loop_over(Builder& builder, const std::vector<SharedDimension>& dimensions,
                const std::vector<size_t>& skip, const Starts& starts,
                const std::function<void(const Starts&)>& body);
 
-/// What both plans need of a reduction.
+/// The parts of a reduction that both plans use.
 class ReductionKernel {
  public:
   ReductionKernel(Builder& kernel_builder, const ReductionOptions& kernel_options,
@@ -42,7 +42,7 @@ class ReductionKernel {
   ReductionDimensions dimensions;
 
   /// Elements per partition of the largest tiles that fit, of at most `wanted`, when each takes
-  /// `further_bytes` besides what the loader takes. KernelError when none fits.
+  /// `further_bytes` besides the loader's. KernelError when none fits.
   int64_t tile_elements(int64_t wanted, int64_t further_bytes = 0) const;
   /// Bytes per element that the epilogue takes.
   int64_t epilogue_bytes() const;

@@ -37,7 +37,7 @@ class RowReduction {
   }
 
  private:
-  /// The reduced dimensions of a tile: as many of the fastest as fit, the first of them cut.
+  /// The reduced dimensions of a tile: as many of the fastest as fit, with the first of them cut.
   void choose_columns() {
     const std::vector<SharedDimension>& reduced = kernel_.dimensions.reduced;
     elements_ = kernel_.tile_elements(kernel_.dimensions.reduced_elements());

@@ -55,7 +55,7 @@ std::optional<Function> function_of(const std::string& name) {
   fail(text("reference: activation '", name, "' is unknown."));
 }
 
-/// The function of one value by the C library: what oneDNN is not exact about (NaN, infinities).
+/// The function of one value by the C library, where oneDNN is not exact (NaN, infinities).
 double plain_function(const std::string& name, double x) {
   if (name == "relu") return std::isnan(x) ? x : std::max(x, 0.0);
   if (name == "exp") return std::exp(x);
@@ -67,7 +67,7 @@ double plain_function(const std::string& name, double x) {
   return name == "sqrt" ? std::sqrt(x) : 1 / std::sqrt(x);
 }
 
-/// Softmax of one row by its definition, for rows with NaN or infinities.
+/// Softmax of one row by definition, for rows with NaN or infinities.
 void plain_softmax(float* row, int64_t features) {
   float largest = row[0];
   double sum = 0;

@@ -63,7 +63,7 @@ void add_integers(const void* a, const void* b, void* out, int64_t elements, Dty
   store_integers(left.data(), static_cast<std::byte*>(out), dtype, size, elements);
 }
 
-/// Square by square, so that the lines of both sides are used whole. Not a reorder of oneDNN: those
+/// Square by square, so that cache lines of both sides are used whole. Not a oneDNN reorder: those
 /// may pass elements through floating point.
 template <typename Bits>
 void move_transposed(const void* x, void* out, int64_t rows, int64_t columns) {

@@ -1,6 +1,6 @@
 #pragma once
-// CPU references of all ops, computed by oneDNN: what the CPU dispatch key of each op runs and what
-// tests compare with. They share no code with the kernels.
+// CPU references of all ops, computed by oneDNN: run by the CPU dispatch key of each op, and the
+// oracle of the tests. They share no code with the kernels.
 //
 // All arrays are contiguous and row-major. fp16 and bf16 operands are widened to fp32, everything
 // is computed in fp32, and results are rounded once, to nearest even, at the end.
@@ -49,7 +49,7 @@ struct ConvolutionSize {
   ConvolutionAxis rows, columns;
 };
 /// out [N, Cout, rows.outputs(), columns.outputs()] =
-/// max_pool(activation(convolution(input, weight) + bias)); activation as above but softmax.
+/// max_pool(activation(convolution(input, weight) + bias)); activation as above, except softmax.
 void conv2d_maxpool(const void* input, const void* weight, const void* bias, void* out,
                     const ConvolutionSize& size, const std::string& activation, Dtype dtype);
 
@@ -62,7 +62,7 @@ struct Network {
 };
 /// out [batch, widths.back()]; hidden activations are rounded to the dtype, as on the device.
 void ffnn_forward(const void* x, void* out, const Network& network, Dtype dtype);
-/// Index of the largest output of each row, the lowest of equal ones; the first NaN if any.
+/// Index of the largest output of each row, the lowest of equals; the first NaN if any.
 void ffnn_predict(const void* x, int32_t* out, const Network& network, Dtype dtype);
 
 }  // namespace neuron_sim::reference

@@ -58,9 +58,9 @@ class BiasAdd {
   }
 
  private:
-  /// Vector writes the sums of a tile while Scalar still reads those of the two before.
+  /// Vector writes the sums of a tile while Scalar still reads those of the previous two.
   static int sum_ring(int ring) { return ring > 1 ? 3 : 1; }
-  /// Bytes per partition that rings of that many tiles need; 4 KiB cover the small ones.
+  /// Bytes per partition that rings of that many tiles need; 4 KiB cover the small rings.
   static int64_t bytes_of_rings(int ring, int64_t group, int64_t columns, int bias_tiles,
                                 Dtype dtype) {
     const int64_t element = itemsize(dtype);

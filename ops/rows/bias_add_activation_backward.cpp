@@ -101,7 +101,7 @@ class BiasAddBackward {
  private:
   bool plain() const { return !function_.softmax && function_.pointwise == Activation::kIdentity; }
 
-  /// Bytes per partition of tiles of `elements`, and what allocation rounds up.
+  /// Bytes per partition of tiles of `elements`, including rounding by the allocator.
   static int64_t bytes_of_rings(int ring, int64_t elements, Dtype dtype, int64_t scratch) {
     const int64_t each = int64_t{ring} * (3 * itemsize(dtype) + itemsize(Dtype::kFloat32));
     return elements * (each + std::min(ring, 2) * scratch) + 4096;
@@ -141,7 +141,7 @@ class BiasAddBackward {
   }
 
   /// `cut` gives the window [P, group, columns] of a matrix. The start of a tile is emitted before
-  /// the end of the one before it, where rings allow.
+  /// the end of the previous one, where rings allow.
   void emit_tiles(const Tensors& tensors, int64_t rows, int64_t step,
                   const std::function<View(const View&, const Affine&, int64_t)>& cut) {
     const auto windows = [&](const Affine& row, int64_t count) {
@@ -167,7 +167,7 @@ class BiasAddBackward {
     return result;
   }
 
-  /// Vector has more to do than GpSimd, which therefore adds the bias.
+  /// Vector is busier than GpSimd, which therefore adds the bias.
   void start_tile(const Windows& windows, const Affine& turn) {
     load(builder_, tile(gradient_, windows.x, turn), windows.gradient);
     if (plain()) return;

@@ -126,7 +126,7 @@ class FusedRows {
     }
   }
 
-  /// None for an expression that is its input.
+  /// Null for an expression that is its input.
   std::unique_ptr<ExpressionEmitter> emitter(const Expression& expression,
                                              const std::shared_ptr<ExpressionSlots>& slots) {
     if (expression.results().empty() || expression.is_operand()) return nullptr;

@@ -21,7 +21,7 @@ namespace neuron_sim {
 struct RowStage {
   AluOp op = AluOp::kAdd;
   Expression value{};   ///< inputs: operands, then the numbers of earlier stages
-  Expression finish{};  ///< input 0: the reduced value; no result: as it is
+  Expression finish{};  ///< input 0: the reduced value; no result: unchanged
   static constexpr std::array kFields{"op", "value", "finish"};
 };
 
@@ -34,8 +34,8 @@ struct RowProgram {
 };
 
 /// All operands have the full shape (broadcast by strides of 0). A result has it too, or size 1 in
-/// all row dimensions: one number per row, whose expression uses operands that are the same along
-/// a row only. Rows have elements.
+/// all row dimensions: one number per row, whose expression only uses operands that are constant
+/// along a row. Rows have elements.
 void emit_row_program(Builder& builder, HbmTensors operands, HbmTensors results,
                       const RowProgram& program);
 

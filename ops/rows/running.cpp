@@ -66,7 +66,7 @@ class Running {
               });
   }
 
-  /// dst_i = (dst_(i-1) op0 neutral) op1 input_i: the neutral operator first keeps the carried one.
+  /// dst_i = (dst_(i-1) op0 neutral) op1 input_i: the neutral operator keeps the carried value.
   void scan(const View& sums, const View& input, const View& carry) {
     const View neutral = neutral_.slice(0, 0, sums.size(0)).broadcast(1, sums.size(1));
     const bool add = op_ == AluOp::kAdd;

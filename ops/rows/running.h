@@ -2,7 +2,7 @@
 // Running sums and products along one dimension.
 //
 // Algorithm: rows on partitions, tensor_tensor_scan along each piece of a row, which starts from
-// the last value of the piece before.
+// the last value of the previous piece.
 //
 // Roofline: Vector, about two cycles per element of a row, 128 rows at a time.
 

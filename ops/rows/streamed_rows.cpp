@@ -24,7 +24,7 @@ void emit_streamed_rows(Builder& builder, HbmTensors operands, HbmTensors result
   for (size_t i = 0; i < results.size(); ++i) {
     std::vector<HbmTensor> used = inputs;
     if (results[i].shape != shape) {
-      // One number per row: the first element of what is the same all along it.
+      // One number per row: the first element of an operand that is constant along it.
       for (HbmTensor& input : used) input.shape = row_shape;
     }
     emit_pointwise(builder, used, results.subspan(i, 1), program.results[i]);

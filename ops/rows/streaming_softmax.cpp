@@ -92,7 +92,7 @@ class StreamingSoftmax {
     builder_.emit(Reciprocal{.dst = sum, .data = sum});
     for_tiles(builder_, features_, columns_,
               [&](const Affine& column, int64_t columns, const Affine& chunk) {
-                // The rings go on turning where the first pass stopped.
+                // The rings keep rotating from where the first pass stopped.
                 const View logits =
                     load_logits(x.slice(1, column, columns), column, chunk + chunks);
                 store_chunk(out.slice(1, column, columns), logits,
@@ -100,7 +100,7 @@ class StreamingSoftmax {
               });
   }
 
-  /// Takes one chunk into the running maximum and sum.
+  /// Adds one chunk to the running maximum and sum.
   void add_chunk(const View& x, const Affine& column, const Affine& chunk) {
     const int64_t rows = x.size(0);
     const auto rows_of = [&](const View& ring, const Affine& turn) {

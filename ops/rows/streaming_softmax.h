@@ -4,7 +4,7 @@
 // Algorithm. Two passes over each tile of 128 rows, in chunks of columns. The first keeps a running
 // maximum m and a running sum s of exp(x + bias - m): a chunk with a larger maximum first scales s
 // by exp(m before - m after). The second computes exp(x + bias - m) / s and stores it. The maximum
-// is kept negated, as the bias operand of the Scalar engine wants it, and starts at the lowest
+// is kept negated, as the bias operand of the Scalar engine requires, and starts at the lowest
 // finite number instead of minus infinity, so that a chunk of minus infinities adds zeros; a whole
 // row of them is NaN, as in torch.
 //

@@ -92,7 +92,7 @@ class StreamingSoftmaxBackward {
                                .engine = EngineKind::kGpSimd});
   }
 
-  /// Takes one chunk into the running maximum and both sums.
+  /// Adds one chunk to the running maximum and both sums.
   void add_chunk(int64_t count, const Affine& turn) {
     const View logits = chunk_of(logits_, count, turn), product = chunk_of(product_, count, turn);
     const View before = per_row(maximum_.turn(turn)), after = per_row(maximum_.turn(turn + 1));
