@@ -8,7 +8,7 @@
 
 namespace neuron_sim {
 
-/// The free dimensions that lie side by side in memory, innermost ones.
+/// The contiguous run that the innermost free dimensions form.
 struct InnermostRun {
   size_t outer = 0;   ///< dimensions around it
   int64_t bytes = 0;  ///< its length
@@ -24,7 +24,7 @@ inline InnermostRun innermost_run(const Operand& operand) {
   return run;
 }
 
-/// Whether two operands access their tiles in the same pattern, from the same partition.
+/// Whether two operands have the same access pattern and start partition.
 inline bool access_alike(const Operand& a, const Operand& b) {
   const auto same = [](const Dimension& x, const Dimension& y) {
     return x.size == y.size && x.stride == y.stride;

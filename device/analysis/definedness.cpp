@@ -9,22 +9,22 @@
 namespace neuron_sim {
 namespace {
 
-/// Partitions [first, last) of a tile, of which the same bytes were written: each 0 or 1, none when
-/// nothing was or, released, when all were.
+/// Partitions [first, last) of a tile in which the same bytes were written: each 0 or 1; empty when
+/// none were, and released when all were.
 struct Band {
   int64_t first = 0, last = 0;
   int64_t count = 0;
   std::vector<uint8_t> bytes = {};
 };
 
-/// What was written of one tile. Instructions access the same bytes of all their partitions, so
-/// that few bands, mostly one, say it.
+/// The written bytes of one tile. Instructions access the same bytes in all their partitions, so a
+/// few bands, mostly one, describe them.
 struct Written {
   bool complete = false;
   bool reported = false;
   std::vector<Band> bands;  ///< ascending, without gaps; none before the first access
 
-  /// Bands end at `partition`.
+  /// Makes a band end at `partition`.
   void split(int64_t partition) {
     for (size_t i = 0; i < bands.size(); ++i) {
       if (bands[i].first >= partition || partition >= bands[i].last) continue;
@@ -75,7 +75,7 @@ class Walk {
     Written& written = written_[static_cast<size_t>(location.tile)];
     if (written.complete || (reads && written.reported)) return;
     if (operand.register_index >= 0) {
-      // Which bytes is known at run time only: a write may be any of them, a read one of those.
+      // The bytes are known only at run time: a write counts for all, a read is not checked.
       if (!reads) written = {true, false, {}};
       return;
     }

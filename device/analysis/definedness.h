@@ -1,5 +1,5 @@
 #pragma once
-// Which reads touch bytes of a tile that nothing wrote: a fact of the Program, like its time.
+// Reads of tile bytes that nothing wrote: a property of the Program, like its time.
 
 #include <string>
 #include <vector>

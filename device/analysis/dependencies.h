@@ -9,10 +9,10 @@
 namespace neuron_sim {
 
 /// For every instance of an instruction, in program order, the earlier instances whose completion
-/// it waits for, in ascending order: as the timeline waits, from the bytes that both touch. The
-/// order of one engine is not listed: an engine waits for its own instructions only where one reads
-/// what the other wrote, TensorE never. Earlier instances that a listed one waits for may be
-/// missing. KernelError for two cores, and for loops whose trip count is in a register.
+/// it waits for, in ascending order: as in the timeline, from the bytes that both touch. The order
+/// within one engine is not listed: an engine waits for its own instructions only where one reads
+/// what the other wrote, TensorE never. Instances that a listed one already waits for may be
+/// omitted. KernelError for two cores, and for loops whose trip count is in a register.
 std::vector<std::vector<uint32_t>> dependencies(const Program& program);
 
 }  // namespace neuron_sim

@@ -5,11 +5,11 @@
 namespace neuron_sim {
 namespace {
 
-/// Accesses of one segment that are kept apart: contiguous ones differ in their partitions only.
+/// Accesses of one segment kept separately: contiguous ones differ only in their partitions.
 constexpr size_t kMaximumReads = 12;
 constexpr size_t kMaximumWrites = 64;
 
-/// Whether `inner` has no partition that `outer` has not.
+/// Whether `outer` has all partitions of `inner`.
 bool within_partitions(const Region& inner, const Region& outer) {
   return outer.partition <= inner.partition &&
          inner.partition + inner.partitions <= outer.partition + outer.partitions;
@@ -36,7 +36,7 @@ void InstanceHistory::collect(const Region& region, bool writes, std::vector<uin
   }
 }
 
-/// Segments that have all bytes from low to high, and none on both sides of either.
+/// Makes segments cover all bytes from low to high, split at both ends.
 void InstanceHistory::cover(int64_t low, int64_t high) {
   if (segments_.empty()) {
     segments_[low].end = high;
@@ -50,7 +50,7 @@ void InstanceHistory::cover(int64_t low, int64_t high) {
   split(high);
 }
 
-/// A segment begins at `byte`, if bytes before and after it have segments.
+/// Makes a segment begin at `byte` if the bytes before and after it have segments.
 void InstanceHistory::split(int64_t byte) {
   auto segment = segments_.upper_bound(byte);
   if (segment == segments_.begin()) return;
@@ -61,7 +61,7 @@ void InstanceHistory::split(int64_t byte) {
   segments_.emplace(byte, std::move(upper));
 }
 
-/// Removes the accesses of a segment that a write of `region` covers: a contiguous one has the
+/// Removes the accesses of a segment that a write of `region` covers: a contiguous one covers the
 /// whole segment.
 void InstanceHistory::remove_covered(std::vector<Access>& accesses, const Region& region) {
   std::erase_if(accesses, [&](const Access& access) {

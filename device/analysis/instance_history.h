@@ -1,6 +1,6 @@
 #pragma once
-// Which earlier instances an instance must wait for, however many there are: dependencies that are
-// all kept, in graphs.
+// Which earlier instances an instance must wait for, however many there are: complete dependencies,
+// for graphs.
 
 #include <cstdint>
 #include <map>
@@ -19,9 +19,9 @@ struct Instances {
 };
 
 /// The pending accesses of one hazard group on chip: the bytes of a partition in segments, which
-/// end where an access does, so that a contiguous access covers its segments whole and ends what
-/// was pending there. In one bounded list per group (TileHistory) merged entries would collect ever
-/// more instances, which every later access had to wait for.
+/// end where an access does, so that a contiguous access covers whole segments and ends what was
+/// pending there. In one bounded list per group (TileHistory) merged entries would accumulate
+/// instances, all of which every later access would wait for.
 class InstanceHistory {
  public:
   /// Appends the instances that an access has to wait for; repeated where several segments have

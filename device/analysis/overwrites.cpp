@@ -45,7 +45,7 @@ std::vector<bool> sharing_tiles(const Program& program) {
   return shares;
 }
 
-/// Remembers per byte of the memories which write was the last.
+/// Records the last write to each byte of the memories.
 class Walk {
  public:
   explicit Walk(const Program& program)

@@ -35,7 +35,7 @@ class MemoryPlacement {
     });
   }
 
-  /// Address of each unplaced tile of this memory, into `addresses`.
+  /// Stores the address of each unplaced tile of this memory in `addresses`.
   void place(std::vector<int64_t>& addresses) const {
     check_peak();
     for (const SbufReuse reuse : {SbufReuse::kSameSize, SbufReuse::kLargerSpace}) {
@@ -75,7 +75,7 @@ class MemoryPlacement {
     }
   }
 
-  /// Lowest address for a tile beside those that live together with it; -1 when there is none.
+  /// Lowest address for a tile, clear of those that are live with it; -1 when there is none.
   int64_t lowest(size_t tile, const std::multimap<int64_t, size_t>& by_address) const {
     const Lifetime& life = lifetimes_.of[tile];
     std::map<int64_t, int64_t> busy = taken_;
@@ -102,7 +102,7 @@ class MemoryPlacement {
     return bytes;
   }
 
-  /// Refuses a program that needs more than there is, whatever the addresses.
+  /// Rejects a program that needs more than the memory has, whatever the addresses.
   void check_peak() const {
     std::map<uint32_t, int64_t> changes;
     for (const size_t i : order_) {
@@ -191,7 +191,7 @@ void place_tiles(Program& program, const std::vector<UnplacedTile>& tiles) {
       tile.address += addresses[i];
       moved_by[id] = addresses[i];
       if (!lifetimes.of[i].used()) {
-        tile.bytes = 0;  // so that it joins no hazard group of others
+        tile.bytes = 0;  // so that it joins no other tile's hazard group
         continue;
       }
       int64_t& peak = tile.memory == MemoryKind::kPsum ? program.psum_peak : program.sbuf_peak;

@@ -8,24 +8,24 @@
 
 namespace neuron_sim {
 
-/// A tile, or a ring of them side by side, that has no address yet: that of its first tile is 0.
+/// A tile, or a ring of adjacent tiles, without an address yet: its first tile is at 0.
 struct UnplacedTile {
   TileId first = kNoTile;
   int32_t count = 1;
-  int64_t pitch = 0;            ///< bytes from tile to tile, whole allocation steps
+  int64_t pitch = 0;            ///< bytes from tile to tile, a multiple of the allocation step
   std::vector<uint32_t> loops;  ///< open where it was allocated, outermost first
   int32_t source_line = -1;     ///< where it was allocated
 };
 
-/// Gives all `tiles` of a program addresses; their operands follow. A tile lives from the first to
+/// Assigns addresses to all `tiles` of a program; operands follow. A tile is live from the first to
 /// the last instruction that touches it, in the block where it was allocated: a loop inside that
-/// block counts as a whole. Tiles that never live together may share bytes, and do when the memory
-/// is full; tiles that were placed by hand keep theirs for the whole program. Tiles that nothing
+/// block counts as a whole. Tiles that are never live together may share bytes, and do when the
+/// memory is full; tiles placed by hand keep theirs for the whole program. Tiles that nothing
 /// touches take no space: they have 0 bytes afterwards. KernelError(kOutOfMemory) lists all tiles
-/// that live at the peak.
+/// live at the peak.
 ///
-/// The order of spaces is that of allocate_sbuf (device/passes): unused space first, then what was
-/// freed first, so that as few tiles as possible wait for each other. Where that does not fit,
+/// Space is taken in the order of allocate_sbuf (device/compiler): unused space first, then what
+/// was freed first, so that as few tiles as possible wait for each other. If that does not fit,
 /// larger tiles go first, each to the lowest address.
 void place_tiles(Program& program, const std::vector<UnplacedTile>& tiles);
 

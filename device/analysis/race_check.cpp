@@ -12,7 +12,7 @@
 namespace neuron_sim {
 namespace {
 
-/// The last meeting of the cores that an access waits for, perhaps through others; 0 none.
+/// The last meeting of the cores that an access waits for, perhaps transitively; 0: none.
 struct Behind {
   int64_t meeting = 0;
   void merge(const Behind& other) { meeting = std::max(meeting, other.meeting); }
@@ -127,7 +127,7 @@ void Walk::find_shared() {
   for (const Use& use : uses) shared_.push_back(use.used[0] && use.used[1] && use.written);
 }
 
-/// What the instance waits for within its core; the instance is added to the histories.
+/// The last meeting the instance waits for within its core; adds it to the histories.
 Behind Walk::order(const Instruction& instruction, const int64_t* variables, int64_t meeting) {
   static constexpr int64_t kNoRegisters[64] = {};
   Behind behind = engine(instruction);
@@ -177,8 +177,8 @@ void Walk::check() const {
   }
 }
 
-/// Both cores do one collective on a tensor, which gives both of them the same bytes: each may read
-/// what its own has written.
+/// Both cores take part in one collective on a tensor, which gives both the same bytes: each may
+/// read what its own part wrote.
 bool Walk::both_take_part(const HbmAccess& first, const HbmAccess& second) const {
   const auto collective = [&](const HbmAccess& access) {
     const InstructionType* type = program_.instructions[access.instruction].type;

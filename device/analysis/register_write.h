@@ -1,5 +1,5 @@
 #pragma once
-// Which register an instruction writes, for what follows the registers through a program.
+// Which register an instruction writes, for analyses that track registers through a program.
 
 #include <cstdint>
 #include <optional>
@@ -8,8 +8,8 @@
 
 namespace neuron_sim {
 
-/// A register that an instruction writes: with a constant, with another register, or with what only
-/// memory knows.
+/// A register write of an instruction: of a constant, of another register, or of a value that only
+/// memory holds.
 struct RegisterWrite {
   int16_t dst = -1;
   enum class Source : uint8_t { kConstant, kRegister, kMemory } source = Source::kMemory;
@@ -18,12 +18,12 @@ struct RegisterWrite {
   bool is_virtual = false;      ///< the kernel named no engine: all sequencers hold the register
 };
 
-/// What the instruction writes; nothing for all but register_alloc with a value, register_move and
-/// register_load.
+/// The register that the instruction writes; empty for all but register_alloc with a value,
+/// register_move and register_load.
 std::optional<RegisterWrite> register_write(const Program& program, const Instruction& instruction);
 
-/// Whether an instruction of a block, or of its loops, writes the register; a range writes the one
-/// that it counts in.
+/// Whether an instruction of a block, or of its loops, writes the register; a range writes its
+/// counter.
 bool writes_register(const Program& program, const Block& block, int64_t register_index);
 
 }  // namespace neuron_sim

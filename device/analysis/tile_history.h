@@ -17,14 +17,14 @@ struct HistoryEntry {
   Region region;
   Slot slot = 0;
   Stamp stamp{};
-  int64_t high = 0;  ///< region.high(), which most comparisons end with
+  int64_t high = 0;  ///< region.high(), which decides most comparisons
 };
 
-/// Access history of one hazard group. Reads and writes are kept apart: a read only meets writes,
-/// a write meets both. `Stamp` has `void merge(const Stamp&)`: what waits for the merged entry
-/// waits for both.
+/// Access history of one hazard group. Reads and writes are kept separately: a read is compared
+/// only with writes, a write with both. `Stamp` has `void merge(const Stamp&)`: whatever waits for
+/// the merged entry waits for both.
 ///
-/// Lists are bounded: beyond the bound the two oldest entries of one slot become their bounding
+/// Lists are bounded: beyond the bound the two oldest entries of one slot merge into their bounding
 /// region. That is conservative (an access may wait longer than it must), and is counted.
 template <typename Stamp>
 class TileHistory {
@@ -39,7 +39,7 @@ class TileHistory {
     collect(
         region, reads, writes, [](const Entry&, bool) { return true; }, edge);
   }
-  /// The same of entries for which `matters(entry, is_write)`, which is asked before the regions
+  /// The same for entries for which `matters(entry, is_write)`, which is called before the regions
   /// are compared.
   template <typename Matters, typename Edge>
   void collect(const Region& region, bool reads, bool writes, Matters&& matters,
@@ -67,7 +67,7 @@ class TileHistory {
       add(writes_, kMaximumWrites, region, slot, stamp);
     } else {
       for (Entry& entry : reads_) {
-        // One jump for what decides nearly always; no && because it would be several.
+        // One branch for the test that nearly always decides; && would be several.
         const bool around = (entry.slot == slot) & (entry.region.low <= region.low) &
                             (high <= entry.high) & (entry.region.exact | !region.exact);
         if (around && (covers(entry.region, region) || entry.region == region)) {

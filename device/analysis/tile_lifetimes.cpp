@@ -59,7 +59,7 @@ class LifetimeWalk {
     }
   }
 
-  /// First walk: how many of the loops around the allocation are around all touches.
+  /// First walk: how many of the loops around the allocation enclose all touches.
   void narrow(size_t tile) {
     const std::vector<uint32_t>& loops = *loops_of_[tile];
     size_t& depth = depths_[tile];

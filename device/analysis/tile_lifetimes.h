@@ -1,5 +1,5 @@
 #pragma once
-// From where to where tiles live, over the loops of a program.
+// Live ranges of tiles over the loops of a program.
 
 #include <vector>
 
@@ -8,15 +8,15 @@
 
 namespace neuron_sim {
 
-/// Lifetimes of tiles in positions of the program order: one per instruction, one for the begin and
-/// one for the end of each loop. The cores of a program follow each other.
+/// Lifetimes of tiles in positions of the program order: one per instruction, one for the beginning
+/// and one for the end of each loop. Cores follow one another.
 struct TileLifetimes {
   std::vector<Lifetime> of;            ///< per unplaced tile
   std::vector<uint32_t> instructions;  ///< per position, its instruction; loops have the maximum
 };
 
 /// Lifetimes as place_tiles() documents them. A tile that is touched after the loop it was
-/// allocated in lives as one that was allocated outside of that loop.
+/// allocated in counts as allocated outside that loop.
 TileLifetimes tile_lifetimes(const Program& program, const std::vector<UnplacedTile>& tiles);
 
 }  // namespace neuron_sim

@@ -37,7 +37,7 @@ Region region(const View& view) {
   return result;
 }
 
-/// Whether the address moves with the variable of that loop.
+/// Whether the address depends on the variable of that loop.
 bool follows(const View& view, size_t loop) {
   const int level = static_cast<int>(loop);
   return view.offset().coefficient(level) != 0 || view.partition().coefficient(level) != 0 ||
@@ -56,8 +56,8 @@ bool same_turn(const Affine& index, const View& dst) {
 
 }  // namespace
 
-/// Whether the address follows the same loops in the same steps as that of the earlier product, so
-/// that their constant parts decide whether they meet.
+/// Whether the address varies with the same loops in the same steps as the earlier product's, so
+/// that the constant parts decide whether they overlap.
 bool AccumulationGroups::moves_alike(const Written& before, const View& dst,
                                      const std::vector<uint32_t>& loops) {
   for (int level = 0; level < kMaximumLoopDepth; ++level) {
@@ -82,7 +82,7 @@ Accumulate AccumulationGroups::mode_of(const Draft& draft, const View& dst,
   require(found != tiles_.end(), "a matrix product writes to a PSUM tile of the builder");
   const Region now = region(dst);
   for (const Written& before : found->second.written) {
-    // What an enclosing block wrote is there in every iteration; what a closed loop wrote too.
+    // Writes of an enclosing block are there in every iteration, as are a closed loop's.
     if (!moves_alike(before, dst, loops)) {
       refuse(draft, dst, "an earlier product moves through the tile in another way");
     }
@@ -106,7 +106,7 @@ void AccumulationGroups::settle(Draft& draft, const std::vector<uint32_t>& loops
   Attribute& mode = draft.attributes[static_cast<size_t>(attribute)];
   if (mode.as<Accumulate>() != Accumulate::kAuto) return;
   const View& dst = destination(draft, attribute);
-  if (dst.memory() != MemoryKind::kPsum) {  // the check of the instruction says so
+  if (dst.memory() != MemoryKind::kPsum) {  // the instruction's own check reports it
     mode = Attribute::of(Accumulate::kOverwrite);
     return;
   }

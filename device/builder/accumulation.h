@@ -19,11 +19,11 @@ class AccumulationGroups {
   /// A PSUM tile, or the first tile of a ring, was allocated inside `depth` open loops.
   void allocated(TileId tile, size_t depth) { tiles_[tile] = {depth, {}}; }
 
-  /// Settles Accumulate::kAuto of a draft inside these open loops (indices, outermost first). A
-  /// KernelError when it would change from one iteration to the next, or when a part of the
-  /// destination was written and a part was not.
+  /// Resolves Accumulate::kAuto of a draft inside these open loops (indices, outermost first).
+  /// KernelError when it would change from one iteration to the next, or when only a part of the
+  /// destination was written.
   void settle(Draft& draft, const std::vector<uint32_t>& loops) const;
-  /// The draft was appended: a later product may continue it.
+  /// Records that the draft was appended: a later product may continue it.
   void note(const Draft& draft, const std::vector<uint32_t>& loops);
 
  private:

@@ -34,15 +34,15 @@ class Builder {
   const Limits& limits() const { return architecture_.limits; }
 
   /// The next argument of the kernel: an HBM tensor; strides in elements. Dense when empty. A dense
-  /// tensor without dimensions, or with more than an access pattern has, comes as [elements].
+  /// tensor without dimensions, or with more than an access pattern has, becomes [elements].
   View argument(const std::string& label, const std::vector<int64_t>& shape, Dtype dtype,
                 const std::vector<int64_t>& strides = {});
   /// An HBM tensor with contents that belong to the program (dense).
   View constant(const std::string& label, const std::vector<int64_t>& shape, Dtype dtype,
                 std::vector<std::byte> contents);
 
-  /// An HBM tensor of the kernel's own (dense) that lives as long as a run: intermediate results.
-  /// What nothing wrote reads as fresh on-chip memory does: NaN in floats, 4 in integers.
+  /// An HBM tensor private to the kernel (dense) that lives as long as a run: intermediate results.
+  /// Unwritten bytes read like fresh on-chip memory: NaN in floats, 4 in integers.
   View scratch(const std::string& label, const std::vector<int64_t>& shape, Dtype dtype);
 
   /// Tile [partitions, free...] in SBUF, `ring` of them; use `tile.turn(index)` in loops.
@@ -57,30 +57,30 @@ class Builder {
 
   /// Tiles allocated inside `body` are released at its end.
   void scope(const std::function<void()>& body);
-  /// Emits a counted loop; `body` gets its variable (0 .. trip_count - 1). A scope of its own.
-  /// Nothing is emitted when trip_count is 0; a single iteration is emitted without a loop.
+  /// Emits a counted loop; `body` gets its variable (0 .. trip_count - 1). Opens a scope. Nothing
+  /// is emitted when trip_count is 0; a single iteration is emitted without a loop.
   void loop(int64_t trip_count, const std::function<void(Affine)>& body);
   /// The same with the trip count in a register of `engine`, at most `bound`.
   void loop_register(EngineKind engine, int register_index, int64_t bound,
                      const std::function<void(Affine)>& body);
   /// What `body` emits belongs to that core of the logical core: its block, SBUF, PSUM, registers
-  /// and engine states; HBM tensors are shared. Outside of any core() all belongs to core 0. A core
-  /// may be opened again; its tiles live until the scope around core() ends. KernelError inside a
-  /// loop, inside another core(), and for more cores than limits.logical_cores.
+  /// and engine states; HBM tensors are shared. Outside any core() everything belongs to core 0. A
+  /// core may be opened again; its tiles live until the scope around core() ends. KernelError
+  /// inside a loop, inside another core(), and for more cores than limits.logical_cores.
   void core(int index, const std::function<void()>& body);
 
-  /// The same for front ends whose loop bodies are no functions: each open needs its close, the
+  /// The same for front ends whose loop bodies are not functions: each open needs its close, the
   /// innermost first (KernelError otherwise, and by finish() when one is missing). The variable of
   /// a loop of one trip is the constant 0; a loop of no trips cannot be opened.
   Affine open_loop(int64_t trip_count);
   Affine open_loop_register(EngineKind engine, int register_index, int64_t bound);
   void close_loop();
-  /// A loop whose trip count only a run knows. Its variable is a register, which the loop writes;
-  /// registers of these loops are virtual ones: instructions that write them name no engine.
+  /// A loop whose trip count is known only at run time. Its variable is a register that the loop
+  /// writes; registers of these loops are virtual: instructions that write them name no engine.
   /// open_range: the register runs from `start` to `stop` (exclusive) in steps of `step` > 0.
   void open_range(int register_index, const RegisterValue& start, const RegisterValue& stop,
                   int64_t step);
-  /// As long as the register is not zero, looked at before each iteration.
+  /// Runs while the register is not zero, tested before each iteration.
   void open_while(int register_index);
   void open_scope();
   void close_scope();
@@ -105,10 +105,10 @@ class Builder {
   void append(Draft draft);
   /// Instructions emitted so far; the next one gets this number.
   size_t instruction_count() const { return program_->instructions.size(); }
-  /// `consumer` waits for `producer`. With automatic placement finish() moves a consumer that is in
-  /// front of it (order_by_edges.h). KernelError when one does not exist, when they are of two
-  /// cores, when the consumer cannot be moved, and for an edge into or out of a loop on chip: the
-  /// producer's loops must be around the consumer too.
+  /// `consumer` waits for `producer`. With automatic placement finish() moves a consumer that comes
+  /// before it (order_by_edges.h). KernelError when either does not exist, when they are on
+  /// different cores, when the consumer cannot be moved, and for an edge into or out of a loop on
+  /// chip: the producer's loops must enclose the consumer too.
   void add_edge(size_t consumer, size_t producer);
   /// The user's source line of the instructions that follow (empty: none).
   void set_source_line(const std::string& line);
@@ -121,11 +121,11 @@ class Builder {
     uint32_t loop;
     int64_t bound;
   };
-  /// What was opened and not closed, outermost first.
+  /// An open scope, loop or core, outermost first.
   struct Frame {
     enum class Kind : uint8_t { kScope, kLoop, kCore } kind;
     size_t allocated;      ///< tiles before it
-    bool counted = false;  ///< a loop of the program; a loop of one trip is none
+    bool counted = false;  ///< a loop of the program, not one of a single trip
     int64_t trips = 1;     ///< of a loop, at most
     int32_t source_line = -1;
   };
@@ -133,7 +133,7 @@ class Builder {
     int64_t pitch;
     int count;
   };
-  /// What every core has for itself.
+  /// Per-core state.
   struct Core {
     explicit Core(const Architecture& architecture);
     TileAllocator sbuf, psum;
@@ -158,7 +158,7 @@ class Builder {
   void pop_frame();
   void close(Frame::Kind kind);
   std::string describe(const Frame& frame) const;
-  /// Runs `body` inside the frame just opened; closes it, and after an error all inside it.
+  /// Runs `body` inside the frame just opened; closes it and, after an error, everything inside it.
   void run_body(Frame::Kind kind, const std::function<void()>& body);
   Operand store_operand(const Draft& draft, const InstructionType& type, int index);
   void add_terms(const View& view, Operand& operand);

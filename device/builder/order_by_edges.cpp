@@ -9,7 +9,7 @@
 namespace neuron_sim {
 namespace {
 
-/// What the nodes of a block must not be exchanged for.
+/// Decides which nodes of a block must keep their order.
 class Conflicts {
  public:
   explicit Conflicts(const Program& program) : program_(program) {}
@@ -27,7 +27,7 @@ class Conflicts {
   }
 
  private:
-  /// Those of a node: one, or all of a loop.
+  /// Instructions of a node: one, or all of a loop.
   std::vector<uint32_t> instructions(const Node& node) const {
     if (node.kind != Node::Kind::kLoop) return {node.index};
     std::vector<uint32_t> result;
@@ -91,7 +91,7 @@ void refuse(const Program& program, const Edge& edge) {
             "', which needs it.", at_source_line(program, consumer.source_line)));
 }
 
-/// Moves the consumer and what needs it after the producer.
+/// Moves the consumer and everything that depends on it after the producer.
 void move_behind(const Program& program, const Edge& edge, Block& block) {
   const Conflicts conflicts(program);
   const size_t first = position_of(block, edge.consumer), last = position_of(block, edge.producer);

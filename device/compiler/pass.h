@@ -1,5 +1,5 @@
 #pragma once
-// What a pass of the compiler is, and the one list of all of them (pipeline.cpp).
+// A pass of the compiler, and the one list of all of them (pipeline.cpp).
 
 #include <optional>
 #include <span>
@@ -11,11 +11,11 @@
 
 namespace neuron_sim {
 
-/// What passes have beside the line.
+/// State of the passes besides the line.
 struct PassState {
   PassSettings settings;
   std::vector<TileId> undefined = {};  ///< tiles that the kernel reads before it writes them
-  /// How space in SBUF is used again; empty: large tiles get their places first (rotate_sbuf).
+  /// How space in SBUF is reused; empty: large tiles get their places first (rotate_sbuf).
   std::optional<SbufReuse> reuse = SbufReuse::kSameSize;
   Picoseconds length{};  ///< of the order that schedule found, in the compiler's simulated time
 };
@@ -28,7 +28,7 @@ enum class Stage : uint8_t {
   kOrder,      ///< the order of instances, and banks of PSUM
 };
 
-/// What a pass leaves as it was; verify() compares it.
+/// Properties that a pass preserves; verify() checks them.
 struct Keeps {
   bool order = false;      ///< instances that remain follow each other as before
   bool instances = false;  ///< none is added or removed
@@ -41,12 +41,12 @@ struct Pass {
   Stage stage;
   bool needs_versions;  ///< runs after rename_buffers only
   Keeps keeps;
-  /// False when the chip has no room for the result; the line is as it was.
+  /// False when the chip has no room for the result; the line is then unchanged.
   bool (*run)(StraightLine& line, PassState& state);
   /// Its turn among the passes that keep tiles longer, when the chip cannot hold what they keep;
   /// 0: it never gives way.
   int gives_way = 0;
-  const char* on = nullptr;  ///< the switch that it shares with another pass; else that of its name
+  const char* on = nullptr;  ///< the switch shared with another pass; else the one of its name
 
   const char* switched_by() const { return on != nullptr ? on : name; }
 };
@@ -56,7 +56,7 @@ std::span<const Pass> pipeline();
 /// The pass of that name; it must exist.
 const Pass& pass_named(std::string_view name);
 
-/// Runs a pass, then verifies the line (verify.h) and prints it (dump.h) when that is asked for.
+/// Runs a pass, then verifies the line (verify.h) and prints it (dump.h) if requested.
 bool run_pass(const Pass& pass, StraightLine& line, PassState& state);
 
 }  // namespace neuron_sim

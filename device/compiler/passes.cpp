@@ -11,13 +11,13 @@
 namespace neuron_sim {
 namespace {
 
-/// Whether a pass works on versions or makes them: the others run without.
+/// Whether a pass needs or creates versions: the others run without them.
 bool concerns_versions(const Pass& pass) {
   return pass.needs_versions || pass.stage == Stage::kVersions;
 }
 
-/// Runs the passes of a stage that are switched on. False, at the first one that has no room; the
-/// others run nevertheless.
+/// Runs the passes of a stage that are switched on. False if any of them has no room; the others
+/// run nevertheless.
 bool run_stage(Stage stage, StraightLine& line, PassState& state) {
   const bool versions = state.settings["rename_buffers"] != 0;
   bool fits = true;
@@ -28,14 +28,14 @@ bool run_stage(Stage stage, StraightLine& line, PassState& state) {
   return fits;
 }
 
-/// The order of instances and places in PSUM: how long that takes in the compiler's simulated time
-/// (0 without a schedule). Empty when the versions have no place in PSUM.
+/// Orders instances and places PSUM tiles; returns how long that takes in the compiler's simulated
+/// time (0 without a schedule). Empty when the versions have no place in PSUM.
 std::optional<Picoseconds> order(StraightLine& line, PassState& state) {
   state.length = {};
   return run_stage(Stage::kOrder, line, state) ? std::optional(state.length) : std::nullopt;
 }
 
-/// Queues and places in SBUF. False when the versions have none.
+/// Assigns queues and places in SBUF. False when the versions do not fit.
 bool place(StraightLine& line, PassState& state, std::optional<SbufReuse> reuse) {
   state.reuse = reuse;
   return run_stage(Stage::kPlaces, line, state);
@@ -93,7 +93,7 @@ std::vector<std::string> left_out(const PassSettings& wanted, const PassSettings
   return names;
 }
 
-/// What is left of the settings when renamed buffers do not fit: places stay the kernel's own.
+/// The settings that remain when renamed buffers do not fit: tiles keep the kernel's places.
 PassSettings in_place(PassSettings settings) {
   for (const PassSetting& each : pass_settings()) {
     if (concerns_versions(pass_named(each.pass))) settings.set(each.name, 0);
@@ -126,11 +126,11 @@ Compiled compile(std::shared_ptr<const Program> program, const PassSettings& set
     if (auto compiled = shorter_back_end(std::move(*unrolled.line), state)) {
       return {lower(std::move(*compiled)), "", left_out(settings, attempt)};
     }
-    // Anew instead of from a copy: most programs need none, and long ones have no room for it.
+    // Unrolled again, not copied: most programs need no copy, long ones have no room for it.
     unrolled = unroll(*program);
     run_stage(Stage::kVersions, *unrolled.line, state);
   }
-  // The kernel's own places are right for the kernel's own order only.
+  // The kernel's own places are valid only for the kernel's own order.
   state.settings = settings;
   place(*unrolled.line, state, SbufReuse::kSameSize);
   order(*unrolled.line, state);

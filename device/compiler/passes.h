@@ -1,6 +1,6 @@
 #pragma once
-// The compiler between a kernel and the chip: passes Program -> Program, each in a file of its own
-// and with its switch, in the order of the vendor's pipeline as far as it is known.
+// The compiler between a kernel and the chip: passes Program -> Program, each in a separate file
+// with its own switch, in the order of the vendor's pipeline as far as it is known.
 
 #include <memory>
 #include <string>
@@ -11,18 +11,18 @@
 
 namespace neuron_sim {
 
-/// What compile() made of a program.
+/// The result of compile().
 struct Compiled {
   std::shared_ptr<const Program> program;
-  /// Why the program is as it was, one clause; empty when the passes ran.
+  /// Why the program is unchanged, one clause; empty when the passes ran.
   std::string unchanged;
   /// Passes of the settings that were left out, because the chip cannot hold what they keep.
   std::vector<std::string> gave_way;
 };
 
 /// Runs the passes that `settings` switches on. The result computes the same bytes in the arguments
-/// that the kernel writes. A program without a straight line (straight_line.h) stays as it is, and
-/// so does every program when all is off.
+/// that the kernel writes. A program without a straight line (straight_line.h) is unchanged, as is
+/// every program when all is off.
 Compiled compile(std::shared_ptr<const Program> program, const PassSettings& settings);
 
 }  // namespace neuron_sim

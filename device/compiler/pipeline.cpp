@@ -1,5 +1,5 @@
 // The passes of the compiler in the order of the vendor's pipeline as far as it is known, and the
-// settings that they read. What is known of a pass stands in the header of its file.
+// settings that they read. The header of each pass states what is known of it.
 
 #include <algorithm>
 #include <type_traits>

@@ -19,7 +19,7 @@ std::atomic<bool> verifies = false;
 std::atomic<bool> verifies = true;
 #endif
 
-/// What an instance is called before and after a pass.
+/// Identifies an instance before and after a pass.
 struct Identity {
   uint32_t statement = 0;
   std::array<int32_t, kMaximumLoopDepth> iteration{};

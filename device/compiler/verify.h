@@ -1,5 +1,5 @@
 #pragma once
-// Whether a straight line still says what it said before a pass.
+// Checks that a pass preserved the meaning of a straight line.
 
 #include "device/compiler/pass.h"
 
@@ -13,7 +13,7 @@ void verify_passes(bool on);
 /// Throws SimulatorBug that names the pass, the instruction and what is wrong, unless after the
 /// pass every operand lies within its tile, every read on chip that found all its bytes written
 /// still does, every instance follows those that it has an edge from, every argument is written as
-/// many bytes as before, and what the pass declares to keep is as it was.
+/// many bytes as before, and what the pass declares to keep is unchanged.
 void verify(const Pass& pass, const StraightLine& before, const StraightLine& after);
 
 }  // namespace neuron_sim

@@ -1,5 +1,5 @@
 #pragma once
-// What an instruction asks of the hardware; never a time.
+// The hardware resources an instruction needs; never a time.
 
 #include <array>
 #include <cstddef>
@@ -56,7 +56,7 @@ struct ArrayTile {
 /// How DMA descriptors are made.
 enum class DescriptorKind : uint8_t { kStatic, kHardware, kSoftware };
 
-/// What the DMA engines do on the way; shares of the throughput of a copy are architecture data.
+/// Work of the DMA engines in transit; fractions of a copy's throughput are architecture data.
 enum class TransferClass : uint8_t { kCopy, kTransposeHbm, kTransposeSbuf, kCompute };
 
 /// One step of an instruction on one unit.
@@ -80,8 +80,8 @@ struct Step {
   int64_t starts = 1;              ///< ISA instructions that one call becomes (nc_n_gather)
   int64_t bytes = 0;               ///< DMA: bytes per descriptor
   int64_t fragments = 0;           ///< DMA: contiguous runs per descriptor (1 = contiguous)
-  int64_t padded_bytes = 0;        ///< DMA: bytes per descriptor that time counts; 0: `bytes`
-  int64_t partial_words = 0;       ///< DMA: HBM words of which it writes a part
+  int64_t padded_bytes = 0;        ///< DMA: bytes per descriptor that count for time; 0: `bytes`
+  int64_t partial_words = 0;       ///< DMA: HBM words that it writes in part
 };
 
 /// At most two steps: nc_matmul loads stationary, then multiplies moving.

@@ -69,7 +69,7 @@ void copy_strided(const std::byte* source, std::byte* target, const CopyAxis& ax
 }
 
 /// Transposes: `rows` is contiguous in the target, `columns` in the source. In square blocks, so
-/// that every cache line is used whole while it is near.
+/// that every cache line is fully used while it is cached.
 template <typename Element>
 void copy_transposed(const std::byte* source, std::byte* target, const CopyAxis& columns,
                      const CopyAxis& rows) {

@@ -1,5 +1,5 @@
 #pragma once
-// What the element-by-element instructions share: their step of demand and dtype questions.
+// Shared by the element-by-element instructions: their demand step and dtype queries.
 
 #include <initializer_list>
 
@@ -17,7 +17,7 @@ struct IntegerRange {
   int64_t highest = 0;
 };
 IntegerRange integer_range(Dtype dtype);
-/// A constant that is stored in `dst` as it is: an integer dtype must be able to hold it.
+/// A constant that is stored in `dst` unchanged: an integer dtype must be able to hold it.
 void check_constant(std::string_view instruction, std::string_view parameter, double value,
                     const View& dst);
 /// A copy between equal dtypes keeps every bit; Scalar without scalar_tensor_ops (generation 2)

@@ -149,7 +149,7 @@ struct OutOfBoundsDeclaration {
   }
 };
 
-/// What is neither: the engine, or a list from which the struct's draft() makes attributes.
+/// Neither of the two: the engine, or a list from which the struct's draft() makes attributes.
 template <typename T, typename V>
 struct ParameterDeclaration {
   using Value = V;

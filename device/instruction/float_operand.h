@@ -19,7 +19,7 @@ struct FloatOperand {
 
 /// How an operand may be divided.
 enum class RunRule : uint8_t {
-  kKeep,  ///< the contiguous runs of the access pattern stay apart (moving)
+  kKeep,  ///< the contiguous runs of the access pattern stay separate (moving)
   kOne    ///< one run, packed if need be (stationary)
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-// The generic form of an instruction and the table entry behind it. Generic code (text
+// The generic form of an instruction and its table entry. Generic code (text
 // form, bindings, dependencies, trace) works on these; only an instruction's own file knows more.
 
 #include <array>
@@ -96,7 +96,7 @@ struct RegisterFile {
   std::array<int64_t, kMaximumRegisters> values{};
 };
 
-/// What `run` gets: operands in field order, attributes, and the few states instructions share.
+/// The input of `run`: operands in field order, attributes, and the few states instructions share.
 struct Instance {
   EngineKind engine{};
   const Architecture* architecture = nullptr;
@@ -118,7 +118,7 @@ struct OperandField {
   int8_t read_if_attribute = -1;
 };
 
-/// kAccumulate: an Accumulate, which the Builder settles to kOverwrite or kAdd.
+/// kAccumulate: an Accumulate, which the Builder resolves to kOverwrite or kAdd.
 enum class AttributeKind : uint8_t {
   kInteger,
   kReal,
@@ -131,7 +131,7 @@ enum class AttributeKind : uint8_t {
   kReplicaGroups,  ///< index into Program::replica_groups; always attribute 0
 };
 
-/// What a matrix product does with what is in its destination.
+/// How a matrix product treats the contents of its destination.
 enum class Accumulate : uint8_t {
   kOverwrite,
   kAdd,
@@ -170,11 +170,11 @@ struct InstructionType {
   /// collectives (device/execute/collective_exchange.h). In an exchange, operand 1 is that of the
   /// other core.
   void (*run)(const Instance&);
-  /// Says what it asks of the hardware, never a time.
+  /// The hardware resources it needs, never a time.
   Demand (*demand)(const Draft&, const Architecture&);
   Synchronisation synchronises = Synchronisation::kNone;
-  /// Of instructions with indirect operands: the operand with their rows, and the attribute that
-  /// says whether rows out of range are skipped; -1 of others.
+  /// For instructions with indirect operands: the operand with their rows, and the attribute that
+  /// says whether rows out of range are skipped; -1 for others.
   int index_operand = -1;
   int oob_skip_attribute = -1;
 };

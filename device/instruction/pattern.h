@@ -1,6 +1,5 @@
 #pragma once
-// The free dimensions of an operand as runs: what a fast inner loop needs to know of an access
-// pattern.
+// The free dimensions of an operand as runs, for fast inner loops.
 
 #include <array>
 #include <cstdint>

@@ -1,5 +1,5 @@
 #pragma once
-// What an instruction does with the reduction registers of its engine.
+// How an instruction uses the reduction registers of its engine.
 
 #include <cstdint>
 

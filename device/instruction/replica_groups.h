@@ -8,7 +8,7 @@
 
 namespace neuron_sim {
 
-/// Ranks of a collective: lists of ranks, each of which communicates among itself, in that order.
+/// Ranks of a collective: lists of ranks, each of which communicates within itself, in that order.
 /// No rank is in two lists, or twice in one. Ranks in none of them do not take part.
 struct ReplicaGroups {
   std::vector<std::vector<int64_t>> groups;

@@ -1,5 +1,5 @@
 #pragma once
-// Size limits of operands that have their own, apart from those of every access pattern.
+// Operand-specific size limits, in addition to those of every access pattern.
 
 #include <cstdint>
 #include <string_view>

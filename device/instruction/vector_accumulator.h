@@ -13,8 +13,8 @@ namespace neuron_sim {
 /// "idle", "reset", "reduce", "reset_reduce", "load_reduce".
 std::string_view name(ReduceCommand command);
 
-/// What an instruction does with the registers: first `command`, then `reduce_res`, [P, 1], gets
-/// them (times -1 with `negate`), rounded once.
+/// An instruction's use of the registers: first `command`, then `reduce_res`, [P, 1], gets them
+/// (times -1 with `negate`), rounded once.
 struct Accumulation {
   ReduceCommand command = ReduceCommand::kIdle;
   AluOp op = AluOp::kAdd;
@@ -37,10 +37,10 @@ void accumulate(const Accumulation& accumulation, const Access& registers, const
 
 namespace checks {
 
-/// `command` is one of those the instruction has.
+/// `command` is one that the instruction supports.
 void reduce_command(std::string_view instruction, ReduceCommand command,
                     std::initializer_list<ReduceCommand> allowed);
-/// `reduce_op` is one of those the instruction has.
+/// `reduce_op` is one that the instruction supports.
 void reduce_operator(std::string_view instruction, AluOp op, std::initializer_list<AluOp> allowed);
 /// The initial value, an fp32 constant or [P, 1] tile, is given (is not 0) for kLoadReduce only.
 void initial_value(std::string_view instruction, std::string_view operand, const View& tile,

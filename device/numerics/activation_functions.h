@@ -10,8 +10,8 @@ namespace neuron_sim {
 /// Functions of fp32 (docs/hardware_facts.md#activation-functions). Each is computed in double
 /// precision and rounded once; the chip has piecewise polynomials whose errors are not published.
 /// The number is the largest error in units in the last place, over all finite inputs; "exact" is
-/// the rounded real value. Some have a limited range on the chip; beyond it its results are not
-/// defined, and here they are the function's own values (sin excepted).
+/// the rounded real value. Some have a limited range on the chip; outside it the chip's results are
+/// undefined; here they are the function's own values (sin excepted).
 enum class Activation : uint8_t {
   kIdentity,                  ///< x; exact; "copy"
   kRelu,                      ///< x where x > 0, else 0; exact
@@ -47,18 +47,18 @@ std::string_view name(Activation function);
 /// The function of that name; also accepts "identity" and "absolute".
 std::optional<Activation> parse_activation(std::string_view name);
 
-/// `count` fp32 values; source and target may be the same. `slope` is of prelu alone.
+/// `count` fp32 values; source and target may be the same. `slope` is for prelu only.
 /// NaN gives NaN everywhere. Infinities give the limits of the function (a limit of zero from below
 /// is -0); sin of them is infinite. Denormals are kept.
-/// sin beyond pi goes on along the cubic (x - pi)^3 / 6 - (x - pi), and below -pi along its mirror
-/// image: the chip reduces no range, and its sin(9) is about 27.65, which that cubic gives
+/// sin beyond pi continues along the cubic (x - pi)^3 / 6 - (x - pi), and below -pi along its
+/// mirror image: the chip reduces no range, and its sin(9) is about 27.65, which that cubic gives
 /// (docs/hardware_facts.md#activation-functions). The form of the cubic is derived from that one
 /// value.
 void apply(Activation function, const float* source, float* target, int64_t count, float slope = 0);
 
 /// Functions of one table need no reload between them. -1: in every table (copy, relu, square,
-/// sign, abs, prelu). Assumed: each other function has a table of its own, because which share one
-/// is not published.
+/// sign, abs, prelu). Assumed: every other function has a separate table; which ones share one is
+/// not published.
 int table_of(Activation function);
 
 }  // namespace neuron_sim

@@ -1,5 +1,5 @@
 // Activation functions built on e^x. Beyond |x| = 110 the exponential is that of 110, so functions
-// that multiply it by x say what they are far out.
+// that multiply it by x set their far values themselves.
 
 #include <cmath>
 

@@ -1,5 +1,5 @@
 // Activation functions built on the error function, logarithms and angles, and the derivatives,
-// whose terms cancel near their roots and therefore need all of double precision.
+// whose terms cancel near their roots and therefore need full double precision.
 
 #include <cmath>
 

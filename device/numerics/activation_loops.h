@@ -59,10 +59,10 @@ void map_exponential(const float* source, float* target, int64_t count, Argument
   }
 }
 
-/// The functions built on e^x. False when `function` is none of them.
+/// The functions built on e^x. False when `function` is not one of them.
 bool apply_exponential(Activation function, const float* source, float* target, int64_t count);
 /// The functions built on the error function, logarithms, angles, and the derivatives. False when
-/// `function` is none of them.
+/// `function` is not one of them.
 bool apply_special(Activation function, const float* source, float* target, int64_t count);
 
 }  // namespace neuron_sim::activation_functions

@@ -56,7 +56,7 @@ struct Relu {  // NaN stays NaN, -0 becomes 0
 inline float reciprocal_root(float a) { return static_cast<float>(1.0 / std::sqrt(double{a})); }
 
 /// Comparisons and logical operators, which give 1 or 0 of the operands' type. Returns false when
-/// `op` is none of them.
+/// `op` is not one of them.
 template <typename Value, typename Body>
 bool with_predicate(AluOp op, Body& body) {
   const Value one = 1, zero = 0;

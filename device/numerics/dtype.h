@@ -74,9 +74,8 @@ void load_integers(const std::byte* source, Dtype dtype, int64_t stride, int64_t
 void store_integers(const int64_t* source, std::byte* target, Dtype dtype, int64_t stride,
                     int64_t count);
 
-/// What uninitialised memory reads as: NaN for floats, 4 for integers (the vendor's simulator),
-/// 1 for bool, 0 for float4_e2m1fn_x4, which has no NaN. Writes `count` elements, `stride` bytes
-/// apart.
+/// Contents of uninitialised memory: NaN for floats, 4 for integers (the vendor's simulator), 1 for
+/// bool, 0 for float4_e2m1fn_x4, which has no NaN. Writes `count` elements, `stride` bytes apart.
 void fill_uninitialised(std::byte* target, Dtype dtype, int64_t stride, int64_t count);
 
 }  // namespace neuron_sim

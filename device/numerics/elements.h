@@ -43,7 +43,7 @@ void load(const std::byte* source, int64_t stride, Target* target, int64_t count
 }
 
 /// Element i = convert(source[i]), elements being `stride` bytes apart, without alignment. Bytes
-/// between the elements stay as they are. Source and target must not overlap.
+/// between the elements are unchanged. Source and target must not overlap.
 template <typename Element, typename Source, typename Convert>
 void store(const Source* source, std::byte* target, int64_t stride, int64_t count,
            Convert convert) {

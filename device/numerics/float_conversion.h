@@ -106,8 +106,8 @@ struct E8m0fnu {
     const uint32_t number = select(bits == 0, 0x00400000u, bits << 23);
     return std::bit_cast<float>(select(bits == 255, 0x7fc00000u, number));
   }
-  /// To the nearest power of two, halfway to the larger one; below 2^-127 to 2^-127. What has no
-  /// neighbour becomes NaN: zero, negative numbers, 1.5 * 2^127 and more (as ml_dtypes does).
+  /// To the nearest power of two, halfway to the larger one; below 2^-127 to 2^-127. Values without
+  /// a neighbour become NaN: zero, negative numbers, 1.5 * 2^127 and more (as ml_dtypes does).
   static constexpr uint32_t narrow(float value) {
     const uint32_t bits = std::bit_cast<uint32_t>(value);
     const uint32_t subnormal = bits >= 0x00600000u ? 1 : 0;
@@ -142,9 +142,9 @@ extern const std::array<float, 256> kE4m3fnValues;
 extern const std::array<float, 256> kE8m0fnuValues;
 extern const std::array<float, 256> kE5m2Values;
 
-/// Widen or narrow `count` fp16 elements that lie one after the other; source and target must not
-/// overlap and need no alignment. Uses F16C where the processor has it, else the portable loop;
-/// both give the same bits.
+/// Widen or narrow `count` contiguous fp16 elements; source and target must not overlap and need no
+/// alignment. Uses F16C where the processor has it, else the portable loop; both give the same
+/// bits.
 void widen_half(const void* source, float* target, int64_t count);
 void narrow_half(const float* source, void* target, int64_t count);
 

@@ -57,13 +57,13 @@ bool is_reduction(AluOp op);
 /// fp32.
 bool is_exact_on_integers(AluOp op);
 /// The Vector engine has it: everything but none, power and rsqrt
-/// (docs/hardware_facts.md#operators; square and relu have no engine there, divide is not in it and
-/// taken as the others).
+/// (docs/hardware_facts.md#operators; square and relu have no engine there; divide is missing there
+/// and treated like the others).
 bool is_vector_operator(AluOp op);
 /// The GpSimd engine has it as an operator of tensor_scalar: add, multiply, power and rsqrt
 /// (docs/hardware_facts.md#operators), and subtract as the integer operators of tensor_tensor.
 bool is_gpsimd_operator(AluOp op);
-/// a op b in fp32; of a alone for unary operators. Everything is rounded correctly but rsqrt and
+/// a op b in fp32; of a alone for unary operators. Everything is rounded correctly except rsqrt and
 /// power, which are off by at most 1 unit in the last place. Comparisons and logical operators give
 /// 1 or 0 (NaN counts as true, compares unequal). Maximum, minimum, abs_max, abs_min and relu give
 /// NaN when an operand is NaN; relu of -0 is 0. rsqrt and reciprocal of +-0 are +-inf, rsqrt of

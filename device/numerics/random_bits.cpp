@@ -17,7 +17,7 @@ struct Xorwow {
 };
 
 /// One of the four registers: `kept` masks the bits it has; the feedback of `tap` and the amounts
-/// move it on by `step` bits at once.
+/// advance it by `step` bits at once.
 struct FeedbackRegister {
   uint32_t kept;
   int tap, feedback, step;

@@ -17,7 +17,7 @@ enum class RandomGenerator : uint8_t {
 inline constexpr int kVectorRandomWords = 24;
 inline constexpr int kGpSimdRandomWords = 6;
 
-/// The next `count` numbers of 32 bits of one lane; moves `state` on by as many.
+/// The next `count` numbers of 32 bits of one lane; advances `state` by as many.
 ///
 /// kXorwow is Marsaglia's xorwow ("Xorshift RNGs", 2003): words x, y, z, w, v and the counter d,
 /// which steps by 362437 (documented: the algorithm and 6 words on GpSimd, 24 on Vector; assumed:

@@ -8,8 +8,8 @@
 
 namespace neuron_sim {
 
-/// What a reduction starts from: 0 for add and subtract, 1 for multiply, -inf for maximum, inf for
-/// minimum (nki.isa.tensor_scalar_cumulative). SimulatorBug for other operators.
+/// The initial value of a reduction: 0 for add and subtract, 1 for multiply, -inf for maximum, inf
+/// for minimum (nki.isa.tensor_scalar_cumulative). SimulatorBug for other operators.
 float reduction_identity(AluOp op);
 
 /// `count` (at least 1) fp32 values reduced to one. Element i goes to partial result i mod 16, in

@@ -13,7 +13,7 @@ class DmaActivity : public TimelineObserver {
   void step(const Program& program, const StepEvent& event) override;
   /// Time with at least one transfer between its first packet and its completion.
   Picoseconds active() const;
-  /// The same of the stores (what they move comes from SBUF), or of all others.
+  /// The same for stores (their source is SBUF), or for all others.
   Picoseconds active(bool stores) const;
   int64_t bytes(bool stores) const;
 

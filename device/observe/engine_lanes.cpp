@@ -12,7 +12,7 @@ namespace {
 class LaneObserver final : public TimelineObserver {
  public:
   void step(const Program& program, const StepEvent& event) override {
-    if (event.kind == EventKind::kWait) return;  // the engine stands
+    if (event.kind == EventKind::kWait) return;  // the engine is stalled
     const int engine = static_cast<int>(event.engine);
     const bool transfer = event.kind == EventKind::kTransfer;
     const auto& type = *program.instructions[event.instruction].type;

@@ -1,5 +1,5 @@
 #pragma once
-// What a profiler counts besides times: instructions, operations, bytes per memory.
+// Profiler counts other than times: instructions, operations, bytes per memory.
 
 #include <array>
 #include <cstdint>
@@ -25,7 +25,7 @@ struct ProgramCounters {
   DescriptorTraffic static_dma, hardware_dynamic_dma, software_dynamic_dma;
   int64_t matmul_instructions = 0;
   int64_t multiply_accumulates = 0;            ///< of nc_matmul
-  int64_t transpose_multiply_accumulates = 0;  ///< of transposes on the Tensor engine, apart
+  int64_t transpose_multiply_accumulates = 0;  ///< of transposes on the Tensor engine, separately
   int64_t psum_to_sbuf_instructions = 0;       ///< that read PSUM and write SBUF
   int64_t psum_to_sbuf_bytes = 0;              ///< that those read from PSUM
 };
@@ -33,7 +33,7 @@ struct ProgramCounters {
 /// Counts of one run of the program, loops multiplied out (a loop whose trip count is in a register
 /// counts its bound; loops of programs with a log, and ranges, count as timed).
 ProgramCounters program_counters(const Program& program, const ControlLog& log = {});
-/// Whether a loop runs as often as a register says.
+/// Whether the trip count of a loop is in a register.
 bool has_dynamic_loops(const Program& program);
 
 }  // namespace neuron_sim

@@ -15,7 +15,7 @@ namespace neuron_sim {
 class TraceObserver : public TimelineObserver {
  public:
   void step(const Program& program, const StepEvent& event) override;
-  /// Writes the Trace Event Format JSON object. `start` moves all events (the program's start on
+  /// Writes the Trace Event Format JSON object. `start` shifts all events (the program's start on
   /// the device's schedule).
   void write(std::ostream& out, const Program& program, Picoseconds start = {}) const;
   size_t size() const { return events_.size(); }

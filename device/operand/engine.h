@@ -5,11 +5,11 @@
 
 namespace neuron_sim {
 
-/// Engines with an instruction stream of their own. kAuto lets the instruction choose.
+/// Engines with a separate instruction stream. kAuto lets the instruction choose.
 enum class EngineKind : uint8_t { kTensor, kVector, kScalar, kGpSimd, kSync, kAuto };
 inline constexpr int kEngineCount = 5;
 
-/// What finishes work: an engine, or the DMA queue that an engine triggers (kEngineCount + engine).
+/// Completes work: an engine or the DMA queue that an engine triggers (kEngineCount + engine).
 using Slot = uint8_t;
 inline constexpr int kSlotCount = 2 * kEngineCount;
 constexpr Slot slot_of(EngineKind engine) { return static_cast<Slot>(engine); }

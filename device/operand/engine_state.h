@@ -1,5 +1,5 @@
 #pragma once
-// What an engine keeps from one instruction to the next: tiles that every program has.
+// State that an engine keeps from one instruction to the next: tiles that every program has.
 
 #include "device/operand/view.h"
 

@@ -10,7 +10,7 @@ namespace {
 int64_t floor_division(int64_t a, int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
 
 /// Runs of both regions are `stride` bytes apart (or there is one run only). Run j of b begins
-/// distance + (j - i) * stride bytes after run i of a; they meet where that lies between -b.run
+/// distance + (j - i) * stride bytes after run i of a; they overlap where that is between -b.run
 /// and a.run.
 bool overlap_by_rows(const Region& a, const Region& b, int64_t stride) {
   const int64_t distance = b.low - a.low;

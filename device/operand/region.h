@@ -1,5 +1,5 @@
 #pragma once
-// The bytes an access touches, in a form that two accesses can be compared exactly and fast.
+// The bytes an access touches, in a form that lets two accesses be compared exactly and fast.
 
 #include <cstdint>
 #include <vector>

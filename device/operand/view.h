@@ -1,5 +1,5 @@
 #pragma once
-// A View is an access pattern on a tile or an HBM tensor: what an instruction operand names.
+// A View is an access pattern on a tile or an HBM tensor: the operand of an instruction.
 
 #include <array>
 #include <cstdint>
@@ -88,14 +88,14 @@ class View {
   /// by the Builder.
   View pattern(const std::vector<Dimension>& dimensions, const Affine& offset,
                const Affine& partition = 0) const;
-  /// What pattern() takes for this view: steps and offset in elements.
+  /// The arguments of pattern() for this view: steps and offset in elements.
   std::vector<int64_t> element_strides() const;
   Affine element_offset() const;
   /// Elements of the storage, on chip per partition.
   int64_t storage_elements() const;
   /// Partitions of the storage; 1 in HBM.
   int64_t storage_partitions() const { return storage_partitions_; }
-  /// The same pattern so many partitions (on chip) and bytes further; no bounds are checked.
+  /// The same pattern moved by that many partitions (on chip) and bytes; bounds are not checked.
   View moved_by(int64_t partitions, int64_t bytes) const;
 
   /// Use the tile `index mod count` of the ring of `count` tiles starting at this one.

@@ -1,4 +1,4 @@
-// Views that are given by steps and sizes on their storage, or by another dtype.
+// Views defined by steps and sizes on their storage, or by another dtype.
 
 #include "device/base/errors.h"
 #include "device/operand/view.h"

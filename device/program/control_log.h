@@ -1,6 +1,6 @@
 #pragma once
-// What a run of a data-dependent Program decided: trip counts, register values, skipped rows. The
-// timeline reads it instead of the memories.
+// The decisions of a run of a data-dependent Program: trip counts, register values, skipped rows.
+// The timeline reads it instead of the memories.
 
 #include <cstdint>
 #include <vector>

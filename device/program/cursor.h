@@ -44,7 +44,7 @@ class Cursor {
   }
 
  private:
-  /// An open block and, but for the outermost, its loop.
+  /// An open block and, except for the outermost, its loop.
   struct Frame {
     const Node* next = nullptr;
     const Node* end = nullptr;

@@ -1,5 +1,5 @@
 #pragma once
-// The tiles that every program has: what its engines keep between instructions.
+// The tiles that every program has: the state of its engines between instructions.
 
 #include "device/operand/engine_state.h"
 #include "device/program/program.h"

@@ -96,7 +96,7 @@ void check_sent(const Program& program, const Instruction& from, const Instructi
             line_of(program, to)));
 }
 
-/// The other core writes dst while src is sent: where they overlap, bytes depend on luck.
+/// The other core writes dst while src is sent: overlapping bytes would race.
 void check_in_place(const Program& program, const Instruction& instruction,
                     const int64_t* variables) {
   const Operand& target = program.operands_of(instruction)[kExchangeTarget];

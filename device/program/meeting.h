@@ -27,7 +27,7 @@ struct Meeting {
 /// Operands of an exchange (Synchronisation::kExchange).
 inline constexpr size_t kExchangeTarget = 0, kExchangeSource = 1;
 
-/// Throws KernelError unless the cores can go on: both are at the same instruction, a barrier on
+/// Throws KernelError unless the cores can continue: both are at the same instruction, a barrier on
 /// the same tensor or an exchange of the same pipe_id by the same DMA, and what one sends is what
 /// the other receives. The sentence says which core waits for what.
 void check_meeting(const Program& program, const Meeting& meeting);

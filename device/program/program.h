@@ -28,7 +28,7 @@ struct Tile {
   int32_t argument = -1;      ///< HBM: slot of the argument, -1 for others
   int32_t constant = -1;      ///< HBM: index into Program::constants
   int32_t scratch = -1;       ///< HBM: index into Program::scratch
-  int32_t hazard_group = -1;  ///< tiles whose bytes overlap share one history; -1 needs none
+  int32_t hazard_group = -1;  ///< tiles whose bytes overlap share one history; -1: none
   uint8_t core = 0;           ///< on chip: whose memory; HBM belongs to all cores
   bool widened = false;       ///< the executor keeps an fp32 copy for nc_matmul
   bool placed = false;        ///< on chip: by hand, so that it may overlap other tiles
@@ -91,21 +91,21 @@ struct Node {
 };
 using Block = std::vector<Node>;
 
-/// What decides how often a loop runs.
+/// How the trip count of a loop is determined.
 enum class LoopKind : uint8_t {
   kCounted,  ///< a trip count, constant or in a register at entry
   kRange,    ///< a register runs from `start` to `stop`, both read at entry, in steps of `step`
-  kWhile,    ///< as long as a register is not zero, looked at before each iteration
+  kWhile,    ///< while a register is not zero, tested before each iteration
 };
 
-/// A number, or what a register holds.
+/// A constant, or the value of a register.
 struct RegisterValue {
   int64_t constant = 0;
   int16_t register_index = -1;  ///< -1: the constant
 };
 
-/// A loop on chip. `register_index` is a register of `engine`: of a counted loop its trip count
-/// (-1: constant), of a range the register that runs, of a while loop its condition.
+/// A loop on chip. `register_index` is a register of `engine`: the trip count of a counted loop
+/// (-1: constant), the variable of a range, the condition of a while loop.
 struct Loop {
   LoopKind kind = LoopKind::kCounted;
   int32_t level = 0;
@@ -130,7 +130,7 @@ inline int64_t range_trips(int64_t start, int64_t stop, int64_t step) {
   return stop > start ? (stop - start + step - 1) / step : 0;
 }
 
-/// `consumer` starts after `producer` is complete, although they need not share bytes: indices of
+/// `consumer` starts after `producer` is complete, even if they share no bytes: indices of
 /// instructions of one core, the producer in the same loops as the consumer or outside of them.
 struct Edge {
   uint32_t consumer = 0;
@@ -220,7 +220,7 @@ inline Region region_at(const Operand& operand, const Location& location) {
   return region;
 }
 
-/// "  at file:line" on a line of its own; empty without one.
+/// "  at file:line" on a separate line; empty without one.
 std::string at_source_line(const Program& program, int32_t source_line);
 
 /// The edges of a consumer.

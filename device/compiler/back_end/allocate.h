@@ -3,8 +3,8 @@
 //
 // Known (addresses of the four public attention traces, neuronx-cc 2.23): every tile instance in
 // SBUF has its own address; every tile in PSUM occupies a whole bank, and the bank that was
-// allocated longest ago is taken next. What the compiler does when SBUF is full is not known:
-// assumed is that the space that was freed first is used again.
+// allocated longest ago is taken next. What the compiler does when SBUF is full is not known: it is
+// assumed that the space freed first is reused first.
 
 #include <array>
 #include <limits>
@@ -17,20 +17,20 @@ namespace neuron_sim {
 /// First and last instance that touch each tile.
 std::vector<Lifetime> lifetimes(const StraightLine& line);
 
-/// Gives all SBUF tiles that are not `placed` addresses in the order of their first instances.
-/// Space is reused when SBUF is full, and, with `buffers_per_tile` > 0, when so many versions of
-/// one of the kernel's tiles have a place; both in the order in which it was freed. Returns false,
-/// and changes nothing, when they do not fit.
+/// Assigns addresses to all SBUF tiles that are not `placed`, in the order of their first
+/// instances. Space is reused when SBUF is full, and, with `buffers_per_tile` > 0, when that many
+/// versions of one of the kernel's tiles have a place; both in the order in which it was freed.
+/// Returns false, and changes nothing, when they do not fit.
 bool allocate_sbuf(StraightLine& line, int64_t buffers_per_tile,
                    SbufReuse reuse = SbufReuse::kSameSize);
 
 /// The same for programs with tiles that take up much of SBUF, for which allocate_sbuf may find no
-/// space in one piece: large tiles get their places first, then the others in the order of their
-/// first instances the space beside them that was left first. What counts as large shrinks until
-/// all fit. Not known of the vendor's compiler.
+/// contiguous space: large tiles are placed first, then the others, in the order of their first
+/// instances, in the remaining space that was freed first. What counts as large shrinks until all
+/// fit. Not known of the vendor's compiler.
 bool rotate_sbuf(StraightLine& line);
 
-/// Banks of PSUM over time: who holds them and when they were last given away.
+/// Banks of PSUM over time: their holders and when they were last given away.
 class PsumBanks {
  public:
   /// All banks but those that `placed` tiles touch.
@@ -40,11 +40,11 @@ class PsumBanks {
   int64_t free_count() const;
   /// Banks that a tile occupies.
   int64_t needed(const Tile& tile) const;
-  /// Earliest time at which `count` neighbouring banks are free; kNever while their holders' ends
-  /// are not known.
+  /// Earliest time at which `count` adjacent banks are free; kNever while their holders' ends are
+  /// not known.
   int64_t earliest(int64_t count) const;
-  /// Takes `count` neighbouring banks that are free at `time`, of several the ones that were given
-  /// away longest ago; returns their address. They stay taken until release().
+  /// Takes `count` adjacent banks that are free at `time`, preferably those given away longest ago;
+  /// returns their address. They stay taken until release().
   int64_t take(int64_t count, int64_t time);
   /// The tile at that address is not used from `time` on.
   void release(int64_t address, int64_t count, int64_t time);
@@ -63,8 +63,8 @@ class PsumBanks {
   int64_t allocations_ = 0;
 };
 
-/// Gives all PSUM tiles that are not `placed` banks in program order. Returns false, and changes
-/// nothing, when they do not fit.
+/// Assigns banks to all PSUM tiles that are not `placed`, in program order. Returns false, and
+/// changes nothing, when they do not fit.
 bool allocate_psum(StraightLine& line);
 
 }  // namespace neuron_sim

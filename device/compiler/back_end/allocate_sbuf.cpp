@@ -16,11 +16,11 @@ std::map<int64_t, int64_t> placed_bytes(const StraightLine& line) {
   return taken;
 }
 
-/// Versions of the kernel's tiles that have a place already, in the order they got it.
+/// Addresses of already placed versions of the kernel's tiles, in order of placement.
 class Window {
  public:
   Window(size_t tiles, int64_t size) : placed_(tiles), size_(size) {}
-  /// Address whose turn it is; -1 while there may be one more.
+  /// The next address to reuse; -1 while another may be added.
   int64_t turn(TileId tile) {
     std::vector<int64_t>& addresses = placed_[static_cast<size_t>(tile)];
     if (size_ == 0 || static_cast<int64_t>(addresses.size()) < size_) return -1;

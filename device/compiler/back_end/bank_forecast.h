@@ -9,9 +9,9 @@
 
 namespace neuron_sim {
 
-/// Banks that every instance finds taken if from some time on all go in program order. While no
+/// Banks that each instance finds taken if from some time on all run in program order. While no
 /// instance finds more than there are, the program can always be finished: the first instance that
-/// is not issued yet has its results, and banks for what it writes.
+/// is not yet issued has its inputs, and banks for its outputs.
 class BankForecast {
  public:
   /// Buffers with the instances that touch them and their banks, in program order.
@@ -30,7 +30,7 @@ class BankForecast {
   bool allows(int64_t banks, size_t first, size_t issued) const {
     return first <= issued || taken_.largest(issued, first - 1) + banks <= available_;
   }
-  /// The buffer has them: the instances in between find them taken.
+  /// Gives the buffer its banks: the instances in between find them taken.
   void give(int64_t banks, size_t first, size_t issued) {
     if (first > issued) taken_.add(issued, first - 1, banks);
   }

@@ -36,7 +36,7 @@ int64_t ListScheduler::lane_free(int lane) const {
   return std::min(free(EngineKind::kScalar), free(EngineKind::kVector));
 }
 
-/// The buffer of the task that has no banks yet; -1 when all have.
+/// A buffer of the task that has no banks yet; -1 when all have banks.
 int32_t ListScheduler::missing_buffer(uint32_t task) const {
   for (const int32_t buffer : problem_.tasks[task].buffers) {
     if (addresses_[static_cast<size_t>(buffer)] < 0) return buffer;
@@ -54,8 +54,8 @@ bool ListScheduler::holds_back(uint32_t task) {
   return true;
 }
 
-/// Whether a buffer may get banks now: not far ahead of the first one without, so that what comes
-/// early leaves banks to what comes next, and not when banks could be missing later.
+/// Whether a buffer may get banks now: not far ahead of the first one without, so that early
+/// buffers leave banks for the next ones, and not when banks could run out later.
 bool ListScheduler::may_have_banks(size_t buffer) const {
   if (buffer >= next_buffer_ + window_) return false;
   return !forecast_ || forecast_->allows(problem_.buffer_banks[buffer],
@@ -70,8 +70,8 @@ bool ListScheduler::refuses(uint32_t task) {
   return true;
 }
 
-/// Lets buffers in whose turn has come near enough. The first one is always the next to get in: the
-/// fewer instances lie before it, the fewer can find its banks taken.
+/// Admits buffers whose turn is near enough. The first one is always the next to be admitted: the
+/// fewer instances come before it, the fewer can find its banks taken.
 void ListScheduler::admit_buffers() {
   while (issued_ < starts_.size() && starts_[issued_] >= 0) ++issued_;
   while (!refused_.empty()) {
@@ -98,8 +98,8 @@ void ListScheduler::enqueue(uint32_t task) {
   queue.later.push({ready_[task], wanted.rank, task});
 }
 
-/// The next task of a queue whose tasks cannot start before `floor`. `banks`: those that they wait
-/// for; entries that got theirs meanwhile are dropped.
+/// The next task of a queue whose tasks cannot start before `floor`. `banks`: how many they wait
+/// for; entries that have since got theirs are dropped.
 ListScheduler::Candidate ListScheduler::candidate(ReadyQueue& queue, int64_t floor, int64_t banks) {
   const auto drops = [&](uint32_t task) {
     const bool moved = banks > 0 && missing_buffer(task) < 0;
@@ -181,7 +181,7 @@ void ListScheduler::leave_buffers(const Task& task, int64_t done) {
   }
 }
 
-/// Opens the group of an issued task, or closes it and lets the next one of its statement in.
+/// Opens the group of an issued task, or closes it and admits the next one of its statement.
 void ListScheduler::advance_group(const Task& task) {
   if (task.group == kNoGroup || !groups_matter_) return;
   StatementState& statement = statements_[static_cast<size_t>(task.statement)];
@@ -195,7 +195,7 @@ void ListScheduler::advance_group(const Task& task) {
   for (const uint32_t blocked : tasks) enqueue(blocked);
 }
 
-/// Gives up keeping groups together, when nothing else can go on. False when that frees nothing.
+/// Stops keeping groups together when nothing else can proceed. False when that frees nothing.
 bool ListScheduler::release_blocked() {
   groups_matter_ = false;
   bool released = false;

@@ -19,20 +19,20 @@ namespace neuron_sim {
 
 inline constexpr int32_t kNoGroup = -1;
 
-/// One instance to schedule; its number is that of the graph.
+/// One instance to schedule; numbered as in the graph.
 struct Task {
   EngineKind engine{};
   bool any_engine = false;  ///< Scalar or Vector: whichever can start first, Scalar when both can
   bool transfer = false;
   CompilerCost cost{};           ///< on `engine`; with any_engine on Scalar
   CompilerCost vector_cost{};    ///< with any_engine: on Vector
-  int64_t rank = 0;              ///< of two that can start together the lower one does; unique
+  int64_t rank = 0;              ///< of two that can start together the lower goes first; unique
   int32_t group = kNoGroup;      ///< accumulation group
   int32_t statement = 0;         ///< of the group: one group of a statement is open at a time
   std::vector<int32_t> buffers;  ///< PSUM buffers that it touches
 };
 
-/// What all tasks share.
+/// A scheduling problem: tasks, buffers, groups and latencies.
 struct ScheduleProblem {
   std::vector<Task> tasks;
   std::vector<int64_t> buffer_banks;   ///< per PSUM buffer, in program order: banks

@@ -11,7 +11,7 @@ namespace {
 
 constexpr int64_t kUnit = 64;  // tiles start at multiples of it
 
-/// A place that a large tile has before the others are placed.
+/// Space reserved for a large tile before the others are placed.
 struct Reserved {
   int64_t begin, end;  ///< units
   Lifetime lifetime;
@@ -59,7 +59,7 @@ class Rotation {
     return SlotAllocator::rounded(line_.tiles[tile].bytes) / kUnit;
   }
 
-  /// Places the large tiles, the largest first, each as low as it can be beside those of its time.
+  /// Places the large tiles, the largest first, each as low as possible, clear of live ones.
   bool reserve(int64_t large) {
     reserved_.clear();
     for (size_t i = 0; i < line_.tiles.size(); ++i) {
@@ -81,7 +81,7 @@ class Rotation {
     return true;
   }
 
-  /// The first unit of the lowest space beside the reserved places of the tile's time, or -1.
+  /// The first unit of the lowest space clear of places reserved in the tile's live range, or -1.
   int64_t lowest(size_t tile) const {
     std::vector<std::pair<int64_t, int64_t>> taken;
     for (const Reserved& place : reserved_) {
@@ -96,8 +96,8 @@ class Rotation {
     return unit + units(tile) <= units_ ? unit : -1;
   }
 
-  /// The space that was left first, beside the reserved places of the tile's time; -1 when there
-  /// is none.
+  /// The space that was freed first, clear of places reserved in the tile's live range; -1 when
+  /// there is none.
   int64_t oldest(size_t tile) const {
     std::vector<bool> blocked(static_cast<size_t>(units_));
     for (const Reserved& place : reserved_) {

@@ -25,7 +25,7 @@ std::vector<size_t> rotated_tiles(const StraightLine& line, const PassSettings& 
   return tiles;
 }
 
-/// Dependencies of the instances, with every rotated tile at bytes of its own.
+/// Dependencies of the instances, with every rotated tile at separate bytes.
 InstanceGraph dependencies(StraightLine& line, const std::vector<size_t>& rotated) {
   std::vector<int64_t> apart(line.tiles.size(), -1), before(line.tiles.size(), -1);
   int64_t next = line.architecture->limits.psum_bank.count * line.architecture->limits.psum_banks;
@@ -53,8 +53,7 @@ bool is_free_copy(const StraightLine& line, const StraightInstruction& instance)
   if (operands[1].memory != MemoryKind::kPsum || operands[0].memory != MemoryKind::kSbuf) {
     return false;
   }
-  // Through fp32, as generation 2 copies on Scalar, fp32 stays as it is and a cast is the same
-  // cast.
+  // Through fp32, as generation 2 copies on Scalar, fp32 is unchanged and a cast is the same cast.
   const bool same_bytes = line.architecture->features.scalar_tensor_ops ||
                           operands[0].dtype != operands[1].dtype ||
                           operands[0].dtype == Dtype::kFloat32;

@@ -17,11 +17,11 @@
 namespace neuron_sim {
 
 /// Orders the instances by their start in the compiler's simulated time, all engines together, so
-/// that each engine's order is its part of it. With `rename_buffers` PSUM tiles that are not
-/// `placed` get their banks on the way. When the greedy order runs out of banks, each is given away
-/// only if the rest of the program could still be finished in program order (bank_forecast.h:
+/// that each engine's order is a subsequence of it. With `rename_buffers` PSUM tiles that are not
+/// `placed` get their banks along the way. When the greedy order runs out of banks, each is given
+/// away only if the rest of the program could still be finished in program order (bank_forecast.h:
 /// assumed, nothing is known of the compiler here); when the banks do not suffice for that either,
-/// the program order and all tiles stay. Returns how long the new order
+/// the program order and all tiles are unchanged. Returns how long the new order
 /// takes in the compiler's simulated time; empty when there is none.
 std::optional<Picoseconds> schedule(StraightLine& line, const PassSettings& settings,
                                     const CompilerCosts& costs = compiler_costs());

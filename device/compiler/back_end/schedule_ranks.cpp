@@ -50,7 +50,7 @@ void find_groups(const StraightLine& line, Ranks& ranks) {
   }
 }
 
-/// The ranks of a statement's products are given out again, group by group.
+/// Reassigns the ranks of a statement's products group by group.
 void rank_groups(const StraightLine& line, Ranks& ranks) {
   std::map<uint32_t, std::vector<uint32_t>> members;
   for (uint32_t i = 0; i < line.instructions.size(); ++i) {

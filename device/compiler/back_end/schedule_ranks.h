@@ -1,5 +1,5 @@
 #pragma once
-// Who goes first when several instances could: program order, but for accumulation groups and
+// Which of several ready instances goes first: program order, except for accumulation groups and
 // loads.
 
 #include "device/compiler/line/straight_line.h"
@@ -16,7 +16,7 @@ struct Ranks {
 
 /// With `keep_groups_together` the instances of a statement that accumulate in PSUM are ranked
 /// group by group (a group is one tile), with `hoist_loads` loads from HBM that wait for nothing
-/// come first, in the order of their first successors. Else a rank is the place in the program.
+/// come first, in the order of their first successors. Else a rank is the position in the program.
 Ranks rank_instances(const StraightLine& line, const InstanceGraph& graph,
                      const PassSettings& settings);
 

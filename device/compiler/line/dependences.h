@@ -11,7 +11,7 @@ namespace neuron_sim {
 
 /// Direct predecessors of every instance: those that wrote bytes it accesses and those that read
 /// bytes it writes. Needs single-assignment versions (rename_buffers.h): tiles on chip share no
-/// bytes, but for `placed` ones. Conservative beyond the bounds of TileHistory.
+/// bytes, except `placed` ones. Conservative beyond the bounds of TileHistory.
 class Dependences {
  public:
   explicit Dependences(const StraightLine& line);

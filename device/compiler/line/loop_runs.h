@@ -12,8 +12,8 @@ struct LoopRun {
   uint32_t begin = 0, end = 0;
 };
 
-/// The executions of all loops with `level` loops around them, in program order: instances that
-/// follow each other, of one loop and with the same variables of the loops around it.
+/// The executions of all loops with `level` loops around them, in program order: consecutive
+/// instances of one loop with the same variables of the loops around it.
 std::vector<LoopRun> runs_at(const StraightLine& line, size_t level);
 
 }  // namespace neuron_sim

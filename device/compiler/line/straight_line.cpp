@@ -42,9 +42,9 @@ void note_nests(const Program& program, const Block& block, const Nest& nest,
   }
 }
 
-/// Whether rows of an index that are out of range leave bytes of the result as they were. While the
-/// passes work on it such a result counts as read, so that it stays with the bytes before it; the
-/// program says written only, because a tile that nothing wrote may be gathered into.
+/// Whether out-of-range rows of an index leave bytes of the result unchanged. During the passes
+/// such a result counts as read, so that it stays with the bytes before it; the program marks it as
+/// only written, because a gather may target an unwritten tile.
 bool may_keep_bytes(const Instruction& instruction, std::span<const Attribute> attributes) {
   const int index = attribute_index(*instruction.type, "oob_skip");
   return index >= 0 && attributes[static_cast<size_t>(index)].flag();
@@ -171,7 +171,7 @@ int64_t peak(const Program& program, MemoryKind memory) {
 }
 
 /// Whether a loop, an address or a parameter is a register. Rows that an index tile names are
-/// operands like others: their order is what counts, not their values.
+/// operands like others: only their order counts, not their values.
 bool reads_registers(const Program& program) {
   const auto is_register = [](const auto& each) { return each.register_index >= 0; };
   if (std::any_of(program.loops.begin(), program.loops.end(), is_register) ||

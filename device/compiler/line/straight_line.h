@@ -14,8 +14,8 @@
 
 namespace neuron_sim {
 
-/// Instances that are unrolled at most. The compiler unrolls all static loops before it schedules;
-/// the bound keeps memory (about 4 KB per instance) and time (10 to 30 us per instance) in hand.
+/// Most instances that are unrolled. The compiler unrolls all static loops before it schedules; the
+/// bound keeps memory (about 4 KB per instance) and time (10 to 30 us per instance) in check.
 inline constexpr int64_t kMaximumUnrolled = 2'000'000;
 
 /// One instruction instance.
@@ -23,7 +23,7 @@ struct StraightInstruction {
   /// Type, engine and indices: operands and attributes are runs of those of the StraightLine.
   Instruction instruction;
   /// Index of the instruction in the program that was unrolled: its statement. Instances that a
-  /// pass makes keep that of the first instance they replace.
+  /// pass creates keep that of the first instance they replace.
   uint32_t statement = 0;
   /// Variables of the loops around it, outermost first; `depth` of them.
   std::array<int32_t, kMaximumLoopDepth> iteration{};
@@ -32,7 +32,7 @@ struct StraightInstruction {
   int8_t depth = 0;
 };
 
-/// A program of one core without loops, registers and rings. The order of `instructions` is the
+/// A program of one core without loops, registers or rings. The order of `instructions` is the
 /// program order; other pools may hold entries that nothing refers to.
 struct StraightLine {
   std::string kernel;
@@ -81,9 +81,9 @@ struct Unrolled {
 
 /// Why a program has no straight line, one clause; empty when it has one.
 std::string unroll_objection(const Program& program, int64_t maximum = kMaximumUnrolled);
-/// Expands all counted loops. There is no straight line of a program of two cores or with
-/// synchronisations, of one whose loops, addresses or descriptors depend on registers or data, and
-/// of more than `maximum` instances.
+/// Expands all counted loops. Programs with two cores or synchronisations, with loops, addresses or
+/// descriptors that depend on registers or data, or with more than `maximum` instances have no
+/// straight line.
 Unrolled unroll(const Program& program, int64_t maximum = kMaximumUnrolled);
 
 /// The program of a straight line: unused tiles on chip are dropped, then everything is derived as
@@ -98,18 +98,18 @@ Draft draft_of(const StraightLine& line, const StraightInstruction& instance);
 /// After a pass changed operands, engine or attributes: whether the instruction's own check accepts
 /// the instance.
 bool is_legal(const StraightLine& line, const StraightInstruction& instance);
-/// After the same changes: appends the instance's demand as the instruction states it now.
+/// After the same changes: appends the instance's new demand.
 void renew_demand(StraightLine& line, StraightInstruction& instance);
-/// After the pattern or place of an operand changed: its region.
+/// After the pattern or place of an operand changed: updates its region.
 void renew_region(const StraightLine& line, Operand& operand);
 /// Moves an operand on chip to another tile of the same layout, at the same place within it.
 void move_to_tile(const StraightLine& line, Operand& operand, TileId tile);
 /// Gives a tile on chip another address; all operands follow (one sweep for all tiles).
 /// `addresses`: per tile, its new first byte within each partition, or -1 to leave it.
 void move_tiles(StraightLine& line, const std::vector<int64_t>& addresses);
-/// A further tile like that one, at the same address until it is allocated.
+/// Another tile like that one, at the same address until it is allocated.
 TileId add_version(StraightLine& line, TileId tile);
-/// Gives the instance attributes of its own, to change one of them.
+/// Gives the instance a private copy of its attributes, to change one of them.
 Attribute& own_attribute(StraightLine& line, StraightInstruction& instance, size_t index);
 /// Index of the attribute of that name; -1 when the instruction has none.
 int attribute_index(const InstructionType& type, std::string_view name);

@@ -1,4 +1,4 @@
-// What a pass needs after it changed an instance: the instruction's own view of it.
+// An instance as its instruction sees it, for passes that change instances.
 
 #include "device/base/errors.h"
 #include "device/compiler/line/straight_line.h"

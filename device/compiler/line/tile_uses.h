@@ -1,5 +1,5 @@
 #pragma once
-// Who touches each tile, in program order.
+// The instances that touch each tile, in program order.
 
 #include <span>
 #include <vector>

@@ -7,7 +7,7 @@
 namespace neuron_sim {
 namespace {
 
-/// Instances that one instruction may stand for: kBatchElements of the widest operand.
+/// Instances that one instruction may replace: kBatchElements of the widest operand.
 int64_t most_narrow(const StraightLine& line, const StraightInstruction& instance) {
   const Demand& demand = line.demands[instance.instruction.demand];
   if (demand.count == 0 || demand.steps[0].unit != Unit::kElementwise) return 0;

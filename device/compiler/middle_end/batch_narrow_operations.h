@@ -4,13 +4,12 @@
 // Known (statement names in the four public attention traces, neuronx-cc 2.23): the negated row
 // maximum, the row sum and its reciprocal, one element wide per query tile, are one instruction for
 // all query tiles, 12 of 12; the loop is split before and after it. Nothing 512 wide is batched
-// further, so that 512 elements are the bound. That wider results are batched too, when the whole
-// loop stays within the bound, follows from two steps of a public depthwise convolution (autocomp,
-// trn1) that differ in nothing but the loop over 2048 outputs, written as 32 times 64 in one of
-// them: 64 windows of 3 elements become one instruction, 2048 do not. What happens to loops whose
-// tiles do not all fit SBUF or the 8 banks of PSUM is not in the traces. Assumed is that they stay
-// as they are: totals of attention over 4096 rows on generation 2 are met better so (3 of 3) than
-// with blocks that fit.
+// further, so 512 elements are the bound. That wider results are batched too, when the whole loop
+// stays within the bound, follows from two steps of a public depthwise convolution (autocomp, trn1)
+// that differ in nothing but the loop over 2048 outputs, written as 32 times 64 in one of them: 64
+// windows of 3 elements become one instruction, 2048 do not. The traces have no loops whose tiles
+// do not all fit SBUF or the 8 banks of PSUM. It is assumed that they are unchanged: this matches
+// totals of attention over 4096 rows on generation 2 better (3 of 3) than blocks that fit.
 
 #include "device/compiler/line/straight_line.h"
 #include "device/compiler/settings/pass_settings.h"

@@ -36,7 +36,7 @@ class LoopSplit {
         run_(run),
         level_(level) {}
 
-  /// Whether there is something to batch; the block size is known then.
+  /// Whether there is something to batch; sets the block size.
   bool plan() {
     find_candidates();
     while (!cuts_.empty()) {
@@ -117,7 +117,7 @@ class LoopSplit {
     if (rule_.around_sums) find_sums();
   }
 
-  /// Inner loops of nothing but products that add to PSUM.
+  /// Finds inner loops of only products that add to PSUM.
   void find_sums() {
     struct Inner {
       uint32_t first = 0, last = 0;
@@ -224,7 +224,7 @@ class LoopSplit {
     return false;
   }
 
-  /// One instruction per block of members; false when one block does not fit together.
+  /// One instruction per block of members; false when a block cannot be stacked.
   bool stack_blocks(const std::vector<uint32_t>& members) {
     for (size_t begin = 0; begin < members.size();) {
       size_t end = begin + 1;

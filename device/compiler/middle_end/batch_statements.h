@@ -1,6 +1,6 @@
 #pragma once
-// What the batching passes share: a loop is split before and after a statement, and the instances
-// of the statement become one instruction.
+// Shared by the batching passes: a loop is split before and after a statement, and the instances of
+// the statement become one instruction.
 
 #include <functional>
 
@@ -13,13 +13,13 @@ struct BatchRule {
   /// Most instances of the instance's statement that may become one instruction; below 2, or no
   /// function: none.
   std::function<int64_t(const StraightLine&, const StraightInstruction&)> most;
-  /// Loops of products that add to PSUM are split from what is around them.
+  /// Loops of products that add to PSUM are split from the code around them.
   bool around_sums = false;
   /// Results in PSUM may be laid side by side in one bank.
   bool joins_psum = false;
-  /// A loop of which not all iterations can be split together is split in blocks; else it is not.
+  /// A loop whose iterations cannot all be split together is split in blocks; else it is not.
   bool partly = false;
-  /// Iterations that are split together at most; 0: no bound of its own.
+  /// Most iterations that are split together; 0: no separate bound.
   int64_t iterations = 0;
 };
 
@@ -28,8 +28,8 @@ struct BatchRule {
 /// statement, then everything after it. k is the least that one of the loop's statements allows;
 /// without `partly` it is all iterations (or rule.iterations).
 /// The tiles that are live across a split must fit SBUF and the banks of PSUM (see `partly`). A
-/// statement whose splitting a dependence from one iteration to the next forbids is left alone, and
-/// so is one whose instances do not fit together (stack_instances.h).
+/// statement is unchanged if a dependence from one iteration to the next forbids the split or its
+/// instances cannot be stacked (stack_instances.h).
 /// Needs single-assignment versions (rename_buffers.h). Outer loops first; O(n log n) per level.
 void batch_statements(StraightLine& line, const BatchRule& rule);
 

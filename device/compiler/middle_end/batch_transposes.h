@@ -9,10 +9,9 @@
 
 namespace neuron_sim {
 
-/// Batches copies out of PSUM of what a transpose by the Tensor engine wrote there, over their
-/// innermost loop (batch_statements.h), up to kBatchElements columns and a bank. The transposes
-/// stay as they are and write to their part of the bank. Only where nothing else reads the
-/// transposed tile.
+/// Batches the copies out of PSUM of Tensor engine transposes over their innermost loop
+/// (batch_statements.h), up to kBatchElements columns and a bank. The transposes are unchanged but
+/// write to their part of the bank. Only where nothing else reads the transposed tile.
 void batch_transposes(StraightLine& line);
 
 }  // namespace neuron_sim

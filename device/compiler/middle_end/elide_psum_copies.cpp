@@ -34,7 +34,7 @@ struct Redirected {
   Operand before;
 };
 
-/// Elides the copies of one statement, or leaves everything as it was.
+/// Elides the copies of one statement, or leaves everything unchanged.
 class StatementElision {
  public:
   StatementElision(StraightLine& line, const TileUses& uses, LiveBytes& banks, MemoryKind source)
@@ -110,7 +110,7 @@ class StatementElision {
     return last > copy;
   }
 
-  /// Whether PSUM holds all tiles that are alive at a time now; else it is counted as before.
+  /// Whether PSUM now holds all tiles live at any one time; else the counts are restored.
   bool fits() {
     for (const Extension& more : extensions_) banks_.add(more.first, more.last, more.banks);
     const bool fit =

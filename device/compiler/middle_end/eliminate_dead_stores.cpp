@@ -8,7 +8,7 @@
 namespace neuron_sim {
 namespace {
 
-/// What later uses leave of a store.
+/// The part of a store that later uses have not overwritten.
 class Remainder {
  public:
   explicit Remainder(const Region& stored) : stored_(stored), missing_(size_of(stored)) {}
@@ -20,7 +20,7 @@ class Remainder {
            std::none_of(parts_.begin(), parts_.end(),
                         [&](const Region& part) { return covers(part, region); });
   }
-  /// Takes the bytes of a write off; false when they cannot be told exactly.
+  /// Subtracts the bytes of a write; false when that is not exactly possible.
   bool overwrite(const Operand& write) {
     const bool fresh = write.direction == Direction::kWrite && write.region.exact &&
                        covers(stored_, write.region) &&

@@ -2,17 +2,17 @@
 // eliminate_dead_stores: zeros that nothing reads are not written.
 //
 // Known: DeadStoreElimination is among the compiler's passes (names in its public logs, neuron-sdk
-// issue 803). That it covers nl.zeros in front of assignments that fill the whole tile is assumed;
-// its bounds are not known.
+// issue 803). That it covers nl.zeros before assignments that fill the whole tile is assumed; its
+// bounds are not known.
 
 #include "device/compiler/line/straight_line.h"
 
 namespace neuron_sim {
 
-/// Instances that may overwrite the bytes of one memset in pieces that are not contiguous (what
-/// contiguous ones overwrite, rename_buffers.h has given another version already); where more do,
-/// it is a small part of the work, and without it each of them would depend on everything that was
-/// at its bytes before.
+/// Most instances that may overwrite the bytes of one memset in non-contiguous pieces
+/// (rename_buffers.h has already renamed what contiguous ones overwrite); with more, the memset is
+/// a small part of the work, and without it each of them would depend on everything that was at its
+/// bytes before.
 inline constexpr size_t kMostParts = 64;
 
 /// Removes memsets of tiles on chip when at most kMostParts later instances overwrite every byte

@@ -9,7 +9,7 @@ namespace {
 
 constexpr size_t kDst = 0, kSrc = 1;
 
-/// Distances of the same elements in a tile of elements of another size.
+/// Strides of the same elements in a tile with another element size.
 void narrow(const StraightLine& line, Operand& operand, const Tile& tile, Dtype dtype) {
   const int64_t before = itemsize(operand.dtype), after = itemsize(dtype);
   operand.offset = tile.address + (operand.offset - tile.address) / before * after;
@@ -20,7 +20,7 @@ void narrow(const StraightLine& line, Operand& operand, const Tile& tile, Dtype 
   renew_region(line, operand);
 }
 
-/// The instances with the tile in the other dtype, when their own checks accept it.
+/// Gives the tile the other dtype in both instances if their own checks accept it.
 bool fold(StraightLine& line, const TileUse& filled, const TileUse& stored, Dtype dtype) {
   StraightInstruction& copy = line.instructions[filled.instance];
   StraightInstruction& store = line.instructions[stored.instance];

@@ -8,9 +8,9 @@
 
 namespace neuron_sim {
 
-/// Removes memsets of 0 to PSUM tiles when all they wrote is added to by products before anything
-/// reads it: the first product of each location overwrites. Same bytes but for a sum whose first
-/// term is a negative number too small for float32: -0 instead of 0. Tiles placed by hand stay.
+/// Removes memsets of 0 to PSUM tiles when products add to all they wrote before anything reads it:
+/// the first product of each location overwrites. Same bytes except for a sum whose first term is a
+/// negative number too small for float32: -0 instead of 0. Tiles placed by hand stay.
 void fold_zeros(StraightLine& line);
 
 }  // namespace neuron_sim

@@ -72,7 +72,7 @@ struct Rows {
   }
 };
 
-/// Elements of a load and the store that has them.
+/// Elements of a load and the store that holds them.
 struct Piece {
   const Rows* store;
   int64_t begin, end;  ///< bytes of the tensor, in the row of partition 0
@@ -112,7 +112,7 @@ class Forwarding {
   }
 
  private:
-  /// The transfer that instance `i` is, if it is one of rows.
+  /// Instance `i` as a transfer of rows, if it is one.
   std::optional<Rows> rows_of(uint32_t i) const {
     const StraightInstruction& instance = line_.instructions[i];
     if (instance.instruction.type != &kDmaCopy) return std::nullopt;
@@ -133,7 +133,7 @@ class Forwarding {
     return Rows{i, chip, hbm};
   }
 
-  /// What an instance that stays does to tensors in HBM.
+  /// Records the effects of a kept instance on tensors in HBM.
   void note_memory(uint32_t i, const std::optional<Rows>& rows) {
     for (const Operand& operand : line_.operands_of(line_.instructions[i])) {
       if (operand.memory != MemoryKind::kHbm) continue;
@@ -146,12 +146,12 @@ class Forwarding {
       if (rows) {
         stores.push_back(*rows);
       } else {
-        closed_[tile] = true;  // written in a way that is not followed
+        closed_[tile] = true;  // written in a way that is not tracked
       }
     }
   }
 
-  /// Appends the copies that a load becomes; false when it stays.
+  /// Appends the copies that replace a load; false when it stays.
   bool forward(const Rows& load, std::vector<StraightInstruction>& instructions) {
     const auto found = stores_.find(load.hbm.tile);
     if (found == stores_.end()) return false;
@@ -171,7 +171,7 @@ class Forwarding {
     return true;
   }
 
-  /// The stores that together have all rows of the load; none when they have not.
+  /// The stores that together hold all rows of the load; empty when they do not.
   std::vector<Piece> pieces_of(const Rows& load, const std::vector<Rows>& stores) const {
     std::vector<Piece> pieces;
     for (const Rows& store : stores) {
@@ -191,8 +191,8 @@ class Forwarding {
     return next == load.end() ? pieces : std::vector<Piece>{};
   }
 
-  /// Whether something wrote to what was stored between the store and the load, or the load itself
-  /// does: of several copies the first would overwrite what the next one reads.
+  /// Whether the stored bytes were overwritten between the store and the load, or are by the load
+  /// itself: the first of several copies would overwrite what the next one reads.
   bool is_overwritten(const Rows& store, uint32_t load) const {
     const auto uses = uses_.of(store.chip.tile);
     return std::any_of(uses.begin(), uses.end(), [&](const TileUse& use) {
@@ -269,7 +269,7 @@ class Forwarding {
     return false;
   }
 
-  /// Stores to scratch tensors without loads.
+  /// Removes stores to scratch tensors without loads.
   void remove_dead_stores() {
     std::vector<bool> removed(line_.instructions.size());
     for (size_t i = 0; i < line_.instructions.size(); ++i) {

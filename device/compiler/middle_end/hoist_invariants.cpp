@@ -44,7 +44,7 @@ class Hoist {
       uint32_t& before = latest[line_.instructions[i].statement];
       const bool again = before != kNone && is_computation(i) && computes_the_same(before, i);
       if (again) result_of_[static_cast<size_t>(result(i).tile)] = result(before).tile;
-      // The banks of PSUM are too few to keep a result in: only what is copied from it may go.
+      // PSUM has too few banks to keep a result in: only copies from it may be removed.
       removed_[i] = again && result(i).memory == MemoryKind::kSbuf;
       if (!again) before = i;
     }
@@ -83,7 +83,7 @@ class Hoist {
     }
   }
 
-  /// Operand 0 is its one result: a version that nothing else writes.
+  /// Operand 0 is its only result: a version that nothing else writes.
   bool is_computation(uint32_t index) const {
     const StraightInstruction& instance = line_.instructions[index];
     const auto operands = line_.operands_of(instance);
@@ -126,7 +126,7 @@ class Hoist {
     return true;
   }
 
-  /// What instance `before` reads in tile `x`, and instance `index` in tile `y`.
+  /// Whether instance `before` reads the same in tile `x` as `index` does in tile `y`.
   bool holds_the_same(TileId x, TileId y, uint32_t before, uint32_t index) const {
     const auto a = static_cast<size_t>(x), b = static_cast<size_t>(y);
     return result_of_[a] == result_of_[b] && last_write_[a] < before &&

@@ -31,7 +31,7 @@ struct Pending {
   uint32_t web = 0;
 };
 
-/// What of a contiguous region lies before and after the bytes of another.
+/// Adds the parts of a contiguous region before and after the bytes of another.
 void add_remainder(std::vector<Pending>& pending, const Pending& entry, const Region& hidden) {
   const auto add = [&](int64_t low, int64_t high) {
     if (low >= high) return;
@@ -43,8 +43,8 @@ void add_remainder(std::vector<Pending>& pending, const Pending& entry, const Re
   add(hidden.high(), entry.region.high());
 }
 
-/// Adds a write, which hides the writes that it covers: of a contiguous one also the part, so that
-/// a tile that is set whole and then written block by block is not held by its first value.
+/// Adds a write, which hides the writes that it covers, and the covered part of a contiguous one,
+/// so that a tile set as a whole and then written block by block is not held by its first value.
 void add_write(std::vector<Pending>& pending, const Region& region, uint32_t web) {
   std::vector<Pending> remainders;
   std::erase_if(pending, [&](const Pending& entry) {

@@ -11,7 +11,7 @@
 namespace neuron_sim {
 namespace {
 
-/// What two loads must have in common; the iteration of outer loops may follow.
+/// Equal for loads that may share a tile; the iteration of outer loops may follow.
 using Key = std::vector<int64_t>;
 
 void append(Key& key, const Operand& operand, const Tile& tile) {
@@ -30,7 +30,7 @@ void append(Key& key, const Operand& operand, const Tile& tile) {
              {static_cast<int64_t>(tile.dtype), tile.bytes, tile.partitions, tile.start_partition});
 }
 
-/// A load that may go, or that others may use.
+/// A load that may be removed, or that others may use.
 struct Load {
   uint32_t instance;
   TileId tile;
@@ -87,7 +87,7 @@ class LoadReuse {
   struct Span {
     uint32_t first, last;
   };
-  /// A load that an earlier tile stands for, and what the tiles spanned before.
+  /// A load that an earlier tile replaces, and the previous span of that tile.
   struct Reused {
     const Load* load;
     TileId holder;
@@ -125,7 +125,7 @@ class LoadReuse {
     return load;
   }
 
-  /// Lets loads whose first `prefix` loop variables are equal share tiles; none when SBUF does not
+  /// Lets loads whose first `prefix` loop variables are equal share tiles; none when SBUF cannot
   /// hold them all.
   bool reuse(const std::vector<Load>& loads, int prefix, Known& known) {
     const Known before = known;
@@ -154,7 +154,7 @@ class LoadReuse {
     const int64_t bytes = line_.tiles[static_cast<size_t>(holder)].bytes;
     reused.push_back({&load, holder, kept});
     holder_[static_cast<size_t>(load.tile)] = holder;
-    // Both tiles count where they overlap: what is too much there is taken back.
+    // Both tiles count where they overlap: the excess is subtracted.
     live_.add(joined.first, joined.last, -bytes);
     if (joined.last > kept.last) {
       live_.add(kept.last + 1, joined.last, bytes);
@@ -179,7 +179,7 @@ class LoadReuse {
   LiveBytes live_;
   int64_t room_;
   std::vector<Span> spans_;     ///< per tile: first and last instance that use it
-  std::vector<TileId> holder_;  ///< per tile: the one that stands for it
+  std::vector<TileId> holder_;  ///< per tile: the one that replaces it
   std::vector<bool> written_;   ///< per tile: whether anything writes it
   std::vector<bool> removed_;
 };

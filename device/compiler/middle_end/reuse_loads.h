@@ -19,7 +19,7 @@ inline constexpr int64_t kDescriptorBytes = 16'384;
 /// the same elements of a tensor that the kernel never writes into a tile of the same layout, and
 /// the loops in which the two differ are among the `reuse_loops` innermost ones (0: any
 /// loops, and loads of other statements as well). The tile stays alive in between: all loads of a
-/// statement go, as far out as SBUF holds the tiles in program order, or none.
+/// statement are removed, as far out as SBUF holds the tiles in program order, or none.
 void reuse_loads(StraightLine& line, const PassSettings& settings);
 
 }  // namespace neuron_sim

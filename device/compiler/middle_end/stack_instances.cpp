@@ -19,7 +19,7 @@ namespace {
 struct Stackable {
   const InstructionType* type;
   uint32_t per_partition;  ///< bits of [P, 1] operands, which serve all elements
-  uint32_t absent;         ///< bits of operands that tie elements together: must not be there
+  uint32_t absent;         ///< bits of operands that tie elements together: must be absent
 };
 
 const Stackable* find(const InstructionType& type) {
@@ -41,7 +41,7 @@ bool fit_together(const Operand& a, const Operand& b) {
          access_alike(a, b);
 }
 
-/// The same operand of all members as one; empty when they do not fit together.
+/// The same operand of all members as one; empty when they cannot be combined.
 class OperandStack {
  public:
   OperandStack(StraightLine& line, std::span<const uint32_t> members, size_t index)
@@ -86,7 +86,7 @@ class OperandStack {
     return line_.operands[line_.instructions[member].instruction.first_operand + index_];
   }
 
-  /// Makes the offsets those within the merged tile.
+  /// Makes the offsets relative to the merged tile.
   bool merge_tiles(bool psum, TileMerges& merges, Operand& result) {
     if (first_.memory == MemoryKind::kHbm) return false;
     const std::vector<TilePlace> places = merges.places(line_, tiles_, psum);

@@ -7,8 +7,8 @@
 
 namespace neuron_sim {
 
-/// Whether instances of this instruction can be one: every element of the result depends on the
-/// elements at its place of the other operands only, or on a [P, 1] operand.
+/// Whether instances of this instruction can be one: every element of the result depends only on
+/// the elements at its position in the other operands, or on a [P, 1] operand.
 bool is_stackable(const InstructionType& type);
 
 /// Whether two instances are the same instruction with the same attributes on the same engine.
@@ -16,11 +16,11 @@ bool same_command(const StraightLine& line, const StraightInstruction& a,
                   const StraightInstruction& b);
 
 /// The instances `members` (in order, of one statement) as one instruction whose operands have one
-/// free dimension more, outermost: the member. Their operands must be alike and lie at regular
-/// distances in one tile, or in different tiles, which are then merged (`psum`: those in PSUM
-/// too, within a bank); a [P, 1] operand of another element's width must be the same for all.
-/// Empty when the instruction's own check refuses it or the members do not fit together. Keeps the
-/// statement and loops of the first member; `merges` is left with pending merges.
+/// more free dimension, outermost: the member. Their operands must be alike and be evenly spaced in
+/// one tile, or in different tiles, which are then merged (`psum`: those in PSUM too, within a
+/// bank); a [P, 1] operand of another element's width must be the same for all. Empty when the
+/// instruction's own check rejects it or the members cannot be combined. Keeps the statement and
+/// loops of the first member; `merges` is left with pending merges.
 std::optional<StraightInstruction> stack(StraightLine& line, std::span<const uint32_t> members,
                                          bool psum, TileMerges& merges);
 

@@ -14,15 +14,15 @@ struct TilePlace {
   int64_t bytes = 0;  ///< from the first byte of `tile`, within each partition
 };
 
-/// Merges that a pass tries, keeps or drops, and carries out together. A tile becomes part of one
-/// other at most.
+/// Merges that a pass tries, keeps or drops, and carries out together. A tile becomes part of at
+/// most one other.
 class TileMerges {
  public:
   /// The places of `parts` in one tile that holds them in this order (and maybe more). Empty when
-  /// that cannot be: parts of different layout, placed by hand, part of different tiles already, in
-  /// PSUM unless `psum`, or larger than a bank of it.
+  /// that is impossible: parts of different layout, placed by hand, part of different tiles
+  /// already, in PSUM unless `psum`, or larger than a bank of it.
   std::vector<TilePlace> places(StraightLine& line, const std::vector<TileId>& parts, bool psum);
-  /// What was asked for since the last keep() or drop() is carried out, or forgotten.
+  /// Keeps, or discards, the merges requested since the last keep() or drop().
   void keep() { pending_.clear(); }
   void drop();
   /// Moves all operands on kept parts.

@@ -1,6 +1,6 @@
 #pragma once
-// What the vendor's compiler believes an instruction costs when it orders them. Not what the
-// hardware takes: the timeline computes that from the architecture file.
+// Instruction costs as the vendor's compiler sees them when it schedules. Not the hardware's: the
+// timeline computes those from the architecture file.
 
 #include <span>
 
@@ -11,7 +11,7 @@
 
 namespace neuron_sim {
 
-/// Costs that the list scheduler orders by; compiler_costs() has what each is and where it is from.
+/// Costs that the list scheduler orders by; compiler_cost_facts() describes each and its source.
 struct CompilerCosts {
   double clock_ghz, vector_ghz;
   double tensor_overhead_ns, scalar_overhead_ns, vector_overhead_ns;
@@ -20,7 +20,7 @@ struct CompilerCosts {
   double wake_up_ns, same_engine_ns;
 };
 
-/// One of them, as the architecture files state theirs.
+/// One cost, in the form of the architecture files.
 struct CompilerCostFact {
   const char* name;
   double CompilerCosts::*field;
@@ -30,15 +30,15 @@ struct CompilerCostFact {
   const char* source;
 };
 /// All of them. Fitted to the order of the four public attention traces (one compiler version, two
-/// kernels; "set J"): the structure is determined, single values hardly.
+/// kernels; "set J"): the structure is determined, individual values hardly.
 std::span<const CompilerCostFact> compiler_cost_facts();
 /// Their values.
 const CompilerCosts& compiler_costs();
 
-/// What one instance costs on an engine.
+/// The cost of one instance on an engine.
 struct CompilerCost {
-  Picoseconds issue{};     ///< the engine takes the next one after
-  Picoseconds transfer{};  ///< DMA: of the one pipe that all transfers share
+  Picoseconds issue{};     ///< until the engine takes the next one
+  Picoseconds transfer{};  ///< DMA: on the one pipe that all transfers share
   Picoseconds latency{};   ///< DMA: further, to the completion
 };
 

@@ -15,7 +15,7 @@ size_t index_of(std::string_view name) {
   return static_cast<size_t>(found - all.begin());
 }
 
-/// What the back end does in every stack: renaming, queues, list scheduling.
+/// The back end of every stack: renaming, queues, list scheduling.
 PassSettings back_end(bool disable_dge) {
   return {{"rename_buffers", 1},       {"assign_queues", 1}, {"disable_dge", disable_dge ? 1 : 0},
           {"keep_explicit_queues", 1}, {"schedule", 1},      {"choose_copy_engines", 1},

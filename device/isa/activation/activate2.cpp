@@ -122,7 +122,7 @@ void run(const Instance& instance) {
   }
 }
 
-/// Assumed to cost what activation costs: the vendor says nothing.
+/// Assumed to cost as much as activation: the vendor does not say.
 Demand demand(const Draft& draft, const Architecture&) {
   const View& dst = draft.operand(kDst);
   const View& data = draft.operand(kData);

@@ -16,8 +16,8 @@ namespace neuron_sim {
 /// of prelu and must be 0 for other functions. `reduce_command` works on the Scalar engine's
 /// registers (device/instruction/scalar_accumulator.h), which draft() adds as an operand; reduce_op
 /// is add, maximum, minimum, abs_max or abs_min on the fp32 results before they are rounded to dst.
-/// reduce_res, [P, 1], gets the registers afterwards. kLoadReduce is not of this instruction: it
-/// has no initial value (docs/hardware_facts.md#activate2).
+/// reduce_res, [P, 1], gets the registers afterwards. kLoadReduce is not supported: there is no
+/// initial value (docs/hardware_facts.md#activate2).
 struct Activate2 {
   View dst;
   Activation op = Activation::kIdentity;

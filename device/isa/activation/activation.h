@@ -18,8 +18,8 @@ namespace neuron_sim {
 /// adds as an operand where they are changed or read (EngineState::kScalarAccumulator). Each
 /// register adds the sum of its partition's fp32 results, before they are rounded to the dtype of
 /// dst, in the order of device/numerics/reduction.h. `reduce_res`, [P, 1], gets the registers
-/// afterwards. `reduce_op` must be kAdd where something is reduced. kLoadReduce is not of this
-/// instruction: it has no initial value (docs/hardware_facts.md#activation).
+/// afterwards. `reduce_op` must be kAdd where something is reduced. kLoadReduce is not supported:
+/// there is no initial value (docs/hardware_facts.md#activation).
 ///
 /// Functions, their errors and their limited ranges: device/numerics/activation_functions.h; prelu
 /// has no slope here and is refused, reciprocal takes no bias without features.reciprocal_bias.

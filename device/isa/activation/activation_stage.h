@@ -1,5 +1,5 @@
 #pragma once
-// What activation and activation_reduce share. They have the same operands and first attributes;
+// Shared by activation and activation_reduce. They have the same operands and first attributes;
 // activation_reduce is activation with reduce_cmd 'reset_reduce'.
 
 #include "device/instruction/instruction_type.h"

@@ -1,5 +1,5 @@
 #pragma once
-// Collectives: what the ranks of a replica group do to each other's tensors.
+// Collectives: exchanges of tensors among the ranks of a replica group.
 
 #include <array>
 #include <memory>
@@ -49,8 +49,8 @@ enum : int { kGroups, kOp, kDimension, kChannel, kFollows, kWritesCounts };
 /// the other ranks of its group, which must be the same one, else the kernels deadlock or cannot
 /// run (KernelError). Ranks in no group do nothing. `dimension` is 0 or 1.
 ///
-/// `engine` (EngineKind::kAuto: GpSimd, assumed) triggers it and goes on; collectives of a core run
-/// one after the other. `follows` marks a further tensor of one call, which shares its latency.
+/// `engine` (EngineKind::kAuto: GpSimd, assumed) triggers it and continues; collectives of a core
+/// run one after the other. `follows` marks a further tensor of one call, which shares its latency.
 struct Collective {
   CollectiveKind kind = CollectiveKind::kAllReduce;
   View dst, src;
@@ -71,7 +71,7 @@ extern const std::array<InstructionType, kCollectiveKinds> kCollectives;
 
 /// The kind of an instruction whose type is one of kCollectives.
 CollectiveKind kind_of(const InstructionType& type);
-/// Whether a kind adds up or compares what it moves.
+/// Whether a kind sums or compares the data it moves.
 bool reduces(CollectiveKind kind);
 
 }  // namespace neuron_sim

@@ -81,7 +81,7 @@ void check_index_tile(const Draft& draft) {
   }
 }
 
-/// Read-modify-write of indexed rows: one source is dst, the other what is added.
+/// Read-modify-write of indexed rows: one source is dst, the other the addend.
 void check_indirect(const Draft& draft) {
   const View& dst = draft.operand(kDst);
   bool any = dst.is_indirect();

@@ -19,8 +19,7 @@ namespace neuron_sim {
 /// sources. Scatter: dst is an indirect HBM view, one source is the same view, the other is in
 /// SBUF. Gather: dst is in SBUF, one source is the same view, the other is an indirect HBM view.
 /// All have P rows. A row of a scatter that occurs twice is a KernelError (`unique_indices` must be
-/// true); with `oob_skip` a row out of range is left alone, without it the executor raises
-/// IndexError.
+/// true); with `oob_skip` a row out of range is skipped, without it the executor raises IndexError.
 ///
 /// Software descriptors (engine GpSimd) for an index, else static ones (any engine); every source
 /// is read at dma.compute of the throughput of a copy.

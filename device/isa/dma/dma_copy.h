@@ -9,12 +9,12 @@ namespace neuron_sim {
 
 /// dst = src, element by element in row-major order. The element counts are equal; shapes and
 /// strides are free on both sides (dimension 0 of an SBUF side is the partition). Equal dtypes are
-/// copied bit by bit, others are cast through fp32. PSUM is out of reach.
+/// copied bit by bit, others are cast through fp32. PSUM is not accessible.
 ///
 /// `index`, [P, 1] int32 or uint32 in SBUF, gathers or scatters rows: exactly one side is an
 /// indirect HBM view with P rows, and its row p is row index[p] of the tensor. The executor
-/// resolves the index into Access::rows; with `oob_skip` a row out of range becomes -1 and is left
-/// alone (a gather keeps the old bytes of dst), without it the executor raises IndexError.
+/// resolves the index into Access::rows; with `oob_skip` a row out of range becomes -1 and is
+/// skipped (a gather keeps the old bytes of dst), without it the executor raises IndexError.
 /// Scattering two rows to one place keeps the later one.
 ///
 /// `descriptors`: empty chooses software for an index, a cast or the GpSimd engine, hardware where
@@ -25,7 +25,7 @@ namespace neuron_sim {
 ///
 /// `dst_rmw_add` (dst_rmw_op of the older API): dst = dst + src in fp32, rounded once to dst, at
 /// dma.compute of the throughput of a copy; not with hardware descriptors. A scatter that adds to
-/// one row twice is a KernelError with `unique_indices`; without it rows are added in their order.
+/// one row twice is a KernelError with `unique_indices`; without it rows are added in order.
 /// `priority`: 0 (highest) to 3 where features.dma_priority, not with static descriptors; it does
 /// not change the simulated time.
 struct DmaCopy {

@@ -10,8 +10,7 @@
 namespace neuron_sim {
 namespace {
 
-/// What the memory controller of HBM checks and corrects as one: 64 bits, as HBM2 has them.
-/// Assumed.
+/// The unit that the HBM memory controller checks and corrects: 64 bits, as in HBM2. Assumed.
 constexpr int64_t kHbmWord = 8;
 
 /// Stride that stands for "another partition" or "another indexed row": never adjacent in memory.
@@ -79,7 +78,7 @@ void count_descriptors(std::span<const Dimension> to, Dtype target_dtype,
   const std::optional<CopyNest> nest = common_nest(from, to);
   int64_t run = 1;
   step.fragments = 1;
-  if (!nest) {  // rows that interleave: what divides both of them
+  if (!nest) {  // rows that interleave: their common divisor
     run = std::gcd(from.back().size, to.back().size);
   } else if (nest->count > 0) {
     const CopyAxis& inner = nest->axis(nest->count - 1);
@@ -96,8 +95,8 @@ void count_descriptors(std::span<const Dimension> to, Dtype target_dtype,
 
 namespace {
 
-/// Words of HBM that runs shorter than a word write in part; runs that follow each other share one.
-/// Longer runs count as whole words: no measurement tells what their ends cost.
+/// Words of HBM that runs shorter than a word write in part; adjacent runs share one. Longer runs
+/// count as whole words: no measurement shows the cost of their ends.
 int64_t partial_words(std::span<const Dimension> to, Dtype dtype, int64_t elements_of_run) {
   const int64_t run = elements_of_run * itemsize(dtype);
   if (run >= kHbmWord) return 0;

@@ -1,6 +1,6 @@
 #pragma once
-// What the DMA instructions share: which descriptors can be made, how many of them a transfer
-// needs, and both sides of it as nested dimensions.
+// Shared by the DMA instructions: which descriptors can be made, how many of them a transfer needs,
+// and both sides of it as nested dimensions.
 
 #include <optional>
 #include <span>
@@ -61,12 +61,12 @@ void count_descriptors(const View& dst, const View& src, Step& step);
 /// descriptor dominates; nki-dma-bandwidth-guide). Assumed.
 void spread_over_engines(const Architecture& architecture, Step& step);
 
-/// What a transfer asks of its descriptors.
+/// What a transfer requires of its descriptors.
 struct DescriptorNeeds {
   bool indirect = false;          ///< follows an index tile
   bool casts = false;             ///< dtypes differ
   bool computes = false;          ///< adds in the DMA engines
-  bool register_address = false;  ///< an address is known at run time only
+  bool register_address = false;  ///< an address is known only at run time
 };
 
 /// Empty when `engine` can make descriptors of this kind, else the reason why not.

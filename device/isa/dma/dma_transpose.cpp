@@ -16,7 +16,7 @@ using enum DmaTranspose::AttributeIndex;
 constexpr auto kOperands = operand_table<DmaTranspose>();
 constexpr auto kAttributes = attribute_table<DmaTranspose>();
 
-// What the 16 DMA engines write together, and the most elements of a row of a descriptor.
+// The block that the 16 DMA engines write together, and the most elements of a row of a descriptor.
 constexpr int64_t kPartitionBlock = 128;
 constexpr int64_t kElementBlock = 16;
 constexpr int64_t kMostColumns = 128;
@@ -44,7 +44,7 @@ DescriptorNeeds needs(const Draft& draft) {
           .register_address = dst.register_index() >= 0 || src.register_index() >= 0};
 }
 
-/// Empty when hardware can make the descriptors of that source, else why not.
+/// Empty when hardware can make the descriptors of that source, else the reason.
 std::string_view hardware_objection(const View& src) {
   const int last = src.rank() - 1;
   const int64_t rows = src.size(0);

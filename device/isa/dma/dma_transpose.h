@@ -16,7 +16,7 @@ namespace neuron_sim {
 ///
 /// `index`, uint32 in SBUF, gathers rows on the way (features.dma_transpose): src is an indirect
 /// HBM view of 2-byte elements, row p of it is row index.T.flatten()[p] of the tensor; with
-/// `oob_skip` a row out of range leaves its column of dst alone, without it the executor raises
+/// `oob_skip` a row out of range leaves its column of dst unchanged, without it the executor raises
 /// IndexError. index is [16..128, 1] with a multiple of 16 partitions, or [128, N]; src has a
 /// multiple of 16 rows, at most as many as there are indices, and rows of at most 128 elements in
 /// the last dimension; a 4-D src has one more dimension of size 1.
@@ -29,8 +29,8 @@ namespace neuron_sim {
 ///
 /// Time: as the copy that writes the same dst, at dma.transpose_hbm (dma.transpose_sbuf) of its
 /// throughput; partitions count in multiples of 128 and the last dimension in multiples of 16,
-/// which the 16 engines write together (trainium2_arch.rst, "DMA Transpose": documented as what the
-/// best throughput needs, assumed to be the only cost). 1-byte elements, and all elements without
+/// which the 16 engines write together (trainium2_arch.rst, "DMA Transpose": documented as needed
+/// for the best throughput, assumed to be the only cost). 1-byte elements, and all elements without
 /// features.dma_transpose (generation 2), are moved one by one.
 struct DmaTranspose {
   View dst, src;

@@ -5,7 +5,7 @@
 
 namespace neuron_sim {
 
-/// What moves the bytes of a sendrecv.
+/// The DMA that moves the bytes of a sendrecv.
 enum class DmaEngine : uint8_t {
   kDma,        ///< the 16 DMA engines of each core
   kGpSimdDma,  ///< the DMA of GpSimd itself: small tiles, lower latency
@@ -18,8 +18,8 @@ enum class DmaEngine : uint8_t {
 /// synchronisation of core 0 meets the n-th of core 1, with the same `pipe_id` and `dma_engine`,
 /// else the kernel deadlocks or cannot be built (KernelError). Both directions complete together.
 ///
-/// kDma: `engine` (EngineKind::kAuto: Sync) triggers the transfer and goes on; its queue waits for
-/// the other core. kGpSimdDma: GpSimd waits and moves the tile itself, at most 256 elements per
+/// kDma: `engine` (EngineKind::kAuto: Sync) triggers the transfer and continues; its queue waits
+/// for the other core. kGpSimdDma: GpSimd waits and moves the tile itself, at most 256 elements per
 /// partition (limits.gpsimd_dma_elements). From NeuronCore-v3 on, with LNC2. The time of the DMA
 /// engines is that of dma_copy, all else is assumed (Architecture::peer).
 struct SendRecv {

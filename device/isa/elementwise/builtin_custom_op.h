@@ -1,5 +1,5 @@
 #pragma once
-// builtin_custom_op: a call of a function that the user brings.
+// builtin_custom_op: a call of a user-supplied function.
 
 #include <string>
 #include <vector>
@@ -10,9 +10,9 @@
 namespace neuron_sim {
 
 /// dsts = function_name(srcs), a function of the GpSimd library lib_file_name. The vendor documents
-/// no semantics; here the function is one that register_custom_function() made known, with its
+/// no semantics; here the function is one registered by register_custom_function(), with its
 /// operand counts, dtypes and cost. Up to 8 operands each way, of any shapes; every element of dsts
-/// is written. The two versions are carried along and mean nothing. GpSimd; SBUF.
+/// is written. The two versions are stored without effect. GpSimd; SBUF.
 struct BuiltinCustomOp {
   std::string function_name, lib_file_name;
   std::string ulib_to_ucode_version, ulib_to_isa_version;

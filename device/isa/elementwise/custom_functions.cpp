@@ -13,7 +13,7 @@ struct Registry {
   std::mutex mutex;
   std::map<std::string, CustomFunction> functions;
   std::map<std::string, int64_t> numbers;
-  std::deque<std::string> texts;  // by number; a deque moves nothing
+  std::deque<std::string> texts;  // by number; a deque never moves its elements
 };
 
 Registry& registry() {

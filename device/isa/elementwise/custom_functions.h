@@ -11,7 +11,7 @@ namespace neuron_sim {
 
 inline constexpr int kMaximumCustomOperands = 8;  ///< of each direction
 
-/// What a function of a GpSimd library does, written by the user in place of its microcode.
+/// A function of a GpSimd library, written by the user in place of its microcode.
 struct CustomFunction {
   int sources = 1;       ///< 0 to kMaximumCustomOperands
   int destinations = 1;  ///< 1 to kMaximumCustomOperands
@@ -24,15 +24,15 @@ struct CustomFunction {
   double cycles_per_element = 1;
 };
 
-/// Makes a function known by that name until the process ends. KernelError when the name is taken
+/// Registers a function under that name until the process ends. KernelError when the name is taken
 /// or the function is incomplete. Thread-safe.
 void register_custom_function(const std::string& name, CustomFunction function);
-/// Null when nobody registered it. The function stays valid. Thread-safe.
+/// Null when it is not registered. The function stays valid. Thread-safe.
 const CustomFunction* find_custom_function(const std::string& name);
 
 /// A number for a text, always the same for the same text, so that an Attribute can hold it.
 int64_t number_of_text(const std::string& text);
-/// The text of such a number. Thread-safe, as the other.
+/// The text of such a number. Thread-safe, like the above.
 const std::string& text_of_number(int64_t number);
 
 }  // namespace neuron_sim

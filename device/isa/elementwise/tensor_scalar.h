@@ -15,7 +15,7 @@ namespace neuron_sim {
 /// Engines: Vector for all but power and rsqrt. Scalar, if the architecture has scalar_tensor_ops,
 /// for (multiply), (add) and (multiply, add), with scalar_unary_operators also for abs, rsqrt and
 /// reciprocal and in any pair. GpSimd for add, subtract, multiply, power and rsqrt, where
-/// int32/uint32 data, dst and integer operands are exact modulo 2^32 (but for power and rsqrt); the
+/// int32/uint32 data, dst and integer operands are exact modulo 2^32 (except power and rsqrt); the
 /// vendor's operator table is followed, its engine parameter names rsqrt only.
 struct TensorScalar {
   View dst, data;

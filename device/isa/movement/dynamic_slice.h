@@ -1,5 +1,5 @@
 #pragma once
-// A slice whose start is a number in memory: what the dynamic copies address.
+// A slice whose start is a number in memory, as the dynamic copies use it.
 
 #include <string_view>
 
@@ -15,7 +15,7 @@ Access dynamic_slice(std::string_view region_name, const Access& region, const A
 
 namespace checks {
 
-/// `region` and `fixed` have the same partitions, rank and free sizes but for the first free
+/// `region` and `fixed` have the same partitions, rank and free sizes except for the first free
 /// dimension, where the region is at least as large; `offset` is one int32 or uint32 in SBUF.
 void dynamic_slice(std::string_view instruction, std::string_view region_name, const View& region,
                    std::string_view fixed_name, const View& fixed, const View& offset,

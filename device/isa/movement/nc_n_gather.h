@@ -1,5 +1,5 @@
 #pragma once
-// nc_n_gather: elements that every partition takes from places of its own.
+// nc_n_gather: elements that each partition gathers by its own indices.
 
 #include "device/instruction/fields.h"
 

@@ -17,7 +17,7 @@ constexpr int64_t kUnchanged = 255;
 using enum NcStreamShuffle::OperandIndex;
 using enum NcStreamShuffle::AttributeIndex;
 constexpr auto kOperands = operand_table<NcStreamShuffle>();
-/// "keeps": some partition of dst stays as it was.
+/// "keeps": some partition of dst is unchanged.
 constexpr auto kAttributes = attribute_table<NcStreamShuffle>();
 
 /// The partition of src that partition `target` of dst takes, or kUnchanged.

@@ -20,7 +20,7 @@ void check(const Draft& draft, const Architecture& architecture) {
                  {EngineKind::kVector, EngineKind::kScalar, EngineKind::kGpSimd}, architecture);
   const View& dst = draft.operand(kDst);
   const View& src = draft.operand(kSrc);
-  // Packed values can be copied as they are, not converted.
+  // Packed values can be copied unchanged, not converted.
   const bool bits =
       src.dtype() == dst.dtype() && elementwise::copies_bits(draft.engine, architecture);
   const auto check_operand = bits ? checks::movable_operand : checks::compute_operand;

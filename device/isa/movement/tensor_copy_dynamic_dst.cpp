@@ -12,7 +12,7 @@ using enum TensorCopyDynamicDst::OperandIndex;
 
 constexpr std::string_view kName = "tensor_copy_dynamic_dst";
 
-/// dst is read as well: what the offset does not point at stays as it was.
+/// dst is read as well: elements outside the slice are unchanged.
 constexpr auto kOperands = operand_table<TensorCopyDynamicDst>();
 
 EngineKind choose_engine(const Draft&, const Architecture&) { return EngineKind::kVector; }

@@ -25,7 +25,7 @@ void run(const Instance& instance) {
   for (int64_t p = 0; p < tile.partitions; ++p) copy_row(tile, p, state, p);
 }
 
-/// Assumed to cost what a copy of the words costs: the vendor says nothing.
+/// Assumed to cost as much as a copy of the words: the vendor does not say.
 Demand demand(const Draft& draft, const Architecture&) {
   const View& tile = draft.operand(kTile);
   const RateClass rate =

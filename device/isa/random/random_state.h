@@ -11,7 +11,7 @@ View random_state(EngineKind engine, int64_t partitions);
 /// The generator of GpSimd, or else of Vector.
 RandomGenerator random_generator(EngineKind engine, const Architecture& architecture);
 
-/// The next `count` numbers of the lane of a partition; moves its state on. Valid until the
+/// The next `count` numbers of the lane of a partition; advances its state. Valid until the
 /// thread's next call.
 const uint32_t* next_random_row(const Instance& instance, const Access& state, int64_t partition,
                                 int64_t count);
@@ -20,8 +20,8 @@ inline float unit_interval(uint32_t bits) { return static_cast<float>(bits >> 8)
 
 namespace checks {
 
-/// What rand_set_state and rand_get_state need: NeuronCore-v3, GpSimd (or Vector, where that has
-/// XORWOW), a uint32 tile with as many elements per partition as a lane has words.
+/// Requirements of rand_set_state and rand_get_state: NeuronCore-v3, GpSimd (or Vector, where that
+/// has XORWOW), a uint32 tile with as many elements per partition as a lane has words.
 void random_state_tile(std::string_view instruction, std::string_view operand, const View& view,
                        EngineKind engine, const Architecture& architecture);
 

@@ -42,7 +42,7 @@ void run(const Instance& instance) {
   }
 }
 
-/// Assumed to cost what a copy costs: the vendor says nothing.
+/// Assumed to cost as much as a copy: the vendor does not say.
 Demand demand(const Draft& draft, const Architecture&) {
   const View& dst = draft.operand(kDst);
   const RateClass rate =

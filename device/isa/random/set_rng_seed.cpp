@@ -44,7 +44,7 @@ void run(const Instance& instance) {
   }
 }
 
-/// Assumed to cost what a copy of one element costs: the vendor says nothing.
+/// Assumed to cost as much as a copy of one element: the vendor does not say.
 Demand demand(const Draft& draft, const Architecture&) {
   const View& seeds = draft.operand(kSeeds);
   return elementwise::demand(RateClass::kOneInput, seeds, {&seeds});

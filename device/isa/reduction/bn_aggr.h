@@ -8,8 +8,8 @@ namespace neuron_sim {
 /// triples of data, as bn_stats writes them, on Vector. data: [P, 3 n] in SBUF or PSUM of any dtype
 /// (docs/hardware_facts.md#bn_aggr); the variance divides by the whole count.
 /// In fp32, triples in order: mean = sum(count * mean) / sum(count), then the sum of
-/// variance * count + count * (mean - total mean)^2; rounded once to dst. Counts of 0 altogether
-/// give NaN.
+/// variance * count + count * (mean - total mean)^2; rounded once to dst. A total count of 0 gives
+/// NaN.
 struct BnAggr {
   View dst, data;
   EngineKind engine = EngineKind::kAuto;  ///< Vector

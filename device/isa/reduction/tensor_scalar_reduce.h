@@ -9,7 +9,7 @@ namespace neuron_sim {
 /// dst = data op0 operand0, and reduce_res = reduce_op over all elements of a partition, on Vector;
 /// reverse0 computes operand0 op0 data. [P, F] tiles in SBUF or PSUM with equal partitions and
 /// elements per partition; operand0 is a [P, 1] fp32 tile, or constant0 when its view is absent,
-/// none of both for a unary operator (docs/hardware_facts.md#tensor_scalar_reduce). op0: arithmetic
+/// neither for a unary operator (docs/hardware_facts.md#tensor_scalar_reduce). op0: arithmetic
 /// operators of
 /// the Vector engine; reduce_op: add, subtract, multiply, maximum, minimum.
 ///

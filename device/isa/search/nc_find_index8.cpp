@@ -57,7 +57,7 @@ void check(const Draft& draft, const Architecture& architecture) {
   }
 }
 
-/// Index of the first equal element, -1 without one. Whole blocks are compared at once first.
+/// Index of the first equal element, -1 if none. Whole blocks are compared at once first.
 int64_t find_first(const float* data, int64_t count, float value) {
   constexpr int64_t kBlock = 64;
   int64_t i = 0;

@@ -58,8 +58,8 @@ void check(const Draft& draft, const Architecture& architecture) {
   }
 }
 
-/// Where each value is found, -1 nowhere. Slots with equal values, from the last to the first, take
-/// successive matches.
+/// Where each value is found, -1 if nowhere. Slots with equal values, from the last to the first,
+/// take successive matches.
 std::array<int64_t, kCount> matches(const float* data, int64_t count, const float* vals) {
   std::array<int64_t, kCount> found{};
   for (int slot = kCount - 1; slot >= 0; --slot) {

@@ -9,10 +9,10 @@ namespace neuron_sim {
 /// order, for every 16 partitions that one GpSimd core serves. Elements and results run over the
 /// 16 partitions like a snake: number j lies in partition j % 16, column j / 16 (free dimensions
 /// flattened). K is the number of elements per partition of val_dst and idx_dst; only the first
-/// ceil(K / 16) columns are written, what lies beyond keeps its values.
+/// ceil(K / 16) columns are written, the others keep their values.
 ///
 /// Of equal values the lower index counts as the larger one; NaN counts as smaller than everything,
-/// as for max8 (the vendor says neither). src and val_dst are bfloat16, idx_dst is uint32; the
+/// as for max8 (the vendor documents neither). src and val_dst are bfloat16, idx_dst is uint32; the
 /// partitions are a multiple of limits.gpsimd_core_partitions, the same for all. n is
 /// limits.topk_minimum_elements to topk_maximum_elements and fits into src; K is at most n and
 /// limits.topk_results. GpSimd; SBUF.

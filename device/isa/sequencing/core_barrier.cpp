@@ -9,7 +9,7 @@ namespace neuron_sim {
 namespace {
 
 constexpr std::string_view kName = "core_barrier";
-// Nothing is written, but what follows must wait for the barrier as for a write.
+// Nothing is written, but later accesses must wait for the barrier as for a write.
 using enum CoreBarrier::OperandIndex;
 using enum CoreBarrier::AttributeIndex;
 constexpr auto kOperands = operand_table<CoreBarrier>();
@@ -18,7 +18,7 @@ constexpr auto kAttributes = attribute_table<CoreBarrier>();
 constexpr int64_t kBothCores = 0b11;  ///< bit i: core i
 constexpr int64_t kMostCores = 62;
 
-/// Other cores than 0 to 61 share a bit, which no valid mask has.
+/// Cores outside 0 to 61 share a bit that no valid mask has.
 int64_t mask_of(const std::vector<int64_t>& cores) {
   int64_t mask = 0;
   for (const int64_t core : cores) {

@@ -11,10 +11,10 @@ namespace neuron_sim {
 ///
 /// `engine` of each core waits for that core's own accesses to `data`, writes a semaphore of the
 /// other core and waits for the other core's; later accesses to `data` wait for it. The other
-/// engines go on: tensors that `data` does not cover are not ordered. The n-th synchronisation of
-/// core 0 meets the n-th of core 1, with the same tensor, else the kernel deadlocks (KernelError).
-/// `cores` is {0, 1}. From NeuronCore-v3 on, with LNC2. EngineKind::kAuto is GpSimd. Moves no
-/// bytes. Its time is assumed (Architecture::peer).
+/// engines continue: tensors that `data` does not cover are not ordered. The n-th synchronisation
+/// of core 0 meets the n-th of core 1, with the same tensor, else the kernel deadlocks
+/// (KernelError). `cores` is {0, 1}. From NeuronCore-v3 on, with LNC2. EngineKind::kAuto is GpSimd.
+/// Moves no bytes. Its time is assumed (Architecture::peer).
 struct CoreBarrier {
   View data;
   std::vector<int64_t> cores{0, 1};

@@ -8,7 +8,7 @@
 namespace neuron_sim {
 
 /// The silicon revision of an architecture: 1 with features.sub_version_1, else 0. Published
-/// kernels ask for 1 on gen4 before they use exponential, so trn3 is modelled as that revision
+/// kernels check for 1 on gen4 before they use exponential, so trn3 is modelled as that revision
 /// (assumed).
 int64_t get_nc_sub_version(const Architecture& architecture);
 

@@ -1,5 +1,5 @@
 #pragma once
-// What the register instructions share: they run on the sequencer of any engine.
+// Shared by the register instructions: they run on the sequencer of any engine.
 
 #include <cstdint>
 #include <string_view>
@@ -8,7 +8,7 @@
 
 namespace neuron_sim {
 
-/// Sync, whose sequencer has the least else to do.
+/// Sync, whose sequencer is otherwise the least busy.
 EngineKind sequencer_engine(const Draft& draft, const Architecture& architecture);
 /// One step of the sequencer.
 Demand sequencer_demand(const Draft& draft, const Architecture& architecture);

@@ -1,5 +1,5 @@
 #pragma once
-// What nc_matmul and nc_matmul_mx share: where on the PE array, into which PSUM tile, the product.
+// Shared by nc_matmul and nc_matmul_mx: placement on the PE array, the PSUM tile, the product.
 
 #include <array>
 #include <optional>
@@ -35,8 +35,8 @@ void place_on_array(Draft& draft, int first, const Placement& placement);
 
 namespace checks {
 
-/// Rows and columns are limits.partitions, or that halved until limits.array_tile; the position is
-/// a multiple of them within the array. `columns_too`: columns may be tiled.
+/// Rows and columns are limits.partitions, or that value halved down to limits.array_tile; the
+/// position is a multiple of them within the array. `columns_too`: columns may be tiled.
 void array_tile(std::string_view instruction, const Placement& placement, bool columns_too,
                 const Architecture& architecture);
 /// dst: PSUM, one partition per stationary column (`columns`), within a bank, or within all banks

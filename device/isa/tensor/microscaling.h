@@ -9,7 +9,7 @@ namespace neuron_sim {
 
 /// A group of 8 partitions x 4 packed values shares one scale.
 inline constexpr int64_t kGroupPartitions = 8;
-/// 32 partitions of data, a quadrant, have their 4 rows of scales in 4 partitions in a row.
+/// 32 partitions of data, a quadrant, have their 4 rows of scales in 4 consecutive partitions.
 inline constexpr int64_t kQuadrantPartitions = 32;
 
 /// The row of the scale operand for a row of the data operand: 4 rows at the start of each

@@ -24,7 +24,7 @@ enum class MatmulPerformanceMode : uint8_t { kNone, kDoubleRow };
 /// `accumulate` true adds it to dst with one fp32 addition per element (a bf16 dst is widened
 /// before and rounded to nearest even after it), false overwrites dst without reading it, empty
 /// lets the Builder choose: the first write to a PSUM location overwrites, later ones add.
-/// Accumulating on what another instruction wrote is undefined on the chip before generation 4;
+/// Accumulating onto another instruction's result is undefined on the chip before generation 4;
 /// here it adds.
 ///
 /// `perf_mode` kDoubleRow (features.double_row): both operands fp8, [K, 2, M] and [K, 2, N]; the
@@ -41,10 +41,10 @@ enum class MatmulPerformanceMode : uint8_t { kNone, kDoubleRow };
 /// `is_transpose` on an architecture with features.exact_transpose: moving holds exactly one 1 per
 /// column (an identity or a permutation), and dst gets dst[m, n] = stationary[k(n), m] bit by bit,
 /// NaN and infinities included. dst has the dtype of stationary; 1-byte elements become 16-bit ones
-/// whose upper byte is zero, so that dst is of a 2-byte dtype, or of that of stationary in every
-/// other byte (the bytes between are left alone). A moving column that is not one-hot is a
-/// KernelError at run time. Elsewhere the flag changes nothing but the name in the profiler
-/// (nki.isa.nc_matmul, "Transpose mode"). It never accumulates.
+/// whose upper byte is zero, so that dst has a 2-byte dtype, or that of stationary in every other
+/// byte (the bytes between are unchanged). A moving column that is not one-hot is a KernelError at
+/// run time. Elsewhere the flag changes nothing but the name in the profiler (nki.isa.nc_matmul,
+/// "Transpose mode"). It never accumulates.
 struct NcMatmul {
   View dst, stationary, moving;
   std::optional<bool> accumulate = false;

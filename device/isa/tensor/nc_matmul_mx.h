@@ -11,16 +11,16 @@ namespace neuron_sim {
 /// dst[M, N] (+)= (stationary * stationary_scale)[4 K, M].T @ (moving * moving_scale)[4 K, N].
 ///
 /// stationary [K, M] and moving [K, N]: SBUF, float8_e5m2_x4, float8_e4m3fn_x4 or float4_e2m1fn_x4,
-/// mixed at will; each element holds four values along the contraction. K: a multiple of 32 up to
-/// limits.partitions; M: even, up to limits.stationary_free; N: up to limits.moving_free_mx, twice
-/// that for a bf16 dst. The scales: SBUF, float8_e8m0fnu or uint8 (the same bits, 255 is NaN), a
-/// power of two 2^(bits - 127) per group of 8 partitions x 4 values, in 4 rows at the start of
-/// every 32 partitions (device/isa/tensor/microscaling.h). dst: PSUM, fp32 or bf16, as in
+/// in any combination; each element holds four values along the contraction. K: a multiple of 32 up
+/// to limits.partitions; M: even, up to limits.stationary_free; N: up to limits.moving_free_mx,
+/// twice that for a bf16 dst. The scales: SBUF, float8_e8m0fnu or uint8 (the same bits, 255 is
+/// NaN), a power of two 2^(bits - 127) per group of 8 partitions x 4 values, in 4 rows at the start
+/// of every 32 partitions (device/isa/tensor/microscaling.h). dst: PSUM, fp32 or bf16, as in
 /// nc_matmul. Only where features.microscaling (NeuronCore-v4).
 ///
-/// Value: values times scales in fp32 (exact but for an overflow to infinity), then one fp32 GEMM
-/// over the 4 K values, the four of a partition one after the other. `accumulate`, `tile_position`
-/// and `tile_size` as in nc_matmul; only rows can be tiled.
+/// Value: values times scales in fp32 (exact except for an overflow to infinity), then one fp32
+/// GEMM over the 4 K values, the four of a partition one after the other. `accumulate`,
+/// `tile_position` and `tile_size` as in nc_matmul; only rows can be tiled.
 ///
 /// Time: that of a 16-bit nc_matmul of K rows, M and N columns (trainium3_arch.rst, derived).
 struct NcMatmulMx {

@@ -1,4 +1,4 @@
-// Blocks of a product on any host: fused multiply-adds made of fp64 operations.
+// Blocks of a product on any host: fused multiply-adds built from fp64 operations.
 
 #include <bit>
 #include <cmath>
@@ -19,7 +19,7 @@ using Floats = float __attribute__((vector_size(kLanes * sizeof(float))));
 /// rounded to odd: its nearest value with an even last bit and a remainder gives way to the
 /// neighbour on the other side of the exact sum. Rounding that to fp32 is then rounding the exact
 /// sum, subnormal results included (Boldo and Melquiond, "Emulation of FMA and correctly rounded
-/// sums: proved algorithms using rounding to odd", 2008). Without remainder are infinities and NaN.
+/// sums: proved algorithms using rounding to odd", 2008). Infinities and NaN have no remainder.
 inline Doubles fused(Doubles a, Doubles b, Doubles c) {
   const Doubles product = a * b;
   const Doubles sum = product + c;

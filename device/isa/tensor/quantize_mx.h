@@ -10,7 +10,7 @@ namespace neuron_sim {
 /// src: SBUF, fp16 or bf16, [P, 4 N], P a multiple of 32 up to limits.partitions. dst: SBUF,
 /// float8_e5m2_x4 or float8_e4m3fn_x4, [P, N]. dst_scale: SBUF, float8_e8m0fnu or uint8 (the same
 /// bits), N columns, 4 rows at the start of every 32 partitions (device/isa/tensor/microscaling.h);
-/// its other rows stay as they are. Only where features.microscaling (NeuronCore-v4), on Vector.
+/// its other rows are unchanged. Only where features.microscaling (NeuronCore-v4), on Vector.
 ///
 /// X = 2^(floor(log2(largest magnitude)) - (E - 1)), E = 8 for e4m3fn and 15 for e5m2, at least
 /// 2^-127, which is also that of a group of zeros; half of the range stays free, so that nothing

@@ -10,9 +10,9 @@ namespace {
 
 constexpr int64_t kLine = 16;  // floats of a cache line
 // An operand that is read more often than this is copied first: its rows are pages apart, more
-// pages than the processor's first table of translations holds.
+// pages than the processor's first-level TLB holds.
 constexpr int64_t kReadsInPlace = 2;
-// Floats of `moving` that are copied at a time: what the processor's first cache holds.
+// Floats of `moving` that are copied at a time: as many as the processor's L1 cache holds.
 constexpr int64_t kGroup = 8192;
 
 /// Memory of the calling thread, aligned to cache lines; grown, never shrunk.
@@ -56,7 +56,7 @@ Matrix copied(const Matrix& from, int64_t rows, int64_t length, int64_t padded, 
   return {data, pitch};
 }
 
-/// A block of which only `columns` columns are there.
+/// A block with only `columns` valid columns.
 void multiply_edge(const BlockProduct& block, int64_t rows, int64_t columns,
                    const BlockShape& shape) {
   BlockProduct whole = block;

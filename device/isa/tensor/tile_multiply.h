@@ -1,5 +1,5 @@
 #pragma once
-// The product of two tiles of fp32: what nc_matmul computes.
+// The product of two tiles of fp32, as nc_matmul computes it.
 
 #include <cstdint>
 
