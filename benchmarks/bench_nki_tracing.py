@@ -1,10 +1,10 @@
-"""What an instruction costs that a kernel in Python emits, in both NKI languages.
+"""The cost of an instruction that a Python kernel emits, in both NKI languages.
 
 Traces kernels of about 10,000 instructions in the forms that users write and prints the processor
 time per instruction: of the whole trace (the body of the kernel, automatic placement and finishing
 of the program) and of instructions through `_core.Builder` without a front end, in the same run.
-Ends with 1 when a kernel costs more than the limit per instruction. Prints besides what a call of
-a kernel costs as a whole: traced, compiled and run the first time, found in the cache later.
+Exits with 1 when a kernel costs more than the limit per instruction. Also prints the cost of
+a whole kernel call: traced, compiled and run the first time, found in the cache later.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def new_tiles_through_the_builder() -> Any:
 
 
 def seconds(function: Callable[[], object], repetitions: int = REPETITIONS) -> float:
-    """Least processor time of a call: other programs of the machine only add to it."""
+    """Minimum processor time of a call: other programs on the machine only add to it."""
     times = []
     for repetition in range(repetitions + 1):
         start = time.thread_time()
@@ -89,14 +89,14 @@ def scaled_rows(a: Any, factor: float) -> Any:
 
 
 def bench_calls() -> None:
-    """What a call of a kernel costs that was traced before, beside its first call."""
+    """The cost of a call of a kernel that was traced before, next to its first call."""
     a = np.ones((ROWS, COLUMNS), np.float32)
     call = scaled_rows.call(a, 0.5)
     cache.clear()
     program = call.trace()
 
     def compile_anew() -> None:
-        call.trace_anew().program  # noqa: B018 - made when it is asked for
+        call.trace_anew().program  # noqa: B018 - created on first access
 
     tracing = seconds(call.trace_anew, 50)
     compilation = seconds(compile_anew, 50) - tracing

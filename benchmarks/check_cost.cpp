@@ -1,4 +1,4 @@
-// What the checker costs: kernels run as they are, and under it, in turn, in processor time. Ends
+// The checker's cost in processor time: kernels run in turn without it and under it. Exits
 // with 1 when a checked run takes more than 1.5 times as much.
 
 #include <algorithm>

@@ -35,7 +35,7 @@ def first_column(i: int) -> int:
 
 @nki.jit
 def assignments(a: Any) -> Any:
-    """Results that are assigned to tiles, as the older language has them."""
+    """Results assigned to tiles, as in the older language."""
     out = output(a)
     x = nl.load(a)
     y = tile(a)
@@ -76,7 +76,7 @@ def results(a: Any) -> Any:
 
 @nki.jit
 def tiles_of_an_iteration(a: Any) -> Any:
-    """What an iteration of a row-wise kernel has: a tile of its own, a sum, a product, a store."""
+    """An iteration of a row-wise kernel: its own tile, a sum, a product, a store."""
     out = output(a)
     for i in nl.static_range(INSTRUCTIONS // 5):
         first = first_column(i)
@@ -118,7 +118,7 @@ def loads_and_stores(a: Any) -> Any:
 
 @nki.jit
 def masked_loads_and_stores(a: Any) -> Any:
-    """The same with masks, which one iteration of eight needs: it ends beyond the tensor."""
+    """The same with masks, which one iteration in eight needs: it ends out of range."""
     out = output(a)
     i_p, i_f = nl.arange(128)[:, None], nl.arange(WIDTH)[None, :]
     for i in nl.static_range(INSTRUCTIONS // 2):

@@ -31,8 +31,8 @@ class Case:
     launches: tuple[Launch, ...]
     """Run one after the other."""
     reading: Callable[[Timings], float]
-    """The number, from the timings of the launches: microseconds of a time (whatever the unit of
-    the measurement), and the measurement's unit of anything else."""
+    """The number, from the timings of the launches: microseconds for a time (whatever the
+    measurement's unit), the measurement's unit for anything else."""
 
 
 def total(key: str) -> Callable[[Timings], float]:

@@ -143,7 +143,7 @@ def _table(groups: dict[str, Any]) -> Iterable[str]:
 
 
 def lines(report: dict[str, Any]) -> Iterable[str]:
-    """The report as text: cases, families, what has no kernel, the passes off, the noise."""
+    """The report as text: cases, families, entries without a kernel, the passes off, the noise."""
     width = max(len(case["id"]) for case in report["cases"])
     yield f"{'case':<{width}}  {'measured':>15}  {'simulated':>15}  {'error':>10}  stack"
     yield from (_case_line(case, width) for case in report["cases"])

@@ -28,7 +28,7 @@ def compile_launch(launch: Launch) -> tuple[_core.Program, _core.Program]:
 
 
 def compile_with_report(launch: Launch) -> tuple[tuple[_core.Program, _core.Program], list[str]]:
-    """The same, and the passes that gave way because the chip cannot hold what they keep."""
+    """The same, and the passes left out because the chip cannot hold what they keep."""
     source = launch.build()
     compiled, gave_way = _core.compile_with_report(source, pass_settings(launch.stack))
     return (source, compiled), gave_way
@@ -59,7 +59,7 @@ class PreparedCase:
 
     @property
     def objection(self) -> str:
-        """Why the passes left one of the programs as it is; empty when they ran."""
+        """Why the passes left one of the programs unchanged; empty when they ran."""
         return next(filter(None, (_core.pass_objection(each[0]) for each in self._programs)), "")
 
     def time(self, stack: str = "published", architecture: str | None = None) -> float:
@@ -75,7 +75,7 @@ class PreparedCase:
 
 @dataclass(frozen=True)
 class Evaluated:
-    """What became of one measurement."""
+    """The outcome for one measurement."""
 
     measurement: Measurement
     simulated: dict[str, float | None]
@@ -88,7 +88,7 @@ class Evaluated:
     """Why there is no simulated number."""
     has_kernel: bool = False
     objection: str = ""
-    """Why the passes left a program as it is; empty when they ran."""
+    """Why the passes left a program unchanged; empty when they ran."""
     gave_way: tuple[str, ...] = ()
     """Passes that were left out because the chip cannot hold what they keep."""
 
@@ -110,7 +110,7 @@ def _settings(stacks: Sequence[str]) -> dict[str, Any]:
 def evaluate(
     measurement: Measurement, architecture: str | None = None, find: FindCase = find_case
 ) -> Evaluated:
-    """Builds and times the kernel of a measurement. What fails is a reason, not an exception."""
+    """Builds and times the kernel of a measurement. A failure is a reason, not an exception."""
     nothing: dict[str, float | None] = dict.fromkeys(STACKS)
     if measurement.architecture not in _core.architectures():
         reason = f"architecture '{measurement.arch}' is not modelled"
@@ -130,7 +130,7 @@ def evaluate(
             objection=prepared.objection,
             gave_way=tuple(prepared.gave_way),
         )
-    except Exception as error:  # a kernel that cannot be built is one case, not the end
+    except Exception as error:  # a kernel that cannot be built fails one case, not the suite
         sentence = str(error).split("\n", 1)[0]
         reason = f"{type(error).__name__}: {sentence}"
         return Evaluated(measurement, nothing, reason=reason, has_kernel=True)

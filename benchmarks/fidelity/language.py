@@ -1,4 +1,4 @@
-"""The words of nki.language that the kernels use, as their front end lowers them."""
+"""The nki.language functions that the kernels use, as their front end lowers them."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ MOVING = 512
 
 
 def load(b: Builder, source: View, dtype: str | None = None) -> View:
-    """nl.load: a new tile in SBUF; another dtype is cast on the way by the DMA."""
+    """nl.load: a new tile in SBUF; the DMA casts to another dtype on the way."""
     tile = b.sbuf(source.label + "_tile", source.shape, dtype or source.dtype)
     b.dma_copy(tile, source)
     return tile
 
 
 def store(b: Builder, destination: View, tile: View) -> None:
-    """nl.store; another dtype is cast on the way by the DMA."""
+    """nl.store; the DMA casts to another dtype on the way."""
     b.dma_copy(destination, tile)
 
 

@@ -1,4 +1,4 @@
-"""What the kernel language turns into several instructions before any compiler pass."""
+"""Language functions that become several instructions before any compiler pass."""
 
 from __future__ import annotations
 

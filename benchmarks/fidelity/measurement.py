@@ -19,7 +19,7 @@ ARCHITECTURES = {"trn1": "trn1", "inf2": "trn1", "trn1/inf2 (NeuronCore-v2)": "t
 
 @dataclass(frozen=True)
 class Measurement:
-    """One published number. Texts are those of the source."""
+    """One published number. Texts are the source's."""
 
     id: str
     family: str

@@ -13,12 +13,12 @@ BANDS = (10, 20)
 """Shaded errors, in percent."""
 LABELLED_ERROR = 20
 LABELS = 8
-"""The cases that are furthest away, in percent, are named: at most so many per panel."""
+"""The cases with the largest errors in percent are named: at most this many per panel."""
 MARKERS = "osD^vPXhp<>d*"
 
 
 def _style(families: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """A colour and a marker of its own for each family, by its place in the alphabet."""
+    """A distinct colour and marker for each family, by alphabetical order."""
     import matplotlib
 
     colours = matplotlib.colormaps["tab10"].colors
@@ -61,7 +61,7 @@ def _panel(axes: Axes, cases: Sequence[dict[str, Any]], styles: dict[str, Any], 
 
 
 def _name_worst(axes: Axes, cases: Sequence[dict[str, Any]], middle: float) -> None:
-    """Labels beside the points, towards the middle of the panel."""
+    """Labels next to the points, towards the middle of the panel."""
     far = [case for case in cases if abs(case["error_percent"]) > LABELLED_ERROR]
     for case in sorted(far, key=lambda each: -abs(each["error_percent"]))[:LABELS]:
         on_the_right = case["measured"] > middle
@@ -77,7 +77,7 @@ def _name_worst(axes: Axes, cases: Sequence[dict[str, Any]], middle: float) -> N
 
 
 def draw(cases: Sequence[dict[str, Any]], path: Path) -> None:
-    """Writes the plot of all cases with a simulated number; the suffix of `path` says how.
+    """Writes the plot of all cases with a simulated number; the suffix of `path` sets the format.
 
     Times and rates have a panel each. ValueError when no case has a simulated number, or the file
     cannot be written. The same cases give the same file.

@@ -91,7 +91,7 @@ def report(
 ) -> dict[str, Any]:
     """The report of the cases with the passes of `stack` ("published" or "off").
 
-    Errors are in percent. `repeats` hold the runs from which the noise of measuring is told.
+    Errors are in percent. `repeats` are the runs that show the measurement noise.
     """
     pairs = {
         name: [pair for each in evaluated if (pair := each.pair(name)) is not None]

@@ -47,7 +47,7 @@ def _sizes_in(text: str) -> tuple[int, int, int] | None:
 def matrix_sizes(measurement: Measurement) -> tuple[int, int, int] | None:
     """M, K, N of a matrix product, from "M=.. K=.. N=..", the operands' shapes, "MxKxN".
 
-    The description counts only when the shapes say nothing: it may speak of blocks, too.
+    The description counts only when the shapes say nothing: it may also describe blocks.
     """
     return _sizes_in(measurement.shapes.lower()) or _sizes_in(measurement.description.lower())
 

@@ -99,7 +99,7 @@ def by_family(pairs: Iterable[Pair]) -> dict[str, Statistics]:
     families: dict[str, list[Pair]] = defaultdict(list)
     for pair in pairs:
         families[pair.family].append(pair)
-    # A family that is called like the pool belongs to it.
+    # A family named like the pool belongs to it.
     pool = families.pop(POOL, [])
     result = {}
     for family, group in sorted(families.items()):
@@ -114,7 +114,7 @@ def by_family(pairs: Iterable[Pair]) -> dict[str, Statistics]:
 
 @dataclass(frozen=True)
 class Noise:
-    """Runs of one kernel, by whoever published them: no model can be nearer than they are."""
+    """Runs of one kernel, by any publisher: no model can be closer than they are."""
 
     kernel: str
     arch: str
@@ -129,7 +129,7 @@ class Noise:
 
 
 def _same_run(one: Measurement, other: Measurement) -> bool:
-    """Same kernel, core, operands and way to measure; one text may say more of the shapes."""
+    """Same kernel, core, operands and method; one text may give more shape details."""
     texts = [(each.family, each.kernel, each.dtype, each.metric) for each in (one, other)]
     longer, shorter = sorted((one.shapes, other.shapes), key=len, reverse=True)
     return (

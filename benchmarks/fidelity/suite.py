@@ -25,7 +25,7 @@ def matchers() -> tuple[Match, ...]:
 def find_case(measurement: Measurement, asked: Sequence[Match] | None = None) -> Case | None:
     """The case of the first module that knows the measurement's kernel, else None.
 
-    `asked` stand in for the modules of the suite.
+    `asked` replaces the modules of the suite.
     """
     for match in matchers() if asked is None else asked:
         case = match(measurement)

@@ -44,7 +44,7 @@ def shape_after(text: str, *names: str) -> tuple[int, ...] | None:
 
 
 def dtype(text: str) -> str | None:
-    """The dtype that the text names, as the Builder calls it; None for none or an unknown one."""
+    """The dtype that the text names, as the Builder calls it; None if absent or unknown."""
     for word in re.findall(r"[a-z]+\d+", text.lower()):
         if word in DTYPES:
             return DTYPES[word]

@@ -60,7 +60,7 @@ nb::dict architecture_facts(const std::string& name_or_path) {
 
 using FloatArray = nb::ndarray<const float, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-/// Rounds values through elements that hold four each; the last one is filled up with zeros.
+/// Rounds values through elements that hold four each; the last one is padded with zeros.
 void round_packed(const FloatArray& values, Dtype dtype, float* result) {
   const auto elements = static_cast<int64_t>((values.size() + kPackedValues - 1) / kPackedValues);
   std::vector<float> padded(static_cast<size_t>(elements * kPackedValues));
@@ -102,7 +102,7 @@ KernelOptions written(const nb::dict& options) {
   return result;
 }
 
-/// build_kernel, while other threads of Python run.
+/// build_kernel, while other Python threads run.
 std::shared_ptr<const Program> built(const std::string& kernel,
                                      const std::vector<std::vector<int64_t>>& shapes,
                                      const std::string& dtype, const std::string& architecture,

@@ -48,7 +48,7 @@ class RaisedBySignal : public Interruption {
   std::shared_ptr<PyObject> error_;
 };
 
-/// Runs Python's handlers of the signals that came, if this is the thread that they run on, and
+/// Runs Python's handlers of pending signals, if this is the thread that they run on, and
 /// throws `Raised` when one raises. With or without the interpreter's lock: a thread that holds it
 /// lets the others have it for a moment, because one of them may wait here for it while it holds
 /// what this thread waits for.

@@ -129,7 +129,7 @@ def _counts(measurement: Measurement, arguments: argparse.Namespace) -> bool:
 
 
 def _report(problem: Problem, result: Fit, validate: bool) -> dict[str, Any]:
-    """What is printed, as JSON: parameters, refusals, errors before and after the fit."""
+    """The printed report as JSON: parameters, refusals, errors before and after the fit."""
     import dataclasses
 
     from neuron_sim.fidelity.calibrate.cross_validation import cross_validate, group_errors, overall

@@ -1,4 +1,4 @@
-"""How a fit does on what it has not seen: one family or one trace left out at a time."""
+"""How a fit does on unseen data: one family or one trace left out at a time."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class GroupError:
     before: float
     training: float
     left_out: float | None
-    """None when nothing is left to fit to."""
+    """None when no data is left to fit."""
 
 
 def _error(kind: str, residuals: np.ndarray) -> float:
@@ -31,7 +31,7 @@ def _error(kind: str, residuals: np.ndarray) -> float:
 
 
 def _errors(problem: Problem, positions: np.ndarray) -> list[float]:
-    """Of each block."""
+    """The error of each block."""
     return [
         _error(block.kind, residuals)
         for block, residuals in zip(problem.blocks, problem(positions), strict=True)
@@ -64,8 +64,8 @@ def group_errors(
 def cross_validate(problem: Problem, trained: Fit, evaluations: int = 4) -> list[GroupError]:
     """The errors with every group left out once.
 
-    A refit starts from the priors, so that nothing of the left-out group is in it; what the rest
-    does not determine stays there.
+    A refit starts from the priors, so that the left-out group has no influence; parameters that
+    the rest does not determine stay there.
     """
     unseen = {}
     for group in problem.groups:

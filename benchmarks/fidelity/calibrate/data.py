@@ -34,7 +34,7 @@ def latency_blocks(measurements: Sequence[Measurement]) -> tuple[list[Block], di
             prepared = PreparedCase(case)
             prepared.time()
             families[measurement.family].append(prepared)
-        except Exception as error:  # as in the fidelity command: one case less
+        except Exception as error:  # as in the fidelity command: one case fewer
             left_out[measurement.id] = str(error).split("\n", 1)[0]
     blocks = [
         Block(f"family {family}", "latency", LATENCY_SCALE, _family_residuals(cases))
@@ -56,7 +56,7 @@ def _family_residuals(cases: Sequence[PreparedCase]) -> Callable[[str], np.ndarr
 
 
 def trace_blocks(architecture: str) -> list[Block]:
-    """Durations and intervals of the instructions of each trace of the core; none without any."""
+    """Durations and intervals of the instructions in each trace of the core; empty without any."""
     folder = TRACED.get(architecture)
     if folder is None or not folder.is_dir():
         return []

@@ -14,14 +14,14 @@ from neuron_sim.files import read_text, write_whole
 FOLDER = Path("device") / "arch" / "fitted"
 """Where the overlays are in the source tree, one per architecture."""
 HAND_WRITTEN = "handwritten/"
-"""Before the name of an architecture: without its overlay, so that every fit starts alike."""
+"""Prefix of an architecture's name: without its overlay, so that every fit starts alike."""
 _FACT = ("value", "unit", "source", "certainty", "date", "data_hash", "standard_error")
 
 
 def write_trial(folder: Path, architecture: str, values: Mapping[str, tuple[float, str]]) -> Path:
-    """The hand-written file of `architecture` but for `values` (by dotted key, with their units).
+    """The hand-written file of `architecture` except `values` (by dotted key, with their units).
 
-    The same path is used again and again: the simulator reads a file whenever it is named.
+    The same path is reused: the simulator reads a file every time it is named.
     """
     lines = [f'base = "{HAND_WRITTEN}{architecture}"', f'name = "{architecture}"']
     for key, (value, unit) in values.items():
@@ -65,8 +65,8 @@ def _facts(table: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, An
 
 
 def check_overlay(path: Path) -> None:
-    """ValueError when there is a file at `path` that is no overlay of fitted values: only an
-    overlay is ever overwritten."""
+    """ValueError when the file at `path` is not an overlay of fitted values: only an overlay
+    is ever overwritten."""
     if not path.exists():
         return
     try:

@@ -1,4 +1,4 @@
-"""Least squares with bounds, and what the data does not determine."""
+"""Bounded least squares, and the parameters that the data does not determine."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import numpy as np
 from neuron_sim.fidelity.calibrate.problem import Problem
 
 STEP = 0.02
-"""Of a finite difference, as a share of a parameter's range: well above one picosecond."""
+"""Step of a finite difference, as a fraction of a parameter's range: well above one picosecond."""
 SINGULAR = 1e-3
-"""Directions whose residuals change so much less than those of the strongest are undetermined."""
-_INSIDE = 1e-3  # least_squares wants to start inside the bounds
+"""Directions whose residuals change by less than this share of the strongest are undetermined."""
+_INSIDE = 1e-3  # least_squares should start inside the bounds
 
 
 @dataclass
@@ -20,7 +20,7 @@ class Fit:
     """Result of a fit; positions are between the bounds, 0 to 1."""
 
     positions: np.ndarray
-    """Of all parameters; refused ones are where they started."""
+    """Of all parameters; refused ones stay where they started."""
     standard_errors: dict[str, float] = field(default_factory=dict)
     """By key, in the unit of the value; only of fitted parameters."""
     refused: dict[str, str] = field(default_factory=dict)
@@ -42,9 +42,9 @@ def jacobian(
 
 
 def _standard_errors(change: np.ndarray, residuals: np.ndarray) -> np.ndarray:
-    """Of positions, from the residuals that remain; there are more of them than columns.
+    """Of positions, from the remaining residuals, which outnumber the columns.
 
-    Each residual has the weight that the robust loss gives it, so that a mechanism that is missing
+    Each residual has the weight that the robust loss gives it, so that a missing mechanism
     does not make every other value uncertain.
     """
     rows, columns = change.shape
@@ -57,7 +57,7 @@ def _standard_errors(change: np.ndarray, residuals: np.ndarray) -> np.ndarray:
 def _undetermined(
     problem: Problem, active: Sequence[int], change: np.ndarray
 ) -> tuple[int, str] | None:
-    """The place in `active` of a parameter whose effect is nothing of its own, and why."""
+    """The index in `active` of a parameter with no distinct effect, and why."""
     sizes = np.linalg.norm(change, axis=0)
     if sizes.min() <= 1e-9:
         return int(sizes.argmin()), "no residual depends on it"
@@ -75,7 +75,7 @@ def _undetermined(
 def _imprecise(
     problem: Problem, active: Sequence[int], errors: np.ndarray
 ) -> tuple[int, str] | None:
-    """The place of the parameter with the largest standard error, if that is beyond its range."""
+    """The index in `active` of the largest standard error, if it exceeds the parameter's range."""
     worst = int(errors.argmax())
     if errors[worst] <= 1:
         return None
@@ -91,9 +91,9 @@ def _determined(
     problem: Problem, positions: np.ndarray, active: list[int], groups: Sequence[str], final: bool
 ) -> tuple[list[int], dict[str, str], np.ndarray]:
     """The active parameters that the data determines at `positions`, why the others are not, and
-    the standard errors of the positions of the former.
+    the standard errors of the former's positions.
 
-    Standard errors count where a fit ended (`final`): before, the residuals are too large.
+    Standard errors count only where a fit ended (`final`): before, residuals are too large.
     """
     change = jacobian(problem, positions, active, groups)
     residuals = problem.scaled(positions, groups)
@@ -128,7 +128,7 @@ def _optimum(
         np.clip(start[active], _INSIDE, 1 - _INSIDE),
         jac=lambda inner: jacobian(problem, full(inner), active, groups),
         bounds=(0, 1),
-        loss="soft_l1",  # a mechanism that is missing shall not bend those that are there
+        loss="soft_l1",  # a missing mechanism must not distort the others
         max_nfev=evaluations,
         xtol=1e-4,
         ftol=1e-5,
@@ -145,8 +145,8 @@ def fit(
     """Fits all parameters that the residuals of `groups` determine, from `start` (default: the
     hand-written values).
 
-    Determination is judged where the fit starts and again where it ends; what fails there goes back
-    to its start, and the others are fitted again. `evaluations`: steps of one fit, at most.
+    Determination is judged where the fit starts and again where it ends; parameters that fail there
+    return to their start, and the others are fitted again. `evaluations`: maximum steps of a fit.
     """
     start = problem.start if start is None else start
     everything = list(range(len(problem.parameters)))

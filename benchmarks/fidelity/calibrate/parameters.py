@@ -13,15 +13,15 @@ from neuron_sim.fidelity.calibrate.files import HAND_WRITTEN, write_trial
 SECTIONS = ("tensor", "vector", "scalar", "gpsimd", "sync", "rates", "dma", "semaphore", "launch")
 """Sections that hold times and rates; the others are sizes, features and clocks."""
 UNSURE = ("fitted", "assumed")
-"""Certainties of the values that are fitted when none is named: documents and direct readings of
-traces are not up for a fit."""
+"""Certainties of the values that are fitted when none is named: documented values and direct
+readings of traces are not fitted."""
 BRACKETS: Mapping[str, tuple[float, float]] = {
     # Busy fractions of the trn2 attention traces: 0.74 stayed cold and 0.94 went warm; 0.46 stayed
     # warm and 0.00 went cold.
     "tensor.gate_up": (0.74, 0.94),
     "tensor.gate_down": (0.0, 0.46),
 }
-"""Bounds that evidence gives; any other value may be halved or doubled."""
+"""Bounds backed by evidence; any other value may be halved or doubled."""
 PRIORS: Mapping[str, Mapping[str, float]] = {
     "trn1": {
         "vector.overhead_sbuf": 60,  # documents; the file has a total of conv1d
@@ -40,8 +40,8 @@ PRIORS: Mapping[str, Mapping[str, float]] = {
         "launch.benchmark_software": 0,
     },
 }
-"""What would be assumed without the totals that a hand-written value comes from: where the fits of
-the cross-validation start, so that a family which is left out is not in its own prediction."""
+"""Values assumed without the totals that a hand-written value comes from: where cross-validation
+fits start, so that a left-out family is not part of its own prediction."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Parameter:
     high: float
     unit: str
     prior: float | None = None
-    """What would be assumed without totals of kernels; None: `start` does not come from those."""
+    """The value assumed without kernel totals; None: `start` does not come from them."""
 
     def value(self, position: float) -> float:
         """The value at a position from 0 (low) to 1 (high)."""

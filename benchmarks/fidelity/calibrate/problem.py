@@ -16,7 +16,7 @@ Residuals = Callable[[str], np.ndarray]
 """Residuals of the simulation with an architecture file, always in the same order."""
 
 LATENCY_SCALE = 0.1
-"""Error of a total that is not unusual: mechanisms that are missing, noise of the measurement."""
+"""Typical error of a total: missing mechanisms, measurement noise."""
 TRACE_SCALE = 0.03
 """The same for the duration or interval of one instruction of a trace."""
 
@@ -26,7 +26,7 @@ class Block:
     """Residuals that belong together."""
 
     group: str
-    """What cross-validation leaves out as a whole: a family or a trace."""
+    """The unit that cross-validation leaves out: a family or a trace."""
     kind: str
     """`latency`: log(simulated / measured); else a relative error of a trace's instructions."""
     scale: float
@@ -36,7 +36,7 @@ class Block:
 class Problem:
     """Residuals as a function of the positions of the parameters between their bounds.
 
-    Evaluations are remembered, so that fits which share points share the work.
+    Evaluations are cached, so that fits which share points share the work.
     """
 
     def __init__(
@@ -51,12 +51,12 @@ class Problem:
 
     @property
     def start(self) -> np.ndarray:
-        """Positions of the values that the architecture has now."""
+        """Positions of the architecture's current values."""
         return np.array([each.position(each.start) for each in self.parameters])
 
     @property
     def prior(self) -> np.ndarray:
-        """Positions without what totals of kernels told, moved between the bounds."""
+        """Positions without knowledge from kernel totals, clipped to the bounds."""
         values = [each.start if each.prior is None else each.prior for each in self.parameters]
         positions = [
             each.position(value) for each, value in zip(self.parameters, values, strict=True)

@@ -14,9 +14,9 @@ class Sensitivity:
     """Percent by which simulated numbers change when the parameter grows by 1 %."""
 
     mean: float
-    """Of the sizes of all changes."""
+    """Of the magnitudes of all changes."""
     most: float
-    """Mean of the sizes in the group that follows it most."""
+    """Mean magnitude in the most sensitive group."""
     group: str
 
 

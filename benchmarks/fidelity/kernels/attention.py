@@ -72,8 +72,8 @@ def match(measurement: Measurement) -> Case | None:
     build = _build(measurement)
     if build is None:
         return None
-    # neuron-profile's total_time has the profiler's preamble in it; nki.benchmark's NC latency has
-    # the runtime's launch.
+    # neuron-profile's total_time includes the profiler's preamble; nki.benchmark's NC latency
+    # includes the runtime's launch.
     metric = measurement.metric.lower()
     reading = total("profile_us" if re.search("profile|total_time", metric) else "latency_us")
     return Case(measurement, (Launch(build, published_stack(measurement)),), reading)

@@ -1,7 +1,7 @@
 """Attention of one tile, variants V0 to V4.
 
 The source is not public under a known name; this is its description: q, k and v of [seq, dim] are
-transposed by the Tensor engine where the products want it (7 matmul instructions in fp32: three
+transposed by the Tensor engine where the products need it (7 matmul instructions in fp32: three
 transposes, two halves of each product; 6 with the second product in bf16), softmax over the row,
 one tile out. V1 takes the row sum out of the Scalar engine's exp (its Vector time is shorter, its
 Scalar time longer than V0's; assumption), V2 is V1 with bf16 weights and values, V3 is V1 with
@@ -24,7 +24,7 @@ from neuron_sim.fidelity.stacks import published_stack
 
 @dataclass(frozen=True)
 class Variant:
-    """What a variant changes."""
+    """The settings of a variant."""
 
     fused_sum: bool = False
     weights: str = "float32"

@@ -1,4 +1,4 @@
-"""The attention kernels under the profiler: those of family attention, read as its total time."""
+"""The attention kernels under the profiler: family attention, read as the profiler's total time."""
 
 from __future__ import annotations
 

@@ -60,8 +60,8 @@ class DepthwiseConvolution:
         """The kernel in program order: arguments image, filter [channels, taps], out.
 
         Steps 0 to 2 keep all images and results in SBUF in the source. Where that is more than the
-        SBUF, the compiler can only have fused its three loop nests: one tile is then loaded,
-        computed and stored after the other, as in the later steps.
+        SBUF, the compiler can only have fused its three loop nests: tiles are then loaded,
+        computed and stored one by one, as in the later steps.
         """
         builder = _core.Builder(f"conv1d_step{self.step}", self.architecture)
         shape = [self.batch, self.channels, self.width]
@@ -109,7 +109,7 @@ class DepthwiseConvolution:
         out: _core.View,
         c: _core.Affine,
     ) -> None:
-        """Steps 0 to 4: images outside, channel tiles inside."""
+        """Steps 0 to 4: outer loop over images, inner loop over channel tiles."""
         image_tile = self._load_image(builder, image, c)
         filter_tile = self._load_filter(builder, filters, c)
         if self.step == PSUM_STEP:
@@ -153,9 +153,9 @@ class DepthwiseConvolution:
         out: _core.View,
         c: _core.Affine,
     ) -> None:
-        """Steps 5 and 6: the filter is copied to PSUM once per channel tile, images are inside."""
+        """Steps 5 and 6: inner loop over images, filter copied to PSUM once per channel tile."""
         loaded = self._load_filter(builder, filters, c)
-        # fp32 in PSUM, as everything that Vector computes.
+        # fp32 in PSUM, like everything that Vector computes.
         filter_tile = builder.psum("filter_psum", [self.partitions, self.taps])
         builder.tensor_copy(filter_tile, loaded, engine="vector")
 

@@ -97,7 +97,7 @@ class RowConvolution:
     ) -> None:
         """sums = output row h of channel tile m: a load per input row, a product per tap.
 
-        Loops that accumulate are written out here: their first product overwrites.
+        Accumulating loops are unrolled here: their first product overwrites.
         """
         sizes = self.sizes
         for k in range(sizes.in_tiles):

@@ -9,7 +9,7 @@ from neuron_sim.fidelity import lowering
 from neuron_sim.fidelity.kernels.convolution import MOVING, TILE, Convolution, channel_tile
 
 MOST_OUT_TILES = 2
-"""The source writes its two tiles of output channels out by hand."""
+"""The source unrolls its two output-channel tiles by hand."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class WindowConvolution:
         """[in channel, in tile, tap, out channel] of out tile m.
 
         The source multiplies with nl.matmul, which transposes its first operand on the PE. The
-        operand is the same in all iterations: the transpose stands once, in front of the loops.
+        operand is the same in all iterations: the transpose is hoisted out of the loops.
         """
         sizes = self.sizes
         taps = sizes.kernel * sizes.kernel

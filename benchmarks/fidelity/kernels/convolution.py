@@ -1,4 +1,4 @@
-"""What the convolution kernels of the CS149 assignment have in common: sizes and their texts."""
+"""Shared by the convolution kernels of the CS149 assignment: sizes and their texts."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def read_convolution(measurement: Measurement) -> Convolution | None:
 
 
 def _pool(measurement: Measurement) -> int:
-    """Window of the pooling; 1 when no text speaks of it (all kernels are named ..._maxpool)."""
+    """Window of the pooling; 1 when no text mentions it (all kernels are named ..._maxpool)."""
     stated = wording.number(measurement.text, "pool_size", "pool size", "maxpool size", "pool")
     if stated:
         return stated

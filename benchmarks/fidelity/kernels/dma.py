@@ -64,7 +64,7 @@ class BulkCopy:
             builder.dma_copy(out[i], sums[i])
 
     def _write(self, builder: _core.Builder, x: _core.View, out: _core.View) -> None:
-        """One load, then its tile is stored again and again."""
+        """One load, then its tile is stored repeatedly."""
         (tile,) = self._tiles(builder, 1, self.columns)
         builder.dma_copy(tile, x[0])
         for i in range(self.repeat):
@@ -79,7 +79,7 @@ class BulkCopy:
 def build_strided_store(
     architecture: str, partitions: int, columns: int, stride: int, dtype: str
 ) -> _core.Program:
-    """Stores [partitions, columns] with `stride` elements from one to the next in HBM."""
+    """Stores [partitions, columns] with a stride of `stride` elements in HBM."""
     builder = _core.Builder("strided_store", architecture)
     x = builder.argument("x", [partitions, columns], dtype)
     out = builder.argument("out", [partitions, columns * stride], dtype)
@@ -90,7 +90,7 @@ def build_strided_store(
 
 
 def build_pointer_chase(architecture: str, hops: int, ring: int = 1024) -> _core.Program:
-    """Each load's address is the value that the load before it brought. Arguments table, out."""
+    """Each load's address is the value that the previous load returned. Arguments table, out."""
     builder = _core.Builder("pointer_chase", architecture)
     table = builder.argument("table", [ring, 1], "uint32")
     out = builder.argument("out", [1, 1], "uint32")
@@ -139,16 +139,16 @@ def build_stream(architecture: str, tiles: int) -> _core.Program:
 
 
 def bytes_per_active_time(timings: Timings) -> float:
-    """GB/s: all bytes that DMAs moved, over the time in which one of them was under way.
+    """GB/s: all bytes that DMAs moved, over the time in which one of them was in flight.
 
-    What the profiler calls DMA active time contains latencies of transfers, but not their triggers.
+    The profiler's DMA active time contains the latencies of transfers, but not their triggers.
     """
     moved = sum(timing["dma_bytes"] for timing in timings)
     return moved / (1e3 * sum(timing["dma_active_us"] for timing in timings))
 
 
 def read_bytes_per_active_time(timings: Timings) -> float:
-    """GB/s: the bytes that loads moved, over the time in which one of them was under way.
+    """GB/s: the bytes that loads moved, over the time in which one of them was in flight.
 
     The source divides the bytes read by the active time of DMAs, once with and once without those
     with static descriptors. It does not say which of the two it reports; with the stores of the

@@ -31,7 +31,7 @@ class EngineTest:
     engine: str
     """Tensor, Scalar or Vector."""
     mode: str
-    """chain: each reads the result of the one before; stream: they are independent; two_inputs: a
+    """chain: each reads the previous result; stream: they are independent; two_inputs: a
     stream of tensor_tensor."""
     sizes: tuple[int, ...]
     """(m, k, n) of a product, (partitions, columns) of anything else."""

@@ -14,7 +14,7 @@ Sizes = tuple[int, int, int]
 
 
 def _whole(sizes: Sizes, m: int, k: int, n: int) -> bool:
-    """Sizes in whole blocks of so many tiles of 128, 128 and 512."""
+    """Sizes in whole blocks of that many tiles of 128, 128 and 512."""
     tiles = (128 * m, 128 * k, 512 * n)
     return all(size and size % tile == 0 for size, tile in zip(sizes, tiles, strict=True))
 

@@ -48,7 +48,7 @@ class _Expression:
     The result has the widest dtype of the tiles; a Python float does not widen it. The documents
     can be read either way ("the data type of the input tiles, or whichever input type has the
     highest precision"; a weakly typed float counts as fp32 elsewhere). Widened to fp32, the bf16
-    kernel would cost twice what it costs more than the one with nl.gelu, in all three sizes.
+    kernel's extra cost over the one with nl.gelu would double, in all three sizes.
     """
 
     def __init__(self, b: Builder) -> None:

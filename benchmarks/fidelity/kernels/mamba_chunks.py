@@ -110,7 +110,7 @@ class ChunkedScan:
             for i in range(2)
         ]
         self._load_pair(buffers[0], b, 0, part)
-        for s in range(self.sizes.states):  # even and odd states are written out in the source
+        for s in range(self.sizes.states):  # the source unrolls even and odd states by hand
 
             def prefetching_state(s: int = s) -> None:
                 column = slice(s, s + 1)

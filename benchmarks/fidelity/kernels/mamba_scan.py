@@ -26,12 +26,12 @@ V3_CHUNK = 512
 
 @dataclass(frozen=True)
 class Variant:
-    """What distinguishes the kernels that scan with sums in SBUF."""
+    """The settings that distinguish the kernels that scan with sums in SBUF."""
 
     states_outside: bool = False
-    """The loop over states contains the loop over channel tiles; else the other way round."""
+    """The loop over states contains the loop over channel tiles; else the reverse."""
     rows_outside: bool = False
-    """B and C are loaded per state, in front of the loop over channel tiles."""
+    """B and C are loaded per state, before the loop over channel tiles."""
     product_once: bool = False
     """delta * u is computed once per channel tile, else for each state."""
     block_of_a: bool = False
@@ -74,7 +74,7 @@ class Scan:
     def _states_outside(self, b: _core.Affine) -> None:
         """mamba_v1: sums of all channel tiles live through the loop over states."""
         builder, sizes, tensors = self.builder, self.sizes, self.tensors
-        # The block dimension of the sums: every channel tile has a buffer of its own.
+        # The block dimension of the sums: every channel tile has its own buffer.
         sums = tensors.tile("sums", ring=sizes.channel_tiles)
         builder.loop(sizes.channel_tiles, lambda c: builder.memset(sums.turn(c), 0.0))
 
@@ -155,7 +155,7 @@ class Scan:
         powers: _core.View,
         sums: _core.View,
     ) -> None:
-        """Steps 2 and 3: delta * u is there, both rows are loaded first."""
+        """Steps 2 and 3: delta * u is ready, both rows are loaded first."""
         tensors = self.tensors
         b_row, c_row = tensors.load_rows(b, s)
         b_all, c_all = self.broadcast.in_sbuf(b_row), self.broadcast.in_sbuf(c_row)
@@ -173,7 +173,7 @@ class Scan:
         a: _core.View,
         sums: _core.View,
     ) -> None:
-        """mamba_v3: a chunk of the sequence at a time, from the last result of the one before."""
+        """mamba_v3: a chunk of the sequence at a time, from the previous chunk's last result."""
         builder, tensors = self.builder, self.tensors
         carry = tensors.tile("carry", 1)
         builder.memset(carry, 0.0)

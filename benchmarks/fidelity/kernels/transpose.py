@@ -2,7 +2,7 @@
 
 Source: stanford-cs149/asst4-trainium2, part1/kernels.py, as its solutions fill it in: load a tile,
 nc_transpose into PSUM, tensor_copy to SBUF, store. The same kernel in nki-samples (transpose2d)
-works on one tile's free dimensions and is not meant here.
+works on one tile's free dimensions and is not covered here.
 """
 
 from __future__ import annotations

@@ -45,12 +45,12 @@ class VectorAdd:
         return builder.finish()
 
     def _tile(self, builder: _core.Builder, a: _core.View, b: _core.View, c: _core.View) -> None:
-        """One tile, in buffers of the iteration's own."""
+        """One tile, in per-iteration buffers."""
         shape = [self.rows, self.columns]
         a_tile, b_tile, result = (builder.sbuf(name, shape, self.dtype) for name in "abr")
         builder.dma_copy(a_tile, a)
         builder.dma_copy(b_tile, b)
-        if self.columns == 1 and self.architecture != "trn1":  # trn1's kernels say nl.add
+        if self.columns == 1 and self.architecture != "trn1":  # trn1's kernels use nl.add
             operand = lowering.scalar_operand(builder, b_tile)
             builder.tensor_scalar(result, a_tile, "add", operand)
         else:

@@ -1,1 +1,1 @@
-"""Kernels as their authors wrote them, each from its public source, in the Builder's words."""
+"""Kernels as their authors wrote them, each from its public source, as Builder calls."""

@@ -25,7 +25,7 @@ from neuron_sim.fidelity.language import (
 
 
 class _Attention:
-    """What both kernels have in common: arguments, loads and the parts of a row of q tiles."""
+    """Shared by both kernels: arguments, loads and the parts of a row of q tiles."""
 
     def __init__(self, name: str, architecture: str, length: int, dtype: str) -> None:
         self.b = Builder(name, architecture)

@@ -69,7 +69,7 @@ class _Attention:
         store(b, self.norm[i], norm)
 
     def exponential(self, i: Index, fused: bool) -> None:
-        """exp[i] = exp(norm[i]); `fused`: the row sums with it."""
+        """exp[i] = exp(norm[i]); with `fused`, also the row sums."""
         norm, exp = load(self.b, self.norm[i]), self.row("exp_buf")
         if fused:
             total = self.sums[:, block(i, 1)]

@@ -32,7 +32,7 @@ Scores = Callable[[Index], View]
 
 @dataclass(frozen=True)
 class Step:
-    """What a candidate does differently."""
+    """The settings of a candidate."""
 
     cached: bool = False
     """q.T @ k of a tile of q is computed once."""
@@ -104,7 +104,7 @@ class _Attention:
         b.tensor_copy(target, running)
 
     def row_sum(self, scores: Scores, maximum: View, target: View) -> None:
-        """Pass B, block after block: target holds zeros before."""
+        """Pass B, block by block: target is zeroed beforehand."""
         b = self.b
         negative = self.negative(maximum)
         if self.step.fused_sum:
@@ -120,7 +120,7 @@ class _Attention:
         return b.loop(self.blocks, part)
 
     def fused_row_sum(self, scores: Scores, negative: View, target: View) -> None:
-        """The Scalar engine's registers add up: reset by the first block, read by the last."""
+        """The Scalar engine's registers accumulate: reset by the first block, read by the last."""
         b = self.b
         total = b.sbuf("sum_vec", [PARTITIONS, 1])
 

@@ -3,7 +3,7 @@
 Source: ucb-bar/autocomp, examples/trn-tutorial/5_sd_attention_trace.py, candidates 0 to 6,
 innermost first. Written anew. q, k, v: [seqlen, head], head at most 128; softmax(0.125 q k.T) v.
 
-Loads and stores that transpose are done by the Tensor engine here: element by element, as the
+Transposing loads and stores are done by the Tensor engine here: element by element, as the
 access patterns say, the DMA would need several times the measured total (assumption).
 """
 
@@ -33,15 +33,15 @@ SCALE = 0.125
 
 @dataclass(frozen=True)
 class Step:
-    """What a candidate does differently."""
+    """The settings of a candidate."""
 
     merged_loads: tuple[str, ...] = ("v", "q", "k")
     """Loops of loads, in order; letters together are one loop."""
     scores_dtype: str | None = None
-    """None: that of the inputs."""
+    """None: the inputs' dtype."""
     fused_sum: bool = True
     cast_weights: bool = False
-    """exp in the inputs' dtype, then a copy to that of the operands."""
+    """exp in the inputs' dtype, then a copy to the operands' dtype."""
     transposed_output: bool = True
     """The output is computed as [head, rows] and stored transposed."""
 
@@ -71,7 +71,7 @@ class _Attention:
             self.b.loop(self.tiles, lambda i, letters=letters: [self.load(x, i) for x in letters])
 
     def load(self, name: str, i: Index) -> None:
-        """Rows block i: v as it is, q and k transposed, q scaled."""
+        """Rows block i: v unchanged, q and k transposed, q scaled."""
         source = self.inputs[name][block(i, PARTITIONS), :]
         target = self.local[name][:, block(i, 1), :].merge(1)
         if name == "v":

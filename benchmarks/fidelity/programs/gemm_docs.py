@@ -26,7 +26,7 @@ from neuron_sim.fidelity.language import (
 )
 
 _USABLE = 176 * 1024
-"""Bytes per partition that the compiler hands out on trn1 and trn2 (192 KiB less 16 reserved)."""
+"""Bytes per partition that the compiler allocates on trn1 and trn2 (192 KiB less 16 reserved)."""
 _ITEMSIZES = {"float32": 4, "bfloat16": 2, "float16": 2}
 
 

@@ -31,7 +31,7 @@ class _Gemm:
     def fixed(self, memory: str, label: str, width: int, turns: int, first: int = 0) -> View:
         """Tiles declared outside of the loops that rewrite them.
 
-        They keep their place, so that a turn waits for the one that had the tile before (NKI
+        They stay in place, so that a turn waits for the previous user of the tile (NKI
         programming model: only what is declared inside a loop is multi-buffered). `first`: byte.
         """
         dtype = "float32" if memory == "psum" else self.dtype

@@ -1,13 +1,13 @@
 """Compares a profile with the simulation of the same instructions, one by one.
 
-Both clocks start at the first instruction of the kernel. What is compared with what:
+Both clocks start at the first instruction of the kernel. The pairs compared:
 
 - LDWEIGHTS and MATMUL with the loads and multiplications of their product;
 - DMA_DIRECT2D with the trigger on its engine, which for software descriptors follows their
   generation; the transfer itself is in no instruction of the profile;
 - ACT_TABLE_LOAD with the table load of the Scalar engine.
 
-Instructions that only wait have no counterpart of their own: their time is in the start of the
+Instructions that only wait have no counterpart: their time is in the start of the
 instruction that waited.
 """
 
@@ -75,7 +75,7 @@ class Comparison:
 
 
 def intervals(comparison: Comparison) -> list[tuple[float, float]]:
-    """(real, simulated) time from each instruction to the next one of its queue."""
+    """(real, simulated) time from each instruction to the next one in its queue."""
     queues: dict[str, list[Pair]] = defaultdict(list)
     for pair in comparison.pairs:
         queues[pair.row.row.engine].append(pair)
@@ -122,7 +122,7 @@ def _table_loads(
 def _matched(
     replay: Replay, steps: Sequence[dict[str, Any]]
 ) -> list[tuple[KernelInstruction, dict[str, Any] | None]]:
-    """Every instruction of the profile that the Program stands for, with its event."""
+    """Every instruction of the profile that the Program represents, with its event."""
     events = _events(steps)
     units = {"LDWEIGHTS": "load_stationary", "MATMUL": "multiply_moving", "DMA_DIRECT2D": "dma"}
     result = _table_loads(replay, steps)
@@ -142,7 +142,7 @@ def kernel_start(replay: Replay) -> int:
 
 def clock_phase(replay: Replay, window: float) -> float:
     """Where the windows of the PE clock lie relative to the kernel's start, in nanoseconds: on
-    hardware they run freely, so that the profile has to say. 0 when the clock never changed."""
+    hardware they are free-running, so the profile decides. 0 when the clock never changed."""
     changes = [span.time for span in replay.trace.clock if span.k == span.n]
     return (changes[0] - kernel_start(replay)) % window if changes else 0.0
 

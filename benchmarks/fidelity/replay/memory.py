@@ -1,4 +1,4 @@
-"""The tiles and HBM tensors of a replayed kernel, laid out as its profile's addresses say."""
+"""The tiles and HBM tensors of a replayed kernel, laid out by its profile's addresses."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ BYTES = "uint8"
 UPPER_HALF = 128 << 10
 LOWERED = 16 << 10
 """The compiler fills SBUF from both ends and uses the last 16 KiB, where kernels place no tiles
-(limits.sbuf_usable): the upper half lies that much lower here, where it meets no other tile."""
+(limits.sbuf_usable): the upper half lies that much lower here, where it overlaps no other tile."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ class _Tensor:
 
 
 class Memory:
-    """Places every tile when it is made; gives views of them."""
+    """Places every tile on construction; returns views of them."""
 
     def __init__(
         self,
@@ -119,8 +119,8 @@ class Memory:
         self._tensors = [(tensor, _hbm(builder, tensor)) for tensor in _merged_tensors(tensors)]
 
     def transfer_dtype(self, source: TransferSide, target: TransferSide) -> str:
-        """Dtype of the elements that a transfer moves: that of the instructions which compute with
-        its on-chip bytes."""
+        """Dtype of the elements that a transfer moves: taken from the instructions that compute
+        with its on-chip bytes."""
         for side in (source, target):
             if not side.on_chip:
                 continue
@@ -142,8 +142,8 @@ class Memory:
         raise ValueError(f"no tile at byte {access.low} of {access.memory}")
 
     def transfer_view(self, side: TransferSide, dtype: str) -> _core.View:
-        """One side of a transfer; its dimensions are those of the pattern, outermost first, and
-        the elements."""
+        """One side of a transfer; its dimensions are the pattern's, outermost first, and the
+        elements."""
         size = _itemsize(dtype)
         shape = [*reversed(side.sizes), side.element_bytes // size]
         if side.on_chip:
@@ -208,8 +208,8 @@ def _merged_tensors(tensors: list[_Tensor]) -> list[_Tensor]:
 
 
 def _hbm(builder: _core.Builder, tensor: _Tensor) -> _core.View:
-    """Written HBM that is no argument holds intermediate results. What is read only was there
-    before: the profile does not show its bytes, so that the caller passes them."""
+    """Written HBM that is not an argument holds intermediate results. Read-only HBM existed
+    before: the profile does not show its bytes, so the caller passes them."""
     shape = [(tensor.high - tensor.low) // _itemsize(tensor.dtype)]
     if tensor.table < 0 and tensor.written:
         return builder.scratch(f"scratch_{tensor.low:x}", shape, tensor.dtype)

@@ -1,8 +1,8 @@
-"""What the operand text of a profiled instruction says: semaphores, settings, access patterns.
+"""The operand text of a profiled instruction, parsed: semaphores, settings, access patterns.
 
 Addresses of the engines are linear over the partitions: SBUF has 128 of them, 256 KiB apart, PSUM
-follows. The DMA engines see the same window of the core at 0x802000000000; every other address of
-theirs is HBM. Read off the traces: every destination of a load is the source of a later reader.
+follows. The DMA engines see the same window of the core at 0x802000000000; every other address they
+use is HBM. Read off the traces: every destination of a load is the source of a later reader.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ class TransferSide:
 
 
 class Operands:
-    """The operand text of one instruction; errors are ValueErrors with what is missing in it."""
+    """The operand text of one instruction; errors are ValueErrors that name what is missing."""
 
     def __init__(self, text: str) -> None:
         self.text = text

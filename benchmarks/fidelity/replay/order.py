@@ -1,9 +1,9 @@
 """Whether a replayed Program waits for everything that the real instructions waited for.
 
-The compiler's semaphores order more than bytes need: an engine counts its completions, and who
-waits for the fourth waits for the first three. So a real wait is implied when its producer has
-completed before its consumer starts in every execution of the Program, which follows from what the
-builder derived and from the engines' orders: instructions of one engine start in order, those of a
+The compiler's semaphores order more than the bytes require: an engine counts its completions, and
+a wait for the fourth is a wait for the first three. So a real wait is implied when its producer has
+completed before its consumer starts in every execution of the Program, which follows from the
+builder's dependencies and the engine order: instructions of one engine start in order, those of a
 computing engine complete in order, a DMA transfer starts with its trigger and completes by itself.
 """
 

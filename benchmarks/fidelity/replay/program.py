@@ -36,7 +36,7 @@ class Step:
 
     @property
     def head(self) -> KernelInstruction:
-        """The instruction that names the operands: of a product the first multiplication."""
+        """The instruction that names the operands: for a product, the first multiplication."""
         return self.rows[1] if len(self.rows) > 1 else self.rows[0]
 
     def of(self, opcode: str) -> list[KernelInstruction]:
@@ -71,8 +71,8 @@ def _product_steps(stream: tuple[KernelInstruction, ...]) -> list[Step]:
 
 
 def program_steps(stream: tuple[KernelInstruction, ...]) -> tuple[Step, ...]:
-    """What becomes an instruction of the Program, by start (of a product: of the multiplication,
-    when both operands are there). Waits and table loads follow from the other instructions."""
+    """The steps that become instructions of the Program, by start (a product: by its
+    multiplication, when both operands are ready); waits and table loads follow from the others."""
     steps = _product_steps(stream)
     apart = ("LDWEIGHTS", "MATMUL", "ACT_TABLE_LOAD")
     steps += [Step((i,)) for i in stream if not i.waits_only and i.opcode not in apart]
@@ -181,8 +181,8 @@ def _transposes(load: Operands) -> bool:
 
 
 def _product_operands(step: Step) -> tuple[OnChip, OnChip, OnChip]:
-    """Target, weights and moving operand. The profile does not say the dtype of the target: a
-    transpose has that of its data, every other product is fp32."""
+    """Target, weights and moving operand. The profile does not give the target's dtype: a
+    transpose has its data's, every other product is fp32."""
     load, multiply = step.rows[0].operands, step.rows[1].operands
     weights = load.access("src")
     dtype = weights.dtype if _transposes(load) else "float32"
@@ -191,7 +191,7 @@ def _product_operands(step: Step) -> tuple[OnChip, OnChip, OnChip]:
 
 
 def _one(access: Access) -> Access:
-    """One element per partition, fp32 as all pointer operands are."""
+    """One element per partition, fp32 like all pointer operands."""
     return Access(access.address, access.dtype or "float32", (1,), (1,))
 
 

@@ -29,13 +29,13 @@ class TraceInstruction:
     """One instruction as the profiler lists it; times in nanoseconds since the profile began."""
 
     line: int
-    """Of the file, the header is line 1."""
+    """In the file; the header is line 1."""
     engine: str
     """Sync, Scalar, Vector, GpSimd, Tensor (loads weights) or TensorMatrix (multiplies)."""
     opcode: str
     start: int
     duration: int
-    """From start until the result is visible; of a DMA the trigger, never the transfer."""
+    """From start until the result is visible; for a DMA, the trigger, never the transfer."""
     pc: int
     """Place in the program of its engine, which a wait may overtake."""
     operands: str
@@ -47,7 +47,7 @@ class TraceInstruction:
 
 @dataclass(frozen=True)
 class Packet:
-    """What one DMA engine moved at once."""
+    """The data that one DMA engine moved at once."""
 
     dma_engine: int
     queue: int
@@ -96,7 +96,7 @@ class Trace:
 
 
 class _Row:
-    """A row of a table; asks for fields and names file, line and field when they are wrong."""
+    """A row of a table; reads fields and names file, line and field of wrong ones."""
 
     def __init__(self, path: Path, line: int, fields: Mapping[str, str]) -> None:
         self.path, self.line, self._fields = path, line, fields

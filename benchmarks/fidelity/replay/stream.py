@@ -1,4 +1,4 @@
-"""The kernel's own instructions of a profile, and what they wait for.
+"""The kernel's own instructions in a profile, and what they wait for.
 
 A profile begins and ends with instructions of the runtime. Those of the kernel are the ones that
 compute or move data, load a function table, or wait for a semaphore of an engine or a DMA queue:
@@ -70,7 +70,7 @@ class SemaphoreWait:
 
 def kernel_instructions(trace: Trace) -> tuple[KernelInstruction, ...]:
     """The kernel's instructions by start. ValueError when there are none, or for one that uses a
-    semaphore of the kernel and is of no known kind."""
+    semaphore of the kernel and is of unknown kind."""
     result = []
     for row in trace.instructions:
         operands = Operands(row.operands)
@@ -103,7 +103,7 @@ def _waiting(stream: tuple[KernelInstruction, ...]) -> Iterator[tuple[KernelInst
 
 def semaphore_waits(trace: Trace, stream: tuple[KernelInstruction, ...]) -> list[SemaphoreWait]:
     """All waits with the instruction whose completion they wait for: increments of a semaphore are
-    counted in the order of the profile, which is that of its only producer."""
+    counted in profile order, which is the order of its only producer."""
     producers: dict[int, list[KernelInstruction]] = defaultdict(list)
     for instruction in stream:
         if instruction.opcode == "DMA_DIRECT2D":

@@ -1,4 +1,4 @@
-// Builder for Python: tensors, tiles and loops; builder_instructions.cpp has the instructions.
+// Builder for Python: tensors, tiles and loops; instruction_methods.cpp has the instructions.
 
 #include <nanobind/stl/function.h>
 #include <nanobind/stl/optional.h>
@@ -40,7 +40,7 @@ View constant(Builder& builder, const std::string& label, const Shape& shape,
   return builder.constant(label, shape, dtype_of_name(dtype), {data, data + contents.size()});
 }
 
-/// The finished program. The builder has given it away, so Python gets no more of the builder.
+/// The finished program. Ends the builder, which has moved it out: Python can no longer use it.
 std::shared_ptr<const Program> finish(const nb::handle_t<Builder>& self) {
   std::shared_ptr<const Program> program = nb::cast<Builder&>(self).finish();
   nb::inst_destruct(self);

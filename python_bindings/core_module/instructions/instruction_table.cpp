@@ -28,7 +28,7 @@ Draft plain_draft(const InstructionType& type) {
   return draft;
 }
 
-/// "" when no engine follows from so little.
+/// "" when this does not determine an engine.
 std::string default_engine(const InstructionType& type, const Architecture& architecture) {
   try {
     return name(type.choose_engine(plain_draft(type), architecture));
@@ -37,7 +37,7 @@ std::string default_engine(const InstructionType& type, const Architecture& arch
   }
 }
 
-/// False when the check refuses whatever it is asked because of the generation.
+/// False when the check refuses the instruction because of the generation.
 bool exists(const InstructionType& type, const Architecture& architecture) {
   Draft draft = plain_draft(type);
   try {

@@ -7,7 +7,7 @@ namespace nb = nanobind;
 namespace neuron_sim {
 
 void set_operand(const char* parameter, const nb::handle& value, View& tile, double& constant) {
-  // A tile first: asking it for a number makes and drops an error of Python.
+  // Tiles first: reading one as a number creates and drops a Python error.
   if (nb::isinstance<View>(value)) {
     tile = nb::cast<const View&>(value);
   } else if (!value.is_none() && !nb::try_cast(value, constant)) {

@@ -18,8 +18,8 @@
 namespace neuron_sim {
 
 /// `Argument`: the type that nanobind converts to; set() writes it to the instruction;
-/// standard<declaration>() is the default, that of the struct; it is not asked for where the
-/// parameter is required, or where takes_none(): there it is None.
+/// standard<declaration>() is the struct's default; it is not read where the
+/// parameter is required, or with takes_none(), where it is None.
 template <typename Declaration>
 struct PythonParameter;
 
@@ -100,7 +100,7 @@ struct PythonParameter<AttributeDeclaration<T, V>> : PythonValue<AttributeDeclar
 template <typename T, typename V>
 struct PythonParameter<ParameterDeclaration<T, V>> : PythonValue<ParameterDeclaration<T, V>, T, V> {
 };
-/// A list: None leaves it as the struct has it, unless it is required.
+/// A list: None keeps the struct's default, unless it is required.
 template <typename T, typename E>
 struct PythonParameter<ParameterDeclaration<T, std::vector<E>>> {
   using Declaration = ParameterDeclaration<T, std::vector<E>>;

@@ -78,7 +78,7 @@ bool equals(const Affine& self, const nb::handle& other) {
   return nb::try_cast(other, number) && self == Affine(number);
 }
 
-/// That of the int when constant, as equality demands.
+/// The int's hash when constant, as equality requires.
 Py_hash_t hashed(const Affine& self) {
   if (self.is_constant()) return nb::hash(nb::int_(self.constant()));
   return nb::hash(nb::make_tuple(self.constant(), nb::tuple(nb::cast(coefficients(self)))));

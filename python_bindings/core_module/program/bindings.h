@@ -5,7 +5,7 @@
 
 namespace neuron_sim {
 
-/// Program: what a Builder finishes; its time, listing and bytes.
+/// Program: the result of a Builder; its time, listing and bytes.
 void bind_program(nanobind::module_& module);
 /// compile_program and published_stacks: the compiler between kernel and chip.
 void bind_passes(nanobind::module_& module);

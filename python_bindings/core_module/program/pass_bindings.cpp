@@ -60,7 +60,7 @@ nb::list passes() {
   return names;
 }
 
-/// compile(), while other threads of Python run.
+/// compile(), while other Python threads run.
 Compiled compiled(const std::shared_ptr<const Program>& program, const nb::dict& settings) {
   const PassSettings read = settings_of(settings);
   const nb::gil_scoped_release unlocked;
@@ -72,7 +72,7 @@ std::shared_ptr<const Program> compile_program(const std::shared_ptr<const Progr
   return compiled(program, settings).program;
 }
 
-/// The same, and the names of the passes that gave way.
+/// The same, and the names of the passes left out.
 nb::tuple compile_with_report(const std::shared_ptr<const Program>& program,
                               const nb::dict& settings) {
   Compiled result = compiled(program, settings);

@@ -156,8 +156,8 @@ nb::dict run_checked(const Program& program, const std::vector<HostArray>& argum
   return result;
 }
 
-/// Computes the program on memories of its own. Arrays are bytes as the dtypes of the arguments lay
-/// them out; written ones are changed in place. Returns the values of the ControlLog.
+/// Computes the program in fresh memories. Arrays are bytes laid out by the dtypes of the
+/// arguments; written ones are changed in place. Returns the values of the ControlLog.
 std::vector<int64_t> run(const Program& program, const std::vector<HostArray>& arguments) {
   const std::vector<std::byte*> addresses = addresses_of(program, arguments);
   const nb::gil_scoped_release unlocked;
@@ -183,7 +183,7 @@ std::vector<std::vector<int64_t>> run_on_ranks(
   return values;
 }
 
-/// A Kernel of the program, shared with whoever launches it (neuron_sim._C).
+/// A Kernel of the program, shared with its launcher (neuron_sim._C).
 nb::capsule compiled_kernel(const std::shared_ptr<const Program>& program) {
   auto kernel = std::make_unique<std::shared_ptr<const Kernel>>();
   {

@@ -31,7 +31,7 @@ TimelineOptions timeline_options(const Program& program,
 
 namespace {
 
-/// simulate(), while other threads of Python run.
+/// simulate(), while other Python threads run.
 Timing simulated(const Program& program, const ControlLog& log, const TimelineOptions& options) {
   const nb::gil_scoped_release unlocked;
   return simulate(program, log, options);

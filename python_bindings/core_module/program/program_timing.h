@@ -1,5 +1,5 @@
 #pragma once
-// What timeline and counters say about a Program, as Python sees it.
+// Timeline and counter results of a Program, for Python.
 
 #include <nanobind/nanobind.h>
 
@@ -18,12 +18,12 @@ TimelineOptions timeline_options(const Program& program,
                                  const std::optional<std::string>& architecture = {},
                                  double clock_phase_ns = 0, bool starts_warm = false);
 /// body_us, latency_us, profile_us, bottleneck, counts and shares, timed that way; of programs of
-/// up to 10,000 instances also dma_active_us, the time with a transfer under way.
+/// up to 10,000 instances also dma_active_us, the time with a transfer in flight.
 nanobind::dict program_timing(const Program& program,
                               const std::optional<std::string>& architecture = {},
                               double clock_phase_ns = 0, bool starts_warm = false,
                               const std::vector<int64_t>& log = {});
-/// The same for the program's own architecture, with what overlapping tiles cost.
+/// The same for the program's own architecture, with the cost of overlapping tiles.
 nanobind::dict program_timing_with_overlaps(const Program& program);
 /// program_counters() by name: `hbm_read_bytes`, `static_dma_packets`, `matmul_instructions`, ...
 nanobind::dict counters_by_name(const Program& program, const std::vector<int64_t>& log);

@@ -104,7 +104,7 @@ class Request {
     return result;
   }
 
-  /// What the kernels assume of every shape, because tensors of torch keep to it.
+  /// Limits that the kernels assume of every shape, because torch tensors keep to them.
   void check_sizes(const TensorSpec& spec) const {
     int64_t elements = 1;
     for (const int64_t size : spec.shape) {
@@ -120,14 +120,14 @@ class Request {
     }
   }
 
-  /// Beyond any HBM, and products of it with an itemsize or a few sizes still fit 64 bits.
+  /// More than any HBM; its products with an itemsize or a few sizes still fit 64 bits.
   static constexpr int64_t kMost = int64_t{1} << 40;
 
   std::string kernel_;
   const Architecture& architecture_;
   std::vector<TensorSpec> inputs_;
   KernelOptions options_;
-  std::vector<std::string> known_;  ///< options the kernel has asked for
+  std::vector<std::string> known_;  ///< options the kernel has read
 };
 
 }  // namespace neuron_sim

@@ -39,7 +39,7 @@ PyObject* equal(PyObject* a, PyObject* b) {
   return PyBool_FromLong(is_zero ? 1 : 0);
 }
 
-/// a != b as a bool: a mask has no complement of its own.
+/// a != b as a bool: a mask has no complement.
 PyObject* differ(PyObject* a, PyObject* b) {
   PyObject* same = equal(a, b);
   const int holds = same == nullptr ? -1 : PyObject_IsTrue(same);
@@ -47,7 +47,7 @@ PyObject* differ(PyObject* a, PyObject* b) {
   return holds < 0 ? nullptr : PyBool_FromLong(holds == 0 ? 1 : 0);
 }
 
-/// An expression of the dimensions of another that is a constant.
+/// A constant expression with the dimensions of another.
 PyObject* constant_in(const ExpressionObject* other, int64_t constant) {
   ExpressionObject* made = new_expression();
   if (made == nullptr) return nullptr;
@@ -104,7 +104,7 @@ bool divide(PyObject* self, int64_t divisor, PyObject*& quotient, PyObject*& rem
 
 enum class Wanted { kQuotient, kRemainder, kBoth };
 
-/// What is not divided by a number needs the expression as one.
+/// Any divisor but a number needs the expression as a number.
 PyObject* divided(PyObject* a, PyObject* b, Wanted wanted) {
   int64_t divisor = 0;
   const bool has_number = is_expression(a) && !is_expression(b);
@@ -138,7 +138,7 @@ PyObject* compare(PyObject* self, PyObject* other, int operation) {
   }
   if (operation == Py_EQ) return equal(self, other);
   if (operation == Py_NE) return differ(self, other);
-  // What has to be at least 0: the larger side less the smaller one, less 1 if they must differ.
+  // Must be at least 0: the larger side minus the smaller one, minus 1 if they must differ.
   const bool is_less = operation == Py_LT || operation == Py_LE;
   PyObject* difference = is_less ? difference_of(other, self) : difference_of(self, other);
   if (difference != nullptr && (operation == Py_LT || operation == Py_GT)) {

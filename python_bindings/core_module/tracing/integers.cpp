@@ -31,7 +31,7 @@ Number number_of(PyObject* value, int64_t& number) {
 
 bool read_integer(PyObject* value, int64_t& number) {
   const Number found = number_of(value, number);
-  if (found == Number::kNone) Py_XDECREF(PyNumber_Index(value));  // which says what is wrong
+  if (found == Number::kNone) Py_XDECREF(PyNumber_Index(value));  // which sets the error
   return found == Number::kFound;
 }
 

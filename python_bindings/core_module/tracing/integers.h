@@ -9,16 +9,16 @@ namespace neuron_sim::tracing {
 
 enum class Number { kNone, kFound, kError };
 
-/// The int that a Python or NumPy integer is; kNone for floats and whatever is no integer, kError
-/// with an OverflowError beyond 64 bits.
+/// The value of a Python or NumPy integer; kNone for floats and other non-integers, kError
+/// with an OverflowError above 64 bits.
 Number number_of(PyObject* value, int64_t& number);
-/// The same; false with a TypeError for what is no integer.
+/// The same; false with a TypeError for non-integers.
 bool read_integer(PyObject* value, int64_t& number);
 /// The integers of a tuple; false with an error, also for more than kMaximumDimensions.
 bool read_sizes(PyObject* tuple, int64_t* sizes, int& count);
 /// New reference.
 PyObject* tuple_of(const int64_t* numbers, int count);
-/// OverflowError: an index expression is beyond 64 bits. Returns false.
+/// OverflowError: an index expression exceeds 64 bits. Returns false.
 bool overflows();
 
 /// The quotient rounded down, as Python's //.

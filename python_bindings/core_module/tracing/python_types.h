@@ -1,5 +1,5 @@
 #pragma once
-// Types of Python whose fields are references: how one is made of its members, properties, methods.
+// Types of Python whose fields are references: how one is built from members, properties, methods.
 
 #include <nanobind/nanobind.h>
 

@@ -29,7 +29,7 @@ Affine affine_at(const Position& position) {
   return affine;
 }
 
-/// The dimensions from `first` on as few dimensions of the same elements in the same order.
+/// Merges the dimensions from `first` on into as few as possible, in the same element order.
 void merge(std::vector<Dimension>& dimensions, size_t first) {
   size_t kept = first;
   for (size_t i = first; i < dimensions.size(); ++i) {
@@ -80,7 +80,7 @@ bool read_dimensions(TensorObject* tensor, const Pattern& pattern,
   return true;
 }
 
-/// The error of the View's refusal, as NotOnePattern when splitting is the answer to it.
+/// Turns the error of the View's refusal into NotOnePattern when splitting resolves it.
 void explain_refusal(const std::vector<Dimension>& dimensions) {
   const bool has_none = std::any_of(dimensions.begin(), dimensions.end(),
                                     [](const Dimension& each) { return each.stride < 0; });
@@ -96,7 +96,7 @@ void explain_refusal(const std::vector<Dimension>& dimensions) {
   Py_XDECREF(traceback);
 }
 
-/// The View with what is read when the kernel runs: a register or an index tile.
+/// The View with its run-time part: a register or an index tile.
 nb::object with_dynamic_parts(TensorObject* tensor, const Pattern& pattern, nb::object view) {
   if (!is_absent(tensor->field[TensorObject::kRegister])) {
     view = nb::handle(&tensor->ob_base).attr("_at_register")(view);
@@ -111,7 +111,7 @@ nb::object with_dynamic_parts(TensorObject* tensor, const Pattern& pattern, nb::
 
 /// The View of a tensor that has a storage. New reference.
 PyObject* made_access(TensorObject* tensor) {
-  static std::vector<Dimension> kept;  // its memory: the interpreter's lock protects it
+  static std::vector<Dimension> kept;  // reuses its memory, guarded by the GIL
   std::vector<Dimension> dimensions = std::exchange(kept, {});
   dimensions.clear();
   Pattern pattern;
@@ -136,7 +136,7 @@ PyObject* made_access(TensorObject* tensor) {
   return with_dynamic_parts(tensor, pattern, view).release().ptr();
 }
 
-/// In loops it matters who used a tensor last.
+/// In loops, the last use of a tensor matters.
 bool note_use(StorageObject* storage) {
   auto* trace = reinterpret_cast<TraceObject*>(storage->field[StorageObject::kTrace]);
   const int is_open =

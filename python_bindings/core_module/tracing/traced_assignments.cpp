@@ -57,7 +57,7 @@ bool depends_on(PyObject* address, const LoopObject* loop) {
   return false;
 }
 
-/// Whether neuron_sim.nki.tracing.dependences has to look at a write to `target`.
+/// Whether neuron_sim.nki.tracing.dependences must check a write to `target`.
 bool is_suspicious(const TraceObject* trace, PyObject* target) {
   PyObject* loops = trace->field[TraceObject::kLoops];
   if (!trace->is_old) return false;
@@ -84,7 +84,7 @@ bool emit_into(TraceObject* trace, PyObject* target) {
   bool good = true;
   if (pending->accumulates) good = check_product(trace, &storage->ob_base, false);
   good = good && emit_pending(trace, pending, target, pending->accumulates ? Py_False : nullptr);
-  set_field(pending->field[PendingObject::kTensor], nullptr);  // they hold each other
+  set_field(pending->field[PendingObject::kTensor], nullptr);  // they reference each other
   Py_DECREF(pending);
   return good;
 }

@@ -1,4 +1,4 @@
-// tensor[index] of index expressions: nl.arange, nl.mgrid and what is computed from them.
+// tensor[index] of index expressions: nl.arange, nl.mgrid and values computed from them.
 
 #include <algorithm>
 

@@ -7,13 +7,13 @@
 namespace neuron_sim::tracing {
 namespace {
 
-/// What one item selects of a dimension.
+/// The part of a dimension that one item selects.
 struct Range {
   Position start;
   int64_t count = 1;
   int64_t step = 1;
   bool stays = false;          ///< as a dimension of the result
-  bool may_be_masked = false;  ///< beyond the end: the older language has masks for it
+  bool may_be_masked = false;  ///< out of range: the older language has masks for it
 };
 
 bool is_array(PyObject* item) { return is_expression(item) && as_expression(item)->rank > 0; }
@@ -23,7 +23,7 @@ bool is_dynamic_slice(PyObject* item) { return Py_TYPE(item) == connections.dyna
 bool read_bound(PyObject* bound, int64_t size, int64_t otherwise, Position& position) {
   position.constant = otherwise;
   if (bound == Py_None) return true;
-  if (is_array(bound)) return Py_XDECREF(PyNumber_Index(bound)), false;  // it is no number
+  if (is_array(bound)) return Py_XDECREF(PyNumber_Index(bound)), false;  // it is not a number
   if (!read_position(bound, position)) return false;
   if (!is_expression(bound) && position.constant < 0) position.constant += size;
   return true;
@@ -113,7 +113,7 @@ bool apply_range(Indexing& indexing, int d, PyObject* item) {
          (!stays || made.append(range.count, step));
 }
 
-/// Dimensions from `first` to before `last` as they are.
+/// Dimensions from `first` up to, not including, `last`, unchanged.
 bool keep(Indexing& indexing, int first, int last) {
   const Pattern& old = indexing.old;
   bool good = true;
@@ -178,7 +178,7 @@ Kind kind_of(PyObject* const* items, int count, bool numbers_only) {
   return has_range ? Kind::kMixed : Kind::kIndexTensors;
 }
 
-/// tensor[items]; nullptr without an error when Python has to look at them first.
+/// tensor[items]; nullptr without an error when Python must handle them first.
 PyObject* made_of(PyObject* tensor, PyObject* index, bool numbers_only) {
   PyObject* const* items = &index;
   int count = 1;

@@ -1,5 +1,5 @@
-// What masks leave of tiles: a rectangle (a box), or one per position of the dimensions that a mask
-// couples with another.
+// The parts of tiles that masks leave: a rectangle (a box), or one per position of the dimensions
+// that a mask couples with another.
 
 #include <algorithm>
 #include <functional>
@@ -28,7 +28,7 @@ struct Condition {
   int64_t steps[kMaximumDimensions];
 };
 
-/// What conditions leave of a tile.
+/// The part of a tile that conditions leave.
 struct Cut {
   PyObject* mask;
   int rank = 0;
@@ -95,7 +95,7 @@ void append(Cut& cut, const Box& box, const std::vector<int>& outer) {
   cut.boxes.push_back(box);
 }
 
-/// The box at one position of the outer dimensions, if something is left there.
+/// The box at one position of the outer dimensions, unless it is empty.
 void add_box(Cut& cut, const std::vector<int>& outer, const int64_t* positions, int inner) {
   Box box = cut.box;
   for (const int d : outer) {
@@ -168,7 +168,7 @@ Holds holds(const ExpressionObject* condition) {
   return low < 0 ? Holds::kSometimes : Holds::kAlways;
 }
 
-/// What conditions leave: None for all, a list of boxes, or nullptr with an error.
+/// The boxes that conditions leave: None for all, a list, or nullptr with an error.
 PyObject* left_by(Cut& cut, PyObject* conditions) {
   bool depends = false;
   nanobind::list cutting;

@@ -50,7 +50,7 @@ bool extremes(const Check& check, const int64_t* shape, int rank, int64_t& low, 
   });
 }
 
-/// The checks of a tensor that a box does not make true, moved to its start; an invalid object with
+/// The checks of a tensor that a box does not satisfy, moved to its start; an invalid object with
 /// an error. `moved`: positions per dimension.
 nb::object checks_of(PyObject* checks, const Pattern& box, const int64_t* moved) {
   nb::list left;

@@ -1,6 +1,6 @@
 #pragma once
-// The structures of traced_structures.h for each other: neuron_sim.nki.tracing derives its classes
-// from their types and has everything that is not needed once per instruction.
+// Functions shared by the structures of traced_structures.h: neuron_sim.nki.tracing derives its
+// classes from their types and has everything that is not needed once per instruction.
 
 #include <exception>
 #include <type_traits>
@@ -32,7 +32,7 @@ struct Connections {
   PyObject* refusal;            ///< (reason, ...): the error of refusals.py
   PyObject* not_one_pattern;    ///< the error of an operand that has no access pattern
   PyObject* split;              ///< (instruction, operands, that error): emits it in parts
-  PyObject* scope_at;           ///< (scope, place): that of a tile made at a place, see scope_at
+  PyObject* scope_at;           ///< (scope, place): the scope of a tile made there, see scope_at
 };
 extern Connections connections;
 
@@ -59,11 +59,10 @@ PyObject* divmod_of(PyObject* a, PyObject* b);
 PyObject* scaled(const ExpressionObject* self, int64_t factor, int64_t constant);
 /// An expression of no terms and no dimensions, to be filled. New reference.
 ExpressionObject* new_expression();
-/// Ends the work on a new expression: its terms own their loops from here on, and one that is a
+/// Finishes a new expression: its terms own their loops from here on, and one that is a
 /// plain number becomes an int.
 PyObject* finished(ExpressionObject* made, bool is_good);
-/// The shape that a shape and another one have together, in place of the first; false with an
-/// error.
+/// Broadcasts a shape with another one, in place; false with an error.
 bool broadcast(int64_t* shape, int& rank, const int64_t* other, int other_rank);
 /// The step of dimension j where all indices together have `size` positions along it: one position
 /// is repeated.
@@ -76,13 +75,13 @@ inline ExpressionObject* as_expression(PyObject* object) {
   return reinterpret_cast<ExpressionObject*>(object);
 }
 inline bool is_expression(PyObject* object) { return Py_TYPE(object) == connections.expression; }
-/// sum += a * factor; false with an error beyond 64 bits.
+/// sum += a * factor; false with an error on 64-bit overflow.
 bool add_product(int64_t& sum, int64_t a, int64_t factor);
-/// The same, which stays at the largest or smallest 64-bit number: for bounds.
+/// The same, saturating at the largest or smallest 64-bit number: for bounds.
 void add_saturated(int64_t& sum, int64_t a, int64_t factor);
-/// The Position of an int or of an expression, whose dimensions do not count; false with an error.
+/// The Position of an int or of an expression, whose dimensions are ignored; false with an error.
 bool read_position(PyObject* value, Position& position);
-/// position += factor * other; false beyond 64 bits or kMaximumTerms.
+/// position += factor * other; false on 64-bit overflow or above kMaximumTerms.
 bool add_scaled(Position& position, const Position& other, int64_t factor);
 /// An int, or an Expression when loop variables are left. New reference.
 PyObject* position_object(const Position& position);
@@ -148,7 +147,7 @@ PyObject* pattern_of(PyObject* self, PyObject* const* arguments, Py_ssize_t coun
 PyObject* row_of(PyObject* self, void*);
 
 // traced_masks.cpp
-/// boxes(mask, shape): what a mask leaves of a tile.
+/// boxes(mask, shape): the parts of a tile that a mask leaves.
 PyObject* boxes(PyObject* module, PyObject* const* arguments, Py_ssize_t count);
 
 // traced_narrowing.cpp
@@ -166,19 +165,19 @@ inline PendingObject* as_pending(PyObject* object) {
 inline StorageObject* storage_of(PyObject* tensor) {
   return reinterpret_cast<StorageObject*>(as_tensor(tensor)->field[TensorObject::kStorage]);
 }
-/// Emits what is pending into a tile of its own; false with an error.
+/// Emits the pending result into a new tile; false with an error.
 bool settle(TraceObject* trace);
-/// The same for what `tensor` waits for, if it has no storage yet.
+/// The same for the result that `tensor` waits for, if it has no storage yet.
 bool settle_tensor(PyObject* tensor);
 /// Takes the pending result out of the trace. New reference.
 PendingObject* take_pending(TraceObject* trace);
-/// Emits what was pending into `target`, with `accumulate` if it is given; false with an error. The
+/// Emits a pending result into `target`, with `accumulate` if it is given; false with an error. The
 /// line, and that of errors, is where the kernel called it.
 bool emit_pending(TraceObject* trace, const PendingObject* pending, PyObject* target,
                   PyObject* accumulate);
 PyObject* trace_result(PyObject* self, PyObject* const* arguments, Py_ssize_t count,
                        PyObject* names);
-/// What a result is to be; `operands` is a new reference, the others are borrowed.
+/// The properties of a result; `operands` is a new reference, the others are borrowed.
 struct Result {
   PyObject* shape;
   PyObject* dtype;
@@ -188,7 +187,7 @@ struct Result {
   bool accumulates = false;
   bool is_explicit = false;
 };
-/// A tensor that is not written yet, and what it waits for. New reference.
+/// A tensor that is not written yet, with its pending result. New reference.
 PyObject* deferred(TraceObject* trace, const Result& result);
 
 // traced_operators.cpp
@@ -201,7 +200,7 @@ PyObject* trace_settle(PyObject* self, PyObject*);
 PyObject* trace_builder(PyObject* self, void*);
 PyObject* current_builder(PyObject* module, PyObject*);
 /// `instruction(dst, *operands)` at once.
-/// The builder's source line is that of a place from here on.
+/// Sets the builder's source line to that of a place.
 bool go_to(TraceObject* trace, PyObject* place);
 /// The trace has a tile that is placed automatically: not in a kernel with addresses.
 bool note_tile(TraceObject* trace, PyObject* name);
@@ -231,20 +230,20 @@ PyObject* assigned_name(TraceObject* trace, PyFrameObject* frame, PyObject* plac
 /// The place of a frame, see connections.place_of. Borrowed; nullptr with an error.
 PyObject* place_of(PyFrameObject* frame);
 
-/// TypeError: an argument is not what is wanted. Returns nullptr.
+/// TypeError: an argument is not of the type wanted. Returns nullptr.
 PyObject* wrong_type(const char* argument, const char* wanted, PyObject* given);
 
 /// Whether a trace has a builder; false with a RuntimeError.
 bool has_builder(const TraceObject* trace);
 
-/// Raises the error that refusals.py has for a reason, with what it says. Returns false.
+/// Raises the error that refusals.py has for a reason, with its values. Returns false.
 template <class... Values>
 bool refuse(const char* reason, const Values&... values);
 
 /// Sets Python's error from the C++ exception that is being handled. Returns nullptr.
 PyObject* raised() noexcept;
 
-// --- what all of these types share ------------------------------------------------------------
+// --- shared by all of these types -------------------------------------------------------------
 
 /// Replaces a field by a new reference to `value`.
 inline void set_field(PyObject*& field, PyObject* value) {

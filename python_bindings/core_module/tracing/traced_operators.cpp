@@ -17,7 +17,7 @@ bool is_in_psum(PyObject* tensor) {
   return as_pending(as_tensor(tensor)->field[TensorObject::kPending])->in_psum != 0;
 }
 
-/// Whether y is fp32 [P, 1] beside a wider tile [P, F].
+/// Whether y is fp32 [P, 1] next to a wider tile [P, F].
 bool is_column_of(PyObject* y, PyObject* x) {
   if (!is_on_chip(y) || as_tensor(y)->field[TensorObject::kDtype] != connections.float32) {
     return false;

@@ -49,7 +49,7 @@ PyFrameObject* kernel_frame() {
 }
 
 PyObject* place_of(PyFrameObject* frame) {
-  // Places are kept for good, and each has its code: an address of one is not used again.
+  // Places are never freed, and each holds its code: a code's address is not reused.
   static auto* places = new std::unordered_map<Step, PyObject*, HashOfStep>();
   PyCodeObject* code = PyFrame_GetCode(frame);
   const Step step{code, PyFrame_GetLasti(frame)};

@@ -18,7 +18,7 @@ bool too_many_operands() {
   return false;
 }
 
-/// What the builder takes for an operand: the View of a tensor, anything else as it is.
+/// The builder's argument for an operand: the View of a tensor, anything else unchanged.
 PyObject* argument_of(PyObject* operand) {
   if (is_tensor(operand)) return access_of(as_tensor(operand));
   if (PyObject_TypeCheck(operand, tensor_type) != 0) {

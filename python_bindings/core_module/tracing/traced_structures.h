@@ -1,5 +1,5 @@
 #pragma once
-// What a kernel in Python handles while it is traced, as C structures: loops, index expressions,
+// The objects of a Python kernel while it is traced, as C structures: loops, index expressions,
 // masks, storages, tensors, results that are not emitted yet.
 
 #include <nanobind/nanobind.h>
@@ -47,7 +47,7 @@ struct ExpressionObject {
   int64_t shape[kMaximumDimensions];
 };
 
-/// What a comparison of index expressions gives: every expression of a tuple is at least 0.
+/// The result of comparing index expressions: every expression of a tuple is at least 0.
 struct MaskObject {
   enum { kConditions, kFields };
   PyObject ob_base;
@@ -62,7 +62,7 @@ struct DynamicSliceObject {
   long long size;
 };
 
-/// What was allocated: a tile (on chip) or an HBM tensor.
+/// An allocation: a tile (on chip) or an HBM tensor.
 struct StorageObject {
   enum {
     kTrace,
@@ -121,13 +121,13 @@ struct Pattern {
   int64_t steps[kMaximumDimensions];
   Position partition, start;
 
-  /// A dimension after those there are; false with an error when there are too many.
+  /// Appends a dimension; false with an error when there are too many.
   bool append(int64_t size, int64_t step);
-  /// Moves the first element along a dimension of `of`; false with an error beyond 64 bits.
+  /// Moves the first element along a dimension of `of`; false with an error on overflow.
   bool move(const Pattern& of, int dimension, const Position& by);
 };
 
-/// A result whose instruction was not emitted yet.
+/// A result whose instruction is not emitted yet.
 struct PendingObject {
   enum { kTrace, kTensor, kEmit, kOperands, kBuffer, kPlace, kName, kFields };
   PyObject ob_base;
@@ -159,7 +159,7 @@ struct TraceObject {
   char has_tiles;  ///< the allocation knows of a tile that is placed automatically
 };
 
-/// A method of the builder as what emits a result: operands are tensors, or what it takes.
+/// A builder method that emits a result: operands are tensors, or what the method takes.
 struct InstructionObject {
   enum { kMethod, kFields };
   PyObject ob_base;

@@ -48,7 +48,7 @@ nb::object new_tile(TraceObject* trace, const TensorObject* tensor, bool in_psum
                           : builder.sbuf(label, {partitions, free}, dtype));
 }
 
-/// The shape of a tile as plain ints: partitions that there are, at least one free dimension.
+/// The shape of a tile as plain ints: partitions that exist, at least one free dimension.
 /// nullptr without an error for others. nl.par_dim is an int of another type. New reference.
 PyObject* plain_shape(const TraceObject* trace, PyObject* shape) {
   const Builder* builder = nullptr;
@@ -88,7 +88,7 @@ PyObject* scope_at(TraceObject* trace, PyObject* place) {
     return nullptr;
   }
   PyObject* open = PyList_GET_ITEM(scopes, PyList_GET_SIZE(scopes) - 1);
-  static auto* plain = new std::unordered_set<PyObject*>();  // places stay
+  static auto* plain = new std::unordered_set<PyObject*>();  // places are never freed
   if (trace->is_old == 0 || is_absent(place) || plain->contains(place)) return Py_NewRef(open);
   PyObject* scope = PyObject_CallFunctionObjArgs(connections.scope_at, open, place, nullptr);
   if (scope != nullptr && scope == open) plain->insert(place);

@@ -1,4 +1,4 @@
-// The types of traces and of their results for Python, and the functions beside them.
+// The types of traces and of their results for Python, and the functions with them.
 
 #include "python_bindings/core_module/tracing/bindings.h"
 #include "python_bindings/core_module/tracing/python_types.h"
@@ -91,7 +91,7 @@ void bind_trace(nanobind::module_& module) {
                                              {Py_tp_call, pointer(call_instruction)});
 }
 
-/// The classes of Python: objects of them are made here.
+/// Stores the Python classes whose objects are created here.
 void connect(const nanobind::dict& classes) {
   const auto type = [&](const char* name) {
     return reinterpret_cast<PyTypeObject*>(nanobind::object(classes[name]).release().ptr());

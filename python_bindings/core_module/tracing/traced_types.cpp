@@ -105,7 +105,7 @@ int set_tensor_storage(PyObject* self, PyObject* storage, void*) {
   return 0;
 }
 
-/// What the storage of a tensor has, or will have when it is written.
+/// The buffer that a tensor's storage has, or will have once written.
 PyObject* tensor_buffer(PyObject* self, void*) {
   PyObject* pending = as_tensor(self)->field[TensorObject::kPending];
   if (!is_absent(as_tensor(self)->field[TensorObject::kStorage])) {
@@ -132,7 +132,7 @@ PyObject* tensor_rank(PyObject* self, void*) {
   return rank < 0 ? nullptr : PyLong_FromSsize_t(rank);
 }
 
-/// Made when it is asked for.
+/// Created on first access.
 PyObject* storage_views(PyObject* self, void*) {
   PyObject*& views = reinterpret_cast<StorageObject*>(self)->field[StorageObject::kTyped];
   if (views == nullptr) views = PyDict_New();

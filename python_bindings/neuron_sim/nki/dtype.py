@@ -1,4 +1,4 @@
-"""nki.dtype: the dtypes of nki.language as a module of their own, and their type."""
+"""nki.dtype: the dtypes of nki.language as a separate module, and their type."""
 
 from .tracing.dtypes import (
     DType,

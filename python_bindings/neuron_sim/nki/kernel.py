@@ -1,4 +1,4 @@
-"""Decorators of the new language: what makes a Python function a kernel."""
+"""Decorators of the new language, which make Python functions kernels."""
 
 import functools
 import os
@@ -17,7 +17,7 @@ class Kernel:
     """
 
     __name__: str
-    __test__ = False  # a kernel called test_... is no test
+    __test__ = False  # a kernel called test_... is not a test
 
     def __init__(self, function, grid: tuple = ()):
         functools.update_wrapper(self, function)
@@ -89,7 +89,7 @@ class Kernel:
 
 
 def jit(func=None, mode=None, platform_target=None, **options):
-    """Makes a function a kernel. `mode` and other options change nothing, as with the vendor."""
+    """Makes a function a kernel. `mode` and other options change nothing, as in the vendor's."""
     if platform_target is not None:
         raise ValueError(
             "platform_target is not an argument of nki.jit; set "
@@ -103,7 +103,7 @@ def jit(func=None, mode=None, platform_target=None, **options):
 def simulate(kernel, ranks: int | None = None):
     """The kernel run on NumPy arrays: simulate(kernel)(*arrays), simulate(kernel[2])(*arrays).
 
-    With `ranks`, which the vendor's function lacks, on so many at once: see nki.collectives. Also
+    With `ranks`, which the vendor's function lacks, on that many at once: see nki.collectives. Also
     for kernels of the old language.
     """
     if not hasattr(kernel, "call"):

@@ -1,7 +1,7 @@
 """neuronxcc.nki: the old NKI language (SDK up to 2.26).
 
 Functions decorated with `jit` run on the simulated NeuronCore when they are called with NumPy
-arrays or CPU tensors; inside another kernel their instructions become a part of it.
+arrays or CPU tensors; inside another kernel their instructions become part of it.
 """
 
 from importlib import import_module as _import_module
@@ -28,7 +28,7 @@ __all__ = [
     "typing",
 ]
 
-#: At the vendor, or in public kernels, beyond what is here; some are of nki.language.
+#: In the vendor's package or public kernels, but not here; some are of nki.language.
 _NOT_HERE = frozenset({"_pre_prod_kernels", "_private", "_private_kernels", "compile"})
 
 

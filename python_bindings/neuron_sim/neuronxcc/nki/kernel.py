@@ -1,4 +1,4 @@
-"""Decorators of the old language: what makes a Python function a kernel."""
+"""Decorators of the old language, which make Python functions kernels."""
 
 import dis
 import functools
@@ -25,7 +25,7 @@ class Kernel:
     """
 
     __name__: str
-    __test__ = False  # a kernel called test_... is no test
+    __test__ = False  # a kernel called test_... is not a test
 
     def __init__(self, function, mode: str = "auto", platform_target=None, grid=(), checked=True):
         if mode not in _MODES:
@@ -108,7 +108,7 @@ def _function_of(kernel):
 
 
 def marked(kernel, directive: str):
-    """A kernel of its own with a directive of nki.compiler; a function keeps it for its kernels."""
+    """A separate kernel with a directive of nki.compiler; a function keeps it for its kernels."""
     if isinstance(kernel, Kernel):
         return kernel._copy(directives=kernel.directives | {directive})
     kernel._neuron_sim_directives = getattr(kernel, "_neuron_sim_directives", frozenset()) | {
@@ -136,7 +136,7 @@ def baremetal(kernel=None, **options):
 
 
 def trace(func=None, **options):
-    """A function whose instructions become a part of the kernel that calls it."""
+    """A function whose instructions become part of the kernel that calls it."""
     if func is None:
         return functools.partial(trace, **options)
     return Kernel(_function_of(func), "trace", checked=False)

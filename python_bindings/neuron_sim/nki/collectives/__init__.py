@@ -10,7 +10,7 @@
 
     nki.simulate(sum_of_ranks, ranks=2)(ncc.PerRank([x0, x1]), ncc.ReplicaGroup([[0, 1]]))
 
-A kernel that is called plainly runs on one rank, rank 0. `name` is for with_schedule.
+A kernel called directly runs on one rank, rank 0. `name` is for with_schedule.
 """
 
 from ..launch.ranks import PerRank

@@ -12,7 +12,7 @@ _IMPLICIT, _REDUCE = "collective_permute_implicit", "collective_permute_implicit
 def collective_permute(srcs, dsts, source_target_pairs, priority=None, name=None):
     """dst = src of the rank that has this one as its target. HBM, one tensor.
 
-    source_target_pairs: (source, target) ranks; whoever sends receives as well, once each. Ranks in
+    source_target_pairs: (source, target) ranks; every sender also receives, once each. Ranks in
     no pair do not take part.
     """
     found = one_pair("collective_permute", srcs, dsts)

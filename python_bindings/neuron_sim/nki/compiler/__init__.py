@@ -1,4 +1,4 @@
-"""nki.compiler: what kernels of the new language still name of the compiler.
+"""nki.compiler: compiler names that kernels of the new language still use.
 
 The decorators and allocators are those of neuronxcc.nki.compiler, which the first releases of the
 new language took over; the driver of the vendor's compiler is not here.
@@ -30,7 +30,7 @@ __all__ = [
     "target",
 ]
 
-#: Of the vendor's compiler itself: they make files for the chip.
+#: Parts of the vendor's compiler itself: they make files for the chip.
 _NOT_HERE = frozenset(
     {"KernelSpec", "driver", "frontend", "kernel_builder", "ncc_driver", "parallel_compile"}
 )

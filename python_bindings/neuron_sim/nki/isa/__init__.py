@@ -122,7 +122,7 @@ __all__ = [
     "vector_engine",
 ]
 
-#: At the vendor, or in public kernels, beyond what is here.
+#: In the vendor's package or public kernels, but not here.
 _NOT_HERE = frozenset({"builtin_custom_op", "tensor_copy_dynamic_dst", "tensor_copy_dynamic_src"})
 
 for _name, _function in _DECLARED.items():

@@ -1,6 +1,6 @@
 """Enumerations of nki.isa: engines, modes, commands, versions.
 
-Members carry `builder_name`, the word of `_core.Builder` for them, so that emitting an
+Members carry `builder_name`, `_core.Builder`'s name for them, so that emitting an
 instruction needs no table.
 """
 
@@ -8,7 +8,7 @@ from enum import Enum
 
 
 def named(value, enumeration, parameter):
-    """The builder's word for a member of `enumeration`.
+    """The builder's name for a member of `enumeration`.
 
     An int stands for the member of that number, as in kernels of the vendor's library. TypeError
     for anything else.

@@ -1,4 +1,4 @@
-"""nki.isa: what the two cores of a logical core do together. `name` is for with_schedule."""
+"""nki.isa: joint operations of the two cores of a logical core. `name` is for with_schedule."""
 
 from .constants import dma_engine as dma_engines
 from .constants import engine as engines

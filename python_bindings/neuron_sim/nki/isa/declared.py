@@ -1,6 +1,6 @@
 """Functions of instructions whose parameters are their declared fields: tiles, numbers, `name`.
 
-An instruction without a function of its own in this package gets one from what the device declares
+An instruction without its own function in this package gets one from the device's declarations
 (device/isa): the vendor's signature where the fields follow it.
 """
 

@@ -20,7 +20,7 @@ _UNKNOWN, _ERROR = dge_modes.unknown, oob_modes.error
 
 
 def _options(index, oob_mode, priority):
-    """What a DMA has only sometimes, as the builder takes it."""
+    """The optional arguments of a DMA, for the builder."""
     options = {}
     if index is not None:
         options["index"] = index.access
@@ -57,9 +57,9 @@ def dma_copy(
 ):
     """dst = src, element by element in row-major order, cast when the dtypes differ.
 
-    dst, src: HBM or SBUF, as many elements. One side may be indirect (`.ap(vector_offset=...)`, or
-    an index tile [P, 1] in an index): its rows are gathered or scattered. dge_mode.hwdge: Trn2 and
-    later, equal dtypes, no index; `engine` (sync or scalar) triggers it.
+    dst, src: HBM or SBUF, with equal element counts. One side may be indirect (an index tile
+    [P, 1] in an index, or `.ap(vector_offset=...)`): its rows are gathered or scattered.
+    dge_mode.hwdge: Trn2 and later, equal dtypes, no index; `engine` (sync or scalar) triggers it.
     """
     index = _index_of("dma_copy", dst, src)
     try:

@@ -4,7 +4,7 @@ Every function writes its first parameter `dst`; tiles are [partitions, free...]
 partitions, and all tiles of an instruction have the same partitions and elements per partition.
 Arithmetic is in fp32 with one rounding to the dtype of `dst`; bitwise operators keep the bits of
 integers. Tiles that no access pattern names (negative steps, more than four free dimensions) take
-several instructions. `name` is what Kernel.with_schedule calls the instruction, and no more.
+several instructions. `name` only names the instruction for Kernel.with_schedule.
 ValueError and TypeError of the builder name instruction, operand, value and limit.
 """
 
@@ -20,7 +20,7 @@ def tensor_copy(dst, src, engine=engines.unknown, name=None, dtype=None):
     """dst = src, cast to the dtype of dst; bit-exact when the dtypes are equal.
 
     dst, src: SBUF or PSUM tiles (GpSimd: SBUF only). engine: vector, scalar or gpsimd. dtype, of
-    early releases: any dtype, without effect; TypeError for what is none.
+    early releases: any dtype, without effect; TypeError for anything else.
     """
     if dtype is not None:
         dtype_of(dtype)
@@ -133,7 +133,7 @@ def memset(dst, value, engine=engines.unknown, name=None):
 
 
 def tensor_copy_predicated(dst, src, predicate, reverse_pred=False, name=None):
-    """dst = src where predicate is not 0; the other elements of dst stay as they are.
+    """dst = src where predicate is not 0; the other elements of dst are unchanged.
 
     src: a number or a tile of the dtype of dst; predicate: uint8, uint16 or uint32 of the shape
     of dst; src and predicate not both in PSUM. reverse_pred: where predicate is 0.

@@ -25,7 +25,7 @@ def local_gather(dst, src_buffer, index, num_elem_per_idx=1, num_valid_indices=N
 def nc_stream_shuffle(dst, src, shuffle_mask, name=None):
     """dst[32 q + i] = src[32 q + shuffle_mask[i]] in every quadrant q of 32 partitions (Vector).
 
-    shuffle_mask: 32 ints from 0 to 31; 255 leaves a partition of dst as it is. dst has the dtype
+    shuffle_mask: 32 ints from 0 to 31; 255 leaves a partition of dst unchanged. dst has the dtype
     and the elements of src. ValueError for a mask of another length.
     """
     mask = [int(partition) for partition in shuffle_mask]

@@ -1,4 +1,4 @@
-"""What an instruction of nki.isa gives back, and the builder that takes it."""
+"""The handle that an instruction of nki.isa returns, and the builder that takes it."""
 
 from neuron_sim import _core
 
@@ -15,10 +15,10 @@ class NkiInstruction:
         self.trace = trace
 
     def depends_on(self, *producers):
-        """This instruction starts after `producers` are complete; gives itself back.
+        """This instruction starts after `producers` are complete; returns itself.
 
         A wait for a semaphore, in every iteration of the loops around both. TypeError when a
-        producer is no instruction of this kernel; ValueError when it needs this one, or is
+        producer is not an instruction of this kernel; ValueError when it depends on this one, or is
         inside a loop on chip that this one is not in.
         """
         for producer in producers:

@@ -10,7 +10,7 @@ class NotThereYet(AttributeError):
 def missing_symbol(module, name, vendor, available):
     """The AttributeError for `module.name`: not there yet, or misspelt with a suggestion.
 
-    vendor: names the vendor's module has beyond ours; available: the names of ours.
+    vendor: names that only the vendor's module has; available: our names.
     """
     if name in vendor:
         return NotThereYet(f"'{module}.{name}' exists at the vendor but is not there yet.")

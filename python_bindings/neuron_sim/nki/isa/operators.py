@@ -1,4 +1,4 @@
-"""Operator arguments of instructions: which builder word each callable stands for.
+"""Operator arguments of instructions: which builder name each callable stands for.
 
 Kernels name operators by functions (`op=nl.add`, `op=np.exp`), never by strings. One table serves
 both languages; `nki.language` of each adds its own functions when it is imported.
@@ -50,7 +50,7 @@ _NUMPY = {
     "average": ("average", "mean"),
 }
 
-#: Callable -> word of `_core.Builder`.
+#: Callable -> name in `_core.Builder`.
 NAMES = {
     getattr(np, spelling): name
     for name, spellings in _NUMPY.items()
@@ -71,7 +71,7 @@ def operator(name):
 
 
 def operator_name(op, parameter="op"):
-    """The builder's word for an operator argument; "" for None (no operator).
+    """The builder's name for an operator argument; "" for None (no operator).
 
     TypeError when `op` is not a function of nki.language or of NumPy that an engine has.
     """
@@ -103,7 +103,7 @@ def _unlisted(op, parameter):
 
 
 def operand(value):
-    """What the builder takes for a tile or a number: a View, or a float."""
+    """The builder's argument for a tile or a number: a View, or a float."""
     if type(value) is float:
         return value
     if isinstance(value, Tensor):
@@ -112,7 +112,7 @@ def operand(value):
 
 
 def tile_or_number(value):
-    """The same for an Instruction: a Tensor as it is, or a float."""
+    """The same for an Instruction: a Tensor unchanged, or a float."""
     kind = type(value)
     return value if kind is float or kind is Tensor or isinstance(value, Tensor) else float(value)
 

@@ -104,7 +104,7 @@ def tensor_scalar_reduce(
     """dst = data op0 operand0; reduce_res = reduce_op over the free dimensions of dst.
 
     operand0: a number or an fp32 tile [P, 1]. reduce_op: add, multiply, maximum or minimum.
-    reduce_cmd: reset_reduce, reduce (goes on with the accumulator of the engine) or load_reduce
+    reduce_cmd: reset_reduce, reduce (continues with the engine's accumulator) or load_reduce
     (starts at reduce_init). reduce_res: a tile [P, 1]; reduce_res_negate writes its negative.
     """
     results = {} if reduce_res is None else {"reduce_res": reduce_res.access}

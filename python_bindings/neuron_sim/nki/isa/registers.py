@@ -1,6 +1,6 @@
 """nki.isa: registers of the engines' sequencers: bounds and conditions of loops, and addresses.
 
-A register is one of every sequencer: the compiler gives a copy to each that needs it.
+A register exists in every sequencer: the compiler gives a copy to each that needs it.
 """
 
 from ..tracing import Tensor, current

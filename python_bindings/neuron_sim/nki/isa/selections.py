@@ -10,7 +10,7 @@ from .constants import reduce_cmd as reduce_commands
 from .instruction import builder, emitted
 from .operators import operand, operator_name, predicate_view
 
-#: The value of what is not selected: the most negative finite fp32, bits 0xff7fffff.
+#: The value of unselected elements: the most negative finite fp32, bits 0xff7fffff.
 FP32_MIN = float(np.finfo(np.float32).min)
 
 

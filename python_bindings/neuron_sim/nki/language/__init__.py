@@ -110,9 +110,9 @@ __all__ = [
 
 
 def __getattr__(name: str):
-    """Operators are imported on first use; a name that is nowhere is an error that names it."""
+    """Operators are imported on first use; an unknown name is an error that names it."""
     if not name.startswith("_"):
-        from importlib import import_module  # no name of the language
+        from importlib import import_module  # not a name of the language
 
         operators = import_module(f"{__name__}.operators")
         if hasattr(operators, name):

@@ -36,22 +36,22 @@ def full(shape, fill_value, dtype, buffer=sbuf, name=""):
 
 
 def zeros_like(x, dtype=None, buffer=None, name=""):
-    """A tile of zeros with the shape, and unless given dtype and buffer, of `x`."""
+    """A tile of zeros with the shape and, unless given, dtype and buffer of `x`."""
     return creation.filled(x.shape, 0, dtype or x.dtype, _memory(buffer or x.buffer), name)
 
 
 def ones_like(x, dtype=None, buffer=None, name=""):
-    """A tile of ones with the shape, and unless given dtype and buffer, of `x`."""
+    """A tile of ones with the shape and, unless given, dtype and buffer of `x`."""
     return creation.filled(x.shape, 1, dtype or x.dtype, _memory(buffer or x.buffer), name)
 
 
 def full_like(x, fill_value, dtype=None, buffer=None, name=""):
-    """A tile of one value with the shape, and unless given dtype and buffer, of `x`."""
+    """A tile of one value with the shape and, unless given, dtype and buffer of `x`."""
     return creation.filled(x.shape, fill_value, dtype or x.dtype, _memory(buffer or x.buffer), name)
 
 
 def empty_like(x, dtype=None, buffer=None, name=""):
-    """An uninitialised tensor with the shape, and unless given dtype and buffer, of `x`."""
+    """An uninitialised tensor with the shape and, unless given, dtype and buffer of `x`."""
     return creation.ndarray(x.shape, dtype or x.dtype, _memory(buffer or x.buffer), name)
 
 
@@ -63,7 +63,7 @@ def shared_constant(constant, dtype=None, name=""):
 
 
 def _loaded(path):
-    """The array of a .npy file; ValueError for files that hold none."""
+    """The array of a .npy file; ValueError for any other file."""
     try:
         array = np.load(path)
     except (OSError, EOFError, ValueError) as error:

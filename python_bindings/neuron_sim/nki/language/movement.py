@@ -26,5 +26,5 @@ def copy(x, dtype=None):
 
 
 def device_print(print_prefix, tensor):
-    """Prints the prefix and the values that a tensor has at this point, when the kernel has run."""
+    """Prints the prefix and the values that a tensor has at this point, once the kernel has run."""
     printing.device_print(print_prefix, tensor)

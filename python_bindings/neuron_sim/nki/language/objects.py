@@ -4,7 +4,7 @@
 class NKIObject:
     """Base of classes that kernels take as arguments: annotated fields become attributes.
 
-    A subclass without __init__ of its own takes its fields by position or by name.
+    A subclass without its own __init__ takes its fields by position or by name.
     """
 
     def __init__(self, *args, **kwargs):

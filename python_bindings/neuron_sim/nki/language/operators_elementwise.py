@@ -45,7 +45,7 @@ def _unary(name, text, compute=None, operator=True):
 
 
 class _OperatorName:
-    """A word that only means something as an operator argument of an instruction."""
+    """A name that is only valid as an operator argument of an instruction."""
 
     __slots__ = ("__name__",)
 

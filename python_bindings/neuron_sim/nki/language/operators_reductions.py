@@ -1,4 +1,4 @@
-"""nki.language: reductions along the last free dimensions, and what is made of them.
+"""nki.language: reductions along the last free dimensions, and functions built from them.
 
 axis: an int or ints that name the last free dimensions. Results are new SBUF tiles of the dtype of
 x unless `dtype` is given, of at least two dimensions.
@@ -34,7 +34,7 @@ def mean(x, axis, dtype=None, keepdims=False):
 
 
 def var(x, axis, dtype=None, keepdims=False):
-    """The mean squared distance from the mean. The reduced axes stay, as at the vendor."""
+    """The mean squared distance from the mean. The reduced axes stay, as in the vendor's."""
     return lowering.variance(x, axis, dtype, None, True)
 
 

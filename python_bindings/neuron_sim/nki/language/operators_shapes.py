@@ -51,7 +51,7 @@ def dropout(x, rate, dtype=None):
 
 
 def gather_flattened(data, indices, axis=0, dtype=None):
-    """[p, i...] = flat(data[p])[indices[p, i...]]. ValueError for another axis than 0."""
+    """[p, i...] = flat(data[p])[indices[p, i...]]. ValueError for an axis other than 0."""
     if axis != 0:
         raise ValueError(f"axis of 'gather_flattened' is {axis}; only 0 is supported.")
     return shapes.gather_flattened(data, indices, dtype)

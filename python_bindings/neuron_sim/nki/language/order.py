@@ -7,10 +7,10 @@ from ..tracing import current
 
 @contextmanager
 def no_reorder():
-    """Instructions of the block start one after the other, each when the one before is complete.
+    """Instructions of the block start one after the other, each when the previous one is complete.
 
-    An engine keeps its own order without waiting. The block holds what is called from it too, and
-    loops that are unrolled; loops on chip are an error in it, but it may be inside of one.
+    An engine keeps its own order without waiting. The block includes functions called from it and
+    unrolled loops; loops on chip are an error in it, but it may be inside one.
     """
     trace = current()
     builder = trace.builder

@@ -26,12 +26,12 @@ from . import program_cache, sanitize, wrong_arguments
 from .programs import Programs
 from .traced_kernel import Output, TracedKernel
 
-#: The vendor's other names of architectures.
+#: The vendor's other names for architectures.
 TARGETS = {"inf2": "trn1", "gen2": "trn1", "gen3": "trn2", "gen4": "trn3"}
 
 
 def architecture_of(target: str | None = None) -> str:
-    """The architecture to build for: `target`, or what the environment says, or trn2."""
+    """The architecture to build for: `target`, or the environment's, or trn2."""
     name = (
         _core.setting("NEURON_SIM_ARCH")
         or _core.setting("NEURON_PLATFORM_TARGET_OVERRIDE")
@@ -104,7 +104,7 @@ class Call:
         return mapped(value, convert, parameter)
 
     def trace(self) -> TracedKernel:
-        """The kernel's program for these arguments, which may be that of an earlier call."""
+        """The kernel's program for these arguments, which may come from an earlier call."""
         traced = program_cache.find_or_trace(self)
         sanitize.report(traced.findings)
         return traced
@@ -112,13 +112,13 @@ class Call:
     def trace_anew(self, prints: bool = False) -> TracedKernel:
         """Traces the kernel, again when a loop has to be unrolled or an output is found.
 
-        `prints`: what nl.device_print prints is part of the program.
+        `prints`: nl.device_print's output is part of the program.
         """
         unrolled: frozenset = frozenset()
         outputs: frozenset = frozenset()
         widens = self.widens
         splits = side_by_side = False
-        checked: TracedKernel | None = None  # and traced again to tell the tiles of rings apart
+        checked: TracedKernel | None = None  # and retraced to distinguish the tiles of rings
         while True:
             trace = Trace(self.name, self.architecture, self.language, unrolled, widens)
             trace.output_ordinals = outputs

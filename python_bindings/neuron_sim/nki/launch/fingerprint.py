@@ -1,7 +1,7 @@
-"""Everything that a kernel may depend on, as a key that can be compared.
+"""Everything that a kernel may depend on, as a cache key.
 
-Values are taken by their contents, functions by their code and what that reads, recursively. What
-is neither understood nor known to be pure raises NotPure.
+Values count by their contents, functions by their code and everything it reads, recursively.
+Anything neither understood nor known to be pure raises NotPure.
 """
 
 import functools
@@ -59,7 +59,7 @@ class Fingerprint:
         return (tokens, tuple(self._addresses), str(np.get_printoptions()))
 
     def token(self, value):
-        """What stands for `value` in a key; NotPure when nothing does."""
+        """The token for `value` in a key; NotPure when there is none."""
         kind = type(value)
         if value is None or kind is int or kind is str or kind is bool or kind is bytes:
             return (kind, value)
@@ -133,7 +133,7 @@ class Fingerprint:
         return tuple(found)
 
     def _at(self, value: Any, path: tuple) -> Any:
-        """The token of what is read from `value`: through modules, the attribute itself."""
+        """The token of the part read from `value`: through modules, the attribute itself."""
         if value is _MISSING:
             return _MISSING
         for name in path:
@@ -250,7 +250,7 @@ def _is_of_typing(cls: Any) -> bool:
 
 
 def _of_module(module: ModuleType, name: str) -> Any:
-    """An attribute of a module; NotPure where code of the module would make it."""
+    """An attribute of a module; NotPure where code of the module would create it."""
     found = vars(module).get(name, _MISSING)
     if module.__name__.startswith("neuron_sim."):
         return getattr(module, name, _MISSING) if found is _MISSING else found

@@ -1,7 +1,7 @@
 """nl.device_print: values of tensors at a point of a kernel, printed when it has run.
 
-A tensor is copied to an argument of its own. The program with these copies is one of its own too:
-the time of a kernel is that without them.
+A tensor is copied to a dedicated argument. The program with these copies is separate too:
+the time of a kernel excludes them.
 """
 
 from typing import Any

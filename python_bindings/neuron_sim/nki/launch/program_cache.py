@@ -2,7 +2,7 @@
 
 A kernel is traced once per key: its function with everything that it reads (fingerprint.py), the
 shapes and dtypes of its arrays, its other arguments, how it is traced, and the environment. A
-kernel whose key cannot be told, or which changes what it reads, is traced at every call. So is
+kernel whose key is unknown, or that changes what it reads, is traced at every call. So is
 every kernel while a debugger or a tracer watches the process.
 """
 
@@ -68,7 +68,7 @@ def info() -> dict:
 
 
 def clear() -> None:
-    """Forgets all programs; the counts go on."""
+    """Forgets all programs; the counts continue."""
     _cache.entries.clear()
 
 
@@ -100,7 +100,7 @@ def find_or_trace(call: Any) -> TracedKernel:
 
 
 def _watch_library() -> None:
-    """Looks out for changes of the languages' modules; forgets all programs after one."""
+    """Watches for changes to the languages' modules; forgets all programs after one."""
     if _cache.library_changed:
         _cache.entries.clear()
     for name, module in list(sys.modules.items()):
@@ -115,9 +115,9 @@ def _key_of(call: Any) -> tuple:
     try:
         if call.architecture not in _ARCHITECTURES:
             raise NotPure(f"the architecture is the file {call.architecture}")
-        # First the function: of a kernel that is not pure nothing else is looked at.
+        # The function first: nothing else of an impure kernel is inspected.
         values = fingerprint.key_of(call.function, call.args, call.kwargs)
-    except Exception as error:  # also of objects that cannot be looked at without one
+    except Exception as error:  # also raised by inspecting some objects
         _cache.last_refusal = f"{call.name}: {error}"
         return None, None
     inputs = tuple([(each.name, each.shape, each.dtype) for each in call.inputs])
@@ -131,7 +131,7 @@ def _key_of(call: Any) -> tuple:
 
 
 def _is_immutable(value: Any) -> bool:
-    """Whether all calls may get the same result object where it is no tensor."""
+    """Whether all calls may get the same result object where it is not a tensor."""
     if type(value) in (tuple, list):
         return all(_is_immutable(each) for each in value)
     if type(value) is dict:

@@ -1,6 +1,6 @@
 """The programs of a grid side by side, for kernels in which they wait for each other.
 
-Every program is traced on a thread of its own, one at a time: the first to its next meeting or its
+Every program is traced on its own thread, one at a time: the first to its next meeting or its
 end, then the second, and so on. All of them become one program for the device, in which what comes
 before a meeting in any of them comes before what is after it.
 """
@@ -61,7 +61,7 @@ class Programs:
         self._claim = trace.claims.iterations("instance", "")
 
     def run(self, function, args, kwargs):
-        """What the last program returns. RuntimeError when they deadlock."""
+        """The last program's result. RuntimeError when they deadlock."""
         for program in self._programs:
             program.thread = threading.Thread(
                 target=self._body, args=(program, function, args, kwargs), daemon=True
@@ -78,7 +78,7 @@ class Programs:
         return self._programs[-1].result
 
     def meet(self, name: str, axes: tuple, brought) -> list:
-        """Waits for the programs along `axes`; what each of them brought, in their order."""
+        """Waits for the programs along `axes`; returns what each of them brought, in order."""
         trace, program = self._trace, self._current
         program.meeting, program.brought = (name, axes), brought
         kept = trace.next_hbm, list(trace.open_scopes)
@@ -115,11 +115,11 @@ class Programs:
             raise program.error
 
     def _match(self) -> None:
-        """Lets the groups go on whose programs are all there."""
+        """Resumes the groups whose programs have all arrived."""
         waiting = [program for program in self._programs if program.meeting is not None]
         goes_on = False
         for program in waiting:
-            if program.meeting is None:  # went on with an earlier one
+            if program.meeting is None:  # resumed with an earlier one
                 continue
             axes = program.meeting[1]
             group = [
@@ -150,7 +150,7 @@ class Programs:
 
 
 def _end(thread: threading.Thread) -> None:
-    """Waits for a thread that was let go on; one that computes, because the caller was interrupted,
+    """Waits for a resumed thread; one that still computes, because the caller was interrupted,
     gets an exception."""
     thread.join(_PATIENCE)
     while thread.is_alive():
@@ -169,7 +169,7 @@ def _numbers(ids: tuple) -> list:
 
 
 def meet(name: str, program_axes, brought) -> list | None:
-    """What the programs along `program_axes` bring to a meeting; None when there is only this one.
+    """The values that programs along `program_axes` bring to a meeting; None if there is only one.
 
     program_axes: program ids (nl.program_id(axis)) or numbers of dimensions of the grid.
     ValueError for anything else. The kernel is traced again where programs or loops have to be side
@@ -198,7 +198,7 @@ def _axis_of(name: str, value, trace) -> int:
             return loops[0].key[1]
     elif isinstance(value, int):
         if trace.programs is None:
-            raise Retrace("programs")  # where program ids can be told from other numbers
+            raise Retrace("programs")  # where program ids are distinguishable from numbers
         if 0 <= value < len(trace.grid):
             return value
     raise ValueError(

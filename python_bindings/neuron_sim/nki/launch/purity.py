@@ -1,4 +1,4 @@
-"""What is known to be pure: builtins, functions of NumPy and of the standard library, bytecodes.
+"""Known to be pure: builtins, functions of NumPy and of the standard library, bytecodes.
 
 A kernel that uses anything else is traced at every call. The lists may be too short, never too
 long: an entry returns the same for the same arguments, and changes nothing but its arguments.
@@ -97,10 +97,10 @@ DUNDER_ATTRIBUTES = frozenset(
         "__setattr__",
     )
 )
-"""Attributes with two underscores that lead to nothing that is not looked at anyway."""
+"""Dunder attributes that lead to nothing beyond what is inspected anyway."""
 
 IMPURE_ATTRIBUTES = frozenset(("ctypes", "dump", "dumps", "gi_frame", "tofile"))
-"""Of the types that a kernel may reach those that write, or lead to an address or a frame."""
+"""Attributes of types within a kernel's reach that write, or lead to an address or a frame."""
 
 FORMATTING_ATTRIBUTES = frozenset(("format", "format_map"))
 ADDRESS_OPCODES = frozenset(("FORMAT_VALUE", "BUILD_SET", "SET_ADD", "SET_UPDATE"))

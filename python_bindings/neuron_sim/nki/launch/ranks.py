@@ -1,4 +1,4 @@
-"""A kernel on several ranks at once, each with arrays and cores of its own."""
+"""A kernel on several ranks at once, each with its own arrays and cores."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from .traced_kernel import is_timing_only
 
 
 class PerRank:
-    """An argument that differs from rank to rank: values[r] is that of rank r."""
+    """An argument that differs from rank to rank: values[r] is rank r's."""
 
     __slots__ = ("values",)
 
@@ -23,9 +23,9 @@ class PerRank:
 class RankedKernel:
     """A kernel that every call runs on `ranks` ranks, which meet at their collectives.
 
-    Arguments are the same on all ranks, but for PerRank ones, which may hold anything that the
-    kernel takes. A call returns the list of what the ranks return. The kernel is traced once per
-    different arguments; an array that it writes has to be a PerRank, unless there is one rank.
+    Arguments are the same on all ranks, except PerRank ones, which may hold anything that the
+    kernel takes. A call returns the list of the ranks' results. The kernel is traced once per
+    distinct set of arguments; an array that it writes must be a PerRank, unless there is one rank.
     """
 
     def __init__(self, kernel, ranks: int):

@@ -39,11 +39,11 @@ class Reads:
         self.imports = list(dict.fromkeys(self.imports))
 
 
-_known: dict[int, tuple[CodeType, Reads | None, str]] = {}  # by id; why a code is not pure
+_known: dict[int, tuple[CodeType, Reads | None, str]] = {}  # by id; why the code is not pure
 
 
 def reads_of(code: CodeType) -> Reads:
-    """The reads of a code object; NotPure when they cannot be told."""
+    """The reads of a code object; NotPure when they cannot be determined."""
     known = _known.get(id(code))
     if known is None:
         try:
@@ -90,7 +90,7 @@ def _check_attribute(code: CodeType, name: str) -> None:
 
 
 def _attributes(steps: list, position: int) -> tuple:
-    """The attributes that the steps after a load read from it, one from the other."""
+    """The attributes that the steps after a load read from it, as a chain."""
     names = []
     for step in steps[position + 1 :]:
         if step.opname not in ("LOAD_ATTR", "LOAD_METHOD"):

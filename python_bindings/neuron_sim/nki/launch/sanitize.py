@@ -1,4 +1,4 @@
-"""What a traced kernel does that no chip defines: errors of every kernel, and the sanitizer's."""
+"""Undefined behaviour of a traced kernel: errors of every kernel, and the sanitizer's."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ def wanted() -> bool:
 
 
 def findings_of(kernel: Any) -> list:
-    """What a TracedKernel's program shows without data, when the sanitizer is on.
+    """The findings in a TracedKernel's program without data, when the sanitizer is on.
 
     ValueError for the first finding of a rule of ALWAYS when it is off.
     """
@@ -29,8 +29,8 @@ def findings_of(kernel: Any) -> list:
 
 
 def _made(kernel: Any, entries: list) -> list:
-    """Findings; those of an output have the line that made it, and the one that wrote it last.
-    Iterations do not meet in a tensor of which each has its own."""
+    """Findings; for an output, with the line that made it and the one that wrote it last.
+    Iterations do not conflict in a tensor of which each has its own."""
     carried = ("carried-dependency", "carried-value")
     entries = [e for e in entries if not (e["rule"] in carried and e["tile"] in kernel.private)]
     for entry in entries:
@@ -55,14 +55,14 @@ def report(findings: list) -> None:
 
 
 def report_launches() -> None:
-    """The same for those of launches on devices."""
+    """The same for findings of launches on devices."""
     block = _sanitize.active()
     if block is not None:
         block.add(_sanitize.taken())
 
 
 def run_checked(kernel: Any, arguments: list) -> list[int]:
-    """kernel.source.run(arguments) under the open block: what the run decided.
+    """kernel.source.run(arguments) under the open block; returns the run's decisions.
 
     IndexError where an index that the kernel read is out of range, after its finding.
     """

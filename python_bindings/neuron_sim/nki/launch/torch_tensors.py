@@ -120,7 +120,7 @@ def torch_dtype(torch: Any, dtype: Any, what: str) -> Any:
 
 
 def results_of(traced: Any, tensors: list) -> list:
-    """New tensors for the arguments of the program that are no inputs, on the inputs' device."""
+    """New tensors for the arguments of the program that are not inputs, on the inputs' device."""
     torch = sys.modules["torch"]
     made = []
     for number, (shape, dtype) in enumerate(traced.arguments[len(tensors) :], len(tensors)):

@@ -38,7 +38,7 @@ class TracedKernel:
     """A kernel as a program.
 
     `source`: the program as the kernel wrote it; `program`: after the passes of the architecture's
-    compiler (made when it is asked for). `inputs`: one Input per array argument, the program's
+    compiler (made on first access). `inputs`: one Input per array argument, the program's
     first arguments; the other arguments are HBM tensors of the kernel. `returned`: the kernel's
     result, with an Output for every tensor. `simulation`: errors of the run are those of the
     vendor's simulation.
@@ -65,10 +65,10 @@ class TracedKernel:
         }
         self.findings: list = []  # of the sanitizer, those that need no data
         self.with_prints: Callable[[], TracedKernel] | None = None
-        self.log: list[int] = []  # what the last run of loops on registers decided
+        self.log: list[int] = []  # decisions of loops on registers in the last run
         self._program = None
         self._compiled_kernel = None
-        self._is_written = False  # every output, as far as it was looked at
+        self._is_written = False  # every output, as far as it was checked
 
     @property
     def compiled_kernel(self):
@@ -81,7 +81,7 @@ class TracedKernel:
     def program(self):
         """The program after the passes of the compiler; `direct` kernels skip its middle end.
 
-        Where the passes do not take a program it stays as it is written, and a warning says why.
+        A program that the passes do not take stays as written, and a warning says why.
         """
         if self._program is None:
             self._program = self.source
@@ -104,7 +104,7 @@ class TracedKernel:
     def time(self) -> dict:
         """Simulated times of the compiled program: body_us, latency_us, profile_us, ...
 
-        Of a program whose loops depend on data, those of its last run; ValueError before the first
+        With loops that depend on data, the times of the last run; ValueError before the first
         one, unless NEURON_SIM_DYNAMIC_TRIPS says how many iterations to assume.
         """
         return self.program.time(log=self.log)
@@ -153,8 +153,8 @@ class TracedKernel:
         return results
 
     def note_run(self, log: list[int]) -> None:
-        """What a run decided is what time() is about, if loops depend on it: the passes leave
-        such programs as they are."""
+        """A run's decisions determine time() if loops depend on them: the passes leave
+        such programs unchanged."""
         if self.source.has_dynamic_loops:
             self.log = log
 
@@ -175,7 +175,7 @@ class TracedKernel:
         if kind == "meta":
             return tensors + torch_tensors.results_of(self, tensors)
         computes = not is_timing_only()
-        if computes and self.with_prints is not None:  # of copies, beside the launch
+        if computes and self.with_prints is not None:  # of copies, besides the launch
             self.with_prints()._computed([each.detach().cpu().clone() for each in tensors])
         contents = torch_tensors.launch(self, tensors, computes)
         sanitize.report_launches()
@@ -190,7 +190,7 @@ class TracedKernel:
             record(self)
 
     def prepared(self, arrays: list) -> "PreparedRun":
-        """A run on host arrays that somebody else starts, as one of several ranks."""
+        """A run on host arrays that the caller starts, as one of several ranks."""
         return PreparedRun(self.with_prints() if self.with_prints else self, arrays)
 
     def _computed(self, arrays: list):
@@ -209,7 +209,7 @@ class TracedKernel:
         return run.results()
 
     def _of_simulation(self, error: IndexError) -> IndexError:
-        """The vendor's simulation reports the first element of a row beyond a tensor."""
+        """The vendor's simulation reports the first element of a row that is out of range."""
         found = _BEYOND_ROWS.search(str(error))
         names = [] if found is None else [each["label"] for each in self.source.arguments]
         if found is None or found[1] not in names:
@@ -224,7 +224,7 @@ class TracedKernel:
         return translated
 
     def _fresh(self, arrays: list) -> list:
-        """What unwritten memory holds, for a run that only takes time: NaN, 4 in integers."""
+        """The contents of unwritten memory, for a timing-only run: NaN, 4 in integers."""
         contents = list(arrays)
         for shape, dtype in self.arguments[len(arrays) :]:
             value = np.nan if dtype.is_float else 4
@@ -277,7 +277,7 @@ class PreparedRun:
         self.bytes = [as_bytes(each) for each in self._contents]
 
     def results(self):
-        """What the kernel returns, after the run; written inputs are changed in place."""
+        """The kernel's result, after the run; written inputs are changed in place."""
         kernel = self._kernel
         kernel._write_back(self._arrays, self._buffers)
         show(kernel.printed, self._contents)

@@ -1,6 +1,6 @@
 """Arguments of the wrong type: a TypeError that names them, for every function of both languages.
 
-Nothing is checked before a function runs; this reads the error of one that could not go on.
+Nothing is checked before a function runs; this reads the error of one that failed.
 """
 
 import inspect
@@ -17,8 +17,8 @@ _LONGEST = 40  # characters of a value in a message
 
 
 def named(error: Exception) -> Exception:
-    """The error as it is, or a TypeError or ValueError of what the kernel gave a function of this
-    package."""
+    """The error unchanged, or a TypeError or ValueError about what the kernel passed to a function
+    of this package."""
     frame = first_internal_frame(error.__traceback__)
     if frame is None:
         return error

@@ -1,8 +1,8 @@
-"""What nl.* functions of both languages become: instructions, element by element.
+"""Lowers element-wise nl.* functions of both languages to instructions.
 
 tile op tile is a tensor_tensor, tile op number or [P, 1] a tensor_scalar, a mathematical function
 an activation of the Scalar engine. Functions of several instructions keep their intermediate
-values in fp32 tiles of their own. A mask narrows all of a function's instructions.
+values in separate fp32 tiles. A mask narrows all of a function's instructions.
 """
 
 import math
@@ -188,7 +188,7 @@ tan = _trigonometric("tan", _tangent)
 
 
 def in_sbuf(x):
-    """A tile as it is, or copied when it is in PSUM."""
+    """A tile unchanged, or copied when it is in PSUM."""
     return copy(x).settle() if isinstance(x, Tensor) and x.memory == "psum" else x
 
 
@@ -207,7 +207,7 @@ def binary(op, x, y, dtype=None, mask=None):
 
 
 def _as_tile(x, other):
-    """A number as a column of the partitions of `other`; tiles as they are."""
+    """A number as a column of the partitions of `other`; tiles unchanged."""
     if isinstance(x, Tensor):
         return x
     trace = current()

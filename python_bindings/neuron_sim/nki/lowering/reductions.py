@@ -1,7 +1,7 @@
 """nl.sum, max, mean, var, softmax, rms_norm, ...: reductions along free dimensions.
 
-Sums and what depends on them are kept in fp32 and
-rounded once. A mask narrows what takes part; partitions it leaves out stay uninitialised.
+Sums and what depends on them are kept in fp32 and rounded once. A mask narrows what takes part;
+partitions it leaves out stay uninitialised.
 """
 
 from neuron_sim import _core
@@ -16,7 +16,7 @@ from . import elementwise as lowering
 
 
 def reduced_shape(shape, axes, keepdims):
-    """The shape that is left when dimensions are reduced; at least 2-D."""
+    """The shape left when dimensions are reduced; at least 2-D."""
     if len(shape) == 2:
         return (shape[0], 1)
     if keepdims:
@@ -46,7 +46,7 @@ def trailing_axes(axis, rank, function):
 def reduced(function, x, axis, dtype, mask, keepdims, emit, default=None):
     """The tile of emit(dst, x, count): a reduction of the last `count` dimensions of x.
 
-    The dimensions `axis` are put after the others before.
+    The dimensions `axis` are first moved after the others.
     """
     tiles.on_chip(x, "x", function).settle()
     axes = reduced_axes(axis, len(x.shape), function)
@@ -147,7 +147,7 @@ def softmax(x, axis, dtype=None, mask=None):
     """exp(x - max) / sum: maximum, activation with its sum, reciprocal, product.
 
     Over all free dimensions the maximum is the bias of the activation, which also sums; over fewer
-    of them the steps are instructions of their own.
+    of them the steps are separate instructions.
     """
     tiles.on_chip(x, "x", "softmax").settle()
     count = trailing_axes(axis, len(x.shape), "softmax")

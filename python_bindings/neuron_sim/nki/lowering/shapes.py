@@ -1,4 +1,4 @@
-"""nl.transpose, broadcast_to, where, dropout, gather_flattened: what moves elements."""
+"""nl.transpose, broadcast_to, where, dropout, gather_flattened: movement of elements."""
 
 from neuron_sim import _core
 
@@ -43,7 +43,7 @@ def transposed(x, function="transpose"):
 
 
 def transpose(x, dtype=None, mask=None, memory="sbuf"):
-    """x.T of a 2-D tile up to [128, 128]: nc_transpose in PSUM, then a copy when it is wanted."""
+    """x.T of a 2-D tile up to [128, 128]: nc_transpose in PSUM, then a copy if wanted."""
     tiles.on_chip(x, "x", "transpose").settle()
     check_square(x, "transpose")
     wanted = x.dtype if dtype is None else dtype_of(dtype)

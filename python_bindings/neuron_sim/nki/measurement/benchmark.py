@@ -2,7 +2,7 @@
 
 A chip's latency varies from run to run; the model's does not. All percentiles are equal, unless
 NEURON_SIM_PERCENTILES=clock_phase asks for the one variation that the model knows: the clock of
-the Tensor engine is switched in windows that run freely (trn2), so that a kernel meets them at any
+the Tensor engine is switched in free-running windows (trn2), so that a kernel meets them at any
 phase. The percentiles are then those over PHASES phases at equal distances.
 """
 
@@ -16,7 +16,7 @@ from neuron_sim import _core
 from neuron_sim.nki.measurement.program_file import record, save_program, save_trace
 
 PERCENTILES = (0, 1, 10, 25, 50, 90, 99, 100)
-"""What the vendor's result knows."""
+"""The percentiles of the vendor's result."""
 
 PHASES = 32  # no size of the hardware: phases of a clock window
 HOST_LATENCY_US = 50.0
@@ -39,7 +39,7 @@ class LatencyPercentiles:
     """Sorted, in microseconds; one when all iterations are alike."""
 
     def get_latency_percentile(self, percentile: int) -> float:
-        """The latency in microseconds. ValueError for a percentile that the vendor has not."""
+        """The latency in microseconds. ValueError for a percentile that the vendor lacks."""
         if percentile not in PERCENTILES:
             raise ValueError(
                 f"percentile {percentile} is not available; available are {list(PERCENTILES)}."

@@ -124,7 +124,7 @@ def instructions(trace: dict[str, Any]) -> Iterable[dict[str, Any]]:
     """The timed events of a Trace Event Format object, as the vendor's JSON has them: timestamp
     and duration in nanoseconds, label of the engine or queue, opcode, operands.
 
-    ValueError for an object that is no trace."""
+    ValueError for an object that is not a trace."""
     events = trace.get("traceEvents")
     if not isinstance(events, list):
         raise ValueError("trace.json has no list 'traceEvents'.")

@@ -1,8 +1,8 @@
 """Kernels of either language that leave numbers and files when they are called.
 
 The vendor's benchmark and profile do not use the values of their inputs, and their outputs are
-undefined; here the kernel is traced, checked and timed but not computed. A language makes its
-classes of these and of its own Kernel, and its decorators with `decorators`.
+undefined; here the kernel is traced, checked and timed but not computed. A language builds its
+classes from these and its own Kernel, and its decorators with `decorators`.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ def profile_kernel(
     """Writes the program, the trace of every `profile_nth` of `num_execs` executions and a JSON
     summary of each; returns the traces. All executions take the same time.
 
-    The working directory must be absolute and is made where it is missing. ValueError for another
+    The working directory must be absolute and is created if missing. ValueError for another
     one, for counts below 1, and for files that exist unless `overwrite`.
     """
     folder = Path(working_directory)

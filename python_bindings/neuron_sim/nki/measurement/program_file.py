@@ -9,7 +9,7 @@ Both are zip archives of our own; the vendor's tools do not read them, nor this 
   trace.json     the timeline in the Trace Event Format, for Perfetto and chrome://tracing
 
 A run always takes the same time, so the program file has all of it and `neuron-profile capture`
-only takes the trace out.
+only extracts the trace.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The metrics of a run under the names of the vendor's profiler.
 
 Names, units and formulas: the profile schema reference of the vendor's profiler; times are in
-seconds, and `_percent` fields are shares from 0 to 1. Metrics of what the model has not (spills,
+seconds, and `_percent` fields are shares from 0 to 1. Metrics that the model does not have (spills,
 collectives, throttling, the framework's graph) are left out rather than set to 0.
 """
 

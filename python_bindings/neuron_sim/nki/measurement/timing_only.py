@@ -25,7 +25,7 @@ def is_timing_only() -> bool:
 def timing_only(active: bool = True) -> Iterator[None]:
     """Inside, kernels are timed without being computed (or computed, with `active=False`).
 
-    Arrays that a kernel returns hold what fresh memory holds: NaN, and 4 for integers.
+    Arrays that a kernel returns have the contents of fresh memory: NaN, and 4 for integers.
     """
     token = _active.set(active)
     try:

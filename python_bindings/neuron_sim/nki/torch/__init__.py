@@ -7,7 +7,7 @@
     scale.register_autograd(...)   # torch.library's, or nki_op(..., backward=kernel)
 
 An operator runs on neuron_sim and CPU tensors, has shapes for tensors without data (its kernels are
-traced for them), and stands in graphs of torch.compile and torch.export as one node. Importing this
+traced for them), and becomes one node in graphs of torch.compile and torch.export. Importing this
 imports torch; neuron_sim.nki does not import it.
 """
 

@@ -73,7 +73,7 @@ def _register(
 
 
 def _body(name: str, function: Callable[..., Any], mutated: frozenset[str]) -> Callable[..., Any]:
-    """`function` without gradients, kept to its declared writes, with results of its own."""
+    """`function` without gradients, limited to its declared writes, with unshared results."""
     parameters = list(inspect.signature(function_of(function)).parameters)
 
     def body(*args: Any, **kwargs: Any) -> Any:
@@ -95,7 +95,7 @@ def _body(name: str, function: Callable[..., Any], mutated: frozenset[str]) -> C
 
 
 def _number(value: Any) -> Any:
-    """Symbolic numbers of torch.compile as numbers: a program is for one of each."""
+    """Symbolic numbers of torch.compile as numbers: a program is for one value of each."""
     kinds = {torch.SymInt: int, torch.SymFloat: float, torch.SymBool: bool}
     kind = kinds.get(type(value))
     return value if kind is None else kind(value)
@@ -114,7 +114,7 @@ def _storage(tensor: torch.Tensor) -> int:
 
 
 def _unshared(value: Any, storages: set[int]) -> Any:
-    """The results, those in memory of the arguments as copies."""
+    """The results; those that share memory with the arguments are copied."""
     if isinstance(value, torch.Tensor):
         return value.clone() if _storage(value) in storages else value
     if isinstance(value, (list, tuple)):

@@ -17,7 +17,7 @@ def function_of(function: Any) -> Callable[..., Any]:
 
 
 def mutated_names(function: Any, names: str | Iterable[str]) -> frozenset[str]:
-    """The names of mutates_args. ValueError for one that is no parameter."""
+    """The names of mutates_args. ValueError for one that is not a parameter."""
     parameters = inspect.signature(function_of(function)).parameters
     if names == "unknown":
         return frozenset(parameters)
@@ -40,7 +40,7 @@ def schema_of(function: Any, mutated: frozenset[str]) -> str:
 
 
 def _annotated(kernel: Callable[..., Any]) -> Callable[..., Any]:
-    """A function with the kernel's parameters, where what is not annotated is a tensor."""
+    """A function with the kernel's parameters, where each unannotated one is a tensor."""
     signature = inspect.signature(kernel)
     parameters = [
         each.replace(annotation=_type_of(each), kind=inspect.Parameter.POSITIONAL_OR_KEYWORD)

@@ -1,4 +1,4 @@
-"""What both NKI languages share: tensors, index expressions, masks, traces."""
+"""Shared by both NKI languages: tensors, index expressions, masks, traces."""
 
 from .active import current, tracing
 from .dtypes import DType, dtype_of, promote

@@ -1,8 +1,8 @@
-"""What the View of a tensor's access pattern needs besides the base class."""
+"""The parts of a tensor's access pattern that the base class does not handle."""
 
 
 class NotOnePattern(ValueError):
-    """A tensor that no access pattern names: see splitting."""
+    """A tensor that no single access pattern describes: see splitting."""
 
 
 def at_register(tensor, view):

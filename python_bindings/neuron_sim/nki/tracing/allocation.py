@@ -1,4 +1,4 @@
-"""Which tiles of a kernel have addresses of their own choice, and what that rules out."""
+"""Which tiles of a kernel have explicit addresses, and what that rules out."""
 
 import sys
 from types import FrameType
@@ -11,9 +11,9 @@ class Allocation:
     """The kernel's tiles are allocated directly, or placed automatically by their lifetimes.
 
     `directives`: names of the decorators of nki.compiler. `directly`, `automatically`: name of the
-    first tile allocated in this way, empty when there is none. `unrolled_loops`: number of open
+    first tile allocated this way, empty when there is none. `unrolled_loops`: number of open
     affine_range and sequential_range loops that run with numbers. `has_rings`: a tensor's tiles are
-    a ring of the builder; `apart`: none may be, every logical tile is one of its own.
+    a ring of the builder; `apart`: none may be, every logical tile is separate.
     """
 
     __slots__ = (
@@ -31,7 +31,7 @@ class Allocation:
         self._allocators: dict[tuple, Any] = {}  # by the place in the kernel that uses them first
         self._occurrences: dict[tuple, int] = {}  # of places in the current iteration
         self.banks: dict[Any, int] = {}  # by the View of a tile in PSUM
-        self._sums: dict[int, list] = {}  # tiles of a bank that products wrote, the last one last
+        self._sums: dict[int, list] = {}  # tiles of a bank that products wrote, latest last
 
     @property
     def forced_automatic(self) -> bool:
@@ -101,7 +101,7 @@ class Allocation:
         sums.append(storage)
 
     def check_scratch(self, names: list) -> None:
-        """ValueError for HBM tensors of an allocated kernel that are no results of it."""
+        """ValueError for HBM tensors of an allocated kernel that are not its results."""
         if self.directly and names:
             raise ValueError(
                 f"Non IO HBM tensor is not supported in allocated NKI kernel: {', '.join(names)}"
@@ -123,7 +123,7 @@ class Allocation:
             )
 
     def check_implicit_tensors(self, function: str) -> None:
-        """A function whose intermediate tensors no kernel can give addresses."""
+        """A function to whose intermediate tensors no kernel can give addresses."""
         if self.directly:
             raise ValueError(
                 f"'{function}' creates implicit tensors, which is not supported in allocated NKI "

@@ -23,7 +23,7 @@ class Architecture:
 
     @cached_property
     def queries(self) -> dict:
-        """What a kernel may ask of its target: get_nc_version, get_nc_sub_version."""
+        """A kernel's queries about its target: get_nc_version, get_nc_sub_version."""
         return _core.compile_time_queries(self.name)
 
     @property
@@ -49,7 +49,7 @@ class Architecture:
 
 
 def architecture_at(name_or_path: str) -> Architecture:
-    """The architecture of a name or a TOML file, which is read anew: it may have changed."""
+    """The architecture of a name or a TOML file, which is reread: it may have changed."""
     is_built_in = name_or_path in _core.architectures()
     return _built_in(name_or_path) if is_built_in else Architecture(name_or_path)
 

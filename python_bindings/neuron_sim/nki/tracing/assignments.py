@@ -1,4 +1,4 @@
-"""What a line of a kernel assigns the tensor to that it makes: its name, its annotated shape."""
+"""The assignment target of a tensor made by a line of a kernel: its name, its annotated shape."""
 
 import dis
 import linecache

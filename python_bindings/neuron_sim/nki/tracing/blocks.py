@@ -1,4 +1,4 @@
-"""Tensors with block dimensions whose logical tiles have places of their own."""
+"""Tensors with block dimensions whose logical tiles have separate places."""
 
 import sys
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from .tensor import Storage, Tensor
 
 
 class Tiles:
-    """What the tiles of a tensor have in common. `symbolic`: a block index may be a loop variable,
+    """Shared by the tiles of a tensor. `symbolic`: a block index may be a loop variable,
     otherwise its loop is unrolled."""
 
     symbolic = False
@@ -37,7 +37,7 @@ class Tiles:
         return self.tiles[index]
 
     def storage(self, name: str, shape: tuple, whole: Any, axis: int = 0) -> Storage:
-        """Of a tile; of the tensor, that has no View."""
+        """The storage of a tile, or of the tensor, which has no View."""
         return Storage(self.trace, name, self.buffer, shape, self.dtype, whole, self.scope, axis)
 
     def tile_shape(self) -> list:
@@ -71,7 +71,7 @@ class LogicalTiles(Tiles):
 
 
 class RingOfTiles(Tiles):
-    """Tiles of a ring of the builder: number sum(steps * index), modulo those of the ring."""
+    """Tiles of a ring of the builder: number sum(steps * index), modulo the ring's size."""
 
     symbolic = True
     ring: Any = None
@@ -91,12 +91,12 @@ class RingOfTiles(Tiles):
         if known:
             self.tiles[index] = tile
         else:
-            tile.storage.last_use = sys.maxsize  # it differs from one iteration to the next
+            tile.storage.last_use = sys.maxsize  # it differs between iterations
         return tile
 
 
 class Blocks(Tensor):
-    """A part of such a tensor: `shape` is that of the dimensions not indexed yet, the first `axis`
+    """A part of such a tensor: `shape` covers the dimensions not indexed yet, the first `axis`
     of them blocks."""
 
     __slots__ = ("tiles", "prefix")

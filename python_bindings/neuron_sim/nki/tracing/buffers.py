@@ -2,7 +2,7 @@
 
 
 class Buffer:
-    """A memory: `memory` is that of the device ("sbuf", "psum", "hbm"), `name` the language's."""
+    """A memory: `memory` is the device's name ("sbuf", "psum", "hbm"), `name` the language's."""
 
     __slots__ = ("name", "memory", "__dict__")
 

@@ -1,6 +1,6 @@
 """Python values that a loop's body changes from one iteration to the next.
 
-A counted loop is traced once, so that such a value would be that of the first iteration in all of
+A counted loop is traced once, so that such a value would keep its first iteration's value in all of
 them. The loop is unrolled instead, and a warning says what the vendor's compiler does.
 """
 
@@ -32,7 +32,7 @@ def before(frame: FrameType | None, key: tuple) -> dict[str, Any]:
 
 
 def changed(frame: FrameType | None, values: dict[str, Any]) -> str:
-    """The first of those that the body has changed; "" when none is."""
+    """The first of those that the body has changed; "" when there is none."""
     if frame is None or not values:
         return ""
     now = frame.f_locals
@@ -43,7 +43,7 @@ def changed(frame: FrameType | None, values: dict[str, Any]) -> str:
 
 
 def warn(frame: FrameType, name: str) -> None:
-    """Says that the vendor's compiler would see one value only."""
+    """Warns that the vendor's compiler would see only one value."""
     warnings.warn_explicit(
         f"'{name}' changes from one iteration of a loop to the next, and the loop is unrolled for "
         "it; the vendor's compiler traces the body once, with the first value in all iterations: "
@@ -56,7 +56,7 @@ def warn(frame: FrameType, name: str) -> None:
 
 
 def _contents(value: Any) -> tuple | None:
-    """What is compared: a plain value, or those in a list or dict; None for everything else."""
+    """The value compared: a plain one, or those in a list or dict; None for everything else."""
     if isinstance(value, _PLAIN):
         return (type(value), value)
     if type(value) is list:

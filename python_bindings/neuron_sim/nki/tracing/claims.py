@@ -31,7 +31,7 @@ class Claims:
 
     @property
     def entries(self) -> list[tuple]:
-        """What the checker takes."""
+        """The checker's input."""
         if self.asks_for_instance:
             return self._entries
         return [each for each in self._entries if each[0] != "instance"]

@@ -14,7 +14,7 @@ SCRATCH = 4  # registers for addresses out of tiles: more than an instruction ha
 
 
 class RegisterLoop:
-    """An open loop: its register, and what names it in messages.
+    """An open loop: its register, and its name in messages.
 
     `place`: of a `while` statement its frame and position; None for loops that a function opened.
     """
@@ -45,7 +45,7 @@ class Control:
     # --- registers -----------------------------------------------------------------------------
 
     def new_register(self) -> VirtualRegister:
-        """A register that nothing else uses; what it holds is not known."""
+        """A register that nothing else uses; its value is unknown."""
         number = self._free.pop() if self._free else self.trace._builder.allocate_register()
         return VirtualRegister(number, self, self._nest())
 
@@ -53,7 +53,7 @@ class Control:
         return self.loops[-1].nest if self.loops else 0
 
     def release(self, number: int, nest: int) -> None:
-        """Nothing names a register any more. In a loop inside of the one where it was taken the
+        """Nothing names a register any more. In a loop inside the one where it was taken, the
         next iteration may still read it: there it waits for the end of that loop."""
         if nest != self._nest() and any(loop.nest == nest for loop in self.loops):
             self._waiting.append((nest, number))
@@ -72,7 +72,7 @@ class Control:
     # --- loops ---------------------------------------------------------------------------------
 
     def check_order(self, what: str) -> None:
-        """Loops on chip stand around blocks of a fixed order, not in them."""
+        """Loops on chip may enclose blocks of a fixed order, not be inside them."""
         if self.ordered:
             raise ValueError(
                 f"{what} is not supported inside a no_reorder block; put the no_reorder block "
@@ -125,7 +125,7 @@ class Control:
 
     @staticmethod
     def left_early(loop: RegisterLoop) -> ValueError:
-        """A loop on chip has one way out."""
+        """A loop on chip has one exit."""
         error = ValueError(
             "a loop on chip ends by its bound or condition only: `break`, `return` and exceptions "
             "cannot leave it."

@@ -66,7 +66,7 @@ def ndarray(shape, dtype, buffer=None, name: str = "", address=None) -> Tensor:
 
 
 def _checked_name(name) -> str:
-    """`name`, or "" for None; TypeError for what is no text."""
+    """`name`, or "" for None; TypeError for anything but text."""
     if name is not None and not isinstance(name, str):
         raise TypeError(f"'name' is {name!r:.40}, of type {type(name).__name__}, not a str.")
     return name or ""
@@ -136,7 +136,7 @@ def _hbm(trace: Trace, sizes: tuple, dtype, buffer: Buffer, name: str) -> Tensor
     """An output (shared_hbm, and private ones that the kernel returns) or scratch memory.
 
     Instances of a grid that run through the kernel again share what the first one created; each
-    core of a logical core has private tensors of its own.
+    core of a logical core has its own private tensors.
     """
     trace.settle()
     ordinal = trace.next_hbm
@@ -172,14 +172,14 @@ def _hbm(trace: Trace, sizes: tuple, dtype, buffer: Buffer, name: str) -> Tensor
 
 
 def _private(trace: Trace, ordinal: int, sizes: tuple, dtype, buffer: Buffer, name: str) -> Tensor:
-    """Scratch memory of another core than the first."""
+    """Scratch memory of a core other than the first."""
     whole = trace.builder.scratch(
         f"{name}_of_core_{trace.core}", declared_shape(sizes), trace.stored(dtype)
     )
     storage = Storage(trace, name, buffer, sizes, dtype, whole, 0)
     storage.ordinal = ordinal
     if ordinal == len(trace.hbm):
-        trace.hbm.append(storage)  # one that the first core has not
+        trace.hbm.append(storage)  # one that the first core does not have
     return Tensor(storage, sizes, dtype, dense_strides(sizes), None)
 
 

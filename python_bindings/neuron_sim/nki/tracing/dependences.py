@@ -9,7 +9,7 @@ from .errors import kernel_frame
 
 
 class OutputDependencies(ValueError):
-    """An error of the loop as it is written, whatever the kernel does when it is unrolled."""
+    """An error of the loop as written, whatever the kernel does when it is unrolled."""
 
 
 def shared_loop(trace: Any, target: Any) -> Any:
@@ -28,7 +28,7 @@ def shared_loop(trace: Any, target: Any) -> Any:
 
 
 def _depends(target: Any, loop: Any) -> bool:
-    """Whether the address of a tensor depends on a loop, or on what is known at run time only."""
+    """Whether the address of a tensor depends on a loop, or on run-time values."""
     if target.index is not None or target.register is not None:
         return True
     return any(

@@ -181,7 +181,7 @@ def promote(*values) -> DType:
     smallest that holds both, float32 when there is none.
     """
     if len(values) == 2 and type(values[1]) is float and type(values[0]) is DType:
-        return float32  # the commonest pair: no dtype is wider than that of a number
+        return float32  # the most common pair: no dtype is wider than a number's
     result: DType | None = None
     for value in values:
         dtype = value if type(value) is DType else _operand_dtype(value)

@@ -77,13 +77,13 @@ def _innermost_kernel_step(traceback: TracebackType | None) -> TracebackType | N
 
 
 def first_internal_frame(traceback: TracebackType | None) -> FrameType | None:
-    """That of the function of this package which the kernel called; None when it called none."""
+    """The frame of the function of this package that the kernel called; None without one."""
     step = _innermost_kernel_step(traceback)
     return None if step is None or step.tb_next is None else step.tb_next.tb_frame
 
 
 def internal_frames(traceback: TracebackType | None) -> Iterator[FrameType]:
-    """Those of this package inside the innermost call from the kernel, outermost first."""
+    """Frames of this package inside the innermost call from the kernel, outermost first."""
     step = _innermost_kernel_step(traceback)
     while step is not None and step.tb_next is not None:
         step = step.tb_next

@@ -1,6 +1,6 @@
 """Index expressions: affine in the dimensions of arange, loop variables and program ids.
 
-A value that is a plain number is always an int, never an Expression. What is not affine needs a
+A value that is a plain number is always an int, never an Expression. Non-affine use needs a
 loop variable as a number: it raises Unroll, and the kernel is traced again with that loop unrolled.
 """
 
@@ -54,7 +54,7 @@ class Expression(_core.IndexExpression):
         raise depends_on_loops((self,))
 
     def _with_tensor_or_float(self, other, operation: str):
-        """Arithmetic with something else than indices: a float needs the number, a tensor knows."""
+        """Arithmetic with non-indices: a float needs the number, a tensor handles it."""
         if isinstance(other, float):
             return getattr(self.as_number(), operation)(other)
         return NotImplemented

@@ -1,4 +1,4 @@
-"""What the vendor has for a generation of NeuronCores, also for those of a user's file."""
+"""The vendor's stack and instance of a generation of NeuronCores, also for a user's file."""
 
 from typing import NamedTuple
 

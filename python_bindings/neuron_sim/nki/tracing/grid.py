@@ -1,4 +1,4 @@
-"""Grids of kernel instances and what a kernel asks of its place in one."""
+"""Grids of kernel instances and a kernel's queries about its place in one."""
 
 from .active import current
 
@@ -29,7 +29,7 @@ def spmd_dim(*parts) -> int:
 
 
 def grid_of(key) -> tuple:
-    """The sizes in kernel[key]; TypeError and ValueError for what is no grid."""
+    """The sizes in kernel[key]; TypeError and ValueError for anything else."""
     parts = key if isinstance(key, tuple) else (key,)
     sizes = tuple([int(part.__index__()) for part in parts])
     if any(size < 0 for size in sizes):

@@ -1,4 +1,4 @@
-"""Indices of tensors beyond those of the base class: registers, tiles of indices, masks."""
+"""Indices of tensors that the base class does not handle: registers, tiles of indices, masks."""
 
 from neuron_sim import _core
 
@@ -62,7 +62,7 @@ def with_held_index(tensor, items: tuple, held: list):
 
 
 def _static_part(item) -> Expression:
-    """What is known of an index that a tile holds: its shape, and what is added to it."""
+    """The static part of an index that a tile holds: its shape, and what is added to it."""
     if type(item) is DynamicIndex:
         each = item.expression
         return each if type(each) is Expression else Expression(each, {})

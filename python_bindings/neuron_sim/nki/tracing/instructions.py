@@ -1,4 +1,4 @@
-"""Instructions of the builder as what emits a result: see `TraceState.result`.
+"""Builder instructions that emit a result: see `TraceState.result`.
 
 Their operands are those of the builder's method in its order, tensors in place of their Views.
 """

@@ -18,7 +18,7 @@ def _range_of(arguments: tuple) -> range:
 
 
 def loop_position() -> tuple:
-    """What identifies a loop in the source, the same in every trace: code and instruction."""
+    """The identity of a loop in the source, the same in every trace: code and instruction."""
     frame: Any = sys._getframe(1)
     while is_internal(frame.f_code):
         frame = frame.f_back
@@ -26,7 +26,7 @@ def loop_position() -> tuple:
 
 
 def _is_left_by_jump() -> bool:
-    """Whether a loop ends by break or return: its iterator is dropped by an instruction of its own.
+    """Whether a loop ends by break or return: its iterator is dropped by a dedicated instruction.
 
     An exception drops it while the instruction that raised is the current one.
     """
@@ -144,7 +144,7 @@ def fori_loop(lower, upper, body_fun, step=1):
     """body_fun(i) for i in range(lower, upper, step), as a loop on chip; bounds may be registers.
 
     `i` is handed over by value: writing to it does not change the loop. TypeError when body_fun
-    returns something: what one iteration hands to the next is in memory.
+    returns something: iterations pass values to the next through memory.
     """
     for i in _dynamic(lower, upper, step, "fori_loop", False):
         returned = body_fun(i)
@@ -158,8 +158,8 @@ def fori_loop(lower, upper, body_fun, step=1):
 def while_loop(init, body_fun):
     """r = init; while r != 0: r = body_fun(r), as a loop on chip.
 
-    `init` stays as it is; the body gets a register of its own and returns the one that decides
-    about the next iteration. TypeError when either is no register.
+    `init` is unchanged; the body gets its own register and returns the one that decides about
+    the next iteration. TypeError when either is not a register.
     """
     trace = current()
     control = trace.control

@@ -36,7 +36,7 @@ def _check_partitions(shape: tuple, operand: str, instruction: str) -> None:
 
 
 def dma(dst: Tensor, src: Tensor) -> None:
-    """dma_copy with what the tensors' indices say."""
+    """dma_copy with the tensors' index, if any."""
     index = src.index if src.index is not None else dst.index
     if index is None:
         DMA_COPY(dst, src)
@@ -83,7 +83,7 @@ def writable(tensor: Tensor) -> None:
 
 
 def store(dst, value, mask=None) -> None:
-    """Elements of a tile, or a number, to an HBM tensor. From PSUM by way of SBUF.
+    """Elements of a tile, or a number, to an HBM tensor. From PSUM via SBUF.
 
     A tile whose partitions are the contiguous elements of the tensor is turned first, see
     load_transpose2d.
@@ -110,7 +110,7 @@ def store(dst, value, mask=None) -> None:
 
 
 def _is_plain(dst: Tensor, value) -> bool:
-    """Whether a value is stored as it is, by one DMA."""
+    """Whether a value is stored unchanged, by one DMA."""
     return (
         type(value) is Tensor
         and value.shape == dst.shape

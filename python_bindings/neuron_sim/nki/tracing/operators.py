@@ -1,4 +1,4 @@
-"""What the operators of tensors emit: copies, assignments, arithmetic of tiles and numbers."""
+"""Instructions that tensor operators emit: copies, assignments, arithmetic of tiles and numbers."""
 
 from typing import Any
 
@@ -117,8 +117,8 @@ def binary(
 ) -> Tensor:
     """a op b of tiles and numbers (at least one tile), elementwise on the Vector engine.
 
-    A number or an fp32 tile [P, 1] beside a wider tile is a tensor_scalar, else tensor_tensor.
-    `op` is the device's name; `dtype` that of the result: the promoted one, bool for comparisons,
+    A number or an fp32 tile [P, 1] with a wider tile is a tensor_scalar, else tensor_tensor.
+    `op` is the device's name; `dtype` the result's: the promoted one, bool for comparisons,
     float32 for a quotient of integers.
     """
     instruction = name or op
@@ -145,7 +145,7 @@ def binary(
 
 
 def _with_partitions(tensor: Tensor, other: Tensor) -> Tensor:
-    """A tile of one partition repeated in those of another."""
+    """A tile of one partition repeated in the partitions of another."""
     if tensor.shape[0] != 1:
         return tensor
     return tensor.broadcast_to((other.shape[0], *tensor.shape[1:]))
@@ -174,7 +174,7 @@ def with_scalar(op: str, data: Tensor, scalar: Any, reverse: bool, dtype: Any, m
 
 
 def invert(tensor: Tensor) -> Tensor:
-    """~tensor: all bits of integers; bools as the vendor has it, logically."""
+    """~tensor: all bits of integers; bools logically, like the vendor."""
     if tensor.dtype is dtypes.bool_:
         return with_scalar("logical_xor", tensor, 1, False, tensor.dtype, None)
     return with_scalar("bitwise_xor", tensor, -1, False, tensor.dtype, None)

@@ -6,7 +6,7 @@ from .registers import VirtualRegister
 
 
 def strides(tensor) -> tuple:
-    """Steps in elements; that of the partition dimension is a partition's elements."""
+    """Steps in elements; the partition dimension's is the elements of a partition."""
     if tensor.axis is None:
         return tensor.steps
     axis = tensor.axis
@@ -20,7 +20,7 @@ def offset(tensor):
 
 
 def get_pattern(tensor) -> list:
-    """[[stride, size], ...], what ap() takes."""
+    """[[stride, size], ...], as ap() takes it."""
     return [list(pair) for pair in zip(strides(tensor.settle()), tensor.shape, strict=True)]
 
 
@@ -49,7 +49,7 @@ def ap(
     """The pattern [[step, size], ...] on the storage, whatever view this is called on.
 
     Steps and offset count elements of `dtype` in row-major order. On chip the first step is the
-    elements of a partition. offset None: that of the view. scalar_offset: a tile of one element, a
+    elements of a partition. offset None: the view's. scalar_offset: a tile of one element, a
     register or the variable of a loop, vector_offset: a tile [P, 1]; they count steps of dimension
     `indirect_dim`.
     """

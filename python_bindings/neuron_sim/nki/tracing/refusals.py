@@ -1,4 +1,4 @@
-"""What the base classes of neuron_sim._core refuse, in the vendor's words."""
+"""Errors of the base classes of neuron_sim._core, in the vendor's words."""
 
 from collections.abc import Callable
 
@@ -6,7 +6,7 @@ from .errors import Unroll
 
 
 def refusal(reason: str, *values) -> BaseException:
-    """The error of a reason, which is a key of the table below, with what C++ says of it."""
+    """The error of a reason, which is a key of the table below, with the values that C++ passes."""
     return _REASONS[reason](*values)
 
 
@@ -109,7 +109,7 @@ def _too_many_boxes(count: int, most: int) -> ValueError:
 
 
 def depends_on_loops(expressions) -> Unroll:
-    """Numbers are needed of the loops in index expressions."""
+    """The loops in index expressions are needed as numbers."""
     return Unroll(list({loop.key: None for each in expressions for loop in each.terms}))
 
 

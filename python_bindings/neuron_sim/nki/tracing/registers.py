@@ -9,7 +9,7 @@ class VirtualRegister:
     """Register `index` of every sequencer of the core.
 
     `is_frozen`: the variable of a dynamic_range loop, which the kernel cannot write. As the
-    condition of a `while` statement it makes that a loop on chip; its value is no Python number.
+    condition of a `while` statement it makes that a loop on chip; its value is not a Python number.
     """
 
     __slots__ = ("index", "is_frozen", "_control", "_nest")

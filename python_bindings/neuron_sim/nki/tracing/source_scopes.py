@@ -1,7 +1,7 @@
 """Scopes that `if`, `else` and `for` open in the source of a kernel of the old language.
 
 A tensor that is assigned to a variable in the body of a `for`, or of an `if` on a loop's variable,
-lives in that block only; an `if` that the compiler decides is no block (public kernels rely on it).
+lives in that block only; a compile-time `if` is not a block (public kernels rely on it).
 Python knows no such scope: it matters for variables read outside of a block that assigns them.
 """
 
@@ -141,7 +141,7 @@ def _names(expression: ast.AST) -> frozenset:
 
 
 def _blocks(statement: ast.stmt) -> list[list[Any]]:
-    """The lists of statements in a statement; functions in it have scopes of their own."""
+    """The lists of statements in a statement; functions in it have separate scopes."""
     bodies = [getattr(statement, name, None) for name in ("body", "orelse", "finalbody")]
     bodies += [handler.body for handler in getattr(statement, "handlers", [])]
     return [body for body in bodies if isinstance(body, list) and body]

@@ -1,4 +1,4 @@
-"""Patterns that no instruction can name: negative steps, and more than four free dimensions.
+"""Patterns that no instruction can express: negative steps, and more than four free dimensions.
 
 An element-wise instruction, or a DMA, is issued once for every index of as few dimensions as
 possible; a dimension that all operands walk backwards is walked forwards instead. Other
@@ -16,7 +16,7 @@ from .instructions import ELEMENTWISE, TENSOR_COPY
 
 
 def is_wide(tensor) -> bool:
-    """Whether the tensor has no access pattern of its own."""
+    """Whether no single access pattern describes the tensor."""
     steps, shape = tensor.steps, tensor.shape
     if min(steps) < 0:
         return True
@@ -24,7 +24,7 @@ def is_wide(tensor) -> bool:
 
 
 def dense(tensor):
-    """The tensor, or a copy of it in a tile of its own when it has no access pattern."""
+    """The tensor, or a copy of it in a new tile when it has no access pattern."""
     if getattr(tensor, "axis", None) is None or tensor.settle().axis or not is_wide(tensor):
         return tensor
     trace = tensor.storage.trace
@@ -36,7 +36,7 @@ def dense(tensor):
 def emit_in_parts(instruction: Any, operands: tuple, error: Exception) -> None:
     """An Instruction whose operands, dst first, are not all access patterns, which is `error`.
 
-    Of an element-wise one the operands are cut. Others read dense copies and write a dense tile,
+    The operands of an element-wise one are cut. Others read dense copies and write a dense tile,
     which is copied.
     """
     if instruction in ELEMENTWISE:
@@ -56,7 +56,7 @@ def in_parts(emit, *operands: Any, otherwise: Exception | None = None) -> None:
     """emit(*operands) for parts of the operands that are access patterns, first dst.
 
     Operands with as many elements as the first are cut alike; the others (numbers, columns of one
-    value per partition) stay whole. A source that overlaps dst in another order is copied before.
+    value per partition) stay whole. A source that overlaps dst in another order is copied first.
     NotOnePattern (`otherwise`, if given) when their shapes differ and no view has both.
     """
     dst = operands[0]
@@ -157,7 +157,7 @@ def _part(tensor, kept: tuple, steps: list, start, index: list):
 
 
 def _excess(tensor, steps, dimensions) -> int:
-    """Dimensions that the pattern along `dimensions` has beyond what an instruction takes."""
+    """Dimensions that the pattern along `dimensions` has in excess of an instruction's limit."""
     first = 1 if tensor.axis == 0 or tensor.index is not None else 0
     pairs = [(steps[d], tensor.shape[d]) for d in dimensions if d >= first]
     return len(_core.merged(pairs)) - (_core.MAXIMUM_RANK - first)

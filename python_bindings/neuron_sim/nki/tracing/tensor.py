@@ -11,7 +11,7 @@ from .errors import Retrace
 
 
 class Storage(_core.TensorStorage):
-    """What was allocated: a tile (on chip) or an HBM tensor.
+    """An allocation: a tile (on chip) or an HBM tensor.
 
     Storage(trace, name, buffer, shape, dtype, whole, scope, axis=0): `whole` is its View; `scope`
     the number of the scope it lives in; `mutable` whether it may be written; `ordinal` the position
@@ -36,7 +36,7 @@ class Tensor(_core.TensorPattern):
 
     Tensor(storage, shape, dtype, steps, axis, partition=0, start=0). On chip dimension `axis`
     counts partitions from `partition` on (0 in all but tensors with block dimensions); in HBM
-    `axis` is None. A result that no instruction wrote yet has no storage: its instruction is
+    `axis` is None. A result that no instruction has written has no storage: its instruction is
     emitted when the tensor is used, or straight into what it is assigned to.
 
     Rarely set: `checks`, bounds of indices that a mask may still narrow; `index` with `index_rows`
@@ -92,7 +92,7 @@ class Tensor(_core.TensorPattern):
 
     def __bool__(self) -> bool:
         if self.axis is None and self.storage.trace.is_simulation:
-            return True  # as the vendor's simulation has it for `x if x else None`
+            return True  # as in the vendor's simulation for `x if x else None`
         if self.size == 1 and while_loops.asks(sys._getframe(1)):
             raise ValueError(while_loops.ON_TENSOR[self.settle().storage.trace.language])
         raise ValueError(

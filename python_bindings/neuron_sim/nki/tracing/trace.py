@@ -32,7 +32,7 @@ MAXIMUM_LOOP_DEPTH = 8  # of counted loops in a program
 class Trace(_core.TraceState):
     """One run through a kernel.
 
-    `architecture`: a name or a TOML file; `target`: what it says.
+    `architecture`: a name or a TOML file; `target`: its limits and features.
     `language`: "old" or "new". `unrolled`: keys of the loops to unroll. `scopes`: numbers of the
     scopes (bodies of loops) that are open. `program_ids`, `grid`: of the instance being traced.
     `widens`: tiles of low precision are stored as fp32, as the vendor's simulation does. `uses`: of
@@ -110,7 +110,7 @@ class Trace(_core.TraceState):
     def _in_new_tile(
         self, tensor: Tensor, buffer: Any, name: str, place: tuple | None = None
     ) -> Tensor:
-        """Gives a tensor without a storage a tile of its own."""
+        """Gives a tensor without a storage a new tile."""
         shape = tensor.shape
         make = self._builder.psum if buffer is buffers.psum else self._builder.sbuf
         if len(shape) == 2:
@@ -178,7 +178,7 @@ class Trace(_core.TraceState):
         self.close_scope()
 
     def open_loop(self, key, name: str, kind: str, trips: int) -> Loop:
-        """A counted loop; its variable is symbolic. The body is no scope yet: open_scope()."""
+        """A counted loop; its variable is symbolic. The body is not a scope yet: open_scope()."""
         if self._pending is not None:
             self.settle()
         level = len(self.loops) + len(self.control.loops)

@@ -1,8 +1,8 @@
-"""`while register:` in a kernel, as the vendor's parser has it: a loop on chip.
+"""`while register:` in a kernel, as in the vendor's parser: a loop on chip.
 
-Python asks for the truth of the register before the first iteration and again after the body. The
-first question opens the loop and is answered with True, so that the body is traced once; the second
-closes it and is answered with False. Nothing of the kernel is rewritten: line numbers, closures and
+Python tests the truth of the register before the first iteration and again after the body. The
+first test opens the loop and is answered with True, so that the body is traced once; the second
+closes it and is answered with False. Nothing in the kernel is rewritten: line numbers, closures and
 debuggers see what the user wrote.
 """
 
@@ -16,7 +16,7 @@ from .source import tree_of
 
 _Position = tuple[int, int | None, int | None, int | None]
 _REGISTERS = (ast.Name, ast.Attribute, ast.Subscript, ast.Call, ast.NamedExpr)
-"""Conditions that can be a register; operators ask for the truth of their parts."""
+"""Conditions that can be a register; operators test the truth of their parts."""
 _tests: dict[ast.Module, dict[_Position, ast.While]] = {}  # by the position of the condition
 
 
@@ -26,11 +26,11 @@ ON_TENSOR = {
     "new": "the condition of a `while` loop on chip is a register: load the tensor with "
     "nisa.register_load, before the loop and at the end of its body.",
 }
-"""What a tensor as the condition of a `while` statement is told, by language."""
+"""The message for a tensor as the condition of a `while` statement, by language."""
 
 
 def asks(frame: FrameType) -> bool:
-    """Whether a frame asks for the truth of the condition of a `while` statement."""
+    """Whether a frame tests the truth of the condition of a `while` statement."""
     position = list(frame.f_code.co_positions())[frame.f_lasti // 2]
     tree = tree_of(frame.f_code, frame.f_globals)
     if tree is None:
@@ -80,7 +80,7 @@ def _same(a: tuple, b: tuple) -> bool:
 
 
 def _statement_at(frame: FrameType, position: _Position) -> ast.While | None:
-    """The `while` statement at a position of the frame's source whose whole condition is asked.
+    """The `while` statement at a position of the frame's source whose whole condition is tested.
 
     Some versions of Python give the position of the condition, others that of the statement.
     """
@@ -99,9 +99,9 @@ def _statement_at(frame: FrameType, position: _Position) -> ast.While | None:
 
 
 def _check_exits(statement: ast.While | None) -> None:
-    """ValueError for statements that leave the loop another way than by its condition."""
+    """ValueError for statements that leave the loop other than by its condition."""
     todo: list[Any] = list(statement.body) if statement is not None else []
-    inner: list[Any] = []  # in loops of their own, whose `break` is theirs
+    inner: list[Any] = []  # in nested loops, whose `break` is theirs
     while todo or inner:
         is_inner = not todo
         node: Any = inner.pop() if is_inner else todo.pop()

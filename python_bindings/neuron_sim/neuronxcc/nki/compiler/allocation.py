@@ -1,7 +1,7 @@
 """Direct allocation: `sbuf.alloc(function)`, `psum.mod_alloc(base_bank=0)`, as nl.ndarray's buffer.
 
-A tensor has one logical tile per index of its block dimensions; the allocator says where each lies.
-Logical tiles with one address share its bytes: what writes them again waits for their readers.
+A tensor has one logical tile per index of its block dimensions; the allocator places each.
+Logical tiles with one address share its bytes: a rewrite waits for their readers.
 """
 
 import inspect
@@ -19,7 +19,7 @@ Address = tuple[int, int]  # first partition, byte within the partitions
 
 
 class Allocator(Buffer):
-    """A buffer that says where tiles lie: `address(index, partitions, bytes)`.
+    """A buffer that places tiles: `address(index, partitions, bytes)`.
 
     `modulo`: physical tiles along the bytes of a partition per block dimension, None when the
     addresses are not those of a modulo allocation in one row.
@@ -56,7 +56,7 @@ class Allocator(Buffer):
         return LogicalTiles(trace, name, self, sizes, axis, dtype, make).tensor()
 
     def _ring(self, trace: Any, sizes: tuple, axis: int, dtype: Any, name: str) -> Any:
-        """The tiles as a ring, whose index may be a loop variable; None when they are none."""
+        """The tiles as a ring, whose index may be a loop variable; None when they form none."""
         if self.modulo is None or axis == 0 or trace.allocation.apart:
             return None
         blocks, partitions = sizes[:axis], sizes[axis]
@@ -107,8 +107,8 @@ def _granule(partitions: int) -> int:
 
 
 def _steps_and_count(blocks: tuple, counts: tuple, numbers: dict) -> tuple[tuple, int]:
-    """What a step of each block index adds to the number of the physical tile, and how many there
-    are: no more than are used, unless the outermost index begins again."""
+    """The physical tile's increment per step of each block index, and the number of physical
+    tiles: no more than are used, unless the outermost index wraps around."""
     steps, count, wraps = [], 1, False
     for size, physical in reversed(list(zip(blocks, counts, strict=True))):
         steps.append(count if physical > 1 else 0)
@@ -119,7 +119,7 @@ def _steps_and_count(blocks: tuple, counts: tuple, numbers: dict) -> tuple[tuple
 
 def _asked(func: Callable) -> Callable:
     """func(block index, partitions, bytes), by the names of the vendor's documentation if it has
-    them: part of its parameters may be bound already."""
+    them: some of its parameters may be bound already."""
     names = ("idx", "pdim_size", "fdim_size")
     parameters = inspect.signature(func).parameters
     if not all(name in parameters for name in names):

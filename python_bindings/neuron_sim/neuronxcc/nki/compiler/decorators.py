@@ -1,6 +1,6 @@
 """Decorators of kernels, and directives within them, that steer the vendor's compiler.
 
-A decorator gives a kernel of its own back; below nki.jit it marks the function.
+A decorator returns a separate kernel; below nki.jit it marks the function.
 """
 
 from typing import Any
@@ -9,7 +9,7 @@ from ..kernel import marked
 
 
 def skip_middle_end_transformations(func: Any = None) -> Any:
-    """The kernel compiled without the middle end: loops and buffers stay as they are written."""
+    """The kernel compiled without the middle end: loops and buffers stay as written."""
     return _decorated(func, "skip_middle_end_transformations")
 
 
@@ -32,7 +32,7 @@ def _decorated(func: Any, directive: str) -> Any:
 
 class Directive:
     """Given to a loop or a tensor (`directives=`), or a context. The result does not depend on it,
-    and what it asks of the compiler is not modelled."""
+    and its effect on the compiler is not modelled."""
 
     def __init__(self, name: str):
         self.name = name
@@ -48,14 +48,14 @@ class Directive:
 
 
 def multi_buffer(factor: int = 2) -> Directive:
-    """Asks for `factor` buffers of the tiles of a loop. The compiler's passes choose the number."""
+    """Requests `factor` buffers for a loop's tiles. The compiler's passes choose the number."""
     if isinstance(factor, bool) or not isinstance(factor, int) or factor < 1:
         raise ValueError(f"factor {factor!r} of 'multi_buffer' must be a positive int.")
     return Directive(f"multi_buffer({factor})")
 
 
 def no_reorder() -> Directive:
-    """Asks to keep the order of the instructions of a loop."""
+    """Requests to keep the order of the instructions of a loop."""
     return Directive("no_reorder()")
 
 

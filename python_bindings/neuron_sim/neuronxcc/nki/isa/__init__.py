@@ -1,7 +1,7 @@
 """neuronxcc.nki.isa: the instructions of the older language, which return their results.
 
-Each is the instruction of neuron_sim.nki.isa of the same name: `mask` narrows it, `dtype` is that
-of the result, and the result is written straight into what it is assigned to.
+Each is the instruction of neuron_sim.nki.isa of the same name: `mask` narrows it, `dtype` is the
+result's, and the result is written straight into its assignment target.
 """
 
 from neuron_sim.nki import isa as _later
@@ -116,7 +116,7 @@ def get_nc_version():
     return nc_version(_nc_generation())
 
 
-#: At the vendor, or in public kernels, beyond what is here.
+#: In the vendor's package or public kernels, but not here.
 _NOT_HERE = frozenset(
     {
         "_tiled_offloaded_fma",
@@ -129,7 +129,7 @@ _NOT_HERE = frozenset(
 
 
 def __getattr__(name):
-    """Instructions that only the later language has are its own: dst first, no result."""
+    """Instructions that only the later language has are used unchanged: dst first, no result."""
     if name in _later.__all__:
         return getattr(_later, name)
     raise missing_symbol("neuronxcc.nki.isa", name, _NOT_HERE, __all__)

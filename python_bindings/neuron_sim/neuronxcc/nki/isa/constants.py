@@ -1,4 +1,4 @@
-"""Enumerations of neuronxcc.nki.isa: those of nki.isa as integers with their older values."""
+"""Enumerations of neuronxcc.nki.isa: those in nki.isa, as integers with their older values."""
 
 from enum import IntEnum
 

@@ -1,7 +1,7 @@
 """neuronxcc.nki.isa: copies and element-wise operators, which return their result.
 
-Each is the instruction of nki.isa of the same name. `dtype`: of the result, that of the first
-operand unless given; `mask`: the part of the tiles that takes part.
+Each is the instruction of nki.isa of the same name. `dtype`: of the result, the first
+operand's unless given; `mask`: the part of the tiles that takes part.
 """
 
 from neuron_sim.nki.isa import elementwise as new
@@ -22,7 +22,7 @@ from .constants import engine as engines
 from .results import in_place, refuse, result
 
 _UNKNOWN = engines.unknown
-_TAKEN = frozenset((Tensor, float))  # types of operands that an Instruction takes as they are
+_TAKEN = frozenset((Tensor, float))  # types of operands that an Instruction takes unchanged
 
 
 def tensor_copy(src, *, mask=None, dtype=None, engine=engines.unknown, **kwargs):
@@ -34,7 +34,7 @@ def tensor_copy(src, *, mask=None, dtype=None, engine=engines.unknown, **kwargs)
 
 
 def _repeated(tile, other):
-    """A tile [P, 1] with the free dimensions of another; any other tile as it is."""
+    """A tile [P, 1] with the free dimensions of another; any other tile unchanged."""
     partitions = tile.shape[0]
     if tile.size != partitions or partitions != other.shape[0] or other.size == partitions:
         return tile
@@ -152,7 +152,7 @@ def dropout(data, prob, *, mask=None, dtype=None, **kwargs):
 def tensor_copy_predicated(
     *, src, dst, predicate, reverse_pred=False, mask=None, dtype=None, **kwargs
 ):
-    """dst = src where predicate is not 0 (0, with reverse_pred); the rest of dst stays."""
+    """dst = src where predicate is not 0 (0, with reverse_pred); the rest of dst is unchanged."""
     if kwargs:
         refuse("tensor_copy_predicated", kwargs)
 

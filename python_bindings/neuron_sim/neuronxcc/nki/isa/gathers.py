@@ -29,7 +29,7 @@ def local_gather(src_buffer, index, num_elem_per_idx=1, num_valid_indices=None, 
 
 
 def nc_stream_shuffle(src, dst, shuffle_mask, *, dtype=None, mask=None, **kwargs):
-    """dst[32 q + i] = src[32 q + shuffle_mask[i]] in every quadrant; 255 leaves dst as it is."""
+    """dst[32 q + i] = src[32 q + shuffle_mask[i]] in every quadrant; 255 leaves dst unchanged."""
     if kwargs:
         refuse("nc_stream_shuffle", kwargs)
 

@@ -17,7 +17,7 @@ _NO_MODE = matmul_perf_mode.none
 
 
 def is_plain_product(stationary, moving):
-    """Whether operands are tiles [K, M] and [K, N] in SBUF, which are multiplied as they are."""
+    """Whether operands are tiles [K, M] and [K, N] in SBUF, which are multiplied directly."""
     return (
         type(stationary) is Tensor
         and type(moving) is Tensor

@@ -1,7 +1,7 @@
 """neuronxcc.nki.isa: reductions, scans and statistics, which return their result.
 
-Each is the instruction of nki.isa of the same name. `dtype`: of the result, that of the first
-operand unless given; `mask`: the part of the operands that takes part.
+Each is the instruction of nki.isa of the same name. `dtype`: of the result, the first
+operand's unless given; `mask`: the part of the operands that takes part.
 """
 
 from neuron_sim import _core

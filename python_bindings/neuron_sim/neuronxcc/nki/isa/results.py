@@ -1,4 +1,4 @@
-"""What the functions of neuronxcc.nki.isa share: masks, result dtypes and result tiles.
+"""Shared by the functions of neuronxcc.nki.isa: masks, result dtypes and result tiles.
 
 An instruction of the older language returns its result; here it is emitted into the tile that the
 result is assigned to, or into a new one, by the function of nki.isa of the same name.
@@ -22,7 +22,7 @@ def refuse(function, keywords):
 
 
 def narrowed(tile, box):
-    """The part of a tile in a box; numbers and None stay as they are."""
+    """The part of a tile in a box; numbers and None are unchanged."""
     return tile.narrow(box) if isinstance(tile, Tensor) else tile
 
 

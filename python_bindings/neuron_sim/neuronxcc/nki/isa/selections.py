@@ -179,7 +179,7 @@ def _predicate(pred, rank):
 
 
 def _opposite(a, b):
-    """Whether two conditions a >= 0 and b >= 0 say a == 0."""
+    """Whether two conditions a >= 0 and b >= 0 mean a == 0."""
     return (
         a.constant == -b.constant
         and a.shape == b.shape

@@ -107,13 +107,13 @@ __all__ = [
 
 _NOT_HERE = frozenset(
     {"bfp16", "gemm_grid", "gemm_stationary_grid"}
-)  # the vendor's, beyond what is here
+)  # in the vendor's module but not here
 
 
 def __getattr__(name: str):
-    """Operators are imported on first use; a name that is nowhere is an error that names it."""
+    """Operators are imported on first use; an unknown name is an error that names it."""
     if not name.startswith("_"):
-        from importlib import import_module  # no name of the language
+        from importlib import import_module  # not a name of the language
 
         operators = import_module(f"{__name__}.operators")
         if hasattr(operators, name):

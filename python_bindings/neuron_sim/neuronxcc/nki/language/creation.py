@@ -28,22 +28,22 @@ def full(shape, fill_value, dtype, *, buffer=None, name="", **_options):
 
 
 def zeros_like(a, dtype=None, *, buffer=None, name="", **_options):
-    """A tile of zeros with the shape, and unless given dtype and buffer, of `a`."""
+    """A tile of zeros with the shape and, unless given, dtype and buffer of `a`."""
     return creation.filled(a.shape, 0, dtype or a.dtype, buffer or a.buffer, name)
 
 
 def ones_like(a, dtype=None, *, buffer=None, name="", **_options):
-    """A tile of ones with the shape, and unless given dtype and buffer, of `a`."""
+    """A tile of ones with the shape and, unless given, dtype and buffer of `a`."""
     return creation.filled(a.shape, 1, dtype or a.dtype, buffer or a.buffer, name)
 
 
 def full_like(a, fill_value, dtype=None, *, buffer=None, name="", **_options):
-    """A tile of one value with the shape, and unless given dtype and buffer, of `a`."""
+    """A tile of one value with the shape and, unless given, dtype and buffer of `a`."""
     return creation.filled(a.shape, fill_value, dtype or a.dtype, buffer or a.buffer, name)
 
 
 def empty_like(a, dtype=None, *, buffer=None, name="", **_options):
-    """An uninitialised tensor with the shape, and unless given dtype and buffer, of `a`."""
+    """An uninitialised tensor with the shape and, unless given, dtype and buffer of `a`."""
     return creation.ndarray(a.shape, dtype or a.dtype, buffer or a.buffer, name)
 
 

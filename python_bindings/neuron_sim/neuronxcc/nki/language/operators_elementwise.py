@@ -2,7 +2,7 @@
 
 Operands are tiles in SBUF or PSUM, or numbers where another operand is a tile; free dimensions
 broadcast. `dtype`: of the result, the promoted one unless given (bool for comparisons). `mask`: the
-part that takes part. Results are written straight into what they are assigned to.
+part that takes part. Results are written straight into their assignment targets.
 """
 
 from neuron_sim.neuronxcc.nki.isa.results import refuse

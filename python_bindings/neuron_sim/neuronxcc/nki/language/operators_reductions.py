@@ -1,4 +1,4 @@
-"""neuronxcc.nki.language: reductions along the last free dimensions, and what is made of them.
+"""neuronxcc.nki.language: reductions along the last free dimensions, and functions built from them.
 
 axis: an int or ints that name the last free dimensions. Results have the dtype of x unless `dtype`
 is given, and at least two dimensions. `mask`: the part that takes part.

@@ -79,7 +79,7 @@ _stored: dict = {}
 
 
 def _stored_name(code, position):
-    """The local name that the value of the call at `position` is assigned to; None when none."""
+    """The local name that the value of the call at `position` is assigned to; None without one."""
     key = (code, position)
     if key not in _stored:
         following = next(
@@ -141,7 +141,7 @@ def all_reduce(
     """x reduced by `op` over the programs along `program_axes` of the launch grid, in all of them.
 
     program_axes: program ids, or dimensions of the grid. The programs run one after the other up
-    to here, then on. `parallel_reduce` and `asynchronous` change nothing.
+    to here, then continue. `parallel_reduce` and `asynchronous` change nothing.
     """
     if kwargs:
         refuse("all_reduce", kwargs)
@@ -149,7 +149,7 @@ def all_reduce(
 
     def brought():
         own = lowering.copy(x, None, mask).settle()
-        own.storage.scope = 0  # the other programs read it when this one is already elsewhere
+        own.storage.scope = 0  # the other programs read it after this one has moved on
         return own
 
     tiles = meet("all_reduce", program_axes, brought)

@@ -5,7 +5,7 @@ from neuron_sim.nki.launch import printing
 
 
 def device_print(prefix, x, *, mask=None, **kwargs):
-    """Prints `prefix` and the value of a tile, in the order of the program, when the kernel ran."""
+    """Prints `prefix` and the value of a tile, in program order, once the kernel has run."""
     if kwargs:
         refuse("device_print", kwargs)
     printing.device_print(prefix, x, mask)

@@ -1,6 +1,6 @@
 """neuronxcc.nki.nccl: communication between the ranks that run a kernel together.
 
-As nki.collectives, which says how several ranks are simulated: nki.simulate(kernel, ranks=n).
+As nki.collectives, which describes how several ranks are simulated: nki.simulate(kernel, ranks=n).
 """
 
 from . import collectives

@@ -2,7 +2,7 @@
 kernels.
 
 srcs, dsts: lists of HBM tensors. replica_groups: lists of ranks, or one list. op: np.add,
-np.minimum or np.maximum; what only moves data takes and ignores one. dtype: that of the tensors.
+np.minimum or np.maximum; pure data movement takes and ignores one. dtype: the tensors'.
 """
 
 from neuron_sim.nki.collectives.groups import ranks_of
@@ -24,7 +24,7 @@ def all_gather(op, srcs, dsts, replica_groups, all_gather_dim, dtype=None, **opt
 
 
 def reduce_scatter(op, srcs, dsts, replica_groups, reduce_scatter_dim, dtype=None, **options):
-    """dst = the rank's part, in reduce_scatter_dim (0 or 1), of what all_reduce gives."""
+    """dst = the rank's part, in reduce_scatter_dim (0 or 1), of all_reduce's result."""
     found = _pairs("reduce_scatter", srcs, dsts, dtype, options)
     groups = _groups("reduce_scatter", replica_groups)
     emit("reduce_scatter", groups, found, op=op, dimension=int(reduce_scatter_dim))
@@ -45,7 +45,7 @@ def all_to_all(
 
 
 def collective_permute(dst, src, source_target_pairs, dtype=None, **options):
-    """dst = src of the rank that has this one as its target; whoever sends also receives."""
+    """dst = src of the rank that has this one as its target; every sender also receives."""
     found = _pairs("collective_permute", [src], [dst], dtype, options)
     groups = ranks_of(source_target_pairs, "source_target_pairs of 'collective_permute'")
     emit("collective_permute", groups, found)

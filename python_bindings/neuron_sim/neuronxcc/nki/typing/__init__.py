@@ -15,7 +15,7 @@ class _Annotation(type):
 
 
 class tensor(metaclass=_Annotation):
-    """A tensor that the kernel only reads; with shape and dtype it stands for an array of zeros."""
+    """A read-only tensor of the kernel; with shape and dtype it stands for an array of zeros."""
 
     shape: tuple = ()
     dtype = None
