@@ -60,6 +60,17 @@ Value sinus_cardinalis(Value x) {
   return select(compare(AluOp::kEqual, x, 0), x.expression().constant(1), sine(angle) / angle);
 }
 
+/// sin(x) / x; its series where the quotient loses digits, and 0 at infinity.
+Value spherical_bessel_j0(Value x) {
+  const Value square = x * x;
+  const Value last = 1.0 - square * (1 / 42.0);
+  const Value series = 1.0 - square * (1 / 6.0) * (1.0 - square * (1 / 20.0) * last);
+  const Value size = absolute(x);
+  const Value quotient =
+      select(compare(AluOp::kEqual, size, kInfinity), x.expression().constant(0), sine(x) / x);
+  return select(compare(AluOp::kLess, size, 0.5), series, quotient);
+}
+
 Value arc_tangent_of_two(Arguments& a) {
   const Value y = a.value(0), x = a.value(1);
   const Value up = absolute(y), right = absolute(x);
@@ -151,6 +162,7 @@ constexpr PointwiseRow kRows[] = {
     {"sigmoid.out", kFloat, kComputed, engine<Activation::kSigmoid>},
     {"erf.out", kFloat, kComputed, engine<Activation::kErf>},
     {"sinc.out", kFloat, kComputed, composed<sinus_cardinalis>},
+    {"special_spherical_bessel_j0.out", kFloat, kComputed, composed<spherical_bessel_j0>},
     {"atan2.out", kFloat, kComputed, arc_tangent_of_two},
     {"hypot.out", Promotion::kCommon, kComputed, hypotenuse, 0, Accepts::kFloats},
     {"xlogy.OutTensor", kFloat, kComputed, x_log_y},

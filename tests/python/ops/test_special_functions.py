@@ -64,3 +64,12 @@ def test_the_inverse_hyperbolic_tangent_keeps_its_digits_near_both_ends():
         check(torch.atanh, sign * x, tolerance=1.3e-6, gradients=False)
     assert torch.atanh(torch.tensor(-0.0, device=DEVICE)).signbit()
     assert torch.atanh(torch.tensor([1.5, -2.0, math.nan], device=DEVICE)).isnan().all()
+
+
+def test_the_spherical_bessel_function_of_order_zero():
+    function = torch.special.spherical_bessel_j0
+    check(function, torch.linspace(-30, 30, 601), gradients=False)
+    relative(function, torch.tensor([0.0, 1e-30, 1e-3, 0.49, 0.5, 0.51, -0.5]), 1e-6)
+    check(function, SPECIAL, gradients=False)
+    check(function, torch.arange(-3, 4, dtype=torch.int32), gradients=False)
+    check(function, torch.empty(0, 3), gradients=False)
