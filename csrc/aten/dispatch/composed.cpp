@@ -15,6 +15,7 @@
 #include <ATen/ops/isnan.h>
 #include <ATen/ops/linalg_vector_norm.h>
 #include <ATen/ops/mode.h>
+#include <ATen/ops/ne.h>
 #include <ATen/ops/scatter.h>
 #include <ATen/ops/sigmoid.h>
 #include <ATen/ops/sum.h>
@@ -56,6 +57,12 @@ Tensor& nansum_out(const Tensor& self, at::OptionalIntArrayRef dimensions, bool 
   check_floating(self);
   return give_result(at::sum(self.nan_to_num(0, INFINITY, -INFINITY), dimensions, keep, dtype),
                      out);
+}
+
+/// Exact, in int64; a NaN is not zero.
+Tensor count_nonzero(const Tensor& self, IntArrayRef dimensions) {
+  check_computable(self.scalar_type());
+  return at::ne(self, 0).sum(dimensions);
 }
 
 Tensor nansum(const Tensor& self, at::OptionalIntArrayRef dimensions, bool keep,
@@ -232,6 +239,7 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("_linalg_eigvals", device_operator<eigenvalues>());
   m.impl("glu.out", device_operator<glu_out>());
   m.impl("glu_backward", device_operator<glu_backward>());
+  m.impl("count_nonzero.dim_IntList", device_operator<count_nonzero>());
   m.impl("nansum", device_operator<nansum>());
   m.impl("nansum.out", device_operator<nansum_out>());
   m.impl("aminmax.out", device_operator<aminmax_out>());

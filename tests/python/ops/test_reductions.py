@@ -171,3 +171,21 @@ def test_a_product_of_all_elements_may_have_a_wider_dtype(dtype):
     torch.testing.assert_close(found.cpu().double(), x.double().prod(), rtol=1e-5, atol=0)
     with pytest.raises(NotImplementedError, match="rounded to the dtype of the product"):
         x.float().to("neuron_sim:1").prod(dtype=dtype)
+
+
+@pytest.mark.parametrize(
+    "dtype", [torch.float32, torch.bfloat16, torch.int32, torch.uint8, torch.bool]
+)
+def test_elements_that_are_not_zero_are_counted(dtype):
+    x = (torch.randint(3, (5, 300, 7)) - 1).abs().to(dtype)
+    for dimensions in ((), (0,), (1, -1), (0, 1, 2)):
+        check(lambda t, d=dimensions: torch.count_nonzero(t, d), x, gradients=False)
+    check(torch.count_nonzero, x.transpose(0, 1), gradients=False)
+    check(torch.count_nonzero, x[:, :0], gradients=False)
+
+
+def test_nan_and_negative_zero_are_counted_as_torch_does():
+    x = torch.tensor([math.nan, -0.0, 0.0, math.inf, -1.0])
+    assert torch.count_nonzero(x.to(DEVICE)).item() == 3
+    with pytest.raises(IndexError):
+        torch.count_nonzero(x.to(DEVICE), 1)
