@@ -33,6 +33,12 @@ void set_interruption_check(InterruptionCheck check) {
   installed.store(check, std::memory_order_relaxed);
 }
 
+void set_default_interruption_check(InterruptionCheck check) {
+  allocate_thread_storage();
+  InterruptionCheck none = nullptr;
+  installed.compare_exchange_strong(none, check, std::memory_order_relaxed);
+}
+
 void allocate_thread_storage() {
   polls = {};
   try {

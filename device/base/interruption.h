@@ -28,6 +28,9 @@ class Interruption {
 using InterruptionCheck = void (*)();
 /// Null: nothing interrupts (the default). Calls allocate_thread_storage().
 void set_interruption_check(InterruptionCheck check);
+/// The same unless a check is installed: modules of Python are loaded in any order, and the one of
+/// torch raises what torch can pass on.
+void set_default_interruption_check(InterruptionCheck check);
 
 /// Allocates the calling thread's thread-local storage, of this library and for exceptions. Its
 /// first use allocates it otherwise, and glibc ends the process where it cannot.

@@ -174,7 +174,7 @@ PyObject* tracing::raised() noexcept {
 NB_MODULE(_core, m) {
   using namespace neuron_sim;
   nb::register_exception_translator(translate);
-  set_interruption_check(check_signals<RaisedBySignal>);
+  set_default_interruption_check(check_signals<RaisedBySignal>);
   m.doc() = "The NeuronCore model without torch.";
   bind_views(m);
   bind_program(m);

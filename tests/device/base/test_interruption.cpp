@@ -162,5 +162,22 @@ TEST(Interruption, EndsTheWaitForACondition) {
   other.join();
 }
 
+TEST(Interruption, ADefaultCheckGivesWayToAnInstalledOne) {
+  static std::atomic<int> asked{0};
+  asked = 0;
+  const auto standard = [] { ++asked; };
+  {
+    const ScopedCheck scoped(1000);
+    set_default_interruption_check(standard);
+    check_interruption();
+    EXPECT_EQ(asked, 0);
+    EXPECT_EQ(checks, 1);
+  }
+  set_default_interruption_check(standard);
+  check_interruption();
+  EXPECT_EQ(asked, 1);
+  set_interruption_check(nullptr);
+}
+
 }  // namespace
 }  // namespace neuron_sim
