@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 
 from neuron_sim.fidelity.measurement import Measurement
+from neuron_sim.nki.tracing.architecture import architecture_at
+from neuron_sim.nki.tracing.generations import GENERATIONS, STATIC_DESCRIPTORS
 
 
 def published_stack(
@@ -16,12 +18,10 @@ def published_stack(
     skip_middle_end_transformations). `static`: compiled with --disable-dge (static DMA
     descriptors); None: if the texts of the measurement say so. NeuronCore-v2 has no others.
     """
-    name = f"neuronx-cc {measurement.architecture}"
     if static is None:
         static = says_static(measurement)
-    if static and measurement.architecture != "trn1":
-        name += " --disable-dge"
-    return name + (" direct" if direct else "")
+    generation = GENERATIONS[architecture_at(measurement.architecture).queries["get_nc_version"]]
+    return generation.stack(direct, (STATIC_DESCRIPTORS,) if static else ())
 
 
 def says_static(measurement: Measurement) -> bool:

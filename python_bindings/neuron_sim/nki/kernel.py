@@ -4,6 +4,7 @@ import functools
 import os
 
 from .launch.calls import Call, TracedKernel, architecture_of
+from .launch.compiler_flags import flags_of
 from .launch.ranks import RankedKernel
 from .tracing import tracing
 from .tracing.grid import grid_of
@@ -13,17 +14,18 @@ class Kernel:
     """A function that is traced into a program for every set of argument shapes.
 
     `grid`: (number of physical cores,) of kernel[cores]; the cores of a logical core run the kernel
-    side by side.
+    side by side. `options` of the decorator, of which the compiler's flags matter.
     """
 
     __name__: str
     __test__ = False  # a kernel called test_... is not a test
 
-    def __init__(self, function, grid: tuple = ()):
+    def __init__(self, function, grid: tuple = (), options: dict | None = None):
         functools.update_wrapper(self, function)
         self.func = function
         self.grid = grid
         self.schedule: tuple = ()  # (consumer, producers) by name
+        self.options = dict(options or {})
 
     # torch.compile runs a kernel that is called directly between two graphs.
     _torchdynamo_disable = True
@@ -70,6 +72,7 @@ class Kernel:
             self.func, args, kwargs, "new", architecture_of(), self.grid, cores=cores,
             directives=frozenset({"skip_middle_end_transformations"}),
             widens=os.environ.get("NKI_PRECISE_FP") == "0", schedule=self.schedule,
+            flags=flags_of(self.options),
         )  # fmt: skip
 
     def traced(self, *args, **kwargs) -> TracedKernel:
@@ -89,7 +92,8 @@ class Kernel:
 
 
 def jit(func=None, mode=None, platform_target=None, **options):
-    """Makes a function a kernel. `mode` and other options change nothing, as in the vendor's."""
+    """Makes a function a kernel. `additional_compile_opt`: flags of the compiler; `mode` and other
+    options change nothing, as in the vendor's."""
     if platform_target is not None:
         raise ValueError(
             "platform_target is not an argument of nki.jit; set "
@@ -97,7 +101,7 @@ def jit(func=None, mode=None, platform_target=None, **options):
         )
     if func is None:
         return functools.partial(jit, mode=mode, **options)
-    return func if isinstance(func, Kernel) else Kernel(func)
+    return func if isinstance(func, Kernel) else Kernel(func, options=options)
 
 
 def simulate(kernel, ranks: int | None = None):

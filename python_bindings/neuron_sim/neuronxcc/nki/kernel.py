@@ -5,6 +5,7 @@ import functools
 import inspect
 
 from neuron_sim.nki.launch.calls import Call, TracedKernel, architecture_of
+from neuron_sim.nki.launch.compiler_flags import flags_of
 from neuron_sim.nki.tracing import tracing
 from neuron_sim.nki.tracing.grid import grid_of
 
@@ -22,20 +23,24 @@ class Kernel:
 
     `mode` as the vendor's jit. `directives`: names of the decorators of nki.compiler. `grid`: sizes
     of the grid, kernel[grid]. `checked`: arrays may be written only where annotated as mutable.
+    `options` of the decorator, of which the compiler's flags matter.
     """
 
     __name__: str
     __test__ = False  # a kernel called test_... is not a test
 
-    def __init__(self, function, mode: str = "auto", platform_target=None, grid=(), checked=True):
+    def __init__(
+        self, function, mode: str = "auto", platform_target=None, checked=True, options=None
+    ):
         if mode not in _MODES:
             raise ValueError(f"unknown mode '{mode}' of nki.jit; allowed: {', '.join(_MODES)}.")
         functools.update_wrapper(self, function)
         self.func = function
         self.mode = mode
         self.platform_target = platform_target
-        self.grid = grid
+        self.grid: tuple = ()
         self.checked = checked
+        self.options = dict(options or {})
         self.directives: frozenset = getattr(function, "_neuron_sim_directives", frozenset())
 
     # torch.compile runs a kernel that is called directly between two graphs.
@@ -61,6 +66,7 @@ class Kernel:
         return Call(
             self.func, args, kwargs, "old", architecture_of(self.platform_target), self.grid,
             directives=self.directives, mutable=writable, widens=self.mode == "simulation",
+            flags=flags_of(self.options),
         )  # fmt: skip
 
     def traced(self, *args, **kwargs) -> TracedKernel:
@@ -118,21 +124,19 @@ def marked(kernel, directive: str):
 
 
 def jit(func=None, mode: str = "auto", platform_target=None, **options):
-    """Makes a function a kernel; applied to a kernel it changes its mode."""
+    """Makes a function a kernel; applied to a kernel it changes its mode.
+
+    `additional_compile_opt`: flags of the compiler. Other options change nothing.
+    """
     if func is None:
         return functools.partial(jit, mode=mode, platform_target=platform_target, **options)
     if isinstance(func, Kernel):
-        return func._copy(mode=mode, platform_target=platform_target or func.platform_target)
-    return Kernel(func, mode, platform_target)
-
-
-def baremetal(kernel=None, **options):
-    """A kernel that is compiled and run on NumPy arrays."""
-    if kernel is None:
-        return functools.partial(baremetal, **options)
-    if isinstance(kernel, Kernel):
-        return kernel._copy(mode="baremetal", checked=kernel.checked)
-    return Kernel(kernel, "baremetal", checked=False)
+        return func._copy(
+            mode=mode,
+            platform_target=platform_target or func.platform_target,
+            options=func.options | options,
+        )
+    return Kernel(func, mode, platform_target, options=options)
 
 
 def trace(func=None, **options):

@@ -52,6 +52,7 @@ class Call:
     `directives`: names of the decorators of nki.compiler. `mutable(parameter)` says whether an
     array parameter may be written; `widens`: tiles of low precision are stored as fp32.
     `schedule`: names of instructions (consumer, producers) between which there is an order.
+    `flags` of the compiler.
     """
 
     def __init__(
@@ -67,6 +68,7 @@ class Call:
         mutable=None,
         widens: bool = False,
         schedule: tuple = (),
+        flags: tuple[str, ...] = (),
     ):
         self.function = function
         self.name = getattr(function, "__name__", type(function).__name__)
@@ -78,6 +80,7 @@ class Call:
         self.mutable = mutable
         self.widens = widens
         self.schedule = schedule
+        self.flags = flags
         self.arrays: list = []
         self.inputs: list[Input] = []
         signature = inspect.signature(function)
@@ -184,7 +187,7 @@ class Call:
         finally:
             running.pop()
         direct = "skip_middle_end_transformations" in self.directives
-        traced = TracedKernel(trace, source, self.inputs, results, direct, self.widens)
+        traced = TracedKernel(trace, source, self.inputs, results, direct, self.widens, self.flags)
         self._check_outputs(traced)
         traced.findings = sanitize.findings_of(traced)
         if trace.has_prints and trace.printed is None:

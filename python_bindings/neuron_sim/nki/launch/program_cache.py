@@ -122,7 +122,7 @@ def _key_of(call: Any) -> tuple:
         return None, None
     inputs = tuple([(each.name, each.shape, each.dtype) for each in call.inputs])
     settings = (call.language, call.architecture, call.grid, call.cores, call.directives,
-                call.schedule, sanitize.wanted())  # fmt: skip
+                call.schedule, call.flags, sanitize.wanted())  # fmt: skip
     environment = getattr(os.environ, "_data", os.environ)
     writable = tuple(call.mutable_inputs)
     surroundings = (frozenset(environment.items()), tuple(np.geterr().values()))

@@ -38,19 +38,27 @@ class TracedKernel:
     """A kernel as a program.
 
     `source`: the program as the kernel wrote it; `program`: after the passes of the architecture's
-    compiler (made on first access). `inputs`: one Input per array argument, the program's
-    first arguments; the other arguments are HBM tensors of the kernel. `returned`: the kernel's
-    result, with an Output for every tensor. `simulation`: errors of the run are those of the
-    vendor's simulation.
+    compiler with its `flags` (made on first access). `inputs`: one Input per array argument, the
+    program's first arguments; the other arguments are HBM tensors of the kernel. `returned`: the
+    kernel's result, with an Output for every tensor. `simulation`: errors of the run are those of
+    the vendor's simulation.
     """
 
     def __init__(
-        self, trace: Trace, source, inputs: list, returned, direct: bool, simulation: bool
+        self,
+        trace: Trace,
+        source,
+        inputs: list,
+        returned,
+        direct: bool,
+        simulation: bool,
+        flags: tuple[str, ...] = (),
     ):
         self.source = source
         self.inputs = inputs
         self.returned = returned
         self.direct = direct
+        self.flags = flags
         self.simulation = simulation
         self.language = trace.language
         self.name = trace.name
@@ -96,8 +104,8 @@ class TracedKernel:
                     stacklevel=2,
                 )
             else:
-                name = f"{generation.compiler} direct" if self.direct else generation.compiler
-                settings = _core.published_stacks()[name]["settings"]
+                stack = generation.stack(self.direct, self.flags)
+                settings = _core.published_stacks()[stack]["settings"]
                 self._program = _core.compile_program(self.source, settings)
         return self._program
 

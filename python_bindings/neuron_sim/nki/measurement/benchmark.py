@@ -88,7 +88,7 @@ def measure(
     """Times `kernel`, prints the vendor's table, saves its program and trace where asked.
 
     `warmup` and `iters` must be counts (ValueError): every iteration takes the same time. Further
-    options of the vendor (additional_compile_opt, device_count, ...) change nothing here.
+    options of the vendor (device_count, ...) change nothing here.
     """
     for name, count, least in (("warmup", warmup, 0), ("iters", iters, 1)):
         if isinstance(count, bool) or not isinstance(count, int) or count < least:

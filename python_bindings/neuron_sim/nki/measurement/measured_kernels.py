@@ -19,7 +19,8 @@ from neuron_sim.nki.tracing import tracing
 
 
 class MeasuredKernel:
-    """A kernel with options of its decorator. `kernel[grid]` shares the results of `kernel`."""
+    """A kernel with options of its decorator, the compiler's flags `additional_compile_opt` among
+    them. `kernel[grid]` shares the results of `kernel`."""
 
     mode = "baremetal"
     options: dict[str, Any]
@@ -33,7 +34,7 @@ class MeasuredKernel:
         measured = cls.__new__(cls)
         measured.__dict__.update(kernel.__dict__)
         measured.mode = cls.mode
-        measured.options = dict(options)
+        measured.options = {**kernel.options, **options}
         measured.results = {}
         return measured
 

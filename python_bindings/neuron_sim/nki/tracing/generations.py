@@ -2,6 +2,12 @@
 
 from typing import NamedTuple
 
+from neuron_sim import _core
+
+STATIC_DESCRIPTORS = "--disable-dge"
+"""The compiler's flag against descriptor generation: all DMA descriptors are prepared by the
+compiler. The only public flag that a published stack differs in."""
+
 
 class Generation(NamedTuple):
     """`compiler`: the stack whose passes its programs go through; `instance`: a profile's
@@ -9,6 +15,18 @@ class Generation(NamedTuple):
 
     compiler: str
     instance: str
+
+    def stack(self, direct: bool, flags: tuple[str, ...] = ()) -> str:
+        """Name of the published stack that compiles a kernel, one of `_core.published_stacks()`.
+
+        `direct`: the kernel skips the compiler's middle end. `flags` of its call: one that the
+        generation's stacks do not differ in changes nothing.
+        """
+        suffix = " direct" if direct else ""
+        with_flag = f"{self.compiler} {STATIC_DESCRIPTORS}{suffix}"
+        if STATIC_DESCRIPTORS in flags and with_flag in _core.published_stacks():
+            return with_flag
+        return self.compiler + suffix
 
 
 GENERATIONS = {

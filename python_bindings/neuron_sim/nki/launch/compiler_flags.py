@@ -1,0 +1,27 @@
+"""The vendor compiler's flags of a kernel, as its decorator or the environment gives them."""
+
+import os
+import shlex
+
+VARIABLE = "NEURON_CC_FLAGS"
+"""Flags of kernels that run as operators of a framework (docs of torch-neuronx)."""
+
+
+def flags_of(options: dict) -> tuple[str, ...]:
+    """The flags in `additional_compile_opt` of a decorator; those of the environment without it.
+
+    TypeError for flags that are not a string, ValueError for quotes that do not end.
+    """
+    text = options.get("additional_compile_opt")
+    if text is None:
+        return _split(VARIABLE, os.environ.get(VARIABLE, ""))
+    if not isinstance(text, str):
+        raise TypeError(f"additional_compile_opt is {text!r} and must be a string of flags.")
+    return _split("additional_compile_opt", text)
+
+
+def _split(name: str, text: str) -> tuple[str, ...]:
+    try:
+        return tuple(shlex.split(text))
+    except ValueError as error:
+        raise ValueError(f"{name} is {text!r}: {error}.") from None
