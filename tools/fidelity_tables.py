@@ -59,8 +59,22 @@ def families(report: Mapping[str, Any]) -> list[str]:
     return table(titles, "lrrrrrrr", rows)
 
 
-def cases(report: Mapping[str, Any]) -> list[str]:
-    """Every case with its stack."""
+def authors_files(published: Mapping[str, Any] | None) -> list[str]:
+    """Errors of the authors' own files per family, and the kernels that did not run."""
+    if published is None or published["overall"] is None:
+        return ["No run is stored."]
+    groups = {**published["families"], "**overall**": published["overall"]}
+    rows = [_statistics(name, each, None)[:-1] for name, each in groups.items()]
+    titles = "family;cases;MAPE %;median %;worst %;bias %;rank correlation"
+    reasons = {case["id"]: case.get("reason") for case in published["cases"]}
+    failed = [[f"`{each}`", reasons[each]] for each in published["failed"]]
+    lines = table(titles, "lrrrrrr", rows)
+    return lines + ["", *table("does not run;reason", "ll", failed)] if failed else lines
+
+
+def cases(report: Mapping[str, Any], published: Mapping[str, Any] | None = None) -> list[str]:
+    """Every case with its stack; `published`: the same for the authors' files."""
+    of_files = {case["id"]: case["error_percent"] for case in (published or {"cases": []})["cases"]}
     rows = []
     for case in report["cases"]:
         known = case["simulated"] is not None
@@ -72,12 +86,13 @@ def cases(report: Mapping[str, Any]) -> list[str]:
                 f"{number(case['measured'])} {case['unit']}",
                 number(case["simulated"]) if known else case["reason"],
                 number(case["error_percent"], "+.1f"),
+                number(of_files.get(case["id"]), "+.1f"),
                 (case["stack"] or "-") + _remark(case),
                 number(case["passes_off_error_percent"], "+.1f"),
             ]
         )
-    titles = "case;kernel;metric;measured;simulated;error %;stack;error %, passes off"
-    return table(titles, "lllrrrlr", rows)
+    titles = "case;kernel;metric;measured;simulated;error %;error %, author's file;stack;"
+    return table(titles + "error %, passes off", "lllrrrrlr", rows)
 
 
 def _remark(case: Mapping[str, Any]) -> str:

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Writes docs/fidelity.md and docs/fidelity.svg: how far simulated times are from measured ones.
 
-Usage: write_fidelity_docs.py [--check | --page | --calibration FILE...]
+Usage: write_fidelity_docs.py [--check | --page | --published FILE | --calibration FILE...]
 
-Without options everything but the calibration is computed again and stored in docs/fidelity.json.
---calibration stores reports of `neuron-sim calibrate --json`, too; --page only writes the page of
-what is stored; --check writes nothing and ends with 1 if the page differs from the stored reports.
+Without options everything but the calibration and the authors' files is computed again and stored
+in docs/fidelity.json. --calibration stores reports of `neuron-sim calibrate --json`, too;
+--published stores that of `neuron-sim fidelity --sources DIR --json` and writes the page; --page
+only writes the page of what is stored; --check writes nothing and ends with 1 if the page differs
+from the stored reports.
 """
 
 from __future__ import annotations
@@ -47,6 +49,14 @@ def suite_report() -> dict[str, Any]:
     for case in result["cases"]:
         del case["settings"]
     return result
+
+
+def published_report(path: Path) -> dict[str, Any]:
+    """What the page says of the authors' files, out of the command's report."""
+    report = json.loads(path.read_text(encoding="utf-8"))
+    keys = ("id", "simulated", "error_percent", "reason")
+    cases = [{key: case[key] for key in keys if key in case} for case in report["cases"]]
+    return {key: report[key] for key in ("families", "overall", "failed")} | {"cases": cases}
 
 
 def replay_figures() -> list[dict[str, Any]]:
@@ -98,8 +108,9 @@ def _figures_of(stored: dict[str, Any]) -> dict[str, str]:
         "fitted": str(suite["fitted_parameters"]),
         "fitted_parameters": "; ".join(keys),
         "families": "\n".join(tables.families(suite)),
+        "authors_files": "\n".join(tables.authors_files(stored["published"])),
         "noise": "\n".join(tables.noise(suite)),
-        "case_table": "\n".join(tables.cases(suite)),
+        "case_table": "\n".join(tables.cases(suite, stored["published"])),
         "misses": "\n".join(tables.misses(suite)),
         "stacks": "\n".join(tables.stacks(suite)),
         "replay": "\n".join(tables.replay(stored["replay"])),
@@ -120,7 +131,7 @@ def page(stored: dict[str, Any]) -> str:
 
 def load_stored() -> dict[str, Any]:
     """docs/fidelity.json, or nothing when it is not there."""
-    empty: dict[str, Any] = {"fidelity": None, "replay": [], "calibration": {}}
+    empty: dict[str, Any] = {"fidelity": None, "published": None, "replay": [], "calibration": {}}
     if not STORED.is_file():
         return empty
     return {**empty, **json.loads(STORED.read_text(encoding="utf-8"))}
@@ -131,6 +142,7 @@ def main(arguments: list[str] | None = None) -> int:
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--check", action="store_true")
     how.add_argument("--page", action="store_true")
+    how.add_argument("--published", type=Path, metavar="FILE")
     how.add_argument("--calibration", nargs="+", type=Path, default=[], metavar="FILE")
     parsed = parser.parse_args(arguments)
     stored = load_stored()
@@ -139,7 +151,10 @@ def main(arguments: list[str] | None = None) -> int:
             return 0
         print(f"{PAGE.name} is stale; run tools/write_fidelity_docs.py", file=sys.stderr)
         return 1
-    if not parsed.page:
+    if parsed.published is not None:
+        stored["published"] = published_report(parsed.published)
+        STORED.write_text(json.dumps(stored, indent=1) + "\n", encoding="utf-8")
+    elif not parsed.page:
         stored["fidelity"], stored["replay"] = suite_report(), replay_figures()
         for path in parsed.calibration:
             each = json.loads(path.read_text(encoding="utf-8"))

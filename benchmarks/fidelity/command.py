@@ -2,18 +2,24 @@
 
 Each measurement whose kernel the suite has is built as its author wrote it, compiled by the passes
 of the stack that its source used, and timed. Errors are simulated against measured, in percent.
+With --sources the authors' own files are timed instead, through the front ends of NKI; what has no
+checkout is counted and not replaced.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from neuron_sim.fidelity.measurement import PUBLISHED, Measurement, load_measurements
+from neuron_sim.fidelity.published.sources import clone_lines
 from neuron_sim.files import write_whole
+
+if TYPE_CHECKING:
+    from neuron_sim.fidelity.evaluate import Evaluated
 
 SUMMARY = "compare simulated times with measurements of real chips"
 
@@ -33,6 +39,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--plot", metavar="FILE", type=Path, help="draw measured against simulated (.svg or .png)"
     )
     parser.add_argument(
+        "--sources",
+        metavar="DIR",
+        type=Path,
+        help="time the authors' own files from the checkouts in this folder",
+    )
+    parser.add_argument(
+        "--clone-lines",
+        metavar="DIR",
+        type=Path,
+        help="print the commands that make these checkouts, and end",
+    )
+    parser.add_argument(
         "--stack",
         choices=("published", "off"),
         default="published",
@@ -47,14 +65,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Times all cases and prints their errors; 1 when a kernel failed."""
-    from neuron_sim.fidelity.evaluate import evaluate
     from neuron_sim.fidelity.report import report
 
+    if arguments.clone_lines is not None:
+        print("\n".join(clone_lines(arguments.clone_lines)))
+        return 0
     if arguments.plot is not None and arguments.plot.suffix not in (".svg", ".png"):
         arguments.subparser.error(f"--plot {arguments.plot}: the file must end in .svg or .png")
     _check_architecture(arguments)
     counted, all_measurements = _chosen(arguments)
-    evaluated = [evaluate(measurement, arguments.architecture) for measurement in counted]
+    evaluate = _evaluate_with(arguments)
+    evaluated = [evaluate(measurement) for measurement in counted]
     result = report(evaluated, arguments.stack, arguments.architecture, all_measurements)
     print("\n".join(lines(result)))
     if arguments.json is not None:
@@ -64,6 +85,19 @@ def run(arguments: argparse.Namespace) -> int:
 
         draw(result["cases"], arguments.plot)
     return 1 if result["failed"] else 0
+
+
+def _evaluate_with(arguments: argparse.Namespace) -> Callable[[Measurement], Evaluated]:
+    """Times the suite's kernel of a measurement or, with --sources, its author's file."""
+    from neuron_sim.fidelity import evaluate
+    from neuron_sim.fidelity.published import evaluate as published
+
+    architecture = arguments.architecture
+    if arguments.sources is None:
+        return lambda measurement: evaluate.evaluate(measurement, architecture)
+    if not arguments.sources.is_dir():
+        arguments.subparser.error(f"--sources {arguments.sources}: there is no such folder")
+    return lambda measurement: published.evaluate(measurement, arguments.sources, architecture)
 
 
 def _check_architecture(arguments: argparse.Namespace) -> None:

@@ -46,6 +46,18 @@ class Measurement:
         return ARCHITECTURES.get(self.arch, self.arch)
 
     @property
+    def time(self) -> str:
+        """The simulated time that the metric names, a key of `Program.time()`.
+
+        nki.benchmark's NC latency contains the launch, a profiler's total_time its preamble, the
+        profiler's device time neither.
+        """
+        metric = self.metric.lower()
+        if "latency" in metric:
+            return "latency_us"
+        return "body_us" if "device time" in metric else "profile_us"
+
+    @property
     def text(self) -> str:
         """Kernel, description and shapes in lower case, for matching."""
         return " ".join((self.kernel, self.description, self.shapes)).lower()

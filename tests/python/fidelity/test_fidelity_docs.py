@@ -1,6 +1,7 @@
 """docs/fidelity.md says what is stored, and what is stored comes out again."""
 
 import importlib
+import json
 import sys
 from pathlib import Path
 
@@ -131,3 +132,31 @@ def test_the_error_of_both_cores_weighs_families_by_their_cases():
     )
     alone = {"arch": "trn2", "errors": [error("latency", 3, 2.0, None)]}
     assert tables.both_cores([alone]) == "No family was left out."
+
+
+def test_the_page_has_the_errors_of_the_authors_files(stored):
+    published = stored["published"]
+    text = tool.page(stored)
+    for name, each in published["families"].items():
+        assert f"| {name} | {each['cases']} | {each['mape_percent']:.1f} |" in text
+    for identifier in published["failed"]:
+        assert text.count(f"| `{identifier}` |") >= 2
+    assert tables.authors_files(None) == ["No run is stored."]
+
+
+def test_published_stores_the_commands_report(monkeypatch, tmp_path, stored):
+    report = tmp_path / "report.json"
+    case = {"id": "a", "simulated": None, "error_percent": None, "reason": "r", "metric": "m"}
+    report.write_text(
+        '{"families": {}, "overall": null, "failed": ["a"], "noise": [], "cases": ['
+        + json.dumps(case)
+        + "]}"
+    )
+    monkeypatch.setattr(tool, "STORED", tmp_path / "fidelity.json")
+    monkeypatch.setattr(tool, "PAGE", tmp_path / "fidelity.md")
+    (tmp_path / "fidelity.json").write_text((ROOT / "docs" / "fidelity.json").read_text())
+    assert tool.main(["--published", str(report)]) == 0
+    del case["metric"]
+    kept = tool.load_stored()
+    assert kept["published"]["cases"] == [case]
+    assert kept["fidelity"] == stored["fidelity"]

@@ -86,26 +86,35 @@ class TracedKernel:
         return self._compiled_kernel
 
     @property
+    def objection(self) -> str:
+        """Why the compiler's passes do not take the program; empty when they do."""
+        if self.source.generation not in GENERATIONS:
+            return "no compiler of its generation has been measured"
+        return _core.pass_objection(self.source)
+
+    @property
+    def stack(self) -> str:
+        """Name of the published stack whose passes compile the program; none with an objection."""
+        if self.objection:
+            return "none"
+        return GENERATIONS[self.source.generation].stack(self.direct, self.flags)
+
+    @property
     def program(self):
         """The program after the passes of the compiler; `direct` kernels skip its middle end.
 
         A program that the passes do not take stays as written, and a warning says why.
         """
         if self._program is None:
-            self._program = self.source
-            generation = GENERATIONS.get(self.source.generation)
-            objection = "no compiler of its generation has been measured"
-            if generation is not None:
-                objection = _core.pass_objection(self.source)
-            if generation is None or objection:
+            if objection := self.objection:
                 warnings.warn(
                     f"kernel '{self.source.kernel}' is timed as it is written, without the "
                     f"compiler's passes: {objection}.",
                     stacklevel=2,
                 )
+                self._program = self.source
             else:
-                stack = generation.stack(self.direct, self.flags)
-                settings = _core.published_stacks()[stack]["settings"]
+                settings = _core.published_stacks()[self.stack]["settings"]
                 self._program = _core.compile_program(self.source, settings)
         return self._program
 

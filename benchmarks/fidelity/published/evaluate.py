@@ -1,0 +1,84 @@
+"""Times the authors' files: every measurement through the door that users take."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import re
+import subprocess
+import sys
+import textwrap
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from neuron_sim import _core
+from neuron_sim.fidelity.evaluate import STACKS, TIMES, Evaluated
+from neuron_sim.fidelity.measurement import Measurement
+from neuron_sim.fidelity.published.sources import PublishedKernel, published_kernels
+from neuron_sim.run.environment import script_environment
+
+SECONDS = 1800
+"""Limit of one kernel on the host."""
+REASON_LENGTH = 200
+"""Characters of a failure's reason in the report."""
+
+
+def evaluate(
+    measurement: Measurement, checkouts: Path, architecture: str | None = None
+) -> Evaluated:
+    """Times the author's file of a measurement. A failure is a reason, not an exception."""
+    kernel = published_kernels().get(measurement.id)
+    nothing: dict[str, float | None] = dict.fromkeys(STACKS)
+    if kernel is None:
+        return Evaluated(measurement, nothing, reason="the author's file is not public or named")
+    folder = kernel.source.folder(checkouts)
+    if not folder.is_dir():
+        return Evaluated(measurement, nothing, reason=f"no checkout '{folder}'")
+    replies = _replies(kernel, folder, architecture or measurement.architecture)
+    for reply in replies:
+        if "reason" in reply:
+            return Evaluated(measurement, nothing, reason=_short(reply["reason"]), has_kernel=True)
+    scale = TIMES.get(measurement.unit, 1.0)
+    simulated: dict[str, float | None] = {
+        each: scale * sum(reply[each][measurement.time] for reply in replies) for each in STACKS
+    }
+    stacks = list(dict.fromkeys(reply["stack"] for reply in replies))
+    return Evaluated(
+        measurement,
+        simulated,
+        " + ".join(stacks),
+        {each: _core.published_stacks()[each]["settings"] for each in stacks},
+        has_kernel=True,
+    )
+
+
+def _short(reason: str) -> str:
+    """A reason of one line, without the folders of files."""
+    named = re.sub(r"(?<=[\s('\"])/\S*/(?=[^/\s]+\.py\b)", "", reason)
+    return textwrap.shorten(named, REASON_LENGTH)
+
+
+def _replies(kernel: PublishedKernel, folder: Path, architecture: str) -> Sequence[dict[str, Any]]:
+    """The worker's replies to all launches of a kernel; in a process of its own, since the files
+    of two authors may have the same names."""
+    environment = script_environment(os.environ, architecture=architecture)
+    requests = [dataclasses.asdict(each) | {"folder": str(folder)} for each in kernel.launches]
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "neuron_sim.fidelity.published.worker"],
+            input="".join(json.dumps(each) + "\n" for each in requests),
+            capture_output=True,
+            text=True,
+            env=environment,
+            timeout=SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return [{"reason": f"not timed within {SECONDS} s"}]
+    lines = done.stdout.splitlines()
+    if len(lines) != len(requests):
+        last = done.stderr.strip().rpartition("\n")[2]
+        return [{"reason": f"the process ended with {done.returncode}: {last}"}]
+    return [json.loads(line) for line in lines]

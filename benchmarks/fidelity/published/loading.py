@@ -1,0 +1,62 @@
+"""A kernel out of its author's file, which is executed as it stands."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import sys
+import tempfile
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+
+def candidates(text: str) -> list[str]:
+    """The kernels' texts in a search's trace, oldest first.
+
+    A trace is one nested expression `CodeCandidate(parent=CodeCandidate(...), code='...')`.
+    """
+    node: ast.AST | None = ast.parse(text, mode="exec").body[0]
+    call = node.value if isinstance(node, ast.Expr | ast.Assign) else None
+    found: list[str] = []
+    while isinstance(call, ast.Call):
+        named = {each.arg: each.value for each in call.keywords}
+        code = named.get("code")
+        if isinstance(code, ast.Constant) and isinstance(code.value, str):
+            found.append(code.value)
+        call = named.get("parent")
+    return found[::-1]
+
+
+def edited(text: str, edits: dict[str, str], where: str) -> str:
+    """The text with every line replaced. ValueError for one that does not stand there."""
+    for old, new in edits.items():
+        if old not in text:
+            raise ValueError(f"{where} has no '{old}': is the checkout at its commit?")
+        text = text.replace(old, new)
+    return text
+
+
+def load(path: Path, launch: dict[str, Any]) -> ModuleType:
+    """The module of a launch's file, candidate or edited text."""
+    text = path.read_text()
+    if launch["candidate"] is not None:
+        text = f"{launch['prelude']}\n{candidates(text)[launch['candidate']]}\n"
+    text = edited(text, launch["edits"], f"'{launch['file']}'")
+    if str(path.parent) not in sys.path:
+        sys.path.insert(0, str(path.parent))  # for the files beside it
+    if launch["candidate"] is None and not launch["edits"]:
+        return _executed(path)
+    # Kernels are read from files: errors quote the line, loops are analysed in the source.
+    copy = Path(tempfile.mkdtemp(prefix="published_")) / path.name
+    copy.write_text(text)
+    return _executed(copy)
+
+
+def _executed(path: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(f"published_{path.stem}", path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module

@@ -1,0 +1,54 @@
+"""Times launches in the environment of `neuron-sim run`: one JSON request a line, one reply each.
+
+A request is a launch with the folder of its checkout; the reply has `published`, `off` (times by
+name, with and without the passes of the compiler) and `stack`, or `reason`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+
+def _argument(value: Any) -> Any:
+    """A declared array, without data, for {"dtype": ..., "shape": ...}; other values unchanged."""
+    if not (isinstance(value, dict) and value.keys() == {"dtype", "shape"}):
+        return value
+    import neuronxcc.nki.language as nl
+
+    dtype = getattr(nl, value["dtype"])
+    return type("DeclaredArray", (), {"shape": tuple(value["shape"]), "dtype": dtype})
+
+
+def times(launch: dict[str, Any]) -> dict[str, Any]:
+    """The reply to one request."""
+    from neuron_sim.fidelity.published.loading import load
+
+    module = load(Path(launch["folder"]) / launch["file"], launch)
+    kernel = getattr(module, launch["function"])
+    is_new = type(kernel).__module__.startswith("neuron_sim.nki.")
+    nki = importlib.import_module("nki" if is_new else "neuronxcc.nki")
+    arguments = [_argument(each) for each in launch["arguments"]]
+    benchmark = nki.benchmark(kernel, additional_compile_opt=launch["flags"])
+    traced = benchmark.traced(*arguments, **launch["keywords"])
+    return {"published": traced.time(), "off": traced.source.time(), "stack": traced.stack}
+
+
+def main() -> None:
+    """Replies on the original standard output; what authors' files print goes to stderr."""
+    for line in sys.stdin:
+        with contextlib.redirect_stdout(sys.stderr):
+            try:
+                reply = times(json.loads(line))
+            except Exception as error:  # a kernel that does not run fails one case
+                sentence = str(error).split("\n", 1)[0]
+                reply = {"reason": f"{type(error).__name__}: {sentence}"}
+        print(json.dumps(reply), flush=True)
+
+
+if __name__ == "__main__":
+    main()
