@@ -20,6 +20,7 @@
 #include "device/compiler/middle_end/merge_dma.h"
 #include "device/compiler/middle_end/rename_buffers.h"
 #include "device/compiler/middle_end/reuse_loads.h"
+#include "device/compiler/middle_end/share_constants.h"
 #include "device/compiler/middle_end/split_sums.h"
 #include "device/compiler/pass.h"
 #include "device/compiler/verify.h"
@@ -67,6 +68,7 @@ constexpr Stage kMiddle = Stage::kMiddleEnd;
 // name, stage, whether it needs versions, what it keeps, how it runs, when it gives way
 constexpr Pass kPipeline[] = {
     {"rename_buffers", Stage::kVersions, false, kAll, run_rename_buffers},
+    {"share_constants", kMiddle, true, kOrderAndPlaces, run<share_constants>, 0, "rename_buffers"},
     {"forward_stores", kMiddle, true, kOrderAndPlaces, run<forward_stores>, 6},
     {"reuse_loads", kMiddle, true, kOrderAndPlaces, run<reuse_loads>, 3},
     {"hoist_invariants", kMiddle, true, kOrderAndPlaces, run<hoist_invariants>, 2},
