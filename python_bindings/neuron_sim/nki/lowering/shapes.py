@@ -84,14 +84,13 @@ def broadcast_partitions(tensor, sizes):
     check_partitions(sizes[0])
     flat = tensor if len(tensor.shape) == 2 else tensor.reshape(1, tensor.size)
     free = flat.shape[1]
-    ones = trace.tile((1, sizes[0]), flat.dtype, name="ones")
-    trace.builder.memset(ones.access, 1.0)
+    ones = trace.constant((1, sizes[0]), flat.dtype, 1.0, "ones")
     result = trace.tile((sizes[0], free), tensor.dtype, name=f"{tensor.name}_broadcast")
     step = trace.target.product_columns
     for start in range(0, free, step):
         part = slice(start, min(start + step, free))
         product = trace.tile((sizes[0], part.stop - start), float32, "psum")
-        trace.builder.nc_matmul(product.access, ones.access, flat[:, part].access)
+        trace.builder.nc_matmul(product.access, ones, flat[:, part].access)
         trace.builder.tensor_copy(result[:, part].access, product.access)
     shaped = result.reshape((sizes[0], *tensor.shape[1:]))
     return shaped.broadcast_to(sizes)

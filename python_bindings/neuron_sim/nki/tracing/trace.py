@@ -70,6 +70,7 @@ class Trace(_core.TraceState):
         self._failed: BaseException | None = None
         self.splits_blocks = False  # every block of a tensor is placed alone
         self.has_blocks = False
+        self.constants: dict = {}  # tiles of one value that operators made: see constant()
         self.has_prints = False
         self.printed: list | None = None  # of nl.device_print, when they are part of the program
         self.control = Control(self)
@@ -151,6 +152,18 @@ class Trace(_core.TraceState):
             operators.assign(target, value)
         if loop is not None and target.storage.uses == uses + 1:  # it is not an operand as well
             raise output_dependencies(loop, target)
+
+    def constant(self, shape: tuple, dtype: DType, value: float, name: str) -> Any:
+        """The access of an SBUF tile of one value, made once for all operators that need it in the
+        body of this loop and in loops within."""
+        key = (shape, dtype, value, self.core, self.program_ids)
+        for scope in reversed(self.open_scopes):
+            if (scope, key) in self.constants:
+                return self.constants[scope, key]
+        access = self.tile(shape, dtype, name=name).access
+        self.builder.memset(access, value)
+        self.constants[self.open_scopes[-1], key] = access
+        return access
 
     # --- scopes ------------------------------------------------------------------------------
 
