@@ -9,6 +9,7 @@
 #include "device/compiler/back_end/assign_queues.h"
 #include "device/compiler/back_end/schedule.h"
 #include "device/compiler/dump.h"
+#include "device/compiler/middle_end/accumulate_products.h"
 #include "device/compiler/middle_end/batch_narrow_operations.h"
 #include "device/compiler/middle_end/batch_transposes.h"
 #include "device/compiler/middle_end/elide_psum_copies.h"
@@ -69,6 +70,7 @@ constexpr Stage kMiddle = Stage::kMiddleEnd;
 constexpr Pass kPipeline[] = {
     {"rename_buffers", Stage::kVersions, false, kAll, run_rename_buffers},
     {"share_constants", kMiddle, true, kOrderAndPlaces, run<share_constants>, 0, "rename_buffers"},
+    {"accumulate_products", kMiddle, true, kOrderAndPlaces, run<accumulate_products>},
     {"forward_stores", kMiddle, true, kOrderAndPlaces, run<forward_stores>, 6},
     {"reuse_loads", kMiddle, true, kOrderAndPlaces, run<reuse_loads>, 3},
     {"hoist_invariants", kMiddle, true, kOrderAndPlaces, run<hoist_invariants>, 2},
@@ -98,6 +100,8 @@ constexpr PassSetting kSettings[] = {
      "of 16 was seen in one kernel total only and may be a limit of semaphores: hypothesis"},
     {"place_large_first", kSwitch, "allocate_sbuf",
      "large tiles get their places in SBUF first when tiles do not fit otherwise"},
+    {"accumulate_products", kSwitch, "accumulate_products",
+     "products that are added to a tile of PSUM are accumulated there"},
     {"forward_stores", kSwitch, "forward_stores",
      "loads of what the program itself stored become copies in SBUF"},
     {"reuse_loads", kSwitch, "reuse_loads", "loads of bytes that an earlier tile holds disappear"},

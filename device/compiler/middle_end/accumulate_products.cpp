@@ -1,0 +1,139 @@
+#include "device/compiler/middle_end/accumulate_products.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include "device/analysis/access_runs.h"
+#include "device/base/interruption.h"
+#include "device/compiler/line/tile_uses.h"
+#include "device/isa/elementwise/tensor_tensor.h"
+#include "device/isa/movement/tensor_copy.h"
+#include "device/isa/tensor/nc_matmul.h"
+
+namespace neuron_sim {
+namespace {
+
+/// The same elements of the same tile in the same order.
+bool same_access(const Operand& a, const Operand& b) {
+  return a.tile == b.tile && a.offset == b.offset && access_alike(a, b);
+}
+
+class Accumulation {
+ public:
+  explicit Accumulation(StraightLine& line)
+      : line_(line), uses_(line), removed_(line.instructions.size()) {}
+
+  void run() {
+    for (uint32_t i = 0; i < line_.instructions.size(); ++i) {
+      poll_interruption();
+      const std::optional<Operand> sum = sum_of(i);
+      if (!sum) continue;
+      const auto operands = line_.operands_of(line_.instructions[i]);
+      const bool first = same_access(operands[TensorTensor::kData1], *sum);
+      accumulate(i, *sum, first ? TensorTensor::kData2 : TensorTensor::kData1);
+    }
+    remove_instances(line_, removed_);
+  }
+
+ private:
+  /// The tile of PSUM that the instance adds to in place.
+  std::optional<Operand> sum_of(uint32_t index) const {
+    const StraightInstruction& instance = line_.instructions[index];
+    if (instance.instruction.type != &kTensorTensor || instance.instruction.engine_given) return {};
+    const auto operands = line_.operands_of(instance);
+    const Operand& dst = operands[TensorTensor::kDst];
+    const AluOp op = line_.attributes_of(instance)[TensorTensor::kOp].as<AluOp>();
+    const bool in_place = same_access(dst, operands[TensorTensor::kData1]) !=
+                          same_access(dst, operands[TensorTensor::kData2]);
+    if (op != AluOp::kAdd || !in_place || dst.memory != MemoryKind::kPsum) return {};
+    if (dst.dtype != Dtype::kFloat32 || line_.tile_of(dst).placed || !dst.region.exact) return {};
+    return dst;
+  }
+
+  /// The instance that fills a tile of which `read` is the only other use, and reads all of.
+  std::optional<uint32_t> only_writer(const Operand& read, uint32_t reader) const {
+    const std::span<const TileUse> uses = uses_.of(read.tile);
+    if (uses.size() != 2 || uses[1].instance != reader || line_.tile_of(read).placed) return {};
+    const Operand& written = operand_at(line_, uses[0]);
+    const bool same = uses[0].operand == 0 && written.direction == Direction::kWrite &&
+                      read.dtype == Dtype::kFloat32 && same_access(written, read);
+    return same ? std::optional(uses[0].instance) : std::nullopt;
+  }
+
+  void accumulate(uint32_t addition, const Operand& sum, size_t addend) {
+    const StraightInstruction& adding = line_.instructions[addition];
+    std::optional<uint32_t> product = only_writer(line_.operands_of(adding)[addend], addition);
+    std::optional<uint32_t> copy;
+    if (product && line_.instructions[*product].instruction.type == &kTensorCopy) {
+      copy = product;
+      product = only_writer(line_.operands_of(line_.instructions[*copy])[1], *copy);
+    }
+    if (!product || !is_plain_product(*product) || !is_alone(sum, *product, addition)) return;
+    if (!add_to(sum, *product)) return;
+    removed_[addition] = true;
+    if (copy) removed_[*copy] = true;
+    moved_[sum.tile].push_back({*product, NcMatmul::kDst});
+  }
+
+  bool is_plain_product(uint32_t index) const {
+    const StraightInstruction& instance = line_.instructions[index];
+    return instance.instruction.type == &kNcMatmul &&
+           !line_.attributes_of(instance)[NcMatmul::kIsTranspose].flag();
+  }
+
+  /// Whether nothing touches the sum after the product and before the addition, and whether
+  /// everything that is written to the banks of the sum covers it.
+  bool is_alone(const Operand& sum, uint32_t product, uint32_t addition) const {
+    const auto between = [&](const TileUse& use) {
+      return use.instance > product && use.instance < addition && !removed_[use.instance] &&
+             overlap(operand_at(line_, use).region, sum.region);
+    };
+    const auto beside = [&](const TileUse& use) {
+      const Operand& other = operand_at(line_, use);
+      return other.writes() && shares_bank(other, sum) && !covers(other.region, sum.region);
+    };
+    const std::span<const TileUse> uses = uses_.of(sum.tile);
+    if (std::any_of(uses.begin(), uses.end(), between)) return false;
+    if (std::any_of(uses.begin(), uses.end(), beside)) return false;
+    const auto moved = moved_.find(sum.tile);
+    return moved == moved_.end() ||
+           std::none_of(moved->second.begin(), moved->second.end(), between);
+  }
+
+  bool shares_bank(const Operand& a, const Operand& b) const {
+    const int64_t bank = line_.architecture->limits.psum_bank.count;
+    const int64_t start = line_.tile_of(b).address;
+    const auto bank_of = [&](int64_t byte) { return (byte - start) / bank; };
+    return bank_of(a.region.low) <= bank_of(b.region.high() - 1) &&
+           bank_of(b.region.low) <= bank_of(a.region.high() - 1);
+  }
+
+  bool add_to(const Operand& sum, uint32_t product) {
+    StraightInstruction& instance = line_.instructions[product];
+    Operand& dst = line_.operands_of(instance)[NcMatmul::kDst];
+    const StraightInstruction before = instance;
+    const Operand own = dst;
+    dst = sum;
+    dst.direction = Direction::kReadWrite;
+    own_attribute(line_, instance, NcMatmul::kAccumulate) = Attribute::of(Accumulate::kAdd);
+    if (is_legal(line_, instance)) {
+      renew_demand(line_, instance);
+      return true;
+    }
+    instance = before;
+    dst = own;
+    return false;
+  }
+
+  StraightLine& line_;
+  const TileUses uses_;
+  std::vector<bool> removed_;
+  std::map<TileId, std::vector<TileUse>> moved_;  ///< products that this pass adds to each tile
+};
+
+}  // namespace
+
+void accumulate_products(StraightLine& line) { Accumulation(line).run(); }
+
+}  // namespace neuron_sim
