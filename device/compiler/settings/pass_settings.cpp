@@ -15,11 +15,16 @@ size_t index_of(std::string_view name) {
   return static_cast<size_t>(found - all.begin());
 }
 
-/// The back end of every stack: renaming, queues, list scheduling.
+/// The back end of every stack: sums in PSUM, renaming, queues, list scheduling.
 PassSettings back_end(bool disable_dge) {
-  return {{"rename_buffers", 1},       {"assign_queues", 1}, {"disable_dge", disable_dge ? 1 : 0},
-          {"keep_explicit_queues", 1}, {"schedule", 1},      {"choose_copy_engines", 1},
-          {"keep_groups_together", 1}, {"hoist_loads", 1}};
+  PassSettings settings;
+  for (const char* name :
+       {"rename_buffers", "accumulate_products", "assign_queues", "keep_explicit_queues",
+        "schedule", "choose_copy_engines", "keep_groups_together", "hoist_loads"}) {
+    settings.set(name, 1);
+  }
+  settings.set("disable_dge", disable_dge ? 1 : 0);
+  return settings;
 }
 
 /// The back end after the middle end.
