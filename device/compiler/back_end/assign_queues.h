@@ -12,8 +12,11 @@ namespace neuron_sim {
 
 /// Moves the triggers of transfers between HBM and the chip. With `disable_dge`, or on an
 /// architecture without hardware descriptors, all descriptors are static and their triggers take
-/// turns on the engines that compute nothing in this program: assumed, no trace shows it. A
-/// transfer stays where it is when its kernel chose descriptors (with `keep_explicit_queues` also
+/// turns on the engines that compute nothing in this program, loads on one half of them and stores
+/// on the other, as both have their own queue with hardware descriptors: a load that waits for a
+/// buffer until a store has read it then holds up no further stores. Assumed, no trace shows it.
+/// With `choose_copy_engines` Scalar computes if a copy out of PSUM may move there (schedule.h).
+/// A transfer stays where it is when its kernel chose descriptors (with `keep_explicit_queues` also
 /// an engine), and when the new place cannot make its descriptors.
 void assign_queues(StraightLine& line, const PassSettings& settings);
 

@@ -45,24 +45,6 @@ InstanceGraph dependencies(StraightLine& line, const std::vector<size_t>& rotate
   return builder.take();
 }
 
-/// A copy out of PSUM that Scalar could make too, with the same bytes.
-bool is_free_copy(const StraightLine& line, const StraightInstruction& instance) {
-  const Instruction& instruction = instance.instruction;
-  if (instruction.type != &kTensorCopy || instruction.engine_given) return false;
-  const auto operands = line.operands_of(instance);
-  if (operands[1].memory != MemoryKind::kPsum || operands[0].memory != MemoryKind::kSbuf) {
-    return false;
-  }
-  // Through fp32, as generation 2 copies on Scalar, fp32 is unchanged and a cast is the same cast.
-  const bool same_bytes = line.architecture->features.scalar_tensor_ops ||
-                          operands[0].dtype != operands[1].dtype ||
-                          operands[0].dtype == Dtype::kFloat32;
-  if (!same_bytes) return false;
-  StraightInstruction other = instance;
-  other.instruction.engine = EngineKind::kScalar;
-  return is_legal(line, other);
-}
-
 class ProblemBuilder {
  public:
   ProblemBuilder(const StraightLine& line, const PassSettings& settings, const CompilerCosts& costs,
@@ -144,6 +126,23 @@ void apply(StraightLine& line, const ListScheduler& scheduler, const std::vector
 }
 
 }  // namespace
+
+bool is_free_copy(const StraightLine& line, const StraightInstruction& instance) {
+  const Instruction& instruction = instance.instruction;
+  if (instruction.type != &kTensorCopy || instruction.engine_given) return false;
+  const auto operands = line.operands_of(instance);
+  if (operands[1].memory != MemoryKind::kPsum || operands[0].memory != MemoryKind::kSbuf) {
+    return false;
+  }
+  // Through fp32, as generation 2 copies on Scalar, fp32 is unchanged and a cast is the same cast.
+  const bool same_bytes = line.architecture->features.scalar_tensor_ops ||
+                          operands[0].dtype != operands[1].dtype ||
+                          operands[0].dtype == Dtype::kFloat32;
+  if (!same_bytes) return false;
+  StraightInstruction other = instance;
+  other.instruction.engine = EngineKind::kScalar;
+  return is_legal(line, other);
+}
 
 std::optional<Picoseconds> schedule(StraightLine& line, const PassSettings& settings,
                                     const CompilerCosts& costs) {

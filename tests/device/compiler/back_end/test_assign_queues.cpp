@@ -6,6 +6,7 @@
 #include "device/isa/dma/dma_copy.h"
 #include "device/isa/movement/memset.h"
 #include "device/isa/movement/tensor_copy.h"
+#include "device/isa/tensor/nc_matmul.h"
 #include "tests/device/compiler/compare_runs.h"
 
 namespace neuron_sim {
@@ -22,7 +23,6 @@ struct Trigger {
 constexpr Trigger kSoftware{EngineKind::kGpSimd, DescriptorKind::kSoftware};
 constexpr Trigger kHardwareLoad{EngineKind::kSync, DescriptorKind::kHardware};
 constexpr Trigger kHardwareStore{EngineKind::kScalar, DescriptorKind::kHardware};
-constexpr Trigger static_on(EngineKind engine) { return {engine, DescriptorKind::kStatic}; }
 
 /// Triggers of all transfers, in program order.
 std::vector<Trigger> triggers(Builder& builder, const PassSettings& settings) {
@@ -59,18 +59,18 @@ TEST(AssignQueues, ArgumentsTakeGpSimdOthersSyncAndScalar) {
                                                          kHardwareLoad, kSoftware}));
 }
 
-TEST(AssignQueues, WithoutDescriptorGenerationIdleEnginesTakeTurns) {
-  const auto expected = [](std::initializer_list<EngineKind> engines) {
-    std::vector<Trigger> result;
-    for (const EngineKind engine : engines) result.push_back(static_on(engine));
-    return result;
-  };
-  const PassSettings disabled{{"disable_dge", 1}};
+std::vector<Trigger> static_on(std::initializer_list<EngineKind> engines) {
+  std::vector<Trigger> result;
+  for (const EngineKind engine : engines) result.push_back({engine, DescriptorKind::kStatic});
+  return result;
+}
+
+TEST(AssignQueues, WithoutDescriptorGenerationLoadsAndStoresTakeTurnsOnIdleEnginesOfTheirOwn) {
   Builder idle("idle", load_architecture("trn2"));
   emit_transfers(idle);
-  EXPECT_EQ(triggers(idle, disabled),
-            expected({EngineKind::kSync, EngineKind::kGpSimd, EngineKind::kScalar,
-                      EngineKind::kVector, EngineKind::kTensor}));
+  EXPECT_EQ(triggers(idle, {{"disable_dge", 1}}),
+            static_on({EngineKind::kSync, EngineKind::kGpSimd, EngineKind::kVector,
+                       EngineKind::kScalar, EngineKind::kTensor}));
   Builder busy("busy", load_architecture("trn1"));  // generates no descriptors at all
   const View tile = busy.sbuf("tile", {128, 8}, kFloat);
   for (const EngineKind engine : {EngineKind::kVector, EngineKind::kGpSimd}) {
@@ -78,8 +78,33 @@ TEST(AssignQueues, WithoutDescriptorGenerationIdleEnginesTakeTurns) {
   }
   emit_transfers(busy);
   EXPECT_EQ(triggers(busy, {}),
-            expected({EngineKind::kSync, EngineKind::kScalar, EngineKind::kTensor,
-                      EngineKind::kSync, EngineKind::kScalar}));
+            static_on({EngineKind::kSync, EngineKind::kScalar, EngineKind::kTensor,
+                       EngineKind::kSync, EngineKind::kTensor}));
+}
+
+/// Transfers beside a copy out of PSUM, with work on all engines but Sync and Scalar.
+std::vector<Trigger> beside_a_copy(EngineKind copies, const PassSettings& settings) {
+  Builder builder("copies", load_architecture("trn1"));
+  const View sum = builder.psum("sum", {128, 8});
+  const View tile = builder.sbuf("result", {128, 8}, kFloat);
+  const View weights = builder.sbuf("weights", {128, 128}, kFloat);
+  builder.emit(Memset{weights, 1, EngineKind::kGpSimd});
+  builder.emit(Memset{tile, 1, EngineKind::kVector});
+  builder.emit(NcMatmul{.dst = sum, .stationary = weights, .moving = tile});
+  builder.emit(TensorCopy{.dst = tile, .src = sum, .engine = copies});
+  emit_transfers(builder);
+  return triggers(builder, settings);
+}
+
+TEST(AssignQueues, ScalarIsNotIdleWhenCopiesMayMoveThere) {
+  const std::vector<Trigger> idle =
+      static_on({EngineKind::kSync, EngineKind::kSync, EngineKind::kScalar, EngineKind::kSync,
+                 EngineKind::kScalar});
+  const std::vector<Trigger> busy(5, Trigger{EngineKind::kSync, DescriptorKind::kStatic});
+  const PassSettings moves{{"choose_copy_engines", 1}};
+  EXPECT_EQ(beside_a_copy(EngineKind::kAuto, {}), idle);
+  EXPECT_EQ(beside_a_copy(EngineKind::kAuto, moves), busy);
+  EXPECT_EQ(beside_a_copy(EngineKind::kVector, moves), idle);
 }
 
 TEST(AssignQueues, AnEngineThatTheKernelNamesIsKeptOnRequest) {
