@@ -11,10 +11,6 @@
 
 namespace neuron_sim {
 
-/// Bytes per partition that are not given to kept tiles: descriptors of the DMA rings lie there
-/// (addresses in the four public attention traces).
-inline constexpr int64_t kDescriptorBytes = 16'384;
-
 /// Removes loads into tiles that nothing else writes when an instance of the same statement loaded
 /// the same elements of a tensor that the kernel never writes into a tile of the same layout, and
 /// the loops in which the two differ are among the `reuse_loops` innermost ones (0: any
