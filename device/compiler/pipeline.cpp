@@ -21,6 +21,7 @@
 #include "device/compiler/middle_end/merge_dma.h"
 #include "device/compiler/middle_end/rename_buffers.h"
 #include "device/compiler/middle_end/reuse_loads.h"
+#include "device/compiler/middle_end/reuse_transposes.h"
 #include "device/compiler/middle_end/share_constants.h"
 #include "device/compiler/middle_end/split_sums.h"
 #include "device/compiler/pass.h"
@@ -71,9 +72,10 @@ constexpr Pass kPipeline[] = {
     {"rename_buffers", Stage::kVersions, false, kAll, run_rename_buffers},
     {"share_constants", kMiddle, true, kOrderAndPlaces, run<share_constants>, 0, "rename_buffers"},
     {"accumulate_products", kMiddle, true, kOrderAndPlaces, run<accumulate_products>},
-    {"forward_stores", kMiddle, true, kOrderAndPlaces, run<forward_stores>, 6},
-    {"reuse_loads", kMiddle, true, kOrderAndPlaces, run<reuse_loads>, 3},
-    {"hoist_invariants", kMiddle, true, kOrderAndPlaces, run<hoist_invariants>, 2},
+    {"forward_stores", kMiddle, true, kOrderAndPlaces, run<forward_stores>, 7},
+    {"reuse_loads", kMiddle, true, kOrderAndPlaces, run<reuse_loads>, 4},
+    {"hoist_invariants", kMiddle, true, kOrderAndPlaces, run<hoist_invariants>, 3},
+    {"reuse_transposes", kMiddle, true, kOrderAndPlaces, run<reuse_transposes>, 2},
     {"eliminate_copies", kMiddle, true, kOrderAndPlaces, run<eliminate_copies>},
     {"fold_zeros", kMiddle, true, kOrderAndPlaces, run<fold_zeros>},
     {"fold_casts", kMiddle, true, kAll, run<fold_casts>},
@@ -81,8 +83,8 @@ constexpr Pass kPipeline[] = {
     {"eliminate_dead_stores", kMiddle, true, kOrderAndPlaces, run<eliminate_dead_stores>},
     {"split_sums", kMiddle, true, kInstancesAndPlaces, run<split_sums>},
     {"batch_transposes", kMiddle, true, {.places = true}, run<batch_transposes>},
-    {"merge_dma", kMiddle, true, {.places = true}, run<merge_dma>, 4},
-    {"elide_psum_copies", kMiddle, true, kOrderAndPlaces, run<elide_psum_copies>, 5},
+    {"merge_dma", kMiddle, true, {.places = true}, run<merge_dma>, 5},
+    {"elide_psum_copies", kMiddle, true, kOrderAndPlaces, run<elide_psum_copies>, 6},
     {"assign_queues", Stage::kPlaces, false, kAll, run<assign_queues>},
     {"allocate_sbuf", Stage::kPlaces, true, kOrderAndInstances, run_allocate_sbuf, 0,
      "rename_buffers"},
@@ -114,6 +116,8 @@ constexpr PassSetting kSettings[] = {
      "without"},
     {"hoist_invariants", kSwitch, "hoist_invariants",
      "computations that do not change in their loop happen once"},
+    {"reuse_transposes", kSwitch, "reuse_transposes",
+     "what the PE array transposed stays in SBUF and is not transposed again"},
     {"fold_zeros", kSwitch, "fold_zeros",
      "memsets of sums in PSUM disappear: the first product overwrites"},
     {"elide_psum_copies", kSwitch, "elide_psum_copies",
