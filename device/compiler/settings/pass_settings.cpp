@@ -31,7 +31,7 @@ PassSettings back_end(bool disable_dge) {
 PassSettings whole(bool disable_dge) {
   PassSettings settings = back_end(disable_dge);
   for (const char* name :
-       {"reuse_loads", "hoist_invariants", "fold_zeros", "eliminate_copies",
+       {"reuse_loads", "hoist_invariants", "reuse_transposes", "fold_zeros", "eliminate_copies",
         "eliminate_dead_stores", "elide_psum_copies", "fold_casts", "batch_narrow_operations",
         "split_sums", "batch_transposes", "merge_dma", "merge_input_loads"}) {
     settings.set(name, 1);
