@@ -71,6 +71,7 @@ class Trace(_core.TraceState):
         self.splits_blocks = False  # every block of a tensor is placed alone
         self.has_blocks = False
         self.constants: dict = {}  # tiles of one value that operators made: see constant()
+        self.reductions: dict = {}  # storages that loop_reduce wrote first: its first iteration
         self.has_prints = False
         self.printed: list | None = None  # of nl.device_print, when they are part of the program
         self.control = Control(self)

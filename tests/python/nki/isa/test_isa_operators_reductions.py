@@ -232,6 +232,30 @@ def test_loop_reduce_accumulates_into_what_it_is_assigned_to(spelling):
     np.testing.assert_allclose(result, x.reshape(4, 32, 20).sum(axis=0), rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.parametrize("blocks", [1, 3])
+@pytest.mark.parametrize(("op", "expected"), [(np.add, np.sum), (np.maximum, np.max)])
+def test_loop_reduce_starts_with_the_first_tile_where_nothing_was_written_before(
+    op, expected, blocks
+):
+    x = uniform(blocks * 4 * 32, 20) - 2  # all negative: a start from 0 would be the maximum
+
+    @old_nki.jit
+    def kernel(a):
+        out = old_nl.ndarray((blocks, 32, 20), a.dtype, buffer=old_nl.shared_hbm)
+        b = old_nl.ndarray((blocks, old_nl.par_dim(32), 20), dtype=a.dtype, buffer=old_nl.sbuf)
+        for block in old_nl.affine_range(blocks):
+            for i in old_nl.affine_range(4):
+                tile = old_nl.load(a[old_nl.ds((block * 4 + i) * 32, 32), 0:20])
+                b[block] = old_nl.loop_reduce(tile, op=op, loop_indices=[i])
+            old_nl.store(out[block], b[block])
+        return out
+
+    result = kernel(x)
+    np.testing.assert_allclose(
+        result, expected(x.reshape(blocks, 4, 32, 20), axis=1), rtol=1e-5, atol=1e-6
+    )
+
+
 def test_all_reduce_of_one_program_is_its_tile():
     result = result_of(lambda a: old_nl.all_reduce(a, np.add, 0), A, language="old")
     np.testing.assert_array_equal(result, A)

@@ -10,7 +10,7 @@ from neuron_sim.nki.isa.operators import operator_name
 from neuron_sim.nki.launch.programs import meet
 from neuron_sim.nki.lowering import elementwise as lowering
 from neuron_sim.nki.lowering import shapes
-from neuron_sim.nki.tracing import Tensor, boxes, current, dtype_of
+from neuron_sim.nki.tracing import Tensor, Unroll, boxes, current, dtype_of
 
 
 def matmul(x, y, *, transpose_x=False, mask=None, **kwargs):
@@ -92,11 +92,29 @@ def _stored_name(code, position):
     return _stored[key]
 
 
+def _begins(storage, loop_indices) -> bool:
+    """Whether a reduction over these loops is in its first iteration, into a tile that nothing
+    wrote before it. Unroll where the variables of the loops are not numbers there."""
+    reductions = current().reductions
+    if storage.uses == 0:
+        reductions.setdefault(storage, None)
+    if storage not in reductions:
+        return False
+    loops = [term for each in loop_indices for term in getattr(each, "terms", ())]
+    if loops:
+        raise Unroll([loop.key for loop in loops])
+    values = tuple([int(each) for each in loop_indices])
+    if reductions[storage] is None:
+        reductions[storage] = values
+    return values == reductions[storage]
+
+
 def loop_reduce(x, op, loop_indices, *, dtype=None, mask=None, **kwargs):
     """Accumulates over a loop: `b = loop_reduce(a, op, ...)` is b = b op a in every iteration.
 
-    b was made before the loop; `b[...] = loop_reduce(...)` is the same. ValueError when the result
-    is not assigned to a tile of the shape of x.
+    b was made before the loop; `b[...] = loop_reduce(...)` is the same. Where nothing was written
+    to b before, the first iteration is b = a. ValueError when the result is not assigned to a tile
+    of the shape of x.
     """
     if kwargs:
         refuse("loop_reduce", kwargs)
@@ -112,9 +130,13 @@ def loop_reduce(x, op, loop_indices, *, dtype=None, mask=None, **kwargs):
                 "the result of nl.loop_reduce must be assigned to the tile that accumulates it, "
                 f"of shape {list(x.shape)}, made before the loop."
             )
+        begins = _begins(dst.storage, loop_indices)
         for box in (None,) if cut is None else cut:
             to, part = (dst, x) if box is None else (dst.narrow(box), x.narrow(box))
-            current().builder.tensor_tensor(to.access, to.access, part.access, word)
+            if begins:
+                current().builder.tensor_copy(to.access, part.access)
+            else:
+                current().builder.tensor_tensor(to.access, to.access, part.access, word)
 
     own: list = []
     if isinstance(target, Tensor) and target.shape == x.shape:
