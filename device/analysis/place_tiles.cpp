@@ -35,13 +35,67 @@ class MemoryPlacement {
     });
   }
 
-  /// Stores the address of each unplaced tile of this memory in `addresses`.
-  void place(std::vector<int64_t>& addresses) const {
-    check_peak();
+  /// Stores the address of each unplaced tile of this memory in `addresses`. Returns why they do
+  /// not fit, and stores nothing of use then; empty when they fit.
+  std::string place(std::vector<int64_t>& addresses) const {
+    const Peak most = peak();
+    if (most.bytes > whole_steps()) return refusal(most.position);
     for (const SbufReuse reuse : {SbufReuse::kSameSize, SbufReuse::kLargerSpace}) {
-      if (place_in_order(reuse, addresses)) return;
+      if (place_in_order(reuse, capacity_, addresses)) return "";
     }
-    place_largest_first(addresses);
+    return place_largest_first(addresses);
+  }
+
+  /// The same in a memory that is large enough for all that is live at once.
+  void place_beyond_capacity(std::vector<int64_t>& addresses) const {
+    int64_t capacity = std::max(peak().bytes, whole_steps());
+    do {
+      capacity += (capacity / 4 + step_ - 1) / step_ * step_;
+    } while (!place_in_order(SbufReuse::kSameSize, capacity, addresses));
+  }
+
+  /// The first instruction whose own tiles do not fit, where it stands; UINT32_MAX when all do.
+  uint32_t first_too_large() const {
+    const int64_t free = whole_steps() - taken_bytes();
+    std::vector<int64_t> pitches(program_.tiles.size());
+    for (const size_t i : order_) {
+      for (int32_t turn = 0; turn < tiles_[i].count; ++turn) {
+        pitches[static_cast<size_t>(tiles_[i].first + turn)] = tiles_[i].pitch;
+      }
+    }
+    for (uint32_t position = 0; position < lifetimes_.instructions.size(); ++position) {
+      const uint32_t instruction = lifetimes_.instructions[position];
+      if (instruction == UINT32_MAX) continue;
+      std::map<TileId, int64_t> needed;
+      for (const Operand& operand : program_.operands_of(program_.instructions[instruction])) {
+        if (operand.present()) needed[operand.tile] = pitches[static_cast<size_t>(operand.tile)];
+      }
+      int64_t bytes = 0;
+      for (const auto& [tile, pitch] : needed) bytes += pitch;
+      if (bytes > free) return position;
+    }
+    return UINT32_MAX;
+  }
+
+  /// Why the tiles that are live at a position do not fit, one sentence with all of them.
+  std::string refusal(uint32_t position) const {
+    int64_t live = taken_bytes();
+    std::string list;
+    for (const size_t i : order_) {
+      const Lifetime& life = lifetimes_.of[i];
+      if (life.first > position || life.last < position) continue;
+      const UnplacedTile& tile = tiles_[i];
+      live += size(i);
+      const std::string& label = program_.tiles[static_cast<size_t>(tile.first)].label;
+      list += text(list.empty() ? "" : ", ", "'", label, "' (");
+      if (tile.count > 1) list += text(tile.count, " x ");
+      list += text(tile.pitch, " bytes", line(tile.source_line), ")");
+    }
+    if (taken_bytes() > 0) list += text(", placed by hand (", taken_bytes(), " bytes)");
+    return text("out of memory in ", name(memory_), ": the tiles of kernel '", program_.kernel,
+                "' that are live at ", place_of(position), " need ", live, " bytes per partition, ",
+                program_.architecture->name, " has ", capacity_,
+                live <= capacity_ ? " but not in one piece" : "", ". Live tiles: ", list, ".");
   }
 
  private:
@@ -53,8 +107,8 @@ class MemoryPlacement {
   }
   int64_t whole_steps() const { return (capacity_ + step_ - 1) / step_ * step_; }
 
-  bool place_in_order(SbufReuse reuse, std::vector<int64_t>& addresses) const {
-    SlotAllocator slots(capacity_, taken_, reuse);
+  bool place_in_order(SbufReuse reuse, int64_t capacity, std::vector<int64_t>& addresses) const {
+    SlotAllocator slots(capacity, taken_, reuse);
     for (const size_t i : order_) {
       addresses[i] = slots.place(size(i), lifetimes_.of[i]);
       if (addresses[i] < 0) return false;
@@ -62,17 +116,18 @@ class MemoryPlacement {
     return true;
   }
 
-  void place_largest_first(std::vector<int64_t>& addresses) const {
+  std::string place_largest_first(std::vector<int64_t>& addresses) const {
     std::vector<size_t> largest = order_;
     std::stable_sort(largest.begin(), largest.end(),
                      [&](size_t a, size_t b) { return size(a) > size(b); });
     std::multimap<int64_t, size_t> by_address;
     for (const size_t i : largest) {
       const int64_t address = lowest(i, by_address);
-      if (address < 0) refuse(lifetimes_.of[i].first);
+      if (address < 0) return refusal(lifetimes_.of[i].first);
       addresses[i] = address;
       by_address.emplace(address, i);
     }
+    return "";
   }
 
   /// Lowest address for a tile, clear of those that are live with it; -1 when there is none.
@@ -102,47 +157,28 @@ class MemoryPlacement {
     return bytes;
   }
 
-  /// Rejects a program that needs more than the memory has, whatever the addresses.
-  void check_peak() const {
+  struct Peak {
+    int64_t bytes = 0;
+    uint32_t position = 0;
+  };
+  /// Bytes that are live at most, and where first.
+  Peak peak() const {
     std::map<uint32_t, int64_t> changes;
     for (const size_t i : order_) {
       changes[lifetimes_.of[i].first] += size(i);
       changes[lifetimes_.of[i].last + 1] -= size(i);
     }
-    int64_t live = taken_bytes(), peak = 0;
-    uint32_t at = 0;
+    int64_t live = taken_bytes();
+    Peak result;
     for (const auto& [position, change] : changes) {
       live += change;
-      if (live <= peak) continue;
-      peak = live;
-      at = position;
+      if (live > result.bytes) result = {live, position};
     }
-    if (peak > whole_steps()) refuse(at);
+    return result;
   }
 
   std::string line(int32_t index) const {
     return index < 0 ? "" : ", " + program_.source_lines[static_cast<size_t>(index)];
-  }
-
-  [[noreturn]] void refuse(uint32_t position) const {
-    int64_t live = taken_bytes();
-    std::string list;
-    for (const size_t i : order_) {
-      const Lifetime& life = lifetimes_.of[i];
-      if (life.first > position || life.last < position) continue;
-      const UnplacedTile& tile = tiles_[i];
-      live += size(i);
-      const std::string& label = program_.tiles[static_cast<size_t>(tile.first)].label;
-      list += text(list.empty() ? "" : ", ", "'", label, "' (");
-      if (tile.count > 1) list += text(tile.count, " x ");
-      list += text(tile.pitch, " bytes", line(tile.source_line), ")");
-    }
-    if (taken_bytes() > 0) list += text(", placed by hand (", taken_bytes(), " bytes)");
-    fail(text("out of memory in ", name(memory_), ": the tiles of kernel '", program_.kernel,
-              "' that are live at ", place_of(position), " need ", live, " bytes per partition, ",
-              program_.architecture->name, " has ", capacity_,
-              live <= capacity_ ? " but not in one piece" : "", ". Live tiles: ", list, "."),
-         ErrorKind::kOutOfMemory);
   }
 
   std::string place_of(uint32_t position) const {
@@ -173,14 +209,21 @@ void move_operands(Program& program, const std::vector<int64_t>& moved_by) {
 
 }  // namespace
 
-void place_tiles(Program& program, const std::vector<UnplacedTile>& tiles) {
+void place_tiles(Program& program, const std::vector<UnplacedTile>& tiles, Overflow overflow) {
   if (tiles.empty()) return;
   const TileLifetimes lifetimes = tile_lifetimes(program, tiles);
   std::vector<int64_t> addresses(tiles.size(), 0);
   for (size_t core = 0; core < program.cores.size(); ++core) {
     for (const MemoryKind memory : {MemoryKind::kSbuf, MemoryKind::kPsum}) {
-      MemoryPlacement(program, tiles, lifetimes, memory, static_cast<uint8_t>(core))
-          .place(addresses);
+      const MemoryPlacement placement(program, tiles, lifetimes, memory,
+                                      static_cast<uint8_t>(core));
+      const std::string refusal = placement.place(addresses);
+      if (refusal.empty()) continue;
+      if (overflow == Overflow::kRefused) fail(refusal, ErrorKind::kOutOfMemory);
+      const uint32_t too_large = placement.first_too_large();
+      if (too_large != UINT32_MAX) fail(placement.refusal(too_large), ErrorKind::kOutOfMemory);
+      placement.place_beyond_capacity(addresses);
+      if (program.overflow.empty()) program.overflow = refusal;
     }
   }
   std::vector<int64_t> moved_by(program.tiles.size());

@@ -17,6 +17,12 @@ struct UnplacedTile {
   int32_t source_line = -1;     ///< where it was allocated
 };
 
+/// What becomes of a program whose tiles do not fit SBUF or PSUM.
+enum class Overflow : uint8_t {
+  kRefused,  ///< KernelError
+  kSpilled,  ///< it is left to the compiler (compile(), device/compiler)
+};
+
 /// Assigns addresses to all `tiles` of a program; operands follow. A tile is live from the first to
 /// the last instruction that touches it, in the block where it was allocated: a loop inside that
 /// block counts as a whole. Tiles that are never live together may share bytes, and do when the
@@ -27,6 +33,12 @@ struct UnplacedTile {
 /// Space is taken in the order of allocate_sbuf (device/compiler): unused space first, then what
 /// was freed first, so that as few tiles as possible wait for each other. If that does not fit,
 /// larger tiles go first, each to the lowest address.
-void place_tiles(Program& program, const std::vector<UnplacedTile>& tiles);
+///
+/// With Overflow::kSpilled, tiles that do not fit get addresses beyond the end of their memory and
+/// Program::overflow says so: the program computes its bytes, but no chip runs it before the
+/// compiler spilled some of its tiles. It is an error nevertheless when the tiles of one
+/// instruction do not fit.
+void place_tiles(Program& program, const std::vector<UnplacedTile>& tiles,
+                 Overflow overflow = Overflow::kRefused);
 
 }  // namespace neuron_sim

@@ -37,6 +37,8 @@ constexpr auto kSettings = std::to_array<Setting>({
     {"NEURON_SIM_PROFILE", "a folder", "as `neuron-sim run --profile`"},
     {"NEURON_SIM_DUMP", "`after:PASS`, `after:all`",
      "as `neuron-sim run --dump`: prints a program after a pass of the compiler"},
+    {"NEURON_SIM_EXPLAIN_MEMORY", "`1`",
+     "as `neuron-sim run --explain-memory`: prints what fills SBUF and PSUM, and spills"},
     {"NEURON_SIM_SANITIZE", "`1`",
      "as `neuron-sim run --sanitize`: [the sanitizer](nki.md#the-sanitizer)"},
     {"NEURON_SIM_STRICT", "`0`, `1`",

@@ -197,7 +197,7 @@ int Builder::allocate_register() {
   return next++;
 }
 
-std::shared_ptr<const Program> Builder::finish() {
+std::shared_ptr<const Program> Builder::finish(Overflow overflow) {
   if (!frames_.empty()) {
     const bool loop = frames_.back().kind == Frame::Kind::kLoop;
     fail(text("kernel '", program_->kernel, "' ends inside ", describe(frames_.back()),
@@ -208,7 +208,7 @@ std::shared_ptr<const Program> Builder::finish() {
     program_->psum_peak = std::max(program_->psum_peak, core->psum.peak());
   }
   order_by_edges(*program_);
-  place_tiles(*program_, unplaced_);
+  place_tiles(*program_, unplaced_, overflow);
   finish_program(*program_);
   return std::move(program_);
 }

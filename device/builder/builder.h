@@ -114,7 +114,8 @@ class Builder {
   void set_source_line(const std::string& line);
 
   /// Ends the kernel: hazard groups, widened tiles, loop periods. The builder is spent afterwards.
-  std::shared_ptr<const Program> finish();
+  /// `overflow`: of tiles without addresses, with automatic placement.
+  std::shared_ptr<const Program> finish(Overflow overflow = Overflow::kRefused);
 
  private:
   struct OpenLoop {

@@ -11,19 +11,25 @@
 
 namespace neuron_sim {
 
+/// PassState::room of a whole memory.
+inline constexpr int64_t kWholeRoom = 8;
+
 /// State of the passes besides the line.
 struct PassState {
   PassSettings settings;
   std::vector<TileId> undefined = {};  ///< tiles that the kernel reads before it writes them
   /// How space in SBUF is reused; empty: large tiles get their places first (rotate_sbuf).
   std::optional<SbufReuse> reuse = SbufReuse::kSameSize;
-  Picoseconds length{};  ///< of the order that schedule found, in the compiler's simulated time
+  Picoseconds length{};    ///< of the order that schedule found, in the compiler's simulated time
+  bool overflows = false;  ///< the kernel's own places lie beyond the end of SBUF or PSUM
+  int64_t room = kWholeRoom;  ///< share of SBUF and PSUM that tiles may fill when some are spilled
 };
 
 /// Parts of the pipeline, in this order; compile() decides which are run again.
 enum class Stage : uint8_t {
   kVersions,   ///< single-assignment versions of the tiles on chip
   kMiddleEnd,  ///< what is computed where, on versions
+  kSpills,     ///< copies of tiles that leave the chip; only of programs that do not fit
   kPlaces,     ///< queues, and addresses in SBUF
   kOrder,      ///< the order of instances, and banks of PSUM
 };

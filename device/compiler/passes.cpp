@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "device/analysis/definedness.h"
+#include "device/base/errors.h"
 #include "device/compiler/dump.h"
 #include "device/compiler/line/straight_line.h"
 #include "device/compiler/pass.h"
@@ -107,10 +108,59 @@ std::vector<TileId> undefined_tiles(const Program& program) {
   return tiles;
 }
 
+/// The settings with which a program that does not fit is compiled, one after the other until it
+/// does: the given ones, because the compiler allocates, and spills, after all its transformations;
+/// those without the passes that give way; those without a middle end, which may have made the
+/// tiles of one instruction larger than the chip.
+std::vector<PassSettings> attempts_with_spills(PassSettings settings) {
+  settings.set("rename_buffers", 1);
+  std::vector<PassSettings> result{settings, attempts(settings).back(), settings};
+  for (const PassSetting& each : pass_settings()) {
+    if (pass_named(each.pass).stage == Stage::kMiddleEnd) result.back().set(each.name, 0);
+  }
+  return result;
+}
+
+/// The line with spills. Fragments of free space may be of no use: then less is
+/// filled, until nothing stays on the chip between two instances.
+std::optional<StraightLine> spilled_back_end(const StraightLine& line, PassState& state) {
+  state.settings.set("place_large_first", 1);
+  for (const int64_t room : {kWholeRoom, int64_t{7}, int64_t{6}, int64_t{4}, int64_t{0}}) {
+    state.room = room;
+    StraightLine attempt = line;
+    run_stage(Stage::kSpills, attempt, state);
+    if (auto compiled = shorter_back_end(std::move(attempt), state)) return compiled;
+  }
+  return std::nullopt;
+}
+
+/// compile() of a program whose tiles do not fit where the kernel declares them.
+Compiled compile_overflowing(const Program& program, const PassSettings& settings) {
+  Unrolled unrolled = unroll(program);
+  const auto refuse = [&](std::string_view why) {
+    fail(text(program.overflow, " None is spilled to HBM: ", why, "."), ErrorKind::kOutOfMemory);
+  };
+  if (!unrolled.line) refuse(unrolled.reason);
+  PassState state{.settings = settings, .overflows = true};
+  state.undefined = undefined_tiles(program);
+  for (const PassSettings& attempt : attempts_with_spills(settings)) {
+    state.settings = attempt;
+    StraightLine line = *unrolled.line;
+    run_stage(Stage::kVersions, line, state);
+    run_stage(Stage::kMiddleEnd, line, state);
+    std::optional<StraightLine> compiled = shorter_back_end(StraightLine(line), state);
+    if (!compiled) compiled = spilled_back_end(line, state);
+    if (compiled) return {lower(std::move(*compiled)), "", left_out(settings, attempt)};
+  }
+  refuse("the tiles of one instruction have no place together");
+  return {};
+}
+
 }  // namespace
 
 Compiled compile(std::shared_ptr<const Program> program, const PassSettings& settings) {
   check_dump_request(dump_request());
+  if (!program->overflow.empty()) return compile_overflowing(*program, settings);
   const PassSettings nothing{{"keep_explicit_queues", settings["keep_explicit_queues"]},
                              {"disable_dge", settings["disable_dge"]}};
   if (settings == nothing) return {std::move(program), "all passes are off", {}};

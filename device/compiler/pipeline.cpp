@@ -8,6 +8,7 @@
 #include "device/compiler/back_end/allocate.h"
 #include "device/compiler/back_end/assign_queues.h"
 #include "device/compiler/back_end/schedule.h"
+#include "device/compiler/back_end/spill.h"
 #include "device/compiler/dump.h"
 #include "device/compiler/middle_end/accumulate_products.h"
 #include "device/compiler/middle_end/batch_narrow_operations.h"
@@ -42,13 +43,24 @@ bool run(StraightLine& line, [[maybe_unused]] PassState& state) {
 }
 
 bool run_rename_buffers(StraightLine& line, PassState& state) {
-  rename_buffers(line, state.undefined);
+  rename_buffers(line, state.undefined, state.overflows);
   return true;
 }
 
 bool run_allocate_sbuf(StraightLine& line, PassState& state) {
   if (!state.reuse) return rotate_sbuf(line);
   return allocate_sbuf(line, state.settings["buffers_per_tile"], *state.reuse);
+}
+
+bool run_spill_psum(StraightLine& line, PassState& state) {
+  const Limits& limits = line.architecture->limits;
+  spill_psum(line, limits.psum_banks * state.room / kWholeRoom * limits.psum_bank.count);
+  return true;
+}
+
+bool run_spill_sbuf(StraightLine& line, PassState& state) {
+  spill_sbuf(line, line.architecture->limits.sbuf_usable.count * state.room / kWholeRoom);
+  return true;
 }
 
 bool run_schedule(StraightLine& line, PassState& state) {
@@ -85,6 +97,8 @@ constexpr Pass kPipeline[] = {
     {"batch_transposes", kMiddle, true, {.places = true}, run<batch_transposes>},
     {"merge_dma", kMiddle, true, {.places = true}, run<merge_dma>, 5},
     {"elide_psum_copies", kMiddle, true, kOrderAndPlaces, run<elide_psum_copies>, 6},
+    {"spill_psum", Stage::kSpills, true, {.places = true}, run_spill_psum, 0, "rename_buffers"},
+    {"spill_sbuf", Stage::kSpills, true, {.places = true}, run_spill_sbuf, 0, "rename_buffers"},
     {"assign_queues", Stage::kPlaces, false, kAll, run<assign_queues>},
     {"allocate_sbuf", Stage::kPlaces, true, kOrderAndInstances, run_allocate_sbuf, 0,
      "rename_buffers"},

@@ -183,6 +183,14 @@ class ScratchTensors {
 
 }  // namespace
 
+ProgramMemories::ProgramMemories(const Program& program) {
+  for (size_t core = 0; core < program.cores.size(); ++core) {
+    memories_.push_back(
+        std::make_unique<CoreMemory>(*program.architecture, program.sbuf_peak, program.psum_peak));
+    pointers_.push_back(memories_.back().get());
+  }
+}
+
 ControlLog execute(const Program& program, const ExecutionPlan& plan,
                    std::span<CoreMemory* const> memories, std::span<std::byte* const> arguments,
                    ThreadPool& pool, const RankMember* member, RunObserver* observer) {

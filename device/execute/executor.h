@@ -2,7 +2,9 @@
 // Computes the bytes of a Program: what the chip computes, never when.
 
 #include <cstddef>
+#include <memory>
 #include <span>
+#include <vector>
 
 #include "device/execute/plan.h"
 #include "device/execute/rank_rendezvous.h"
@@ -13,6 +15,18 @@
 #include "device/program/program.h"
 
 namespace neuron_sim {
+
+/// New memories for the cores of a program, which may need more than its chip has
+/// (Program::overflow).
+class ProgramMemories {
+ public:
+  explicit ProgramMemories(const Program& program);
+  std::span<CoreMemory* const> all() const { return pointers_; }
+
+ private:
+  std::vector<std::unique_ptr<CoreMemory>> memories_;
+  std::vector<CoreMemory*> pointers_;
+};
 
 /// Runs `program` on the memories of its cores, one each. `arguments` holds the host address of
 /// each argument's first element. Returns what data-dependent control flow decided (empty for other

@@ -10,13 +10,9 @@ namespace {
 
 ControlLog run_rank(const RankLaunch& launch, const RankMember& member) {
   const Program& program = *launch.program;
-  std::vector<std::unique_ptr<CoreMemory>> memories;
-  std::vector<CoreMemory*> pointers;
-  for (size_t core = 0; core < program.cores.size(); ++core) {
-    memories.push_back(std::make_unique<CoreMemory>(*program.architecture));
-    pointers.push_back(memories.back().get());
-  }
-  return execute(program, make_plan(program), pointers, launch.arguments, thread_pool(), &member);
+  const ProgramMemories memories(program);
+  return execute(program, make_plan(program), memories.all(), launch.arguments, thread_pool(),
+                 &member);
 }
 
 }  // namespace

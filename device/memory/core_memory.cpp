@@ -2,6 +2,7 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 
@@ -40,10 +41,10 @@ CoreMemory::Bank CoreMemory::reserve(int64_t partitions, int64_t bytes_per_parti
   return bank;
 }
 
-CoreMemory::CoreMemory(const Architecture& architecture) {
+CoreMemory::CoreMemory(const Architecture& architecture, int64_t sbuf, int64_t psum) {
   const Limits& limits = architecture.limits;
-  const int64_t sbuf = limits.sbuf_partition.count;
-  const int64_t psum = limits.psum_banks * limits.psum_bank.count;
+  sbuf = std::max(sbuf, limits.sbuf_partition.count);
+  psum = std::max(psum, limits.psum_banks * limits.psum_bank.count);
   try {
     banks_[0] = reserve(limits.partitions, sbuf);
     banks_[1] = reserve(limits.partitions, psum);

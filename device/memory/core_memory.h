@@ -16,7 +16,8 @@ namespace neuron_sim {
 /// (device/numerics/random_bits.h); that the chip has such a state is assumed.
 class CoreMemory {
  public:
-  explicit CoreMemory(const Architecture& architecture);
+  /// With at least `sbuf` and `psum` bytes per partition, for programs that exceed the chip's.
+  explicit CoreMemory(const Architecture& architecture, int64_t sbuf = 0, int64_t psum = 0);
   ~CoreMemory();
   CoreMemory(const CoreMemory&) = delete;
   CoreMemory& operator=(const CoreMemory&) = delete;

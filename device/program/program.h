@@ -155,6 +155,17 @@ struct Location {
   int64_t offset = 0;
 };
 
+/// How the compiler made the tiles of a program fit SBUF and PSUM. Bytes are those of all
+/// partitions.
+struct Spills {
+  int64_t saves = 0, save_bytes = 0;               ///< tiles stored to HBM, to be loaded again
+  int64_t reloads = 0, reload_bytes = 0;           ///< of these
+  int64_t repeated_loads = 0, repeated_bytes = 0;  ///< of tensors that the program never writes
+  int64_t psum_copies = 0, psum_bytes = 0;         ///< from PSUM to SBUF, and back
+
+  bool any() const { return saves + reloads + repeated_loads + psum_copies > 0; }
+};
+
 /// A finished kernel. Immutable; shared by all launches.
 struct Program {
   std::string kernel;  ///< "matmul", for messages, traces and reports
@@ -175,8 +186,11 @@ struct Program {
   std::vector<std::shared_ptr<const ReplicaGroups>> replica_groups;  ///< of its collectives
   int32_t hazard_groups = 0;
   int64_t sbuf_peak = 0, psum_peak = 0;  ///< bytes per partition in use at most, on any core
-  bool uses_registers = false;           ///< a loop, operand or descriptor depends on data
-  bool has_collectives = false;          ///< it meets other ranks
+  /// Why its tiles do not fit the chip, a sentence; empty when they do (place_tiles.h).
+  std::string overflow;
+  Spills spills;
+  bool uses_registers = false;   ///< a loop, operand or descriptor depends on data
+  bool has_collectives = false;  ///< it meets other ranks
 
   std::span<const Operand> operands_of(const Instruction& instruction) const {
     return {operands.data() + instruction.first_operand, instruction.operand_count};

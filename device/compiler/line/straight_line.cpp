@@ -248,6 +248,7 @@ std::shared_ptr<const Program> lower(StraightLine line) {
   if (!line.edges.empty()) program->edges = instance_edges(line);
   program->kernel = std::move(line.kernel);
   program->architecture = line.architecture;
+  program->spills = line.spills;
   program->attributes = std::move(line.attributes);
   program->arguments = std::move(line.arguments);
   program->constants = std::move(line.constants);

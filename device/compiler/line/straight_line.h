@@ -48,6 +48,7 @@ struct StraightLine {
   std::vector<std::string> source_lines;
   std::vector<Edge> edges;  ///< of statements: an instance waits for the last one of the producer
   uint32_t loops = 0;  ///< loops that are numbered; passes that split a loop number the parts anew
+  Spills spills;
 
   std::span<Operand> operands_of(const StraightInstruction& instance) {
     return {operands.data() + instance.instruction.first_operand,

@@ -182,7 +182,8 @@ class LoopSplit {
     const auto fitting = [&](std::vector<int64_t>& amounts, int64_t room) {
       std::partial_sum(amounts.begin(), amounts.end(), amounts.begin());
       const int64_t needed = *std::max_element(amounts.begin(), amounts.end());
-      return needed <= room ? trips_ : room / ((needed + trips_ - 1) / trips_);
+      if (needed == 0 || needed <= room) return trips_;
+      return std::max<int64_t>(room, 0) / ((needed + trips_ - 1) / trips_);
     };
     return std::min(fitting(banks, limits.psum_banks),
                     fitting(bytes, limits.sbuf_usable.count - kDescriptorBytes));

@@ -152,9 +152,11 @@ void fix_neighbours(StraightLine& line, const std::vector<bool>& fixed) {
 
 }  // namespace
 
-void rename_buffers(StraightLine& line, const std::vector<TileId>& undefined) {
-  std::vector<bool> fixed(line.tiles.size());
-  for (const TileId tile : undefined) fixed[static_cast<size_t>(tile)] = true;
+void rename_buffers(StraightLine& line, const std::vector<TileId>& undefined, bool moves_all) {
+  std::vector<bool> fixed(line.tiles.size()), whole(line.tiles.size());
+  for (const TileId tile : undefined) {
+    (moves_all ? whole : fixed)[static_cast<size_t>(tile)] = true;
+  }
   for (size_t tile = 0; tile < fixed.size(); ++tile) {
     fixed[tile] = fixed[tile] || line.tiles[tile].placed;
     line.tiles[tile].placed = fixed[tile];
@@ -163,7 +165,8 @@ void rename_buffers(StraightLine& line, const std::vector<TileId>& undefined) {
   const TileUses uses(line);
   for (size_t tile = 0; tile < fixed.size(); ++tile) {
     auto id = static_cast<TileId>(tile);
-    if (line.tiles[tile].placed || !on_chip(line.tiles[tile]) || uses.of(id).empty()) continue;
+    if (line.tiles[tile].placed || whole[tile] || !on_chip(line.tiles[tile]) || uses.of(id).empty())
+      continue;
     const std::vector<TileUse> accesses = accesses_of(line, uses.of(id));
     Versions versions(line, accesses);
     versions.join();

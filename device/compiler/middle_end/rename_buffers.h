@@ -16,7 +16,9 @@ namespace neuron_sim {
 /// write stay in their version.
 ///
 /// Tiles placed by hand, `undefined` ones (read before they are written, definedness.h) and all
-/// that share bytes with such tiles keep their place: they are marked `placed`.
-void rename_buffers(StraightLine& line, const std::vector<TileId>& undefined);
+/// that share bytes with such tiles keep their place: they are marked `placed`. With `moves_all`,
+/// for programs whose own places no chip has, undefined tiles keep one version but not their place.
+void rename_buffers(StraightLine& line, const std::vector<TileId>& undefined,
+                    bool moves_all = false);
 
 }  // namespace neuron_sim

@@ -41,8 +41,9 @@ View constant(Builder& builder, const std::string& label, const Shape& shape,
 }
 
 /// The finished program. Ends the builder, which has moved it out: Python can no longer use it.
-std::shared_ptr<const Program> finish(const nb::handle_t<Builder>& self) {
-  std::shared_ptr<const Program> program = nb::cast<Builder&>(self).finish();
+std::shared_ptr<const Program> finish(const nb::handle_t<Builder>& self, bool spills) {
+  std::shared_ptr<const Program> program =
+      nb::cast<Builder&>(self).finish(spills ? Overflow::kSpilled : Overflow::kRefused);
   nb::inst_destruct(self);
   return program;
 }
@@ -117,7 +118,9 @@ void bind_control(nb::class_<Builder>& builder) {
           "What body emits belongs to that core of the logical core.")
       .def("source_line", &Builder::set_source_line, nb::arg("line"),
            "Source line of the instructions that follow, for messages and traces.")
-      .def("finish", &finish, "Ends the kernel; the builder is spent: it takes no more calls.");
+      .def("finish", &finish, nb::arg("spills") = false,
+           "Ends the kernel; the builder is spent: it takes no more calls. spills: with automatic "
+           "placement, tiles that do not fit are no error; the program has `overflow` then.");
 }
 
 /// Loops, scopes and cores for generators and with statements.

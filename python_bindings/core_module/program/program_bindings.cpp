@@ -11,6 +11,7 @@
 #include <sstream>
 
 #include "device/analysis/dependencies.h"
+#include "device/analysis/memory_use.h"
 #include "device/base/errors.h"
 #include "device/check/checked_run.h"
 #include "device/execute/executor.h"
@@ -108,18 +109,6 @@ std::vector<std::byte*> addresses_of(const Program& program,
   return addresses;
 }
 
-/// New memories for the cores of a program.
-struct FreshMemories {
-  explicit FreshMemories(const Program& program) {
-    for (size_t core = 0; core < program.cores.size(); ++core) {
-      memories.push_back(std::make_unique<CoreMemory>(*program.architecture));
-      pointers.push_back(memories.back().get());
-    }
-  }
-  std::vector<std::unique_ptr<CoreMemory>> memories;
-  std::vector<CoreMemory*> pointers;
-};
-
 nb::list static_findings(const Program& program, std::optional<size_t> inputs,
                          const std::vector<IterationTuple>& iterations, bool errors_only) {
   const CheckOptions options = check_options(program, inputs, iterations, errors_only);
@@ -136,14 +125,14 @@ nb::dict run_checked(const Program& program, const std::vector<HostArray>& argum
                      std::optional<size_t> inputs, const std::vector<IterationTuple>& iterations,
                      bool first_non_finite, bool precision) {
   const std::vector<std::byte*> addresses = addresses_of(program, arguments);
-  const FreshMemories memories(program);
+  const ProgramMemories memories(program);
   const CheckOptions options = check_options(program, inputs, iterations, false);
   std::vector<Finding> found;
   bool completed = true;
   std::vector<int64_t> log;
   try {
     const nb::gil_scoped_release unlocked;
-    log = checked_run(program, make_plan(program), {memories.pointers, addresses}, thread_pool(),
+    log = checked_run(program, make_plan(program), {memories.all(), addresses}, thread_pool(),
                       options, {first_non_finite, precision}, found)
               .values;
   } catch (const OutOfBounds&) {  // one of the findings
@@ -161,8 +150,8 @@ nb::dict run_checked(const Program& program, const std::vector<HostArray>& argum
 std::vector<int64_t> run(const Program& program, const std::vector<HostArray>& arguments) {
   const std::vector<std::byte*> addresses = addresses_of(program, arguments);
   const nb::gil_scoped_release unlocked;
-  const FreshMemories memories(program);
-  return execute(program, make_plan(program), memories.pointers, addresses, thread_pool()).values;
+  const ProgramMemories memories(program);
+  return execute(program, make_plan(program), memories.all(), addresses, thread_pool()).values;
 }
 
 /// The same on several ranks, one program and its arrays each.
@@ -217,6 +206,20 @@ nb::list arguments_of(const Program& program) {
   return result;
 }
 
+nb::dict spills_of(const Program& program) {
+  const Spills& spills = program.spills;
+  nb::dict result;
+  result["saves"] = spills.saves;
+  result["save_bytes"] = spills.save_bytes;
+  result["reloads"] = spills.reloads;
+  result["reload_bytes"] = spills.reload_bytes;
+  result["repeated_loads"] = spills.repeated_loads;
+  result["repeated_bytes"] = spills.repeated_bytes;
+  result["psum_copies"] = spills.psum_copies;
+  result["psum_bytes"] = spills.psum_bytes;
+  return result;
+}
+
 }  // namespace
 
 void bind_program(nb::module_& module) {
@@ -236,6 +239,15 @@ void bind_program(nb::module_& module) {
       .def_prop_ro(
           "instructions", [](const Program& self) { return self.instructions.size(); },
           "Number of stored instructions; loops repeat them.")
+      .def_prop_ro(
+          "overflow", [](const Program& self) { return self.overflow; },
+          "Why its tiles do not fit SBUF or PSUM, a sentence; empty when they do. "
+          "compile_program spills tiles of such a program.")
+      .def_prop_ro("spills", &spills_of,
+                   "What compile_program did to make the tiles fit: saves, save_bytes, reloads, "
+                   "reload_bytes (of tiles, to and from HBM), repeated_loads, repeated_bytes (of "
+                   "tensors that the program never writes), psum_copies, psum_bytes (from PSUM to "
+                   "SBUF and back).")
       .def("time", &program_timing, nb::arg("architecture") = nb::none(),
            nb::arg("clock_phase_ns") = 0.0, nb::arg("starts_warm") = false,
            nb::arg("log") = std::vector<int64_t>{},
@@ -269,6 +281,9 @@ void bind_program(nb::module_& module) {
       .def("counters", &counters_by_name, nb::arg("log") = std::vector<int64_t>{},
            "What a profiler counts of one run: bytes read and written per memory, DMA packets by "
            "who makes their descriptors, matmuls and their operations.")
+      .def("memory_listing", &memory_listing,
+           "What fills SBUF and PSUM: sizes, most bytes live, live ranges of every tensor's tiles, "
+           "spills.")
       .def("listing", [](const Program& self) { return listing(self); })
       .def("compiled_kernel", &compiled_kernel,
            "A capsule of the program planned once, which neuron_sim._C.launch_kernel launches.")

@@ -35,11 +35,11 @@ class RandomTiles {
         apart_(placement == TilePlacement::kScoped),
         builder_("random", architecture, placement) {}
 
-  std::shared_ptr<const Program> build() {
+  std::shared_ptr<const Program> build(Overflow overflow = Overflow::kRefused) {
     input_ = builder_.argument("input", {kRows, kPartitions, kWidth}, kFloat);
     output_ = builder_.argument("output", {kRows, kPartitions, kWidth}, kFloat);
     block(3);
-    return builder_.finish();
+    return builder_.finish(overflow);
   }
 
  private:
@@ -166,6 +166,30 @@ TEST(PlaceTiles, SharedBytesComputeWhatDistinctBytesDo) {
   }
   EXPECT_GT(shared, 500);
   EXPECT_LT(refused, 60);
+}
+
+TEST(PlaceTiles, WhatIsRefusedWithoutSpillsComputesTheSameWithThem) {
+  const Architecture ample = with_memory(180'224, 400);
+  const PassSettings settings[] = {{{"schedule", 1}}, published_stack("neuronx-cc trn2").settings};
+  int spilled = 0;
+  for (uint64_t seed = 0; seed < 120; ++seed) {
+    const Architecture small = with_memory(64 * (18 + static_cast<int64_t>(seed % 12)),
+                                           3 + static_cast<int64_t>(seed % 4));
+    const auto program =
+        RandomTiles(seed, small, TilePlacement::kAutomatic).build(Overflow::kSpilled);
+    if (program->overflow.empty()) continue;
+    const auto expected = bytes_after(RandomTiles(seed, ample, TilePlacement::kScoped).build());
+    EXPECT_EQ(bytes_after(program), expected) << "seed " << seed;
+    for (const PassSettings& each : settings) {
+      const auto compiled = compile(program, each).program;
+      EXPECT_EQ(bytes_after(compiled), expected) << "seed " << seed;
+      EXPECT_TRUE(compiled->overflow.empty());
+      EXPECT_LE(compiled->sbuf_peak, small.limits.sbuf_usable.count) << "seed " << seed;
+      EXPECT_LE(compiled->psum_peak, small.limits.psum_banks * 2048) << "seed " << seed;
+      spilled += compiled->spills.any() ? 1 : 0;
+    }
+  }
+  EXPECT_GT(spilled, 50);
 }
 
 }  // namespace

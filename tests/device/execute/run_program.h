@@ -18,7 +18,8 @@ class ProgramRun {
  public:
   explicit ProgramRun(std::shared_ptr<const Program> program) : program_(std::move(program)) {
     for (size_t core = 0; core < program_->cores.size(); ++core) {
-      memories_.push_back(std::make_unique<CoreMemory>(*program_->architecture));
+      memories_.push_back(std::make_unique<CoreMemory>(*program_->architecture, program_->sbuf_peak,
+                                                       program_->psum_peak));
     }
     for (const Argument& argument : program_->arguments) {
       storage_.emplace_back(static_cast<size_t>(argument.bytes));
