@@ -22,6 +22,9 @@ SANITIZE = "NEURON_SIM_SANITIZE"
 DUMP = "NEURON_SIM_DUMP"
 """`after:PASS` or `after:all`: programs are printed after that pass of the compiler (`--dump`)."""
 
+EXPLAIN_MEMORY = "NEURON_SIM_EXPLAIN_MEMORY"
+"""`1`: what fills SBUF and PSUM is printed for every kernel (`--explain-memory`)."""
+
 ARCHITECTURE = "NEURON_SIM_ARCH"
 """Architecture of all kernels: a name or a TOML file (`--arch`)."""
 

@@ -44,6 +44,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="print every program to stderr after this pass of the compiler; all: after each",
     )
     parser.add_argument(
+        "--explain-memory",
+        action="store_true",
+        help="print to stderr what fills SBUF and PSUM of every kernel, and what is spilled",
+    )
+    parser.add_argument(
         "--override",
         action="store_true",
         help="the simulator's packages come before installed ones of the vendor",
@@ -65,6 +70,7 @@ def run(arguments: argparse.Namespace) -> int:
         sanitize=arguments.sanitize,
         profile=arguments.profile,
         dump=arguments.dump,
+        explain_memory=arguments.explain_memory,
         override=arguments.override,
     )
     sys.stdout.flush()

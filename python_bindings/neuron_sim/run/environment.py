@@ -20,6 +20,7 @@ def script_environment(
     sanitize: bool = False,
     profile: str | None = None,
     dump: str | None = None,
+    explain_memory: bool = False,
     override: bool = False,
 ) -> dict[str, str]:
     """`base` with the import hook on PYTHONPATH, our commands on PATH, and the settings.
@@ -35,6 +36,8 @@ def script_environment(
         environment[run.ARCHITECTURE] = _architecture(architecture)
     if sanitize:
         environment[run.SANITIZE] = "1"
+    if explain_memory:
+        environment[run.EXPLAIN_MEMORY] = "1"
     if override:
         environment[run.OVERRIDE] = "1"
     if profile is not None:

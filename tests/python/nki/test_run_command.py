@@ -177,6 +177,7 @@ def test_options_are_variables_and_entries_are_put_once(tmp_path):
         sanitize=True,
         profile=str(tmp_path / "new"),
         dump="schedule",
+        explain_memory=True,
         override=True,
     )
     twice = environment.script_environment(once)
@@ -184,6 +185,7 @@ def test_options_are_variables_and_entries_are_put_once(tmp_path):
     assert once[run.ARCHITECTURE] == "trn3" and once[run.SANITIZE] == once[run.OVERRIDE] == "1"
     assert once[run.PROFILE] == str(tmp_path / "new") and (tmp_path / "new").is_dir()
     assert once[run.DUMP] == "after:schedule"
+    assert once[run.EXPLAIN_MEMORY] == "1"
 
 
 def test_a_profile_folder_that_cannot_be_made_is_refused(tmp_path):

@@ -22,7 +22,7 @@ from ..tracing.errors import (
 from ..tracing.expression import variable
 from ..tracing.tensor import Tensor
 from ..tracing.trace import Trace
-from . import program_cache, sanitize, wrong_arguments
+from . import memory, program_cache, sanitize, wrong_arguments
 from .programs import Programs
 from .traced_kernel import Output, TracedKernel
 
@@ -140,6 +140,7 @@ class Call:
                 elif sanitize.wanted() and trace.allocation.has_rings:
                     checked = traced
                     continue
+                memory.explain(traced)
                 return checked or traced
             except Unroll as request:
                 unrolled = unrolled | frozenset(request.keys)
@@ -184,6 +185,7 @@ class Call:
                 [storage.name for storage in trace.hbm if storage.argument is None]
             )
             source = trace.finish()
+            memory.check_fits(source)
         finally:
             running.pop()
         direct = "skip_middle_end_transformations" in self.directives

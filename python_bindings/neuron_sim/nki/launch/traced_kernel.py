@@ -14,7 +14,7 @@ from ..tracing.arrays import as_bytes, copy_into_torch, host_bytes, is_declared,
 from ..tracing.errors import point_at_line, point_at_message
 from ..tracing.generations import GENERATIONS
 from ..tracing.trace import Trace
-from . import sanitize
+from . import memory, sanitize
 from .printing import show
 
 _BEYOND_ROWS = re.compile(r"Out-of-bound access for tensor `(\w+)` on dimension 0: index (\d+) of")
@@ -88,9 +88,7 @@ class TracedKernel:
     @property
     def objection(self) -> str:
         """Why the compiler's passes do not take the program; empty when they do."""
-        if self.source.generation not in GENERATIONS:
-            return "no compiler of its generation has been measured"
-        return _core.pass_objection(self.source)
+        return memory.pass_objection(self.source)
 
     @property
     def stack(self) -> str:
@@ -116,6 +114,7 @@ class TracedKernel:
             else:
                 settings = _core.published_stacks()[self.stack]["settings"]
                 self._program = _core.compile_program(self.source, settings)
+                memory.warn_of_spills(self._program)
         return self._program
 
     def time(self) -> dict:

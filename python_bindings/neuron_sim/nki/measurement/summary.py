@@ -1,8 +1,8 @@
 """The metrics of a run under the names of the vendor's profiler.
 
 Names, units and formulas: the profile schema reference of the vendor's profiler; times are in
-seconds, and `_percent` fields are shares from 0 to 1. Metrics that the model does not have (spills,
-collectives, throttling, the framework's graph) are left out rather than set to 0.
+seconds, and `_percent` fields are shares from 0 to 1. Metrics that the model does not have
+(collectives, throttling, the framework's graph) are left out rather than set to 0.
 """
 
 from __future__ import annotations
@@ -86,6 +86,8 @@ def _memories(program: Any, counters: dict[str, int]) -> dict[str, int]:
     }
     result["psum_read_sbuf_write_count"] = counters["psum_to_sbuf_instructions"]
     result["psum_read_sbuf_write_bytes"] = counters["psum_to_sbuf_bytes"]
+    for direction in ("save", "reload"):
+        result[f"spill_{direction}_bytes"] = program.spills[f"{direction}_bytes"]
     arguments = program.arguments
     result["inputs_and_weights_size_bytes"] = sum(
         argument["bytes"] for argument in arguments if argument["read"]

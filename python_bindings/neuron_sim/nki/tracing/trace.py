@@ -71,6 +71,7 @@ class Trace(_core.TraceState):
         self.splits_blocks = False  # every block of a tensor is placed alone
         self.has_blocks = False
         self.constants: dict = {}  # tiles of one value that operators made: see constant()
+        self.has_widened = False  # a tile is larger than the kernel declares it
         self.reductions: dict = {}  # storages that loop_reduce wrote first: its first iteration
         self.has_prints = False
         self.printed: list | None = None  # of nl.device_print, when they are part of the program
@@ -138,7 +139,10 @@ class Trace(_core.TraceState):
 
     def stored(self, dtype: DType) -> str:
         """The device's dtype for tiles of a dtype."""
-        return "float32" if self.widens and dtype in WIDENED else dtype.name
+        if self.widens and dtype in WIDENED:
+            self.has_widened = True
+            return "float32"
+        return dtype.name
 
     # --- results that are assigned -----------------------------------------------------------
 
@@ -222,11 +226,13 @@ class Trace(_core.TraceState):
         raise source_scopes.error(storage)
 
     def finish(self):
-        """The program."""
+        """The program. MemoryError when its tiles do not fit the chip and could be smaller: with
+        blocks placed one by one, or with their own dtypes; else the compiler spills some."""
         if self._failed is not None:
             raise self._failed
         self.settle()
-        return self._builder.finish()
+        spills = not self.has_widened and (self.splits_blocks or not self.has_blocks)
+        return self._builder.finish(spills)
 
 
 def in_parts(cut: list | None, emit: Any, *tiles: Any) -> None:
