@@ -29,6 +29,15 @@ std::string join(std::initializer_list<Item> items, std::string_view separator) 
   return result;
 }
 
+/// Elements of a partition in memory: one that a broadcast dimension repeats counts once.
+int64_t stored_elements(const View& view) {
+  int64_t count = 1;
+  for (int i = 1; i < view.rank(); ++i) {
+    if (view.dimension(i).stride != 0) count *= view.size(i);
+  }
+  return count;
+}
+
 int64_t element_limit(const View& view, const Architecture& architecture) {
   return view.memory() == MemoryKind::kPsum ? architecture.limits.vector_psum_elements
                                             : architecture.limits.vector_sbuf_elements;
@@ -58,11 +67,11 @@ void free_size(std::string_view instruction, std::string_view operand, const Vie
               where(instruction, operand, architecture)));
   }
   const int64_t limit = element_limit(view, architecture);
-  if (view.free_elements() > limit) {
-    fail(text("number of elements per partition ", view.free_elements(), " in '",
-              parameter(operand, view), "' of '", instruction,
-              "' exceed architecture limitation of ", limit, " in ", name(view.memory()), ".",
-              where(instruction, operand, architecture)));
+  const int64_t elements = stored_elements(view);
+  if (elements > limit) {
+    fail(text("number of elements per partition ", elements, " in '", parameter(operand, view),
+              "' of '", instruction, "' exceed architecture limitation of ", limit, " in ",
+              name(view.memory()), ".", where(instruction, operand, architecture)));
   }
   if (view.free_elements() < 1) {
     fail(text("number of elements per partition ", view.free_elements(), " in '",

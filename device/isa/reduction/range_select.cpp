@@ -36,8 +36,8 @@ void check_comparison(std::string_view parameter, AluOp op) {
 }
 
 void check_values(const Draft& draft) {
-  const double on_false = draft.attribute(kOnFalse).real();
-  if (on_false != double{std::numeric_limits<float>::lowest()}) {
+  const double on_false = draft.attribute(kOnFalse).real();  // fp32 in the instruction
+  if (static_cast<float>(on_false) != std::numeric_limits<float>::lowest()) {
     fail(text("on_false_value ", on_false, " of '", kName,
               "' is not supported; it must be FP32_MIN, -3.4028235e+38."));
   }
