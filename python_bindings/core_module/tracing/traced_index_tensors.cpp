@@ -13,8 +13,31 @@ void Indexing::add_check(int dimension, const Position& start, const nanobind::d
       dimension, nanobind::steal(position_object(start)), steps, old.shape[dimension]));
 }
 
-PyObject* Indexing::result() const {
-  PyObject* result = derived(tensor, made);
+bool Indexing::begin(PyObject* of) {
+  tensor = of;
+  if (!read_pattern(as_tensor(tensor), old)) return false;
+  made.start = old.start;
+  made.partition = old.partition;
+  return true;
+}
+
+void Indexing::note(const Position& start, const nanobind::dict& steps) {
+  if (!is_absent(as_tensor(tensor)->field[TensorObject::kChecks])) {
+    dimensions.push_back({.start = start, .steps = steps});
+  }
+}
+
+void Indexing::note(const Position& start, int along, int64_t step) {
+  if (is_absent(as_tensor(tensor)->field[TensorObject::kChecks])) return;
+  nanobind::dict steps;
+  if (along >= 0) steps[nanobind::int_(along)] = step;
+  dimensions.push_back({.start = start, .steps = steps});
+}
+
+PyObject* Indexing::result() {
+  const bool has_checks = !is_absent(as_tensor(tensor)->field[TensorObject::kChecks]);
+  if (has_checks && !inherit_checks(*this)) return nullptr;
+  PyObject* result = same_storage(tensor, made);
   if (result != nullptr && checks.is_valid()) {
     set_field(as_tensor(result)->field[TensorObject::kChecks], nanobind::tuple(checks).ptr());
   }
@@ -69,13 +92,15 @@ bool apply_expression(Indexing& indexing, int d, const ExpressionObject* item,
       return false;
     }
   }
-  if (low < 0 || high >= indexing.old.shape[d]) {
+  const bool is_outside = low < 0 || high >= indexing.old.shape[d];
+  if (is_outside || !is_absent(as_tensor(indexing.tensor)->field[TensorObject::kChecks])) {
     nanobind::dict steps;
     for (int j = 0; j < item->rank; ++j) {
       const int64_t step = step_in(item, j, made.shape[missing + j]);
       if (step != 0) steps[nanobind::int_(missing + j)] = step;
     }
-    indexing.add_check(d, start, steps);
+    if (is_outside) indexing.add_check(d, start, steps);
+    indexing.note(start, steps);
   }
   return d != indexing.old.axis || index_partitions(indexing, d, item);
 }
@@ -99,6 +124,7 @@ bool apply_index_tensors(Indexing& indexing, PyObject* const* items, int count) 
   if (old.axis >= 0) made.axis = old.axis < count ? 0 : made.rank + old.axis - count;
   if (made.axis == 0 && made.steps[0] == 0 && made.shape[0] == 1) made.steps[0] = 1;
   for (int d = count; d < old.rank; ++d) {
+    indexing.note({}, made.rank, 1);
     if (!made.append(old.shape[d], old.steps[d])) return false;
   }
   return true;
@@ -107,10 +133,7 @@ bool apply_index_tensors(Indexing& indexing, PyObject* const* items, int count) 
 PyObject* gathered(PyObject* self, PyObject* items) {
   if (PyTuple_Check(items) == 0) return wrong_type("items", "a tuple", items);
   Indexing indexing;
-  indexing.tensor = self;
-  if (!read_pattern(as_tensor(self), indexing.old)) return nullptr;
-  indexing.made.start = indexing.old.start;
-  indexing.made.partition = indexing.old.partition;
+  if (!indexing.begin(self)) return nullptr;
   const bool good = apply_index_tensors(indexing, &PyTuple_GET_ITEM(items, 0),
                                         static_cast<int>(PyTuple_GET_SIZE(items)));
   return good ? indexing.result() : nullptr;

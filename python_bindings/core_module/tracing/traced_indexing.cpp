@@ -104,6 +104,7 @@ bool apply_range(Indexing& indexing, int d, PyObject* item) {
   if (!read_range(indexing.tensor, item, old.shape[d], range)) return false;
   const bool stays = d == old.axis || range.stays;
   if (!check_range(indexing, d, range, stays)) return false;
+  indexing.note(range.start, stays ? made.rank : -1, range.step);
   if (d == old.axis) {
     if (range.step != 1) return refuse("partition_stride", indexing.tensor, range.step);
     made.axis = made.rank;
@@ -119,6 +120,7 @@ bool keep(Indexing& indexing, int first, int last) {
   bool good = true;
   for (int d = first; d < last && good; ++d) {
     if (d == old.axis) indexing.made.axis = indexing.made.rank;
+    indexing.note({}, indexing.made.rank, 1);
     good = indexing.made.append(old.shape[d], old.steps[d]);
   }
   return good;
@@ -190,10 +192,7 @@ PyObject* made_of(PyObject* tensor, PyObject* index, bool numbers_only) {
   if (kind == Kind::kOther) return nullptr;
   if (kind == Kind::kMixed) return refuse("mixed_indices"), nullptr;
   Indexing indexing;
-  indexing.tensor = tensor;
-  if (!read_pattern(as_tensor(tensor), indexing.old)) return nullptr;
-  indexing.made.start = indexing.old.start;
-  indexing.made.partition = indexing.old.partition;
+  if (!indexing.begin(tensor)) return nullptr;
   const bool good = kind == Kind::kIndexTensors ? apply_index_tensors(indexing, items, count)
                                                 : apply_ranges(indexing, items, count);
   return good ? indexing.result() : nullptr;

@@ -71,6 +71,33 @@ nb::object checks_of(PyObject* checks, const Pattern& box, const int64_t* moved)
   return nb::tuple(left);
 }
 
+/// The check of a tensor as one of what `indexing` selects, unless it holds there; false with an
+/// error.
+bool inherit_check(Indexing& indexing, PyObject* object) {
+  Check check;
+  if (!read_check(object, check)) return false;
+  bool good = true;
+  nb::dict steps;
+  const auto follow = [&](int64_t d, int64_t step) {
+    const IndexedDimension& along = indexing.dimensions.at(static_cast<size_t>(d));
+    good = good && add_scaled(check.start, along.start, step);
+    for (auto [key, value] : along.steps) {
+      const int64_t before = steps.contains(key) ? nb::cast<int64_t>(steps[key]) : 0;
+      steps[key] = before + step * nb::cast<int64_t>(value);
+    }
+  };
+  if (!for_steps(check, indexing.old.rank, follow) || !good) return false;
+  check.steps = steps.ptr();
+  int64_t low = 0, high = 0;
+  if (!extremes(check, indexing.made.shape, indexing.made.rank, low, high)) return false;
+  if (low >= 0 && high < check.size) return true;
+  if (!indexing.checks.is_valid()) indexing.checks = nb::list();
+  nb::cast<nb::list>(indexing.checks)
+      .append(nb::make_tuple(check.dimension, nb::steal(position_object(check.start)), steps,
+                             check.size));
+  return true;
+}
+
 /// The pattern in a box, (start, size) per dimension, and where that starts; false with an error.
 /// Dimensions of size 1 are broadcast ones and stay.
 bool cut(const Pattern& old, PyObject* box, Pattern& pattern, int64_t* moved) {
@@ -104,6 +131,19 @@ bool narrow_index(const TensorObject* tensor, PyObject* box, TensorObject* narro
 }
 
 }  // namespace
+
+bool inherit_checks(Indexing& indexing) {
+  PyObject* checks = as_tensor(indexing.tensor)->field[TensorObject::kChecks];
+  if (PyTuple_Check(checks) == 0) return wrong_type("checks", "a tuple", checks) != nullptr;
+  try {
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(checks); ++i) {
+      if (!inherit_check(indexing, PyTuple_GET_ITEM(checks, i))) return false;
+    }
+  } catch (...) {
+    return raised() != nullptr;
+  }
+  return true;
+}
 
 PyObject* narrow(PyObject* self, PyObject* box) {
   using Field = TensorObject;

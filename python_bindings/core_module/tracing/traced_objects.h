@@ -4,6 +4,7 @@
 
 #include <exception>
 #include <type_traits>
+#include <vector>
 
 #include "python_bindings/core_module/tracing/traced_structures.h"
 
@@ -124,16 +125,31 @@ PyObject* subscript(PyObject* self, PyObject* index);
 PyObject* indexed(PyObject* self, PyObject* items);
 
 // traced_index_tensors.cpp
+/// What one dimension of a tensor is indexed with: start + sum of step * position in a dimension.
+struct IndexedDimension {
+  Position start;
+  nanobind::dict steps;  ///< dimension of the result -> step
+};
+
 /// The indices of one subscript on their way to a pattern.
 struct Indexing {
   PyObject* tensor;
   Pattern old, made;
   nanobind::object checks;  ///< a list: of bounds that do not hold yet
+  /// By dimension of `tensor`, when it has checks, which the result inherits.
+  std::vector<IndexedDimension> dimensions;
+
+  /// Starts the subscript of a tensor; false with an error.
+  bool begin(PyObject* of);
+  /// Notes what the next dimension of the tensor is indexed with.
+  void note(const Position& start, const nanobind::dict& steps);
+  /// The same for one dimension of the result, or none when that is negative.
+  void note(const Position& start, int along, int64_t step);
 
   /// Notes that start + sum of step * position has to be below the size of a dimension.
   void add_check(int dimension, const Position& start, const nanobind::dict& steps);
   /// The tensor that is made. New reference.
-  PyObject* result() const;
+  PyObject* result();
 };
 /// Index expressions of arange, and ints; false with an error.
 bool apply_index_tensors(Indexing& indexing, PyObject* const* items, int count);
@@ -151,6 +167,9 @@ PyObject* row_of(PyObject* self, void*);
 PyObject* boxes(PyObject* module, PyObject* const* arguments, Py_ssize_t count);
 
 // traced_narrowing.cpp
+/// The checks of a tensor that do not hold for a result of `indexing`, which become the result's;
+/// false with an error.
+bool inherit_checks(Indexing& indexing);
 /// Tensor.narrow(box).
 PyObject* narrow(PyObject* self, PyObject* ranges);
 /// The bounds of all indices, over all trips of the loops and positions of the tile.
