@@ -6,8 +6,8 @@ operand's unless given; `mask`: the part of the tiles that takes part.
 
 from neuron_sim.nki.isa import elementwise as new
 from neuron_sim.nki.isa.constants import named
-from neuron_sim.nki.isa.operators import operator_name, tile_or_number
-from neuron_sim.nki.tracing import Tensor, promote
+from neuron_sim.nki.isa.operators import operator_name
+from neuron_sim.nki.tracing import promote
 from neuron_sim.nki.tracing.instructions import (
     MEMSET,
     RECIPROCAL,
@@ -20,9 +20,9 @@ from neuron_sim.nki.tracing.operators import instruction_result
 
 from .constants import engine as engines
 from .results import in_place, refuse, result
+from .scalar_operands import is_plain, per_partition
 
 _UNKNOWN = engines.unknown
-_TAKEN = frozenset((Tensor, float))  # types of operands that an Instruction takes unchanged
 
 
 def tensor_copy(src, *, mask=None, dtype=None, engine=engines.unknown, **kwargs):
@@ -78,9 +78,9 @@ def tensor_scalar(
         refuse("tensor_scalar", kwargs)
     if (
         engine is _UNKNOWN
-        and type(operand0) in _TAKEN
+        and is_plain(operand0)
         and not (reverse0 or reverse1)
-        and (operand1 is None if op1 is None else type(operand1) in _TAKEN)
+        and (operand1 is None if op1 is None else is_plain(operand1))
     ):
         plain: tuple = (data, operator_name(op0, "op0"), operand0)
         if op1 is not None:
@@ -89,10 +89,10 @@ def tensor_scalar(
     operands = (
         data,
         operator_name(op0, "op0"),
-        0.0 if operand0 is None else tile_or_number(operand0),
+        0.0 if operand0 is None else per_partition(operand0),
         bool(reverse0),
         "" if op1 is None else operator_name(op1, "op1"),
-        0.0 if operand1 is None else tile_or_number(operand1),
+        0.0 if operand1 is None else per_partition(operand1),
         bool(reverse1),
         "auto" if engine is _UNKNOWN else named(engine, engines, "engine"),
     )
@@ -118,7 +118,7 @@ def scalar_tensor_tensor(
     operands = (
         data,
         operator_name(op0, "op0"),
-        tile_or_number(operand0),
+        per_partition(operand0),
         operator_name(op1, "op1"),
         operand1,
         bool(reverse0),

@@ -14,6 +14,7 @@ from neuron_sim.nki.tracing.instructions import TENSOR_REDUCE
 from neuron_sim.nki.tracing.operators import instruction_result
 
 from .results import narrowed, refuse, result
+from .scalar_operands import per_partition
 
 
 def tensor_reduce(op, data, axis, *, mask=None, dtype=None, negate=False, keepdims=False, **kwargs):
@@ -75,7 +76,9 @@ def tensor_scalar_reduce(
     def emit(dst, part, value0, reduced):
         new.tensor_scalar_reduce(dst, part, op0, value0, reduce_op, reduced, reverse0)
 
-    return result(data.shape, dtype, data.dtype, mask, emit, data, operand0, reduce_res)
+    return result(
+        data.shape, dtype, data.dtype, mask, emit, data, per_partition(operand0), reduce_res
+    )
 
 
 def tensor_tensor_scan(
