@@ -236,24 +236,6 @@ def test_a_buffer_is_no_string():
     assert error_of(kernel, kind=TypeError) == "buffer 'sbuf' is a string; use nl.sbuf."
 
 
-def test_objects_of_kernels_take_their_fields_in_order():
-    class Configuration(nl.NKIObject):
-        scale: float
-        offset: float = 1.0
-
-    @nki.jit
-    def kernel(a, configuration):
-        out = nl.ndarray(a.shape, dtype=a.dtype, buffer=nl.shared_hbm)
-        nl.store(out, nl.load(a) * configuration.scale + configuration.offset)
-        return out
-
-    assert np.allclose(kernel(A, Configuration(2.0)), 2 * A + 1, rtol=1e-6)
-    assert np.allclose(kernel(A, Configuration(2.0, offset=0.0)), 2 * A)
-    assert error_of(Configuration, kind=TypeError) == (
-        "Configuration(): field 'scale' has no value."
-    )
-
-
 def test_a_name_that_is_not_there_is_named():
     assert error_of(lambda: nl.no_such_symbol, kind=AttributeError) == (
         "module 'nki.language' has no attribute 'no_such_symbol'."
