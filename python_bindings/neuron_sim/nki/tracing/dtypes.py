@@ -77,6 +77,10 @@ class DType:
 
     __str__ = __repr__
 
+    def __reduce__(self) -> str:
+        """A copy, deep or pickled, is the dtype itself: this module's attribute of its name."""
+        return self.name
+
 
 def _integer(name: str, numpy=None) -> DType:
     return DType(name, numpy or name, is_float=False, is_integer=True)
