@@ -16,12 +16,13 @@ from neuron_sim.neuronxcc.nki.compiler import (
 )
 
 from ..isa.missing import missing_symbol
-from . import target
+from . import frontend, target
 
 __all__ = [
     "allocation_scope",
     "enable_stack_allocator",
     "force_auto_alloc",
+    "frontend",
     "multi_buffer",
     "no_reorder",
     "psum",
@@ -31,9 +32,7 @@ __all__ = [
 ]
 
 #: Parts of the vendor's compiler itself: they make files for the chip.
-_NOT_HERE = frozenset(
-    {"KernelSpec", "driver", "frontend", "kernel_builder", "ncc_driver", "parallel_compile"}
-)
+_NOT_HERE = frozenset({"KernelSpec", "driver", "kernel_builder", "ncc_driver", "parallel_compile"})
 
 
 def __getattr__(name: str):
