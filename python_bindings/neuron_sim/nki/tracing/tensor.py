@@ -6,7 +6,7 @@ from collections.abc import Callable
 from neuron_sim import _core
 
 from . import access, indexing, methods, patterns, views, while_loops
-from .dtypes import WIDENED, DType, dtype_of
+from .dtypes import WIDENED, DType, bool_, dtype_of
 from .errors import Retrace
 
 
@@ -91,10 +91,20 @@ class Tensor(_core.TensorPattern):
         return self.shape[0]
 
     def __bool__(self) -> bool:
-        if self.axis is None and self.storage.trace.is_simulation:
-            return True  # as in the vendor's simulation for `x if x else None`
-        if self.size == 1 and while_loops.asks(sys._getframe(1)):
-            raise ValueError(while_loops.ON_TENSOR[self.settle().storage.trace.language])
+        """Of an optional tensor, `if bias:`, that it is there.
+
+        In the new language of all but comparisons and single elements on chip, whose values are not
+        known when the kernel is traced; in the old one of HBM tensors under the simulation.
+        """
+        trace = self.settle().storage.trace
+        if (self.size == 1 or not trace.is_old) and while_loops.asks(sys._getframe(1)):
+            raise ValueError(while_loops.ON_TENSOR[trace.language])
+        if trace.is_old:
+            is_there = self.axis is None and trace.is_simulation
+        else:
+            is_there = self.dtype is not bool_ and (self.axis is None or self.size > 1)
+        if is_there:
+            return True
         raise ValueError(
             "The truth value of an array with more than one element is ambiguous"
             if self.size > 1
