@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from . import buffers, dtypes
+from . import buffers, dtypes, movement
 from .active import check_partitions, current
 from .blocks import LogicalTiles
 from .buffers import Buffer
@@ -10,6 +10,7 @@ from .dtypes import dtype_of
 from .errors import Retrace, kernel_frame
 from .expression import Expression
 from .methods import dense_strides
+from .one_dimensional import OneDimensional, insufficient_rank
 from .tensor import Storage, Tensor
 from .trace import Trace
 
@@ -61,6 +62,9 @@ def ndarray(shape, dtype, buffer=None, name: str = "", address=None) -> Tensor:
     name = name or assigned
     if memory == "hbm":
         return _hbm(trace, sizes, dtype, buffer, name)
+    if trace.is_old and len(sizes) == 1:
+        check_partitions(sizes[0])
+        return OneDimensional(trace, name, buffer, sizes, dtype)
     check_tile_shape(sizes, axis)
     return _on_chip(trace, sizes, axis, dtype, buffer, name, address)
 
@@ -75,10 +79,7 @@ def _checked_name(name) -> str:
 def check_tile_shape(sizes: tuple, axis: int) -> None:
     """The vendor's errors for shapes of tiles."""
     if len(sizes) - axis < 2:
-        raise ValueError(
-            f"Insufficient rank: an on-chip tensor of shape {list(sizes)} needs a partition "
-            "dimension and at least one free dimension."
-        )
+        raise insufficient_rank(sizes)
     check_partitions(sizes[axis])
 
 
@@ -201,9 +202,17 @@ def as_output(trace: Trace, storage: Storage) -> None:
 
 
 def filled(shape, value, dtype, buffer=None, name: str = "") -> Tensor:
-    """A tensor of that value: zeros, ones and full."""
+    """A tensor of that value: zeros, ones and full.
+
+    In HBM only scratch memory of the older language (nl.hbm, nl.private_hbm).
+    """
     if getattr(buffer, "memory", "sbuf") == "hbm":
-        raise ValueError("Creating HBM tensor with init value is not supported.")
+        trace = current()
+        if buffer is buffers.shared_hbm or not trace.is_old or trace.allocation.directly:
+            raise ValueError("Creating HBM tensor with init value is not supported.")
+        tensor = ndarray(shape, dtype, buffer, name)
+        movement.fill(tensor, value)
+        return tensor
     if hasattr(buffer, "place") and not current().allocation.forced_automatic:
         raise ValueError(
             "Creating SBUF/PSUM tensor with init value is not supported in allocated NKI kernels."

@@ -10,6 +10,8 @@ from .mask import boxes
 from .operators import on_chip
 from .tensor import Tensor
 
+_FILLED_COLUMNS = 4000  # elements per partition of the tile that fills a tensor in HBM
+
 
 def in_hbm(tensor, operand: str, instruction: str) -> Tensor:
     """err_unsupported_memory for a tile."""
@@ -45,8 +47,13 @@ def dma(dst: Tensor, src: Tensor) -> None:
 
 
 def as_column(tensor: Tensor) -> Tensor:
-    """A vector in HBM as [N, 1], which is how it lies on chip: an element per partition."""
-    result = tensor.same_storage((*tensor.shape, 1), (*tensor.steps, 1), None, 0, tensor.start)
+    """A vector in HBM as [N, 1], which is how it lies on chip: an element per partition.
+
+    One element, as an index of a vector leaves it, is [1, 1].
+    """
+    ones = (1,) * (2 - len(tensor.shape))
+    shape, steps = (*tensor.shape, *ones), (*tensor.steps, *ones)
+    result = tensor.same_storage(shape, steps, None, 0, tensor.start)
     result.checks = tensor.checks
     return result
 
@@ -95,7 +102,7 @@ def store(dst, value, mask=None) -> None:
         loop = shared_loop(trace, dst)
         if loop is not None:
             raise output_dependencies(loop, dst)
-    if len(dst.shape) == 1:
+    if len(dst.shape) < 2:
         dst = as_column(dst)
     cut = None if mask is None else boxes(mask, dst.shape)
     if cut is None and _is_plain(dst, value):
@@ -107,6 +114,24 @@ def store(dst, value, mask=None) -> None:
         return
     for box in cut:
         _store_tile(dst.narrow(box), _narrowed_like(dst, value, box))
+
+
+def fill(dst: Tensor, value) -> None:
+    """A dense HBM tensor of one value, by DMA from a tile that holds it."""
+    trace = current()
+    writable(dst)
+    partitions = trace.target.limits.partitions
+    columns, rest = divmod(dst.size, partitions)
+    width = min(columns, _FILLED_COLUMNS)
+    tile = trace.tile((partitions, max(width, rest)), dst.dtype, name=dst.name)
+    trace.builder.memset(tile.access, float(value))
+    for start in range(0, columns, _FILLED_COLUMNS):
+        shape = (partitions, min(width, columns - start))
+        part = dst.same_storage(shape, (columns, 1), None, 0, dst.start + start)
+        dma(part, tile.narrow(((0, partitions), (0, shape[1]))))
+    if rest:
+        last = dst.same_storage((1, rest), (rest, 1), None, 0, dst.start + dst.size - rest)
+        dma(last, tile.narrow(((0, 1), (0, rest))))
 
 
 def _is_plain(dst: Tensor, value) -> bool:
@@ -242,4 +267,14 @@ def transposed(tensor: Tensor) -> Tensor:
     return tensor.derived(tensor.shape[::-1], tensor.steps[::-1], None, 0, tensor.start)
 
 
-__all__ = ["dma", "dtypes", "in_hbm", "load", "load_transpose2d", "store", "transposed", "writable"]
+__all__ = [
+    "dma",
+    "dtypes",
+    "fill",
+    "in_hbm",
+    "load",
+    "load_transpose2d",
+    "store",
+    "transposed",
+    "writable",
+]

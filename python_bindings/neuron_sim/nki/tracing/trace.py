@@ -6,7 +6,7 @@ from typing import Any
 
 from neuron_sim import _core
 
-from . import buffers, operators, source_scopes
+from . import buffers, movement, operators, source_scopes
 from .access import NotOnePattern
 from .active import current, running
 from .allocation import Allocation
@@ -147,7 +147,10 @@ class Trace(_core.TraceState):
     # --- results that are assigned -----------------------------------------------------------
 
     def assign(self, target: Tensor, value, unshared: bool = False) -> None:
-        """target[...] = value."""
+        """target[...] = value; in HBM, which only the new language assigns to, by DMA."""
+        if target.axis is None and not self.is_old:
+            movement.store(target, value)
+            return
         loop = shared_loop(self, target) if self.loops and self.language == "old" else None
         uses = target.storage.uses
         if isinstance(value, Tensor) and value.storage is None:

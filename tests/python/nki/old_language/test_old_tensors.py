@@ -57,19 +57,6 @@ def test_partitions_are_limited_to_128():
     ) == ("number of partitions 256 exceed architecture limitation of 128.")
 
 
-def test_a_tile_has_two_dimensions():
-    assert error_of(stored, lambda: nl.zeros((128,), dtype=nl.float32), (128,)) == (
-        "Insufficient rank: an on-chip tensor of shape [128] needs a partition dimension and at "
-        "least one free dimension."
-    )
-
-
-def test_an_hbm_tensor_has_no_initial_value():
-    assert error_of(
-        stored, lambda: nl.zeros((4, 4), dtype=nl.float32, buffer=nl.shared_hbm), (4, 4)
-    ) == ("Creating HBM tensor with init value is not supported.")
-
-
 @pytest.mark.parametrize("buffer", [nl.sbuf, nl.psum])
 @pytest.mark.parametrize("columns", [1, 3, 200])
 def test_tensors_with_blocks_hold_every_block(buffer, columns):
