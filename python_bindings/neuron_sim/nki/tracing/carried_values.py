@@ -9,37 +9,59 @@ import warnings
 from types import CodeType, FrameType
 from typing import Any
 
-_PLAIN = (bool, int, float, complex, str, bytes, type(None))
-_LOADS = ("LOAD_FAST", "LOAD_DEREF", "LOAD_NAME")
-_STORES = ("STORE_FAST", "STORE_DEREF", "STORE_NAME")
+from .python_state import contents
+from .tensor import Tensor
+
+_LOADS = ("LOAD_FAST", "LOAD_DEREF", "LOAD_NAME", "LOAD_GLOBAL")
+_STORES = ("STORE_FAST", "STORE_DEREF", "STORE_NAME", "STORE_GLOBAL")
+_ABSENT = object()
 _ADDING = ("append", "extend", "add")
 _candidates: dict[tuple[CodeType, int], tuple[str, ...]] = {}
 
 
-def before(frame: FrameType | None, key: tuple) -> dict[str, Any]:
-    """Values that the body of a loop may hand to its next iteration, by name; `key` is that of
-    loops.loop_position, `frame` the one that the loop is in."""
-    code, step = key
-    if frame is None or frame.f_code is not code:
-        return {}
-    names = _candidates.get((code, step))
-    if names is None:
-        names = _candidates[code, step] = _names_of(code, step)
-    if not names:
-        return {}
-    values = frame.f_locals
-    return {name: _contents(values[name]) for name in names if name in values}
+class HandedOn:
+    """What the variables of a frame hold that a loop's body may hand to its next iteration."""
 
+    __slots__ = ("_frame", "_held", "_storages")
 
-def changed(frame: FrameType | None, values: dict[str, Any]) -> str:
-    """The first of those that the body has changed; "" when there is none."""
-    if frame is None or not values:
+    def __init__(self, frame: FrameType | None, key: tuple) -> None:
+        """`key` is that of loops.loop_position, `frame` the one that the loop is in."""
+        code, step = key
+        self._frame = frame
+        self._held: dict[str, Any] = {}
+        self._storages: dict[str, Any] = {}
+        if frame is None or frame.f_code is not code:
+            return
+        names = _candidates.get((code, step))
+        if names is None:
+            names = _candidates[code, step] = _names_of(code, step)
+        values = frame.f_locals if names else {}
+        for name in names:
+            value = values[name] if name in values else frame.f_globals.get(name, _ABSENT)
+            if type(value) is Tensor:
+                self._storages[name] = value.storage
+            elif value is not _ABSENT:
+                held = contents(value)
+                if held is not None:
+                    self._held[name] = held
+
+    def changed(self) -> str:
+        """The first variable that the body has changed; "" when there is none."""
+        if self._frame is None or not (self._held or self._storages):
+            return ""
+        now, outer = self._frame.f_locals, self._frame.f_globals
+        for name, held in self._held.items():
+            value = now[name] if name in now else outer.get(name, _ABSENT)
+            if value is not _ABSENT and contents(value) != held:
+                return name
+        for name, storage in self._storages.items():
+            value = now.get(name)
+            if type(value) is Tensor and value.storage is not storage:
+                # A tile of before the loop under another name; a new one is not handed on.
+                known = value.storage is not None
+                if known and any(value.storage is each for each in self._storages.values()):
+                    return name
         return ""
-    now = frame.f_locals
-    for name, value in values.items():
-        if value is not None and name in now and _contents(now[name]) != value:
-            return name
-    return ""
 
 
 def warn(frame: FrameType, name: str) -> None:
@@ -53,17 +75,6 @@ def warn(frame: FrameType, name: str) -> None:
         frame.f_lineno,
         registry=frame.f_globals.setdefault("__warningregistry__", {}),
     )
-
-
-def _contents(value: Any) -> tuple | None:
-    """The value compared: a plain one, or those in a list or dict; None for everything else."""
-    if isinstance(value, _PLAIN):
-        return (type(value), value)
-    if type(value) is list:
-        return tuple([(type(each), each) for each in value if isinstance(each, _PLAIN)])
-    if type(value) is dict:
-        return tuple([(k, type(v), v) for k, v in value.items() if isinstance(v, _PLAIN)])
-    return None
 
 
 def _names_of(code: CodeType, step: int) -> tuple[str, ...]:

@@ -52,7 +52,7 @@ def counted(arguments: tuple, kind: str, position: tuple):
         yield from unrolled(values, claim)
         return
     frame = kernel_frame()
-    handed_on = carried_values.before(frame, position)
+    handed_on = carried_values.HandedOn(frame, position)
     loop = trace.open_loop(position, f"i{len(trace.loops)}", kind, len(values))
     trace.open_scope()
     try:
@@ -61,7 +61,7 @@ def counted(arguments: tuple, kind: str, position: tuple):
         if _is_left_by_jump():
             trace.broken.append(position)
         return
-    name = carried_values.changed(frame, handed_on)
+    name = handed_on.changed()
     if frame is not None and name and not trace.allocation.directly:  # else it counts addresses
         carried_values.warn(frame, name)
         raise Unroll([position])

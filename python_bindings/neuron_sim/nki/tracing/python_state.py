@@ -1,0 +1,126 @@
+"""What Python values hold, in a form that shows whether a loop's body changed it.
+
+Tensors, index expressions and whatever else this package makes do not count: iterations hand those
+on through memory.
+"""
+
+import dis
+import enum
+import functools
+import types
+from collections import deque
+from typing import Any
+
+import numpy as np
+
+from .errors import is_internal
+
+_PLAIN = frozenset((bool, int, float, complex, str, bytes, type(None)))
+_SEQUENCES = frozenset((list, tuple, set, frozenset, deque))
+_ITERATORS = frozenset(
+    type(each)
+    for each in (
+        *(iter([]), iter(()), iter(range(0)), iter({}), iter({}.values()), iter({}.items())),
+        *(iter(""), iter(set()), reversed([]), enumerate([]), zip(), map(abs, [])),
+    )
+)
+_STATELESS = frozenset((types.ModuleType, types.BuiltinFunctionType, type, np.ufunc))
+_MOST_VALUES = 300  # of one variable that are compared
+_MOST_BYTES = 4096  # of an array that are compared
+_assigned: dict[types.CodeType, tuple[str, ...]] = {}
+_HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: a class that Python code defines
+
+
+def contents(value: Any) -> Any:
+    """What `value` holds, to be compared with ==; None when it has no state that counts."""
+    kind = type(value)
+    if kind in _PLAIN:
+        return (kind, value)
+    if kind in _STATELESS:
+        return None
+    return _Walk().of(value)
+
+
+def assigned_globals(code: types.CodeType) -> tuple[str, ...]:
+    """Names of the module's variables that a code assigns to."""
+    names = _assigned.get(code)
+    if names is None:
+        steps = dis.get_instructions(code)
+        found = {each.argval for each in steps if each.opname == "STORE_GLOBAL"}
+        names = _assigned[code] = tuple(sorted(found))
+    return names
+
+
+class _Walk:
+    """One walk through the values that a variable reaches."""
+
+    __slots__ = ("left", "seen")
+
+    def __init__(self) -> None:
+        self.left = _MOST_VALUES
+        self.seen: set[int] = set()
+
+    def of(self, value: Any) -> Any:
+        kind = type(value)
+        if kind in _PLAIN:
+            return (kind, value)
+        if kind.__module__.startswith("neuron_sim") or isinstance(value, types.ModuleType | type):
+            return None
+        if isinstance(value, enum.Enum):
+            return (kind, value.name)
+        if isinstance(value, np.generic):
+            return (kind, value.tobytes())
+        self.left -= 1
+        if self.left < 0 or id(value) in self.seen:
+            return None
+        self.seen.add(id(value))
+        if kind in _SEQUENCES:
+            parts = [self.of(each) for each in value]
+            held = [each for each in parts if each is not None]
+            return (kind, frozenset(held) if kind in (set, frozenset) else tuple(held))
+        return self._of_other(kind, value)
+
+    def _of_other(self, kind: type, value: Any) -> Any:
+        if kind is dict:
+            return self._of_names(value)
+        if kind is types.FunctionType:
+            return self._of_function(value)
+        if isinstance(value, np.ndarray):
+            return (value.dtype.str, value.tobytes()) if value.nbytes <= _MOST_BYTES else None
+        if kind is types.MethodType:
+            return (self.of(value.__self__), self.of(value.__func__))
+        if kind is functools.partial:
+            return (self.of(value.func), self.of(value.args), self.of(value.keywords))
+        if kind is types.GeneratorType:
+            frame = value.gi_frame
+            return frame and (frame.f_lasti, self._of_names(frame.f_locals))
+        if kind in _ITERATORS:
+            return (kind, self.of(value.__reduce__()[1:]))
+        if kind.__flags__ & _HEAP_TYPE:
+            slots = [
+                name
+                for each in kind.__mro__
+                for name, member in vars(each).items()
+                if type(member) is types.MemberDescriptorType and hasattr(value, name)
+            ]
+            held = {name: getattr(value, name) for name in slots}
+            return (kind, self._of_names({**held, **getattr(value, "__dict__", {})}))
+        return (kind, id(value))
+
+    def _of_names(self, values: dict) -> tuple:
+        held = [(key, self.of(each)) for key, each in values.items() if type(key) in _PLAIN]
+        return tuple([(key, each) for key, each in held if each is not None])
+
+    def _of_function(self, function: types.FunctionType) -> tuple | None:
+        """The variables around a function that it may change, and its attributes."""
+        if is_internal(function.__code__):
+            return None
+        code, outer = function.__code__, function.__globals__
+        held: list = [self._of_names(vars(function))] if vars(function) else []
+        held += [self.of(outer[name]) for name in assigned_globals(code) if name in outer]
+        for cell in function.__closure__ or ():
+            try:
+                held.append(self.of(cell.cell_contents))
+            except ValueError:  # an empty cell
+                held.append(None)
+        return tuple(held) if any(held) else None
