@@ -5,7 +5,7 @@
 #include <sstream>
 
 #include "csrc/launch/tensor_access.h"
-#include "csrc/runtime/errors.h"
+#include "device/base/errors.h"
 #include "ops/blocks/epilogue.h"
 
 namespace neuron_sim {
@@ -76,19 +76,19 @@ void check_not_empty(const char* op, const NamedTensor& operand) {
 void check_activation(const char* op, const char* argument, std::string_view name,
                       bool softmax_allowed) {
   const std::string place = std::string(op) + ": " + argument;
-  const OutputFunction function =
-      translate_errors([&] { return parse_output_function(place, name); });
+  const OutputFunction function = parse_output_function(place, name);
   TORCH_CHECK_VALUE(!function.softmax || softmax_allowed, place,
                     " 'softmax' is not pointwise; it needs a whole row.");
 }
 
-void check_at_least(const char* op, const char* argument, int64_t value, int64_t minimum) {
-  TORCH_CHECK_VALUE(value >= minimum, op, ": ", argument, " ", value, " must be at least ", minimum,
-                    ".");
-  // Sizes are computed with these numbers; no tensor is that large.
-  constexpr int64_t kLargest = int64_t{1} << 31;
-  TORCH_CHECK_VALUE(value <= kLargest, op, ": ", argument, " ", value, " must be at most ",
-                    kLargest, ".");
+void check_gradient(const char* op, const NamedTensor& gradient, const NamedTensor& operand,
+                    c10::SymIntArrayRef sizes) {
+  check_same_device(op, {operand, gradient});
+  check_same_dtype(op, {operand, gradient});
+  check_rank(op, gradient, static_cast<int64_t>(sizes.size()));
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    check_size(op, gradient, static_cast<int64_t>(i), sizes[i], "the result of the op");
+  }
 }
 
 }  // namespace neuron_sim

@@ -34,11 +34,13 @@ void check_size(const char* op, const NamedTensor& operand, int64_t dimension,
 /// No dimension is empty; c10::ValueError otherwise.
 void check_not_empty(const char* op, const NamedTensor& operand);
 
+/// `gradient` has these sizes, the dtype and the device of `operand`; errors as above.
+void check_gradient(const char* op, const NamedTensor& gradient, const NamedTensor& operand,
+                    c10::SymIntArrayRef sizes);
+
 /// An activation that a kernel applies to single elements, or softmax where `softmax_allowed`;
-/// c10::ValueError otherwise.
+/// c10::ValueError or KernelError otherwise.
 void check_activation(const char* op, const char* argument, std::string_view name,
                       bool softmax_allowed);
-/// `value` is at least `minimum` and at most 2^31; c10::ValueError otherwise.
-void check_at_least(const char* op, const char* argument, int64_t value, int64_t minimum);
 
 }  // namespace neuron_sim

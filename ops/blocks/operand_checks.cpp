@@ -35,6 +35,16 @@ void check_size(std::string_view op, std::string_view operand, const TensorSpec&
             actual, ", expected ", size, "."));
 }
 
+void check_at_least(std::string_view op, std::string_view option, int64_t value, int64_t minimum) {
+  if (value < minimum) {
+    fail(text(op, ": ", option, " ", value, " must be at least ", minimum, "."));
+  }
+  constexpr int64_t kLargest = int64_t{1} << 31;
+  if (value > kLargest) {
+    fail(text(op, ": ", option, " ", value, " must be at most ", kLargest, "."));
+  }
+}
+
 std::vector<int64_t> strides_of(const TensorSpec& spec) {
   if (!spec.strides.empty()) return spec.strides;
   std::vector<int64_t> strides(spec.shape.size());

@@ -18,6 +18,10 @@ void check_same_dtype(std::string_view op, std::string_view first_name, const Te
 void check_size(std::string_view op, std::string_view operand, const TensorSpec& spec,
                 int64_t dimension, int64_t size);
 
+/// An option of an op: `value` is at least `minimum`, and at most 2^31, so that sums and products
+/// of a few sizes stay in range (KernelError kValue).
+void check_at_least(std::string_view op, std::string_view option, int64_t value, int64_t minimum);
+
 /// Strides of a spec in elements, dense when it has none.
 std::vector<int64_t> strides_of(const TensorSpec& spec);
 

@@ -1,6 +1,8 @@
 #include "ops/conv2d/conv2d_checks.h"
 
 #include "device/base/errors.h"
+#include "ops/blocks/operand_checks.h"
+#include "ops/conv2d/conv2d_geometry.h"
 
 namespace neuron_sim {
 namespace {
@@ -34,26 +36,6 @@ void check_tensors(const TensorSpec& input, const TensorSpec& weight, const Tens
                 " is not positive."));
     }
   }
-}
-
-void check_options(const Conv2dMaxpoolOptions& options) {
-  const auto in_range = [](const char* name, int64_t value, int64_t minimum) {
-    if (value < minimum) {
-      fail(text("conv2d_maxpool needs a ", name, " of at least ", minimum, ", but got ", value,
-                "."));
-    }
-    constexpr int64_t kLargest = int64_t{1} << 31;  // keeps sums of sizes in range
-    if (value > kLargest) {
-      fail(text("conv2d_maxpool needs a ", name, " of at most ", kLargest, ", but got ", value,
-                "."));
-    }
-  };
-  for (const int64_t value : options.pool_kernel) in_range("pool_size", value, 1);
-  for (const int64_t value : options.pool_stride) in_range("pool_stride", value, 1);
-  for (const int64_t value : options.stride) in_range("stride", value, 1);
-  for (const int64_t value : options.padding) in_range("padding", value, 0);
-  for (const int64_t value : options.dilation) in_range("dilation", value, 1);
-  in_range("number of groups", options.groups, 1);
 }
 
 void check_groups(const TensorSpec& input, const TensorSpec& weight, int64_t groups) {
@@ -99,10 +81,17 @@ Conv2dAxis check_axis(const TensorSpec& input, const TensorSpec& weight,
 
 }  // namespace
 
+void check_conv2d_options(const Conv2dMaxpoolOptions& options) {
+  constexpr std::string_view kOp = "conv2d_maxpool";
+  for (const int64_t size : options.pool_kernel) check_at_least(kOp, "pool_size", size, 1);
+  for (const int64_t stride : options.pool_stride) check_at_least(kOp, "pool_stride", stride, 1);
+  check_geometry(kOp, {options.stride, options.padding, options.dilation, options.groups});
+}
+
 Conv2dShape check_conv2d(const TensorSpec& input, const TensorSpec& weight, const TensorSpec& bias,
                          const Conv2dMaxpoolOptions& options) {
   check_tensors(input, weight, bias);
-  check_options(options);
+  check_conv2d_options(options);
   check_groups(input, weight, options.groups);
   Conv2dShape shape;
   shape.images = input.shape[0];

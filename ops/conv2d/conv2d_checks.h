@@ -6,6 +6,9 @@
 
 namespace neuron_sim {
 
+/// KernelError (kValue) for an option out of its range.
+void check_conv2d_options(const Conv2dMaxpoolOptions& options);
+
 /// The sizes of a convolution of these tensors. KernelError as kConv2dMaxpool raises it.
 Conv2dShape check_conv2d(const TensorSpec& input, const TensorSpec& weight, const TensorSpec& bias,
                          const Conv2dMaxpoolOptions& options);

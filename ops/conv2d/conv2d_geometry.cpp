@@ -6,23 +6,6 @@
 namespace neuron_sim {
 namespace {
 
-void check_option(std::string_view op, const char* name, int64_t value, int64_t minimum) {
-  if (value < minimum) {
-    fail(text(op, " needs a ", name, " of at least ", minimum, ", but got ", value, "."));
-  }
-  constexpr int64_t kLargest = int64_t{1} << 31;  // keeps sums of sizes in range
-  if (value > kLargest) {
-    fail(text(op, " needs a ", name, " of at most ", kLargest, ", but got ", value, "."));
-  }
-}
-
-void check_options(std::string_view op, const Conv2dGeometry& geometry) {
-  for (const int64_t stride : geometry.stride) check_option(op, "stride", stride, 1);
-  for (const int64_t padding : geometry.padding) check_option(op, "padding", padding, 0);
-  for (const int64_t dilation : geometry.dilation) check_option(op, "dilation", dilation, 1);
-  check_option(op, "groups", geometry.groups, 1);
-}
-
 void check_tensors(std::string_view op, const TensorSpec& gradient, const TensorSpec& input,
                    const TensorSpec& weight) {
   check_rank(op, "gradient", gradient, 4);
@@ -52,10 +35,17 @@ int64_t output_size(std::string_view op, size_t axis, const Conv2dSizes& sizes) 
 
 }  // namespace
 
+void check_geometry(std::string_view op, const Conv2dGeometry& geometry) {
+  for (const int64_t stride : geometry.stride) check_at_least(op, "stride", stride, 1);
+  for (const int64_t padding : geometry.padding) check_at_least(op, "padding", padding, 0);
+  for (const int64_t dilation : geometry.dilation) check_at_least(op, "dilation", dilation, 1);
+  check_at_least(op, "groups", geometry.groups, 1);
+}
+
 Conv2dSizes conv2d_sizes(std::string_view op, const TensorSpec& gradient, const TensorSpec& input,
                          const TensorSpec& weight, const Conv2dGeometry& geometry) {
   check_tensors(op, gradient, input, weight);
-  check_options(op, geometry);
+  check_geometry(op, geometry);
   Conv2dSizes sizes;
   sizes.geometry = geometry;
   sizes.images = input.shape[0];

@@ -17,6 +17,9 @@ struct Conv2dGeometry {
   static constexpr std::array kFields{"stride", "padding", "dilation", "groups"};
 };
 
+/// KernelError (kValue) for an option out of its range.
+void check_geometry(std::string_view op, const Conv2dGeometry& geometry);
+
 /// Sizes of a convolution of input [N, Cin, H, W] with weight [Cout, Cin / groups, KH, KW].
 struct Conv2dSizes {
   Conv2dGeometry geometry;
@@ -30,7 +33,7 @@ struct Conv2dSizes {
 
 /// Checks the tensors and options of the gradient `op`, whose operand `gradient` is the gradient of
 /// the convolution's output. KernelError for ranks, dtypes (one of fp32, fp16, bf16 for all) and
-/// sizes that do not fit together, and options below their minimum.
+/// sizes that do not fit together, and options as check_geometry.
 Conv2dSizes conv2d_sizes(std::string_view op, const TensorSpec& gradient, const TensorSpec& input,
                          const TensorSpec& weight, const Conv2dGeometry& geometry);
 

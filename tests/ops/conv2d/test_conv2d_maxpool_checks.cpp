@@ -74,21 +74,21 @@ TEST(Conv2dMaxpoolChecks, RejectsGroupsThatDoNotDivideTheChannels) {
             "conv2d_maxpool needs as many input channels in weight as in each of the 2 groups of "
             "input, but weight [4, 2, 3, 3] float32 has 2 and input [1, 6, 8, 9] float32 has 3.");
   EXPECT_EQ(error_of(input, weight, bias, {.groups = 0}),
-            "conv2d_maxpool needs a number of groups of at least 1, but got 0.");
+            "conv2d_maxpool: groups 0 must be at least 1.");
 }
 
 TEST(Conv2dMaxpoolChecks, RejectsOptionsAndDtypesItDoesNotHave) {
   const TensorSpec input{{1, 3, 8, 9}, {}}, weight{{4, 3, 3, 3}, {}}, bias{{4}, {}};
   EXPECT_EQ(error_of(input, weight, bias, {.pool_kernel = {0, 0}, .pool_stride = {0, 0}}),
-            "conv2d_maxpool needs a pool_size of at least 1, but got 0.");
+            "conv2d_maxpool: pool_size 0 must be at least 1.");
   EXPECT_EQ(error_of(input, weight, bias, {.pool_stride = {1, 0}}),
-            "conv2d_maxpool needs a pool_stride of at least 1, but got 0.");
+            "conv2d_maxpool: pool_stride 0 must be at least 1.");
   EXPECT_EQ(error_of(input, weight, bias, {.dilation = {0, 1}}),
-            "conv2d_maxpool needs a dilation of at least 1, but got 0.");
+            "conv2d_maxpool: dilation 0 must be at least 1.");
   EXPECT_EQ(error_of(input, weight, bias, {.stride = {1, 0}}),
-            "conv2d_maxpool needs a stride of at least 1, but got 0.");
+            "conv2d_maxpool: stride 0 must be at least 1.");
   EXPECT_EQ(error_of(input, weight, bias, {.padding = {-1, 0}}),
-            "conv2d_maxpool needs a padding of at least 0, but got -1.");
+            "conv2d_maxpool: padding -1 must be at least 0.");
   EXPECT_EQ(error_of(input, {{4, 3, 3, 3}, {}, Dtype::kFloat16}, bias),
             "conv2d_maxpool needs one dtype of float32, float16 and bfloat16 for input, weight and "
             "bias, but got input [1, 3, 8, 9] float32, weight [4, 3, 3, 3] float16 and bias [4] "

@@ -151,9 +151,9 @@ TEST_P(Conv2dWeightGradient, RejectsWhatDoesNotMatch) {
   EXPECT_EQ(error(gradient, {{6, 4, 3, 0}, {}}, {}),
             "conv2d_weight_gradient: dimension 3 of weight [6, 4, 3, 0] float32 is empty.");
   EXPECT_EQ(error(gradient, weight, {.stride = {0, 1}}),
-            "conv2d_weight_gradient needs a stride of at least 1, but got 0.");
+            "conv2d_weight_gradient: stride 0 must be at least 1.");
   EXPECT_EQ(error(gradient, weight, {.dilation = {1, (int64_t{1} << 31) + 1}}),
-            "conv2d_weight_gradient needs a dilation of at most 2147483648, but got 2147483649.");
+            "conv2d_weight_gradient: dilation 2147483649 must be at most 2147483648.");
   EXPECT_EQ(error(gradient, weight, {.dilation = {1, int64_t{1} << 31}}),
             "conv2d_weight_gradient: the kernel width of 4294967297 (dilated) exceeds the padded "
             "input of 5.");
