@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Writes docs/kernels.md: docs/templates/kernels.md with the simulated times of its sections.
+"""Writes the simulated times into docs/kernels.md: the table, and a list below each section.
 
-A section of the template is a kernel or variant: what is timed, and why it takes the time it takes.
-A new one is one more section. Usage: write_kernel_docs.py [--check]; --check writes nothing and
-ends with 1 if the page is stale.
+A section is a kernel or variant, in words: what is timed, and why it takes the time it takes. A new
+one is one more section, without a list. Usage: write_kernel_docs.py [--check]; --check writes
+nothing and ends with 1 if the times are stale.
 """
 
 from __future__ import annotations
@@ -20,15 +20,16 @@ from generated_page import write_or_check
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 PAGE = DOCS / "kernels.md"
-TEMPLATE = DOCS / "templates" / "kernels.md"
 ARCHITECTURES = ["trn1", "trn2", "trn3"]
 ENGINES = ["Tensor", "Vector", "Scalar", "GpSimd", "Sync", "DMA"]
 SECTION = re.compile(
-    r"^### (\w+): ([^\n]+)\n\n"
-    r"Inputs ([^;]+); (\w+)\.(?: Options ([^\n]+)\.)?\n\n"
-    r"[^\n]+\n",
+    r"(?P<words>^### (?P<kernel>\w+): (?P<variant>[^\n]+)\n\n"
+    r"Inputs (?P<shapes>[^;]+); (?P<dtype>\w+)\.(?: Options (?P<options>[^\n]+)\.)?\n\n"
+    r"[^\n]+\n)"
+    r"(?:\n(?:(?:- |  )[^\n]+\n)+)?",  # the times
     re.MULTILINE,
 )
+TABLE = re.compile(r"^\| kernel \|[^\n]*(?:\n\|[^\n]*)*", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -46,14 +47,14 @@ class Row:
 
 def row(section: re.Match[str]) -> Row:
     """What the heading and the line of inputs of a section say."""
-    kernel, variant, shapes, dtype, options = section.groups()
-    pairs = re.findall(r"`(\w+)=([^`]*)`", options or "")
-    return Row(kernel, variant, json.loads(f"[{shapes}]"), dtype, dict(pairs))
+    pairs = re.findall(r"`(\w+)=([^`]*)`", section["options"] or "")
+    shapes = json.loads(f"[{section['shapes']}]")
+    return Row(section["kernel"], section["variant"], shapes, section["dtype"], dict(pairs))
 
 
-def rows(template: str) -> list[Row]:
+def rows(page: str) -> list[Row]:
     """All of them, in the order of the page."""
-    return [row(section) for section in SECTION.finditer(template)]
+    return [row(section) for section in SECTION.finditer(page)]
 
 
 def roofline_us(timing: dict[str, Any], dtype: str, architecture: str) -> float:
@@ -132,21 +133,20 @@ def times(timed: Timed) -> str:
     return "".join(lines)
 
 
-def page(template: str | None = None) -> str:
-    """The whole page."""
-    template = template or TEMPLATE.read_text(encoding="utf-8")
-    timed = [Timed(each) for each in rows(template)]
+def page(written: str) -> str:
+    """The page as it is written, with the times of today."""
+    timed = [Timed(each) for each in rows(written)]
     missing = set(core.kernels()) - {each.row.kernel for each in timed}
     if missing:
-        raise SystemExit(f"{TEMPLATE.name} has no section for {', '.join(sorted(missing))}")
+        raise SystemExit(f"{PAGE.name} has no section for {', '.join(sorted(missing))}")
     remaining = iter(timed)
-    text = SECTION.sub(lambda found: f"{found[0]}\n{times(next(remaining))}", template)
-    return text.replace("{{times}}", "\n".join(table(timed)))
+    text = SECTION.sub(lambda found: f"{found['words']}\n{times(next(remaining))}", written)
+    return TABLE.sub("\n".join(table(timed)), text, count=1)
 
 
 def main() -> int:
     """Writes the page, or compares with --check."""
-    return write_or_check(PAGE, page())
+    return write_or_check(PAGE, page(PAGE.read_text(encoding="utf-8")))
 
 
 if __name__ == "__main__":
