@@ -6,7 +6,6 @@
 
 #include "csrc/launch/tensor_access.h"
 #include "device/base/errors.h"
-#include "ops/blocks/epilogue.h"
 
 namespace neuron_sim {
 namespace {
@@ -57,6 +56,11 @@ void check_rank(const char* op, const NamedTensor& operand, int64_t rank) {
                     operand.tensor.dim(), " dimensions, expected ", rank, ".");
 }
 
+void check_last_dimension(const char* op, const NamedTensor& operand) {
+  TORCH_CHECK_VALUE(operand.tensor.dim() > 0, op, ": ", describe(operand),
+                    " has no last dimension.");
+}
+
 void check_size(const char* op, const NamedTensor& operand, int64_t dimension,
                 const c10::SymInt& expected, const char* reason) {
   const c10::SymInt& actual = operand.tensor.sym_sizes()[static_cast<size_t>(dimension)];
@@ -71,14 +75,6 @@ void check_not_empty(const char* op, const NamedTensor& operand) {
     TORCH_CHECK_VALUE(size.sym_gt(0).expect_true(__FILE__, __LINE__), op, ": dimension ", dimension,
                       " of ", describe(operand), " is 0, expected at least 1.");
   }
-}
-
-void check_activation(const char* op, const char* argument, std::string_view name,
-                      bool softmax_allowed) {
-  const std::string place = std::string(op) + ": " + argument;
-  const OutputFunction function = parse_output_function(place, name);
-  TORCH_CHECK_VALUE(!function.softmax || softmax_allowed, place,
-                    " 'softmax' is not pointwise; it needs a whole row.");
 }
 
 void check_gradient(const char* op, const NamedTensor& gradient, const NamedTensor& operand,

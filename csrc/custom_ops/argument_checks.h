@@ -7,7 +7,6 @@
 
 #include <initializer_list>
 #include <string>
-#include <string_view>
 
 namespace neuron_sim {
 
@@ -28,6 +27,8 @@ void check_same_dtype(const char* op, std::initializer_list<NamedTensor> operand
 void check_float(const char* op, const NamedTensor& operand);
 /// Number of dimensions; c10::ValueError otherwise.
 void check_rank(const char* op, const NamedTensor& operand, int64_t rank);
+/// At least one dimension; c10::ValueError otherwise.
+void check_last_dimension(const char* op, const NamedTensor& operand);
 /// Size of a dimension; c10::ValueError otherwise. `reason` gives the origin of the expected size.
 void check_size(const char* op, const NamedTensor& operand, int64_t dimension,
                 const c10::SymInt& expected, const char* reason);
@@ -37,10 +38,5 @@ void check_not_empty(const char* op, const NamedTensor& operand);
 /// `gradient` has these sizes, the dtype and the device of `operand`; errors as above.
 void check_gradient(const char* op, const NamedTensor& gradient, const NamedTensor& operand,
                     c10::SymIntArrayRef sizes);
-
-/// An activation that a kernel applies to single elements, or softmax where `softmax_allowed`;
-/// c10::ValueError or KernelError otherwise.
-void check_activation(const char* op, const char* argument, std::string_view name,
-                      bool softmax_allowed);
 
 }  // namespace neuron_sim

@@ -8,6 +8,7 @@
 #include "csrc/custom_ops/argument_checks.h"
 #include "csrc/custom_ops/custom_op.h"
 #include "csrc/neuron_sim.h"
+#include "ops/blocks/epilogue.h"
 #include "ops/reference/reference.h"
 #include "ops/rows/bias_add_activation.h"
 #include "ops/rows/bias_add_activation_backward.h"
@@ -28,10 +29,10 @@ struct BiasAddActivation {
     check_same_device(kOp, {{"x", x}, {"bias", bias}});
     check_same_dtype(kOp, {{"x", x}, {"bias", bias}});
     check_float(kOp, {"x", x});
-    TORCH_CHECK_VALUE(x.dim() > 0, kOp, ": ", describe({"x", x}), " has no last dimension.");
+    check_last_dimension(kOp, {"x", x});
     check_rank(kOp, {"bias", bias}, 1);
     check_size(kOp, {"bias", bias}, 0, x.sym_size(-1), "the last dimension of x");
-    check_activation(kOp, "activation", activation, /*softmax_allowed=*/true);
+    parse_output_function(kOp, activation);
     return {{x, bias}, {std::string(activation)}, Sizes(x.sym_sizes()), x.scalar_type()};
   }
 

@@ -2,6 +2,7 @@
 
 #include "csrc/custom_ops/argument_checks.h"
 #include "csrc/neuron_sim.h"
+#include "ops/blocks/epilogue.h"
 #include "ops/conv2d/conv2d_checks.h"
 
 namespace neuron_sim {
@@ -12,37 +13,16 @@ using at::Tensor;
 
 constexpr const char* kOp = "conv2d_maxpool";
 
-/// Output rows (axis 0) or columns (axis 1) of a convolution with pooling.
-c10::SymInt pooled_size(const Tensor& input, const Tensor& weight,
-                        const Conv2dMaxpoolOptions& options, size_t axis) {
-  const char* name = axis == 0 ? "height" : "width";
-  const c10::SymInt extent = input.sym_sizes()[2 + axis], kernel = weight.sym_sizes()[2 + axis];
-  const int64_t padding = options.padding[axis], dilation = options.dilation[axis];
-  const c10::SymInt padded = extent + 2 * padding, reach = (kernel - 1) * dilation + 1;
-  TORCH_CHECK_VALUE(
-      (padded - reach).sym_ge(0).expect_true(__FILE__, __LINE__), kOp, ": the kernel ", name,
-      " of ", kernel, dilation == 1 ? std::string() : c10::str(" with dilation ", dilation),
-      " exceeds the padded input ", name, " of ", padded, " (", extent, " + 2 * ", padding, ").");
-  const c10::SymInt convolved = (padded - reach) / options.stride[axis] + 1;
-  const int64_t window = options.pool_kernel[axis];
-  TORCH_CHECK_VALUE((convolved - window).sym_ge(0).expect_true(__FILE__, __LINE__), kOp,
-                    ": the pooling window ", name, " of ", window,
-                    " exceeds the convolution output ", name, " of ", convolved, ".");
-  return (convolved - window) / options.pool_stride[axis] + 1;
-}
-
-/// Channels of input and filters of weight divide into equal groups.
-void check_groups(const NamedTensor& input, const NamedTensor& weight, int64_t groups) {
-  const c10::SymInt channels = input.tensor.sym_size(1), filters = weight.tensor.sym_size(0);
-  TORCH_CHECK_VALUE((channels % groups).sym_eq(0).expect_true(__FILE__, __LINE__), kOp, ": groups ",
-                    groups, " does not divide the ", channels, " channels of ", describe(input),
-                    ".");
-  TORCH_CHECK_VALUE((filters % groups).sym_eq(0).expect_true(__FILE__, __LINE__), kOp, ": groups ",
-                    groups, " does not divide the ", filters, " output channels of ",
-                    describe(weight), ".");
-  check_size(kOp, weight, 1, channels / groups,
-             groups == 1 ? "the channels of input" : "the channels of input per group");
-}
+/// Sizes of torch, which may be symbols: then the answer is a guard.
+struct SymbolicSizes {
+  static bool equal(const c10::SymInt& a, const c10::SymInt& b) {
+    return a.sym_eq(b).expect_true(__FILE__, __LINE__);
+  }
+  static bool at_least(const c10::SymInt& a, const c10::SymInt& b) {
+    return a.sym_ge(b).expect_true(__FILE__, __LINE__);
+  }
+  static std::string written(const c10::SymInt& size) { return c10::str(size); }
+};
 
 /// Height and width.
 std::array<int64_t, 2> pair(const char* name, IntArrayRef values) {
@@ -112,15 +92,14 @@ Invocation<Conv2dMaxpoolOptions> prepare_conv2d_maxpool(const Tensor& input, con
                                                         std::string_view activation,
                                                         IntArrayRef dilation, int64_t groups,
                                                         at::OptionalIntArrayRef pool_stride) {
-  check_activation(kOp, "activation", activation, /*softmax_allowed=*/false);
-  const Conv2dMaxpoolOptions options{.pool_kernel = pair("pool_size", pool_size),
-                                     .pool_stride =
-                                         pair("pool_stride", pool_stride.value_or(pool_size)),
-                                     .stride = pair("stride", stride),
-                                     .padding = pair("padding", padding),
-                                     .dilation = pair("dilation", dilation),
-                                     .groups = groups,
-                                     .activation = *parse_activation(activation)};
+  const Conv2dMaxpoolOptions options{
+      .pool_kernel = pair("pool_size", pool_size),
+      .pool_stride = pair("pool_stride", pool_stride.value_or(pool_size)),
+      .stride = pair("stride", stride),
+      .padding = pair("padding", padding),
+      .dilation = pair("dilation", dilation),
+      .groups = groups,
+      .activation = parse_pointwise_function(kOp, "activation", activation)};
   check_conv2d_options(options);
   const NamedTensor operands[] = {{"input", input}, {"weight", weight}, {"bias", bias}};
   check_same_device(kOp, {operands[0], operands[1], operands[2]});
@@ -129,13 +108,21 @@ Invocation<Conv2dMaxpoolOptions> prepare_conv2d_maxpool(const Tensor& input, con
   check_rank(kOp, operands[0], 4);
   check_rank(kOp, operands[1], 4);
   check_rank(kOp, operands[2], 1);
-  check_groups(operands[0], operands[1], options.groups);
-  check_size(kOp, operands[2], 0, weight.sym_size(0), "the output channels of weight");
+  const c10::SymInt channels = input.sym_size(1), filters = weight.sym_size(0);
+  check_conv2d_groups<SymbolicSizes>(channels, describe(operands[0]), filters,
+                                     describe(operands[1]), groups);
+  check_size(kOp, operands[1], 1, channels / groups,
+             groups == 1 ? "the channels of input" : "the channels of input per group");
+  check_size(kOp, operands[2], 0, filters, "the output channels of weight");
   check_not_empty(kOp, operands[1]);
+  const auto pooled = [&](size_t axis) {
+    const c10::SymInt outputs = conv2d_outputs<SymbolicSizes>(
+        input.sym_sizes()[2 + axis], weight.sym_sizes()[2 + axis], options, axis);
+    return (outputs - options.pool_kernel[axis]) / options.pool_stride[axis] + 1;
+  };
   return {{input, weight, bias},
           options,
-          {input.sym_size(0), weight.sym_size(0), pooled_size(input, weight, options, 0),
-           pooled_size(input, weight, options, 1)},
+          {input.sym_size(0), filters, pooled(0), pooled(1)},
           input.scalar_type()};
 }
 

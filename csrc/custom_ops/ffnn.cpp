@@ -4,6 +4,7 @@
 #include "csrc/custom_ops/bias_add_activation.h"
 #include "csrc/custom_ops/custom_op.h"
 #include "csrc/neuron_sim.h"
+#include "ops/blocks/epilogue.h"
 #include "ops/reference/reference.h"
 
 namespace neuron_sim {
@@ -32,8 +33,8 @@ Call prepare_network(const char* op, const Tensor& x, TensorList weights, Tensor
   TORCH_CHECK_VALUE(!weights.empty() && weights.size() == biases.size(), op, ": ", weights.size(),
                     " weights and ", biases.size(),
                     " biases; there must be as many biases as weights, and at least one.");
-  check_activation(op, "hidden_activation", hidden_activation, /*softmax_allowed=*/false);
-  check_activation(op, "output_activation", output_activation, /*softmax_allowed=*/true);
+  parse_pointwise_function(op, "hidden_activation", hidden_activation);
+  parse_output_function(op, output_activation);
   c10::SymInt depth = x.sym_size(1);
   for (size_t layer = 0; layer < weights.size(); ++layer) {
     const std::string weight = c10::str("weights[", layer, "]");

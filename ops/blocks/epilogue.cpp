@@ -67,4 +67,13 @@ OutputFunction parse_output_function(std::string_view op, std::string_view name)
             "tanh, square, sqrt, rsqrt, softmax."));
 }
 
+Activation parse_pointwise_function(std::string_view op, std::string_view option,
+                                    std::string_view name) {
+  const OutputFunction function = parse_output_function(op, name);
+  if (function.softmax) {
+    fail(text(op, ": ", option, " 'softmax' is not pointwise; it needs a whole row."));
+  }
+  return function.pointwise;
+}
+
 }  // namespace neuron_sim

@@ -42,5 +42,9 @@ struct OutputFunction {
 /// "identity", "relu", "exp", "gelu", "sigmoid", "tanh", "square", "sqrt", "rsqrt" or "softmax";
 /// KernelError with all names otherwise.
 OutputFunction parse_output_function(std::string_view op, std::string_view name);
+/// The function that `option` of `op` names, not softmax, which needs a whole row; KernelError
+/// otherwise.
+Activation parse_pointwise_function(std::string_view op, std::string_view option,
+                                    std::string_view name);
 
 }  // namespace neuron_sim

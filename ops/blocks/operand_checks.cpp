@@ -19,6 +19,11 @@ void check_rank(std::string_view op, std::string_view operand, const TensorSpec&
             " dimensions, expected ", rank, "."));
 }
 
+void check_last_dimension(std::string_view op, std::string_view operand, const TensorSpec& spec) {
+  if (!spec.shape.empty()) return;
+  fail(text(op, ": ", describe(std::string(operand), spec), " has no last dimension."));
+}
+
 void check_same_dtype(std::string_view op, std::string_view first_name, const TensorSpec& first,
                       std::string_view second_name, const TensorSpec& second) {
   if (first.dtype == second.dtype) return;

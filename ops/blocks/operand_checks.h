@@ -11,6 +11,8 @@ namespace neuron_sim {
 void check_float_operand(std::string_view op, std::string_view operand, const TensorSpec& spec);
 void check_rank(std::string_view op, std::string_view operand, const TensorSpec& spec,
                 int64_t rank);
+/// At least one dimension (KernelError kValue).
+void check_last_dimension(std::string_view op, std::string_view operand, const TensorSpec& spec);
 /// Equal dtypes (KernelError kType).
 void check_same_dtype(std::string_view op, std::string_view first_name, const TensorSpec& first,
                       std::string_view second_name, const TensorSpec& second);

@@ -57,8 +57,7 @@ void check_specs(std::string_view op, const FfnnSpecs& specs, const FfnnOptions&
     check_layer(op, specs, layer, depth);
     depth = specs.weights[layer].shape[1];
   }
-  const OutputFunction hidden = parse_output_function(op, options.hidden_activation);
-  if (hidden.softmax) fail(text(op, ": hidden_activation 'softmax' is not pointwise."));
+  parse_pointwise_function(op, "hidden_activation", options.hidden_activation);
   parse_output_function(op, options.output_activation);
 }
 

@@ -154,7 +154,7 @@ std::vector<TensorSpec> results_of(std::span<const TensorSpec> operands,
                                    const BiasAddActivationOptions& options) {
   const TensorSpec &x = operands[0], &bias = operands[1];
   parse_output_function(kOp, options.activation);
-  if (x.shape.empty()) fail(text(kOp, ": ", describe("x", x), " has no last dimension."));
+  check_last_dimension(kOp, "x", x);
   check_rank(kOp, "bias", bias, 1);
   check_float_operand(kOp, "x", x);
   check_same_dtype(kOp, "x", x, "bias", bias);

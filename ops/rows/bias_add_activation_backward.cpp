@@ -210,7 +210,7 @@ class BiasAddBackward {
 };
 
 void check_arguments(const TensorSpec& gradient, const TensorSpec& x, const TensorSpec& bias) {
-  if (x.shape.empty()) fail(text(kOp, ": ", describe("x", x), " has no last dimension."));
+  check_last_dimension(kOp, "x", x);
   check_rank(kOp, "bias", bias, 1);
   check_float_operand(kOp, "x", x);
   check_same_dtype(kOp, "x", x, "bias", bias);
@@ -249,6 +249,7 @@ void emit_backward(Builder& builder, HbmTensors operands, HbmTensors results,
 }  // namespace
 
 const KernelDefinition<BiasAddActivationOptions> kBiasAddActivationBackward{
-    "bias_add_activation_backward", "gradient x bias grad_x grad_bias", results_of, emit_backward};
+    "bias_add_activation_backward", "gradient x bias grad_x grad_bias", results_of,
+    emit_backward};
 
 }  // namespace neuron_sim

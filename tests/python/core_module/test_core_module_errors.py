@@ -214,7 +214,7 @@ def test_options_and_sizes_end_at_two_to_the_forty():
             SHAPES["conv2d_maxpool"],
             "float32",
             {"groups": 2},
-            ["2 groups", "input [1, 3, 8, 8] float32 has 3"],
+            ["groups 2 does not divide the 3 channels of input [1, 3, 8, 8] float32."],
         ),
         (
             MemoryError,
