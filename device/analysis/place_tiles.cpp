@@ -35,15 +35,14 @@ class MemoryPlacement {
     });
   }
 
-  /// Stores the address of each unplaced tile of this memory in `addresses`. Returns why they do
-  /// not fit, and stores nothing of use then; empty when they fit.
-  std::string place(std::vector<int64_t>& addresses) const {
+  /// Stores the address of each unplaced tile of this memory in `addresses`.
+  void place(std::vector<int64_t>& addresses) const {
     const Peak most = peak();
-    if (most.bytes > whole_steps()) return refusal(most.position);
+    if (most.bytes > whole_steps()) refuse(most.position);
     for (const SbufReuse reuse : {SbufReuse::kSameSize, SbufReuse::kLargerSpace}) {
-      if (place_in_order(reuse, capacity_, addresses)) return "";
+      if (place_in_order(reuse, capacity_, addresses)) return;
     }
-    return place_largest_first(addresses);
+    place_largest_first(addresses);
   }
 
   /// The same in a memory that is large enough for all that is live at once.
@@ -54,8 +53,8 @@ class MemoryPlacement {
     } while (!place_in_order(SbufReuse::kSameSize, capacity, addresses));
   }
 
-  /// The first instruction whose own tiles do not fit, where it stands; UINT32_MAX when all do.
-  uint32_t first_too_large() const {
+  /// Rejects a program of which the tiles of one instruction do not fit.
+  void check_instructions() const {
     const int64_t free = whole_steps() - taken_bytes();
     std::vector<int64_t> pitches(program_.tiles.size());
     for (const size_t i : order_) {
@@ -72,30 +71,8 @@ class MemoryPlacement {
       }
       int64_t bytes = 0;
       for (const auto& [tile, pitch] : needed) bytes += pitch;
-      if (bytes > free) return position;
+      if (bytes > free) refuse(position);
     }
-    return UINT32_MAX;
-  }
-
-  /// Why the tiles that are live at a position do not fit, one sentence with all of them.
-  std::string refusal(uint32_t position) const {
-    int64_t live = taken_bytes();
-    std::string list;
-    for (const size_t i : order_) {
-      const Lifetime& life = lifetimes_.of[i];
-      if (life.first > position || life.last < position) continue;
-      const UnplacedTile& tile = tiles_[i];
-      live += size(i);
-      const std::string& label = program_.tiles[static_cast<size_t>(tile.first)].label;
-      list += text(list.empty() ? "" : ", ", "'", label, "' (");
-      if (tile.count > 1) list += text(tile.count, " x ");
-      list += text(tile.pitch, " bytes", line(tile.source_line), ")");
-    }
-    if (taken_bytes() > 0) list += text(", placed by hand (", taken_bytes(), " bytes)");
-    return text("out of memory in ", name(memory_), ": the tiles of kernel '", program_.kernel,
-                "' that are live at ", place_of(position), " need ", live, " bytes per partition, ",
-                program_.architecture->name, " has ", capacity_,
-                live <= capacity_ ? " but not in one piece" : "", ". Live tiles: ", list, ".");
   }
 
  private:
@@ -116,18 +93,17 @@ class MemoryPlacement {
     return true;
   }
 
-  std::string place_largest_first(std::vector<int64_t>& addresses) const {
+  void place_largest_first(std::vector<int64_t>& addresses) const {
     std::vector<size_t> largest = order_;
     std::stable_sort(largest.begin(), largest.end(),
                      [&](size_t a, size_t b) { return size(a) > size(b); });
     std::multimap<int64_t, size_t> by_address;
     for (const size_t i : largest) {
       const int64_t address = lowest(i, by_address);
-      if (address < 0) return refusal(lifetimes_.of[i].first);
+      if (address < 0) refuse(lifetimes_.of[i].first);
       addresses[i] = address;
       by_address.emplace(address, i);
     }
-    return "";
   }
 
   /// Lowest address for a tile, clear of those that are live with it; -1 when there is none.
@@ -181,6 +157,27 @@ class MemoryPlacement {
     return index < 0 ? "" : ", " + program_.source_lines[static_cast<size_t>(index)];
   }
 
+  [[noreturn]] void refuse(uint32_t position) const {
+    int64_t live = taken_bytes();
+    std::string list;
+    for (const size_t i : order_) {
+      const Lifetime& life = lifetimes_.of[i];
+      if (life.first > position || life.last < position) continue;
+      const UnplacedTile& tile = tiles_[i];
+      live += size(i);
+      const std::string& label = program_.tiles[static_cast<size_t>(tile.first)].label;
+      list += text(list.empty() ? "" : ", ", "'", label, "' (");
+      if (tile.count > 1) list += text(tile.count, " x ");
+      list += text(tile.pitch, " bytes", line(tile.source_line), ")");
+    }
+    if (taken_bytes() > 0) list += text(", placed by hand (", taken_bytes(), " bytes)");
+    fail(text("out of memory in ", name(memory_), ": the tiles of kernel '", program_.kernel,
+              "' that are live at ", place_of(position), " need ", live, " bytes per partition, ",
+              program_.architecture->name, " has ", capacity_,
+              live <= capacity_ ? " but not in one piece" : "", ". Live tiles: ", list, "."),
+         ErrorKind::kOutOfMemory);
+  }
+
   std::string place_of(uint32_t position) const {
     const uint32_t instruction = lifetimes_.instructions[position];
     if (instruction == UINT32_MAX) return "a loop";
@@ -217,13 +214,14 @@ void place_tiles(Program& program, const std::vector<UnplacedTile>& tiles, Overf
     for (const MemoryKind memory : {MemoryKind::kSbuf, MemoryKind::kPsum}) {
       const MemoryPlacement placement(program, tiles, lifetimes, memory,
                                       static_cast<uint8_t>(core));
-      const std::string refusal = placement.place(addresses);
-      if (refusal.empty()) continue;
-      if (overflow == Overflow::kRefused) fail(refusal, ErrorKind::kOutOfMemory);
-      const uint32_t too_large = placement.first_too_large();
-      if (too_large != UINT32_MAX) fail(placement.refusal(too_large), ErrorKind::kOutOfMemory);
-      placement.place_beyond_capacity(addresses);
-      if (program.overflow.empty()) program.overflow = refusal;
+      try {
+        placement.place(addresses);
+      } catch (const KernelError& refused) {
+        if (overflow == Overflow::kRefused) throw;
+        placement.check_instructions();
+        placement.place_beyond_capacity(addresses);
+        if (program.overflow.empty()) program.overflow = refused.what();
+      }
     }
   }
   std::vector<int64_t> moved_by(program.tiles.size());

@@ -97,6 +97,7 @@ StraightInstruction copy_of_tile(StraightLine& line, TileId target, TileId sourc
   instruction.first_attribute = static_cast<uint32_t>(line.attributes.size());
   line.attributes.insert(line.attributes.end(), form.attributes.begin(), form.attributes.end());
   instruction.engine = form.type->choose_engine(draft_of(line, copy), *line.architecture);
+  require(is_legal(line, copy), "a tile can be copied to a place of its layout");
   renew_demand(line, copy);
   return copy;
 }

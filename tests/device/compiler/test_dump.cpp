@@ -34,7 +34,8 @@ TEST(Dump, PrintsTheProgramAfterThePassAndChangesNothing) {
   for (const Pass& pass : pipeline()) {
     const bool printed =
         all.printed.find(text("after ", pass.name, ": kernel ")) != std::string::npos;
-    EXPECT_EQ(printed, settings()[pass.switched_by()] == 1) << pass.name;
+    const bool runs = settings()[pass.switched_by()] == 1 && pass.stage != Stage::kSpills;
+    EXPECT_EQ(printed, runs) << pass.name;  // the program fits without spills
   }
   EXPECT_EQ(all.program, silent.program);
 }
