@@ -68,7 +68,7 @@ class KernelCall {
     labels_ = kernel.labels;
     this->options(options);
     launch_emitted(reinterpret_cast<int64_t>(kernel.emit), [&] {
-      if (kernel.results != nullptr) kernel.results(specs(), options);
+      kernel.results(specs(), options);
       return with_options(kernel.emit, options);
     });
   }

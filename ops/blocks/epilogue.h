@@ -46,5 +46,9 @@ OutputFunction parse_output_function(std::string_view op, std::string_view name)
 /// otherwise.
 Activation parse_pointwise_function(std::string_view op, std::string_view option,
                                     std::string_view name);
+inline void parse_option(std::string_view op, std::string_view option, std::string_view name,
+                         Activation& value) {
+  value = parse_pointwise_function(op, option, name);
+}
 
 }  // namespace neuron_sim

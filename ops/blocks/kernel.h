@@ -3,7 +3,8 @@
 //
 // Options are a struct whose fields are listed by name in `kFields`, in order. A list whose length
 // differs from the struct's does not compile, so nothing that decides a program is left out of the
-// cache key.
+// cache key. A name is that of the option for callers (ops/blocks/named_kernel.h); "b|a" defaults
+// to option a, "" is not for callers.
 
 #include <array>
 #include <bit>

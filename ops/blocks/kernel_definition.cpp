@@ -7,11 +7,31 @@
 #include "ops/blocks/operand_checks.h"
 
 namespace neuron_sim {
+namespace {
+
+constexpr std::string_view kArrow = " -> ";
+
+std::vector<std::string> words_of(std::string_view labels) {
+  std::istringstream words{std::string(labels)};
+  std::vector<std::string> result;
+  for (std::string word; words >> word;) result.push_back(word);
+  return result;
+}
+
+bool decides_shapes_only(const std::string& label) { return label.front() == '('; }
+
+}  // namespace
+
+std::vector<std::string> operand_labels(std::string_view labels) {
+  return words_of(labels.substr(0, labels.find(kArrow)));
+}
 
 std::vector<std::string> labels_of(std::string_view labels, size_t count) {
-  std::istringstream words{std::string(labels)};
-  std::vector<std::string> given;
-  for (std::string word; words >> word;) given.push_back(word);
+  std::vector<std::string> given = operand_labels(labels);
+  std::erase_if(given, decides_shapes_only);
+  const std::vector<std::string> results =
+      words_of(labels.substr(labels.find(kArrow) + kArrow.size()));
+  given.insert(given.end(), results.begin(), results.end());
   const auto is_list = [](const std::string& word) { return word.back() == '*'; };
   const auto lists = static_cast<size_t>(std::count_if(given.begin(), given.end(), is_list));
   const size_t length = lists == 0 ? 0 : (count - (given.size() - lists)) / lists;
@@ -35,12 +55,16 @@ HbmTensor declared_argument(Builder& builder, const std::string& label, const Te
 }
 
 BuiltOp build_alone(std::string_view name, std::string_view labels,
-                    const Architecture& architecture, const std::vector<TensorSpec>& operands,
+                    const Architecture& architecture, std::vector<TensorSpec> operands,
                     const std::vector<TensorSpec>& results, const EmitKernel& emit) {
   BuiltOp built{nullptr, results.front(), {results.begin() + 1, results.end()}};
   if (std::all_of(results.begin(), results.end(),
                   [](const TensorSpec& result) { return result.elements() == 0; })) {
     return built;
+  }
+  const std::vector<std::string> given = operand_labels(labels);
+  for (size_t i = given.size(); i-- > 0;) {
+    if (decides_shapes_only(given[i])) operands.erase(operands.begin() + static_cast<long>(i));
   }
   Builder builder(std::string(name), architecture);
   const std::vector<std::string> label = labels_of(labels, operands.size() + results.size());

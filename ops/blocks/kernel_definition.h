@@ -15,17 +15,20 @@ namespace neuron_sim {
 template <typename Options>
 struct KernelDefinition {
   const char* name;
-  /// Labels of its operands and results, separated by spaces. One that ends with a * stands for a
-  /// list: weight0, weight1, ...; all lists have the same length.
+  /// Labels of its operands and results: "x weight -> out". One that ends with a * stands for a
+  /// list: weight0, weight1, ...; all lists have the same length. An operand in parentheses decides
+  /// the results' shapes alone, and is no argument of the program; launches do without it.
   const char* labels;
-  /// Checks the operands and options and returns the specs of the results, which are dense. Null
-  /// where they do not determine the results. KernelError for what the kernel does not support.
+  /// Checks the operands and options and returns the specs of the results, which are dense; none
+  /// when an operand in parentheses is missing. KernelError for what the kernel does not support.
   std::vector<TensorSpec> (*results)(std::span<const TensorSpec> operands, const Options& options);
   Emit<Options> emit;
 };
 
-/// The labels of `count` tensors, see KernelDefinition::labels.
+/// The labels of the `count` arguments of a program, see KernelDefinition::labels.
 std::vector<std::string> labels_of(std::string_view labels, size_t count);
+/// The labels of the operands as they are written, those in parentheses too.
+std::vector<std::string> operand_labels(std::string_view labels);
 
 /// Declares a tensor as the next argument of the program, by its shape.
 HbmTensor declared_argument(Builder& builder, const std::string& label, const TensorSpec& spec);
@@ -33,7 +36,7 @@ HbmTensor declared_argument(Builder& builder, const std::string& label, const Te
 /// The kernel as a program by itself; its arguments are the operands, then the results. No program
 /// when all results are empty.
 BuiltOp build_alone(std::string_view name, std::string_view labels,
-                    const Architecture& architecture, const std::vector<TensorSpec>& operands,
+                    const Architecture& architecture, std::vector<TensorSpec> operands,
                     const std::vector<TensorSpec>& results, const EmitKernel& emit);
 /// The same for operands of these specs.
 template <typename Options>

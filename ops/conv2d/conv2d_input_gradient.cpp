@@ -7,6 +7,7 @@
 #include "device/isa/movement/memset.h"
 #include "device/isa/movement/tensor_copy.h"
 #include "device/isa/tensor/nc_matmul.h"
+#include "ops/blocks/named_kernel.h"
 #include "ops/blocks/tiles.h"
 #include "ops/conv2d/conv2d_group_weights.h"
 #include "ops/conv2d/conv2d_input_gradient_plan.h"
@@ -313,19 +314,20 @@ class InputGradient {
   int64_t channels_ = 0, groups_ = 1;
 };
 
+std::vector<TensorSpec> results_of(std::span<const TensorSpec> operands,
+                                   const Conv2dGeometry& geometry) {
+  if (operands.size() < 3) return {};  // emit checks the operands and the result
+  const TensorSpec &gradient = operands[0], &weight = operands[1], &input = operands[2];
+  conv2d_sizes(kOp, gradient, input, weight, geometry);
+  return {{input.shape, {}, input.dtype}};
+}
+
 }  // namespace
 
-const KernelDefinition<Conv2dGeometry> kConv2dInputGradient{
-    "conv2d_input_gradient", "gradient weight grad_input", nullptr, emit_conv2d_input_gradient};
-
-BuiltOp build_conv2d_input_gradient(const Architecture& architecture, const TensorSpec& gradient,
-                                    const TensorSpec& weight, const TensorSpec& input,
-                                    const Conv2dGeometry& geometry) {
-  conv2d_sizes(kOp, gradient, input, weight, geometry);
-  return build_alone(kConv2dInputGradient.name, kConv2dInputGradient.labels, architecture,
-                     {gradient, weight}, {{input.shape, {}, input.dtype}},
-                     with_options(emit_conv2d_input_gradient, geometry));
-}
+const KernelDefinition<Conv2dGeometry> kConv2dInputGradient{"conv2d_input_gradient",
+                                                            "gradient weight (input) -> grad_input",
+                                                            results_of, emit_conv2d_input_gradient};
+const NamedKernel kConv2dInputGradientByName{kConv2dInputGradient};
 
 void emit_conv2d_input_gradient(Builder& builder, HbmTensors operands, HbmTensors results,
                                 const Conv2dGeometry& geometry) {

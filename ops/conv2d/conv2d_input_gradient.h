@@ -30,9 +30,6 @@ namespace neuron_sim {
 /// gradient, weight, grad_input. An empty result has no program. KernelError as conv2d_sizes, and
 /// for sizes whose smallest tiles exceed SBUF.
 extern const KernelDefinition<Conv2dGeometry> kConv2dInputGradient;
-BuiltOp build_conv2d_input_gradient(const Architecture& architecture, const TensorSpec& gradient,
-                                    const TensorSpec& weight, const TensorSpec& input,
-                                    const Conv2dGeometry& geometry);
 
 /// The same among other kernels of a program, for operands gradient and weight, into a result of
 /// any strides; as a transposed convolution it adds the third operand, a bias [Cin], if there is

@@ -3,6 +3,8 @@
 #include <functional>
 #include <optional>
 
+#include "ops/blocks/epilogue.h"
+#include "ops/blocks/named_kernel.h"
 #include "ops/blocks/tiles.h"
 #include "ops/conv2d/conv2d_bands.h"
 #include "ops/conv2d/conv2d_checks.h"
@@ -142,6 +144,7 @@ std::vector<TensorSpec> results_of(std::span<const TensorSpec> operands,
 }  // namespace
 
 const KernelDefinition<Conv2dMaxpoolOptions> kConv2dMaxpool{
-    "conv2d_maxpool", "input weight bias output", results_of, emit_conv2d_maxpool};
+    "conv2d_maxpool", "input weight bias -> output", results_of, emit_conv2d_maxpool};
+const NamedKernel kConv2dMaxpoolByName{kConv2dMaxpool};
 
 }  // namespace neuron_sim

@@ -39,8 +39,9 @@ struct Conv2dMaxpoolOptions {
   Activation activation = Activation::kIdentity;
   /// Of the output: the operands' dtype (the default), or float32, which rounds nothing.
   std::optional<Dtype> output_dtype{};
-  static constexpr std::array kFields{"pool_size", "pool_stride", "stride",     "padding",
-                                      "dilation",  "groups",      "activation", "output_dtype"};
+  static constexpr std::array kFields{
+      "pool_size", "pool_stride|pool_size", "stride", "padding", "dilation", "groups", "activation",
+      ""};
 };
 
 /// max_pool2d(activation(conv2d(input, weight, bias, stride, padding, dilation, groups)),

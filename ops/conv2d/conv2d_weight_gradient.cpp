@@ -5,6 +5,7 @@
 #include "device/isa/movement/memset.h"
 #include "device/isa/movement/tensor_copy.h"
 #include "device/isa/tensor/nc_matmul.h"
+#include "ops/blocks/named_kernel.h"
 #include "ops/blocks/tiles.h"
 #include "ops/conv2d/conv2d_weight_gradient_tiles.h"
 #include "ops/movement/zeros.h"
@@ -232,21 +233,20 @@ void emit_gradients(Builder& builder, const Conv2dSizes& sizes, View gradient, V
   WeightGradient(builder, plan, gradient, input, results).emit();
 }
 
+std::vector<TensorSpec> results_of(std::span<const TensorSpec> operands,
+                                   const Conv2dGeometry& geometry) {
+  if (operands.size() < 3) return {};  // emit checks the operands and the results
+  const TensorSpec &gradient = operands[0], &input = operands[1], &weight = operands[2];
+  const Conv2dSizes sizes = conv2d_sizes(kOp, gradient, input, weight, geometry);
+  return {{weight.shape, {}, weight.dtype}, {{sizes.filters}, {}, weight.dtype}};
+}
+
 }  // namespace
 
-const KernelDefinition<Conv2dGeometry> kConv2dWeightGradient{"conv2d_weight_gradient",
-                                                             "gradient input grad_weight grad_bias",
-                                                             nullptr, emit_conv2d_weight_gradient};
-
-BuiltOp build_conv2d_weight_gradient(const Architecture& architecture, const TensorSpec& gradient,
-                                     const TensorSpec& input, const TensorSpec& weight,
-                                     const Conv2dGeometry& geometry) {
-  const Conv2dSizes sizes = conv2d_sizes(kOp, gradient, input, weight, geometry);
-  return build_alone(kConv2dWeightGradient.name, kConv2dWeightGradient.labels, architecture,
-                     {gradient, input},
-                     {{weight.shape, {}, weight.dtype}, {{sizes.filters}, {}, weight.dtype}},
-                     with_options(emit_conv2d_weight_gradient, geometry));
-}
+const KernelDefinition<Conv2dGeometry> kConv2dWeightGradient{
+    "conv2d_weight_gradient", "gradient input (weight) -> grad_weight grad_bias", results_of,
+    emit_conv2d_weight_gradient};
+const NamedKernel kConv2dWeightGradientByName{kConv2dWeightGradient};
 
 void emit_conv2d_weight_gradient(Builder& builder, HbmTensors operands, HbmTensors targets,
                                  const Conv2dGeometry& geometry) {

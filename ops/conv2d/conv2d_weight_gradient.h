@@ -31,9 +31,6 @@ namespace neuron_sim {
 /// program: gradient, input, grad_weight, grad_bias. For N = 0 they are zeros. KernelError as
 /// conv2d_sizes, and for sizes whose smallest tiles exceed SBUF.
 extern const KernelDefinition<Conv2dGeometry> kConv2dWeightGradient;
-BuiltOp build_conv2d_weight_gradient(const Architecture& architecture, const TensorSpec& gradient,
-                                     const TensorSpec& input, const TensorSpec& weight,
-                                     const Conv2dGeometry& geometry);
 
 /// The same among other kernels of a program, for operands gradient and input, into one or two
 /// results of any strides: one without a bias. Only operands may be empty.

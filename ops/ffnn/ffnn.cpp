@@ -9,6 +9,7 @@
 #include "device/isa/movement/tensor_copy.h"
 #include "device/isa/search/max8.h"
 #include "device/isa/search/nc_find_index8.h"
+#include "ops/blocks/named_kernel.h"
 #include "ops/blocks/operand_checks.h"
 #include "ops/blocks/softmax.h"
 #include "ops/blocks/tiles.h"
@@ -209,9 +210,11 @@ void emit_predict(Builder& builder, HbmTensors operands, HbmTensors results,
 
 }  // namespace
 
-const KernelDefinition<FfnnOptions> kFfnnForward{"ffnn_forward", "x weight* bias* out",
+const KernelDefinition<FfnnOptions> kFfnnForward{"ffnn_forward", "x weight* bias* -> out",
                                                  forward_results, emit_forward};
-const KernelDefinition<FfnnOptions> kFfnnPredict{"ffnn_predict", "x weight* bias* out",
+const NamedKernel kFfnnForwardByName{kFfnnForward};
+const KernelDefinition<FfnnOptions> kFfnnPredict{"ffnn_predict", "x weight* bias* -> out",
                                                  predict_results, emit_predict};
+const NamedKernel kFfnnPredictByName{kFfnnPredict};
 
 }  // namespace neuron_sim

@@ -27,8 +27,7 @@ struct FfnnOptions {
   std::string output_activation = "softmax";
   int64_t batch_tile = 0;       ///< batch rows at a time, at most 512; 0 takes as many as fit
   bool stream_weights = false;  ///< never keep the weights in SBUF
-  static constexpr std::array kFields{"hidden_activation", "output_activation", "batch_tile",
-                                      "stream_weights"};
+  static constexpr std::array kFields{"hidden_activation", "output_activation", "", ""};
 };
 
 /// [N, d_n] of x's dtype. Operands: x [N, d0], all weights [d_i, d_{i+1}], all biases [d_{i+1}],

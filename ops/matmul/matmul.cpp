@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "device/base/errors.h"
+#include "ops/blocks/named_kernel.h"
 #include "ops/blocks/operand_checks.h"
 #include "ops/blocks/tiles.h"
 #include "ops/matmul/matmul_plans.h"
@@ -99,6 +100,7 @@ void emit_product(Builder& builder, HbmTensors operands, HbmTensors results,
 
 }  // namespace
 
-const KernelDefinition<MatmulOptions> kMatmul{"matmul", "a b out", results_of, emit_product};
+const KernelDefinition<MatmulOptions> kMatmul{"matmul", "a b -> out", results_of, emit_product};
+const NamedKernel kMatmulByName{kMatmul};
 
 }  // namespace neuron_sim

@@ -45,6 +45,10 @@ enum class MatmulVariant { kAuto, kTiled, kHoistLoad, kBlockFreeDimension, kFull
 /// "auto", "tiled", "hoist_load", "block_free_dimension" or "fully_optimized"; KernelError for
 /// another name.
 MatmulVariant parse_matmul_variant(std::string_view name);
+inline void parse_option(std::string_view, std::string_view, std::string_view name,
+                         MatmulVariant& value) {
+  value = parse_matmul_variant(name);
+}
 
 struct MatmulOptions {
   MatmulVariant variant = MatmulVariant::kAuto;
@@ -54,7 +58,7 @@ struct MatmulOptions {
   /// auto: rows of K per panel of the streamed plan, a multiple of 128; 0 keeps K resident if it
   /// fits.
   int64_t panel_rows = 0;
-  static constexpr std::array kFields{"variant", "transpose_x", "panel_columns", "panel_rows"};
+  static constexpr std::array kFields{"variant", "transpose_x", "", ""};
 };
 
 /// out = epilogue(a @ b) for HBM views a [M, K], b [K, N], out [M, N] of one dtype, none empty.

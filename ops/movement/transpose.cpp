@@ -4,6 +4,7 @@
 
 #include "device/base/errors.h"
 #include "device/isa/dma/dma_transpose.h"
+#include "ops/blocks/named_kernel.h"
 #include "ops/blocks/operand_checks.h"
 #include "ops/blocks/tiles.h"
 #include "ops/blocks/transposer.h"
@@ -203,6 +204,7 @@ void emit(Builder& builder, HbmTensors operands, HbmTensors results,
 
 }  // namespace
 
-const KernelDefinition<TransposeOptions> kTranspose{"transpose", "x out", results_of, emit};
+const KernelDefinition<TransposeOptions> kTranspose{"transpose", "x -> out", results_of, emit};
+const NamedKernel kTransposeByName{kTranspose};
 
 }  // namespace neuron_sim

@@ -32,6 +32,10 @@ enum class TransposeEngine { kAuto, kTensor, kVector, kDma };
 
 /// "auto", "tensor", "vector" or "dma"; KernelError for another name.
 TransposeEngine parse_transpose_engine(std::string_view name);
+inline void parse_option(std::string_view, std::string_view, std::string_view name,
+                         TransposeEngine& value) {
+  value = parse_transpose_engine(name);
+}
 
 /// out = x transposed, for HBM views [R, C] and [C, R] of one dtype, not empty.
 void emit_transpose(Builder& builder, const View& x, const View& out,

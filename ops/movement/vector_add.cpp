@@ -6,6 +6,7 @@
 
 #include "device/base/errors.h"
 #include "ops/blocks/collapse.h"
+#include "ops/blocks/named_kernel.h"
 #include "ops/blocks/operand_checks.h"
 #include "ops/blocks/tiles.h"
 #include "ops/movement/add_tiles.h"
@@ -232,7 +233,8 @@ int64_t choose_free_dim(const Limits& limits, int64_t elements, Dtype dtype) {
   return ceiling(per_partition, tiles);
 }
 
-const KernelDefinition<VectorAddOptions> kVectorAdd{"vector_add", "a b out", results_of,
+const KernelDefinition<VectorAddOptions> kVectorAdd{"vector_add", "a b -> out", results_of,
                                                     emit_vector_add};
+const NamedKernel kVectorAddByName{kVectorAdd};
 
 }  // namespace neuron_sim

@@ -34,6 +34,10 @@ enum class VectorAddVariant { kNaive, kTiled, kStream, kDirect, kDirectBad };
 
 /// "naive", "tiled", "stream", "direct" or "direct_bad"; KernelError for another name.
 VectorAddVariant parse_vector_add_variant(std::string_view name);
+inline void parse_option(std::string_view, std::string_view, std::string_view name,
+                         VectorAddVariant& value) {
+  value = parse_vector_add_variant(name);
+}
 
 struct VectorAddOptions {
   VectorAddVariant variant = VectorAddVariant::kStream;

@@ -7,6 +7,8 @@
 #include "device/isa/movement/memset.h"
 #include "ops/blocks/activation_gradient.h"
 #include "ops/blocks/collapse.h"
+#include "ops/blocks/epilogue.h"
+#include "ops/blocks/named_kernel.h"
 #include "ops/blocks/operand_checks.h"
 #include "ops/blocks/tiles.h"
 #include "ops/pooling/maxpool_activation_plan.h"
@@ -219,6 +221,7 @@ void emit_backward(Builder& builder, HbmTensors operands, HbmTensors results,
 }  // namespace
 
 const KernelDefinition<MaxpoolActivationOptions> kMaxpoolActivationBackward{
-    "maxpool_activation_backward", "gradient sums result", results_of, emit_backward};
+    "maxpool_activation_backward", "gradient sums -> result", results_of, emit_backward};
+const NamedKernel kMaxpoolActivationBackwardByName{kMaxpoolActivationBackward};
 
 }  // namespace neuron_sim

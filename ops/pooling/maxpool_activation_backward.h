@@ -26,7 +26,7 @@ namespace neuron_sim {
 struct MaxpoolActivationOptions {
   std::array<int64_t, 2> pool_kernel{1, 1}, pool_stride{1, 1};  ///< height, width
   Activation activation = Activation::kIdentity;
-  static constexpr std::array kFields{"pool_size", "pool_stride", "activation"};
+  static constexpr std::array kFields{"pool_size", "pool_stride|pool_size", "activation"};
 };
 
 /// gradient [N, C, PH, PW] (fp32, fp16 or bf16, any strides), sums [N, C, H, W] (fp32 or the dtype

@@ -7,6 +7,7 @@
 #include "device/isa/activation/activation.h"
 #include "device/isa/elementwise/tensor_tensor.h"
 #include "ops/blocks/epilogue.h"
+#include "ops/blocks/named_kernel.h"
 #include "ops/blocks/operand_checks.h"
 #include "ops/blocks/softmax.h"
 #include "ops/blocks/tiles.h"
@@ -176,6 +177,7 @@ void emit_bias_add_activation(Builder& builder, HbmTensors operands, HbmTensors 
 }  // namespace
 
 const KernelDefinition<BiasAddActivationOptions> kBiasAddActivation{
-    "bias_add_activation", "x bias out", results_of, emit_bias_add_activation};
+    "bias_add_activation", "x bias -> out", results_of, emit_bias_add_activation};
+const NamedKernel kBiasAddActivationByName{kBiasAddActivation};
 
 }  // namespace neuron_sim

@@ -9,6 +9,7 @@
 #include "ops/blocks/activation_gradient.h"
 #include "ops/blocks/column_sums.h"
 #include "ops/blocks/epilogue.h"
+#include "ops/blocks/named_kernel.h"
 #include "ops/blocks/operand_checks.h"
 #include "ops/blocks/softmax_gradient.h"
 #include "ops/blocks/tiles.h"
@@ -249,7 +250,8 @@ void emit_backward(Builder& builder, HbmTensors operands, HbmTensors results,
 }  // namespace
 
 const KernelDefinition<BiasAddActivationOptions> kBiasAddActivationBackward{
-    "bias_add_activation_backward", "gradient x bias grad_x grad_bias", results_of,
+    "bias_add_activation_backward", "gradient x bias -> grad_x grad_bias", results_of,
     emit_backward};
+const NamedKernel kBiasAddActivationBackwardByName{kBiasAddActivationBackward};
 
 }  // namespace neuron_sim

@@ -32,9 +32,9 @@ Times times(const Architecture& architecture, Dtype dtype, std::array<int64_t, 2
       simulated_microseconds(build_alone(kMaxpoolActivationBackward, architecture, {outer, sums},
                                          {pool, pool, activation})),
       simulated_microseconds(
-          build_conv2d_input_gradient(architecture, inner, weight, input, geometry)),
+          build_alone(kConv2dInputGradient, architecture, {inner, weight, input}, geometry)),
       simulated_microseconds(
-          build_conv2d_weight_gradient(architecture, inner, input, weight, geometry))};
+          build_alone(kConv2dWeightGradient, architecture, {inner, input, weight}, geometry))};
 }
 
 TEST(Conv2dBackwardTime, IsAFewTimesTheForwardPass) {
@@ -76,8 +76,10 @@ TEST(Conv2dBackwardTime, OfLayersOfNetworksIsBoundedAndTheirProgramsAreSmall) {
     const double forward = simulated_microseconds(
         build_alone(kConv2dMaxpool, trn2, {input, weight, bias},
                     {.stride = geometry.stride, .padding = geometry.padding, .groups = groups}));
-    const BuiltOp of_input = build_conv2d_input_gradient(trn2, gradient, weight, input, geometry);
-    const BuiltOp of_weight = build_conv2d_weight_gradient(trn2, gradient, input, weight, geometry);
+    const BuiltOp of_input =
+        build_alone(kConv2dInputGradient, trn2, {gradient, weight, input}, geometry);
+    const BuiltOp of_weight =
+        build_alone(kConv2dWeightGradient, trn2, {gradient, input, weight}, geometry);
     const double of_input_time = simulated_microseconds(of_input);
     const double of_weight_time = simulated_microseconds(of_weight);
     EXPECT_LT(of_input_time, most * forward);

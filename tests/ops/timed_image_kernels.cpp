@@ -60,15 +60,17 @@ void draw_convolutions(Draw& draw) {
              return build_alone(kConv2dMaxpool, chip, {c.input, c.weight, c.bias}, options);
            });
   const DrawnConvolution d = draw_convolution(draw);
-  draw.add(text("conv2d_input_gradient", words({d.gradient, d.weight}), words_of(d.geometry)),
-           [=](const auto& chip) {
-             return build_conv2d_input_gradient(chip, d.gradient, d.weight, d.input, d.geometry);
-           });
+  draw.add(
+      text("conv2d_input_gradient", words({d.gradient, d.weight}), words_of(d.geometry)),
+      [=](const auto& chip) {
+        return build_alone(kConv2dInputGradient, chip, {d.gradient, d.weight, d.input}, d.geometry);
+      });
   const DrawnConvolution e = draw_convolution(draw);
   draw.add(
       text("conv2d_weight_gradient", words({e.gradient, e.input, e.weight}), words_of(e.geometry)),
       [=](const auto& chip) {
-        return build_conv2d_weight_gradient(chip, e.gradient, e.input, e.weight, e.geometry);
+        return build_alone(kConv2dWeightGradient, chip, {e.gradient, e.input, e.weight},
+                           e.geometry);
       });
 }
 

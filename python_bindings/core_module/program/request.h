@@ -1,16 +1,19 @@
 #pragma once
 // One call of build_kernel: inputs and options by name, and what is wrong with them.
 
+#include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "device/arch/architecture.h"
 #include "device/base/errors.h"
-#include "ops/blocks/tensor_spec.h"
+#include "ops/blocks/named_kernel.h"
 #include "python_bindings/core_module/program/build_kernel.h"
 
 namespace neuron_sim {
@@ -23,8 +26,9 @@ std::string listed(const Names& names) {
   return list;
 }
 
-/// One request: inputs, and options that are consumed one by one so that leftovers can be named.
-class Request {
+/// One request: inputs, and options as text. It notes which ones are read, so that others can be
+/// named.
+class Request final : public OptionReader {
  public:
   Request(std::string kernel, const std::vector<std::vector<int64_t>>& shapes,
           const std::string& dtype_name, const std::string& architecture, KernelOptions options)
@@ -41,62 +45,75 @@ class Request {
   const Architecture& architecture() const { return architecture_; }
   const std::vector<TensorSpec>& inputs() const { return inputs_; }
 
-  void expect_inputs(size_t count) const {
-    if (inputs_.size() == count) return;
-    fail(text("kernel '", kernel_, "' has ", count, " inputs, not ", inputs_.size(), "."));
+  bool read(std::string_view option, std::string& value) override {
+    if (std::find(known_.begin(), known_.end(), option) == known_.end()) {
+      known_.emplace_back(option);
+    }
+    const auto found = options_.find(std::string(option));
+    if (found == options_.end()) return false;
+    value = found->second;
+    return true;
   }
-  std::string take(const std::string& option, const std::string& otherwise) {
-    known_.push_back(option);
-    const auto found = options_.find(option);
-    if (found == options_.end()) return otherwise;
-    const std::string value = found->second;
-    options_.erase(found);
-    return value;
+  bool read(std::string_view option, int64_t& value) override {
+    std::string written;
+    if (!read(option, written)) return false;
+    value = whole_number(option, written, written, "a whole number");
+    return true;
   }
-  int64_t take(const std::string& option, int64_t otherwise) {
-    const std::string value = take(option, text(otherwise));
-    return number(option, value, value, "a whole number");
+  bool read(std::string_view option, double& value) override {
+    std::string written;
+    if (!read(option, written)) return false;
+    value = number<double>(option, written, written, "a number");
+    return true;
   }
-  /// Height and width: one number for both, or two with a comma.
-  std::array<int64_t, 2> take(const std::string& option, std::array<int64_t, 2> otherwise) {
-    const std::string value = take(option, text(otherwise[0], ",", otherwise[1]));
+  /// One number for both, or two with a comma.
+  bool read(std::string_view option, std::array<int64_t, 2>& value) override {
+    std::string written;
+    if (!read(option, written)) return false;
     constexpr const char* kExpected = "a whole number or two with a comma";
-    const size_t comma = value.find(',');
-    if (comma == std::string::npos) {
-      const int64_t both = number(option, value, value, kExpected);
-      return {both, both};
-    }
-    return {number(option, value, value.substr(0, comma), kExpected),
-            number(option, value, value.substr(comma + 1), kExpected)};
+    const size_t comma = written.find(',');
+    value[0] = whole_number(option, written, written.substr(0, comma), kExpected);
+    value[1] = comma == std::string::npos
+                   ? value[0]
+                   : whole_number(option, written, written.substr(comma + 1), kExpected);
+    return true;
   }
-  /// Whole numbers with commas between them; none when the option is not given.
-  std::vector<int64_t> take_list(const std::string& option) {
-    const std::string all = take(option, std::string());
-    std::vector<int64_t> numbers;
-    std::istringstream list(all);
-    for (std::string value; std::getline(list, value, ',');) {
-      numbers.push_back(number(option, all, value, "whole numbers with commas"));
+  /// Whole numbers with commas between them.
+  bool read(std::string_view option, std::vector<int64_t>& value) override {
+    std::string written;
+    if (!read(option, written)) return false;
+    value.clear();
+    std::istringstream list(written);
+    for (std::string each; std::getline(list, each, ',');) {
+      value.push_back(whole_number(option, written, each, "whole numbers with commas"));
     }
-    return numbers;
+    return true;
   }
-  void expect_no_more_options() const {
-    if (options_.empty()) return;
-    const std::string known = known_.empty() ? "it has none" : "its options: " + listed(known_);
-    fail(
-        text("kernel '", kernel_, "' has no option '", options_.begin()->first, "'; ", known, "."));
+  void finish() override {
+    for (const auto& [option, value] : options_) {
+      if (std::find(known_.begin(), known_.end(), option) != known_.end()) continue;
+      const std::string known = known_.empty() ? "it has none" : "its options: " + listed(known_);
+      fail(text("kernel '", kernel_, "' has no option '", option, "'; ", known, "."));
+    }
   }
 
  private:
   /// `digits`, the whole or a part of the option's value.
-  int64_t number(const std::string& option, const std::string& value, const std::string& digits,
-                 const char* expected) const {
-    int64_t result = 0;
+  template <typename Number>
+  Number number(std::string_view option, const std::string& value, const std::string& digits,
+                const char* expected) const {
+    Number result = 0;
     const char* last = digits.data() + digits.size();
     const auto [end, error] = std::from_chars(digits.data(), last, result);
-    if (error != std::errc{} || end != last) {
+    if (error != std::errc{} || end != last || !std::isfinite(static_cast<double>(result))) {
       fail(text("kernel '", kernel_, "': option '", option, "' is '", value, "', not ", expected,
                 "."));
     }
+    return result;
+  }
+  int64_t whole_number(std::string_view option, const std::string& value, const std::string& digits,
+                       const char* expected) const {
+    const auto result = number<int64_t>(option, value, digits, expected);
     if (result < -kMost || result > kMost) {
       fail(text("kernel '", kernel_, "': option '", option, "' is ", result,
                 ", beyond the limit of ", kMost, "."));
@@ -126,7 +143,7 @@ class Request {
   std::string kernel_;
   const Architecture& architecture_;
   std::vector<TensorSpec> inputs_;
-  KernelOptions options_;
+  const KernelOptions options_;
   std::vector<std::string> known_;  ///< options the kernel has read
 };
 

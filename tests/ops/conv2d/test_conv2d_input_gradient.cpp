@@ -11,9 +11,9 @@ void check(const Architecture& architecture, const Case& c) {
   SCOPED_TRACE(conv2d_gradient_oracle::describe_case(c) + " on " + architecture.name);
   HostTensor gradient(c.gradient(), random_values(c.gradient().elements(), -1, 1, 1));
   HostTensor weight(c.weight(), random_values(c.weight().elements(), -1, 1, 2));
-  HostTensor actual = run_op(
-      build_conv2d_input_gradient(architecture, c.gradient(), c.weight(), c.input(), c.geometry),
-      {&gradient, &weight});
+  HostTensor actual = run_op(build_alone(kConv2dInputGradient, architecture,
+                                         {c.gradient(), c.weight(), c.input()}, c.geometry),
+                             {&gradient, &weight});
   const std::vector<double> g = gradient.values(), w = weight.values();
   std::vector<double> exact(static_cast<size_t>(c.input().elements())), magnitude = exact;
   conv2d_gradient_oracle::for_products(c, [&](int64_t out, int64_t in, int64_t tap) {
@@ -76,8 +76,8 @@ TEST_P(Conv2dInputGradient, InfiniteWeightsStayInTheirGroup) {
   HostTensor infinite(c.weight(), {INFINITY, 1, 1, 1});
   std::vector<double> exact(64, 1);
   std::fill_n(exact.begin(), 16, INFINITY);
-  EXPECT_EQ(run_op(build_conv2d_input_gradient(architecture(), c.gradient(), c.weight(), c.input(),
-                                               c.geometry),
+  EXPECT_EQ(run_op(build_alone(kConv2dInputGradient, architecture(),
+                               {c.gradient(), c.weight(), c.input()}, c.geometry),
                    {&ones, &infinite})
                 .values(),
             exact);
@@ -89,8 +89,8 @@ TEST_P(Conv2dInputGradient, NanSpreadsToGroupsThatShareTheArrayAtItsPlace) {
   values[0] = NAN;  // filter 0, of group 0
   HostTensor gradient(c.gradient(), values), weight(c.weight(), std::vector<double>(4, 1));
   const std::vector<double> actual =
-      run_op(build_conv2d_input_gradient(architecture(), c.gradient(), c.weight(), c.input(),
-                                         c.geometry),
+      run_op(build_alone(kConv2dInputGradient, architecture(),
+                         {c.gradient(), c.weight(), c.input()}, c.geometry),
              {&gradient, &weight})
           .values();
   for (size_t i = 0; i < actual.size(); ++i) {
@@ -119,18 +119,19 @@ TEST_P(Conv2dInputGradient, FitsASmallMemory) {
   small.limits.sbuf_usable = {5296};
   check(small, c);
   small.limits.sbuf_usable = {5295};
-  EXPECT_EQ(error_of([&] {
-              build_conv2d_input_gradient(small, c.gradient(), c.weight(), c.input(), c.geometry);
-            }),
-            text("conv2d_maxpool_backward for an input [1, 8, 9, 9] and a kernel 9 x 9 needs ",
-                 "5296 bytes per partition for its smallest tiles, sbuf has 5295 on ",
-                 architecture().name, "."));
+  EXPECT_EQ(
+      error_of([&] {
+        build_alone(kConv2dInputGradient, small, {c.gradient(), c.weight(), c.input()}, c.geometry);
+      }),
+      text("conv2d_maxpool_backward for an input [1, 8, 9, 9] and a kernel 9 x 9 needs ",
+           "5296 bytes per partition for its smallest tiles, sbuf has 5295 on ",
+           architecture().name, "."));
 }
 
 TEST_P(Conv2dInputGradient, AnEmptyBatchHasNoProgram) {
   const Case c{0, 3, 5, 5, 4, 3, 3};
-  const BuiltOp built =
-      build_conv2d_input_gradient(architecture(), c.gradient(), c.weight(), c.input(), c.geometry);
+  const BuiltOp built = build_alone(kConv2dInputGradient, architecture(),
+                                    {c.gradient(), c.weight(), c.input()}, c.geometry);
   EXPECT_EQ(built.program, nullptr);
   EXPECT_EQ(built.output.shape, (std::vector<int64_t>{0, 3, 5, 5}));
 }

@@ -12,9 +12,10 @@ void check(const Architecture& architecture, const Case& c) {
   SCOPED_TRACE(conv2d_gradient_oracle::describe_case(c) + " on " + architecture.name);
   HostTensor gradient(c.gradient(), random_values(c.gradient().elements(), -1, 1, 1));
   HostTensor input(c.input(), random_values(c.input().elements(), -1, 1, 2));
-  std::vector<HostTensor> actual = run_outputs(
-      build_conv2d_weight_gradient(architecture, c.gradient(), c.input(), c.weight(), c.geometry),
-      {&gradient, &input});
+  std::vector<HostTensor> actual =
+      run_outputs(build_alone(kConv2dWeightGradient, architecture,
+                              {c.gradient(), c.input(), c.weight()}, c.geometry),
+                  {&gradient, &input});
   const std::vector<double> g = gradient.values(), x = input.values();
   std::vector<double> exact(static_cast<size_t>(c.weight().elements())), magnitude = exact;
   conv2d_gradient_oracle::for_products(c, [&](int64_t out, int64_t in, int64_t tap) {
@@ -83,9 +84,10 @@ TEST_P(Conv2dWeightGradient, OneNanSpoilsOnlyWhatReadsIt) {
   std::vector<double> values(64, 1);
   values[5] = NAN;  // channel 0
   HostTensor input(c.input(), values), gradient(c.gradient(), std::vector<double>(64, 1));
-  std::vector<HostTensor> actual = run_outputs(
-      build_conv2d_weight_gradient(architecture(), c.gradient(), c.input(), c.weight(), c.geometry),
-      {&gradient, &input});
+  std::vector<HostTensor> actual =
+      run_outputs(build_alone(kConv2dWeightGradient, architecture(),
+                              {c.gradient(), c.input(), c.weight()}, c.geometry),
+                  {&gradient, &input});
   expect_close(actual[0].values(), {NAN, 16, NAN, 16, 16, 16, 16, 16}, 0);
   expect_close(actual[1].values(), {16, 16, 16, 16}, 0);
 }
@@ -115,7 +117,8 @@ TEST_P(Conv2dWeightGradient, FitsASmallMemory) {
   check(small, c);
   small.limits.sbuf_usable = {needed - 1};
   EXPECT_EQ(error_of([&] {
-              build_conv2d_weight_gradient(small, c.gradient(), c.input(), c.weight(), c.geometry);
+              build_alone(kConv2dWeightGradient, small, {c.gradient(), c.input(), c.weight()},
+                          c.geometry);
             }),
             text("conv2d_maxpool_backward for a weight [130, 8, 9, 9] needs ", needed,
                  " bytes per partition for its smallest tiles, sbuf has ", needed - 1, " on ",
@@ -125,9 +128,10 @@ TEST_P(Conv2dWeightGradient, FitsASmallMemory) {
 TEST_P(Conv2dWeightGradient, AnEmptyBatchGivesZeros) {
   const Case c{0, 3, 5, 5, 4, 3, 3};
   HostTensor empty(c.gradient(), {}), none(c.input(), {});
-  std::vector<HostTensor> actual = run_outputs(
-      build_conv2d_weight_gradient(architecture(), c.gradient(), c.input(), c.weight(), c.geometry),
-      {&empty, &none});
+  std::vector<HostTensor> actual =
+      run_outputs(build_alone(kConv2dWeightGradient, architecture(),
+                              {c.gradient(), c.input(), c.weight()}, c.geometry),
+                  {&empty, &none});
   EXPECT_EQ(actual[0].values(), std::vector<double>(108, 0));
   EXPECT_EQ(actual[1].values(), std::vector<double>(4, 0));
 }
@@ -137,7 +141,7 @@ TEST_P(Conv2dWeightGradient, RejectsWhatDoesNotMatch) {
   const auto error = [&](const TensorSpec& gradient, const TensorSpec& weight,
                          const Conv2dGeometry& geometry) {
     return error_of([&] {
-      build_conv2d_weight_gradient(architecture(), gradient, c.input(), weight, geometry);
+      build_alone(kConv2dWeightGradient, architecture(), {gradient, c.input(), weight}, geometry);
     });
   };
   const TensorSpec gradient = c.gradient(), weight = c.weight();
