@@ -154,6 +154,20 @@ def test_every_operator_computes_its_composition(name, place):
     close(found, sample.composition(*sample.placed("cpu", torch.float64)))
 
 
+@pytest.mark.parametrize("name", [name for name in SAMPLES if SAMPLES[name].differentiable])
+@pytest.mark.parametrize("place", [DEVICE, "cpu"])
+@pytest.mark.parametrize("dtype, tolerance", [(torch.float16, 5e-3), (torch.bfloat16, 4e-2)])
+def test_every_operator_computes_sixteen_bits(name, place, dtype, tolerance):
+    sample = SAMPLES[name]
+    found = operator(name)(*sample.placed(place, dtype), **sample.options)
+    assert found.dtype == dtype
+    rounded = tree_map(
+        lambda x: x.double() if isinstance(x, torch.Tensor) else x, sample.placed("cpu", dtype)
+    )
+    expected = sample.composition(*rounded)
+    torch.testing.assert_close(found.cpu().double(), expected, rtol=tolerance, atol=tolerance)
+
+
 @NAMES
 @pytest.mark.parametrize("place", [DEVICE, "cpu"])
 def test_gradients_of_every_operator_are_those_of_its_composition(name, place):
