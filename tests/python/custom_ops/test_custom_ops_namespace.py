@@ -74,6 +74,11 @@ SAMPLES = {
     "vector_add": Sample((tensor(3, 1, 5), tensor(4, 5, seed=2)), torch.add),
     "matmul": Sample((tensor(7, 5), tensor(5, 9, seed=2)), torch.matmul),
     "transpose": Sample((tensor(7, 5),), torch.t, {"engine": "tensor"}),
+    "rms_norm": Sample(
+        (tensor(3, 4, 5), tensor(5, seed=2)),
+        lambda x, w: functional.rms_norm(x, (5,), w, 0.125),
+        {"eps": 0.125},
+    ),
     "bias_add_activation": Sample(
         (tensor(3, 4, 5), tensor(5, seed=2), "gelu"), lambda x, b, _: functional.gelu(x + b)
     ),

@@ -1,0 +1,25 @@
+#pragma once
+// rms_norm: out = x / sqrt(mean(x^2) + eps) * weight, the mean over the last dimension.
+//
+// Algorithm and tile plan: a row program of one stage (ops/rows/row_program.h), the sum of the
+// squares of a row, whose reciprocal root scales the row and the weight.
+//
+// Roofline: DMA, 2 * elements * itemsize bytes; where SBUF cannot hold a row, x is read twice.
+
+#include <array>
+
+#include "ops/blocks/kernel_definition.h"
+
+namespace neuron_sim {
+
+struct RmsNormOptions {
+  double eps = 1e-6;
+  static constexpr std::array kFields{"eps"};
+};
+
+/// x [..., F] of any leading dimensions and strides, weight [F] of the same dtype (fp32, fp16,
+/// bf16); the output is dense, computed in fp32 and rounded once. KernelError for other ranks,
+/// sizes and dtypes.
+extern const KernelDefinition<RmsNormOptions> kRmsNorm;
+
+}  // namespace neuron_sim
