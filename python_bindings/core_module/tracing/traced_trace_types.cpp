@@ -42,6 +42,7 @@ void bind_trace(nanobind::module_& module) {
   using Pending = PendingObject;
   static PyMemberDef of_pending[] = {object_member<Pending>("trace", Pending::kTrace),
                                      object_member<Pending>("tensor", Pending::kTensor),
+                                     object_member<Pending>("emit", Pending::kEmit, READONLY),
                                      object_member<Pending>("buffer", Pending::kBuffer),
                                      object_member<Pending>("place", Pending::kPlace),
                                      object_member<Pending>("name", Pending::kName),

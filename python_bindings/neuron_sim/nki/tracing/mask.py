@@ -4,7 +4,9 @@ A mask is known when the kernel is traced. What it leaves of a tile is a rectang
 that couples two dimensions leaves one box per position of the first of them.
 """
 
+from collections.abc import Callable
 from dis import opname
+from typing import Any
 
 from neuron_sim import _core
 
@@ -72,6 +74,20 @@ class Mask(_core.IndexMask):
 
     def __repr__(self) -> str:
         return " & ".join(f"({condition} >= 0)" for condition in self.conditions) or "True"
+
+
+class InBoxes:
+    """What emits a masked result: called with a tile, it writes the parts `cut` that the mask
+    leaves, boxes of (start, size) per dimension, and no other element."""
+
+    __slots__ = ("cut", "_emit")
+
+    def __init__(self, cut: list, emit: Callable[..., None]):
+        self.cut = cut
+        self._emit = emit
+
+    def __call__(self, *tiles: Any, **options: Any) -> None:
+        self._emit(*tiles, **options)
 
 
 def _joined_with_and() -> bool:

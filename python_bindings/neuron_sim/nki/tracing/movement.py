@@ -6,7 +6,7 @@ from .dependences import output_dependencies, shared_loop
 from .dtypes import dtype_of
 from .expression import Expression
 from .instructions import DMA_COPY
-from .mask import boxes
+from .mask import InBoxes, boxes
 from .operators import on_chip
 from .tensor import Tensor
 
@@ -76,7 +76,7 @@ def load(src, mask=None, dtype=None) -> Tensor:
         for box in cut:
             dma(dst.narrow(box), src.narrow(box))
 
-    return current().result(src.shape, kind, "sbuf", emit, explicit=has_dtype)
+    return current().result(src.shape, kind, "sbuf", InBoxes(cut, emit), explicit=has_dtype)
 
 
 def writable(tensor: Tensor) -> None:

@@ -59,8 +59,20 @@ def copy(src: Tensor, dtype: DType | None = None, mask: Any = None) -> Tensor:
     return instruction_result(src.shape, dtype, src.dtype, mask, TENSOR_COPY, src)
 
 
-def assign(target: Tensor, value: Any) -> None:
-    """target[...] = value: a number fills, a tile is copied and its free dimensions broadcast."""
+def assign(target: Tensor, value: Any, cut: list | None = None) -> None:
+    """target[...] = value: a number fills, a tile is copied and its free dimensions broadcast.
+
+    `cut`: the boxes of the value that its mask left; no other element is copied.
+    """
+    if cut is not None and target.shape[0] == value.shape[0] and target.size == value.size:
+        try:
+            whole = target.reshape(value.shape)
+        except ValueError:  # no boxes of the value are boxes of the target
+            assign(target, value)
+            return
+        for box in cut:
+            assign(whole.narrow(box), value.narrow(box))
+        return
     if target.axis is None:
         raise ValueError(
             f"tensor `{target.name}` is in hbm, which an assignment cannot write; "

@@ -20,7 +20,7 @@ from .errors import Unroll, innermost, internal_files, is_internal, point_at_pla
 from .expression import Expression, Loop
 from .indexing import DynamicSlice
 from .instructions import TENSOR_SCALAR, TENSOR_TENSOR
-from .mask import Mask, boxes
+from .mask import InBoxes, Mask, boxes
 from .methods import dense_strides
 from .refusals import refusal
 from .splitting import emit_in_parts
@@ -154,8 +154,10 @@ class Trace(_core.TraceState):
         loop = shared_loop(self, target) if self.loops and self.language == "old" else None
         uses = target.storage.uses
         if isinstance(value, Tensor) and value.storage is None:
+            emit = getattr(value.pending, "emit", None)
             if not self.settled_into(target, value, unshared):
-                operators.assign(target, value.settle())
+                cut = emit.cut if type(emit) is InBoxes else None
+                operators.assign(target, value.settle(), cut)
         else:
             operators.assign(target, value)
         if loop is not None and target.storage.uses == uses + 1:  # it is not an operand as well
@@ -264,7 +266,7 @@ def masked_result(
         shape,
         wanted,
         memory,
-        lambda dst: in_parts(cut, emit, dst, *tiles),
+        InBoxes(cut, lambda dst: in_parts(cut, emit, dst, *tiles)),
         explicit=dtype is not None,
     )
 

@@ -1,6 +1,7 @@
 """Masks: what they leave of a tile, where it depends on loops, where it is no rectangle."""
 
 import neuron_sim.neuronxcc.nki as nki
+import neuron_sim.neuronxcc.nki.isa as nisa
 import neuron_sim.neuronxcc.nki.language as nl
 import numpy as np
 import pytest
@@ -158,3 +159,58 @@ def test_a_tile_is_no_mask():
     assert error_of(kernel, uniform(4, 4)).endswith(
         "NKI mask expressions must be affine expressions of static loop indices."
     )
+
+
+COMPLETED = uniform(128, 128)
+
+
+def completed(make, dtype=nl.float32):
+    """A kernel that fills a target of make() by two results whose masks complement each other."""
+
+    @nki.jit
+    def kernel(a):
+        out = nl.ndarray((128, 128), dtype=nl.float32, buffer=nl.shared_hbm)
+        row, column = nl.arange(128)[:, None], nl.arange(128)[None, :]
+        tile = nl.load(a)
+        target = make()
+        target[...] = nisa.affine_select(
+            pred=(row >= column), on_true_tile=tile[row, column], on_false_value=-9.0,
+            mask=(column < 64), dtype=dtype,
+        )  # fmt: skip
+        target[...] = nisa.tensor_copy(tile[row, column], mask=(column >= 64), dtype=dtype)
+        nl.store(out, nl.copy(target.reshape((128, 128)), dtype=nl.float32))
+        return out
+
+    return kernel
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: nl.ndarray((128, 128), dtype=nl.float32, buffer=nl.sbuf),
+        lambda: nl.ndarray((128, 128), dtype=nl.float16, buffer=nl.sbuf),
+        lambda: nl.ndarray((128, 128), dtype=nl.float32, buffer=nl.psum),
+        lambda: nl.ndarray((128, 1, 128), dtype=nl.float32, buffer=nl.sbuf),
+        lambda: nl.ndarray((128, 3, 128), dtype=nl.float32, buffer=nl.sbuf)[:, 1, :],
+        lambda: nl.ndarray((2, nl.par_dim(128), 128), dtype=nl.float32, buffer=nl.sbuf)[1],
+    ],
+    ids=["same", "another dtype", "psum", "another shape", "slice", "block"],
+)
+def test_results_with_complementary_masks_complete_one_tile(make):
+    row, column = np.ogrid[0:128, 0:128]
+    expected = np.where((row >= column) | (column >= 64), COMPLETED, -9)
+    assert np.allclose(completed(make)(COMPLETED), expected, rtol=1e-3)
+
+
+def test_a_masked_load_leaves_the_rest_of_another_dtypes_tile():
+    @nki.jit
+    def kernel(a):
+        out = nl.ndarray((6, 9), dtype=nl.float32, buffer=nl.shared_hbm)
+        tile = nl.full((6, 9), 7.0, dtype=nl.float16)
+        tile[...] = nl.load(a, mask=(F < 4), dtype=nl.float32)
+        nl.store(out, tile)
+        return out
+
+    a = uniform(6, 9)
+    expected = np.where(np.arange(9) < 4, a.astype(np.float16), 7)
+    assert np.array_equal(kernel(a), expected)

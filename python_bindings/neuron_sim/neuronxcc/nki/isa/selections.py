@@ -6,10 +6,11 @@ from neuron_sim.nki.isa import elementwise as copies
 from neuron_sim.nki.isa import selections as new
 from neuron_sim.nki.lowering.elementwise import in_sbuf
 from neuron_sim.nki.tracing import Mask, boxes, current, dtype_of
+from neuron_sim.nki.tracing.mask import InBoxes
 from neuron_sim.nki.tracing.refusals import depends_on_loops
 
 from .constants import reduce_cmd as reduce_commands
-from .results import in_place, refuse, result
+from .results import in_parts, in_place, refuse, result
 
 
 def select_reduce(
@@ -120,7 +121,8 @@ def iota(expr, dtype, *, mask=None, **kwargs):
             pattern = [(step, size) for step, (_, size) in zip(steps, box[1:], strict=True)]
             new.iota(dst.narrow(box), pattern, start, multiplier)
 
-    return current().result(shape, dtype_of(dtype), "sbuf", emit, explicit=True)
+    written = emit if cut is None else InBoxes(cut, emit)
+    return current().result(shape, dtype_of(dtype), "sbuf", written, explicit=True)
 
 
 def affine_select(pred, on_true_tile, on_false_value, *, mask=None, dtype=None, **kwargs):
@@ -140,7 +142,7 @@ def affine_select(pred, on_true_tile, on_false_value, *, mask=None, dtype=None, 
         if dst.memory == "psum":
             made = current().tile(shape, dst.dtype)
             select(made)
-            copies.tensor_copy(dst, made)
+            in_parts(cut, copies.tensor_copy, dst, made)
         else:
             select(dst)
 
@@ -156,7 +158,8 @@ def affine_select(pred, on_true_tile, on_false_value, *, mask=None, dtype=None, 
             new.affine_select(target, pattern, multiplier, tile, on_false_value, compare, start)
 
     wanted = on_true_tile.dtype if dtype is None else dtype_of(dtype)
-    return current().result(shape, wanted, "sbuf", emit, explicit=dtype is not None)
+    written = emit if cut is None else InBoxes(cut, emit)
+    return current().result(shape, wanted, "sbuf", written, explicit=dtype is not None)
 
 
 def _predicate(pred, rank):
