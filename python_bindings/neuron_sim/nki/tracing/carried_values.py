@@ -9,7 +9,7 @@ import warnings
 from types import CodeType, FrameType
 from typing import Any
 
-from .python_state import contents
+from .python_state import PLAIN, contents
 from .tensor import Tensor
 
 _LOADS = ("LOAD_FAST", "LOAD_DEREF", "LOAD_NAME", "LOAD_GLOBAL")
@@ -36,11 +36,13 @@ class HandedOn:
         if names is None:
             names = _candidates[code, step] = _names_of(code, step)
         values = frame.f_locals if names else {}
+        # Objects and functions of elsewhere may count what is no business of the kernel's.
+        own = (*code.co_varnames, *code.co_cellvars) if names else ()
         for name in names:
             value = values[name] if name in values else frame.f_globals.get(name, _ABSENT)
             if type(value) is Tensor:
                 self._storages[name] = value.storage
-            elif value is not _ABSENT:
+            elif name in own or type(value) in PLAIN or type(value) in (list, dict):
                 held = contents(value)
                 if held is not None:
                     self._held[name] = held

@@ -15,7 +15,7 @@ import numpy as np
 
 from .errors import is_internal
 
-_PLAIN = frozenset((bool, int, float, complex, str, bytes, type(None)))
+PLAIN = frozenset((bool, int, float, complex, str, bytes, type(None)))
 _SEQUENCES = frozenset((list, tuple, set, frozenset, deque))
 _ITERATORS = frozenset(
     type(each)
@@ -34,7 +34,7 @@ _HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: a class that Python code defines
 def contents(value: Any) -> Any:
     """What `value` holds, to be compared with ==; None when it has no state that counts."""
     kind = type(value)
-    if kind in _PLAIN:
+    if kind in PLAIN:
         return (kind, value)
     if kind in _STATELESS:
         return None
@@ -62,7 +62,7 @@ class _Walk:
 
     def of(self, value: Any) -> Any:
         kind = type(value)
-        if kind in _PLAIN:
+        if kind in PLAIN:
             return (kind, value)
         if kind.__module__.startswith("neuron_sim") or isinstance(value, types.ModuleType | type):
             return None
@@ -108,7 +108,7 @@ class _Walk:
         return (kind, id(value))
 
     def _of_names(self, values: dict) -> tuple:
-        held = [(key, self.of(each)) for key, each in values.items() if type(key) in _PLAIN]
+        held = [(key, self.of(each)) for key, each in values.items() if type(key) in PLAIN]
         return tuple([(key, each) for key, each in held if each is not None])
 
     def _of_function(self, function: types.FunctionType) -> tuple | None:
