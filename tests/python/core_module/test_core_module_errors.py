@@ -9,6 +9,7 @@ SHAPES = {
     "matmul": [[70, 50], [50, 90]],
     "transpose": [[70, 50]],
     "bias_add_activation": [[7, 50], [50]],
+    "rms_norm": [[7, 50], [50]],
     "conv2d_maxpool": [[1, 3, 8, 8], [4, 3, 3, 3], [4]],
     "ffnn_forward": [[5, 8], [8, 6], [6, 4], [6], [4]],
     "ffnn_predict": [[5, 8], [8, 6], [6, 4], [6], [4]],
@@ -72,6 +73,7 @@ def test_a_file_that_does_not_exist_is_named(tmp_path):
         ("matmul", "its options: variant, transpose_x"),
         ("transpose", "its options: engine"),
         ("bias_add_activation", "its options: activation"),
+        ("rms_norm", "its options: eps"),
         (
             "conv2d_maxpool",
             "its options: pool_size, pool_stride, stride, padding, dilation, groups, activation",
@@ -97,6 +99,13 @@ def test_an_option_that_is_not_a_whole_number_is_refused(value):
     assert sentence == (
         f"kernel 'vector_add': option 'row_chunk' is '{value}', not a whole number."
     )
+
+
+@pytest.mark.parametrize("value", ["x", "", " 1", "1e", "nan", "inf"])
+def test_an_option_that_is_not_a_number_is_refused(value):
+    _core.time_kernel("rms_norm", SHAPES["rms_norm"], options={"eps": "1e-5"})
+    sentence = message_of(ValueError, "rms_norm", SHAPES["rms_norm"], options={"eps": value})
+    assert sentence == f"kernel 'rms_norm': option 'eps' is '{value}', not a number."
 
 
 def test_an_option_must_be_of_the_right_type():

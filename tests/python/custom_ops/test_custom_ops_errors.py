@@ -123,6 +123,26 @@ REFUSED = {
         ValueError,
         "bias_add_activation: x [] float32 has no last dimension.",
     ),
+    "norm weight": (
+        (OPS.rms_norm, (zeros(2, 3), zeros(4)), {}),
+        ValueError,
+        "rms_norm: dimension 0 of weight [4] float32 is 4, expected 3 (the last dimension of x).",
+    ),
+    "norm weight rank": (
+        (OPS.rms_norm, (zeros(2, 3), zeros(2, 3)), {}),
+        ValueError,
+        "rms_norm: weight [2, 3] float32 has 2 dimensions, expected 1.",
+    ),
+    "norm scalar": (
+        (OPS.rms_norm, (zeros(), zeros(1)), {}),
+        ValueError,
+        "rms_norm: x [] float32 has no last dimension.",
+    ),
+    "norm dtype": (
+        (OPS.rms_norm, (zeros(3, dtype=torch.int32), zeros(3, dtype=torch.int32)), {}),
+        TypeError,
+        f"rms_norm: x [3] int32 {FLOAT}",
+    ),
     "pool size": (
         convolution(pool=0),
         ValueError,
@@ -254,6 +274,7 @@ def test_an_unknown_activation_lists_the_known_ones(place):
         (OPS.vector_add, (zeros(3), zeros(3))),
         (OPS.matmul, (zeros(3, 3), zeros(3, 3))),
         (OPS.bias_add_activation, (zeros(3, 3), zeros(3), "relu")),
+        (OPS.rms_norm, (zeros(3, 3), zeros(3))),
         (OPS.conv2d_maxpool, (zeros(1, 1, 2, 2), zeros(1, 1, 1, 1), zeros(1), 1)),
         (OPS.ffnn_forward, (zeros(3, 3), [zeros(3, 3)], [zeros(3)])),
         (OPS.ffnn_predict, (zeros(3, 3), [zeros(3, 3)], [zeros(3)])),
