@@ -247,3 +247,24 @@ def test_other_loops_are_traced_once_without_a_warning(function):
         warnings.simplefilter("error")
         assert np.array_equal(kernel(A), A * 2)
     assert kernel.traced(A).source.instructions in (3, 4)
+
+
+def test_looking_at_an_object_runs_no_code_of_its_class():
+    class Guarded:
+        __slots__ = ("count", "empty")
+
+        def __getattribute__(self, name):
+            raise RuntimeError(f"{name} was read")
+
+    guarded = Guarded()
+    object.__setattr__(guarded, "count", 1)
+
+    @nki.jit
+    def kernel(a):
+        out, state = output(a), guarded
+        for i in nl.affine_range(4):
+            assert state is guarded
+            nl.store(out[i], nl.load(a[i]))
+        return out
+
+    assert np.array_equal(kernel.call(A).trace_anew().run([A]), A)

@@ -4,6 +4,7 @@ Tensors, index expressions and whatever else this package makes do not count: it
 on through memory.
 """
 
+import contextlib
 import dis
 import enum
 import functools
@@ -17,18 +18,15 @@ from .errors import is_internal
 
 PLAIN = frozenset((bool, int, float, complex, str, bytes, type(None)))
 _SEQUENCES = frozenset((list, tuple, set, frozenset, deque))
-_ITERATORS = frozenset(
-    type(each)
-    for each in (
-        *(iter([]), iter(()), iter(range(0)), iter({}), iter({}.values()), iter({}.items())),
-        *(iter(""), iter(set()), reversed([]), enumerate([]), zip(), map(abs, [])),
-    )
-)
-_STATELESS = frozenset((types.ModuleType, types.BuiltinFunctionType, type, np.ufunc))
+_made_iterators: list[Any] = [
+    *(iter([]), iter(()), iter(range(0)), iter({}), iter({}.values()), iter({}.items())),
+    *(iter(""), iter(set()), reversed([]), enumerate([]), zip(), map(abs, [])),
+]
+_ITERATORS = frozenset(type(each) for each in _made_iterators)
+_WITHOUT_STATE = (types.ModuleType, types.BuiltinFunctionType, type, np.ufunc)
 _MOST_VALUES = 300  # of one variable that are compared
-_MOST_BYTES = 4096  # of an array that are compared
+_MOST_BYTES = 4000  # of an array that are compared
 _assigned: dict[types.CodeType, tuple[str, ...]] = {}
-_HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: a class that Python code defines
 
 
 def contents(value: Any) -> Any:
@@ -36,7 +34,7 @@ def contents(value: Any) -> Any:
     kind = type(value)
     if kind in PLAIN:
         return (kind, value)
-    if kind in _STATELESS:
+    if kind in _WITHOUT_STATE:
         return None
     return _Walk().of(value)
 
@@ -49,6 +47,19 @@ def assigned_globals(code: types.CodeType) -> tuple[str, ...]:
         found = {each.argval for each in steps if each.opname == "STORE_GLOBAL"}
         names = _assigned[code] = tuple(sorted(found))
     return names
+
+
+def _attributes(kind: type, value: Any) -> dict[str, Any]:
+    """What an object holds by name, without running code of its class."""
+    held: dict[str, Any] = {}
+    for each in kind.__mro__:
+        for name, member in vars(each).items():
+            if type(member) is types.MemberDescriptorType:
+                with contextlib.suppress(AttributeError):  # a slot without a value
+                    held[name] = member.__get__(value)
+    with contextlib.suppress(AttributeError):
+        held.update(object.__getattribute__(value, "__dict__"))
+    return held
 
 
 class _Walk:
@@ -64,11 +75,11 @@ class _Walk:
         kind = type(value)
         if kind in PLAIN:
             return (kind, value)
-        if kind.__module__.startswith("neuron_sim") or isinstance(value, types.ModuleType | type):
+        if str(kind.__module__).startswith("neuron_sim") or issubclass(kind, _WITHOUT_STATE):
             return None
-        if isinstance(value, enum.Enum):
-            return (kind, value.name)
-        if isinstance(value, np.generic):
+        if issubclass(kind, enum.Enum):
+            return (kind, id(value))
+        if issubclass(kind, np.generic):
             return (kind, value.tobytes())
         self.left -= 1
         if self.left < 0 or id(value) in self.seen:
@@ -85,7 +96,7 @@ class _Walk:
             return self._of_names(value)
         if kind is types.FunctionType:
             return self._of_function(value)
-        if isinstance(value, np.ndarray):
+        if issubclass(kind, np.ndarray):
             return (value.dtype.str, value.tobytes()) if value.nbytes <= _MOST_BYTES else None
         if kind is types.MethodType:
             return (self.of(value.__self__), self.of(value.__func__))
@@ -96,15 +107,8 @@ class _Walk:
             return frame and (frame.f_lasti, self._of_names(frame.f_locals))
         if kind in _ITERATORS:
             return (kind, self.of(value.__reduce__()[1:]))
-        if kind.__flags__ & _HEAP_TYPE:
-            slots = [
-                name
-                for each in kind.__mro__
-                for name, member in vars(each).items()
-                if type(member) is types.MemberDescriptorType and hasattr(value, name)
-            ]
-            held = {name: getattr(value, name) for name in slots}
-            return (kind, self._of_names({**held, **getattr(value, "__dict__", {})}))
+        if "__module__" in vars(kind):  # a class that Python code defines
+            return (kind, self._of_names(_attributes(kind, value)))
         return (kind, id(value))
 
     def _of_names(self, values: dict) -> tuple:
