@@ -55,7 +55,8 @@ class Spilling {
   void run() {
     for (uint32_t i = 0; i < removed_.size(); ++i) {
       poll_interruption();
-      const std::vector<TileId> wanted = tiles_of(i);
+      std::vector<TileId> wanted = tiles_of(i);
+      std::erase_if(wanted, [&](TileId tile) { return read_from_slot(tile, i); });
       if (keeps_nothing_) make_room(room_);
       int64_t needed = 0;
       for (const TileId tile : wanted) {
@@ -153,6 +154,29 @@ class Spilling {
     before_[instance].push_back(
         copy_of_tile(line_, state.now, state.slot, state.written, line_.instructions[instance]));
     count(state.written, line_.spills.reloads, line_.spills.reload_bytes);
+  }
+
+  /// Lets an instance that only reads a tile of PSUM read its copy in SBUF, if it can.
+  bool read_from_slot(TileId tile, uint32_t instance) {
+    const TileState& state = state_of(tile);
+    if (memory_ != MemoryKind::kPsum || state.is_resident || state.slot == kNoTile) return false;
+    StraightInstruction& reader = line_.instructions[instance];
+    const std::span<Operand> operands = line_.operands_of(reader);
+    const std::vector<Operand> before(operands.begin(), operands.end());
+    for (Operand& operand : operands) {
+      if (operand.tile != tile) continue;
+      move_to_tile(line_, operand, state.slot);
+      operand.memory = MemoryKind::kSbuf;
+    }
+    const bool writes = std::any_of(before.begin(), before.end(), [&](const Operand& operand) {
+      return operand.tile == tile && operand.writes();
+    });
+    if (!writes && is_legal(line_, reader)) {
+      renew_demand(line_, reader);
+      return true;
+    }
+    std::copy(before.begin(), before.end(), operands.begin());
+    return false;
   }
 
   void count(const TileBox& box, int64_t& number, int64_t& bytes) const {

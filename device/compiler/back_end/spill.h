@@ -23,7 +23,8 @@ namespace neuron_sim {
 void spill_sbuf(StraightLine& line, int64_t room);
 
 /// The same for the PSUM tiles of at most `room` bytes per partition: they are copied to tiles in
-/// SBUF and back, because DMA does not reach PSUM.
+/// SBUF and back, because DMA does not reach PSUM. Instances that only read such a tile, and may
+/// read it in SBUF, do.
 void spill_psum(StraightLine& line, int64_t room);
 
 }  // namespace neuron_sim

@@ -175,6 +175,35 @@ TEST(Spill, SumsInPsumContinueAfterTheirBankServedAnother) {
   EXPECT_EQ(compiled->spills.saves, 0);
 }
 
+TEST(Spill, ProductsThatLeftPsumAreReadInSbuf) {
+  const auto compiled = compared(
+      [](const Architecture& architecture) {
+        Kernel kernel(architecture, 6);
+        std::vector<View> products;
+        const View left = kernel.loaded(0).slice(1, 0, 128), right = kernel.loaded(1);
+        View mixed = right;
+        for (int i = 0; i < 6; ++i) {
+          products.push_back(kernel.builder.psum("product", {128, 256}));
+          kernel.builder.emit(
+              NcMatmul{.dst = products.back(), .stationary = left, .moving = right});
+        }
+        for (int i = 0; i < 6; ++i) {  // the first use is in the reverse order of the last one
+          const View next = kernel.tile("mixed");
+          kernel.builder.emit(TensorTensor{next, mixed, products[5 - i], AluOp::kAdd});
+          mixed = next;
+        }
+        for (size_t i = 0; i < 6; ++i) {
+          const View result = kernel.tile("result");
+          kernel.builder.emit(TensorTensor{result, mixed, products[i], AluOp::kAdd});
+          kernel.store(static_cast<int64_t>(i), result);
+        }
+        return kernel.finish();
+      },
+      with_memory(40, 2));
+  EXPECT_GE(compiled->spills.psum_copies, 4);
+  EXPECT_LE(compiled->spills.psum_copies, 6);  // each leaves once and none comes back
+}
+
 TEST(Spill, OnlyBytesThatWereWrittenAreSaved) {
   const auto compiled = compared(
       [](const Architecture& architecture) {
