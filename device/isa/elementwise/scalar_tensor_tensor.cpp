@@ -38,7 +38,12 @@ void check(const Draft& draft, const Architecture& architecture) {
   checks::source_and_dst(kName, "operand1", operand1, dst, draft.engine, architecture);
   checks::not_both_in_psum(kName, "data", data, "operand1", operand1, architecture);
   checks::unary_operand(kName, "operand0", operand0, first);
-  checks::fp32_per_partition(kName, "operand0", operand0, data, draft.engine, architecture);
+  if (!operand0.present()) return;
+  checks::compute_operand(kName, "operand0", operand0, draft.engine, architecture);
+  checks::per_partition(kName, "operand0", operand0, data);
+  if (!is_float(operand0.dtype())) {
+    checks::dtype_error(kName, "operand0", operand0, "a floating dtype");
+  }
 }
 
 void run(const Instance& instance) {

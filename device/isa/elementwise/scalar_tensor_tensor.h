@@ -8,7 +8,7 @@ namespace neuron_sim {
 /// dst = (data op0 operand0) op1 operand1, element by element, with a whole tile as operand1, on
 /// Vector; reverse0 computes operand0 op0 data, reverse1 operand1 op1 (...). [P, F] tiles in SBUF
 /// or PSUM with equal partitions and elements per partition, data and operand1 not both in PSUM;
-/// operand0 is a [P, 1] fp32 tile, or constant0 when its view is absent
+/// operand0 is a [P, 1] tile of a floating dtype, or constant0 when its view is absent
 /// (docs/hardware_facts.md#scalar_tensor_tensor). dst may be data or operand1.
 /// Arithmetic operators of the Vector engine, op0 also unary ones (without operand0), op1 on two
 /// operands. Any dtypes: every operation rounds to fp32, the result rounds once more to dst.

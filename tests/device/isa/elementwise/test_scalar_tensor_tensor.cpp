@@ -104,6 +104,19 @@ TEST(ScalarTensorTensor, the_destination_may_be_either_input_and_hold_the_operan
   }
 }
 
+TEST(ScalarTensorTensor, widens_a_scalar_operand_of_any_floating_dtype) {
+  for (const Dtype dtype : {kF32, kBf16, Dtype::kFloat16}) {
+    SCOPED_TRACE(std::string(name(dtype)));
+    Fused fused({2, 2});
+    fused.bench.set(fused.instruction.data, {1, 2, 3, 4});
+    fused.bench.set(fused.instruction.operand1, {10, 20, 30, 40});
+    fused.instruction.operand0 = fused.bench.tile(kSbuf, dtype, {2, 1}, "scale", {0.5, -1.5});
+    fused.instruction.op0 = AluOp::kMultiply;
+    fused.instruction.op1 = AluOp::kAdd;
+    expect_values(fused.run(), {10.5, 21, 25.5, 34});
+  }
+}
+
 TEST(ScalarTensorTensor, takes_a_unary_first_operator_and_passes_nan_and_infinity) {
   Fused fused({1, 4});
   fused.bench.set(fused.instruction.data, {-INFINITY, NAN, -2, -0.0});
@@ -160,10 +173,10 @@ TEST(ScalarTensorTensor, checks_its_operands) {
             "Expected operand 'operand1' of 'scalar_tensor_tensor' to be in address space "
             "'psum|sbuf', but it is missing.");
   fused.instruction.operand1 = fused.instruction.data;
-  fused.instruction.operand0 = fused.bench.tile(kSbuf, kBf16, {2, 1}, "w");
+  fused.instruction.operand0 = fused.bench.tile(kSbuf, Dtype::kInt32, {2, 1}, "w");
   EXPECT_EQ(fused.error(),
-            "dtype bfloat16 of operand 'operand0' of 'scalar_tensor_tensor' is not supported; "
-            "expected float32.");
+            "dtype int32 of operand 'operand0' of 'scalar_tensor_tensor' is not supported; "
+            "expected a floating dtype.");
   fused.instruction.op0 = AluOp::kAbs;
   EXPECT_EQ(fused.error(),
             "operand 'operand0' of 'scalar_tensor_tensor' must be None or 0 for the unary "

@@ -68,3 +68,44 @@ def test_the_value_of_unselected_elements_is_compared_as_fp32(value):
     expected = np.full((128, 64), np.finfo(np.float32).min)
     expected[:, 3:9] = A[:, 3:9]
     assert np.array_equal(kernel(A), expected)
+
+
+def test_columns_of_one_bank_are_added_up_in_turns():
+    """As nki-library's attention backward does on hardware; the old compiler has [SCH713]."""
+    x, y = uniform(128, 64), uniform(128, 512)
+
+    @nki.jit
+    def kernel(x, y):
+        out = nl.ndarray((64, 256), dtype=x.dtype, buffer=nl.shared_hbm)
+        stationary, moving = nl.load(x), nl.load(y)
+        sums = nl.ndarray((64, 256), dtype=nl.float32, buffer=nl.psum)
+        nisa.memset(dst=sums, value=0.0)
+        for k in range(2):
+            for half in range(2):
+                first = k * 256 + half * 128
+                nisa.nc_matmul(
+                    dst=sums[:, half * 128 : half * 128 + 128], stationary=stationary,
+                    moving=moving[:, first : first + 128],
+                )  # fmt: skip
+        nl.store(out, nl.copy(sums))
+        return out
+
+    assert np.allclose(kernel(x, y), x.T @ (y[:, :256] + y[:, 256:]), rtol=1e-5, atol=1e-4)
+
+
+@pytest.mark.parametrize("dtype", [nl.bfloat16, nl.float16, nl.float32], ids=str)
+def test_scalar_tensor_tensor_reads_a_column_of_any_floating_dtype(dtype):
+    @nki.jit
+    def kernel(a):
+        out = nl.ndarray((128, 48), dtype=a.dtype, buffer=nl.shared_hbm)
+        tile = nl.load(a)
+        factor = nl.copy(tile[:, 0:1], dtype=dtype)
+        result = nl.ndarray((128, 48), dtype=a.dtype, buffer=nl.sbuf)
+        nisa.scalar_tensor_tensor(
+            dst=result, data=tile, op0=nl.multiply, operand0=factor, op1=nl.add, operand1=tile
+        )
+        nl.store(out, result)
+        return out
+
+    factor = COLUMNS[:, :1].astype(dtype.numpy).astype(np.float32)
+    assert np.array_equal(kernel(COLUMNS), COLUMNS * factor + COLUMNS)

@@ -6,7 +6,7 @@ operand's unless given; `mask`: the part of the tiles that takes part.
 
 from neuron_sim.nki.isa import elementwise as new
 from neuron_sim.nki.isa.constants import named
-from neuron_sim.nki.isa.operators import operator_name
+from neuron_sim.nki.isa.operators import operator_name, tile_or_number
 from neuron_sim.nki.tracing import promote
 from neuron_sim.nki.tracing.instructions import (
     MEMSET,
@@ -118,7 +118,7 @@ def scalar_tensor_tensor(
     operands = (
         data,
         operator_name(op0, "op0"),
-        per_partition(operand0),
+        tile_or_number(operand0),
         operator_name(op1, "op1"),
         operand1,
         bool(reverse0),
