@@ -54,6 +54,11 @@ NEURON_SIM_TORCH_API at::Tensor transpose(const at::Tensor& a, std::string_view 
 NEURON_SIM_TORCH_API at::Tensor bias_add_activation(const at::Tensor& x, const at::Tensor& bias,
                                                     std::string_view activation);
 
+/// x / sqrt(mean(x^2) + eps) * weight for x [..., F] and weight [F], both float32, float16 or
+/// bfloat16; the mean is over F. Computed in fp32, rounded once.
+NEURON_SIM_TORCH_API at::Tensor rms_norm(const at::Tensor& x, const at::Tensor& weight,
+                                         double eps = 1e-6);
+
 /// An option by height and width; one number stands for both.
 struct HeightWidth {
   int64_t height, width;

@@ -5,6 +5,7 @@
 
 #include "csrc/custom_ops/argument_checks.h"
 #include "csrc/custom_ops/custom_op.h"
+#include "csrc/neuron_sim.h"
 
 namespace neuron_sim {
 namespace {
@@ -56,4 +57,9 @@ struct RmsNorm {
 const CustomOp<RmsNorm> kRmsNormOp;
 
 }  // namespace
+
+Tensor rms_norm(const Tensor& x, const Tensor& weight, double eps) {
+  return kRmsNormOp.call(x, weight, eps);
+}
+
 }  // namespace neuron_sim

@@ -34,6 +34,8 @@ TEST(CustomOps, RunOnTheDeviceOfTheirInputs) {
   EXPECT_TRUE(torch::equal(vector_add(x, x, "tiled", 64).cpu(), a + a));
   EXPECT_TRUE(torch::equal(neuron_sim::transpose(x).cpu(), a.t()));
   EXPECT_TRUE(close(bias_add_activation(product, offset, "relu"), (a.mm(b) + bias).relu()));
+  EXPECT_TRUE(
+      close(neuron_sim::rms_norm(product, offset, 0.5), torch::rms_norm(a.mm(b), {20}, bias, 0.5)));
   const auto expected = (a.mm(b) + bias).softmax(-1);
   EXPECT_TRUE(close(ffnn_forward(x, {y}, {offset}), expected));
   EXPECT_TRUE(torch::equal(ffnn_predict(x, {y}, {offset}).cpu(), expected.argmax(-1)));
