@@ -167,6 +167,7 @@ class MaxpoolBackward {
 /// [planes, rows, columns], or [N, C, rows, columns] where N and C of one tensor do not merge.
 Tensors make_tensors(const std::array<HbmTensor, 3>& given) {
   std::vector<std::vector<int64_t>> leading;
+  leading.reserve(given.size());
   for (const HbmTensor& tensor : given) leading.push_back({tensor.strides[0], tensor.strides[1]});
   const auto dimensions = collapse({given[1].shape[0], given[1].shape[1]}, leading);
   View views[3];
