@@ -78,7 +78,7 @@ def tensor_scalar(
         refuse("tensor_scalar", kwargs)
     if (
         engine is _UNKNOWN
-        and is_plain(operand0)
+        and (type(operand0) is float or is_plain(operand0))
         and not (reverse0 or reverse1)
         and (operand1 is None if op1 is None else is_plain(operand1))
     ):
