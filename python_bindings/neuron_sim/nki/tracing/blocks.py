@@ -5,6 +5,7 @@ from collections.abc import Callable
 from itertools import product
 from typing import Any
 
+from .errors import Unroll
 from .expression import Expression
 from .methods import dense_strides
 from .refusals import blocks_before_partitions, out_of_bound
@@ -110,9 +111,8 @@ class Blocks(Tensor):
     def __getitem__(self, index: Any) -> Tensor:
         items = index if isinstance(index, tuple) else (index,)
         items = self._spelled_out(items)
-        prefix, axis = self.prefix, self.axis
-        for used, item in enumerate(items[:axis]):
-            prefix = (*prefix, self._number(used, item))
+        axis = self.axis
+        prefix = (*self.prefix, *self._numbers(items[:axis]))
         if len(items) < axis:
             return Blocks(self.tiles, self.shape[len(items) :], axis - len(items), prefix)
         tile = self.tiles.at(prefix)
@@ -128,6 +128,19 @@ class Blocks(Tensor):
         while items and items[-1] == slice(None) and len(items) <= self.axis:
             items = items[:-1]
         return items
+
+    def _numbers(self, items: tuple) -> list:
+        """The indices of the first block dimensions. Unroll for the loops of all of them at once:
+        every trace of the kernel declares all tiles."""
+        numbers, loops = [], []
+        for dimension, item in enumerate(items):
+            try:
+                numbers.append(self._number(dimension, item))
+            except Unroll as request:
+                loops += request.keys
+        if loops:
+            raise Unroll(loops)
+        return numbers
 
     def _number(self, dimension: int, item: Any) -> Any:
         if type(item) is slice or (type(item) is Expression and item.shape):
