@@ -163,8 +163,9 @@ constexpr PassSetting kSettings[] = {
     {"schedule", kSwitch, "schedule",
      "list scheduling of the unrolled program; allocates PSUM banks"},
     {"choose_copy_engines", kSwitch, "schedule",
-     "copies out of PSUM whose engine the kernel leaves open run on Scalar or Vector, whichever is "
-     "free first"},
+     "copies to SBUF whose engine the kernel leaves open run on Scalar or Vector, whichever is "
+     "free "
+     "first"},
     {"keep_groups_together", kSwitch, "schedule",
      "an accumulation group is finished before the next one of its statement starts"},
     {"hoist_loads", kSwitch, "schedule",

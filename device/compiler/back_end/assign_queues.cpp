@@ -20,7 +20,7 @@ constexpr Queue kHardwareLoad{EngineKind::kSync, DescriptorKind::kHardware};
 constexpr Queue kHardwareStore{EngineKind::kScalar, DescriptorKind::kHardware};
 
 /// Engines without other work, in the order in which they take turns: Sync first. `copies_move`:
-/// the scheduler may give copies out of PSUM to Scalar.
+/// the scheduler may give copies to Scalar.
 std::vector<EngineKind> idle_engines(const StraightLine& line, bool copies_move) {
   std::array<bool, kEngineCount> computes{};
   bool& scalar = computes[static_cast<size_t>(EngineKind::kScalar)];

@@ -15,7 +15,7 @@ namespace neuron_sim {
 /// turns on the engines that compute nothing in this program, loads on one half of them and stores
 /// on the other, as both have their own queue with hardware descriptors: a load that waits for a
 /// buffer until a store has read it then holds up no further stores. Assumed, no trace shows it.
-/// With `choose_copy_engines` Scalar computes if a copy out of PSUM may move there (schedule.h).
+/// With `choose_copy_engines` Scalar computes if a copy may move there (schedule.h).
 /// A transfer stays where it is when its kernel chose descriptors (with `keep_explicit_queues` also
 /// an engine), and when the new place cannot make its descriptors.
 void assign_queues(StraightLine& line, const PassSettings& settings);

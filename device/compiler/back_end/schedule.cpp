@@ -131,7 +131,7 @@ bool is_free_copy(const StraightLine& line, const StraightInstruction& instance)
   const Instruction& instruction = instance.instruction;
   if (instruction.type != &kTensorCopy || instruction.engine_given) return false;
   const auto operands = line.operands_of(instance);
-  if (operands[1].memory != MemoryKind::kPsum || operands[0].memory != MemoryKind::kSbuf) {
+  if (operands[1].memory == MemoryKind::kHbm || operands[0].memory != MemoryKind::kSbuf) {
     return false;
   }
   // Through fp32, as generation 2 copies on Scalar, fp32 is unchanged and a cast is the same cast.

@@ -189,23 +189,40 @@ TEST(Schedule, WhenBanksDoNotSufficeAtAllTheProgramOrderStays) {
   EXPECT_EQ(bytes_after(program), bytes_after(compile(program, settings()).program));
 }
 
-TEST(Schedule, OnlyOpenCopiesOutOfPsumChangeTheirEngine) {
-  for (const EngineKind engine : {EngineKind::kAuto, EngineKind::kVector}) {
-    Builder builder("copies", trn2());
-    const View psum = builder.psum("psum", {128, 64}, kFloat, 2);
-    const View sbuf = builder.sbuf("sbuf", {128, 64}, kFloat, 4);
-    for (int i = 0; i < 2; ++i) builder.emit(Memset{psum.turn(i), 1, EngineKind::kVector});
-    builder.emit(TensorCopy{sbuf.turn(0), psum.turn(0), engine});
-    builder.emit(TensorCopy{sbuf.turn(1), sbuf.turn(0)});
-    PassSettings kept = settings();
-    kept.set("elide_psum_copies", 0);  // only Vector reads the first copy
-    const Compiled compiled = compile(builder.finish(), kept);
-    const auto copies = instructions_named(*compiled.program, "tensor_copy");
-    ASSERT_EQ(copies.size(), 2U);
-    EXPECT_EQ(copies[0]->engine,
-              engine == EngineKind::kAuto ? EngineKind::kScalar : EngineKind::kVector);
-    EXPECT_EQ(copies[1]->engine, EngineKind::kVector);
+/// Engines of two copies, out of PSUM and within SBUF, of which Vector alone could make the second
+/// with the same bytes if it is of another dtype than fp32 on generation 2.
+std::vector<EngineKind> engines_of_copies(const char* architecture, Dtype dtype,
+                                          EngineKind engine = EngineKind::kAuto) {
+  Builder builder("copies", load_architecture(architecture));
+  const View psum = builder.psum("psum", {128, 64}, kFloat);
+  const View first = builder.sbuf("first", {128, 64}, dtype);
+  const View second = builder.sbuf("second", {128, 64}, dtype);
+  builder.emit(Memset{psum, 1, EngineKind::kVector});
+  builder.emit(TensorCopy{first, psum, engine});
+  builder.emit(TensorCopy{second, first, engine});
+  PassSettings kept = settings();
+  for (const char* elision : {"elide_psum_copies", "eliminate_copies"}) kept.set(elision, 0);
+  const Compiled compiled = compile(builder.finish(), kept);
+  std::vector<EngineKind> engines;
+  for (const Instruction* copy : instructions_named(*compiled.program, "tensor_copy")) {
+    engines.push_back(copy->engine);
   }
+  return engines;
+}
+
+TEST(Schedule, OpenCopiesMoveToTheEngineThatIsFreeFirst) {
+  using enum EngineKind;
+  using Engines = std::vector<EngineKind>;
+  EXPECT_EQ(engines_of_copies("trn2", kFloat), (Engines{kScalar, kScalar}));
+  EXPECT_EQ(engines_of_copies("trn2", kFloat, kVector), (Engines{kVector, kVector}));
+  EXPECT_EQ(engines_of_copies("trn2", Dtype::kInt32), (Engines{kScalar, kScalar}));
+}
+
+TEST(Schedule, CopiesThatScalarWouldPassThroughFp32StayOnGeneration2) {
+  using enum EngineKind;
+  using Engines = std::vector<EngineKind>;
+  EXPECT_EQ(engines_of_copies("trn1", kFloat), (Engines{kScalar, kScalar}));
+  EXPECT_EQ(engines_of_copies("trn1", Dtype::kInt32), (Engines{kScalar, kVector}));
 }
 
 }  // namespace
