@@ -5,9 +5,9 @@
 // scheduler over the unrolled program in which program order or the earliest ready decides, not the
 // critical path; copies out of PSUM go to the engine that is free first; accumulation groups of one
 // statement do not interleave; loads that wait for nothing come first, in the order of their first
-// readers; a bank of PSUM is taken longest-unused first. Copies within SBUF go to the engine that is
-// free first, too (vendor, nki.isa.tensor_copy 2.28: the compiler selects it by the engines' load;
-// that it weighs Scalar and Vector alone is assumed). The costs are the compiler's own
+// readers; a bank of PSUM is taken longest-unused first. Copies within SBUF go to the engine that
+// is free first, too (vendor, nki.isa.tensor_copy 2.28: the compiler selects it by the engines'
+// load; that it weighs Scalar and Vector alone is assumed). The costs are the compiler's own
 // (compiler_costs.h).
 
 #include <optional>
