@@ -16,12 +16,6 @@ struct Row {
   uint32_t first = UINT32_MAX, last = 0, longest = 0;
 };
 
-/// The name of a tensor without the index of a block.
-std::string tensor_of(const std::string& label) {
-  const size_t bracket = label.find('[');
-  return bracket == 0 || bracket == std::string::npos ? label : label.substr(0, bracket);
-}
-
 class MemoryTable {
  public:
   MemoryTable(const Program& program, MemoryKind memory, uint8_t core) : program_(program) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <tuple>
 
 #include "device/analysis/tile_lifetimes.h"
 #include "device/base/errors.h"
@@ -157,19 +158,36 @@ class MemoryPlacement {
     return index < 0 ? "" : ", " + program_.source_lines[static_cast<size_t>(index)];
   }
 
+  /// Tiles of one tensor and size.
+  struct LiveTiles {
+    size_t place = 0;  ///< in the list, from 1 on
+    std::string label, size;
+    int64_t count = 0;
+  };
+
   [[noreturn]] void refuse(uint32_t position) const {
     int64_t live = taken_bytes();
-    std::string list;
+    std::map<std::tuple<std::string, int64_t, int32_t>, LiveTiles> tensors;
     for (const size_t i : order_) {
       const Lifetime& life = lifetimes_.of[i];
       if (life.first > position || life.last < position) continue;
       const UnplacedTile& tile = tiles_[i];
       live += size(i);
       const std::string& label = program_.tiles[static_cast<size_t>(tile.first)].label;
-      list += text(list.empty() ? "" : ", ", "'", label, "' (");
-      if (tile.count > 1) list += text(tile.count, " x ");
-      list += text(tile.pitch, " bytes", line(tile.source_line), ")");
+      LiveTiles& tensor = tensors[{tensor_of(label), tile.pitch, tile.source_line}];
+      const bool is_first = tensor.count == 0;
+      if (is_first) tensor.place = tensors.size();
+      tensor.label = is_first ? label : tensor_of(label);
+      tensor.size = text(tile.pitch, " bytes", line(tile.source_line));
+      tensor.count += tile.count;
     }
+    std::vector<std::string> entries(tensors.size());
+    for (const auto& [key, tensor] : tensors) {
+      const std::string count = tensor.count > 1 ? text(tensor.count, " x ") : "";
+      entries[tensor.place - 1] = text("'", tensor.label, "' (", count, tensor.size, ")");
+    }
+    std::string list;
+    for (const std::string& entry : entries) list += (list.empty() ? "" : ", ") + entry;
     if (taken_bytes() > 0) list += text(", placed by hand (", taken_bytes(), " bytes)");
     fail(text("out of memory in ", name(memory_), ": the tiles of kernel '", program_.kernel,
               "' that are live at ", place_of(position), " need ", live, " bytes per partition, ",

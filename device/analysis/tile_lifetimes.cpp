@@ -93,4 +93,9 @@ TileLifetimes tile_lifetimes(const Program& program, const std::vector<UnplacedT
   return LifetimeWalk(program, tiles).run();
 }
 
+std::string tensor_of(const std::string& label) {
+  const size_t bracket = label.find('[');
+  return bracket == 0 || bracket == std::string::npos ? label : label.substr(0, bracket);
+}
+
 }  // namespace neuron_sim

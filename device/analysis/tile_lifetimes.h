@@ -1,6 +1,7 @@
 #pragma once
 // Live ranges of tiles over the loops of a program.
 
+#include <string>
 #include <vector>
 
 #include "device/analysis/place_tiles.h"
@@ -18,5 +19,8 @@ struct TileLifetimes {
 /// Lifetimes as place_tiles() documents them. A tile that is touched after the loop it was
 /// allocated in counts as allocated outside that loop.
 TileLifetimes tile_lifetimes(const Program& program, const std::vector<UnplacedTile>& tiles);
+
+/// The tensor that a tile belongs to, by its label: the label without the index of a block.
+std::string tensor_of(const std::string& label);
 
 }  // namespace neuron_sim
