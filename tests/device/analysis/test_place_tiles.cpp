@@ -146,7 +146,7 @@ TEST(PlaceTiles, PsumIsGivenInWholeBanks) {
   const std::string message = error(8);
   EXPECT_EQ(message.find("out of memory in psum: the tiles of kernel 'sketch' that are live at "
                          "'memset' need 18432 bytes per partition, trn2 has 16384. Live tiles: "
-                         "'sum' (4096 bytes), 'sum' (2048 bytes), "),
+                         "'sum' (4096 bytes), 'sum' (7 x 2048 bytes)."),
             0U)
       << message;
 }
