@@ -19,6 +19,9 @@ constexpr auto kSettings = std::to_array<Setting>({
     {"NEURON_SIM_ARCH", "`trn1`, `trn2`, `trn3`, `handwritten/NAME` or a TOML file",
      "the chip; else `NEURON_PLATFORM_TARGET_OVERRIDE`, else trn2"},
     {"NEURON_PLATFORM_TARGET_OVERRIDE", "a name as above", "the vendor's variable for the chip"},
+    {"NEURON_CC_FLAGS", "flags of the vendor's compiler",
+     "the vendor's variable for kernels whose decorator has no `additional_compile_opt`; of the "
+     "flags `--disable-dge` counts"},
     {"NEURON_SIM_DEVICES", "1 to 16", "number of devices of a process; else 2"},
     {"NEURON_SIM_THREADS", "1 to 256",
      "host threads that compute, with the same bytes; else one per hardware thread"},

@@ -1,7 +1,8 @@
 """The vendor compiler's flags of a kernel, as its decorator or the environment gives them."""
 
-import os
 import shlex
+
+from neuron_sim import _core
 
 VARIABLE = "NEURON_CC_FLAGS"
 """Flags of kernels that run as operators of a framework (docs of torch-neuronx)."""
@@ -14,7 +15,7 @@ def flags_of(options: dict) -> tuple[str, ...]:
     """
     text = options.get("additional_compile_opt")
     if text is None:
-        return _split(VARIABLE, os.environ.get(VARIABLE, ""))
+        return _split(VARIABLE, _core.setting(VARIABLE))
     if not isinstance(text, str):
         raise TypeError(f"additional_compile_opt is {text!r} and must be a string of flags.")
     return _split("additional_compile_opt", text)
