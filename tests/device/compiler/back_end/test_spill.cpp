@@ -284,7 +284,8 @@ TEST(Spill, AProgramWithoutAStraightLineIsRefusedWithTheReason) {
 }
 
 TEST(Spill, AProgramThatFitsIsNeverChanged) {
-  const auto program = computed_first(4)(with_memory(190));
+  const Architecture ample = with_memory(190);
+  const auto program = computed_first(4)(ample);
   EXPECT_FALSE(compile(program, published_stack("neuronx-cc trn2").settings).program->spills.any());
   EXPECT_EQ(compile(program, {}).program, program);
 }
