@@ -93,7 +93,9 @@ TEST(Outputs, WhoseRowsOverlapInOneStoreAreWrittenTwice) {
     builder.emit(DmaCopy{out.pattern({{128, step}, {8, 1}}, 0), tile});
     const auto found = check(builder, 0);
     ASSERT_EQ(rules_of(found), step == 8 ? Rules{} : Rules{"written-twice"});
-    if (step == 7) EXPECT_EQ(found[0].place.bytes->begin, 28);
+    if (step == 7) {
+      EXPECT_EQ(found[0].place.bytes->begin, 28);
+    }
   }
 }
 

@@ -89,7 +89,9 @@ TEST(PsumSums, ThatGoOnAfterTheyWereReadAreNamed) {
     products.product(sum, goes_on, "k.py:9");
     const auto found = products.check();
     ASSERT_EQ(rules_of(found), goes_on ? Rules{"psum-read-before-stop"} : Rules{});
-    if (goes_on) EXPECT_EQ(found[0].other_line, "k.py:7");
+    if (goes_on) {
+      EXPECT_EQ(found[0].other_line, "k.py:7");
+    }
   }
 }
 
@@ -101,7 +103,9 @@ TEST(PsumSums, ThatAddToWhatNothingBeganAreNamed) {
     products.product(sum, true, "k.py:4");
     const auto found = products.check();
     ASSERT_EQ(rules_of(found), filled ? Rules{} : Rules{"psum-accumulate-without-start"});
-    if (!filled) EXPECT_EQ(found[0].source_line, "k.py:4");
+    if (!filled) {
+      EXPECT_EQ(found[0].source_line, "k.py:4");
+    }
   }
 }
 
@@ -114,7 +118,9 @@ TEST(PsumSums, ThatAreOverwrittenBeforeTheyAreReadAreLost) {
     products.product(sum, false, "k.py:2");
     const auto found = products.check();
     ASSERT_EQ(rules_of(found), read ? Rules{} : Rules{"lost-sum"});
-    if (!read) EXPECT_EQ(found[0].other_line, "k.py:1");
+    if (!read) {
+      EXPECT_EQ(found[0].other_line, "k.py:1");
+    }
   }
 }
 

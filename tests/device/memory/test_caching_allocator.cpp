@@ -133,8 +133,12 @@ TEST_F(CachingAllocation, RandomUseNeverOverlapsAndEndsEmpty) {
       const int64_t bytes = int64_t{1} << (random() % 20);
       auto* start = static_cast<std::byte*>(take(bytes, random() % 3));
       const auto next = live.lower_bound(start);
-      if (next != live.end()) ASSERT_GE(next->first, start + bytes);
-      if (next != live.begin()) ASSERT_LE(std::prev(next)->first + std::prev(next)->second, start);
+      if (next != live.end()) {
+        ASSERT_GE(next->first, start + bytes);
+      }
+      if (next != live.begin()) {
+        ASSERT_LE(std::prev(next)->first + std::prev(next)->second, start);
+      }
       live.emplace(start, bytes);
       requested += bytes;
     } else if (!live.empty()) {

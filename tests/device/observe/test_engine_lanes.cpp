@@ -39,7 +39,9 @@ TEST(EngineLanes, ShowEveryStepOfEveryEngineInAnyResolution) {
         for (size_t i = 0; i < lane.spans.size(); ++i) {
           steps += lane.spans[i].steps;
           EXPECT_LE(lane.spans[i].start, lane.spans[i].end);
-          if (i > 0) EXPECT_GT(lane.spans[i].start, lane.spans[i - 1].end);
+          if (i > 0) {
+            EXPECT_GT(lane.spans[i].start, lane.spans[i - 1].end);
+          }
         }
         EXPECT_EQ(steps, counter.steps[lane.name]) << lane.name;
         EXPECT_EQ(lane.spans.back().end, counter.end[lane.name]) << lane.name;

@@ -255,7 +255,9 @@ TEST(Spill, TilesPlacedByHandStayWhereTheyAre) {
       },
       with_memory(5));
   for (const Tile& tile : compiled->tiles) {
-    if (tile.label == "placed") EXPECT_EQ(tile.address, 1024);
+    if (tile.label == "placed") {
+      EXPECT_EQ(tile.address, 1024);
+    }
   }
   EXPECT_GT(compiled->spills.saves, 0);
 }
