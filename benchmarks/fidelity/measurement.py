@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -53,9 +54,9 @@ class Measurement:
         profiler's device time neither.
         """
         metric = self.metric.lower()
-        if "latency" in metric:
-            return "latency_us"
-        return "body_us" if "device time" in metric else "profile_us"
+        if "device time" in metric:
+            return "body_us"
+        return "profile_us" if re.search("profile|total_time", metric) else "latency_us"
 
     @property
     def text(self) -> str:

@@ -74,6 +74,5 @@ def match(measurement: Measurement) -> Case | None:
         return None
     # neuron-profile's total_time includes the profiler's preamble; nki.benchmark's NC latency
     # includes the runtime's launch.
-    metric = measurement.metric.lower()
-    reading = total("profile_us" if re.search("profile|total_time", metric) else "latency_us")
+    reading = total(measurement.time)
     return Case(measurement, (Launch(build, published_stack(measurement)),), reading)

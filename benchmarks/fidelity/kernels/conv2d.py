@@ -133,7 +133,7 @@ def match(measurement: Measurement) -> Case | None:
     if sizes is None:
         return None
     profiled = "profile" in measurement.metric.lower()
-    reading = total("profile_us" if profiled else "latency_us")
+    reading = total(measurement.time)
     if sizes.architecture == "trn1":
         kernel = WindowConvolution(sizes)
         if "window" not in measurement.text or not kernel.possible:

@@ -212,9 +212,8 @@ def match(measurement: Measurement) -> Case | None:
     else:
         build = ChunkedScan(sizes, int(name)).build
     # "profile device time" is the time of the kernel on the device; autocomp has NC latencies.
-    timed = "latency" in measurement.metric.lower()
     launch = Launch(build, published_stack(measurement))
-    return Case(measurement, (launch,), total("latency_us" if timed else "body_us"))
+    return Case(measurement, (launch,), total(measurement.time))
 
 
 def _name(measurement: Measurement) -> str | None:

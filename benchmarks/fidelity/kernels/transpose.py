@@ -82,5 +82,5 @@ def match(measurement: Measurement) -> Case | None:
         measurement, direct=course, static=says_static(measurement) or (course and profiled)
     )
     # The profiler's total_time contains preamble and postamble; nki.benchmark's latency does not.
-    reading = total("profile_us" if profiled else "latency_us")
+    reading = total(measurement.time)
     return Case(measurement, (Launch(kernel.build, stack),), reading)

@@ -95,7 +95,7 @@ def match(measurement: Measurement) -> Case | None:
         direct=course or kernel.variant.startswith("alloc"),
         static=says_static(measurement) or (course and profiled),
     )
-    reading = total("profile_us" if profiled else "latency_us")
+    reading = total(measurement.time)
     return Case(measurement, (Launch(kernel.build, stack),), reading)
 
 
