@@ -36,6 +36,8 @@ def evaluate(
     folder = kernel.source.folder(checkouts)
     if not folder.is_dir():
         return Evaluated(measurement, nothing, reason=f"no checkout '{folder}'")
+    if reason := kernel.source.other_commit(folder):
+        return Evaluated(measurement, nothing, reason=reason)
     replies = _replies(kernel, folder, architecture or measurement.architecture)
     for reply in replies:
         if "reason" in reply:
@@ -61,8 +63,8 @@ def _short(reason: str) -> str:
 
 
 def _replies(kernel: PublishedKernel, folder: Path, architecture: str) -> Sequence[dict[str, Any]]:
-    """The worker's replies to all launches of a kernel; in a process of its own, since the files
-    of two authors may have the same names."""
+    """The worker's replies to all launches of a kernel, from a separate process: the files of two
+    authors may have the same names."""
     environment = script_environment(os.environ, architecture=architecture)
     requests = [dataclasses.asdict(each) | {"folder": str(folder)} for each in kernel.launches]
     try:

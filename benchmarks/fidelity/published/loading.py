@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import atexit
 import importlib.util
+import shutil
 import sys
 import tempfile
 from pathlib import Path
@@ -48,7 +50,9 @@ def load(path: Path, launch: dict[str, Any]) -> ModuleType:
     if launch["candidate"] is None and not launch["edits"]:
         return _executed(path)
     # Kernels are read from files: errors quote the line, loops are analysed in the source.
-    copy = Path(tempfile.mkdtemp(prefix="published_")) / path.name
+    folder = tempfile.mkdtemp(prefix="published_")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    copy = Path(folder) / path.name
     copy.write_text(text)
     return _executed(copy)
 

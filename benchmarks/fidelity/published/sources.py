@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import shlex
+import subprocess
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -24,6 +25,18 @@ class Source:
     def folder(self, checkouts: Path) -> Path:
         """Its checkout in a folder of checkouts: owner+name."""
         return checkouts / self.repository.replace("/", "+")
+
+    def other_commit(self, folder: Path) -> str:
+        """Why a checkout is not the source: git says that it is at another commit. Empty for the
+        right one, and for a folder without .git, which says nothing."""
+        if not (folder / ".git").exists():
+            return ""
+        command = ["git", "-C", str(folder), "rev-parse", "HEAD"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        found = done.stdout.strip()
+        if found == self.commit:
+            return ""
+        return f"the checkout is at commit '{found}', not {self.commit}"
 
     def clone_lines(self, checkouts: Path) -> list[str]:
         """Shell commands that make the checkout."""

@@ -1,5 +1,6 @@
 """Published kernels timed from their authors' files, here from checkouts that the tests write."""
 
+import dataclasses
 import json
 import re
 import subprocess
@@ -195,6 +196,21 @@ def test_without_a_checkout_or_a_file_nothing_replaces_the_kernel(checkouts, tmp
     unknown = published.evaluate(measured("unknown"), checkouts.path)
     assert unknown.reason == "the author's file is not public or named"
     assert not evaluated.has_kernel and not unknown.has_kernel
+
+
+def test_a_checkout_at_another_commit_is_a_reason(checkouts):
+    folder = checkouts.path / "author+kernels"
+    git = ["git", "-C", str(folder), "-c", "user.name=a", "-c", "user.email=a@b"]
+    for arguments in (["init", "-q"], ["add", "."], ["commit", "-qm", "kernels"]):
+        subprocess.run([*git, *arguments], check=True)
+    head = subprocess.run([*git, "rev-parse", "HEAD"], capture_output=True, text=True, check=True)
+    published_kernel = kernel("a", [{"arguments": (array(256, 64),)}])
+    checkouts.publish(published_kernel)
+    reason = f"the checkout is at commit '{head.stdout.strip()}', not {'0' * 40}"
+    assert published.evaluate(measured(), checkouts.path).reason == reason
+    right = sources.Source("author/kernels", head.stdout.strip())
+    checkouts.publish(dataclasses.replace(published_kernel, source=right))
+    assert published.evaluate(measured(), checkouts.path).reason is None
 
 
 def test_the_command_counts_what_has_no_checkout(tmp_path, capsys):
