@@ -2,8 +2,8 @@
 
 Each measurement whose kernel the suite has is built as its author wrote it, compiled by the passes
 of the stack that its source used, and timed. Errors are simulated against measured, in percent.
-With --sources the authors' own files are timed instead, through the front ends of NKI; what has no
-checkout is counted and not replaced.
+With --sources the authors' own files are timed instead, through the front ends of NKI; kernels
+without a checkout are counted and not replaced.
 """
 
 from __future__ import annotations

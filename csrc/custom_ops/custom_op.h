@@ -1,5 +1,5 @@
 #pragma once
-// A custom op, declared once: a struct that says what is particular to it, in a file of its own.
+// A custom op, declared once: a struct in a separate file that holds only what differs.
 //
 //   struct Scale {
 //     static constexpr const char* kSchema = "scale(Tensor x, *, float factor=2.0) -> Tensor";
@@ -161,7 +161,7 @@ class CustomOp<Op, Invocation<Options>(Arguments...)> {
   torch::Library library_;
 };
 
-/// An op with several results and kernels of its own, such as the gradients of another one. It is
+/// An op with several results and its three kernels, such as the gradients of another one. It is
 /// not differentiable.
 template <typename Result, typename... Arguments>
 class BackwardOp {

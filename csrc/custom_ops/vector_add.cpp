@@ -29,7 +29,7 @@ bool is_addable(at::ScalarType type) {
   }
 }
 
-/// Size of dimension `i` from the right; 1 where the tensor has none.
+/// Size of dimension `i` from the right; 1 beyond its rank.
 c10::SymInt size_from_right(const Tensor& tensor, int64_t i) {
   const int64_t dimension = tensor.dim() - 1 - i;
   return dimension < 0 ? c10::SymInt(1) : tensor.sym_sizes()[static_cast<size_t>(dimension)];

@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t kResult = 0;
 
-/// A transpose on the PE array: an instruction of its own, or a product with an identity.
+/// A transpose on the PE array: nc_transpose, or a product with an identity.
 bool is_transpose(const StraightLine& line, const StraightInstruction& instance) {
   const Instruction& instruction = instance.instruction;
   if (instruction.engine != EngineKind::kTensor) return false;

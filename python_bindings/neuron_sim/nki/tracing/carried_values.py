@@ -36,7 +36,7 @@ class HandedOn:
         if names is None:
             names = _candidates[code, step] = _names_of(code, step)
         values = frame.f_locals if names else {}
-        # Objects and functions of elsewhere may count what is no business of the kernel's.
+        # Objects and functions from outside the kernel may hold state that it does not use.
         own = (*code.co_varnames, *code.co_cellvars) if names else ()
         for name in names:
             value = values[name] if name in values else frame.f_globals.get(name, _ABSENT)

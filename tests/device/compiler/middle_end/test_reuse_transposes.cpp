@@ -93,7 +93,7 @@ TEST(ReuseTransposes, ResultsThatOthersReadInPsumStay) {
 
 TEST(ReuseTransposes, AsManyAreKeptAsSbufHolds) {
   const int64_t room = load_architecture("trn2").limits.sbuf_usable.count - kDescriptorBytes;
-  // Beside them live what is transposed, and an operand or a result.
+  // The transposed tile and an operand or a result are live as well.
   const int64_t others = (8 * 64 + 32) * 4, fits = (room - others) / 8 / 4;
   EXPECT_EQ(left({.blocks = 2, .tiles = 8, .columns = fits}), 8U);
   EXPECT_EQ(left({.blocks = 2, .tiles = 8, .columns = fits + 1}), 16U);
