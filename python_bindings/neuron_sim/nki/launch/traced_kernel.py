@@ -1,5 +1,6 @@
 """A kernel that was traced: its programs, its time, its run."""
 
+import functools
 import math
 import re
 import sys
@@ -85,7 +86,7 @@ class TracedKernel:
             self._compiled_kernel = self.program.compiled_kernel()
         return self._compiled_kernel
 
-    @property
+    @functools.cached_property
     def objection(self) -> str:
         """Why the compiler's passes do not take the program; empty when they do."""
         return memory.pass_objection(self.source)
