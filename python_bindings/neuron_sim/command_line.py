@@ -15,6 +15,7 @@ COMMANDS = {
     "calibrate": "neuron_sim.fidelity.calibrate.command",
     "fidelity": "neuron_sim.fidelity.command",
     "fleet": "neuron_sim.fleet",
+    "model": "neuron_sim.model.command",
     "profile": "neuron_sim.nki.measurement.command",
     "replay": "neuron_sim.fidelity.replay.command",
     "run": "neuron_sim.run.command",

@@ -33,7 +33,7 @@ def script_environment(
     environment[run.INTERPRETER] = sys.executable
     environment[run.PACKAGE_FOLDER] = str(_FOLDER.parents[1])
     if architecture is not None:
-        environment[run.ARCHITECTURE] = _architecture(architecture)
+        environment[run.ARCHITECTURE] = architecture_setting(architecture)
     if sanitize:
         environment[run.SANITIZE] = "1"
     if explain_memory:
@@ -64,7 +64,8 @@ def _put_first(environment: dict[str, str], variable: str, folder: Path) -> None
     environment[variable] = os.pathsep.join(entries)
 
 
-def _architecture(name_or_file: str) -> str:
+def architecture_setting(name_or_file: str) -> str:
+    """The value of NEURON_SIM_ARCH for a name or a file; ValueError when there is no such one."""
     from neuron_sim import _core  # only to check a name
 
     _core.architecture_facts(name_or_file)  # fails with the names that exist

@@ -1,0 +1,8 @@
+"""`neuron-sim model`: how long a whole model takes on a NeuronCore, with torch.compile.
+
+Configurations are data (`configurations.json`, in the format of `transformers`); weights are
+random, since times do not depend on them. `published.json` has latencies that the vendor published.
+"""
+
+PUBLISHED_ARCHITECTURE = "trn1"
+"""The architecture of the published latencies: inf2 and trn1 instances have NeuronCores-v2."""

@@ -1,0 +1,84 @@
+"""Time a whole model on one simulated NeuronCore, before renting one.
+
+  neuron-sim model bert-base-uncased --arch trn1 --sequence 128
+  neuron-sim model resnet50 --batch 1 8 --json
+  neuron-sim model my_network:build --dtype float32
+  neuron-sim model --published
+
+MODEL is a name (see --list), a configuration file of transformers (config.json), or
+module:function. Weights are random. The model runs once to compile it, and is timed in a second
+run; times are simulated.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from typing import Any
+
+from neuron_sim.model import PUBLISHED_ARCHITECTURE
+from neuron_sim.run import ARCHITECTURE
+from neuron_sim.run.environment import architecture_setting
+
+SUMMARY = "time a whole model"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("model", metavar="MODEL", nargs="?", help="a name, a file or a function")
+    parser.add_argument(
+        "--arch", metavar="A", help="architecture: trn1, trn2, trn3 or a TOML file; default: trn2"
+    )
+    parser.add_argument(
+        "--batch", type=int, nargs="+", default=[1], metavar="N", help="batch sizes; default: 1"
+    )
+    parser.add_argument(
+        "--sequence", type=int, default=128, metavar="N", help="tokens per sequence; default: 128"
+    )
+    parser.add_argument("--image", type=int, metavar="N", help="height and width of images")
+    parser.add_argument(
+        "--dtype",
+        choices=("float32", "bfloat16", "float16"),
+        default="bfloat16",
+        help="dtype of weights and images; default: bfloat16",
+    )
+    parser.add_argument("--eager", action="store_true", help="without torch.compile")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("--list", action="store_true", help="list the models that need no file")
+    parser.add_argument(
+        "--published",
+        action="store_true",
+        help="compare with the latencies that the vendor published, of MODEL or of all models",
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """0; errors are ValueErrors, ImportErrors and those of the operators."""
+    _choose_architecture(arguments)
+    from neuron_sim.model import published, report, workload  # import torch, load the device
+
+    if arguments.list:
+        print("\n".join(workload.names()))
+        return 0
+    if arguments.published:
+        rows = published.compare(arguments.model)
+        print(published.as_json(rows) if arguments.json else published.as_text(rows))
+        return 0
+    if arguments.model is None:
+        raise ValueError("MODEL is missing; `neuron-sim model --list` prints names.")
+    requests = [
+        workload.Request(arguments.model, batch, arguments.sequence, arguments.image)
+        for batch in arguments.batch
+    ]
+    rows_of: list[dict[str, Any]] = [
+        report.row(request, arguments.dtype, not arguments.eager) for request in requests
+    ]
+    print(json.dumps(rows_of, indent=2) if arguments.json else report.as_text(rows_of))
+    return 0
+
+
+def _choose_architecture(arguments: argparse.Namespace) -> None:
+    """Sets the environment, which is read when the device is loaded."""
+    chosen = arguments.arch or (PUBLISHED_ARCHITECTURE if arguments.published else None)
+    if chosen is not None:
+        os.environ[ARCHITECTURE] = architecture_setting(chosen)

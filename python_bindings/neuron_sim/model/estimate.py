@@ -1,0 +1,108 @@
+"""The simulated time of a workload, and which share of the chip it uses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch.utils.flop_counter import FlopCounterMode
+
+from neuron_sim import _core  # type: ignore[attr-defined]
+from neuron_sim.model.workload import Workload
+
+DTYPES = {
+    "float32": torch.float32,
+    "bfloat16": torch.bfloat16,
+    "float16": torch.float16,
+}
+"""Dtypes of weights and images by their names."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """One run of a model on one core, after the first; times are simulated milliseconds."""
+
+    body_ms: float
+    """The programs, from first instruction to last completion."""
+    latency_ms: float
+    """With the overhead of each launch."""
+    launches: int
+    moved_mb: float
+    """Megabytes through the DMA engines."""
+    busy: dict[str, float]
+    """Busy share of the body (0 to 1) of each engine, and of "DMA"."""
+    utilisation: float
+    """Floating-point operations of products per second, relative to the Tensor engine's peak in
+    the dtype of the products (model FLOPs utilisation)."""
+    hbm_share: float
+    """Bytes moved per second, relative to the bandwidth of HBM."""
+
+    @property
+    def bound(self) -> str:
+        """The busiest engine or "DMA"; "latency" when none is busy half the time."""
+        busiest = max(self.busy, key=self.busy.__getitem__)
+        return busiest if self.busy[busiest] >= 0.5 else "latency"
+
+
+def estimate(workload: Workload, dtype: str = "bfloat16", compiled: bool = True) -> Estimate:
+    """Runs the workload twice on device 0 and times the second run.
+
+    With `compiled` through torch.compile, else operator by operator. Errors are those of the
+    operators; an operator without a kernel on the device is a RuntimeError, as the host's time
+    is not simulated.
+    """
+    operations = _product_operations(workload)
+    kind = DTYPES[dtype]
+    module = workload.module.to(kind).to("neuron_sim")
+    inputs = tuple(
+        tensor.to(kind if tensor.is_floating_point() else tensor.dtype).to("neuron_sim")
+        for tensor in workload.inputs
+    )
+    call: Any = torch.compile(module, backend="neuron_sim") if compiled else module
+    with torch.no_grad(), torch.neuron_sim.strict():
+        call(*inputs)  # compiles
+        with torch.neuron_sim.record_launches() as launches:
+            call(*inputs)
+    return _of_launches(launches, operations, kind)
+
+
+def _of_launches(launches: Any, operations: int, kind: torch.dtype) -> Estimate:
+    body_us = sum(launch.body_us for launch in launches)
+    moved = sum(launch.dma_bytes for launch in launches)
+    busy: dict[str, float] = {}
+    for launch in launches:
+        for engine, share in launch.utilisation.items():
+            busy[engine] = busy.get(engine, 0.0) + share * launch.body_us / body_us
+    latency_us = sum(launch.latency_us for launch in launches)
+    facts = _core.architecture_facts(torch.neuron_sim.get_device_properties().architecture)
+    return Estimate(
+        body_ms=body_us / 1e3,
+        latency_ms=latency_us / 1e3,
+        launches=len(launches),
+        moved_mb=moved / 1e6,
+        busy=busy,
+        utilisation=operations / (latency_us * 1e-6) / peak_operations(facts, kind),
+        hbm_share=moved / (latency_us * 1e3) / facts["dma.hbm_bytes_per_nanosecond"]["value"],
+    )
+
+
+def peak_operations(facts: dict[str, Any], kind: torch.dtype) -> float:
+    """Floating-point operations per second of the Tensor engine: each cell of the array multiplies
+    and adds once per cycle, fp32 in several passes."""
+    cells = facts["limits.partitions"]["value"] * facts["limits.stationary_free"]["value"]
+    passes = facts["tensor.passes_fp32"]["value"] if kind == torch.float32 else 1
+    return 2 * cells * facts["clocks.tensor"]["value"] * 1e9 / passes
+
+
+def _product_operations(workload: Workload) -> int:
+    """Of one run, counted without computing it (torch's meta device)."""
+    state = {
+        name: tensor.to("meta")
+        for tensors in (workload.module.named_parameters(), workload.module.named_buffers())
+        for name, tensor in tensors
+    }
+    inputs = tuple(tensor.to("meta") for tensor in workload.inputs)
+    with torch.no_grad(), FlopCounterMode(display=False) as counter:
+        torch.func.functional_call(workload.module, state, inputs)
+    return counter.get_total_flops()

@@ -1,0 +1,99 @@
+"""Simulated figures of whole models."""
+
+import json
+
+import pytest
+import torch
+from neuron_sim import _core
+from neuron_sim.command_line import main
+from neuron_sim.model import estimate as estimates
+from neuron_sim.model import published
+from neuron_sim.model.workload import Workload
+
+# The Tensor engine's array has 128 x 128 cells at 2.8 GHz; fp32 takes four passes.
+PEAK = {"bfloat16": 2 * 128 * 128 * 2.8e9, "float32": 2 * 128 * 128 * 2.8e9 / 4}
+
+
+def linear(rows: int = 8, inputs: int = 64, outputs: int = 32) -> Workload:
+    torch.manual_seed(0)
+    return Workload(torch.nn.Linear(inputs, outputs).eval(), (torch.randn(rows, inputs),))
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_the_time_is_that_of_the_launches_after_the_first_run(compiled):
+    found = estimates.estimate(linear(), "float32", compiled)
+    workload = linear()
+    module = workload.module.to("neuron_sim")
+    call = torch.compile(module, backend="neuron_sim") if compiled else module
+    images = workload.inputs[0].to("neuron_sim")
+    with torch.no_grad():
+        call(images)
+        with torch.neuron_sim.record_launches() as launches:
+            call(images)
+    assert found.launches == len(launches)
+    assert found.body_ms == sum(launch.body_us for launch in launches) / 1e3
+    assert found.latency_ms == sum(launch.latency_us for launch in launches) / 1e3
+    assert found.moved_mb == sum(launch.dma_bytes for launch in launches) / 1e6
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_the_peak_is_two_operations_per_cell_and_cycle(dtype):
+    facts = _core.architecture_facts("trn1")
+    assert estimates.peak_operations(facts, estimates.DTYPES[dtype]) == PEAK[dtype]
+
+
+def test_utilisation_counts_the_operations_of_products():
+    found = estimates.estimate(linear(8, 64, 32), "bfloat16")
+    facts = _core.architecture_facts(torch.neuron_sim.get_device_properties().architecture)
+    peak = estimates.peak_operations(facts, torch.bfloat16)
+    expected = 2 * 8 * 64 * 32 / (found.latency_ms * 1e-3) / peak
+    assert found.utilisation == pytest.approx(expected, rel=1e-12)
+
+
+def test_a_model_bound_by_no_engine_is_bound_by_latency():
+    found = estimates.estimate(linear(2, 4, 4))
+    assert max(found.busy.values()) < 0.5
+    assert found.bound == "latency"
+
+
+def test_operators_without_a_kernel_are_refused():
+    class Determinant(torch.nn.Module):
+        def forward(self, x):
+            return torch.linalg.eigvals(x)
+
+    with pytest.raises(Exception, match="eig"):
+        estimates.estimate(Workload(Determinant(), (torch.eye(4),)), "float32", compiled=False)
+
+
+def test_the_command_prints_a_row_per_batch(tmp_path, monkeypatch, capsys):
+    (tmp_path / "small.py").write_text(
+        "import torch\ndef build():\n  return torch.nn.Conv2d(3, 4, 3)\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    command = ["model", "small:build", "--image", "8", "--batch", "1", "2"]
+    assert main([*command, "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert [row["batch"] for row in rows] == [1, 2]
+    assert all(row["per_second"] == 1e3 * row["batch"] / row["latency_ms"] for row in rows)
+    assert main(command) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("small:build, bfloat16, one core of ")
+    assert [line.split()[0] for line in lines[1:]] == ["batch", "1", "2"]
+
+
+def test_the_command_without_a_model_is_refused(capsys):
+    assert main(["model"]) == 2
+    assert "MODEL is missing" in capsys.readouterr().err
+
+
+def test_a_model_without_published_latencies_is_refused_with_those_that_have_some():
+    with pytest.raises(ValueError, match="no latency of 'gpt2' is published.*resnet50"):
+        published.compare("gpt2")
+
+
+def test_errors_are_relative_to_the_measured_time():
+    rows = [published.Comparison("m", "i", 1, 2.0, simulated, "DMA") for simulated in (1.0, 3.0)]
+    assert [row.error for row in rows] == [-0.5, 0.5]
+    assert published.mean_absolute_error(rows) == 0.5
+    assert json.loads(published.as_json(rows))[0]["error"] == -0.5
+    assert published.as_text(rows).splitlines()[-1] == "mean absolute error 50%"
