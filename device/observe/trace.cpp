@@ -1,5 +1,8 @@
 #include "device/observe/trace.h"
 
+#include <algorithm>
+#include <map>
+#include <numeric>
 #include <set>
 
 #include "device/base/errors.h"
@@ -22,6 +25,33 @@ std::string track_name(int track) {
   if (track == 24) return "Collectives";
   if (track >= 16) return text("DMA queue of ", name(static_cast<EngineKind>(track - 16)));
   return name(static_cast<EngineKind>(track - 3));
+}
+
+/// The lane of each event on its track, 0 first. Transfers of a queue run side by side; slices of a
+/// lane follow each other, as viewers drop slices of a track that overlap without nesting.
+std::vector<int> lanes_of(const std::vector<StepEvent>& events) {
+  std::vector<size_t> by_start(events.size());
+  std::iota(by_start.begin(), by_start.end(), size_t{0});
+  std::ranges::stable_sort(by_start, {}, [&](size_t i) { return events[i].span.start; });
+  std::map<std::pair<int, int>, std::vector<Picoseconds>> ends;  // of the last slice of each lane
+  std::vector<int> lanes(events.size());
+  for (const size_t i : by_start) {
+    std::vector<Picoseconds>& taken = ends[{events[i].core, track_of(events[i])}];
+    const auto free =
+        std::ranges::find_if(taken, [&](Picoseconds end) { return end <= events[i].span.start; });
+    lanes[i] = static_cast<int>(free - taken.begin());
+    if (free == taken.end()) taken.emplace_back();
+    taken[static_cast<size_t>(lanes[i])] = events[i].span.end;
+  }
+  return lanes;
+}
+
+/// A lane as the thread id of a viewer, in the order of tracks; far more lanes than DMA engines.
+constexpr int kMostLanes = 1'000'000;
+int thread_of(int track, int lane) { return track * kMostLanes + lane; }
+
+std::string lane_name(int track, int lane) {
+  return lane == 0 ? track_name(track) : text(track_name(track), ", ", lane + 1);
 }
 
 /// Decimal microseconds of a time in picoseconds, exactly.
@@ -93,29 +123,32 @@ void TraceObserver::step(const Program&, const StepEvent& event) { events_.push_
 void TraceObserver::write(std::ostream& out, const Program& program, Picoseconds start) const {
   out << "{\"displayTimeUnit\":\"ns\",\"otherData\":{\"kernel\":" << quoted(program.kernel)
       << ",\"architecture\":" << quoted(program.architecture->name) << "},\"traceEvents\":[";
-  std::set<std::pair<int, int>> tracks;
-  for (const StepEvent& event : events_) tracks.insert({event.core, track_of(event)});
+  const std::vector<int> lanes = lanes_of(events_);
+  std::set<std::tuple<int, int, int>> threads;
+  for (size_t i = 0; i < events_.size(); ++i) {
+    threads.insert({events_[i].core, track_of(events_[i]), lanes[i]});
+  }
   const char* separator = "\n";
   for (size_t core = 0; program.cores.size() > 1 && core < program.cores.size(); ++core) {
     out << separator << "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":" << core
         << ",\"args\":{\"name\":\"core " << core << "\"}}";
     separator = ",\n";
   }
-  for (const auto& [core, track] : tracks) {
+  for (const auto& [core, track, lane] : threads) {
+    const int thread = thread_of(track, lane);
     out << separator << "{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":" << core
-        << ",\"tid\":" << track << ",\"args\":{\"name\":" << quoted(track_name(track)) << "}}";
+        << ",\"tid\":" << thread << ",\"args\":{\"name\":" << quoted(lane_name(track, lane))
+        << "}}";
     out << ",\n{\"ph\":\"M\",\"name\":\"thread_sort_index\",\"pid\":" << core
-        << ",\"tid\":" << track << ",\"args\":{\"sort_index\":" << track << "}}";
+        << ",\"tid\":" << thread << ",\"args\":{\"sort_index\":" << thread << "}}";
     separator = ",\n";
   }
-  for (const StepEvent& event : events_) {
-    const StepEvent shifted = [&] {
-      StepEvent moved = event;
-      moved.span.done += start;
-      return moved;
-    }();
+  for (size_t i = 0; i < events_.size(); ++i) {
+    const StepEvent& event = events_[i];
+    StepEvent shifted = event;
+    shifted.span.done += start;
     out << separator << "{\"ph\":\"X\",\"name\":" << quoted(event_name(program, event))
-        << ",\"pid\":" << int{event.core} << ",\"tid\":" << track_of(event)
+        << ",\"pid\":" << int{event.core} << ",\"tid\":" << thread_of(track_of(event), lanes[i])
         << ",\"ts\":" << microseconds(event.span.start + start)
         << ",\"dur\":" << microseconds(event.span.end - event.span.start)
         << ",\"args\":" << arguments_of(program, shifted) << "}";

@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cctype>
 #include <map>
+#include <set>
 #include <sstream>
 
 #include "tests/device/program/random_program.h"
@@ -119,6 +121,55 @@ TEST(Trace, HoldsEveryStepOnceWithTheTimesOfTheTimeline) {
     }
     EXPECT_EQ(found, recorder.events.size());
   }
+}
+
+/// How often two slices of one thread of a trace overlap.
+int overlaps(std::map<std::string, std::string>& json) {
+  std::map<std::string, std::vector<std::pair<int64_t, int64_t>>> threads;
+  for (size_t i = 0; json.contains(text("/traceEvents/", i, "/ph")); ++i) {
+    const std::string event = text("/traceEvents/", i);
+    if (json[event + "/ph"] != "X") continue;
+    const int64_t start = picoseconds(json[event + "/ts"]);
+    threads[json[event + "/pid"] + " " + json[event + "/tid"]].emplace_back(
+        start, start + picoseconds(json[event + "/dur"]));
+  }
+  int found = 0;
+  for (auto& [thread, slices] : threads) {
+    std::ranges::sort(slices);
+    for (size_t i = 1; i < slices.size(); ++i) found += slices[i].first < slices[i - 1].second;
+  }
+  return found;
+}
+
+TEST(Trace, SlicesOfATrackNeverOverlap) {
+  for (uint64_t seed = 1; seed <= 5; ++seed) {
+    std::ostringstream out;
+    write_trace(out, *RandomProgram(seed, load_architecture("trn2"), {}).build());
+    auto json = Json(out.str()).read();
+    EXPECT_EQ(overlaps(json), 0);
+  }
+}
+
+TEST(Trace, TransfersAtTheSameTimeAreOnLanesOfTheirQueue) {
+  Builder builder("loads", load_architecture("trn2"));
+  const View source = builder.argument("source", {128, 1024}, Dtype::kFloat32);
+  for (int i = 0; i < 3; ++i) {
+    const View tile = builder.sbuf(text("tile", i), {128, 1024}, Dtype::kFloat32);
+    builder.emit(DmaCopy{.dst = tile, .src = source});
+  }
+  std::ostringstream out;
+  write_trace(out, *builder.finish());
+  auto json = Json(out.str()).read();
+  EXPECT_EQ(overlaps(json), 0);
+  std::set<std::string> queues;
+  for (size_t i = 0; json.contains(text("/traceEvents/", i, "/ph")); ++i) {
+    const std::string event = text("/traceEvents/", i);
+    if (json[event + "/name"] != "thread_name") continue;
+    const std::string track = json[event + "/args/name"];
+    if (track.starts_with("DMA queue of ")) queues.insert(track);
+  }
+  ASSERT_EQ(queues.size(), 2u);
+  EXPECT_EQ(*queues.rbegin(), *queues.begin() + ", 2");
 }
 
 TEST(Trace, EscapesNamesAndMovesToTheStartOfTheProgram) {
