@@ -34,6 +34,7 @@ from rich.padding import Padding
 from rich.table import Table
 from torch import Tensor
 from torch.nn import functional
+from vector_additions import row_chunk_error, vector_additions
 
 ROOT = Path(__file__).resolve().parent.parent
 # Into a pipe or a file rich would write 80 columns.
@@ -151,39 +152,21 @@ def show_predictions(name: str, on_device: Tensor, reference: Tensor, labels: Te
 
 def show_vector_add() -> None:
     """Part 1 of the Stanford CS149 handout: the effect of chunk sizes on the time."""
-    table = new_table(f"vector_add, as in the handout (fp32, {CHIP})")
-    for column in ("variant", "elements", "DMA transfers", "kernel body", "nc_latency"):
+    table = new_table(f"vector additions of the handout in NKI (fp32, {CHIP})")
+    for column in ("variant", "elements", "simulated latency", "measured on a chip"):
         table.add_column(column, justify="left" if column == "variant" else "right")
-    cases: list[tuple[str, int, dict[str, object]]] = [
-        ("naive", 128, {"variant": "naive"}),
-        ("tiled, row_chunk 1", 25600, {"variant": "tiled", "row_chunk": 1}),
-        ("tiled, row_chunk 128", 25600, {"variant": "tiled", "row_chunk": 128}),
-        ("stream, free_dim 2", 25600, {"variant": "stream", "free_dim": 2}),
-        ("stream, free_dim 200", 25600, {"variant": "stream", "free_dim": 200}),
-        ("stream, free_dim 1000", 256000, {"variant": "stream", "free_dim": 1000}),
-        ("stream, free_dim 2000", 256000, {"variant": "stream", "free_dim": 2000}),
-    ]
-    for name, size, options in cases:
-        a = torch.rand(size)
-        with torch.neuron_sim.record_launches() as launches:
-            result = OPS.vector_add(a.to("neuron_sim"), a.to("neuron_sim"), **options)
-        assert torch.equal(result.cpu(), a + a)
-        launch = launches[0]
+    for addition in vector_additions(CHIP):
+        measured = addition.measured_us
         table.add_row(
-            name,
-            str(size),
-            str(launch.dma_transfers),
-            f"{launch.body_us:.2f} us",
-            f"{launch.latency_us:.2f} us",
+            addition.variant,
+            str(addition.elements),
+            f"{addition.simulated_us:.1f} us",
+            "" if measured is None else f"{measured:.0f} us",
         )
     CONSOLE.print(table)
-    a = torch.rand(25600, device="neuron_sim")
-    try:
-        OPS.vector_add(a, a, variant="tiled", row_chunk=256)
-    except ValueError as error:
-        CONSOLE.print("  tiled, row_chunk 256 is an error of the user:")
-        message = f"[yellow]{escape(str(error).splitlines()[0])}[/]"
-        CONSOLE.print(Padding(message, (0, 0, 0, 4)), highlight=False)
+    CONSOLE.print("  ROW_CHUNK 256 is an error of the user:")
+    message = f"[yellow]{escape(row_chunk_error())}[/]"
+    CONSOLE.print(Padding(message, (0, 0, 0, 4)), highlight=False)
 
 
 def export(model: DigitsCnn, test_set: TestSet, folder: Path) -> tuple[Path, Path]:
@@ -276,7 +259,7 @@ def main() -> int:
         show_feed_forward(net, test_set.images)
         announce("whole models on neuron_sim, strictly: no CPU fallback")
         good = show_whole_models(net, cnn, test_set)
-        announce("vector additions of the course handout, one program per variant")
+        announce("vector additions of the course handout, as `neuron-sim run` runs them")
         show_vector_add()
         announce("the exported CNN in a C++ program (torch::jit::load)")
         good &= run_cpp(options.cpp, export(cnn, test_set, options.out))

@@ -95,3 +95,21 @@ def test_the_demo_sums_the_launches_of_a_layer_and_shows_its_error():
     assert cells[3] == f"{2 * launches[0].latency_us:.2f} us"
     assert re.fullmatch(r"\w+ \d+%, \w+ \d+%", cells[4])
     assert cells[5] == launches[0].bottleneck
+
+
+def test_the_vector_additions_teach_the_lesson_of_the_handout():
+    latencies = {
+        addition.variant: addition.simulated_us for addition in demo.vector_additions("trn2")
+    }
+    assert latencies["ROW_CHUNK 128"] > latencies["FREE_DIM 2"] > latencies["FREE_DIM 200"]
+    # Two tiles overlap loads with the addition; one tile of 2000 columns does not.
+    assert latencies["FREE_DIM 1000"] < latencies["FREE_DIM 2000"]
+
+
+def test_measured_latencies_are_those_of_the_same_architecture():
+    measured = {
+        architecture: [addition.measured_us for addition in demo.vector_additions(architecture)]
+        for architecture in ("trn2", "trn3")
+    }
+    assert measured["trn2"][1] == 378
+    assert set(measured["trn3"]) == {None}
