@@ -1,9 +1,7 @@
 #include "device/compiler/back_end/assign_queues.h"
 
-#include <array>
 #include <optional>
 
-#include "device/compiler/back_end/schedule.h"
 #include "device/isa/dma/dma_transfer.h"
 
 namespace neuron_sim {
@@ -18,32 +16,16 @@ struct Queue {
 constexpr Queue kSoftware{EngineKind::kGpSimd, DescriptorKind::kSoftware};
 constexpr Queue kHardwareLoad{EngineKind::kSync, DescriptorKind::kHardware};
 constexpr Queue kHardwareStore{EngineKind::kScalar, DescriptorKind::kHardware};
-
-/// Engines without other work, in the order in which they take turns: Sync first. `copies_move`:
-/// the scheduler may give copies to Scalar.
-std::vector<EngineKind> idle_engines(const StraightLine& line, bool copies_move) {
-  std::array<bool, kEngineCount> computes{};
-  bool& scalar = computes[static_cast<size_t>(EngineKind::kScalar)];
-  for (const StraightInstruction& instance : line.instructions) {
-    if (is_transfer(line, instance)) continue;
-    computes[static_cast<size_t>(instance.instruction.engine)] = true;
-    scalar = scalar || (copies_move && is_free_copy(line, instance));
-  }
-  std::vector<EngineKind> engines{EngineKind::kSync};
-  for (const EngineKind engine :
-       {EngineKind::kGpSimd, EngineKind::kScalar, EngineKind::kVector, EngineKind::kTensor}) {
-    if (!computes[static_cast<size_t>(engine)]) engines.push_back(engine);
-  }
-  return engines;
-}
+constexpr Queue kStaticLoad{EngineKind::kSync, DescriptorKind::kStatic};
+constexpr Queue kStaticStore{EngineKind::kGpSimd, DescriptorKind::kStatic};
 
 class Assignment {
  public:
   Assignment(StraightLine& line, const PassSettings& settings)
       : line_(line),
         keep_explicit_(settings["keep_explicit_queues"] != 0),
-        static_(settings["disable_dge"] != 0 || !line.architecture->features.hardware_descriptors),
-        engines_(idle_engines(line, settings["choose_copy_engines"] != 0)) {}
+        static_(settings["disable_dge"] != 0 || !line.architecture->features.hardware_descriptors) {
+  }
 
   void run() {
     for (StraightInstruction& instance : line_.instructions) {
@@ -73,20 +55,13 @@ class Assignment {
     return tensor;
   }
 
-  std::optional<Queue> queue_for(const StraightInstruction& instance) {
+  std::optional<Queue> queue_for(const StraightInstruction& instance) const {
     bool stores = false;
     const Tile* tensor = tensor_of(instance, stores);
     if (tensor == nullptr) return std::nullopt;
-    if (static_) return Queue{next_engine(stores), DescriptorKind::kStatic};
+    if (static_) return stores ? kStaticStore : kStaticLoad;
     if (tensor->argument >= 0) return kSoftware;
     return stores ? kHardwareStore : kHardwareLoad;
-  }
-
-  /// Loads take turns on the first half of the engines, stores on the others.
-  EngineKind next_engine(bool stores) {
-    const size_t stored = engines_.size() / 2, loaded = engines_.size() - stored;
-    if (!stores || stored == 0) return engines_[load_++ % loaded];
-    return engines_[loaded + store_++ % stored];
   }
 
   void move(StraightInstruction& instance, size_t descriptors, const Queue& queue) {
@@ -103,8 +78,6 @@ class Assignment {
   StraightLine& line_;
   bool keep_explicit_;
   bool static_;
-  std::vector<EngineKind> engines_;
-  size_t load_ = 0, store_ = 0;  ///< turns of the engines
 };
 
 }  // namespace

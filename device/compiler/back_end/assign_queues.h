@@ -4,6 +4,12 @@
 // Known (38 of 38 transfers of the four public attention traces, neuronx-cc 2.23): tensors that the
 // kernel gets or returns go through GpSimd with software descriptors; constants and intermediate
 // tensors in HBM through hardware descriptors, loads on Sync, stores of intermediates on Scalar.
+// Static descriptors (all transfers of the compiled programs, .neff, that three kernels on
+// generation 2 and three on generation 3 with --disable-dge are published with, neuronx-cc about
+// 2.15 to 2.21: ewang675/asst4-trainium at 16517553, sahiljain01/asst4-trainium at bc167552,
+// waahm7/asst4-trainium at 50f26140, ichuniq/asst4-trainium at ba2c5b17,
+// chengli2003/asst4-trainium2 at a57e57b1, riya-ranjan/cs149-pa4 at fe847235): loads on Sync,
+// stores on GpSimd, also those of constants and of spilled tiles, whatever else is idle.
 
 #include "device/compiler/line/straight_line.h"
 #include "device/compiler/settings/pass_settings.h"
@@ -11,11 +17,7 @@
 namespace neuron_sim {
 
 /// Moves the triggers of transfers between HBM and the chip. With `disable_dge`, or on an
-/// architecture without hardware descriptors, all descriptors are static and their triggers take
-/// turns on the engines that compute nothing in this program, loads on one half of them and stores
-/// on the other, as both have their own queue with hardware descriptors: a load that waits for a
-/// buffer until a store has read it then holds up no further stores. Assumed, no trace shows it.
-/// With `choose_copy_engines` Scalar computes if a copy may move there (schedule.h).
+/// architecture without hardware descriptors, all descriptors are static.
 /// A transfer stays where it is when its kernel chose descriptors (with `keep_explicit_queues` also
 /// an engine), and when the new place cannot make its descriptors.
 void assign_queues(StraightLine& line, const PassSettings& settings);

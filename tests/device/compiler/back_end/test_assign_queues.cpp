@@ -5,8 +5,6 @@
 #include "device/builder/builder.h"
 #include "device/isa/dma/dma_copy.h"
 #include "device/isa/movement/memset.h"
-#include "device/isa/movement/tensor_copy.h"
-#include "device/isa/tensor/nc_matmul.h"
 #include "tests/device/compiler/compare_runs.h"
 
 namespace neuron_sim {
@@ -59,52 +57,17 @@ TEST(AssignQueues, ArgumentsTakeGpSimdOthersSyncAndScalar) {
                                                          kHardwareLoad, kSoftware}));
 }
 
-std::vector<Trigger> static_on(std::initializer_list<EngineKind> engines) {
-  std::vector<Trigger> result;
-  for (const EngineKind engine : engines) result.push_back({engine, DescriptorKind::kStatic});
-  return result;
-}
-
-TEST(AssignQueues, WithoutDescriptorGenerationLoadsAndStoresTakeTurnsOnIdleEnginesOfTheirOwn) {
+TEST(AssignQueues, WithoutDescriptorGenerationLoadsTakeSyncAndStoresGpSimd) {
+  constexpr Trigger kLoad{EngineKind::kSync, DescriptorKind::kStatic};
+  constexpr Trigger kStore{EngineKind::kGpSimd, DescriptorKind::kStatic};
+  const std::vector<Trigger> expected{kLoad, kLoad, kStore, kLoad, kStore};
   Builder idle("idle", load_architecture("trn2"));
   emit_transfers(idle);
-  EXPECT_EQ(triggers(idle, {{"disable_dge", 1}}),
-            static_on({EngineKind::kSync, EngineKind::kGpSimd, EngineKind::kVector,
-                       EngineKind::kScalar, EngineKind::kTensor}));
+  EXPECT_EQ(triggers(idle, {{"disable_dge", 1}}), expected);
   Builder busy("busy", load_architecture("trn1"));  // generates no descriptors at all
-  const View tile = busy.sbuf("tile", {128, 8}, kFloat);
-  for (const EngineKind engine : {EngineKind::kVector, EngineKind::kGpSimd}) {
-    busy.emit(Memset{tile, 1, engine});
-  }
+  busy.emit(Memset{busy.sbuf("tile", {128, 8}, kFloat), 1, EngineKind::kGpSimd});
   emit_transfers(busy);
-  EXPECT_EQ(triggers(busy, {}),
-            static_on({EngineKind::kSync, EngineKind::kScalar, EngineKind::kTensor,
-                       EngineKind::kSync, EngineKind::kTensor}));
-}
-
-/// Transfers beside a copy out of PSUM, with work on all engines but Sync and Scalar.
-std::vector<Trigger> beside_a_copy(EngineKind copies, const PassSettings& settings) {
-  Builder builder("copies", load_architecture("trn1"));
-  const View sum = builder.psum("sum", {128, 8});
-  const View tile = builder.sbuf("result", {128, 8}, kFloat);
-  const View weights = builder.sbuf("weights", {128, 128}, kFloat);
-  builder.emit(Memset{weights, 1, EngineKind::kGpSimd});
-  builder.emit(Memset{tile, 1, EngineKind::kVector});
-  builder.emit(NcMatmul{.dst = sum, .stationary = weights, .moving = tile});
-  builder.emit(TensorCopy{.dst = tile, .src = sum, .engine = copies});
-  emit_transfers(builder);
-  return triggers(builder, settings);
-}
-
-TEST(AssignQueues, ScalarIsNotIdleWhenCopiesMayMoveThere) {
-  const std::vector<Trigger> idle =
-      static_on({EngineKind::kSync, EngineKind::kSync, EngineKind::kScalar, EngineKind::kSync,
-                 EngineKind::kScalar});
-  const std::vector<Trigger> busy(5, Trigger{EngineKind::kSync, DescriptorKind::kStatic});
-  const PassSettings moves{{"choose_copy_engines", 1}};
-  EXPECT_EQ(beside_a_copy(EngineKind::kAuto, {}), idle);
-  EXPECT_EQ(beside_a_copy(EngineKind::kAuto, moves), busy);
-  EXPECT_EQ(beside_a_copy(EngineKind::kVector, moves), idle);
+  EXPECT_EQ(triggers(busy, {}), expected);
 }
 
 TEST(AssignQueues, AnEngineThatTheKernelNamesIsKeptOnRequest) {
