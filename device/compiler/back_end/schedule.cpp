@@ -134,10 +134,11 @@ bool is_free_copy(const StraightLine& line, const StraightInstruction& instance)
   if (operands[1].memory == MemoryKind::kHbm || operands[0].memory != MemoryKind::kSbuf) {
     return false;
   }
-  // Through fp32, as generation 2 copies on Scalar, fp32 is unchanged and a cast is the same cast.
+  // Through fp32, as generation 2 copies on Scalar, floats keep their values and a cast is the same
+  // cast. The compiler gives Scalar such copies of float16, though a signalling NaN becomes quiet
+  // there (compiled programs of three convolutions, assign_queues.h).
   const bool same_bytes = line.architecture->features.scalar_tensor_ops ||
-                          operands[0].dtype != operands[1].dtype ||
-                          operands[0].dtype == Dtype::kFloat32;
+                          operands[0].dtype != operands[1].dtype || is_float(operands[0].dtype);
   if (!same_bytes) return false;
   StraightInstruction other = instance;
   other.instruction.engine = EngineKind::kScalar;
