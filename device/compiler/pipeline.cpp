@@ -14,6 +14,7 @@
 #include "device/compiler/middle_end/batch_narrow_operations.h"
 #include "device/compiler/middle_end/batch_transposes.h"
 #include "device/compiler/middle_end/elide_psum_copies.h"
+#include "device/compiler/middle_end/eliminate_copies.h"
 #include "device/compiler/middle_end/eliminate_dead_stores.h"
 #include "device/compiler/middle_end/fold_casts.h"
 #include "device/compiler/middle_end/fold_zeros.h"

@@ -18,14 +18,14 @@ bool is_dense(const Operand& operand) {
          (operand.partition_stride == 1 || operand.partitions == 1);
 }
 
-bool is_candidate(const StraightLine& line, const StraightInstruction& instance,
-                  MemoryKind source) {
+bool is_candidate(const StraightLine& line, const StraightInstruction& instance) {
   if (instance.instruction.type != &kTensorCopy) return false;
   const auto operands = line.operands_of(instance);
   const Operand& dst = operands[0];
   const Operand& src = operands[1];
-  return src.memory == source && dst.memory == MemoryKind::kSbuf && src.dtype == dst.dtype &&
-         is_dense(src) && is_dense(dst) && !line.tile_of(src).placed && !line.tile_of(dst).placed;
+  return src.memory == MemoryKind::kPsum && dst.memory == MemoryKind::kSbuf &&
+         src.dtype == dst.dtype && is_dense(src) && is_dense(dst) && !line.tile_of(src).placed &&
+         !line.tile_of(dst).placed;
 }
 
 /// A reader of a copy, and the operand it had.
@@ -37,13 +37,13 @@ struct Redirected {
 /// Elides the copies of one statement, or leaves everything unchanged.
 class StatementElision {
  public:
-  StatementElision(StraightLine& line, const TileUses& uses, LiveBytes& banks, MemoryKind source)
-      : line_(line), uses_(uses), banks_(banks), source_(source) {}
+  StatementElision(StraightLine& line, const TileUses& uses, LiveBytes& banks)
+      : line_(line), uses_(uses), banks_(banks) {}
 
   bool run(const std::vector<uint32_t>& copies) {
     const bool done = std::all_of(copies.begin(), copies.end(),
                                   [&](uint32_t copy) {
-                                    return is_candidate(line_, at(copy), source_) && redirect(copy);
+                                    return is_candidate(line_, at(copy)) && redirect(copy);
                                   }) &&
                       std::all_of(redirected_.begin(), redirected_.end(),
                                   [&](const Redirected& reader) {
@@ -105,7 +105,6 @@ class StatementElision {
     }
     const int64_t bank = line_.architecture->limits.psum_bank.count;
     const int64_t bytes = line_.tile_of(src).bytes;
-    if (source_ == MemoryKind::kSbuf) return last > copy;
     if (last > source_end) extensions_.push_back({source_end + 1, last, (bytes + bank - 1) / bank});
     return last > copy;
   }
@@ -125,7 +124,6 @@ class StatementElision {
   StraightLine& line_;
   const TileUses& uses_;
   LiveBytes& banks_;
-  MemoryKind source_;
   std::vector<Redirected> redirected_;
   std::vector<Extension> extensions_;
 };
@@ -144,7 +142,9 @@ LiveBytes live_banks(const StraightLine& line, const TileUses& uses) {
   return banks;
 }
 
-void elide_copies(StraightLine& line, MemoryKind source) {
+}  // namespace
+
+void elide_psum_copies(StraightLine& line) {
   const TileUses uses(line);
   LiveBytes banks = live_banks(line, uses);
   std::map<uint32_t, std::vector<uint32_t>> copies;
@@ -155,16 +155,10 @@ void elide_copies(StraightLine& line, MemoryKind source) {
   std::vector<bool> removed(line.instructions.size());
   for (const auto& [statement, instances] : copies) {
     poll_interruption();
-    if (!StatementElision(line, uses, banks, source).run(instances)) continue;
+    if (!StatementElision(line, uses, banks).run(instances)) continue;
     for (const uint32_t instance : instances) removed[instance] = true;
   }
   remove_instances(line, removed);
 }
-
-}  // namespace
-
-void elide_psum_copies(StraightLine& line) { elide_copies(line, MemoryKind::kPsum); }
-
-void eliminate_copies(StraightLine& line) { elide_copies(line, MemoryKind::kSbuf); }
 
 }  // namespace neuron_sim

@@ -15,9 +15,4 @@ namespace neuron_sim {
 /// copy, and the program order then never keeps more PSUM tiles alive than there are banks.
 void elide_psum_copies(StraightLine& line);
 
-/// The same for copies from SBUF to SBUF: their readers read the source. Known: MemcpyElimination
-/// is among the compiler's passes (names in its public logs); its bounds are not known. Copies that
-/// gather (sources that are not side by side in memory) stay.
-void eliminate_copies(StraightLine& line);
-
 }  // namespace neuron_sim

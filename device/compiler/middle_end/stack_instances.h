@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "device/compiler/middle_end/tile_merges.h"
+#include "device/compiler/line/tile_merges.h"
 
 namespace neuron_sim {
 

@@ -108,8 +108,35 @@ class RandomKernel {
     builder_.emit(TensorTensor{target, target, copy, AluOp::kMaximum});
   }
 
+  /// A window of a tile, copied in one or several pieces, and something that reads it.
+  void window() {
+    const View source = tile();
+    const int64_t pieces = pick({1, 2}), piece = std::max<int64_t>(1, width_ / 4);
+    const View window = builder_.sbuf("window", {kPartitions, pieces * piece}, source.dtype());
+    const int64_t first = draw(width_ - piece + 1);
+    for (int64_t i = 0; i < pieces; ++i) {
+      const int64_t from = draw(2) == 0 ? first : draw(width_ - piece + 1);
+      const View to = window.slice(1, i * piece, piece);
+      builder_.emit(TensorCopy{to, source.slice(1, from, piece)});
+    }
+    if (draw(3) == 0) builder_.emit(Memset{source.slice(1, first, 1), 1.0});
+    const View target = tile();
+    const int64_t columns = std::min(width_, pieces * piece);
+    builder_.emit(TensorScalar{.dst = target.slice(1, 0, columns),
+                               .data = window.slice(1, 0, columns),
+                               .op0 = AluOp::kAdd,
+                               .constant0 = 1});
+    const View sum = builder_.psum("sum", {pieces * piece, pieces * piece});
+    builder_.emit(NcMatmul{sum, window, window, false});
+    const View column = builder_.sbuf("column", {pieces * piece, 1}, Dtype::kFloat32);
+    builder_.emit(TensorReduce{.dst = column, .data = sum, .op = AluOp::kMaximum});
+    builder_.emit(DmaCopy{.dst = out_.select(0, 0).slice(0, 0, pieces * piece).slice(1, 0, 1),
+                          .src = column});
+  }
+
   void statement(const Affine& row) {
-    switch (draw(10)) {
+    switch (draw(11)) {
+      case 10: return window();
       case 9: return indirect();
       case 0: return make_tile(row);
       case 1: return load(row, tile());

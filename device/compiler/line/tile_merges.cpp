@@ -1,4 +1,4 @@
-#include "device/compiler/middle_end/tile_merges.h"
+#include "device/compiler/line/tile_merges.h"
 
 #include <algorithm>
 

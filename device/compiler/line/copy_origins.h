@@ -1,0 +1,51 @@
+#pragma once
+// Where the elements of a tile come from that copies within SBUF fill.
+
+#include <cstdint>
+#include <vector>
+
+#include "device/compiler/line/tile_uses.h"
+
+namespace neuron_sim {
+
+/// A tile that copies fill, maybe beside other instances.
+struct CopiedTile {
+  TileId tile = kNoTile;
+  std::vector<uint32_t> copies;  ///< instances of tensor_copy; at least one
+  std::vector<TileUse> other_writes;
+};
+
+/// The source of each element of a copied tile. Refers to the line as it was at construction.
+class CopyOrigins {
+ public:
+  CopyOrigins(const StraightLine& line, const CopiedTile& copied);
+
+  struct Element {
+    uint32_t copy = 0;
+    TileId tile = kNoTile;  ///< none: no copy writes it
+    int64_t byte = 0;       ///< in the source, like Operand::offset
+  };
+
+  /// Whether each element comes from one write, and all copies have the same dtype, write the same
+  /// partitions and move them by the same number.
+  bool valid() const { return valid_; }
+  /// From a partition of the copied tile to that of the source.
+  int32_t shift() const { return shift_; }
+  /// The element at that byte of the copied tile, like Operand::offset; null when no copy writes
+  /// it.
+  const Element* at(int64_t byte) const;
+  /// Whether an operand reads whole elements of partitions that the copies write.
+  bool holds(const Operand& reader) const;
+
+ private:
+  bool add(const StraightLine& line, uint32_t copy);
+  bool is_beside(const Operand& write) const;
+
+  Operand first_;  ///< the destination of the first copy
+  int64_t itemsize_ = 1, base_ = 0;
+  int32_t shift_ = 0;
+  bool valid_ = false;
+  std::vector<Element> elements_;
+};
+
+}  // namespace neuron_sim

@@ -1,0 +1,259 @@
+#include "device/compiler/middle_end/eliminate_copies.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "device/analysis/access_runs.h"
+#include "device/base/interruption.h"
+#include "device/compiler/line/access_pattern.h"
+#include "device/compiler/line/copy_origins.h"
+#include "device/compiler/line/tile_uses.h"
+#include "device/isa/movement/tensor_copy.h"
+#include "device/isa/tensor/nc_matmul.h"
+
+namespace neuron_sim {
+namespace {
+
+bool has_dense_partitions(const Operand& operand) {
+  return operand.partition_stride == 1 || operand.partitions == 1;
+}
+
+/// Whether elements that are side by side stay so: rows, not single elements.
+bool is_of_rows(const Operand& operand) {
+  if (free_elements(operand) == 1) return true;
+  const std::vector<Dimension> dimensions = merged_dimensions(operand);
+  return dimensions.back().stride == itemsize(operand.dtype);
+}
+
+/// A copy of rows within SBUF, between tiles that the compiler places.
+bool is_candidate(const StraightLine& line, const StraightInstruction& instance) {
+  if (instance.instruction.type != &kTensorCopy) return false;
+  const auto operands = line.operands_of(instance);
+  const Operand& dst = operands[0];
+  const Operand& src = operands[1];
+  return dst.memory == MemoryKind::kSbuf && src.memory == MemoryKind::kSbuf &&
+         src.dtype == dst.dtype && dst.tile != src.tile && dst.direction == Direction::kWrite &&
+         has_dense_partitions(src) && has_dense_partitions(dst) && is_of_rows(src) &&
+         is_of_rows(dst) && !line.tile_of(src).placed && !line.tile_of(dst).placed;
+}
+
+/// The writes of each tile, in program order; redirected readers are none.
+using Writes = std::vector<std::vector<TileUse>>;
+
+Writes writes_of(const StraightLine& line, const TileUses& uses) {
+  Writes writes(line.tiles.size());
+  for (size_t tile = 0; tile < writes.size(); ++tile) {
+    for (const TileUse& use : uses.of(static_cast<TileId>(tile))) {
+      if (operand_at(line, use).writes()) writes[tile].push_back(use);
+    }
+  }
+  return writes;
+}
+
+/// Eliminates the copies of some statements, or leaves everything unchanged.
+class Elimination {
+ public:
+  Elimination(StraightLine& line, const TileUses& uses, const Writes& writes,
+              const std::vector<bool>& removed, std::map<TileId, std::vector<TileUse>>& moved)
+      : line_(line), uses_(uses), writes_(writes), removed_(removed), moved_(moved) {}
+
+  bool run(const std::vector<CopiedTile>& tiles) {
+    const bool done =
+        std::all_of(tiles.begin(), tiles.end(),
+                    [&](const CopiedTile& each) { return redirect_readers(each); }) &&
+        std::all_of(redirected_.begin(), redirected_.end(), [&](const Redirected& reader) {
+          return is_legal(line_, line_.instructions[reader.use.instance]);
+        });
+    for (auto reader = redirected_.rbegin(); reader != redirected_.rend(); ++reader) {
+      Operand& operand = operand_at(line_, reader->use);
+      if (done) {
+        renew_demand(line_, line_.instructions[reader->use.instance]);
+        moved_[operand.tile].push_back(reader->use);
+      } else {
+        operand = reader->before;
+      }
+    }
+    return done;
+  }
+
+ private:
+  /// A reader of a copy, and the operand it had.
+  struct Redirected {
+    TileUse use;
+    Operand before;
+  };
+
+  /// Whether the reader is in the same iteration of the loops around the copy: not the reader of a
+  /// copy that was moved out of its loop.
+  bool in_loops_of(uint32_t copy, uint32_t reader) const {
+    const StraightInstruction& a = line_.instructions[copy];
+    const StraightInstruction& b = line_.instructions[reader];
+    const int depth = std::min(a.depth, b.depth);
+    for (size_t level = 0; level < static_cast<size_t>(depth); ++level) {
+      if (a.loops[level] != b.loops[level]) return true;
+      if (a.iteration[level] != b.iteration[level]) return false;
+    }
+    return true;
+  }
+
+  /// Whether nothing writes what a copy reads after it.
+  bool keeps_source(uint32_t copy) const {
+    const Operand& src = line_.operands_of(line_.instructions[copy])[1];
+    const std::vector<TileUse>& writes = writes_[static_cast<size_t>(src.tile)];
+    return std::none_of(writes.begin(), writes.end(), [&](const TileUse& use) {
+      return use.instance > copy && overlap(operand_at(line_, use).region, src.region);
+    });
+  }
+
+  bool redirect_readers(const CopiedTile& copied) {
+    const CopyOrigins origins(line_, copied);
+    if (!origins.valid()) return false;
+    if (!std::all_of(copied.copies.begin(), copied.copies.end(),
+                     [&](uint32_t copy) { return keeps_source(copy); })) {
+      return false;
+    }
+    std::vector<TileUse> readers;
+    const auto note = [&](const TileUse& use) {
+      const Operand& operand = operand_at(line_, use);
+      if (operand.tile != copied.tile || !operand.reads() || removed_[use.instance]) return;
+      if (is_touched(operand, origins)) readers.push_back(use);
+    };
+    for (const TileUse& use : uses_.of(copied.tile)) note(use);
+    const auto moved = moved_.find(copied.tile);
+    if (moved != moved_.end()) std::for_each(moved->second.begin(), moved->second.end(), note);
+    return !readers.empty() && std::all_of(readers.begin(), readers.end(), [&](const TileUse& use) {
+      return redirect(use, origins);
+    });
+  }
+
+  /// Whether an operand reads an element that a copy writes.
+  static bool is_touched(const Operand& operand, const CopyOrigins& origins) {
+    bool touched = false;
+    each_element(operand, [&](int64_t byte) { touched = touched || origins.at(byte) != nullptr; });
+    return touched;
+  }
+
+  /// Lets a reader read the source.
+  bool redirect(const TileUse& use, const CopyOrigins& origins) {
+    Operand& operand = operand_at(line_, use);
+    if (operand.direction != Direction::kRead || !origins.holds(operand)) return false;
+    const std::optional<std::vector<int64_t>> bytes = source_bytes(use, origins);
+    if (!bytes) return false;
+    const Operand before = operand;
+    const CopyOrigins::Element& first = *origins.at(operand.offset);
+    operand.start_partition += origins.shift();
+    operand.tile = first.tile;
+    operand.offset = first.byte;
+    const bool composed = keeps_dimensions(operand, *bytes) || takes_dimensions(use, *bytes);
+    if (composed) renew_region(line_, operand);
+    const bool transfers = is_transfer(line_, line_.instructions[use.instance]);
+    if (!composed || (transfers && innermost_run(operand).bytes < innermost_run(before).bytes)) {
+      operand = before;
+      return false;
+    }
+    redirected_.push_back({use, before});
+    return true;
+  }
+
+  /// Bytes of the one source in the order in which an operand reads their copies.
+  std::optional<std::vector<int64_t>> source_bytes(const TileUse& use, const CopyOrigins& origins) {
+    const Operand& operand = operand_at(line_, use);
+    std::vector<int64_t> bytes;
+    bytes.reserve(static_cast<size_t>(free_elements(operand)));
+    const CopyOrigins::Element* last = nullptr;
+    bool found = true;
+    each_element(operand, [&](int64_t byte) {
+      const CopyOrigins::Element* element = found ? origins.at(byte) : nullptr;
+      found = element != nullptr && (last == nullptr || element->tile == last->tile);
+      if (!found) return;
+      if (last == nullptr || element->copy != last->copy) {
+        found = element->copy < use.instance && in_loops_of(element->copy, use.instance);
+      }
+      bytes.push_back(element->byte);
+      last = element;
+    });
+    return found ? std::optional(std::move(bytes)) : std::nullopt;
+  }
+
+  /// Whether the same sizes with other strides read those bytes; sets the strides.
+  static bool keeps_dimensions(Operand& operand, const std::vector<int64_t>& bytes) {
+    Operand composed = operand;
+    size_t block = 1;
+    for (auto d = static_cast<size_t>(operand.rank); d-- > 0;) {
+      Dimension& dimension = composed.free[d];
+      if (dimension.size > 1) dimension.stride = bytes[block] - bytes[0];
+      if (dimension.stride < 0) return false;
+      block *= static_cast<size_t>(dimension.size);
+    }
+    size_t next = 0;
+    bool equal = true;
+    each_element(composed, [&](int64_t byte) { equal = equal && byte == bytes[next++]; });
+    if (equal) operand = composed;
+    return equal;
+  }
+
+  /// Gives products and copies the dimensions that read those bytes.
+  bool takes_dimensions(const TileUse& use, const std::vector<int64_t>& bytes) {
+    const InstructionType* type = line_.instructions[use.instance].instruction.type;
+    if (type != &kNcMatmul && type != &kTensorCopy) return false;
+    const std::optional<std::vector<Dimension>> dimensions = pattern_of(bytes);
+    if (!dimensions || std::ssize(*dimensions) > line_.architecture->limits.free_dimensions) {
+      return false;
+    }
+    Operand& operand = operand_at(line_, use);
+    if (type == &kNcMatmul && operand.rank != 1) return false;
+    operand.rank = static_cast<int8_t>(dimensions->size());
+    operand.free.fill({});
+    std::copy(dimensions->begin(), dimensions->end(), operand.free.begin());
+    return true;
+  }
+
+  StraightLine& line_;
+  const TileUses& uses_;
+  const Writes& writes_;
+  const std::vector<bool>& removed_;
+  std::map<TileId, std::vector<TileUse>>& moved_;  ///< readers that a tile got from its copies
+  std::vector<Redirected> redirected_;
+};
+
+/// Tiles that candidates write, by the statements of these.
+std::map<std::vector<uint32_t>, std::vector<CopiedTile>> copied_tiles(const StraightLine& line,
+                                                                      const Writes& writes) {
+  std::map<std::vector<uint32_t>, std::vector<CopiedTile>> result;
+  for (size_t tile = 0; tile < writes.size(); ++tile) {
+    CopiedTile copied{static_cast<TileId>(tile), {}, {}};
+    std::set<uint32_t> statements;
+    for (const TileUse& use : writes[tile]) {
+      const StraightInstruction& writer = line.instructions[use.instance];
+      if (is_candidate(line, writer)) {
+        copied.copies.push_back(use.instance);
+        statements.insert(writer.statement);
+      } else {
+        copied.other_writes.push_back(use);
+      }
+    }
+    if (copied.copies.empty()) continue;
+    result[{statements.begin(), statements.end()}].push_back(std::move(copied));
+  }
+  return result;
+}
+
+}  // namespace
+
+void eliminate_copies(StraightLine& line) {
+  const TileUses uses(line);
+  const Writes writes = writes_of(line, uses);
+  std::map<TileId, std::vector<TileUse>> moved;
+  std::vector<bool> removed(line.instructions.size());
+  for (const auto& [statements, tiles] : copied_tiles(line, writes)) {
+    poll_interruption();
+    if (!Elimination(line, uses, writes, removed, moved).run(tiles)) continue;
+    for (const CopiedTile& each : tiles) {
+      for (const uint32_t copy : each.copies) removed[copy] = true;
+    }
+  }
+  remove_instances(line, removed);
+}
+
+}  // namespace neuron_sim
