@@ -296,6 +296,27 @@ def test_iterations_of_an_affine_range_write_different_memory(loop):
         )
 
 
+def test_iterations_of_an_affine_range_may_write_all_of_a_tile():
+    """No iteration sees what another one left, as where the weights of a convolution are loaded
+    again for each position of the filter."""
+
+    @nki.jit
+    def kernel(a, b):
+        out = nl.ndarray((8, 8), dtype=nl.float32, buffer=nl.shared_hbm)
+        weights = nl.ndarray((8, 2, 8), dtype=nl.float32)
+        for i in nl.affine_range(2):
+            for j in nl.affine_range(4):
+                weights[...] = nl.load(a)
+                columns = slice(2 * j, 2 * j + 2)
+                product = nl.multiply(weights[:, i, columns], nl.load(b[:, columns]))
+                if i == 1:
+                    nl.store(out[:, columns], product)
+        return out
+
+    a, b = uniform(8, 2, 8), uniform(8, 8)
+    assert np.array_equal(kernel(a, b), a[:, 1] * b)
+
+
 def test_a_dimension_of_no_instances_is_one_of_a_single_instance():
     @nki.jit
     def kernel(a):
