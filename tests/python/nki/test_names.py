@@ -247,3 +247,11 @@ def test_a_grid_of_one_or_none_is_one_instance(grid):
 
     a = uniform(3, 4)
     assert np.array_equal(kernel[grid](a), a + 1)
+
+
+def test_sizes_of_dtypes_are_in_a_module_of_the_old_language():
+    from neuron_sim.neuronxcc.nki.language.constants import sizeinbytes
+
+    assert ol.constants.sizeinbytes is sizeinbytes
+    sizes = [sizeinbytes(each) for each in (ol.bfloat16, np.float32, np.dtype("int8"), ol.bool_)]
+    assert sizes == [2, 4, 1, 1]

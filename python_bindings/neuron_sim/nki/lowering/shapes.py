@@ -3,6 +3,7 @@
 from neuron_sim import _core
 
 from ..isa.gathers import nc_stream_shuffle
+from ..isa.operators import predicate_view
 from ..tracing import Tensor, boxes, current, dtype_of
 from ..tracing import operators as tiles
 from ..tracing.active import check_partitions
@@ -148,7 +149,7 @@ def _chosen(dtype, condition, x, y):
         elif x.memory == "psum" and condition.memory == "psum":
             x = lowering.in_sbuf(x)
     value = x.access if isinstance(x, Tensor) else float(x)
-    trace.builder.tensor_copy_predicated(made.access, value, condition.access)
+    trace.builder.tensor_copy_predicated(made.access, value, predicate_view(condition))
     return made
 
 

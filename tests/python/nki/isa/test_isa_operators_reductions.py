@@ -138,10 +138,11 @@ def test_tiles_that_cannot_be_transposed(shape, text):
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_where_takes_tiles_and_numbers(language):
+@pytest.mark.parametrize("dtype", [np.float32, np.bool_, np.uint8, np.uint32, np.int32])
+def test_where_takes_tiles_and_numbers(language, dtype):
     where = LANGUAGES[language].where
     x, y = uniform(96, 50), uniform(96, 50)
-    condition = integers(96, 50, high=2).astype(np.float32)
+    condition = integers(96, 50, high=2).astype(dtype)
     chosen = result_of(where, condition, x, y, language=language)
     np.testing.assert_array_equal(chosen, np.where(condition != 0, x, y))
     number = result_of(lambda c, a: where(c, a, -1.5), condition, x, language=language)

@@ -28,6 +28,7 @@ from neuron_sim.nki.tracing.loops import affine_range, sequential_range, static_
 from neuron_sim.nki.tracing.movement import load_transpose2d
 from neuron_sim.nki.tracing.tensor import Tensor as tensor
 
+from . import constants
 from .creation import (
     empty_like,
     full,
@@ -42,7 +43,7 @@ from .creation import (
 )
 from .indices import arange, ds, mgrid
 from .movement import copy, load, store
-from .numbers import constants, finfo, fp32, static_cast
+from .numbers import finfo, fp32, static_cast
 from .printing import device_print
 
 __all__ = [

@@ -21,12 +21,3 @@ class fp32:
 
     min = float(np.uint32(0xFF7FFFFF).view(np.float32))
     max = -min
-
-
-class constants:
-    """Questions about dtypes."""
-
-    @staticmethod
-    def sizeinbytes(dtype) -> int:
-        """Bytes of an element."""
-        return dtype_of(dtype).itemsize
