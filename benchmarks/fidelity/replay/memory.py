@@ -93,13 +93,15 @@ class _Tensor:
 
 
 class Memory:
-    """Places every tile on construction; returns views of them."""
+    """Places every tile on construction; returns views of them. Tiles in PSUM begin with a bank
+    (of `bank` bytes per partition), as the Builder wants them, instructions anywhere in it."""
 
     def __init__(
         self,
         builder: _core.Builder,
         accesses: Iterable[OnChip],
         transfers: Sequence[tuple[TransferSide, ...]],
+        bank: int,
     ) -> None:
         self._computed = list(accesses)
         on_chip = list(self._computed)
@@ -115,6 +117,7 @@ class Memory:
                     tensors.append(
                         _Tensor(side.table, low, high, side.dtype or dtype, side is target)
                     )
+        on_chip = [_from_bank(access, bank) for access in on_chip]
         self._tiles = [(bytes_, _tile(builder, bytes_)) for bytes_ in _merged(on_chip)]
         self._tensors = [(tensor, _hbm(builder, tensor)) for tensor in _merged_tensors(tensors)]
 
@@ -155,6 +158,13 @@ class Memory:
                 flat = view[(low - tensor.low) // size : (high - tensor.low) // size]
                 return _strided(flat, side, size)
         raise ValueError(f"no tensor at address {side.address:#x}")
+
+
+def _from_bank(access: OnChip, bank: int) -> OnChip:
+    """The bytes of a tile that holds an access."""
+    return (
+        replace(access, low=access.low - access.low % bank) if access.memory == "psum" else access
+    )
 
 
 def _itemsize(dtype: str) -> int:

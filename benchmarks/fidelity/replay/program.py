@@ -8,7 +8,7 @@ intermediate results get tensors of the size that the transfers touch.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from neuron_sim import _core
@@ -30,14 +30,17 @@ Result = TypeVar("Result")
 @dataclass(frozen=True)
 class Step:
     """Instructions of the profile that one instruction of the Program stands for: a matrix product
-    is a load of weights and a multiplication, in fp32 (LOW and HIGH halves) two of each."""
+    is a load of weights and a multiplication, in fp32 (LOW and HIGH halves) two of each. A product
+    with the weights of the one before it is a multiplication alone."""
 
     rows: tuple[KernelInstruction, ...]
+    load: KernelInstruction | None = None
+    """Of a product, the load of its (first) weights."""
 
     @property
     def head(self) -> KernelInstruction:
         """The instruction that names the operands: for a product, the first multiplication."""
-        return self.rows[1] if len(self.rows) > 1 else self.rows[0]
+        return next((row for row in self.rows if row is not self.load), self.rows[0])
 
     def of(self, opcode: str) -> list[KernelInstruction]:
         return [row for row in self.rows if row.opcode == opcode]
@@ -54,20 +57,40 @@ class Replay:
 
 
 def _product_steps(stream: tuple[KernelInstruction, ...]) -> list[Step]:
-    """Pairs loads of weights with multiplications, which follow each other by pc."""
+    """Multiplications with the loads of their weights, which come before them by pc. The array
+    keeps its weights until the next load."""
     tensor = [i for i in stream if i.opcode in ("LDWEIGHTS", "MATMUL")]
     tensor.sort(key=lambda i: i.row.pc)
     steps: list[Step] = []
-    for load, multiply in zip(tensor[::2], tensor[1::2], strict=False):
-        if (load.opcode, multiply.opcode) != ("LDWEIGHTS", "MATMUL"):
-            raise ValueError(f"{load.where} is not followed by a MATMUL but by {multiply.where}.")
-        if load.operands.settings.get("fp32_mode") == "HIGH":
-            steps[-1] = Step((*steps[-1].rows, load, multiply))
+    load = None
+    for previous, instruction in zip((None, *tensor), tensor, strict=False):
+        if instruction.opcode == "LDWEIGHTS":
+            if previous is not None and previous.opcode == "LDWEIGHTS":
+                raise ValueError(f"{previous.where} is not followed by a MATMUL.")
+            load = instruction
+        elif load is None:
+            raise ValueError(f"{instruction.where} has no LDWEIGHTS before it.")
+        elif load is not previous:
+            _check_reuse(load, instruction)
+            steps.append(Step((instruction,), load))
+        elif _is_half(load, "HIGH"):
+            steps[-1] = replace(steps[-1], rows=(*steps[-1].rows, load, instruction))
         else:
-            steps.append(Step((load, multiply)))
-    if len(tensor) % 2:
+            steps.append(Step((load, instruction), load))
+    if tensor and tensor[-1].opcode == "LDWEIGHTS":
         raise ValueError(f"{tensor[-1].where} is not followed by a MATMUL.")
     return steps
+
+
+def _check_reuse(load: KernelInstruction, multiply: KernelInstruction) -> None:
+    """An fp32 product multiplies with both halves of its weights: one half of the next product
+    alone does not say which halves belong together."""
+    if any(_is_half(load, half) for half in ("LOW", "HIGH")):
+        raise ValueError(f"{multiply.where} reuses one half of the fp32 weights of {load.where}.")
+
+
+def _is_half(load: KernelInstruction, half: str) -> bool:
+    return load.operands.settings.get("fp32_mode") == half
 
 
 def program_steps(stream: tuple[KernelInstruction, ...]) -> tuple[Step, ...]:
@@ -100,7 +123,7 @@ class _Emitter:
         self.methods[step.head.opcode](step)
 
     def product(self, step: Step) -> None:
-        load, multiply = step.rows[0].operands, step.rows[1].operands
+        load, multiply = _load_of(step), step.head.operands
         rows, columns = load.array()
         target, weights, moving = _product_operands(step)
         self.builder.nc_matmul(
@@ -176,6 +199,11 @@ class _Emitter:
         return self.memory.transfer_view(side, side.dtype or dtype)
 
 
+def _load_of(product: Step) -> Operands:
+    assert product.load is not None
+    return product.load.operands
+
+
 def _transposes(load: Operands) -> bool:
     return load.settings.get("transpose_mode") == "ENABLED"
 
@@ -183,7 +211,7 @@ def _transposes(load: Operands) -> bool:
 def _product_operands(step: Step) -> tuple[OnChip, OnChip, OnChip]:
     """Target, weights and moving operand. The profile does not give the target's dtype: a
     transpose has its data's, every other product is fp32."""
-    load, multiply = step.rows[0].operands, step.rows[1].operands
+    load, multiply = _load_of(step), step.head.operands
     weights = load.access("src")
     dtype = weights.dtype if _transposes(load) else "float32"
     target = on_chip_of(multiply.access("dst"), dtype)
@@ -205,7 +233,7 @@ def accesses(step: Step) -> list[OnChip]:
     """The on-chip operands of a step other than a transfer's, for the layout of the tiles."""
     if step.head.opcode == "DMA_DIRECT2D":
         return []
-    if len(step.rows) > 1:
+    if step.load is not None:
         return list(_product_operands(step))
     operands = step.head.operands
     result = [on_chip_of(operands.access(key)) for key in ("src", "dst")]
@@ -244,7 +272,8 @@ def build_replay(trace: Trace, architecture: str = "trn2") -> Replay:
         steps = program_steps(stream)
         computed = [access for each in _each(steps, accesses) for access in each]
         transfers = [sides for sides in _each(steps, _transfer_sides) if sides is not None]
-        _each(steps, _Emitter(builder, Memory(builder, computed, transfers)).emit)
+        bank = int(_core.architecture_facts(architecture)["limits.psum_bank"]["value"])
+        _each(steps, _Emitter(builder, Memory(builder, computed, transfers, bank)).emit)
     except ValueError as error:
         raise ValueError(f"trace '{trace.name}': {error}") from None
     return Replay(trace, stream, steps, builder.finish())
