@@ -23,6 +23,7 @@ from ..tracing.expression import variable
 from ..tracing.tensor import Tensor
 from ..tracing.trace import Trace
 from . import memory, program_cache, sanitize, wrong_arguments
+from .last_branches import LoopNumber
 from .programs import Programs
 from .traced_kernel import Output, TracedKernel
 
@@ -122,6 +123,7 @@ class Call:
         widens = self.widens
         splits = side_by_side = False
         checked: TracedKernel | None = None  # and retraced to distinguish the tiles of rings
+        refused: Exception | None = None  # before it was traced as last_branches.py describes
         while True:
             trace = Trace(self.name, self.architecture, self.language, unrolled, widens)
             trace.output_ordinals = outputs
@@ -129,6 +131,8 @@ class Call:
             trace.allocation = Allocation(self.directives, checked is not None)
             trace.splits_blocks = splits
             trace.printed = [] if prints else None
+            if refused is not None:
+                trace.counts_as = LoopNumber
             if side_by_side:
                 trace.programs = Programs(trace, self.grid)
             try:
@@ -156,11 +160,15 @@ class Call:
                     widens = False
                     continue
                 if not trace.broken:
+                    if isinstance(error, creation.NoElements) and refused is None and trace.is_old:
+                        refused = error
+                        continue
+                    error = refused or error
                     told = wrong_arguments.named(error)
                     point_at_kernel(told)
                     point_at_message(told)  # of what is found when the kernel ends
                     point_at_definition(told, self.function)
-                    if told is error:
+                    if told is error and refused is None:
                         raise
                     raise told from None
                 unrolled = unrolled | frozenset(trace.broken)

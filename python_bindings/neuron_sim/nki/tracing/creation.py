@@ -37,6 +37,10 @@ def sizes_of(shape) -> tuple[tuple, int]:
     return tuple(sizes), axis
 
 
+class NoElements(ValueError):
+    """The kernel makes a tensor without elements."""
+
+
 def ndarray(shape, dtype, buffer=None, name: str = "", address=None) -> Tensor:
     """A new uninitialised tensor; `buffer` None is SBUF."""
     trace = current()
@@ -57,7 +61,7 @@ def ndarray(shape, dtype, buffer=None, name: str = "", address=None) -> Tensor:
             f"not {buffer!r}."
         )
     if any(size < 1 for size in sizes):
-        raise ValueError(f"a tensor of shape {list(sizes)} has no elements.")
+        raise NoElements(f"a tensor of shape {list(sizes)} has no elements.")
     assigned = trace.assigned_name("tensor", sizes)
     name = name or assigned
     if memory == "hbm":

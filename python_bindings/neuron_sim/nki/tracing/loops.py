@@ -49,7 +49,7 @@ def counted(arguments: tuple, kind: str, position: tuple):
         if claims and len(values) > 1:
             trace.settle()  # what comes before the first iteration
             claim = trace.claims.iterations("loop", line_of(position))
-        yield from unrolled(values, claim)
+        yield from unrolled(map(trace.counts_as, values), claim)
         return
     frame = kernel_frame()
     handed_on = carried_values.HandedOn(frame, position)

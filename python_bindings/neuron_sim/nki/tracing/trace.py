@@ -48,6 +48,7 @@ class Trace(_core.TraceState):
         self.target = architecture_at(architecture)
         self.language = language
         self.unrolled = unrolled
+        self.counts_as: type[int] = int  # of the variables of unrolled loops
         self.is_old = language == "old"
         self.scopes.add(0)
         self.open_scopes.append(0)

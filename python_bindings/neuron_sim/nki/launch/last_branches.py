@@ -1,0 +1,99 @@
+"""Conditions on loop variables that choose Python values, read as the vendor's tracer reads them.
+
+The older language's tracer runs the body of a loop once and both branches of an `if` on its
+variable, the instructions of each under that condition. Python values know no condition: what the
+last branch assigns holds in all iterations. neuron_sim decides such an `if` in each iteration, as
+Python does. A kernel that passed its tests on hardware may make sense in the vendor's reading only
+(tallharish/cs149-asst4, 5c6fe92: rows of the last chunk = height % chunks = 0), so one that cannot
+be traced because a tile has no elements is traced again with that reading.
+"""
+
+import ast
+import functools
+import linecache
+import operator
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from ..tracing.errors import kernel_frame
+
+_PURE = (ast.Name, ast.Constant, ast.BinOp, ast.UnaryOp, ast.Attribute, ast.Compare, ast.IfExp)
+
+
+class LoopNumber(int):
+    """The value of a loop's variable. A comparison that is the condition of an `if` whose branches
+    only assign Python values is true or false such that the last branch runs."""
+
+    def __rsub__(self, other: Any) -> Any:
+        return -1 * self + other
+
+
+def _compared(compare: Callable) -> Callable:
+    def method(self: LoopNumber, other: Any) -> Any:
+        decided = _decided()
+        return compare(int(self), other) if decided is None else decided
+
+    return method
+
+
+def _computed(compute: Callable) -> Callable:
+    def method(self: LoopNumber, other: Any) -> Any:
+        value = compute(int(self), other)
+        return LoopNumber(value) if type(value) is int else value
+
+    return method
+
+
+for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
+    setattr(LoopNumber, f"__{_name}__", _compared(getattr(operator, _name)))
+for _name in ("add", "sub", "mul", "floordiv", "mod"):
+    setattr(LoopNumber, f"__{_name}__", _computed(getattr(operator, _name)))
+for _name in ("add", "mul"):
+    setattr(LoopNumber, f"__r{_name}__", _computed(getattr(operator, _name)))
+
+
+def _decided() -> bool | None:
+    """The truth of the comparison that the kernel makes now, None for an ordinary one."""
+    frame = kernel_frame(3)
+    if frame is None:
+        return None
+    line, _, column, _ = list(frame.f_code.co_positions())[frame.f_lasti // 2]
+    statement = _conditions(frame.f_code.co_filename).get((line, column))
+    if statement is None:
+        return None
+    warnings.warn_explicit(
+        f"the branches of `if {ast.unparse(statement.test)}` only assign Python values, and the "
+        "kernel cannot be traced with those of each iteration; as by the vendor's compiler, which "
+        "traces both branches once, the last one's values hold in all iterations.",
+        UserWarning,
+        frame.f_code.co_filename,
+        statement.lineno,
+        registry=frame.f_globals.setdefault("__warningregistry__", {}),
+    )
+    return not statement.orelse
+
+
+@functools.lru_cache(maxsize=64)
+def _conditions(file: str) -> dict[tuple, ast.If]:
+    """The `if` statements of a file that choose Python values, by the place of their condition."""
+    try:
+        tree = ast.parse("".join(linecache.getlines(file)))
+    except SyntaxError:
+        return {}
+    return {
+        (each.test.lineno, each.test.col_offset): each
+        for each in ast.walk(tree)
+        if isinstance(each, ast.If)
+        and isinstance(each.test, ast.Compare)
+        and all(_assigns_values(one) for one in [*each.body, *each.orelse])
+    }
+
+
+def _assigns_values(statement: ast.stmt) -> bool:
+    """Whether a statement gives names values that it computes without calls."""
+    if not isinstance(statement, ast.Assign):
+        return False
+    named = all(isinstance(each, ast.Name) for each in statement.targets)
+    parts = [each for each in ast.walk(statement.value) if isinstance(each, ast.expr)]
+    return named and all(isinstance(each, _PURE) for each in parts)
