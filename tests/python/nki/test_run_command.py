@@ -97,6 +97,8 @@ def test_tutorials_for_torch_xla_find_a_stand_in(tmp_path):
         tmp_path,
         """
 import torch, torch_neuronx, torch_xla
+from torch_neuronx.xla_impl.ops import nki_jit
+assert nki_jit is torch_neuronx.nki_jit
 from torch_xla.core import xla_model as xm
 assert xm.xla_device() == torch_xla.device()
 xm.mark_step()

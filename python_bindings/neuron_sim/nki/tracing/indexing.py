@@ -1,5 +1,7 @@
 """Indices of tensors that the base class does not handle: registers, tiles of indices, masks."""
 
+import numpy as np
+
 from neuron_sim import _core
 
 from . import patterns
@@ -21,7 +23,7 @@ def indexed(tensor, items: tuple):
     """tensor[items] when one of the items may be a register, a tile of indices or a mask."""
     held = []
     for position, item in enumerate(items):
-        if type(item) is Mask:
+        if isinstance(item, (Mask, bool, np.bool_)):
             return masked(tensor, item, items)
         if is_register(item) or type(item) is DynamicSlice and is_register(item.start):
             fixed, register, d = split_register(tensor, _spelled_out(tensor, items))
@@ -95,8 +97,9 @@ def _check_indirect(tensor, index, shape: tuple) -> None:
         )
 
 
-def masked(tensor, mask: Mask, items: tuple):
-    """tensor[mask]: the rectangle that an operand mask leaves."""
+def masked(tensor, mask: Mask | bool | np.bool_, items: tuple):
+    """tensor[mask]: the rectangle that an operand mask leaves. A bool is a mask of numbers, such
+    as the variables of unrolled loops."""
     if len(items) != 1:
         raise IndexError("Mixing basic tensor indexing and mask is not supported.")
     cut = boxes(mask, tensor.shape)

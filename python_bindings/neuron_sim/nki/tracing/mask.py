@@ -8,12 +8,18 @@ from collections.abc import Callable
 from dis import opname
 from typing import Any
 
+import numpy as np
+
 from neuron_sim import _core
 
 from .errors import Unroll, kernel_frame
 from .expression import Expression
 
-boxes = _core.boxes
+
+def boxes(mask: Any, shape: tuple) -> list | None:
+    """The boxes that a mask, or the truth of a comparison of numbers, leaves of a shape: a
+    (start, size) per dimension. None for all of it."""
+    return _core.boxes(bool(mask) if isinstance(mask, np.bool_) else mask, shape)
 
 
 class Mask(_core.IndexMask):

@@ -117,6 +117,37 @@ def test_a_mask_may_end_beyond_the_tensor_it_protects():
     assert np.array_equal(kernel(a), a[:64, :100])
 
 
+@pytest.mark.parametrize("number", [int, np.int64])
+def test_a_comparison_of_numbers_is_a_mask_of_all_or_nothing(number):
+    """The variable of a loop of one iteration is a number, and NumPy computes sizes."""
+
+    @nki.jit
+    def kernel(a, b, last):
+        out = nl.ndarray((5, 7), dtype=a.dtype, buffer=nl.shared_hbm)
+        sums = nl.zeros((5, 7), dtype=nl.float32, buffer=nl.psum)
+        stationary, moving = nl.load(a), nl.load(b)
+        for i in nl.affine_range(1):
+            sums[...] += nki.isa.nc_matmul(stationary[i < number(4)], moving[i >= number(0)])
+        nl.store(out, sums)
+        nl.store(out[0:1], sums[0:1] + 1, mask=number(last) < 3)
+        return out
+
+    a, b = uniform(6, 5), uniform(6, 7)
+    product = kernel(a, b, 3)
+    assert np.allclose(product, a.T @ b, rtol=1e-5)
+    assert np.array_equal(kernel(a, b, 2)[0], product[0] + 1)
+
+
+def test_an_operand_of_which_a_mask_leaves_nothing_is_refused():
+    @nki.jit
+    def kernel(a):
+        tile = nl.load(a)
+        return tile[a.shape[0] > 9]
+
+    message = error_of(kernel, uniform(6, 5), kind=IndexError)
+    assert message.endswith("leaves 0 rectangles.")
+
+
 def test_a_triangle_is_copied_column_by_column():
     @nki.jit
     def kernel(a):
