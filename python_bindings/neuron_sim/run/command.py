@@ -12,9 +12,11 @@ vendor's packages are installed they win, unless --override.
 from __future__ import annotations
 
 import argparse
+import importlib.machinery
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 from neuron_sim.run.environment import script_environment
 
@@ -63,7 +65,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Replaces this process by the interpreter of the script: returns only with an error."""
+    """Replaces this process by the interpreter of the script. ValueError for a script that is not
+    there; the interpreter would name itself."""
+    _check_script(arguments.script, arguments.module)
     environment = script_environment(
         os.environ,
         architecture=arguments.arch,
@@ -76,6 +80,23 @@ def run(arguments: argparse.Namespace) -> int:
     sys.stdout.flush()
     sys.stderr.flush()
     os.execve(sys.executable, script_command(arguments), environment)
+
+
+def _check_script(script: str, is_module: bool) -> None:
+    """ValueError for a file or module that Python cannot run because it is not there."""
+    if is_module:
+        top = script.partition(".")[0]
+        places = [os.getcwd(), *sys.path]
+        if top in sys.builtin_module_names or importlib.machinery.PathFinder.find_spec(top, places):
+            return
+        raise ValueError(f"there is no module '{script}'.")
+    if script == "-":
+        return
+    path = Path(script)
+    if not script or not path.exists():
+        raise ValueError(f"there is no script '{script}'.")
+    if path.is_dir() and not (path / "__main__.py").exists():
+        raise ValueError(f"'{script}' is a folder without __main__.py, not a script.")
 
 
 def script_command(arguments: argparse.Namespace) -> list[str]:

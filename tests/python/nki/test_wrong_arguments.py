@@ -101,3 +101,25 @@ def test_a_missing_symbol_stays_an_attribute_error():
 
     with pytest.raises(AttributeError, match="no_such_symbol"):
         kernel(X)
+
+
+@pytest.mark.parametrize("jit", [old_nki.jit, nki.jit])
+def test_arguments_that_a_kernel_does_not_take_are_named_with_its_signature(jit):
+    def kernel(x, scale=1):
+        return x
+
+    for arguments, words, sentence in [
+        ((X, 1, 2), {}, "kernel 'kernel(x, scale=1)': too many positional arguments."),
+        ((), {}, "kernel 'kernel(x, scale=1)': missing a required argument: 'x'."),
+        ((X,), {"y": 1}, "kernel 'kernel(x, scale=1)': got an unexpected keyword argument 'y'."),
+    ]:
+        with pytest.raises(TypeError) as caught:
+            jit(kernel)(*arguments, **words)
+        assert str(caught.value) == sentence
+
+
+@pytest.mark.parametrize("simulate", [old_nki.simulate_kernel, lambda x: nki.simulate(x)()])
+def test_what_is_not_a_function_is_no_kernel(simulate):
+    with pytest.raises(TypeError) as caught:
+        simulate(3)
+    assert str(caught.value) == "a kernel is a function, not int 3."

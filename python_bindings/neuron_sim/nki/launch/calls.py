@@ -84,8 +84,13 @@ class Call:
         self.flags = flags
         self.arrays: list = []
         self.inputs: list[Input] = []
+        if not callable(function):
+            raise TypeError(f"a kernel is a function, not {self.name} {function!r:.40}.")
         signature = inspect.signature(function)
-        bound = signature.bind(*args, **kwargs)
+        try:
+            bound = signature.bind(*args, **kwargs)
+        except TypeError as error:
+            raise TypeError(f"kernel '{self.name}{signature}': {error}.") from None
         self.parameters = signature.parameters
         self.mutable_inputs: list[bool] = []
         self.args = tuple(self._taken(value, name) for name, value in _positional(bound))
