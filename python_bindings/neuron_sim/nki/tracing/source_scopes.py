@@ -13,6 +13,7 @@ from .source import tree_of
 
 _Lines = tuple[int, int, str]  # first, last, what opens the block
 _LOOP, _IF = "a loop", "an `if` on a loop's variable"
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _leaks: dict[CodeType, dict[str, list[_Lines]]] = {}
 
 
@@ -37,15 +38,23 @@ class BlockScope:
         file, _, number = line.rpartition(":")
         if file != self.code.co_filename:
             return True
-        inside = self.code.co_firstlineno <= int(number) <= _last_line(self.code)
+        inside = _has_line(self.code, int(number))
         return not inside or self._holds(int(number))
 
     def _holds(self, line: int) -> bool:
         return self.lines[0] <= line <= self.lines[1]
 
 
+def _has_line(code: CodeType, line: int) -> bool:
+    """Whether a line is one of a function's own, not of a function that it defines."""
+    if not code.co_firstlineno <= line <= _last_line(code):
+        return False
+    return not any(isinstance(each, CodeType) and _has_line(each, line) for each in code.co_consts)
+
+
 def _last_line(code: CodeType) -> int:
-    return max(line for _, _, line in code.co_lines() if line is not None)
+    inner = [_last_line(each) for each in code.co_consts if isinstance(each, CodeType)]
+    return max([*inner, *(line for _, _, line in code.co_lines() if line is not None)])
 
 
 def error(storage: Any) -> ValueError:
@@ -114,12 +123,11 @@ def _visit(
     `variables`: of the loops around the statements.
     """
     for statement in statements:
-        bodies = _blocks(statement)
+        is_function = isinstance(statement, _FUNCTIONS)
+        bodies = [] if is_function else _blocks(statement)
         inner = {id(each) for body in bodies for each in body}
-        own = _without(statement, inner)
-        for node in ast.walk(own):
-            if not isinstance(node, ast.Name):
-                continue
+        own = statement if is_function else _without(statement, inner)
+        for node in _free_names(own):
             if isinstance(node.ctx, ast.Load):
                 read.setdefault(node.id, []).append(node.lineno)
             elif block is not None and isinstance(statement, ast.Assign | ast.AnnAssign):
@@ -136,12 +144,25 @@ def _visit(
             _visit(body, lines, around, assigned, read)
 
 
+def _free_names(node: ast.AST) -> list[ast.Name]:
+    """Names in a node besides the parameters and variables of functions in it."""
+    if isinstance(node, (*_FUNCTIONS, ast.Lambda)):
+        names = [each for child in ast.iter_child_nodes(node) for each in _free_names(child)]
+        kept = {each for child in ast.walk(node) for each in getattr(child, "names", ())}
+        own = {each.arg for each in ast.walk(node.args) if isinstance(each, ast.arg)}
+        own |= {each.id for each in names if isinstance(each.ctx, ast.Store)} - kept
+        return [each for each in names if each.id not in own]
+    if isinstance(node, ast.Name):
+        return [node]
+    return [each for child in ast.iter_child_nodes(node) for each in _free_names(child)]
+
+
 def _names(expression: ast.AST) -> frozenset:
     return frozenset(node.id for node in ast.walk(expression) if isinstance(node, ast.Name))
 
 
 def _blocks(statement: ast.stmt) -> list[list[Any]]:
-    """The lists of statements in a statement; functions in it have separate scopes."""
+    """The lists of statements in a statement."""
     bodies = [getattr(statement, name, None) for name in ("body", "orelse", "finalbody")]
     bodies += [handler.body for handler in getattr(statement, "handlers", [])]
     return [body for body in bodies if isinstance(body, list) and body]

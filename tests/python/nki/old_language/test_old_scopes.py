@@ -111,3 +111,55 @@ def one_name_in_two_blocks(a, b):
 def test_other_tensors_are_used_as_before(function):
     a, b = (np.full((4, 4), value, np.float32) for value in (1, 2))
     np.testing.assert_array_equal(nki.simulate_kernel(nki.jit(function), a, b), b)
+
+
+def in_a_function_with_a_parameter_of_the_name(a):
+    out = output(a)
+
+    def store_half(tmp, first):
+        columns = slice(first, first + a.shape[1] // 2)
+        half = nl.copy(tmp[:, columns])
+        nl.store(out[:, columns], half)
+
+    for _ in nl.affine_range(1):
+        tmp = nl.load(a)
+        for i in nl.affine_range(2):
+            store_half(tmp, i * (a.shape[1] // 2))
+    return out
+
+
+def in_a_closure_that_the_block_calls(a):
+    out = output(a)
+
+    def store():
+        nl.store(out, nl.add(tmp, 0))
+
+    for _ in range(2):
+        tmp = nl.load(a)
+        store()
+    return out
+
+
+@pytest.mark.parametrize(
+    "function", [in_a_function_with_a_parameter_of_the_name, in_a_closure_that_the_block_calls]
+)
+def test_a_function_that_a_block_calls_uses_its_tensors(function):
+    a = np.arange(32, dtype=np.float32).reshape(4, 8)
+    assert np.array_equal(nki.jit(function)(a), a)
+
+
+def test_a_closure_does_not_use_a_tensor_after_its_block():
+    @nki.jit
+    def kernel(a):
+        out = output(a)
+
+        def store():
+            nl.store(out, tmp)
+
+        for _ in range(2):
+            tmp = nl.load(a)
+        store()
+        return out
+
+    with pytest.raises(ValueError, match="Local variable 'tmp' is referenced outside"):
+        kernel(np.zeros((4, 8), np.float32))
