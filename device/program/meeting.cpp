@@ -80,7 +80,10 @@ bool fit(const Program& program, const Instruction& first, const Instruction& se
   if (exchanges(first)) {
     return attribute(program, first, "pipe_id") == attribute(program, second, "pipe_id");
   }
-  return program.operands_of(first)[0].tile == program.operands_of(second)[0].tile;
+  const Operand& one = program.operands_of(first)[0];
+  const Operand& other = program.operands_of(second)[0];
+  const bool own = one.memory != MemoryKind::kHbm && one.memory == other.memory;
+  return one.tile == other.tile || (own && same_shape(one, other));
 }
 
 /// What `from` sends must be what `to` receives.

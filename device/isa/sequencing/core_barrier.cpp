@@ -35,7 +35,7 @@ void check(const Draft& draft, const Architecture& architecture) {
                  {EngineKind::kTensor, EngineKind::kVector, EngineKind::kScalar,
                   EngineKind::kGpSimd, EngineKind::kSync},
                  architecture);
-  checks::memory(kName, "data", draft.operand(kData), {MemoryKind::kHbm});
+  checks::memory(kName, "data", draft.operand(kData), {MemoryKind::kHbm, MemoryKind::kSbuf});
   if (draft.attribute(kCores).integer() != kBothCores) {
     fail(text("'core_barrier' on tensor '", draft.operand(kData).label(),
               "': cores must be (0, 1), the two cores of a logical core of architecture ",

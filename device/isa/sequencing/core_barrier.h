@@ -13,8 +13,10 @@ namespace neuron_sim {
 /// other core and waits for the other core's; later accesses to `data` wait for it. The other
 /// engines continue: tensors that `data` does not cover are not ordered. The n-th synchronisation
 /// of core 0 meets the n-th of core 1, with the same tensor, else the kernel deadlocks
-/// (KernelError). `cores` is {0, 1}. From NeuronCore-v3 on, with LNC2. EngineKind::kAuto is GpSimd.
-/// Moves no bytes. Its time is assumed (Architecture::peer).
+/// (KernelError). `data` may also be a tile in SBUF, of one shape on both cores: it orders each
+/// core's accesses to its own tile (nki-library synchronises on the number of a block in SBUF:
+/// core/moe/moe_cte/bwmm_shard_on_I.py). `cores` is {0, 1}. From NeuronCore-v3 on, with LNC2.
+/// EngineKind::kAuto is GpSimd. Moves no bytes. Its time is assumed (Architecture::peer).
 struct CoreBarrier {
   View data;
   std::vector<int64_t> cores{0, 1};

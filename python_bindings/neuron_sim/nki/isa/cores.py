@@ -1,5 +1,6 @@
 """nki.isa: joint operations of the two cores of a logical core. `name` is for with_schedule."""
 
+from ..tracing.grid import num_programs
 from .constants import dma_engine as dma_engines
 from .constants import engine as engines
 from .constants import named
@@ -9,11 +10,13 @@ from .instruction import builder, emitted
 def core_barrier(data, cores, engine=engines.gpsimd, name=None):
     """Both cores wait for each other; what either wrote to `data` before, both see afterwards.
 
-    data: a tensor in shared HBM; cores: (0, 1). Blocks `engine` only. Trn2 and later.
+    data: a tensor in shared HBM, or a tile in SBUF, which each core has for itself; cores: (0, 1).
+    Blocks `engine` only. Trn2 and later. Of a kernel that runs on one core, cores is 0 or (0,):
+    it waits for no other core, and nothing is emitted.
     """
-    builder().core_barrier(
-        data.access, cores=[int(core) for core in cores], engine=named(engine, engines, "engine")
-    )
+    chosen = [int(core) for core in (cores if isinstance(cores, (tuple, list)) else (cores,))]
+    if chosen != [0] or num_programs() != 1:
+        builder().core_barrier(data.access, cores=chosen, engine=named(engine, engines, "engine"))
     return emitted(name)
 
 

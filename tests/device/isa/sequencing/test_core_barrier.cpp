@@ -40,15 +40,17 @@ TEST(CoreBarrier, NeedsBothCores) {
   }
 }
 
-TEST(CoreBarrier, NeedsATensorInHbm) {
+TEST(CoreBarrier, NeedsATensorInHbmOrSbuf) {
   InstructionBench bench;
   const View tile = bench.tile(MemoryKind::kSbuf, Dtype::kFloat32, {4, 8}, "tile");
-  EXPECT_EQ(bench.error(kCoreBarrier, CoreBarrier{.data = tile}.draft()),
-            "Expected operand 'data' of 'core_barrier' to be in address space 'hbm', but got a "
-            "tile in 'sbuf' instead.");
+  EXPECT_EQ(bench.error(kCoreBarrier, CoreBarrier{.data = tile}.draft()), "");
+  const View bank = bench.tile(MemoryKind::kPsum, Dtype::kFloat32, {4, 8}, "bank");
+  EXPECT_EQ(bench.error(kCoreBarrier, CoreBarrier{.data = bank}.draft()),
+            "Expected operand 'data' of 'core_barrier' to be in address space 'hbm|sbuf', but got "
+            "a tile in 'psum' instead.");
   EXPECT_EQ(bench.error(kCoreBarrier, CoreBarrier{}.draft()),
-            "Expected operand 'data' of 'core_barrier' to be in address space 'hbm', but it is "
-            "missing.");
+            "Expected operand 'data' of 'core_barrier' to be in address space 'hbm|sbuf', but it "
+            "is missing.");
 }
 
 TEST(CoreBarrier, ExistsFromNeuronCoreV3On) {

@@ -224,6 +224,41 @@ def test_cores_exchange_tiles_and_wait_for_each_other():
     np.testing.assert_array_equal(result, np.concatenate([a[32:], a[:32]]))
 
 
+def test_cores_wait_for_each_other_at_tiles_of_their_own():
+    @nki.jit
+    def kernel(a):
+        out = nl.ndarray(a.shape, a.dtype, buffer=nl.shared_hbm)
+        core = nl.program_id(0)
+        count = nl.ndarray((1, 1), nl.int32)
+        nisa.memset(count, 0)
+        for block in range(2):
+            rows = nl.ds((2 * block + core) * 16, 16)
+            tile = nl.ndarray((16, 8), a.dtype)
+            nisa.dma_copy(dst=tile, src=a[rows])
+            nisa.dma_copy(dst=out[rows], src=tile)
+            nisa.tensor_scalar(dst=count, data=count, op0=nl.add, operand0=1)
+            nisa.core_barrier(count, (0, 1))
+        return out
+
+    a = uniform(64, 8)
+    with target("trn2"):
+        np.testing.assert_array_equal(kernel[2](a), a)
+
+
+@pytest.mark.parametrize("cores", [0, (0,)])
+def test_the_only_core_of_a_kernel_waits_for_none(cores):
+    @nki.jit
+    def kernel(a):
+        out = nl.ndarray(a.shape, a.dtype, buffer=nl.shared_hbm)
+        nisa.dma_copy(dst=out, src=a)
+        nisa.core_barrier(out, cores)
+        return out
+
+    a = uniform(64, 8)
+    with target("trn2"):
+        np.testing.assert_array_equal(kernel(a), a)
+
+
 def test_quantize_mx_and_its_product_on_trn3():
     @nki.jit
     def kernel(a, b):
