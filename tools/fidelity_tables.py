@@ -7,6 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from neuron_sim.fidelity.coverage import left_out_coverage
+from neuron_sim.nki.measurement.interval import KINDS, MeasuredError, interval
+
 MISSES = Path(__file__).resolve().parents[1] / "docs" / "templates" / "fidelity_misses.md"
 """Beginnings of the ids of cases, and the mechanism that is missing."""
 
@@ -61,6 +64,31 @@ def families(report: Mapping[str, Any]) -> list[str]:
 
 def authors_files(published: Mapping[str, Any] | None) -> list[str]:
     """Errors of the authors' own files per family, and the kernels that did not run."""
+    return _errors_and_failures(published)
+
+
+def held_out(stored: Mapping[str, Any] | None) -> list[str]:
+    """The same for the kernels that nothing was fitted to."""
+    return _errors_and_failures(stored)
+
+
+def intervals(errors: Sequence[MeasuredError]) -> list[str]:
+    """Intervals by kind, and how often they hold for a family that is left out."""
+    if not errors:
+        return ["No run is stored."]
+    rows: list[list[object]] = []
+    for kind in dict.fromkeys(KINDS.values()):
+        found = interval(kind, errors)
+        low, high = (number(100 * (end - 1), "+.0f") for end in (found.low, found.high))
+        rows.append([kind, sum(each.kind == kind for each in errors), found.kernels, low, high])
+    lines = table("bound by;measured kernels;behind the interval;from %;to %", "lrrrr", rows)
+    counts = left_out_coverage(errors)
+    counts["**all**"] = (sum(n for n, _ in counts.values()), len(errors))
+    rows = [[name, total, f"{inside / total:.0%}"] for name, (inside, total) in counts.items()]
+    return [*lines, "", *table("left out;kernels;inside", "lrr", rows)]
+
+
+def _errors_and_failures(published: Mapping[str, Any] | None) -> list[str]:
     if published is None or published["overall"] is None:
         return ["No run is stored."]
     groups = {**published["families"], "**overall**": published["overall"]}

@@ -1,18 +1,21 @@
 #!/usr/bin/env python3
 """Writes docs/fidelity.md and docs/fidelity.svg: how far simulated times are from measured ones.
 
-Usage: write_fidelity_docs.py [--check | --page | --published FILE | --calibration FILE...]
+Usage: write_fidelity_docs.py [--check | --page | --published FILE | --held-out FILE |
+                              --calibration FILE...]
 
 Without options everything but the calibration and the authors' files is computed again and stored
 in docs/fidelity.json. --calibration stores reports of `neuron-sim calibrate --json`, too;
---published stores that of `neuron-sim fidelity --sources DIR --json` and writes the page; --page
-only writes the page of what is stored; --check writes nothing and ends with 1 if the page differs
-from the stored reports.
+--published stores that of `neuron-sim fidelity --sources DIR --json` and writes the page;
+--held-out does so for `neuron-sim fidelity --sources DIR --held-out --json`, and writes the errors
+behind the intervals of simulated times; --page only writes the page of what is stored; --check
+writes nothing and ends with 1 if the page or those errors differ from the stored reports.
 """
 
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import json
 import re
 import statistics
@@ -29,11 +32,14 @@ from neuron_sim.fidelity.replay.compare import compare, figures
 from neuron_sim.fidelity.replay.program import build_replay
 from neuron_sim.fidelity.replay.reader import TRACES, read_trace, trace_names
 from neuron_sim.fidelity.report import report
+from neuron_sim.nki.measurement.interval import MeasuredError
 
 FOLDER = Path(__file__).resolve().parents[1] / "docs"
 PAGE = FOLDER / "fidelity.md"
 STORED = FOLDER / "fidelity.json"
 ARCHITECTURES = ("trn1", "trn2")
+ERRORS = FOLDER.parent / "python_bindings/neuron_sim/nki/measurement/measured_errors.json"
+"""The errors behind intervals, in the source tree."""
 TEMPLATE = FOLDER / "templates" / "fidelity.md"
 
 
@@ -57,6 +63,29 @@ def published_report(path: Path) -> dict[str, Any]:
     keys = ("id", "simulated", "error_percent", "reason")
     cases = [{key: case[key] for key in keys if key in case} for case in report["cases"]]
     return {key: report[key] for key in ("families", "overall", "failed")} | {"cases": cases}
+
+
+def held_out_report(path: Path) -> dict[str, Any]:
+    """What the page says of the kernels that nothing was fitted to, out of the command's report."""
+    report = json.loads(path.read_text(encoding="utf-8"))
+    keys = ("id", "family", "kind", "measured", "simulated", "error_percent", "reason", "stack")
+    cases = [{key: case[key] for key in keys if key in case} for case in report["cases"]]
+    return {key: report[key] for key in ("families", "overall", "failed")} | {"cases": cases}
+
+
+def measured_errors(stored: dict[str, Any]) -> list[MeasuredError]:
+    """The errors of the kernels that nothing was fitted to."""
+    return [
+        MeasuredError(case["family"], case["kind"], round(case["measured"] / case["simulated"], 4))
+        for case in (stored["held_out"] or {"cases": []})["cases"]
+        if case["simulated"] is not None
+    ]
+
+
+def errors_text(stored: dict[str, Any]) -> str:
+    """The file of the errors behind intervals."""
+    lines = [json.dumps(dataclasses.asdict(each)) for each in measured_errors(stored)]
+    return "[\n" + ",\n".join(lines) + "\n]\n"
 
 
 def replay_figures() -> list[dict[str, Any]]:
@@ -109,6 +138,8 @@ def _figures_of(stored: dict[str, Any]) -> dict[str, str]:
         "fitted_parameters": "; ".join(keys),
         "families": "\n".join(tables.families(suite)),
         "authors_files": "\n".join(tables.authors_files(stored["published"])),
+        "held_out": "\n".join(tables.held_out(stored["held_out"])),
+        "intervals": "\n".join(tables.intervals(measured_errors(stored))),
         "noise": "\n".join(tables.noise(suite)),
         "case_table": "\n".join(tables.cases(suite, stored["published"])),
         "misses": "\n".join(tables.misses(suite)),
@@ -131,7 +162,8 @@ def page(stored: dict[str, Any]) -> str:
 
 def load_stored() -> dict[str, Any]:
     """docs/fidelity.json, or nothing when it is not there."""
-    empty: dict[str, Any] = {"fidelity": None, "published": None, "replay": [], "calibration": {}}
+    empty: dict[str, Any] = {"fidelity": None, "published": None, "held_out": None}
+    empty |= {"replay": [], "calibration": {}}
     if not STORED.is_file():
         return empty
     return {**empty, **json.loads(STORED.read_text(encoding="utf-8"))}
@@ -143,16 +175,25 @@ def main(arguments: list[str] | None = None) -> int:
     how.add_argument("--check", action="store_true")
     how.add_argument("--page", action="store_true")
     how.add_argument("--published", type=Path, metavar="FILE")
+    how.add_argument("--held-out", type=Path, metavar="FILE")
     how.add_argument("--calibration", nargs="+", type=Path, default=[], metavar="FILE")
     parsed = parser.parse_args(arguments)
     stored = load_stored()
     if parsed.check:
-        if PAGE.is_file() and PAGE.read_text(encoding="utf-8") == page(stored):
-            return 0
-        print(f"{PAGE.name} is stale; run tools/write_fidelity_docs.py", file=sys.stderr)
-        return 1
+        written = {PAGE: page(stored), ERRORS: errors_text(stored)}
+        stale = [
+            path.name
+            for path, text in written.items()
+            if not path.is_file() or path.read_text(encoding="utf-8") != text
+        ]
+        for name in stale:
+            print(f"{name} is stale; run tools/write_fidelity_docs.py", file=sys.stderr)
+        return 1 if stale else 0
     if parsed.published is not None:
         stored["published"] = published_report(parsed.published)
+        STORED.write_text(json.dumps(stored, indent=1) + "\n", encoding="utf-8")
+    elif parsed.held_out is not None:
+        stored["held_out"] = held_out_report(parsed.held_out)
         STORED.write_text(json.dumps(stored, indent=1) + "\n", encoding="utf-8")
     elif not parsed.page:
         stored["fidelity"], stored["replay"] = suite_report(), replay_figures()
@@ -162,6 +203,7 @@ def main(arguments: list[str] | None = None) -> int:
         STORED.write_text(json.dumps(stored, indent=1) + "\n", encoding="utf-8")
         draw(stored["fidelity"]["cases"], FOLDER / "fidelity.svg")
     PAGE.write_text(page(stored), encoding="utf-8")
+    ERRORS.write_text(errors_text(stored), encoding="utf-8")
     return 0
 
 

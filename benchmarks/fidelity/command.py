@@ -3,7 +3,8 @@
 Each measurement whose kernel the suite has is built as its author wrote it, compiled by the passes
 of the stack that its source used, and timed. Errors are simulated against measured, in percent.
 With --sources the authors' own files are timed instead, through the front ends of NKI; kernels
-without a checkout are counted and not replaced.
+without a checkout are counted and not replaced. With --held-out these are the rows of test suites
+that nothing was fitted to.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from neuron_sim.fidelity.measurement import PUBLISHED, Measurement, load_measurements
-from neuron_sim.fidelity.published.sources import clone_lines
+from neuron_sim.fidelity.published.sources import clone_lines, published_kernels
 from neuron_sim.files import write_whole
 
 if TYPE_CHECKING:
@@ -45,6 +46,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="time the authors' own files from the checkouts in this folder",
     )
     parser.add_argument(
+        "--held-out",
+        action="store_true",
+        help="with --sources: time the measurements that nothing was fitted to",
+    )
+    parser.add_argument(
         "--clone-lines",
         metavar="DIR",
         type=Path,
@@ -68,14 +74,17 @@ def run(arguments: argparse.Namespace) -> int:
     from neuron_sim.fidelity.report import report
 
     if arguments.clone_lines is not None:
-        print("\n".join(clone_lines(arguments.clone_lines)))
+        print("\n".join(_clone_lines(arguments.clone_lines)))
         return 0
     if arguments.plot is not None and arguments.plot.suffix not in (".svg", ".png"):
         arguments.subparser.error(f"--plot {arguments.plot}: the file must end in .svg or .png")
     _check_architecture(arguments)
-    counted, all_measurements = _chosen(arguments)
-    evaluate = _evaluate_with(arguments)
-    evaluated = [evaluate(measurement) for measurement in counted]
+    if arguments.held_out:
+        evaluated, all_measurements = _held_out(arguments), []
+    else:
+        counted, all_measurements = _chosen(arguments)
+        evaluate = _evaluate_with(arguments)
+        evaluated = [evaluate(measurement) for measurement in counted]
     result = report(evaluated, arguments.stack, arguments.architecture, all_measurements)
     print("\n".join(lines(result)))
     if arguments.json is not None:
@@ -95,9 +104,34 @@ def _evaluate_with(arguments: argparse.Namespace) -> Callable[[Measurement], Eva
     architecture = arguments.architecture
     if arguments.sources is None:
         return lambda measurement: evaluate.evaluate(measurement, architecture)
+    _check_sources(arguments)
+    return lambda measurement: published.evaluate(measurement, arguments.sources, architecture)
+
+
+def _clone_lines(checkouts: Path) -> list[str]:
+    from neuron_sim.fidelity.held_out.rows import held_out_rows
+
+    suites = [row.suite.source for row in held_out_rows()]
+    sources = [kernel.source for kernel in published_kernels().values()]
+    return clone_lines([*sources, *suites], checkouts)
+
+
+def _held_out(arguments: argparse.Namespace) -> list[Evaluated]:
+    """The outcomes of the rows of test suites that --arch and --family leave."""
+    from neuron_sim.fidelity.held_out.evaluate import evaluate
+    from neuron_sim.fidelity.held_out.rows import held_out_rows
+
+    if arguments.sources is None or arguments.data is not None:
+        arguments.subparser.error("--held-out needs --sources, and takes no --data")
+    _check_sources(arguments)
+    counted = _of_choice([row.measurement for row in held_out_rows()], arguments, "held-out rows")
+    rows = [row for row in held_out_rows() if row.measurement in counted]
+    return list(evaluate(rows, arguments.sources, arguments.architecture))
+
+
+def _check_sources(arguments: argparse.Namespace) -> None:
     if not arguments.sources.is_dir():
         arguments.subparser.error(f"--sources {arguments.sources}: there is no such folder")
-    return lambda measurement: published.evaluate(measurement, arguments.sources, architecture)
 
 
 def _check_architecture(arguments: argparse.Namespace) -> None:
@@ -121,24 +155,29 @@ def _write(path: Path, text: str) -> None:
 def _chosen(arguments: argparse.Namespace) -> tuple[list[Measurement], list[Measurement]]:
     """The measurements that count, and those with all repeats; ValueError when there are none."""
     path = PUBLISHED if arguments.data is None else arguments.data
-    measurements = load_measurements(path)
-    families = sorted({each.family for each in measurements})
-    if arguments.family is not None and arguments.family not in families:
-        raise ValueError(
-            f"measurements '{path}' have no family '{arguments.family}'; "
-            f"families: {', '.join(families)}."
-        )
-    chosen = [
-        each
-        for each in measurements
-        if arguments.arch in (None, each.architecture) and arguments.family in (None, each.family)
-    ]
+    chosen = _of_choice(load_measurements(path), arguments, f"measurements '{path}'")
     counted = chosen
     if arguments.data is None:
         counted = [each for each in chosen if each.split == "calibration"]
     if not counted:
         raise ValueError(f"measurements '{path}' have none that --arch and --family leave.")
     return counted, chosen
+
+
+def _of_choice(
+    measurements: list[Measurement], arguments: argparse.Namespace, name: str
+) -> list[Measurement]:
+    """Those that --arch and --family leave; ValueError for a family that does not exist."""
+    families = sorted({each.family for each in measurements})
+    if arguments.family is not None and arguments.family not in families:
+        raise ValueError(
+            f"{name} have no family '{arguments.family}'; families: {', '.join(families)}."
+        )
+    return [
+        each
+        for each in measurements
+        if arguments.arch in (None, each.architecture) and arguments.family in (None, each.family)
+    ]
 
 
 def _number(value: float | None, unit: str) -> str:

@@ -12,6 +12,7 @@ from neuron_sim.fidelity.case import Case, Launch
 from neuron_sim.fidelity.measurement import Measurement
 from neuron_sim.fidelity.statistics import Pair
 from neuron_sim.fidelity.suite import find_case
+from neuron_sim.nki.measurement.interval import kind_of
 
 STACKS = ("published", "off")
 """Compiler passes: those of the stack that each source used, or none."""
@@ -67,10 +68,17 @@ class PreparedCase:
 
         `architecture`: name or file of other parameters of the same core.
         """
+        number = self.case.reading(self._timings(stack, architecture))
+        return number * TIMES.get(self.case.measurement.unit, 1.0)
+
+    def kind(self, architecture: str | None = None) -> str:
+        """What takes the time of the compiled programs, as for intervals."""
+        return kind_of(self._timings("published", architecture))
+
+    def _timings(self, stack: str, architecture: str | None) -> list[dict[str, Any]]:
         index = STACKS[::-1].index(stack)
         options = {} if architecture is None else {"architecture": architecture}
-        number = self.case.reading([each[index].time(**options) for each in self._programs])
-        return number * TIMES.get(self.case.measurement.unit, 1.0)
+        return [each[index].time(**options) for each in self._programs]
 
 
 @dataclass(frozen=True)
@@ -91,6 +99,8 @@ class Evaluated:
     """Why the passes left a program unchanged; empty when they ran."""
     gave_way: tuple[str, ...] = ()
     """Passes that were left out because the chip cannot hold what they keep."""
+    kind: str | None = None
+    """What takes the simulated time, a kind of intervals; None without a simulated number."""
 
     def pair(self, stack: str) -> Pair | None:
         """For the statistics; None without a simulated number."""
@@ -129,6 +139,7 @@ def evaluate(
             has_kernel=True,
             objection=prepared.objection,
             gave_way=tuple(prepared.gave_way),
+            kind=prepared.kind(architecture),
         )
     except Exception as error:  # a kernel that cannot be built fails one case, not the suite
         sentence = str(error).split("\n", 1)[0]

@@ -59,6 +59,13 @@ class Measurement:
         return "profile_us" if re.search("profile|total_time", metric) else "latency_us"
 
     @property
+    def author(self) -> str:
+        """Who measured: the repository, owner/name, that the source begins with; for a source
+        without one, "unknown" and the family."""
+        repository = re.match(r"[\w.-]+/[\w.-]+", self.source)
+        return repository.group() if repository else f"unknown ({self.family})"
+
+    @property
     def text(self) -> str:
         """Kernel, description and shapes in lower case, for matching."""
         return " ".join((self.kernel, self.description, self.shapes)).lower()

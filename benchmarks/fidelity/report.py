@@ -25,6 +25,8 @@ def _case(evaluated: Evaluated, stack: str) -> dict[str, Any]:
         "id": measurement.id,
         "family": measurement.family,
         "arch": measurement.arch,
+        "author": measurement.author,
+        "kind": evaluated.kind,
         "kernel": measurement.kernel,
         "metric": measurement.metric,
         "measured": measurement.value,

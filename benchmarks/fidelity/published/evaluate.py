@@ -17,6 +17,7 @@ from neuron_sim import _core
 from neuron_sim.fidelity.evaluate import STACKS, TIMES, Evaluated
 from neuron_sim.fidelity.measurement import Measurement
 from neuron_sim.fidelity.published.sources import PublishedKernel, published_kernels
+from neuron_sim.nki.measurement.interval import kind_of
 from neuron_sim.run.environment import script_environment
 
 SECONDS = 1800
@@ -38,9 +39,16 @@ def evaluate(
         return Evaluated(measurement, nothing, reason=f"no checkout '{folder}'")
     if reason := kernel.source.other_commit(folder):
         return Evaluated(measurement, nothing, reason=reason)
-    replies = _replies(kernel, folder, architecture or measurement.architecture)
+    return evaluated_from(
+        measurement, _replies(kernel, folder, architecture or measurement.architecture)
+    )
+
+
+def evaluated_from(measurement: Measurement, replies: Sequence[dict[str, Any]]) -> Evaluated:
+    """The outcome for one measurement, from a worker's replies to its launches."""
     for reply in replies:
         if "reason" in reply:
+            nothing: dict[str, float | None] = dict.fromkeys(STACKS)
             return Evaluated(measurement, nothing, reason=_short(reply["reason"]), has_kernel=True)
     scale = TIMES.get(measurement.unit, 1.0)
     simulated: dict[str, float | None] = {
@@ -53,6 +61,7 @@ def evaluate(
         " + ".join(stacks),
         {each: _core.published_stacks()[each]["settings"] for each in stacks},
         has_kernel=True,
+        kind=kind_of([reply["published"] for reply in replies]),
     )
 
 

@@ -47,18 +47,28 @@ def load(path: Path, launch: dict[str, Any]) -> ModuleType:
     text = edited(text, launch["edits"], f"'{launch['file']}'")
     if str(path.parent) not in sys.path:
         sys.path.insert(0, str(path.parent))  # for the files beside it
+    name = f"published_{path.stem}"
     if launch["candidate"] is None and not launch["edits"]:
-        return _executed(path)
+        return _executed(path, name)
+    return _executed_text(path, text, name)
+
+
+def load_module(path: Path, edits: dict[str, str], name: str) -> ModuleType:
+    """The module `name` of a file with edits, imported as such from then on."""
+    return _executed_text(path, edited(path.read_text(), edits, f"'{path.name}'"), name)
+
+
+def _executed_text(path: Path, text: str, name: str) -> ModuleType:
     # Kernels are read from files: errors quote the line, loops are analysed in the source.
     folder = tempfile.mkdtemp(prefix="published_")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     copy = Path(folder) / path.name
     copy.write_text(text)
-    return _executed(copy)
+    return _executed(copy, name)
 
 
-def _executed(path: Path) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(f"published_{path.stem}", path)
+def _executed(path: Path, name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module

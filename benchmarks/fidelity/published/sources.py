@@ -6,7 +6,7 @@ import functools
 import shlex
 import subprocess
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -121,7 +121,7 @@ def published_kernels() -> dict[str, PublishedKernel]:
     return kernels
 
 
-def clone_lines(checkouts: Path) -> list[str]:
-    """Shell commands that make all checkouts, in the order of their names."""
-    sources = {kernel.source.repository: kernel.source for kernel in published_kernels().values()}
-    return [line for name in sorted(sources) for line in sources[name].clone_lines(checkouts)]
+def clone_lines(sources: Iterable[Source], checkouts: Path) -> list[str]:
+    """Shell commands that make the checkouts, one per repository, in the order of their names."""
+    unique = {source.repository: source for source in sources}
+    return [line for name in sorted(unique) for line in unique[name].clone_lines(checkouts)]

@@ -34,7 +34,11 @@ def times(launch: dict[str, Any]) -> dict[str, Any]:
     nki = importlib.import_module("nki" if is_new else "neuronxcc.nki")
     arguments = [_argument(each) for each in launch["arguments"]]
     benchmark = nki.benchmark(kernel, additional_compile_opt=launch["flags"])
-    traced = benchmark.traced(*arguments, **launch["keywords"])
+    return reply_of(benchmark.traced(*arguments, **launch["keywords"]))
+
+
+def reply_of(traced: Any) -> dict[str, Any]:
+    """The times of a traced kernel, as a reply has them."""
     return {"published": traced.time(), "off": traced.source.time(), "stack": traced.stack}
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from fidelity_samples import entry
 from neuron_sim import command_line
+from neuron_sim.fidelity.held_out.rows import held_out_rows
 from neuron_sim.fidelity.measurement import load_measurements, parse_measurement
 from neuron_sim.fidelity.published import evaluate as published
 from neuron_sim.fidelity.published import sources
@@ -242,7 +243,9 @@ def test_one_repository_has_one_commit():
 def test_the_clone_lines_make_the_folders_that_are_read(tmp_path, capsys):
     assert command_line.main(["fidelity", "--clone-lines", "a folder"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    folders = {str(each.source.folder(tmp_path)) for each in sources.published_kernels().values()}
+    named = [each.source for each in sources.published_kernels().values()]
+    named += [row.suite.source for row in held_out_rows()]
+    folders = {str(each.folder(tmp_path)) for each in named}
     assert len(lines) == 2 * len(folders)
     for line in lines:
         assert subprocess.run(["bash", "-n", "-c", line], check=False).returncode == 0
