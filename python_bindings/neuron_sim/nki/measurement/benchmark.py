@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from neuron_sim import _core
+from neuron_sim.nki.measurement.interval import interval, kind_of
 from neuron_sim.nki.measurement.program_file import record, save_program, save_trace
 
 PERCENTILES = (0, 1, 10, 25, 50, 90, 99, 100)
@@ -85,7 +86,8 @@ def measure(
     save_trace_name: str | None = None,
     **_options: Any,
 ) -> BenchmarkResult:
-    """Times `kernel`, prints the vendor's table, saves its program and trace where asked.
+    """Times `kernel`, prints the vendor's table and the interval of the latency, saves its program
+    and trace where asked.
 
     `warmup` and `iters` must be counts (ValueError): every iteration takes the same time. Further
     options of the vendor (device_count, ...) change nothing here.
@@ -102,6 +104,8 @@ def measure(
         save_trace(kernel, save_trace_name)
     record(kernel)
     print(f"\n{result.table()}")
+    median = result.nc_latency.get_latency_percentile(50)
+    print(interval(kind_of([kernel.time()])).text("NCL(50)", median))
     return result
 
 

@@ -2,7 +2,9 @@
 
 Names, units and formulas: the profile schema reference of the vendor's profiler; times are in
 seconds, and `_percent` fields are shares from 0 to 1. Metrics that the model does not have
-(collectives, throttling, the framework's graph) are left out rather than set to 0.
+(collectives, throttling, the framework's graph) are left out rather than set to 0. Those that the
+profiler lacks: `bottleneck`, and `total_time_low` and `total_time_high`, between which the share
+`total_time_interval_percent` of measured kernels lies.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..tracing.generations import GENERATIONS
+from .interval import COVERAGE, interval, kind_of
 
 _ENGINES = ("tensor", "vector", "scalar", "gpsimd", "sync")
 _ENGINE_KEYS = {
@@ -29,8 +32,12 @@ def profile_summary(kernel: Any) -> dict[str, Any]:
     counters = program.counters(log=getattr(kernel, "log", []))
     total = timing["profile_us"] * 1e-6
     generation = GENERATIONS.get(program.generation)
+    error = interval(kind_of([timing]))
     summary = {
         "total_time": total,
+        "total_time_low": error.low * total,
+        "total_time_high": error.high * total,
+        "total_time_interval_percent": COVERAGE,
         "instance_type": generation.instance if generation else program.architecture,
         # The profiler counts cycles of the clock that the model gives Sync.
         "neuroncore_cycle_count": round(total * program.facts["clocks.sync"]["value"] * 1e9),
