@@ -75,6 +75,10 @@ class PreparedCase:
         """What takes the time of the compiled programs, as for intervals."""
         return kind_of(self._timings("published", architecture))
 
+    def body_us(self, architecture: str | None = None) -> float:
+        """The bodies of the compiled programs together, in microseconds."""
+        return sum(float(each["body_us"]) for each in self._timings("published", architecture))
+
     def _timings(self, stack: str, architecture: str | None) -> list[dict[str, Any]]:
         index = STACKS[::-1].index(stack)
         options = {} if architecture is None else {"architecture": architecture}

@@ -1,0 +1,56 @@
+"""Faster hardware does not make kernels of the suite slower, as their stacks compile them.
+
+tests/ops/test_faster_hardware.cpp does the same for the Builder's kernels, and names the mechanisms
+by which it can happen.
+"""
+
+import pytest
+from neuron_sim import _core
+from neuron_sim.fidelity.calibrate.files import HAND_WRITTEN, write_trial
+from neuron_sim.fidelity.evaluate import PreparedCase
+from neuron_sim.fidelity.measurement import load_measurements
+from neuron_sim.fidelity.suite import find_case
+
+FAMILIES = ("attention_small", "dma", "engine", "transpose", "vector_add")
+"""Families whose kernels are timed in milliseconds."""
+
+NOT_IMPROVED = ("tensor.gate_window", "tensor.load_advance")
+"""Neither end of a window is faster; cycles that are saved are better when there are more."""
+
+TOLERANCE = 0.02
+
+
+def improved(fact):
+    """A value twice as fast, or none for what is no time or rate."""
+    if fact["value"] == 0:
+        return None
+    if fact["unit"] in ("GHz", "bytes/ns"):
+        return 2 * fact["value"]
+    return fact["value"] / 2 if fact["unit"] in ("ns", "cycles") else None
+
+
+@pytest.mark.parametrize("architecture", ["trn1", "trn2"])
+def test_no_improved_time_or_rate_lengthens_a_compiled_kernel(architecture, tmp_path):
+    prepared = {
+        each.id: PreparedCase(find_case(each))
+        for each in load_measurements()
+        if each.architecture == architecture
+        and each.family in FAMILIES
+        and each.split == "calibration"
+    }
+    assert len(prepared) >= 10
+
+    def bodies(values):
+        path = str(write_trial(tmp_path, architecture, values))
+        return {name: case.body_us(path) for name, case in prepared.items()}
+
+    before = bodies({})
+    longer = {}
+    for key, fact in _core.architecture_facts(f"{HAND_WRITTEN}{architecture}").items():
+        better = improved(fact)
+        if better is None or key in NOT_IMPROVED or key == "clocks.tensor_cold":
+            continue
+        after = bodies({key: (better, fact["unit"])})
+        losses = {name: after[name] / before[name] - 1 for name in before}
+        longer |= {(key, name): loss for name, loss in losses.items() if loss > TOLERANCE}
+    assert longer == {}
