@@ -26,7 +26,10 @@ namespace neuron_sim {
 struct AttentionOptions {
   double scale = 1;     ///< greater than 0
   bool causal = false;  ///< key j counts for row i when j <= i
-  static constexpr std::array kFields{"scale", "causal"};
+  /// Whether q, k and the exponentials keep every bit when they are transposed on chip where the
+  /// Tensor engine's transpose is a product (see Transposer). Not for gradients, which always do.
+  bool exact_transposes = true;
+  static constexpr std::array kFields{"scale", "causal", ""};
 };
 
 /// Sizes that decide how much SBUF a unit takes.

@@ -40,7 +40,8 @@ AttentionSection::AttentionSection(Builder& builder, const AttentionTensors& ten
       key_tile_(
           std::min(kAttentionScoreBanks * product_columns(builder.limits()), tensors.k.shape[3])),
       steps_(steps()),
-      transposer_(builder, tensors.q.dtype(), kRing),
+      transposer_(builder, tensors.q.dtype(), kRing,
+                  options.exact_transposes ? EngineKind::kAuto : EngineKind::kTensor),
       q_(operand(tensors.q, units.heads(), {.turned = true})),
       k_(operand(tensors.k, units.key_heads, {.turned = true})),
       v_(operand(tensors.v, units.key_heads, {.rows = true})) {

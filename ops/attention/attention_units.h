@@ -53,8 +53,9 @@ int pipeline_ring(int64_t units, int64_t steps, int64_t longest_lag);
 /// A Transposer that rotates its ring by itself and alternates the engines that drain PSUM.
 class AttentionTransposer {
  public:
-  AttentionTransposer(Builder& builder, Dtype dtype, int ring)
-      : transposer_(builder, dtype, ring) {}
+  AttentionTransposer(Builder& builder, Dtype dtype, int ring,
+                      EngineKind engine = EngineKind::kAuto)
+      : transposer_(builder, dtype, ring, engine) {}
   /// dst [F, count, P] of `count` sources [P, F], some at a time.
   void transpose(const View& dst, const std::function<View(int64_t)>& source);
 

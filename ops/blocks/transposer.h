@@ -8,6 +8,9 @@
 
 namespace neuron_sim {
 
+/// PSUM banks of transposed blocks, unless a kernel says otherwise.
+inline constexpr int kTransposeRing = 3;
+
 /// Tensor engine where that is bit-exact: up to a PSUM bank of 128x128 blocks side by side,
 /// then one copy for all (as the vendor's compiler does). Elsewhere (generation 2, whose
 /// transpose is a product with an identity, so that one NaN would spoil a whole row) the Vector
@@ -16,7 +19,8 @@ class Transposer {
  public:
   /// Takes `ring` banks of PSUM when the Tensor engine is used. `engine`: kTensor, kVector, or
   /// kAuto as above. kTensor without features.exact_transpose needs a floating dtype.
-  Transposer(Builder& builder, Dtype dtype, int ring = 3, EngineKind engine = EngineKind::kAuto);
+  Transposer(Builder& builder, Dtype dtype, int ring = kTransposeRing,
+             EngineKind engine = EngineKind::kAuto);
 
   /// Blocks that one call of `transpose` takes at most.
   int64_t group() const { return group_; }

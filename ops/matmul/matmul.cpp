@@ -63,7 +63,8 @@ void store_result(Builder& builder, const View& psum, const View& staging, const
 void emit_matmul(Builder& builder, const View& a, const View& b, const View& out,
                  const Epilogue& epilogue, const MatmulOptions& options) {
   check_options(builder, options);
-  const MatmulOperands operands{a, b, out};
+  MatmulOperands operands{a, b, out};
+  operands.transpose_engine = transpose_engine(options);
   switch (options.variant) {
     case MatmulVariant::kTiled: return emit_tiled_matmul(builder, operands, epilogue);
     case MatmulVariant::kHoistLoad: return emit_hoisted_matmul(builder, operands, epilogue, 1, 1);

@@ -58,7 +58,10 @@ struct MatmulOptions {
   /// auto: rows of K per panel of the streamed plan, a multiple of 128; 0 keeps K resident if it
   /// fits.
   int64_t panel_rows = 0;
-  static constexpr std::array kFields{"variant", "transpose_x", "", ""};
+  /// auto: whether operands that are transposed on chip keep every bit where the Tensor engine's
+  /// transpose is a product (see Transposer); NaN and infinities spread over a tile if not.
+  bool exact_transposes = true;
+  static constexpr std::array kFields{"variant", "transpose_x", "", "", ""};
 };
 
 /// out = epilogue(a @ b) for HBM views a [M, K], b [K, N], out [M, N] of one dtype, none empty.

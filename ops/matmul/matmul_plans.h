@@ -14,12 +14,18 @@ struct MatmulOperands {
   View a, b, out;
   View addend{};  ///< [M, N], strides of 0 where it repeats; absent: no addend
   double scale = 1, addend_scale = 1;
+  EngineKind transpose_engine = EngineKind::kAuto;  ///< of operands transposed on chip: Transposer
   int64_t rows() const { return a.size(0); }
   int64_t depth() const { return a.size(1); }
   int64_t columns() const { return b.size(1); }
   /// a as [K, M].
   View a_by_depth() const { return a.permute({1, 0}); }
 };
+
+/// The engine that transposes operands: kTensor when it may do so by multiplying.
+inline EngineKind transpose_engine(const MatmulOptions& options) {
+  return options.exact_transposes ? EngineKind::kAuto : EngineKind::kTensor;
+}
 
 /// Products of equal sizes, strides and dtypes.
 struct MatmulBatch {

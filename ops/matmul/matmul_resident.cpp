@@ -38,7 +38,7 @@ class ResidentMatmul {
         builder.psum("product", {limits.partitions, column_tile_}, Dtype::kFloat32, kResultRing);
     const bool transposes =
         needs_transposing(operands.a_by_depth()) || needs_transposing(operands.b);
-    if (transposes) transposer_.emplace(builder, dtype);
+    if (transposes) transposer_.emplace(builder, dtype, kTransposeRing, operands.transpose_engine);
     Transposer* transposer = transposes ? &*transposer_ : nullptr;
     // a on a separate queue: its first tile need not wait for all of b.
     load_a_.emplace(builder, operands.a_by_depth(), depth, transposer, EngineKind::kScalar);

@@ -36,7 +36,7 @@ class StreamedMatmul {
         builder.psum("product", {row_tile_, columns}, Dtype::kFloat32, static_cast<int>(kRowTiles));
     const bool transposes =
         needs_transposing(operands.a_by_depth()) || needs_transposing(operands.b);
-    if (transposes) transposer_.emplace(builder, dtype);
+    if (transposes) transposer_.emplace(builder, dtype, kTransposeRing, operands.transpose_engine);
     Transposer* transposer = transposes ? &*transposer_ : nullptr;
     load_a_.emplace(builder, operands.a_by_depth(), panel_rows, transposer, EngineKind::kScalar,
                     kStagingRing);

@@ -61,6 +61,7 @@ class Products {
     if (tensors_.size() > 3) result.addend = matrix(3);
     result.scale = options_.scale;
     result.addend_scale = options_.addend_scale;
+    result.transpose_engine = transpose_engine(options_.matmul);
     return result;
   }
 

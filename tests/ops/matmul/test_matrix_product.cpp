@@ -1,5 +1,9 @@
 #include "ops/matmul/matrix_product.h"
 
+#include <cmath>
+#include <limits>
+
+#include "device/timeline/timeline.h"
 #include "tests/ops/run_op.h"
 
 namespace neuron_sim {
@@ -11,6 +15,7 @@ struct Case {
   std::vector<int64_t> a_strides{}, b_strides{}, addend_strides{}, out_strides{};
   bool adds = false;
   MatrixProductOptions options{};
+  std::string architecture = "trn2";
 };
 
 TensorSpec spec_of_matrices(const Case& c, int64_t rows, int64_t columns,
@@ -18,9 +23,9 @@ TensorSpec spec_of_matrices(const Case& c, int64_t rows, int64_t columns,
   return {{c.batch, rows, columns}, strides, c.dtype};
 }
 
-/// One program of one kernel, on trn2.
+/// One program of one kernel.
 BuiltOp build(const Case& c) {
-  Builder builder("product", load_architecture("trn2"));
+  Builder builder("product", load_architecture(c.architecture));
   std::vector<HbmTensor> operands;
   const auto add = [&](const char* label, const TensorSpec& spec) {
     operands.push_back(argument_tensor(builder, label, spec));
@@ -104,6 +109,56 @@ TEST(MatrixProduct, WithADepthThatSbufCannotHoldStreams) {
   c.adds = true;
   c.addend_strides = {0, 0, 1};
   check(c);
+}
+
+/// a @ b on trn1, whose Tensor engine transposes by multiplying, with `value` in row 5 of a.
+std::vector<double> product_on_trn1(Dtype dtype, bool exact_transposes, double value) {
+  Case c{1, 200, 150, 70, dtype};
+  c.architecture = "trn1";
+  c.b_strides = {150 * 70, 1, 150};
+  c.options.matmul.exact_transposes = exact_transposes;
+  std::vector<double> left = random_values(c.rows * c.depth, -1, 1, 1);
+  left[static_cast<size_t>(5 * c.depth + 3)] = value;
+  HostTensor a(spec_of_matrices(c, c.rows, c.depth, c.a_strides), left);
+  HostTensor b(spec_of_matrices(c, c.depth, c.columns, c.b_strides),
+               random_values(c.depth * c.columns, -1, 1, 2));
+  return run_op(build(c), {&a, &b}).values();
+}
+
+TEST(MatrixProduct, TransposesByMultiplyingGiveTheSameBytesForFiniteOperands) {
+  for (const Dtype dtype : {Dtype::kFloat32, Dtype::kFloat16, Dtype::kBfloat16}) {
+    for (const double value : {0.5, -0.0}) {
+      EXPECT_EQ(product_on_trn1(dtype, true, value), product_on_trn1(dtype, false, value));
+    }
+  }
+}
+
+TEST(MatrixProduct, TransposesByMultiplyingSpreadAnInfinityOverTheRowsOfItsTile) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  const auto rows_with_nan = [&](bool exact) {
+    const std::vector<double> values = product_on_trn1(Dtype::kBfloat16, exact, infinity);
+    std::vector<size_t> rows;
+    for (size_t row = 0; row < 200; ++row) {
+      if (std::isnan(values[row * 70])) rows.push_back(row);
+    }
+    return rows;
+  };
+  EXPECT_TRUE(rows_with_nan(true).empty()) << "row 5 is infinite";
+  const std::vector<size_t> rows = rows_with_nan(false);
+  ASSERT_EQ(rows.size(), 127U) << "the other rows of the first tile";
+  EXPECT_EQ(rows.back(), 127U);
+}
+
+TEST(MatrixProduct, TransposesByMultiplyingAreFasterThanThoseOfTheVectorEngine) {
+  Case c{1, 128, 768, 768, Dtype::kBfloat16};
+  c.architecture = "trn1";
+  const Picoseconds exact = simulate(*build(c).program).body;
+  c.options.matmul.exact_transposes = false;
+  EXPECT_LT(simulate(*build(c).program).body, exact);
+  c.architecture = "trn2";  // whose Tensor engine is exact: nothing changes
+  const Picoseconds by_default = simulate(*build(c).program).body;
+  c.options.matmul.exact_transposes = true;
+  EXPECT_EQ(simulate(*build(c).program).body, by_default);
 }
 
 TEST(MatrixProduct, OfSizesThatDoNotFitTogetherIsAnError) {
