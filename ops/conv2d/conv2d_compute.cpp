@@ -176,8 +176,7 @@ void Conv2dBandKernel::multiply_tap(const Block& block, const Group& group,
                                     const Affine& contraction, int64_t depth, const Affine& tap_row,
                                     bool first) {
   const Conv2dAxis &rows_axis = plan_.shape.rows, &columns_axis = plan_.shape.columns;
-  const Affine filter_block = pass_.set * plan_.filter_blocks() + block.number;
-  const View weights = weights_.turn(filter_block * plan_.blocks + contraction)
+  const View weights = weights_of_block(plan_, weights_, pass_.set, block.number, contraction)
                            .select(1, tap_row)
                            .slice(0, 0, depth)
                            .slice(2, 0, block.filters);

@@ -121,8 +121,10 @@ void emit_conv2d_maxpool(Builder& builder, HbmTensors operands, HbmTensors resul
   const HbmTensor &input = operands[0], &weight = operands[1];
   const auto bias = optional_tensor(operands, 2);
   const TensorSpec no_bias{{weight.shape.at(0)}, {}, weight.dtype()};
-  const Conv2dShape shape =
+  Conv2dShape shape =
       check_conv2d(spec_of(input), spec_of(weight), bias ? spec_of(*bias) : no_bias, options);
+  shape.weights_by_channel = shape.groups == 1 && weight.shape[0] > 1 && weight.strides[0] == 1 &&
+                             weight.elements() > weight.shape[0];
   Conv2dTensors tensors;
   tensors.input = input.view().permute({1, 0, 2, 3});
   tensors.weight = weight.view();

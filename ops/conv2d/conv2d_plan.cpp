@@ -111,9 +111,10 @@ class Planner {
     // The unchanged weights, before zeros are put between groups.
     const int64_t dense = plan_.set_groups > 1 ? plan_.shape.channels * taps * element_ : 0;
     raw_bytes_ = plan_.channels * taps * element_ + block * copy + dense;
-    plan_.weights_by_block = raw_bytes_ > budget && !plan_.packed;
+    plan_.weights_by_block =
+        raw_bytes_ > budget && !plan_.packed && !plan_.shape.weights_by_channel;
     if (plan_.weights_by_block) raw_bytes_ = block * (element_ + copy) + dense;
-    plan_.weights_by_dma = raw_bytes_ > budget;
+    plan_.weights_by_dma = raw_bytes_ > budget || plan_.shape.weights_by_channel;
     if (plan_.weights_by_dma) raw_bytes_ = 0;
   }
 

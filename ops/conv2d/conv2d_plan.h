@@ -16,6 +16,9 @@ struct Conv2dShape {
   Conv2dAxis rows, columns;           ///< weight [groups * filters, channels, KH, KW]
   Dtype dtype = Dtype::kFloat32;
   Dtype output_dtype = Dtype::kFloat32;
+  /// The filters of a weight are contiguous in memory, so that it loads with its channels on
+  /// partitions; of one group.
+  bool weights_by_channel = false;
 
   bool is_pooled() const { return rows.pool * columns.pool > 1; }
   int64_t taps() const { return rows.kernel * columns.kernel; }
@@ -41,20 +44,25 @@ struct Conv2dPlan {
   int64_t filter_block = 0;       ///< filters of one stationary operand, at most 128
   int64_t pass_filters = 0;       ///< filters whose weights are in SBUF together
   bool weights_by_block = false;  ///< stage raw weights per contraction block, not all at once
-  bool weights_by_dma = false;    ///< raw weights do not fit: transpose element by element by DMA
-  int64_t band_images = 1;        ///< images of one image tile
-  int64_t band_outputs = 0;       ///< rows of the result per image tile
-  int64_t panel_outputs = 0;      ///< columns of the result per image tile
-  int64_t window_parts = 1;       ///< image tiles that one row of pooling windows is cut into
-  int64_t image_ring = 2;         ///< image tiles in flight
+  /// Load weights with their channels on partitions: they lie so (Conv2dShape), or else element by
+  /// element, because raw weights do not fit.
+  bool weights_by_dma = false;
+  int64_t band_images = 1;    ///< images of one image tile
+  int64_t band_outputs = 0;   ///< rows of the result per image tile
+  int64_t panel_outputs = 0;  ///< columns of the result per image tile
+  int64_t window_parts = 1;   ///< image tiles that one row of pooling windows is cut into
+  int64_t image_ring = 2;     ///< image tiles in flight
   int64_t bank_images = 1, bank_rows = 1, bank_columns = 1;  ///< outputs of one PSUM bank
   int64_t banks = 1;  ///< PSUM banks that share one load of the weights
 
   /// Partitions of contraction block `block`.
   int64_t depth(int64_t block) const;
-  /// Filter blocks of a pass, and SBUF tiles that their weights take.
+  /// Filter blocks of a pass, and of them those whose weights share an SBUF tile: all that load
+  /// together.
   int64_t filter_blocks() const;
-  int64_t weight_tiles() const { return filter_blocks() * blocks; }
+  int64_t tile_filter_blocks() const { return shape.weights_by_channel ? filter_blocks() : 1; }
+  /// SBUF tiles that the weights of a pass take.
+  int64_t weight_tiles() const { return filter_blocks() / tile_filter_blocks() * blocks; }
   /// Rows of one pooling window that an image tile holds.
   int64_t window_rows() const { return shape.rows.pool / window_parts; }
   /// Outputs of the convolution, before pooling, per image tile.

@@ -45,10 +45,13 @@ View zero_row(Builder& builder, const Conv2dPlan& plan);
 void load_band(Builder& builder, const Conv2dPlan& plan, const Conv2dTensors& tensors,
                const View& tile, const Conv2dBand& band);
 
-/// SBUF weights: a ring of tiles [128, tap rows, KW, filters], number
-/// (set * filter blocks + filter block) * plan.blocks + contraction block. Separate tiles, so that
-/// the first products start before the last weights arrive.
+/// SBUF weights: a ring of tiles [128, tap rows, KW, filters], one for each contraction block of
+/// each filter block, or of all of them where they load together. Separate tiles, so that the first
+/// products start before the last weights arrive.
 View allocate_weights(Builder& builder, const Conv2dPlan& plan);
+/// The window of a filter block and a contraction block in them.
+View weights_of_block(const Conv2dPlan& plan, const View& weights, const Affine& set,
+                      const Affine& block, const Affine& contraction);
 /// SBUF staging tiles of untransposed weights, absent when they are not needed.
 struct RawWeights {
   View dense;      ///< [filters, channels of a group, KH, KW], when groups share the array

@@ -192,10 +192,19 @@ void load_by_dma(Builder& builder, const Conv2dPlan& plan, const View& source,
 }  // namespace
 
 View allocate_weights(Builder& builder, const Conv2dPlan& plan) {
-  return builder.sbuf(
-      "weights",
-      {builder.limits().partitions, plan.tap_rows, plan.shape.columns.kernel, plan.filter_block},
-      plan.shape.dtype, static_cast<int>(plan.weight_sets * plan.weight_tiles()));
+  return builder.sbuf("weights",
+                      {builder.limits().partitions, plan.tap_rows, plan.shape.columns.kernel,
+                       plan.tile_filter_blocks() * plan.filter_block},
+                      plan.shape.dtype, static_cast<int>(plan.weight_sets * plan.weight_tiles()));
+}
+
+View weights_of_block(const Conv2dPlan& plan, const View& weights, const Affine& set,
+                      const Affine& block, const Affine& contraction) {
+  if (plan.tile_filter_blocks() > 1) {
+    return weights.turn(set * plan.blocks + contraction)
+        .slice(3, block * plan.filter_block, plan.filter_block);
+  }
+  return weights.turn((set * plan.filter_blocks() + block) * plan.blocks + contraction);
 }
 
 RawWeights allocate_raw_weights(Builder& builder, const Conv2dPlan& plan) {
@@ -224,21 +233,28 @@ RawWeights allocate_raw_weights(Builder& builder, const Conv2dPlan& plan) {
 
 void load_weights(Builder& builder, const Conv2dPlan& plan, const View& weight,
                   const RawWeights& raw, const View& weights, const Conv2dPass& pass) {
-  for_tiles(builder, pass.count, plan.filter_block,
-            [&](const Affine& start, int64_t size, const Affine& block) {
-              const Affine index = pass.set * plan.filter_blocks() + block;
-              const View source = weight.slice(0, pass.first + start, size);
-              const Target target = [&](const Affine& contraction) {
-                return weights.turn(index * plan.blocks + contraction).slice(3, 0, size);
-              };
-              if (plan.weights_by_dma) return load_by_dma(builder, plan, source, target);
-              RawWeights staged = raw;
-              staged.rows = raw.rows.turn(index).slice(0, 0, size);
-              if (raw.dense.present()) staged.dense = raw.dense.turn(index);
-              if (!plan.packed) return load_blocks(builder, plan, source, staged, target);
-              staged.reordered = raw.reordered.turn(index).slice(0, 0, size);
-              load_packed(builder, plan, source, staged, target);
-            });
+  if (plan.shape.weights_by_channel) {
+    const Target target = [&](const Affine& contraction) {
+      return weights.turn(pass.set * plan.blocks + contraction).slice(3, 0, pass.count);
+    };
+    return load_by_dma(builder, plan, weight.slice(0, pass.first, pass.count), target);
+  }
+  for_tiles(
+      builder, pass.count, plan.filter_block,
+      [&](const Affine& start, int64_t size, const Affine& block) {
+        const Affine index = pass.set * plan.filter_blocks() + block;
+        const View source = weight.slice(0, pass.first + start, size);
+        const Target target = [&](const Affine& contraction) {
+          return weights_of_block(plan, weights, pass.set, block, contraction).slice(3, 0, size);
+        };
+        if (plan.weights_by_dma) return load_by_dma(builder, plan, source, target);
+        RawWeights staged = raw;
+        staged.rows = raw.rows.turn(index).slice(0, 0, size);
+        if (raw.dense.present()) staged.dense = raw.dense.turn(index);
+        if (!plan.packed) return load_blocks(builder, plan, source, staged, target);
+        staged.reordered = raw.reordered.turn(index).slice(0, 0, size);
+        load_packed(builder, plan, source, staged, target);
+      });
 }
 
 View allocate_bias(Builder& builder, const Conv2dPlan& plan) {

@@ -296,5 +296,52 @@ TEST(Conv2dMaxpoolGeneral, OverlappingWindowsCostLittleMoreThanWindowsThatTouch)
   EXPECT_LT(microseconds(overlapping), 1.25 * microseconds(touching));
 }
 
+/// The convolution with its weight in the order channels, kernel rows and columns, filters.
+Convolution by_channel(Convolution c) {
+  const int64_t columns = c.kernel_w * c.filters;
+  c.weight_strides = {1, c.kernel_h * columns, columns, c.filters};
+  return c;
+}
+
+TEST(Conv2dMaxpool, TakesWeightsWhoseFiltersAreContiguous) {
+  const std::vector<Convolution> convolutions{
+      {.images = 2, .channels = 3, .height = 9, .width = 8, .filters = 40},
+      {.images = 1, .channels = 3, .height = 9, .width = 8, .filters = 200, .pool = 2},
+      {.images = 1, .channels = 150, .height = 6, .width = 5, .filters = 300, .padding = 1},
+      {.images = 1,
+       .channels = 70,
+       .height = 6,
+       .width = 5,
+       .filters = 130,
+       .kernel_h = 1,
+       .kernel_w = 1,
+       .stride = 2},
+      // Not all filters at once.
+      {.images = 1,
+       .channels = 130,
+       .height = 5,
+       .width = 5,
+       .filters = 260,
+       .sbuf_bytes = 24 * 1024}};
+  for (Convolution c : convolutions) {
+    for (const char* const architecture : {"trn1", "trn2"}) {
+      c.architecture = architecture;
+      c.dtype = Dtype::kBfloat16;
+      check_convolution(by_channel(c));
+    }
+  }
+}
+
+TEST(Conv2dMaxpool, DoesNotTransposeWeightsWhoseFiltersAreContiguous) {
+  const Convolution c{.images = 1,
+                      .channels = 256,
+                      .height = 14,
+                      .width = 14,
+                      .filters = 256,
+                      .dtype = Dtype::kBfloat16,
+                      .architecture = "trn1"};
+  EXPECT_LT(simulate(*build(by_channel(c)).program).body, simulate(*build(c).program).body);
+}
+
 }  // namespace
 }  // namespace neuron_sim
