@@ -29,7 +29,7 @@ class Pause {
 GraphCapture* GraphCapture::active() { return active_capture; }
 
 GraphCapture::GraphCapture(at::Device device, at::ArrayRef<at::Tensor> inputs,
-                           GraphProgramOptions options)
+                           GraphProgramOptions options, at::ArrayRef<int64_t> constants)
     : device_(device), options_(options), graph_(new CapturedGraph(device)) {
   TORCH_CHECK(active_capture == nullptr, "neuron_sim: a graph is being captured already");
   graph_->inputs_ = inputs.size();
@@ -43,6 +43,10 @@ GraphCapture::GraphCapture(at::Device device, at::ArrayRef<at::Tensor> inputs,
     known.input = i;
     known.input_offset =
         inputs[i].storage_offset() * static_cast<int64_t>(inputs[i].element_size());
+  }
+  for (const int64_t place : constants) {
+    const at::Tensor& input = inputs[static_cast<size_t>(place)];
+    if (input.defined() && on_device(input)) memories_[memory_of(input)].is_constant = true;
   }
   active_capture = this;
 }
@@ -85,6 +89,7 @@ void GraphCapture::add(const KernelUse& use) {
   GraphKernel kernel{use.name, use.emit, {}, {}, use.expression};
   for (const KernelUse::Use& operand : use.operands) {
     kernel.operands.push_back(graph_tensor(operand));
+    kernel.constant_orders.push_back(operand.constant_order.vec());
     memories_[kernel.operands.back().memory].waiting_read = true;
   }
   for (const KernelUse::Use& result : use.results) {
@@ -110,6 +115,7 @@ void GraphCapture::add_program(const std::shared_ptr<const Kernel>& kernel,
     if (!kernel->program().arguments[i].written) continue;
     Memory& memory = memories_[place.memory];
     memory.varies = memory.has_contents = true;
+    memory.is_constant = false;
     ++memory.writers;
     wrote_inputs_ |= graph_->memories_[place.memory].origin == GraphMemory::Origin::kInput;
   }
@@ -131,8 +137,14 @@ bool GraphCapture::is_external(size_t memory) const {
          !memories_[memory].waiting_write;
 }
 
+std::byte* GraphCapture::address_of(size_t memory) const {
+  const c10::Storage& storage = memories_[memory].storage;
+  return static_cast<std::byte*>(hbm().backing(storage.mutable_data()));
+}
+
 void GraphCapture::flush() {
   if (waiting_.empty()) return;
+  prepare_constants();
   std::vector<bool> external;
   for (size_t i = 0; i < memories_.size(); ++i) external.push_back(is_external(i));
   translate_errors([&] {
@@ -143,9 +155,7 @@ void GraphCapture::flush() {
                      std::move(built.arguments)};
     std::vector<std::byte*> addresses;
     for (const GraphArgument& argument : step.arguments) {
-      const c10::Storage& storage = memories_[argument.memory].storage;
-      addresses.push_back(static_cast<std::byte*>(hbm().backing(storage.mutable_data())) +
-                          argument.byte_offset);
+      addresses.push_back(address_of(argument.memory) + argument.byte_offset);
     }
     neuron_sim::launch(device_.index(), current_stream(device_.index()), step.kernel,
                        {addresses.data(), addresses.size()});
@@ -163,6 +173,7 @@ void GraphCapture::flush() {
     wrote_inputs_ |=
         memories_[i].waiting_write && graph_->memories_[i].origin == GraphMemory::Origin::kInput;
     memories_[i].has_contents |= memories_[i].waiting_write;
+    memories_[i].is_constant &= !memories_[i].waiting_write;
     memories_[i].waiting_read = memories_[i].waiting_write = false;
   }
 }
@@ -179,6 +190,7 @@ void GraphCapture::settle(const StackTemplate& arguments, const std::vector<bool
 void GraphCapture::keep(HostStep step, bool varies, const std::vector<size_t>& written) {
   for (const size_t memory : written) {
     memories_[memory].varies |= varies;
+    memories_[memory].is_constant = false;
     ++memories_[memory].writers;
     memories_[memory].has_contents = true;
     wrote_inputs_ |= graph_->memories_[memory].origin == GraphMemory::Origin::kInput;

@@ -22,6 +22,7 @@ struct KernelUse {
     at::Tensor tensor;
     Dtype dtype{};
     at::IntArrayRef sizes, strides;
+    at::IntArrayRef constant_order{};  ///< GraphKernel::constant_orders
   };
   std::string name;
   EmitKernel emit;
@@ -36,13 +37,20 @@ struct KernelUse {
 /// program, if a host-side operator needs their results.
 class GraphCapture {
  public:
-  /// `inputs` are the tensors that differ from run to run, parameters among them.
-  GraphCapture(at::Device device, at::ArrayRef<at::Tensor> inputs, GraphProgramOptions options);
+  /// `inputs` are the tensors that differ from run to run, parameters among them. Those at the
+  /// places `constants` rarely do: what depends on nothing else is computed before the runs.
+  GraphCapture(at::Device device, at::ArrayRef<at::Tensor> inputs, GraphProgramOptions options,
+               at::ArrayRef<int64_t> constants = {});
   GraphCapture(const GraphCapture&) = delete;
   ~GraphCapture();
 
   /// The calling thread's capture; nullptr when there is none, or while a host step runs.
   static GraphCapture* active();
+
+  /// Whether kernels on this thread transpose operands bit by bit: without a capture always.
+  static bool exact_transposes() {
+    return active() == nullptr || active()->options_.exact_transposes;
+  }
 
   /// Adds a pending kernel. c10::Error when it belongs to another device.
   void add(const KernelUse& use);
@@ -71,6 +79,8 @@ class GraphCapture {
   struct Memory {
     c10::Storage storage;
     bool varies = false;  ///< its contents depend on inputs
+    /// Its contents depend on nothing but constants among the inputs.
+    bool is_constant = false;
     int writers = 0;
     bool has_contents = false;                         ///< that a step of the graph wrote
     bool waiting_read = false, waiting_write = false;  ///< by pending kernels
@@ -80,6 +90,13 @@ class GraphCapture {
   GraphTensor graph_tensor(const KernelUse::Use& use);
   void check_device(const at::Tensor& tensor);
   void flush();
+  /// Takes pending kernels that depend on constants alone out, and computes them.
+  void prepare_constants();
+  void compute_constants(std::vector<GraphKernel> kernels, const std::vector<size_t>& kept);
+  void arrange_constants(const std::vector<ArrangedConstant>& constants);
+  /// A memory of the graph that `preparation_` makes.
+  void keep_prepared(size_t memory);
+  std::byte* address_of(size_t memory) const;
   bool is_external(size_t memory) const;
   /// Runs pending kernels when a host step reads their results, or writes memory they touch.
   void settle(const StackTemplate& arguments, const std::vector<bool>& writes);

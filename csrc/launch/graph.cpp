@@ -19,7 +19,8 @@ namespace {
 /// The memories of one run.
 class Run {
  public:
-  Run(at::Device device, const std::vector<GraphMemory>& memories, at::ArrayRef<at::Tensor> inputs)
+  Run(at::Device device, const std::vector<GraphMemory>& memories, const Preparation& preparation,
+      at::ArrayRef<at::Tensor> inputs)
       : device_(device), memories_(memories), storages_(memories.size()), shifts_(memories.size()) {
     for (size_t i = 0; i < memories.size(); ++i) {
       const GraphMemory& memory = memories[i];
@@ -30,14 +31,15 @@ class Run {
       shifts_[i] =
           input.storage_offset() * static_cast<int64_t>(input.element_size()) - memory.input_offset;
     }
+    if (preparation.empty()) return;
+    const auto contents = preparation.contents([&](size_t memory) { return address_of(memory); });
+    for (const auto& [memory, storage] : *contents) storages_[memory] = storage;
   }
 
   void launch(const ProgramStep& step) {
     c10::SmallVector<std::byte*, 16> addresses;
     for (const GraphArgument& argument : step.arguments) {
-      const c10::Storage& storage = storage_of(argument.memory);
-      auto* const begin = static_cast<std::byte*>(hbm().backing(storage.mutable_data()));
-      addresses.push_back(begin + argument.byte_offset + shifts_[argument.memory]);
+      addresses.push_back(address_of(argument.memory) + argument.byte_offset);
       const size_t index = addresses.size() - 1;
       if (index < step.zeroed_from) continue;
       std::memset(addresses.back(), 0,
@@ -65,6 +67,12 @@ class Run {
   }
 
  private:
+  /// Where the memory began when it was captured.
+  std::byte* address_of(size_t memory) {
+    const c10::Storage& storage = storage_of(memory);
+    return static_cast<std::byte*>(hbm().backing(storage.mutable_data())) + shifts_[memory];
+  }
+
   const c10::Storage& storage_of(size_t memory) {
     c10::Storage& storage = storages_[memory];
     if (!storage) {
@@ -101,7 +109,7 @@ std::vector<at::Tensor> CapturedGraph::run(at::ArrayRef<at::Tensor> inputs) cons
   const c10::DeviceGuard guard(device_);
   const at::AutoDispatchBelowADInplaceOrView no_autograd;
   return translate_errors([&] {
-    Run run(device_, memories_, inputs);
+    Run run(device_, memories_, preparation_, inputs);
     for (const auto& step : steps_) {
       if (const auto* program = std::get_if<ProgramStep>(&step)) {
         run.launch(*program);

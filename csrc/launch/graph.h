@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "csrc/launch/captured_tensor.h"
+#include "csrc/launch/preparation.h"
 #include "csrc/runtime/export.h"
 #include "device/runtime/kernel.h"
 #include "ops/graph/graph_program.h"
@@ -22,6 +23,7 @@ struct GraphMemory {
   enum class Origin : uint8_t {
     kInput,     ///< the caller's
     kConstant,  ///< made while the graph was captured, the same for every run
+    kPrepared,  ///< made of constants of the caller before the runs (preparation.h)
     kFresh,     ///< made by each run
   } origin = Origin::kFresh;
   size_t input = 0;          ///< kInput: the first input that lies in it
@@ -49,6 +51,8 @@ struct HostStep {
 struct GraphFacts {
   size_t kernels = 0;           ///< launches without the graph, one by one
   Picoseconds kernel_bodies{};  ///< the sum of their bodies
+  size_t constant_kernels = 0;  ///< computed before the runs: they depend on constants alone
+  int64_t arranged_bytes = 0;   ///< of constants stored in another order
   size_t emitted = 0;           ///< kernels after joining, in all programs
   size_t programs = 0;
   Picoseconds program_bodies{};             ///< the sum of the bodies of the programs
@@ -66,11 +70,12 @@ class NEURON_SIM_TORCH_API CapturedGraph {
 
  private:
   friend class GraphCapture;
-  explicit CapturedGraph(at::Device device) : device_(device) {}
+  explicit CapturedGraph(at::Device device) : device_(device), preparation_(device) {}
 
   at::Device device_;
   size_t inputs_ = 0;
   std::vector<GraphMemory> memories_;
+  Preparation preparation_;
   std::vector<std::variant<ProgramStep, HostStep>> steps_;
   std::vector<CapturedTensor> outputs_;
   GraphFacts facts_;

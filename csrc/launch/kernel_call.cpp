@@ -66,6 +66,11 @@ KernelCall& KernelCall::operand(const at::Tensor& tensor, at::IntArrayRef sizes,
   return *this;
 }
 
+KernelCall& KernelCall::constant_order(at::IntArrayRef dimensions) {
+  operands_.back().constant_order.assign(dimensions.begin(), dimensions.end());
+  return *this;
+}
+
 KernelCall& KernelCall::indices(const at::Tensor& tensor) {
   if (tensor.scalar_type() != at::kLong) return operand(tensor);
   Sizes strides(tensor.strides());
@@ -232,7 +237,8 @@ void KernelCall::capture(const EmitKernel& emit, const std::optional<Expression>
                          const std::shared_ptr<const Kernel>& kernel) const {
   KernelUse use{name_, emit, {}, {}, expression, kernel};
   for (const Argument& operand : operands_) {
-    use.operands.push_back({operand.tensor, operand.dtype, operand.sizes, operand.strides});
+    use.operands.push_back(
+        {operand.tensor, operand.dtype, operand.sizes, operand.strides, operand.constant_order});
   }
   for (const Argument& result : results_) {
     use.results.push_back({result.tensor, result.dtype, result.sizes, result.strides});

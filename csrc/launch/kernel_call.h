@@ -31,6 +31,10 @@ class KernelCall {
   /// The same elements under other sizes and strides (elements), from the tensor's first one on:
   /// broadcast, merged or permuted. Overlaps are kept.
   KernelCall& operand(const at::Tensor& tensor, at::IntArrayRef sizes, at::IntArrayRef strides);
+  /// The last operand's dimensions from the slowest to the fastest, as the kernel loads them best:
+  /// a compiled graph stores a constant operand in this order (ops/graph/constants.h). Without
+  /// effect on other calls.
+  KernelCall& constant_order(at::IntArrayRef dimensions);
   /// int32 or int64 indices. The chip has no 64-bit integers: it reads the low words, so the caller
   /// checks all 64 bits first (csrc/aten/blocks/index_bounds.h).
   KernelCall& indices(const at::Tensor& tensor);
@@ -88,6 +92,7 @@ class KernelCall {
     at::Tensor tensor;
     Dtype dtype;
     Sizes sizes, strides;
+    Sizes constant_order{};
     TensorSpec spec() const;
   };
   /// Memory of one argument of the program: a tensor, or several that overlap.

@@ -97,6 +97,15 @@ LaunchRecord launch(int device, Schedule::StreamId stream,
   return record;
 }
 
+void compute(int device, const std::shared_ptr<const Kernel>& kernel,
+             std::span<std::byte* const> arguments) {
+  const Program& program = kernel->program();
+  check_aliases(program, arguments);
+  LogicalCore& core = core_of(device);
+  const auto lock = interruptible_lock(core.mutex);
+  execute(program, kernel->plan(), core.of(program), arguments, thread_pool());
+}
+
 void set_launch_listener(std::function<void(const LaunchRecord&)> call) {
   const std::lock_guard lock(listener().mutex);
   listener().call =

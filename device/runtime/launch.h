@@ -28,6 +28,10 @@ LaunchRecord launch(int device, Schedule::StreamId stream,
                     const std::shared_ptr<const Kernel>& kernel,
                     std::span<std::byte* const> arguments, std::span<const double> numbers = {});
 
+/// The bytes of a launch without its time: nothing is scheduled, and no listener is called.
+void compute(int device, const std::shared_ptr<const Kernel>& kernel,
+             std::span<std::byte* const> arguments);
+
 /// Calls `listener` after every launch of this process until it is replaced; empty: none.
 void set_launch_listener(std::function<void(const LaunchRecord&)> listener);
 

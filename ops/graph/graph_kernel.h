@@ -32,6 +32,9 @@ struct GraphKernel {
   /// Of a pointwise kernel: results[i] = expression.results()[i](operands), all of one
   /// shape. Such kernels may be joined (fuse_pointwise.h).
   std::optional<Expression> expression{};
+  /// Per operand: its dimensions from the slowest to the fastest, as the kernel loads them best;
+  /// empty (or no entry): as they are. Constants are stored so (constants.h).
+  std::vector<std::vector<int64_t>> constant_orders{};
 };
 
 /// Whether the bytes between first and last element of the two overlap.

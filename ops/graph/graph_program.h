@@ -17,7 +17,11 @@ namespace neuron_sim {
 PassSettings graph_passes();
 
 struct GraphProgramOptions {
-  bool fuse = true;                      ///< pointwise kernels are joined (fuse_pointwise.h)
+  bool fuse = true;  ///< pointwise kernels are joined (fuse_pointwise.h)
+  /// Whether transposes of operands on chip move every bit where the Tensor engine cannot
+  /// (features.exact_transpose): one that multiplies by an identity makes a row of a tile NaN
+  /// where one of its elements is NaN or infinite.
+  bool exact_transposes = false;
   PassSettings passes = graph_passes();  ///< over the whole program
 };
 

@@ -11,6 +11,7 @@ import threading
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import torch
@@ -24,6 +25,7 @@ from neuron_sim._compile_graph import (
     held_tensors,
     kept_whole,
     objection,
+    parameters_and_buffers,
     remove_clones,
 )
 from neuron_sim._compiled_graphs import CompiledGraph, note
@@ -34,16 +36,49 @@ BACKEND = "neuron_sim"
 KEPT_CAPTURES = 64
 
 
+@dataclass(frozen=True)
+class _Options:
+    """The options of the backend."""
+
+    fuse: bool = True
+    """Whether pointwise kernels are fused."""
+    passes: dict[str, int] = field(default_factory=dict)
+    """Settings of the compiler's passes that differ from the default, e.g. {"schedule": 0}."""
+    exact_transposes: bool = False
+    """Whether operands of products are transposed bit by bit on trn1 too, whose Tensor engine
+    multiplies them by an identity, so that a NaN or infinity spreads over its tile."""
+
+    @classmethod
+    def of(cls, given: dict[str, Any]) -> _Options:
+        """ValueError for an option that does not exist."""
+        names = [each.name for each in fields(cls)]
+        unknown = [repr(name) for name in given if name not in names]
+        if unknown:
+            raise ValueError(
+                f"torch.compile(backend='{BACKEND}') has no option {', '.join(unknown)}; there are "
+                + " and ".join(map(repr, names))
+            )
+        options = cls(**given)
+        return replace(
+            options,
+            fuse=bool(options.fuse),
+            passes={name: int(value) for name, value in options.passes.items()},
+            exact_transposes=bool(options.exact_transposes),
+        )
+
+
 class _Graph:
     """A graph of device operators with its captures. Called with a list of inputs, which it
     empties (the convention of AOTAutograd)."""
 
-    def __init__(self, kind: str, module: GraphModule, fuse: bool, passes: dict[str, int]) -> None:
+    def __init__(
+        self, kind: str, module: GraphModule, constants: Sequence[int], options: _Options
+    ) -> None:
         self._boxed_call = True  # an attribute of the instance: wrappers of functions copy these
         self._kind = kind
         self._module = module
-        self._fuse = fuse
-        self._passes = passes
+        self._constants = frozenset(constants)
+        self._options = options
         self._held = held_tensors(module, BACKEND)
         self._captures: OrderedDict[Any, _Capture] = OrderedDict()
         self._lock = threading.Lock()  # for the kept captures; not held during a capture
@@ -66,7 +101,9 @@ class _Graph:
         return outputs
 
     def _capture(self, inputs: list[Any]) -> tuple[_Capture, Sequence[Any]]:
-        tensors = [value for value in (*inputs, *self._held) if isinstance(value, torch.Tensor)]
+        values = (*inputs, *self._held)
+        places = [place for place, value in enumerate(values) if isinstance(value, torch.Tensor)]
+        tensors = [values[place] for place in places]
         device = next((tensor.device for tensor in tensors if tensor.device.type == BACKEND), None)
         if device is None:
             return self._leave(""), self._module(*inputs)
@@ -79,7 +116,17 @@ class _Graph:
             outputs.extend(ExpectedLayouts(self._module).run(*inputs))
             return [value for value in outputs if isinstance(value, torch.Tensor)]
 
-        graph, reason, _ = _C.capture_graph(run, device, tensors, self._fuse, self._passes)
+        constants = [i for i, place in enumerate(places) if place in self._constants]
+        options = self._options
+        graph, reason, _ = _C.capture_graph(
+            run,
+            device,
+            tensors,
+            options.fuse,
+            options.passes,
+            constants,
+            options.exact_transposes,
+        )
         if graph is None:
             return self._leave(reason), self._module(*inputs)
         note(CompiledGraph(self._kind, **graph.facts()))
@@ -134,10 +181,12 @@ def _key(inputs: Sequence[Any]) -> Any:
     return tuple(key)
 
 
-def _compiler(kind: str, fuse: bool, passes: dict[str, int]) -> Callable[..., Any]:
+def _compiler(kind: str, options: _Options) -> Callable[..., Any]:
     def compile_graph(module: GraphModule, _inputs: Sequence[Any]) -> Any:
         remove_clones(module)
-        return _Graph(kind, module, fuse, passes)
+        # A training step changes the parameters: arranging them once would not pay.
+        constants = parameters_and_buffers() if kind == "inference" else []
+        return _Graph(kind, module, constants, options)
 
     return compile_graph
 
@@ -149,24 +198,16 @@ def compile_backend(
     options: dict[str, Any] | None = None,
     mode: str | None = None,
 ) -> Callable[..., Any]:
-    """The backend. Options: `fuse` (True), whether pointwise kernels are fused; `passes`, a dict
-    of settings of the compiler's passes, {} for the default, e.g. {"schedule": 0}. ValueError for
-    other options and for a mode, which only Inductor has.
+    """The backend, with the options of _Options. ValueError for other options and for a mode, which
+    only Inductor has.
     """
     if mode not in (None, "default"):
         raise ValueError(f"torch.compile(backend='{BACKEND}') has no mode '{mode}'")
-    chosen = dict(options or {})
-    fuse = bool(chosen.pop("fuse", True))
-    passes = {name: int(value) for name, value in chosen.pop("passes", {}).items()}
-    if chosen:
-        raise ValueError(
-            f"torch.compile(backend='{BACKEND}') has no option {', '.join(map(repr, chosen))}; "
-            "there are 'fuse' and 'passes'"
-        )
+    chosen = _Options.of(options or {})
     backend = aot_autograd(
-        fw_compiler=_compiler("forward", fuse, passes),
-        bw_compiler=_compiler("backward", fuse, passes),
-        inference_compiler=_compiler("inference", fuse, passes),
+        fw_compiler=_compiler("forward", chosen),
+        bw_compiler=_compiler("backward", chosen),
+        inference_compiler=_compiler("inference", chosen),
         partition_fn=min_cut_rematerialization_partition,
         keep_inference_input_mutations=True,
     )

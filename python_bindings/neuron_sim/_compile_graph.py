@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 from torch._C import DispatchKey
+from torch._guards import TracingContext
 from torch.fx import GraphModule, Interpreter, Node
 
 aten = torch.ops.aten
@@ -77,6 +78,15 @@ def held_tensors(module: GraphModule, device_type: str) -> list[torch.Tensor]:
     targets = dict.fromkeys(str(n.target) for n in module.graph.nodes if n.op == "get_attr")
     values = (attrgetter(target)(module) for target in targets)
     return [v for v in values if isinstance(v, torch.Tensor) and v.device.type == device_type]
+
+
+def parameters_and_buffers() -> list[int]:
+    """The inputs of the graph that AOTAutograd is handing over that are parameters or buffers of
+    the compiled module: their memory stays the same from call to call."""
+    context = TracingContext.try_get()
+    if context is None or context.fw_metadata is None:
+        return []
+    return list(context.fw_metadata.static_input_indices)
 
 
 def objection(module: GraphModule, device_type: str) -> str:

@@ -14,8 +14,14 @@ class CompiledGraph:
     kernels: int = 0
     """Kernels that the graph would launch one by one."""
     kernel_bodies_us: float = 0
-    """The sum of their bodies: the time of the graph without torch.compile."""
+    """The sum of their bodies: the time of the graph without torch.compile, except that on trn1
+    their operands are transposed as in the graph (option `exact_transposes`)."""
+    constant_kernels: int = 0
+    """Kernels that depend on parameters and buffers alone: computed before the runs."""
+    arranged_bytes: int = 0
+    """Bytes of parameters and buffers that the graph stores in another order for its kernels."""
     kernels_after_fusion: int = 0
+    """Of those that are not constant."""
     programs: int = 0
     """Programs that the graph became; one, unless the host computes something in between."""
     program_bodies_us: float = 0

@@ -31,6 +31,8 @@ py::dict facts_of(const CapturedGraph& graph) {
   py::dict result;
   result["kernels"] = facts.kernels;
   result["kernel_bodies_us"] = microseconds(facts.kernel_bodies);
+  result["constant_kernels"] = facts.constant_kernels;
+  result["arranged_bytes"] = facts.arranged_bytes;
   result["kernels_after_fusion"] = facts.emitted;
   result["programs"] = facts.programs;
   result["program_bodies_us"] = microseconds(facts.program_bodies);
@@ -40,13 +42,17 @@ py::dict facts_of(const CapturedGraph& graph) {
   return result;
 }
 
-/// Runs `function()`, which returns a list of tensors, and captures it: (graph, "", outputs), or
-/// (None, reason, []) when it cannot be captured and has changed no input.
+/// Runs `function()` (`constants`: places in `inputs`, see GraphCapture), which returns a list of
+/// tensors, and captures it: (graph, "", outputs), or (None, reason, []) when it cannot be captured
+/// and has changed no input.
 py::tuple capture_graph(const py::function& function, at::Device device,
                         const std::vector<at::Tensor>& inputs, bool fuse,
-                        const std::map<std::string, int64_t>& passes) {
+                        const std::map<std::string, int64_t>& passes,
+                        const std::vector<int64_t>& constants, bool exact_transposes) {
   const c10::DeviceGuard guard(device);
-  GraphCapture capture(device, inputs, options_of(fuse, passes));
+  GraphProgramOptions options = options_of(fuse, passes);
+  options.exact_transposes = exact_transposes;
+  GraphCapture capture(device, inputs, options, constants);
   try {
     std::vector<at::Tensor> outputs;
     {

@@ -102,6 +102,8 @@ void launch_convolution(const Tensor& input, const Tensor& weight, const Optiona
   if (result.numel() == 0) return;
   KernelCall call("convolution", result.device());
   call.operand(with_rows(input)).operand(with_rows(weight));
+  // Its channels go to the partitions.
+  if (geometry.groups == 1) call.constant_order({1, 2, 3, 0});
   if (given(bias)) call.operand(*bias);
   const Conv2dMaxpoolOptions options{.stride = geometry.stride,
                                      .padding = geometry.padding,

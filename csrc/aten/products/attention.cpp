@@ -17,6 +17,7 @@
 
 #include "csrc/aten/dispatch/device_operator.h"
 #include "csrc/aten/products/attention_parts.h"
+#include "csrc/launch/capture.h"
 #include "csrc/launch/kernel_call.h"
 #include "csrc/runtime/runtime.h"
 #include "device/runtime/devices.h"
@@ -120,7 +121,7 @@ void run_parts(const AttentionOperands& operands, const AttentionSizes& sizes,
     const Tensor part_sums =
         at::empty(target.sizes().slice(0, 4), target.options().dtype(at::kFloat));
     launch_attention(operands_of(operands, part), part_output, part_sums,
-                     {options.scale, part.causal});
+                     {options.scale, part.causal, options.exact_transposes});
     keys.add(part_output, part_sums);
     const bool is_last = part.key + part.keys == sizes.keys ||
                          (options.causal && part.key + part.keys >= part.query + part.queries);
@@ -147,7 +148,7 @@ Forward attention(const Tensor& query, const Tensor& key, const Tensor& value,
   const Tensor grouped = by_key_heads(output, key.size(1));
   const Tensor grouped_sums = by_key_heads(log_sums, key.size(1));
   const AttentionSizes sizes = attention_sizes(query, key, value);
-  const AttentionOptions options{scale, causal};
+  const AttentionOptions options{scale, causal, GraphCapture::exact_transposes()};
   translate_errors([&] {
     const Limits& limits = device_architecture(query.device().index()).limits;
     const AttentionPart part =

@@ -11,6 +11,7 @@
 #include <torch/library.h>
 
 #include "csrc/aten/dispatch/device_operator.h"
+#include "csrc/launch/capture.h"
 #include "csrc/launch/kernel_call.h"
 #include "ops/matmul/matrix_product.h"
 
@@ -56,6 +57,17 @@ void check_operands(const char* op, const Tensor& out, at::ArrayRef<Tensor> oper
   }
 }
 
+/// The dimensions of a matrix, from the slowest to the fastest, with `first` before the other one
+/// of the last two.
+at::DimVector order_of(const Matrix& matrix, int64_t first) {
+  const auto rank = static_cast<int64_t>(matrix.sizes.size());
+  at::DimVector order;
+  for (int64_t i = 0; i < rank - 2; ++i) order.push_back(i);
+  order.push_back(rank - 2 + first);
+  order.push_back(rank - 1 - first);
+  return order;
+}
+
 /// out = alpha * a @ b + beta * addend; an addend with a beta of 0 is ignored.
 void launch_product(const Matrix& a, const Matrix& b, const Matrix& out,
                     const std::optional<Matrix>& addend = std::nullopt, const Scalar& beta = 1,
@@ -66,7 +78,10 @@ void launch_product(const Matrix& a, const Matrix& b, const Matrix& out,
   options.addend_scale = beta.to<double>();
   options.activation = activation;
   KernelCall call("matrix_product", out.tensor.device());
-  call.operand(a.tensor, a.sizes, a.strides).operand(b.tensor, b.sizes, b.strides);
+  options.matmul.exact_transposes = GraphCapture::exact_transposes();
+  // The contracted dimension goes to the partitions.
+  call.operand(a.tensor, a.sizes, a.strides).constant_order(order_of(a, 1));
+  call.operand(b.tensor, b.sizes, b.strides).constant_order(order_of(b, 0));
   if (addend && options.addend_scale != 0) {
     call.operand(addend->tensor, addend->sizes, addend->strides);
   }
