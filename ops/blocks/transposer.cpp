@@ -18,6 +18,7 @@ Transposer::Transposer(Builder& builder, Dtype dtype, int ring, EngineKind engin
   const int64_t step = by_tensor && itemsize(result) == 1 ? 2 : 1;
   group_ = limits.psum_bank.count / (limits.partitions * itemsize(result) * step);
   if (!by_tensor) return;
+  if (!exact) copy_engine_ = EngineKind::kScalar;
   const View bank = builder.psum("transposed", {limits.partitions, group_, limits.partitions, step},
                                  result, ring);
   psum_ = bank.select(3, 0);
@@ -35,7 +36,8 @@ void Transposer::transpose(const View& dst, const std::function<View(int64_t)>& 
   for (int64_t j = 0; j < count; ++j) {
     builder_.emit(NcTranspose{bank.select(1, j), source(j), EngineKind::kTensor});
   }
-  builder_.emit(TensorCopy{dst, bank, copy_engine});
+  builder_.emit(
+      TensorCopy{dst, bank, copy_engine == EngineKind::kAuto ? copy_engine_ : copy_engine});
 }
 
 void Transposer::by_vector(const View& dst, const View& source) {

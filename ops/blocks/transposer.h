@@ -26,9 +26,10 @@ class Transposer {
   int64_t group() const { return group_; }
   /// dst[f, j, p] = source(j)[p, f]. `dst` is SBUF [F, count, P], every source SBUF [P, F], with
   /// P and F at most the number of partitions. `turn` counts calls, to rotate the ring;
-  /// `copy_engine` (Vector or Scalar) empties PSUM.
+  /// `copy_engine` empties PSUM: Vector, Scalar, or kAuto, which
+  /// is Scalar for transposes by multiplying, as Vector has the sums of the products to take.
   void transpose(const View& dst, const std::function<View(int64_t)>& source, const Affine& turn,
-                 EngineKind copy_engine = EngineKind::kVector);
+                 EngineKind copy_engine = EngineKind::kAuto);
 
  private:
   void by_vector(const View& dst, const View& source);
@@ -36,6 +37,7 @@ class Transposer {
   Builder& builder_;
   View psum_;
   int64_t group_;
+  EngineKind copy_engine_ = EngineKind::kVector;  ///< kAuto
 };
 
 }  // namespace neuron_sim
