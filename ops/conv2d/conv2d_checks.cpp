@@ -18,7 +18,7 @@ struct Numbers {
 void check_tensors(const TensorSpec& input, const TensorSpec& weight, const TensorSpec& bias,
                    int64_t groups) {
   check_same_dtype(kOp, "input", input, "weight", weight);
-  check_same_dtype(kOp, "input", input, "bias", bias);
+  if (bias.dtype != Dtype::kFloat32) check_same_dtype(kOp, "input", input, "bias", bias);
   check_float_operand(kOp, "input", input);
   check_rank(kOp, "input", input, 4);
   check_rank(kOp, "weight", weight, 4);
@@ -70,6 +70,7 @@ Conv2dShape check_conv2d(const TensorSpec& input, const TensorSpec& weight, cons
   shape.rows = check_axis(input, weight, options, 0);
   shape.columns = check_axis(input, weight, options, 1);
   shape.dtype = input.dtype;
+  shape.bias_dtype = bias.dtype;
   shape.output_dtype = options.output_dtype.value_or(input.dtype);
   if (shape.output_dtype != input.dtype && shape.output_dtype != Dtype::kFloat32) {
     fail(text("conv2d_maxpool gives an output of the dtype of its operands or float32, but got ",

@@ -48,15 +48,16 @@ struct Conv2dMaxpoolOptions {
 /// pool_kernel, pool_stride).
 ///
 /// input [N, Cin, H, W], weight [Cout, Cin / groups, KH, KW], bias [Cout], all float32, float16 or
-/// bfloat16 alike, with any strides; output [N, Cout, PH, PW], of that dtype or float32, dense,
-/// with OH = floor((H + 2 * padding - dilation * (KH - 1) - 1) / stride) + 1 and PH = floor((OH -
-/// pool_kernel) / pool_stride) + 1, PW likewise. Products accumulate in fp32; bias and activation
-/// are computed in fp32 and rounded once; a window with a NaN gives NaN. Where groups share the
-/// array, a NaN or infinity in the input makes NaN of the outputs of the groups that share it, at
-/// the same places (it meets their zero weights); weights do not spread like that. Arguments of
-/// the program: input, weight, bias, output. N = 0 gives no program. KernelError for shapes that do
-/// not fit together, groups that do not divide the channels, a kernel or a window larger than the
-/// extent it slides over, other dtypes, and sizes whose smallest tiles exceed SBUF.
+/// bfloat16 alike (the bias may be float32 all the same), with any strides; output [N, Cout, PH,
+/// PW], of that dtype or float32, dense, with OH = floor((H + 2 * padding - dilation * (KH - 1) -
+/// 1) / stride) + 1 and PH = floor((OH - pool_kernel) / pool_stride) + 1, PW likewise. Products
+/// accumulate in fp32; bias and activation are computed in fp32 and rounded once; a window with a
+/// NaN gives NaN. Where groups share the array, a NaN or infinity in the input makes NaN of the
+/// outputs of the groups that share it, at the same places (it meets their zero weights); weights
+/// do not spread like that. Arguments of the program: input, weight, bias, output. N = 0 gives no
+/// program. KernelError for shapes that do not fit together, groups that do not divide the
+/// channels, a kernel or a window larger than the extent it slides over, other dtypes, and sizes
+/// whose smallest tiles exceed SBUF.
 extern const KernelDefinition<Conv2dMaxpoolOptions> kConv2dMaxpool;
 
 /// The same among other kernels of a program, for operands input, weight and, if there is one,

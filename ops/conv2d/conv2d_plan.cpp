@@ -120,7 +120,8 @@ class Planner {
 
   /// Bytes per partition left for images and outputs.
   void count_free() {
-    const int64_t bias = plan_.weight_sets * plan_.filter_blocks() * element_;
+    const int64_t bias =
+        plan_.weight_sets * plan_.filter_blocks() * itemsize(plan_.shape.bias_dtype);
     const int64_t mask = plan_.set_groups > 1 ? plan_.set_groups * element_ : 0;
     free_ = limits_.sbuf_usable.count - plan_.weight_sets * weight_bytes(plan_.pass_filters) -
             bias - mask - 1024 - 2 * raw_bytes_;

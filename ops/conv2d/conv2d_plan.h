@@ -16,6 +16,7 @@ struct Conv2dShape {
   Conv2dAxis rows, columns;           ///< weight [groups * filters, channels, KH, KW]
   Dtype dtype = Dtype::kFloat32;
   Dtype output_dtype = Dtype::kFloat32;
+  Dtype bias_dtype = Dtype::kFloat32;  ///< `dtype` or fp32
   /// The filters of a weight are contiguous in memory, so that it loads with its channels on
   /// partitions; of one group.
   bool weights_by_channel = false;

@@ -34,6 +34,7 @@ BACKEND = "neuron_sim"
 # Captures kept per graph: one for each way in which its inputs share memory, and for each set of
 # values of its symbolic sizes.
 KEPT_CAPTURES = 64
+_CAST_TYPES = {"bf16": torch.bfloat16, "fp16": torch.float16}
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,11 @@ class _Options:
     """Whether pointwise kernels are fused."""
     passes: dict[str, int] = field(default_factory=dict)
     """Settings of the compiler's passes that differ from the default, e.g. {"schedule": 0}."""
+    auto_cast: str = "none"
+    """"matmult": products of float32 operands multiply in `auto_cast_type`; as the vendor's
+    compiler option of that name. Sums and results stay float32."""
+    auto_cast_type: str = "bf16"
+    """"bf16" or "fp16"."""
     exact_transposes: bool = False
     """Whether operands of products are transposed bit by bit on trn1 too, whose Tensor engine
     multiplies them by an identity, so that a NaN or infinity spreads over its tile."""
@@ -59,12 +65,24 @@ class _Options:
                 + " and ".join(map(repr, names))
             )
         options = cls(**given)
+        for name, known in (("auto_cast", ("none", "matmult")), ("auto_cast_type", _CAST_TYPES)):
+            value = getattr(options, name)
+            if value not in known:
+                raise ValueError(
+                    f"torch.compile(backend='{BACKEND}') has no {name} {value!r}; there are "
+                    + " and ".join(map(repr, known))
+                )
         return replace(
             options,
             fuse=bool(options.fuse),
             passes={name: int(value) for name, value in options.passes.items()},
             exact_transposes=bool(options.exact_transposes),
         )
+
+    @property
+    def product_dtype(self) -> torch.dtype | None:
+        """The dtype in which float32 operands multiply; None for their own."""
+        return _CAST_TYPES[self.auto_cast_type] if self.auto_cast == "matmult" else None
 
 
 class _Graph:
@@ -126,6 +144,7 @@ class _Graph:
             options.passes,
             constants,
             options.exact_transposes,
+            options.product_dtype,
         )
         if graph is None:
             return self._leave(reason), self._module(*inputs)

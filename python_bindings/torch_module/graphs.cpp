@@ -6,6 +6,7 @@
 
 #include <map>
 
+#include "csrc/launch/auto_cast.h"
 #include "csrc/launch/capture.h"
 #include "csrc/runtime/errors.h"
 #include "device/base/interruption.h"
@@ -42,13 +43,15 @@ py::dict facts_of(const CapturedGraph& graph) {
   return result;
 }
 
-/// Runs `function()` (`constants`: places in `inputs`, see GraphCapture), which returns a list of
+/// Runs `function()` (`constants`: places in `inputs`, see GraphCapture; `product_dtype`: see
+/// AutoCast), which returns a list of
 /// tensors, and captures it: (graph, "", outputs), or (None, reason, []) when it cannot be captured
 /// and has changed no input.
 py::tuple capture_graph(const py::function& function, at::Device device,
                         const std::vector<at::Tensor>& inputs, bool fuse,
                         const std::map<std::string, int64_t>& passes,
-                        const std::vector<int64_t>& constants, bool exact_transposes) {
+                        const std::vector<int64_t>& constants, bool exact_transposes,
+                        std::optional<at::ScalarType> product_dtype) {
   const c10::DeviceGuard guard(device);
   GraphProgramOptions options = options_of(fuse, passes);
   options.exact_transposes = exact_transposes;
@@ -56,6 +59,7 @@ py::tuple capture_graph(const py::function& function, at::Device device,
   try {
     std::vector<at::Tensor> outputs;
     {
+      const AutoCast cast(product_dtype);
       const py::object result = function();
       outputs = result.cast<std::vector<at::Tensor>>();
     }

@@ -13,7 +13,9 @@
 #include "csrc/aten/convolution/convolution3d.h"
 #include "csrc/aten/convolution/convolution_taps.h"
 #include "csrc/aten/dispatch/device_operator.h"
+#include "csrc/launch/auto_cast.h"
 #include "csrc/launch/kernel_call.h"
+#include "csrc/launch/tensor_access.h"
 #include "ops/conv2d/conv2d_input_gradient.h"
 #include "ops/conv2d/conv2d_maxpool.h"
 #include "ops/conv2d/conv2d_weight_gradient.h"
@@ -101,14 +103,16 @@ void launch_convolution(const Tensor& input, const Tensor& weight, const Optiona
                         const Tensor& result, const Conv2dGeometry& geometry) {
   if (result.numel() == 0) return;
   KernelCall call("convolution", result.device());
-  call.operand(with_rows(input)).operand(with_rows(weight));
+  const Tensor image = AutoCast::rounded(input);
+  call.operand(with_rows(image)).operand(with_rows(AutoCast::rounded(weight)));
   // Its channels go to the partitions.
   if (geometry.groups == 1) call.constant_order({1, 2, 3, 0});
   if (given(bias)) call.operand(*bias);
   const Conv2dMaxpoolOptions options{.stride = geometry.stride,
                                      .padding = geometry.padding,
                                      .dilation = geometry.dilation,
-                                     .groups = geometry.groups};
+                                     .groups = geometry.groups,
+                                     .output_dtype = dtype_of(result.scalar_type())};
   call.result(result).launch(options, emit_conv2d_maxpool);
 }
 

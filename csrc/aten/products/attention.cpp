@@ -17,6 +17,7 @@
 
 #include "csrc/aten/dispatch/device_operator.h"
 #include "csrc/aten/products/attention_parts.h"
+#include "csrc/launch/auto_cast.h"
 #include "csrc/launch/capture.h"
 #include "csrc/launch/kernel_call.h"
 #include "csrc/runtime/runtime.h"
@@ -80,7 +81,9 @@ Tensor empty_like_query(const Tensor& query, int64_t width) {
 void launch_attention(const AttentionOperands& operands, const Tensor& output,
                       const Tensor& log_sums, const AttentionOptions& options) {
   KernelCall call("attention", output.device());
-  call.operand(operands.query).operand(operands.key).operand(operands.value);
+  for (const Tensor& operand : {operands.query, operands.key, operands.value}) {
+    call.operand(AutoCast::rounded(operand));
+  }
   if (operands.bias.defined()) {
     call.operand(operands.bias, operands.bias.sizes(), operands.bias.strides());
   }

@@ -11,6 +11,7 @@
 #include <torch/library.h>
 
 #include "csrc/aten/dispatch/device_operator.h"
+#include "csrc/launch/auto_cast.h"
 #include "csrc/launch/capture.h"
 #include "csrc/launch/kernel_call.h"
 #include "ops/matmul/matrix_product.h"
@@ -24,13 +25,19 @@ using at::Tensor;
 
 /// A tensor with sizes and strides for the product.
 struct Matrix {
-  const Tensor& tensor;
+  Tensor tensor;
   at::DimVector sizes, strides;
 
   Matrix(const Tensor& whole) : Matrix(whole, whole.sizes(), whole.strides()) {}
   Matrix(const Tensor& whole, IntArrayRef of_sizes, IntArrayRef of_strides)
       : tensor(whole), sizes(of_sizes), strides(of_strides) {}
 };
+
+/// The matrix as it is multiplied.
+Matrix rounded(const Matrix& matrix) {
+  if (!AutoCast::rounds(matrix.tensor.scalar_type())) return matrix;
+  return AutoCast::rounded(matrix.tensor.as_strided(matrix.sizes, matrix.strides));
+}
 
 /// A vector as [size, 1] or [1, size].
 Matrix column_of(const Tensor& vector) {
@@ -69,10 +76,11 @@ at::DimVector order_of(const Matrix& matrix, int64_t first) {
 }
 
 /// out = alpha * a @ b + beta * addend; an addend with a beta of 0 is ignored.
-void launch_product(const Matrix& a, const Matrix& b, const Matrix& out,
+void launch_product(const Matrix& given_a, const Matrix& given_b, const Matrix& out,
                     const std::optional<Matrix>& addend = std::nullopt, const Scalar& beta = 1,
                     const Scalar& alpha = 1, Activation activation = Activation::kIdentity) {
   if (out.tensor.numel() == 0) return;
+  const Matrix a = rounded(given_a), b = rounded(given_b);
   MatrixProductOptions options;
   options.scale = alpha.to<double>();
   options.addend_scale = beta.to<double>();
