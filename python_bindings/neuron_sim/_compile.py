@@ -23,6 +23,7 @@ from neuron_sim import _C  # type: ignore[attr-defined]
 from neuron_sim._compile_graph import (
     ExpectedLayouts,
     held_tensors,
+    join_activations,
     kept_whole,
     objection,
     parameters_and_buffers,
@@ -42,7 +43,7 @@ class _Options:
     """The options of the backend."""
 
     fuse: bool = True
-    """Whether pointwise kernels are fused."""
+    """Whether pointwise kernels are fused, with each other and with linear layers."""
     passes: dict[str, int] = field(default_factory=dict)
     """Settings of the compiler's passes that differ from the default, e.g. {"schedule": 0}."""
     auto_cast: str = "none"
@@ -203,6 +204,8 @@ def _key(inputs: Sequence[Any]) -> Any:
 def _compiler(kind: str, options: _Options) -> Callable[..., Any]:
     def compile_graph(module: GraphModule, _inputs: Sequence[Any]) -> Any:
         remove_clones(module)
+        if options.fuse:
+            join_activations(module)
         # A training step changes the parameters: arranging them once would not pay.
         constants = parameters_and_buffers() if kind == "inference" else []
         return _Graph(kind, module, constants, options)

@@ -65,12 +65,18 @@ def _with_layout(found: Any, expected: Any) -> Any:
         return type(found)(map(_with_layout, found, expected))
     if not isinstance(found, torch.Tensor) or not isinstance(expected, torch.Tensor):
         return found
-    if found.stride() == expected.stride() or found.shape != expected.shape or not found.numel():
+    if found.shape != expected.shape or not found.numel() or _same_strides(found, expected):
         return found
     strides = [int(stride) for stride in expected.stride()]
     if not all(isinstance(size, int) for size in expected.shape):
         return found  # sizes of another call: the strides may differ as well
     return found.new_empty_strided(found.shape, strides).copy_(found)
+
+
+def _same_strides(found: torch.Tensor, expected: torch.Tensor) -> bool:
+    """Whether elements lie alike; the stride of a dimension of size 1 says nothing."""
+    both = zip(found.shape, found.stride(), expected.stride(), strict=True)
+    return all(size == 1 or stride == other for size, stride, other in both)
 
 
 def held_tensors(module: GraphModule, device_type: str) -> list[torch.Tensor]:
@@ -134,6 +140,37 @@ def remove_clones(module: GraphModule) -> None:
         node.replace_all_uses_with(source)
         graph.erase_node(node)
     graph.eliminate_dead_code()
+    module.recompile()
+
+
+def join_activations(module: GraphModule) -> None:
+    """Applies relu and gelu where the linear layer before them leaves PSUM: `addmm` and the
+    function of its result, or of a view of it, become one operator, when nothing else reads the
+    sums."""
+    graph = module.graph
+    for node in list(graph.nodes):
+        if node.target is aten.gelu.default:
+            joins, use_gelu = node.kwargs.get("approximate", "none") == "none", True
+        else:
+            joins, use_gelu = node.target is aten.relu.default, False
+        if not joins:
+            continue
+        sums = node.args[0]
+        while (
+            sums.target in (aten.view.default, aten._unsafe_view.default) and len(sums.users) == 1
+        ):
+            sums = sums.args[0]
+        if sums.target is not aten.addmm.default or len(sums.users) != 1:
+            continue
+        with graph.inserting_before(sums):
+            arguments = {**sums.kwargs, "use_gelu": use_gelu}
+            target = aten._addmm_activation.default
+            joined = graph.call_function(target, sums.args, arguments)
+            joined.meta = dict(sums.meta)
+        sums.replace_all_uses_with(joined)
+        node.replace_all_uses_with(node.args[0])
+        graph.erase_node(node)
+        graph.erase_node(sums)
     module.recompile()
 
 

@@ -206,3 +206,36 @@ def test_simulated_time_is_the_same_for_any_number_of_host_threads():
     finally:
         torch.neuron_sim.set_host_threads(threads)
     assert len(bodies) == 1
+
+
+@pytest.mark.parametrize("function", [torch.relu, F.gelu])
+def test_the_function_of_a_linear_layer_is_applied_as_its_sums_leave_psum(function):
+    x, weight, bias = on_device(2, 35, 30), on_device(40, 30, seed=1), on_device(40, seed=2)
+
+    def layer(x):
+        return function(F.linear(x, weight, bias))
+
+    found = compiled(layer)(x)
+    assert (only_graph().kernels, only_graph().kernels_after_fusion) == (1, 1)
+    assert_same(found, layer(x))
+
+
+def test_sums_that_something_else_reads_are_stored_besides_their_function():
+    x, weight, bias = on_device(35, 30), on_device(40, 30, seed=1), on_device(40, seed=2)
+
+    def layer(x):
+        sums = F.linear(x, weight, bias)
+        return sums, torch.relu(sums), F.gelu(F.linear(x, weight, bias), approximate="tanh")
+
+    for found, expected in zip(compiled(layer)(x), layer(x), strict=True):
+        assert_same(found, expected)
+
+
+def test_strides_of_dimensions_of_size_one_are_no_reason_to_copy():
+    q, k, v = (on_device(1, 20, 3, 16, seed=seed).transpose(1, 2) for seed in range(3))
+
+    def attention(q, k, v):
+        return F.scaled_dot_product_attention(q, k, v).transpose(1, 2).reshape(1, 20, 48)
+
+    assert_same(compiled(attention)(q, k, v), attention(q, k, v))
+    assert only_graph().kernels == 1
