@@ -1,0 +1,1 @@
+"""Whole models whose latencies are published, at full size: networks and their table."""
