@@ -15,17 +15,25 @@ class Kernel:
 
     `grid`: (number of physical cores,) of kernel[cores]; the cores of a logical core run the kernel
     side by side. `options` of the decorator, of which the compiler's flags matter.
+    `platform_target`: the architecture unless the environment names one.
     """
 
     __name__: str
     __test__ = False  # a kernel called test_... is not a test
 
-    def __init__(self, function, grid: tuple = (), options: dict | None = None):
+    def __init__(
+        self,
+        function,
+        grid: tuple = (),
+        options: dict | None = None,
+        platform_target: str | None = None,
+    ):
         functools.update_wrapper(self, function)
         self.func = function
         self.grid = grid
         self.schedule: tuple = ()  # (consumer, producers) by name
         self.options = dict(options or {})
+        self.platform_target = platform_target
 
     # torch.compile runs a kernel that is called directly between two graphs.
     _torchdynamo_disable = True
@@ -69,8 +77,8 @@ class Kernel:
         """The kernel bound to arguments, to be traced."""
         cores = self.grid[0] if self.grid else 1
         return Call(
-            self.func, args, kwargs, "new", architecture_of(), self.grid, cores=cores,
-            directives=frozenset({"skip_middle_end_transformations"}),
+            self.func, args, kwargs, "new", architecture_of(self.platform_target), self.grid,
+            cores=cores, directives=frozenset({"skip_middle_end_transformations"}),
             widens=os.environ.get("NKI_PRECISE_FP") == "0", schedule=self.schedule,
             flags=flags_of(self.options),
         )  # fmt: skip
@@ -92,16 +100,14 @@ class Kernel:
 
 
 def jit(func=None, mode=None, platform_target=None, **options):
-    """Makes a function a kernel. `additional_compile_opt`: flags of the compiler; `mode` and other
-    options change nothing, as in the vendor's."""
-    if platform_target is not None:
-        raise ValueError(
-            "platform_target is not an argument of nki.jit; set "
-            "NEURON_PLATFORM_TARGET_OVERRIDE=trn1|trn2|trn3."
-        )
+    """Makes a function a kernel. `additional_compile_opt`: flags of the compiler; `platform_target`
+    is of SDK 2.27 and 2.28 (later ones read NEURON_PLATFORM_TARGET_OVERRIDE, which comes before
+    it here); `mode` and other options change nothing, as in the vendor's."""
     if func is None:
-        return functools.partial(jit, mode=mode, **options)
-    return func if isinstance(func, Kernel) else Kernel(func, options=options)
+        return functools.partial(jit, mode=mode, platform_target=platform_target, **options)
+    if isinstance(func, Kernel):
+        return func
+    return Kernel(func, options=options, platform_target=platform_target)
 
 
 def simulate(kernel, ranks: int | None = None):

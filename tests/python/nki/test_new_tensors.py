@@ -222,10 +222,19 @@ def test_a_grid_is_a_number_of_cores():
 
 
 def test_the_platform_is_chosen_by_the_environment(monkeypatch):
-    message = error_of(lambda: nki.jit(lambda a: a, platform_target="trn2"))
-    assert message.startswith("platform_target is not an argument of nki.jit")
     monkeypatch.setenv("NEURON_PLATFORM_TARGET_OVERRIDE", "gen2")
-    assert through(lambda t: t, A.shape).traced(A).architecture == "trn1"
+    copy = through(lambda t: t, A.shape)
+    assert copy.traced(A).architecture == "trn1"
+    assert nki.jit(copy.func, platform_target="trn3").traced(A).architecture == "trn1"
+
+
+def test_a_kernel_may_name_its_platform(monkeypatch):
+    monkeypatch.delenv("NEURON_PLATFORM_TARGET_OVERRIDE", raising=False)
+    monkeypatch.delenv("NEURON_SIM_ARCH", raising=False)
+    copy = through(lambda t: t, A.shape)
+    assert nki.jit(platform_target="gen4")(copy.func).traced(A).architecture == "trn3"
+    message = error_of(nki.jit(copy.func, platform_target="trn7").traced, A)
+    assert "architecture 'trn7' is unknown" in message
 
 
 def test_a_buffer_is_no_string():
