@@ -22,7 +22,7 @@ from ..tracing.errors import (
 from ..tracing.expression import variable
 from ..tracing.tensor import Tensor
 from ..tracing.trace import Trace
-from . import memory, program_cache, sanitize, wrong_arguments
+from . import keywords, memory, program_cache, sanitize, wrong_arguments
 from .last_branches import LoopNumber
 from .programs import Programs
 from .traced_kernel import Output, TracedKernel
@@ -136,8 +136,7 @@ class Call:
             trace.allocation = Allocation(self.directives, checked is not None)
             trace.splits_blocks = splits
             trace.printed = [] if prints else None
-            if refused is not None:
-                trace.counts_as = LoopNumber
+            trace.counts_as = int if refused is None else LoopNumber
             if side_by_side:
                 trace.programs = Programs(trace, self.grid)
             try:
@@ -160,6 +159,8 @@ class Call:
             except Exception as error:
                 if isinstance(error, MemoryError) and trace.has_blocks and not splits:
                     splits = True
+                    continue
+                if not trace.is_old and keywords.provided(error):
                     continue
                 if widens:  # the real dtypes decide whether this is an error of the kernel
                     widens = False

@@ -1,9 +1,16 @@
 """The memories a tensor can be created in: `nl.sbuf`, `nl.psum`, `nl.hbm`, ..."""
 
+from collections.abc import Callable
+from typing import Any
+
 
 class Buffer:
-    """A memory: `memory` is the device's name ("sbuf", "psum", "hbm"), `name` the language's."""
+    """A memory: `memory` is the device's name ("sbuf", "psum", "hbm"), `name` the language's.
 
+    `view(dtype, shape)` is a new tensor in it, as nl.ndarray; creation.py attaches it.
+    """
+
+    view: Callable[..., Any]
     __slots__ = ("name", "memory", "__dict__")
 
     def __init__(self, name: str, memory: str):

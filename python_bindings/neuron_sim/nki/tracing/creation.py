@@ -73,6 +73,14 @@ def ndarray(shape, dtype, buffer=None, name: str = "", address=None) -> Tensor:
     return _on_chip(trace, sizes, axis, dtype, buffer, name, address)
 
 
+def _view(buffer: Buffer, dtype, shape, name: str = "") -> Tensor:
+    """buffer.view(dtype, shape): ndarray, as SDK 2.27 spells it."""
+    return ndarray(shape, dtype, buffer, name)
+
+
+Buffer.view = _view  # type: ignore[method-assign]
+
+
 def _checked_name(name) -> str:
     """`name`, or "" for None; TypeError for anything but text."""
     if name is not None and not isinstance(name, str):
