@@ -78,7 +78,7 @@ def _view(buffer: Buffer, dtype, shape, name: str = "") -> Tensor:
     return ndarray(shape, dtype, buffer, name)
 
 
-Buffer.view = _view  # type: ignore[method-assign]
+Buffer.view = _view
 
 
 def _checked_name(name) -> str:
