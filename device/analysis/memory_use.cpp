@@ -25,23 +25,17 @@ class MemoryTable {
       tiles_.push_back({static_cast<TileId>(i), 1, tile.bytes, {}, -1});
     }
     lifetimes_ = tile_lifetimes(program, tiles_);
-    std::map<uint32_t, int64_t> changes;
+    std::vector<size_t> used;
     for (size_t i = 0; i < tiles_.size(); ++i) {
-      if (!lifetimes_.of[i].used()) continue;
-      changes[lifetimes_.of[i].first] += tiles_[i].pitch;
-      changes[lifetimes_.of[i].last + 1] -= tiles_[i].pitch;
+      if (lifetimes_.of[i].used()) used.push_back(i);
     }
-    int64_t live = 0;
-    for (const auto& [position, change] : changes) {
-      live += change;
-      if (live > peak_) std::tie(peak_, peak_at_) = std::pair(live, position);
-    }
+    peak_ = live_peak(tiles_, lifetimes_, used);
   }
 
   std::string text_of(std::string_view memory, int64_t capacity) const {
-    if (peak_ == 0) return "";
-    std::string result = text(memory, ": ", capacity, " bytes per partition, at most ", peak_,
-                              " live, at position ", peak_at_, place_of_peak(), "\n");
+    if (peak_.bytes == 0) return "";
+    std::string result = text(memory, ": ", capacity, " bytes per partition, at most ", peak_.bytes,
+                              " live, at position ", peak_.position, place_of_peak(), "\n");
     for (const auto& [key, row] : rows()) {
       const auto& [first, tensor, bytes] = key;
       result +=
@@ -61,7 +55,7 @@ class MemoryTable {
       const std::string& label = program_.tiles[static_cast<size_t>(tiles_[i].first)].label;
       Row& row = by_tensor[{tensor_of(label), tiles_[i].pitch}];
       ++row.tiles;
-      row.at_peak += life.first <= peak_at_ && peak_at_ <= life.last ? 1 : 0;
+      row.at_peak += life.first <= peak_.position && peak_.position <= life.last ? 1 : 0;
       row.first = std::min(row.first, life.first);
       row.last = std::max(row.last, life.last);
       row.longest = std::max(row.longest, life.last - life.first + 1);
@@ -72,7 +66,7 @@ class MemoryTable {
   }
 
   std::string place_of_peak() const {
-    const uint32_t index = lifetimes_.instructions[peak_at_];
+    const uint32_t index = lifetimes_.instructions[peak_.position];
     if (index == UINT32_MAX) return " (a loop)";
     const Instruction& instruction = program_.instructions[index];
     const std::string name = text(" ('", instruction.type->name, "'");
@@ -84,8 +78,7 @@ class MemoryTable {
   const Program& program_;
   std::vector<UnplacedTile> tiles_;
   TileLifetimes lifetimes_;
-  int64_t peak_ = 0;
-  uint32_t peak_at_ = 0;
+  LivePeak peak_;
 };
 
 std::string spills_line(const Spills& spills) {

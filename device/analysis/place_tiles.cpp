@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <tuple>
 
 #include "device/analysis/tile_lifetimes.h"
@@ -36,14 +37,15 @@ class MemoryPlacement {
     });
   }
 
-  /// Stores the address of each unplaced tile of this memory in `addresses`.
-  void place(std::vector<int64_t>& addresses) const {
-    const Peak most = peak();
-    if (most.bytes > whole_steps()) refuse(most.position);
+  /// Stores the address of each unplaced tile of this memory in `addresses`. Returns the position
+  /// of an instruction whose live tiles find no place, if there is one.
+  std::optional<uint32_t> place(std::vector<int64_t>& addresses) const {
+    const LivePeak most = peak();
+    if (most.bytes > whole_steps()) return most.position;
     for (const SbufReuse reuse : {SbufReuse::kSameSize, SbufReuse::kLargerSpace}) {
-      if (place_in_order(reuse, capacity_, addresses)) return;
+      if (place_in_order(reuse, capacity_, addresses)) return std::nullopt;
     }
-    place_largest_first(addresses);
+    return place_largest_first(addresses);
   }
 
   /// The same in a memory that is large enough for all that is live at once.
@@ -52,6 +54,37 @@ class MemoryPlacement {
     do {
       capacity += (capacity / 4 + step_ - 1) / step_ * step_;
     } while (!place_in_order(SbufReuse::kSameSize, capacity, addresses));
+  }
+
+  /// The error of the tiles live at `position`, which have no place.
+  std::string refusal(uint32_t position) const {
+    int64_t live = taken_bytes();
+    std::map<std::tuple<std::string, int64_t, int32_t>, LiveTiles> tensors;
+    for (const size_t i : order_) {
+      const Lifetime& life = lifetimes_.of[i];
+      if (life.first > position || life.last < position) continue;
+      const UnplacedTile& tile = tiles_[i];
+      live += size(i);
+      const std::string& label = program_.tiles[static_cast<size_t>(tile.first)].label;
+      LiveTiles& tensor = tensors[{tensor_of(label), tile.pitch, tile.source_line}];
+      const bool is_first = tensor.count == 0;
+      if (is_first) tensor.place = tensors.size();
+      tensor.label = is_first ? label : tensor_of(label);
+      tensor.size = text(tile.pitch, " bytes", line(tile.source_line));
+      tensor.count += tile.count;
+    }
+    std::vector<std::string> entries(tensors.size());
+    for (const auto& [key, tensor] : tensors) {
+      const std::string count = tensor.count > 1 ? text(tensor.count, " x ") : "";
+      entries[tensor.place - 1] = text("'", tensor.label, "' (", count, tensor.size, ")");
+    }
+    std::string list;
+    for (const std::string& entry : entries) list += (list.empty() ? "" : ", ") + entry;
+    if (taken_bytes() > 0) list += text(", placed by hand (", taken_bytes(), " bytes)");
+    return text("out of memory in ", name(memory_), ": the tiles of kernel '", program_.kernel,
+                "' that are live at ", place_of(position), " need ", live, " bytes per partition, ",
+                program_.architecture->name, " has ", capacity_,
+                live <= capacity_ ? " but not in one piece" : "", ". Live tiles: ", list, ".");
   }
 
   /// Rejects a program of which the tiles of one instruction do not fit.
@@ -72,7 +105,7 @@ class MemoryPlacement {
       }
       int64_t bytes = 0;
       for (const auto& [tile, pitch] : needed) bytes += pitch;
-      if (bytes > free) refuse(position);
+      if (bytes > free) fail(refusal(position), ErrorKind::kOutOfMemory);
     }
   }
 
@@ -94,17 +127,19 @@ class MemoryPlacement {
     return true;
   }
 
-  void place_largest_first(std::vector<int64_t>& addresses) const {
+  /// As place().
+  std::optional<uint32_t> place_largest_first(std::vector<int64_t>& addresses) const {
     std::vector<size_t> largest = order_;
     std::stable_sort(largest.begin(), largest.end(),
                      [&](size_t a, size_t b) { return size(a) > size(b); });
     std::multimap<int64_t, size_t> by_address;
     for (const size_t i : largest) {
       const int64_t address = lowest(i, by_address);
-      if (address < 0) refuse(lifetimes_.of[i].first);
+      if (address < 0) return lifetimes_.of[i].first;
       addresses[i] = address;
       by_address.emplace(address, i);
     }
+    return std::nullopt;
   }
 
   /// Lowest address for a tile, clear of those that are live with it; -1 when there is none.
@@ -134,25 +169,7 @@ class MemoryPlacement {
     return bytes;
   }
 
-  struct Peak {
-    int64_t bytes = 0;
-    uint32_t position = 0;
-  };
-  /// Bytes that are live at most, and where first.
-  Peak peak() const {
-    std::map<uint32_t, int64_t> changes;
-    for (const size_t i : order_) {
-      changes[lifetimes_.of[i].first] += size(i);
-      changes[lifetimes_.of[i].last + 1] -= size(i);
-    }
-    int64_t live = taken_bytes();
-    Peak result;
-    for (const auto& [position, change] : changes) {
-      live += change;
-      if (live > result.bytes) result = {live, position};
-    }
-    return result;
-  }
+  LivePeak peak() const { return live_peak(tiles_, lifetimes_, order_, taken_bytes()); }
 
   std::string line(int32_t index) const {
     return index < 0 ? "" : ", " + program_.source_lines[static_cast<size_t>(index)];
@@ -164,37 +181,6 @@ class MemoryPlacement {
     std::string label, size;
     int64_t count = 0;
   };
-
-  [[noreturn]] void refuse(uint32_t position) const {
-    int64_t live = taken_bytes();
-    std::map<std::tuple<std::string, int64_t, int32_t>, LiveTiles> tensors;
-    for (const size_t i : order_) {
-      const Lifetime& life = lifetimes_.of[i];
-      if (life.first > position || life.last < position) continue;
-      const UnplacedTile& tile = tiles_[i];
-      live += size(i);
-      const std::string& label = program_.tiles[static_cast<size_t>(tile.first)].label;
-      LiveTiles& tensor = tensors[{tensor_of(label), tile.pitch, tile.source_line}];
-      const bool is_first = tensor.count == 0;
-      if (is_first) tensor.place = tensors.size();
-      tensor.label = is_first ? label : tensor_of(label);
-      tensor.size = text(tile.pitch, " bytes", line(tile.source_line));
-      tensor.count += tile.count;
-    }
-    std::vector<std::string> entries(tensors.size());
-    for (const auto& [key, tensor] : tensors) {
-      const std::string count = tensor.count > 1 ? text(tensor.count, " x ") : "";
-      entries[tensor.place - 1] = text("'", tensor.label, "' (", count, tensor.size, ")");
-    }
-    std::string list;
-    for (const std::string& entry : entries) list += (list.empty() ? "" : ", ") + entry;
-    if (taken_bytes() > 0) list += text(", placed by hand (", taken_bytes(), " bytes)");
-    fail(text("out of memory in ", name(memory_), ": the tiles of kernel '", program_.kernel,
-              "' that are live at ", place_of(position), " need ", live, " bytes per partition, ",
-              program_.architecture->name, " has ", capacity_,
-              live <= capacity_ ? " but not in one piece" : "", ". Live tiles: ", list, "."),
-         ErrorKind::kOutOfMemory);
-  }
 
   std::string place_of(uint32_t position) const {
     const uint32_t instruction = lifetimes_.instructions[position];
@@ -232,14 +218,13 @@ void place_tiles(Program& program, const std::vector<UnplacedTile>& tiles, Overf
     for (const MemoryKind memory : {MemoryKind::kSbuf, MemoryKind::kPsum}) {
       const MemoryPlacement placement(program, tiles, lifetimes, memory,
                                       static_cast<uint8_t>(core));
-      try {
-        placement.place(addresses);
-      } catch (const KernelError& refused) {
-        if (overflow == Overflow::kRefused) throw;
-        placement.check_instructions();
-        placement.place_beyond_capacity(addresses);
-        if (program.overflow.empty()) program.overflow = refused.what();
-      }
+      const std::optional<uint32_t> refused = placement.place(addresses);
+      if (!refused) continue;
+      const std::string refusal = placement.refusal(*refused);
+      if (overflow == Overflow::kRefused) fail(refusal, ErrorKind::kOutOfMemory);
+      placement.check_instructions();
+      placement.place_beyond_capacity(addresses);
+      if (program.overflow.empty()) program.overflow = refusal;
     }
   }
   std::vector<int64_t> moved_by(program.tiles.size());

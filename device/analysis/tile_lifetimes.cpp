@@ -1,6 +1,7 @@
 #include "device/analysis/tile_lifetimes.h"
 
 #include <algorithm>
+#include <map>
 
 namespace neuron_sim {
 namespace {
@@ -91,6 +92,23 @@ class LifetimeWalk {
 
 TileLifetimes tile_lifetimes(const Program& program, const std::vector<UnplacedTile>& tiles) {
   return LifetimeWalk(program, tiles).run();
+}
+
+LivePeak live_peak(const std::vector<UnplacedTile>& tiles, const TileLifetimes& lifetimes,
+                   const std::vector<size_t>& chosen, int64_t taken) {
+  std::map<uint32_t, int64_t> changes;
+  for (const size_t i : chosen) {
+    const int64_t bytes = tiles[i].pitch * tiles[i].count;
+    changes[lifetimes.of[i].first] += bytes;
+    changes[lifetimes.of[i].last + 1] -= bytes;
+  }
+  LivePeak peak;
+  int64_t live = taken;
+  for (const auto& [position, change] : changes) {
+    live += change;
+    if (live > peak.bytes) peak = {live, position};
+  }
+  return peak;
 }
 
 std::string tensor_of(const std::string& label) {

@@ -20,6 +20,16 @@ struct TileLifetimes {
 /// allocated in counts as allocated outside that loop.
 TileLifetimes tile_lifetimes(const Program& program, const std::vector<UnplacedTile>& tiles);
 
+/// Bytes that are live at most, and where first.
+struct LivePeak {
+  int64_t bytes = 0;
+  uint32_t position = 0;
+};
+/// That of `chosen` tiles (indices of `tiles`, each used), beside `taken` bytes that are live
+/// throughout.
+LivePeak live_peak(const std::vector<UnplacedTile>& tiles, const TileLifetimes& lifetimes,
+                   const std::vector<size_t>& chosen, int64_t taken = 0);
+
 /// The tensor that a tile belongs to, by its label: the label without the index of a block.
 std::string tensor_of(const std::string& label);
 
