@@ -6,6 +6,7 @@
 
 #include "csrc/launch/tensor_access.h"
 #include "device/base/errors.h"
+#include "ops/blocks/operand_checks.h"
 
 namespace neuron_sim {
 namespace {
@@ -40,33 +41,31 @@ void check_same_device(const char* op, std::initializer_list<NamedTensor> operan
 void check_same_dtype(const char* op, std::initializer_list<NamedTensor> operands) {
   const NamedTensor& first = *operands.begin();
   for (const NamedTensor& operand : operands) {
-    TORCH_CHECK_TYPE(operand.tensor.scalar_type() == first.tensor.scalar_type(), op, ": ",
-                     describe(first), " and ", describe(operand), " have different dtypes.");
+    if (operand.tensor.scalar_type() == first.tensor.scalar_type()) continue;
+    refuse_different_dtypes(op, describe(first), describe(operand));
   }
 }
 
 void check_float(const char* op, const NamedTensor& operand) {
   const at::ScalarType type = operand.tensor.scalar_type();
-  TORCH_CHECK_TYPE(type == at::kFloat || type == at::kHalf || type == at::kBFloat16, op, ": ",
-                   describe(operand), " has a dtype other than float32, float16 and bfloat16.");
+  if (type == at::kFloat || type == at::kHalf || type == at::kBFloat16) return;
+  refuse_dtype(op, describe(operand));
 }
 
 void check_rank(const char* op, const NamedTensor& operand, int64_t rank) {
-  TORCH_CHECK_VALUE(operand.tensor.dim() == rank, op, ": ", describe(operand), " has ",
-                    operand.tensor.dim(), " dimensions, expected ", rank, ".");
+  const int64_t actual = operand.tensor.dim();
+  if (actual != rank) refuse_rank(op, describe(operand), actual, rank);
 }
 
 void check_last_dimension(const char* op, const NamedTensor& operand) {
-  TORCH_CHECK_VALUE(operand.tensor.dim() > 0, op, ": ", describe(operand),
-                    " has no last dimension.");
+  if (operand.tensor.dim() == 0) refuse_no_last_dimension(op, describe(operand));
 }
 
 void check_size(const char* op, const NamedTensor& operand, int64_t dimension,
                 const c10::SymInt& expected, const char* reason) {
   const c10::SymInt& actual = operand.tensor.sym_sizes()[static_cast<size_t>(dimension)];
-  TORCH_CHECK_VALUE(actual.sym_eq(expected).expect_true(__FILE__, __LINE__), op, ": dimension ",
-                    dimension, " of ", describe(operand), " is ", actual, ", expected ", expected,
-                    " (", reason, ").");
+  if (actual.sym_eq(expected).expect_true(__FILE__, __LINE__)) return;
+  refuse_size(op, describe(operand), dimension, c10::str(actual), c10::str(expected), reason);
 }
 
 void check_not_empty(const char* op, const NamedTensor& operand) {

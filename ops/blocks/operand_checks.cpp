@@ -4,40 +4,59 @@
 
 namespace neuron_sim {
 
+void refuse_dtype(std::string_view op, const std::string& operand) {
+  fail(text(op, ": ", operand, " has a dtype other than float32, float16 and bfloat16."),
+       ErrorKind::kType);
+}
+
+void refuse_rank(std::string_view op, const std::string& operand, int64_t actual,
+                 int64_t expected) {
+  fail(text(op, ": ", operand, " has ", actual, " dimensions, expected ", expected, "."));
+}
+
+void refuse_no_last_dimension(std::string_view op, const std::string& operand) {
+  fail(text(op, ": ", operand, " has no last dimension."));
+}
+
+void refuse_different_dtypes(std::string_view op, const std::string& first,
+                             const std::string& second) {
+  fail(text(op, ": ", first, " and ", second, " have different dtypes."), ErrorKind::kType);
+}
+
+void refuse_size(std::string_view op, const std::string& operand, int64_t dimension,
+                 const std::string& actual, const std::string& expected, std::string_view reason) {
+  fail(text(op, ": dimension ", dimension, " of ", operand, " is ", actual, ", expected ", expected,
+            reason.empty() ? "" : text(" (", reason, ")"), "."));
+}
+
 void check_float_operand(std::string_view op, std::string_view operand, const TensorSpec& spec) {
   const Dtype dtype = spec.dtype;
   if (dtype == Dtype::kFloat32 || dtype == Dtype::kFloat16 || dtype == Dtype::kBfloat16) return;
-  fail(text(op, ": ", describe(std::string(operand), spec),
-            " has a dtype other than float32, float16 and bfloat16."),
-       ErrorKind::kType);
+  refuse_dtype(op, describe(std::string(operand), spec));
 }
 
 void check_rank(std::string_view op, std::string_view operand, const TensorSpec& spec,
                 int64_t rank) {
-  if (static_cast<int64_t>(spec.shape.size()) == rank) return;
-  fail(text(op, ": ", describe(std::string(operand), spec), " has ", spec.shape.size(),
-            " dimensions, expected ", rank, "."));
+  const auto actual = static_cast<int64_t>(spec.shape.size());
+  if (actual != rank) refuse_rank(op, describe(std::string(operand), spec), actual, rank);
 }
 
 void check_last_dimension(std::string_view op, std::string_view operand, const TensorSpec& spec) {
-  if (!spec.shape.empty()) return;
-  fail(text(op, ": ", describe(std::string(operand), spec), " has no last dimension."));
+  if (spec.shape.empty()) refuse_no_last_dimension(op, describe(std::string(operand), spec));
 }
 
 void check_same_dtype(std::string_view op, std::string_view first_name, const TensorSpec& first,
                       std::string_view second_name, const TensorSpec& second) {
   if (first.dtype == second.dtype) return;
-  fail(text(op, ": ", describe(std::string(first_name), first), " and ",
-            describe(std::string(second_name), second), " have different dtypes."),
-       ErrorKind::kType);
+  refuse_different_dtypes(op, describe(std::string(first_name), first),
+                          describe(std::string(second_name), second));
 }
 
 void check_size(std::string_view op, std::string_view operand, const TensorSpec& spec,
                 int64_t dimension, int64_t size) {
   const int64_t actual = spec.shape[static_cast<size_t>(dimension)];
   if (actual == size) return;
-  fail(text(op, ": dimension ", dimension, " of ", describe(std::string(operand), spec), " is ",
-            actual, ", expected ", size, "."));
+  refuse_size(op, describe(std::string(operand), spec), dimension, text(actual), text(size), "");
 }
 
 void check_at_least(std::string_view op, std::string_view option, int64_t value, int64_t minimum) {
