@@ -32,46 +32,33 @@ std::array<int64_t, 2> pair(const char* name, IntArrayRef values) {
 }
 
 struct Conv2dMaxpool {
-  static constexpr const char* kSchema =
-      "conv2d_maxpool(Tensor input, Tensor weight, Tensor bias, int[2] pool_size, *,"
-      " int[2] stride=1, int[2] padding=0, str activation='identity', int[2] dilation=1,"
-      " int groups=1, int[2]? pool_stride=None) -> Tensor";
+  static inline const std::string kSchema =
+      c10::str("conv2d_maxpool(", kConv2dMaxpoolArguments, ") -> Tensor");
   static constexpr auto& kKernel = kConv2dMaxpool;
   static constexpr auto& prepare = prepare_conv2d_maxpool;
+  static constexpr auto& gradients = Conv2dMaxpoolBackward<PrepareConv2dMaxpool>::gradients;
 
   static void reference(const Invocation<Conv2dMaxpoolOptions>& call, const Tensor& out) {
     const Tensor &input = call.operands[0], &weight = call.operands[1], &bias = call.operands[2];
-    const Activation activation = call.options.activation;
     const reference::ConvolutionSize size{.images = input.size(0),
                                           .channels = input.size(1),
                                           .filters = weight.size(0),
                                           .groups = call.options.groups,
                                           .rows = convolution_axis(call, 0),
                                           .columns = convolution_axis(call, 1)};
-    // The device calls the identity a copy.
-    const std::string_view function =
-        activation == Activation::kIdentity ? "identity" : name(activation);
     reference::conv2d_maxpool(input.const_data_ptr(), weight.const_data_ptr(),
                               bias.const_data_ptr(), out.mutable_data_ptr(), size,
-                              std::string(function), dtype_of(call.dtype));
-  }
-
-  static variable_list gradients(const Gradient& gradient, const Tensor& input,
-                                 const Tensor& weight, const Tensor& bias, IntArrayRef pool_size,
-                                 IntArrayRef stride, IntArrayRef padding,
-                                 std::string_view activation, IntArrayRef dilation, int64_t groups,
-                                 const std::optional<std::vector<int64_t>>& pool_stride) {
-    const std::vector<bool>& wanted = gradient.wanted;
-    const auto [of_input, of_weight, of_bias] = conv2d_maxpool_gradients(
-        gradient.of_result, input, weight, bias, pool_size, stride, padding, activation, dilation,
-        groups, pool_stride ? at::OptionalIntArrayRef(*pool_stride) : std::nullopt,
-        {wanted[0], wanted[1], wanted[2]});
-    return {of_input, of_weight, of_bias};
+                              std::string(activation_name(call.options.activation)),
+                              dtype_of(call.dtype));
   }
 };
 const CustomOp<Conv2dMaxpool> kConv2dMaxpoolOp;
 
 }  // namespace
+
+std::string_view activation_name(Activation activation) {
+  return activation == Activation::kIdentity ? "identity" : name(activation);
+}
 
 reference::ConvolutionAxis convolution_axis(const Invocation<Conv2dMaxpoolOptions>& call,
                                             size_t axis) {

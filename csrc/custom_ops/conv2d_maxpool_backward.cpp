@@ -17,31 +17,18 @@ namespace {
 
 using at::IntArrayRef;
 using at::Tensor;
-using Gradients = std::tuple<Tensor, Tensor, Tensor>;
 using Forward = Invocation<Conv2dMaxpoolOptions>;
+using Backward = Conv2dMaxpoolBackward<PrepareConv2dMaxpool>;
 
 /// The forward call, after the checks of it and of the gradient of its result.
 template <typename... Arguments>
-Forward prepare(const Tensor& gradient, const Tensor& input, const Arguments&... arguments) {
+Forward prepare(const Tensor& gradient, const Arguments&... arguments) {
   return translate_errors([&] {
-    Forward forward = prepare_conv2d_maxpool(input, arguments...);
-    check_gradient("conv2d_maxpool_backward", {"gradient", gradient}, {"input", input},
-                   forward.sizes);
+    Forward forward = prepare_conv2d_maxpool(arguments...);
+    check_gradient("conv2d_maxpool_backward", {"gradient", gradient},
+                   {"input", forward.operands[0]}, forward.sizes);
     return forward;
   });
-}
-
-Gradients on_meta(const Tensor& gradient, const Tensor& input, const Tensor& weight,
-                  const Tensor& bias, IntArrayRef pool_size, IntArrayRef stride,
-                  IntArrayRef padding, std::string_view activation, IntArrayRef dilation,
-                  int64_t groups, at::OptionalIntArrayRef pool_stride,
-                  std::array<bool, 3> output_mask) {
-  prepare(gradient, input, weight, bias, pool_size, stride, padding, activation, dilation, groups,
-          pool_stride);
-  const auto like = [](const Tensor& operand, bool wanted) {
-    return wanted ? new_dense(operand) : Tensor();
-  };
-  return {like(input, output_mask[0]), like(weight, output_mask[1]), like(bias, output_mask[2])};
 }
 
 Tensor pooling_gradient(const Tensor& gradient, const Tensor& unpooled,
@@ -56,22 +43,23 @@ Tensor pooling_gradient(const Tensor& gradient, const Tensor& unpooled,
 }
 
 /// PyTorch's operators in fp32, rounded once.
-Gradients on_cpu(const Tensor& gradient, const Tensor& input, const Tensor& weight,
-                 const Tensor& bias, IntArrayRef pool_size, IntArrayRef stride, IntArrayRef padding,
-                 std::string_view activation, IntArrayRef dilation, int64_t groups,
-                 at::OptionalIntArrayRef pool_stride, std::array<bool, 3> output_mask) {
-  const Forward forward = prepare(gradient, input, weight, bias, pool_size, stride, padding,
-                                  activation, dilation, groups, pool_stride);
-  const Tensor wide_input = input.to(at::kFloat), wide_weight = weight.to(at::kFloat);
-  const Tensor sum =
-      at::convolution(wide_input, wide_weight, bias.to(at::kFloat), stride, padding, dilation,
-                      /*transposed=*/false, /*output_padding=*/{0, 0}, groups);
+Backward::Gradients gradients_on_cpu(const Tensor& gradient, const Forward& forward,
+                                     Backward::Wanted wanted) {
+  const Conv2dMaxpoolOptions& options = forward.options;
+  const Tensor &input = forward.operands[0], &bias = forward.operands[2];
+  const Tensor wide_input = input.to(at::kFloat), wide_weight = forward.operands[1].to(at::kFloat);
+  const std::array<int64_t, 2> no_padding{0, 0};
+  const std::string_view activation = activation_name(options.activation);
+  const Tensor sum = at::convolution(wide_input, wide_weight, bias.to(at::kFloat), options.stride,
+                                     options.padding, options.dilation, /*transposed=*/false,
+                                     /*output_padding=*/no_padding, options.groups);
   const Tensor result = apply_activation(sum, activation);
-  const Tensor unpooled = pooling_gradient(gradient.to(at::kFloat), result, forward.options);
+  const Tensor unpooled = pooling_gradient(gradient.to(at::kFloat), result, options);
   const Tensor inner = activation_gradient(unpooled, sum, result, activation);
-  const auto [of_input, of_weight, of_bias] = at::convolution_backward(
-      inner, wide_input, wide_weight, bias.sizes(), stride, padding, dilation,
-      /*transposed=*/false, /*output_padding=*/{0, 0}, groups, output_mask);
+  const auto [of_input, of_weight, of_bias] =
+      at::convolution_backward(inner, wide_input, wide_weight, bias.sizes(), options.stride,
+                               options.padding, options.dilation, /*transposed=*/false,
+                               /*output_padding=*/no_padding, options.groups, wanted);
   const auto rounded = [&](const Tensor& wide) {
     return wide.defined() ? wide.to(input.scalar_type()).contiguous() : wide;
   };
@@ -111,52 +99,75 @@ Tensor gradient_of_sums(const Tensor& gradient, const Forward& forward) {
   return result;
 }
 
-Gradients on_device(const Tensor& gradient, const Tensor& input, const Tensor& weight,
-                    const Tensor& bias, IntArrayRef pool_size, IntArrayRef stride,
-                    IntArrayRef padding, std::string_view activation, IntArrayRef dilation,
-                    int64_t groups, at::OptionalIntArrayRef pool_stride,
-                    std::array<bool, 3> output_mask) {
-  const Forward forward = prepare(gradient, input, weight, bias, pool_size, stride, padding,
-                                  activation, dilation, groups, pool_stride);
+Backward::Gradients gradients_on_device(const Tensor& gradient, const Forward& forward,
+                                        Backward::Wanted wanted) {
   const Conv2dMaxpoolOptions& options = forward.options;
-  return translate_errors([&] {
-    Gradients results;
-    auto& [of_input, of_weight, of_bias] = results;
-    const auto [input_wanted, weight_wanted, bias_wanted] = output_mask;
-    if (!input_wanted && !weight_wanted && !bias_wanted) return results;
-    const Conv2dGeometry geometry{options.stride, options.padding, options.dilation, groups};
-    const Tensor inner = gradient_of_sums(gradient, forward);
-    if (input_wanted) {
-      of_input = new_dense(input);
-      run(kConv2dInputGradient, {inner, weight}, {of_input}, geometry);
-    }
-    if (!weight_wanted && !bias_wanted) return results;
-    of_weight = new_dense(weight);
-    of_bias = new_dense(bias);
-    run(kConv2dWeightGradient, {inner, input}, {of_weight, of_bias}, geometry);
-    if (!weight_wanted) of_weight = Tensor();
-    if (!bias_wanted) of_bias = Tensor();
-    return results;
-  });
+  const Tensor &input = forward.operands[0], &weight = forward.operands[1];
+  Backward::Gradients results;
+  auto& [of_input, of_weight, of_bias] = results;
+  const auto [input_wanted, weight_wanted, bias_wanted] = wanted;
+  if (!input_wanted && !weight_wanted && !bias_wanted) return results;
+  const Conv2dGeometry geometry{options.stride, options.padding, options.dilation, options.groups};
+  const Tensor inner = gradient_of_sums(gradient, forward);
+  if (input_wanted) {
+    of_input = new_dense(input);
+    run(kConv2dInputGradient, {inner, weight}, {of_input}, geometry);
+  }
+  if (!weight_wanted && !bias_wanted) return results;
+  of_weight = new_dense(weight);
+  of_bias = new_dense(forward.operands[2]);
+  run(kConv2dWeightGradient, {inner, input}, {of_weight, of_bias}, geometry);
+  if (!weight_wanted) of_weight = Tensor();
+  if (!bias_wanted) of_bias = Tensor();
+  return results;
 }
-
-const BackwardOp kBackward{
-    "conv2d_maxpool_backward(Tensor gradient, Tensor input, Tensor weight, Tensor bias,"
-    " int[2] pool_size, *, int[2] stride=1, int[2] padding=0, str activation='identity',"
-    " int[2] dilation=1, int groups=1, int[2]? pool_stride=None,"
-    " bool[3] output_mask=[True, True, True]) -> (Tensor, Tensor, Tensor)",
-    on_meta, on_cpu, on_device};
 
 }  // namespace
 
-Gradients conv2d_maxpool_gradients(const Tensor& gradient, const Tensor& input,
-                                   const Tensor& weight, const Tensor& bias, IntArrayRef pool_size,
-                                   IntArrayRef stride, IntArrayRef padding,
-                                   std::string_view activation, IntArrayRef dilation,
-                                   int64_t groups, at::OptionalIntArrayRef pool_stride,
-                                   std::array<bool, 3> wanted) {
-  return kBackward(gradient, input, weight, bias, pool_size, stride, padding, activation, dilation,
-                   groups, pool_stride, wanted);
+template <typename... Arguments>
+auto Conv2dMaxpoolBackward<Forward(Arguments...)>::on_meta(const Tensor& gradient,
+                                                           Arguments... arguments, Wanted wanted)
+    -> Gradients {
+  const Forward forward = prepare(gradient, arguments...);
+  const auto like = [&](size_t operand) {
+    return wanted[operand] ? new_dense(forward.operands[operand]) : Tensor();
+  };
+  return {like(0), like(1), like(2)};
 }
+
+template <typename... Arguments>
+auto Conv2dMaxpoolBackward<Forward(Arguments...)>::on_cpu(const Tensor& gradient,
+                                                          Arguments... arguments, Wanted wanted)
+    -> Gradients {
+  return gradients_on_cpu(gradient, prepare(gradient, arguments...), wanted);
+}
+
+template <typename... Arguments>
+auto Conv2dMaxpoolBackward<Forward(Arguments...)>::on_device(const Tensor& gradient,
+                                                             Arguments... arguments, Wanted wanted)
+    -> Gradients {
+  const Forward forward = prepare(gradient, arguments...);
+  return translate_errors([&] { return gradients_on_device(gradient, forward, wanted); });
+}
+
+namespace {
+
+const BackwardOp kBackward{
+    c10::str("conv2d_maxpool_backward(Tensor gradient, ", kConv2dMaxpoolArguments,
+             ", bool[3] output_mask=[True, True, True]) -> (Tensor, Tensor, Tensor)"),
+    Backward::on_meta, Backward::on_cpu, Backward::on_device};
+
+}  // namespace
+
+template <typename... Arguments>
+variable_list Conv2dMaxpoolBackward<Forward(Arguments...)>::gradients(
+    const Gradient& gradient, const Kept<Arguments>&... arguments) {
+  const auto [of_input, of_weight, of_bias] =
+      kBackward(gradient.of_result, argument_of(arguments)...,
+                Wanted{gradient.wanted[0], gradient.wanted[1], gradient.wanted[2]});
+  return {of_input, of_weight, of_bias};
+}
+
+template struct Conv2dMaxpoolBackward<PrepareConv2dMaxpool>;
 
 }  // namespace neuron_sim

@@ -27,6 +27,7 @@
 #include <ATen/ops/empty.h>
 #include <torch/library.h>
 
+#include <functional>
 #include <string>
 
 #include "csrc/custom_ops/differentiable_call.h"
@@ -38,10 +39,17 @@ namespace neuron_sim {
 
 using Sizes = c10::SymDimVector;
 
+/// The operands of a kernel; their list holds no further references to them.
+struct Operands : c10::SmallVector<at::Tensor, 8> {
+  Operands(std::initializer_list<std::reference_wrapper<const at::Tensor>> operands) {
+    append(operands.begin(), operands.end());
+  }
+};
+
 /// The kernel's operands and options for the arguments of an op, and its result.
 template <typename Options>
 struct Invocation {
-  c10::SmallVector<at::Tensor, 8> operands;
+  Operands operands;
   Options options;
   Sizes sizes;           ///< of the result
   at::ScalarType dtype;  ///< of the kernel's result
@@ -54,17 +62,17 @@ inline at::Tensor new_dense(const at::Tensor& like) {
 
 /// The entry of an op in the dispatcher.
 template <typename Signature>
-c10::TypedOperatorHandle<Signature> find_op(const char* schema) {
+c10::TypedOperatorHandle<Signature> find_op(std::string_view schema) {
   return c10::Dispatcher::singleton()
       .findSchemaOrThrow(qualified_name(schema).c_str(), "")
       .template typed<Signature>();
 }
 
 /// Registers a schema. torch.compile and torch.export may trace the ops, which have meta kernels.
-inline torch::Library declare_op(const char* schema) {
+inline torch::Library declare_op(std::string_view schema) {
   torch::Library library(torch::Library::FRAGMENT, "neuron_sim", std::nullopt, __FILE__, __LINE__);
   const std::vector<at::Tag> tags{at::Tag::pt2_compliant_tag};
-  library.def(schema, tags);
+  library.def(std::string(schema).c_str(), tags);
   return library;
 }
 
@@ -168,7 +176,7 @@ class BackwardOp {
  public:
   using Kernel = Result (*)(Arguments...);
 
-  BackwardOp(const char* schema, Kernel on_meta, Kernel on_cpu, Kernel on_device)
+  BackwardOp(std::string_view schema, Kernel on_meta, Kernel on_cpu, Kernel on_device)
       : library_(declare_op(schema)), op_(find_op<Result(Arguments...)>(schema)) {
     const std::string name = qualified_name(schema);
     library_.impl(name.c_str(), torch::dispatch(c10::DispatchKey::Meta, on_meta));

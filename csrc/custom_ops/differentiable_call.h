@@ -112,6 +112,14 @@ inline std::vector<int64_t> kept(at::IntArrayRef numbers) { return numbers.vec()
 inline std::optional<std::vector<int64_t>> kept(at::OptionalIntArrayRef numbers) {
   return numbers ? std::optional(numbers->vec()) : std::nullopt;
 }
+/// A kept argument as the op takes it.
+template <typename Argument>
+const Argument& argument_of(const Argument& kept) {
+  return kept;
+}
+inline at::OptionalIntArrayRef argument_of(const std::optional<std::vector<int64_t>>& kept) {
+  return kept ? at::OptionalIntArrayRef(*kept) : std::nullopt;
+}
 template <typename Argument>
 using Kept = decltype(kept(std::declval<std::decay_t<Argument>>()));
 
