@@ -164,7 +164,8 @@ void GraphCapture::flush() {
     ++facts.programs;
     facts.program_bodies = facts.program_bodies + step.kernel->timing().body;
     if (!built.unchanged.empty()) facts.unchanged.push_back(std::move(built.unchanged));
-    facts.gave_way.insert(facts.gave_way.end(), built.gave_way.begin(), built.gave_way.end());
+    facts.skipped_passes.insert(facts.skipped_passes.end(), built.skipped_passes.begin(),
+                                built.skipped_passes.end());
     graph_->steps_.emplace_back(std::move(step));
     constant_writes_.emplace_back();
   });

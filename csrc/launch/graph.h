@@ -58,7 +58,7 @@ struct GraphFacts {
   Picoseconds program_bodies{};             ///< the sum of the bodies of the programs
   std::vector<std::string> host_operators;  ///< of each run, in order
   std::vector<std::string> unchanged;       ///< why the passes changed nothing in a program
-  std::vector<std::string> gave_way;        ///< passes left out of a program
+  std::vector<std::string> skipped_passes;  ///< passes left out of a program
 };
 
 class NEURON_SIM_TORCH_API CapturedGraph {

@@ -184,8 +184,9 @@ Compiled compile(std::shared_ptr<const Program> program, const PassSettings& set
   state.settings = settings;
   place(*unrolled.line, state, SbufReuse::kSameSize);
   order(*unrolled.line, state);
-  const std::vector<std::string> gave_way = left_out(settings, in_place(settings));
-  return {lower(std::move(*unrolled.line)), "", renames ? gave_way : std::vector<std::string>{}};
+  const std::vector<std::string> skipped_passes = left_out(settings, in_place(settings));
+  return {lower(std::move(*unrolled.line)), "",
+          renames ? skipped_passes : std::vector<std::string>{}};
 }
 
 }  // namespace neuron_sim

@@ -17,7 +17,7 @@ struct Compiled {
   /// Why the program is unchanged, one clause; empty when the passes ran.
   std::string unchanged;
   /// Passes of the settings that were left out, because the chip cannot hold what they keep.
-  std::vector<std::string> gave_way;
+  std::vector<std::string> skipped_passes;
 };
 
 /// Runs the passes that `settings` switches on. The result computes the same bytes in the arguments

@@ -108,7 +108,7 @@ GraphProgram build_graph_program(const Architecture& architecture, const std::st
   const std::shared_ptr<const Program> plain = builder.finish();
   Compiled compiled = compile(plain, options.passes);
   built.unchanged = std::move(compiled.unchanged);
-  built.gave_way = std::move(compiled.gave_way);
+  built.skipped_passes = std::move(compiled.skipped_passes);
   built.program = std::move(compiled.program);
   // The order of the kernels' authors is sometimes better than the scheduler's.
   const bool same = built.program == plain;

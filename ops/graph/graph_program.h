@@ -38,7 +38,7 @@ struct GraphProgram {
   /// Why the compiler's passes changed nothing; empty when they ran.
   std::string unchanged;
   /// Passes left out because SBUF cannot hold what they keep.
-  std::vector<std::string> gave_way;
+  std::vector<std::string> skipped_passes;
 };
 
 /// Emits the kernels in their order into one program. Memories for which `is_external` holds are

@@ -30,7 +30,7 @@ class CompiledGraph:
     """Host-side operators of each run (int64 indices, random seeds), in order."""
     unchanged: list[str] = field(default_factory=list)
     """Why the compiler's passes changed nothing in a program."""
-    gave_way: list[str] = field(default_factory=list)
+    skipped_passes: list[str] = field(default_factory=list)
     """Passes skipped in a program, because SBUF cannot hold the data that they keep."""
     not_compiled: str = ""
     """Why the graph runs operator by operator; empty when it is compiled."""

@@ -39,7 +39,7 @@ py::dict facts_of(const CapturedGraph& graph) {
   result["program_bodies_us"] = microseconds(facts.program_bodies);
   result["host_operators"] = facts.host_operators;
   result["unchanged"] = facts.unchanged;
-  result["gave_way"] = facts.gave_way;
+  result["skipped_passes"] = facts.skipped_passes;
   return result;
 }
 

@@ -76,7 +76,7 @@ std::shared_ptr<const Program> compile_program(const std::shared_ptr<const Progr
 nb::tuple compile_with_report(const std::shared_ptr<const Program>& program,
                               const nb::dict& settings) {
   Compiled result = compiled(program, settings);
-  return nb::make_tuple(std::move(result.program), nb::cast(result.gave_way));
+  return nb::make_tuple(std::move(result.program), nb::cast(result.skipped_passes));
 }
 
 nb::dict stacks() {

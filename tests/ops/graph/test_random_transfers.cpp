@@ -166,7 +166,7 @@ TEST(RandomTransfers, KeepTheirBytes) {
     ASSERT_EQ(bytes_after(placed(line)), expected) << "and eliminate_copies";
     const Compiled compiled = compile(program, graph_passes());
     EXPECT_EQ(compiled.unchanged, "");
-    EXPECT_TRUE(compiled.gave_way.empty());
+    EXPECT_TRUE(compiled.skipped_passes.empty());
     ASSERT_EQ(bytes_after(compiled.program), expected) << "all passes of a graph";
     before.loads += all.loads, before.stores += all.stores;
     after.loads += left.loads, after.stores += left.stores;

@@ -109,10 +109,11 @@ TEST(RotateSbuf, NoTwoTilesInUseShareBytesInGeneratedProgramsAndTheirBytesStay) 
 TEST(RotateSbuf, TheCompilerKeepsItsPassesWithIt) {
   PassSettings settings{{"rename_buffers", 1}, {"schedule", 1}};
   const auto program = fragmented(capacity() - 4096);
-  EXPECT_EQ(compile(program, settings).gave_way, (std::vector<std::string>{"rename_buffers"}));
+  EXPECT_EQ(compile(program, settings).skipped_passes,
+            (std::vector<std::string>{"rename_buffers"}));
   settings.set("place_large_first", 1);
   const Compiled compiled = compile(program, settings);
-  EXPECT_TRUE(compiled.gave_way.empty());
+  EXPECT_TRUE(compiled.skipped_passes.empty());
   EXPECT_EQ(bytes_after(program), bytes_after(compiled.program));
 }
 
