@@ -1,8 +1,9 @@
 #include "csrc/launch/kernel_call.h"
 
-#include <ATen/ops/empty.h>
+#include <ATen/EmptyTensor.h>
 
 #include <algorithm>
+#include <functional>
 
 #include "csrc/launch/capture.h"
 #include "csrc/launch/tensor_access.h"
@@ -56,8 +57,9 @@ void KernelCall::add(c10::SmallVector<Argument, 4>& arguments, Argument argument
 }
 
 KernelCall& KernelCall::operand(const at::Tensor& tensor) {
-  const at::Tensor kept = elements_overlap(tensor) ? tensor.contiguous() : tensor;
-  return operand(kept, kept.sizes(), kept.strides());
+  if (!elements_overlap(tensor)) return operand(tensor, tensor.sizes(), tensor.strides());
+  const at::Tensor copy = tensor.contiguous();
+  return operand(copy, copy.sizes(), copy.strides());
 }
 
 KernelCall& KernelCall::operand(const at::Tensor& tensor, at::IntArrayRef sizes,
@@ -152,21 +154,25 @@ void KernelCall::Arrangement::join(size_t into, size_t other) {
 KernelCall::Arrangement KernelCall::arrange() {
   separate_dtypes();
   Arrangement arrangement;
+  c10::SmallVector<std::byte*, 8> begins;  // of the results, then of the operands
   const auto place = [&](const Argument& argument, bool written) {
-    std::byte* const begin = backing(argument.tensor);
-    const TensorSpec spec = argument.spec();
-    const int64_t extent = std::max<int64_t>(extent_of(spec.shape, spec.strides), 1);
-    arrangement.place({begin, begin + extent * itemsize(argument.dtype), argument.dtype, written});
+    std::byte* const begin = begins.emplace_back(backing(argument.tensor));
+    const auto item = static_cast<size_t>(itemsize(argument.dtype));
+    const size_t bytes = at::detail::computeStorageNbytes(argument.sizes, argument.strides, item);
+    arrangement.place({begin, begin + std::max(bytes, item), argument.dtype, written});
   };
   for (const Argument& result : results_) place(result, true);
   for (const Argument& operand : operands_) place(operand, false);
-  const auto results = static_cast<std::ptrdiff_t>(results_.size());
-  std::rotate(arrangement.memory.begin(), arrangement.memory.begin() + results,
-              arrangement.memory.end());
-  for (size_t i = 0; i < arrangement.memory.size(); ++i) {
-    const Argument& argument = i < operands_.size() ? operands_[i] : results_[i - operands_.size()];
-    const std::byte* const begin = arrangement.memories[arrangement.memory[i]].begin;
-    arrangement.offset.push_back((backing(argument.tensor) - begin) / itemsize(argument.dtype));
+  const auto operands_first = [&](auto& of_arguments) {
+    std::rotate(of_arguments.begin(), of_arguments.begin() + results_.size(), of_arguments.end());
+  };
+  operands_first(arrangement.memory);
+  operands_first(begins);
+  for (size_t i = 0; i < begins.size(); ++i) {
+    const Memory& memory = arrangement.memories[arrangement.memory[i]];
+    const Dtype dtype =
+        (i < operands_.size() ? operands_[i] : results_[i - operands_.size()]).dtype;
+    arrangement.offset.push_back((begins[i] - memory.begin) / itemsize(dtype));
     key_.add(static_cast<int64_t>(arrangement.memory[i])).add(arrangement.offset[i]);
   }
   key_.add(static_cast<int64_t>(operands_.size())).add(static_cast<int64_t>(results_.size()));
@@ -214,8 +220,9 @@ void KernelCall::launch_emitted(int64_t function, c10::function_ref<EmitKernel()
   if (writes_nothing()) return;
   const Arrangement arrangement = arrange();
   key_.add(function);
-  const auto kernel =
-      kernel_cache().find_or_build(key_, [&] { return build(make(), arrangement); });
+  const auto build_now = [&] { return build(make(), arrangement); };
+  // By reference: a std::function of the lambda itself would allocate.
+  const auto kernel = kernel_cache().find_or_build(key_, std::cref(build_now));
   if (GraphCapture::active() != nullptr) return capture(make(), std::nullopt, kernel);
   launch(kernel, arrangement, {});
 }
@@ -225,10 +232,11 @@ void KernelCall::launch(const Expression& expression) {
   const ExpressionForm form = expression.form();
   key_.add(form.structure);
   const Arrangement arrangement = arrange();
-  const auto kernel = kernel_cache().find_or_compile(key_, [&] {
+  const auto compile_now = [&] {
     return compile_expression(
         expression, [&](const Expression& marked) { return build(emit_of(marked), arrangement); });
-  });
+  };
+  const auto kernel = kernel_cache().find_or_compile(key_, std::cref(compile_now));
   if (GraphCapture::active() != nullptr) return capture(emit_of(expression), expression, kernel);
   launch(kernel, arrangement, form.constants);
 }

@@ -80,7 +80,12 @@ Kernel::ProgramOfLaunch::~ProgramOfLaunch() {
 }
 
 Timing Kernel::timing(const ControlLog& log) const {
-  const std::optional<int64_t> trips = assumed_trips();
+  // Read anew for each launch, as settings are, but only where it counts.
+  const bool has_forecasts =
+      std::any_of(program_->loops.begin(), program_->loops.end(), [](const Loop& loop) {
+        return loop.kind != LoopKind::kCounted || loop.register_index >= 0;
+      });
+  const std::optional<int64_t> trips = has_forecasts ? assumed_trips() : std::nullopt;
   {
     const std::lock_guard lock(mutex_);
     const auto found = std::find_if(known_.begin(), known_.end(), [&](const Known& known) {
