@@ -5,9 +5,11 @@
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "device/base/errors.h"
@@ -25,7 +27,7 @@ struct PythonParameter;
 
 /// A value that goes by name, such as an engine.
 template <typename V>
-concept Named = requires(V value, const std::string& name) {
+concept Named = requires(V value, std::string_view name) {
   value_named(name, value);
   name_of(value);
 };
@@ -57,8 +59,8 @@ struct PythonParameter<TileOrNumberDeclaration<T>> {
 
 template <typename T>
 struct PythonParameter<OutOfBoundsDeclaration<T>> {
-  using Argument = const std::string&;
-  static void set(const OutOfBoundsDeclaration<T>& to, T& instruction, const std::string& mode) {
+  using Argument = std::string_view;
+  static void set(const OutOfBoundsDeclaration<T>& to, T& instruction, std::string_view mode) {
     instruction.*to.member = skips_out_of_bounds(mode);
   }
   static constexpr bool is_required(const OutOfBoundsDeclaration<T>&) { return false; }
@@ -73,7 +75,7 @@ struct PythonParameter<OutOfBoundsDeclaration<T>> {
 template <typename Declaration, typename T, typename V>
 struct PythonValue {
   static constexpr bool kIsNamed = Named<V>;
-  using Argument = std::conditional_t<kIsNamed, const std::string&, V>;
+  using Argument = std::conditional_t<kIsNamed, std::string_view, V>;
   static void set(const Declaration& to, T& instruction, Argument value) {
     if constexpr (kIsNamed) {
       value_named(value, instruction.*to.member);

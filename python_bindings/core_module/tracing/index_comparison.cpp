@@ -79,8 +79,8 @@ bool is_multiple(const ExpressionObject* self, int64_t divisor) {
                      [&](const Term& term) { return divides(term.coefficient); });
 }
 
-/// Quotient (rounded down) and remainder, which are affine where the divisor divides all
-/// coefficients or the quotient is the same number everywhere; false with an error.
+}  // namespace
+
 bool divide(PyObject* self, int64_t divisor, PyObject*& quotient, PyObject*& remainder) {
   const ExpressionObject* expression = as_expression(self);
   if (divisor == -1) {
@@ -101,6 +101,8 @@ bool divide(PyObject* self, int64_t divisor, PyObject*& quotient, PyObject*& rem
   }
   return quotient != nullptr && remainder != nullptr;
 }
+
+namespace {
 
 enum class Wanted { kQuotient, kRemainder, kBoth };
 

@@ -9,30 +9,18 @@ bool overflows() {
   return false;
 }
 
-Number number_of(PyObject* value, int64_t& number) {
-  if (PyLong_CheckExact(value) == 0) {
-    if (PyFloat_Check(value) != 0 || PyIndex_Check(value) == 0) return Number::kNone;
-    PyObject* index = PyNumber_Index(value);
-    if (index == nullptr) {
-      if (PyErr_ExceptionMatches(PyExc_TypeError) == 0) return Number::kError;
-      PyErr_Clear();
-      return Number::kNone;
-    }
-    const Number found = number_of(index, number);
-    Py_DECREF(index);
-    return found;
+Number number_of_other(PyObject* value, int64_t& number) {
+  if (PyFloat_Check(value) != 0 || PyIndex_Check(value) == 0) return Number::kNone;
+  PyObject* index = PyNumber_Index(value);
+  if (index == nullptr) {
+    if (PyErr_ExceptionMatches(PyExc_TypeError) == 0) return Number::kError;
+    PyErr_Clear();
+    return Number::kNone;
   }
   int overflow = 0;
-  number = PyLong_AsLongLongAndOverflow(value, &overflow);
-  if (overflow == 0) return Number::kFound;
-  overflows();
-  return Number::kError;
-}
-
-bool read_integer(PyObject* value, int64_t& number) {
-  const Number found = number_of(value, number);
-  if (found == Number::kNone) Py_XDECREF(PyNumber_Index(value));  // which sets the error
-  return found == Number::kFound;
+  number = PyLong_AsLongLongAndOverflow(index, &overflow);  // of a subclass of int, too
+  Py_DECREF(index);
+  return overflow == 0 || overflows() ? Number::kFound : Number::kError;
 }
 
 bool read_sizes(PyObject* tuple, int64_t* sizes, int& count) {

@@ -9,17 +9,31 @@ namespace neuron_sim::tracing {
 
 enum class Number { kNone, kFound, kError };
 
+/// OverflowError: an index expression exceeds 64 bits. Returns false.
+bool overflows();
+/// number_of() a value that is not exactly an int.
+Number number_of_other(PyObject* value, int64_t& number);
+
 /// The value of a Python or NumPy integer; kNone for floats and other non-integers, kError
-/// with an OverflowError above 64 bits.
-Number number_of(PyObject* value, int64_t& number);
+/// with an OverflowError above 64 bits. Inline: it runs dozens of times per traced instruction.
+inline Number number_of(PyObject* value, int64_t& number) {
+  if (PyLong_CheckExact(value) == 0) return number_of_other(value, number);
+  int overflow = 0;
+  number = PyLong_AsLongLongAndOverflow(value, &overflow);
+  if (overflow == 0) return Number::kFound;
+  overflows();
+  return Number::kError;
+}
 /// The same; false with a TypeError for non-integers.
-bool read_integer(PyObject* value, int64_t& number);
+inline bool read_integer(PyObject* value, int64_t& number) {
+  const Number found = number_of(value, number);
+  if (found == Number::kNone) Py_XDECREF(PyNumber_Index(value));  // which sets the error
+  return found == Number::kFound;
+}
 /// The integers of a tuple; false with an error, also for more than kMaximumDimensions.
 bool read_sizes(PyObject* tuple, int64_t* sizes, int& count);
 /// New reference.
 PyObject* tuple_of(const int64_t* numbers, int count);
-/// OverflowError: an index expression exceeds 64 bits. Returns false.
-bool overflows();
 
 /// The quotient rounded down, as Python's //.
 inline int64_t floor_quotient(int64_t a, int64_t b) {

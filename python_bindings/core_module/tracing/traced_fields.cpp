@@ -85,10 +85,18 @@ bool are_fields(Py_ssize_t count) {
 
 }  // namespace
 
-PyObject* same_storage(PyObject* tensor, const Pattern& pattern) {
+PyObject* same_storage(PyObject* tensor, const Pattern& pattern, const Pattern* old) {
+  using Field = TensorObject;
   PyObject* axis = pattern.axis < 0 ? Py_NewRef(Py_None) : PyLong_FromLong(pattern.axis);
-  PyObject* fields[] = {tuple_of(pattern.shape, pattern.rank),
-                        tuple_of(pattern.steps, pattern.rank), axis,
+  // The tensor's own tuple where its numbers are the same.
+  const auto tuple = [&](int field, int64_t(Pattern::*member)[kMaximumDimensions]) {
+    const int64_t* numbers = pattern.*member;
+    const bool is_same = old != nullptr && old->rank == pattern.rank &&
+                         std::equal(numbers, numbers + pattern.rank, old->*member);
+    return is_same ? Py_NewRef(as_tensor(tensor)->field[field]) : tuple_of(numbers, pattern.rank);
+  };
+  PyObject* fields[] = {tuple(Field::kShape, &Pattern::shape),
+                        tuple(Field::kSteps, &Pattern::steps), axis,
                         position_object(pattern.partition), position_object(pattern.start)};
   PyObject* made = PyErr_Occurred() == nullptr ? on_storage_of_any(tensor, fields) : nullptr;
   for (PyObject* each : fields) Py_XDECREF(each);

@@ -37,7 +37,7 @@ void Indexing::note(const Position& start, int along, int64_t step) {
 PyObject* Indexing::result() {
   const bool has_checks = !is_absent(as_tensor(tensor)->field[TensorObject::kChecks]);
   if (has_checks && !inherit_checks(*this)) return nullptr;
-  PyObject* result = same_storage(tensor, made);
+  PyObject* result = same_storage(tensor, made, &old);
   if (result != nullptr && checks.is_valid()) {
     set_field(as_tensor(result)->field[TensorObject::kChecks], nanobind::tuple(checks).ptr());
   }

@@ -56,6 +56,10 @@ PyObject* compare(PyObject* self, PyObject* other, int operation);
 PyObject* quotient_of(PyObject* a, PyObject* b);
 PyObject* remainder_of(PyObject* a, PyObject* b);
 PyObject* divmod_of(PyObject* a, PyObject* b);
+/// Quotient (rounded down) and remainder of an expression, new references or null. They are affine
+/// where the divisor, which is not 0, divides all coefficients or the quotient is the same number
+/// everywhere; false with an error.
+bool divide(PyObject* self, int64_t divisor, PyObject*& quotient, PyObject*& remainder);
 /// self * factor + constant: an int when nothing varies, as every result. New reference.
 PyObject* scaled(const ExpressionObject* self, int64_t factor, int64_t constant);
 /// An expression of no terms and no dimensions, to be filled. New reference.
@@ -105,7 +109,8 @@ TensorObject* new_tensor(PyObject* storage, PyObject* shape, PyObject* dtype, Py
 /// The pattern of a tensor, which has a storage; false with an error.
 bool read_pattern(TensorObject* tensor, Pattern& pattern);
 /// Another pattern on the storage of a tensor, whose indices are not checked yet. New reference.
-PyObject* same_storage(PyObject* tensor, const Pattern& pattern);
+/// `old`: the tensor's own pattern, if it is known.
+PyObject* same_storage(PyObject* tensor, const Pattern& pattern, const Pattern* old = nullptr);
 /// The same; what was indexed before is checked now.
 PyObject* derived(PyObject* tensor, const Pattern& pattern);
 /// Both for Python, of the fields shape, steps, axis, partition and start.

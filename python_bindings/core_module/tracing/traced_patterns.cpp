@@ -44,9 +44,13 @@ bool split(PyObject* offset, int64_t row, Pattern& pattern) {
     pattern.start.constant = number - pattern.partition.constant * row;
     return true;
   }
-  const nb::object both = nb::steal(divmod_of(offset, nb::int_(row).ptr()));
-  return both.is_valid() && read_position(PyTuple_GET_ITEM(both.ptr(), 0), pattern.partition) &&
-         read_position(PyTuple_GET_ITEM(both.ptr(), 1), pattern.start);
+  PyObject *partition = nullptr, *start = nullptr;
+  const bool good = divide(offset, row, partition, start) &&
+                    read_position(partition, pattern.partition) &&
+                    read_position(start, pattern.start);
+  Py_XDECREF(partition);
+  Py_XDECREF(start);
+  return good;
 }
 
 /// Elements of a partition of the storage in the dtype of the tensor; false with an error.
