@@ -69,7 +69,7 @@ void list(const Program& program, const Block& block, const std::string& indent,
       out += text(separator, type.operands[i].name, "=", address(program, operands[i]));
       separator = ", ";
     }
-    out += ")" + ranks_of(program, instruction) + "\n";
+    out += text(")", ranks_of(program, instruction), "\n");
   }
 }
 
