@@ -62,6 +62,16 @@ def families(report: Mapping[str, Any]) -> list[str]:
     return table(titles, "lrrrrrrr", rows)
 
 
+def ladder(report: Mapping[str, Any] | None) -> str:
+    """Pairs of kernels for the same work that are in the measured order."""
+    if report is None:
+        return "No run is stored."
+    pairs, wrong = report["ladder"]["pairs"], report["ladder"]["reversed"]
+    names = "; ".join(f"`{low}` was measured before `{high}`" for low, high in wrong)
+    text = f"{pairs - len(wrong)} of {pairs} pairs are in the measured order"
+    return f"{text}. The others: {names}." if wrong else f"{text}."
+
+
 def authors_files(published: Mapping[str, Any] | None) -> list[str]:
     """Errors of the authors' own files per family, and the kernels that did not run."""
     return _errors_and_failures(published)

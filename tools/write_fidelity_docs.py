@@ -62,7 +62,8 @@ def published_report(path: Path) -> dict[str, Any]:
     report = json.loads(path.read_text(encoding="utf-8"))
     keys = ("id", "simulated", "error_percent", "reason")
     cases = [{key: case[key] for key in keys if key in case} for case in report["cases"]]
-    return {key: report[key] for key in ("families", "overall", "failed")} | {"cases": cases}
+    kept = ("families", "overall", "failed", "ladder")
+    return {key: report[key] for key in kept} | {"cases": cases}
 
 
 def held_out_report(path: Path) -> dict[str, Any]:
@@ -137,6 +138,8 @@ def _figures_of(stored: dict[str, Any]) -> dict[str, str]:
         "fitted": str(suite["fitted_parameters"]),
         "fitted_parameters": "; ".join(keys),
         "families": "\n".join(tables.families(suite)),
+        "ladder": tables.ladder(suite),
+        "authors_files_ladder": tables.ladder(stored["published"]),
         "authors_files": "\n".join(tables.authors_files(stored["published"])),
         "held_out": "\n".join(tables.held_out(stored["held_out"])),
         "intervals": "\n".join(tables.intervals(measured_errors(stored))),

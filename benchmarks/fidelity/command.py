@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from neuron_sim.fidelity.ladders import DISTANCE
 from neuron_sim.fidelity.measurement import PUBLISHED, Measurement, load_measurements
 from neuron_sim.fidelity.published.sources import clone_lines, published_kernels
 from neuron_sim.files import write_whole
@@ -230,6 +231,13 @@ def lines(report: dict[str, Any]) -> Iterable[str]:
         f"\n{report['fitted_parameters']} fitted parameters; {cases} cases, "
         f"{len(report['without_kernel'])} of them without a kernel."
     )
+    pairs, wrong = report["ladder"]["pairs"], report["ladder"]["reversed"]
+    if pairs:
+        names = "".join(f"; not {low} before {high}" for low, high in wrong)
+        yield (
+            f"Kernels for the same work, measured {DISTANCE:.0%} apart: {pairs - len(wrong)} of "
+            f"{pairs} pairs in order{names}."
+        )
     if report["failed"]:
         yield f"Kernels that failed: {', '.join(report['failed'])}."
     for group in report["noise"]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from neuron_sim import _core
 from neuron_sim.fidelity.evaluate import Evaluated
+from neuron_sim.fidelity.ladders import ladder
 from neuron_sim.fidelity.measurement import Measurement
 from neuron_sim.fidelity.statistics import Pair, Statistics, by_family, noise, summarize
 
@@ -113,6 +114,7 @@ def report(
         "failed": [
             each.measurement.id for each in evaluated if each.has_kernel and each.reason is not None
         ],
+        "ladder": dataclasses.asdict(ladder(evaluated, stack)),
         "passes_off": _groups(pairs["off"]),
         "noise": [
             {**dataclasses.asdict(each), "spread_percent": _rounded(each.spread)}

@@ -148,12 +148,12 @@ def test_published_stores_the_commands_report(monkeypatch, tmp_path, stored):
     report = tmp_path / "report.json"
     case = {"id": "a", "simulated": None, "error_percent": None, "reason": "r", "metric": "m"}
     report.write_text(
-        '{"families": {}, "overall": null, "failed": ["a"], "noise": [], "cases": ['
-        + json.dumps(case)
-        + "]}"
+        '{"families": {}, "overall": null, "failed": ["a"], "noise": [], '
+        '"ladder": {"pairs": 0, "reversed": []}, "cases": [' + json.dumps(case) + "]}"
     )
     monkeypatch.setattr(tool, "STORED", tmp_path / "fidelity.json")
     monkeypatch.setattr(tool, "PAGE", tmp_path / "fidelity.md")
+    monkeypatch.setattr(tool, "ERRORS", tmp_path / "measured_errors.json")
     (tmp_path / "fidelity.json").write_text((ROOT / "docs" / "fidelity.json").read_text())
     assert tool.main(["--published", str(report)]) == 0
     del case["metric"]
