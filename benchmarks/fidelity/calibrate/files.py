@@ -25,8 +25,9 @@ def write_trial(folder: Path, architecture: str, values: Mapping[str, tuple[floa
     """
     lines = [f'base = "{HAND_WRITTEN}{architecture}"', f'name = "{architecture}"']
     for key, (value, unit) in values.items():
+        written = value if isinstance(value, int) else float(value)  # or one of NumPy's
         lines.append(
-            f'{key} = {{ value = {float(value)!r}, unit = "{unit}", '
+            f'{key} = {{ value = {str(written).lower()}, unit = "{unit}", '
             'source = "trial of a fit", certainty = "fitted" }'
         )
     path = folder / "trial.toml"

@@ -39,9 +39,29 @@ def evaluate(
         return Evaluated(measurement, nothing, reason=f"no checkout '{folder}'")
     if reason := kernel.source.other_commit(folder):
         return Evaluated(measurement, nothing, reason=reason)
-    return evaluated_from(
-        measurement, _replies(kernel, folder, architecture or measurement.architecture)
-    )
+    architecture = architecture or measurement.architecture
+    return evaluated_from(measurement, _replies(kernel, folder, architecture))
+
+
+def without_rules(
+    measurement: Measurement, checkouts: Path, rules: Sequence[str]
+) -> dict[str, float]:
+    """The simulated time of the author's file, under "published", and without single rules of the
+    compiler, under their names; nothing when the file does not run here."""
+    kernel = published_kernels().get(measurement.id)
+    if kernel is None or not kernel.source.folder(checkouts).is_dir():
+        return {}
+    folder = kernel.source.folder(checkouts)
+    replies = _replies(kernel, folder, measurement.architecture, rules)
+    if any("reason" in reply for reply in replies):
+        return {}
+    scale = TIMES.get(measurement.unit, 1.0)
+
+    def number(key: str) -> float:
+        times = [reply.get(key, reply["published"]) for reply in replies]
+        return scale * sum(each[measurement.time] for each in times)
+
+    return {"published": number("published")} | {rule: number(f"without {rule}") for rule in rules}
 
 
 def evaluated_from(measurement: Measurement, replies: Sequence[dict[str, Any]]) -> Evaluated:
@@ -71,11 +91,14 @@ def _short(reason: str) -> str:
     return textwrap.shorten(named, REASON_LENGTH)
 
 
-def _replies(kernel: PublishedKernel, folder: Path, architecture: str) -> Sequence[dict[str, Any]]:
+def _replies(
+    kernel: PublishedKernel, folder: Path, architecture: str, without: Sequence[str] = ()
+) -> Sequence[dict[str, Any]]:
     """The worker's replies to all launches of a kernel, from a separate process: the files of two
     authors may have the same names."""
     environment = script_environment(os.environ, architecture=architecture)
-    requests = [dataclasses.asdict(each) | {"folder": str(folder)} for each in kernel.launches]
+    more = {"folder": str(folder), "without": list(without)}
+    requests = [dataclasses.asdict(each) | more for each in kernel.launches]
     try:
         done = subprocess.run(
             [sys.executable, "-m", "neuron_sim.fidelity.published.worker"],

@@ -1,7 +1,8 @@
 """Times launches in the environment of `neuron-sim run`: one JSON request a line, one reply each.
 
 A request is a launch with the folder of its checkout; the reply has `published`, `off` (times by
-name, with and without the passes of the compiler) and `stack`, or `reason`.
+name, with and without the passes of the compiler) and `stack`, or `reason`. `without` of a request
+names rules of the compiler; the reply has `without RULE` for each that the stack switches on.
 """
 
 from __future__ import annotations
@@ -10,8 +11,11 @@ import contextlib
 import importlib
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+
+from neuron_sim import _core
 
 
 def _argument(value: Any) -> Any:
@@ -34,12 +38,21 @@ def times(launch: dict[str, Any]) -> dict[str, Any]:
     nki = importlib.import_module("nki" if is_new else "neuronxcc.nki")
     arguments = [_argument(each) for each in launch["arguments"]]
     benchmark = nki.benchmark(kernel, additional_compile_opt=launch["flags"])
-    return reply_of(benchmark.traced(*arguments, **launch["keywords"]))
+    return reply_of(benchmark.traced(*arguments, **launch["keywords"]), launch["without"])
 
 
-def reply_of(traced: Any) -> dict[str, Any]:
-    """The times of a traced kernel, as a reply has them."""
-    return {"published": traced.time(), "off": traced.source.time(), "stack": traced.stack}
+def reply_of(traced: Any, rules: Sequence[str] = ()) -> dict[str, Any]:
+    """The times of a traced kernel, as a reply has them, and those without single rules."""
+    reply = {"published": traced.time(), "off": traced.source.time(), "stack": traced.stack}
+    settings = _core.published_stacks()[traced.stack]["settings"]
+    used = [rule for rule in rules if settings[rule]]
+    without = {
+        rule: _core.compile_program(traced.source, settings | {rule: type(settings[rule])(0)})
+        for rule in used
+    }
+    return reply | {
+        f"without {rule}": program.time(log=traced.log) for rule, program in without.items()
+    }
 
 
 def main() -> None:

@@ -1,0 +1,170 @@
+"""The free choices of the model, and the measurements that determine each.
+
+A choice is a value that was fitted, or a rule of the compiler's model that a published stack
+switches on. It is determined by the kernels whose simulated time changes by more than CHANGE when
+it is made neutral, all else equal: a rule off, a feature the other way, a value CHANGED_VALUE times
+as large. Values are not fitted again.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from neuron_sim import _core
+from neuron_sim.fidelity.calibrate.files import write_trial
+from neuron_sim.fidelity.case import Case
+from neuron_sim.fidelity.evaluate import TIMES, pass_settings
+from neuron_sim.fidelity.measurement import Measurement
+from neuron_sim.fidelity.published.evaluate import without_rules
+from neuron_sim.fidelity.report import fitted_parameters
+from neuron_sim.fidelity.statistics import error_percent
+from neuron_sim.fidelity.suite import find_case
+
+CHANGE = 0.01
+CHANGED_VALUE = 1.25
+GIVEN = ("disable_dge",)
+"""Settings that say what the author asked for: no choice of the model."""
+
+
+@dataclass(frozen=True)
+class Effect:
+    """What a choice does to the kernels of the suite."""
+
+    choice: str
+    kind: str
+    """`rule` or `value`."""
+    determined_by: tuple[str, ...]
+    """Measurements whose simulated number changes by more than CHANGE without it."""
+    mape_percent: float
+    """Of all cases, without it."""
+
+
+@dataclass(frozen=True)
+class BuiltCase:
+    """A case with its programs as written and as compiled, and its simulated number."""
+
+    case: Case
+    sources: tuple[_core.Program, ...]
+    compiled: tuple[_core.Program, ...]
+    simulated: float
+
+    @property
+    def settings(self) -> list[dict[str, Any]]:
+        """Those of each launch's stack."""
+        return [pass_settings(launch.stack) for launch in self.case.launches]
+
+
+def _number(case: Case, programs: Sequence[_core.Program], architecture: str | None) -> float:
+    options = {} if architecture is None else {"architecture": architecture}
+    number = case.reading([program.time(**options) for program in programs])
+    return number * TIMES.get(case.measurement.unit, 1.0)
+
+
+def build(measurements: Sequence[Measurement]) -> list[BuiltCase]:
+    """The cases of the measurements that have a kernel, built and compiled once."""
+    built = []
+    for measurement in measurements:
+        case = find_case(measurement)
+        if case is None:
+            continue
+        sources = tuple(launch.build() for launch in case.launches)
+        compiled = tuple(
+            _core.compile_program(source, pass_settings(launch.stack))
+            for source, launch in zip(sources, case.launches, strict=True)
+        )
+        built.append(BuiltCase(case, sources, compiled, _number(case, compiled, None)))
+    return built
+
+
+def mape(cases: Sequence[BuiltCase]) -> float:
+    """Mean absolute error of the cases with all choices, in percent."""
+    return fmean(abs(error_percent(each.case.measurement.value, each.simulated)) for each in cases)
+
+
+def rules() -> list[str]:
+    """Settings of the compiler's passes that a published stack has on."""
+    stacks = _core.published_stacks().values()
+    return [
+        name
+        for name in _core.pass_settings()
+        if name not in GIVEN and any(stack["settings"][name] for stack in stacks)
+    ]
+
+
+def authors_files(
+    measurements: Sequence[Measurement], checkouts: Path
+) -> dict[str, tuple[str, ...]]:
+    """By rule: the measurements whose authors' files in `checkouts` take another simulated time
+    without it."""
+    names = rules()
+    changed: dict[str, list[str]] = {name: [] for name in names}
+    for measurement in measurements:
+        numbers = without_rules(measurement, checkouts, names)
+        for name in names if numbers else ():
+            if abs(numbers[name] / numbers["published"] - 1) > CHANGE:
+                changed[name].append(measurement.id)
+    return {name: tuple(found) for name, found in changed.items()}
+
+
+def without_rule(built: BuiltCase, rule: str) -> float:
+    """The simulated number with that rule off."""
+    if not any(settings[rule] for settings in built.settings):
+        return built.simulated
+    programs = [
+        _core.compile_program(source, settings | {rule: type(settings[rule])(0)})
+        for source, settings in zip(built.sources, built.settings, strict=True)
+    ]
+    return _number(built.case, programs, None)
+
+
+def _effect(
+    choice: str, kind: str, cases: Sequence[BuiltCase], number: Callable[[BuiltCase], float]
+) -> Effect:
+    numbers = [number(each) for each in cases]
+    pairs = list(zip(cases, numbers, strict=True))
+    errors = [abs(error_percent(each.case.measurement.value, found)) for each, found in pairs]
+    changed = [each for each, found in pairs if abs(found / each.simulated - 1) > CHANGE]
+    names = tuple(each.case.measurement.id for each in changed)
+    return Effect(choice, kind, names, fmean(errors))
+
+
+def effects(cases: Sequence[BuiltCase]) -> Iterator[Effect]:
+    """The effect of every choice: rules, then fitted values by architecture."""
+    for rule in rules():
+        yield _effect(rule, "rule", cases, lambda each, rule=rule: without_rule(each, rule))
+    cores = sorted({each.case.measurement.architecture for each in cases})
+    for core, keys in fitted_parameters(cores, passes=False).items():
+        facts = _core.architecture_facts(core)
+        for key in keys:
+            yield _value_effect(core, key, facts[key], cases)
+
+
+def _changed(key: str, fact: Mapping[str, Any]) -> float:
+    """The value of a fitted fact that stands for another choice, in the form that its key takes."""
+    if key.startswith("features."):
+        return not fact["value"]
+    changed: float = CHANGED_VALUE * fact["value"]
+    return int(changed) if fact["unit"] == "bytes" else changed
+
+
+def _value_effect(
+    core: str, key: str, fact: Mapping[str, Any], cases: Sequence[BuiltCase]
+) -> Effect:
+    with tempfile.TemporaryDirectory() as folder:
+        values = {key: (_changed(key, fact), fact["unit"])}
+        trial = str(write_trial(Path(folder), core, values))
+        return _effect(
+            f"{core} {key}",
+            "value",
+            cases,
+            lambda each: (
+                _number(each.case, each.compiled, trial)
+                if each.case.measurement.architecture == core
+                else each.simulated
+            ),
+        )

@@ -1,0 +1,66 @@
+"""The model's free choices, and the kernels that determine each."""
+
+import dataclasses
+import importlib
+import sys
+from pathlib import Path
+
+import pytest
+from neuron_sim import _core
+from neuron_sim.fidelity import choices
+from neuron_sim.fidelity.measurement import load_measurements
+
+ROOT = Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(ROOT / "tools"))
+tool = importlib.import_module("write_choices_docs")
+
+
+@pytest.fixture(scope="module")
+def small():
+    """Three built cases of one family."""
+    family = [each for each in load_measurements() if each.family == "vector_add"]
+    return choices.build([each for each in family if each.split == "calibration"][:3])
+
+
+def test_every_rule_that_a_stack_switches_on_is_a_choice_but_what_the_author_asks_for():
+    names = choices.rules()
+    assert "schedule" in names and "hoist_invariants" in names
+    assert "disable_dge" not in names and "forward_stores" not in names
+    assert set(names) < set(_core.pass_settings())
+
+
+def test_a_case_without_a_rule_that_its_stack_lacks_is_unchanged(small):
+    direct = next(each for each in small if each.case.launches[0].stack.endswith("direct"))
+    assert choices.without_rule(direct, "hoist_invariants") == direct.simulated
+    assert choices.without_rule(direct, "rename_buffers") > 1.1 * direct.simulated
+
+
+def test_a_choice_is_determined_by_the_cases_that_change_without_it(small):
+    found = {each.choice: each for each in choices.effects(small)}
+    rule = found["rename_buffers"]
+    changed = [
+        each.case.measurement.id
+        for each in small
+        if abs(choices.without_rule(each, "rename_buffers") / each.simulated - 1) > choices.CHANGE
+    ]
+    assert rule.kind == "rule" and list(rule.determined_by) == changed
+    assert rule.mape_percent > choices.mape(small)
+    assert found["fold_casts"].determined_by == ()
+    assert {each.kind for each in found.values()} == {"rule", "value"}
+
+
+def test_the_page_names_every_choice_of_today():
+    stored = tool.load_stored()
+    assert tool.is_current(stored), "docs/choices.json is stale; run tools/write_choices_docs.py"
+    text = tool.page(stored)
+    assert tool.PAGE.read_text(encoding="utf-8") == text
+    for effect in stored["effects"]:
+        assert f"| `{effect['choice']}`" in text
+
+
+def test_choices_that_few_kernels_determine_are_marked():
+    effect = dataclasses.asdict(choices.Effect("a", "rule", ("x", "y"), 5.0))
+    few = tool.page({"cases": 9, "mape_percent": 5.0, "effects": [effect], "authors_files": {}})
+    assert "| `a` (few) | 2 | 0 | 5.00 | `x`, `y` |" in few
+    stored = {"cases": 9, "mape_percent": 5.0, "effects": [effect], "authors_files": {"a": ["z"]}}
+    assert "| `a` | 2 | 1 | 5.00 | `x`, `y`, `z` |" in tool.page(stored)
