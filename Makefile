@@ -4,7 +4,7 @@
 #   make test-torch    PyTorch's own databases and test files on the device
 #   make fuzz    random operators, kernels, programs, files and commands (CASES=1000 of each class)
 #   make models   networks on the device against the CPU; writes docs/models.md; published models in
-#                 simulated time, half an hour; writes docs/published_models.md
+#                 simulated time, half an hour; writes docs/whole_models.md
 #   make coverage    lines of device/ and ops/ that the core tests run
 #   make mutants    100 small changes of the core, and whether the core tests notice
 #   make lint    formatting, types, include directions, lengths, clang-tidy on changed files
@@ -55,7 +55,7 @@ fuzz: package
 
 models: package
 	@$(IN_VENV) python models/zoo/report.py
-	@$(IN_VENV) python models/published/table.py
+	@$(IN_VENV) python tools/write_whole_model_docs.py
 
 test-sanitize: setup
 	@$(IN_VENV) tools/test_sanitized.sh asan-ubsan

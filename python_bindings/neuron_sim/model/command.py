@@ -15,7 +15,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-from typing import Any
 
 from neuron_sim.model import PUBLISHED_ARCHITECTURE
 from neuron_sim.run import ARCHITECTURE
@@ -42,6 +41,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="bfloat16",
         help="dtype of weights and images; default: bfloat16",
     )
+    parser.add_argument(
+        "--auto-cast",
+        choices=("none", "matmult"),
+        default="none",
+        help="matmult: products of float32 tensors multiply in bfloat16, as with the vendor's "
+        "compiler option; default: none",
+    )
     parser.add_argument("--eager", action="store_true", help="without torch.compile")
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--list", action="store_true", help="list the models that need no file")
@@ -55,7 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """0; errors are ValueErrors, ImportErrors and those of the operators."""
     _choose_architecture(arguments)
-    from neuron_sim.model import published, report, workload  # import torch, load the device
+    from neuron_sim.model import estimate, published, report, workload  # import torch
 
     if arguments.list:
         print("\n".join(workload.names()))
@@ -70,10 +76,9 @@ def run(arguments: argparse.Namespace) -> int:
         workload.Request(arguments.model, batch, arguments.sequence, arguments.image)
         for batch in arguments.batch
     ]
-    rows_of: list[dict[str, Any]] = [
-        report.row(request, arguments.dtype, not arguments.eager) for request in requests
-    ]
-    print(json.dumps(rows_of, indent=2) if arguments.json else report.as_text(rows_of))
+    setting = estimate.Setting(arguments.dtype, not arguments.eager, arguments.auto_cast)
+    estimates = [report.row(request, setting) for request in requests]
+    print(json.dumps(estimates, indent=2) if arguments.json else report.as_text(estimates))
     return 0
 
 

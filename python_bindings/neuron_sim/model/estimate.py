@@ -45,26 +45,50 @@ class Estimate:
         return busiest if self.busy[busiest] >= 0.5 else "latency"
 
 
-def estimate(workload: Workload, dtype: str = "bfloat16", compiled: bool = True) -> Estimate:
+@dataclass(frozen=True)
+class Setting:
+    """How a model runs."""
+
+    dtype: str = "bfloat16"
+    """Of weights and images: a name of DTYPES."""
+    compiled: bool = True
+    """Through torch.compile; else operator by operator."""
+    auto_cast: str = "none"
+    """"matmult": products of float32 tensors multiply in bfloat16, as with the vendor's option."""
+
+    @property
+    def product_dtype(self) -> torch.dtype:
+        """The dtype in which products multiply."""
+        if self.auto_cast != "none" and self.dtype == "float32":
+            return torch.bfloat16
+        return DTYPES[self.dtype]
+
+
+def estimate(workload: Workload, setting: Setting) -> Estimate:
     """Runs the workload twice on device 0 and times the second run.
 
-    With `compiled` through torch.compile, else operator by operator. Errors are those of the
-    operators; an operator without a kernel on the device is a RuntimeError, as the host's time
-    is not simulated.
+    Errors are those of the operators and of torch.compile; an operator without a kernel on the
+    device is a NotImplementedError, as the host's time is not simulated. ValueError for
+    `auto_cast` without `compiled`: it is an option of the compiler.
     """
+    if setting.auto_cast != "none" and not setting.compiled:
+        raise ValueError("--auto-cast is an option of torch.compile; it has no effect with --eager.")
     operations = _product_operations(workload)
-    kind = DTYPES[dtype]
+    kind = DTYPES[setting.dtype]
     module = workload.module.to(kind).to("neuron_sim")
     inputs = tuple(
         tensor.to(kind if tensor.is_floating_point() else tensor.dtype).to("neuron_sim")
         for tensor in workload.inputs
     )
-    call: Any = torch.compile(module, backend="neuron_sim") if compiled else module
+    call: Any = module
+    if setting.compiled:
+        options = {"auto_cast": setting.auto_cast, "auto_cast_type": "bf16"}
+        call = torch.compile(module, backend="neuron_sim", options=options)
     with torch.no_grad(), torch.neuron_sim.strict():
         call(*inputs)  # compiles
         with torch.neuron_sim.record_launches() as launches:
             call(*inputs)
-    return _of_launches(launches, operations, kind)
+    return _of_launches(launches, operations, setting.product_dtype)
 
 
 def _of_launches(launches: Any, operations: int, kind: torch.dtype) -> Estimate:

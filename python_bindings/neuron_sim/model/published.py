@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from neuron_sim.model.estimate import estimate
+from scipy import stats
+
+from neuron_sim.model.estimate import Estimate, Setting, estimate
 from neuron_sim.model.report import aligned
 from neuron_sim.model.workload import Request, load
 
@@ -50,9 +53,16 @@ def compare(model: str | None = None) -> list[Comparison]:
     return [_compare(row) for row in rows]
 
 
+@functools.cache
+def _simulated(model: str, batch: int, sequence: int, image: int | None, cast: str) -> Estimate:
+    request = Request(model, batch, sequence, image)
+    return estimate(load(request), Setting(dtype="float32", auto_cast=cast))
+
+
 def _compare(row: dict[str, Any]) -> Comparison:
-    request = Request(row["model"], row["batch"], row.get("sequence", 128), row.get("image"))
-    found = estimate(load(request))
+    found = _simulated(
+        row["model"], row["batch"], row.get("sequence", 128), row.get("image"), row["auto_cast"]
+    )
     return Comparison(
         row["model"],
         row["instance"],
@@ -66,6 +76,15 @@ def _compare(row: dict[str, Any]) -> Comparison:
 def mean_absolute_error(rows: Sequence[Comparison]) -> float:
     """The mean of |error|."""
     return sum(abs(row.error) for row in rows) / len(rows)
+
+
+def rank_correlation(rows: Sequence[Comparison]) -> float:
+    """Spearman's correlation of simulated and measured times, -1 to 1; at least two rows."""
+    return float(
+        stats.spearmanr(
+            [row.measured_ms for row in rows], [row.simulated_ms for row in rows]
+        ).statistic
+    )
 
 
 def as_json(rows: Sequence[Comparison]) -> str:
@@ -88,4 +107,7 @@ def as_text(rows: Sequence[Comparison]) -> str:
                 row.bound,
             )
         )
-    return "\n".join([*aligned(cells), f"mean absolute error {mean_absolute_error(rows):.0%}"])
+    lines = [*aligned(cells), f"mean absolute error {mean_absolute_error(rows):.0%}"]
+    if len({row.measured_ms for row in rows}) > 1:
+        lines[-1] += f", rank correlation {rank_correlation(rows):.2f}"
+    return "\n".join(lines)

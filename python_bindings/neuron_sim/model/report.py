@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 import torch
 
-from neuron_sim.model.estimate import estimate
+from neuron_sim.model.estimate import Setting, estimate
 from neuron_sim.model.workload import Request, load
 
 
-def row(request: Request, dtype: str, compiled: bool) -> dict[str, Any]:
+def row(request: Request, setting: Setting) -> dict[str, Any]:
     """The sizes of a request and its simulated figures, by names that carry their units."""
-    found = estimate(load(request), dtype, compiled)
+    found = estimate(load(request), setting)
     return {
         "model": request.model,
         "architecture": torch.neuron_sim.get_device_properties().architecture,
-        "dtype": dtype,
-        "compiled": compiled,
+        **asdict(setting),
         "batch": request.batch,
         "latency_ms": found.latency_ms,
         "body_ms": found.body_ms,
@@ -36,7 +36,10 @@ def as_text(rows: Sequence[dict[str, Any]]) -> str:
     """A heading and a line per row; times are simulated."""
     first = rows[0]
     how = "torch.compile" if first["compiled"] else "eager"
-    lines = [f"{first['model']}, {first['dtype']}, one core of {first['architecture']}, {how}"]
+    dtype = first["dtype"]
+    if first["auto_cast"] != "none":
+        dtype += f" with --auto-cast {first['auto_cast']}"
+    lines = [f"{first['model']}, {dtype}, one core of {first['architecture']}, {how}"]
     heading = (
         "batch",
         "latency ms",

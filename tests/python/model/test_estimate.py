@@ -21,7 +21,7 @@ def linear(rows: int = 8, inputs: int = 64, outputs: int = 32) -> Workload:
 
 @pytest.mark.parametrize("compiled", [False, True])
 def test_the_time_is_that_of_the_launches_after_the_first_run(compiled):
-    found = estimates.estimate(linear(), "float32", compiled)
+    found = estimates.estimate(linear(), estimates.Setting("float32", compiled))
     workload = linear()
     module = workload.module.to("neuron_sim")
     call = torch.compile(module, backend="neuron_sim") if compiled else module
@@ -36,6 +36,32 @@ def test_the_time_is_that_of_the_launches_after_the_first_run(compiled):
     assert found.moved_mb == sum(launch.dma_bytes for launch in launches) / 1e6
 
 
+@pytest.mark.parametrize(
+    ("setting", "dtype"),
+    [
+        (estimates.Setting(), torch.bfloat16),
+        (estimates.Setting("float32"), torch.float32),
+        (estimates.Setting("float32", auto_cast="matmult"), torch.bfloat16),
+        (estimates.Setting("float16", auto_cast="matmult"), torch.float16),
+    ],
+)
+def test_products_multiply_in_the_dtype_of_the_weights_unless_they_are_cast(setting, dtype):
+    assert setting.product_dtype == dtype
+
+
+def test_casting_shortens_products_of_float32():
+    found = {
+        cast: estimates.estimate(linear(512, 512, 512), estimates.Setting("float32", auto_cast=cast))
+        for cast in ("none", "matmult")
+    }
+    assert found["matmult"].body_ms < found["none"].body_ms
+
+
+def test_casting_without_the_compiler_is_refused():
+    with pytest.raises(ValueError, match="--auto-cast is an option of torch.compile"):
+        estimates.estimate(linear(), estimates.Setting("float32", False, "matmult"))
+
+
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 def test_the_peak_is_two_operations_per_cell_and_cycle(dtype):
     facts = _core.architecture_facts("trn1")
@@ -43,7 +69,7 @@ def test_the_peak_is_two_operations_per_cell_and_cycle(dtype):
 
 
 def test_utilisation_counts_the_operations_of_products():
-    found = estimates.estimate(linear(8, 64, 32), "bfloat16")
+    found = estimates.estimate(linear(8, 64, 32), estimates.Setting())
     facts = _core.architecture_facts(torch.neuron_sim.get_device_properties().architecture)
     peak = estimates.peak_operations(facts, torch.bfloat16)
     expected = 2 * 8 * 64 * 32 / (found.latency_ms * 1e-3) / peak
@@ -51,18 +77,19 @@ def test_utilisation_counts_the_operations_of_products():
 
 
 def test_a_model_bound_by_no_engine_is_bound_by_latency():
-    found = estimates.estimate(linear(2, 4, 4))
+    found = estimates.estimate(linear(2, 4, 4), estimates.Setting())
     assert max(found.busy.values()) < 0.5
     assert found.bound == "latency"
 
 
 def test_operators_without_a_kernel_are_refused():
-    class Determinant(torch.nn.Module):
+    class Eigenvalues(torch.nn.Module):
         def forward(self, x):
             return torch.linalg.eigvals(x)
 
+    setting = estimates.Setting("float32", compiled=False)
     with pytest.raises(Exception, match="eig"):
-        estimates.estimate(Workload(Determinant(), (torch.eye(4),)), "float32", compiled=False)
+        estimates.estimate(Workload(Eigenvalues(), (torch.eye(4),)), setting)
 
 
 def test_the_command_prints_a_row_per_batch(tmp_path, monkeypatch, capsys):
@@ -89,6 +116,14 @@ def test_the_command_without_a_model_is_refused(capsys):
 def test_a_model_without_published_latencies_is_refused_with_those_that_have_some():
     with pytest.raises(ValueError, match="no latency of 'gpt2' is published.*resnet50"):
         published.compare("gpt2")
+
+
+def test_the_order_of_rows_is_compared_by_rank():
+    rows = [published.Comparison("m", "i", 1, *times, "DMA") for times in ((1, 5), (2, 6), (3, 70))]
+    assert published.rank_correlation(rows) == pytest.approx(1)
+    assert published.rank_correlation([rows[0], published.Comparison("m", "i", 1, 2, 4, "DMA")]) == (
+        pytest.approx(-1)
+    )
 
 
 def test_errors_are_relative_to_the_measured_time():

@@ -1,1 +1,0 @@
-"""Whole models whose latencies are published, at full size: networks and their table."""
