@@ -39,7 +39,7 @@ CHECKS = {
     "TORCH_CHECK_NOT_IMPLEMENTED": "NotImplementedError",
     "TORCH_CHECK_WITH": "",  # its first argument names the class
 }
-_CALL = re.compile(r"\b(fail|" + "|".join(CHECKS) + r")\s*\(")
+_CALL = re.compile(r"\b(fail|KernelError|" + "|".join(CHECKS) + r")\s*\(")
 _LITERAL = re.compile(r'"((?:[^"\\]|\\.)*)"')
 _SKIPPED = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'', re.DOTALL)
 _MARK = re.compile(r'"(?:[^"\\]|\\.)*"|\'(?:[^\'\\]|\\.)*\'|[()\[\]{},]')
@@ -86,12 +86,12 @@ def _part(node: ast.expr) -> str:
 
 
 def of_cpp(source: str, file: str) -> Iterator[Refusal]:
-    """Calls of fail(...) and of TORCH_CHECK and its kin that have a sentence."""
+    """Calls of fail(...), KernelError(...) and of TORCH_CHECK and its kin that have a sentence."""
     code = without_comments(source)
     for call in _CALL.finditer(code):
         arguments = split_arguments(code, call.end())
         function = call.group(1)
-        if function == "fail":
+        if function in ("fail", "KernelError"):
             kind = next((KINDS[k] for a in arguments[1:] for k in KINDS if k in a), "ValueError")
             parts = arguments[:1]
         else:

@@ -57,7 +57,7 @@ class MemoryPlacement {
   }
 
   /// The error of the tiles live at `position`, which have no place.
-  std::string refusal(uint32_t position) const {
+  KernelError refusal(uint32_t position) const {
     int64_t live = taken_bytes();
     std::map<std::tuple<std::string, int64_t, int32_t>, LiveTiles> tensors;
     for (const size_t i : order_) {
@@ -81,10 +81,12 @@ class MemoryPlacement {
     std::string list;
     for (const std::string& entry : entries) list += (list.empty() ? "" : ", ") + entry;
     if (taken_bytes() > 0) list += text(", placed by hand (", taken_bytes(), " bytes)");
-    return text("out of memory in ", name(memory_), ": the tiles of kernel '", program_.kernel,
-                "' that are live at ", place_of(position), " need ", live, " bytes per partition, ",
-                program_.architecture->name, " has ", capacity_,
-                live <= capacity_ ? " but not in one piece" : "", ". Live tiles: ", list, ".");
+    return KernelError(text("out of memory in ", name(memory_), ": the tiles of kernel '",
+                            program_.kernel, "' that are live at ", place_of(position), " need ",
+                            live, " bytes per partition, ", program_.architecture->name, " has ",
+                            capacity_, live <= capacity_ ? " but not in one piece" : "",
+                            ". Live tiles: ", list, "."),
+                       ErrorKind::kOutOfMemory);
   }
 
   /// Rejects a program of which the tiles of one instruction do not fit.
@@ -105,7 +107,7 @@ class MemoryPlacement {
       }
       int64_t bytes = 0;
       for (const auto& [tile, pitch] : needed) bytes += pitch;
-      if (bytes > free) fail(refusal(position), ErrorKind::kOutOfMemory);
+      if (bytes > free) throw refusal(position);
     }
   }
 
@@ -220,11 +222,11 @@ void place_tiles(Program& program, const std::vector<UnplacedTile>& tiles, Overf
                                       static_cast<uint8_t>(core));
       const std::optional<uint32_t> refused = placement.place(addresses);
       if (!refused) continue;
-      const std::string refusal = placement.refusal(*refused);
-      if (overflow == Overflow::kRefused) fail(refusal, ErrorKind::kOutOfMemory);
+      const KernelError refusal = placement.refusal(*refused);
+      if (overflow == Overflow::kRefused) throw refusal;
       placement.check_instructions();
       placement.place_beyond_capacity(addresses);
-      if (program.overflow.empty()) program.overflow = refusal;
+      if (program.overflow.empty()) program.overflow = refusal.what();
     }
   }
   std::vector<int64_t> moved_by(program.tiles.size());
