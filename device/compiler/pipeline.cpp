@@ -19,6 +19,7 @@
 #include "device/compiler/middle_end/fold_casts.h"
 #include "device/compiler/middle_end/fold_zeros.h"
 #include "device/compiler/middle_end/forward_stores.h"
+#include "device/compiler/middle_end/gather_operands.h"
 #include "device/compiler/middle_end/hoist_invariants.h"
 #include "device/compiler/middle_end/merge_dma.h"
 #include "device/compiler/middle_end/rename_buffers.h"
@@ -98,6 +99,7 @@ constexpr Pass kPipeline[] = {
     {"batch_transposes", kMiddle, true, {.places = true}, run<batch_transposes>},
     {"merge_dma", kMiddle, true, {.places = true}, run<merge_dma>, 5},
     {"elide_psum_copies", kMiddle, true, kOrderAndPlaces, run<elide_psum_copies>, 6},
+    {"gather_operands", kMiddle, true, kOrderAndPlaces, run<gather_operands>},
     {"spill_psum", Stage::kSpills, true, {.places = true}, run_spill_psum, 0, "rename_buffers"},
     {"spill_sbuf", Stage::kSpills, true, {.places = true}, run_spill_sbuf, 0, "rename_buffers"},
     {"assign_queues", Stage::kPlaces, false, kAll, run<assign_queues>},
@@ -138,6 +140,8 @@ constexpr PassSetting kSettings[] = {
     {"elide_psum_copies", kSwitch, "elide_psum_copies",
      "copies out of PSUM that only Vector and Scalar read disappear"},
     {"eliminate_copies", kSwitch, "eliminate_copies", "copies within SBUF disappear"},
+    {"gather_operands", kSwitch, "gather_operands",
+     "operands that the PE array would read in pieces are copied side by side"},
     {"eliminate_dead_stores", kSwitch, "eliminate_dead_stores",
      "memsets whose bytes are all overwritten disappear"},
     {"fold_casts", kSwitch, "fold_casts", "a cast on the way to HBM moves into the copy before it"},

@@ -6,8 +6,8 @@
 #include <tuple>
 
 #include "device/compiler/line/dependences.h"
+#include "device/compiler/line/kept_tiles.h"
 #include "device/compiler/line/loop_runs.h"
-#include "device/compiler/middle_end/kept_tiles.h"
 #include "device/compiler/middle_end/stack_instances.h"
 
 namespace neuron_sim {

@@ -4,9 +4,9 @@
 #include <unordered_map>
 
 #include "device/base/interruption.h"
+#include "device/compiler/line/kept_tiles.h"
 #include "device/compiler/line/live_bytes.h"
 #include "device/compiler/line/tile_uses.h"
-#include "device/compiler/middle_end/kept_tiles.h"
 #include "device/isa/dma/dma_copy.h"
 #include "device/isa/movement/tensor_copy.h"
 

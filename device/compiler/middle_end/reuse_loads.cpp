@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "device/compiler/middle_end/kept_tiles.h"
+#include "device/compiler/line/kept_tiles.h"
 #include "device/isa/dma/dma_copy.h"
 
 namespace neuron_sim {

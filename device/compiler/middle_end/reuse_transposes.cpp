@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "device/compiler/middle_end/kept_tiles.h"
+#include "device/compiler/line/kept_tiles.h"
 #include "device/isa/movement/tensor_copy.h"
 #include "device/isa/tensor/nc_matmul.h"
 #include "device/isa/tensor/nc_transpose.h"

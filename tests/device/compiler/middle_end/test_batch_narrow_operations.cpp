@@ -1,7 +1,7 @@
 #include "device/compiler/middle_end/batch_narrow_operations.h"
 
 #include "device/builder/builder.h"
-#include "device/compiler/middle_end/kept_tiles.h"
+#include "device/compiler/line/kept_tiles.h"
 #include "device/isa/activation/activation.h"
 #include "device/isa/dma/dma_copy.h"
 #include "device/isa/elementwise/reciprocal.h"

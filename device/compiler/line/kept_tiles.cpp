@@ -1,4 +1,4 @@
-#include "device/compiler/middle_end/kept_tiles.h"
+#include "device/compiler/line/kept_tiles.h"
 
 #include <algorithm>
 
