@@ -13,7 +13,7 @@ namespace neuron_sim {
 
 /// Costs that the list scheduler orders by; compiler_cost_facts() describes each and its source.
 struct CompilerCosts {
-  double clock_ghz, vector_ghz;
+  double clock_ghz, product_16bit_ghz, vector_ghz;
   double tensor_overhead_ns, scalar_overhead_ns, vector_overhead_ns;
   double dma_fixed_ns, dma_bytes_per_ns;
   double scalar_trigger_ns, trigger_ns, static_trigger_ns;
