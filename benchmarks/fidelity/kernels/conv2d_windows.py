@@ -41,7 +41,7 @@ class WindowConvolution:
         weights, columns = [], []
         identity = lowering.load_identity(builder, TILE, sizes.dtype)
         for m in range(sizes.out_tiles):
-            weights.append(self._load_weights(builder, w[channel_tile(m)], identity, m))
+            weights.append(self._load_weights(builder, w[channel_tile(m)], m))
             column = builder.sbuf(f"bias{m}", [TILE, 1], sizes.dtype)
             builder.dma_copy(column, bias[channel_tile(m)])
             columns.append(lowering.scalar_operand(builder, column))
@@ -49,8 +49,10 @@ class WindowConvolution:
         def row_tile(b: _core.Affine, r: _core.Affine) -> None:
             width = self.rows * sizes.out_width
             sums = [builder.psum(f"sums{m}", [TILE, width]) for m in range(sizes.out_tiles)]
-            for k in range(sizes.in_tiles):  # accumulates: the first product overwrites
-                self._multiply(builder, x[b], weights, sums, k, r)
+            for total in sums:
+                builder.memset(total, 0.0)
+            for k in range(sizes.in_tiles):
+                self._multiply(builder, x[b], weights, identity, sums, k, r)
             for m in range(sizes.out_tiles):
                 self._finish(builder, sums[m], columns[m], out[b, channel_tile(m)], r)
 
@@ -60,39 +62,31 @@ class WindowConvolution:
         )
         return builder.finish()
 
-    def _load_weights(
-        self, builder: _core.Builder, w: _core.View, identity: _core.View, m: int
-    ) -> _core.View:
-        """[in channel, in tile, tap, out channel] of out tile m.
-
-        The source multiplies with nl.matmul, which transposes its first operand on the PE. The
-        operand is the same in all iterations: the transpose is hoisted out of the loops.
-        """
+    def _load_weights(self, builder: _core.Builder, w: _core.View, m: int) -> _core.View:
+        """[out channel, in channel, in tile, tap] of out tile m."""
         sizes = self.sizes
         taps = sizes.kernel * sizes.kernel
-        turned = builder.sbuf(f"turned{m}", [TILE, sizes.in_tiles, taps, TILE], sizes.dtype)
         loaded = builder.sbuf(f"weights{m}", [TILE, TILE, sizes.in_tiles, taps], sizes.dtype)
         for k in range(sizes.in_tiles):
             source = w[0:TILE, channel_tile(k)].merge(2)
             builder.dma_copy(loaded[0:TILE, 0:TILE, k], source)
-
-        def turn(k: _core.Affine, tap: _core.Affine) -> None:
-            tile = lowering.transpose(builder, loaded[0:TILE, 0:TILE, k, tap], identity)
-            builder.tensor_copy(turned[0:TILE, k, tap], tile)
-
-        builder.loop(sizes.in_tiles, lambda k: builder.loop(taps, lambda tap: turn(k, tap)))
-        return turned
+        return loaded
 
     def _multiply(
         self,
         builder: _core.Builder,
         image: _core.View,
         weights: list[_core.View],
+        identity: _core.View,
         sums: list[_core.View],
         k: int,
         r: _core.Affine,
     ) -> None:
-        """Adds the products of in tile k: input rows one by one, windows copied per tap."""
+        """Adds the products of in tile k: input rows one by one, windows copied per tap.
+
+        The source multiplies with nl.matmul, which transposes its first operand on the PE for each
+        product (device/compiler/middle_end/gather_operands.h).
+        """
         sizes, rows = self.sizes, self.rows
         strip_rows = rows + sizes.kernel - 1
         strip = builder.sbuf("strip", [TILE, strip_rows, sizes.width], sizes.dtype)
@@ -101,7 +95,7 @@ class WindowConvolution:
             lambda s: builder.dma_copy(strip[0:TILE, s], image[channel_tile(k), r * rows + s]),
         )
 
-        def tap(i: int, j: int) -> None:
+        def tap(i: _core.Affine, j: _core.Affine) -> None:
             width = sizes.out_width
             windows = builder.sbuf("windows", [TILE, rows * width], sizes.dtype)
             builder.loop(
@@ -112,11 +106,13 @@ class WindowConvolution:
                 ),
             )
             for matrix, total in zip(weights, sums, strict=True):
-                builder.nc_matmul(total, matrix[0:TILE, k, i * sizes.kernel + j], windows)
+                tap_weights = matrix[0:TILE, 0:TILE, k, i * sizes.kernel + j]
+                turned = builder.sbuf("turned", [TILE, TILE], sizes.dtype)
+                builder.tensor_copy(turned, lowering.transpose(builder, tap_weights, identity))
+                builder.nc_matmul(total, turned, windows, accumulate=True)
 
-        for i in range(sizes.kernel):
-            for j in range(sizes.kernel):
-                builder.scope(lambda i=i, j=j: tap(i, j))
+        taps = sizes.kernel
+        builder.loop(taps, lambda i: builder.loop(taps, lambda j: tap(i, j)))
 
     def _finish(
         self,

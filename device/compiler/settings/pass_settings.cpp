@@ -41,6 +41,14 @@ PassSettings whole(bool disable_dge) {
   return settings;
 }
 
+/// Generation 2: the compiled programs that show its gathered operands are of this generation.
+PassSettings whole_of_generation_2() {
+  PassSettings settings = whole(true);
+  settings.set("gather_operands", 1);
+  settings.set("reuse_transposes", 0);
+  return settings;
+}
+
 constexpr const char* kTraces = "order, addresses and queues of the four public attention traces";
 constexpr const char* kFlag =
     "as neuronx-cc trn2; with --disable-dge no trace is public, the queues are assumed";
@@ -54,7 +62,7 @@ std::vector<PublishedStack> make_stacks() {
       {"neuronx-cc trn2 direct", "2.19 to 2.23", kTraces, back_end(false)},
       {"neuronx-cc trn2 --disable-dge", "2.15 to 2.23", kFlag, whole(true)},
       {"neuronx-cc trn2 --disable-dge direct", "2.15 to 2.23", kFlag, back_end(true)},
-      {"neuronx-cc trn1", "2.12 to 2.23", kOlder, whole(true)},
+      {"neuronx-cc trn1", "2.12 to 2.23", kOlder, whole_of_generation_2()},
       {"neuronx-cc trn1 direct", "2.12 to 2.23", kOlder, back_end(true)},
   };
 }
