@@ -18,6 +18,16 @@ const Architecture& trn2() { return load_architecture("trn2"); }
 /// The back end alone.
 PassSettings settings() { return published_stack("neuronx-cc trn2 direct").settings; }
 
+Demand product_of(MatmulClass matmul, int64_t columns) {
+  Demand demand;
+  Step step;
+  step.unit = Unit::kMultiplyMoving;
+  step.matmul = matmul;
+  step.elements = columns;
+  demand.add(step);
+  return demand;
+}
+
 Demand demand_of(Unit unit, int64_t elements, int64_t bytes = 0,
                  DescriptorKind descriptors = DescriptorKind::kHardware) {
   Demand demand;
@@ -35,10 +45,15 @@ TEST(CompilerCosts, AreThoseThatOrderThePublicTraces) {
   const auto issue = [&](Unit unit, int64_t elements, EngineKind engine) {
     return compiler_cost(costs, demand_of(unit, elements), engine).issue.nanoseconds();
   };
-  const double product = issue(Unit::kMultiplyMoving, 512, EngineKind::kTensor);
-  const double transpose = issue(Unit::kMultiplyMoving, 128, EngineKind::kTensor);
+  const auto multiply = [&](MatmulClass matmul, int64_t columns) {
+    return compiler_cost(costs, product_of(matmul, columns), EngineKind::kTensor)
+        .issue.nanoseconds();
+  };
+  const double product = multiply(MatmulClass::kFp32, 512);
+  const double transpose = multiply(MatmulClass::kFp32Transpose, 128);
   const double copy = issue(Unit::kElementwise, 512, EngineKind::kScalar);
   EXPECT_NEAR(product, (512 + 64) / 1.4, 1);
+  EXPECT_NEAR(multiply(MatmulClass::k16bit, 512), 46 + 512 / 2.8, 1);
   EXPECT_NEAR(copy, (512 + 224) / 1.4, 1);
   EXPECT_NEAR(issue(Unit::kElementwise, 512, EngineKind::kVector), 60 + 512 / 1.12, 1);
   EXPECT_LT(product, copy);
