@@ -10,9 +10,9 @@
 namespace neuron_sim {
 
 /// Collects every step of a run as a complete event: one track per engine and DMA queue, with the
-/// operands as arguments; the cores of a program are processes. Transfers of a queue that run at the
-/// same time are on lanes "DMA queue of Sync, 2" and so on, so that slices of a track never overlap.
-/// Times are microseconds, with picosecond digits.
+/// operands as arguments; the cores of a program are processes. Transfers of a queue that run at
+/// the same time are on lanes "DMA queue of Sync, 2" and so on, so that slices of a track never
+/// overlap. Times are microseconds, with picosecond digits.
 class TraceObserver : public TimelineObserver {
  public:
   void step(const Program& program, const StepEvent& event) override;

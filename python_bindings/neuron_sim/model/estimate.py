@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-from neuron_sim import _core  # type: ignore[attr-defined]
+from neuron_sim import _core
 from neuron_sim.model.workload import Workload
 
 DTYPES = {
@@ -72,7 +72,7 @@ def estimate(workload: Workload, setting: Setting) -> Estimate:
     `auto_cast` without `compiled`: it is an option of the compiler.
     """
     if setting.auto_cast != "none" and not setting.compiled:
-        raise ValueError("--auto-cast is an option of torch.compile; it has no effect with --eager.")
+        raise ValueError("--auto-cast is an option of torch.compile, without effect with --eager.")
     operations = _product_operations(workload)
     kind = DTYPES[setting.dtype]
     module = workload.module.to(kind).to("neuron_sim")

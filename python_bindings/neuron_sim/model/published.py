@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from scipy import stats
+from scipy import stats  # type: ignore[import-untyped]
 
 from neuron_sim.model.estimate import Estimate, Setting, estimate
 from neuron_sim.model.report import aligned

@@ -51,7 +51,9 @@ def test_products_multiply_in_the_dtype_of_the_weights_unless_they_are_cast(sett
 
 def test_casting_shortens_products_of_float32():
     found = {
-        cast: estimates.estimate(linear(512, 512, 512), estimates.Setting("float32", auto_cast=cast))
+        cast: estimates.estimate(
+            linear(512, 512, 512), estimates.Setting("float32", auto_cast=cast)
+        )
         for cast in ("none", "matmult")
     }
     assert found["matmult"].body_ms < found["none"].body_ms
@@ -121,9 +123,9 @@ def test_a_model_without_published_latencies_is_refused_with_those_that_have_som
 def test_the_order_of_rows_is_compared_by_rank():
     rows = [published.Comparison("m", "i", 1, *times, "DMA") for times in ((1, 5), (2, 6), (3, 70))]
     assert published.rank_correlation(rows) == pytest.approx(1)
-    assert published.rank_correlation([rows[0], published.Comparison("m", "i", 1, 2, 4, "DMA")]) == (
-        pytest.approx(-1)
-    )
+    assert published.rank_correlation(
+        [rows[0], published.Comparison("m", "i", 1, 2, 4, "DMA")]
+    ) == (pytest.approx(-1))
 
 
 def test_errors_are_relative_to_the_measured_time():
