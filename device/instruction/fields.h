@@ -58,9 +58,11 @@ struct OperandDeclaration {
   View T::*member;
 
   static constexpr bool kIsParameter = true;
-  constexpr void enter(auto& operands, auto&) const { operands[at(index)] = field; }
-  void draft(const T& from, Draft& to) const { to.operands[at(index)] = from.*member; }
-  static constexpr size_t at(int index) { return static_cast<size_t>(index); }
+  constexpr void enter(auto& operands, auto&) const {
+    operands[static_cast<size_t>(index)] = field;
+  }
+  constexpr void enter_member(auto& members) const { members[static_cast<size_t>(index)] = member; }
+  void draft(const T&, Draft&) const {}
 };
 
 /// A parameter that is a tile [P, 1], or a number: an optional operand and an attribute.
@@ -95,11 +97,14 @@ struct TileOrNumberDeclaration {
     return result;
   }
   constexpr void enter(auto& operands, auto& attributes) const {
-    operands[static_cast<size_t>(operand_index)] = {name, Direction::kRead, true};
+    operands[static_cast<size_t>(operand_index)] = {
+        .name = name, .direction = Direction::kRead, .optional = true, .per_partition = true};
     attributes[static_cast<size_t>(attribute_index)] = {number_name, AttributeKind::kReal};
   }
+  constexpr void enter_member(auto& members) const {
+    members[static_cast<size_t>(operand_index)] = tile;
+  }
   void draft(const T& from, Draft& to) const {
-    to.operands[static_cast<size_t>(operand_index)] = from.*tile;
     to.attributes[static_cast<size_t>(attribute_index)] = Attribute::of(from.*number);
   }
 };
@@ -293,12 +298,31 @@ constexpr auto attribute_table() {
   return result;
 }
 
+namespace detail {
+
+/// The member of each operand of `T`, in the order of its indices; null where it is hidden.
+template <typename T>
+constexpr auto operand_members() {
+  std::array<View T::*, operand_table<T>().size()> result{};
+  const auto enter = [&](const auto& each) {
+    if constexpr (requires { each.enter_member(result); }) each.enter_member(result);
+  };
+  std::apply([&](const auto&... each) { (enter(each), ...); }, T::fields());
+  return result;
+}
+
+}  // namespace detail
+
 /// The draft of an instruction: every declared operand and attribute; hidden ones absent or 0.
 template <typename T>
 Draft draft_of(const InstructionType& type, const T& instruction) {
+  static constexpr auto kMembers = detail::operand_members<T>();
   Draft draft;
   draft.type = &type;
-  draft.operands.resize(type.operands.size());
+  draft.operands.reserve(kMembers.size());
+  for (View T::*const member : kMembers) {
+    draft.operands.push_back(member == nullptr ? View() : instruction.*member);
+  }
   draft.attributes.resize(type.attributes.size());
   const auto fill = [&](const auto&... each) { (each.draft(instruction, draft), ...); };
   std::apply(fill, T::fields());

@@ -116,6 +116,7 @@ struct OperandField {
   bool optional = false;
   /// A written operand that is read as well when this attribute is true (accumulation); -1 never.
   int8_t read_if_attribute = -1;
+  bool per_partition = false;  ///< [P, 1], used for all elements of its partition
 };
 
 /// kAccumulate: an Accumulate, which the Builder resolves to kOverwrite or kAdd.
@@ -177,7 +178,24 @@ struct InstructionType {
   /// says whether rows out of range are skipped; -1 for others.
   int index_operand = -1;
   int oob_skip_attribute = -1;
+  /// Without its optional operands, except those of OperandField::per_partition, each element of a
+  /// result depends only on the elements at its position: it may be emitted for parts.
+  bool is_elementwise = false;
+  /// Without the same operands, the compiler may combine instances of a statement into one
+  /// instruction with another free dimension, outermost (device/compiler/middle_end).
+  bool is_stackable = false;
 };
+
+/// The same table entry, element-wise.
+constexpr InstructionType as_elementwise(InstructionType type) {
+  type.is_elementwise = true;
+  return type;
+}
+/// The same table entry, of instances that may be combined.
+constexpr InstructionType as_stackable(InstructionType type) {
+  type.is_stackable = true;
+  return type;
+}
 
 /// All entries; the one list is device/isa/list.h.
 std::span<const InstructionType* const> instruction_list();

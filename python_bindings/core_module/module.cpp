@@ -54,6 +54,14 @@ void translate(const std::exception_ptr& error, void*) {
   }
 }
 
+nb::object elementwise_instructions() {
+  nb::set names;
+  for (const InstructionType* type : instruction_list()) {
+    if (type->is_elementwise) names.add(nb::str(type->name.data(), type->name.size()));
+  }
+  return nb::steal(PyFrozenSet_New(names.ptr()));
+}
+
 nb::dict architecture_facts(const std::string& name_or_path) {
   return facts_of(load_architecture(name_or_path));
 }
@@ -189,6 +197,8 @@ NB_MODULE(_core, m) {
   m.def("setting", &setting, nb::arg("name"),
         "What the environment says of one of settings(), now; '' when it says nothing.");
   m.def("instructions", &instructions, "Names of all instructions, in the order of the list.");
+  m.def("elementwise_instructions", &elementwise_instructions,
+        "Names of the instructions that may be emitted for parts of their operands, as a set.");
   m.def("instruction_table", &instruction_table, nb::arg("architecture") = "trn2",
         "Operands, attributes and default engine of all instructions.");
   m.def("instruction_parameters", &instruction_parameters,

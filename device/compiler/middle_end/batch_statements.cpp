@@ -101,7 +101,7 @@ class LoopSplit {
     for (uint32_t i = run_.begin; i < run_.end; ++i) {
       const StraightInstruction& instance = at(i);
       const bool innermost = static_cast<size_t>(instance.depth) == level_ + 1;
-      if (!innermost || !is_stackable(*instance.instruction.type)) continue;
+      if (!innermost || !instance.instruction.type->is_stackable) continue;
       const auto known = cuts_.find(instance.statement);
       if (known != cuts_.end()) {
         known->second.members.push_back(i);
@@ -264,7 +264,7 @@ bool has_candidates(const StraightLine& line, const BatchRule& rule, size_t leve
   const auto is_candidate = [&](const StraightInstruction& instance) {
     const auto depth = static_cast<size_t>(instance.depth);
     if (rule.around_sums && depth == level + 2) return true;
-    return depth == level + 1 && rule.most && is_stackable(*instance.instruction.type) &&
+    return depth == level + 1 && rule.most && instance.instruction.type->is_stackable &&
            rule.most(line, instance) >= 2;
   };
   return std::any_of(line.instructions.begin(), line.instructions.end(), is_candidate);

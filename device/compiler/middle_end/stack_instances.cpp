@@ -3,38 +3,9 @@
 #include <algorithm>
 
 #include "device/analysis/access_runs.h"
-#include "device/isa/activation/activation.h"
-#include "device/isa/dma/dma_copy.h"
-#include "device/isa/elementwise/reciprocal.h"
-#include "device/isa/elementwise/tensor_scalar.h"
-#include "device/isa/elementwise/tensor_tensor.h"
-#include "device/isa/movement/memset.h"
-#include "device/isa/movement/tensor_copy.h"
-#include "device/isa/reduction/tensor_reduce.h"
 
 namespace neuron_sim {
 namespace {
-
-/// An instruction that works element by element, by the indices of its operands.
-struct Stackable {
-  const InstructionType* type;
-  uint32_t per_partition;  ///< bits of [P, 1] operands, which serve all elements
-  uint32_t absent;         ///< bits of operands that tie elements together: must be absent
-};
-
-const Stackable* find(const InstructionType& type) {
-  static const std::array<Stackable, 8> table = {{{&kActivation, 0b001100, 0b110000},
-                                                  {&kDmaCopy, 0, 0b100},
-                                                  {&kMemset, 0, 0},
-                                                  {&kReciprocal, 0, 0},
-                                                  {&kTensorCopy, 0, 0},
-                                                  {&kTensorReduce, 0, 0},
-                                                  {&kTensorScalar, 0b1100, 0},
-                                                  {&kTensorTensor, 0, 0}}};
-  const auto* found = std::find_if(table.begin(), table.end(),
-                                   [&](const Stackable& entry) { return entry.type == &type; });
-  return found == table.end() ? nullptr : found;
-}
 
 bool fit_together(const Operand& a, const Operand& b) {
   return a.memory == b.memory && a.direction == b.direction && !a.indirect && !b.indirect &&
@@ -130,13 +101,11 @@ bool same_command(const StraightLine& line, const StraightInstruction& a,
                     [](const Attribute& p, const Attribute& q) { return p.bits == q.bits; });
 }
 
-bool is_stackable(const InstructionType& type) { return find(type) != nullptr; }
-
 std::optional<StraightInstruction> stack(StraightLine& line, std::span<const uint32_t> members,
                                          bool psum, TileMerges& merges) {
   StraightInstruction result = line.instructions[members.front()];
-  const Stackable* rule = find(*result.instruction.type);
-  if (rule == nullptr || members.size() < 2) return {};
+  const InstructionType& type = *result.instruction.type;
+  if (!type.is_stackable || members.size() < 2) return {};
   for (const uint32_t member : members) {
     if (!same_command(line, result, line.instructions[member])) return {};
   }
@@ -148,12 +117,11 @@ std::optional<StraightInstruction> stack(StraightLine& line, std::span<const uin
     const Operand& first = stacked.first();
     operands.push_back(first);
     if (!first.present()) continue;
-    const uint32_t bit = 1U << i;
-    if ((rule->absent & bit) != 0) return {};
-    if ((rule->per_partition & bit) != 0) {
+    if (type.operands[i].per_partition) {
       if (!stacked.is_one()) return {};
       continue;
     }
+    if (type.operands[i].optional) return {};  // it ties the elements of the others together
     // Sides of a transfer may have their rows spread differently: then no side has a member.
     if (partitions >= 0 && first.partitions != partitions) return {};
     partitions = first.partitions;

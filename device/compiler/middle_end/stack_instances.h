@@ -7,10 +7,6 @@
 
 namespace neuron_sim {
 
-/// Whether instances of this instruction can be one: every element of the result depends only on
-/// the elements at its position in the other operands, or on a [P, 1] operand.
-bool is_stackable(const InstructionType& type);
-
 /// Whether two instances are the same instruction with the same attributes on the same engine.
 bool same_command(const StraightLine& line, const StraightInstruction& a,
                   const StraightInstruction& b);

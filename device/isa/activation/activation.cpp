@@ -37,7 +37,7 @@ Draft Activate::draft() const {
   return draft;
 }
 
-constinit const InstructionType kActivation = {
-    "activation", kOperands, kAttributes, choose_engine, check, run, activation_stage::demand};
+constinit const InstructionType kActivation = as_stackable(as_elementwise(
+    {"activation", kOperands, kAttributes, choose_engine, check, run, activation_stage::demand}));
 
 }  // namespace neuron_sim

@@ -137,8 +137,8 @@ Demand demand(const Draft& draft, const Architecture& architecture) {
 
 Draft DmaCopy::draft() const { return draft_of(kDmaCopy, *this); }
 
-const InstructionType kDmaCopy = {kName,  kOperands, kAttributes, choose_engine,
-                                  check,  run,       demand,      Synchronisation::kNone,
-                                  kIndex, kOobSkip};
+const InstructionType kDmaCopy =
+    as_stackable(as_elementwise({kName, kOperands, kAttributes, choose_engine, check, run, demand,
+                                 Synchronisation::kNone, kIndex, kOobSkip}));
 
 }  // namespace neuron_sim

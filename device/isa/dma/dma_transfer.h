@@ -13,13 +13,6 @@ namespace neuron_sim {
 /// Value of an attribute `descriptors` or `priority` that was not given.
 inline constexpr int64_t kDmaAutomatic = -1;
 
-inline Attribute descriptor_attribute(const std::optional<DescriptorKind>& kind) {
-  return Attribute::of(kind ? static_cast<int64_t>(*kind) : kDmaAutomatic);
-}
-inline Attribute priority_attribute(const std::optional<int64_t>& priority) {
-  return Attribute::of(priority.value_or(kDmaAutomatic));
-}
-
 /// Elements of all partitions.
 inline int64_t element_count(const View& view) { return view.partitions() * view.free_elements(); }
 

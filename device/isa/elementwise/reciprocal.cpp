@@ -43,7 +43,7 @@ Demand demand(const Draft& draft, const Architecture&) {
 
 Draft Reciprocal::draft() const { return draft_of(kReciprocal, *this); }
 
-constinit const InstructionType kReciprocal = {kName, kOperands, {},    choose_engine,
-                                               check, run,       demand};
+constinit const InstructionType kReciprocal =
+    as_stackable(as_elementwise({kName, kOperands, {}, choose_engine, check, run, demand}));
 
 }  // namespace neuron_sim

@@ -90,7 +90,7 @@ Demand demand(const Draft& draft, const Architecture&) {
 
 Draft ScalarTensorTensor::draft() const { return draft_of(kScalarTensorTensor, *this); }
 
-constinit const InstructionType kScalarTensorTensor = {kName, kOperands, kAttributes, choose_engine,
-                                                       check, run,       demand};
+constinit const InstructionType kScalarTensorTensor =
+    as_elementwise({kName, kOperands, kAttributes, choose_engine, check, run, demand});
 
 }  // namespace neuron_sim

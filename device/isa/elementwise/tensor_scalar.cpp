@@ -227,7 +227,7 @@ Demand demand(const Draft& draft, const Architecture&) {
 
 Draft TensorScalar::draft() const { return draft_of(kTensorScalar, *this); }
 
-constinit const InstructionType kTensorScalar = {kName, kOperands, kAttributes, choose_engine,
-                                                 check, run,       demand};
+constinit const InstructionType kTensorScalar = as_stackable(
+    as_elementwise({kName, kOperands, kAttributes, choose_engine, check, run, demand}));
 
 }  // namespace neuron_sim

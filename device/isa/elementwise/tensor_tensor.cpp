@@ -146,7 +146,7 @@ Demand demand(const Draft& draft, const Architecture&) {
 
 Draft TensorTensor::draft() const { return draft_of(kTensorTensor, *this); }
 
-constinit const InstructionType kTensorTensor = {kName, kOperands, kAttributes, choose_engine,
-                                                 check, run,       demand};
+constinit const InstructionType kTensorTensor = as_stackable(
+    as_elementwise({kName, kOperands, kAttributes, choose_engine, check, run, demand}));
 
 }  // namespace neuron_sim

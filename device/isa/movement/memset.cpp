@@ -64,7 +64,7 @@ Demand demand(const Draft& draft, const Architecture&) {
 
 Draft Memset::draft() const { return draft_of(kMemset, *this); }
 
-constinit const InstructionType kMemset = {kName, kOperands, kAttributes, choose_engine,
-                                           check, run,       demand};
+constinit const InstructionType kMemset = as_stackable(
+    as_elementwise({kName, kOperands, kAttributes, choose_engine, check, run, demand}));
 
 }  // namespace neuron_sim

@@ -48,7 +48,7 @@ Demand demand(const Draft& draft, const Architecture&) {
 
 Draft TensorCopy::draft() const { return draft_of(kTensorCopy, *this); }
 
-constinit const InstructionType kTensorCopy = {kName, kOperands, {},    choose_engine,
-                                               check, run,       demand};
+constinit const InstructionType kTensorCopy =
+    as_stackable(as_elementwise({kName, kOperands, {}, choose_engine, check, run, demand}));
 
 }  // namespace neuron_sim

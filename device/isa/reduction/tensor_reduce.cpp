@@ -157,7 +157,7 @@ int64_t trailing_axes(std::span<const int64_t> axis, int rank) {
 
 Draft TensorReduce::draft() const { return draft_of(kTensorReduce, *this); }
 
-constinit const InstructionType kTensorReduce = {kName, kOperands, kAttributes, choose_engine,
-                                                 check, run,       demand};
+constinit const InstructionType kTensorReduce =
+    as_stackable({kName, kOperands, kAttributes, choose_engine, check, run, demand});
 
 }  // namespace neuron_sim

@@ -76,6 +76,29 @@ TEST(Fields, OperandsHaveDirectionsAndMayBeOptional) {
   EXPECT_EQ(kOperands[Example::kState].direction, Direction::kReadWrite);
 }
 
+TEST(Fields, OnlyATileInPlaceOfANumberIsPerPartition) {
+  for (const OperandField& each : kOperands) {
+    EXPECT_EQ(each.per_partition, std::string_view(each.name) == "scale") << each.name;
+  }
+}
+
+TEST(Fields, InstructionsSayWhetherTheirElementsAndInstancesAreIndependent) {
+  std::set<std::string_view> elementwise, stackable;
+  for (const InstructionType* type : instruction_list()) {
+    if (type->is_elementwise) elementwise.insert(type->name);
+    if (type->is_stackable) stackable.insert(type->name);
+  }
+  const std::set<std::string_view> both{"activation",   "dma_copy",    "memset",
+                                        "reciprocal",   "tensor_copy", "tensor_scalar",
+                                        "tensor_tensor"};
+  std::set<std::string_view> expected = both;
+  expected.insert("scalar_tensor_tensor");
+  EXPECT_EQ(elementwise, expected);
+  expected = both;
+  expected.insert("tensor_reduce");
+  EXPECT_EQ(stackable, expected);
+}
+
 TEST(Fields, KindsFollowFromTypes) {
   EXPECT_EQ(kAttributes[Example::kScaleNumber].kind, AttributeKind::kReal);
   EXPECT_EQ(kAttributes[Example::kOp].kind, AttributeKind::kAluOp);

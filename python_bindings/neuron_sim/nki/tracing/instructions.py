@@ -15,9 +15,3 @@ TENSOR_COPY = _core.Instruction(_core.Builder.tensor_copy)
 TENSOR_REDUCE = _core.Instruction(_core.Builder.tensor_reduce)
 TENSOR_SCALAR = _core.Instruction(_core.Builder.tensor_scalar)
 TENSOR_TENSOR = _core.Instruction(_core.Builder.tensor_tensor)
-
-ELEMENTWISE = frozenset(
-    (ACTIVATION, MEMSET, RECIPROCAL, SCALAR_TENSOR_TENSOR, TENSOR_COPY, TENSOR_SCALAR)
-    + (DMA_COPY, TENSOR_TENSOR)
-)
-"""Instructions that may be emitted for parts of their operands: see splitting."""

@@ -12,7 +12,9 @@ from neuron_sim import _core
 
 from . import access
 from .access import NotOnePattern
-from .instructions import ELEMENTWISE, TENSOR_COPY
+from .instructions import TENSOR_COPY
+
+ELEMENTWISE = _core.elementwise_instructions()
 
 
 def is_wide(tensor) -> bool:
@@ -39,7 +41,7 @@ def emit_in_parts(instruction: Any, operands: tuple, error: Exception) -> None:
     The operands of an element-wise one are cut. Others read dense copies and write a dense tile,
     which is copied.
     """
-    if instruction in ELEMENTWISE:
+    if instruction.method.__name__ in ELEMENTWISE:
         in_parts(instruction, *operands, otherwise=error)
         return
     sources = [dense(each) if hasattr(each, "storage") else each for each in operands[1:]]

@@ -88,8 +88,8 @@ TEST_F(StackInstances, FourFreeDimensionsLeaveNoneForTheMember) {
 }
 
 TEST_F(StackInstances, InstructionsThatTieElementsTogetherAreNotStackable) {
-  EXPECT_TRUE(is_stackable(kTensorCopy));
-  EXPECT_FALSE(is_stackable(kNcTranspose));
+  EXPECT_TRUE(kTensorCopy.is_stackable);
+  EXPECT_FALSE(kNcTranspose.is_stackable);
 }
 
 TEST_F(StackInstances, TilesAreMergedOnlyWhenTheirLayoutIsEqualAndNobodyElseMergedThem) {
