@@ -31,18 +31,23 @@ package_key() {
 # pip builds the libraries and modules in build/release too, so that nothing is compiled twice;
 # tests, models and benchmarks are configured there but built by the preset only.
 install_package() {
-  local stamp="$VENV/.neuron_sim_package" key define target options=()
+  local stamp="$VENV/.neuron_sim_package" key define options=()
   key="$PWD $(package_key)"
   if [[ -f "$stamp" && $(<"$stamp") == "$key" ]]; then
     echo "build: the installed package is up to date"
     return
   fi
-  for define in TESTS MODELS BENCHMARKS; do options+=(-C "cmake.define.NEURON_SIM_$define=ON"); done
-  for target in torch_neuron_sim _core _C; do options+=(-C "build.targets=$target"); done
+  # The long option, each key once: pip 23.0, which Debian 12 puts into environments, has no -C and
+  # takes the last value of a key.
+  for define in TESTS MODELS BENCHMARKS; do
+    options+=("--config-settings=cmake.define.NEURON_SIM_$define=ON")
+  done
   echo "build: building the package neuron_sim and installing it into $VENV"
   rm -f "$stamp"
   PATH="$VENV/bin:$PATH" "$VENV/bin/python" -m pip --disable-pip-version-check install --quiet \
-    --no-build-isolation --no-deps . -C build-dir=build/release "${options[@]}"
+    --no-build-isolation --no-deps . "${options[@]}" \
+    --config-settings=build-dir=build/release \
+    "--config-settings=build.targets=torch_neuron_sim;_core;_C"
   echo "$key" >"$stamp"
 }
 
