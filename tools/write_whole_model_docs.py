@@ -6,8 +6,14 @@ Usage: write_whole_model_docs.py; simulates every published row (minutes).
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
+
+from neuron_sim.model import PUBLISHED_ARCHITECTURE
+from neuron_sim.run import ARCHITECTURE
+
+os.environ[ARCHITECTURE] = PUBLISHED_ARCHITECTURE  # before the device is loaded
 
 from neuron_sim.model.published import (
     Comparison,
