@@ -32,9 +32,10 @@ class Estimate:
     """Megabytes through the DMA engines."""
     busy: dict[str, float]
     """Busy share of the body (0 to 1) of each engine, and of "DMA"."""
-    utilisation: float
+    utilisation: float | None
     """Floating-point operations of products per second, relative to the Tensor engine's peak in
-    the dtype of the products (model FLOPs utilisation)."""
+    the dtype of the products (model FLOPs utilisation). None for a model whose operations depend
+    on values: they cannot be counted without computing them."""
     hbm_share: float
     """Bytes moved per second, relative to the bandwidth of HBM."""
 
@@ -91,7 +92,7 @@ def estimate(workload: Workload, setting: Setting) -> Estimate:
     return _of_launches(launches, operations, setting.product_dtype)
 
 
-def _of_launches(launches: Any, operations: int, kind: torch.dtype) -> Estimate:
+def _of_launches(launches: Any, operations: int | None, kind: torch.dtype) -> Estimate:
     body_us = sum(launch.body_us for launch in launches)
     moved = sum(launch.dma_bytes for launch in launches)
     busy: dict[str, float] = {}
@@ -106,7 +107,9 @@ def _of_launches(launches: Any, operations: int, kind: torch.dtype) -> Estimate:
         launches=len(launches),
         moved_mb=moved / 1e6,
         busy=busy,
-        utilisation=operations / (latency_us * 1e-6) / peak_operations(facts, kind),
+        utilisation=None
+        if operations is None
+        else operations / (latency_us * 1e-6) / peak_operations(facts, kind),
         hbm_share=moved / (latency_us * 1e3) / facts["dma.hbm_bytes_per_nanosecond"]["value"],
     )
 
@@ -119,8 +122,8 @@ def peak_operations(facts: dict[str, Any], kind: torch.dtype) -> float:
     return 2 * cells * facts["clocks.tensor"]["value"] * 1e9 / passes
 
 
-def _product_operations(workload: Workload) -> int:
-    """Of one run, counted without computing it (torch's meta device)."""
+def _product_operations(workload: Workload) -> int | None:
+    """Of one run, counted without computing it (torch's meta device); None where values decide."""
     state = {
         name: tensor.to("meta")
         for tensors in (workload.module.named_parameters(), workload.module.named_buffers())
@@ -128,5 +131,8 @@ def _product_operations(workload: Workload) -> int:
     }
     inputs = tuple(tensor.to("meta") for tensor in workload.inputs)
     with torch.no_grad(), FlopCounterMode(display=False) as counter:
-        torch.func.functional_call(workload.module, state, inputs)
+        try:
+            torch.func.functional_call(workload.module, state, inputs)
+        except (RuntimeError, NotImplementedError):  # a value of a meta tensor
+            return None
     return counter.get_total_flops()

@@ -57,7 +57,7 @@ def as_text(rows: Sequence[dict[str, Any]]) -> str:
             f"{each['per_second']:,.0f}",
             f"{each['launches']:,}",
             f"{each['moved_mb']:,.1f}",
-            f"{each['utilisation']:.1%}",
+            "-" if each["utilisation"] is None else f"{each['utilisation']:.1%}",
             f"{each['hbm_share']:.1%}",
             each["bound"],
         )

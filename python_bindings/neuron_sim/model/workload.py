@@ -162,8 +162,8 @@ def _inputs(module: Any, config: Any, request: Request) -> tuple[Tensor, ...]:
         raise ValueError(
             f"--sequence is {request.sequence}; '{request.model}' has at most {longest} positions."
         )
-    shape = (request.batch, request.sequence)
-    return (torch.randint(1, config.vocab_size, shape), torch.ones(shape, dtype=torch.long))
+    # Without a mask: models attend to all tokens.
+    return (torch.randint(1, config.vocab_size, (request.batch, request.sequence)),)
 
 
 def _images(batch: int, channels: int, size: int) -> tuple[Tensor]:

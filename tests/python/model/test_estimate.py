@@ -78,6 +78,15 @@ def test_utilisation_counts_the_operations_of_products():
     assert found.utilisation == pytest.approx(expected, rel=1e-12)
 
 
+def test_operations_that_depend_on_values_are_not_counted():
+    class Stops(torch.nn.Module):
+        def forward(self, x):
+            return x * 2 if x.sum() > 0 else x
+
+    setting = estimates.Setting("float32", compiled=False)
+    assert estimates.estimate(Workload(Stops(), (torch.ones(4),)), setting).utilisation is None
+
+
 def test_a_model_bound_by_no_engine_is_bound_by_latency():
     found = estimates.estimate(linear(2, 4, 4), estimates.Setting())
     assert max(found.busy.values()) < 0.5

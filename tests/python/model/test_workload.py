@@ -32,12 +32,12 @@ def configuration(tmp_path):
     return write
 
 
-def test_a_configuration_file_gives_its_model_and_tokens_with_a_mask(configuration):
+def test_a_configuration_file_gives_its_model_and_tokens(configuration):
     workload = load(Request(configuration(SMALL_BERT), batch=3, sequence=16))
     assert type(workload.module).__name__ == "BertModel"
     assert not workload.module.training
-    tokens, mask = workload.inputs
-    assert tokens.shape == mask.shape == (3, 16)
+    (tokens,) = workload.inputs
+    assert tokens.shape == (3, 16)
     assert tokens.dtype == torch.int64
     assert 1 <= tokens.min() and tokens.max() < 50
 
