@@ -137,7 +137,7 @@ def _remark(case: Mapping[str, Any]) -> str:
     """What became of the passes, where it was not all that the stack says."""
     if "passes_objection" in case:
         return " (not compiled)"
-    names = ", ".join(f"`{name}`" for name in case.get("passes_that_gave_way", ()))
+    names = ", ".join(f"`{name}`" for name in case.get("skipped_passes", ()))
     return f" (did not fit: {names})" if names else ""
 
 

@@ -31,8 +31,8 @@ def compile_launch(launch: Launch) -> tuple[_core.Program, _core.Program]:
 def compile_with_report(launch: Launch) -> tuple[tuple[_core.Program, _core.Program], list[str]]:
     """The same, and the passes left out because the chip cannot hold what they keep."""
     source = launch.build()
-    compiled, gave_way = _core.compile_with_report(source, pass_settings(launch.stack))
-    return (source, compiled), gave_way
+    compiled, skipped_passes = _core.compile_with_report(source, pass_settings(launch.stack))
+    return (source, compiled), skipped_passes
 
 
 @functools.cache
@@ -55,7 +55,7 @@ class PreparedCase:
         self.case = case
         compiled = [compile_with_report(launch) for launch in case.launches]
         self._programs = [programs for programs, _ in compiled]
-        self.gave_way = list(dict.fromkeys(name for _, names in compiled for name in names))
+        self.skipped_passes = list(dict.fromkeys(name for _, names in compiled for name in names))
         """Passes that were left out of a program because the chip cannot hold what they keep."""
 
     @property
@@ -101,7 +101,7 @@ class Evaluated:
     has_kernel: bool = False
     objection: str = ""
     """Why the passes left a program unchanged; empty when they ran."""
-    gave_way: tuple[str, ...] = ()
+    skipped_passes: tuple[str, ...] = ()
     """Passes that were left out because the chip cannot hold what they keep."""
     kind: str | None = None
     """What takes the simulated time, a kind of intervals; None without a simulated number."""
@@ -142,7 +142,7 @@ def evaluate(
             _settings(stacks),
             has_kernel=True,
             objection=prepared.objection,
-            gave_way=tuple(prepared.gave_way),
+            skipped_passes=tuple(prepared.skipped_passes),
             kind=prepared.kind(architecture),
         )
     except Exception as error:  # a kernel that cannot be built fails one case, not the suite

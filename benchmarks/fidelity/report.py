@@ -41,8 +41,8 @@ def _case(evaluated: Evaluated, stack: str) -> dict[str, Any]:
     }
     if evaluated.objection:
         entry["passes_objection"] = evaluated.objection
-    if evaluated.gave_way and stack == "published":
-        entry["passes_that_gave_way"] = list(evaluated.gave_way)
+    if evaluated.skipped_passes and stack == "published":
+        entry["skipped_passes"] = list(evaluated.skipped_passes)
     if evaluated.reason is not None:
         entry["reason"] = evaluated.reason
     return entry
