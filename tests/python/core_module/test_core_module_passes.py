@@ -58,7 +58,7 @@ def test_settings_and_costs_are_listed_with_what_they_mean():
     assert settings["schedule"]["default"] is False
     assert all(entry["meaning"] for entry in settings.values())
     costs = _core.compiler_costs()
-    assert len(costs) == 12
+    assert len(costs) == 13
     assert costs["same_engine"]["value"] == 120 and costs["same_engine"]["certainty"] == "assumed"
     assert all(cost["source"] and cost["unit"] for cost in costs.values())
 

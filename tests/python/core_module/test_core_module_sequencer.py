@@ -79,5 +79,5 @@ def test_what_the_sequencer_cannot_do_is_refused():
         builder.sendrecv(tile, tile, 1, 1, dma_engine="fast")
     with pytest.raises(ValueError, match="'sendrecv'"):
         builder.sendrecv(tile, kernel.tile([4, 6]), 2, 2)
-    with pytest.raises(ValueError, match="'core_barrier'"):
-        builder.core_barrier(tile)
+    with pytest.raises(ValueError, match="'core_barrier'.*got a tile in 'psum'"):
+        builder.core_barrier(builder.psum("sums", [4, 6], "float32"))
