@@ -10,8 +10,6 @@ namespace py = pybind11;
 namespace neuron_sim {
 namespace {
 
-double microseconds(Picoseconds time) { return static_cast<double>(time.count) * 1e-6; }
-
 py::dict facts(const CollectiveRecord& record) {
   py::dict facts;
   facts["call"] = record.call;
@@ -19,9 +17,9 @@ py::dict facts(const CollectiveRecord& record) {
   facts["ranks"] = record.ranks;
   facts["bytes"] = record.bytes.count;
   facts["algorithm"] = record.algorithm;
-  facts["ready_us"] = microseconds(record.ready);
-  facts["start_us"] = microseconds(record.start);
-  facts["end_us"] = microseconds(record.end);
+  facts["ready_us"] = record.ready.microseconds();
+  facts["start_us"] = record.start.microseconds();
+  facts["end_us"] = record.end.microseconds();
   return facts;
 }
 

@@ -25,18 +25,16 @@ GraphProgramOptions options_of(bool fuse, const std::map<std::string, int64_t>& 
   return options;
 }
 
-double microseconds(Picoseconds time) { return static_cast<double>(time.count) * 1e-6; }
-
 py::dict facts_of(const CapturedGraph& graph) {
   const GraphFacts& facts = graph.facts();
   py::dict result;
   result["kernels"] = facts.kernels;
-  result["kernel_bodies_us"] = microseconds(facts.kernel_bodies);
+  result["kernel_bodies_us"] = facts.kernel_bodies.microseconds();
   result["constant_kernels"] = facts.constant_kernels;
   result["arranged_bytes"] = facts.arranged_bytes;
   result["kernels_after_fusion"] = facts.emitted;
   result["programs"] = facts.programs;
-  result["program_bodies_us"] = microseconds(facts.program_bodies);
+  result["program_bodies_us"] = facts.program_bodies.microseconds();
   result["host_operators"] = facts.host_operators;
   result["unchanged"] = facts.unchanged;
   result["skipped_passes"] = facts.skipped_passes;

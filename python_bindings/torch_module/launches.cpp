@@ -13,8 +13,6 @@ namespace py = pybind11;
 namespace neuron_sim {
 namespace {
 
-double microseconds(Picoseconds time) { return static_cast<double>(time.count) * 1e-6; }
-
 /// Busy shares by engine, 0 to 1.
 py::dict utilisation(const Timing& timing) {
   py::dict shares;
@@ -36,7 +34,7 @@ py::bytes trace_of(const RecordedLaunch& launch) {
 }
 
 double latency(const RecordedLaunch& launch) {
-  return microseconds(launch.timing->benchmark(*launch.kernel->architecture));
+  return launch.timing->benchmark(*launch.kernel->architecture).microseconds();
 }
 
 /// Read when Python asks, so that a list of launches stays small.
@@ -46,9 +44,9 @@ void bind_recorded_launch(py::module_& m) {
       .def_property_readonly("name", [](Launch launch) { return launch.kernel->name; })
       .def_property_readonly("shapes", [](Launch launch) { return launch.kernel->shapes; })
       .def_property_readonly("device", [](Launch launch) { return launch.device; })
-      .def_property_readonly("start_us", [](Launch l) { return microseconds(l.span.start); })
-      .def_property_readonly("end_us", [](Launch l) { return microseconds(l.span.end); })
-      .def_property_readonly("body_us", [](Launch l) { return microseconds(l.timing->body); })
+      .def_property_readonly("start_us", [](Launch l) { return l.span.start.microseconds(); })
+      .def_property_readonly("end_us", [](Launch l) { return l.span.end.microseconds(); })
+      .def_property_readonly("body_us", [](Launch l) { return l.timing->body.microseconds(); })
       .def_property_readonly("latency_us", &latency)
       .def_property_readonly("utilisation", [](Launch l) { return utilisation(*l.timing); })
       .def_property_readonly("bottleneck", [](Launch l) { return l.timing->bottleneck(); })
@@ -57,7 +55,7 @@ void bind_recorded_launch(py::module_& m) {
       .def_property_readonly("instructions", [](Launch l) { return l.timing->instances; })
       .def_property_readonly("overlapping_tiles", [](Launch l) { return l.kernel->overlaps.tiles; })
       .def_property_readonly("overlap_lost_us",
-                             [](Launch l) { return microseconds(l.kernel->overlaps.lost); })
+                             [](Launch l) { return l.kernel->overlaps.lost.microseconds(); })
       .def("trace", &trace_of);
 }
 
