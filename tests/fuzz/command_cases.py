@@ -83,6 +83,8 @@ def _is_long(arguments: list[str]) -> bool:
         return not ("--list" in rest or "--help" in rest) and _SMALL not in rest
     if command == "fidelity":
         return "--data" not in rest and "--family" not in rest
+    if command == "model":
+        return "--published" in rest
     if command == "replay":
         return not any(word.startswith((str(_FOLDER), "/")) or "." in word for word in rest)
     return command == "calibrate" and "--data" not in rest and "--parameters" not in rest

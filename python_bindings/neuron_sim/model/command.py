@@ -59,8 +59,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """0; errors are ValueErrors, ImportErrors and those of the operators."""
+    """0; ValueError with the sentence of whatever the model, its operators, or the memory of the
+    host or the device refuse."""
     _choose_architecture(arguments)
+    try:
+        return _run(arguments)
+    except (RuntimeError, ImportError, AttributeError) as error:
+        sentence = str(error).split("\n", 1)[0]
+        raise ValueError(f"{arguments.model or 'a published model'}: {sentence}") from error
+
+
+def _run(arguments: argparse.Namespace) -> int:
     from neuron_sim.model import estimate, published, report, workload  # import torch
 
     if arguments.list:

@@ -119,6 +119,24 @@ def test_the_command_prints_a_row_per_batch(tmp_path, monkeypatch, capsys):
     assert [line.split()[0] for line in lines[1:]] == ["batch", "1", "2"]
 
 
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("return torch.nn.Linear(3, 4), (torch.zeros(5, 2),)", "shapes"),
+        ("import no_such_package", "No module named 'no_such_package'"),
+        ("return torch.zeros(1 << 60)", "memory"),
+    ],
+)
+def test_what_a_model_refuses_is_one_sentence(source, message, tmp_path, monkeypatch, capsys):
+    (tmp_path / "faulty.py").write_text(f"import torch\ndef build():\n  {source}\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delitem(__import__("sys").modules, "faulty", raising=False)
+    assert main(["model", "faulty:build", "--eager"]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("neuron-sim model: error: faulty:build: ")
+    assert error.count("\n") == 1 and message in error
+
+
 def test_the_command_without_a_model_is_refused(capsys):
     assert main(["model"]) == 2
     assert "MODEL is missing" in capsys.readouterr().err
