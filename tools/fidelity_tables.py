@@ -91,7 +91,7 @@ def intervals(errors: Sequence[MeasuredError]) -> list[str]:
         found = interval(kind, errors)
         low, high = (number(100 * (end - 1), "+.0f") for end in (found.low, found.high))
         rows.append([kind, sum(each.kind == kind for each in errors), found.kernels, low, high])
-    lines = table("bound by;measured kernels;behind the interval;from %;to %", "lrrrr", rows)
+    lines = table("bound by;measured kernels;used for the interval;from %;to %", "lrrrr", rows)
     counts = left_out_coverage(errors)
     counts["**all**"] = (sum(n for n, _ in counts.values()), len(errors))
     rows = [[name, total, f"{inside / total:.0%}"] for name, (inside, total) in counts.items()]

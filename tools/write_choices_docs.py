@@ -42,9 +42,9 @@ What could have been chosen otherwise: {rules} rules of the compiler's model tha
 switch on, {values} fitted values of the architectures, and {costs} costs of the compiler's
 scheduler, against {cases} measured kernels and four traces. A choice is determined by the kernels
 whose simulated number changes by more than {change:.0%} when it is made neutral, all else equal: a
-rule switched off, a value {factor:g} times as large. Kernels are those of the suite, rewritten with
-the Builder, and the authors' own files, which some rules need and rewritten kernels do not. MAPE is
-that of the suite without the choice ({mape:.2f} % with all of them). Choices that fewer than
+rule switched off, a value {factor:g} times as large. The suite has kernels rewritten with the
+Builder; some rules apply only to the authors' own files, which have a column. MAPE is
+that of the suite without the choice ({mape:.2f} % with all choices). Choices that fewer than
 {least} kernels determine are marked.
 
 """

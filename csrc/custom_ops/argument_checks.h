@@ -1,7 +1,7 @@
 #pragma once
-// Checks shared by the custom ops, worded as those of the kernels (ops/blocks/operand_checks.h).
+// Checks shared by the custom ops, with the messages of ops/blocks/operand_checks.h.
 // Sizes may be symbolic (torch.export, torch.compile). Errors are KernelError, which
-// translate_errors() makes TypeError (dtypes) or ValueError; that of devices is c10::Error.
+// translate_errors() makes TypeError (dtypes) or ValueError; a device mismatch is c10::Error.
 
 #include <ATen/core/Tensor.h>
 #include <c10/core/SymInt.h>

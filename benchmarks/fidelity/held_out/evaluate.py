@@ -32,7 +32,7 @@ class _Worker:
         self._not_imported: dict[str, Any] = {}
 
     def reply(self, request: dict[str, Any]) -> dict[str, Any]:
-        """The reply to a row, or why there is none."""
+        """The reply to a row: its times, or the reason why it has no time."""
         if self._not_imported:
             return self._not_imported
         if self._process is None:

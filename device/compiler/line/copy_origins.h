@@ -29,7 +29,7 @@ class CopyOrigins {
   /// Whether each element comes from one write, and all copies have the same dtype, write the same
   /// partitions and move them by the same number.
   bool valid() const { return valid_; }
-  /// From a partition of the copied tile to that of the source.
+  /// Partition of the source minus partition of the copied tile.
   int32_t shift() const { return shift_; }
   /// The element at that byte of the copied tile, like Operand::offset; null when no copy writes
   /// it.

@@ -38,7 +38,7 @@ bool is_candidate(const StraightLine& line, const StraightInstruction& instance)
          is_of_rows(dst) && !line.tile_of(src).placed && !line.tile_of(dst).placed;
 }
 
-/// The writes of each tile, in program order; redirected readers are none.
+/// The writes of each tile, in program order; redirecting a reader changes none of them.
 using Writes = std::vector<std::vector<TileUse>>;
 
 Writes writes_of(const StraightLine& line, const TileUses& uses) {

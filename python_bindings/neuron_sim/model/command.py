@@ -64,7 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
     _choose_architecture(arguments)
     try:
         return _run(arguments)
-    except (RuntimeError, ImportError, AttributeError) as error:
+    except (RuntimeError, ImportError) as error:
         sentence = str(error).split("\n", 1)[0]
         raise ValueError(f"{arguments.model or 'a published model'}: {sentence}") from error
 

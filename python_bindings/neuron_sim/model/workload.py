@@ -140,11 +140,16 @@ def _from_configuration(configuration: dict[str, Any], request: Request) -> Work
     config = transformers.AutoConfig.for_model(model_type, **fields)
     if request.image is not None and hasattr(config, "image_size"):
         config.image_size = request.image
-    (architecture,) = config.architectures or ("AutoModel",)
+    architecture = (config.architectures or ["AutoModel"])[0]
     if architecture == "AutoModel":
         module = transformers.AutoModel.from_config(config)
-    else:
+    elif hasattr(transformers, architecture):
         module = getattr(transformers, architecture)(config)
+    else:
+        raise ValueError(
+            f"'{request.model}' has the architecture '{architecture}', which transformers "
+            f"{transformers.__version__} does not have."
+        )
     return Workload(module, _inputs(module, config, request))
 
 

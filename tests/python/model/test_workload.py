@@ -147,6 +147,10 @@ def test_sequences_fit_the_positions_of_the_model(configuration):
         ("{", "is not JSON"),
         ("[]", "has no 'model_type'"),
         ("{}", "has no 'model_type'"),
+        (
+            '{"model_type": "bert", "architectures": ["NoneSuch"]}',
+            "has the architecture 'NoneSuch', which transformers",
+        ),
         ('{"model_type": "none such"}', "has the model_type 'none such', which transformers"),
         (
             '{"model_type": "whisper", "architectures": ["WhisperModel"], "d_model": 8,'
