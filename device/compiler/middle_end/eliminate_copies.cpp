@@ -89,7 +89,7 @@ class Elimination {
   bool in_loops_of(uint32_t copy, uint32_t reader) const {
     const StraightInstruction& a = line_.instructions[copy];
     const StraightInstruction& b = line_.instructions[reader];
-    const int depth = std::min(a.depth, b.depth);
+    const auto depth = std::min(a.depth, b.depth);
     for (size_t level = 0; level < static_cast<size_t>(depth); ++level) {
       if (a.loops[level] != b.loops[level]) return true;
       if (a.iteration[level] != b.iteration[level]) return false;

@@ -10,6 +10,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from neuron_sim import _core
 from neuron_sim.model.workload import Workload
+from neuron_sim.nki.measurement.summary import peak_operations
 
 DTYPES = {
     "float32": torch.float32,
@@ -109,17 +110,15 @@ def _of_launches(launches: Any, operations: int | None, kind: torch.dtype) -> Es
         busy=busy,
         utilisation=None
         if operations is None
-        else operations / (latency_us * 1e-6) / peak_operations(facts, kind),
+        else operations / (latency_us * 1e-6) / peak_of(facts, kind),
         hbm_share=moved / (latency_us * 1e3) / facts["dma.hbm_bytes_per_nanosecond"]["value"],
     )
 
 
-def peak_operations(facts: dict[str, Any], kind: torch.dtype) -> float:
-    """Floating-point operations per second of the Tensor engine: each cell of the array multiplies
-    and adds once per cycle, fp32 in several passes."""
-    cells = facts["limits.partitions"]["value"] * facts["limits.stationary_free"]["value"]
+def peak_of(facts: dict[str, Any], kind: torch.dtype) -> float:
+    """Floating-point operations per second of products in that dtype; fp32 takes several passes."""
     passes = facts["tensor.passes_fp32"]["value"] if kind == torch.float32 else 1
-    return 2 * cells * facts["clocks.tensor"]["value"] * 1e9 / passes
+    return peak_operations(facts) / passes
 
 
 def _product_operations(workload: Workload) -> int | None:

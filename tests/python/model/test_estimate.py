@@ -67,13 +67,13 @@ def test_casting_without_the_compiler_is_refused():
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 def test_the_peak_is_two_operations_per_cell_and_cycle(dtype):
     facts = _core.architecture_facts("trn1")
-    assert estimates.peak_operations(facts, estimates.DTYPES[dtype]) == PEAK[dtype]
+    assert estimates.peak_of(facts, estimates.DTYPES[dtype]) == PEAK[dtype]
 
 
 def test_utilisation_counts_the_operations_of_products():
     found = estimates.estimate(linear(8, 64, 32), estimates.Setting())
     facts = _core.architecture_facts(torch.neuron_sim.get_device_properties().architecture)
-    peak = estimates.peak_operations(facts, torch.bfloat16)
+    peak = estimates.peak_of(facts, torch.bfloat16)
     expected = 2 * 8 * 64 * 32 / (found.latency_ms * 1e-3) / peak
     assert found.utilisation == pytest.approx(expected, rel=1e-12)
 
