@@ -42,6 +42,7 @@ class Walk {
  public:
   explicit Walk(const Program& program) : program_(program), accesses_(program.tiles.size()) {
     for (auto& core : histories_) core.resize(static_cast<size_t>(program.hazard_groups));
+    for (const Edge& edge : program.edges) producers_[edge.producer] = {};
     find_shared();
   }
 
@@ -106,6 +107,7 @@ class Walk {
   std::vector<AccessesByCore> accesses_;
   std::array<std::vector<TileHistory<Behind>>, kMaximumCores> histories_;
   std::array<std::array<Behind, kEngineCount>, kMaximumCores> engines_{};
+  std::map<uint32_t, Behind> producers_;  // of edges, by instruction
   int64_t meetings_ = 0;
 };
 
@@ -132,6 +134,8 @@ Behind Walk::order(const Instruction& instruction, const int64_t* variables, int
   static constexpr int64_t kNoRegisters[64] = {};
   Behind behind = engine(instruction);
   behind.merge({meeting});
+  const auto index = static_cast<uint32_t>(&instruction - program_.instructions.data());
+  for (const Edge& edge : edges_of(program_, index)) behind.merge(producers_[edge.producer]);
   std::array<Location, kMaximumOperands> locations;
   std::array<TileHistory<Behind>*, kMaximumOperands> histories{};
   const auto operands = program_.operands_of(instruction);
@@ -149,6 +153,8 @@ Behind Walk::order(const Instruction& instruction, const int64_t* variables, int
     if (histories[i] == nullptr) continue;
     histories[i]->record(region_at(operands[i], locations[i]), operands[i].writes(), 0, behind);
   }
+  const auto producer = producers_.find(index);
+  if (producer != producers_.end()) producer->second = behind;
   return behind;
 }
 

@@ -121,6 +121,18 @@ TEST(RaceCheck, ComparesBytesExactly) {
   EXPECT_EQ(disjoint.error(), "");
 }
 
+TEST(RaceCheck, AnEdgeFromAMeetingOrdersWhatFollows) {
+  for (const bool edge : {false, true}) {
+    Bench bench;
+    bench.write(0, bench.x);
+    bench.barrier(bench.y);  // core 1's is the last instruction
+    const size_t barrier = bench.builder.instruction_count() - 1;
+    bench.read(1, bench.x);
+    if (edge) bench.builder.add_edge(barrier + 1, barrier);
+    EXPECT_EQ(bench.error(), edge ? "" : sentence("writes", "reads", 0, 16 * 128 - 1));
+  }
+}
+
 TEST(RaceCheck, ComparesEveryIterationOfLoops) {
   const auto error = [](int64_t shift) {
     Bench bench;
