@@ -108,6 +108,10 @@ std::vector<TileId> undefined_tiles(const Program& program) {
   return tiles;
 }
 
+[[noreturn]] void fail_without_spills(const Program& program, std::string_view why) {
+  fail(text(program.overflow, " None is spilled to HBM: ", why, "."), ErrorKind::kOutOfMemory);
+}
+
 /// The settings with which a program that does not fit is compiled, one after the other until it
 /// does: the given ones, because the compiler allocates, and spills, after all its transformations;
 /// those without the passes that give way; those without a middle end, which may have made the
@@ -134,59 +138,82 @@ std::optional<StraightLine> spilled_back_end(const StraightLine& line, PassState
   return std::nullopt;
 }
 
-/// compile() of a program whose tiles do not fit where the kernel declares them.
-Compiled compile_overflowing(const Program& program, const PassSettings& settings) {
-  Unrolled unrolled = unroll(program);
-  const auto refuse = [&](std::string_view why) {
-    fail(text(program.overflow, " None is spilled to HBM: ", why, "."), ErrorKind::kOutOfMemory);
-  };
-  if (!unrolled.line) refuse(unrolled.reason);
-  PassState state{.settings = settings, .overflows = true};
-  state.undefined = undefined_tiles(program);
+/// The passes' result for one core, and the settings that remained.
+struct CompiledCore {
+  StraightLine line;
+  PassSettings used;
+};
+
+/// A core of a program whose tiles do not fit where the kernel declares them.
+CompiledCore compile_overflowing(const Program& program, size_t core, const PassSettings& settings,
+                                 const std::vector<TileId>& undefined) {
+  const StraightLine unrolled = *unroll(program, core).line;
+  PassState state{.settings = settings, .undefined = undefined, .overflows = true};
   for (const PassSettings& attempt : attempts_with_spills(settings)) {
     state.settings = attempt;
-    StraightLine line = *unrolled.line;
+    StraightLine line = unrolled;
     run_stage(Stage::kVersions, line, state);
     run_stage(Stage::kMiddleEnd, line, state);
     std::optional<StraightLine> compiled = shorter_back_end(StraightLine(line), state);
     if (!compiled) compiled = spilled_back_end(line, state);
-    if (compiled) return {lower(std::move(*compiled)), "", left_out(settings, attempt)};
+    if (compiled) return {std::move(*compiled), attempt};
   }
-  refuse("the tiles of one instruction have no place together");
-  return {};
+  fail_without_spills(program, "the tiles of one instruction have no place together");
+}
+
+/// A core of any other program.
+CompiledCore compile_fitting(const Program& program, size_t core, const PassSettings& settings,
+                             const std::vector<TileId>& undefined) {
+  PassState state{.settings = settings, .undefined = undefined};
+  const bool renames = settings["rename_buffers"] != 0;
+  StraightLine line = *unroll(program, core).line;
+  run_stage(Stage::kVersions, line, state);
+  for (const PassSettings& attempt : renames ? attempts(settings) : std::vector<PassSettings>{}) {
+    state.settings = attempt;
+    run_stage(Stage::kMiddleEnd, line, state);
+    if (auto compiled = shorter_back_end(std::move(line), state)) {
+      return {std::move(*compiled), attempt};
+    }
+    // Unrolled again, not copied: most programs need no copy, long ones have no room for it.
+    line = *unroll(program, core).line;
+    run_stage(Stage::kVersions, line, state);
+  }
+  // The kernel's own places are valid only for the kernel's own order.
+  state.settings = settings;
+  place(line, state, SbufReuse::kSameSize);
+  order(line, state);
+  return {std::move(line), renames ? in_place(settings) : settings};
+}
+
+/// Switches that are off on either core are off in `used`.
+void leave_out(PassSettings& used, const PassSettings& of_core) {
+  for (const PassSetting& each : pass_settings()) {
+    if (each.is_switch && of_core[each.name] == 0) used.set(each.name, 0);
+  }
 }
 
 }  // namespace
 
 Compiled compile(std::shared_ptr<const Program> program, const PassSettings& settings) {
   check_dump_request(dump_request());
-  if (!program->overflow.empty()) return compile_overflowing(*program, settings);
+  const bool overflows = !program->overflow.empty();
   const PassSettings nothing{{"keep_explicit_queues", settings["keep_explicit_queues"]},
                              {"disable_dge", settings["disable_dge"]}};
-  if (settings == nothing) return {std::move(program), "all passes are off", {}};
-  Unrolled unrolled = unroll(*program);
-  if (!unrolled.line) return {std::move(program), std::move(unrolled.reason), {}};
-  PassState state{.settings = settings};
-  const bool renames = settings["rename_buffers"] != 0;
-  if (renames) state.undefined = undefined_tiles(*program);
-  run_stage(Stage::kVersions, *unrolled.line, state);
-  for (const PassSettings& attempt : renames ? attempts(settings) : std::vector<PassSettings>{}) {
-    state.settings = attempt;
-    run_stage(Stage::kMiddleEnd, *unrolled.line, state);
-    if (auto compiled = shorter_back_end(std::move(*unrolled.line), state)) {
-      return {lower(std::move(*compiled)), "", left_out(settings, attempt)};
-    }
-    // Unrolled again, not copied: most programs need no copy, long ones have no room for it.
-    unrolled = unroll(*program);
-    run_stage(Stage::kVersions, *unrolled.line, state);
+  if (!overflows && settings == nothing) return {std::move(program), "all passes are off", {}};
+  std::string objection = unroll_objection(*program);
+  if (overflows && !objection.empty()) fail_without_spills(*program, objection);
+  if (!objection.empty()) return {std::move(program), std::move(objection), {}};
+  std::vector<TileId> undefined;
+  if (overflows || settings["rename_buffers"] != 0) undefined = undefined_tiles(*program);
+  std::vector<StraightLine> lines;
+  PassSettings used = settings;
+  for (size_t core = 0; core < program->cores.size(); ++core) {
+    CompiledCore compiled = overflows ? compile_overflowing(*program, core, settings, undefined)
+                                      : compile_fitting(*program, core, settings, undefined);
+    leave_out(used, compiled.used);
+    lines.push_back(std::move(compiled.line));
   }
-  // The kernel's own places are valid only for the kernel's own order.
-  state.settings = settings;
-  place(*unrolled.line, state, SbufReuse::kSameSize);
-  order(*unrolled.line, state);
-  const std::vector<std::string> skipped_passes = left_out(settings, in_place(settings));
-  return {lower(std::move(*unrolled.line)), "",
-          renames ? skipped_passes : std::vector<std::string>{}};
+  return {lower(std::move(lines)), "", left_out(settings, used)};
 }
 
 }  // namespace neuron_sim

@@ -22,10 +22,11 @@ struct Compiled {
 
 /// Runs the passes that `settings` switches on. The result computes the same bytes in the arguments
 /// that the kernel writes. A program without a straight line (straight_line.h) is unchanged, as is
-/// every program when all is off. A program whose tiles do not fit the chip (Program::overflow) is
-/// unrolled and renamed whatever the settings say, and tiles are spilled where those passes leave
-/// no room (back_end/spill.h): KernelError(kOutOfMemory) when it has no straight line, or no place
-/// for the tiles of one instruction.
+/// every program when all is off. The passes see one core after the other; how the two cores of a
+/// program meet stays as it is (line/meetings.h). A program whose tiles do not fit the chip
+/// (Program::overflow) is unrolled and renamed whatever the settings say, and tiles are spilled
+/// where those passes leave no room (back_end/spill.h): KernelError(kOutOfMemory) when it has no
+/// straight line, or no place for the tiles of one instruction.
 Compiled compile(std::shared_ptr<const Program> program, const PassSettings& settings);
 
 }  // namespace neuron_sim

@@ -25,6 +25,11 @@ ListScheduler::ListScheduler(const ScheduleProblem& problem, const InstanceGraph
   int32_t statements = 0;
   for (const Task& task : problem.tasks) statements = std::max(statements, task.statement + 1);
   statements_.resize(static_cast<size_t>(statements));
+  for (uint32_t task = 0; task < problem.tasks.size(); ++task) {
+    if (!problem.tasks[task].meeting) continue;
+    if (!meetings_.empty()) ++waits_[task];
+    meetings_.push_back(task);
+  }
   if (!problem.plan_banks) return;
   forecast_.emplace(problem.tasks.size(), problem.buffer_lives, problem.buffer_banks,
                     banks_.free_count());
@@ -181,6 +186,18 @@ void ListScheduler::leave_buffers(const Task& task, int64_t done) {
   }
 }
 
+/// One of the things that a task waits for is there at `time`.
+void ListScheduler::allow(uint32_t task, int64_t time) {
+  ready_[task] = std::max(ready_[task], time);
+  if (--waits_[task] == 0) make_ready(task);
+}
+
+/// The cores meet in program order, though one meeting need not end before the next one starts.
+void ListScheduler::advance_meetings(const Task& task, int64_t start) {
+  if (!task.meeting || ++next_meeting_ == meetings_.size()) return;
+  allow(meetings_[next_meeting_], start);
+}
+
 /// Opens the group of an issued task, or closes it and admits the next one of its statement.
 void ListScheduler::advance_group(const Task& task) {
   if (task.group == kNoGroup || !groups_matter_) return;
@@ -244,9 +261,9 @@ bool ListScheduler::issue(const Candidate& chosen) {
   for (uint32_t i = graph_.first_successor[chosen.task];
        i < graph_.first_successor[chosen.task + 1]; ++i) {
     const uint32_t next = graph_.successors[i];
-    ready_[next] = std::max(ready_[next], done + wait_of(task, engine, next));
-    if (--waits_[next] == 0) make_ready(next);
+    allow(next, done + wait_of(task, engine, next));
   }
+  advance_meetings(task, chosen.start);
   return true;
 }
 

@@ -24,6 +24,7 @@ struct Task {
   EngineKind engine{};
   bool any_engine = false;  ///< Scalar or Vector: whichever can start first, Scalar when both can
   bool transfer = false;
+  bool meeting = false;          ///< with the other core: starts after the meeting before it
   CompilerCost cost{};           ///< on `engine`; with any_engine on Scalar
   CompilerCost vector_cost{};    ///< with any_engine: on Vector
   int64_t rank = 0;              ///< of two that can start together the lower goes first; unique
@@ -109,6 +110,8 @@ class ListScheduler {
   void take_buffer(int32_t buffer, uint32_t task, int64_t start);
   bool take_buffers(uint32_t task, int64_t start);
   void leave_buffers(const Task& task, int64_t done);
+  void advance_meetings(const Task& task, int64_t start);
+  void allow(uint32_t task, int64_t time);
   void advance_group(const Task& task);
   bool release_blocked();
 
@@ -117,6 +120,8 @@ class ListScheduler {
   PsumBanks banks_;
   std::vector<int32_t> waits_;
   std::vector<int64_t> ready_, starts_;
+  std::vector<uint32_t> meetings_;  // in program order
+  size_t next_meeting_ = 0;
   std::vector<EngineKind> engines_;
   std::vector<uint32_t> order_;
   std::array<int64_t, kEngineCount> free_{};

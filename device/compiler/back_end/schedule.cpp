@@ -5,6 +5,7 @@
 
 #include "device/compiler/back_end/list_scheduler.h"
 #include "device/compiler/back_end/schedule_ranks.h"
+#include "device/compiler/line/meetings.h"
 #include "device/isa/movement/tensor_copy.h"
 
 namespace neuron_sim {
@@ -85,6 +86,7 @@ class ProblemBuilder {
     Task task;
     task.engine = instruction.engine;
     task.transfer = is_transfer(line_, instance);
+    task.meeting = is_meeting(instance);
     task.any_engine = choose_engines_ && is_free_copy(line_, instance);
     task.cost =
         compiler_cost(costs_, demand, task.any_engine ? EngineKind::kScalar : instruction.engine);

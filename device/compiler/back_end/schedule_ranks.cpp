@@ -5,6 +5,8 @@
 #include <numeric>
 #include <tuple>
 
+#include "device/compiler/line/meetings.h"
+
 namespace neuron_sim {
 namespace {
 
@@ -67,7 +69,8 @@ void rank_groups(const StraightLine& line, Ranks& ranks) {
 bool is_free_load(const StraightLine& line, const InstanceGraph& graph, uint32_t index) {
   const StraightInstruction& instance = line.instructions[index];
   const Demand& demand = line.demands[instance.instruction.demand];
-  return is_transfer(line, instance) && !demand.steps[0].store && graph.waits[index] == 0;
+  return is_transfer(line, instance) && !is_meeting(instance) && !demand.steps[0].store &&
+         graph.waits[index] == 0;
 }
 
 void rank_loads(const StraightLine& line, const InstanceGraph& graph, Ranks& ranks) {

@@ -1,9 +1,11 @@
 #include "device/compiler/line/dependences.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "device/analysis/instance_history.h"
 #include "device/base/interruption.h"
+#include "device/compiler/line/meetings.h"
 
 namespace neuron_sim {
 namespace {
@@ -50,6 +52,20 @@ std::vector<int32_t> number_histories(const StraightLine& line) {
   return histories;
 }
 
+/// What the meetings order, by consumer.
+std::vector<Edge> orders_of_meetings(const StraightLine& line) {
+  std::vector<Edge> edges = meeting_edges(line);
+  std::optional<uint32_t> last;
+  for (uint32_t i = 0; i < line.instructions.size(); ++i) {
+    if (!is_meeting(line.instructions[i])) continue;
+    if (last) edges.push_back({i, *last});
+    last = i;
+  }
+  std::sort(edges.begin(), edges.end(),
+            [](const Edge& a, const Edge& b) { return a.consumer < b.consumer; });
+  return edges;
+}
+
 }  // namespace
 
 Dependences::Dependences(const StraightLine& line) : first_(line.instructions.size() + 1) {
@@ -60,6 +76,8 @@ Dependences::Dependences(const StraightLine& line) : first_(line.instructions.si
     on_chip[static_cast<size_t>(histories[i])] = false;
   }
   GroupHistories accesses(std::move(on_chip));
+  const std::vector<Edge> orders = orders_of_meetings(line);
+  auto order = orders.begin();
   std::vector<uint32_t> sources;
   const auto history_of = [&](const Operand& operand) {
     return operand.present() ? histories[static_cast<size_t>(operand.tile)] : kNoHistory;
@@ -77,6 +95,9 @@ Dependences::Dependences(const StraightLine& line) : first_(line.instructions.si
       const int32_t history = history_of(operand);
       if (history == kNoHistory) continue;
       accesses.record(static_cast<size_t>(history), operand.region, operand.writes(), i);
+    }
+    for (; order != orders.end() && order->consumer == i; ++order) {
+      sources.push_back(order->producer);
     }
     std::sort(sources.begin(), sources.end());
     sources.erase(std::unique(sources.begin(), sources.end()), sources.end());

@@ -9,9 +9,10 @@
 
 namespace neuron_sim {
 
-/// Direct predecessors of every instance: those that wrote bytes it accesses and those that read
-/// bytes it writes. Needs single-assignment versions (rename_buffers.h): tiles on chip share no
-/// bytes, except `placed` ones. Conservative beyond the bounds of TileHistory.
+/// Direct predecessors of every instance: those that wrote bytes it accesses, those that read
+/// bytes it writes, and what the meetings with another core order (meetings.h), among them the
+/// meeting before each meeting. Needs single-assignment versions (rename_buffers.h): tiles on chip
+/// share no bytes, except `placed` ones. Conservative beyond the bounds of TileHistory.
 class Dependences {
  public:
   explicit Dependences(const StraightLine& line);

@@ -1,7 +1,7 @@
 #pragma once
-// The form that all passes of the compiler work on: a program of one core with its loops unrolled,
-// every operand at one fixed place. Passes change instructions, operands and tiles freely, then
-// lower() makes a Program of the result.
+// The form that all passes of the compiler work on: the instructions of one core with their loops
+// unrolled, every operand at one fixed place. Passes change instructions, operands and tiles
+// freely, then lower() makes a Program of the result.
 
 #include <array>
 #include <cstdint>
@@ -13,6 +13,8 @@
 #include "device/program/program.h"
 
 namespace neuron_sim {
+
+class PeerAccesses;
 
 /// Most instances that are unrolled. The compiler unrolls all static loops before it schedules; the
 /// bound keeps memory (about 4 KB per instance) and time (10 to 30 us per instance) in check.
@@ -32,16 +34,18 @@ struct StraightInstruction {
   int8_t depth = 0;
 };
 
-/// A program of one core without loops, registers or rings. The order of `instructions` is the
+/// One core of a program without loops, registers or rings. The order of `instructions` is the
 /// program order; other pools may hold entries that nothing refers to.
 struct StraightLine {
   std::string kernel;
+  std::shared_ptr<const PeerAccesses> peer;  ///< the other core (meetings.h); null without one
   const Architecture* architecture = nullptr;
   std::vector<StraightInstruction> instructions;
   std::vector<Operand> operands;      ///< ring 1, no terms; on chip `offset` includes the tile's
   std::vector<Attribute> attributes;  ///< runs may be shared by instances: append, do not change
-  std::vector<Tile> tiles;            ///< as in Program: the first ones are the engine states
-  std::vector<TileId> version_of;     ///< per tile: the kernel's tile that it is a version of
+  std::vector<Tile> tiles;  ///< as in Program; on chip, those of the other core have no memory
+  size_t kernel_tiles = 0;  ///< of the program: the first ones, in HBM the same on all cores
+  std::vector<TileId> version_of;  ///< per tile: the kernel's tile that it is a version of
   std::vector<Argument> arguments;
   std::vector<std::vector<std::byte>> constants;
   std::vector<Demand> demands;  ///< shared by instances: append, do not change
@@ -68,28 +72,41 @@ struct StraightLine {
   }
 };
 
+/// Whether a tile lies in SBUF or PSUM.
+inline bool is_on_chip(const Tile& tile) {
+  return tile.memory == MemoryKind::kSbuf || tile.memory == MemoryKind::kPsum;
+}
+
 /// Whether the instance moves bytes over the DMA engines.
 inline bool is_transfer(const StraightLine& line, const StraightInstruction& instance) {
   const Demand& demand = line.demands[instance.instruction.demand];
   return demand.count > 0 && demand.steps[0].unit == Unit::kDma;
 }
 
-/// The straight line of a program, or the reason why there is none (one sentence).
+/// The straight line of a core, or the reason why there is none (one sentence).
 struct Unrolled {
   std::optional<StraightLine> line;
   std::string reason;
 };
 
-/// Why a program has no straight line, one clause; empty when it has one.
+/// Why the cores of a program have no straight lines, one clause; empty when they have.
 std::string unroll_objection(const Program& program, int64_t maximum = kMaximumUnrolled);
-/// Expands all counted loops. Programs with two cores or synchronisations, with loops, addresses or
-/// descriptors that depend on registers or data, or with more than `maximum` instances have no
-/// straight line.
-Unrolled unroll(const Program& program, int64_t maximum = kMaximumUnrolled);
+/// Expands all counted loops of a core. Programs of several ranks, with loops, addresses or
+/// descriptors that depend on registers or data, or with more than `maximum` instances on all cores
+/// together have no straight lines.
+Unrolled unroll(const Program& program, size_t core = 0, int64_t maximum = kMaximumUnrolled);
 
-/// The program of a straight line: unused tiles on chip are dropped, then everything is derived as
-/// for a program of the Builder (finish_program).
+/// The program of the straight lines of its cores: unused tiles on chip are dropped, then
+/// everything is derived as for a program of the Builder (finish_program).
+std::shared_ptr<const Program> lower(std::vector<StraightLine> lines);
+/// The program of one line. Of a program of two cores it is what analyses of the one core read: its
+/// meetings are instructions like others, and edges keep the order that they need (meetings.h).
 std::shared_ptr<const Program> lower(StraightLine line);
+
+/// Whether out-of-range rows of an index leave bytes of the result unchanged. During the passes
+/// such a result counts as read, so that it stays with the bytes before it; the program marks it as
+/// only written, because a gather may target an unwritten tile.
+bool may_keep_bytes(const Instruction& instruction, std::span<const Attribute> attributes);
 
 /// Operand `index` of an instance as the view that an instruction's check and demand read.
 View view_of(const StraightLine& line, const Operand& operand);

@@ -5,6 +5,11 @@
 
 namespace neuron_sim {
 
+bool may_keep_bytes(const Instruction& instruction, std::span<const Attribute> attributes) {
+  const int index = attribute_index(*instruction.type, "oob_skip");
+  return index >= 0 && attributes[static_cast<size_t>(index)].flag();
+}
+
 View view_of(const StraightLine& line, const Operand& operand) {
   if (!operand.present()) return {};
   const Tile& tile = line.tile_of(operand);
@@ -23,6 +28,7 @@ Draft draft_of(const StraightLine& line, const StraightInstruction& instance) {
   Draft draft;
   draft.type = instance.instruction.type;
   draft.engine = instance.instruction.engine;
+  draft.core = instance.instruction.core;
   for (const Operand& operand : line.operands_of(instance)) {
     draft.operands.push_back(view_of(line, operand));
   }

@@ -6,6 +6,7 @@
 #include "device/base/interruption.h"
 #include "device/compiler/line/kept_tiles.h"
 #include "device/compiler/line/live_bytes.h"
+#include "device/compiler/line/meetings.h"
 #include "device/compiler/line/tile_uses.h"
 #include "device/isa/dma/dma_copy.h"
 #include "device/isa/movement/tensor_copy.h"
@@ -122,9 +123,9 @@ class Forwarding {
     const Operand& hbm = operands[loads ? 1 : 0];
     if (chip.memory != MemoryKind::kSbuf || hbm.memory != MemoryKind::kHbm ||
         operands[2].present() || operands[0].reads() || chip.dtype != hbm.dtype ||
-        line_.tile_of(chip).placed || hbm.indirect || hbm.register_index >= 0 ||
-        chip.partitions != hbm.partitions || chip.partition_stride != 1 ||
-        !Pattern(hbm).is_run(itemsize(hbm.dtype)) ||
+        conflicts_with_peer(line_, hbm) || line_.tile_of(chip).placed || hbm.indirect ||
+        hbm.register_index >= 0 || chip.partitions != hbm.partitions ||
+        chip.partition_stride != 1 || !Pattern(hbm).is_run(itemsize(hbm.dtype)) ||
         Pattern(hbm).elements() != Pattern(chip).elements()) {
       return std::nullopt;
     }
@@ -135,6 +136,7 @@ class Forwarding {
 
   /// Records the effects of a kept instance on tensors in HBM.
   void note_memory(uint32_t i, const std::optional<Rows>& rows) {
+    if (is_meeting(line_.instructions[i])) return;  // moves no bytes there
     for (const Operand& operand : line_.operands_of(line_.instructions[i])) {
       if (operand.memory != MemoryKind::kHbm) continue;
       const auto tile = static_cast<size_t>(operand.tile);

@@ -5,6 +5,7 @@
 
 #include "device/analysis/access_runs.h"
 #include "device/base/interruption.h"
+#include "device/compiler/line/meetings.h"
 #include "device/compiler/line/tile_uses.h"
 #include "device/compiler/middle_end/stack_instances.h"
 #include "device/instruction/instruction_type.h"
@@ -89,9 +90,8 @@ class Hoist {
     const auto operands = line_.operands_of(instance);
     const Demand& demand = line_.demands[instance.instruction.demand];
     const Unit unit = demand.steps[0].unit;
-    if (operands.empty() || demand.count == 0 || unit == Unit::kDma || unit == Unit::kSequencer) {
-      return false;
-    }
+    const bool computes = unit != Unit::kDma && unit != Unit::kSequencer && !is_meeting(instance);
+    if (operands.empty() || demand.count == 0 || !computes) return false;
     for (size_t i = 0; i < operands.size(); ++i) {
       if (!operands[i].present()) continue;
       const bool on_chip =

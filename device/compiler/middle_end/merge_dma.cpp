@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "device/analysis/access_runs.h"
+#include "device/compiler/line/meetings.h"
 #include "device/compiler/middle_end/batch_statements.h"
 #include "device/isa/dma/dma_copy.h"
 
@@ -23,6 +24,7 @@ void merge_dma(StraightLine& line, const PassSettings& settings) {
     const Operand& src = operands[1];
     const bool load = src.memory == MemoryKind::kHbm;
     if (load == (dst.memory == MemoryKind::kHbm)) return 0;
+    if (conflicts_with_peer(now, instance)) return 0;
     if (load && now.tile_of(src).argument >= 0 && !inputs) return 0;
     if (innermost_run(load ? src : dst).bytes < kMergedRow) return 0;
     const View view = view_of(now, load ? dst : src);

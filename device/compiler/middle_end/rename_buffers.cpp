@@ -10,10 +10,6 @@
 namespace neuron_sim {
 namespace {
 
-bool on_chip(const Tile& tile) {
-  return tile.memory == MemoryKind::kSbuf || tile.memory == MemoryKind::kPsum;
-}
-
 /// The uses of a tile in program order; within an instance reads come before writes.
 std::vector<TileUse> accesses_of(const StraightLine& line, std::span<const TileUse> uses) {
   std::vector<TileUse> accesses(uses.begin(), uses.end());
@@ -133,7 +129,7 @@ class Versions {
 void fix_neighbours(StraightLine& line, const std::vector<bool>& fixed) {
   std::vector<size_t> order;
   for (size_t i = 0; i < line.tiles.size(); ++i) {
-    if (on_chip(line.tiles[i])) order.push_back(i);
+    if (is_on_chip(line.tiles[i])) order.push_back(i);
   }
   const auto key = [&](size_t i) { return std::pair(line.tiles[i].memory, line.tiles[i].address); };
   std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return key(a) < key(b); });
@@ -165,7 +161,8 @@ void rename_buffers(StraightLine& line, const std::vector<TileId>& undefined, bo
   const TileUses uses(line);
   for (size_t tile = 0; tile < fixed.size(); ++tile) {
     auto id = static_cast<TileId>(tile);
-    if (line.tiles[tile].placed || whole[tile] || !on_chip(line.tiles[tile]) || uses.of(id).empty())
+    if (line.tiles[tile].placed || whole[tile] || !is_on_chip(line.tiles[tile]) ||
+        uses.of(id).empty())
       continue;
     const std::vector<TileUse> accesses = accesses_of(line, uses.of(id));
     Versions versions(line, accesses);

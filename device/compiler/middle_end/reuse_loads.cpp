@@ -3,19 +3,22 @@
 #include <algorithm>
 
 #include "device/compiler/line/kept_tiles.h"
+#include "device/compiler/line/meetings.h"
 #include "device/isa/dma/dma_copy.h"
 
 namespace neuron_sim {
 namespace {
 
+/// Whether the line writes the tile; a meeting on it moves no bytes.
 bool is_written(const StraightLine& line, const TileUses& uses, TileId tile) {
   const std::span<const TileUse> all = uses.of(tile);
-  return std::any_of(all.begin(), all.end(),
-                     [&](const TileUse& use) { return operand_at(line, use).writes(); });
+  return std::any_of(all.begin(), all.end(), [&](const TileUse& use) {
+    return operand_at(line, use).writes() && !is_meeting(line.instructions[use.instance]);
+  });
 }
 
-/// Whether the instance loads from a tensor that is not `written` into a tile that nothing else
-/// writes.
+/// Whether the instance loads, from a tensor that is not `written` and bytes that the other core
+/// does not write, into a tile that nothing else writes.
 bool is_load(const StraightLine& line, const TileUses& uses, const std::vector<bool>& written,
              uint32_t index) {
   const StraightInstruction& instance = line.instructions[index];
@@ -25,7 +28,7 @@ bool is_load(const StraightLine& line, const TileUses& uses, const std::vector<b
   const Operand& src = operands[1];
   return src.memory == MemoryKind::kHbm && dst.memory == MemoryKind::kSbuf && !dst.reads() &&
          !operands[2].present() && !written[static_cast<size_t>(src.tile)] &&
-         fills_alone(line, uses, dst.tile, index);
+         !conflicts_with_peer(line, src) && fills_alone(line, uses, dst.tile, index);
 }
 
 FilledTile load_of(const StraightLine& line, uint32_t index) {

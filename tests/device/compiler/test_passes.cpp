@@ -4,6 +4,7 @@
 
 #include "device/timeline/timeline.h"
 #include "tests/device/compiler/compare_runs.h"
+#include "tests/device/compiler/two_core_kernel.h"
 #include "tests/device/program/random_program.h"
 
 namespace neuron_sim {
@@ -23,6 +24,63 @@ TEST(Passes, EveryStackKeepsTheBytesOfGeneratedPrograms) {
       ASSERT_EQ(bytes_after(program), bytes_after(compiled.program)) << stack.name << " " << seed;
     }
   }
+}
+
+std::vector<std::string_view> meetings_of(const Program& program, size_t core) {
+  std::vector<std::string_view> names;
+  for (const Node& node : program.cores.at(core)) {
+    if (node.kind != Node::Kind::kSynchronisation) continue;
+    names.push_back(program.instructions[node.index].type->name);
+  }
+  return names;
+}
+
+TEST(Passes, EveryStackKeepsTheBytesAndMeetingsOfTwoCores) {
+  for (const PublishedStack& stack : published_stacks()) {
+    if (std::string_view(stack.name).find("trn1") != std::string_view::npos) continue;
+    PassSettings forwarding = stack.settings;
+    if (forwarding["reuse_loads"] != 0) forwarding.set("forward_stores", 1);
+    for (const int64_t columns : {1, 33, 96}) {
+      const auto program =
+          TwoCoreKernel({.columns = columns, .dma_engine = DmaEngine{columns == 1}}).build();
+      for (const PassSettings& settings : {stack.settings, forwarding}) {
+        const Compiled compiled = compile(program, settings);
+        ASSERT_EQ(bytes_after(program), bytes_after(compiled.program)) << stack.name;
+        if (!compiled.unchanged.empty()) continue;
+        EXPECT_TRUE(compiled.skipped_passes.empty());
+        const std::vector<std::string_view> round{"sendrecv", "core_barrier", "core_barrier"};
+        for (const size_t core : {0, 1}) {
+          const auto meetings = meetings_of(*compiled.program, core);
+          ASSERT_EQ(meetings.size(), 9U);
+          for (size_t i = 0; i < 9; ++i) EXPECT_EQ(meetings[i], round[i % 3]);
+        }
+      }
+    }
+  }
+}
+
+TEST(Passes, EachCoreGetsWhatItsInstructionsAloneWouldGet) {
+  const PassSettings& settings = published_stack("neuronx-cc trn2").settings;
+  const auto load_and_add = [](Builder& builder, const View& in, const View& out) {
+    const View sum = builder.sbuf("sum", {128, 64}, Dtype::kFloat32);
+    builder.emit(Memset{sum, 0});
+    builder.loop(6, [&](const Affine& row) {
+      const View data = builder.sbuf("data", {128, 64}, Dtype::kFloat32);
+      builder.emit(DmaCopy{.dst = data, .src = in.select(0, row)});
+      builder.emit(TensorTensor{sum, sum, data, AluOp::kAdd});
+    });
+    builder.emit(DmaCopy{.dst = out, .src = sum});
+  };
+  const auto time = [&](const std::vector<int>& cores) {
+    Builder builder("halves", load_architecture("trn2"));
+    const View in = builder.argument("in", {2, 6, 128, 64}, Dtype::kFloat32);
+    const View out = builder.argument("out", {2, 128, 64}, Dtype::kFloat32);
+    for (const int core : cores) {
+      builder.core(core, [&] { load_and_add(builder, in.select(0, core), out.select(0, core)); });
+    }
+    return simulate(*compile(builder.finish(), settings).program).body.count;
+  };
+  EXPECT_EQ(time({0, 1}), time({0}));
 }
 
 TEST(Passes, EverySettingIsThatOfAPassAndEveryPassHasASwitch) {

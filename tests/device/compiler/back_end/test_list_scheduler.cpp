@@ -125,6 +125,20 @@ TEST(ListScheduler, ATaskOfAnyEngineTakesTheFirstFreeAndScalarOfTwo) {
   }
 }
 
+TEST(ListScheduler, MeetingsStartInProgramOrderAndDoNotWaitForEachOthersEnds) {
+  for (const bool meets : {false, true}) {
+    Problem problem;
+    const uint32_t late = problem.add(EngineKind::kVector, 100);
+    const uint32_t first = problem.add(EngineKind::kSync, 10, {late});
+    const uint32_t second = problem.add(EngineKind::kScalar, 10);  // could start at once
+    problem.task(first).meeting = problem.task(second).meeting = meets;
+    problem.task(first).transfer = true;
+    problem.task(first).cost.latency = {1000};
+    ASSERT_TRUE(problem.run());
+    EXPECT_EQ(problem.starts(), (Starts{0, 100, meets ? 100 : 0}));
+  }
+}
+
 TEST(ListScheduler, TransfersShareOnePipe) {
   Problem problem;
   for (const EngineKind engine : {EngineKind::kSync, EngineKind::kGpSimd}) {

@@ -1,6 +1,5 @@
 #include "device/compiler/line/straight_line.h"
 
-#include "device/isa/sequencing/core_barrier.h"
 #include "device/isa/sequencing/register_move.h"
 #include "device/timeline/timeline.h"
 #include "tests/device/compiler/compare_runs.h"
@@ -79,14 +78,14 @@ TEST(StraightLine, ExactlyTheMaximumIsUnrolledAndOneMoreIsNot) {
     builder.loop(11, [&](const Affine&) { builder.emit(Memset{tile, 1}); });
   });
   const auto program = builder.finish();
-  EXPECT_TRUE(unroll(*program, 77).line);
-  const Unrolled refused = unroll(*program, 76);
+  EXPECT_TRUE(unroll(*program, 0, 77).line);
+  const Unrolled refused = unroll(*program, 0, 76);
   EXPECT_FALSE(refused.line);
   EXPECT_EQ(refused.reason,
             "its 77 instances are more than the 76 that the compiler's passes unroll");
 }
 
-TEST(StraightLine, RegistersAndTwoCoresAreRefusedWithAReason) {
+TEST(StraightLine, RegistersAreRefusedWithAReason) {
   Builder registers("registers", trn2());
   const View tile = registers.sbuf("tile", {1, 1}, Dtype::kFloat32);
   registers.loop_register(EngineKind::kVector, registers.allocate_register(), 4,
@@ -95,13 +94,20 @@ TEST(StraightLine, RegistersAndTwoCoresAreRefusedWithAReason) {
                           });
   const auto by_register = registers.finish();
   EXPECT_EQ(unroll(*by_register).reason, "its loops or addresses depend on registers");
+}
 
-  Builder cores("cores", trn2());
-  const View shared = cores.argument("shared", {128, 8}, Dtype::kFloat32);
+TEST(StraightLine, TheInstancesOfBothCoresCountTogether) {
+  Builder builder("cores", trn2());
   for (const int core : {0, 1}) {
-    cores.core(core, [&] { cores.emit(CoreBarrier{.data = shared}); });
+    builder.core(core, [&] {
+      const View tile = builder.sbuf("tile", {1, 1}, Dtype::kFloat32);
+      builder.loop(5 + core, [&](const Affine&) { builder.emit(Memset{tile, 1}); });
+    });
   }
-  EXPECT_EQ(unroll(*cores.finish()).reason, "it uses both cores of a logical core");
+  const auto program = builder.finish();
+  EXPECT_EQ(unroll(*program, 0, 11).line->instructions.size(), 5U);
+  EXPECT_EQ(unroll(*program, 1, 11).line->instructions.size(), 6U);
+  EXPECT_FALSE(unroll(*program, 0, 10).line);
 }
 
 TEST(StraightLine, MovingAnOperandKeepsItsPlaceWithinTheTile) {

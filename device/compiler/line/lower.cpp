@@ -1,0 +1,178 @@
+// Straight lines back to a Program.
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "device/builder/finish_program.h"
+#include "device/compiler/line/meetings.h"
+
+namespace neuron_sim {
+namespace {
+
+using Numbers = std::vector<TileId>;
+
+/// Whether a tile is the same on all cores, and was numbered with the first one.
+bool is_common(const StraightLine& line, size_t tile) {
+  return tile < line.kernel_tiles && !is_on_chip(line.tiles[tile]);
+}
+
+/// Appends the tiles that a line keeps, and returns their numbers: kNoTile for those on chip that
+/// nothing uses. `first`: the numbers of the first core; empty for that one.
+Numbers append_tiles(const StraightLine& line, const Numbers& first, Program& program) {
+  std::vector<bool> used(line.tiles.size());
+  for (const StraightInstruction& instance : line.instructions) {
+    for (const Operand& operand : line.operands_of(instance)) {
+      if (operand.present()) used[static_cast<size_t>(operand.tile)] = true;
+    }
+  }
+  Numbers numbers(line.tiles.size(), kNoTile);
+  for (size_t i = 0; i < line.tiles.size(); ++i) {
+    if (line.tiles[i].memory == MemoryKind::kNone || (!used[i] && is_on_chip(line.tiles[i]))) {
+      continue;
+    }
+    if (!first.empty() && is_common(line, i)) {
+      numbers[i] = first[i];
+      continue;
+    }
+    numbers[i] = static_cast<TileId>(program.tiles.size());
+    Tile& tile = program.tiles.emplace_back(line.tiles[i]);
+    tile.hazard_group = -1;
+    tile.widened = false;
+    if (tile.scratch < 0) continue;
+    tile.scratch = static_cast<int32_t>(program.scratch.size());
+    program.scratch.push_back(numbers[i]);
+  }
+  return numbers;
+}
+
+/// Appends an instance; its attributes and demand are numbered in the pools of its line.
+void append(const StraightLine& line, const StraightInstruction& instance,
+            const std::vector<TileId>& tiles, Program& program) {
+  Instruction instruction = instance.instruction;
+  instruction.first_operand = static_cast<uint32_t>(program.operands.size());
+  const bool keeps = may_keep_bytes(instruction, line.attributes_of(instance));
+  const auto fields = instruction.type->operands;
+  for (Operand operand : line.operands_of(instance)) {
+    if (operand.present()) operand.tile = tiles[static_cast<size_t>(operand.tile)];
+    const OperandField& field = fields[program.operands.size() - instruction.first_operand];
+    const bool adds =
+        field.read_if_attribute >= 0 &&
+        line.attributes_of(instance)[static_cast<size_t>(field.read_if_attribute)].flag();
+    if (keeps && !adds) operand.direction = field.direction;
+    program.operands.push_back(operand);
+  }
+  instruction.first_attribute += static_cast<uint32_t>(program.attributes.size());
+  instruction.demand += static_cast<uint32_t>(program.demands.size());
+  program.instructions.push_back(instruction);
+}
+
+/// Edges of the instances: each waits for the last instance before it of a producer.
+std::vector<Edge> instance_edges(const StraightLine& line) {
+  std::map<uint32_t, std::vector<uint32_t>> producers;  // by statement
+  for (const Edge& edge : line.edges) producers[edge.consumer].push_back(edge.producer);
+  std::map<uint32_t, uint32_t> last;  // instance of a statement
+  std::vector<Edge> edges;
+  for (uint32_t i = 0; i < line.instructions.size(); ++i) {
+    const uint32_t statement = line.instructions[i].statement;
+    const auto found = producers.find(statement);
+    if (found != producers.end()) {
+      for (const uint32_t producer : found->second) {
+        const auto instance = last.find(producer);
+        if (instance != last.end()) edges.push_back({i, instance->second});
+      }
+    }
+    last[statement] = i;
+  }
+  return edges;
+}
+
+/// The edges that a line needs in the program: beside those of its statements the ones of its
+/// meetings, `alone` all of them, else those that do not follow from the tensor that is met on.
+std::vector<Edge> edges_of_line(const StraightLine& line, bool alone) {
+  std::vector<Edge> edges;
+  if (!line.edges.empty()) edges = instance_edges(line);
+  for (const Edge& edge : meeting_edges(line)) {
+    // In a program of one core a tensor that only the other one writes needs no history.
+    if (alone || !follows_from_operands(line, edge)) edges.push_back(edge);
+  }
+  return edges;
+}
+
+int64_t peak(const Program& program, MemoryKind memory) {
+  int64_t end = 0;
+  for (const Tile& tile : program.tiles) {
+    if (tile.memory == memory) end = std::max(end, tile.address + tile.bytes);
+  }
+  return end;
+}
+
+void add(Spills& total, const Spills& more) {
+  total.saves += more.saves;
+  total.save_bytes += more.save_bytes;
+  total.reloads += more.reloads;
+  total.reload_bytes += more.reload_bytes;
+  total.repeated_loads += more.repeated_loads;
+  total.repeated_bytes += more.repeated_bytes;
+  total.psum_copies += more.psum_copies;
+  total.psum_bytes += more.psum_bytes;
+}
+
+template <typename Element>
+void move_to_end(std::vector<Element>& pool, std::vector<Element>& more) {
+  if (pool.empty()) return pool.swap(more);
+  pool.insert(pool.end(), more.begin(), more.end());
+}
+
+/// Appends the instances of a line as a core of the program; `alone`: as the only one.
+void append_core(StraightLine& line, const Numbers& tiles, bool alone, Program& program) {
+  const auto first = static_cast<uint32_t>(program.instructions.size());
+  program.instructions.reserve(first + line.instructions.size());
+  program.operands.reserve(program.operands.size() + line.operands.size());
+  Block& block = program.cores.emplace_back();
+  for (const StraightInstruction& instance : line.instructions) {
+    const bool meets = !alone && is_meeting(instance);
+    block.push_back({meets ? Node::Kind::kSynchronisation : Node::Kind::kInstruction,
+                     static_cast<uint32_t>(program.instructions.size())});
+    append(line, instance, tiles, program);
+  }
+  for (const Edge& edge : edges_of_line(line, alone)) {
+    program.edges.push_back({first + edge.consumer, first + edge.producer});
+  }
+  add(program.spills, line.spills);
+  move_to_end(program.attributes, line.attributes);
+  move_to_end(program.demands, line.demands);
+}
+
+}  // namespace
+
+std::shared_ptr<const Program> lower(std::vector<StraightLine> lines) {
+  auto program = std::make_shared<Program>();
+  std::vector<Numbers> numbers;
+  for (const StraightLine& line : lines) {
+    numbers.push_back(append_tiles(line, numbers.empty() ? Numbers{} : numbers[0], *program));
+  }
+  for (size_t core = 0; core < lines.size(); ++core) {
+    append_core(lines[core], numbers[core], lines.size() == 1, *program);
+  }
+  StraightLine& first = lines.front();
+  program->kernel = std::move(first.kernel);
+  program->architecture = first.architecture;
+  program->arguments = std::move(first.arguments);
+  program->constants = std::move(first.constants);
+  program->source_lines = std::move(first.source_lines);
+  program->sbuf_peak = peak(*program, MemoryKind::kSbuf);
+  program->psum_peak = peak(*program, MemoryKind::kPsum);
+  program->uses_registers = std::any_of(program->operands.begin(), program->operands.end(),
+                                        [](const Operand& operand) { return operand.indirect; });
+  finish_program(*program);
+  return program;
+}
+
+std::shared_ptr<const Program> lower(StraightLine line) {
+  std::vector<StraightLine> lines;
+  lines.push_back(std::move(line));
+  return lower(std::move(lines));
+}
+
+}  // namespace neuron_sim
