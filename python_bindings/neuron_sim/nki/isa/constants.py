@@ -10,13 +10,14 @@ from enum import Enum
 def named(value, enumeration, parameter):
     """The builder's name for a member of `enumeration`.
 
-    An int stands for the member of that number, as in kernels of the vendor's library. TypeError
-    for anything else.
+    A number or a word stands for the member of that value, as in kernels of the vendor's library
+    (aws-neuron/nki-library at d2ad3a57: mlp_cte_projection.py, perf_mode). TypeError for anything
+    else.
     """
     try:
         return value.builder_name
     except AttributeError:
-        if type(value) is int and value in enumeration._value2member_map_:
+        if type(value) in (int, str) and value in enumeration._value2member_map_:
             return enumeration(value).builder_name
         allowed = ", ".join(f"{enumeration.__name__}.{member.name}" for member in enumeration)
         raise TypeError(

@@ -72,17 +72,27 @@ def test_a_part_of_the_array_needs_position_and_size():
     assert "'nc_matmul'" in str(caught.value)
 
 
-def test_double_rows_of_fp8_contract_twice_as_many_values():
+@pytest.mark.parametrize("mode", [nisa.matmul_perf_mode.double_row, "double_row"])
+def test_double_rows_of_fp8_contract_twice_as_many_values(mode):
     a = integers(128, 2, 20, low=-2, high=3).astype(nl.float8_e5m2.numpy)
     b = integers(128, 2, 30, low=-2, high=3).astype(nl.float8_e5m2.numpy)
 
     def body(dst, x, y):
         result = nl.ndarray(dst.shape, nl.float32, buffer=nl.psum)
-        nisa.nc_matmul(result, x, y, perf_mode=nisa.matmul_perf_mode.double_row)
+        nisa.nc_matmul(result, x, y, perf_mode=mode)
         nisa.tensor_copy(dst, result)
 
     expected = np.einsum("kri,krj->ij", a.astype(np.float64), b.astype(np.float64))
     np.testing.assert_array_equal(write(body, [a, b], (20, 30)), expected)
+
+
+@pytest.mark.parametrize("mode", ["double", 1, None])
+def test_a_mode_of_the_array_is_one_of_the_enumeration(mode):
+    def body(dst, x):
+        nisa.nc_matmul(nl.ndarray((8, 8), nl.float32, buffer=nl.psum), x, x, perf_mode=mode)
+
+    with pytest.raises(TypeError, match="not a member of nki.isa.matmul_perf_mode"):
+        write(body, [uniform(8, 8)], (8, 8))
 
 
 @pytest.mark.parametrize("architecture", ["trn1", "trn2", "trn3"])
