@@ -197,8 +197,7 @@ void leave_out(PassSettings& used, const PassSettings& of_core) {
 Compiled compile(std::shared_ptr<const Program> program, const PassSettings& settings) {
   check_dump_request(dump_request());
   const bool overflows = !program->overflow.empty();
-  const PassSettings nothing{{"keep_explicit_queues", settings["keep_explicit_queues"]},
-                             {"disable_dge", settings["disable_dge"]}};
+  const PassSettings nothing{{"disable_dge", settings["disable_dge"]}};
   if (!overflows && settings == nothing) return {std::move(program), "all passes are off", {}};
   std::string objection = unroll_objection(*program);
   if (overflows && !objection.empty()) fail_without_spills(*program, objection);

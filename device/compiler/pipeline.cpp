@@ -16,7 +16,6 @@
 #include "device/compiler/middle_end/elide_psum_copies.h"
 #include "device/compiler/middle_end/eliminate_copies.h"
 #include "device/compiler/middle_end/eliminate_dead_stores.h"
-#include "device/compiler/middle_end/fold_casts.h"
 #include "device/compiler/middle_end/fold_zeros.h"
 #include "device/compiler/middle_end/forward_stores.h"
 #include "device/compiler/middle_end/gather_operands.h"
@@ -24,7 +23,6 @@
 #include "device/compiler/middle_end/merge_dma.h"
 #include "device/compiler/middle_end/rename_buffers.h"
 #include "device/compiler/middle_end/reuse_loads.h"
-#include "device/compiler/middle_end/reuse_transposes.h"
 #include "device/compiler/middle_end/share_constants.h"
 #include "device/compiler/middle_end/split_sums.h"
 #include "device/compiler/pass.h"
@@ -85,17 +83,18 @@ constexpr Stage kMiddle = Stage::kMiddleEnd;
 constexpr Pass kPipeline[] = {
     {"rename_buffers", Stage::kVersions, false, kAll, run_rename_buffers},
     {"share_constants", kMiddle, true, kOrderAndPlaces, run<share_constants>, 0, "rename_buffers"},
-    {"accumulate_products", kMiddle, true, kOrderAndPlaces, run<accumulate_products>},
+    {"accumulate_products", kMiddle, true, kOrderAndPlaces, run<accumulate_products>, 0,
+     "rename_buffers"},
     {"forward_stores", kMiddle, true, kOrderAndPlaces, run<forward_stores>, 7},
     {"reuse_loads", kMiddle, true, kOrderAndPlaces, run<reuse_loads>, 4},
     {"hoist_invariants", kMiddle, true, kOrderAndPlaces, run<hoist_invariants>, 3},
-    {"reuse_transposes", kMiddle, true, kOrderAndPlaces, run<reuse_transposes>, 2},
     {"eliminate_copies", kMiddle, true, kOrderAndPlaces, run<eliminate_copies>},
     {"fold_zeros", kMiddle, true, kOrderAndPlaces, run<fold_zeros>},
-    {"fold_casts", kMiddle, true, kAll, run<fold_casts>},
     {"batch_narrow_operations", kMiddle, true, {.places = true}, run<batch_narrow_operations>, 1},
-    {"eliminate_dead_stores", kMiddle, true, kOrderAndPlaces, run<eliminate_dead_stores>},
-    {"split_sums", kMiddle, true, kInstancesAndPlaces, run<split_sums>},
+    {"eliminate_dead_stores", kMiddle, true, kOrderAndPlaces, run<eliminate_dead_stores>, 0,
+     "fold_zeros"},
+    {"split_sums", kMiddle, true, kInstancesAndPlaces, run<split_sums>, 0,
+     "batch_narrow_operations"},
     {"batch_transposes", kMiddle, true, {.places = true}, run<batch_transposes>},
     {"merge_dma", kMiddle, true, {.places = true}, run<merge_dma>, 5},
     {"elide_psum_copies", kMiddle, true, kOrderAndPlaces, run<elide_psum_copies>, 6},
@@ -113,14 +112,13 @@ constexpr Pass kPipeline[] = {
 constexpr bool kSwitch = true, kNumber = false;
 constexpr PassSetting kSettings[] = {
     {"rename_buffers", kSwitch, "rename_buffers",
-     "on-chip tiles become single-assignment versions"},
+     "on-chip tiles become single-assignment versions, equal constants one, and products that are "
+     "added to a tile of PSUM accumulate there"},
     {"buffers_per_tile", kNumber, "allocate_sbuf",
      "versions of one SBUF tile that exist at a time, at most; 0: as many as SBUF holds. A window "
      "of 16 was seen in one kernel total only and may be a limit of semaphores: hypothesis"},
     {"place_large_first", kSwitch, "allocate_sbuf",
      "large tiles get their places in SBUF first when tiles do not fit otherwise"},
-    {"accumulate_products", kSwitch, "accumulate_products",
-     "products that are added to a tile of PSUM are accumulated there"},
     {"forward_stores", kSwitch, "forward_stores",
      "loads of what the program itself stored become copies in SBUF"},
     {"reuse_loads", kSwitch, "reuse_loads", "loads of bytes that an earlier tile holds disappear"},
@@ -133,25 +131,20 @@ constexpr PassSetting kSettings[] = {
      "without"},
     {"hoist_invariants", kSwitch, "hoist_invariants",
      "computations that do not change in their loop happen once"},
-    {"reuse_transposes", kSwitch, "reuse_transposes",
-     "what the PE array transposed stays in SBUF and is not transposed again"},
     {"fold_zeros", kSwitch, "fold_zeros",
-     "memsets of sums in PSUM disappear: the first product overwrites"},
+     "memsets disappear whose bytes are all overwritten, those of sums in PSUM by the first "
+     "product"},
     {"elide_psum_copies", kSwitch, "elide_psum_copies",
      "copies out of PSUM that only Vector and Scalar read disappear"},
     {"eliminate_copies", kSwitch, "eliminate_copies", "copies within SBUF disappear"},
     {"gather_operands", kSwitch, "gather_operands",
      "operands that the PE array would read in pieces are copied side by side"},
-    {"eliminate_dead_stores", kSwitch, "eliminate_dead_stores",
-     "memsets whose bytes are all overwritten disappear"},
-    {"fold_casts", kSwitch, "fold_casts", "a cast on the way to HBM moves into the copy before it"},
     {"batch_narrow_operations", kSwitch, "batch_narrow_operations",
-     "results of one element per partition are batched"},
+     "results of one element per partition are batched; the loops around them and around sums of "
+     "products are split"},
     {"batch_iterations", kNumber, "batch_narrow_operations",
      "iterations that batching splits together, at most; 0: as many as fit. Not known for loops "
      "longer than four iterations"},
-    {"split_sums", kSwitch, "split_sums",
-     "loops of products that add to PSUM are split from what is around them"},
     {"batch_transposes", kSwitch, "batch_transposes", "transposes share a bank of PSUM and a copy"},
     {"merge_dma", kSwitch, "merge_dma", "adjacent transfers become one"},
     {"merge_input_loads", kSwitch, "merge_dma",
@@ -163,8 +156,6 @@ constexpr PassSetting kSettings[] = {
      "triggers move to the queues that the compiler uses"},
     {"disable_dge", kSwitch, "assign_queues",
      "the flag --disable-dge: descriptors are prepared by the compiler, none are generated"},
-    {"keep_explicit_queues", kSwitch, "assign_queues",
-     "transfers of which the kernel names the engine stay on it"},
     {"schedule", kSwitch, "schedule",
      "list scheduling of the unrolled program; allocates PSUM banks"},
     {"choose_copy_engines", kSwitch, "schedule",

@@ -23,7 +23,6 @@ class Assignment {
  public:
   Assignment(StraightLine& line, const PassSettings& settings)
       : line_(line),
-        keep_explicit_(settings["keep_explicit_queues"] != 0),
         static_(settings["disable_dge"] != 0 || !line.architecture->features.hardware_descriptors) {
   }
 
@@ -39,7 +38,7 @@ class Assignment {
 
  private:
   bool is_chosen(const StraightInstruction& instance, size_t descriptors) const {
-    if (keep_explicit_ && instance.instruction.engine_given) return true;
+    if (instance.instruction.engine_given) return true;
     return line_.attributes_of(instance)[descriptors].integer() != kDmaAutomatic;
   }
 
@@ -76,7 +75,6 @@ class Assignment {
   }
 
   StraightLine& line_;
-  bool keep_explicit_;
   bool static_;
 };
 

@@ -18,8 +18,8 @@ namespace neuron_sim {
 
 /// Moves the triggers of transfers between HBM and the chip. With `disable_dge`, or on an
 /// architecture without hardware descriptors, all descriptors are static.
-/// A transfer stays where it is when its kernel chose descriptors (with `keep_explicit_queues` also
-/// an engine), and when the new place cannot make its descriptors.
+/// A transfer stays where it is when its kernel names the engine (documented: `engine` of
+/// nki.isa.dma_copy) or chose descriptors, and when the new place cannot make its descriptors.
 void assign_queues(StraightLine& line, const PassSettings& settings);
 
 }  // namespace neuron_sim

@@ -82,7 +82,7 @@ class KeptTiles {
       return false;
     }
     for (const Replaced& entry : replaced) {
-      removed_[entry.filled->instance] = removed_[entry.filled->source] = true;
+      removed_[entry.filled->instance] = true;
     }
     return !replaced.empty();
   }

@@ -20,11 +20,9 @@ using ContentsKey = std::vector<int64_t>;
 /// the layout of the tile.
 void append(ContentsKey& key, const Operand& operand, const Tile& tile);
 
-/// A tile in SBUF that one instance fills, or the copy of what another one computes, and that
-/// everything after only reads.
+/// A tile in SBUF that one load fills and that everything after only reads.
 struct FilledTile {
-  uint32_t instance = 0;  ///< fills it: a load, or the copy
-  uint32_t source = 0;    ///< computes what is copied; `instance` when nothing does
+  uint32_t instance = 0;  ///< the load
   TileId tile = kNoTile;
   ContentsKey key = {};
 };

@@ -5,7 +5,9 @@
 // nki/test/test_nki_isa_nc_matmul.py of aws-neuron-sdk). Python hands `+=` the same object when the
 // product has a name first, so the compiler cannot tell the two apart. A public convolution with
 // named products confirms it: its 7,992 products of 222 columns take 103 ns each, all in all, which
-// leaves no time for an addition of each on another engine (xaviergonzalez/asst4-trainium2).
+// leaves no time for an addition of each on another engine (xaviergonzalez/asst4-trainium2). It is
+// what the language means, not a rule of its own: it runs wherever there are versions
+// (rename_buffers).
 
 #include "device/compiler/line/straight_line.h"
 

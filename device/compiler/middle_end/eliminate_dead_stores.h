@@ -3,7 +3,7 @@
 //
 // Known: DeadStoreElimination is among the compiler's passes (names in its public logs, neuron-sdk
 // issue 803). That it covers nl.zeros before assignments that fill the whole tile is assumed; its
-// bounds are not known.
+// bounds are not known. It runs with fold_zeros, the other pass that removes memsets.
 
 #include "device/compiler/line/straight_line.h"
 

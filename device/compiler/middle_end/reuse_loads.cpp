@@ -34,7 +34,7 @@ bool is_load(const StraightLine& line, const TileUses& uses, const std::vector<b
 FilledTile load_of(const StraightLine& line, uint32_t index) {
   const StraightInstruction& instance = line.instructions[index];
   const auto operands = line.operands_of(instance);
-  FilledTile load{.instance = index, .source = index, .tile = operands[0].tile};
+  FilledTile load{.instance = index, .tile = operands[0].tile};
   append(load.key, operands[0], line.tile_of(operands[0]));
   append(load.key, operands[1], line.tile_of(operands[1]));
   for (const Attribute& attribute : line.attributes_of(instance)) {

@@ -5,13 +5,15 @@ namespace {
 
 constexpr const char* kSetJ = "order of the four public attention traces, set J";
 constexpr CompilerCostFact kFacts[] = {
-    {"clock", &CompilerCosts::clock_ghz, 1.4, "GHz", "fitted",
-     "set J; ScalarE: one element per cycle; TensorE: one column of 4-byte elements"},
+    {"clock", &CompilerCosts::clock_ghz, 1.4, "GHz", "documented",
+     "nki/guides/architecture/trainium_inferentia2_arch.rst: ScalarE, one element per cycle; "
+     "TensorE: one column of 4-byte elements. The order of the four public attention traces, of "
+     "generation 3, is that of these clocks"},
     {"product_16bit_clock", &CompilerCosts::product_16bit_ghz, 2.8, "GHz", "assumed",
      "TensorE: one column of narrower elements per cycle of the array's documented clock on "
      "generation 2; 1.4 GHz gives the same orders of the four traces"},
-    {"vector_clock", &CompilerCosts::vector_ghz, 1.12, "GHz", "fitted",
-     "set J; VectorE; GpSimd the same (assumed)"},
+    {"vector_clock", &CompilerCosts::vector_ghz, 1.12, "GHz", "documented",
+     "nki/guides/architecture/trainium_inferentia2_arch.rst: VectorE; GpSimd the same (assumed)"},
     {"tensor_overhead", &CompilerCosts::tensor_overhead_ns, 46, "ns", "fitted",
      "set J; 64 cycles, 16-bit and fp32 alike"},
     {"scalar_overhead", &CompilerCosts::scalar_overhead_ns, 160, "ns", "fitted",

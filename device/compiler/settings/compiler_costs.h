@@ -26,11 +26,11 @@ struct CompilerCostFact {
   double CompilerCosts::*field;
   double value;
   const char* unit;
-  const char* certainty;  ///< "fitted" or "assumed"
+  const char* certainty;  ///< "documented", "fitted" or "assumed"
   const char* source;
 };
-/// All of them. Fitted to the order of the four public attention traces (one compiler version, two
-/// kernels; "set J"): the structure is determined, individual values hardly.
+/// All of them. Most were fitted to the order of the four public attention traces (one compiler
+/// version, two kernels; "set J"): the structure is determined, individual values hardly.
 std::span<const CompilerCostFact> compiler_cost_facts();
 /// Their values.
 const CompilerCosts& compiler_costs();

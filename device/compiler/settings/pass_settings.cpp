@@ -18,9 +18,8 @@ size_t index_of(std::string_view name) {
 /// The back end of every stack: sums in PSUM, renaming, queues, list scheduling.
 PassSettings back_end(bool disable_dge) {
   PassSettings settings;
-  for (const char* name :
-       {"rename_buffers", "accumulate_products", "assign_queues", "keep_explicit_queues",
-        "schedule", "choose_copy_engines", "keep_groups_together", "hoist_loads"}) {
+  for (const char* name : {"rename_buffers", "assign_queues", "schedule", "choose_copy_engines",
+                           "keep_groups_together", "hoist_loads"}) {
     settings.set(name, 1);
   }
   settings.set("disable_dge", disable_dge ? 1 : 0);
@@ -31,9 +30,8 @@ PassSettings back_end(bool disable_dge) {
 PassSettings whole(bool disable_dge) {
   PassSettings settings = back_end(disable_dge);
   for (const char* name :
-       {"reuse_loads", "hoist_invariants", "reuse_transposes", "fold_zeros", "eliminate_copies",
-        "eliminate_dead_stores", "elide_psum_copies", "fold_casts", "batch_narrow_operations",
-        "split_sums", "batch_transposes", "merge_dma", "merge_input_loads"}) {
+       {"reuse_loads", "hoist_invariants", "fold_zeros", "eliminate_copies", "elide_psum_copies",
+        "batch_narrow_operations", "batch_transposes", "merge_dma", "merge_input_loads"}) {
     settings.set(name, 1);
   }
   settings.set("reuse_loops", 1);
@@ -45,7 +43,6 @@ PassSettings whole(bool disable_dge) {
 PassSettings whole_of_generation_2() {
   PassSettings settings = whole(true);
   settings.set("gather_operands", 1);
-  settings.set("reuse_transposes", 0);
   return settings;
 }
 

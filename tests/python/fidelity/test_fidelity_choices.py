@@ -45,7 +45,7 @@ def test_a_choice_is_determined_by_the_cases_that_change_without_it(small):
     ]
     assert rule.kind == "rule" and list(rule.determined_by) == changed
     assert rule.mape_percent > choices.mape(small)
-    assert found["fold_casts"].determined_by == ()
+    assert found["gather_operands"].determined_by == ()
     assert {each.kind for each in found.values()} == {"rule", "value"}
 
 

@@ -70,14 +70,10 @@ TEST(AssignQueues, WithoutDescriptorGenerationLoadsTakeSyncAndStoresGpSimd) {
   EXPECT_EQ(triggers(busy, {}), expected);
 }
 
-TEST(AssignQueues, AnEngineThatTheKernelNamesIsKeptOnRequest) {
-  const PassSettings settings{{"keep_explicit_queues", 1}};
+TEST(AssignQueues, AnEngineThatTheKernelNamesIsKept) {
   Builder kept("kept", load_architecture("trn2"));
   emit_transfers(kept, EngineKind::kScalar);
-  EXPECT_EQ(triggers(kept, settings), std::vector<Trigger>(5, kHardwareStore));
-  Builder moved("moved", load_architecture("trn2"));
-  emit_transfers(moved, EngineKind::kScalar);
-  EXPECT_EQ(triggers(moved, {})[0], kSoftware);
+  EXPECT_EQ(triggers(kept, {}), std::vector<Trigger>(5, kHardwareStore));
 }
 
 TEST(AssignQueues, DescriptorsThatTheKernelNamesAreKept) {
