@@ -2,14 +2,15 @@
 """Writes docs/fidelity.md and docs/fidelity.svg: how far simulated times are from measured ones.
 
 Usage: write_fidelity_docs.py [--check | --page | --published FILE | --held-out FILE |
-                              --calibration FILE...]
+                              --left-out FILE | --calibration FILE...]
 
 Without options everything but the calibration and the authors' files is computed again and stored
 in docs/fidelity.json. --calibration stores reports of `neuron-sim calibrate --json`, too;
 --published stores that of `neuron-sim fidelity --sources DIR --json` and writes the page;
 --held-out does so for `neuron-sim fidelity --sources DIR --held-out --json`, and writes the errors
-behind the intervals of simulated times; --page only writes the page of what is stored; --check
-writes nothing and ends with 1 if the page or those errors differ from the stored reports.
+behind the intervals of simulated times; --left-out for
+`neuron-sim fidelity --leave-one-author-out --json`; --page only writes the page of what is stored;
+--check writes nothing and ends with 1 if the page or those errors differ from the stored reports.
 """
 
 from __future__ import annotations
@@ -20,9 +21,11 @@ import json
 import re
 import statistics
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import evidence_tables
 import fidelity_tables as tables
 import neuron_sim._core as core
 from neuron_sim.fidelity.evaluate import evaluate
@@ -72,6 +75,20 @@ def held_out_report(path: Path) -> dict[str, Any]:
     keys = ("id", "family", "kind", "measured", "simulated", "error_percent", "reason", "stack")
     cases = [{key: case[key] for key in keys if key in case} for case in report["cases"]]
     return {key: report[key] for key in ("families", "overall", "failed")} | {"cases": cases}
+
+
+def read_report(path: Path) -> dict[str, Any]:
+    """A report of the command that is stored as it is."""
+    report: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return report
+
+
+REPORTS: dict[str, Callable[[Path], dict[str, Any]]] = {
+    "published": published_report,
+    "held_out": held_out_report,
+    "left_out": read_report,
+}
+"""Reports of commands that are stored one by one, and what is kept of each."""
 
 
 def measured_errors(stored: dict[str, Any]) -> list[MeasuredError]:
@@ -143,6 +160,7 @@ def _figures_of(stored: dict[str, Any]) -> dict[str, str]:
         "authors_files": "\n".join(tables.authors_files(stored["published"])),
         "held_out": "\n".join(tables.held_out(stored["held_out"])),
         "intervals": "\n".join(tables.intervals(measured_errors(stored))),
+        "left_out": "\n".join(evidence_tables.left_out(stored["left_out"])),
         "noise": "\n".join(tables.noise(suite)),
         "case_table": "\n".join(tables.cases(suite, stored["published"])),
         "misses": "\n".join(tables.misses(suite)),
@@ -166,7 +184,7 @@ def page(stored: dict[str, Any]) -> str:
 def load_stored() -> dict[str, Any]:
     """docs/fidelity.json, or nothing when it is not there."""
     empty: dict[str, Any] = {"fidelity": None, "published": None, "held_out": None}
-    empty |= {"replay": [], "calibration": {}}
+    empty |= {"left_out": None, "replay": [], "calibration": {}}
     if not STORED.is_file():
         return empty
     return {**empty, **json.loads(STORED.read_text(encoding="utf-8"))}
@@ -177,8 +195,8 @@ def main(arguments: list[str] | None = None) -> int:
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--check", action="store_true")
     how.add_argument("--page", action="store_true")
-    how.add_argument("--published", type=Path, metavar="FILE")
-    how.add_argument("--held-out", type=Path, metavar="FILE")
+    for name in REPORTS:
+        how.add_argument(f"--{name.replace('_', '-')}", type=Path, metavar="FILE")
     how.add_argument("--calibration", nargs="+", type=Path, default=[], metavar="FILE")
     parsed = parser.parse_args(arguments)
     stored = load_stored()
@@ -192,13 +210,11 @@ def main(arguments: list[str] | None = None) -> int:
         for name in stale:
             print(f"{name} is stale; run tools/write_fidelity_docs.py", file=sys.stderr)
         return 1 if stale else 0
-    if parsed.published is not None:
-        stored["published"] = published_report(parsed.published)
+    given = [name for name in REPORTS if getattr(parsed, name) is not None]
+    for name in given:
+        stored[name] = REPORTS[name](getattr(parsed, name))
         STORED.write_text(json.dumps(stored, indent=1) + "\n", encoding="utf-8")
-    elif parsed.held_out is not None:
-        stored["held_out"] = held_out_report(parsed.held_out)
-        STORED.write_text(json.dumps(stored, indent=1) + "\n", encoding="utf-8")
-    elif not parsed.page:
+    if not given and not parsed.page:
         stored["fidelity"], stored["replay"] = suite_report(), replay_figures()
         for path in parsed.calibration:
             each = json.loads(path.read_text(encoding="utf-8"))

@@ -59,7 +59,11 @@ class BuiltCase:
         return [pass_settings(launch.stack) for launch in self.case.launches]
 
 
-def _number(case: Case, programs: Sequence[_core.Program], architecture: str | None) -> float:
+def number_of(
+    case: Case, programs: Sequence[_core.Program], architecture: str | None = None
+) -> float:
+    """The simulated number of compiled launches, in the measurement's unit. `architecture`: name or
+    file of other parameters of the same core."""
     options = {} if architecture is None else {"architecture": architecture}
     number = case.reading([program.time(**options) for program in programs])
     return number * TIMES.get(case.measurement.unit, 1.0)
@@ -77,7 +81,7 @@ def build(measurements: Sequence[Measurement]) -> list[BuiltCase]:
             _core.compile_program(source, pass_settings(launch.stack))
             for source, launch in zip(sources, case.launches, strict=True)
         )
-        built.append(BuiltCase(case, sources, compiled, _number(case, compiled, None)))
+        built.append(BuiltCase(case, sources, compiled, number_of(case, compiled)))
     return built
 
 
@@ -119,7 +123,7 @@ def without_rule(built: BuiltCase, rule: str) -> float:
         _core.compile_program(source, settings | {rule: type(settings[rule])(0)})
         for source, settings in zip(built.sources, built.settings, strict=True)
     ]
-    return _number(built.case, programs, None)
+    return number_of(built.case, programs)
 
 
 def _effect(
@@ -163,7 +167,7 @@ def _value_effect(
             "value",
             cases,
             lambda each: (
-                _number(each.case, each.compiled, trial)
+                number_of(each.case, each.compiled, trial)
                 if each.case.measurement.architecture == core
                 else each.simulated
             ),

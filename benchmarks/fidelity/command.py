@@ -11,11 +11,10 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from neuron_sim.fidelity.ladders import DISTANCE
 from neuron_sim.fidelity.measurement import PUBLISHED, Measurement, load_measurements
 from neuron_sim.fidelity.published.sources import clone_lines, published_kernels
 from neuron_sim.files import write_whole
@@ -52,6 +51,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="with --sources: time the measurements that nothing was fitted to",
     )
     parser.add_argument(
+        "--leave-one-author-out",
+        action="store_true",
+        help="choose rules and fitted values again without each author's kernels, and time those",
+    )
+    parser.add_argument(
         "--clone-lines",
         metavar="DIR",
         type=Path,
@@ -73,6 +77,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Times all cases and prints their errors; 1 when a kernel failed."""
     from neuron_sim.fidelity.report import report
+    from neuron_sim.fidelity.report_text import lines
 
     if arguments.clone_lines is not None:
         print("\n".join(_clone_lines(arguments.clone_lines)))
@@ -80,6 +85,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.plot is not None and arguments.plot.suffix not in (".svg", ".png"):
         arguments.subparser.error(f"--plot {arguments.plot}: the file must end in .svg or .png")
     _check_architecture(arguments)
+    if arguments.leave_one_author_out:
+        return _leave_out(arguments)
     if arguments.held_out:
         evaluated, all_measurements = _held_out(arguments), []
     else:
@@ -88,13 +95,31 @@ def run(arguments: argparse.Namespace) -> int:
         evaluated = [evaluate(measurement) for measurement in counted]
     result = report(evaluated, arguments.stack, arguments.architecture, all_measurements)
     print("\n".join(lines(result)))
-    if arguments.json is not None:
-        _write(arguments.json, json.dumps(result, indent=1) + "\n")
+    _write_json(arguments, result)
     if arguments.plot is not None:
         from neuron_sim.fidelity.plot import draw
 
         draw(result["cases"], arguments.plot)
     return 1 if result["failed"] else 0
+
+
+def _leave_out(arguments: argparse.Namespace) -> int:
+    """Prints and stores what the suite's kernels take with choices made without their authors."""
+    from neuron_sim.fidelity import choices, left_out_report
+    from neuron_sim.fidelity.leave_out import leave_out_authors
+    from neuron_sim.fidelity.retimed import RetimedCases, model_choices
+
+    if arguments.sources is not None or arguments.architecture is not None:
+        arguments.subparser.error("--leave-one-author-out takes no --sources and no --architecture")
+    counted, _ = _chosen(arguments)
+    cores = sorted({each.architecture for each in counted})
+    of_model = model_choices(cores)
+    timed = RetimedCases(choices.build(counted), of_model)
+    left_out = list(leave_out_authors(of_model, timed.measured, timed))
+    result = left_out_report.report(left_out)
+    print("\n".join(left_out_report.lines(result)))
+    _write_json(arguments, result)
+    return 0
 
 
 def _evaluate_with(arguments: argparse.Namespace) -> Callable[[Measurement], Evaluated]:
@@ -146,11 +171,14 @@ def _check_architecture(arguments: argparse.Namespace) -> None:
     _core.architecture_facts(arguments.architecture)
 
 
-def _write(path: Path, text: str) -> None:
+def _write_json(arguments: argparse.Namespace, result: dict[str, Any]) -> None:
+    """Writes the report to --json; ValueError when that cannot be written."""
+    if arguments.json is None:
+        return
     try:
-        write_whole(path, text)
+        write_whole(arguments.json, json.dumps(result, indent=1) + "\n")
     except OSError as error:
-        raise ValueError(f"'{path}' cannot be written: {error.strerror}.") from None
+        raise ValueError(f"'{arguments.json}' cannot be written: {error.strerror}.") from None
 
 
 def _chosen(arguments: argparse.Namespace) -> tuple[list[Measurement], list[Measurement]]:
@@ -179,70 +207,3 @@ def _of_choice(
         for each in measurements
         if arguments.arch in (None, each.architecture) and arguments.family in (None, each.family)
     ]
-
-
-def _number(value: float | None, unit: str) -> str:
-    if value is None:
-        return "-"
-    return f"{value:,.0f} {unit}" if value >= 1000 else f"{value:.4g} {unit}"
-
-
-def _case_line(case: dict[str, Any], width: int) -> str:
-    start = f"{case['id']:<{width}}  {_number(case['measured'], case['unit']):>15}"
-    if case["simulated"] is None:
-        return f"{start}  {case['reason']}"
-    simulated = _number(case["simulated"], case["unit"])
-    return f"{start}  {simulated:>15}  {case['error_percent']:>+8.1f} %  {case['stack']}"
-
-
-def _statistics_line(name: str, statistics: dict[str, Any], width: int) -> str:
-    rank = statistics["rank_correlation"]
-    return (
-        f"{name:<{width}} {statistics['cases']:>6} {statistics['mape_percent']:>8.1f} "
-        f"{statistics['median_percent']:>8.1f} {statistics['worst_percent']:>+8.1f} "
-        f"{statistics['bias_percent']:>+8.1f} {'-' if rank is None else format(rank, '.3f'):>8}"
-    )
-
-
-def _table(groups: dict[str, Any]) -> Iterable[str]:
-    if groups["overall"] is None:
-        yield "No case has a simulated number."
-        return
-    width = max(len(name) for name in (*groups["families"], "overall", "family"))
-    titles = ("cases", "MAPE %", "median %", "worst %", "bias %", "rank")
-    yield f"{'family':<{width}} {titles[0]:>6} " + " ".join(f"{each:>8}" for each in titles[1:])
-    for name, statistics in groups["families"].items():
-        yield _statistics_line(name, statistics, width)
-    yield _statistics_line("overall", groups["overall"], width)
-
-
-def lines(report: dict[str, Any]) -> Iterable[str]:
-    """The report as text: cases, families, entries without a kernel, the passes off, the noise."""
-    width = max(len(case["id"]) for case in report["cases"])
-    yield f"{'case':<{width}}  {'measured':>15}  {'simulated':>15}  {'error':>10}  stack"
-    yield from (_case_line(case, width) for case in report["cases"])
-    yield ""
-    yield from _table(report)
-    if report["stack"] != "off" and report["overall"] is not None:
-        yield "\nWith all passes off:"
-        yield from _table(report["passes_off"])
-    cases = len(report["cases"])
-    yield (
-        f"\n{report['fitted_parameters']} fitted parameters; {cases} cases, "
-        f"{len(report['without_kernel'])} of them without a kernel."
-    )
-    pairs, wrong = report["ladder"]["pairs"], report["ladder"]["reversed"]
-    if pairs:
-        names = "".join(f"; not {low} before {high}" for low, high in wrong)
-        yield (
-            f"Kernels for the same work, measured {DISTANCE:.0%} apart: {pairs - len(wrong)} of "
-            f"{pairs} pairs in order{names}."
-        )
-    if report["failed"]:
-        yield f"Kernels that failed: {', '.join(report['failed'])}."
-    for group in report["noise"]:
-        values = ", ".join(f"{value:g}" for value in group["values"])
-        yield (
-            f"Noise: {len(group['values'])} runs of {group['kernel']} on {group['arch']}: {values} "
-            f"{group['unit']}, {group['spread_percent']:.1f} % apart."
-        )
