@@ -1,4 +1,4 @@
-"""Tables of docs/fidelity.md: authors left out of the choices."""
+"""Tables of docs/fidelity.md: thresholds that hardware met, and authors left out of the choices."""
 
 from __future__ import annotations
 
@@ -7,6 +7,27 @@ from typing import Any
 
 from fidelity_tables import number, table
 from neuron_sim.fidelity.left_out_report import chosen_text
+from neuron_sim.fidelity.published.thresholds import TOLERANCE
+
+
+def thresholds(stored: Mapping[str, Any] | None) -> list[str]:
+    """How many thresholds are met, and a row for each one that is not."""
+    if stored is None:
+        return ["No run is stored."]
+    missed = [case for case in stored["cases"] if not case["met"]]
+    lines = [f"{stored['met']} of {stored['timed']} are met within {TOLERANCE:.0%}."]
+    rows = [
+        [
+            f"`{case['id']}`",
+            number(case["bound"]),
+            number(case["simulated"]),
+            number(case["over_percent"], "+.1f"),
+            case.get("reason", ""),
+        ]
+        for case in missed
+    ]
+    titles = "not met;threshold us;simulated us;above %;does not run"
+    return [*lines, "", *table(titles, "lrrrl", rows)] if rows else lines
 
 
 def left_out(stored: Mapping[str, Any] | None) -> list[str]:

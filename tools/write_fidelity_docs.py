@@ -2,13 +2,14 @@
 """Writes docs/fidelity.md and docs/fidelity.svg: how far simulated times are from measured ones.
 
 Usage: write_fidelity_docs.py [--check | --page | --published FILE | --held-out FILE |
-                              --left-out FILE | --calibration FILE...]
+                              --thresholds FILE | --left-out FILE | --calibration FILE...]
 
 Without options everything but the calibration and the authors' files is computed again and stored
 in docs/fidelity.json. --calibration stores reports of `neuron-sim calibrate --json`, too;
 --published stores that of `neuron-sim fidelity --sources DIR --json` and writes the page;
 --held-out does so for `neuron-sim fidelity --sources DIR --held-out --json`, and writes the errors
-behind the intervals of simulated times; --left-out for
+behind the intervals of simulated times; --thresholds and --left-out for
+`neuron-sim fidelity --sources DIR --thresholds --json` and
 `neuron-sim fidelity --leave-one-author-out --json`; --page only writes the page of what is stored;
 --check writes nothing and ends with 1 if the page or those errors differ from the stored reports.
 """
@@ -86,6 +87,7 @@ def read_report(path: Path) -> dict[str, Any]:
 REPORTS: dict[str, Callable[[Path], dict[str, Any]]] = {
     "published": published_report,
     "held_out": held_out_report,
+    "thresholds": read_report,
     "left_out": read_report,
 }
 """Reports of commands that are stored one by one, and what is kept of each."""
@@ -160,6 +162,7 @@ def _figures_of(stored: dict[str, Any]) -> dict[str, str]:
         "authors_files": "\n".join(tables.authors_files(stored["published"])),
         "held_out": "\n".join(tables.held_out(stored["held_out"])),
         "intervals": "\n".join(tables.intervals(measured_errors(stored))),
+        "thresholds": "\n".join(evidence_tables.thresholds(stored["thresholds"])),
         "left_out": "\n".join(evidence_tables.left_out(stored["left_out"])),
         "noise": "\n".join(tables.noise(suite)),
         "case_table": "\n".join(tables.cases(suite, stored["published"])),
@@ -184,7 +187,7 @@ def page(stored: dict[str, Any]) -> str:
 def load_stored() -> dict[str, Any]:
     """docs/fidelity.json, or nothing when it is not there."""
     empty: dict[str, Any] = {"fidelity": None, "published": None, "held_out": None}
-    empty |= {"left_out": None, "replay": [], "calibration": {}}
+    empty |= {"thresholds": None, "left_out": None, "replay": [], "calibration": {}}
     if not STORED.is_file():
         return empty
     return {**empty, **json.loads(STORED.read_text(encoding="utf-8"))}

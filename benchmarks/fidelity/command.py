@@ -51,6 +51,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="with --sources: time the measurements that nothing was fitted to",
     )
     parser.add_argument(
+        "--thresholds",
+        action="store_true",
+        help="with --sources: time kernels that met a threshold of their harness on hardware",
+    )
+    parser.add_argument(
         "--leave-one-author-out",
         action="store_true",
         help="choose rules and fitted values again without each author's kernels, and time those",
@@ -87,6 +92,8 @@ def run(arguments: argparse.Namespace) -> int:
     _check_architecture(arguments)
     if arguments.leave_one_author_out:
         return _leave_out(arguments)
+    if arguments.thresholds:
+        return _thresholds(arguments)
     if arguments.held_out:
         evaluated, all_measurements = _held_out(arguments), []
     else:
@@ -100,6 +107,27 @@ def run(arguments: argparse.Namespace) -> int:
         from neuron_sim.fidelity.plot import draw
 
         draw(result["cases"], arguments.plot)
+    return 1 if result["failed"] else 0
+
+
+def _thresholds(arguments: argparse.Namespace) -> int:
+    """Prints and stores which thresholds the simulated times meet; 1 when a kernel failed."""
+    from neuron_sim.fidelity.published import thresholds
+    from neuron_sim.fidelity.published.evaluate import evaluate_kernel
+
+    if arguments.sources is None or arguments.data is not None:
+        arguments.subparser.error("--thresholds needs --sources, and takes no --data")
+    _check_sources(arguments)
+    bounds = [each.measurement for each in thresholds.published_thresholds()]
+    counted = _of_choice(bounds, arguments, "thresholds")
+    evaluated = [
+        evaluate_kernel(each.measurement, each.kernel, arguments.sources, arguments.architecture)
+        for each in thresholds.published_thresholds()
+        if each.measurement in counted
+    ]
+    result = thresholds.report(evaluated)
+    print("\n".join(thresholds.lines(result)))
+    _write_json(arguments, result)
     return 1 if result["failed"] else 0
 
 
@@ -136,10 +164,12 @@ def _evaluate_with(arguments: argparse.Namespace) -> Callable[[Measurement], Eva
 
 def _clone_lines(checkouts: Path) -> list[str]:
     from neuron_sim.fidelity.held_out.rows import held_out_rows
+    from neuron_sim.fidelity.published.thresholds import published_thresholds
 
     suites = [row.suite.source for row in held_out_rows()]
+    bounds = [each.kernel.source for each in published_thresholds()]
     sources = [kernel.source for kernel in published_kernels().values()]
-    return clone_lines([*sources, *suites], checkouts)
+    return clone_lines([*sources, *bounds, *suites], checkouts)
 
 
 def _held_out(arguments: argparse.Namespace) -> list[Evaluated]:

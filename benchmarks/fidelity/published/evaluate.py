@@ -31,9 +31,20 @@ def evaluate(
 ) -> Evaluated:
     """Times the author's file of a measurement. A failure is a reason, not an exception."""
     kernel = published_kernels().get(measurement.id)
-    nothing: dict[str, float | None] = dict.fromkeys(STACKS)
     if kernel is None:
+        nothing: dict[str, float | None] = dict.fromkeys(STACKS)
         return Evaluated(measurement, nothing, reason="the author's file is not public or named")
+    return evaluate_kernel(measurement, kernel, checkouts, architecture)
+
+
+def evaluate_kernel(
+    measurement: Measurement,
+    kernel: PublishedKernel,
+    checkouts: Path,
+    architecture: str | None = None,
+) -> Evaluated:
+    """The same for a kernel that is given."""
+    nothing: dict[str, float | None] = dict.fromkeys(STACKS)
     folder = kernel.source.folder(checkouts)
     if not folder.is_dir():
         return Evaluated(measurement, nothing, reason=f"no checkout '{folder}'")
