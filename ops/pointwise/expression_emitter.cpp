@@ -36,6 +36,20 @@ ExpressionEmitter::ExpressionEmitter(Builder& builder, const Expression& express
   set_constants();
 }
 
+ExpressionEmitter::ExpressionEmitter(const ExpressionEmitter& other, ExpressionPlan plan)
+    : builder_(other.builder_),
+      plan_(std::move(plan)),
+      slots_(other.slots_),
+      constants_(other.constants_) {}
+
+ExpressionEmitter ExpressionEmitter::with_partition_inputs(
+    std::vector<bool> partition_inputs) const {
+  ExpressionPlan plan(plan_.expression(), builder_.architecture().features,
+                      std::move(partition_inputs));
+  const bool fits = plan.slots() + plan.scratch() <= plan_.slots() + plan_.scratch();
+  return {*this, fits ? std::move(plan) : plan_};
+}
+
 void ExpressionEmitter::set_constants() {
   const int count = static_cast<int>(plan_.expression().steps().size());
   for (int i = 0; i < count; ++i) {
@@ -57,6 +71,14 @@ View ExpressionEmitter::slot(int step) const {
 
 View ExpressionEmitter::constant(int step) const {
   return constants_.at(step).slice(0, 0, rows_).broadcast(1, columns_);
+}
+
+/// [P, 1] of a value per partition; absent for -1.
+View ExpressionEmitter::number(int step) const {
+  if (step < 0) return View();
+  View view = value(step);
+  for (int d = 1; d < view.rank(); ++d) view = view.slice(d, 0, 1);
+  return view.flatten();
 }
 
 View ExpressionEmitter::value(int step) const {
@@ -98,8 +120,9 @@ void ExpressionEmitter::emit(const std::vector<View>& inputs, const std::vector<
   columns_ = results.front().free_elements();
   const int count = static_cast<int>(plan_.expression().steps().size());
   for (int i = 0; i < count; ++i) {
-    const int direct = plan_.direct_result(i);
-    if (direct >= 0) emit_step(i, results[static_cast<size_t>(direct)]);
+    for (size_t r = 0; r < results.size() && plan_.is_direct(i); ++r) {
+      if (plan_.expression().results()[r] == i) emit_step(i, results[r]);
+    }
     if (plan_.slot(i) >= 0) emit_step(i, slot(i));
   }
   emit_results(results);
@@ -110,7 +133,7 @@ void ExpressionEmitter::emit_step(int step, const View& dst) {
   const ExpressionStep& s = plan_.at(step);
   switch (s.kind) {
     case ExpressionKind::kAlu: return in_integers() ? emit_integers(s, dst) : emit_alu(step, dst);
-    case ExpressionKind::kActivation: return emit_activation(s, dst);
+    case ExpressionKind::kActivation: return emit_activation(s.activation, s.a, dst);
     case ExpressionKind::kSelect: return emit_select(s, dst);
     case ExpressionKind::kRound: return emit_round(s, dst);
     default: require(false, "a step with a slot has an instruction");
@@ -119,30 +142,36 @@ void ExpressionEmitter::emit_step(int step, const View& dst) {
 
 void ExpressionEmitter::emit_alu(int step, const View& dst) {
   const ExpressionStep& s = plan_.at(step);
-  const bool one_tile = is_unary(s.alu) || plan_.is_constant(s.a) != plan_.is_constant(s.b);
-  if (!one_tile) return emit_tiles(s, dst);
+  const int number = plan_.number_of(step);
+  if (plan_.is_relu(step)) {
+    return emit_activation(Activation::kRelu, number == s.a ? s.b : s.a, dst);
+  }
+  if (!is_unary(s.alu) && number < 0) return emit_tiles(s, dst);
   const ExpressionChain chain = plan_.chain(step);
   if (!chain.links.empty()) return emit_links(chain, dst);
   // Power and rsqrt, which Vector does not have.
-  const bool reversed = !is_unary(s.alu) && plan_.is_constant(s.a);
-  builder_.emit(
-      TensorScalar{.dst = dst,
-                   .data = value(reversed ? s.b : s.a),
-                   .op0 = s.alu,
-                   .constant0 = is_unary(s.alu) ? 0 : plan_.at(reversed ? s.a : s.b).constant,
-                   .reverse0 = reversed});
+  const bool reversed = number >= 0 && number == s.a;
+  const bool in_tile = number >= 0 && plan_.is_partition_value(number);
+  builder_.emit(TensorScalar{.dst = dst,
+                             .data = value(reversed ? s.b : s.a),
+                             .operand0 = this->number(in_tile ? number : -1),
+                             .op0 = s.alu,
+                             .constant0 = number < 0 ? 0 : plan_.at(number).constant,
+                             .reverse0 = reversed});
 }
 
 void ExpressionEmitter::emit_links(const ExpressionChain& chain, const View& dst) {
   const ExpressionLink& first = chain.links.front();
   TensorScalar instruction{.dst = dst,
                            .data = value(chain.base),
+                           .operand0 = number(first.tile),
                            .op0 = first.op,
                            .constant0 = first.constant,
                            .reverse0 = first.reversed,
                            .engine = EngineKind::kVector};
   if (chain.links.size() == 2) {
     const ExpressionLink& second = chain.links.back();
+    instruction.operand1 = number(second.tile);
     instruction.op1 = second.op;
     instruction.constant1 = second.constant;
     instruction.reverse1 = second.reversed;
@@ -160,6 +189,7 @@ void ExpressionEmitter::emit_tiles(const ExpressionStep& s, const View& dst) {
   const ExpressionLink& link = chain.links.front();
   builder_.emit(ScalarTensorTensor{.dst = dst,
                                    .data = value(chain.base),
+                                   .operand0 = number(link.tile),
                                    .operand1 = value(left ? s.b : s.a),
                                    .op0 = link.op,
                                    .constant0 = link.constant,
@@ -178,12 +208,17 @@ void ExpressionEmitter::emit_integers(const ExpressionStep& s, const View& dst) 
   builder_.emit(TensorTensor{.dst = dst, .data1 = a, .data2 = b, .op = s.alu});
 }
 
-void ExpressionEmitter::emit_activation(const ExpressionStep& s, const View& dst) {
-  ExpressionChain chain{s.a, {}};
-  if (plan_.is_absorbed(s.a)) chain = plan_.chain(s.a);
-  Activate instruction{.dst = dst, .data = value(chain.base), .op = s.activation};
+void ExpressionEmitter::emit_activation(Activation function, int argument, const View& dst) {
+  ExpressionChain chain{argument, {}};
+  if (plan_.is_absorbed(argument)) chain = plan_.chain(argument);
+  Activate instruction{.dst = dst, .data = value(chain.base), .op = function};
   for (const ExpressionLink& link : chain.links) {
-    (link.op == AluOp::kMultiply ? instruction.scale : instruction.bias) = link.constant;
+    const bool scales = link.op == AluOp::kMultiply;
+    if (link.tile >= 0) {
+      (scales ? instruction.scale_tile : instruction.bias_tile) = number(link.tile);
+    } else {
+      (scales ? instruction.scale : instruction.bias) = link.constant;
+    }
   }
   builder_.emit(instruction);
 }
@@ -204,7 +239,7 @@ void ExpressionEmitter::emit_round(const ExpressionStep& s, const View& dst) {
 void ExpressionEmitter::emit_results(const std::vector<View>& results) {
   const std::vector<int>& steps = plan_.expression().results();
   for (size_t i = 0; i < results.size(); ++i) {
-    if (plan_.direct_result(steps[i]) >= 0) continue;
+    if (plan_.is_direct(steps[i])) continue;
     const View source = value(steps[i]);
     const Dtype from = source.dtype(), to = results[i].dtype();
     const bool wraps = in_integers() && neuron_sim::is_integer(to) && from != Dtype::kBool &&

@@ -41,6 +41,9 @@ class ExpressionEmitter {
   /// Tiles at most as large as those of `slots`.
   ExpressionEmitter(Builder& builder, const Expression& expression,
                     std::shared_ptr<ExpressionSlots> slots);
+  /// The same where some inputs have one fp32 value per partition (ExpressionPlan): fewer
+  /// instructions, with the constants and slots of this emitter, also inside of loops.
+  ExpressionEmitter with_partition_inputs(std::vector<bool> partition_inputs) const;
   /// Bytes per partition and element that an emitter takes for `plan`.
   static int64_t bytes_per_element(const ExpressionPlan& plan);
 
@@ -50,12 +53,14 @@ class ExpressionEmitter {
   void emit(const std::vector<View>& inputs, const std::vector<View>& results, const Affine& turn);
 
  private:
+  ExpressionEmitter(const ExpressionEmitter& other, ExpressionPlan plan);
   bool in_integers() const { return plan_.expression().domain() == Domain::kInteger; }
   void set_constants();
   View cut(const View& ring) const;
   View slot(int step) const;
   View value(int step) const;
   View constant(int step) const;
+  View number(int step) const;
   View scratch();
   /// The value in the dtype of the domain: needed by GpSimd's integers and selections.
   View widened(int step);
@@ -65,7 +70,7 @@ class ExpressionEmitter {
   void emit_tiles(const ExpressionStep& step, const View& dst);
   void emit_links(const ExpressionChain& chain, const View& dst);
   void emit_integers(const ExpressionStep& step, const View& dst);
-  void emit_activation(const ExpressionStep& step, const View& dst);
+  void emit_activation(Activation function, int argument, const View& dst);
   void emit_select(const ExpressionStep& step, const View& dst);
   void emit_round(const ExpressionStep& step, const View& dst);
   void emit_results(const std::vector<View>& results);

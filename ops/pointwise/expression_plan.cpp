@@ -1,6 +1,7 @@
 #include "ops/pointwise/expression_plan.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace neuron_sim {
 namespace {
@@ -9,14 +10,17 @@ constexpr int kNever = 1 << 30;
 
 }  // namespace
 
-ExpressionPlan::ExpressionPlan(const Expression& expression, const Features& features)
+ExpressionPlan::ExpressionPlan(const Expression& expression, const Features& features,
+                               std::vector<bool> partition_inputs)
     : expression_(expression),
       features_(features),
+      partition_inputs_(std::move(partition_inputs)),
       uses_(expression.steps().size(), 0),
       absorbed_(expression.steps().size(), false),
+      relu_(expression.steps().size(), false),
       in_tile_(expression.steps().size(), false),
-      slot_(expression.steps().size(), -1),
-      direct_(expression.steps().size(), -1) {
+      direct_(expression.steps().size(), false),
+      slot_(expression.steps().size(), -1) {
   count_uses();
   absorb();
   find_constant_tiles();
@@ -38,17 +42,25 @@ void ExpressionPlan::count_uses() {
   }
 }
 
+int ExpressionPlan::number_of(int step) const {
+  const ExpressionStep& s = at(step);
+  if (s.kind != ExpressionKind::kAlu || is_unary(s.alu)) return -1;
+  if (is_constant(s.a) != is_constant(s.b)) return is_constant(s.a) ? s.a : s.b;
+  if (is_bitwise(s.alu) || is_partition_value(s.a) == is_partition_value(s.b)) return -1;
+  return is_partition_value(s.a) ? s.a : s.b;
+}
+
 bool ExpressionPlan::is_link(int step) const {
   const ExpressionStep& s = at(step);
   if (s.kind != ExpressionKind::kAlu || !is_vector_operator(s.alu) || is_bitwise(s.alu))
     return false;
-  if (is_unary(s.alu)) return !is_constant(s.a);
-  return is_constant(s.a) != is_constant(s.b);
+  if (is_relu(step)) return false;
+  return is_unary(s.alu) ? !is_constant(s.a) : number_of(step) >= 0;
 }
 
 int ExpressionPlan::links_of(int step) const { return static_cast<int>(chain(step).links.size()); }
 
-/// f(x * constant + constant), f(x * constant), f(x + constant).
+/// f(x * number + number), f(x * number), f(x + number).
 bool ExpressionPlan::fits_activation(int step) const {
   const ExpressionChain links = chain(step);
   const size_t count = links.links.size();
@@ -56,7 +68,8 @@ bool ExpressionPlan::fits_activation(int step) const {
   for (size_t i = 0; i < count; ++i) {
     const ExpressionLink& link = links.links[i];
     const bool product = link.op == AluOp::kMultiply && i == 0;
-    const bool sum = link.op == AluOp::kAdd && i + 1 == count && features_.scalar_constant_bias;
+    const bool biased = link.tile >= 0 || features_.scalar_constant_bias;
+    const bool sum = link.op == AluOp::kAdd && i + 1 == count && biased;
     if (!product && !sum) return false;
   }
   return true;
@@ -71,13 +84,28 @@ bool ExpressionPlan::absorbs(const ExpressionStep& user, int operand) const {
   return is_vector_operator(user.alu) && !is_bitwise(user.alu);
 }
 
+/// max(x * number + number, 0) with a value per partition among the numbers: Vector would take two
+/// instructions for three operators, and it has the work on two tiles.
+bool ExpressionPlan::absorbs_as_relu(const ExpressionStep& user, int operand) const {
+  if (user.kind != ExpressionKind::kAlu || user.alu != AluOp::kMaximum) return false;
+  const int other = operand == user.a ? user.b : user.a;
+  if (!is_constant(other) || at(other).constant != 0) return false;
+  if (!is_link(operand) || uses_[static_cast<size_t>(operand)] != 1) return false;
+  const ExpressionChain links = chain(operand);
+  return fits_activation(operand) &&
+         std::any_of(links.links.begin(), links.links.end(),
+                     [](const ExpressionLink& link) { return link.tile >= 0; });
+}
+
 void ExpressionPlan::absorb() {
   if (expression_.domain() == Domain::kInteger) return;
   for (size_t i = 0; i < uses_.size(); ++i) {
     if (uses_[i] == 0) continue;
     const ExpressionStep& user = at(static_cast<int>(i));
     for (const int operand : {user.a, user.b}) {
-      if (operand < 0 || !absorbs(user, operand)) continue;
+      if (operand < 0) continue;
+      relu_[i] = absorbs_as_relu(user, operand);
+      if (!relu_[i] && !absorbs(user, operand)) continue;
       absorbed_[static_cast<size_t>(operand)] = true;
       break;  // an instruction takes the chain of one operand
     }
@@ -87,12 +115,13 @@ void ExpressionPlan::absorb() {
 ExpressionChain ExpressionPlan::chain(int step) const {
   const ExpressionStep& s = at(step);
   if (!is_link(step)) return {step, {}};
-  const bool unary = is_unary(s.alu);
-  const bool reversed = !unary && is_constant(s.a);
+  const int number = number_of(step);
+  const bool reversed = number >= 0 && number == s.a;
   const int operand = reversed ? s.b : s.a;
   ExpressionChain result = is_absorbed(operand) ? chain(operand) : ExpressionChain{operand, {}};
-  const double constant = unary ? 0 : at(reversed ? s.a : s.b).constant;
-  result.links.push_back({s.alu, constant, reversed});
+  const bool in_tile = number >= 0 && !is_constant(number);
+  const double constant = number >= 0 && !in_tile ? at(number).constant : 0;
+  result.links.push_back({s.alu, constant, reversed, in_tile ? number : -1});
   return result;
 }
 
@@ -131,12 +160,13 @@ void ExpressionPlan::find_constant_tiles() {
 
 void ExpressionPlan::find_direct_results() {
   if (expression_.domain() == Domain::kInteger) return;
-  for (size_t i = 0; i < expression_.results().size(); ++i) {
-    const int step = expression_.results()[i];
+  const std::vector<int>& results = expression_.results();
+  for (const int step : results) {
     const ExpressionKind kind = at(step).kind;
-    if (uses_[static_cast<size_t>(step)] != 1) continue;
+    const auto users = std::count(results.begin(), results.end(), step);
+    if (uses_[static_cast<size_t>(step)] != users) continue;
     if (kind != ExpressionKind::kAlu && kind != ExpressionKind::kActivation) continue;
-    direct_[static_cast<size_t>(step)] = static_cast<int>(i);
+    direct_[static_cast<size_t>(step)] = true;
   }
 }
 
@@ -150,7 +180,7 @@ void ExpressionPlan::assign_slots() {
   for (const int result : expression_.results()) last[static_cast<size_t>(result)] = kNever;
   std::vector<int> free_at;  // of each slot: the step after which it is free
   for (int i = 0; i < count; ++i) {
-    if (is_absorbed(i) || is_constant(i) || is_input(i) || direct_result(i) >= 0) continue;
+    if (is_absorbed(i) || is_constant(i) || is_input(i) || is_direct(i)) continue;
     // A selection reads its operands after it starts writing, so it shares no slot with them.
     const bool in_place = at(i).kind != ExpressionKind::kSelect;
     const auto free = std::find_if(free_at.begin(), free_at.end(),

@@ -1,6 +1,8 @@
 #include "ops/pointwise/pointwise.h"
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "device/base/errors.h"
 #include "device/isa/elementwise/tensor_scalar.h"
@@ -81,9 +83,20 @@ class Pointwise {
   /// Operands that do not change from one piece of the run to the next are loaded before it.
   void begin_run(const PointwisePiece& piece) {
     inputs_.assign(operands_, View());
+    std::vector<bool> partition_inputs;
     for (size_t i = 0; i < operands_; ++i) {
       if (piece.is_invariant(i)) inputs_[i] = load_piece(i, piece);
+      partition_inputs.push_back(is_partition_value(i, piece));
     }
+    run_emitter_.emplace(emitter_.with_partition_inputs(std::move(partition_inputs)));
+  }
+
+  /// Whether the operand has one value for all elements of a partition, as instructions take it.
+  bool is_partition_value(size_t i, const PointwisePiece& piece) const {
+    for (size_t d = 1; d < piece.sizes.size(); ++d) {
+      if (piece.sizes[d] > 1 && piece.steps[i][d] != 0) return false;
+    }
+    return tensors_[i].dtype() == Dtype::kFloat32;
   }
 
   View load_piece(size_t i, const PointwisePiece& piece) {
@@ -104,7 +117,7 @@ class Pointwise {
                             .slice(1, 0, hbm.free_elements()));
     }
     if (random_.present()) inputs.push_back(random_numbers(results.front(), piece.turn));
-    emitter_.emit(inputs, results, piece.turn);
+    run_emitter_->emit(inputs, results, piece.turn);
     for (size_t i = operands_; i < tensors_.size(); ++i) {
       store(builder_, piece.view(tensors_[i], i), results[i - operands_]);
     }
@@ -126,7 +139,8 @@ class Pointwise {
   std::vector<HbmTensor> tensors_;  ///< operands, then results
   const size_t operands_;
   const PointwiseLayout layout_;
-  ExpressionEmitter emitter_;
+  const ExpressionEmitter emitter_;
+  std::optional<ExpressionEmitter> run_emitter_;  ///< for the operands of the run
   std::vector<View> rings_, inputs_;
   View random_;  ///< absent: the expression has no random input
 };
