@@ -86,7 +86,7 @@ GraphTensor GraphCapture::graph_tensor(const KernelUse::Use& use) {
 }
 
 void GraphCapture::add(const KernelUse& use) {
-  GraphKernel kernel{use.name, use.emit, {}, {}, use.expression};
+  GraphKernel kernel{use.name, use.emit, {}, {}, use.expression, {}, use.followed};
   for (const KernelUse::Use& operand : use.operands) {
     kernel.operands.push_back(graph_tensor(operand));
     kernel.constant_orders.push_back(operand.constant_order.vec());

@@ -28,6 +28,7 @@ struct KernelUse {
   EmitKernel emit;
   std::vector<Use> operands, results;
   std::optional<Expression> expression{};
+  EmitFollowed followed{};  ///< GraphKernel::followed
   /// The kernel as a separate program, known to be valid for the arguments.
   std::shared_ptr<const Kernel> kernel{};
 };

@@ -217,13 +217,18 @@ EmitKernel emit_of(const Expression& expression) {
 }  // namespace
 
 void KernelCall::launch_emitted(int64_t function, c10::function_ref<EmitKernel()> make) {
+  launch_emitted(function, make, {});
+}
+
+void KernelCall::launch_emitted(int64_t function, c10::function_ref<EmitKernel()> make,
+                                const EmitFollowed& followed) {
   if (writes_nothing()) return;
   const Arrangement arrangement = arrange();
   key_.add(function);
   const auto build_now = [&] { return build(make(), arrangement); };
   // By reference: a std::function of the lambda itself would allocate.
   const auto kernel = kernel_cache().find_or_build(key_, std::cref(build_now));
-  if (GraphCapture::active() != nullptr) return capture(make(), std::nullopt, kernel);
+  if (GraphCapture::active() != nullptr) return capture(make(), std::nullopt, followed, kernel);
   launch(kernel, arrangement, {});
 }
 
@@ -237,13 +242,16 @@ void KernelCall::launch(const Expression& expression) {
         expression, [&](const Expression& marked) { return build(emit_of(marked), arrangement); });
   };
   const auto kernel = kernel_cache().find_or_compile(key_, std::cref(compile_now));
-  if (GraphCapture::active() != nullptr) return capture(emit_of(expression), expression, kernel);
+  if (GraphCapture::active() != nullptr) {
+    return capture(emit_of(expression), expression, {}, kernel);
+  }
   launch(kernel, arrangement, form.constants);
 }
 
 void KernelCall::capture(const EmitKernel& emit, const std::optional<Expression>& expression,
+                         const EmitFollowed& followed,
                          const std::shared_ptr<const Kernel>& kernel) const {
-  KernelUse use{name_, emit, {}, {}, expression, kernel};
+  KernelUse use{name_, emit, {}, {}, expression, followed, kernel};
   for (const Argument& operand : operands_) {
     use.operands.push_back(
         {operand.tensor, operand.dtype, operand.sizes, operand.strides, operand.constant_order});

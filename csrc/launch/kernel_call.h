@@ -12,9 +12,15 @@
 
 #include "device/runtime/kernel_cache.h"
 #include "ops/blocks/kernel_definition.h"
+#include "ops/graph/graph_kernel.h"
 #include "ops/pointwise/expression.h"
 
 namespace neuron_sim {
+
+/// Emits a kernel that an expression follows (ops/graph/graph_kernel.h).
+template <typename Options>
+using Followed = void (*)(Builder&, HbmTensors operands, HbmTensors others, HbmTensors results,
+                          const Expression& expression, const Options&);
 
 /// Collects operands and options, which form the cache key, then runs the kernel. A hit builds no
 /// specs, formats no text and allocates only the key and the output.
@@ -64,6 +70,19 @@ class KernelCall {
   void launch(const Options& options, std::type_identity_t<Emit<Options>> emit) {
     this->options(options);
     launch_emitted(reinterpret_cast<int64_t>(emit), [&] { return with_options(emit, options); });
+  }
+  /// The same for a kernel with one result that a graph may apply expressions to as `followed`
+  /// emits it (GraphKernel::followed).
+  template <typename Options>
+  void launch(const Options& options, std::type_identity_t<Emit<Options>> emit,
+              std::type_identity_t<Followed<Options>> followed) {
+    this->options(options);
+    launch_emitted(
+        reinterpret_cast<int64_t>(emit), [&] { return with_options(emit, options); },
+        [followed, options](Builder& builder, HbmTensors operands, HbmTensors others,
+                            HbmTensors results, const Expression& expression) {
+          followed(builder, operands, others, results, expression, options);
+        });
   }
   /// The same for a kernel whose arguments have names, as its programs and launch records show.
   template <typename Options>
@@ -115,11 +134,13 @@ class KernelCall {
   void add(c10::SmallVector<Argument, 4>& arguments, Argument argument);
   /// `function` stands for the emit function in the key; `make` is called when it is needed.
   void launch_emitted(int64_t function, c10::function_ref<EmitKernel()> make);
+  void launch_emitted(int64_t function, c10::function_ref<EmitKernel()> make,
+                      const EmitFollowed& followed);
   bool writes_nothing() const;
   void launch(const std::shared_ptr<const Kernel>& kernel, const Arrangement& arrangement,
               std::span<const double> numbers) const;
   void capture(const EmitKernel& emit, const std::optional<Expression>& expression,
-               const std::shared_ptr<const Kernel>& kernel) const;
+               const EmitFollowed& followed, const std::shared_ptr<const Kernel>& kernel) const;
   void separate_dtypes();
   Arrangement arrange();
   std::shared_ptr<const Program> build(const EmitKernel& emit,

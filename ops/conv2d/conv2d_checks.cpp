@@ -71,12 +71,13 @@ Conv2dShape check_conv2d(const TensorSpec& input, const TensorSpec& weight, cons
   shape.columns = check_axis(input, weight, options, 1);
   shape.dtype = input.dtype;
   shape.bias_dtype = bias.dtype;
-  shape.output_dtype = options.output_dtype.value_or(input.dtype);
-  if (shape.output_dtype != input.dtype && shape.output_dtype != Dtype::kFloat32) {
+  const Dtype output = options.output_dtype.value_or(input.dtype);
+  if (output != input.dtype && output != Dtype::kFloat32) {
     fail(text("conv2d_maxpool gives an output of the dtype of its operands or float32, but got ",
-              name(shape.output_dtype), " for ", describe("input", input), "."),
+              name(output), " for ", describe("input", input), "."),
          ErrorKind::kType);
   }
+  shape.output_dtypes = {output};
   return shape;
 }
 

@@ -4,6 +4,7 @@
 
 #include "device/isa/tensor/nc_matmul.h"
 #include "ops/blocks/tiles.h"
+#include "ops/conv2d/conv2d_follower.h"
 #include "ops/conv2d/conv2d_tiles.h"
 
 namespace neuron_sim {
@@ -22,7 +23,7 @@ struct Conv2dBandKernel::Block {
   int64_t filters;
   Affine number;  ///< of the filter block within the pass
   Affine index;   ///< running number of (band, filter block), for rings
-  View staged;    ///< [filters, rows of all images, columns]
+  std::vector<View> staged{};  ///< per output: [filters, rows of all images, columns]
 };
 
 /// PSUM banks that take the same taps in turn.
@@ -36,18 +37,26 @@ struct Conv2dBandKernel::Group {
 };
 
 Conv2dBandKernel::Conv2dBandKernel(Builder& builder, const Conv2dPlan& plan, const View& weights,
-                                   const View& bias, Activation activation)
-    : builder_(builder), plan_(plan), weights_(weights), bias_(bias), pooling_(builder, plan) {
+                                   const View& bias, Activation activation,
+                                   Conv2dFollower* follower)
+    : builder_(builder),
+      plan_(plan),
+      weights_(weights),
+      bias_(bias),
+      follower_(follower),
+      pooling_(builder, plan) {
   epilogue_.activation = activation;
   epilogue_.copy_engine = EngineKind::kScalar;  // Vector has the maxima
   const int64_t rows = plan.band_images * plan.band_rows();
-  staging_ = builder.sbuf("output", {plan.filter_block, rows, plan.panel_columns()},
-                          plan.shape.output_dtype, 2);
+  for (const Dtype dtype : plan.shape.output_dtypes) {
+    staging_.push_back(
+        builder.sbuf("output", {plan.filter_block, rows, plan.panel_columns()}, dtype, 2));
+  }
 }
 
-void Conv2dBandKernel::begin_pass(const Conv2dPass& pass, const View& output) {
+void Conv2dBandKernel::begin_pass(const Conv2dPass& pass, const Conv2dTensors& tensors) {
   pass_ = pass;
-  output_ = output;
+  tensors_ = tensors;
   if (bias_.present()) epilogue_.partition_bias = bias_.turn(pass.set);
   psum_ =
       builder_.psum("accumulators",
@@ -60,11 +69,17 @@ void Conv2dBandKernel::compute(const View& tile, const Conv2dBand& band) {
   for_tiles(builder_, pass_.count, plan_.filter_block,
             [&](const Affine& first, int64_t filters, const Affine& number) {
               const Affine index = band.index * blocks + number;
-              const View staged = staging_.turn(index)
-                                      .slice(0, 0, filters)
-                                      .slice(1, 0, band.images * band.rows)
-                                      .slice(2, 0, band.columns);
-              const Block block{tile, band, first, filters, number, index, staged};
+              Block block{tile, band, first, filters, number, index};
+              for (const View& ring : staging_) {
+                block.staged.push_back(ring.turn(index)
+                                           .slice(0, 0, filters)
+                                           .slice(1, 0, band.images * band.rows)
+                                           .slice(2, 0, band.columns));
+              }
+              if (follower_ != nullptr) {
+                follower_->begin_block(tensors_.followers, pass_, pass_.first + first, filters,
+                                       number, band, index);
+              }
               int64_t bank_number = 0;
               for (const IntervalRun& run : cut(band.columns, plan_.bank_columns)) {
                 for (int64_t i = 0; i < run.count; ++i) {
@@ -122,25 +137,46 @@ void Conv2dBandKernel::emit_units(const Block& block, Group group, int64_t total
   emit_group(block, group);
 }
 
-View Conv2dBandKernel::bank(const Block& block, const Group& group, const Affine& unit) const {
+Affine Conv2dBandKernel::bank_index(const Block& block, const Group& group,
+                                    const Affine& unit) const {
   const int64_t ranges = ceiling(plan_.panel_columns(), plan_.bank_columns);
   const Affine first = group.image * ceiling(plan_.band_rows(), plan_.bank_rows) + group.number;
-  return psum_.turn(block.index * (banks_per_range() * ranges) + first + unit)
+  return block.index * (banks_per_range() * ranges) + first + unit;
+}
+
+View Conv2dBandKernel::bank(const Block& block, const Group& group, const Affine& unit) const {
+  return psum_.turn(bank_index(block, group, unit))
       .slice(0, 0, block.filters)
       .slice(1, 0, group.images * group.rows * group.columns);
 }
 
 void Conv2dBandKernel::emit_group(const Block& block, const Group& group) {
   multiply(block, group);
-  const int64_t unit_rows =
-      std::min(plan_.bank_images, block.band.images) * std::min(plan_.bank_rows, block.band.rows);
-  builder_.loop(group.banks, [&](const Affine& i) {
-    const Affine unit = group.unit + i;
-    const Affine first_row = group.image * block.band.rows + unit * unit_rows;
-    const View target = block.staged.slice(1, first_row, group.images * group.rows)
-                            .slice(2, group.column, group.columns);
-    evacuate(builder_, bank(block, group, unit), target, epilogue_, block.number);
-  });
+  builder_.loop(group.banks,
+                [&](const Affine& i) { evacuate_bank(block, group, group.unit + i); });
+}
+
+void Conv2dBandKernel::evacuate_bank(const Block& block, const Group& group, const Affine& unit) {
+  const int64_t unit_images = std::min(plan_.bank_images, block.band.images);
+  const int64_t unit_rows = std::min(plan_.bank_rows, block.band.rows);
+  const Affine first_row = group.image * block.band.rows + unit * (unit_images * unit_rows);
+  std::vector<View> targets;
+  for (const View& staged : block.staged) {
+    targets.push_back(staged.slice(1, first_row, group.images * group.rows)
+                          .slice(2, group.column, group.columns));
+  }
+  const View psum = bank(block, group, unit);
+  if (follower_ == nullptr) {
+    return evacuate(builder_, psum, targets.front(), epilogue_, block.number);
+  }
+  const bool by_image = plan_.bank_images > 1;
+  const Conv2dFollower::Part part{by_image ? unit * unit_images : group.image,
+                                  by_image ? Affine(0) : unit * unit_rows,
+                                  group.column,
+                                  group.images,
+                                  group.rows,
+                                  group.columns};
+  follower_->evacuate(psum, part, targets, bank_index(block, group, unit));
 }
 
 /// All taps: unrolled, or kernel rows and contraction blocks in loops with the first one peeled,
@@ -211,15 +247,21 @@ void Conv2dBandKernel::multiply_banks(const Block& block, const Group& group,
 }
 
 void Conv2dBandKernel::finish(const Block& block) {
-  if (!plan_.shape.is_pooled()) return store_block(block, block.staged);
-  const View pooled = pooling_.pool(block.staged, block.band, block.number, block.index);
-  if (block.band.last_part) store_block(block, pooled);
+  if (!plan_.shape.is_pooled()) {
+    for (size_t i = 0; i < block.staged.size(); ++i) {
+      store_block(block, tensors_.outputs[i], block.staged[i]);
+    }
+    return;
+  }
+  const View pooled = pooling_.pool(block.staged.front(), block.band, block.number, block.index);
+  if (block.band.last_part) store_block(block, tensors_.outputs.front(), pooled);
 }
 
-void Conv2dBandKernel::store_block(const Block& block, const View& result) const {
+void Conv2dBandKernel::store_block(const Block& block, const View& output,
+                                   const View& result) const {
   const Conv2dBand& band = block.band;
   store(builder_,
-        output_.slice(0, pass_.first + block.first, block.filters)
+        output.slice(0, pass_.first + block.first, block.filters)
             .slice(1, band.image, band.images)
             .slice(2, band.output_row, band.output_rows)
             .slice(3, band.output_column, band.output_columns),

@@ -2,21 +2,42 @@
 
 #include <functional>
 #include <optional>
+#include <utility>
 
 #include "ops/blocks/epilogue.h"
 #include "ops/blocks/named_kernel.h"
 #include "ops/blocks/tiles.h"
 #include "ops/conv2d/conv2d_bands.h"
 #include "ops/conv2d/conv2d_checks.h"
+#include "ops/conv2d/conv2d_follower.h"
+#include "ops/pointwise/substitution.h"
 
 namespace neuron_sim {
 namespace {
+
+/// How the sums of a convolution become its results.
+struct Conv2dResults {
+  Activation activation = Activation::kIdentity;
+  /// Input 0 are the sums, the others `operands`; absent: the activation alone.
+  std::optional<Expression> expression{};
+  Conv2dFollowerOperands operands{};
+};
+
+/// The tensors of filters [first, first + count), with all inputs.
+Conv2dTensors sliced(const Conv2dTensors& tensors, const Affine& first, int64_t count) {
+  const auto filters = [&](const View& view) { return view.slice(0, first, count); };
+  Conv2dTensors part{tensors.input, filters(tensors.weight), View(), tensors.zeros};
+  if (tensors.bias.present()) part.bias = filters(tensors.bias);
+  for (const View& view : tensors.followers) part.followers.push_back(filters(view));
+  for (const View& view : tensors.outputs) part.outputs.push_back(filters(view));
+  return part;
+}
 
 /// The sets of groups of one plan: their tiles, and the order of weights and bands.
 class GroupSets {
  public:
   GroupSets(Builder& builder, const Conv2dPlan& plan, const Conv2dTensors& tensors,
-            Activation activation)
+            const Conv2dResults& results)
       : builder_(builder),
         plan_(plan),
         tensors_(tensors),
@@ -25,8 +46,12 @@ class GroupSets {
         raw_(allocate_raw_weights(builder, plan)) {
     tensors_.zeros = zero_row(builder, plan);
     clear_borders(builder, plan, images_);
-    if (tensors.bias.present()) bias_ = allocate_bias(builder, plan);
-    kernel_.emplace(builder, plan, weights_, bias_, activation);
+    if (tensors.bias.present()) bias_ = allocate_bias(builder, plan, plan.shape.bias_dtype);
+    if (results.expression) {
+      follower_.emplace(builder, plan, *results.expression, results.operands);
+    }
+    kernel_.emplace(builder, plan, weights_, bias_, results.activation,
+                    follower_ ? &*follower_ : nullptr);
   }
 
   /// With two rings of weights, those of a set load and are transposed before the bands of the
@@ -65,22 +90,21 @@ class GroupSets {
     const Conv2dTensors part = tensors_of(set);
     load_weights(builder_, plan_, part.weight, raw_, weights_, pass);
     if (bias_.present()) load_bias(builder_, plan_, part.bias, bias_, pass);
+    if (follower_) follower_->load_filters(part.followers, pass);
   }
 
   void run_pass(const Affine& set, const Conv2dPass& pass) {
     const Conv2dTensors part = tensors_of(set);
     builder_.scope([&] {
-      kernel_->begin_pass(pass, part.output);
+      kernel_->begin_pass(pass, part);
       run_bands(builder_, plan_, part, images_, *kernel_);
     });
   }
 
   Conv2dTensors tensors_of(const Affine& set) const {
-    const Affine filter = set * plan_.filters;
-    return {tensors_.input.slice(0, set * plan_.channels, plan_.channels),
-            tensors_.weight.slice(0, filter, plan_.filters),
-            bias_.present() ? tensors_.bias.slice(0, filter, plan_.filters) : View(),
-            tensors_.output.slice(0, filter, plan_.filters), tensors_.zeros};
+    Conv2dTensors part = sliced(tensors_, set * plan_.filters, plan_.filters);
+    part.input = tensors_.input.slice(0, set * plan_.channels, plan_.channels);
+    return part;
   }
 
   Builder& builder_;
@@ -89,35 +113,64 @@ class GroupSets {
   View images_, weights_;
   RawWeights raw_;
   View bias_;
+  std::optional<Conv2dFollower> follower_;
   std::optional<Conv2dBandKernel> kernel_;
 };
 
 /// Equal sets of groups, then the groups that are left.
 void emit_convolution(Builder& builder, Conv2dShape shape, const Conv2dTensors& tensors,
-                      Activation activation) {
+                      const Conv2dResults& results) {
   int64_t done = 0;
   const int64_t groups = shape.groups;
   while (done < groups) {
     shape.groups = groups - done;
     const Conv2dPlan plan = plan_conv2d(builder.architecture(), shape);
     const int64_t count = plan.sets * plan.set_groups;
-    const auto part = [&](const View& view, int64_t of_group) {
-      return view.slice(0, done * of_group, count * of_group);
-    };
-    const Conv2dTensors own{part(tensors.input, shape.channels),
-                            part(tensors.weight, shape.filters),
-                            tensors.bias.present() ? part(tensors.bias, shape.filters) : View(),
-                            part(tensors.output, shape.filters),
-                            {}};
-    builder.scope([&] { GroupSets(builder, plan, own, activation).run(); });
+    Conv2dTensors own = sliced(tensors, done * shape.filters, count * shape.filters);
+    own.input = tensors.input.slice(0, done * shape.channels, count * shape.channels);
+    builder.scope([&] { GroupSets(builder, plan, own, results).run(); });
     done += count;
   }
 }
 
 }  // namespace
 
-void emit_conv2d_maxpool(Builder& builder, HbmTensors operands, HbmTensors results,
-                         const Conv2dMaxpoolOptions& options) {
+namespace {
+
+View filters_first(const HbmTensor& images) { return images.view().permute({1, 0, 2, 3}); }
+
+/// The bias becomes an operand of the expression that follows.
+void follow_bias(Conv2dResults& results, const HbmTensor& bias, const HbmTensor& like) {
+  Expression biased;
+  std::vector<ElementValue> inputs{biased.input(0)};
+  for (size_t i = 0; i < results.operands.tensors.size(); ++i) {
+    inputs.push_back(biased.input(static_cast<int>(i) + 1));
+  }
+  inputs[0] = inputs[0] + biased.input(static_cast<int>(inputs.size()));
+  for (const ElementValue value : append(biased, *results.expression, inputs)) {
+    biased.add_result(value);
+  }
+  results.expression = std::move(biased);
+  results.operands.tensors.push_back(
+      {bias.storage, like.shape, {0, bias.strides[0], 0, 0}, bias.offset});
+}
+
+/// Adds what the plan must know of the expression.
+void describe_follower(const Architecture& architecture, const Conv2dResults& results,
+                       HbmTensors outputs, Conv2dShape& shape) {
+  const auto& operands = results.operands;
+  shape.output_dtypes.clear();
+  for (const HbmTensor& output : outputs) shape.output_dtypes.push_back(output.dtype());
+  shape.follower_tile_bytes = operands.tile_bytes();
+  shape.follower_value_bytes = ExpressionEmitter::bytes_per_element(
+      ExpressionPlan(*results.expression, architecture.features));
+  for (size_t i = 0; i < operands.tensors.size(); ++i) {
+    shape.filter_values += operands.is_per_filter(i) ? 1 : 0;
+  }
+}
+
+void emit_with(Builder& builder, HbmTensors operands, HbmTensors outputs,
+               const Conv2dMaxpoolOptions& options, Conv2dResults results) {
   const HbmTensor &input = operands[0], &weight = operands[1];
   const auto bias = optional_tensor(operands, 2);
   const TensorSpec no_bias{{weight.shape.at(0)}, {}, weight.dtype()};
@@ -126,11 +179,33 @@ void emit_conv2d_maxpool(Builder& builder, HbmTensors operands, HbmTensors resul
   shape.weights_by_channel = shape.groups == 1 && weight.shape[0] > 1 && weight.strides[0] == 1 &&
                              weight.elements() > weight.shape[0];
   Conv2dTensors tensors;
-  tensors.input = input.view().permute({1, 0, 2, 3});
+  tensors.input = filters_first(input);
   tensors.weight = weight.view();
-  if (bias) tensors.bias = bias->view();
-  tensors.output = results[0].view().permute({1, 0, 2, 3});
-  builder.scope([&] { emit_convolution(builder, shape, tensors, options.activation); });
+  if (results.expression) {
+    if (bias) follow_bias(results, *bias, outputs[0]);
+    describe_follower(builder.architecture(), results, outputs, shape);
+  } else if (bias) {
+    tensors.bias = bias->view();
+  }
+  for (const HbmTensor& tensor : results.operands.tensors) {
+    tensors.followers.push_back(filters_first(tensor));
+  }
+  for (const HbmTensor& output : outputs) tensors.outputs.push_back(filters_first(output));
+  builder.scope([&] { emit_convolution(builder, shape, tensors, results); });
+}
+
+}  // namespace
+
+void emit_conv2d_maxpool(Builder& builder, HbmTensors operands, HbmTensors results,
+                         const Conv2dMaxpoolOptions& options) {
+  emit_with(builder, operands, results, options, {.activation = options.activation});
+}
+
+void emit_followed_conv2d(Builder& builder, HbmTensors operands, HbmTensors others,
+                          HbmTensors results, const Expression& expression,
+                          const Conv2dMaxpoolOptions& options) {
+  emit_with(builder, operands, results, options,
+            {.expression = expression, .operands = {{others.begin(), others.end()}}});
 }
 
 namespace {
@@ -140,7 +215,7 @@ std::vector<TensorSpec> results_of(std::span<const TensorSpec> operands,
   const Conv2dShape shape = check_conv2d(operands[0], operands[1], operands[2], options);
   return {{{shape.images, operands[1].shape[0], shape.rows.outputs, shape.columns.outputs},
            {},
-           shape.output_dtype}};
+           shape.output_dtypes.front()}};
 }
 
 }  // namespace

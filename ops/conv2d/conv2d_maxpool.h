@@ -26,6 +26,7 @@
 
 #include "device/numerics/activation_functions.h"
 #include "ops/blocks/kernel_definition.h"
+#include "ops/pointwise/expression.h"
 
 namespace neuron_sim {
 
@@ -64,5 +65,12 @@ extern const KernelDefinition<Conv2dMaxpoolOptions> kConv2dMaxpool;
 /// bias, into an output of any strides. No tensor is empty.
 void emit_conv2d_maxpool(Builder& builder, HbmTensors operands, HbmTensors results,
                          const Conv2dMaxpoolOptions& options);
+
+/// results[i] = result i of `expression` for the convolution (input 0) and `others` (inputs 1, ...),
+/// which have the sizes of the results and any strides, applied as the sums leave PSUM. `options`
+/// have neither pooling nor an activation; expressions as ops/graph/follow_products.h makes them.
+void emit_followed_conv2d(Builder& builder, HbmTensors operands, HbmTensors others,
+                          HbmTensors results, const Expression& expression,
+                          const Conv2dMaxpoolOptions& options);
 
 }  // namespace neuron_sim

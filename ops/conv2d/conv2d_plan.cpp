@@ -121,7 +121,8 @@ class Planner {
   /// Bytes per partition left for images and outputs.
   void count_free() {
     const int64_t bias =
-        plan_.weight_sets * plan_.filter_blocks() * itemsize(plan_.shape.bias_dtype);
+        plan_.weight_sets * plan_.filter_blocks() *
+        (itemsize(plan_.shape.bias_dtype) + plan_.shape.filter_values * itemsize(Dtype::kFloat32));
     const int64_t mask = plan_.set_groups > 1 ? plan_.set_groups * element_ : 0;
     free_ = limits_.sbuf_usable.count - plan_.weight_sets * weight_bytes(plan_.pass_filters) -
             bias - mask - 1024 - 2 * raw_bytes_;
@@ -149,8 +150,10 @@ class Planner {
     // running maxima of windows that are cut
     const int64_t half =
         plan_.shape.is_pooled() ? pooled_rows * (plan_.panel_columns() + plan_.panel_outputs) : 0;
+    const int64_t bank = plan_.bank_images * plan_.bank_rows * plan_.bank_columns;
     return (2 * pixels + 2 * half + plan_.filter_blocks() * plan_.panel_outputs) *
-               itemsize(plan_.shape.output_dtype) +
+               plan_.shape.output_bytes() +
+           2 * pixels * plan_.shape.follower_tile_bytes + bank * plan_.shape.follower_value_bytes +
            512;
   }
   int64_t image_bytes() const {

@@ -2,6 +2,7 @@
 // How a convolution is cut into tiles: plain numbers, no instructions.
 
 #include <cstdint>
+#include <vector>
 
 #include "device/arch/architecture.h"
 #include "device/numerics/dtype.h"
@@ -15,14 +16,24 @@ struct Conv2dShape {
   int64_t channels = 0, filters = 0;  ///< input [N, groups * channels, H, W]
   Conv2dAxis rows, columns;           ///< weight [groups * filters, channels, KH, KW]
   Dtype dtype = Dtype::kFloat32;
-  Dtype output_dtype = Dtype::kFloat32;
+  std::vector<Dtype> output_dtypes{Dtype::kFloat32};  ///< of more than one only without pooling
   Dtype bias_dtype = Dtype::kFloat32;  ///< `dtype` or fp32
   /// The filters of a weight are contiguous in memory, so that it loads with its channels on
   /// partitions; of one group.
   bool weights_by_channel = false;
+  // Of an expression that follows (conv2d_follower.h):
+  int64_t follower_tile_bytes = 0;   ///< per output, of operands
+  int64_t follower_value_bytes = 0;  ///< per element of a bank, of values in between
+  int64_t filter_values = 0;         ///< operands of one fp32 value per filter
 
   bool is_pooled() const { return rows.pool * columns.pool > 1; }
   int64_t taps() const { return rows.kernel * columns.kernel; }
+  /// Bytes per output in all tensors.
+  int64_t output_bytes() const {
+    int64_t bytes = 0;
+    for (const Dtype dtype : output_dtypes) bytes += itemsize(dtype);
+    return bytes;
+  }
 };
 
 /// The tile plan. The contraction over (channel, kernel row, kernel column) is cut into blocks of

@@ -21,7 +21,7 @@ Conv2dPooling::Conv2dPooling(Builder& builder, const Conv2dPlan& plan)
     : builder_(builder), plan_(plan) {
   if (!plan.shape.is_pooled()) return;
   const int64_t rows = plan.band_images * plan.band_outputs, columns = plan.panel_outputs;
-  const Dtype dtype = plan.shape.output_dtype;
+  const Dtype dtype = plan.shape.output_dtypes.front();
   half_ = builder.sbuf("row maxima", {plan.filter_block, rows, plan.panel_columns()}, dtype, 2);
   pooled_ = builder.sbuf("pooled", {plan.filter_block, rows, columns}, dtype, 2);
   if (plan.window_parts == 1) return;

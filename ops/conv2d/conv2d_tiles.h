@@ -1,6 +1,8 @@
 #pragma once
 // Shared by the parts of the convolution kernel: its tensors and its tiles.
 
+#include <vector>
+
 #include "device/builder/builder.h"
 #include "ops/blocks/epilogue.h"
 #include "ops/conv2d/conv2d_plan.h"
@@ -12,8 +14,9 @@ struct Conv2dTensors {
   View input;   ///< [channels, N, H, W]
   View weight;  ///< [filters, channels of a group, KH, KW]
   View bias;    ///< [filters]; absent: no bias
-  View output;  ///< [filters, N, PH, PW]
   View zeros;   ///< a row of an image tile; absent when no load needs one
+  std::vector<View> followers{};  ///< operands of the expression that follows, as the outputs
+  std::vector<View> outputs{};    ///< [filters, N, PH, PW]; one, or one per result of it
 };
 
 /// The outputs of one image tile.
@@ -66,7 +69,7 @@ RawWeights allocate_raw_weights(Builder& builder, const Conv2dPlan& plan);
 void load_weights(Builder& builder, const Conv2dPlan& plan, const View& weight,
                   const RawWeights& raw, const View& weights, const Conv2dPass& pass);
 /// SBUF [filters of a block, blocks of a pass], a ring over the sets.
-View allocate_bias(Builder& builder, const Conv2dPlan& plan);
+View allocate_bias(Builder& builder, const Conv2dPlan& plan, Dtype dtype);
 /// Loads the bias of a pass. Emit it after the weights: nothing needs it before the first bank is
 /// complete, and its single elements cost the DMA engines more than their bytes.
 void load_bias(Builder& builder, const Conv2dPlan& plan, const View& bias, const View& tiles,
@@ -91,15 +94,17 @@ class Conv2dPooling {
   View half_, pooled_, maxima_;
 };
 
+class Conv2dFollower;
+
 /// Multiplies, evacuates, pools and stores bands.
 class Conv2dBandKernel {
  public:
-  /// `bias` may be absent.
+  /// `bias` may be absent. `follower`, if there is one, makes the outputs of the sums.
   Conv2dBandKernel(Builder& builder, const Conv2dPlan& plan, const View& weights, const View& bias,
-                   Activation activation);
-  /// Allocates the PSUM banks; call it in the scope of a pass, after load_weights. `output` is
-  /// the output of the pass's set.
-  void begin_pass(const Conv2dPass& pass, const View& output);
+                   Activation activation, Conv2dFollower* follower);
+  /// Allocates the PSUM banks; call it in the scope of a pass, after load_weights. `tensors` are
+  /// those of the pass's set.
+  void begin_pass(const Conv2dPass& pass, const Conv2dTensors& tensors);
   /// Computes all filters of the pass for one band.
   void compute(const View& tile, const Conv2dBand& band);
 
@@ -115,16 +120,21 @@ class Conv2dBandKernel {
   void emit_columns(const Block& block, int64_t column, int64_t columns, int64_t number);
   void emit_units(const Block& block, Group group, int64_t total);
   int64_t banks_per_range() const;
+  Affine bank_index(const Block& block, const Group& group, const Affine& unit) const;
   View bank(const Block& block, const Group& group, const Affine& unit) const;
+  void evacuate_bank(const Block& block, const Group& group, const Affine& unit);
   void finish(const Block& block);
-  void store_block(const Block& block, const View& result) const;
+  void store_block(const Block& block, const View& output, const View& result) const;
 
   Builder& builder_;
   const Conv2dPlan& plan_;
   View weights_, bias_;
   Epilogue epilogue_;
+  Conv2dFollower* follower_;
   Conv2dPooling pooling_;
-  View output_, psum_, staging_;
+  View psum_;
+  std::vector<View> staging_;  ///< per output
+  Conv2dTensors tensors_;
   Conv2dPass pass_;
 };
 

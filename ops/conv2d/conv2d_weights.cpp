@@ -257,8 +257,8 @@ void load_weights(Builder& builder, const Conv2dPlan& plan, const View& weight,
       });
 }
 
-View allocate_bias(Builder& builder, const Conv2dPlan& plan) {
-  return builder.sbuf("bias", {plan.filter_block, plan.filter_blocks()}, plan.shape.bias_dtype,
+View allocate_bias(Builder& builder, const Conv2dPlan& plan, Dtype dtype) {
+  return builder.sbuf("bias", {plan.filter_block, plan.filter_blocks()}, dtype,
                       static_cast<int>(plan.weight_sets));
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -25,6 +26,11 @@ struct GraphTensor {
   int64_t end() const;
 };
 
+/// Emits a kernel whose result is not stored, but results[i] = result i of `expression` for it
+/// (input 0) and `others` (inputs 1, 2, ...); all have its sizes, with any strides.
+using EmitFollowed = std::function<void(Builder&, HbmTensors operands, HbmTensors others,
+                                        HbmTensors results, const Expression& expression)>;
+
 struct GraphKernel {
   std::string name;
   EmitKernel emit;
@@ -35,9 +41,15 @@ struct GraphKernel {
   /// Per operand: its dimensions from the slowest to the fastest, as the kernel loads them best;
   /// empty (or no entry): as they are. Constants are stored so (constants.h).
   std::vector<std::vector<int64_t>> constant_orders{};
+  /// Of a kernel with one result that can apply expressions to it (follow_products.h).
+  EmitFollowed followed{};
 };
 
 /// Whether the bytes between first and last element of the two overlap.
 bool may_overlap(const GraphTensor& a, const GraphTensor& b);
+/// Whether any of the first may overlap any of the second.
+bool overlap(const std::vector<GraphTensor>& first, const std::vector<GraphTensor>& second);
+/// Whether the order of the two must be kept.
+bool depend(const GraphKernel& a, const GraphKernel& b);
 
 }  // namespace neuron_sim

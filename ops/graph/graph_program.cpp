@@ -6,6 +6,7 @@
 #include "device/base/errors.h"
 #include "device/compiler/passes.h"
 #include "device/timeline/timeline.h"
+#include "ops/graph/follow_products.h"
 #include "ops/graph/fuse_pointwise.h"
 
 namespace neuron_sim {
@@ -90,11 +91,26 @@ bool may_overlap(const GraphTensor& a, const GraphTensor& b) {
   return a.memory == b.memory && a.byte_offset < b.end() && b.byte_offset < a.end();
 }
 
+bool overlap(const std::vector<GraphTensor>& first, const std::vector<GraphTensor>& second) {
+  return std::any_of(first.begin(), first.end(), [&](const GraphTensor& a) {
+    return std::any_of(second.begin(), second.end(),
+                       [&](const GraphTensor& b) { return may_overlap(a, b); });
+  });
+}
+
+bool depend(const GraphKernel& a, const GraphKernel& b) {
+  return overlap(a.results, b.operands) || overlap(a.operands, b.results) ||
+         overlap(a.results, b.results);
+}
+
 GraphProgram build_graph_program(const Architecture& architecture, const std::string& name,
                                  std::vector<GraphKernel> kernels,
                                  const std::function<bool(size_t memory)>& is_external,
                                  const GraphProgramOptions& options) {
-  if (options.fuse) kernels = fuse_pointwise(std::move(kernels), is_external);
+  if (options.fuse) {
+    kernels = fuse_pointwise(std::move(kernels), is_external);
+    kernels = follow_products(std::move(kernels), is_external, architecture);
+  }
   Builder builder(name, architecture);
   Memories memories(builder, kernels, is_external);
   for (const GraphKernel& kernel : kernels) {

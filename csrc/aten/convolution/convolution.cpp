@@ -113,7 +113,7 @@ void launch_convolution(const Tensor& input, const Tensor& weight, const Optiona
                                      .dilation = geometry.dilation,
                                      .groups = geometry.groups,
                                      .output_dtype = dtype_of(result.scalar_type())};
-  call.result(result).launch(options, emit_conv2d_maxpool);
+  call.result(result).launch(options, emit_conv2d_maxpool, emit_followed_conv2d);
 }
 
 /// result = the input gradient of a convolution with that output gradient, + bias.

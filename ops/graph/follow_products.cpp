@@ -1,0 +1,223 @@
+#include "ops/graph/follow_products.h"
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+#include <utility>
+
+#include "device/base/errors.h"
+#include "ops/graph/iteration_space.h"
+#include "ops/graph/pointwise_chain.h"
+#include "ops/pointwise/substitution.h"
+
+namespace neuron_sim {
+namespace {
+
+/// What the engines next to PSUM compute without predicates and integers.
+bool is_arithmetic(const Expression& expression) {
+  const auto computes = [](const ExpressionStep& step) {
+    switch (step.kind) {
+      case ExpressionKind::kAlu: return is_vector_operator(step.alu) && !is_bitwise(step.alu);
+      case ExpressionKind::kSelect:
+      case ExpressionKind::kRound: return false;
+      default: return true;
+    }
+  };
+  return expression.domain() == Domain::kFloat &&
+         std::all_of(expression.steps().begin(), expression.steps().end(), computes);
+}
+
+/// Dimensions of `tensor`, longest stride first.
+std::vector<size_t> by_stride(const GraphTensor& tensor) {
+  std::vector<size_t> order(tensor.shape.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return tensor.strides[a] > tensor.strides[b]; });
+  return order;
+}
+
+/// Takes dimensions of `size` elements off the front of `space` and merges them; empty when they
+/// are not neighbours in all tensors.
+std::optional<SharedDimension> merge_front(IterationSpace& space, int64_t size) {
+  if (space.empty()) return std::nullopt;
+  SharedDimension merged = space.front();
+  space.erase(space.begin());
+  while (merged.size < size && !space.empty()) {
+    const SharedDimension inner = space.front();
+    space.erase(space.begin());
+    for (size_t t = 0; t < merged.strides.size(); ++t) {
+      if (merged.strides[t] != inner.strides[t] * inner.size) return std::nullopt;
+    }
+    merged = {merged.size * inner.size, inner.strides};
+  }
+  if (merged.size != size) return std::nullopt;
+  return merged;
+}
+
+/// The strides of every tensor of `chain` (operands, then results) along the dimensions of
+/// `result`, which is its operand `link`.
+std::optional<std::vector<std::vector<int64_t>>> strides_along(const GraphTensor& result,
+                                                               const PointwiseChain& chain,
+                                                               size_t link) {
+  IterationSpace space;
+  for (size_t d = 0; d < result.shape.size(); ++d) {
+    space.push_back({result.shape[d], {result.strides[d]}});
+  }
+  auto spaces = matched(std::move(space), 0, chain.space, link);
+  if (!spaces) return std::nullopt;
+  const size_t tensors = chain.operands.size() + chain.results.size();
+  std::vector<std::vector<int64_t>> strides(tensors, std::vector<int64_t>(result.shape.size()));
+  for (const size_t d : by_stride(result)) {
+    if (result.shape[d] == 1) continue;
+    const auto dimension = merge_front(spaces->second, result.shape[d]);
+    if (!dimension) return std::nullopt;
+    for (size_t t = 0; t < tensors; ++t) strides[t][d] = dimension->strides[t];
+  }
+  return strides;
+}
+
+/// The kernel as one that applies the chain, whose operand `link` is its result.
+std::optional<GraphKernel> followed(const GraphKernel& kernel, const PointwiseChain& chain,
+                                    size_t link) {
+  const GraphTensor& result = kernel.results.front();
+  const auto strides = strides_along(result, chain, link);
+  if (!strides) return std::nullopt;
+  GraphKernel joined = kernel;
+  joined.results.clear();
+  joined.followed = nullptr;
+  const auto along = [&](GraphTensor tensor, size_t index) {
+    tensor.shape = result.shape;
+    tensor.strides = (*strides)[index];
+    return tensor;
+  };
+  Expression expression(chain.expression.domain());
+  std::vector<ElementValue> inputs;
+  int next = 1;
+  for (size_t i = 0; i < chain.operands.size(); ++i) {
+    inputs.push_back(expression.input(i == link ? 0 : next++));
+    if (i != link) joined.operands.push_back(along(chain.operands[i], i));
+  }
+  for (const ElementValue value : append(expression, chain.expression, inputs)) {
+    expression.add_result(value);
+  }
+  for (size_t r = 0; r < chain.results.size(); ++r) {
+    joined.results.push_back(along(chain.results[r], chain.operands.size() + r));
+  }
+  joined.emit = [emit = kernel.followed, expression, own = kernel.operands.size()](
+                    Builder& builder, HbmTensors operands, HbmTensors results) {
+    emit(builder, operands.first(own), operands.subspan(own), results, expression);
+  };
+  return joined;
+}
+
+/// Whether its tiles fit.
+bool can_emit(const GraphKernel& kernel, const Architecture& architecture) {
+  Builder builder(kernel.name, architecture);
+  const auto declared = [&](const std::vector<GraphTensor>& tensors) {
+    std::vector<HbmTensor> result;
+    for (const GraphTensor& tensor : tensors) {
+      const View storage = builder.scratch("tensor", {extent_of(tensor.shape, tensor.strides)},
+                                           tensor.dtype);
+      result.push_back({storage, tensor.shape, tensor.strides});
+    }
+    return result;
+  };
+  const std::vector<HbmTensor> operands = declared(kernel.operands);
+  const std::vector<HbmTensor> results = declared(kernel.results);
+  try {
+    kernel.emit(builder, operands, results);
+  } catch (const KernelError&) {
+    return false;
+  }
+  return true;
+}
+
+class Following {
+ public:
+  Following(std::vector<GraphKernel> kernels,
+            const std::function<bool(size_t memory)>& is_external,
+            const Architecture& architecture)
+      : is_external_(is_external), architecture_(architecture) {
+    for (GraphKernel& kernel : kernels) kernels_.emplace_back(std::move(kernel));
+  }
+
+  std::vector<GraphKernel> run() && {
+    for (size_t i = 0; i < kernels_.size(); ++i) {
+      if (kernels_[i]->expression && is_arithmetic(*kernels_[i]->expression)) join(i);
+    }
+    std::vector<GraphKernel> result;
+    for (auto& kernel : kernels_) {
+      if (kernel) result.push_back(std::move(*kernel));
+    }
+    return result;
+  }
+
+ private:
+  void join(size_t at) {
+    const std::optional<PointwiseChain> chain = chain_of(*kernels_[at]);
+    if (!chain) return;
+    for (size_t before = at; before-- > 0;) {
+      const auto link = kernels_[before] ? link_of(*kernels_[before], *chain) : std::nullopt;
+      if (!link || !is_private(kernels_[before]->results.front(), before, at)) continue;
+      const bool up = can_move(at, before), down = !up && can_move(before, at);
+      if (!up && !down) continue;
+      std::optional<GraphKernel> kernel = followed(*kernels_[before], *chain, *link);
+      if (!kernel || !can_emit(*kernel, architecture_)) continue;
+      kernels_[before].reset();
+      kernels_[at].reset();
+      kernels_[up ? before : at] = std::move(kernel);
+      return;
+    }
+  }
+
+  /// The operand of the chain that is the result of the kernel, if it can be followed.
+  static std::optional<size_t> link_of(const GraphKernel& kernel, const PointwiseChain& chain) {
+    if (!kernel.followed || kernel.results.size() != 1) return std::nullopt;
+    const GraphTensor& result = kernel.results.front();
+    std::optional<size_t> link;
+    for (size_t i = 0; i < chain.operands.size(); ++i) {
+      if (!may_overlap(chain.operands[i], result)) continue;
+      const bool same = chain.operands[i].byte_offset == result.byte_offset &&
+                        chain.operands[i].dtype == result.dtype;
+      if (link || !same) return std::nullopt;
+      link = i;
+    }
+    // Results over operands or sums would be written while those are still read.
+    const bool in_place = overlap(chain.results, kernel.operands) ||
+                          overlap(chain.results, chain.operands);
+    return in_place ? std::nullopt : link;
+  }
+
+  /// Whether nothing but the kernels `before` and `at` touches the tensor.
+  bool is_private(const GraphTensor& tensor, size_t before, size_t at) const {
+    if (is_external_(tensor.memory)) return false;
+    for (size_t i = 0; i < kernels_.size(); ++i) {
+      if (!kernels_[i] || i == before || i == at) continue;
+      if (overlap({tensor}, kernels_[i]->operands) || overlap({tensor}, kernels_[i]->results)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  bool can_move(size_t from, size_t to) const {
+    for (size_t i = std::min(from, to) + 1; i < std::max(from, to); ++i) {
+      if (kernels_[i] && depend(*kernels_[from], *kernels_[i])) return false;
+    }
+    return true;
+  }
+
+  std::vector<std::optional<GraphKernel>> kernels_;  ///< empty: joined with another one
+  const std::function<bool(size_t memory)>& is_external_;
+  const Architecture& architecture_;
+};
+
+}  // namespace
+
+std::vector<GraphKernel> follow_products(std::vector<GraphKernel> kernels,
+                                         const std::function<bool(size_t memory)>& is_external,
+                                         const Architecture& architecture) {
+  return Following(std::move(kernels), is_external, architecture).run();
+}
+
+}  // namespace neuron_sim

@@ -1,0 +1,24 @@
+#pragma once
+// Joins pointwise kernels with the products before them: the expression is applied to the sums as
+// they leave PSUM, so that no tensor between the two is stored.
+
+#include <functional>
+#include <vector>
+
+#include "device/arch/architecture.h"
+#include "ops/graph/graph_kernel.h"
+
+namespace neuron_sim {
+
+/// The same graph with fewer kernels. A pointwise kernel joins the last kernel before it whose
+/// result it reads, when that one can be followed (GraphKernel::followed), nothing else reads the
+/// result, both go over its elements dimension by dimension, and one of them can move to the place
+/// of the other. The expression is one of arithmetic and activation functions: what Vector and
+/// Scalar compute from PSUM. Kernels whose tiles would not fit SBUF together stay apart.
+///
+/// `is_external`: whether a memory is read after the graph.
+std::vector<GraphKernel> follow_products(std::vector<GraphKernel> kernels,
+                                         const std::function<bool(size_t memory)>& is_external,
+                                         const Architecture& architecture);
+
+}  // namespace neuron_sim

@@ -1,0 +1,15 @@
+#pragma once
+// An expression as a part of another one.
+
+#include <vector>
+
+#include "ops/pointwise/expression.h"
+
+namespace neuron_sim {
+
+/// Appends the steps of `source` to `target`; returns the values of its results. `inputs[i]`: the
+/// value of its input i.
+std::vector<ElementValue> append(Expression& target, const Expression& source,
+                                 const std::vector<ElementValue>& inputs);
+
+}  // namespace neuron_sim
