@@ -1,7 +1,7 @@
 #include "ops/pooling/max_pool.h"
 
 #include <algorithm>
-#include <array>
+#include <vector>
 
 #include "device/isa/elementwise/scalar_tensor_tensor.h"
 #include "device/isa/elementwise/tensor_tensor.h"
@@ -27,13 +27,13 @@ int64_t most_inputs(const AxisWindows& axis, int64_t count) {
 
 class MaxPool {
  public:
-  MaxPool(Builder& builder, const HbmTensor& input, const HbmTensor& output,
-          const HbmTensor& indices, const PoolingWindows& windows)
+  MaxPool(Builder& builder, const HbmTensor& input, HbmTensors results,
+          const PoolingWindows& windows)
       : builder_(builder),
         windows_(windows),
-        tensors_{input, output, indices},
-        bands_(plan_bands(builder.architecture(), "max_pool", output.shape[2], output.shape[3],
-                          output.shape[0] * output.shape[1],
+        tensors_(joined(input, results)),
+        bands_(plan_bands(builder.architecture(), "max_pool", results[0].shape[2],
+                          results[0].shape[3], results[0].shape[0] * results[0].shape[1],
                           [&](int64_t r, int64_t c) { return bytes(r, c); })),
         planes_(builder.limits(), tensors_, bands_.group) {
     const int64_t inputs =
@@ -43,8 +43,9 @@ class MaxPool {
       return builder.sbuf(label, {planes_.partitions(), planes_.group() * elements}, dtype, kRing);
     };
     source_ = ring("input_planes", inputs, input.dtype());
-    not_a_number_ = ring("not_a_number", inputs, Dtype::kFloat16);
     maximum_ = ring("maximum", outputs, input.dtype());
+    if (!has_indices()) return;
+    not_a_number_ = ring("not_a_number", inputs, Dtype::kFloat16);
     beats_ = ring("beats", outputs, Dtype::kFloat16);
     offset_ = ring("offset", outputs, Dtype::kFloat32);
     words_ = ring("index_words", 2 * outputs, Dtype::kInt32);
@@ -53,7 +54,7 @@ class MaxPool {
 
   void emit() {
     // The high words of all indices stay zero.
-    builder_.loop(kRing, [&](const Affine& i) {
+    builder_.loop(has_indices() ? kRing : 0, [&](const Affine& i) {
       builder_.emit(Memset{.dst = words_.turn(i), .engine = EngineKind::kGpSimd});
     });
     const int64_t height = windows_.rows.outputs(), width = windows_.columns.outputs();
@@ -66,10 +67,18 @@ class MaxPool {
   }
 
  private:
+  static std::vector<HbmTensor> joined(const HbmTensor& input, HbmTensors results) {
+    std::vector<HbmTensor> tensors{input};
+    tensors.insert(tensors.end(), results.begin(), results.end());
+    return tensors;
+  }
+  bool has_indices() const { return tensors_.size() == 3; }
+
   int64_t bytes(int64_t rows, int64_t columns) const {
     const int64_t inputs =
         most_inputs(windows_.rows, rows) * most_inputs(windows_.columns, columns);
     const int64_t element = itemsize(tensors_[0].dtype());
+    if (!has_indices()) return kRing * (inputs + rows * columns) * element;
     return kRing * (inputs * (element + 2) + rows * columns * (element + 2 + 4 + 8)) +
            rows * columns * 4;
   }
@@ -78,7 +87,7 @@ class MaxPool {
     const AxisRange rows = window_inputs(windows_.rows, outputs.row, outputs.rows);
     const AxisRange columns = window_inputs(windows_.columns, outputs.column, outputs.columns);
     const PlaneWindow inputs{rows.first, rows.count, columns.first, columns.count};
-    emit_window_starts(builder_, windows_, outputs, starts_);
+    if (has_indices()) emit_window_starts(builder_, windows_, outputs, starts_);
     planes_.for_each(builder_,
                      [&](const PlanePiece& piece) { emit_piece(piece, inputs, outputs); });
   }
@@ -86,20 +95,24 @@ class MaxPool {
   void emit_piece(const PlanePiece& piece, const PlaneWindow& inputs, const PlaneWindow& outputs) {
     const View source = piece.cut(source_.turn(piece.turn), inputs.rows, inputs.columns);
     load(builder_, source, piece.view(tensors_[0], 0, inputs));
-    const View nan = piece.cut(not_a_number_.turn(piece.turn), inputs.rows, inputs.columns);
-    builder_.emit(TensorTensor{.dst = nan,
-                               .data1 = source,
-                               .data2 = source,
-                               .op = AluOp::kNotEqual,
-                               .engine = EngineKind::kGpSimd});
     const auto of_outputs = [&](const View& ring) {
       return piece.cut(ring.turn(piece.turn), outputs.rows, outputs.columns);
     };
-    const Tiles tiles{source, nan, of_outputs(maximum_), of_outputs(beats_), of_outputs(offset_)};
+    Tiles tiles{source, {}, of_outputs(maximum_), {}, {}};
+    if (has_indices()) {
+      tiles.nan = piece.cut(not_a_number_.turn(piece.turn), inputs.rows, inputs.columns);
+      tiles.beats = of_outputs(beats_);
+      tiles.offset = of_outputs(offset_);
+      builder_.emit(TensorTensor{.dst = tiles.nan,
+                                 .data1 = source,
+                                 .data2 = source,
+                                 .op = AluOp::kNotEqual,
+                                 .engine = EngineKind::kGpSimd});
+    }
     for_regions(windows_, outputs, inputs,
                 [&](const PoolRegion& region) { emit_region(region, tiles, inputs, outputs); });
     store(builder_, piece.view(tensors_[1], 1, outputs), tiles.maximum);
-    store_indices(piece, tiles.offset, outputs);
+    if (has_indices()) store_indices(piece, tiles.offset, outputs);
   }
 
   struct Tiles {
@@ -113,8 +126,9 @@ class MaxPool {
     const auto target = [&](const View& tile) {
       return region.of_outputs(tile, outputs.row, outputs.column);
     };
-    const View maximum = target(tiles.maximum), beats = target(tiles.beats);
-    const View offset = target(tiles.offset);
+    const bool indexed = has_indices();
+    const View maximum = target(tiles.maximum), beats = indexed ? target(tiles.beats) : View();
+    const View offset = indexed ? target(tiles.offset) : View();
     const auto combine = [&](const View& dst, const View& left, const View& right, AluOp op) {
       builder_.emit(TensorTensor{
           .dst = dst, .data1 = left, .data2 = right, .op = op, .engine = EngineKind::kVector});
@@ -124,12 +138,13 @@ class MaxPool {
       const View value = region.of_inputs(tiles.source, inputs.row, inputs.column, y, x);
       if (first) {
         builder_.emit(TensorCopy{.dst = maximum, .src = value});
-        builder_.emit(Memset{.dst = offset, .value = region.offset(y, x)});
+        if (indexed) builder_.emit(Memset{.dst = offset, .value = region.offset(y, x)});
         first = false;
         return;
       }
-      combine(beats, value, maximum, AluOp::kGreater);
+      if (indexed) combine(beats, value, maximum, AluOp::kGreater);
       combine(maximum, maximum, value, AluOp::kMaximum);
+      if (!indexed) return;
       combine(beats, beats, region.of_inputs(tiles.nan, inputs.row, inputs.column, y, x),
               AluOp::kMaximum);
       builder_.emit(ScalarTensorTensor{.dst = offset,
@@ -159,7 +174,7 @@ class MaxPool {
 
   Builder& builder_;
   const PoolingWindows& windows_;
-  const std::array<HbmTensor, 3> tensors_;
+  const std::vector<HbmTensor> tensors_;  ///< input, output, indices if there are any
   const PlaneBands bands_;
   const PlaneTiles planes_;
   View source_, not_a_number_, maximum_, beats_, offset_, words_, starts_;
@@ -170,7 +185,7 @@ class MaxPool {
 void emit_max_pool(Builder& builder, HbmTensors operands, HbmTensors results,
                    const PoolingWindows& windows) {
   check_plane("max_pool", windows);
-  builder.scope([&] { MaxPool(builder, operands[0], results[0], results[1], windows).emit(); });
+  builder.scope([&] { MaxPool(builder, operands[0], results, windows).emit(); });
 }
 
 }  // namespace neuron_sim

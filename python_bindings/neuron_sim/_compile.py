@@ -22,6 +22,7 @@ from torch.fx import GraphModule
 from neuron_sim import _C  # type: ignore[attr-defined]
 from neuron_sim._compile_graph import (
     ExpectedLayouts,
+    drop_pooling_indices,
     held_tensors,
     join_activations,
     kept_whole,
@@ -204,6 +205,7 @@ def _key(inputs: Sequence[Any]) -> Any:
 def _compiler(kind: str, options: _Options) -> Callable[..., Any]:
     def compile_graph(module: GraphModule, _inputs: Sequence[Any]) -> Any:
         remove_clones(module)
+        drop_pooling_indices(module)
         if options.fuse:
             join_activations(module)
         # A training step changes the parameters: arranging them once would not pay.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from operator import attrgetter
+from operator import attrgetter, getitem
 from typing import Any
 
 import torch
@@ -140,6 +140,27 @@ def remove_clones(module: GraphModule) -> None:
         node.replace_all_uses_with(source)
         graph.erase_node(node)
     graph.eliminate_dead_code()
+    module.recompile()
+
+
+def drop_pooling_indices(module: GraphModule) -> None:
+    """Replaces max pooling whose indices nobody reads by one that computes the maxima alone."""
+    graph = module.graph
+    for node in list(graph.nodes):
+        if node.target is not aten.max_pool2d_with_indices.default:
+            continue
+        if node.meta["val"][0].device.type != "neuron_sim":
+            continue
+        if any(user.target is not getitem or user.args[1] != 0 for user in node.users):
+            continue
+        with graph.inserting_before(node):
+            target = torch.ops.neuron_sim_graph.max_pool2d_values.default
+            values = graph.call_function(target, node.args, node.kwargs)
+            values.meta = {**node.meta, "val": node.meta["val"][0]}
+        for user in list(node.users):
+            user.replace_all_uses_with(values)
+            graph.erase_node(user)
+        graph.erase_node(node)
     module.recompile()
 
 

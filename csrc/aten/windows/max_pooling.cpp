@@ -1,6 +1,7 @@
 // Max pooling with indices, and its gradient; windows of equal size or adaptive ones.
 
 #include <ATen/native/Pool.h>
+#include <ATen/ops/empty.h>
 #include <c10/core/DeviceGuard.h>
 #include <torch/library.h>
 
@@ -29,7 +30,7 @@ void launch_max_pool(const Tensor& input, const Tensor& output, const Tensor& in
   const c10::DeviceGuard guard(input.device());
   KernelCall call("max_pool", input.device());
   call.operand(planes_of(input)).result(planes_of(output));
-  add_words(call, indices.dim() == 3 ? indices.unsqueeze(0) : indices, true);
+  if (indices.defined()) add_words(call, indices.dim() == 3 ? indices.unsqueeze(0) : indices, true);
   call.launch(windows, emit_max_pool);
 }
 
@@ -89,6 +90,18 @@ std::tuple<Tensor&, Tensor&> max_pool_out(const Tensor& self, IntArrayRef kernel
   return {out, indices};
 }
 
+/// The maxima alone, of a compiled graph that reads no indices.
+Tensor max_pool_values(const Tensor& self, IntArrayRef kernel, IntArrayRef stride,
+                       IntArrayRef padding, IntArrayRef dilation, bool ceil_mode) {
+  const PoolingWindows windows = windows_of(self, kernel, stride, padding, dilation, ceil_mode);
+  at::DimVector sizes(self.sizes());
+  sizes[sizes.size() - 2] = windows.rows.outputs();
+  sizes[sizes.size() - 1] = windows.columns.outputs();
+  const Tensor out = at::empty(sizes, self.options(), at::MemoryFormat::Contiguous);
+  launch_max_pool(self, out, {}, windows);
+  return out;
+}
+
 Tensor& max_pool_backward_out(const Tensor& gradient, const Tensor& self, IntArrayRef kernel,
                               IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation,
                               bool ceil_mode, const Tensor& indices, Tensor& result) {
@@ -114,6 +127,16 @@ Tensor& adaptive_max_pool_backward_out(const Tensor& gradient, const Tensor& sel
 }
 
 }  // namespace
+
+// For graphs that torch.compile hands over, below autograd; not one of the custom operators.
+TORCH_LIBRARY_FRAGMENT(neuron_sim_graph, m) {
+  m.def(
+      "max_pool2d_values(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, "
+      "int[2] dilation=1, bool ceil_mode=False) -> Tensor");
+}
+TORCH_LIBRARY_IMPL(neuron_sim_graph, PrivateUse1, m) {
+  m.impl("max_pool2d_values", device_operator<max_pool_values>());
+}
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("max_pool2d_with_indices.out", device_operator<max_pool_out>());
