@@ -15,9 +15,15 @@ struct Conv2dFollowerOperands {
   std::vector<HbmTensor> tensors;  ///< [N, filters, H, W]
   /// Whether operand i is one fp32 value per filter: such operands are loaded with the weights.
   bool is_per_filter(size_t i) const;
+  std::vector<bool> per_filter() const;
   /// Bytes per partition and element of a result that the tiles of all others take.
   int64_t tile_bytes() const;
 };
+
+/// (x + a) + b as (x + b) + a, where a is per filter (`per_filter` of input 1, 2, ...) and b is not:
+/// one instruction of Vector adds b to the scaled sums, and a is the bias of an activation.
+Expression with_filter_values_last(const Expression& expression,
+                                   const std::vector<bool>& per_filter);
 
 /// Loads the operands of an expression and applies it bank by bank.
 class Conv2dFollower {
@@ -43,11 +49,16 @@ class Conv2dFollower {
                 const Affine& turn);
 
  private:
+  void load_rows(const View& rows, int64_t first, int64_t count,
+                 const std::vector<View>& values) const;
+
   Builder& builder_;
   const Conv2dPlan& plan_;
   ExpressionEmitter emitter_;
   std::vector<bool> per_filter_;  ///< per operand
-  std::vector<View> tiles_;       ///< per operand: values per filter, or rings of tiles
+  /// [filters of a block, blocks of a pass] for each value per filter, and their transposed rows.
+  View filter_values_, filter_rows_;
+  std::vector<View> tiles_;       ///< per operand that is not per filter: a ring of tiles
   std::vector<View> inputs_;      ///< of the block: [filters, 1] or [filters, images, rows, columns]
 };
 

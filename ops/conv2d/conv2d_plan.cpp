@@ -126,6 +126,7 @@ class Planner {
     const int64_t mask = plan_.set_groups > 1 ? plan_.set_groups * element_ : 0;
     free_ = limits_.sbuf_usable.count - plan_.weight_sets * weight_bytes(plan_.pass_filters) -
             bias - mask - 1024 - 2 * raw_bytes_;
+    if (plan_.shape.filter_values > 0) free_ -= 2 * plan_.filter_block * itemsize(Dtype::kFloat32);
   }
 
   void cut_banks() {

@@ -7,6 +7,9 @@
 
 namespace neuron_sim {
 
+/// Appends a step whose operands are `values` at their indices; an input stays that input.
+ElementValue repeated(Expression& target, const ExpressionStep& step,
+                      const std::vector<ElementValue>& values);
 /// Appends the steps of `source` to `target`; returns the values of its results. `inputs[i]`: the
 /// value of its input i.
 std::vector<ElementValue> append(Expression& target, const Expression& source,
