@@ -10,8 +10,10 @@
 #include "csrc/launch/tensor_access.h"
 #include "csrc/runtime/errors.h"
 #include "csrc/runtime/runtime.h"
+#include "csrc/runtime/values.h"
 #include "device/runtime/devices.h"
 #include "device/runtime/launch.h"
+#include "device/runtime/timing_only.h"
 
 namespace neuron_sim {
 namespace {
@@ -41,7 +43,7 @@ class Run {
     for (const GraphArgument& argument : step.arguments) {
       addresses.push_back(address_of(argument.memory) + argument.byte_offset);
       const size_t index = addresses.size() - 1;
-      if (index < step.zeroed_from) continue;
+      if (index < step.zeroed_from || timing_only()) continue;
       std::memset(addresses.back(), 0,
                   static_cast<size_t>(step.kernel->program().arguments[index].bytes));
     }
@@ -70,6 +72,7 @@ class Run {
   /// Where the memory began when it was captured.
   std::byte* address_of(size_t memory) {
     const c10::Storage& storage = storage_of(memory);
+    if (!timing_only()) check_values(*storage.unsafeGetStorageImpl());
     return static_cast<std::byte*>(hbm().backing(storage.mutable_data())) + shifts_[memory];
   }
 

@@ -11,6 +11,7 @@
 #include "csrc/runtime/runtime.h"
 #include "device/runtime/devices.h"
 #include "device/runtime/launch.h"
+#include "device/runtime/timing_only.h"
 
 namespace neuron_sim {
 namespace {
@@ -56,6 +57,7 @@ void Preparation::read(const std::vector<GraphTensor>& constants, Addresses addr
     const Range range{constant.memory, constant.byte_offset, constant.end()};
     if (std::find(constants_.begin(), constants_.end(), range) != constants_.end()) continue;
     constants_.push_back(range);
+    if (timing_only()) continue;
     const std::byte* const memory = address(range.memory);
     fingerprints_.push_back(fingerprint(memory + range.begin, memory + range.end));
   }
@@ -75,6 +77,7 @@ void Preparation::run(const ArrangedConstant& constant, Addresses address) {
 }
 
 void Preparation::perform(const Step& step, Addresses address) const {
+  if (timing_only()) return;
   if (const auto* arranged = std::get_if<ArrangedConstant>(&step)) {
     const at::AutoDispatchBelowADInplaceOrView no_autograd;
     const at::Tensor source = elements_of(arranged->source, address(arranged->source.memory));
@@ -91,6 +94,7 @@ void Preparation::perform(const Step& step, Addresses address) const {
 
 std::shared_ptr<const Preparation::Storages> Preparation::contents(Addresses address) const {
   const std::lock_guard lock(mutex_);
+  if (timing_only()) return made_;
   std::vector<uint64_t> found;
   for (const Range& range : constants_) {
     const std::byte* const memory = address(range.memory);

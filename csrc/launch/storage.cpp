@@ -13,6 +13,7 @@
 
 #include "csrc/launch/tensor_access.h"
 #include "csrc/runtime/runtime.h"
+#include "device/runtime/timing_only.h"
 
 namespace neuron_sim {
 
@@ -30,7 +31,8 @@ void resize_storage(const c10::Storage& storage, size_t bytes) {
 
 bool fills_uninitialized_memory() {
   const at::Context& context = at::globalContext();
-  return context.deterministicAlgorithms() && context.deterministicFillUninitializedMemory();
+  return !timing_only() && context.deterministicAlgorithms() &&
+         context.deterministicFillUninitializedMemory();
 }
 
 namespace {

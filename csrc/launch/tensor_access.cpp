@@ -7,7 +7,9 @@
 
 #include "csrc/launch/capture.h"
 #include "csrc/runtime/errors.h"
+#include "csrc/runtime/values.h"
 #include "device/runtime/devices.h"
+#include "device/runtime/timing_only.h"
 
 namespace neuron_sim {
 
@@ -15,6 +17,7 @@ std::byte* backing(const at::Tensor& tensor) {
   TORCH_CHECK(on_device(tensor),
               "neuron_sim: expected a tensor on a neuron_sim device, got one on ", tensor.device());
   if (tensor.numel() == 0) return nullptr;
+  if (!timing_only()) check_values(*tensor.storage().unsafeGetStorageImpl());
   return translate_errors([&] { return hbm().backing(tensor.const_data_ptr()); });
 }
 
@@ -48,6 +51,7 @@ c10::Storage host_storage(const c10::Storage& device_storage) {
   void* device_pointer = device_storage.unsafeGetStorageImpl()->mutable_data();
   void* host_pointer = nullptr;
   if (device_pointer != nullptr) {
+    check_values(*device_storage.unsafeGetStorageImpl());
     host_pointer = translate_errors([&] { return hbm().backing(device_pointer); });
   }
   auto* owner = new c10::Storage(device_storage);

@@ -7,7 +7,9 @@
 
 #include "csrc/runtime/errors.h"
 #include "csrc/runtime/runtime.h"
+#include "csrc/runtime/values.h"
 #include "device/runtime/devices.h"
+#include "device/runtime/timing_only.h"
 
 namespace neuron_sim {
 namespace {
@@ -30,6 +32,9 @@ void free_device_pointer(void* pointer) {
   if (pointer != nullptr) device_allocator(hbm().device_of(pointer)).free(pointer);
 }
 
+/// The deleter tells memory that was allocated while only time was wanted from other memory.
+void free_without_values(void* pointer) { free_device_pointer(pointer); }
+
 /// Allocates on the calling thread's current device and stream.
 class DeviceAllocator final : public c10::DeviceAllocator {
  public:
@@ -39,12 +44,12 @@ class DeviceAllocator final : public c10::DeviceAllocator {
       return device_allocator(index).allocate(Bytes{static_cast<int64_t>(bytes)},
                                               current_stream(index));
     });
-    return {pointer, pointer, &free_device_pointer,
+    return {pointer, pointer, timing_only() ? &free_without_values : &free_device_pointer,
             c10::Device(kDeviceType, static_cast<c10::DeviceIndex>(index))};
   }
   c10::DeleterFnPtr raw_deleter() const override { return &free_device_pointer; }
   void copy_data(void* target, const void* source, size_t bytes) const override {
-    if (bytes == 0) return;
+    if (bytes == 0 || timing_only()) return;
     translate_errors([&] { std::memcpy(hbm().backing(target), hbm().backing(source), bytes); });
   }
 
@@ -100,4 +105,15 @@ struct AllocatorRegistration {
 const AllocatorRegistration allocator_registration;
 
 }  // namespace
+
+bool has_values(const c10::StorageImpl& storage) {
+  return storage.data_ptr().get_deleter() != &free_without_values;
+}
+
+void check_values(const c10::StorageImpl& storage) {
+  TORCH_CHECK(has_values(storage),
+              "neuron_sim: a tensor that was made inside torch.neuron_sim.timing_only() has sizes "
+              "but no bytes: its values cannot be read.");
+}
+
 }  // namespace neuron_sim

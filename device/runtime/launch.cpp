@@ -9,6 +9,7 @@
 #include "device/execute/executor.h"
 #include "device/runtime/checking.h"
 #include "device/runtime/devices.h"
+#include "device/runtime/timing_only.h"
 
 namespace neuron_sim {
 namespace {
@@ -65,6 +66,15 @@ void check_aliases(const Program& program, std::span<std::byte* const> arguments
   }
 }
 
+/// Computes the bytes, unless only time is wanted; the log of the run.
+ControlLog run(LogicalCore& core, const std::shared_ptr<const Kernel>& kernel,
+               const Program& program, std::span<std::byte* const> arguments) {
+  if (timing_only()) return {};
+  const std::vector<CoreMemory*> memories = core.of(program);
+  return checking() ? checked_launch(kernel, program, memories, arguments, thread_pool())
+                    : execute(program, kernel->plan(), memories, arguments, thread_pool());
+}
+
 }  // namespace
 
 LaunchRecord launch(int device, Schedule::StreamId stream,
@@ -80,11 +90,7 @@ LaunchRecord launch(int device, Schedule::StreamId stream,
   {
     LogicalCore& core = core_of(device);
     const auto lock = interruptible_lock(core.mutex);
-    const std::vector<CoreMemory*> memories = core.of(program);
-    const ControlLog log =
-        checking() ? checked_launch(kernel, program, memories, arguments, thread_pool())
-                   : execute(program, kernel->plan(), memories, arguments, thread_pool());
-    record.timing = kernel->timing(log);
+    record.timing = kernel->timing(run(core, kernel, program, arguments));
     record.span = schedule(device).submit(stream, Resource::kCore,
                                           record.timing.benchmark(*program.architecture));
   }
@@ -99,6 +105,7 @@ LaunchRecord launch(int device, Schedule::StreamId stream,
 
 void compute(int device, const std::shared_ptr<const Kernel>& kernel,
              std::span<std::byte* const> arguments) {
+  if (timing_only()) return;
   const Program& program = kernel->program();
   check_aliases(program, arguments);
   LogicalCore& core = core_of(device);

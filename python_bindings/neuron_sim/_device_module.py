@@ -70,6 +70,7 @@ from neuron_sim._device_streams import (
     stream,
     synchronize,
 )
+from neuron_sim._device_timing_only import is_timing_only, timing_only
 from neuron_sim._distributed import Collective, record_collectives
 from neuron_sim._launches import (
     KernelCacheInfo,
@@ -121,6 +122,7 @@ __all__ = [
     "is_available",
     "is_bf16_supported",
     "is_initialized",
+    "is_timing_only",
     "kernel_cache_info",
     "kernel_cache_limit",
     "manual_seed",
@@ -154,6 +156,7 @@ __all__ = [
     "stream",
     "strict",
     "synchronize",
+    "timing_only",
 ]
 
 

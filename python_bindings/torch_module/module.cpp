@@ -13,6 +13,7 @@
 #include "csrc/runtime/generator.h"
 #include "csrc/runtime/runtime.h"
 #include "device/runtime/devices.h"
+#include "device/runtime/timing_only.h"
 #include "python_bindings/core_module/signals.h"
 #include "python_bindings/torch_module/distributed.h"
 #include "python_bindings/torch_module/graphs.h"
@@ -117,6 +118,8 @@ PYBIND11_MODULE(_C, m) {
   m.def("fallback_policy", [] { return policy_name(fallback_policy()); });
   m.def("set_fallback_policy",
         [](const std::string& name) { set_fallback_policy(parse_fallback_policy(name)); });
+  m.def("timing_only", &timing_only);
+  m.def("set_timing_only", &set_timing_only);
   m.def("random_source", [] { return random_source() == RandomSource::kHost ? "host" : "chip"; });
   m.def("set_random_source",
         [](const std::string& name) { set_random_source(parse_random_source(name)); });

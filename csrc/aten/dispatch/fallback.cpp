@@ -12,6 +12,7 @@
 #include "csrc/launch/capture.h"
 #include "csrc/runtime/generator.h"
 #include "csrc/runtime/runtime.h"
+#include "device/runtime/timing_only.h"
 
 namespace neuron_sim {
 namespace {
@@ -55,7 +56,7 @@ void hand_over(c10::IValue& value, const c10::Argument& argument, HostCall& call
   } else if (value.isDevice() && value.toDevice().type() == kDeviceType) {
     const int index = checked_device(value.toDevice().index());
     call.set_device(at::Device(kDeviceType, static_cast<c10::DeviceIndex>(index)));
-    value = at::Device(at::kCPU);
+    value = at::Device(HostCall::place());
   }
 }
 
@@ -66,6 +67,7 @@ bool draws_on_host(const c10::FunctionSchema& schema) {
 
 /// A random operator draws from the device's generator, through its CPU twin.
 void hand_over_generator(c10::IValue& value, const HostCall& call) {
+  if (timing_only()) return;  // nobody draws
   std::optional<at::Generator> given;
   if (!value.isNone()) given = value.toGenerator();
   TORCH_CHECK(call.device() || !given, "Expected a 'cpu' device type for generator but found '",
@@ -92,7 +94,8 @@ void check_no_view(const c10::OperatorHandle& op) {
   }
 }
 
-/// Hands the arguments over, runs the CPU kernel and takes its results back.
+/// Hands the arguments over, runs the CPU kernel and takes its results back. While only time is
+/// wanted it is the kernel of torch's meta device, which says what the results' sizes are.
 void run_cpu_kernel(const c10::OperatorHandle& op, torch::jit::Stack* stack, HostCall& call) {
   check_out_devices(op, *stack);
   const auto& arguments = op.schema().arguments();
@@ -103,7 +106,11 @@ void run_cpu_kernel(const c10::OperatorHandle& op, torch::jit::Stack* stack, Hos
   for (size_t i = 0; i < arguments.size(); ++i) {
     if (takes_generator(arguments[i])) hand_over_generator((*stack)[first + i], call);
   }
-  op.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), stack);
+  if (HostCall::place() == at::kMeta) {
+    op.callBoxed(stack);
+  } else {
+    op.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), stack);
+  }
   call.finish();
   const size_t results = op.schema().returns().size();
   for (size_t i = stack->size() - results; i < stack->size(); ++i) take_back((*stack)[i], call);

@@ -2,6 +2,7 @@
 
 #include <ATen/ops/copy_native.h>
 #include <ATen/ops/empty_like.h>
+#include <ATen/ops/empty_strided.h>
 
 #include <cstring>
 
@@ -11,6 +12,7 @@
 #include "csrc/launch/transfer.h"
 #include "csrc/launch/written_memory.h"
 #include "device/runtime/devices.h"
+#include "device/runtime/timing_only.h"
 
 namespace neuron_sim {
 namespace {
@@ -39,6 +41,11 @@ void reflect(const at::Tensor& host, const at::Tensor& device) {
   if (host.is_neg() != device.is_neg()) device._set_neg(host.is_neg());
 }
 
+/// Sizes, strides and dtype of a tensor.
+at::Tensor meta_tensor(const at::Tensor& tensor) {
+  return at::empty_strided(tensor.sizes(), tensor.strides(), tensor.options().device(at::kMeta));
+}
+
 void check_dense(const at::Tensor& tensor) {
   TORCH_CHECK_NOT_IMPLEMENTED(tensor.layout() == at::kStrided,
                               "neuron_sim: tensors have layout torch.strided, not ",
@@ -47,9 +54,14 @@ void check_dense(const at::Tensor& tensor) {
 
 }  // namespace
 
+at::DeviceType HostCall::place() { return timing_only() ? at::kMeta : at::kCPU; }
+
 at::Tensor HostCall::argument(const at::Tensor& tensor, HostAccess access) {
   const bool written = access != HostAccess::kRead;
-  if (!tensor.defined() || !on_device(tensor)) return tensor;
+  if (!tensor.defined()) return tensor;
+  if (!on_device(tensor)) {
+    return place() == at::kMeta && tensor.dim() > 0 ? meta_tensor(tensor) : tensor;
+  }
   for (Passed& passed : passed_) {
     if (!passed.device.is_same(tensor)) continue;
     passed.written |= written;
@@ -64,7 +76,9 @@ at::Tensor HostCall::argument(const at::Tensor& tensor, HostAccess access) {
   if (!device_) device_ = tensor.device();
   if (access != HostAccess::kWrite)
     to_host_.push_back({device_index(tensor), tensor_bytes(tensor)});
-  passed_.push_back({tensor, host_tensor(tensor, shared_storage(tensor.storage())), written});
+  at::Tensor passed = place() == at::kMeta ? meta_tensor(tensor)
+                                           : host_tensor(tensor, shared_storage(tensor.storage()));
+  passed_.push_back({tensor, std::move(passed), written});
   return passed_.back().host;
 }
 
@@ -80,20 +94,26 @@ void HostCall::finish() {
   for (const Passed& passed : passed_) {
     if (!passed.written) continue;
     WrittenMemory::note(passed.device);
-    reflect(passed.host, passed.device);
+    if (place() == at::kCPU) {
+      reflect(passed.host, passed.device);
+    } else if (passed.host.sizes() != passed.device.sizes()) {
+      passed.device.resize_(passed.host.sizes());
+    }
     to_device_.push_back({device_index(passed.device), tensor_bytes(passed.device)});
   }
 }
 
 at::Tensor HostCall::result(const at::Tensor& host) {
-  if (!host.defined() || !host.is_cpu() || !device_) return host;
+  if (!host.defined() || host.device().type() != place() || !device_) return host;
   for (const Passed& passed : passed_) {
     if (passed.host.is_same(host)) return passed.device;
   }
   check_dense(host);
   at::Tensor device = at::empty_like(host, host.options().device(*device_));
-  at::Tensor target = host_tensor(device);
-  at::native::copy_(target, host, /*non_blocking=*/false);
+  if (place() == at::kCPU) {
+    at::Tensor target = host_tensor(device);
+    at::native::copy_(target, host, /*non_blocking=*/false);
+  }
   to_device_.push_back({device_index(device), tensor_bytes(device)});
   return device;
 }

@@ -23,10 +23,14 @@ enum class HostAccess {
 /// operator's schema does not declare (the running statistics of batch_norm) is kept. Tensors that
 /// share a storage share it on the host too, so the CPU kernel sees overlaps.
 ///
+/// While timing_only() there are no bytes to hand over: tensors are passed as meta tensors.
+///
 /// account() charges the simulated time of the real thing: inputs cross the host link, the host
 /// computes in no time, results cross back.
 class HostCall {
  public:
+  /// Where the tensors of a call are: kCPU or kMeta.
+  static at::DeviceType place();
   /// The CPU tensor for an argument of the call; an undefined or non-device tensor is returned
   /// unchanged.
   at::Tensor argument(const at::Tensor& tensor, HostAccess access = HostAccess::kRead);

@@ -18,6 +18,8 @@
 #include "csrc/launch/transfer.h"
 #include "csrc/launch/written_memory.h"
 #include "csrc/runtime/errors.h"
+#include "csrc/runtime/values.h"
+#include "device/runtime/timing_only.h"
 
 namespace neuron_sim {
 namespace {
@@ -99,8 +101,10 @@ Tensor copy_from(const Tensor& self, const Tensor& target, bool non_blocking) {
     return capture_copy(*capture, self, target, non_blocking);
   }
   if (on_device(self) && self.device() == target.device()) note_host_copy(self, target);
+  if (on_device(self) && !on_device(target)) check_values(*self.storage().unsafeGetStorageImpl());
   account(self, target, non_blocking);
   WrittenMemory::note(target);
+  if (timing_only() && on_device(target)) return target;
   Tensor host_target = host_tensor(target);
   at::native::copy_(host_target, host_tensor(self), /*non_blocking=*/false);
   return target;
@@ -113,6 +117,7 @@ Tensor copy_from_and_resize(const Tensor& self, const Tensor& target) {
 
 at::Scalar local_scalar_dense(const Tensor& self) {
   if (GraphCapture* const capture = GraphCapture::active()) capture->check_known(self, "item()");
+  check_values(*self.storage().unsafeGetStorageImpl());
   account_to_host(device_index(self), tensor_bytes(self));
   return at::native::_local_scalar_dense_cpu(host_tensor(self));
 }
