@@ -6,11 +6,14 @@
 #include <utility>
 
 #include "csrc/distributed/account.h"
+#include "csrc/distributed/captured_collective.h"
 #include "csrc/distributed/collective_work.h"
+#include "csrc/launch/capture.h"
 #include "csrc/launch/tensor_access.h"
 #include "csrc/runtime/errors.h"
 #include "csrc/runtime/runtime.h"
 #include "device/runtime/devices.h"
+#include "device/runtime/timing_only.h"
 
 namespace neuron_sim {
 namespace {
@@ -102,13 +105,30 @@ int DistributedBackend::checked(const Call& call) {
   }
 }
 
+void DistributedBackend::check_peers(const Call& call) const {
+  TORCH_CHECK(timing_only() || transport_->getBackendName() != "fake", call.text,
+              ": this process has no peers; such a group is for torch.neuron_sim.timing_only().");
+}
+
+DistributedBackend::Work DistributedBackend::captured(const Call& call, int device) {
+  return translate_errors([&]() -> Work {
+    capture_collective(call.operation, call.tensors, call.outputs, getSize());
+    ++sequence_;
+    const int64_t stream = current_stream(device);
+    return c10::make_intrusive<CollectiveWork>(getRank(), call.type, device, stream,
+                                               schedule(device).record(stream), call.outputs);
+  });
+}
+
 DistributedBackend::Work DistributedBackend::run(const Call& call) {
   const int device = checked(call);
+  check_peers(call);
+  if (timing_only() && GraphCapture::active() != nullptr) return captured(call, device);
   return translate_errors([&]() -> Work {
     const Picoseconds mine = ready(device);
     const Agreement agreement =
         agree(*transport_, {call.text, mine, call.bytes, call.send, call.receive, ""});
-    call.move();
+    if (!timing_only()) call.move();
     const GroupTime time =
         group_time(device_architecture(device), call.operation, agreement.bytes, getSize());
     const int64_t stream = collective_stream(device);

@@ -22,10 +22,12 @@ namespace neuron_sim {
 /// starts when the last rank is ready, takes group_time and ends at the same time on all ranks. It
 /// waits for the current stream and for the device's earlier collectives, of any group, and
 /// overlaps kernels until its Work is waited for. Calls that do not fit each other raise on every
-/// rank and change nothing.
+/// rank and change nothing. While timing_only() no bytes are moved, and a captured graph has its
+/// collectives in its program.
 class NEURON_SIM_TORCH_API DistributedBackend final : public c10d::Backend {
  public:
-  /// `transport` moves bytes of host tensors between the same ranks.
+  /// `transport` moves bytes of host tensors between the same ranks. torch's "fake" one has no
+  /// peers: all ranks are taken to be where this one is, and only time can be had.
   explicit DistributedBackend(c10::intrusive_ptr<c10d::Backend> transport);
 
   const std::string getBackendName() const override { return "neuron_sim"; }
@@ -84,6 +86,10 @@ class NEURON_SIM_TORCH_API DistributedBackend final : public c10d::Backend {
     int device = -1;  ///< of a call without tensors
   };
   Work run(const Call& call);
+  /// c10::Error for a process without peers unless only time is wanted.
+  void check_peers(const Call& call) const;
+  /// The call as a part of the program that is being captured.
+  Work captured(const Call& call, int device);
   /// The device of the call's tensors, checked.
   int device_of(const Call& call) const;
   /// The call's device after its checks. An error is told to the other ranks before it is raised,

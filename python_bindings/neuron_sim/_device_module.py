@@ -71,7 +71,7 @@ from neuron_sim._device_streams import (
     synchronize,
 )
 from neuron_sim._device_timing_only import is_timing_only, timing_only
-from neuron_sim._distributed import Collective, record_collectives
+from neuron_sim._distributed import Collective, one_rank_of, record_collectives
 from neuron_sim._launches import (
     KernelCacheInfo,
     Launch,
@@ -134,6 +134,7 @@ __all__ = [
     "memory_reserved",
     "memory_stats",
     "memory_summary",
+    "one_rank_of",
     "random_source",
     "record_collectives",
     "record_launches",

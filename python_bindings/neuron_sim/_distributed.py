@@ -29,11 +29,44 @@ def register_backend() -> None:
 
 
 def _create(store: Any, rank: int, size: int, timeout: timedelta) -> Any:
-    """Called by torch.distributed for every group. gloo moves the bytes between the processes."""
+    """Called by torch.distributed for every group. gloo moves the bytes between the processes; a
+    FakeStore (one_rank_of) says that there are none."""
     from torch.distributed import ProcessGroupGloo  # absent from some builds
 
+    if _is_fake(store):
+        from torch._C._distributed_c10d import FakeProcessGroup  # absent from some builds
+
+        return _C.make_distributed_backend(FakeProcessGroup._create_internal(rank, size))
     gloo = ProcessGroupGloo(store, rank, size, timeout=timeout)
     return _C.make_distributed_backend(gloo)
+
+
+def _is_fake(store: Any) -> bool:
+    while hasattr(store, "underlying_store"):  # of a PrefixStore
+        store = store.underlying_store
+    return type(store).__name__ == "FakeStore"
+
+
+@contextmanager
+def one_rank_of(ranks: int) -> Iterator[None]:
+    """Inside it this process is rank 0 of a default group of `ranks` without other processes.
+
+    Its collectives can be timed (torch.neuron_sim.timing_only()), not run: every other rank is
+    taken to call the same at the same time. ValueError for fewer than one rank; RuntimeError when
+    there is a default group already.
+    """
+    import torch.distributed as distributed  # absent from some builds
+    from torch.testing._internal.distributed.fake_pg import FakeStore  # registers a backend
+
+    if ranks < 1:
+        raise ValueError(f"a group has at least one rank, not {ranks}")
+    if distributed.is_initialized():
+        raise RuntimeError("torch.distributed has a default process group already")
+    distributed.init_process_group(BACKEND, store=FakeStore(), rank=0, world_size=ranks)
+    try:
+        yield
+    finally:
+        distributed.destroy_process_group()
 
 
 @dataclass(frozen=True)
