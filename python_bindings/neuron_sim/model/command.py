@@ -3,11 +3,13 @@
   neuron-sim model bert-base-uncased --arch trn1 --sequence 128
   neuron-sim model resnet50 --batch 1 8 --json
   neuron-sim model my_network:build --dtype float32
+  neuron-sim model meta-llama/Llama-2-7b --tp 24 --batch 1 --context 4096 --instance inf2.48xlarge
   neuron-sim model --published
 
 MODEL is a name (see --list), a configuration file of transformers (config.json), or
 module:function. Weights are random. The model runs once to compile it, and is timed in a second
-run; times are simulated.
+run; times are simulated. With --tp or --context a decoder of text generates: one of the ranks that
+share it is timed, for a prompt and for one token, without values.
 """
 
 from __future__ import annotations
@@ -35,6 +37,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--sequence", type=int, default=128, metavar="N", help="tokens per sequence; default: 128"
     )
     parser.add_argument("--image", type=int, metavar="N", help="height and width of images")
+    parser.add_argument(
+        "--tp", type=int, metavar="N", help="cores that share a decoder (tensor parallelism)"
+    )
+    parser.add_argument(
+        "--context", type=int, metavar="N", help="tokens in the caches of a decoder; default: 2048"
+    )
+    parser.add_argument(
+        "--input", type=int, default=128, metavar="N", help="tokens of a prompt; default: 128"
+    )
+    parser.add_argument(
+        "--instance", metavar="I", help="its architecture, and figures of all its groups of --tp"
+    )
     parser.add_argument(
         "--dtype",
         choices=("float32", "bfloat16", "float16"),
@@ -70,17 +84,17 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from neuron_sim.model import estimate, published, report, workload  # import torch
+    from neuron_sim.model import estimate, report, workload  # import torch
 
     if arguments.list:
         print("\n".join(workload.names()))
         return 0
     if arguments.published:
-        rows = published.compare(arguments.model)
-        print(published.as_json(rows) if arguments.json else published.as_text(rows))
-        return 0
+        return _compare(arguments)
     if arguments.model is None:
         raise ValueError("MODEL is missing; `neuron-sim model --list` prints names.")
+    if arguments.tp is not None or arguments.context is not None:
+        return _generate(arguments)
     requests = [
         workload.Request(arguments.model, batch, arguments.sequence, arguments.image)
         for batch in arguments.batch
@@ -91,8 +105,46 @@ def _run(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _compare(arguments: argparse.Namespace) -> int:
+    from neuron_sim.model import published, published_generation  # import torch
+
+    name = arguments.model
+    generations = published_generation.compare(name)
+    rows = published.compare(name) if name is None or not generations else []
+    if arguments.json:
+        print(published.as_json([*rows, *generations]))
+        return 0
+    for figure in ("latency", "TTFT", "TPOT"):
+        chosen = [row for row in [*rows, *generations] if row.figure == figure]
+        if chosen:
+            print(published.as_text(chosen))
+    return 0
+
+
+def _generate(arguments: argparse.Namespace) -> int:
+    from neuron_sim.model import generation, generation_report, workload  # import torch
+
+    shape = workload.decoder_shape(arguments.model)
+    rows = []
+    for batch in arguments.batch:
+        request = generation.GenerationRequest(
+            ranks=arguments.tp or 1,
+            batch=batch,
+            context=arguments.context or generation.GenerationRequest.context,
+            input=arguments.input,
+            dtype=arguments.dtype,
+        )
+        rows.append(generation_report.row(arguments.model, shape, request, arguments.instance))
+    print(json.dumps(rows, indent=2) if arguments.json else generation_report.as_text(rows))
+    return 0
+
+
 def _choose_architecture(arguments: argparse.Namespace) -> None:
     """Sets the environment, which is read when the device is loaded."""
     chosen = arguments.arch or (PUBLISHED_ARCHITECTURE if arguments.published else None)
+    if arguments.instance is not None:
+        from neuron_sim.model.instances import instance  # loads the library
+
+        chosen = chosen or instance(arguments.instance).architecture
     if chosen is not None:
         os.environ[ARCHITECTURE] = architecture_setting(chosen)

@@ -28,6 +28,10 @@ class Comparison:
     measured_ms: float
     simulated_ms: float
     bound: str
+    figure: str = "latency"
+    """Or "TTFT", "TPOT": the time to first token, and per output token, of a generation."""
+    setting: str = ""
+    """Of a generation: its cores and tokens."""
 
     @property
     def error(self) -> float:
@@ -93,11 +97,15 @@ def as_json(rows: Sequence[Comparison]) -> str:
 
 
 def as_text(rows: Sequence[Comparison]) -> str:
-    """A line per row, then the mean absolute error."""
-    cells = [("model", "instance", "batch", "measured ms", "simulated ms", "error", "bound by")]
+    """A line per row, all of one figure, then the mean absolute error."""
+    heading = ("model", "instance", "batch", "measured ms", "simulated ms", "error", "bound by")
+    figure = rows[0].figure
+    cells: list[tuple[str, ...]] = [heading if figure == "latency" else (figure, *heading)]
     for row in rows:
+        setting = () if figure == "latency" else (row.setting,)
         cells.append(
             (
+                *setting,
                 row.model,
                 row.instance,
                 str(row.batch),

@@ -13,6 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from neuron_sim.model.decoder_shape import DecoderShape
 from neuron_sim.model.networks import IMAGE_SIZE, NETWORKS
 
 _CONFIGURATIONS = Path(__file__).with_name("configurations.json")
@@ -44,6 +45,23 @@ class Workload:
 def names() -> list[str]:
     """The models that need no file, sorted."""
     return sorted([*_configurations(), *NETWORKS])
+
+
+def decoder_shape(model: str) -> DecoderShape:
+    """Of a name of `names()` or of a configuration file of `transformers`; ValueError as
+    DecoderShape.of(), and for other models."""
+    if model.endswith(".json"):
+        fields = _read_configuration(Path(model))
+    else:
+        configurations = _configurations()
+        name = model.rsplit("/", 1)[-1].lower()
+        if name not in configurations:
+            raise ValueError(
+                f"'{model}' is not a known decoder; name a configuration file, or one of "
+                f"{', '.join(sorted(configurations))}."
+            )
+        fields = configurations[name]
+    return DecoderShape.of(_config(fields, model), model)
 
 
 def load(request: Request) -> Workload:
@@ -123,21 +141,28 @@ def _from_function(request: Request) -> Workload:
     return Workload(module, _images(request.batch, 3, request.image or IMAGE_SIZE))
 
 
-def _from_configuration(configuration: dict[str, Any], request: Request) -> Workload:
+def _config(configuration: dict[str, Any], model: str) -> Any:
+    """The configuration object of transformers."""
     try:
         import transformers  # optional: needed for its models only
     except ImportError:
         raise ImportError(
-            f"'{request.model}' is built by the package 'transformers', which is not installed."
+            f"'{model}' is built by the package 'transformers', which is not installed."
         ) from None
     fields = dict(configuration)
     model_type = fields.pop("model_type")
     if model_type not in transformers.CONFIG_MAPPING:
         raise ValueError(
-            f"'{request.model}' has the model_type '{model_type}', which transformers "
+            f"'{model}' has the model_type '{model_type}', which transformers "
             f"{transformers.__version__} does not know."
         )
-    config = transformers.AutoConfig.for_model(model_type, **fields)
+    return transformers.AutoConfig.for_model(model_type, **fields)
+
+
+def _from_configuration(configuration: dict[str, Any], request: Request) -> Workload:
+    config = _config(configuration, request.model)
+    import transformers  # optional
+
     if request.image is not None and hasattr(config, "image_size"):
         config.image_size = request.image
     architecture = (config.architectures or ["AutoModel"])[0]

@@ -1,0 +1,217 @@
+"""Generation of text by a tensor-parallel group, from the simulated time of one of its ranks.
+
+All ranks are alike and start together, so one stands for all; its collectives are instructions of
+its programs. Nothing has bytes (torch.neuron_sim.timing_only), so a model of any size takes little
+host memory. A layer repeats: programs of one layer and of MEASURED_LAYERS are timed, and the
+difference, in which loads of one layer overlap the one before, stands for each further layer.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import nn
+
+from neuron_sim import _core
+from neuron_sim.model.decoder import Decoder
+from neuron_sim.model.decoder_shape import DecoderShape
+from neuron_sim.model.estimate import DTYPES, peak_of
+
+MEASURED_LAYERS = 3
+
+
+@dataclass(frozen=True)
+class GenerationRequest:
+    """What to generate, and with how many cores."""
+
+    ranks: int = 1
+    """Cores that share the model (tensor parallelism)."""
+    batch: int = 1
+    context: int = 2048
+    """Tokens for which the caches have room; a decode step attends to all of them."""
+    input: int = 128
+    """Tokens of a prompt."""
+    dtype: str = "bfloat16"
+    """Of weights and caches: a name of DTYPES."""
+
+    def check(self) -> None:
+        """ValueError for sizes below one and a prompt that the context does not hold."""
+        for name in ("ranks", "batch", "context", "input"):
+            if getattr(self, name) < 1:
+                option = "tp" if name == "ranks" else name
+                raise ValueError(f"--{option} is {getattr(self, name)}; it must be at least 1.")
+        if self.input > self.context:
+            raise ValueError(
+                f"--input is {self.input}; the context has room for {self.context} tokens."
+            )
+
+
+@dataclass(frozen=True)
+class Phase:
+    """One run of one rank: the prompt (prefill), or one token (decode)."""
+
+    latency_ms: float
+    """With the overhead of each launch; without the host's sampling."""
+    body_ms: float
+    launches: int
+    moved_mb: float
+    """Megabytes through the DMA engines."""
+    busy: dict[str, float]
+    """Busy share of the body (0 to 1) of each engine, and of "DMA"."""
+    utilisation: float
+    """Operations of this rank's products per second, relative to the Tensor engine's peak."""
+    hbm_share: float
+    """Bytes moved per second, relative to the bandwidth of HBM."""
+
+    @property
+    def bound(self) -> str:
+        """The busiest engine or "DMA"; "latency" when none is busy half the time, as while a rank
+        waits for collectives."""
+        busiest = max(self.busy, key=self.busy.__getitem__)
+        return busiest if self.busy[busiest] >= 0.5 else "latency"
+
+
+@dataclass(frozen=True)
+class Generation:
+    """Figures of a request; the times are those of the group."""
+
+    prefill: Phase
+    """All prompts of the batch: the time to first token."""
+    decode: Phase
+    """One token of each sequence: the time per output token."""
+    hbm_bytes: int
+    """Weights and caches of a rank."""
+
+
+@dataclass(frozen=True)
+class _Sums:
+    """Figures that grow linearly with the layers."""
+
+    body_us: float
+    overhead_us: float
+    launches: float
+    moved: float
+    busy_us: dict[str, float]
+
+    def extended(self, other: _Sums, times: float) -> _Sums:
+        """self + times * (other - self)."""
+
+        def extend(a: float, b: float) -> float:
+            return a + times * (b - a)
+
+        engines = {**self.busy_us, **other.busy_us}
+        return _Sums(
+            extend(self.body_us, other.body_us),
+            extend(self.overhead_us, other.overhead_us),
+            extend(self.launches, other.launches),
+            extend(self.moved, other.moved),
+            {
+                engine: extend(self.busy_us.get(engine, 0), other.busy_us.get(engine, 0))
+                for engine in engines
+            },
+        )
+
+
+def generate(shape: DecoderShape, request: GenerationRequest) -> Generation:
+    """Times both phases on device 0. ValueError as GenerationRequest.check();
+    torch.OutOfMemoryError when weights and caches of a rank do not fit its HBM."""
+    request.check()
+    with _default(request.dtype), torch.neuron_sim.timing_only(), _group(request.ranks):
+        hbm = _hbm_bytes(shape, request)
+        prefill = _phase(shape, request, request.input)
+        decode = _phase(shape, request, 1)
+    return Generation(prefill, decode, hbm)
+
+
+@contextlib.contextmanager
+def _default(dtype: str) -> Iterator[None]:
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(DTYPES[dtype])
+    try:
+        with torch.device("neuron_sim"):
+            yield
+    finally:
+        torch.set_default_dtype(before)
+
+
+def _group(ranks: int) -> Any:
+    return contextlib.nullcontext() if ranks == 1 else torch.neuron_sim.one_rank_of(ranks)
+
+
+def _hbm_bytes(shape: DecoderShape, request: GenerationRequest) -> int:
+    """Of the whole model, which is built for it."""
+    gc.collect()
+    before = torch.neuron_sim.memory_allocated()
+    model = Decoder(shape, request.ranks, request.batch, request.context)
+    taken = torch.neuron_sim.memory_allocated() - before
+    del model
+    gc.collect()
+    return taken
+
+
+def _phase(shape: DecoderShape, request: GenerationRequest, tokens: int) -> Phase:
+    layers = min(shape.layers, MEASURED_LAYERS)
+    sums = _sums(shape, request, tokens, layers)
+    if layers < shape.layers:
+        one = _sums(shape, request, tokens, 1)
+        sums = one.extended(sums, (shape.layers - 1) / (layers - 1))
+    latency_us = sums.body_us + sums.overhead_us
+    facts = _core.architecture_facts(torch.neuron_sim.get_device_properties().architecture)
+    operations = _operations(shape, request, tokens)
+    return Phase(
+        latency_ms=latency_us / 1e3,
+        body_ms=sums.body_us / 1e3,
+        launches=round(sums.launches),
+        moved_mb=sums.moved / 1e6,
+        busy={engine: busy / sums.body_us for engine, busy in sums.busy_us.items()},
+        utilisation=operations / (latency_us * 1e-6) / peak_of(facts, DTYPES[request.dtype]),
+        hbm_share=sums.moved / (latency_us * 1e3) / facts["dma.hbm_bytes_per_nanosecond"]["value"],
+    )
+
+
+def _sums(shape: DecoderShape, request: GenerationRequest, tokens: int, layers: int) -> _Sums:
+    torch._dynamo.reset()
+    model = Decoder(shape, request.ranks, request.batch, request.context, layers).eval()
+    step: Any = torch.compile(model, backend="neuron_sim", dynamic=False)
+    words = torch.empty(request.batch, tokens, dtype=torch.int64)
+    position = torch.empty(1, dtype=torch.int64)
+    with torch.no_grad(), torch.neuron_sim.strict():
+        step(words, position)  # compiles
+        with torch.neuron_sim.record_launches() as launches:
+            step(words, position)
+    busy: dict[str, float] = {}
+    for launch in launches:
+        for engine, share in launch.utilisation.items():
+            busy[engine] = busy.get(engine, 0.0) + share * launch.body_us
+    body = sum(launch.body_us for launch in launches)
+    return _Sums(
+        body_us=body,
+        overhead_us=sum(launch.latency_us for launch in launches) - body,
+        launches=len(launches),
+        moved=sum(launch.dma_bytes for launch in launches),
+        busy_us=busy,
+    )
+
+
+def _operations(shape: DecoderShape, request: GenerationRequest, tokens: int) -> float:
+    """Of one rank's products; half of the scores of a prompt are masked and not counted."""
+    with torch.device("meta"):
+        model = Decoder(shape, request.ranks, request.batch, request.context, layers=1)
+    layer: Any = model.layers[0]
+    weights = sum(
+        parameter.numel()
+        for module in layer.modules()
+        if not isinstance(module, nn.LayerNorm)
+        for name, parameter in module.named_parameters(recurse=False)
+        if parameter.dim() == 2
+    )
+    rows = request.batch * tokens
+    seen = request.context if tokens == 1 else tokens / 2
+    attended = 2 * layer.attention.heads * shape.head_width * seen
+    head = model.head.weight.numel() * request.batch
+    return 2.0 * (shape.layers * rows * (weights + attended) + head)

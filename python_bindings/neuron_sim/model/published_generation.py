@@ -1,0 +1,54 @@
+"""Times of generation that the vendor published, beside simulated ones."""
+
+from __future__ import annotations
+
+import functools
+import json
+from pathlib import Path
+from typing import Any
+
+from neuron_sim.model.generation import Generation, GenerationRequest, generate
+from neuron_sim.model.published import Comparison
+from neuron_sim.model.workload import decoder_shape
+
+_PUBLISHED = Path(__file__).with_name("published_generation.json")
+
+
+def published_generation() -> list[dict[str, Any]]:
+    """The rows: time to first token (of a batch of prompts) and per output token, at the client.
+    `weights` int8: the vendor's weights have 8 bits, the simulated ones bf16."""
+    return json.loads(_PUBLISHED.read_text())
+
+
+def compare(model: str | None = None) -> list[Comparison]:
+    """Simulates the published rows, or those of one model; two comparisons a row."""
+    name = None if model is None else model.rsplit("/", 1)[-1].lower()
+    found = []
+    for row in published_generation():
+        if name in (None, row["model"]):
+            found += _compare(row)
+    return found
+
+
+@functools.cache
+def _simulated(model: str, request: GenerationRequest) -> Generation:
+    return generate(decoder_shape(model), request)
+
+
+def _compare(row: dict[str, Any]) -> list[Comparison]:
+    request = GenerationRequest(row["ranks"], row["batch"], row["context"], row["input"])
+    found = _simulated(row["model"], request)
+    setting = f"tp {row['ranks']}, {row['input']} of {row['context']} tokens"
+    return [
+        Comparison(
+            row["model"],
+            row["instance"],
+            row["batch"],
+            row[f"{figure.lower()}_ms"],
+            phase.latency_ms,
+            phase.bound,
+            figure,
+            setting,
+        )
+        for figure, phase in (("TTFT", found.prefill), ("TPOT", found.decode))
+    ]

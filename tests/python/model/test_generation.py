@@ -1,0 +1,151 @@
+"""Generation by a tensor-parallel group: the decoder's values, and the times of one rank."""
+
+import json
+
+import pytest
+import torch
+import transformers
+from neuron_sim.command_line import main
+from neuron_sim.model.decoder import Decoder
+from neuron_sim.model.decoder_shape import DecoderShape
+from neuron_sim.model.generation import MEASURED_LAYERS, GenerationRequest, generate
+from neuron_sim.model.instances import instance
+from neuron_sim.model.workload import decoder_shape
+
+SMALL = {
+    "vocab_size": 50,
+    "hidden_size": 32,
+    "intermediate_size": 48,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "num_hidden_layers": 2,
+    "max_position_embeddings": 16,
+    "rms_norm_eps": 1e-5,
+}
+CONTEXT = 8
+
+
+def small_llama():
+    torch.manual_seed(0)
+    config = transformers.LlamaConfig(**SMALL)
+    return transformers.LlamaForCausalLM(config).eval(), DecoderShape.of(config, "small")
+
+
+def decoder_with_weights_of(llama, shape):
+    decoder = Decoder(shape, ranks=1, batch=2, context=CONTEXT)
+    angles = torch.arange(CONTEXT)[:, None] * llama.model.rotary_emb.inv_freq
+    state = {
+        "embedding": llama.model.embed_tokens.weight,
+        "cosines": angles.cos(),
+        "sines": angles.sin(),
+        "numbers": torch.arange(float(CONTEXT)),
+        "last_norm.weight": llama.model.norm.weight,
+        "head.weight": llama.lm_head.weight,
+    }
+    for i, layer in enumerate(llama.model.layers):
+        attention, mlp = layer.self_attn, layer.mlp
+        projections = attention.q_proj, attention.k_proj, attention.v_proj
+        cache = torch.full((2, shape.key_heads, CONTEXT, shape.head_width), 7.0)
+        state |= {
+            f"layers.{i}.before_attention.weight": layer.input_layernorm.weight,
+            f"layers.{i}.before_feedforward.weight": layer.post_attention_layernorm.weight,
+            f"layers.{i}.attention.queries_keys_values.weight": torch.cat(
+                [each.weight for each in projections]
+            ),
+            f"layers.{i}.attention.output.weight": attention.o_proj.weight,
+            f"layers.{i}.attention.keys": cache,
+            f"layers.{i}.attention.values": cache,
+            f"layers.{i}.feedforward.first.weight": torch.cat(
+                [mlp.gate_proj.weight, mlp.up_proj.weight]
+            ),
+            f"layers.{i}.feedforward.second.weight": mlp.down_proj.weight,
+        }
+    decoder.load_state_dict(state)
+    return decoder
+
+
+@pytest.mark.parametrize("device", ["cpu", "neuron_sim"])
+def test_prompt_and_next_tokens_have_the_logits_of_llama(device):
+    llama, shape = small_llama()
+    decoder = decoder_with_weights_of(llama, shape).to(device)
+    words = torch.randint(0, 50, (2, CONTEXT))
+    with torch.no_grad():
+        expected = llama(words).logits
+        found = [decoder(words[:, :5].to(device), torch.zeros(1, dtype=torch.int64, device=device))]
+        for place in range(5, CONTEXT):
+            position = torch.tensor([place], device=device)
+            found.append(decoder(words[:, place : place + 1].to(device), position))
+    for place, logits in enumerate(found, start=4):
+        torch.testing.assert_close(logits.cpu(), expected[:, place], atol=2e-4, rtol=1e-3)
+
+
+def test_a_window_hides_older_tokens():
+    llama, shape = small_llama()
+    windowed = decoder_with_weights_of(llama, DecoderShape(**{**vars(shape), "window": 2}))
+    full = decoder_with_weights_of(llama, shape)
+    words = torch.randint(0, 50, (2, CONTEXT))
+    start = torch.zeros(1, dtype=torch.int64)
+    with torch.no_grad():
+        assert torch.equal(windowed(words[:, :2], start), full(words[:, :2], start))
+        assert not torch.allclose(windowed(words, start), full(words, start))
+
+
+@pytest.mark.parametrize("kind", ["bloom", "gpt2", "gpt_neox", "gptj", "mistral", "opt"])
+def test_every_family_has_its_shape_and_is_timed(kind):
+    sizes = {"vocab_size": 64, "hidden_size": 32, "num_attention_heads": 4, "num_hidden_layers": 1}
+    config = transformers.AutoConfig.for_model(kind, **sizes)
+    if kind == "gptj":
+        config.rotary_dim = 4
+    shape = DecoderShape.of(config, kind)
+    assert (shape.width, shape.heads, shape.layers) == (32, 4, 1)
+    found = generate(shape, GenerationRequest(ranks=2, batch=1, context=16, input=4))
+    assert found.decode.latency_ms > 0 and found.prefill.latency_ms > 0
+
+
+def test_layers_beyond_the_measured_ones_add_what_one_layer_adds():
+    _, shape = small_llama()
+    request = GenerationRequest(ranks=2, context=16, input=4)
+
+    def body(layers):
+        return generate(DecoderShape(**{**vars(shape), "layers": layers}), request).decode.body_ms
+
+    one, measured = body(1), body(MEASURED_LAYERS)
+    step = (measured - one) / (MEASURED_LAYERS - 1)
+    assert body(MEASURED_LAYERS + 4) == pytest.approx(measured + 4 * step)
+
+
+def test_llama_2_has_the_weights_that_it_is_known_for():
+    shape = decoder_shape("meta-llama/Llama-2-7b")
+    with torch.device("meta"):
+        model = Decoder(shape, 1, 1, 16)
+    assert sum(parameter.numel() for parameter in model.parameters()) == 6_738_415_616
+
+
+def test_sizes_that_do_not_fit_are_refused():
+    for request, sentence in (
+        (GenerationRequest(ranks=0), "--tp is 0"),
+        (GenerationRequest(context=4, input=5), "--input is 5; the context has room for 4"),
+    ):
+        with pytest.raises(ValueError, match=sentence):
+            request.check()
+    with pytest.raises(ValueError, match="--tp is 25; an inf2.48xlarge has 24 cores"):
+        instance("inf2.48xlarge").groups(25)
+    assert instance("trn1.32xlarge").groups(8) == 4
+    with pytest.raises(ValueError, match="'p4d' is not one of the instances inf2.xlarge"):
+        instance("p4d")
+    with pytest.raises(ValueError, match="model_type 'bert', which is not one that"):
+        decoder_shape("bert-base-uncased")
+
+
+def test_the_command_prints_a_row_per_batch(capsys, tmp_path):
+    file = tmp_path / "config.json"
+    file.write_text(json.dumps({"model_type": "llama", **SMALL}))
+    sizes = ["--tp", "2", "--context", "16", "--input", "4", "--batch", "1", "2"]
+    assert main(["model", str(file), *sizes, "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert [row["batch"] for row in rows] == [1, 2]
+    for row in rows:
+        assert row["tokens_per_second"] == pytest.approx(1e3 * row["batch"] / row["tpot_ms"])
+        assert row["ranks"] == 2 and row["decode"]["bound"]
+    assert main(["model", str(file), *sizes]) == 0
+    assert "TPOT ms" in capsys.readouterr().out
