@@ -24,7 +24,9 @@
 // `prepare` and `reference` may raise KernelError. Errors: RuntimeError for tensors on different
 // devices, TypeError for dtypes, else ValueError; the same on every device.
 
+#include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/ops/empty.h>
+#include <torch/csrc/autograd/autograd_not_implemented_fallback.h>
 #include <torch/library.h>
 
 #include <functional>
@@ -131,9 +133,13 @@ class CustomOp<Op, Invocation<Options>(Arguments...)> {
   }
 
   static at::Tensor with_gradients(Arguments... arguments) {
-    if (!needs_autograd(arguments...)) return call_below_autograd(call, arguments...);
-    return DifferentiableCall<Op, call, Arguments...>::apply(
-        at::TensorList(tensors_of(arguments...)), std::tuple<const Arguments&...>(arguments...));
+    const auto below = [&] {
+      const at::AutoDispatchBelowADInplaceOrView guard;
+      return call(arguments...);
+    };
+    if (!needs_autograd(arguments...)) return below();
+    return differentiable_call(RuleOf<Op, Arguments...>::rule(), tensors_of(arguments...),
+                               {kept_value(arguments)...}, below);
   }
 
   static at::Tensor returned(const at::Tensor& out) {

@@ -4,18 +4,17 @@
 // in fp32 and rounded once per op.
 
 #include <ATen/core/LegacyTypeDispatch.h>
-#include <ATen/core/dispatch/Dispatcher.h>
-#include <torch/csrc/autograd/autograd_not_implemented_fallback.h>
-#include <torch/csrc/autograd/custom_function.h>
-#include <torch/csrc/autograd/functions/basic_ops.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/core/ivalue.h>
 
 #include <algorithm>
+#include <functional>
 #include <string>
 #include <tuple>
 
 namespace neuron_sim {
 
-using torch::autograd::variable_list;
+using variable_list = std::vector<at::Tensor>;
 
 /// What the gradients of a call are computed from, besides its arguments. Its tensors are counted
 /// in the order of the schema, elements of lists singly.
@@ -74,33 +73,6 @@ variable_list tensors_of(const Arguments&... arguments) {
   return tensors;
 }
 
-/// Calls the op's kernel for the tensors' device.
-template <typename Op, typename... Arguments>
-at::Tensor call_below_autograd(Op op, const Arguments&... arguments) {
-  const at::AutoDispatchBelowADInplaceOrView guard;
-  return op(arguments...);
-}
-
-/// Gradients computed by `compute`; differentiating them again is a clear error.
-template <typename Compute>
-variable_list once_differentiable(const std::string& op, Compute compute) {
-  variable_list gradients;
-  {
-    const at::AutoGradMode off(false);
-    gradients = compute();
-  }
-  if (!at::GradMode::is_enabled()) return gradients;
-  for (at::Tensor& gradient : gradients) {
-    if (gradient.defined()) gradient = gradient.detach().requires_grad_(true);
-  }
-  const auto error = std::make_shared<torch::autograd::DelayedError>(
-      c10::str(op,
-               ": the gradient of its gradient is not supported; it is "
-               "differentiable once."),
-      static_cast<int64_t>(gradients.size()));
-  return (*error)(std::move(gradients));
-}
-
 /// An argument as it is kept from a call until its gradients are computed.
 template <typename Argument>
 Argument kept(const Argument& argument) {
@@ -123,71 +95,54 @@ inline at::OptionalIntArrayRef argument_of(const std::optional<std::vector<int64
 template <typename Argument>
 using Kept = decltype(kept(std::declval<std::decay_t<Argument>>()));
 
-/// A call of `Op` (custom_op.h) with arguments of these types, for autograd. `call` calls it.
-template <typename Op, auto call, typename... Arguments>
-class DifferentiableCall
-    : public torch::autograd::Function<DifferentiableCall<Op, call, Arguments...>> {
-  using Context = torch::autograd::AutogradContext;
+/// How autograd differentiates an op; lives as long as the process.
+struct GradientRule {
+  std::string_view schema;
+  /// Whether `gradients` takes the tensors of the call. Else only their sizes are kept.
+  bool keeps_tensors;
+  /// The gradients from the tensors and the other arguments of the call, each in the order of the
+  /// schema (an argument with tensors is the number of them); null for an op without gradients.
+  variable_list (*gradients)(const Gradient& gradient, at::TensorList tensors,
+                             const std::vector<c10::IValue>& arguments);
+};
+
+/// `call()`, which autograd differentiates once by `rule` with respect to `tensors`. Compiled once
+/// for all ops: a node of autograd takes seconds to compile.
+at::Tensor differentiable_call(const GradientRule& rule, at::TensorList tensors,
+                               const std::vector<c10::IValue>& arguments,
+                               const std::function<at::Tensor()>& call);
+
+/// An argument as autograd keeps it: the number of tensors in a list, nothing for a tensor.
+template <typename Argument>
+c10::IValue kept_value(const Argument& argument) {
+  if constexpr (is_tensor_list<Argument>) {
+    return static_cast<int64_t>(argument.size());
+  } else if constexpr (is_tensor<Argument>) {
+    return {};
+  } else {
+    return kept(argument);
+  }
+}
+
+/// The rule of an op (custom_op.h) whose arguments have these types.
+template <typename Op, typename... Arguments>
+class RuleOf {
   static constexpr bool kHasGradients = requires { &Op::gradients; };
   static constexpr bool kKeepsTensors =
       requires(const Gradient& gradient, const Kept<Arguments>&... arguments) {
     Op::gradients(gradient, arguments...);
   };
 
- public:
-  static at::Tensor forward(Context* context, at::TensorList tensors,
-                            const std::tuple<const Arguments&...>& arguments) {
-    context->saved_data["tensors"] = static_cast<int64_t>(tensors.size());
-    if (kKeepsTensors) context->save_for_backward(tensors.vec());
-    for (size_t i = 0; !kKeepsTensors && i < tensors.size(); ++i) {
-      context->saved_data[c10::str("sizes", i)] = tensors[i].sym_sizes();
-    }
-    return std::apply(
-        [&](const auto&... each) {
-          size_t position = 0;
-          (keep(context->saved_data[c10::str("argument", position++)], each), ...);
-          return call_below_autograd(call, each...);
-        },
-        arguments);
-  }
-
-  static variable_list backward(Context* context, const variable_list& of_result) {
-    const std::string name = qualified_name(Op::kSchema);
-    variable_list result = once_differentiable(name, [&]() -> variable_list {
-      TORCH_CHECK(kHasGradients, name, ": its gradient is not supported.");
-      Gradient gradient{of_result[0], {}, {}};
-      const auto count = static_cast<size_t>(context->saved_data["tensors"].toInt());
-      for (size_t i = 0; i < count; ++i) {
-        gradient.wanted.push_back(context->needs_input_grad(i));
-        if (kKeepsTensors) continue;
-        gradient.sizes.push_back(context->saved_data[c10::str("sizes", i)].toSymIntVector());
-      }
-      return compute(*context, gradient);
-    });
-    result.emplace_back();  // the tuple of arguments
-    return result;
-  }
-
- private:
-  template <typename Argument>
-  static void keep(c10::IValue& value, const Argument& argument) {
-    if constexpr (is_tensor_list<Argument>) {
-      value = static_cast<int64_t>(argument.size());
-    } else if constexpr (!is_tensor<Argument>) {
-      value = kept(argument);
-    }
-  }
-
   /// Reads the kept arguments in order.
   struct Reader {
-    const Context& context;
     at::TensorList tensors;
+    const std::vector<c10::IValue>& arguments;
     size_t position = 0;
 
     /// The next argument, as a tuple of one, or of none where `gradients` does not take it.
     template <typename Argument>
     auto next() {
-      const c10::IValue& value = context.saved_data.at(c10::str("argument", position++));
+      const c10::IValue& value = arguments[position++];
       if constexpr (!has_tensors<Argument>) {
         return std::tuple(value.to<Kept<Argument>>());
       } else if constexpr (!kKeepsTensors) {
@@ -206,20 +161,26 @@ class DifferentiableCall
     }
   };
 
-  static variable_list compute(const Context& context, const Gradient& gradient) {
-    if constexpr (!kHasGradients) {
-      return {};
-    } else {
-      const variable_list saved = context.get_saved_variables();
-      Reader reader{context, saved};
-      // In order, thanks to the braces.
-      const std::tuple<decltype(reader.template next<Arguments>())...> each{
-          reader.template next<Arguments>()...};
-      const auto joined = [](const auto&... argument) { return std::tuple_cat(argument...); };
-      return std::apply(
-          [&](const auto&... argument) { return Op::gradients(gradient, argument...); },
-          std::apply(joined, each));
-    }
+  static variable_list gradients(const Gradient& gradient, at::TensorList tensors,
+                                 const std::vector<c10::IValue>& arguments) {
+    Reader reader{tensors, arguments};
+    // In order, thanks to the braces.
+    const std::tuple<decltype(reader.template next<Arguments>())...> each{
+        reader.template next<Arguments>()...};
+    const auto joined = [](const auto&... argument) { return std::tuple_cat(argument...); };
+    return std::apply([&](const auto&... argument) { return Op::gradients(gradient, argument...); },
+                      std::apply(joined, each));
+  }
+
+  static constexpr auto gradients_or_null() -> decltype(GradientRule::gradients) {
+    if constexpr (kHasGradients) return gradients;
+    return nullptr;
+  }
+
+ public:
+  static const GradientRule& rule() {
+    static const GradientRule rule{Op::kSchema, kKeepsTensors, gradients_or_null()};
+    return rule;
   }
 };
 
