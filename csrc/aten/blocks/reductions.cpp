@@ -66,7 +66,7 @@ void shape_result(const Tensor& self, const std::vector<bool>& reduced, bool kee
   at::native::resize_output(out, shape_of(self, reduced, keep));
 }
 
-void check_floating(const Tensor& self) {
+void check_reduced_dtype(const Tensor& self) {
   check_computable(self.scalar_type());
   if (!c10::isFloatingType(self.scalar_type())) {
     throw Refusal{"the engines add integers in fp32, which is not exact"};
@@ -90,8 +90,8 @@ Tensor& sum_out(const Tensor& self, OptionalIntArrayRef dimensions, bool keep,
 
 Tensor& mean_out(const Tensor& self, OptionalIntArrayRef dimensions, bool keep,
                  OptionalDtype /*dtype*/, Tensor& out) {
-  check_floating(self);
-  check_floating(out);
+  check_reduced_dtype(self);
+  check_reduced_dtype(out);
   const std::vector<bool> reduced = flags_of(self, dimensions, true);
   shape_result(self, reduced, keep, out);
   if (self.numel() == 0) return fill_empty(out, std::nan(""));
@@ -130,8 +130,8 @@ Tensor extremum(const Tensor& self) {
 
 Tensor& product_out(const Tensor& self, int64_t dimension, bool keep, OptionalDtype /*dtype*/,
                     Tensor& out) {
-  check_floating(self);
-  check_floating(out);
+  check_reduced_dtype(self);
+  check_reduced_dtype(out);
   const std::vector<bool> reduced = flags_of(self, {{dimension}}, false);
   shape_result(self, reduced, keep, out);
   if (self.numel() == 0) return fill_empty(out, 1);
@@ -139,7 +139,7 @@ Tensor& product_out(const Tensor& self, int64_t dimension, bool keep, OptionalDt
 }
 
 Tensor product(const Tensor& self, OptionalDtype dtype) {
-  check_floating(self);
+  check_reduced_dtype(self);
   const at::ScalarType type = dtype.value_or(self.scalar_type());
   if (type != self.scalar_type() && type != at::kFloat) {
     throw Refusal{"the operands are rounded to the dtype of the product first"};
@@ -210,8 +210,8 @@ ReductionOptions norm_options(double order) {
 
 Tensor& vector_norm_out(const Tensor& self, const Scalar& order, OptionalIntArrayRef dimensions,
                         bool keep, OptionalDtype /*dtype*/, Tensor& out) {
-  check_floating(self);
-  check_floating(out);
+  check_reduced_dtype(self);
+  check_reduced_dtype(out);
   ReductionOptions options = norm_options(order.toDouble());
   options.reduced = flags_of(self, dimensions, true);
   shape_result(self, options.reduced, keep, out);
@@ -240,7 +240,7 @@ void warn_without_freedom(const char* name, int64_t count, double correction) {
 std::tuple<Tensor, Tensor> moments(const char* name, const Tensor& self,
                                    OptionalIntArrayRef dimensions,
                                    const std::optional<Scalar>& correction, bool keep, bool root) {
-  check_floating(self);
+  check_reduced_dtype(self);
   const c10::DeviceGuard guard(self.device());
   const std::vector<bool> reduced = flags_of(self, dimensions, true);
   const double without = correction.value_or(1).toDouble();

@@ -31,11 +31,6 @@ namespace {
 using at::IntArrayRef;
 using at::Tensor;
 
-void check_floating(const Tensor& self) {
-  check_computable(self.scalar_type());
-  if (!self.is_floating_point()) throw Refusal{"the device takes floating dtypes here"};
-}
-
 Tensor& glu_out(const Tensor& self, int64_t dimension, Tensor& out) {
   check_floating(self);
   const int64_t half = self.size(dimension) / 2;

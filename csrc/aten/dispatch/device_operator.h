@@ -21,6 +21,8 @@ struct Refusal {
 
 /// Throws Refusal unless the chip computes with tensors of that dtype (dtype_of).
 void check_computable(at::ScalarType type);
+/// The same, and throws Refusal unless the dtype is floating.
+void check_floating(const at::Tensor& tensor);
 /// RuntimeError, in torch's words, unless an `out` argument has that dtype.
 void check_out_dtype(const at::Tensor& out, at::ScalarType dtype);
 /// RuntimeError, in torch's words, unless results of that dtype may be cast to that of `out`.

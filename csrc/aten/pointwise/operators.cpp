@@ -247,6 +247,11 @@ void check_computable(at::ScalarType type) {
   }
 }
 
+void check_floating(const Tensor& tensor) {
+  check_computable(tensor.scalar_type());
+  if (!tensor.is_floating_point()) throw Refusal{"the device takes floating dtypes here"};
+}
+
 void check_out_dtype(const at::Tensor& out, at::ScalarType dtype) {
   TORCH_CHECK(out.scalar_type() == dtype, "Expected out tensor to have dtype ", dtype, ", but got ",
               out.scalar_type(), " instead");

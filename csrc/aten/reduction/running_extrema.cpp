@@ -54,8 +54,7 @@ void running_extremum(const Tensor& self, Tensor& values, Tensor& indices, int64
 }
 
 Tensor running_logarithm(const Tensor& self, int64_t dimension) {
-  check_computable(self.scalar_type());
-  if (!self.is_floating_point()) throw Refusal{"the device takes floating dtypes here"};
+  check_floating(self);
   at::maybe_wrap_dim(dimension, self.dim());  // IndexError
   if (self.dim() == 0 || self.numel() == 0) return self.clone();
   const c10::DeviceGuard guard(self.device());

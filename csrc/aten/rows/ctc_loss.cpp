@@ -170,8 +170,7 @@ Tensor suffixes(const Tensor& emitted, const Labels& labels) {
 }
 
 void check_probabilities(const Tensor& log_probs) {
-  check_computable(log_probs.scalar_type());
-  if (!log_probs.is_floating_point()) throw Refusal{"the device takes floating dtypes here"};
+  check_floating(log_probs);
   if (log_probs.numel() == 0) throw Refusal{"there are no elements"};
 }
 

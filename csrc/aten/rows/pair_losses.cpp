@@ -20,11 +20,6 @@ using at::Scalar;
 using at::Tensor;
 using OptionalTensor = std::optional<Tensor>;
 
-void check_floating(const Tensor& self) {
-  check_computable(self.scalar_type());
-  if (!self.is_floating_point()) throw Refusal{"the device takes floating dtypes here"};
-}
-
 /// For the first rows. The slope of a norm of order p: sign(d) |d|^(p - 1) / norm^(p - 1).
 Tensor distances_backward(const Tensor& gradient, const Tensor& first, const Tensor& second,
                           double order, const Tensor& distances) {

@@ -15,11 +15,6 @@ namespace {
 
 using at::Tensor;
 
-void check_floating(const Tensor& tensor) {
-  check_computable(tensor.scalar_type());
-  if (!tensor.is_floating_point()) throw Refusal{"the device takes floating dtypes here"};
-}
-
 at::DimVector others(const Tensor& tensor, int64_t dimension) {
   const int64_t kept = at::maybe_wrap_dim(dimension, tensor.dim());
   at::DimVector dimensions;

@@ -18,18 +18,13 @@ using at::IntArrayRef;
 using at::Tensor;
 using Axes = std::array<AxisTaps, 2>;  ///< rows, columns
 
-int64_t entry(IntArrayRef list, size_t axis, int64_t otherwise) {
-  if (list.empty()) return otherwise;
-  return list[list.size() == 1 ? 0 : axis];
-}
-
 Axes average_axes(const Tensor& input, IntArrayRef kernel, IntArrayRef stride, IntArrayRef padding,
                   bool ceil_mode, bool count_padding, std::optional<int64_t> divisor) {
   Axes axes;
   for (size_t i = 0; i < 2; ++i) {
     const int64_t extent = input.size(static_cast<int64_t>(i) - 2);
-    const int64_t size = entry(kernel, i, 1), step = entry(stride, i, size);
-    const int64_t pad = entry(padding, i, 0);
+    const int64_t size = of_axis(kernel, i, 1), step = of_axis(stride, i, size);
+    const int64_t pad = of_axis(padding, i, 0);
     const int64_t outputs =
         at::native::pooling_output_shape<int64_t>(extent, size, pad, step, 1, ceil_mode);
     // A caller's divisor is for rows and columns together.

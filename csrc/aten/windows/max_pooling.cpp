@@ -48,18 +48,12 @@ void launch_backward(const Tensor& gradient, const Tensor& indices, const Tensor
   call.result(planes_of(result)).launch(windows, emit_max_pool_backward);
 }
 
-/// One entry stands for both axes; an empty list for `otherwise`.
-int64_t entry(IntArrayRef list, size_t axis, int64_t otherwise) {
-  if (list.empty()) return otherwise;
-  return list[list.size() == 1 ? 0 : axis];
-}
-
 PoolingWindows windows_of(const Tensor& input, IntArrayRef kernel, IntArrayRef stride,
                           IntArrayRef padding, IntArrayRef dilation, bool ceil_mode) {
   const auto axis = [&](size_t i) {
     const int64_t extent = input.size(static_cast<int64_t>(i) - 2);
-    const int64_t size = entry(kernel, i, 1), step = entry(stride, i, size);
-    const int64_t pad = entry(padding, i, 0), gap = entry(dilation, i, 1);
+    const int64_t size = of_axis(kernel, i, 1), step = of_axis(stride, i, size);
+    const int64_t pad = of_axis(padding, i, 0), gap = of_axis(dilation, i, 1);
     const int64_t outputs =
         at::native::pooling_output_shape<int64_t>(extent, size, pad, step, gap, ceil_mode);
     return pooling_windows(extent, outputs, size, step, pad, gap);

@@ -24,6 +24,11 @@ void resize_planes(const at::Tensor& out, at::IntArrayRef sizes) {
   if (out.sizes() != sizes) at::native::resize_output(out, sizes);
 }
 
+int64_t of_axis(at::IntArrayRef list, size_t axis, int64_t otherwise) {
+  if (list.empty()) return otherwise;
+  return list[list.size() == 1 ? 0 : axis];
+}
+
 void launch_resample(const at::Tensor& input, const at::Tensor& output,
                      const ResampleOptions& options) {
   if (output.numel() == 0) return;

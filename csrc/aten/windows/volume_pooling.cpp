@@ -26,7 +26,7 @@ using at::IntArrayRef;
 using at::Tensor;
 using OptionalDivisor = std::optional<int64_t>;
 
-void check_volume(const Tensor& self) {
+void check_pooled_volume(const Tensor& self) {
   check_computable(self.scalar_type());
   if (!self.is_floating_point()) throw Refusal{"the device pools floating dtypes"};
   TORCH_CHECK(self.dim() == 4 || self.dim() == 5,
@@ -107,7 +107,7 @@ Tensor shares(const Tensor& self, const Pooling& pooling, bool count_padding,
 
 Tensor& average_out(const Tensor& self, IntArrayRef kernel, IntArrayRef stride, IntArrayRef padding,
                     bool ceil, bool count_padding, OptionalDivisor divisor, Tensor& out) {
-  check_volume(self);
+  check_pooled_volume(self);
   const c10::DeviceGuard guard(self.device());
   const Pooling pooling(kernel, stride, padding, {1}, ceil);
   const Volume volume(self);
@@ -124,7 +124,7 @@ Tensor& average_out(const Tensor& self, IntArrayRef kernel, IntArrayRef stride, 
 Tensor& average_backward_out(const Tensor& gradient, const Tensor& self, IntArrayRef kernel,
                              IntArrayRef stride, IntArrayRef padding, bool ceil, bool count_padding,
                              OptionalDivisor divisor, Tensor& out) {
-  check_volume(self);
+  check_pooled_volume(self);
   const c10::DeviceGuard guard(self.device());
   const Pooling pooling(kernel, stride, padding, {1}, ceil);
   const Volume volume(self), pooled(gradient);
@@ -160,7 +160,7 @@ std::tuple<Tensor, Tensor> maxima(const Tensor& self, const std::tuple<Tensor, T
 
 std::tuple<Tensor, Tensor> maximum(const Tensor& self, IntArrayRef kernel, IntArrayRef stride,
                                    IntArrayRef padding, IntArrayRef dilation, bool ceil) {
-  check_volume(self);
+  check_pooled_volume(self);
   const c10::DeviceGuard guard(self.device());
   const Pooling pooling(kernel, stride, padding, dilation, ceil);
   const Volume volume(self);
@@ -187,7 +187,7 @@ std::tuple<Tensor&, Tensor&> maximum_out(const Tensor& self, IntArrayRef kernel,
 
 /// Adds every gradient where its maximum was, in fp32.
 Tensor spread(const Tensor& gradient, const Tensor& self, const Tensor& places) {
-  check_volume(self);
+  check_pooled_volume(self);
   const c10::DeviceGuard guard(self.device());
   const Volume volume(self);
   const Tensor zeros = at::zeros({volume.count, volume.depth * volume.height * volume.width},
@@ -205,7 +205,7 @@ Tensor maximum_backward(const Tensor& gradient, const Tensor& self, IntArrayRef 
 
 std::tuple<Tensor&, Tensor&> adaptive_maximum_out(const Tensor& self, IntArrayRef size,
                                                   Tensor& values, Tensor& places) {
-  check_volume(self);
+  check_pooled_volume(self);
   TORCH_CHECK(size.size() == 3, "adaptive_max_pool3d(): internal error: Expected ",
               "'output_size.size() == 3'");
   const c10::DeviceGuard guard(self.device());
@@ -231,7 +231,7 @@ Tensor& adaptive_maximum_backward_out(const Tensor& gradient, const Tensor& self
 }
 
 Tensor adaptive_average(const Tensor& self, c10::SymIntArrayRef size) {
-  check_volume(self);
+  check_pooled_volume(self);
   const c10::DeviceGuard guard(self.device());
   const Volume volume(self);
   const int64_t depth = size[0].expect_int(), height = size[1].expect_int(),
@@ -247,7 +247,7 @@ Tensor adaptive_average(const Tensor& self, c10::SymIntArrayRef size) {
 }
 
 Tensor adaptive_average_backward(const Tensor& gradient, const Tensor& self) {
-  check_volume(self);
+  check_pooled_volume(self);
   const c10::DeviceGuard guard(self.device());
   const Volume volume(self), pooled(gradient);
   const auto options = self.options().dtype(at::kFloat);

@@ -42,7 +42,7 @@ Tensor resize_backward(Mode mode, const Tensor& gradient, IntArrayRef shape, boo
   }
 }
 
-void check_volume(const Tensor& tensor) {
+void check_interpolated(const Tensor& tensor) {
   check_computable(tensor.scalar_type());
   if (!tensor.is_floating_point()) throw Refusal{"the device interpolates floating dtypes"};
   if (tensor.numel() == 0) throw Refusal{"there are no elements"};
@@ -51,7 +51,7 @@ void check_volume(const Tensor& tensor) {
 /// In fp32, rounded once to a reduced precision.
 Tensor& volume_out(Mode mode, const Tensor& self, c10::SymIntArrayRef size, bool aligned,
                    Scale deep, Scale down, Scale across, Tensor& out) {
-  check_volume(self);
+  check_interpolated(self);
   const c10::DeviceGuard guard(self.device());
   const int64_t depth = size[0].expect_int(), height = size[1].expect_int(),
                 width = size[2].expect_int();
@@ -67,7 +67,7 @@ Tensor& volume_out(Mode mode, const Tensor& self, c10::SymIntArrayRef size, bool
 
 Tensor& volume_backward_out(Mode mode, const Tensor& gradient, c10::SymIntArrayRef shape,
                             bool aligned, Scale deep, Scale down, Scale across, Tensor& out) {
-  check_volume(gradient);
+  check_interpolated(gradient);
   const c10::DeviceGuard guard(gradient.device());
   at::DimVector input;
   for (const c10::SymInt& size : shape) input.push_back(size.expect_int());
