@@ -43,6 +43,10 @@ if(NEURON_SIM_TORCH AND TARGET neuron_sim_core AND torch_sources)
     <ATen/TensorOperators.h> <ATen/WrapDimUtils.h> <ATen/core/dispatch/Dispatcher.h>
     <ATen/native/Resize.h> <ATen/ops/empty.h> <c10/core/DeviceGuard.h> <torch/library.h>
     <algorithm> <array> <functional> <map> <string> <vector>)
+  # The files of pointwise/ are cheap, and each has a table of the same name.
+  set(grouped_sources ${torch_sources})
+  list(FILTER grouped_sources EXCLUDE REGEX "/csrc/aten/pointwise/")
+  neuron_sim_unity_groups(torch_neuron_sim ${grouped_sources})
   # A header of torch's profiler includes those of Kineto by their bare names.
   get_target_property(folders neuron_sim::torch INTERFACE_INCLUDE_DIRECTORIES)
   list(TRANSFORM folders APPEND /kineto)
