@@ -79,6 +79,7 @@ Dependences::Dependences(const StraightLine& line) : first_(line.instructions.si
   const std::vector<Edge> orders = orders_of_meetings(line);
   auto order = orders.begin();
   std::vector<uint32_t> sources;
+  std::optional<uint32_t> collective;  // the last one
   const auto history_of = [&](const Operand& operand) {
     return operand.present() ? histories[static_cast<size_t>(operand.tile)] : kNoHistory;
   };
@@ -98,6 +99,10 @@ Dependences::Dependences(const StraightLine& line) : first_(line.instructions.si
     }
     for (; order != orders.end() && order->consumer == i; ++order) {
       sources.push_back(order->producer);
+    }
+    if (is_collective(line.instructions[i])) {
+      if (collective) sources.push_back(*collective);
+      collective = i;
     }
     std::sort(sources.begin(), sources.end());
     sources.erase(std::unique(sources.begin(), sources.end()), sources.end());

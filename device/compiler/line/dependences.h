@@ -11,8 +11,9 @@ namespace neuron_sim {
 
 /// Direct predecessors of every instance: those that wrote bytes it accesses, those that read
 /// bytes it writes, and what the meetings with another core order (meetings.h), among them the
-/// meeting before each meeting. Needs single-assignment versions (rename_buffers.h): tiles on chip
-/// share no bytes, except `placed` ones. Conservative beyond the bounds of TileHistory.
+/// meeting before each meeting; of a collective also the one before it, because ranks meet in
+/// program order. Needs single-assignment versions (rename_buffers.h): tiles on chip share no
+/// bytes, except `placed` ones. Conservative beyond the bounds of TileHistory.
 class Dependences {
  public:
   explicit Dependences(const StraightLine& line);

@@ -156,6 +156,9 @@ std::shared_ptr<const Program> lower(std::vector<StraightLine> lines) {
     append_core(lines[core], numbers[core], lines.size() == 1, *program);
   }
   StraightLine& first = lines.front();
+  program->replica_groups = std::move(first.replica_groups);
+  program->has_collectives =
+      std::any_of(first.instructions.begin(), first.instructions.end(), is_collective);
   program->kernel = std::move(first.kernel);
   program->architecture = first.architecture;
   program->arguments = std::move(first.arguments);

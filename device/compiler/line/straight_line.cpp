@@ -145,8 +145,9 @@ std::string unroll_objection(const Program& program, int64_t maximum) {
     const Demand& demand = program.demands[instruction.demand];
     const bool sequencer = demand.count > 0 && demand.steps[0].unit == Unit::kSequencer;
     if (sequencer) return "it uses registers";
-    if (instruction.type->synchronises == Synchronisation::kCollective) {
-      return text("its ranks meet at '", instruction.type->name, "'");
+    const bool collective = instruction.type->synchronises == Synchronisation::kCollective;
+    if (collective && program.cores.size() > 1) {
+      return text("both its cores and its ranks meet, at '", instruction.type->name, "'");
     }
   }
   int64_t instances = 0;
@@ -175,6 +176,7 @@ Unrolled unroll(const Program& program, size_t core, int64_t maximum) {
   line.constants = program.constants;
   line.demands = program.demands;
   line.source_lines = program.source_lines;
+  line.replica_groups = program.replica_groups;
   line.edges = program.edges;
   line.loops = static_cast<uint32_t>(program.loops.size());
   Unroll visitor(program, core, line);

@@ -50,6 +50,7 @@ struct StraightLine {
   std::vector<std::vector<std::byte>> constants;
   std::vector<Demand> demands;  ///< shared by instances: append, do not change
   std::vector<std::string> source_lines;
+  std::vector<std::shared_ptr<const ReplicaGroups>> replica_groups;  ///< as in Program
   std::vector<Edge> edges;  ///< of statements: an instance waits for the last one of the producer
   uint32_t loops = 0;  ///< loops that are numbered; passes that split a loop number the parts anew
   Spills spills;
@@ -75,6 +76,11 @@ struct StraightLine {
 /// Whether a tile lies in SBUF or PSUM.
 inline bool is_on_chip(const Tile& tile) {
   return tile.memory == MemoryKind::kSbuf || tile.memory == MemoryKind::kPsum;
+}
+
+/// Whether the instance meets other ranks.
+inline bool is_collective(const StraightInstruction& instance) {
+  return instance.instruction.type->synchronises == Synchronisation::kCollective;
 }
 
 /// Whether the instance moves bytes over the DMA engines.

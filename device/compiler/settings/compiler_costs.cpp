@@ -62,7 +62,8 @@ const CompilerCosts& compiler_costs() {
 CompilerCost compiler_cost(const CompilerCosts& costs, const Demand& demand, EngineKind engine) {
   if (demand.count == 0) return {from_nanoseconds(costs.wake_up_ns), {}, {}};
   const Step& step = demand.steps[static_cast<size_t>(demand.count - 1)];
-  if (step.unit == Unit::kDma) return dma_cost(costs, step, engine);
+  const bool moves = step.unit == Unit::kDma || step.unit == Unit::kCollective;  // assumed alike
+  if (moves) return dma_cost(costs, step, engine);
   double overhead = costs.vector_overhead_ns, rate = costs.vector_ghz;
   if (engine == EngineKind::kTensor || engine == EngineKind::kScalar) {
     const bool tensor = engine == EngineKind::kTensor;
