@@ -5,6 +5,7 @@
 #include "device/isa/elementwise/tensor_scalar.h"
 #include "device/isa/elementwise/tensor_tensor.h"
 #include "device/isa/movement/memset.h"
+#include "ops/attention/attention_few_rows.h"
 #include "ops/attention/attention_section.h"
 #include "ops/blocks/tiles.h"
 
@@ -52,6 +53,9 @@ void emit_attention(Builder& builder, HbmTensors operands, HbmTensors results,
               " of a PSUM bank on ", builder.architecture().name, "."));
   }
   require(options.scale > 0, "scores are scaled up or down");
+  if (has_few_rows(builder.limits(), operands, options)) {
+    return emit_attention_of_few_rows(builder, operands, results, options);
+  }
   const int64_t rows = q.shape[3];
   const int64_t blocks = ceiling(rows, builder.limits().partitions);
   const AttentionSizes sizes{q.shape[2], rows, k.shape[3], q.shape[4], v.shape[4], q.dtype()};

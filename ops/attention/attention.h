@@ -10,6 +10,8 @@
 // of these and the products with v of the previous ones keep all engines busy at the same time.
 // Logarithms need a different table of the Scalar engine than exponentials: they come last.
 //
+// A few rows per key head over many keys (a decode step) take another way: attention_few_rows.h.
+//
 // Tile plan: q, k and v of a unit of heads are loaded once, in few transfers, and stay in SBUF
 // while the next unit loads. PSUM: four banks for scores, two for transposes,
 // two for products with v.
