@@ -30,6 +30,7 @@ from neuron_sim._compile_graph import (
     parameters_and_buffers,
     remove_clones,
 )
+from neuron_sim._compile_in_place import write_in_place
 from neuron_sim._compiled_graphs import CompiledGraph, note
 
 BACKEND = "neuron_sim"
@@ -206,6 +207,7 @@ def _compiler(kind: str, options: _Options) -> Callable[..., Any]:
     def compile_graph(module: GraphModule, _inputs: Sequence[Any]) -> Any:
         remove_clones(module)
         drop_pooling_indices(module)
+        write_in_place(module)
         if options.fuse:
             join_activations(module)
         # A training step changes the parameters: arranging them once would not pay.

@@ -132,7 +132,7 @@ def remove_clones(module: GraphModule) -> None:
         node.args[0] for node in graph.nodes if node.target is aten.copy_.default and node.args
     }
     for node in list(graph.nodes):
-        if node.target is not aten.clone.default or _is_returned(node):
+        if node.target is not aten.clone.default or is_returned(node):
             continue
         source = node.args[0]
         if source in written or not _same_layout(node, source):
@@ -195,15 +195,15 @@ def join_activations(module: GraphModule) -> None:
     module.recompile()
 
 
-def _is_returned(node: Node) -> bool:
+def is_returned(node: Node) -> bool:
     """Whether the graph returns it or a tensor that shares its memory."""
     return any(
-        user.op == "output" or (_shares_memory(user, node) and _is_returned(user))
+        user.op == "output" or (shares_memory(user, node) and is_returned(user))
         for user in node.users
     )
 
 
-def _shares_memory(node: Node, source: Node) -> bool:
+def shares_memory(node: Node, source: Node) -> bool:
     """Whether a node may be a view of one of its arguments. Schemas do not always say so
     (_unsafe_view); the tensors that the graph was traced with do."""
     found, original = _values(node), _values(source)

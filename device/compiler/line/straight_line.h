@@ -97,9 +97,9 @@ struct Unrolled {
 
 /// Why the cores of a program have no straight lines, one clause; empty when they have.
 std::string unroll_objection(const Program& program, int64_t maximum = kMaximumUnrolled);
-/// Expands all counted loops of a core. Programs of several ranks, with loops, addresses or
-/// descriptors that depend on registers or data, or with more than `maximum` instances on all cores
-/// together have no straight lines.
+/// Expands all counted loops of a core. Programs of two cores and several ranks, with loops,
+/// addresses or descriptors that depend on registers or data, or with more than `maximum` instances
+/// on all cores together have no straight lines.
 Unrolled unroll(const Program& program, size_t core = 0, int64_t maximum = kMaximumUnrolled);
 
 /// The program of the straight lines of its cores: unused tiles on chip are dropped, then
