@@ -91,15 +91,23 @@ def test_a_window_hides_older_tokens():
 
 
 @pytest.mark.parametrize("kind", ["bloom", "gpt2", "gpt_neox", "gptj", "mistral", "opt"])
-def test_every_family_has_its_shape_and_is_timed(kind):
-    sizes = {"vocab_size": 64, "hidden_size": 32, "num_attention_heads": 4, "num_hidden_layers": 1}
+def test_every_family_has_its_shape_and_reads_prompts_and_tokens(kind):
+    sizes = {"vocab_size": 64, "hidden_size": 32, "num_attention_heads": 4, "num_hidden_layers": 2}
     config = transformers.AutoConfig.for_model(kind, **sizes)
     if kind == "gptj":
         config.rotary_dim = 4
     shape = DecoderShape.of(config, kind)
-    assert (shape.width, shape.heads, shape.layers) == (32, 4, 1)
-    found = generate(shape, GenerationRequest(ranks=2, batch=1, context=16, input=4))
-    assert found.decode.latency_ms > 0 and found.prefill.latency_ms > 0
+    assert (shape.width, shape.heads, shape.layers) == (32, 4, 2)
+    collectives_of_a_layer = 1 if kind in ("gptj", "gpt_neox") else 2
+    with torch.neuron_sim.timing_only(), torch.neuron_sim.one_rank_of(2), torch.no_grad():
+        with torch.device("neuron_sim"):
+            model = Decoder(shape, ranks=2, batch=3, context=16)
+            position = torch.zeros(1, dtype=torch.int64)
+            for tokens in (4, 1):
+                words = torch.zeros(3, tokens, dtype=torch.int64)
+                with torch.neuron_sim.record_collectives() as found:
+                    assert model(words, position).shape == (2 * 3, 32)
+                assert len(found) == 2 * collectives_of_a_layer + 1
 
 
 def test_layers_beyond_the_measured_ones_add_what_one_layer_adds():
