@@ -129,10 +129,14 @@ void set_launch_observer(LaunchObserver observer) {
   listen_if_wanted();
 }
 
-void write_trace(std::ostream& out, const RecordedLaunch& launch) {
+void check_kept(const RecordedLaunch& launch) {
   TORCH_CHECK(launch.kernel->kernel, "the program of this launch of ", launch.kernel->name,
               " is not kept any more: a recording keeps those of its last ", kKeptPrograms,
               " different kernels");
+}
+
+void write_trace(std::ostream& out, const RecordedLaunch& launch) {
+  check_kept(launch);
   translate_errors([&] { write_trace(out, launch.kernel->kernel->program()); });
 }
 

@@ -52,6 +52,8 @@ using LaunchObserver = std::function<void(const LaunchRecord&)>;
 /// Calls `observer` after every launch, besides the recordings, until replaced; empty: no observer.
 void set_launch_observer(LaunchObserver observer);
 
+/// c10::Error when the recording does not keep the launch's program any more.
+NEURON_SIM_TORCH_API void check_kept(const RecordedLaunch& launch);
 /// Writes the launch as a Chrome trace by simulating it once more; time 0 is its start. Kernels
 /// whose control depends on data get their upper bound. c10::Error when the program is not kept.
 NEURON_SIM_TORCH_API void write_trace(std::ostream& out, const RecordedLaunch& launch);

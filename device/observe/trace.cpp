@@ -1,58 +1,11 @@
 #include "device/observe/trace.h"
 
-#include <algorithm>
-#include <map>
-#include <numeric>
-#include <set>
-
 #include "device/base/errors.h"
+#include "device/observe/event_text.h"
+#include "device/observe/tracks.h"
 
 namespace neuron_sim {
 namespace {
-
-/// Track of an event: engines first (TensorE has one for its loads), then DMA queues.
-int track_of(const StepEvent& event) {
-  const int engine = static_cast<int>(event.engine);
-  if (event.kind == EventKind::kStep && event.unit == Unit::kLoadStationary) return 1;
-  if (event.unit == Unit::kCollective && event.kind == EventKind::kTransfer) return 24;
-  if (event.kind == EventKind::kTransfer) return 16 + engine;
-  return event.engine == EngineKind::kTensor ? 2 : 3 + engine;
-}
-
-std::string track_name(int track) {
-  if (track == 1) return "Tensor (load stationary)";
-  if (track == 2) return "Tensor (multiply moving)";
-  if (track == 24) return "Collectives";
-  if (track >= 16) return text("DMA queue of ", name(static_cast<EngineKind>(track - 16)));
-  return name(static_cast<EngineKind>(track - 3));
-}
-
-/// The lane of each event on its track, 0 first. Transfers of a queue run side by side; slices of a
-/// lane follow each other, as viewers drop slices of a track that overlap without nesting.
-std::vector<int> lanes_of(const std::vector<StepEvent>& events) {
-  std::vector<size_t> by_start(events.size());
-  std::iota(by_start.begin(), by_start.end(), size_t{0});
-  std::ranges::stable_sort(by_start, {}, [&](size_t i) { return events[i].span.start; });
-  std::map<std::pair<int, int>, std::vector<Picoseconds>> ends;  // of the last slice of each lane
-  std::vector<int> lanes(events.size());
-  for (const size_t i : by_start) {
-    std::vector<Picoseconds>& taken = ends[{events[i].core, track_of(events[i])}];
-    const auto free =
-        std::ranges::find_if(taken, [&](Picoseconds end) { return end <= events[i].span.start; });
-    lanes[i] = static_cast<int>(free - taken.begin());
-    if (free == taken.end()) taken.emplace_back();
-    taken[static_cast<size_t>(lanes[i])] = events[i].span.end;
-  }
-  return lanes;
-}
-
-/// A lane as the thread id of a viewer, in the order of tracks; far more lanes than DMA engines.
-constexpr int kMostLanes = 1'000'000;
-int thread_of(int track, int lane) { return track * kMostLanes + lane; }
-
-std::string lane_name(int track, int lane) {
-  return lane == 0 ? track_name(track) : text(track_name(track), ", ", lane + 1);
-}
 
 /// Decimal microseconds of a time in picoseconds, exactly.
 std::string microseconds(Picoseconds time) {
@@ -73,97 +26,133 @@ std::string quoted(std::string_view raw) {
   return result + "\"";
 }
 
-std::string operand_text(const Program& program, const Operand& operand) {
-  std::string shape = text(operand.partitions);
-  for (int i = 0; i < operand.rank; ++i) {
-    shape += text(", ", operand.free[static_cast<size_t>(i)].size);
-  }
-  const Tile& tile = program.tiles[static_cast<size_t>(operand.tile)];
-  return text(tile.label, " [", shape, "] ", name(operand.dtype), " ", name(operand.memory));
-}
+/// One trace, event by event.
+class TraceWriter {
+ public:
+  TraceWriter(std::ostream& out, const Recording& recording, Picoseconds start)
+      : out_(out),
+        recording_(recording),
+        program_(*recording.program),
+        layout_(lay_out(recording)),
+        launch_(start),
+        body_(start + recording.phases.body.start) {}
 
-std::string event_name(const Program& program, const StepEvent& event) {
-  const Instruction& instruction = program.instructions[event.instruction];
-  const std::string_view base = instruction.type->name;
-  switch (event.kind) {
-    case EventKind::kWait: return text(base, " wait");
-    case EventKind::kTableLoad: return text(base, " table load");
-    case EventKind::kGeneration: return text(base, " descriptor generation");
-    case EventKind::kTrigger: return text(base, " trigger");
-    case EventKind::kStep:
-      if (event.unit == Unit::kLoadStationary) return text(base, " load stationary");
-      break;
-    case EventKind::kTransfer: break;
+  void write() {
+    out_ << "{\"displayTimeUnit\":\"ns\",\"otherData\":{\"kernel\":" << quoted(program_.kernel)
+         << ",\"architecture\":" << quoted(recording_.architecture->name) << "},\"traceEvents\":[";
+    names();
+    for (size_t i = 0; i < recording_.events.size(); ++i) {
+      const StepEvent& event = recording_.events[i].step;
+      slice(event_name(program_, event), event.core, layout_.of_event[i], body_ + event.span.start,
+            body_ + event.span.end, arguments(event));
+    }
+    for (size_t i = 0; i < recording_.instances.size(); ++i) wait(i);
+    phases();
+    out_ << "\n]}\n";
   }
-  return std::string(base);
-}
 
-std::string arguments_of(const Program& program, const StepEvent& event) {
-  const Instruction& instruction = program.instructions[event.instruction];
-  const InstructionType& type = *instruction.type;
-  std::string result = text("{\"visible_us\":", microseconds(event.span.done));
-  const auto operands = program.operands_of(instruction);
-  for (size_t i = 0; i < operands.size(); ++i) {
-    if (!operands[i].present()) continue;
-    result +=
-        text(",", quoted(type.operands[i].name), ":", quoted(operand_text(program, operands[i])));
+ private:
+  void separate() {
+    out_ << separator_;
+    separator_ = ",\n";
   }
-  if (event.bytes > 0) result += text(",\"bytes\":", event.bytes);
-  if (instruction.source_line >= 0) {
-    result += text(",\"source\":",
-                   quoted(program.source_lines[static_cast<size_t>(instruction.source_line)]));
+
+  void slice(std::string_view title, int process, size_t track, Picoseconds from, Picoseconds to,
+             const std::string& arguments) {
+    separate();
+    out_ << "{\"ph\":\"X\",\"name\":" << quoted(title) << ",\"pid\":" << process
+         << ",\"tid\":" << track + 1 << ",\"ts\":" << microseconds(from)
+         << ",\"dur\":" << microseconds(to - from) << ",\"args\":" << arguments << "}";
   }
-  return result + "}";
-}
+
+  void name_thread(int process, size_t track, std::string_view title) {
+    separate();
+    out_ << "{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":" << process << ",\"tid\":" << track + 1
+         << ",\"args\":{\"name\":" << quoted(title) << "}}";
+    separate();
+    out_ << "{\"ph\":\"M\",\"name\":\"thread_sort_index\",\"pid\":" << process
+         << ",\"tid\":" << track + 1 << ",\"args\":{\"sort_index\":" << track + 1 << "}}";
+  }
+
+  void names() {
+    for (size_t core = 0; program_.cores.size() > 1 && core < program_.cores.size(); ++core) {
+      separate();
+      out_ << "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":" << core
+           << ",\"args\":{\"name\":\"core " << core << "\"}}";
+    }
+    for (size_t i = 0; i < layout_.tracks.size(); ++i) {
+      const Track& track = layout_.tracks[i];
+      if (track.kind != TrackKind::kRing) name_thread(track.core, i, track.name);
+    }
+    name_thread(0, layout_.tracks.size(), "Launch");
+    name_thread(0, layout_.tracks.size() + 1, "Launch without profiler");
+  }
+
+  std::string arguments(const StepEvent& event) const {
+    const Instruction& instruction = program_.instructions[event.instruction];
+    std::string result = text("{\"visible_us\":", microseconds(body_ + event.span.done));
+    const auto operands = program_.operands_of(instruction);
+    for (size_t i = 0; i < operands.size(); ++i) {
+      if (!operands[i].present()) continue;
+      result += text(",", quoted(instruction.type->operands[i].name), ":",
+                     quoted(operand_text(program_, operands[i])));
+    }
+    if (event.bytes > 0) result += text(",\"bytes\":", event.bytes);
+    if (instruction.source_line >= 0) {
+      result += text(",\"source\":", quoted(source_of(program_, instruction)));
+    }
+    return result + "}";
+  }
+
+  void wait(size_t index) {
+    if (layout_.of_instance[index] == kNoIndex) return;
+    const RecordedInstance& instance = recording_.instances[index];
+    std::string arguments = "{";
+    const char* separator = "";
+    if (instance.bound != kNoIndex) {
+      const RecordedWait& bound = recording_.waits[instance.bound];
+      arguments += text("\"for\":", quoted(slot_name(bound.awaited.producer)),
+                        ",\"completed_us\":", microseconds(body_ + bound.awaited.completion));
+      separator = ",";
+    }
+    if (instance.bound != kNoIndex && recording_.waits[instance.bound].event != kNoIndex) {
+      const RecordedEvent& event = recording_.events[recording_.waits[instance.bound].event];
+      arguments += text(separator, "\"producer\":", quoted(event_name(program_, event.step)));
+    }
+    const Instruction& instruction = program_.instructions[instance.instruction];
+    slice(text(instruction.type->name, " waits"), instance.core, layout_.of_instance[index],
+          body_ + instance.ready, body_ + instance.start, arguments + "}");
+  }
+
+  void phases() {
+    const LaunchPhases& phases = recording_.phases;
+    const size_t track = layout_.tracks.size();
+    for (const LaunchPhase* phase :
+         {&phases.total, &phases.preamble, &phases.body, &phases.postamble}) {
+      slice(phase->name, 0, track, launch_ + phase->start, launch_ + phase->end, "{}");
+    }
+    slice(phases.latency.name, 0, track + 1, launch_ + phases.latency.start,
+          launch_ + phases.latency.end, "{}");
+  }
+
+  std::ostream& out_;
+  const Recording& recording_;
+  const Program& program_;
+  const TrackLayout layout_;
+  Picoseconds launch_, body_;
+  const char* separator_ = "\n";
+};
 
 }  // namespace
 
-void TraceObserver::step(const Program&, const StepEvent& event) { events_.push_back(event); }
-
-void TraceObserver::write(std::ostream& out, const Program& program, Picoseconds start) const {
-  out << "{\"displayTimeUnit\":\"ns\",\"otherData\":{\"kernel\":" << quoted(program.kernel)
-      << ",\"architecture\":" << quoted(program.architecture->name) << "},\"traceEvents\":[";
-  const std::vector<int> lanes = lanes_of(events_);
-  std::set<std::tuple<int, int, int>> threads;
-  for (size_t i = 0; i < events_.size(); ++i) {
-    threads.insert({events_[i].core, track_of(events_[i]), lanes[i]});
-  }
-  const char* separator = "\n";
-  for (size_t core = 0; program.cores.size() > 1 && core < program.cores.size(); ++core) {
-    out << separator << "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":" << core
-        << ",\"args\":{\"name\":\"core " << core << "\"}}";
-    separator = ",\n";
-  }
-  for (const auto& [core, track, lane] : threads) {
-    const int thread = thread_of(track, lane);
-    out << separator << "{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":" << core
-        << ",\"tid\":" << thread << ",\"args\":{\"name\":" << quoted(lane_name(track, lane))
-        << "}}";
-    out << ",\n{\"ph\":\"M\",\"name\":\"thread_sort_index\",\"pid\":" << core
-        << ",\"tid\":" << thread << ",\"args\":{\"sort_index\":" << thread << "}}";
-    separator = ",\n";
-  }
-  for (size_t i = 0; i < events_.size(); ++i) {
-    const StepEvent& event = events_[i];
-    StepEvent shifted = event;
-    shifted.span.done += start;
-    out << separator << "{\"ph\":\"X\",\"name\":" << quoted(event_name(program, event))
-        << ",\"pid\":" << int{event.core} << ",\"tid\":" << thread_of(track_of(event), lanes[i])
-        << ",\"ts\":" << microseconds(event.span.start + start)
-        << ",\"dur\":" << microseconds(event.span.end - event.span.start)
-        << ",\"args\":" << arguments_of(program, shifted) << "}";
-    separator = ",\n";
-  }
-  out << "\n]}\n";
+void write_trace(std::ostream& out, const Recording& recording, Picoseconds start) {
+  TraceWriter(out, recording, start).write();
 }
 
 Timing write_trace(std::ostream& out, const Program& program, const ControlLog& log) {
-  TraceObserver observer;
-  TimelineOptions options;
-  options.observer = &observer;
-  Timing timing = simulate(program, log, options);
-  observer.write(out, program);
-  return timing;
+  const Recording recording = record(program, log);
+  write_trace(out, recording);
+  return recording.timing;
 }
 
 }  // namespace neuron_sim

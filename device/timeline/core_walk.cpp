@@ -21,6 +21,7 @@ CoreWalk::CoreWalk(const Program& program, LogReader& log, const TimelineOptions
       skip_(program, state_, timing_),
       forecast_(program, options.dynamic_trips ? options.dynamic_trips : assumed_trips()) {
   timing_.dma_engines = state_.dma.engines();
+  if (options.observer != nullptr) state_.dma.keep_shares();
   for (const Tile& tile : program.tiles) {
     const auto group = static_cast<size_t>(tile.hazard_group);
     history_of_tile_.push_back(tile.hazard_group < 0 ? nullptr : &state_.histories[group]);
@@ -113,16 +114,10 @@ void CoreWalk::complete(const Instruction& instruction, Slot slot, Picoseconds d
   if (found != producers_.end()) found->second = {slot, done};
 }
 
-void CoreWalk::notify(uint32_t index, EventKind kind, Unit unit, const Span& span, uint8_t pair,
-                      int64_t bytes) {
-  const Instruction& instruction = program_.instructions[index];
-  options_.observer->step(
-      program_, {index, instruction.core, unit, instruction.engine, kind, pair, span, bytes});
-}
-
 Picoseconds CoreWalk::wait(uint32_t index, const Waits& waits, Picoseconds ready) {
   const Instruction& instruction = program_.instructions[index];
   const Picoseconds start = state_.semaphores.start(instruction.engine, waits, ready);
+  if (options_.observer != nullptr) notify_instance(index, waits, ready, start);
   for (const Span& event : state_.semaphores.events()) {
     const Unit unit = program_.demands[instruction.demand].steps[0].unit;
     report(index, EventKind::kWait, unit, event);
@@ -149,11 +144,13 @@ void CoreWalk::matmul(uint32_t index, const Instruction& instruction) {
     const auto number = static_cast<uint8_t>(pair);
     const Span load = engine.load(work, weights, ready, event && pair == 0);
     if (load.done > load.start) {
-      report(index, EventKind::kStep, Unit::kLoadStationary, load, number);
+      report(index, EventKind::kStep, Unit::kLoadStationary, load, {.pair = number});
     }
     const Span multiply = engine.multiply(work);
-    report(index, EventKind::kStep, Unit::kMultiplyMoving, multiply, number);
-    busy(tensor) += engine.streamed();
+    const Picoseconds streamed = engine.streamed();
+    report(index, EventKind::kStep, Unit::kMultiplyMoving, multiply,
+           {.busy = streamed, .pair = number});
+    busy(tensor) += streamed;
     done = multiply.done;
   }
   // An address in a register may name other weights each time.
@@ -170,9 +167,10 @@ Span CoreWalk::start_transfer(uint32_t index, const Step& step, Picoseconds read
   const Picoseconds duration = state_.dma.trigger(step);
   const Picoseconds free = unit.next_issue();
   const Span held = software ? unit.occupy(ready, duration) : unit.dispatch(ready, duration);
-  busy(engine) += std::max(held.end - std::max(held.start, free), Picoseconds{});  // counts once
+  const Picoseconds own = std::max(held.end - std::max(held.start, free), Picoseconds{});
+  busy(engine) += own;  // what the pipeline did meanwhile counts once
   if (software) report(index, EventKind::kGeneration, Unit::kDma, held);
-  report(index, EventKind::kTrigger, Unit::kDma, state_.dma.instruction(step, held));
+  report(index, EventKind::kTrigger, Unit::kDma, state_.dma.instruction(step, held), {.busy = own});
   return held;
 }
 
@@ -194,7 +192,7 @@ void CoreWalk::transfer(uint32_t index, const Instruction& instruction, Step ste
   timing_.dma_busy += state_.dma.busy() - before;
   ++timing_.dma_transfers;
   timing_.dma_bytes += step.bytes * step.elements;
-  report(index, EventKind::kTransfer, Unit::kDma, transfer, 0, step.bytes * step.elements);
+  report_transfer(index, transfer, step.bytes * step.elements);
   complete(instruction, queue_of(engine), transfer.done);
 }
 
@@ -227,8 +225,9 @@ void CoreWalk::pipeline(uint32_t index, const Instruction& instruction, const St
     const Span& table = unit.table_load();
     if (table.end > table.start) report(index, EventKind::kTableLoad, step.unit, table);
   }
-  report(index, EventKind::kStep, step.unit, span);
-  busy(engine) += span.end - span.start;
+  const Picoseconds working = span.end - span.start;
+  report(index, EventKind::kStep, step.unit, span, {.busy = working});
+  busy(engine) += working;
   complete(instruction, slot_of(engine), span.done);
 }
 

@@ -74,12 +74,21 @@ class CoreWalk {
   MemoryAccess accesses(const Instruction& instruction) const;
   void pipeline(uint32_t index, const Instruction& instruction, const Step& step);
   void complete(const Instruction& instruction, Slot slot, Picoseconds done);
-  void report(uint32_t index, EventKind kind, Unit unit, const Span& span, uint8_t pair = 0,
-              int64_t bytes = 0) {
-    if (options_.observer != nullptr) notify(index, kind, unit, span, pair, bytes);
+  /// What an event says besides its span.
+  struct Details {
+    Picoseconds busy{};
+    int64_t bytes = 0;
+    uint8_t pair = 0;
+  };
+  void report(uint32_t index, EventKind kind, Unit unit, const Span& span) {
+    report(index, kind, unit, span, {});
   }
-  void notify(uint32_t index, EventKind kind, Unit unit, const Span& span, uint8_t pair,
-              int64_t bytes);
+  void report(uint32_t index, EventKind kind, Unit unit, const Span& span, const Details& details) {
+    if (options_.observer != nullptr) notify(index, kind, unit, span, details);
+  }
+  void notify(uint32_t index, EventKind kind, Unit unit, const Span& span, const Details& details);
+  void report_transfer(uint32_t index, const Span& transfer, int64_t bytes);
+  void notify_instance(uint32_t index, const Waits& waits, Picoseconds ready, Picoseconds start);
   /// Earliest start after these waits; reports the wait instructions.
   Picoseconds wait(uint32_t index, const Waits& waits, Picoseconds ready);
   /// The engine's part of a DMA: how long it is held.

@@ -28,14 +28,15 @@ void CoreWalk::receive(uint32_t index, Span transfer, Picoseconds done) {
   const Instruction& instruction = program_.instructions[index];
   const Step& step = program_.demands[instruction.demand].steps[0];
   transfer.done = done;
-  report(index, EventKind::kTransfer, Unit::kDma, transfer, 0, step.bytes * step.elements);
+  report_transfer(index, transfer, step.bytes * step.elements);
   complete(instruction, queue_of(instruction.engine), done);
 }
 
 void CoreWalk::hold(uint32_t index, Picoseconds ready, Picoseconds end, Picoseconds working) {
   const Instruction& instruction = program_.instructions[index];
   const Span span = state_.pipeline(instruction.engine).occupy(ready, end - ready);
-  report(index, EventKind::kStep, program_.demands[instruction.demand].steps[0].unit, span);
+  report(index, EventKind::kStep, program_.demands[instruction.demand].steps[0].unit, span,
+         {.busy = working});
   busy(instruction.engine) += working;
   waiting_ += end - ready - working;
   complete(instruction, slot_of(instruction.engine), end);
@@ -47,12 +48,12 @@ void CoreWalk::collective(uint32_t index, const Instruction& instruction, const 
   const Picoseconds working = architecture_.collective.trigger;
   const Span trigger = state_.pipeline(engine).occupy(ready, working);
   busy(engine) += working;
-  report(index, EventKind::kTrigger, Unit::kCollective, trigger);
+  report(index, EventKind::kTrigger, Unit::kCollective, trigger, {.busy = working});
   Span span;
   span.start = std::max(trigger.end, state_.collectives_end);
   span.end = span.done = span.start + collective_time(program_, instruction, architecture_);
   state_.collectives_end = span.end;
-  report(index, EventKind::kTransfer, Unit::kCollective, span, 0, step.bytes);
+  report(index, EventKind::kTransfer, Unit::kCollective, span, {.bytes = step.bytes});
   complete(instruction, queue_of(engine), span.done);
 }
 

@@ -176,6 +176,7 @@ Span DmaEngines::transfer(const Step& step, EngineKind queue, Picoseconds start,
   const int64_t scattered = step.fragments > 1 ? rows * step.fragments : step.partial_words;
   const Picoseconds scatter = timing_.element_scatter * scattered;
   Span span{Picoseconds{INT64_MAX}, {}, {}};
+  shares_.clear();
   std::vector<Picoseconds>& queue_end = queue_end_[static_cast<size_t>(queue)];
   for (int64_t i = 0; i < engines; ++i) {
     const auto engine = static_cast<size_t>(i);
@@ -185,6 +186,11 @@ Span DmaEngines::transfer(const Step& step, EngineKind queue, Picoseconds start,
     const Picoseconds issued = std::max(first + skew, queue_end[engine]);
     const Picoseconds ready = std::max(answer + skew, queue_end[engine] + behind);
     const Span busy = calendars_[engine].reserve(ready, duration);
+    if (keeps_shares_) {
+      const bool queued = queue_end[engine] > first + skew;
+      const int64_t bytes = step.elements > 0 ? own * step.bytes : 0;
+      shares_.push_back({i, own, bytes, busy.start, busy.end, duration, queued});
+    }
     queue_end[engine] = busy.end;
     span.start = std::min(span.start, busy.start - (ready - issued));
     span.end = std::max(span.end, queue_end[engine]);

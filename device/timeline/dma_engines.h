@@ -2,6 +2,7 @@
 // The 16 DMA engines of a core and the queues that feed them.
 
 #include <array>
+#include <span>
 #include <vector>
 
 #include "device/arch/architecture.h"
@@ -34,6 +35,16 @@ class BusyCalendar {
   std::array<Interval, kKept> busy_{};  // the first count_: in order, apart from each other
 };
 
+/// What one DMA engine does of a transfer: its part of a ring (a queue on an engine).
+struct DmaShare {
+  int64_t engine = 0;
+  int64_t descriptors = 0;
+  int64_t bytes = 0;
+  Picoseconds start{}, end{};  ///< between them the engine may serve other queues in part
+  Picoseconds duration{};      ///< its own time, which DmaEngines::busy() sums
+  bool queued = false;         ///< began late because its ring was at work
+};
+
 /// Trigger, latency, transfer by 16 engines, completion: docs/hardware_facts.md#dma-timing
 /// and #dma-timing-v2.
 ///
@@ -52,6 +63,9 @@ class DmaEngines {
   /// The transfer of a trigger that started at `start` and ended at `end` on `queue`. It starts
   /// with its first packet, which HBM may answer later.
   Span transfer(const Step& step, EngineKind queue, Picoseconds start, Picoseconds end);
+  /// From now on keeps the shares of the last transfer.
+  void keep_shares() { keeps_shares_ = true; }
+  std::span<const DmaShare> shares() const { return shares_; }
   /// Sum over engines of time spent transferring.
   Picoseconds busy() const { return busy_; }
   void add_busy(Picoseconds time) { busy_ += time; }
@@ -72,6 +86,8 @@ class DmaEngines {
   std::array<std::vector<Picoseconds>, kEngineCount> queue_end_;  // [queue][engine]
   std::array<bool, kEngineCount> queue_loads_{};                  // its last transfer is a load
   Picoseconds busy_{};
+  bool keeps_shares_ = false;
+  std::vector<DmaShare> shares_;
 };
 
 }  // namespace neuron_sim

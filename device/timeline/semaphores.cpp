@@ -58,7 +58,8 @@ Picoseconds Semaphores::start(EngineKind consumer, const Waits& waits, Picosecon
     const size_t row = is_queue(producer) ? static_cast<size_t>(kEngineCount) : producer;
     const Picoseconds wake =
         producer == slot_of(consumer) ? timing_.same_engine : timing_.wake[row][own];
-    start = std::max(start, completion + wake);
+    released_[i] = completion + wake;
+    start = std::max(start, released_[i]);
     if (i == 0) break;
     events_[event_count_++] = {start, start + timing_.extra_wait[own],
                                start + timing_.extra_wait_shown[own]};

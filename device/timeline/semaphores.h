@@ -48,6 +48,8 @@ class Semaphores {
   Picoseconds start(EngineKind consumer, const Waits& waits, Picoseconds ready);
   /// The EVENT_SEMAPHORE instructions of the last call, in order.
   std::span<const Span> events() const { return {events_.data(), event_count_}; }
+  /// When the consumer of the last call had seen completion `index` of its waits.
+  Picoseconds released(size_t index) const { return released_[index]; }
   /// The largest wake-up or extra wait: a completion older than this cannot delay anybody.
   Picoseconds largest() const;
   void visit(StateVisitor& visitor);
@@ -56,6 +58,7 @@ class Semaphores {
   const SemaphoreTiming& timing_;
   std::array<std::array<Picoseconds, kSlotCount>, kEngineCount> waited_{};
   std::array<Span, Waits::kMaximum> events_{};
+  std::array<Picoseconds, Waits::kMaximum> released_{};
   size_t event_count_ = 0;
 };
 

@@ -3,10 +3,12 @@
 // Reads Program and ControlLog, never memories.
 
 #include <optional>
+#include <span>
 
 #include "device/instruction/demand.h"
 #include "device/program/control_log.h"
 #include "device/program/program.h"
+#include "device/timeline/dma_engines.h"
 #include "device/timeline/tensor_engine.h"
 #include "device/timeline/timing.h"
 
@@ -33,14 +35,37 @@ struct StepEvent {
   EventKind kind{};
   uint8_t pair = 0;  ///< TensorE, fp32: 0 for the low part of the weights, 1 for the high one
   Span span{};
-  int64_t bytes = 0;  ///< of a transfer
+  int64_t bytes = 0;   ///< of a transfer
+  Picoseconds busy{};  ///< what it adds to Timing::busy of its engine
 };
 
-/// Listens; changes nothing.
+/// A completion that an instance waited for.
+struct Awaited {
+  Slot producer = 0;
+  Picoseconds completion{};
+  Picoseconds released{};  ///< the engine has seen the semaphore
+};
+
+/// One instance at its engine, before its steps. Spans are valid during the call.
+struct InstanceEvent {
+  uint32_t instruction = 0;
+  uint8_t core = 0;
+  EngineKind engine{};
+  Picoseconds ready{};  ///< the engine could take it
+  Picoseconds start{};  ///< all that it waited for was there
+  std::span<const Awaited> waits;
+  std::span<const Location> locations;  ///< by operand; of absent ones any
+};
+
+/// Listens; changes nothing. Only `step` must be listened to.
 class TimelineObserver {
  public:
   virtual ~TimelineObserver();
+  /// Before the steps of each instance.
+  virtual void instance(const Program&, const InstanceEvent&) {}
   virtual void step(const Program& program, const StepEvent& event) = 0;
+  /// After the step of each transfer: the parts of the DMA engines.
+  virtual void shares(const Program&, std::span<const DmaShare>) {}
 };
 
 struct TimelineOptions {

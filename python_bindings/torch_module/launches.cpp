@@ -33,6 +33,16 @@ py::bytes trace_of(const RecordedLaunch& launch) {
   return out.str();
 }
 
+/// A capsule of the kernel, of which neuron_sim._core makes views.
+py::capsule kernel_of(const RecordedLaunch& launch) {
+  check_kept(launch);
+  auto kernel = std::make_unique<std::shared_ptr<const Kernel>>(launch.kernel->kernel);
+  return py::capsule(kernel.release(), kKernelCapsule, [](PyObject* capsule) {
+    delete static_cast<std::shared_ptr<const Kernel>*>(
+        PyCapsule_GetPointer(capsule, kKernelCapsule));
+  });
+}
+
 double latency(const RecordedLaunch& launch) {
   return launch.timing->benchmark(*launch.kernel->architecture).microseconds();
 }
@@ -56,6 +66,7 @@ void bind_recorded_launch(py::module_& m) {
       .def_property_readonly("overlapping_tiles", [](Launch l) { return l.kernel->overlaps.tiles; })
       .def_property_readonly("overlap_lost_us",
                              [](Launch l) { return l.kernel->overlaps.lost.microseconds(); })
+      .def("kernel", &kernel_of)
       .def("trace", &trace_of);
 }
 

@@ -24,6 +24,7 @@
 #include "python_bindings/core_module/program/check_bindings.h"
 #include "python_bindings/core_module/program/facts.h"
 #include "python_bindings/core_module/program/program_timing.h"
+#include "python_bindings/core_module/program/recording_bindings.h"
 
 namespace nb = nanobind;
 
@@ -61,19 +62,6 @@ class StepList : public TimelineObserver {
       case EventKind::kGeneration: return "generation";
       case EventKind::kTrigger: return "trigger";
       case EventKind::kTransfer: return "transfer";
-    }
-    return "";
-  }
-  static const char* unit_name(Unit unit) {
-    switch (unit) {
-      case Unit::kLoadStationary: return "load_stationary";
-      case Unit::kMultiplyMoving: return "multiply_moving";
-      case Unit::kElementwise: return "elementwise";
-      case Unit::kDma: return "dma";
-      case Unit::kSequencer: return "sequencer";
-      case Unit::kBarrier: return "barrier";
-      case Unit::kGpSimdDma: return "gpsimd_dma";
-      case Unit::kCollective: return "collective";
     }
     return "";
   }
@@ -191,6 +179,16 @@ std::string trace(const Program& program, const std::vector<int64_t>& log) {
   return out.str();
 }
 
+/// The program of a Kernel, for views of a launch of PyTorch.
+std::shared_ptr<const Program> program_of_kernel(const nb::capsule& capsule) {
+  const char* const given = capsule.name();
+  if (given == nullptr || std::string_view(given) != kKernelCapsule) {
+    fail("a kernel is a capsule of neuron_sim.", ErrorKind::kType);
+  }
+  const auto& kernel = *static_cast<const std::shared_ptr<const Kernel>*>(capsule.data());
+  return {kernel, &kernel->program()};  // keeps the kernel
+}
+
 nb::list arguments_of(const Program& program) {
   nb::list result;
   for (const Argument& argument : program.arguments) {
@@ -227,6 +225,8 @@ void bind_program(nb::module_& module) {
   module.def("run_ranks", &run_on_ranks, nb::arg("programs"), nb::arg("arguments"),
              "Computes programs[r] on the arrays arguments[r], as Program.run, for all ranks r at "
              "once; they meet at their collectives.");
+  module.def("program_of_kernel", &program_of_kernel, nb::arg("kernel"),
+             "The Program of a capsule as Program.compiled_kernel() makes them.");
   nb::class_<Program>(module, "Program", "A finished kernel. Immutable.")
       .def_prop_ro("kernel", [](const Program& self) { return self.kernel; })
       .def_prop_ro("architecture", [](const Program& self) { return self.architecture->name; })
@@ -288,7 +288,14 @@ void bind_program(nb::module_& module) {
       .def("compiled_kernel", &compiled_kernel,
            "A capsule of the program planned once, which neuron_sim._C.launch_kernel launches.")
       .def("trace", &trace, nb::arg("log") = std::vector<int64_t>{},
-           "The timeline in the Trace Event Format, for Perfetto.")
+           "The timeline in the Trace Event Format, for Perfetto and chrome://tracing.")
+      .def("perfetto", &perfetto_bytes, nb::arg("log") = std::vector<int64_t>{},
+           "The timeline in Perfetto's own format, with dependences and counters.")
+      .def(
+          "recording", &recording_dict, nb::arg("architecture") = nb::none(),
+          nb::arg("log") = std::vector<int64_t>{},
+          "Everything that a run did, timed like time(): columns (bytes by name; times are float64 "
+          "picoseconds since the start of the body) and what their indices mean.")
       .def(
           "run", &run, nb::arg("arguments"),
           "Computes the kernel on NumPy arrays, one per argument, contiguous, with the bytes of "

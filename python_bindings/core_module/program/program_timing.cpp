@@ -29,6 +29,20 @@ TimelineOptions timeline_options(const Program& program,
   return options;
 }
 
+const char* unit_name(Unit unit) {
+  switch (unit) {
+    case Unit::kLoadStationary: return "load_stationary";
+    case Unit::kMultiplyMoving: return "multiply_moving";
+    case Unit::kElementwise: return "elementwise";
+    case Unit::kDma: return "dma";
+    case Unit::kSequencer: return "sequencer";
+    case Unit::kBarrier: return "barrier";
+    case Unit::kGpSimdDma: return "gpsimd_dma";
+    case Unit::kCollective: return "collective";
+  }
+  return "";
+}
+
 namespace {
 
 /// simulate(), while other Python threads run.

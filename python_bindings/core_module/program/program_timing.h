@@ -17,6 +17,8 @@ namespace neuron_sim {
 TimelineOptions timeline_options(const Program& program,
                                  const std::optional<std::string>& architecture = {},
                                  double clock_phase_ns = 0, bool starts_warm = false);
+/// "elementwise", "dma", ...
+const char* unit_name(Unit unit);
 /// body_us, latency_us, profile_us, bottleneck, counts and shares, timed that way; of programs of
 /// up to 10,000 instances also dma_active_us, the time with a transfer in flight.
 nanobind::dict program_timing(const Program& program,

@@ -81,11 +81,6 @@ class Json {
   std::map<std::string, std::string> values_;
 };
 
-struct Recorder : TimelineObserver {
-  void step(const Program&, const StepEvent& event) override { events.push_back(event); }
-  std::vector<StepEvent> events;
-};
-
 int64_t picoseconds(const std::string& microseconds) {
   const size_t point = microseconds.find('.');
   EXPECT_EQ(microseconds.size(), point + 7);
@@ -93,55 +88,92 @@ int64_t picoseconds(const std::string& microseconds) {
          std::stoll(microseconds.substr(point + 1));
 }
 
-TEST(Trace, HoldsEveryStepOnceWithTheTimesOfTheTimeline) {
+TEST(Trace, HoldsEveryStepAndWaitOnceWithTheTimesOfTheTimeline) {
   for (uint64_t seed = 1; seed <= 5; ++seed) {
     RandomProgramOptions program_options;
     program_options.longest_loop = 4;
     const auto program = RandomProgram(seed, load_architecture("trn2"), program_options).build();
-    Recorder recorder;
-    TimelineOptions options;
-    options.observer = &recorder;
-    simulate(*program, {}, options);
-
+    const Recording recording = record(*program);
     std::ostringstream out;
     const Timing timing = write_trace(out, *program);
     EXPECT_EQ(timing.body, simulate(*program).body);
-    const std::string source = out.str();
-    auto json = Json(source).read();
+    auto json = Json(out.str()).read();
     EXPECT_EQ(json["/otherData/kernel"], "random");
-    size_t found = 0;
+    const int64_t body = recording.phases.body.start.count;
+    size_t found = 0, waits = 0;
+    int64_t waited = 0;
     for (size_t i = 0; json.contains(text("/traceEvents/", i, "/ph")); ++i) {
       const std::string event = text("/traceEvents/", i);
       if (json[event + "/ph"] != "X") continue;
-      ASSERT_LT(found, recorder.events.size());
-      const StepEvent& expected = recorder.events[found++];
-      EXPECT_EQ(picoseconds(json[event + "/ts"]), expected.span.start.count);
-      EXPECT_EQ(picoseconds(json[event + "/dur"]), (expected.span.end - expected.span.start).count);
-      EXPECT_EQ(picoseconds(json[event + "/args/visible_us"]), expected.span.done.count);
+      if (found < recording.events.size()) {
+        const Span& expected = recording.events[found++].step.span;
+        EXPECT_EQ(picoseconds(json[event + "/ts"]), body + expected.start.count);
+        EXPECT_EQ(picoseconds(json[event + "/dur"]), (expected.end - expected.start).count);
+        EXPECT_EQ(picoseconds(json[event + "/args/visible_us"]), body + expected.done.count);
+      } else if (json[event + "/name"].ends_with(" waits")) {
+        ++waits;
+        waited += picoseconds(json[event + "/dur"]);
+      }
     }
-    EXPECT_EQ(found, recorder.events.size());
+    EXPECT_EQ(found, recording.events.size());
+    for (const RecordedInstance& instance : recording.instances) {
+      waits -= instance.start > instance.ready ? 1 : 0;
+      waited -= (instance.start - instance.ready).count;
+    }
+    EXPECT_EQ(waits, 0U);
+    EXPECT_EQ(waited, 0);
   }
 }
 
-/// How often two slices of one thread of a trace overlap.
+TEST(Trace, EndsWithTheTotalTimeOfTheProfiler) {
+  const auto program = RandomProgram(3, load_architecture("trn2"), {}).build();
+  std::ostringstream out;
+  const Timing timing = write_trace(out, *program);
+  auto json = Json(out.str()).read();
+  std::map<std::string, std::pair<int64_t, int64_t>> phases;
+  int64_t last = 0;
+  for (size_t i = 0; json.contains(text("/traceEvents/", i, "/ph")); ++i) {
+    const std::string event = text("/traceEvents/", i);
+    if (json[event + "/ph"] != "X") continue;
+    const int64_t start = picoseconds(json[event + "/ts"]);
+    const int64_t duration = picoseconds(json[event + "/dur"]);
+    phases[json[event + "/name"]] = {start, duration};
+    last = std::max(last, start + duration);
+  }
+  const Architecture& architecture = *program->architecture;
+  EXPECT_EQ(phases["total_time"], std::pair(int64_t{0}, timing.profile(architecture).count));
+  EXPECT_EQ(phases["nc_latency"].second, timing.benchmark(architecture).count);
+  EXPECT_EQ(phases["body"].second, timing.body.count);
+  EXPECT_EQ(last, timing.profile(architecture).count);
+  const int64_t parts =
+      phases["preamble"].second + phases["body"].second + phases["postamble"].second;
+  EXPECT_EQ(parts, phases["total_time"].second);
+}
+
+/// How often two slices of one thread of a trace overlap without nesting.
 int overlaps(std::map<std::string, std::string>& json) {
-  std::map<std::string, std::vector<std::pair<int64_t, int64_t>>> threads;
+  std::map<std::string, std::vector<std::pair<int64_t, int64_t>>> threads;  // start, -end
   for (size_t i = 0; json.contains(text("/traceEvents/", i, "/ph")); ++i) {
     const std::string event = text("/traceEvents/", i);
     if (json[event + "/ph"] != "X") continue;
     const int64_t start = picoseconds(json[event + "/ts"]);
     threads[json[event + "/pid"] + " " + json[event + "/tid"]].emplace_back(
-        start, start + picoseconds(json[event + "/dur"]));
+        start, -start - picoseconds(json[event + "/dur"]));
   }
   int found = 0;
   for (auto& [thread, slices] : threads) {
     std::ranges::sort(slices);
-    for (size_t i = 1; i < slices.size(); ++i) found += slices[i].first < slices[i - 1].second;
+    std::vector<int64_t> open;
+    for (const auto& [start, end] : slices) {
+      while (!open.empty() && open.back() <= start) open.pop_back();
+      found += !open.empty() && -end > open.back();
+      open.push_back(-end);
+    }
   }
   return found;
 }
 
-TEST(Trace, SlicesOfATrackNeverOverlap) {
+TEST(Trace, SlicesOfATrackFollowEachOtherOrNest) {
   for (uint64_t seed = 1; seed <= 5; ++seed) {
     std::ostringstream out;
     write_trace(out, *RandomProgram(seed, load_architecture("trn2"), {}).build());
@@ -177,19 +209,18 @@ TEST(Trace, EscapesNamesAndMovesToTheStartOfTheProgram) {
   builder.set_source_line("say(\"x\")\t# \\n");
   builder.emit(Memset{builder.sbuf("t\"", {1, 4}, Dtype::kFloat32), 0});
   const auto program = builder.finish();
-  TraceObserver observer;
-  TimelineOptions options;
-  options.observer = &observer;
-  simulate(*program, {}, options);
-  EXPECT_EQ(observer.size(), 1u);
+  const Recording recording = record(*program);
+  ASSERT_EQ(recording.events.size(), 1u);
   std::ostringstream out;
-  observer.write(out, *program, Picoseconds{5'000'001});
+  write_trace(out, recording, Picoseconds{5'000'001});
   const std::string source = out.str();
   auto json = Json(source).read();
   EXPECT_EQ(json["/otherData/kernel"], "a \"kernel\" \\ with lines");
-  EXPECT_EQ(json["/traceEvents/2/args/source"], "say(\"x\") # \\n");
-  EXPECT_EQ(json["/traceEvents/2/ts"], "5.000001");
-  EXPECT_EQ(json["/traceEvents/2/name"], "memset");
+  std::string event = "/traceEvents/0";
+  for (size_t i = 0; json[event + "/ph"] != "X"; ++i) event = text("/traceEvents/", i);
+  EXPECT_EQ(json[event + "/args/source"], "say(\"x\") # \\n");
+  EXPECT_EQ(picoseconds(json[event + "/ts"]), 5'000'001 + recording.phases.body.start.count);
+  EXPECT_EQ(json[event + "/name"], "memset");
 }
 
 TEST(Trace, ShowsTheCoresOfAProgramAsProcesses) {
@@ -214,7 +245,9 @@ TEST(Trace, ShowsTheCoresOfAProgramAsProcesses) {
     const std::string event = text("/traceEvents/", i);
     const std::string process = json[event + "/pid"];
     if (json[event + "/name"] == "process_name") processes[process] = json[event + "/args/name"];
-    if (json[event + "/ph"] == "X") steps[process].push_back(json[event + "/name"]);
+    const std::string step = json[event + "/name"];
+    const bool shown = json[event + "/ph"] == "X" && json.contains(event + "/args/visible_us");
+    if (shown) steps[process].push_back(step);
   }
   EXPECT_EQ(processes, (std::map<std::string, std::string>{{"0", "core 0"}, {"1", "core 1"}}));
   const std::vector<std::string> expected = {"memset", "core_barrier", "sendrecv trigger",

@@ -87,8 +87,10 @@ def test_a_trace_holds_every_instruction_within_the_body(kernel, architecture):
     events = [event for event in trace["traceEvents"] if event["ph"] == "X"]
     assert len(events) >= timing["instructions"]
     assert min(event["ts"] for event in events) == 0
-    last = max(event["args"]["visible_us"] for event in events)
-    assert last == pytest.approx(timing["body_us"], abs=1e-6)
+    body = next(event for event in events if event["name"] == "body")
+    assert body["dur"] == pytest.approx(timing["body_us"], abs=1e-6)
+    last = max(event["args"].get("visible_us", 0) for event in events)
+    assert last == pytest.approx(body["ts"] + body["dur"], abs=1e-6)
     threads = {event["tid"] for event in trace["traceEvents"] if event["name"] == "thread_name"}
     assert {event["tid"] for event in events} <= threads
 

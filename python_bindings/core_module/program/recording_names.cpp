@@ -1,0 +1,103 @@
+#include "python_bindings/core_module/program/recording_names.h"
+
+#include <nanobind/stl/string.h>
+
+#include <algorithm>
+#include <string>
+#include <unordered_map>
+
+#include "device/base/errors.h"
+#include "device/observe/event_text.h"
+#include "python_bindings/core_module/program/program_timing.h"
+
+namespace nb = nanobind;
+
+namespace neuron_sim {
+namespace {
+
+nb::list operand_list(const Program& program, const Instruction& instruction) {
+  nb::list operands;
+  const auto fields = instruction.type->operands;
+  const auto given = program.operands_of(instruction);
+  for (size_t i = 0; i < given.size(); ++i) {
+    nb::dict entry;
+    entry["name"] = std::string(fields[i].name);
+    if (given[i].present()) {
+      entry["text"] = operand_text(program, given[i]);
+      entry["reads"] = given[i].reads();
+      entry["writes"] = given[i].writes();
+    }
+    operands.append(entry);
+  }
+  return operands;
+}
+
+/// What an instruction asks of its unit, for advice.
+void add_demand(const Program& program, const Instruction& instruction, nb::dict& entry) {
+  const Demand& demand = program.demands[instruction.demand];
+  const Step& step = demand.steps[demand.count > 1 ? 1 : 0];
+  int32_t partitions = 0;
+  for (const Operand& operand : program.operands_of(instruction)) {
+    const bool on_chip = operand.memory == MemoryKind::kSbuf || operand.memory == MemoryKind::kPsum;
+    if (on_chip) partitions = std::max(partitions, operand.partitions);
+  }
+  entry["unit"] = unit_name(step.unit);
+  entry["partitions"] = partitions;
+  entry["elements"] = step.elements;
+  entry["transpose"] = step.transpose || step.matmul == MatmulClass::kFp32Transpose;
+  entry["contiguous_bytes"] = step.bytes / std::max<int64_t>(step.fragments, 1);
+}
+
+/// Everything that instruction_list says about an instruction.
+std::string description(const Program& program, const Instruction& instruction) {
+  std::string result = text(instruction.type->name, ';', static_cast<int>(instruction.engine), ';',
+                            static_cast<int>(instruction.core), ';', instruction.source_line, ';',
+                            instruction.demand);
+  for (const Operand& operand : program.operands_of(instruction)) {
+    result += ';';
+    if (operand.present()) {
+      result += text(operand_text(program, operand), static_cast<int>(operand.direction));
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
+nb::list instruction_list(const Program& program, std::vector<uint32_t>& kinds) {
+  nb::list result;
+  std::unordered_map<std::string, uint32_t> known;
+  for (const Instruction& instruction : program.instructions) {
+    const auto [found, added] = known.try_emplace(description(program, instruction), known.size());
+    kinds.push_back(found->second);
+    if (!added) continue;
+    nb::dict entry;
+    entry["name"] = std::string(instruction.type->name);
+    entry["engine"] = name(instruction.engine);
+    entry["core"] = instruction.core;
+    entry["source"] = source_of(program, instruction);
+    entry["operands"] = operand_list(program, instruction);
+    add_demand(program, instruction, entry);
+    result.append(entry);
+  }
+  return result;
+}
+
+nb::list tile_list(const Program& program) {
+  nb::list result;
+  for (const Tile& tile : program.tiles) {
+    nb::dict entry;
+    entry["label"] = tile.label;
+    entry["memory"] = name(tile.memory);
+    entry["dtype"] = std::string(name(tile.dtype));
+    entry["core"] = tile.core;
+    entry["start_partition"] = tile.start_partition;
+    entry["partitions"] = tile.partitions;
+    entry["address"] = tile.address;
+    entry["bytes"] = tile.bytes;
+    result.append(entry);
+  }
+  return result;
+}
+
+}  // namespace neuron_sim
