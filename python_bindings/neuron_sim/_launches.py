@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from neuron_sim import _C  # type: ignore[attr-defined]
+from neuron_sim import _C, _core  # type: ignore[attr-defined]
 from neuron_sim.files import write_whole
+from neuron_sim.timeline import advice_text, advise, write_timeline
 
 
 class Launch:
@@ -105,11 +106,26 @@ class Launch:
     def write_trace(self, path: str | os.PathLike[str]) -> None:
         """Writes the timeline of every engine, for https://ui.perfetto.dev or chrome://tracing.
 
-        Simulates the launch once more; time 0 is its start. RuntimeError in a long recording, which
-        keeps the programs of its last 1,024 different kernels. OSError when the file cannot be
-        written; an existing one is unchanged.
+        Simulates the launch once more; time 0 is its start, as a profiler sees it. RuntimeError in
+        a long recording, which keeps the programs of its last 1,024 different kernels. OSError when
+        the file cannot be written; an existing one is unchanged.
         """
         write_whole(path, self._record.trace())
+
+    def write_perfetto(self, path: str | os.PathLike[str]) -> None:
+        """Writes the same in Perfetto's own format, with dependences and counters. Errors as
+        write_trace()."""
+        write_whole(path, _core.program_of_kernel(self._record.kernel()).perfetto())
+
+    def write_timeline(self, path: str | os.PathLike[str]) -> None:
+        """Writes the timeline as a page for a browser, which needs no network. Errors as
+        write_trace()."""
+        program = _core.program_of_kernel(self._record.kernel())
+        write_timeline(program, path, title=f"{self.name}: {self.shapes}")
+
+    def advice(self) -> str:
+        """What bounds the launch and what would help. RuntimeError as write_trace()."""
+        return advice_text(advise(_core.program_of_kernel(self._record.kernel())))
 
 
 class KernelCacheInfo(NamedTuple):

@@ -10,7 +10,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from neuron_sim import _core
 from neuron_sim.model.workload import Workload
-from neuron_sim.nki.measurement.summary import peak_operations
+from neuron_sim.timeline.peaks import peak_operations
 
 DTYPES = {
     "float32": torch.float32,

@@ -25,6 +25,12 @@ DUMP = "NEURON_SIM_DUMP"
 EXPLAIN_MEMORY = "NEURON_SIM_EXPLAIN_MEMORY"
 """`1`: what fills SBUF and PSUM is printed for every kernel (`--explain-memory`)."""
 
+TIMELINE = "NEURON_SIM_TIMELINE"
+"""File for the timeline page of every kernel that runs (`--timeline`)."""
+
+ADVICE = "NEURON_SIM_ADVICE"
+"""`1`: what bounds every kernel, and what would help, is printed (`--advice`)."""
+
 ARCHITECTURE = "NEURON_SIM_ARCH"
 """Architecture of all kernels: a name or a TOML file (`--arch`)."""
 

@@ -2,6 +2,7 @@
 
   neuron-sim run vec_add.py --kernel tiled --size 25600
   neuron-sim run --arch trn1 --profile traces vec_add.py --kernel stream --size 256000
+  neuron-sim run --timeline out.html vec_add.py --kernel stream --size 256000
   neuron-sim run -m pytest test/unit
 
 The script's arguments, exit code and tracebacks are as with `python SCRIPT`. Its child processes
@@ -41,6 +42,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="write the program and the trace of every kernel that runs to this folder",
     )
     parser.add_argument(
+        "--timeline",
+        metavar="FILE",
+        help="write the timeline of every kernel that runs as a page for a browser; the second one "
+        "gets a number before its ending, and so on",
+    )
+    parser.add_argument(
+        "--advice",
+        action="store_true",
+        help="print to stderr what bounds every kernel, and what would help",
+    )
+    parser.add_argument(
         "--dump",
         metavar="PASS",
         help="print every program to stderr after this pass of the compiler; all: after each",
@@ -75,6 +87,8 @@ def run(arguments: argparse.Namespace) -> int:
         profile=arguments.profile,
         dump=arguments.dump,
         explain_memory=arguments.explain_memory,
+        timeline=arguments.timeline,
+        advice=arguments.advice,
         override=arguments.override,
     )
     sys.stdout.flush()

@@ -21,11 +21,14 @@ def script_environment(
     profile: str | None = None,
     dump: str | None = None,
     explain_memory: bool = False,
+    timeline: str | None = None,
+    advice: bool = False,
     override: bool = False,
 ) -> dict[str, str]:
     """`base` with the import hook on PYTHONPATH, our commands on PATH, and the settings.
 
-    ValueError for an architecture or a pass that does not exist, or a folder that cannot be made.
+    ValueError for an architecture or a pass that does not exist, or a folder or page that cannot be
+    made.
     """
     environment = dict(base)
     _put_first(environment, "PYTHONPATH", _FOLDER / "site")
@@ -38,6 +41,10 @@ def script_environment(
         environment[run.SANITIZE] = "1"
     if explain_memory:
         environment[run.EXPLAIN_MEMORY] = "1"
+    if timeline is not None:
+        environment[run.TIMELINE] = _writable(timeline)
+    if advice:
+        environment[run.ADVICE] = "1"
     if override:
         environment[run.OVERRIDE] = "1"
     if profile is not None:
@@ -79,6 +86,14 @@ def _dump_request(name: str) -> str:
     request = f"after:{name}"
     _core.check_dump_request(request)  # fails with the names that exist
     return request
+
+
+def _writable(page: str) -> str:
+    """The whole path of a page to write: the script may change its working directory."""
+    folder = os.path.dirname(os.path.abspath(page))
+    if not page or os.path.isdir(page) or not os.access(folder, os.W_OK):
+        raise ValueError(f"--timeline {page}: no file can be written there.")
+    return os.path.abspath(page)
 
 
 def _made(folder: str) -> str:

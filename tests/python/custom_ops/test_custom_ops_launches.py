@@ -80,10 +80,25 @@ def test_a_trace_has_every_step_of_the_launch(tmp_path):
     events = json.loads(path.read_text())["traceEvents"]
     steps = [event for event in events if event["ph"] == "X"]
     assert len(steps) >= launches[0].instructions
-    end = max(event["ts"] + event["dur"] for event in steps)
-    assert 0 < end <= launches[0].body_us + 1e-6
+    body = next(event for event in steps if event["name"] == "body")
+    assert body["dur"] == pytest.approx(launches[0].body_us, abs=1e-6)
+    ends = [each["ts"] + each["dur"] for each in steps if "visible_us" in each["args"]]
+    assert body["ts"] < max(ends) <= body["ts"] + body["dur"] + 1e-6
     tracks = {event["args"]["name"] for event in events if event["name"] == "thread_name"}
     assert any("Tensor" in track for track in tracks)
+
+
+def test_a_launch_writes_its_page_its_perfetto_file_and_its_advice(tmp_path):
+    with torch.neuron_sim.record_launches() as launches:
+        OPS.matmul(device_values(200, 60), device_values(60, 30))
+    launches[0].write_timeline(tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text()
+    assert f"<title>matmul: {launches[0].shapes}".replace(">", "&gt;") in page.replace(">", "&gt;")
+    launches[0].write_perfetto(tmp_path / "launch.pftrace")
+    assert b"nc_matmul" in (tmp_path / "launch.pftrace").read_bytes()
+    assert launches[0].advice().startswith("matmul on ")
+    with pytest.raises(FileNotFoundError, match="missing/page.html"):
+        launches[0].write_timeline(tmp_path / "missing" / "page.html")
 
 
 def test_a_record_shows_what_matters_and_reads_the_rest_when_asked():

@@ -195,6 +195,8 @@ def test_options_are_variables_and_entries_are_put_once(tmp_path):
         profile=str(tmp_path / "new"),
         dump="schedule",
         explain_memory=True,
+        timeline=str(tmp_path / "page.html"),
+        advice=True,
         override=True,
     )
     twice = environment.script_environment(once)

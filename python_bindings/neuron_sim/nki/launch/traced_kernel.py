@@ -200,8 +200,9 @@ class TracedKernel:
         return contents
 
     def record_profile(self) -> None:
-        """Writes the profile of a run where the environment asks for one."""
-        if _core.setting("NEURON_SIM_PROFILE"):
+        """Writes the profile of a run, or shows it, where the environment asks for that."""
+        wanted = ("NEURON_SIM_PROFILE", "NEURON_SIM_TIMELINE", "NEURON_SIM_ADVICE")
+        if any(map(_core.setting, wanted)):
             from neuron_sim.nki.measurement import record  # slow to import
 
             record(self)

@@ -14,6 +14,7 @@ only extracts the trace.
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import io
 import json
@@ -26,6 +27,7 @@ from typing import Any
 from neuron_sim import _core, run
 from neuron_sim.files import parse_json, read_archive, write_whole
 from neuron_sim.nki.measurement.summary import profile_summary
+from neuron_sim.nki.measurement.views import show_views, wants_views
 
 VERSION = 1
 PROGRAM = "neuron_sim program"
@@ -47,10 +49,13 @@ def save_trace(kernel: Any, path: str | os.PathLike[str]) -> None:
 
 
 def record(kernel: Any) -> None:
-    """Leaves program, trace and Perfetto trace in the folder of `neuron-sim run --profile`.
+    """Leaves program, trace and timeline (for Perfetto and as JSON) in the folder of
+    `neuron-sim run --profile`, and shows what `--timeline` and `--advice` ask for.
 
-    Nothing without that option. The name has a digest of the program, so that the runs of one
+    Nothing without these options. The name has a digest of the program, so that the runs of one
     program share their files and kernels of one name do not."""
+    if wants_views():
+        show_views(kernel)
     folder = _core.setting(run.PROFILE)
     if not folder:
         return
@@ -63,6 +68,8 @@ def record(kernel: Any) -> None:
     members = _trace_members(kernel)
     _write(f"{stem}.neff", PROGRAM, program, {**members, "listing.txt": program.listing()})
     _write(f"{stem}.ntff", TRACE, program, members)
+    perfetto = program.perfetto(log=getattr(kernel, "log", []))
+    write_whole(f"{stem}.pftrace.gz", gzip.compress(perfetto, compresslevel=1, mtime=0))
     write_whole(f"{stem}.trace.json", members["trace.json"])
 
 

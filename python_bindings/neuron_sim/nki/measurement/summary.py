@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from neuron_sim.timeline.peaks import hbm_bandwidth, peak_operations
+
 from ..tracing.generations import GENERATIONS
 from .interval import COVERAGE, interval, kind_of
 
@@ -103,18 +105,11 @@ def _memories(program: Any, counters: dict[str, int]) -> dict[str, int]:
     return result
 
 
-def peak_operations(facts: dict[str, Any]) -> float:
-    """Floating-point operations per second of the Tensor engine with 16-bit operands: each cell of
-    its array multiplies and adds once per cycle."""
-    cells = facts["limits.partitions"]["value"] * facts["limits.stationary_free"]["value"]
-    return float(2 * cells * facts["clocks.tensor"]["value"] * 1e9)
-
-
 def _flops(counters: dict[str, int], facts: dict[str, Any], total: float) -> dict[str, Any]:
     useful = 2 * counters["multiply_accumulates"]
     transposes = 2 * counters["transpose_multiply_accumulates"]
     peak = peak_operations(facts)
-    bandwidth = facts["dma.hbm_bytes_per_nanosecond"]["value"] * 1e9
+    bandwidth = hbm_bandwidth(facts)
     moved = counters["hbm_read_bytes"] + counters["hbm_write_bytes"]
     intensity = useful / moved if moved else 0
     achievable = min(1, intensity / (peak / bandwidth))

@@ -154,16 +154,17 @@ def test_a_failing_kernel_leaves_no_file_and_keeps_the_old_one(tmp_path):
         path.write_text("old")
 
 
-def test_record_leaves_three_files_per_program_where_asked(tmp_path, monkeypatch):
+def test_record_leaves_four_files_per_program_where_asked(tmp_path, monkeypatch):
     measurement.record(doubled())
     assert list(tmp_path.iterdir()) == []
     monkeypatch.setenv(run.PROFILE, str(tmp_path))
     for kernel in (doubled(), doubled(), doubled(columns=256), doubled("<lambda>")):
         measurement.record(kernel)
     names = sorted(path.name for path in tmp_path.iterdir())
-    assert len(names) == 9
+    assert len(names) == 12
     assert {name.partition("-")[0] for name in names} == {"doubled", "_lambda_"}
-    assert {name.partition(".")[2] for name in names} == {"neff", "ntff", "trace.json"}
+    kinds = {"neff", "ntff", "trace.json", "pftrace.gz"}
+    assert {name.partition(".")[2] for name in names} == kinds
 
 
 # Profiles

@@ -1,0 +1,41 @@
+"""What `neuron-sim run --timeline` and `--advice` show of every kernel that runs."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from neuron_sim import _core, run
+from neuron_sim.timeline import advice_text, advise, write_timeline
+
+_shown: dict[str, str] = {}
+"""Titles of the programs that this process has shown, by listing: each program is shown once."""
+
+
+def wants_views() -> bool:
+    """Whether one of the options is given."""
+    return bool(_core.setting(run.TIMELINE)) or _core.setting(run.ADVICE) == "1"
+
+
+def show_views(kernel: Any) -> None:
+    """Writes the page and prints the advice (to stderr) of a traced kernel that has run.
+
+    The page of the first program of the process is the file of `--timeline`, those of others get a
+    number: out.html, out-2.html. OSError when a page cannot be written."""
+    program = kernel.program
+    listing = program.listing()
+    if listing in _shown:
+        return
+    number = len(_shown) + 1
+    title = _shown[listing] = f"{program.kernel} on {program.architecture}"
+    log = getattr(kernel, "log", [])
+    if page := _core.setting(run.TIMELINE):
+        write_timeline(program, numbered(Path(page), number), log, title)
+    if _core.setting(run.ADVICE) == "1":
+        print(advice_text(advise(program, log)), file=sys.stderr)
+
+
+def numbered(path: Path, number: int) -> Path:
+    """The path of page `number`, counted from 1."""
+    return path if number == 1 else path.with_name(f"{path.stem}-{number}{path.suffix}")

@@ -1,0 +1,118 @@
+/* The recording: columns of numbers, unpacked once, and what follows from them. */
+
+const NONE = 0xffffffff;
+const ARRAYS = { f8: Float64Array, u4: Uint32Array, i4: Int32Array, u1: Uint8Array };
+
+/** The packed bytes: length of the header, the header as JSON, then the columns, each at a multiple
+ * of 8 bytes after it. */
+async function unpack(element) {
+  const packed = await fetch("data:application/octet-stream;base64," + element.textContent.trim());
+  element.textContent = "";
+  const stream = packed.body.pipeThrough(new DecompressionStream("gzip"));
+  const buffer = await new Response(stream).arrayBuffer();
+  const length = new DataView(buffer).getUint32(0, true);
+  const header = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 8, length)));
+  const first = 8 + Math.ceil(length / 8) * 8;
+  const columns = {};
+  for (const [name, type, offset, count] of header.columns) {
+    columns[name] = new ARRAYS[type](buffer, first + offset, count);
+  }
+  return [header, columns];
+}
+
+/** Items in buckets: `members` of bucket b are [first[b], first[b + 1]). */
+function inBuckets(count, keys) {
+  const first = new Uint32Array(count + 1);
+  for (const key of keys) if (key < count) ++first[key + 1];
+  for (let i = 0; i < count; ++i) first[i + 1] += first[i];
+  const next = first.slice();
+  const members = new Uint32Array(first[count]);
+  for (let i = 0; i < keys.length; ++i) if (keys[i] < count) members[next[keys[i]]++] = i;
+  return { first, members, of: (bucket) => members.subarray(first[bucket], first[bucket + 1]) };
+}
+
+const KIND = { step: 0, wait: 1, table: 2, generation: 3, trigger: 4, transfer: 5 };
+const KIND_NAMES = ["", " wait", " table load", " descriptor generation", " trigger", ""];
+
+class Recording {
+  constructor(header, columns) {
+    Object.assign(this, header);
+    this.column = columns;
+    this.events = columns.event_start.length;
+    this.instances = columns.instance_instruction.length;
+    this.eventsOfInstance = inBuckets(this.instances, columns.event_instance);
+    this.waitsOnEvent = inBuckets(this.events, columns.wait_event);
+    this.onPath = new Uint8Array(this.events);
+    for (const event of columns.path_event) this.onPath[event] = 1;
+    this.start = -this.phases.body[0];
+    this.end = this.phases.total_time[1] - this.phases.body[0];
+  }
+
+  instanceOfWait(wait) {
+    const first = this.column.instance_first_wait;
+    let low = 0;
+    let high = this.instances;
+    while (high - low > 1) {
+      const middle = (low + high) >> 1;
+      if (first[middle] <= wait) low = middle;
+      else high = middle;
+    }
+    return low;
+  }
+
+  waitsOf(instance) {
+    const first = this.column.instance_first_wait;
+    const end = instance + 1 < this.instances ? first[instance + 1] : this.column.wait_event.length;
+    return Array.from({ length: end - first[instance] }, (_, i) => first[instance] + i);
+  }
+
+  instructionOf(event) {
+    return this.column.instance_instruction[this.column.event_instance[event]];
+  }
+
+  nameOf(event) {
+    const base = this.names.instructions[this.instructionOf(event)].name;
+    const kind = this.column.event_kind[event];
+    const track = this.names.tracks[this.column.event_track[event]].name;
+    const load = kind === KIND.step && track.startsWith("Tensor (load");
+    return base + (load ? " load stationary" : KIND_NAMES[kind]);
+  }
+
+  /** The event that stands for an instance: its work, not its waits. */
+  mainEvent(instance) {
+    const events = this.eventsOfInstance.of(instance);
+    const works = (event) =>
+      [KIND.step, KIND.transfer].includes(this.column.event_kind[event]);
+    return events.findLast(works) ?? events[events.length - 1];
+  }
+
+  /** Sum of what the events of an engine add to its busy time; of "DMA" that of all shares. */
+  busyOf(engine) {
+    const { event_busy: busy, share_busy: shares } = this.column;
+    if (engine === "DMA") return shares.reduce((sum, time) => sum + time, 0);
+    let sum = 0;
+    for (let i = 0; i < this.events; ++i) {
+      if (busy[i] > 0 && this.names.instructions[this.instructionOf(i)].engine === engine) {
+        sum += busy[i];
+      }
+    }
+    return sum;
+  }
+}
+
+/** A time in picoseconds for people: three decimals of a nanosecond are exact. */
+function timeText(picoseconds) {
+  const size = Math.abs(picoseconds);
+  if (size >= 1e9) return (picoseconds / 1e9).toFixed(3) + " ms";
+  if (size >= 1e6) return (picoseconds / 1e6).toFixed(3) + " us";
+  return (picoseconds / 1e3).toFixed(3) + " ns";
+}
+
+const exactTime = (picoseconds) => (picoseconds / 1e3).toFixed(3) + " ns";
+
+function bytesText(bytes) {
+  for (const [unit, size] of [["MiB", 1 << 20], ["KiB", 1 << 10]]) {
+    if (bytes >= size) return (bytes / size).toFixed(bytes % size ? 1 : 0) + " " + unit;
+  }
+  return bytes + " B";
+}

@@ -1,0 +1,266 @@
+/* Puts the parts together: sizes, themes, mouse and keyboard. */
+
+class Page {
+  constructor(recording) {
+    this.recording = recording;
+    const byId = (id) => document.getElementById(id);
+    this.canvases = ["minimap", "lanes", "memory"].map(byId);
+    this.timeline = new Timeline(byId("lanes"), recording, buildRows(recording));
+    this.minimap = new Minimap(byId("minimap"), this.timeline);
+    this.memory = new MemoryMap(byId("memory"), this.timeline);
+    if (this.memory.memories.length === 0) byId("memory").hidden = true;
+    this.details = new Details(byId("details"), recording, (event, go) => this.select(event, go));
+    this.search = new Search(recording);
+    this.tip = byId("tip");
+    fillSummary(byId("summary"), recording);
+    byId("title").textContent = recording.title;
+    const body = recording.phases.body;
+    byId("times").textContent = `${recording.architecture} · body ${timeText(body[1] - body[0])} · ` +
+      `${recording.instances} instructions · ${recording.events} events`;
+    this.connectButtons(byId);
+    this.connectLanes(byId("lanes"));
+    this.connectMinimap(byId("minimap"));
+    this.connectMemory(byId("memory"));
+    document.addEventListener("keydown", (key) => this.onKey(key));
+    new ResizeObserver(() => this.resize()).observe(byId("view"));
+    const dark = matchMedia("(prefers-color-scheme: dark)");
+    this.setTheme(dark.matches ? "dark" : "light");
+  }
+
+  setTheme(theme) {
+    document.documentElement.dataset.theme = theme;
+    const values = getComputedStyle(document.documentElement);
+    const names = ["back", "raised", "line", "text", "faint", "accent", "mark", "wait", "grid",
+      "lightness", "saturation"];
+    this.timeline.style = Object.fromEntries(
+      names.map((name) => [name, values.getPropertyValue("--" + name).trim()]));
+    this.resize();
+  }
+
+  resize() {
+    const ratio = devicePixelRatio || 1;
+    for (const canvas of this.canvases) {
+      canvas.width = Math.round(canvas.clientWidth * ratio);
+      canvas.height = Math.round(canvas.clientHeight * ratio);
+      canvas.getContext("2d").setTransform(ratio, 0, 0, ratio, 0, 0);
+    }
+    this.minimap.picture = null;
+    this.timeline.scrollBy(0);
+    this.draw();
+  }
+
+  /** Draws before the next frame, once however often it is asked. */
+  redraw() {
+    if (this.pending) return;
+    this.pending = true;
+    requestAnimationFrame(() => this.draw());
+  }
+
+  draw() {
+    this.pending = false;
+    this.timeline.draw();
+    this.minimap.draw();
+    if (this.memory.memories.length) this.memory.draw();
+  }
+
+  select(event, go) {
+    this.timeline.selected = event;
+    if (event === NONE) return this.redraw();
+    this.details.show(event);
+    this.openTab("details");
+    const { event_start: start, event_end: end } = this.recording.column;
+    const { from, to } = this.timeline;
+    if (go && (end[event] < from || start[event] > to)) {
+      const middle = (start[event] + end[event]) / 2;
+      this.timeline.show(middle - (to - from) / 2, middle + (to - from) / 2);
+    }
+    if (go) this.scrollTo(event);
+    this.redraw();
+  }
+
+  scrollTo(event) {
+    const row = this.timeline.rowOfTrack.get(this.recording.column.event_track[event]);
+    if (!row) return;
+    const shown = this.timeline.canvas.clientHeight - RULER;
+    if (row.top < this.timeline.scroll) this.timeline.scrollBy(row.top - this.timeline.scroll);
+    const below = row.top + row.height - this.timeline.scroll - shown;
+    if (below > 0) this.timeline.scrollBy(below);
+  }
+
+  zoomToSelected() {
+    const event = this.timeline.selected;
+    if (event === NONE) return;
+    const { event_start: start, event_end: end } = this.recording.column;
+    const span = Math.max(end[event] - start[event], 1000);
+    this.timeline.show(start[event] - span, end[event] + span);
+    this.redraw();
+  }
+
+  step(by) {
+    const event = this.timeline.selected;
+    if (event === NONE) return;
+    const row = this.timeline.rowOfTrack.get(this.recording.column.event_track[event]);
+    const at = row ? row.lane.items.indexOf(event) + by : -1;
+    if (at >= 0 && at < row.lane.items.length) this.select(row.lane.items[at], true);
+  }
+
+  openTab(name) {
+    for (const tab of ["summary", "details", "help"]) {
+      document.getElementById(tab).hidden = tab !== name;
+      document.getElementById("tab-" + tab).setAttribute("aria-selected", String(tab === name));
+    }
+  }
+
+  connectButtons(byId) {
+    byId("fit").onclick = () => this.onAction("0");
+    byId("fit-selection").onclick = () => this.onAction("f");
+    byId("path").onclick = () => this.onAction("p");
+    byId("theme").onclick = () => this.onAction("t");
+    for (const tab of ["summary", "details", "help"]) {
+      byId("tab-" + tab).onclick = () => this.openTab(tab);
+    }
+    const input = byId("search");
+    input.oninput = () => {
+      this.search.find(input.value);
+      this.timeline.matching = this.search.byEvent;
+      byId("matches").textContent = input.value.trim() ? `${this.search.found.length} found` : "";
+      this.redraw();
+    };
+    input.onkeydown = (key) => {
+      key.stopPropagation();
+      if (key.key === "Escape") {
+        input.value = "";
+        input.oninput();
+        input.blur();
+      }
+      if (key.key !== "Enter") return;
+      const event = this.search.next(this.timeline.selected, key.shiftKey ? -1 : 1);
+      if (event !== NONE) this.select(event, true);
+    };
+  }
+
+  connectLanes(canvas) {
+    const { timeline } = this;
+    canvas.addEventListener("wheel", (wheel) => {
+      wheel.preventDefault();
+      if (wheel.shiftKey) timeline.scrollBy(wheel.deltaY || wheel.deltaX);
+      else if (Math.abs(wheel.deltaX) > Math.abs(wheel.deltaY)) {
+        timeline.pan(wheel.deltaX / timeline.width);
+      } else timeline.zoom(1.0015 ** wheel.deltaY, timeline.timeAt(wheel.offsetX));
+      this.redraw();
+    }, { passive: false });
+    let drag = null;
+    canvas.onpointerdown = (point) => {
+      canvas.setPointerCapture(point.pointerId);
+      drag = { x: point.offsetX, y: point.offsetY, moved: 0 };
+    };
+    canvas.onpointermove = (point) => {
+      if (!drag) return this.showTip(point, this.tipAt(point.offsetX, point.offsetY));
+      const [x, y] = [point.offsetX - drag.x, point.offsetY - drag.y];
+      drag.moved += Math.abs(x) + Math.abs(y);
+      timeline.pan(-x / timeline.width);
+      timeline.scrollBy(-y);
+      drag.x = point.offsetX;
+      drag.y = point.offsetY;
+      this.redraw();
+    };
+    canvas.onpointerup = (point) => {
+      const clicked = drag && drag.moved < 4;
+      drag = null;
+      if (clicked) this.click(point.offsetX, point.offsetY);
+    };
+    canvas.onpointerleave = () => { this.tip.hidden = true; };
+    canvas.ondblclick = () => this.zoomToSelected();
+  }
+
+  click(x, y) {
+    const row = this.timeline.rowAt(y);
+    if (row?.kind === "group" && x < GUTTER) {
+      turnGroup(row);
+      this.timeline.layOut();
+      this.timeline.scrollBy(0);
+      return this.redraw();
+    }
+    this.select(this.timeline.eventAt(x, y), false);
+  }
+
+  connectMinimap(canvas) {
+    const move = (point) => {
+      if (point.buttons === 0) return;
+      const { from, to } = this.timeline;
+      const middle = this.minimap.timeAt(point.offsetX);
+      this.timeline.show(middle - (to - from) / 2, middle + (to - from) / 2);
+      this.redraw();
+    };
+    canvas.onpointerdown = (point) => {
+      canvas.setPointerCapture(point.pointerId);
+      move(point);
+    };
+    canvas.onpointermove = move;
+  }
+
+  connectMemory(canvas) {
+    canvas.onpointermove = (point) => {
+      this.showTip(point, this.memory.textAt(point.offsetX, point.offsetY));
+    };
+    canvas.onpointerleave = () => { this.tip.hidden = true; };
+  }
+
+  tipAt(x, y) {
+    const row = this.timeline.rowAt(y);
+    if (row?.kind === "counter" && x > GUTTER) {
+      return `${row.name}: ${valueText(row.steps.at(this.timeline.timeAt(x)), row.unit)}`;
+    }
+    const event = this.timeline.eventAt(x, y);
+    if (event === NONE) return "";
+    const c = this.recording.column;
+    const waits = row.kind === "waits" ? "waits for its start: " : "";
+    const lasts = exactTime(c.event_end[event] - c.event_start[event]);
+    const { source } = this.recording.names.instructions[this.recording.instructionOf(event)];
+    return `${waits}${this.recording.nameOf(event)}, ${lasts}` + (source ? `\n${source}` : "");
+  }
+
+  showTip(point, text) {
+    this.tip.hidden = text === "";
+    this.tip.textContent = text;
+    const left = Math.min(point.clientX + 14, innerWidth - 430);
+    this.tip.style.left = left + "px";
+    this.tip.style.top = Math.min(point.clientY + 14, innerHeight - 90) + "px";
+  }
+
+  onKey(key) {
+    if (key.ctrlKey || key.metaKey || key.altKey || key.target.tagName === "INPUT") return;
+    if (this.onAction(key.key.length === 1 ? key.key.toLowerCase() : key.key)) key.preventDefault();
+  }
+
+  /** What a key does; false for one without a meaning. */
+  onAction(key) {
+    const { timeline, recording } = this;
+    const actions = {
+      "+": () => timeline.zoom(0.7), "=": () => timeline.zoom(0.7), w: () => timeline.zoom(0.7),
+      "-": () => timeline.zoom(1 / 0.7), s: () => timeline.zoom(1 / 0.7),
+      ArrowLeft: () => timeline.pan(-0.15), a: () => timeline.pan(-0.15),
+      ArrowRight: () => timeline.pan(0.15), d: () => timeline.pan(0.15),
+      ArrowUp: () => timeline.scrollBy(-60), ArrowDown: () => timeline.scrollBy(60),
+      "[": () => this.step(-1), "]": () => this.step(1),
+      "0": () => timeline.show(recording.start, recording.end),
+      f: () => this.zoomToSelected(),
+      p: () => {
+        timeline.marksPath = !timeline.marksPath;
+        document.getElementById("path").setAttribute("aria-pressed", String(timeline.marksPath));
+      },
+      t: () => this.setTheme(document.documentElement.dataset.theme === "dark" ? "light" : "dark"),
+      "/": () => document.getElementById("search").focus(),
+      Escape: () => this.select(NONE),
+    };
+    if (!(key in actions)) return false;
+    actions[key]();
+    this.redraw();
+    return true;
+  }
+}
+
+unpack(document.getElementById("recording")).then(([header, columns]) => {
+  window.page = new Page(new Recording(header, columns));
+  document.documentElement.dataset.ready = String(Math.round(performance.now()));
+});

@@ -1,0 +1,178 @@
+/* The side panel: the run as a whole, and the selected instruction. */
+
+function element(name, text, parent, className) {
+  const made = document.createElement(name);
+  if (text !== undefined) made.textContent = text;
+  if (className) made.className = className;
+  parent?.append(made);
+  return made;
+}
+
+const NUMBER = /^-?[\d.]+( ?(%|ns|us|ms|B|KiB|MiB))?$/;
+const isNumber = (cell) => typeof cell === "string" && NUMBER.test(cell);
+
+/** A table; cells that read as numbers, and the headings above them, are on the right. */
+function tableOf(parent, heading, rows) {
+  const table = element("table", undefined, parent);
+  const line = heading.length ? element("tr", undefined, table) : undefined;
+  heading.forEach((text, i) => {
+    element("th", text, line, isNumber(rows[0]?.[i]) ? "number" : "");
+  });
+  for (const row of rows) {
+    const made = element("tr", undefined, table);
+    for (const cell of row) element("td", undefined, made, isNumber(cell) ? "number" : "").append(cell);
+  }
+  return table;
+}
+
+const percent = (share) => (share * 100).toFixed(1) + " %";
+
+function fillSummary(panel, recording) {
+  const phase = (name) => recording.phases[name][1] - recording.phases[name][0];
+  element("h2", "Times", panel);
+  tableOf(panel, [], [
+    ["body: first instruction to last completion", timeText(phase("body"))],
+    ["nc_latency, as the vendor's benchmark reports it", timeText(phase("nc_latency"))],
+    ["total_time, as the vendor's profiler reports it", timeText(phase("total_time"))],
+  ]);
+  element("h2", "Busy", panel);
+  const rows = Object.entries(recording.busy).map(([name, time]) => {
+    const share = recording.utilisation[name];
+    const bar = element("div", undefined, undefined, "bar");
+    bar.style.width = share * 110 + "px";
+    return [name, timeText(time), percent(share), bar];
+  });
+  tableOf(panel, ["", "time", "share", ""], rows);
+  element("h2", "Critical path", panel);
+  const parts = Object.entries(recording.path).sort((a, b) => b[1] - a[1]);
+  tableOf(panel, [], parts.map(([name, time]) => {
+    return [name, timeText(time), percent(recording.body ? time / recording.body : 0)];
+  }));
+  fillAdvice(panel, recording.advice);
+}
+
+function fillAdvice(panel, advice) {
+  element("h2", "What bounds it", panel);
+  element("p", advice.bound, panel);
+  element("p", advice.roofline, panel);
+  element("h2", "Twice as fast", panel);
+  tableOf(panel, ["resource", "body", "saved"], advice.what_if.map((each) => {
+    return [each.resource, timeText(each.body_us * 1e6), percent(each.saved)];
+  }));
+  element("h2", "Advice", panel);
+  if (advice.findings.length === 0) element("p", "No threshold is passed.", panel);
+  for (const finding of advice.findings) {
+    const paragraph = element("p", undefined, panel);
+    element("b", finding.title + ". ", paragraph);
+    paragraph.append(finding.text);
+    element("div", finding.source, paragraph, "faint");
+  }
+}
+
+const CAUSES = [
+  "nothing: the start of the program", "its engine was at work on", "it waited for the completion of",
+  "it follows", "its DMA ring was at work on",
+];
+
+class Details {
+  constructor(panel, recording, select) {
+    this.panel = panel;
+    this.recording = recording;
+    this.select = select;
+  }
+
+  link(event) {
+    const link = element("a", this.recording.nameOf(event) + " #" +
+      this.recording.column.event_instance[event]);
+    link.tabIndex = 0;
+    link.onclick = () => this.select(event, true);
+    link.onkeydown = (key) => key.key === "Enter" && this.select(event, true);
+    return link;
+  }
+
+  show(event) {
+    const { recording, panel } = this;
+    const c = recording.column;
+    const instance = c.event_instance[event];
+    const instruction = recording.names.instructions[recording.instructionOf(event)];
+    panel.replaceChildren();
+    element("h2", `${recording.nameOf(event)} #${instance}`, panel);
+    const rows = [
+      ["track", recording.names.tracks[c.event_track[event]].name],
+      ["start", exactTime(c.event_start[event])],
+      ["end", exactTime(c.event_end[event])],
+      ["duration", exactTime(c.event_end[event] - c.event_start[event])],
+      ["result visible", exactTime(c.event_done[event])],
+    ];
+    if (c.event_bytes[event] > 0) rows.push(["bytes", String(c.event_bytes[event])]);
+    if (instruction.source) rows.push(["line", element("code", instruction.source)]);
+    rows.push(["critical path", recording.onPath[event] ? "yes" : "no"]);
+    tableOf(panel, [], rows);
+    this.showOperands(instance, instruction);
+    this.showCause(event, instance);
+    this.showWaits(instance);
+    this.showConsumers(instance);
+  }
+
+  showOperands(instance, instruction) {
+    const c = this.recording.column;
+    element("h2", "Operands", this.panel);
+    const rows = [];
+    instruction.operands.forEach((operand, i) => {
+      if (!operand.text) return;
+      const at = c.instance_first_location[instance] + i;
+      const tile = this.recording.names.tiles[c.location_tile[at]];
+      const onChip = tile.memory !== "hbm";
+      const address = onChip ? tile.address + c.location_offset[at] : c.location_offset[at];
+      const place = onChip
+        ? `partition ${c.location_partition[at]}, byte ${address}`
+        : `byte ${address} of ${tile.label}`;
+      const how = operand.reads ? (operand.writes ? "reads, writes" : "reads") : "writes";
+      rows.push([operand.name, operand.text, place, how]);
+    });
+    tableOf(this.panel, ["", "tile", "address", ""], rows);
+  }
+
+  showCause(event, instance) {
+    const c = this.recording.column;
+    element("h2", "Why it starts then", this.panel);
+    const waited = c.instance_start[instance] - c.instance_ready[instance];
+    const cause = element("p", CAUSES[c.event_cause_kind[event]] + " ", this.panel);
+    if (c.event_cause[event] !== NONE) cause.append(this.link(c.event_cause[event]));
+    element("p", waited > 0
+      ? `Its engine stood ready since ${exactTime(c.instance_ready[instance])}, ` +
+        `for ${exactTime(waited)}.`
+      : "Its engine did not wait.", this.panel);
+  }
+
+  showWaits(instance) {
+    const c = this.recording.column;
+    element("h2", "It waited for", this.panel);
+    const rows = this.recording.waitsOf(instance).map((wait) => {
+      const event = c.wait_event[wait];
+      return [
+        event === NONE ? this.recording.names.slots[c.wait_slot[wait]] : this.link(event),
+        exactTime(c.wait_completion[wait]), exactTime(c.wait_released[wait]),
+        wait === c.instance_bound[instance] ? "last" : "",
+      ];
+    });
+    if (rows.length) tableOf(this.panel, ["", "complete", "seen", ""], rows);
+    else element("p", "nothing that it had not seen already", this.panel);
+  }
+
+  showConsumers(instance) {
+    const { recording, panel } = this;
+    const waits = [];
+    for (const event of recording.eventsOfInstance.of(instance)) {
+      waits.push(...recording.waitsOnEvent.of(event));
+    }
+    element("h2", "Waited for by", panel);
+    if (waits.length === 0) element("p", "nobody", panel);
+    const most = 50;
+    for (const wait of waits.slice(0, most)) {
+      const line = element("div", undefined, panel);
+      line.append(this.link(recording.mainEvent(recording.instanceOfWait(wait))));
+    }
+    if (waits.length > most) element("p", `and ${waits.length - most} more`, panel);
+  }
+}

@@ -1,0 +1,261 @@
+/* The canvas of lanes: drawing, and where things are on it. */
+
+const GUTTER = 168;
+const RULER = 22;
+
+class Timeline {
+  constructor(canvas, recording, rows) {
+    this.canvas = canvas;
+    this.context = canvas.getContext("2d");
+    this.recording = recording;
+    this.rows = rows;
+    this.from = recording.start;
+    this.to = recording.end;
+    this.scroll = 0;
+    this.selected = NONE;
+    this.matching = null;
+    this.marksPath = true;
+    this.layOut();
+  }
+
+  layOut() {
+    const visible = visibleRows(this.rows);
+    this.visible = visible.rows;
+    this.height = visible.height;
+    this.rowOfTrack = new Map();
+    for (const row of this.visible) {
+      if (row.track !== undefined) this.rowOfTrack.set(row.track, row);
+    }
+  }
+
+  get width() { return Math.max(this.canvas.clientWidth - GUTTER, 1); }
+  timeAt(x) { return this.from + ((x - GUTTER) / this.width) * (this.to - this.from); }
+  xOf(time) { return GUTTER + ((time - this.from) / (this.to - this.from)) * this.width; }
+
+  /** Shows [from, to), kept within the recording with a margin. */
+  show(from, to) {
+    const { start, end } = this.recording;
+    const span = Math.min(Math.max(to - from, 200), (end - start) * 1.1);
+    const margin = span * 0.4;
+    this.from = Math.min(Math.max((from + to - span) / 2, start - margin), end + margin - span);
+    this.to = this.from + span;
+  }
+
+  zoom(factor, time) {
+    const at = time ?? (this.from + this.to) / 2;
+    this.show(at - (at - this.from) * factor, at + (this.to - at) * factor);
+  }
+
+  pan(share) {
+    const by = (this.to - this.from) * share;
+    this.show(this.from + by, this.to + by);
+  }
+
+  scrollBy(pixels) {
+    const most = Math.max(this.height - this.canvas.clientHeight + RULER + 8, 0);
+    this.scroll = Math.min(Math.max(this.scroll + pixels, 0), most);
+  }
+
+  rowAt(y) {
+    const at = y - RULER + this.scroll;
+    if (y < RULER) return undefined;
+    return this.visible.find((row) => at >= row.top && at < row.top + row.height);
+  }
+
+  /** The event under a point of a lane; NONE for a launch phase or an empty place. */
+  eventAt(x, y) {
+    const row = this.rowAt(y);
+    if (!row?.lane || x < GUTTER) return NONE;
+    const slice = row.lane.at(this.timeAt(x), (3 * (this.to - this.from)) / this.width);
+    return slice < 0 ? NONE : this.eventOf(row, row.lane.items[slice]);
+  }
+
+  eventOf(row, item) {
+    const c = this.recording.column;
+    switch (row.kind) {
+      case "launch": return NONE;
+      case "path": return c.path_event[item];
+      case "ring": return c.share_event[item];
+      case "waits": return this.recording.mainEvent(item);
+      default: return item;
+    }
+  }
+
+  draw() {
+    const ctx = this.context;
+    const style = this.style;
+    const height = this.canvas.clientHeight;
+    ctx.fillStyle = style.back;
+    ctx.fillRect(0, 0, GUTTER + this.width, height);
+    this.drawGrid(ctx, height);
+    const view = { from: this.from, to: this.to, width: this.width };
+    ctx.save();
+    ctx.beginPath();
+    ctx.rect(0, RULER, GUTTER + this.width, height - RULER);
+    ctx.clip();
+    ctx.translate(0, RULER - this.scroll);
+    for (const row of this.visible) {
+      if (row.top + row.height < this.scroll || row.top > this.scroll + height) continue;
+      this.drawRow(ctx, row, view);
+    }
+    this.drawArrows(ctx);
+    ctx.restore();
+  }
+
+  drawGrid(ctx, height) {
+    const rough = ((this.to - this.from) / this.width) * 110;
+    const power = 10 ** Math.floor(Math.log10(rough));
+    const step = power * [1, 2, 5, 10].find((factor) => factor * power >= rough);
+    ctx.font = "11px system-ui, sans-serif";
+    ctx.textBaseline = "middle";
+    for (let time = Math.ceil(this.from / step) * step; time < this.to; time += step) {
+      const x = Math.round(this.xOf(time));
+      ctx.fillStyle = this.style.grid;
+      ctx.fillRect(x, RULER, 1, height);
+      ctx.fillStyle = this.style.faint;
+      ctx.fillText(tickText(time, step), x + 3, RULER / 2);
+    }
+  }
+
+  drawRow(ctx, row, view) {
+    this.drawName(ctx, row);
+    ctx.save();
+    ctx.beginPath();
+    ctx.rect(GUTTER, row.top, view.width, row.height);
+    ctx.clip();
+    ctx.translate(GUTTER, row.top);
+    if (row.kind === "group") this.drawShare(ctx, row, view);
+    else if (row.kind === "counter") this.drawCounter(ctx, row, view);
+    else this.drawLane(ctx, row, view);
+    ctx.restore();
+  }
+
+  drawName(ctx, row) {
+    if (row.kind === "ring") return;
+    const group = row.kind === "group";
+    const sign = group ? (row.open ? "▾ " : "▸ ") : row.group ? "   " : "";
+    ctx.font = (group ? "600 " : "") + "12px system-ui, sans-serif";
+    ctx.fillStyle = row.group ? this.style.faint : this.style.text;
+    const middle = row.top + row.height / 2 + 1;
+    const small = row.kind === "counter";
+    const name = row.kind === "waits" ? "waits" : row.name;
+    ctx.fillText(sign + name, 6, small ? row.top + 9 : middle, GUTTER - 12);
+    if (!small) return;
+    ctx.fillStyle = this.style.faint;
+    ctx.fillText("at most " + valueText(row.steps.most, row.unit), 6, row.top + 25, GUTTER - 12);
+  }
+
+  colour(item, row) {
+    const { recording, style } = this;
+    if (row.kind === "waits") return style.wait;
+    if (row.kind === "launch") return item === 1 ? style.line : style.raised;
+    const event = this.eventOf(row, item);
+    if (row.kind === "path" && !recording.column.path_works[item]) return style.wait;
+    if (this.matching && !this.matching[event]) return style.raised;
+    const name = recording.names.instructions[recording.instructionOf(event)].name;
+    return `hsl(${hueOf(name)} ${style.saturation} ${style.lightness})`;
+  }
+
+  drawLane(ctx, row, view) {
+    const { recording, style } = this;
+    const inner = row.height;
+    ctx.font = "11px system-ui, sans-serif";
+    walkLane(row.lane, view, (i, left, right) => {
+      const item = row.lane.items[i];
+      ctx.fillStyle = this.colour(item, row);
+      ctx.fillRect(left, 0, right - left - 0.5, inner);
+      const event = this.eventOf(row, item);
+      const marked = row.kind === "engine" || row.kind === "queue";
+      if (marked && this.marksPath && recording.onPath[event]) {
+        ctx.fillStyle = style.accent;
+        ctx.fillRect(left, inner - 3, right - left - 0.5, 3);
+      }
+      if (event !== NONE && event === this.selected) {
+        ctx.strokeStyle = style.text;
+        ctx.lineWidth = 2;
+        ctx.strokeRect(left + 1, 1, right - left - 2.5, inner - 2);
+      }
+      if (right - left < 26 || inner < 14) return;
+      ctx.fillStyle = style.text;
+      const label = row.texts ? row.texts[item] : recording.nameOf(event);
+      ctx.save();
+      ctx.beginPath();
+      ctx.rect(left, 0, right - left - 2, inner);
+      ctx.clip();
+      ctx.fillText(label, Math.max(left, 0) + 3, inner / 2 + 0.5);
+      ctx.restore();
+    }, (i, pixel, share) => {
+      ctx.globalAlpha = 0.3 + 0.7 * share;
+      ctx.fillStyle = this.colour(row.lane.items[i], row);
+      ctx.fillRect(pixel, 0, 1, inner);
+      ctx.globalAlpha = 1;
+    });
+  }
+
+  drawShare(ctx, row, view) {
+    const scale = (view.to - view.from) / view.width;
+    ctx.fillStyle = this.style.faint;
+    for (let x = 0; x < view.width; x += 2) {
+      const share = row.load.share(view.from + x * scale, view.from + (x + 2) * scale);
+      if (share <= 0) continue;
+      const height = Math.max(share * row.height, 1);
+      ctx.fillRect(x, row.height - height, 2, height);
+    }
+  }
+
+  drawCounter(ctx, row, view) {
+    const scale = (view.to - view.from) / view.width;
+    const most = row.steps.most || 1;
+    ctx.fillStyle = `hsl(${hueOf(row.unit)} ${this.style.saturation} ${this.style.lightness})`;
+    for (let x = 0; x < view.width; ++x) {
+      const from = view.from + x * scale;
+      const height = (row.steps.largest(from, from + scale) / most) * row.height;
+      ctx.fillRect(x, row.height - height, 1, height);
+    }
+  }
+
+  /** From what the selected instance waited for, to what waited for it. */
+  drawArrows(ctx) {
+    if (this.selected === NONE) return;
+    const { column } = this.recording;
+    const instance = column.event_instance[this.selected];
+    for (const wait of this.recording.waitsOf(instance)) {
+      if (column.wait_event[wait] === NONE) continue;
+      this.drawArrow(ctx, column.wait_event[wait], this.selected, this.style.accent);
+    }
+    for (const event of this.recording.eventsOfInstance.of(instance)) {
+      for (const wait of this.recording.waitsOnEvent.of(event).subarray(0, 100)) {
+        const consumer = this.recording.mainEvent(this.recording.instanceOfWait(wait));
+        this.drawArrow(ctx, event, consumer, this.style.faint);
+      }
+    }
+  }
+
+  drawArrow(ctx, from, to, colour) {
+    const { column } = this.recording;
+    const [start, end] = [from, to].map((event) => this.rowOfTrack.get(column.event_track[event]));
+    if (!start || !end) return;
+    const x0 = this.xOf(column.event_end[from]);
+    const x1 = this.xOf(column.event_start[to]);
+    const [y0, y1] = [start, end].map((row) => row.top + row.height / 2);
+    ctx.strokeStyle = ctx.fillStyle = colour;
+    ctx.lineWidth = 1.5;
+    ctx.beginPath();
+    ctx.moveTo(x0, y0);
+    ctx.bezierCurveTo(x0 + 24, y0, x1 - 24, y1, x1, y1);
+    ctx.stroke();
+    ctx.fillRect(x1 - 4, y1 - 3, 4, 6);
+  }
+}
+
+/** A tick of the ruler: no more decimals than the steps need. */
+function tickText(time, step) {
+  const [unit, size] = step >= 1e8 ? ["ms", 1e9] : step >= 1e5 ? ["us", 1e6] : ["ns", 1e3];
+  const decimals = Math.max(0, Math.ceil(-Math.log10(step / size) - 1e-9));
+  return (time / size).toFixed(decimals) + " " + unit;
+}
+
+function valueText(value, unit) {
+  if (unit === "bytes") return bytesText(value);
+  return (Number.isInteger(value) ? value : value.toFixed(1)) + " " + unit;
+}

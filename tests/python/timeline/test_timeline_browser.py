@@ -1,0 +1,164 @@
+"""The timeline page in a real browser: `make test-browser` installs what it needs."""
+
+import re
+import shutil
+
+import pytest
+from neuron_sim.timeline import write_timeline
+from recorded_programs import column, product
+
+sync_api = pytest.importorskip("playwright.sync_api", reason="make test-browser installs it")
+CHROMIUM = shutil.which("chromium")
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="Debian's chromium is not installed")
+
+OPTIONS = [
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def program():
+    return product()
+
+
+@pytest.fixture(scope="module")
+def context(tmp_path_factory):
+    with sync_api.sync_playwright() as playwright:
+        context = playwright.chromium.launch_persistent_context(
+            str(tmp_path_factory.mktemp("profile")), executable_path=CHROMIUM, args=OPTIONS,
+            headless=True, viewport={"width": 1280, "height": 900},
+        )  # fmt: skip
+        yield context
+        context.close()
+
+
+@pytest.fixture
+def page(context, program, tmp_path):
+    path = tmp_path / "timeline.html"
+    write_timeline(program, path)
+    page = context.new_page()
+    errors, requests = [], []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.on("console", lambda message: errors.append(message.text))
+    page.on("request", lambda request: requests.append(request.url))
+    page.goto(path.as_uri())
+    page.wait_for_selector("html[data-ready]")
+    yield page
+    page.close()
+    assert errors == []
+    assert all(url.startswith(("file:", "data:")) for url in requests)
+
+
+def shown(page):
+    return page.evaluate("[page.timeline.from, page.timeline.to]")
+
+
+def test_the_page_sums_to_the_counters_of_the_timeline(page, program):
+    recording = program.recording()
+    for engine, busy in recording["busy"].items():
+        assert page.evaluate("name => page.recording.busyOf(name)", engine) == busy
+    assert page.evaluate("page.recording.events") == len(column(recording, "event_kind"))
+    text = page.inner_text("#summary")
+    assert f"{program.time()['body_us']:.3f} us" in text
+    assert f"{program.time()['profile_us']:.3f} us" in text
+
+
+def test_a_click_shows_an_instruction_and_what_it_waited_for(page, program):
+    recording = program.recording()
+    tracks = [track["name"] for track in recording["names"]["tracks"]]
+    event = list(column(recording, "event_track")).index(tracks.index("Vector"))
+    x, y = page.evaluate(
+        """event => {
+          const { timeline, recording } = page;
+          const row = timeline.rowOfTrack.get(recording.column.event_track[event]);
+          const { event_start: start, event_end: end } = recording.column;
+          return [timeline.xOf((start[event] + end[event]) / 2), RULER + row.top + 5];
+        }""",
+        event,
+    )
+    page.mouse.click(x, y + page.locator("#lanes").bounding_box()["y"])
+    details = page.inner_text("#details")
+    assert "tensor_copy #" in details and "result [128, 512] float32 sbuf" in details
+    assert "It waited for" in details and "nc_matmul #" in details
+    assert "partition 0, byte " in details
+    start = column(recording, "event_start")[event]
+    assert f"{start / 1000:.3f} ns" in details
+    page.click("#details a >> nth=0")  # its producer
+    assert "nc_matmul" in page.inner_text("#details h2 >> nth=0")
+    assert "Waited for by" in page.inner_text("#details")
+
+
+def test_mouse_and_keyboard_zoom_and_pan(page):
+    whole = shown(page)
+    box = page.locator("#lanes").bounding_box()
+    page.mouse.move(box["x"] + 700, box["y"] + 60)
+    under = page.evaluate("page.timeline.timeAt(700)")
+    page.mouse.wheel(0, -300)
+    page.wait_for_function("page.timeline.to - page.timeline.from < " + str(whole[1] - whole[0]))
+    assert page.evaluate("page.timeline.timeAt(700)") == pytest.approx(under, rel=1e-6)
+    first = shown(page)
+    page.keyboard.press("w")
+    assert shown(page)[1] - shown(page)[0] == pytest.approx(0.7 * (first[1] - first[0]))
+    before = shown(page)
+    page.keyboard.press("ArrowRight")
+    assert shown(page)[0] > before[0]
+    page.mouse.down()
+    page.mouse.move(box["x"] + 800, box["y"] + 60)
+    page.mouse.up()
+    assert shown(page)[0] < before[1]
+    page.keyboard.press("0")
+    recording = page.evaluate("[page.recording.start, page.recording.end]")
+    assert shown(page) == recording
+
+
+def test_search_finds_instructions_lines_and_tiles(page, program):
+    counts = {}
+    for text in ("nc_matmul", "kernels.py:7", "right", "no such thing"):
+        page.fill("#search", text)
+        counts[text] = int(page.inner_text("#matches").split()[0])
+    recording = program.recording()
+    by_event = column(recording, "instance_instruction")[column(recording, "event_instance")]
+    names = [each["name"] for each in recording["names"]["instructions"]]
+    assert counts["nc_matmul"] == sum(names[i] == "nc_matmul" for i in by_event)
+    assert counts["kernels.py:7"] >= counts["nc_matmul"] > 0
+    assert counts["right"] > 0 and counts["no such thing"] == 0
+    page.fill("#search", "nc_matmul")
+    page.press("#search", "Enter")
+    assert "nc_matmul" in page.inner_text("#details h2 >> nth=0")
+
+
+def test_a_queue_opens_to_its_rings(page):
+    def names():
+        return page.evaluate("page.timeline.visible.map(row => row.name)")
+
+    assert not any("ring" in name for name in names())
+    group = next(name for name in names() if name.startswith("DMA of"))
+    top = page.evaluate("name => page.timeline.visible.find(r => r.name === name).top", group)
+    box = page.locator("#lanes").bounding_box()
+    place = {"x": 20, "y": 22 + top + 8}
+    page.mouse.click(box["x"] + place["x"], box["y"] + place["y"])
+    assert sum("ring" in name for name in names()) == 16
+    page.mouse.click(box["x"] + place["x"], box["y"] + place["y"])
+    assert not any("queue" in name for name in names())
+
+
+def test_light_and_dark_differ_and_both_draw(page):
+    pictures, backgrounds = [], []
+    for _ in range(2):
+        page.click("#theme")
+        pictures.append(page.evaluate("document.getElementById('lanes').toDataURL()"))
+        style = "getComputedStyle(document.body).backgroundColor"
+        backgrounds.append(sum(map(int, re.findall(r"\d+", page.evaluate(style)))))
+    assert pictures[0] != pictures[1] and min(map(len, pictures)) > 5000
+    assert abs(backgrounds[0] - backgrounds[1]) > 300
+
+
+def test_the_memory_map_names_what_lives_under_the_pointer(page):
+    text = page.evaluate(
+        """() => {
+          const box = page.memory.box(0);
+          return page.memory.textAt((box.left + box.right) / 2, box.top + box.height / 2);
+        }"""
+    )
+    assert "partitions 0 to 127, bytes " in text
