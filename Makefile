@@ -2,6 +2,7 @@
 #   make demo    build, install the package and run models/demo.py
 #   make test    core tests with sanitizers, ctest, pytest
 #   make test-torch    PyTorch's own databases and test files on the device
+#   make test-browser    the timeline page in Debian's chromium
 #   make fuzz    random operators, kernels, programs, files and commands (CASES=1000 of each class)
 #   make models   networks on the device against the CPU; writes docs/models.md; published models in
 #                 simulated time, half an hour; writes docs/whole_models.md
@@ -19,7 +20,7 @@ export PYTHON ?= python3
 IN_VENV := PATH="$(VENV)/bin:$$PATH"
 export CMAKE_BUILD_PARALLEL_LEVEL ?= $(shell nproc)
 
-.PHONY: help setup build package demo test test-torch fuzz models test-sanitize test-threads coverage mutants lint tidy format bench clean
+.PHONY: help setup build package demo test test-torch test-browser fuzz models test-sanitize test-threads coverage mutants lint tidy format bench clean
 .NOTPARALLEL:
 
 help:
@@ -46,6 +47,11 @@ test: build
 test-torch: package
 	@$(IN_VENV) python tests/torch_suites
 	@$(IN_VENV) python tests/torch_suites/pytorch_files.py
+
+# Browser and driver are large, so only this target installs them; elsewhere the tests are skipped.
+test-browser: package
+	@$(IN_VENV) tools/install_browser.sh
+	@$(IN_VENV) python -m pytest -q tests/python/timeline/test_timeline_browser.py
 
 # Cases of each class, from this seed on.
 CASES ?= 1000

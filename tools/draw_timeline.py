@@ -21,9 +21,12 @@ def timeline(kernel: str, shapes: list[list[int]], options: dict[str, str], titl
     """The SVG of one run: a row per engine and DMA queue, a box per step."""
     trace = json.loads(core.trace_kernel(kernel, shapes, "float32", "trn2", options))
     events = trace["traceEvents"]
-    names = {e["tid"]: e["args"]["name"] for e in events if e["name"] == "thread_name"}
-    steps = [e for e in events if e["ph"] == "X"]
-    end = max(step["args"]["visible_us"] for step in steps)
+    steps = [e for e in events if e["ph"] == "X" and "visible_us" in e["args"]]
+    body = next(e for e in events if e["ph"] == "X" and e["name"] == "body")
+    shown = {step["tid"] for step in steps}
+    titles = {e["tid"]: e["args"]["name"] for e in events if e["name"] == "thread_name"}
+    names = {tid: title for tid, title in titles.items() if tid in shown}
+    end = body["dur"]
     rows = {tid: index for index, tid in enumerate(sorted(names))}
     height = TOP + ROW * len(rows) + 34
     scale = (WIDTH - LEFT - 20) / end
@@ -40,7 +43,7 @@ def timeline(kernel: str, shapes: list[list[int]], options: dict[str, str], titl
         out.append(f'<text x="16" y="{y + 16}" fill="#334155">{html.escape(names[tid])}</text>')
         out.append(f'<path d="M{LEFT},{y + 24} H{WIDTH - 20}" stroke="#e2e8f0"/>')
     for step in steps:
-        x = LEFT + step["ts"] * scale
+        x = LEFT + (step["ts"] - body["ts"]) * scale
         y = TOP + ROW * rows[step["tid"]] + 4
         width = max(step["dur"] * scale, 0.8)
         colour = COLOURS.get(step["name"], OTHER)
