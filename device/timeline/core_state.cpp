@@ -11,7 +11,7 @@ CoreState::CoreState(const Program& program, const Architecture& architecture, b
           ElementwiseEngine{architecture.scalar, architecture.rates, architecture.clocks.scalar},
           ElementwiseEngine{architecture.gpsimd, architecture.rates, architecture.clocks.gpsimd},
           ElementwiseEngine{architecture.sync, architecture.rates, architecture.clocks.sync}},
-      dma(architecture),
+      dma(architecture, program.cores.size()),
       ports(architecture),
       semaphores(architecture),
       histories(static_cast<size_t>(program.hazard_groups)) {}

@@ -174,6 +174,12 @@ Span CoreWalk::start_transfer(uint32_t index, const Step& step, Picoseconds read
   return held;
 }
 
+bool CoreWalk::is_in_hbm(const Instruction& instruction) const {
+  const auto operands = program_.operands_of(instruction);
+  return std::any_of(operands.begin(), operands.end(),
+                     [](const Operand& operand) { return operand.memory == MemoryKind::kHbm; });
+}
+
 void CoreWalk::transfer(uint32_t index, const Instruction& instruction, Step step) {
   const EngineKind engine = instruction.engine;
   for (size_t i = 0; i < instruction.operand_count; ++i) {
@@ -188,7 +194,8 @@ void CoreWalk::transfer(uint32_t index, const Instruction& instruction, Step ste
   const Picoseconds ready = wait(index, all_waits(instruction), free);
   const Span trigger = start_transfer(index, step, ready);
   const Picoseconds before = state_.dma.busy();
-  const Span transfer = state_.dma.transfer(step, engine, trigger.start, trigger.end);
+  const Span transfer =
+      state_.dma.transfer(step, engine, trigger.start, trigger.end, is_in_hbm(instruction));
   timing_.dma_busy += state_.dma.busy() - before;
   ++timing_.dma_transfers;
   timing_.dma_bytes += step.bytes * step.elements;

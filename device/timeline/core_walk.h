@@ -72,6 +72,8 @@ class CoreWalk {
   /// All ranks come at once: they run the same program.
   void collective(uint32_t index, const Instruction& instruction, const Step& step);
   MemoryAccess accesses(const Instruction& instruction) const;
+  /// Whether a transfer moves bytes to or from HBM.
+  bool is_in_hbm(const Instruction& instruction) const;
   void pipeline(uint32_t index, const Instruction& instruction, const Step& step);
   void complete(const Instruction& instruction, Slot slot, Picoseconds done);
   /// What an event says besides its span.

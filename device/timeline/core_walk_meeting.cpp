@@ -16,8 +16,8 @@ Span CoreWalk::send(uint32_t index, const Span& trigger, Picoseconds start) {
   const Step& step = program_.demands[instruction.demand].steps[0];
   waiting_ += start - trigger.start;
   const Picoseconds before = state_.dma.busy();
-  const Span span =
-      state_.dma.transfer(step, instruction.engine, start, std::max(start, trigger.end));
+  const Span span = state_.dma.transfer(step, instruction.engine, start,
+                                        std::max(start, trigger.end), /*in_hbm=*/false);
   timing_.dma_busy += state_.dma.busy() - before;
   ++timing_.dma_transfers;
   timing_.dma_bytes += step.bytes * step.elements;

@@ -57,8 +57,11 @@ void BusyCalendar::visit(StateVisitor& visitor) {
   }
 }
 
-DmaEngines::DmaEngines(const Architecture& architecture)
-    : timing_(architecture.dma), calendars_(static_cast<size_t>(architecture.dma.engines)) {
+DmaEngines::DmaEngines(const Architecture& architecture, size_t cores)
+    : timing_(architecture.dma),
+      hbm_share_(timing_.hbm_bytes_per_nanosecond /
+                 static_cast<double>(static_cast<size_t>(timing_.engines) * cores)),
+      calendars_(static_cast<size_t>(timing_.engines)) {
   for (auto& queue : queue_end_) queue.resize(static_cast<size_t>(timing_.engines));
 }
 
@@ -117,7 +120,7 @@ int64_t contiguous_bytes(const Step& step) {
 
 }  // namespace
 
-Picoseconds DmaEngines::engine_time(const Step& step, int64_t descriptors) const {
+Picoseconds DmaEngines::engine_time(const Step& step, int64_t descriptors, bool in_hbm) const {
   const int64_t bytes = std::max(step.bytes, step.padded_bytes) * descriptors;
   const bool pieces = step.fragments > 1;
   int64_t packets = descriptors * std::max<int64_t>(step.fragments, 1);
@@ -125,16 +128,19 @@ Picoseconds DmaEngines::engine_time(const Step& step, int64_t descriptors) const
     packets = std::max<int64_t>(1, (bytes + timing_.software_packet - 1) / timing_.software_packet);
   }
   const double rate =
-      std::min(step.store ? timing_.bytes_per_nanosecond_store : timing_.bytes_per_nanosecond,
-               timing_.hbm_bytes_per_nanosecond / static_cast<double>(timing_.engines));
+      step.store ? timing_.bytes_per_nanosecond_store : timing_.bytes_per_nanosecond;
   const Picoseconds stream = from_nanoseconds(static_cast<double>(bytes) / rate);
   Picoseconds each = step.store && !pieces ? timing_.packet_store : timing_.packet;
   if (!step.store && contiguous_bytes(step) < timing_.small_row) {
     each = std::max(each, timing_.small_row_packet);
   }
-  const Picoseconds copy = each * packets + stream;
-  if (step.transfer == TransferClass::kCopy) return copy;
-  return from_nanoseconds(copy.nanoseconds() / share_of_copy(step.transfer));
+  Picoseconds time = each * packets + stream;
+  if (step.transfer != TransferClass::kCopy) {
+    time = from_nanoseconds(time.nanoseconds() / share_of_copy(step.transfer));
+  }
+  // While one engine prepares a packet, HBM serves the others.
+  const Picoseconds memory = from_nanoseconds(static_cast<double>(bytes) / hbm_share_);
+  return in_hbm ? std::max(time, memory) : time;
 }
 
 Picoseconds DmaEngines::stall(const Step& step) const {
@@ -158,7 +164,8 @@ Picoseconds DmaEngines::memory_of_queues() const {
                    timing_.load_stall_queued_static});
 }
 
-Span DmaEngines::transfer(const Step& step, EngineKind queue, Picoseconds start, Picoseconds end) {
+Span DmaEngines::transfer(const Step& step, EngineKind queue, Picoseconds start, Picoseconds end,
+                          bool in_hbm) {
   // Hardware and static latencies count from the start of the trigger; software descriptors are
   // complete only at its end.
   const bool software = step.descriptors == DescriptorKind::kSoftware;
@@ -181,7 +188,7 @@ Span DmaEngines::transfer(const Step& step, EngineKind queue, Picoseconds start,
   for (int64_t i = 0; i < engines; ++i) {
     const auto engine = static_cast<size_t>(i);
     const int64_t own = share + (i < larger ? 1 : 0);
-    const Picoseconds duration = std::max(engine_time(step, own), scatter);
+    const Picoseconds duration = std::max(engine_time(step, own, in_hbm), scatter);
     const Picoseconds skew = timing_.engine_skew * i;
     const Picoseconds issued = std::max(first + skew, queue_end[engine]);
     const Picoseconds ready = std::max(answer + skew, queue_end[engine] + behind);

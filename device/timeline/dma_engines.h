@@ -50,10 +50,13 @@ struct DmaShare {
 ///
 /// Rows go to the engines in equal shares. On each engine a queue is in order; queues share it.
 /// HBM answers a load late (load_stall); after another load of its queue it adds to that. A stall
-/// and a row's latency hold up the queue, not the engine.
+/// and a row's latency hold up the queue, not the engine. No engine moves bytes to or from HBM
+/// faster than its equal share of HBM's bandwidth: of the two cores that share a stack of HBM, each
+/// has half when the program uses both, whatever the other one transfers at the time.
 class DmaEngines {
  public:
-  explicit DmaEngines(const Architecture& architecture);
+  /// `cores`: of the program.
+  explicit DmaEngines(const Architecture& architecture, size_t cores = 1);
 
   /// How long the trigger blocks the issuing engine.
   Picoseconds trigger(const Step& step) const;
@@ -61,8 +64,9 @@ class DmaEngines {
   /// engine some time after its end, software descriptors are made before it.
   Span instruction(const Step& step, const Span& held) const;
   /// The transfer of a trigger that started at `start` and ended at `end` on `queue`. It starts
-  /// with its first packet, which HBM may answer later.
-  Span transfer(const Step& step, EngineKind queue, Picoseconds start, Picoseconds end);
+  /// with its first packet, which HBM may answer later. `in_hbm`: one side at least lies there.
+  Span transfer(const Step& step, EngineKind queue, Picoseconds start, Picoseconds end,
+                bool in_hbm = true);
   /// From now on keeps the shares of the last transfer.
   void keep_shares() { keeps_shares_ = true; }
   std::span<const DmaShare> shares() const { return shares_; }
@@ -79,9 +83,10 @@ class DmaEngines {
   Picoseconds stall(const Step& step) const;
   Picoseconds queued_stall(const Step& step) const;
   double share_of_copy(TransferClass transfer) const;
-  Picoseconds engine_time(const Step& step, int64_t descriptors) const;
+  Picoseconds engine_time(const Step& step, int64_t descriptors, bool in_hbm) const;
 
   const DmaTiming& timing_;
+  double hbm_share_;  // bytes per nanosecond of an engine
   std::vector<BusyCalendar> calendars_;
   std::array<std::vector<Picoseconds>, kEngineCount> queue_end_;  // [queue][engine]
   std::array<bool, kEngineCount> queue_loads_{};                  // its last transfer is a load

@@ -148,9 +148,9 @@ void append_core(StraightLine& line, const Numbers& tiles, bool alone, Program& 
 
 std::shared_ptr<const Program> lower(std::vector<StraightLine> lines) {
   auto program = std::make_shared<Program>();
-  std::vector<Numbers> numbers;
-  for (const StraightLine& line : lines) {
-    numbers.push_back(append_tiles(line, numbers.empty() ? Numbers{} : numbers[0], *program));
+  std::vector<Numbers> numbers(lines.size());
+  for (size_t core = 0; core < lines.size(); ++core) {
+    numbers[core] = append_tiles(lines[core], numbers[0], *program);
   }
   for (size_t core = 0; core < lines.size(); ++core) {
     append_core(lines[core], numbers[core], lines.size() == 1, *program);

@@ -249,8 +249,26 @@ TEST(DmaEngines, ShareTheBandwidthOfHbm) {
     a.dma.hbm_bytes_per_nanosecond = static_cast<double>(bandwidth);
     DmaEngines dma(a);
     const Span span = dma.transfer(copy(kStatic, 16, 90), kSync, ns(0), ns(0));
-    EXPECT_EQ(span.end - span.start, ns(bandwidth == 8 ? 10 + 180 : 10 + 90)) << bandwidth;
+    // A packet's own 10 ns pass while HBM serves the other engines.
+    EXPECT_EQ(span.end - span.start, ns(bandwidth == 8 ? 180 : 10 + 90)) << bandwidth;
   }
+}
+
+TEST(DmaEngines, EachOfTwoCoresHasHalfOfHbm) {
+  Architecture a = round_numbers();
+  a.dma.hbm_bytes_per_nanosecond = 32;  // 1 byte per ns of each of 32 engines
+  const auto length = [&](size_t cores, int64_t bytes, bool in_hbm) {
+    DmaEngines dma(a, cores);
+    const Span span = dma.transfer(copy(kStatic, 16, bytes), kSync, ns(0), ns(0), in_hbm);
+    return span.end - span.start;
+  };
+  EXPECT_EQ(length(1, 90, true), ns(10 + 90));
+  EXPECT_EQ(length(2, 90, true), ns(10 + 90));
+  a.dma.hbm_bytes_per_nanosecond = 16;
+  EXPECT_EQ(length(1, 90, true), ns(10 + 90));
+  EXPECT_EQ(length(2, 90, true), ns(180));
+  EXPECT_EQ(length(2, 9, true), ns(10 + 9));     // the packet takes longer than HBM
+  EXPECT_EQ(length(2, 90, false), ns(10 + 90));  // from SBUF to SBUF
 }
 
 TEST(DmaEngines, AStorePaysForEveryRow) {

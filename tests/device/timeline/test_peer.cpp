@@ -218,6 +218,28 @@ TEST(Peer, ExchangeByGpSimdHoldsGpSimdOfBothCores) {
   }
 }
 
+TEST(Peer, BothCoresShareHbmAndEachHasItsOwnSbuf) {
+  Architecture a = round_numbers();
+  a.dma = {};
+  a.dma.engines = 1;
+  a.dma.bytes_per_nanosecond = a.dma.bytes_per_nanosecond_store = 1;
+  a.dma.hbm_bytes_per_nanosecond = 1;
+  const auto body = [&](std::vector<int> cores, bool in_hbm) {
+    Builder builder("copies", a);
+    const View in = builder.argument("in", {2, 128, 1}, Dtype::kFloat32);
+    for (const int core : cores) {
+      builder.core(core, [&] {
+        const View from = builder.sbuf("from", {128, 1}, Dtype::kFloat32);
+        const View to = builder.sbuf("to", {128, 1}, Dtype::kFloat32);
+        builder.emit(DmaCopy{.dst = to, .src = in_hbm ? in.select(0, core) : from});
+      });
+    }
+    return simulate(*builder.finish()).body;
+  };
+  EXPECT_EQ(body({0, 1}, true) - body({0}, true), ns(512));  // 512 bytes at half the rate
+  EXPECT_EQ(body({0, 1}, false), body({0}, false));
+}
+
 TEST(Peer, GivesFiguresPerCoreAndOfBoth) {
   Bench bench;
   bench.work(0, kVector, 300, bench.t[0]);
