@@ -88,9 +88,11 @@ class ProblemBuilder {
     task.transfer = is_transfer(line_, instance);
     task.meeting = is_meeting(instance);
     task.any_engine = choose_engines_ && is_free_copy(line_, instance);
-    task.cost =
-        compiler_cost(costs_, demand, task.any_engine ? EngineKind::kScalar : instruction.engine);
-    task.vector_cost = compiler_cost(costs_, demand, EngineKind::kVector);
+    // Documented for generation 2 (stride > 16 bytes), so that its compiler knows it.
+    const double stride = line_.architecture->vector.stride_factor;
+    task.cost = compiler_cost(costs_, demand,
+                              task.any_engine ? EngineKind::kScalar : instruction.engine, stride);
+    task.vector_cost = compiler_cost(costs_, demand, EngineKind::kVector, stride);
     for (const Operand& operand : line_.operands_of(instance)) {
       if (!operand.present()) continue;
       const int32_t buffer = buffer_of_[static_cast<size_t>(operand.tile)];

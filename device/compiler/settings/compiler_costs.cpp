@@ -59,7 +59,8 @@ const CompilerCosts& compiler_costs() {
   return costs;
 }
 
-CompilerCost compiler_cost(const CompilerCosts& costs, const Demand& demand, EngineKind engine) {
+CompilerCost compiler_cost(const CompilerCosts& costs, const Demand& demand, EngineKind engine,
+                           double stride_factor) {
   if (demand.count == 0) return {from_nanoseconds(costs.wake_up_ns), {}, {}};
   const Step& step = demand.steps[static_cast<size_t>(demand.count - 1)];
   const bool moves = step.unit == Unit::kDma || step.unit == Unit::kCollective;  // assumed alike
@@ -71,7 +72,8 @@ CompilerCost compiler_cost(const CompilerCosts& costs, const Demand& demand, Eng
     const bool narrow = tensor && step.matmul == MatmulClass::k16bit;
     rate = narrow ? costs.product_16bit_ghz : costs.clock_ghz;
   }
-  const auto elements = static_cast<double>(step.elements);
+  auto elements = static_cast<double>(step.elements);
+  if (step.strided && step.unit == Unit::kElementwise) elements *= stride_factor;
   return {from_nanoseconds(overhead + elements / rate), {}, {}};
 }
 

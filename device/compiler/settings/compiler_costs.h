@@ -42,7 +42,9 @@ struct CompilerCost {
   Picoseconds latency{};   ///< DMA: further, to the completion
 };
 
-/// Cost of an instance with that demand on `engine`.
-CompilerCost compiler_cost(const CompilerCosts& costs, const Demand& demand, EngineKind engine);
+/// Cost of an instance with that demand on `engine`; `stride_factor`: of elements on Vector, Scalar
+/// or GpSimd that lie too far apart in SBUF (EngineTiming::stride_factor).
+CompilerCost compiler_cost(const CompilerCosts& costs, const Demand& demand, EngineKind engine,
+                           double stride_factor = 1);
 
 }  // namespace neuron_sim

@@ -56,6 +56,12 @@ TEST(CompilerCosts, AreThoseThatOrderThePublicTraces) {
   EXPECT_NEAR(multiply(MatmulClass::k16bit, 512), 46 + 512 / 2.8, 1);
   EXPECT_NEAR(copy, (512 + 224) / 1.4, 1);
   EXPECT_NEAR(issue(Unit::kElementwise, 512, EngineKind::kVector), 60 + 512 / 1.12, 1);
+  Demand far = demand_of(Unit::kElementwise, 512);
+  far.steps[0].strided = true;
+  EXPECT_NEAR(compiler_cost(costs, far, EngineKind::kVector, 2).issue.nanoseconds(),
+              60 + 2 * 512 / 1.12, 1);
+  EXPECT_EQ(compiler_cost(costs, far, EngineKind::kVector).issue,
+            compiler_cost(costs, demand_of(Unit::kElementwise, 512), EngineKind::kVector).issue);
   EXPECT_LT(product, copy);
   EXPECT_GT(4 * transpose, copy);  // "four transposes are not shorter than a copy"
   const CompilerCost load =
