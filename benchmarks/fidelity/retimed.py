@@ -12,6 +12,9 @@ from neuron_sim.fidelity.choices import BuiltCase, number_of, rules
 from neuron_sim.fidelity.leave_out import Choice, Measured, Taken, preferred_near
 from neuron_sim.fidelity.report import fitted_parameters
 
+NEUTRAL = {"bytes": 1.0}
+"""The value that switches a mechanism off, by unit, where it is not 0: no row is shorter than a
+byte."""
 UNCHANGED = 1e-3
 """A choice that alone changes a kernel's number by less is left out of its combinations."""
 
@@ -23,7 +26,7 @@ def model_choices(cores: Sequence[str]) -> list[Choice]:
         facts = _core.architecture_facts(core)
         for key in keys:
             value = float(facts[key]["value"])
-            candidates = (0.0, *preferred_near(value))
+            candidates = (NEUTRAL.get(facts[key]["unit"], 0.0), *preferred_near(value))
             choices.append(Choice(f"{core} {key}", candidates, value))
     return choices
 

@@ -116,7 +116,17 @@ def test_choices_are_those_of_the_page(retimed):
     names = [each.name for each in of_model]
     assert names[: len(model.rules())] == model.rules()
     assert all(name.startswith("trn1 ") for name in names[len(model.rules()) :])
-    assert all(each.candidates[0] == 0 for each in of_model)
+    neutral = {each.name: each.candidates[0] for each in of_model}
+    assert neutral.pop("trn1 dma.small_row") == 1
+    assert set(neutral.values()) == {0}
+
+
+def test_every_candidate_of_a_value_can_be_timed(retimed):
+    timed, of_model = retimed
+    published = {each.name: each.published for each in of_model}
+    for each in of_model[len(model.rules()) :]:
+        for candidate in (each.candidates[0], each.candidates[-1]):
+            assert timed("inf2-dma-read-p128-f128", published | {each.name: candidate}) > 0
 
 
 def test_the_report_is_one_line_per_author():
