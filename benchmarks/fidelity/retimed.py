@@ -12,9 +12,9 @@ from neuron_sim.fidelity.choices import BuiltCase, number_of, rules
 from neuron_sim.fidelity.leave_out import Choice, Measured, Taken, preferred_near
 from neuron_sim.fidelity.report import fitted_parameters
 
-NEUTRAL = {"bytes": 1.0}
+NEUTRAL = {"bytes": 1.0, "bytes/ns": 1e6}
 """The value that switches a mechanism off, by unit, where it is not 0: no row is shorter than a
-byte."""
+byte, and this rate takes no time."""
 UNCHANGED = 1e-3
 """A choice that alone changes a kernel's number by less is left out of its combinations."""
 

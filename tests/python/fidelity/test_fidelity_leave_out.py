@@ -118,6 +118,7 @@ def test_choices_are_those_of_the_page(retimed):
     assert all(name.startswith("trn1 ") for name in names[len(model.rules()) :])
     neutral = {each.name: each.candidates[0] for each in of_model}
     assert neutral.pop("trn1 dma.small_row") == 1
+    assert neutral.pop("trn1 dma.bytes_per_nanosecond_store") == 1e6
     assert set(neutral.values()) == {0}
 
 
