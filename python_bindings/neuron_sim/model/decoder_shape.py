@@ -101,4 +101,4 @@ def _activation(config: Any) -> Literal["silu", "gelu", "gelu_tanh", "relu"]:
         return "gelu_tanh"
     if name not in ("silu", "gelu", "relu"):
         raise ValueError(f"the activation '{name}' of a decoder is not one of silu, gelu, relu.")
-    return name  # type: ignore[no-any-return]
+    return name

@@ -10,6 +10,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from neuron_sim import _core
 from neuron_sim.model.workload import Workload
+from neuron_sim.run import ARCHITECTURE
 from neuron_sim.timeline.peaks import peak_operations
 
 DTYPES = {
@@ -101,7 +102,7 @@ def _of_launches(launches: Any, operations: int | None, kind: torch.dtype) -> Es
         for engine, share in launch.utilisation.items():
             busy[engine] = busy.get(engine, 0.0) + share * launch.body_us / body_us
     latency_us = sum(launch.latency_us for launch in launches)
-    facts = _core.architecture_facts(torch.neuron_sim.get_device_properties().architecture)
+    facts = device_facts()
     return Estimate(
         body_ms=body_us / 1e3,
         latency_ms=latency_us / 1e3,
@@ -113,6 +114,12 @@ def _of_launches(launches: Any, operations: int | None, kind: torch.dtype) -> Es
         else operations / (latency_us * 1e-6) / peak_of(facts, kind),
         hbm_share=moved / (latency_us * 1e3) / facts["dma.hbm_bytes_per_nanosecond"]["value"],
     )
+
+
+def device_facts() -> dict[str, Any]:
+    """Every value of the device's architecture, which may be a file."""
+    name = torch.neuron_sim.get_device_properties().architecture
+    return _core.architecture_facts(_core.setting(ARCHITECTURE) or name)
 
 
 def peak_of(facts: dict[str, Any], kind: torch.dtype) -> float:

@@ -17,10 +17,9 @@ from typing import Any
 import torch
 from torch import nn
 
-from neuron_sim import _core
 from neuron_sim.model.decoder import Decoder
 from neuron_sim.model.decoder_shape import DecoderShape
-from neuron_sim.model.estimate import DTYPES, peak_of
+from neuron_sim.model.estimate import DTYPES, device_facts, peak_of
 
 MEASURED_LAYERS = 3
 
@@ -161,7 +160,7 @@ def _phase(shape: DecoderShape, request: GenerationRequest, tokens: int) -> Phas
         one = _sums(shape, request, tokens, 1)
         sums = one.extended(sums, (shape.layers - 1) / (layers - 1))
     latency_us = sums.body_us + sums.overhead_us
-    facts = _core.architecture_facts(torch.neuron_sim.get_device_properties().architecture)
+    facts = device_facts()
     operations = _operations(shape, request, tokens)
     return Phase(
         latency_ms=latency_us / 1e3,
