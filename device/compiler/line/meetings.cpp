@@ -5,6 +5,7 @@
 #include <tuple>
 
 namespace neuron_sim {
+
 void PeerAccesses::add(const Operand& operand) {
   std::vector<Access>& accesses = accesses_[static_cast<size_t>(operand.tile)];
   const bool again = !accesses.empty() && accesses.back().region == operand.region &&
