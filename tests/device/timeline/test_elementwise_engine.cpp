@@ -33,7 +33,7 @@ TEST(ElementwiseEngine, rates_follow_the_generation) {
     return interval(a, a.vector, {.rate = rate, .elements = 1000});
   };
   EXPECT_EQ(cycles("trn1", RateClass::kTwoInputsBf16), 1000);
-  EXPECT_EQ(cycles("trn1", RateClass::kTwoInputs16bit), 2000);
+  EXPECT_EQ(cycles("trn1", RateClass::kTwoInputs16bit), 1000);
   EXPECT_EQ(cycles("trn2", RateClass::kTwoInputs16bit), 1000);
   EXPECT_EQ(cycles("trn1", RateClass::kScalar16bit), 1000);
   EXPECT_EQ(cycles("trn2", RateClass::kScalar16bit), 1000);
