@@ -56,6 +56,7 @@ def _threshold(
         harness["function"],
         tuple({"dtype": dtype, "shape": shape} for shape in shapes),
         {"pool_size": case["pool"]},
+        solution.get("flags", ""),
     )
     source = Source(solution["repository"], solution["commit"])
     return Threshold(parse_measurement(entry), PublishedKernel(identifier, source, (launch,)))

@@ -26,6 +26,7 @@ repository = "student/work"
 commit = "0000000000000000000000000000000000000000"
 arch = "trn2"
 met = ["half"]
+flags = "--disable-dge"
 evidence = "commit 'passes'"
 """
 
@@ -49,6 +50,7 @@ def test_a_case_of_a_harness_is_a_call_and_a_bound(bound):
         {"dtype": "float16", "shape": [64]},
     )
     assert launch.keywords == {"pool_size": 2}
+    assert launch.flags == "--disable-dge"
     assert bound.measurement.time == "latency_us"
 
 
