@@ -97,6 +97,7 @@ std::unordered_map<Key, uint32_t> numbered(const std::vector<const std::vector<K
   }
   numbers.erase(kNoTrack);
   std::vector<Key> sorted;
+  sorted.reserve(numbers.size());
   for (const auto& [key, number] : numbers) sorted.push_back(key);
   std::ranges::sort(sorted);
   for (const Key key : sorted) {
