@@ -61,8 +61,8 @@ def advise(
         kernel=program.kernel,
         architecture=program.architecture,
         body_us=timing["body_us"],
-        bound=bound_text(timing, counters, program.facts),
-        roofline=roofline_text(timing, counters, program.facts),
+        bound=bound_text(timing, counters, program.facts, recorded["cores"]),
+        roofline=roofline_text(timing, counters, program.facts, recorded["cores"]),
         path={name: time / body for name, time in path} if body else {},
         what_if=what_if(program, log),
         findings=findings(work_of(program, recorded, counters)),
@@ -107,11 +107,14 @@ def findings(work: Work) -> list[Finding]:
     return found
 
 
-def bound_text(timing: Mapping[str, Any], counters: Mapping[str, int], facts: Facts) -> str:
+def bound_text(
+    timing: Mapping[str, Any], counters: Mapping[str, int], facts: Facts, cores: int = 1
+) -> str:
     """One sentence: the busiest unit, and whether it is what the vendor calls bound."""
     shares = timing["utilisation"]
     engine = max((name for name in shares if name != "DMA"), key=lambda name: shares[name])
-    memory = _hbm_bytes(counters) / hbm_bandwidth(facts) / (timing["body_us"] * 1e-6 or 1)
+    seconds = timing["body_us"] * 1e-6 or 1
+    memory = _hbm_bytes(counters) / (cores * hbm_bandwidth(facts)) / seconds
     busiest = (
         f"busiest engine {engine} {shares[engine]:.0%}, DMA engines {shares['DMA']:.0%}, "
         f"HBM bandwidth {memory:.0%}"
@@ -128,22 +131,24 @@ def bound_text(timing: Mapping[str, Any], counters: Mapping[str, int], facts: Fa
     )
 
 
-def roofline_text(timing: Mapping[str, Any], counters: Mapping[str, int], facts: Facts) -> str:
+def roofline_text(
+    timing: Mapping[str, Any], counters: Mapping[str, int], facts: Facts, cores: int = 1
+) -> str:
     """Where the run lies under the roofline of its products, or how fast it moved its bytes."""
     seconds = timing["body_us"] * 1e-6
     moved = _hbm_bytes(counters)
     operations = 2 * counters["multiply_accumulates"]
-    hbm, engines = hbm_bandwidth(facts), dma_bandwidth(facts)
+    hbm, engines = cores * hbm_bandwidth(facts), cores * dma_bandwidth(facts)
     bandwidth = min(hbm, engines)
     limit = (
-        f"{bandwidth / 1e9:.4g} GB/s ({facts['dma.engines']['value']:.0f} DMA engines give "
+        f"{bandwidth / 1e9:.4g} GB/s ({cores * facts['dma.engines']['value']:.0f} DMA engines give "
         f"{engines / 1e9:.4g} GB/s, HBM {hbm / 1e9:.4g})"
     )
     if seconds == 0:
         return "Nothing ran."
     if operations == 0 or moved == 0:
         return f"No products: {moved / seconds / 1e9:.4g} GB/s of HBM traffic of at most {limit}."
-    peak = peak_operations(facts)
+    peak = cores * peak_operations(facts)
     intensity = operations / moved
     attainable = min(peak, intensity * bandwidth)
     reached = operations / seconds

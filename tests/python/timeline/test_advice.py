@@ -133,6 +133,14 @@ def test_the_roofline_has_its_ridge_where_peak_and_bandwidth_meet():
         assert f"limited by {side};" in roofline_text({"body_us": 1e4}, counters, facts)
 
 
+def test_two_cores_have_twice_the_bandwidth():
+    builder = _core.Builder("pair", "trn2")
+    data = builder.argument("data", [128, 2048])
+    for core in (0, 1):
+        builder.core(core, lambda: builder.dma_copy(builder.sbuf("tile", [128, 2048]), data))
+    assert "(32 DMA engines give 870.4 GB/s, HBM 1432)" in advise(builder.finish()).roofline
+
+
 def test_a_program_of_nothing_gets_advice_too():
     advice = advise(_core.Builder("nothing", "trn2").finish())
     assert advice.roofline == "Nothing ran." and advice.path == {} and advice.findings == []
