@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ops/pointwise/compose.h"
 #include "ops/pointwise/pointwise.h"
 #include "ops/pointwise/substitution.h"
 
@@ -43,9 +44,9 @@ class Join {
     if (!find_links() || !links_match()) return std::nullopt;
     chain_.expression = Expression(first_.expression.domain());
     const std::vector<ElementValue> first_values =
-        append(chain_.expression, first_.expression, first_inputs());
+        append_steps(chain_.expression, first_.expression, first_inputs());
     const std::vector<ElementValue> second_values =
-        append(chain_.expression, second_.expression, second_inputs(first_values));
+        append_steps(chain_.expression, second_.expression, second_inputs(first_values));
     add_results(first_, first_values, false);
     add_results(second_, second_values, true);
     add_space();
@@ -180,7 +181,7 @@ PointwiseChain PointwiseChain::with_results(const std::vector<bool>& kept) const
   for (size_t i = 0; i < operands.size(); ++i) {
     inputs.push_back(chain.expression.input(static_cast<int>(i)));
   }
-  const std::vector<ElementValue> values = append(chain.expression, expression, inputs);
+  const std::vector<ElementValue> values = append_steps(chain.expression, expression, inputs);
   for (size_t r = 0; r < results.size(); ++r) {
     if (!kept[r]) continue;
     chain.results.push_back(results[r]);
