@@ -12,13 +12,19 @@ View reshaped(View tile, const std::vector<int64_t>& sizes) {
   return tile;
 }
 
-View load_repeating(Builder& builder, const View& ring, const View& hbm, const Affine& turn) {
+View load_repeating(Builder& builder, const View& ring, const View& hbm, const Affine& turn,
+                    RowSpreader* spreader) {
   View once = hbm;
   for (int d = 1; d < hbm.rank(); ++d) {
     if (hbm.dimension(d).stride == 0) once = once.slice(d, 0, 1);
   }
   View tile = ring.turn(turn).slice(0, 0, hbm.partitions()).slice(1, 0, once.free_elements());
-  load(builder, tile, once);
+  if (spreader != nullptr && hbm.partitions() > 1 && hbm.dimension(0).stride == 0) {
+    spreader->load(once.slice(0, 0, 1), turn);
+    spreader->spread(tile);
+  } else {
+    load(builder, tile, once);
+  }
   tile = reshaped(tile, once.shape());
   for (int d = 1; d < hbm.rank(); ++d) {
     if (tile.size(d) != hbm.size(d)) tile = tile.broadcast(d, hbm.size(d));

@@ -3,6 +3,7 @@
 
 #include "ops/blocks/hbm_tensor.h"
 #include "ops/pointwise/expression_emitter.h"
+#include "ops/pointwise/row_spreader.h"
 
 namespace neuron_sim {
 
@@ -40,7 +41,9 @@ class TileLoader {
 /// [P, F] in the shape of `sizes` ([P, f...] with the same elements).
 View reshaped(View tile, const std::vector<int64_t>& sizes);
 /// Loads [P, f...] from HBM into a part of `ring` of the turn; dimensions of stride 0 are loaded
-/// once and repeated by the view that is returned.
-View load_repeating(Builder& builder, const View& ring, const View& hbm, const Affine& turn);
+/// once and repeated by the view that is returned. A row that all partitions share comes from
+/// `spreader`, if there is one.
+View load_repeating(Builder& builder, const View& ring, const View& hbm, const Affine& turn,
+                    RowSpreader* spreader = nullptr);
 
 }  // namespace neuron_sim
