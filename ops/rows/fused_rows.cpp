@@ -1,137 +1,136 @@
 #include <algorithm>
+#include <map>
+#include <set>
 
+#include "device/isa/activation/activation_reduce.h"
 #include "device/isa/reduction/tensor_reduce.h"
-#include "ops/blocks/collapse.h"
 #include "ops/blocks/tiles.h"
+#include "ops/pointwise/compose.h"
+#include "ops/pointwise/row_spreader.h"
 #include "ops/pointwise/tile_loader.h"
 #include "ops/reduction/reduction_dimensions.h"
-#include "ops/rows/row_program.h"
+#include "ops/rows/row_bytes.h"
+#include "ops/rows/row_dimensions.h"
+#include "ops/rows/row_results.h"
 
 namespace neuron_sim {
 namespace {
 
-constexpr int kRing = 2;
+constexpr int kRing = kRowRing;
 constexpr size_t kColumnDimensions = 3;
 constexpr int64_t kTileElements = 2048;
-
-/// Kept dimensions (rows) and row dimensions (columns) of operands and results together.
-struct RowDimensions {
-  std::vector<SharedDimension> rows, columns;
-
-  static RowDimensions of(const RowProgram& program, std::span<const HbmTensor> tensors) {
-    RowDimensions found;
-    for (const bool reduced : {false, true}) {
-      std::vector<int64_t> sizes;
-      std::vector<std::vector<int64_t>> strides(tensors.size());
-      for (size_t i = 0; i < program.reduced.size(); ++i) {
-        if (program.reduced[i] != reduced) continue;
-        sizes.push_back(tensors.front().shape[i]);
-        for (size_t t = 0; t < tensors.size(); ++t) {
-          strides[t].push_back(tensors[t].shape[i] == 1 ? 0 : tensors[t].strides[i]);
-        }
-      }
-      (reduced ? found.columns : found.rows) = collapse(sizes, strides);
-    }
-    return found;
-  }
-  int64_t column_elements() const {
-    int64_t product = 1;
-    for (const SharedDimension& dimension : columns) product *= dimension.size;
-    return product;
-  }
-};
+// Rows of so many elements are long enough for descriptors, one to a partition: as products have
+// and want them.
+constexpr int64_t kLongRow = 512;
 
 class FusedRows {
  public:
-  FusedRows(Builder& builder, const RowProgram& program, std::span<const HbmTensor> operands,
-            std::span<const HbmTensor> results, RowDimensions dimensions)
-      : builder_(builder),
+  FusedRows(const Architecture& architecture, const RowProgram& program,
+            std::span<const HbmTensor> operands, std::span<const HbmTensor> results,
+            RowDimensions dimensions)
+      : architecture_(architecture),
         program_(program),
         tensors_(operands.begin(), operands.end()),
         operands_(operands.size()),
         dimensions_(std::move(dimensions)),
         row_(largest(dimensions_.rows)),
         columns_(dimensions_.column_elements()),
-        partitions_(builder.limits().partitions) {
+        partitions_(architecture.limits.partitions) {
     tensors_.insert(tensors_.end(), results.begin(), results.end());
+    std::vector<const Expression*> prepared;
+    for (const Expression& value : program.prepared) prepared.push_back(&value);
+    prepared_ = together(prepared, operands_);
   }
 
   /// Rows per partition for which everything fits SBUF; 0 when not even one does.
   int64_t choose_group() {
-    const int64_t room = builder_.limits().sbuf_usable.count - 16384;
-    const int64_t fitting = room / (bytes_per_element() * columns_ + bytes_per_row());
+    const int64_t room = architecture_.limits.sbuf_usable.count - 16384;
+    const RowBytes bytes = row_bytes(architecture_, program_, tensors_, operands_, shared_dtypes());
+    const int64_t fitting = room / (bytes.per_element * columns_ + bytes.per_row);
     const int64_t rows = dimensions_.rows[row_].size;
-    const int64_t useful = std::min(kTileElements / columns_, rows / partitions_);
+    const int64_t useful =
+        columns_ >= kLongRow ? 1 : std::min(kTileElements / columns_, rows / partitions_);
     group_ = std::min(fitting, std::max<int64_t>(useful, 1));
     if (dimensions_.columns.size() > kColumnDimensions) group_ = 0;
+    if (group_ >= 1) classify_results();
     return group_;
   }
 
-  void emit() {
-    allocate();
+  void emit(Builder& builder) {
+    allocate(builder);
     const Starts starts(tensors_.size(), 0);
     const SharedDimension& rows = dimensions_.rows[row_];
     const int64_t grouped =
         group_ == 1 ? 0 : rows.size / (partitions_ * group_) * partitions_ * group_;
-    loop_over(builder_, dimensions_.rows, {row_}, starts, [&](const Starts& outer) {
+    loop_over(builder, dimensions_.rows, {row_}, starts, [&](const Starts& outer) {
       emit_run(outer, grouped, group_);
       emit_run(moved(outer, rows, grouped), rows.size - grouped, 1);
     });
   }
 
  private:
-  int64_t slot_bytes(const Expression& expression) const {
-    if (expression.results().empty() || expression.is_operand()) return 0;
-    return ExpressionEmitter::bytes_per_element(
-        ExpressionPlan(expression, builder_.architecture().features));
-  }
-
-  /// Of tiles of whole rows.
-  int64_t bytes_per_element() const {
-    int64_t bytes = 4 + 4 * kRing, slots = 0;
-    for (const HbmTensor& tensor : tensors_) bytes += int64_t{kRing} * itemsize(tensor.dtype());
-    for (const RowStage& stage : program_.stages) slots = std::max(slots, slot_bytes(stage.value));
-    for (const Expression& result : program_.results) slots = std::max(slots, slot_bytes(result));
-    return bytes + slots;
-  }
-
-  /// Of tiles of the rows' numbers.
-  int64_t bytes_per_row() const {
-    int64_t bytes = 0, slots = 0;
-    for (const RowStage& stage : program_.stages) {
-      bytes += int64_t{2} * 4 * kRing;
-      slots = std::max(slots, slot_bytes(stage.finish));
+  void classify_results() {
+    std::vector<bool> single;
+    std::vector<Dtype> dtypes;
+    for (size_t i = 0; i < program_.results.size(); ++i) {
+      single.push_back(is_single(i));
+      dtypes.push_back(tensors_[operands_ + i].dtype());
     }
-    return bytes + slots;
+    classified_ = neuron_sim::classify_results(program_, operands_, single, dtypes, group_ == 1);
   }
 
-  void allocate() {
+  /// Dtypes of the operands that all rows share and that a RowSpreader takes.
+  std::set<Dtype> shared_dtypes() const {
+    std::set<Dtype> dtypes;
+    for (size_t i = 0; i < operands_; ++i) {
+      const Dtype dtype = tensors_[i].dtype();
+      if (is_invariant(i) && RowSpreader::takes_dtype(dtype)) dtypes.insert(dtype);
+    }
+    return dtypes;
+  }
+
+  void allocate(Builder& builder) {
+    builder_ = &builder;
     const int64_t elements = group_ * columns_;
-    slots_ = std::make_shared<ExpressionSlots>(builder_, partitions_, elements);
-    row_slots_ = std::make_shared<ExpressionSlots>(builder_, partitions_, group_);
+    slots_ = std::make_shared<ExpressionSlots>(builder, partitions_, elements);
+    row_slots_ = std::make_shared<ExpressionSlots>(builder, partitions_, group_);
     for (size_t i = 0; i < tensors_.size(); ++i) {
       const bool operand = i < operands_;
-      rings_.push_back(builder_.sbuf(operand ? "operand_tile" : "result_tile",
-                                     {partitions_, elements}, tensors_[i].dtype(), kRing));
+      rings_.push_back(builder.sbuf(operand ? "operand_tile" : "result_tile",
+                                    {partitions_, elements}, tensors_[i].dtype(), kRing));
     }
-    values_ = builder_.sbuf("value_tile", {partitions_, elements}, Dtype::kFloat32, kRing);
+    for (const Dtype dtype : shared_dtypes()) {
+      spreaders_.try_emplace(dtype, builder, dtype, columns_, true);
+    }
+    values_ = builder.sbuf("value_tile", {partitions_, elements}, Dtype::kFloat32, kRing);
     for (const RowStage& stage : program_.stages) {
-      numbers_.push_back(builder_.sbuf("number", {partitions_, group_}, Dtype::kFloat32, kRing));
-      raw_.push_back(builder_.sbuf("reduced", {partitions_, group_}, Dtype::kFloat32, kRing));
+      numbers_.push_back(builder.sbuf("number", {partitions_, group_}, Dtype::kFloat32, kRing));
+      raw_.push_back(builder.sbuf("reduced", {partitions_, group_}, Dtype::kFloat32, kRing));
       stage_values_.push_back(emitter(stage.value, slots_));
       stage_finishes_.push_back(emitter(stage.finish, row_slots_));
     }
-    for (const Expression& result : program_.results) {
-      results_.push_back(std::make_unique<ExpressionEmitter>(builder_, result, slots_));
+    for (size_t i = 0; i < program_.prepared.size(); ++i) {
+      prepared_tiles_.push_back(
+          builder.sbuf("prepared_tile", {partitions_, elements}, Dtype::kFloat32, kRing));
+    }
+    prepared_emitter_ = emitter(prepared_, slots_, true);
+    whole_emitter_ = emitter(classified_.others, slots_, true);
+    for (size_t i = 0; i < program_.results.size(); ++i) {
+      single_emitters_.push_back(is_single(i) ? emitter(program_.results[i], row_slots_, true)
+                                              : nullptr);
     }
   }
 
-  /// Null for an expression that is its input.
+  /// Null for an expression without results and, unless it `copies`, one that is its input.
   std::unique_ptr<ExpressionEmitter> emitter(const Expression& expression,
-                                             const std::shared_ptr<ExpressionSlots>& slots) {
-    if (expression.results().empty() || expression.is_operand()) return nullptr;
-    return std::make_unique<ExpressionEmitter>(builder_, expression, slots);
+                                             const std::shared_ptr<ExpressionSlots>& slots,
+                                             bool copies = false) {
+    if (expression.results().empty() || (!copies && expression.is_operand())) return nullptr;
+    return std::make_unique<ExpressionEmitter>(*builder_, expression, slots);
   }
+
+  /// Whether result `i` has one number per row.
+  bool is_single(size_t i) const { return tensors_[operands_ + i].shape != tensors_.front().shape; }
 
   bool is_invariant(size_t tensor) const { return dimensions_.rows[row_].strides[tensor] == 0; }
 
@@ -139,34 +138,32 @@ class FusedRows {
     if (rows == 0) return;
     const int64_t step = partitions_ * group;
     inputs_.assign(operands_, View());
-    builder_.scope([&] {
+    builder_->scope([&] {
       for (size_t i = 0; i < operands_; ++i) {
-        if (is_invariant(i)) inputs_[i] = load_tile(i, starts, std::min(rows, step), group, 0);
+        if (is_invariant(i)) inputs_[i] = load_shared(i, starts, std::min(rows, step), group);
       }
-      for_tiles(builder_, rows, step, [&](const Affine& row, int64_t count, const Affine& turn) {
+      for_tiles(*builder_, rows, step, [&](const Affine& row, int64_t count, const Affine& turn) {
         emit_tile(moved(starts, dimensions_.rows[row_], row), count, group, turn);
       });
     });
   }
 
-  std::vector<int64_t> sizes_of_tile(int64_t rows, int64_t group) const {
-    std::vector<int64_t> sizes{rows / group, group};
-    for (const SharedDimension& column : dimensions_.columns) sizes.push_back(column.size);
-    return sizes;
+  /// A tile of a tensor in HBM.
+  View hbm_tile(size_t tensor, const Starts& starts, int64_t rows, int64_t group) const {
+    return tensors_[tensor].view(dimensions_.tile_sizes(rows, group),
+                                 dimensions_.tile_steps(row_, tensor, group), starts[tensor]);
   }
-  std::vector<int64_t> steps_of_tile(size_t tensor, int64_t group) const {
-    const int64_t row = dimensions_.rows[row_].strides[tensor];
-    std::vector<int64_t> steps{row * group, row};
-    for (const SharedDimension& column : dimensions_.columns) {
-      steps.push_back(column.strides[tensor]);
-    }
-    return steps;
+
+  /// An operand of which all rows share one.
+  View load_shared(size_t i, const Starts& starts, int64_t rows, int64_t group) {
+    const View hbm = hbm_tile(i, starts, rows, group);
+    const auto spreader = spreaders_.find(tensors_[i].dtype());
+    return load_repeating(*builder_, rings_[i], hbm, 0,
+                          spreader == spreaders_.end() ? nullptr : &spreader->second);
   }
 
   View load_tile(size_t i, const Starts& starts, int64_t rows, int64_t group, const Affine& turn) {
-    const View hbm =
-        tensors_[i].view(sizes_of_tile(rows, group), steps_of_tile(i, group), starts[i]);
-    return load_repeating(builder_, rings_[i], hbm, turn);
+    return load_repeating(*builder_, rings_[i], hbm_tile(i, starts, rows, group), turn);
   }
 
   void emit_tile(const Starts& starts, int64_t rows, int64_t group, const Affine& turn) {
@@ -176,80 +173,171 @@ class FusedRows {
       inputs.push_back(is_invariant(i) ? inputs_[i].slice(0, 0, used)
                                        : load_tile(i, starts, rows, group, turn));
     }
+    prepare(inputs, used, group, turn);
     for (size_t k = 0; k < program_.stages.size(); ++k) {
       const View number = emit_stage(k, inputs, used, group, turn);
       inputs.push_back(number.expand(2).broadcast(2, columns_));
     }
-    for (size_t i = 0; i < results_.size(); ++i) {
-      emit_result(i, inputs, starts, rows, group, turn);
+    emit_whole(inputs, starts, rows, group, turn);
+    for (size_t i = 0; i < program_.results.size(); ++i) {
+      if (is_single(i)) emit_single(i, inputs, starts, rows, group, turn);
     }
+  }
+
+  /// Appends the prepared values to the inputs.
+  void prepare(std::vector<View>& inputs, int64_t used, int64_t group, const Affine& turn) {
+    if (!prepared_emitter_) return;
+    std::vector<View> tiles;
+    for (const View& ring : prepared_tiles_) {
+      tiles.push_back(ring.turn(turn).slice(0, 0, used).slice(1, 0, group * columns_));
+    }
+    prepared_emitter_->emit(inputs, tiles, turn);
+    for (const View& tile : tiles) inputs.push_back(tile.split(1, group, columns_));
   }
 
   View emit_stage(size_t k, const std::vector<View>& inputs, int64_t used, int64_t group,
                   const Affine& turn) {
+    const auto cut = [&](const View& ring) {
+      return ring.turn(turn).slice(0, 0, used).slice(1, 0, group);
+    };
+    const View number = cut(numbers_[k]);
+    const View reduced = stage_finishes_[k] ? cut(raw_[k]) : number;
+    reduce(k, inputs, reduced, turn);
+    if (stage_finishes_[k]) stage_finishes_[k]->emit({reduced}, {number}, turn);
+    return number;
+  }
+
+  /// reduced [P, group] = the stage's operator over its value of every row.
+  void reduce(size_t k, const std::vector<View>& inputs, const View& reduced, const Affine& turn) {
     const RowStage& stage = program_.stages[k];
+    const int64_t used = reduced.partitions(), group = reduced.size(1);
+    const auto square = stage.op == AluOp::kAdd && stage_values_[k] && group == 1
+                            ? squared_difference(stage.value)
+                            : std::nullopt;
+    if (square && square->number >= first_number()) {
+      // (number - value)^2 on Scalar, which sums it up in passing.
+      builder_->emit(
+          ActivationReduce{.dst = values_.turn(turn).slice(0, 0, used).slice(1, 0, columns_),
+                           .data = inputs[square->value],
+                           .op = Activation::kSquare,
+                           .reduce_res = reduced,
+                           .bias_tile = number_of(square->number, used, turn),
+                           .scale = -1});
+      return;
+    }
     View value;
     if (stage_values_[k]) {
       const View tile = values_.turn(turn).slice(0, 0, used).slice(1, 0, group * columns_);
       stage_values_[k]->emit(inputs, {tile}, turn);
       value = tile.split(1, group, columns_);
     } else {
-      const size_t step = static_cast<size_t>(stage.value.results().front());
-      value = inputs[static_cast<size_t>(stage.value.steps()[step].input)];
+      value = inputs[input_of(stage.value)];
     }
-    const auto cut = [&](const View& ring) {
-      return ring.turn(turn).slice(0, 0, used).slice(1, 0, group);
-    };
-    View number = cut(numbers_[k]);
-    const View reduced = stage_finishes_[k] ? cut(raw_[k]) : number;
-    builder_.emit(
+    builder_->emit(
         TensorReduce{.dst = reduced, .data = value, .op = stage.op, .axes = value.rank() - 2});
-    if (stage_finishes_[k]) stage_finishes_[k]->emit({reduced}, {number}, turn);
-    return number;
   }
 
-  void emit_result(size_t i, const std::vector<View>& inputs, const Starts& starts, int64_t rows,
+  /// The first input that is a number of a stage.
+  size_t first_number() const { return operands_ + program_.prepared.size(); }
+  /// Input `input`, a number, as [P, 1]: of one row per partition.
+  View number_of(size_t input, int64_t used, const Affine& turn) const {
+    return numbers_[input - first_number()].turn(turn).slice(0, 0, used).slice(1, 0, 1);
+  }
+
+  View result_tile(size_t tensor, int64_t used, int64_t elements, const Affine& turn) const {
+    return rings_[tensor].turn(turn).slice(0, 0, used).slice(1, 0, elements);
+  }
+
+  /// The results of the full shape.
+  void emit_whole(const std::vector<View>& inputs, const Starts& starts, int64_t rows,
+                  int64_t group, const Affine& turn) {
+    std::vector<View> tiles, others, normalised;
+    for (size_t i = 0; i < program_.results.size(); ++i) {
+      const RowResultKind kind = classified_.kinds[i];
+      const bool prepared = kind == RowResultKind::kPrepared;
+      tiles.push_back(prepared ? inputs[input_of(program_.results[i])]
+                               : result_tile(operands_ + i, rows / group, group * columns_, turn));
+      if (kind == RowResultKind::kOther) others.push_back(tiles[i]);
+      if (kind == RowResultKind::kNormalised) normalised.push_back(tiles[i]);
+    }
+    if (!normalised.empty()) {
+      const View scratch = values_.turn(turn).slice(0, 0, rows / group).slice(1, 0, columns_);
+      emit_normalised(*builder_, normalised_tiles(inputs, rows / group, turn), scratch, normalised);
+    }
+    if (!others.empty()) whole_emitter_->emit(inputs, others, turn);
+    for (size_t i = 0; i < tiles.size(); ++i) {
+      if (is_single(i)) continue;
+      store(*builder_, hbm_tile(operands_ + i, starts, rows, group), tiles[i]);
+    }
+  }
+
+  NormalisedTiles normalised_tiles(const std::vector<View>& inputs, int64_t used,
+                                   const Affine& turn) const {
+    const NormalisedRow& row = *classified_.normalised;
+    NormalisedTiles tiles{inputs[row.value], number_of(row.shift, used, turn),
+                          number_of(row.factor, used, turn)};
+    if (row.weight) tiles.weight = inputs[*row.weight];
+    if (row.bias) tiles.bias = inputs[*row.bias];
+    return tiles;
+  }
+
+  /// A result of one number per row.
+  void emit_single(size_t i, const std::vector<View>& inputs, const Starts& starts, int64_t rows,
                    int64_t group, const Affine& turn) {
     const size_t tensor = operands_ + i;
-    const bool single = tensors_[tensor].shape != tensors_.front().shape;
-    std::vector<int64_t> sizes = sizes_of_tile(rows, group), steps = steps_of_tile(tensor, group);
+    std::vector<int64_t> sizes = dimensions_.tile_sizes(rows, group);
+    std::fill(sizes.begin() + 2, sizes.end(), 1);
     std::vector<View> used = inputs;
-    if (single) {
-      std::fill(sizes.begin() + 2, sizes.end(), 1);
-      for (View& input : used) {
-        for (int d = 2; d < input.rank(); ++d) input = input.slice(d, 0, 1);
-      }
+    for (View& input : used) {
+      for (int d = 2; d < input.rank(); ++d) input = input.slice(d, 0, 1);
     }
-    const int64_t elements = group * (single ? 1 : columns_);
-    const View tile = rings_[tensor].turn(turn).slice(0, 0, rows / group).slice(1, 0, elements);
-    results_[i]->emit(used, {tile}, turn);
-    store(builder_, tensors_[tensor].view(sizes, steps, starts[tensor]), tile);
+    const View tile = result_tile(tensor, rows / group, group, turn);
+    single_emitters_[i]->emit(used, {tile}, turn);
+    store(*builder_,
+          tensors_[tensor].view(sizes, dimensions_.tile_steps(row_, tensor, group), starts[tensor]),
+          tile);
   }
 
-  Builder& builder_;
+  const Architecture& architecture_;
+  Builder* builder_ = nullptr;  ///< of emit()
   const RowProgram& program_;
   std::vector<HbmTensor> tensors_;  ///< operands, then results
   const size_t operands_;
   const RowDimensions dimensions_;
   const size_t row_;  ///< the dimension of rows on partitions
   const int64_t columns_, partitions_;
-  int64_t group_ = 1;  ///< rows per partition
-  std::vector<View> rings_, numbers_, raw_, inputs_;
+  int64_t group_ = 1;    ///< rows per partition
+  Expression prepared_;  ///< all prepared values
+  RowResults classified_;
+  std::vector<View> rings_, numbers_, raw_, inputs_, prepared_tiles_;
   View values_;
+  std::map<Dtype, RowSpreader> spreaders_;      ///< of operands that all rows share
   std::shared_ptr<ExpressionSlots> slots_;      ///< of whole rows
   std::shared_ptr<ExpressionSlots> row_slots_;  ///< of a number per row
-  std::vector<std::unique_ptr<ExpressionEmitter>> stage_values_, stage_finishes_, results_;
+  std::vector<std::unique_ptr<ExpressionEmitter>> stage_values_, stage_finishes_;
+  std::unique_ptr<ExpressionEmitter> prepared_emitter_, whole_emitter_;
+  std::vector<std::unique_ptr<ExpressionEmitter>> single_emitters_;  ///< per result, or null
 };
 
-}  // namespace
-
-bool emit_fused_rows(Builder& builder, HbmTensors operands, HbmTensors results,
+FusedRows fused_rows(const Architecture& architecture, HbmTensors operands, HbmTensors results,
                      const RowProgram& program) {
   std::vector<HbmTensor> tensors(operands.begin(), operands.end());
   tensors.insert(tensors.end(), results.begin(), results.end());
-  FusedRows rows(builder, program, operands, results, RowDimensions::of(program, tensors));
+  return {architecture, program, operands, results, RowDimensions::of(program, tensors)};
+}
+
+}  // namespace
+
+bool fused_rows_fit(const Architecture& architecture, HbmTensors operands, HbmTensors results,
+                    const RowProgram& program) {
+  return fused_rows(architecture, operands, results, program).choose_group() >= 1;
+}
+
+bool emit_fused_rows(Builder& builder, HbmTensors operands, HbmTensors results,
+                     const RowProgram& program) {
+  FusedRows rows = fused_rows(builder.architecture(), operands, results, program);
   if (rows.choose_group() < 1) return false;
-  rows.emit();
+  rows.emit(builder);
   return true;
 }
 

@@ -17,21 +17,29 @@
 
 namespace neuron_sim {
 
-/// number = finish(op over the row of value(operands, earlier numbers)).
+/// number = finish(op over the row of value(operands, prepared values, earlier numbers)).
 struct RowStage {
   AluOp op = AluOp::kAdd;
-  Expression value{};   ///< inputs: operands, then the numbers of earlier stages
+  Expression value{};   ///< inputs: operands, prepared values, then the numbers of earlier stages
   Expression finish{};  ///< input 0: the reduced value; no result: unchanged
   static constexpr std::array kFields{"op", "value", "finish"};
 };
 
 struct RowProgram {
   std::vector<RowStage> stages{};
-  /// results[i] = expression of operands and numbers, computed in fp32 and rounded once.
+  /// results[i] = expression of operands, prepared values and numbers, computed in fp32 and rounded
+  /// once.
   std::vector<Expression> results{};
   std::vector<bool> reduced{};  ///< per dimension: it belongs to the row
-  static constexpr std::array kFields{"stages", "results", "reduced"};
+  /// Values of the full shape, expressions of operands, that stages and results share: computed
+  /// once, in fp32.
+  std::vector<Expression> prepared{};
+  static constexpr std::array kFields{"stages", "results", "reduced", "prepared"};
 };
+
+/// The same program without prepared values, for `operands` operands: expressions compute them
+/// where they use them.
+RowProgram with_values_in_place(const RowProgram& program, size_t operands);
 
 /// All operands have the full shape (broadcast by strides of 0). A result has it too, or size 1 in
 /// all row dimensions: one number per row, whose expression only uses operands that are constant
@@ -39,6 +47,9 @@ struct RowProgram {
 void emit_row_program(Builder& builder, HbmTensors operands, HbmTensors results,
                       const RowProgram& program);
 
+/// Whether the plan with rows in SBUF has room.
+bool fused_rows_fit(const Architecture& architecture, HbmTensors operands, HbmTensors results,
+                    const RowProgram& program);
 /// The plan with rows in SBUF; false (and nothing emitted) when they do not fit.
 bool emit_fused_rows(Builder& builder, HbmTensors operands, HbmTensors results,
                      const RowProgram& program);

@@ -5,7 +5,8 @@
 namespace neuron_sim {
 
 void emit_streamed_rows(Builder& builder, HbmTensors operands, HbmTensors results,
-                        const RowProgram& program) {
+                        const RowProgram& given) {
+  const RowProgram program = with_values_in_place(given, operands.size());
   const std::vector<int64_t>& shape = operands.front().shape;
   std::vector<int64_t> row_shape = shape;
   for (size_t i = 0; i < shape.size(); ++i) {
