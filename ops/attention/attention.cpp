@@ -83,6 +83,7 @@ void emit_attention(Builder& builder, HbmTensors operands, HbmTensors results,
           AttentionSection(builder, tensors, options, units, numbers, state, mask)
               .emit(image, first);
         });
+        if (results.size() == 1) return;
         take_logarithms(builder, state);
         numbers.store(state.totals, results[1], image, first);
       });

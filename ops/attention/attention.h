@@ -45,9 +45,10 @@ bool attention_fits(const Limits& limits, const AttentionSizes& sizes);
 /// Operands: q [B, Hk, G, Sq, D], k [B, Hk, 1, Sk, D], v [B, Hk, 1, Sk, Dv] and, if there is one,
 /// bias [B, Hk, G, Sq, Sk]: the G query heads of a group share a key head. One dtype (fp32, fp16,
 /// bf16). Results: out [B, Hk, G, Sq, Dv] of that dtype or fp32; log_sums [B, Hk, G, Sq] fp32,
-/// dense: the logarithm of the sum of exponentials. Any other strides (0 repeats), none empty, Dv
-/// at most 512; attention_fits() must hold. A row without any key gives 0. Computed in fp32;
-/// exponentials are rounded to the dtype before they multiply v. KernelError for other operands.
+/// dense, which may be left out: the logarithm of the sum of exponentials. Any other strides (0
+/// repeats), none empty, Dv at most 512; attention_fits() must hold. A row without any key gives 0.
+/// Computed in fp32; exponentials are rounded to the dtype before they multiply v. KernelError for
+/// other operands.
 void emit_attention(Builder& builder, HbmTensors operands, HbmTensors results,
                     const AttentionOptions& options);
 

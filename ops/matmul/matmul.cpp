@@ -31,7 +31,7 @@ MatmulBatch single_product(const MatmulOperands& operands) {
 
 void emit_matmul_batch(Builder& builder, const MatmulBatch& batch, const Epilogue& epilogue,
                        const MatmulOptions& options) {
-  ResidentPlan plan = plan_resident(builder.limits(), batch);
+  ResidentPlan plan = plan_resident(builder.architecture(), batch);
   if (options.panel_columns > 0) plan.columns = std::min(plan.columns, options.panel_columns);
   if (plan.columns > 0 && options.panel_rows == 0) {
     emit_resident_matmul(builder, batch, epilogue, plan);

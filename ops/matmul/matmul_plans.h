@@ -6,6 +6,7 @@
 
 #include "ops/blocks/contraction.h"
 #include "ops/matmul/matmul.h"
+#include "ops/pointwise/expression.h"
 
 namespace neuron_sim {
 
@@ -14,6 +15,8 @@ struct MatmulOperands {
   View a, b, out;
   View addend{};  ///< [M, N], strides of 0 where it repeats; absent: no addend
   double scale = 1, addend_scale = 1;
+  const Expression* after = nullptr;  ///< of the result so far and `others`; absent: none
+  std::vector<View> others{};         ///< [M, N], as the addend
   EngineKind transpose_engine = EngineKind::kAuto;  ///< of operands transposed on chip: Transposer
   int64_t rows() const { return a.size(0); }
   int64_t depth() const { return a.size(1); }
@@ -42,7 +45,7 @@ struct ResidentPlan {
   int64_t columns = 0;  ///< per panel; 0 when not even 128 fit
   int ring = 1;         ///< panels in SBUF
 };
-ResidentPlan plan_resident(const Limits& limits, const MatmulBatch& batch);
+ResidentPlan plan_resident(const Architecture& architecture, const MatmulBatch& batch);
 
 void emit_resident_matmul(Builder& builder, const MatmulBatch& batch, const Epilogue& epilogue,
                           const ResidentPlan& plan);

@@ -11,7 +11,16 @@ namespace {
 
 constexpr int kRowRing = 2;  // row tiles of a, all of K
 constexpr int kOutputRing = 4;
+// Rows of results of at most so many bytes are stored whole, so that the next kernel finds them in
+// one tile; longer ones piece by piece, each as soon as it is ready.
+constexpr int64_t kWholeRow = 8192;
 constexpr int kResultRing = 4;  // PSUM banks that accumulate
+
+/// Columns of a result tile for panels of `columns` columns.
+int64_t staged_columns(const Limits& limits, const MatmulOperands& operands, int64_t columns) {
+  const bool whole = columns * itemsize(operands.out.dtype()) <= kWholeRow;
+  return whole ? columns : std::min(product_columns(limits), columns);
+}
 
 /// One panel of columns of b with the row tiles of a streaming past it.
 class ResidentMatmul {
@@ -32,8 +41,9 @@ class ResidentMatmul {
                           dtype, plan.ring);
     rows_ = blocked_tile(builder, "a_rows", depth, std::min(row_tile_, operands.rows()), dtype,
                          kRowRing);
-    staging_ = builder.sbuf("result", {limits.partitions, column_tile_}, operands.out.dtype(),
-                            kOutputRing);
+    staged_columns_ = staged_columns(limits, operands, std::min(plan.columns, operands.columns()));
+    staging_ = builder.sbuf("result", {limits.partitions, staged_columns_}, operands.out.dtype(),
+                            staged_columns_ > column_tile_ ? kRowRing : kOutputRing);
     psum_ =
         builder.psum("product", {limits.partitions, column_tile_}, Dtype::kFloat32, kResultRing);
     const bool transposes =
@@ -92,14 +102,23 @@ class ResidentMatmul {
                      int64_t rows) {
     const BlockedMatrix stationary = row_tile(tile, rows);
     const int64_t steps = ceiling(panel.columns, column_tile_);
+    const bool whole = staged_columns_ > column_tile_;
+    const View row = staging_.turn(first_row_tile_ + tile).slice(0, 0, rows);
     for_tiles(builder_, panel.columns, column_tile_,
               [&](const Affine& start, int64_t count, const Affine& index) {
                 const Affine turn = (first_row_tile_ + tile) * steps + index;
                 const View psum = psum_.turn(turn).slice(0, 0, rows).slice(1, 0, count);
                 multiply(builder_, psum, {stationary, 0, rows}, {panel, start, count});
-                result_.store(operands_, psum, staging_.turn(turn),
-                              {tile * row_tile_, rows, panel_column + start, count}, turn);
+                const OutputTile window{tile * row_tile_, rows, panel_column + start, count};
+                const View staged = whole
+                                        ? row.slice(1, start, count)
+                                        : staging_.turn(turn).slice(0, 0, rows).slice(1, 0, count);
+                result_.evict(operands_, psum, staged, window, turn);
+                if (!whole) result_.store(operands_, staged, window);
               });
+    if (!whole) return;
+    result_.store(operands_, row.slice(1, 0, panel.columns),
+                  {tile * row_tile_, rows, panel_column, panel.columns});
   }
 
   Builder& builder_;
@@ -107,7 +126,7 @@ class ResidentMatmul {
   MatmulOperands operands_;  ///< of the product being emitted
   MatmulResult result_;
   Affine first_row_tile_, first_column_tile_;  ///< of the product, counted over the batch
-  int64_t row_tile_ = 0, column_tile_ = 0;
+  int64_t row_tile_ = 0, column_tile_ = 0, staged_columns_ = 0;
   View panel_, rows_, staging_, psum_;
   std::optional<Transposer> transposer_;
   std::optional<ContractionLoader> load_a_, load_b_;
@@ -115,7 +134,8 @@ class ResidentMatmul {
 
 }  // namespace
 
-ResidentPlan plan_resident(const Limits& limits, const MatmulBatch& batch) {
+ResidentPlan plan_resident(const Architecture& architecture, const MatmulBatch& batch) {
+  const Limits& limits = architecture.limits;
   const MatmulOperands& operands = batch.first;
   const int64_t depth = operands.depth(), columns = operands.columns();
   const Dtype dtype = operands.a.dtype();
@@ -124,8 +144,9 @@ ResidentPlan plan_resident(const Limits& limits, const MatmulBatch& batch) {
   const int64_t others = kRowRing * blocked_bytes(limits, depth, row_tile, dtype) +
                          ContractionLoader::staging_bytes(operands.a_by_depth(), depth) +
                          ContractionLoader::staging_bytes(operands.b, depth) +
-                         kOutputRing * product_columns(limits) * itemsize(operands.out.dtype()) +
-                         MatmulResult::bytes(limits, operands) + 1024;
+                         std::max(kRowRing * kWholeRow, kOutputRing * product_columns(limits) *
+                                                            itemsize(operands.out.dtype())) +
+                         MatmulResult::bytes(architecture, operands) + 1024;
   const int64_t column =
       blocked_bytes(limits, depth, 1, dtype) + MatmulResult::bytes_per_column(operands);
   const int64_t fitting = (limits.sbuf_usable.count - others) / column;

@@ -7,6 +7,7 @@
 #include "device/isa/elementwise/tensor_scalar.h"
 #include "device/isa/elementwise/tensor_tensor.h"
 #include "ops/blocks/tiles.h"
+#include "ops/pointwise/tile_loader.h"
 
 namespace neuron_sim {
 namespace {
@@ -14,7 +15,13 @@ namespace {
 constexpr int kTileRing = 3;
 
 bool same_for_all_rows(const MatmulOperands& operands) {
-  return operands.addend.present() && operands.addend.dimension(0).stride == 0;
+  return operands.addend.present() &&
+         (operands.rows() == 1 || operands.addend.dimension(0).stride == 0);
+}
+/// Whether the PE array adds the row to the sums of a product, so that one instruction of any
+/// engine empties PSUM. The same bytes: one fp32 addition to each sum.
+bool adds_row(const MatmulOperands& operands) {
+  return same_for_all_rows(operands) && operands.scale == 1 && operands.addend_scale == 1;
 }
 bool same_for_all_columns(const MatmulOperands& operands) {
   return operands.addend.present() && operands.addend.dimension(1).stride == 0;
@@ -25,34 +32,54 @@ bool same_for_all_columns(const MatmulOperands& operands) {
 MatmulResult::MatmulResult(Builder& builder, const MatmulOperands& operands,
                            const Epilogue& epilogue, int64_t columns, int ring)
     : builder_(builder), epilogue_(epilogue) {
-  if (!operands.addend.present()) return;
   const Limits& limits = builder.limits();
+  const int64_t window = std::min(product_columns(limits), columns);
+  for (const View& other : operands.others) {
+    others_.push_back(
+        builder.sbuf("other_operand", {limits.partitions, window}, other.dtype(), kTileRing));
+  }
+  if (operands.after != nullptr) {
+    after_.emplace(builder, *operands.after, limits.partitions, window);
+  }
+  if (!operands.addend.present()) return;
   const Dtype dtype = operands.addend.dtype();
   if (same_for_all_rows(operands)) {
-    rows_ = builder.sbuf("addend_rows", {limits.partitions, columns}, dtype, ring);
+    const bool adds = adds_row(operands);
+    spreader_.emplace(builder, dtype, columns, !adds);
+    if (!adds) rows_ = builder.sbuf("addend_rows", {limits.partitions, columns}, dtype, ring);
   } else {
-    const int64_t width = std::min(product_columns(limits), columns);
-    tiles_ = builder.sbuf("addend", {limits.partitions, same_for_all_columns(operands) ? 1 : width},
-                          dtype, kTileRing);
+    tiles_ =
+        builder.sbuf("addend", {limits.partitions, same_for_all_columns(operands) ? 1 : window},
+                     dtype, kTileRing);
   }
 }
 
 int64_t MatmulResult::bytes_per_column(const MatmulOperands& operands) {
-  return same_for_all_rows(operands) ? itemsize(operands.addend.dtype()) : 0;
+  if (!same_for_all_rows(operands)) return 0;
+  const Dtype dtype = operands.addend.dtype();
+  return RowSpreader::bytes(dtype, 1) + (adds_row(operands) ? 0 : itemsize(dtype));
 }
 
-int64_t MatmulResult::bytes(const Limits& limits, const MatmulOperands& operands) {
-  if (!operands.addend.present() || same_for_all_rows(operands)) return 0;
-  return kTileRing * product_columns(limits) * itemsize(operands.addend.dtype());
+int64_t MatmulResult::bytes(const Architecture& architecture, const MatmulOperands& operands) {
+  int64_t element = 0;
+  if (operands.addend.present() && !same_for_all_rows(operands)) {
+    element += kTileRing * itemsize(operands.addend.dtype());
+  }
+  for (const View& other : operands.others) element += kTileRing * itemsize(other.dtype());
+  if (operands.after != nullptr) {
+    element += ExpressionEmitter::bytes_per_element({*operands.after, architecture.features});
+  }
+  return element * product_columns(architecture.limits);
 }
 
 void MatmulResult::begin_panel(const MatmulOperands& operands, const Affine& column,
                                int64_t columns, const Affine& turn) {
+  if (!spreader_) return;
+  panel_column_ = column;
+  spreader_->load(operands.addend.slice(0, 0, 1).slice(1, column, columns), turn);
   if (!rows_.present()) return;
   panel_ = rows_.turn(turn).slice(1, 0, columns);
-  panel_column_ = column;
-  const View row = operands.addend.slice(0, 0, 1).slice(1, column, columns);
-  load(builder_, panel_, row.broadcast(0, builder_.limits().partitions), EngineKind::kScalar);
+  spreader_->spread(panel_);
 }
 
 /// The addend of a window, in SBUF.
@@ -69,37 +96,66 @@ View MatmulResult::addend_of(const MatmulOperands& operands, const OutputTile& w
   return width == window.columns ? tile : tile.broadcast(1, window.columns);
 }
 
-void MatmulResult::store(const MatmulOperands& operands, const View& psum, const View& staging,
+void MatmulResult::scale(const MatmulOperands& operands, const View& psum) {
+  builder_.emit(TensorScalar{.dst = psum,
+                             .data = psum,
+                             .op0 = AluOp::kMultiply,
+                             .constant0 = operands.scale,
+                             .engine = EngineKind::kVector});
+}
+
+/// sum = psum + addend_scale * addend.
+void MatmulResult::add(const MatmulOperands& operands, const View& psum, const View& sum,
+                       const OutputTile& window, const Affine& turn) {
+  const View addend = addend_of(operands, window, turn);
+  if (operands.addend_scale == 1) {
+    builder_.emit(TensorTensor{.dst = sum, .data1 = psum, .data2 = addend});
+    return;
+  }
+  builder_.emit(ScalarTensorTensor{.dst = sum,
+                                   .data = addend,
+                                   .operand1 = psum,
+                                   .op0 = AluOp::kMultiply,
+                                   .constant0 = operands.addend_scale});
+}
+
+void MatmulResult::emit_after(const MatmulOperands& operands, const View& psum, const View& tile,
+                              const OutputTile& window, const Affine& turn) {
+  std::vector<View> inputs{psum};
+  for (size_t i = 0; i < others_.size(); ++i) {
+    const View hbm = operands.others[i]
+                         .slice(0, window.row, window.rows)
+                         .slice(1, window.column, window.columns);
+    inputs.push_back(load_repeating(builder_, others_[i], hbm, turn));
+  }
+  after_->emit(inputs, {tile}, turn);
+}
+
+void MatmulResult::evict(const MatmulOperands& operands, const View& psum, const View& tile,
                          const OutputTile& window, const Affine& turn) {
-  if (!operands.addend.present() && operands.scale == 1) {
-    return store_result(builder_, psum, staging, operands.out, window, epilogue_);
+  const bool row_is_added = spreader_ && !rows_.present();
+  if (row_is_added) spreader_->add(psum, window.column - panel_column_);
+  const bool adds = operands.addend.present() && !row_is_added;
+  if (operands.after != nullptr) {
+    if (operands.scale != 1) scale(operands, psum);
+    if (adds) add(operands, psum, psum, window, turn);
+    return emit_after(operands, psum, tile, window, turn);
   }
-  const View tile = staging.slice(0, 0, window.rows).slice(1, 0, window.columns);
+  if (!adds && operands.scale == 1) return evacuate(builder_, psum, tile, epilogue_);
+  Activate activate{.dst = tile, .data = psum, .op = epilogue_.activation};
+  if (!adds) {
+    activate.scale = operands.scale;
+    builder_.emit(activate);
+    return;
+  }
+  if (operands.scale != 1) scale(operands, psum);
   const bool plain = epilogue_.activation == Activation::kIdentity;
-  if (operands.addend.present()) {
-    const View addend = addend_of(operands, window, turn);
-    if (operands.scale != 1) {
-      builder_.emit(TensorScalar{.dst = psum,
-                                 .data = psum,
-                                 .op0 = AluOp::kMultiply,
-                                 .constant0 = operands.scale,
-                                 .engine = EngineKind::kVector});
-    }
-    const View sum = plain ? tile : psum;
-    if (operands.addend_scale == 1) {
-      builder_.emit(TensorTensor{.dst = sum, .data1 = psum, .data2 = addend});
-    } else {
-      builder_.emit(ScalarTensorTensor{.dst = sum,
-                                       .data = addend,
-                                       .operand1 = psum,
-                                       .op0 = AluOp::kMultiply,
-                                       .constant0 = operands.addend_scale});
-    }
-    if (!plain) builder_.emit(Activate{.dst = tile, .data = psum, .op = epilogue_.activation});
-  } else {
-    builder_.emit(
-        Activate{.dst = tile, .data = psum, .op = epilogue_.activation, .scale = operands.scale});
-  }
+  add(operands, psum, plain ? tile : psum, window, turn);
+  if (!plain) builder_.emit(activate);
+}
+
+void MatmulResult::store(const MatmulOperands& operands, const View& tile,
+                         const OutputTile& window) {
   neuron_sim::store(
       builder_,
       operands.out.slice(0, window.row, window.rows).slice(1, window.column, window.columns), tile);

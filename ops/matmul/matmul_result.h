@@ -1,12 +1,18 @@
 #pragma once
-// How tiles of a product leave PSUM: out = activation(scale * product + addend_scale * addend).
+// How tiles of a product leave PSUM: out = activation(scale * product + addend_scale * addend), or
+// an expression of that and of other operands.
+
+#include <optional>
 
 #include "ops/matmul/matmul_plans.h"
+#include "ops/pointwise/expression_emitter.h"
+#include "ops/pointwise/row_spreader.h"
 
 namespace neuron_sim {
 
-/// Stores tiles of products, with their addends: an addend row shared by all rows of the output is
-/// loaded once per panel of columns, into every partition; otherwise each tile of the output has a
+/// Stores tiles of products, with their addends. The PE array adds an addend row that all rows of
+/// the output share to the sums, or repeats it on every partition when product or addend are scaled
+/// (RowSpreader); it is loaded once per panel of columns. Otherwise each tile of the output has a
 /// separate addend tile, or one column of it when all columns share that.
 class MatmulResult {
  public:
@@ -15,22 +21,32 @@ class MatmulResult {
                int64_t columns, int ring);
   /// Bytes per partition: per column of a panel, and the rest.
   static int64_t bytes_per_column(const MatmulOperands& operands);
-  static int64_t bytes(const Limits& limits, const MatmulOperands& operands);
+  static int64_t bytes(const Architecture& architecture, const MatmulOperands& operands);
 
   /// Loads the addends of the columns [column, column + columns) of a panel.
   void begin_panel(const MatmulOperands& operands, const Affine& column, int64_t columns,
                    const Affine& turn);
-  /// psum and staging: tiles of the window's rows and columns at least; `turn` counts tiles.
-  void store(const MatmulOperands& operands, const View& psum, const View& staging,
+  /// Empties psum into `tile`, both of the window's rows and columns; `turn` counts windows.
+  void evict(const MatmulOperands& operands, const View& psum, const View& tile,
              const OutputTile& window, const Affine& turn);
+  /// Stores such a tile.
+  void store(const MatmulOperands& operands, const View& tile, const OutputTile& window);
 
  private:
   View addend_of(const MatmulOperands& operands, const OutputTile& window, const Affine& turn);
+  void scale(const MatmulOperands& operands, const View& psum);
+  void add(const MatmulOperands& operands, const View& psum, const View& sum,
+           const OutputTile& window, const Affine& turn);
+  void emit_after(const MatmulOperands& operands, const View& psum, const View& tile,
+                  const OutputTile& window, const Affine& turn);
 
   Builder& builder_;
   const Epilogue& epilogue_;
-  View rows_, tiles_;  ///< rings: panels' rows in all partitions; tiles
-  View panel_;         ///< of the current panel
+  std::optional<RowSpreader> spreader_;     ///< of a row that all rows share
+  View rows_, tiles_;                       ///< rings: panels' rows in all partitions; tiles
+  std::vector<View> others_;                ///< rings of tiles
+  std::optional<ExpressionEmitter> after_;  ///< of MatmulOperands::after
+  View panel_;                              ///< of the current panel
   Affine panel_column_;
 };
 

@@ -113,8 +113,10 @@ class StreamedMatmul {
   void store_block(const OutputTile& block) {
     result_.begin_panel(operands_, block.column, block.columns, 0);
     for_row_tiles(block.rows, [&](int64_t tile, int64_t row, int64_t rows) {
-      result_.store(operands_, result(tile, rows, block.columns), staging_.turn(tile),
-                    {block.row + row, rows, block.column, block.columns}, tile);
+      const OutputTile window{block.row + row, rows, block.column, block.columns};
+      const View staged = staging_.turn(tile).slice(0, 0, rows).slice(1, 0, block.columns);
+      result_.evict(operands_, result(tile, rows, block.columns), staged, window, tile);
+      result_.store(operands_, staged, window);
     });
   }
 

@@ -8,6 +8,7 @@
 #include "ops/blocks/collapse.h"
 #include "ops/blocks/operand_checks.h"
 #include "ops/matmul/matmul_plans.h"
+#include "ops/pointwise/compose.h"
 
 namespace neuron_sim {
 namespace {
@@ -23,19 +24,20 @@ HbmTensor transposed(HbmTensor tensor) {
 /// The operands of each product in turn.
 class Products {
  public:
-  Products(const HbmTensor& a, const HbmTensor& b, const std::optional<HbmTensor>& addend,
-           const HbmTensor& out, const MatrixProductOptions& options)
+  /// `more`: the addend, if there is one, and the other operands.
+  Products(const HbmTensor& a, const HbmTensor& b, const HbmTensor& out,
+           const std::vector<HbmTensor>& more, const MatrixProductOptions& options)
       : tensors_{a, b, out}, options_(options) {
-    if (addend) tensors_.push_back(*addend);
-    const size_t leading = out.shape.size() - 2;
-    const std::vector<int64_t> sizes(out.shape.begin(),
-                                     out.shape.begin() + static_cast<std::ptrdiff_t>(leading));
-    std::vector<std::vector<int64_t>> strides;
-    for (const HbmTensor& tensor : tensors_) {
-      strides.emplace_back(tensor.strides.begin(),
-                           tensor.strides.begin() + static_cast<std::ptrdiff_t>(leading));
-    }
-    dimensions_ = collapse(sizes, strides);
+    tensors_.insert(tensors_.end(), more.begin(), more.end());
+    has_addend_ = std::ssize(more) > options.others;
+    collapse_leading();
+    if (options.after.results().empty()) return;
+    // The function comes first.
+    after_ = with_inputs(options.after, [&](Expression& target, size_t input) {
+      const ElementValue value = target.input(static_cast<int>(input));
+      const bool plain = input > 0 || options.activation == Activation::kIdentity;
+      return plain ? value : call(options.activation, value);
+    });
   }
 
   MatmulBatch batch(Builder& builder) const {
@@ -47,8 +49,23 @@ class Products {
             }};
   }
 
+  /// What MatmulBatch applies to all products.
+  Epilogue epilogue() const {
+    return {after_ ? Activation::kIdentity : options_.activation, {}, {}};
+  }
+
  private:
   using Body = std::function<void(const MatmulOperands&, const Affine&)>;
+
+  void collapse_leading() {
+    const std::vector<int64_t>& shape = tensors_[2].shape;
+    const auto leading = static_cast<std::ptrdiff_t>(shape.size() - 2);
+    std::vector<std::vector<int64_t>> strides;
+    for (const HbmTensor& tensor : tensors_) {
+      strides.emplace_back(tensor.strides.begin(), tensor.strides.begin() + leading);
+    }
+    dimensions_ = collapse({shape.begin(), shape.begin() + leading}, strides);
+  }
 
   MatmulOperands operands(const std::vector<Affine>& starts) const {
     const auto matrix = [&](size_t i) {
@@ -58,7 +75,11 @@ class Products {
                          {tensor.strides[rank - 2], tensor.strides[rank - 1]}, starts[i]);
     };
     MatmulOperands result{matrix(0), matrix(1), matrix(2)};
-    if (tensors_.size() > 3) result.addend = matrix(3);
+    if (has_addend_) result.addend = matrix(3);
+    if (after_) result.after = &*after_;
+    for (size_t i = has_addend_ ? 4 : 3; i < tensors_.size(); ++i) {
+      result.others.push_back(matrix(i));
+    }
     result.scale = options_.scale;
     result.addend_scale = options_.addend_scale;
     result.transpose_engine = transpose_engine(options_.matmul);
@@ -76,13 +97,15 @@ class Products {
     });
   }
 
-  std::vector<HbmTensor> tensors_;  ///< a, b, out, addend
+  std::vector<HbmTensor> tensors_;  ///< a, b, out, addend, others
   const MatrixProductOptions& options_;
+  bool has_addend_ = false;
+  std::optional<Expression> after_;
   std::vector<SharedDimension> dimensions_;
 };
 
-void check_matrices(const HbmTensor& a, const HbmTensor& b, const std::optional<HbmTensor>& addend,
-                    const HbmTensor& out) {
+void check_matrices(const HbmTensor& a, const HbmTensor& b, const HbmTensor& out,
+                    const std::vector<HbmTensor>& more) {
   const size_t rank = out.shape.size();
   const auto leading = [&](const HbmTensor& tensor) {
     return std::vector<int64_t>(tensor.shape.begin(), tensor.shape.end() - 2);
@@ -96,33 +119,44 @@ void check_matrices(const HbmTensor& a, const HbmTensor& b, const std::optional<
   }
   const int64_t rows = out.shape[rank - 2], columns = out.shape[rank - 1];
   const int64_t depth = a.shape[rank - 1];
-  if (!fits(a, rows, depth) || !fits(b, depth, columns) ||
-      (addend && !fits(*addend, rows, columns))) {
-    fail("matrix_product: the sizes of a, b, addend and out do not fit together.");
+  const bool more_fit = std::all_of(more.begin(), more.end(), [&](const HbmTensor& tensor) {
+    return fits(tensor, rows, columns);
+  });
+  if (!fits(a, rows, depth) || !fits(b, depth, columns) || !more_fit) {
+    fail("matrix_product: the sizes of a, b, addend, other operands and out do not fit together.");
   }
   check_float_operand("matrix_product", "a", {a.shape, {}, a.dtype()});
   check_same_dtype("matrix_product", "a", {a.shape, {}, a.dtype()}, "b", {b.shape, {}, b.dtype()});
+}
+
+/// The products as the result's strides want them: transposed, or as they are.
+Products products_of(HbmTensors operands, HbmTensors results, const MatrixProductOptions& options) {
+  const HbmTensor &a = operands[0], &b = operands[1], &out = results[0];
+  std::vector<HbmTensor> more(operands.begin() + 2, operands.end());
+  require(std::ssize(more) - options.others == 0 || std::ssize(more) - options.others == 1,
+          "a product has one addend at most");
+  check_matrices(a, b, out, more);
+  const size_t rank = out.shape.size();
+  const bool by_columns = out.shape[rank - 2] > 1 && out.strides[rank - 2] == 1 &&
+                          (out.shape[rank - 1] == 1 || out.strides[rank - 1] != 1);
+  if (!by_columns) return {a, b, out, more, options};
+  std::transform(more.begin(), more.end(), more.begin(), transposed);
+  return {transposed(b), transposed(a), transposed(out), more, options};
 }
 
 }  // namespace
 
 void emit_matrix_product(Builder& builder, HbmTensors operands, HbmTensors results,
                          const MatrixProductOptions& options) {
-  const HbmTensor &a = operands[0], &b = operands[1], &out = results[0];
-  const auto addend = optional_tensor(operands, 2);
-  check_matrices(a, b, addend, out);
-  const size_t rank = out.shape.size();
-  const bool by_columns = out.shape[rank - 2] > 1 && out.strides[rank - 2] == 1 &&
-                          (out.shape[rank - 1] == 1 || out.strides[rank - 1] != 1);
-  if (by_columns) {
-    std::optional<HbmTensor> turned = addend;
-    if (turned) turned = transposed(*turned);
-    const Products products(transposed(b), transposed(a), turned, transposed(out), options);
-    return emit_matmul_batch(builder, products.batch(builder), {options.activation, {}, {}},
-                             options.matmul);
-  }
-  const Products products(a, b, addend, out, options);
-  emit_matmul_batch(builder, products.batch(builder), {options.activation, {}, {}}, options.matmul);
+  const Products products = products_of(operands, results, options);
+  const Epilogue epilogue = products.epilogue();
+  emit_matmul_batch(builder, products.batch(builder), epilogue, options.matmul);
+}
+
+bool product_is_resident(Builder& builder, HbmTensors operands, HbmTensors results,
+                         const MatrixProductOptions& options) {
+  const Products products = products_of(operands, results, options);
+  return plan_resident(builder.architecture(), products.batch(builder)).columns > 0;
 }
 
 }  // namespace neuron_sim

@@ -4,7 +4,8 @@
 // Algorithm: as matmul (matmul.h) for one product after the other, its rings rotating on from
 // product to product, so that the operands of the next one load and are transposed while this one
 // is multiplied. A result whose columns are contiguous is computed as its transpose, b.T @ a.T, so
-// that stores stay long. Scale, addend and function are applied in fp32 while a tile leaves PSUM.
+// that stores stay long. Scale, addend, function and the expression `after` are applied in fp32
+// while a tile leaves PSUM; `after` reads tiles of the other operands.
 //
 // Roofline: as matmul, plus the bytes of the addend (a bias per column: once per panel).
 
@@ -13,6 +14,7 @@
 #include "device/numerics/activation_functions.h"
 #include "ops/blocks/hbm_tensor.h"
 #include "ops/matmul/matmul.h"
+#include "ops/pointwise/expression.h"
 
 namespace neuron_sim {
 
@@ -21,14 +23,22 @@ struct MatrixProductOptions {
   double addend_scale = 1;  ///< of the addend
   Activation activation = Activation::kIdentity;
   MatmulOptions matmul{};  ///< variant auto
-  static constexpr std::array kFields{"scale", "addend_scale", "activation", "matmul"};
+  int64_t others = 0;      ///< operands after the addend, read by `after`
+  /// With a result: out = after(activation(...), others[0], others[1], ...), in the float domain.
+  Expression after{};
+  static constexpr std::array kFields{"scale", "addend_scale", "activation", "matmul", "", ""};
 };
 
-/// Operands: a [..., M, K], b [..., K, N] and, if there is one, addend [..., M, N]; result: out
+/// Operands: a [..., M, K], b [..., K, N], if there is one, addend [..., M, N], and as many others
+/// [..., M, N] of any floating dtypes as the options say; result: out
 /// [..., M, N]. Equal leading dimensions, none of them empty, K > 0; any strides (0 repeats an
 /// operand), fp32, fp16 or bf16 alike, out also fp32. Accumulates in fp32, rounds once. `addend`
 /// may be `out` itself. KernelError for sizes that do not match and other dtypes.
 void emit_matrix_product(Builder& builder, HbmTensors operands, HbmTensors results,
+                         const MatrixProductOptions& options);
+
+/// Whether all of K and the tiles of the other operands have room in SBUF.
+bool product_is_resident(Builder& builder, HbmTensors operands, HbmTensors results,
                          const MatrixProductOptions& options);
 
 }  // namespace neuron_sim
