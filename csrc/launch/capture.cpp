@@ -103,6 +103,12 @@ void GraphCapture::add(const KernelUse& use) {
   waiting_.push_back(std::move(kernel));
 }
 
+GraphKernel* GraphCapture::added(std::string_view name) {
+  if (active_capture == nullptr || active_capture->waiting_.empty()) return nullptr;
+  GraphKernel& last = active_capture->waiting_.back();
+  return last.name == name ? &last : nullptr;
+}
+
 void GraphCapture::add_program(const std::shared_ptr<const Kernel>& kernel,
                                at::ArrayRef<at::Tensor> arguments, size_t zeroed_from) {
   flush();

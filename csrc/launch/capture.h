@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -52,6 +53,10 @@ class GraphCapture {
   static bool exact_transposes() {
     return active() == nullptr || active()->options_.exact_transposes;
   }
+
+  /// The kernel that the calling thread's capture added last, if it has this name: what its call
+  /// knows besides its tensors belongs there. Else nullptr.
+  static GraphKernel* added(std::string_view name);
 
   /// Adds a pending kernel. c10::Error when it belongs to another device.
   void add(const KernelUse& use);

@@ -183,8 +183,8 @@ class Following {
       link = i;
     }
     // Results over operands or sums would be written while those are still read.
-    const bool in_place = overlap(chain.results, kernel.operands) ||
-                          overlap(chain.results, chain.operands);
+    const bool in_place = touches(chain.results, kernel.operands) ||
+                          touches(chain.results, chain.operands);
     return in_place ? std::nullopt : link;
   }
 
@@ -193,7 +193,7 @@ class Following {
     if (is_external_(tensor.memory)) return false;
     for (size_t i = 0; i < kernels_.size(); ++i) {
       if (!kernels_[i] || i == before || i == at) continue;
-      if (overlap({tensor}, kernels_[i]->operands) || overlap({tensor}, kernels_[i]->results)) {
+      if (touches(kernels_[i]->operands, tensor) || touches(kernels_[i]->results, tensor)) {
         return false;
       }
     }

@@ -26,8 +26,8 @@ struct Node {
 
 /// Whether their order must be kept.
 bool depend(const Node& a, const Node& b) {
-  return overlap(a.results(), b.operands()) || overlap(a.operands(), b.results()) ||
-         overlap(a.results(), b.results());
+  return touches(a.results(), b.operands()) || touches(a.operands(), b.results()) ||
+         touches(a.results(), b.results());
 }
 
 class Fusion {
@@ -72,7 +72,7 @@ class Fusion {
       if (writers == writers_.end()) continue;
       for (const size_t writer : writers->second) {
         if (writer < at && !nodes_[writer].removed && nodes_[writer].chain &&
-            overlap(nodes_[writer].results(), {operand})) {
+            touches(nodes_[writer].results(), operand)) {
           found.insert(writer);
         }
       }
@@ -86,8 +86,8 @@ class Fusion {
       const bool up = can_move(at, before), down = !up && can_move(before, at);
       if (!up && !down) continue;
       // In place: a result over an operand's other elements would be written before they are read.
-      if (overlap(nodes_[before].operands(), nodes_[at].results()) ||
-          overlap(nodes_[before].results(), nodes_[at].results())) {
+      if (touches(nodes_[before].operands(), nodes_[at].results()) ||
+          touches(nodes_[before].results(), nodes_[at].results())) {
         continue;
       }
       std::optional<PointwiseChain> chain = joined(*nodes_[before].chain, *nodes_[at].chain);
@@ -128,7 +128,7 @@ class Fusion {
     if (readers == readers_.end()) return false;
     return std::any_of(readers->second.begin(), readers->second.end(), [&](size_t reader) {
       return reader > first && reader != second && !nodes_[reader].removed &&
-             overlap(nodes_[reader].operands(), {result});
+             touches(nodes_[reader].operands(), result);
     });
   }
 

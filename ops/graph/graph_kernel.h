@@ -9,7 +9,9 @@
 #include <vector>
 
 #include "ops/blocks/hbm_tensor.h"
+#include "ops/matmul/matrix_product.h"
 #include "ops/pointwise/expression.h"
+#include "ops/rows/row_program.h"
 
 namespace neuron_sim {
 
@@ -43,13 +45,33 @@ struct GraphKernel {
   std::vector<std::vector<int64_t>> constant_orders{};
   /// Of a kernel with one result that can apply expressions to it (follow_products.h).
   EmitFollowed followed{};
+  /// Of a row program (ops/rows/row_program.h): what `emit` emits. Such kernels may take in
+  /// pointwise ones (fuse_rows.h).
+  std::optional<RowProgram> rows{};
+  /// Of a matrix product: how `emit` emits it. Such kernels may take in pointwise ones
+  /// (fuse_products.h).
+  std::optional<MatrixProductOptions> product{};
+  /// Whether the first result, fp32, may as well be of operand 0's dtype, rounded once as it is
+  /// stored: casts of it may be left out (round_at_source.h).
+  bool rounds_result = false;
+  /// The first results, without which the kernel cannot do; it emits the others only where they
+  /// are given, and they are left out when nothing reads them. Empty: it needs all.
+  std::optional<size_t> needed_results{};
 };
 
 /// Whether the bytes between first and last element of the two overlap.
 bool may_overlap(const GraphTensor& a, const GraphTensor& b);
-/// Whether any of the first may overlap any of the second.
-bool overlap(const std::vector<GraphTensor>& first, const std::vector<GraphTensor>& second);
-/// Whether the order of the two must be kept.
+/// Whether one of `tensors` may overlap `tensor`, or one of `others`.
+bool touches(const std::vector<GraphTensor>& tensors, const GraphTensor& tensor);
+bool touches(const std::vector<GraphTensor>& tensors, const std::vector<GraphTensor>& others);
+/// Whether the order of the two kernels must be kept: one writes what the other one touches.
 bool depend(const GraphKernel& a, const GraphKernel& b);
+/// Whether `second` reads results of `first`, and neither overwrites what the other one touches.
+bool feeds(const GraphKernel& first, const GraphKernel& second);
+/// Whether the kernel at `from` commutes with all kernels between it and `to`.
+bool can_move(const std::vector<GraphKernel>& kernels, size_t from, size_t to);
+/// Whether `tensor` is read after kernel `last`: by a later one, or after the graph.
+bool is_read_after(const std::vector<GraphKernel>& kernels, size_t last, const GraphTensor& tensor,
+                   const std::function<bool(size_t memory)>& is_external);
 
 }  // namespace neuron_sim

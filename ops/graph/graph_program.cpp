@@ -8,6 +8,9 @@
 #include "device/timeline/timeline.h"
 #include "ops/graph/follow_products.h"
 #include "ops/graph/fuse_pointwise.h"
+#include "ops/graph/fuse_products.h"
+#include "ops/graph/fuse_rows.h"
+#include "ops/graph/round_at_source.h"
 
 namespace neuron_sim {
 namespace {
@@ -79,36 +82,20 @@ class Memories {
 }  // namespace
 
 PassSettings graph_passes() {
-  return {{"rename_buffers", 1},   {"place_large_first", 1}, {"forward_stores", 1},
-          {"eliminate_copies", 1}, {"schedule", 1},          {"hoist_loads", 1}};
-}
-
-int64_t GraphTensor::end() const {
-  return byte_offset + extent_of(shape, strides) * itemsize(dtype);
-}
-
-bool may_overlap(const GraphTensor& a, const GraphTensor& b) {
-  return a.memory == b.memory && a.byte_offset < b.end() && b.byte_offset < a.end();
-}
-
-bool overlap(const std::vector<GraphTensor>& first, const std::vector<GraphTensor>& second) {
-  return std::any_of(first.begin(), first.end(), [&](const GraphTensor& a) {
-    return std::any_of(second.begin(), second.end(),
-                       [&](const GraphTensor& b) { return may_overlap(a, b); });
-  });
-}
-
-bool depend(const GraphKernel& a, const GraphKernel& b) {
-  return overlap(a.results, b.operands) || overlap(a.operands, b.results) ||
-         overlap(a.results, b.results);
+  return {{"rename_buffers", 1},     {"place_large_first", 1}, {"forward_stores", 1},
+          {"eliminate_copies", 1},   {"schedule", 1},          {"hoist_loads", 1},
+          {"choose_copy_engines", 1}};
 }
 
 GraphProgram build_graph_program(const Architecture& architecture, const std::string& name,
                                  std::vector<GraphKernel> kernels,
                                  const std::function<bool(size_t memory)>& is_external,
                                  const GraphProgramOptions& options) {
+  drop_unread_results(kernels, is_external);
   if (options.fuse) {
-    kernels = fuse_pointwise(std::move(kernels), is_external);
+    kernels = round_at_source(fuse_pointwise(std::move(kernels), is_external), is_external);
+    kernels = fuse_rows(std::move(kernels), is_external, architecture);
+    kernels = fuse_products(std::move(kernels), is_external, architecture);
     kernels = follow_products(std::move(kernels), is_external, architecture);
   }
   Builder builder(name, architecture);

@@ -1,6 +1,7 @@
 #include "csrc/aten/blocks/rows.h"
 
 #include "csrc/aten/dispatch/device_operator.h"
+#include "csrc/launch/capture.h"
 #include "csrc/launch/kernel_call.h"
 
 namespace neuron_sim {
@@ -20,6 +21,7 @@ void run_rows(const RowProgram& program, const std::vector<at::Tensor>& operands
     call.result(result);
   }
   call.launch(program, emit_row_program);
+  if (GraphKernel* const kernel = GraphCapture::added("rows")) kernel->rows = program;
 }
 
 void run_pointwise(const Expression& expression, const std::vector<at::Tensor>& operands,

@@ -88,6 +88,10 @@ void launch_attention(const AttentionOperands& operands, const Tensor& output,
     call.operand(operands.bias, operands.bias.sizes(), operands.bias.strides());
   }
   call.result(output).result(log_sums).launch(options, emit_attention);
+  if (GraphKernel* const kernel = GraphCapture::added("attention")) {
+    kernel->rounds_result = true;
+    kernel->needed_results = 1;
+  }
 }
 
 /// Results for the same queries and several parts of the keys, relative to all keys so far.

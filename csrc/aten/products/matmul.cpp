@@ -95,6 +95,10 @@ void launch_product(const Matrix& given_a, const Matrix& given_b, const Matrix& 
   }
   call.result(out.tensor, out.sizes, out.strides);
   call.launch(options, emit_matrix_product);
+  if (GraphKernel* const kernel = GraphCapture::added("matrix_product")) {
+    kernel->product = options;
+    kernel->rounds_result = true;
+  }
 }
 
 /// The product over an empty dimension: beta * self.

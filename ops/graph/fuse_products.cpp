@@ -1,0 +1,97 @@
+#include "ops/graph/fuse_products.h"
+
+#include <algorithm>
+
+#include "ops/graph/tensor_match.h"
+#include "ops/pointwise/compose.h"
+
+namespace neuron_sim {
+namespace {
+
+/// The product that applies `given`, which reads its result; empty when they go over other
+/// elements.
+std::optional<GraphKernel> joined(const GraphKernel& product, const GraphKernel& given) {
+  const bool single = product.results.size() == 1 && given.results.size() == 1;
+  if (!single || given.expression->domain() != Domain::kFloat) return std::nullopt;
+  const GraphTensor& sums = product.results.front();
+  const auto pointwise = under_shape(given, sums.shape);
+  if (!pointwise) return std::nullopt;
+  GraphKernel result = product;
+  MatrixProductOptions options = *product.product;
+  const size_t first = product.operands.size() - static_cast<size_t>(options.others);
+  std::vector<GraphTensor> others(product.operands.begin() + static_cast<std::ptrdiff_t>(first),
+                                  product.operands.end());
+  std::vector<size_t> inputs;  // of the joined expression
+  for (const GraphTensor& operand : pointwise->operands) {
+    const bool linked = same_elements(operand, sums);
+    if (!linked && may_overlap(operand, sums)) return std::nullopt;
+    inputs.push_back(linked ? 0 : place_of(others, operand) + 1);
+  }
+  const Expression before = options.after;
+  options.after = with_inputs(*pointwise->expression, [&](Expression& target, size_t input) {
+    if (inputs[input] > 0 || before.results().empty()) {
+      return target.input(static_cast<int>(inputs[input]));
+    }
+    return append_steps(target, before, first_inputs(target, others.size() + 1)).front();
+  });
+  options.others = std::ssize(others);
+  if (others.size() > kMaximumProductOperands ||
+      options.after.steps().size() > kMaximumProductSteps) {
+    return std::nullopt;
+  }
+  result.operands.resize(first);
+  result.constant_orders.resize(first);
+  result.operands.insert(result.operands.end(), others.begin(), others.end());
+  result.results = pointwise->results;
+  result.emit = with_options<MatrixProductOptions>(emit_matrix_product, options);
+  result.product = std::move(options);
+  return result;
+}
+
+bool fits(const GraphKernel& kernel, const Architecture& architecture) {
+  Builder builder("product_fusion", architecture);
+  const auto arguments = [&](const std::vector<GraphTensor>& tensors) {
+    std::vector<HbmTensor> result;
+    for (const GraphTensor& tensor : tensors) {
+      const TensorSpec spec{tensor.shape, tensor.strides, tensor.dtype};
+      result.push_back(argument_tensor(builder, "tensor", spec));
+    }
+    return result;
+  };
+  const std::vector<HbmTensor> operands = arguments(kernel.operands);
+  return product_is_resident(builder, operands, arguments(kernel.results), *kernel.product);
+}
+
+/// The kernel after `at` that the product there takes in, and the two joined; empty without one.
+std::optional<std::pair<size_t, GraphKernel>> joined_after(
+    const std::vector<GraphKernel>& kernels, size_t at,
+    const std::function<bool(size_t memory)>& is_external, const Architecture& architecture) {
+  if (!kernels[at].product) return std::nullopt;
+  for (size_t i = at + 1; i < kernels.size(); ++i) {
+    if (!touches(kernels[at].results, kernels[i].operands)) continue;
+    const bool follows = kernels[i].expression && feeds(kernels[at], kernels[i]) &&
+                         can_move(kernels, i, at) &&
+                         !is_read_after(kernels, i, kernels[at].results.front(), is_external);
+    if (!follows) return std::nullopt;
+    std::optional<GraphKernel> product = joined(kernels[at], kernels[i]);
+    if (!product || !fits(*product, architecture)) return std::nullopt;
+    return std::pair{i, std::move(*product)};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::vector<GraphKernel> fuse_products(std::vector<GraphKernel> kernels,
+                                       const std::function<bool(size_t memory)>& is_external,
+                                       const Architecture& architecture) {
+  for (size_t at = 0; at < kernels.size(); ++at) {
+    while (auto found = joined_after(kernels, at, is_external, architecture)) {
+      kernels[at] = std::move(found->second);
+      kernels.erase(kernels.begin() + static_cast<std::ptrdiff_t>(found->first));
+    }
+  }
+  return kernels;
+}
+
+}  // namespace neuron_sim

@@ -1,0 +1,106 @@
+#include "ops/graph/fuse_rows.h"
+
+#include <algorithm>
+
+#include "device/base/errors.h"
+#include "ops/graph/row_chain.h"
+
+namespace neuron_sim {
+namespace {
+
+/// Tensors of a joined row program, at most: each takes up two rows of every partition.
+constexpr size_t kMaximumTensors = 12;
+
+class RowFusion {
+ public:
+  RowFusion(std::vector<GraphKernel> kernels, const std::function<bool(size_t memory)>& is_external,
+            const Architecture& architecture)
+      : kernels_(std::move(kernels)), is_external_(is_external), architecture_(architecture) {}
+
+  std::vector<GraphKernel> run() && {
+    for (size_t i = 0; i < kernels_.size(); ++i) {
+      size_t at = i;
+      while (kernels_[at].rows && (join_before(at) || join_after(at))) {
+      }
+      if (kernels_[at].rows) drop_results(at);
+    }
+    std::erase_if(kernels_, [](const GraphKernel& kernel) { return kernel.results.empty(); });
+    return std::move(kernels_);
+  }
+
+ private:
+  /// Takes in a pointwise kernel before the row program at `at`, which may move to its place.
+  bool join_before(size_t& at) {
+    for (size_t i = at; i-- > 0;) {
+      if (!kernels_[i].expression || !feeds(kernels_[i], kernels_[at])) continue;
+      const bool up = can_move(kernels_, at, i);
+      if (!up && !can_move(kernels_, i, at)) continue;
+      const auto joined = after_pointwise(kernels_[i], kernels_[at]);
+      if (!joined || !replace(up ? i : at, up ? at : i, *joined)) continue;
+      if (up) at = i;
+      return true;
+    }
+    return false;
+  }
+
+  bool join_after(size_t at) {
+    for (size_t i = at + 1; i < kernels_.size(); ++i) {
+      if (!kernels_[i].expression || !feeds(kernels_[at], kernels_[i])) continue;
+      if (!can_move(kernels_, i, at)) continue;
+      const auto joined = before_pointwise(kernels_[at], kernels_[i]);
+      if (joined && replace(at, i, *joined)) return true;
+    }
+    return false;
+  }
+
+  /// Puts `joined` at `place` and nothing at `other`, if there is room for its rows.
+  bool replace(size_t place, size_t other, const GraphKernel& joined) {
+    GraphKernel old = std::move(kernels_[place]), gone = std::move(kernels_[other]);
+    kernels_[place] = joined;
+    kernels_[other] = {};
+    drop_results(place);
+    if (fits(kernels_[place])) return true;
+    kernels_[place] = std::move(old);
+    kernels_[other] = std::move(gone);
+    return false;
+  }
+
+  bool fits(const GraphKernel& kernel) const {
+    if (kernel.operands.size() + kernel.results.size() > kMaximumTensors) return false;
+    Builder builder("row_fusion", architecture_);
+    const auto arguments = [&](const std::vector<GraphTensor>& tensors) {
+      std::vector<HbmTensor> result;
+      for (const GraphTensor& tensor : tensors) {
+        const TensorSpec spec{tensor.shape, tensor.strides, tensor.dtype};
+        result.push_back(argument_tensor(builder, text("tensor", result.size()), spec));
+      }
+      return result;
+    };
+    const std::vector<HbmTensor> operands = arguments(kernel.operands);
+    return fused_rows_fit(architecture_, operands, arguments(kernel.results), *kernel.rows);
+  }
+
+  /// Results that nothing reads are not computed.
+  void drop_results(size_t at) {
+    std::vector<bool> kept;
+    for (const GraphTensor& result : kernels_[at].results) {
+      kept.push_back(is_read_after(kernels_, at, result, is_external_));
+    }
+    const auto left = std::count(kept.begin(), kept.end(), true);
+    if (left > 0 && left < std::ssize(kept)) kernels_[at] = with_results(kernels_[at], kept);
+  }
+
+  std::vector<GraphKernel> kernels_;
+  const std::function<bool(size_t memory)>& is_external_;
+  const Architecture& architecture_;
+};
+
+}  // namespace
+
+std::vector<GraphKernel> fuse_rows(std::vector<GraphKernel> kernels,
+                                   const std::function<bool(size_t memory)>& is_external,
+                                   const Architecture& architecture) {
+  return RowFusion(std::move(kernels), is_external, architecture).run();
+}
+
+}  // namespace neuron_sim

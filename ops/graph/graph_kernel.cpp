@@ -1,0 +1,49 @@
+#include "ops/graph/graph_kernel.h"
+
+#include <algorithm>
+
+namespace neuron_sim {
+
+int64_t GraphTensor::end() const {
+  return byte_offset + extent_of(shape, strides) * itemsize(dtype);
+}
+
+bool may_overlap(const GraphTensor& a, const GraphTensor& b) {
+  return a.memory == b.memory && a.byte_offset < b.end() && b.byte_offset < a.end();
+}
+
+bool touches(const std::vector<GraphTensor>& tensors, const GraphTensor& tensor) {
+  return std::any_of(tensors.begin(), tensors.end(),
+                     [&](const GraphTensor& other) { return may_overlap(other, tensor); });
+}
+
+bool touches(const std::vector<GraphTensor>& tensors, const std::vector<GraphTensor>& others) {
+  return std::any_of(others.begin(), others.end(),
+                     [&](const GraphTensor& other) { return touches(tensors, other); });
+}
+
+bool depend(const GraphKernel& a, const GraphKernel& b) {
+  return touches(a.results, b.operands) || touches(a.operands, b.results) ||
+         touches(a.results, b.results);
+}
+
+bool feeds(const GraphKernel& first, const GraphKernel& second) {
+  return touches(first.results, second.operands) && !touches(first.operands, second.results) &&
+         !touches(first.results, second.results);
+}
+
+bool can_move(const std::vector<GraphKernel>& kernels, size_t from, size_t to) {
+  for (size_t i = std::min(from, to) + 1; i < std::max(from, to); ++i) {
+    if (depend(kernels[from], kernels[i])) return false;
+  }
+  return true;
+}
+
+bool is_read_after(const std::vector<GraphKernel>& kernels, size_t last, const GraphTensor& tensor,
+                   const std::function<bool(size_t memory)>& is_external) {
+  if (is_external(tensor.memory)) return true;
+  return std::any_of(kernels.begin() + static_cast<std::ptrdiff_t>(last) + 1, kernels.end(),
+                     [&](const GraphKernel& kernel) { return touches(kernel.operands, tensor); });
+}
+
+}  // namespace neuron_sim

@@ -1,0 +1,68 @@
+#include "ops/graph/tensor_match.h"
+
+#include <algorithm>
+
+namespace neuron_sim {
+namespace {
+
+bool is_floating(const GraphTensor& tensor) {
+  return tensor.dtype == Dtype::kFloat32 || tensor.dtype == Dtype::kBfloat16 ||
+         tensor.dtype == Dtype::kFloat16;
+}
+
+}  // namespace
+
+bool same_elements(const GraphTensor& a, const GraphTensor& b) {
+  if (a.memory != b.memory || a.byte_offset != b.byte_offset || a.dtype != b.dtype) return false;
+  for (size_t i = 0; i < a.shape.size(); ++i) {
+    if (a.shape[i] > 1 && a.strides[i] != b.strides[i]) return false;
+  }
+  return true;
+}
+
+std::optional<std::vector<int64_t>> strides_under(const GraphTensor& tensor,
+                                                  const std::vector<int64_t>& shape) {
+  std::vector<int64_t> strides(shape.size());
+  size_t left = shape.size();  // dimensions of `shape` without a stride
+  for (size_t end = tensor.shape.size(); end > 0;) {
+    // Dimensions [begin, end) of the tensor follow each other in memory.
+    const int64_t step = tensor.strides[end - 1];
+    size_t begin = end - 1;
+    int64_t elements = tensor.shape[begin];
+    while (begin > 0 &&
+           (tensor.shape[begin - 1] == 1 || tensor.strides[begin - 1] == elements * step)) {
+      elements *= tensor.shape[--begin];
+    }
+    int64_t taken = 1;
+    while (left > 0 && (taken < elements || shape[left - 1] == 1)) {
+      strides[--left] = taken * step;
+      taken *= shape[left];
+    }
+    if (taken != elements) return std::nullopt;
+    end = begin;
+  }
+  return left == 0 ? std::optional(std::move(strides)) : std::nullopt;
+}
+
+std::optional<GraphKernel> under_shape(GraphKernel kernel, const std::vector<int64_t>& shape) {
+  for (auto* const tensors : {&kernel.operands, &kernel.results}) {
+    for (GraphTensor& tensor : *tensors) {
+      const auto strides = strides_under(tensor, shape);
+      if (!strides || !is_floating(tensor)) return std::nullopt;
+      tensor.shape = shape;
+      tensor.strides = *strides;
+    }
+  }
+  return kernel;
+}
+
+size_t place_of(std::vector<GraphTensor>& tensors, const GraphTensor& tensor) {
+  const auto found = std::find_if(tensors.begin(), tensors.end(), [&](const GraphTensor& known) {
+    return same_elements(known, tensor);
+  });
+  if (found != tensors.end()) return static_cast<size_t>(found - tensors.begin());
+  tensors.push_back(tensor);
+  return tensors.size() - 1;
+}
+
+}  // namespace neuron_sim
