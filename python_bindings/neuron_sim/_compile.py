@@ -28,6 +28,7 @@ from neuron_sim._compile_graph import (
     kept_whole,
     objection,
     parameters_and_buffers,
+    recognise_gelu,
     remove_clones,
 )
 from neuron_sim._compile_in_place import write_in_place
@@ -209,6 +210,7 @@ def _compiler(kind: str, options: _Options) -> Callable[..., Any]:
         drop_pooling_indices(module)
         write_in_place(module)
         if options.fuse:
+            recognise_gelu(module)
             join_activations(module)
         # A training step changes the parameters: arranging them once would not pay.
         constants = parameters_and_buffers() if kind == "inference" else []
