@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "device/isa/movement/memset.h"
+#include "device/isa/movement/tensor_copy.h"
 #include "ops/blocks/tiles.h"
 #include "ops/conv2d/conv2d_tiles.h"
 
@@ -128,6 +129,14 @@ void clear_borders(Builder& builder, const Conv2dPlan& plan, const View& images)
   });
 }
 
+View allocate_dense(Builder& builder, const Conv2dPlan& plan) {
+  if (!plan.spreads_rows()) return View();
+  return builder.sbuf("dense image",
+                      {std::min(plan.block_channels, builder.limits().partitions),
+                       plan.band_images, plan.tile_rows(), plan.shape.columns.extent},
+                      plan.shape.dtype, kDenseRing);
+}
+
 View zero_row(Builder& builder, const Conv2dPlan& plan) {
   if (plan.is_whole() || plan.shape.rows.padding == 0) return View();
   const int64_t bytes = plan.tile_columns() * itemsize(plan.shape.dtype);
@@ -153,9 +162,19 @@ void load_band(Builder& builder, const Conv2dPlan& plan, const Conv2dTensors& te
   if (all_rows.count == 0) return;
   for_tiles(builder, plan.channels, plan.block_channels,
             [&](const Affine& start, int64_t depth, const Affine& index) {
-              load(builder,
-                   loaded_part(tile.select(1, index).slice(0, 0, depth), band, all_rows, columns),
-                   source.slice(0, start, depth).slice(2, all_rows.start, all_rows.count));
+              const View target =
+                  loaded_part(tile.select(1, index).slice(0, 0, depth), band, all_rows, columns);
+              const View part =
+                  source.slice(0, start, depth).slice(2, all_rows.start, all_rows.count);
+              if (!plan.spreads_rows()) return load(builder, target, part);
+              const View dense = tensors.dense.turn(band.index * plan.blocks + index)
+                                     .slice(0, 0, depth)
+                                     .slice(1, 0, band.images)
+                                     .slice(2, 0, all_rows.count);
+              load(builder, dense, part);
+              // GpSimd has nothing else to do while images stream by.
+              builder.emit(
+                  TensorCopy{.dst = target, .src = dense, .engine = EngineKind::kGpSimd});
             });
 }
 

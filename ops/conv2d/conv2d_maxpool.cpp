@@ -26,7 +26,7 @@ struct Conv2dResults {
 /// The tensors of filters [first, first + count), with all inputs.
 Conv2dTensors sliced(const Conv2dTensors& tensors, const Affine& first, int64_t count) {
   const auto filters = [&](const View& view) { return view.slice(0, first, count); };
-  Conv2dTensors part{tensors.input, filters(tensors.weight), View(), tensors.zeros};
+  Conv2dTensors part{tensors.input, filters(tensors.weight), View(), tensors.zeros, tensors.dense};
   if (tensors.bias.present()) part.bias = filters(tensors.bias);
   for (const View& view : tensors.followers) part.followers.push_back(filters(view));
   for (const View& view : tensors.outputs) part.outputs.push_back(filters(view));
@@ -45,6 +45,7 @@ class GroupSets {
         weights_(allocate_weights(builder, plan)),
         raw_(allocate_raw_weights(builder, plan)) {
     tensors_.zeros = zero_row(builder, plan);
+    tensors_.dense = allocate_dense(builder, plan);
     clear_borders(builder, plan, images_);
     if (tensors.bias.present()) bias_ = allocate_bias(builder, plan, plan.shape.bias_dtype);
     if (results.expression) {
@@ -176,7 +177,7 @@ void emit_with(Builder& builder, HbmTensors operands, HbmTensors outputs,
   const TensorSpec no_bias{{weight.shape.at(0)}, {}, weight.dtype()};
   Conv2dShape shape =
       check_conv2d(spec_of(input), spec_of(weight), bias ? spec_of(*bias) : no_bias, options);
-  shape.weights_by_channel = shape.groups == 1 && weight.shape[0] > 1 && weight.strides[0] == 1 &&
+  shape.weights_by_channel = weight.shape[0] > 1 && weight.strides[0] == 1 &&
                              weight.elements() > weight.shape[0];
   Conv2dTensors tensors;
   tensors.input = filters_first(input);

@@ -160,7 +160,9 @@ class Planner {
   int64_t image_bytes() const {
     return plan_.blocks * plan_.band_images * plan_.tile_rows() * plan_.tile_columns() * element_;
   }
-  bool fits() const { return plan_.image_ring * image_bytes() + output_bytes() <= free_; }
+  bool fits() const {
+    return plan_.image_ring * image_bytes() + plan_.dense_bytes() + output_bytes() <= free_;
+  }
 
   void cut_bands() {
     const Conv2dShape& shape = plan_.shape;
@@ -168,6 +170,8 @@ class Planner {
     plan_.band_outputs = shape.rows.outputs;
     plan_.band_images = plan_.bank_images;
     plan_.image_ring = 3;
+    plan_.short_rows = !plan_.packed && shape.columns.padding > 0 &&
+                       shape.columns.extent * element_ < architecture_.dma.small_row;
     if (gather_images()) return;
     plan_.band_images = plan_.bank_images = 1;
     cut_rows();
@@ -267,6 +271,11 @@ int64_t Conv2dPlan::depth(int64_t block) const {
 }
 
 int64_t Conv2dPlan::filter_blocks() const { return ceiling(pass_filters, filter_block); }
+
+int64_t Conv2dPlan::dense_bytes() const {
+  if (!spreads_rows()) return 0;
+  return kDenseRing * band_images * tile_rows() * shape.columns.extent * itemsize(shape.dtype);
+}
 
 int64_t Conv2dPlan::tile_rows() const {
   return packed ? band_rows() : shape.rows.inputs(band_rows());

@@ -19,7 +19,7 @@ struct Conv2dShape {
   std::vector<Dtype> output_dtypes{Dtype::kFloat32};  ///< of more than one only without pooling
   Dtype bias_dtype = Dtype::kFloat32;  ///< `dtype` or fp32
   /// The filters of a weight are contiguous in memory, so that it loads with its channels on
-  /// partitions; of one group.
+  /// partitions.
   bool weights_by_channel = false;
   // Of an expression that follows (conv2d_follower.h):
   int64_t follower_tile_bytes = 0;   ///< per output, of operands
@@ -35,6 +35,9 @@ struct Conv2dShape {
     return bytes;
   }
 };
+
+/// Tiles that rows are spread from, in flight.
+inline constexpr int kDenseRing = 2;
 
 /// The tile plan. The contraction over (channel, kernel row, kernel column) is cut into blocks of
 /// at most 128 partitions: 128 channels of one kernel row, or, with few channels, several kernel
@@ -64,6 +67,9 @@ struct Conv2dPlan {
   int64_t panel_outputs = 0;  ///< columns of the result per image tile
   int64_t window_parts = 1;   ///< image tiles that one row of pooling windows is cut into
   int64_t image_ring = 2;     ///< image tiles in flight
+  /// Rows with padding are shorter than a descriptor should be: whole images load without it, and
+  /// a copy on chip spreads their rows.
+  bool short_rows = false;
   int64_t bank_images = 1, bank_rows = 1, bank_columns = 1;  ///< outputs of one PSUM bank
   int64_t banks = 1;  ///< PSUM banks that share one load of the weights
 
@@ -84,6 +90,9 @@ struct Conv2dPlan {
   int64_t panel_columns() const { return shape.columns.convolved(panel_outputs); }
   /// Whether image tiles span the whole width.
   bool is_wide() const { return panel_outputs == shape.columns.outputs; }
+  bool spreads_rows() const { return short_rows && is_wide(); }
+  /// Bytes per partition of the tiles that rows are spread from.
+  int64_t dense_bytes() const;
   /// Whether an image tile holds whole images.
   bool is_whole() const {
     return is_wide() && window_parts == 1 && band_outputs == shape.rows.outputs;

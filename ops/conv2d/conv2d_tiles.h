@@ -15,6 +15,7 @@ struct Conv2dTensors {
   View weight;  ///< [filters, channels of a group, KH, KW]
   View bias;    ///< [filters]; absent: no bias
   View zeros;   ///< a row of an image tile; absent when no load needs one
+  View dense;   ///< SBUF: image tiles without padding, absent unless the plan spreads rows
   std::vector<View> followers{};  ///< operands of the expression that follows, as the outputs
   std::vector<View> outputs{};    ///< [filters, N, PH, PW]; one, or one per result of it
 };
@@ -41,6 +42,9 @@ struct Conv2dPass {
 View allocate_images(Builder& builder, const Conv2dPlan& plan);
 /// Zeroes the borders of all image tiles that no load overwrites.
 void clear_borders(Builder& builder, const Conv2dPlan& plan, const View& images);
+/// SBUF image tiles of a contraction block without padding, [128, images, rows, columns]; absent
+/// unless the plan spreads rows.
+View allocate_dense(Builder& builder, const Conv2dPlan& plan);
 /// A row of zeros in HBM, [1, 1, 1, 1, columns]: rows of padding are loaded like all others. A
 /// memset would queue after the pooling of the previous band and delay the load that waits for it.
 View zero_row(Builder& builder, const Conv2dPlan& plan);
