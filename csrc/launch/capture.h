@@ -57,6 +57,11 @@ class GraphCapture {
   /// The kernel that the calling thread's capture added last, if it has this name: what its call
   /// knows besides its tensors belongs there. Else nullptr.
   static GraphKernel* added(std::string_view name);
+  /// Whether a graph is being captured in which the tensor's contents are constants.
+  static bool holds_constant(const at::Tensor& tensor) {
+    GraphCapture* capture = active();
+    return capture != nullptr && capture->memories_[capture->memory_of(tensor)].is_constant;
+  }
 
   /// Adds a pending kernel. c10::Error when it belongs to another device.
   void add(const KernelUse& use);

@@ -12,8 +12,10 @@
 #include "csrc/aten/blocks/movement.h"
 #include "csrc/aten/convolution/convolution3d.h"
 #include "csrc/aten/convolution/convolution_taps.h"
+#include "csrc/aten/convolution/group_weights.h"
 #include "csrc/aten/dispatch/device_operator.h"
 #include "csrc/launch/auto_cast.h"
+#include "csrc/launch/capture.h"
 #include "csrc/launch/kernel_call.h"
 #include "csrc/launch/tensor_access.h"
 #include "ops/conv2d/conv2d_input_gradient.h"
@@ -100,13 +102,21 @@ Tensor with_rows(const Tensor& tensor) {
 
 /// result = convolution(input, weight) + bias.
 void launch_convolution(const Tensor& input, const Tensor& weight, const OptionalTensor& bias,
-                        const Tensor& result, const Conv2dGeometry& geometry) {
+                        const Tensor& result, Conv2dGeometry geometry) {
   if (result.numel() == 0) return;
   KernelCall call("convolution", result.device());
   const Tensor image = AutoCast::rounded(input);
-  call.operand(with_rows(image)).operand(with_rows(AutoCast::rounded(weight)));
+  const bool is_constant = GraphCapture::holds_constant(weight);
+  Tensor rows = with_rows(AutoCast::rounded(weight));
+  const auto shared = shared_groups(call.architecture().limits, geometry.groups, rows.size(1),
+                                    rows.size(0) / geometry.groups);
+  if (is_constant && shared && *shared > 1) {
+    rows = spread_weight(rows.contiguous(), geometry.groups, *shared);
+    geometry.groups /= *shared;
+  }
+  call.operand(with_rows(image)).operand(rows);
   // Its channels go to the partitions.
-  if (geometry.groups == 1) call.constant_order({1, 2, 3, 0});
+  if (geometry.groups == 1 || (is_constant && shared)) call.constant_order({1, 2, 3, 0});
   if (given(bias)) call.operand(*bias);
   const Conv2dMaxpoolOptions options{.stride = geometry.stride,
                                      .padding = geometry.padding,
