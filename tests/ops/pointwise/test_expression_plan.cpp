@@ -44,6 +44,43 @@ TEST(ExpressionPlan, ThreeOperatorsAreTwoInstructions) {
       2);
 }
 
+/// The same where all operands but the first have one value per partition.
+int64_t instructions_per_partition(const Write& write, Dtype dtype = Dtype::kFloat32) {
+  const Expression expression = written(write);
+  std::vector<TensorSpec> operands{{{128, 64}, {}}};
+  for (const ExpressionStep& step : expression.steps()) {
+    if (step.input > 0) operands.push_back({{128, 64}, {1, 0}, dtype});
+  }
+  const BuiltOp built = build_kernel(load_architecture("trn1"), pointwise_kernel(expression),
+                                     operands, {{{128, 64}, {}}});
+  return static_cast<int64_t>(built.program->instructions.size() - operands.size()) - 1;
+}
+
+TEST(ExpressionPlan, ValuesPerPartitionAreOperandsLikeConstants) {
+  const Write scaled = [](Expression& e) { return e.input(0) * e.input(1) + e.input(2); };
+  EXPECT_EQ(instructions_per_partition(scaled), 1);
+  EXPECT_EQ(instructions_per_partition(
+                [&](Expression& e) { return maximum(scaled(e), e.constant(0)); }),
+            1);
+  EXPECT_EQ(instructions_per_partition([](Expression& e) { return e.input(1) - e.input(0); }), 1);
+  // Not zero: no relu, and a third operator for Vector.
+  EXPECT_EQ(instructions_per_partition(
+                [&](Expression& e) { return maximum(scaled(e), e.constant(1)); }),
+            2);
+  // An instruction takes numbers in fp32.
+  EXPECT_EQ(instructions_per_partition(scaled, Dtype::kBfloat16), 2);
+}
+
+TEST(ExpressionPlan, AValueThatOnlyResultsNeedIsComputedIntoEach) {
+  Expression e;
+  const ElementValue sum = e.input(0) + e.input(1);
+  e.add_result(sum);
+  e.add_result(sum);
+  const ExpressionPlan plan(e, load_architecture("trn1").features);
+  EXPECT_TRUE(plan.is_direct(sum.step()));
+  EXPECT_EQ(plan.slots(), 0);
+}
+
 TEST(ExpressionPlan, AValueWithTwoUsersIsComputedOnce) {
   EXPECT_EQ(instructions([](Expression& e) {
               const ElementValue twice = e.input(0) * 2.0;
@@ -94,7 +131,7 @@ TEST(ExpressionPlan, ChainsNameTheirOperatorsInOrder) {
   EXPECT_EQ(chain.links[1].op, AluOp::kSubtract);
   EXPECT_EQ(chain.links[1].constant, 3.0);
   EXPECT_TRUE(chain.links[1].reversed);
-  EXPECT_EQ(plan.direct_result(result.step()), 0);
+  EXPECT_TRUE(plan.is_direct(result.step()));
   EXPECT_EQ(plan.slots(), 0);
 }
 
@@ -112,7 +149,7 @@ TEST(ExpressionPlan, IntegersTakeAnInstructionPerOperator) {
   e.add_result(result);
   const ExpressionPlan plan(e, load_architecture("trn2").features);
   EXPECT_FALSE(plan.is_absorbed(1));
-  EXPECT_EQ(plan.direct_result(result.step()), -1);
+  EXPECT_FALSE(plan.is_direct(result.step()));
 }
 
 }  // namespace
