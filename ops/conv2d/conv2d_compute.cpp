@@ -21,8 +21,8 @@ struct Conv2dBandKernel::Block {
   const Conv2dBand& band;
   Affine first;  ///< first filter, counted within the pass
   int64_t filters;
-  Affine number;  ///< of the filter block within the pass
-  Affine index;   ///< running number of (band, filter block), for rings
+  Affine number;               ///< of the filter block within the pass
+  Affine index;                ///< running number of (band, filter block), for rings
   std::vector<View> staged{};  ///< per output: [filters, rows of all images, columns]
 };
 
@@ -152,8 +152,7 @@ View Conv2dBandKernel::bank(const Block& block, const Group& group, const Affine
 
 void Conv2dBandKernel::emit_group(const Block& block, const Group& group) {
   multiply(block, group);
-  builder_.loop(group.banks,
-                [&](const Affine& i) { evacuate_bank(block, group, group.unit + i); });
+  builder_.loop(group.banks, [&](const Affine& i) { evacuate_bank(block, group, group.unit + i); });
 }
 
 void Conv2dBandKernel::evacuate_bank(const Block& block, const Group& group, const Affine& unit) {

@@ -109,8 +109,8 @@ void Conv2dFollower::load_filters(const std::vector<View>& operands, const Conv2
   std::vector<View> values;
   for (size_t i = 0; i < operands.size(); ++i) {
     if (!per_filter_[i]) continue;
-    values.push_back(operands[i].select(3, 0).select(2, 0).select(1, 0).slice(0, pass.first,
-                                                                              pass.count));
+    values.push_back(
+        operands[i].select(3, 0).select(2, 0).select(1, 0).slice(0, pass.first, pass.count));
   }
   if (values.empty()) return;
   const int64_t edge = builder_.limits().vector_transpose;
@@ -122,11 +122,10 @@ void Conv2dFollower::load_filters(const std::vector<View>& operands, const Conv2
     load_rows(rows, first, count, values);
     for (int64_t filter = 0; filter < filters; filter += edge) {
       const int64_t size = std::min(edge, filters - filter);
-      builder_.emit(NcTranspose{.dst = filter_values_.turn(pass.set)
-                                           .slice(0, filter, size)
-                                           .slice(1, first, count),
-                                .data = rows.slice(0, 0, count).slice(1, filter, size),
-                                .engine = EngineKind::kVector});
+      builder_.emit(NcTranspose{
+          .dst = filter_values_.turn(pass.set).slice(0, filter, size).slice(1, first, count),
+          .data = rows.slice(0, 0, count).slice(1, filter, size),
+          .engine = EngineKind::kVector});
     }
   }
 }
@@ -138,8 +137,8 @@ void Conv2dFollower::load_rows(const View& rows, int64_t first, int64_t count,
   for (int64_t row = first; row < first + count;) {
     const View& vector = values[static_cast<size_t>(row / blocks)];
     const int64_t block = row % blocks;
-    const int64_t full = std::min({vector.size(0) / size - block, blocks - block,
-                                   first + count - row});
+    const int64_t full =
+        std::min({vector.size(0) / size - block, blocks - block, first + count - row});
     if (full > 0) {
       load(builder_, rows.slice(0, row - first, full),
            vector.slice(0, block * size, full * size).split(0, full, size));

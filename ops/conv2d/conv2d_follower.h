@@ -20,8 +20,8 @@ struct Conv2dFollowerOperands {
   int64_t tile_bytes() const;
 };
 
-/// (x + a) + b as (x + b) + a, where a is per filter (`per_filter` of input 1, 2, ...) and b is not:
-/// one instruction of Vector adds b to the scaled sums, and a is the bias of an activation.
+/// (x + a) + b as (x + b) + a, where a is per filter (`per_filter` of input 1, 2, ...) and b is
+/// not: one instruction of Vector adds b to the scaled sums, and a is the bias of an activation.
 Expression with_filter_values_last(const Expression& expression,
                                    const std::vector<bool>& per_filter);
 
@@ -58,8 +58,8 @@ class Conv2dFollower {
   std::vector<bool> per_filter_;  ///< per operand
   /// [filters of a block, blocks of a pass] for each value per filter, and their transposed rows.
   View filter_values_, filter_rows_;
-  std::vector<View> tiles_;       ///< per operand that is not per filter: a ring of tiles
-  std::vector<View> inputs_;      ///< of the block: [filters, 1] or [filters, images, rows, columns]
+  std::vector<View> tiles_;   ///< per operand that is not per filter: a ring of tiles
+  std::vector<View> inputs_;  ///< of the block: [filters, 1] or [filters, images, rows, columns]
 };
 
 }  // namespace neuron_sim

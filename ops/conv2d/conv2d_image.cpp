@@ -132,8 +132,8 @@ void clear_borders(Builder& builder, const Conv2dPlan& plan, const View& images)
 View allocate_dense(Builder& builder, const Conv2dPlan& plan) {
   if (!plan.spreads_rows()) return View();
   return builder.sbuf("dense image",
-                      {std::min(plan.block_channels, builder.limits().partitions),
-                       plan.band_images, plan.tile_rows(), plan.shape.columns.extent},
+                      {std::min(plan.block_channels, builder.limits().partitions), plan.band_images,
+                       plan.tile_rows(), plan.shape.columns.extent},
                       plan.shape.dtype, kDenseRing);
 }
 
@@ -173,8 +173,7 @@ void load_band(Builder& builder, const Conv2dPlan& plan, const Conv2dTensors& te
                                      .slice(2, 0, all_rows.count);
               load(builder, dense, part);
               // GpSimd has nothing else to do while images stream by.
-              builder.emit(
-                  TensorCopy{.dst = target, .src = dense, .engine = EngineKind::kGpSimd});
+              builder.emit(TensorCopy{.dst = target, .src = dense, .engine = EngineKind::kGpSimd});
             });
 }
 

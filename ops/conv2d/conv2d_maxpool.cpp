@@ -177,8 +177,8 @@ void emit_with(Builder& builder, HbmTensors operands, HbmTensors outputs,
   const TensorSpec no_bias{{weight.shape.at(0)}, {}, weight.dtype()};
   Conv2dShape shape =
       check_conv2d(spec_of(input), spec_of(weight), bias ? spec_of(*bias) : no_bias, options);
-  shape.weights_by_channel = weight.shape[0] > 1 && weight.strides[0] == 1 &&
-                             weight.elements() > weight.shape[0];
+  shape.weights_by_channel =
+      weight.shape[0] > 1 && weight.strides[0] == 1 && weight.elements() > weight.shape[0];
   Conv2dTensors tensors;
   tensors.input = filters_first(input);
   tensors.weight = weight.view();

@@ -66,9 +66,10 @@ extern const KernelDefinition<Conv2dMaxpoolOptions> kConv2dMaxpool;
 void emit_conv2d_maxpool(Builder& builder, HbmTensors operands, HbmTensors results,
                          const Conv2dMaxpoolOptions& options);
 
-/// results[i] = result i of `expression` for the convolution (input 0) and `others` (inputs 1, ...),
-/// which have the sizes of the results and any strides, applied as the sums leave PSUM. `options`
-/// have neither pooling nor an activation; expressions as ops/graph/follow_products.h makes them.
+/// results[i] = result i of `expression` for the convolution (input 0) and `others` (inputs 1,
+/// ...), which have the sizes of the results and any strides, applied as the sums leave PSUM.
+/// `options` have neither pooling nor an activation; expressions as ops/graph/follow_products.h
+/// makes them.
 void emit_followed_conv2d(Builder& builder, HbmTensors operands, HbmTensors others,
                           HbmTensors results, const Expression& expression,
                           const Conv2dMaxpoolOptions& options);

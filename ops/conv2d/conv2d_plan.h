@@ -17,7 +17,7 @@ struct Conv2dShape {
   Conv2dAxis rows, columns;           ///< weight [groups * filters, channels, KH, KW]
   Dtype dtype = Dtype::kFloat32;
   std::vector<Dtype> output_dtypes{Dtype::kFloat32};  ///< of more than one only without pooling
-  Dtype bias_dtype = Dtype::kFloat32;  ///< `dtype` or fp32
+  Dtype bias_dtype = Dtype::kFloat32;                 ///< `dtype` or fp32
   /// The filters of a weight are contiguous in memory, so that it loads with its channels on
   /// partitions.
   bool weights_by_channel = false;

@@ -116,8 +116,8 @@ bool can_emit(const GraphKernel& kernel, const Architecture& architecture) {
   const auto declared = [&](const std::vector<GraphTensor>& tensors) {
     std::vector<HbmTensor> result;
     for (const GraphTensor& tensor : tensors) {
-      const View storage = builder.scratch("tensor", {extent_of(tensor.shape, tensor.strides)},
-                                           tensor.dtype);
+      const View storage =
+          builder.scratch("tensor", {extent_of(tensor.shape, tensor.strides)}, tensor.dtype);
       result.push_back({storage, tensor.shape, tensor.strides});
     }
     return result;
@@ -134,8 +134,7 @@ bool can_emit(const GraphKernel& kernel, const Architecture& architecture) {
 
 class Following {
  public:
-  Following(std::vector<GraphKernel> kernels,
-            const std::function<bool(size_t memory)>& is_external,
+  Following(std::vector<GraphKernel> kernels, const std::function<bool(size_t memory)>& is_external,
             const Architecture& architecture)
       : is_external_(is_external), architecture_(architecture) {
     for (GraphKernel& kernel : kernels) kernels_.emplace_back(std::move(kernel));
@@ -183,8 +182,8 @@ class Following {
       link = i;
     }
     // Results over operands or sums would be written while those are still read.
-    const bool in_place = touches(chain.results, kernel.operands) ||
-                          touches(chain.results, chain.operands);
+    const bool in_place =
+        touches(chain.results, kernel.operands) || touches(chain.results, chain.operands);
     return in_place ? std::nullopt : link;
   }
 

@@ -12,8 +12,7 @@ ElementValue repeated(Expression& target, const ExpressionStep& step,
       return step.b < 0 ? target.alu(step.alu, value(step.a))
                         : target.alu(step.alu, value(step.a), value(step.b));
     case ExpressionKind::kActivation: return target.activation(step.activation, value(step.a));
-    case ExpressionKind::kSelect:
-      return target.select(value(step.a), value(step.b), value(step.c));
+    case ExpressionKind::kSelect: return target.select(value(step.a), value(step.b), value(step.c));
     case ExpressionKind::kRound: break;
   }
   return target.round(value(step.a));

@@ -22,10 +22,10 @@ struct PoolingWindows {
 };
 
 /// Operand: input [N, C, H, W]; results: output [N, C, OH, OW] of the same float dtype, indices
-/// int32 [N, C, OH, OW, 2]: the words of the int64 index row * W + column. H * W up to 2^24. Without
-/// the second result nothing but the maxima is computed, in a quarter of the instructions. Any
-/// strides, none empty. Ties go to the first element, and so does a window of -inf; NaN to the last
-/// one.
+/// int32 [N, C, OH, OW, 2]: the words of the int64 index row * W + column. H * W up to 2^24.
+/// Without the second result nothing but the maxima is computed, in a quarter of the instructions.
+/// Any strides, none empty. Ties go to the first element, and so does a window of -inf; NaN to the
+/// last one.
 void emit_max_pool(Builder& builder, HbmTensors operands, HbmTensors results,
                    const PoolingWindows& windows);
 /// Operands: gradients [N, C, OH, OW] and indices; result: grad_input [N, C, H, W], the sum of the

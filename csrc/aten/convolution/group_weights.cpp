@@ -22,8 +22,8 @@ at::Tensor spread_weight(const at::Tensor& weight, int64_t groups, int64_t share
   const at::Tensor spread =
       at::zeros({sets, shared, filters, shared, channels, height, width}, weight.options());
   // [sets, filters, channels, KH, KW, shared]
-  spread.diagonal(0, 1, 3).copy_(weight.view({sets, shared, filters, channels, height, width})
-                                     .permute({0, 2, 3, 4, 5, 1}));
+  spread.diagonal(0, 1, 3).copy_(
+      weight.view({sets, shared, filters, channels, height, width}).permute({0, 2, 3, 4, 5, 1}));
   return spread.view({weight.size(0), shared * channels, height, width});
 }
 

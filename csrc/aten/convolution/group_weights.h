@@ -12,7 +12,8 @@ namespace neuron_sim {
 
 /// How many groups of `channels` inputs and `filters` outputs share the PE array as one, a divisor
 /// of `groups`; empty where each would leave half of the array unused that more could fill.
-std::optional<int64_t> shared_groups(const Limits& limits, int64_t groups, int64_t channels, int64_t filters);
+std::optional<int64_t> shared_groups(const Limits& limits, int64_t groups, int64_t channels,
+                                     int64_t filters);
 
 /// `weight` [groups * filters, channels, KH, KW] as [groups * filters, shared * channels, KH, KW],
 /// for groups / shared groups: zeros between groups that share the array. For constants of a graph,

@@ -36,8 +36,8 @@ void check_block(const Convolution& c) {
     emit_followed_conv2d(builder, operands.first(3), operands.subspan(3), results, expression,
                          options);
   };
-  const BuiltOp built = build_kernel(architecture_of(c), emit, specs,
-                                     {whole, {shape, {}, Dtype::kBfloat16}});
+  const BuiltOp built =
+      build_kernel(architecture_of(c), emit, specs, {whole, {shape, {}, Dtype::kBfloat16}});
   std::vector<conv2d_bench::HostTensor> tensors;
   std::vector<std::byte*> arguments;
   for (const TensorSpec& spec : specs) {
@@ -72,8 +72,13 @@ void check_block(const Convolution& c) {
 
 TEST(Conv2dFollower, AppliesTheExpressionToEveryOutput) {
   for (const char* name : {"trn1", "trn2"}) {
-    Convolution c{.images = 2, .channels = 5, .height = 9, .width = 7, .filters = 33,
-                  .padding = 1, .architecture = name};
+    Convolution c{.images = 2,
+                  .channels = 5,
+                  .height = 9,
+                  .width = 7,
+                  .filters = 33,
+                  .padding = 1,
+                  .architecture = name};
     check_block(c);
     c.stride = 2;
     check_block(c);
@@ -82,20 +87,41 @@ TEST(Conv2dFollower, AppliesTheExpressionToEveryOutput) {
 
 TEST(Conv2dFollower, LoadsValuesOfSeveralBlocksOfFilters) {
   check_block({.images = 1, .channels = 3, .height = 4, .width = 4, .filters = 300});
-  check_block({.images = 1, .channels = 2, .height = 2, .width = 2, .filters = 17 * 128 + 5,
-               .kernel_h = 1, .kernel_w = 1});
+  check_block({.images = 1,
+               .channels = 2,
+               .height = 2,
+               .width = 2,
+               .filters = 17 * 128 + 5,
+               .kernel_h = 1,
+               .kernel_w = 1});
 }
 
 TEST(Conv2dFollower, TakesGroupsThatShareTheArray) {
-  check_block({.images = 2, .channels = 24, .height = 6, .width = 5, .filters = 48, .padding = 1,
+  check_block({.images = 2,
+               .channels = 24,
+               .height = 6,
+               .width = 5,
+               .filters = 48,
+               .padding = 1,
                .groups = 12});
-  check_block({.images = 1, .channels = 140, .height = 5, .width = 5, .filters = 140,
-               .padding = 1, .groups = 140});
+  check_block({.images = 1,
+               .channels = 140,
+               .height = 5,
+               .width = 5,
+               .filters = 140,
+               .padding = 1,
+               .groups = 140});
 }
 
 TEST(Conv2dFollower, CutsWhatDoesNotFitSbuf) {
-  Convolution c{.images = 2, .channels = 40, .height = 30, .width = 31, .filters = 150,
-                .padding = 1, .architecture = "trn1", .sbuf_bytes = 24 * 1024};
+  Convolution c{.images = 2,
+                .channels = 40,
+                .height = 30,
+                .width = 31,
+                .filters = 150,
+                .padding = 1,
+                .architecture = "trn1",
+                .sbuf_bytes = 24 * 1024};
   check_block(c);
   c.filters = 20;
   c.sbuf_bytes = 12 * 1024;
@@ -103,8 +129,14 @@ TEST(Conv2dFollower, CutsWhatDoesNotFitSbuf) {
 }
 
 TEST(Conv2dFollower, SpreadsShortRowsOnChip) {
-  Convolution c{.images = 9, .channels = 130, .height = 7, .width = 7, .filters = 4,
-                .padding = conv2d_bench::Pair(1, 2), .dtype = Dtype::kBfloat16, .wide_output = true,
+  Convolution c{.images = 9,
+                .channels = 130,
+                .height = 7,
+                .width = 7,
+                .filters = 4,
+                .padding = conv2d_bench::Pair(1, 2),
+                .dtype = Dtype::kBfloat16,
+                .wide_output = true,
                 .architecture = "trn1"};
   check_convolution(c);
   c.height = 40;

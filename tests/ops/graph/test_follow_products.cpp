@@ -49,26 +49,27 @@ const WriteExpression kSum = [](Expression& e) { return e.input(0) * 3.0 + e.inp
 TEST(FollowProducts, APointwiseKernelJoinsTheProductThatItReads) {
   EXPECT_EQ(left_after({pointwise(kDoubled, {kIn}, kSums), pointwise(kRelu, {kSums}, kOut)}, {2}),
             1U);
-  EXPECT_EQ(left_after({pointwise(kDoubled, {kIn}, kSums),
-                        pointwise(kSum, {kOther, kSums}, kOut)}, {2}),
-            1U);
+  EXPECT_EQ(
+      left_after({pointwise(kDoubled, {kIn}, kSums), pointwise(kSum, {kOther, kSums}, kOut)}, {2}),
+      1U);
 }
 
 TEST(FollowProducts, ItsOtherOperandsMayRepeat) {
   GraphTensor per_row = tensor_in(3, {3, 4, 5}, {0, 1, 0});
-  EXPECT_EQ(left_after({pointwise(kDoubled, {kIn}, kSums),
-                        pointwise(kSum, {kSums, per_row}, kOut)}, {2}),
-            1U);
+  EXPECT_EQ(
+      left_after({pointwise(kDoubled, {kIn}, kSums), pointwise(kSum, {kSums, per_row}, kOut)}, {2}),
+      1U);
 }
 
 TEST(FollowProducts, ItMayGoOverTheElementsInOtherDimensions) {
   EXPECT_EQ(left_after({pointwise(kDoubled, {kIn}, kSums),
                         pointwise(kSum, {tensor_in(1, {12, 5}), tensor_in(3, {12, 5})},
-                                  tensor_in(2, {12, 5}, {1, 12}))}, {2}),
+                                  tensor_in(2, {12, 5}, {1, 12}))},
+                       {2}),
             1U);
   EXPECT_EQ(left_after({pointwise(kDoubled, {kIn}, kSums),
-                        pointwise(kRelu, {tensor_in(1, {3, 2, 2, 5})},
-                                  tensor_in(2, {3, 2, 2, 5}))}, {2}),
+                        pointwise(kRelu, {tensor_in(1, {3, 2, 2, 5})}, tensor_in(2, {3, 2, 2, 5}))},
+                       {2}),
             1U);
 }
 
@@ -76,7 +77,8 @@ TEST(FollowProducts, SumsThatAreReadElsewhereAreStored) {
   const GraphKernel first = pointwise(kDoubled, {kIn}, kSums);
   EXPECT_EQ(left_after({first, pointwise(kRelu, {kSums}, kOut)}, {1, 2}), 2U);
   EXPECT_EQ(left_after({first, pointwise(kRelu, {kSums}, kOut),
-                        pointwise(kRelu, {tensor_in(1, {4}, {2})}, tensor_in(4, {4}))}, {2, 4}),
+                        pointwise(kRelu, {tensor_in(1, {4}, {2})}, tensor_in(4, {4}))},
+                       {2, 4}),
             3U);
 }
 
@@ -91,9 +93,10 @@ TEST(FollowProducts, WhatVectorDoesNotDoFromPsumStaysAKernel) {
 TEST(FollowProducts, KernelsKeepTheOrderThatTheirMemoriesNeed) {
   // The chain of the other two changes the product's operand.
   const GraphKernel between = pointwise(kRelu, {kOther}, kIn);
-  EXPECT_EQ(left_after({pointwise(kDoubled, {kIn}, kSums), between,
-                        pointwise(kSum, {kSums, kIn}, kOut)}, {0, 2}),
-            2U);
+  EXPECT_EQ(
+      left_after({pointwise(kDoubled, {kIn}, kSums), between, pointwise(kSum, {kSums, kIn}, kOut)},
+                 {0, 2}),
+      2U);
 }
 
 }  // namespace

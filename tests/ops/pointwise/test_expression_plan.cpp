@@ -59,14 +59,14 @@ int64_t instructions_per_partition(const Write& write, Dtype dtype = Dtype::kFlo
 TEST(ExpressionPlan, ValuesPerPartitionAreOperandsLikeConstants) {
   const Write scaled = [](Expression& e) { return e.input(0) * e.input(1) + e.input(2); };
   EXPECT_EQ(instructions_per_partition(scaled), 1);
-  EXPECT_EQ(instructions_per_partition(
-                [&](Expression& e) { return maximum(scaled(e), e.constant(0)); }),
-            1);
+  EXPECT_EQ(
+      instructions_per_partition([&](Expression& e) { return maximum(scaled(e), e.constant(0)); }),
+      1);
   EXPECT_EQ(instructions_per_partition([](Expression& e) { return e.input(1) - e.input(0); }), 1);
   // Not zero: no relu, and a third operator for Vector.
-  EXPECT_EQ(instructions_per_partition(
-                [&](Expression& e) { return maximum(scaled(e), e.constant(1)); }),
-            2);
+  EXPECT_EQ(
+      instructions_per_partition([&](Expression& e) { return maximum(scaled(e), e.constant(1)); }),
+      2);
   // An instruction takes numbers in fp32.
   EXPECT_EQ(instructions_per_partition(scaled, Dtype::kBfloat16), 2);
 }
