@@ -101,7 +101,10 @@ Recorder::Candidate Recorder::cause_of(const StepEvent& event, const CoreEvents&
 /// Makes an event one that later ones may name.
 void Recorder::note(const StepEvent& event, uint32_t index, CoreEvents& core) {
   core.previous = index;
-  if (event.kind == EventKind::kWait) ++core.semaphores;
+  if (event.kind == EventKind::kWait) {  // part of the instance's wait, not work of the engine
+    ++core.semaphores;
+    return;
+  }
   const auto engine = static_cast<size_t>(event.engine);
   const bool transfer = event.kind == EventKind::kTransfer;
   if (completes(event)) {

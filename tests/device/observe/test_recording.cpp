@@ -116,6 +116,27 @@ TEST(Recording, SaysForWhomAndSinceWhenAnInstanceWaits) {
   EXPECT_EQ(&recording.events[step.cause], &load);
 }
 
+TEST(Recording, TheLastOfSeveralWaitsIsTheCause) {
+  Builder builder("two waits", load_architecture("trn2"));
+  const View source = builder.argument("source", {128, 512}, Dtype::kFloat32);
+  const View a = builder.sbuf("a", {128, 512}, Dtype::kFloat32);
+  const View b = builder.sbuf("b", {128, 512}, Dtype::kFloat32);
+  builder.emit(DmaCopy{.dst = a, .src = source});
+  builder.emit(DmaCopy{.dst = b, .src = source});
+  builder.emit(TensorTensor{a, a, b, AluOp::kAdd, EngineKind::kVector});
+  const auto program = builder.finish();
+  const Recording recording = record(*program);
+  ASSERT_EQ(recording.waits_of(2).size(), 2U);
+  const RecordedEvent& first = event_of(recording, 0, EventKind::kTransfer);
+  const RecordedEvent& second = event_of(recording, 1, EventKind::kTransfer);
+  ASSERT_GT(second.step.span.done, first.step.span.done);
+  const RecordedEvent& sum = event_of(recording, 2, EventKind::kStep);
+  EXPECT_EQ(sum.cause_kind, CauseKind::kSemaphore);
+  EXPECT_EQ(&recording.events[sum.cause], &second);
+  const RecordedEvent& semaphore = event_of(recording, 2, EventKind::kWait);
+  EXPECT_EQ(semaphore.cause_kind, CauseKind::kSemaphore);
+}
+
 TEST(Recording, ATransferFollowsFromItsTrigger) {
   const auto program = load_add_store();
   const Recording recording = record(*program);

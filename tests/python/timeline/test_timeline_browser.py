@@ -81,7 +81,8 @@ def test_a_click_shows_an_instruction_and_what_it_waited_for(page, program):
     details = page.inner_text("#details")
     assert "tensor_copy #" in details and "result [128, 512] float32 sbuf" in details
     assert "It waited for" in details and "nc_matmul #" in details
-    assert "partition 0, byte " in details
+    tile = next(each for each in recording["names"]["tiles"] if each["label"] == "result")
+    assert f"partition 0, byte {tile['address']}" in details
     start = column(recording, "event_start")[event]
     assert f"{start / 1000:.3f} ns" in details
     page.click("#details a >> nth=0")  # its producer

@@ -122,11 +122,10 @@ class Details {
       if (!operand.text) return;
       const at = c.instance_first_location[instance] + i;
       const tile = this.recording.names.tiles[c.location_tile[at]];
-      const onChip = tile.memory !== "hbm";
-      const address = onChip ? tile.address + c.location_offset[at] : c.location_offset[at];
-      const place = onChip
-        ? `partition ${c.location_partition[at]}, byte ${address}`
-        : `byte ${address} of ${tile.label}`;
+      const byte = c.location_offset[at];  // on chip: of the partition
+      const place = tile.memory === "hbm"
+        ? `byte ${byte} of ${tile.label}`
+        : `partition ${c.location_partition[at]}, byte ${byte}`;
       const how = operand.reads ? (operand.writes ? "reads, writes" : "reads") : "writes";
       rows.push([operand.name, operand.text, place, how]);
     });
