@@ -1,4 +1,4 @@
-"""torch.compile(backend="neuron_sim") of what transformers are made of: activations stay on chip."""
+"""torch.compile(backend="neuron_sim") of transformers: activations stay on chip."""
 
 import math
 
