@@ -2,11 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <thread>
 
 #include "device/base/errors.h"
 #include "device/builder/builder.h"
 #include "device/isa/dma/dma_copy.h"
+#include "device/runtime/timing_only.h"
 #include "tests/device/program/two_cores.h"
 
 namespace neuron_sim {
@@ -43,6 +45,21 @@ TEST(Launch, ComputesAndTakesTheBenchmarkTimeOnTheSchedule) {
   const LaunchRecord second = run(kernel, input.data(), output.data());
   EXPECT_EQ(second.span.start, first.span.end);
   EXPECT_EQ(kernel->simulations(), 1);
+}
+
+TEST(Launch, TakesItsTimeAndTouchesNoBytesWhileOnlyTimeIsWanted) {
+  std::vector<float> input(32, 3), output(32);
+  const auto kernel = copy_kernel();
+  const LaunchRecord with_bytes = run(kernel, input.data(), output.data());
+  std::fill(output.begin(), output.end(), 7.0F);
+  set_timing_only(true);
+  const LaunchRecord timed = run(kernel, input.data(), output.data());
+  std::byte* arguments[] = {bytes(input.data()), bytes(output.data())};
+  compute(0, kernel, arguments);
+  set_timing_only(false);
+  EXPECT_EQ(output, std::vector<float>(32, 7));
+  EXPECT_EQ(timed.span.start, with_bytes.span.end);
+  EXPECT_EQ(timed.span.end - timed.span.start, with_bytes.span.end - with_bytes.span.start);
 }
 
 TEST(Launch, RejectsOutputsThatOverlapOtherArguments) {

@@ -1,6 +1,7 @@
 #include "device/compiler/line/dependences.h"
 
 #include "device/builder/builder.h"
+#include "device/isa/dma/collective.h"
 #include "device/isa/dma/dma_copy.h"
 #include "device/isa/movement/memset.h"
 #include "device/isa/movement/tensor_copy.h"
@@ -47,6 +48,23 @@ TEST(Dependences, VersionsAtOneAddressDoNotWaitForEachOtherButPlacedTilesDo) {
     EXPECT_EQ(sources(line, 2), by_hand ? (Sources{0, 1}) : Sources{});
     EXPECT_EQ(sources(line, 3), (Sources{2}));
   }
+}
+
+TEST(Dependences, ACollectiveWaitsForTheOneBeforeIt) {
+  Builder builder("ranks", load_architecture("trn2"));
+  const auto groups = std::make_shared<const ReplicaGroups>(ReplicaGroups{{{0, 1}}});
+  const View x = builder.sbuf("x", {128, 8}, Dtype::kFloat32);
+  for (const char* label : {"first", "second"}) {
+    const View tensor = builder.argument(label, {128, 8}, Dtype::kFloat32);
+    builder.emit(Collective{CollectiveKind::kAllReduce, tensor, tensor, groups});
+    builder.emit(Memset{x, 1});
+  }
+  const StraightLine line = *unroll(*builder.finish()).line;
+  EXPECT_EQ(sources(line, 0), Sources{});
+  EXPECT_EQ(sources(line, 2), (Sources{0}));
+  const auto straight = lower(line);
+  EXPECT_TRUE(straight->has_collectives);
+  EXPECT_EQ(straight->replica_groups, line.replica_groups);
 }
 
 TEST(Dependences, TensorsInHbmWaitOnlyWhereBytesAreWrittenTwiceOrRead) {
