@@ -38,7 +38,7 @@ class FewRows {
   int64_t group() const { return group_; }
 
  private:
-  View tile(const char* label, std::vector<int64_t> sizes, Dtype dtype, int ring = 1) {
+  View tile(const char* label, const std::vector<int64_t>& sizes, Dtype dtype, int ring = 1) {
     return builder_.sbuf(label, sizes, dtype, ring);
   }
   /// Elements of a tensor before those of a key head.
@@ -186,7 +186,7 @@ void FewRows::scale(const View& target, const View& product, int64_t head) {
 void FewRows::exponentiate(int64_t count) {
   const int64_t columns = count * rows_;
   const View scores = scores_.slice(1, 0, count);
-  const View largest = largest_.slice(1, 0, columns);
+  View largest = largest_.slice(1, 0, columns);
   builder_.emit(TensorReduce{.dst = largest.split(1, count, rows_),
                              .data = scores.permute({0, 1, 3, 2}),
                              .op = AluOp::kMaximum});
@@ -196,7 +196,7 @@ void FewRows::exponentiate(int64_t count) {
   builder_.emit(TensorReduce{
       .dst = negated, .data = turned.select(1, 0), .op = AluOp::kMaximum, .negate = true});
   // Finite, so that differences are finite too, even in a row without any key.
-  const View spread = spread_.slice(0, 0, columns);
+  View spread = spread_.slice(0, 0, columns);
   builder_.emit(TensorScalar{.dst = spread,
                              .data = negated.broadcast(1, partitions_),
                              .op0 = AluOp::kMinimum,
@@ -247,7 +247,8 @@ void FewRows::weigh(int64_t first, int64_t place) {
 void FewRows::finish(int64_t first, int64_t count) {
   const int64_t columns = count * rows_;
   store_sums(first, columns);
-  const View inverse = inverse_.slice(1, 0, columns), weighted = weighted_.slice(1, 0, columns);
+  const View inverse = inverse_.slice(1, 0, columns);
+  View weighted = weighted_.slice(1, 0, columns);
   builder_.emit(Reciprocal{.dst = inverse, .data = inverse});
   builder_.emit(TensorTensor{.dst = weighted,
                              .data1 = sums_.slice(1, 0, columns),

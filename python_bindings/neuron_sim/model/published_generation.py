@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import functools
 import json
+import warnings
 from pathlib import Path
 from typing import Any
+
+import torch
 
 from neuron_sim.model.generation import Generation, GenerationRequest, generate
 from neuron_sim.model.published import Comparison
@@ -21,12 +24,16 @@ def published_generation() -> list[dict[str, Any]]:
 
 
 def compare(model: str | None = None) -> list[Comparison]:
-    """Simulates the published rows, or those of one model; two comparisons a row."""
+    """Simulates the published rows, or those of one model; two comparisons a row. Rows whose
+    compilation does not fit HBM are left out with a warning: it keeps all values of a prompt."""
     name = None if model is None else model.rsplit("/", 1)[-1].lower()
     found = []
     for row in published_generation():
         if name in (None, row["model"]):
-            found += _compare(row)
+            try:
+                found += _compare(row)
+            except torch.OutOfMemoryError:
+                warnings.warn(f"{_setting(row)} of {row['model']} does not fit HBM", stacklevel=2)
     return found
 
 
@@ -35,10 +42,13 @@ def _simulated(model: str, request: GenerationRequest) -> Generation:
     return generate(decoder_shape(model), request)
 
 
+def _setting(row: dict[str, Any]) -> str:
+    return f"tp {row['ranks']}, {row['input']} of {row['context']} tokens"
+
+
 def _compare(row: dict[str, Any]) -> list[Comparison]:
     request = GenerationRequest(row["ranks"], row["batch"], row["context"], row["input"])
     found = _simulated(row["model"], request)
-    setting = f"tp {row['ranks']}, {row['input']} of {row['context']} tokens"
     return [
         Comparison(
             row["model"],
@@ -48,7 +58,7 @@ def _compare(row: dict[str, Any]) -> list[Comparison]:
             phase.latency_ms,
             phase.bound,
             figure,
-            setting,
+            _setting(row),
         )
         for figure, phase in (("TTFT", found.prefill), ("TPOT", found.decode))
     ]
