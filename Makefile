@@ -20,7 +20,7 @@ export PYTHON ?= python3
 IN_VENV := PATH="$(VENV)/bin:$$PATH"
 export CMAKE_BUILD_PARALLEL_LEVEL ?= $(shell nproc)
 
-.PHONY: help setup build package demo test test-torch test-browser fuzz models test-sanitize test-threads coverage mutants lint tidy format bench clean
+.PHONY: help setup setup-lint build package demo test test-torch test-browser fuzz models test-sanitize test-threads coverage mutants lint tidy format bench clean
 .NOTPARALLEL:
 
 help:
@@ -28,6 +28,9 @@ help:
 
 setup:
 	@tools/setup.sh
+
+setup-lint:
+	@tools/setup.sh lint
 
 build: setup
 	@$(IN_VENV) tools/build.sh release
@@ -77,16 +80,16 @@ coverage: setup
 mutants: build
 	@$(IN_VENV) python tools/mutation_sample.py
 
-lint: setup
-	@$(IN_VENV) tools/build.sh --configure release
+lint: setup-lint
+	@$(IN_VENV) tools/build.sh --configure tidy
 	@$(IN_VENV) tools/lint.sh
 
 # clang-tidy on every file of device/ and ops/, not only on the changed ones.
-tidy: setup
-	@$(IN_VENV) tools/build.sh --configure release
-	@$(IN_VENV) python tools/run_clang_tidy.py build/release --all
+tidy: setup-lint
+	@$(IN_VENV) tools/build.sh --configure tidy
+	@$(IN_VENV) python tools/run_clang_tidy.py build/tidy --all
 
-format: setup
+format: setup-lint
 	@find device ops csrc python_bindings models benchmarks tests examples \
 	  \( -name '*.h' -o -name '*.cpp' \) -print0 2>/dev/null | xargs -0 clang-format -i
 	@$(IN_VENV) ruff check --quiet --fix . ; $(IN_VENV) ruff format --quiet .

@@ -14,14 +14,15 @@ if(core_sources)
     DEPENDS ${architecture_files} "${PROJECT_SOURCE_DIR}/cmake/embed_architectures.cmake"
     COMMENT "Embedding the architecture files" VERBATIM)
 
-  # The walk of the timeline goes through many small functions, millions of times per second: none
-  # of them is to be replaced when the library is loaded, so that the compiler may inline them.
-  neuron_sim_glob(timeline_sources device/timeline/*.cpp)
-  set_source_files_properties(${timeline_sources} PROPERTIES
-    COMPILE_OPTIONS -fno-semantic-interposition)
-
   add_library(neuron_sim_core SHARED ${core_sources} "${embedded}")
   target_include_directories(neuron_sim_core PUBLIC "${PROJECT_SOURCE_DIR}")
+  # The timeline and the executor go through many small functions, millions of times per second:
+  # none of them is to be replaced when the library is loaded, so that the compiler may inline them.
+  target_compile_options(neuron_sim_core PRIVATE -fno-semantic-interposition)
+  target_precompile_headers(neuron_sim_core PRIVATE
+    <algorithm> <array> <cmath> <functional> <map> <memory> <optional> <set> <span> <string>
+    <string_view> <unordered_map> <utility> <vector>)
+  neuron_sim_unity_groups(neuron_sim_core ${core_sources})
   target_link_libraries(neuron_sim_core
     PUBLIC Threads::Threads
     PRIVATE neuron_sim_flags fmt::fmt-header-only neuron_sim_tomlplusplus
@@ -43,10 +44,7 @@ if(NEURON_SIM_TORCH AND TARGET neuron_sim_core AND torch_sources)
     <ATen/TensorOperators.h> <ATen/WrapDimUtils.h> <ATen/core/dispatch/Dispatcher.h>
     <ATen/native/Resize.h> <ATen/ops/empty.h> <c10/core/DeviceGuard.h> <torch/library.h>
     <algorithm> <array> <functional> <map> <string> <vector>)
-  # The files of pointwise/ are cheap, and each has a table of the same name.
-  set(grouped_sources ${torch_sources})
-  list(FILTER grouped_sources EXCLUDE REGEX "/csrc/aten/pointwise/")
-  neuron_sim_unity_groups(torch_neuron_sim ${grouped_sources})
+  neuron_sim_unity_groups(torch_neuron_sim ${torch_sources})
   # A header of torch's profiler includes those of Kineto by their bare names.
   get_target_property(folders neuron_sim::torch INTERFACE_INCLUDE_DIRECTORIES)
   list(TRANSFORM folders APPEND /kineto)

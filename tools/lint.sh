@@ -26,7 +26,7 @@ run "rooms" python tools/check_rooms.py
 run "hardware literals" python tools/check_hardware_literals.py
 run "lengths and suppressed warnings" python tools/check_files.py
 run "lock file" python tools/lock.py --check
-run "clang-tidy" python tools/run_clang_tidy.py build/release "$@"
+run "clang-tidy" python tools/run_clang_tidy.py build/tidy "$@"
 
 for name in "${failed[@]}"; do echo "lint: FAILED: $name" >&2; done
 exit $((${#failed[@]} > 0))

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Brings a fresh Debian 12 to the point where everything builds: system packages, a virtual
 # environment, the Python packages of requirements-dev.txt. Does nothing when nothing is missing.
-# VENV names the environment; PYTHON the interpreter it is created from.
+# `setup.sh lint` also brings the programs that only lint needs. VENV names the environment; PYTHON
+# the interpreter it is created from.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 : "${VENV:=${VIRTUAL_ENV:-$PWD/.venv}}" "${PYTHON:=python3}"
@@ -10,14 +11,16 @@ has_program() { command -v "$1" >/dev/null; }
 has_header() { echo "#include <$1>" | g++ -std=c++20 -E -x c++ - >/dev/null 2>&1; }
 python_has() { has_program "$PYTHON" && "$PYTHON" -c "$1" 2>/dev/null; }
 
-# Prints the Debian packages that are missing, one per line.
+# Prints the Debian packages that are missing for $1 (build or lint), one per line.
 missing_packages() {
   has_program g++ || echo g++
   has_program cmake || echo cmake
   has_program ninja || echo ninja-build
   has_program ccache || echo ccache
-  has_program clang-format || echo clang-format
-  has_program clang-tidy || echo clang-tidy
+  if [[ $1 == lint ]]; then
+    has_program clang-format || echo clang-format
+    has_program clang-tidy || echo clang-tidy
+  fi
   has_header fmt/format.h || echo libfmt-dev
   has_header toml++/toml.h || echo libtomlplusplus-dev
   has_header gtest/gtest.h || echo libgtest-dev
@@ -30,7 +33,7 @@ open(os.path.join(sysconfig.get_path("include"), "Python.h")).close()' || echo p
 
 install_system_packages() {
   local packages
-  mapfile -t packages < <(missing_packages)
+  mapfile -t packages < <(missing_packages "$1")
   [[ ${#packages[@]} -eq 0 ]] && return
   if [[ $(id -u) -ne 0 ]] || ! has_program apt-get; then
     echo "setup: system packages are missing. Install them as root, then try again:" >&2
@@ -78,7 +81,7 @@ install_python_packages() {
   echo "$key" >"$stamp"
 }
 
-install_system_packages
+install_system_packages "${1:-build}"
 create_environment
 install_python_packages
 echo "setup: ready ($VENV)"

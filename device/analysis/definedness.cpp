@@ -36,9 +36,10 @@ struct Written {
   }
 };
 
-class Walk {
+class DefinednessWalk {
  public:
-  explicit Walk(const Program& program) : program_(program), written_(program.tiles.size()) {}
+  explicit DefinednessWalk(const Program& program)
+      : program_(program), written_(program.tiles.size()) {}
 
   int64_t trip_count(const Loop& loop) const {
     return loop.register_index < 0 ? loop.bound : std::min<int64_t>(loop.bound, 1);
@@ -136,8 +137,8 @@ class Walk {
 }  // namespace
 
 std::vector<UndefinedRead> undefined_reads(const Program& program) {
-  Walk walk(program);
-  Cursor<Walk>(program, walk).walk();
+  DefinednessWalk walk(program);
+  Cursor<DefinednessWalk>(program, walk).walk();
   return walk.result;
 }
 

@@ -3,20 +3,13 @@
 #include <algorithm>
 #include <array>
 
+#include "device/analysis/instance_history.h"
 #include "device/analysis/tile_history.h"
 #include "device/base/errors.h"
 #include "device/program/cursor.h"
 
 namespace neuron_sim {
 namespace {
-
-/// Instances that touched some bytes.
-struct Instances {
-  std::vector<uint32_t> numbers;
-  void merge(const Instances& other) {
-    numbers.insert(numbers.end(), other.numbers.begin(), other.numbers.end());
-  }
-};
 
 /// Visits one core.
 class DependencyWalk {
@@ -77,8 +70,8 @@ class DependencyWalk {
       const bool in_order = entry.slot == own && !dma;
       if (in_order && (own == slot_of(EngineKind::kTensor) || !is_write || !operand.reads()))
         return;
-      const auto& numbers = entry.stamp.numbers;
-      producers.insert(producers.end(), numbers.begin(), numbers.end());
+      const auto& ids = entry.stamp.ids;
+      producers.insert(producers.end(), ids.begin(), ids.end());
     };
     history.collect(region, operand.reads(), operand.writes(), edge);
   }

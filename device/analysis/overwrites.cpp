@@ -46,9 +46,9 @@ std::vector<bool> sharing_tiles(const Program& program) {
 }
 
 /// Records the last write to each byte of the memories.
-class Walk {
+class OverwriteWalk {
  public:
-  explicit Walk(const Program& program)
+  explicit OverwriteWalk(const Program& program)
       : program_(program),
         shares_(sharing_tiles(program)),
         last_write_(program.tiles.size(), kNever),
@@ -142,8 +142,8 @@ class Walk {
 }  // namespace
 
 std::vector<OverwrittenRead> overwritten_reads(const Program& program) {
-  Walk walk(program);
-  if (walk.needed()) Cursor<Walk>(program, walk).walk();
+  OverwriteWalk walk(program);
+  if (walk.needed()) Cursor<OverwriteWalk>(program, walk).walk();
   return walk.result;
 }
 

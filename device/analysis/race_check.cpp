@@ -38,9 +38,9 @@ using AccessesByCore = std::array<std::vector<HbmAccess>, kMaximumCores>;
 bool decidable(const Operand& operand) { return !operand.indirect && operand.register_index < 0; }
 
 /// Visits both cores; per core engines, histories and the accesses that may race.
-class Walk {
+class RaceWalk {
  public:
-  explicit Walk(const Program& program) : program_(program), accesses_(program.tiles.size()) {
+  explicit RaceWalk(const Program& program) : program_(program), accesses_(program.tiles.size()) {
     for (auto& core : histories_) core.resize(static_cast<size_t>(program.hazard_groups));
     for (const Edge& edge : program.edges) producers_[edge.producer] = {};
     find_shared();
@@ -111,7 +111,7 @@ class Walk {
   int64_t meetings_ = 0;
 };
 
-void Walk::find_shared() {
+void RaceWalk::find_shared() {
   struct Use {
     std::array<bool, kMaximumCores> used{};
     bool written = false;
@@ -130,7 +130,7 @@ void Walk::find_shared() {
 }
 
 /// The last meeting the instance waits for within its core; adds it to the histories.
-Behind Walk::order(const Instruction& instruction, const int64_t* variables, int64_t meeting) {
+Behind RaceWalk::order(const Instruction& instruction, const int64_t* variables, int64_t meeting) {
   static constexpr int64_t kNoRegisters[64] = {};
   Behind behind = engine(instruction);
   behind.merge({meeting});
@@ -158,7 +158,7 @@ Behind Walk::order(const Instruction& instruction, const int64_t* variables, int
   return behind;
 }
 
-void Walk::check() const {
+void RaceWalk::check() const {
   for (const AccessesByCore& cores : accesses_) {
     const std::array<Duplicates, kMaximumCores> duplicates{writes_of(cores[0]),
                                                            writes_of(cores[1])};
@@ -185,7 +185,7 @@ void Walk::check() const {
 
 /// Both cores take part in one collective on a tensor, which gives both the same bytes: each may
 /// read what its own part wrote.
-bool Walk::both_take_part(const HbmAccess& first, const HbmAccess& second) const {
+bool RaceWalk::both_take_part(const HbmAccess& first, const HbmAccess& second) const {
   const auto collective = [&](const HbmAccess& access) {
     const InstructionType* type = program_.instructions[access.instruction].type;
     return type->synchronises == Synchronisation::kCollective ? type : nullptr;
@@ -203,7 +203,7 @@ bool Walk::both_take_part(const HbmAccess& first, const HbmAccess& second) const
 }
 
 /// The writes of one core to a tensor, by source line and offset, in program order.
-Walk::Duplicates Walk::writes_of(const std::vector<HbmAccess>& accesses) const {
+RaceWalk::Duplicates RaceWalk::writes_of(const std::vector<HbmAccess>& accesses) const {
   Duplicates result;
   for (const HbmAccess& access : accesses) {
     if (!program_.operands[access.operand].writes() || line(access) < 0) continue;
@@ -214,8 +214,8 @@ Walk::Duplicates Walk::writes_of(const std::vector<HbmAccess>& accesses) const {
 
 /// Whether the core of `other` writes the same bytes from the same source line as `write` of the
 /// other core, with `other` itself or before it.
-bool Walk::duplicated(const HbmAccess& write, const HbmAccess& other,
-                      const Duplicates& of_other) const {
+bool RaceWalk::duplicated(const HbmAccess& write, const HbmAccess& other,
+                          const Duplicates& of_other) const {
   if (!program_.operands[write.operand].writes()) return false;
   const auto found = of_other.find({line(write), write.offset});
   if (found == of_other.end()) return false;
@@ -224,8 +224,8 @@ bool Walk::duplicated(const HbmAccess& write, const HbmAccess& other,
   });
 }
 
-void Walk::check(const HbmAccess& first, const HbmAccess& second,
-                 const std::array<Duplicates, kMaximumCores>& duplicates) const {
+void RaceWalk::check(const HbmAccess& first, const HbmAccess& second,
+                     const std::array<Duplicates, kMaximumCores>& duplicates) const {
   const Operand& a = program_.operands[first.operand];
   const Operand& b = program_.operands[second.operand];
   if (!a.writes() && !b.writes()) return;
@@ -264,8 +264,8 @@ void check_races(const Program& program) {
                                  [&](const Block& block) { return synchronises(program, block); });
   if (program.cores.size() < 2 && !meets) return;
   if (program.cores.size() == kMaximumCores && meets_in_register_loop(program)) return;
-  Walk walk(program);
-  Cursor<Walk>(program, walk).walk();
+  RaceWalk walk(program);
+  Cursor<RaceWalk>(program, walk).walk();
   walk.check();
 }
 

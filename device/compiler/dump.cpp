@@ -8,7 +8,7 @@
 namespace neuron_sim {
 namespace {
 
-constexpr std::string_view kAll = "after:all";
+constexpr std::string_view kAllPasses = "after:all";
 
 std::string request_for(const Pass& pass) { return text("after:", pass.name); }
 
@@ -17,8 +17,8 @@ std::string request_for(const Pass& pass) { return text("after:", pass.name); }
 std::string dump_request() { return setting("NEURON_SIM_DUMP"); }
 
 void check_dump_request(std::string_view request) {
-  if (request.empty() || request == kAll) return;
-  std::string requests(kAll);
+  if (request.empty() || request == kAllPasses) return;
+  std::string requests(kAllPasses);
   for (const Pass& pass : pipeline()) {
     if (request == request_for(pass)) return;
     requests += ", " + request_for(pass);
@@ -28,7 +28,7 @@ void check_dump_request(std::string_view request) {
 
 void dump(const Pass& pass, const StraightLine& line) {
   const std::string request = dump_request();
-  if (request != kAll && request != request_for(pass)) return;
+  if (request != kAllPasses && request != request_for(pass)) return;
   const std::string printed = text("after ", pass.name, ": ", listing(*lower(line)));
   std::fputs(printed.c_str(), stderr);
 }

@@ -76,12 +76,12 @@ bool run_allocate_psum(StraightLine& line, PassState& state) {
 constexpr Keeps kOrderAndPlaces{.order = true, .places = true};
 constexpr Keeps kInstancesAndPlaces{.instances = true, .places = true};
 constexpr Keeps kOrderAndInstances{.order = true, .instances = true};
-constexpr Keeps kAll{.order = true, .instances = true, .places = true};
+constexpr Keeps kKeepsAll{.order = true, .instances = true, .places = true};
 
 constexpr Stage kMiddle = Stage::kMiddleEnd;
 // name, stage, whether it needs versions, what it keeps, how it runs, when it gives way
 constexpr Pass kPipeline[] = {
-    {"rename_buffers", Stage::kVersions, false, kAll, run_rename_buffers},
+    {"rename_buffers", Stage::kVersions, false, kKeepsAll, run_rename_buffers},
     {"share_constants", kMiddle, true, kOrderAndPlaces, run<share_constants>, 0, "rename_buffers"},
     {"accumulate_products", kMiddle, true, kOrderAndPlaces, run<accumulate_products>, 0,
      "rename_buffers"},
@@ -101,7 +101,7 @@ constexpr Pass kPipeline[] = {
     {"gather_operands", kMiddle, true, kOrderAndPlaces, run<gather_operands>},
     {"spill_psum", Stage::kSpills, true, {.places = true}, run_spill_psum, 0, "rename_buffers"},
     {"spill_sbuf", Stage::kSpills, true, {.places = true}, run_spill_sbuf, 0, "rename_buffers"},
-    {"assign_queues", Stage::kPlaces, false, kAll, run<assign_queues>},
+    {"assign_queues", Stage::kPlaces, false, kKeepsAll, run<assign_queues>},
     {"allocate_sbuf", Stage::kPlaces, true, kOrderAndInstances, run_allocate_sbuf, 0,
      "rename_buffers"},
     {"schedule", Stage::kOrder, false, {.instances = true}, run_schedule},

@@ -17,8 +17,6 @@ int64_t innermost_stride(const View& view) {
   return itemsize(view.dtype());
 }
 
-constexpr int64_t kWideStride = 16;  // bytes; docs/hardware_facts.md#wide-stride
-
 }  // namespace
 
 bool is_16bit_float(Dtype dtype) { return dtype == Dtype::kFloat16 || dtype == Dtype::kBfloat16; }
@@ -60,8 +58,6 @@ bool copies_bits(EngineKind engine, const Architecture& architecture) {
 }
 
 bool is_contiguous(const View& view) { return innermost_stride(view) == itemsize(view.dtype()); }
-
-bool is_strided(const View& view) { return std::abs(innermost_stride(view)) > kWideStride; }
 
 RateClass one_source_rate(EngineKind engine, const View& source, const View& target) {
   if (engine == EngineKind::kGpSimd) return RateClass::kGpSimdOneInput;

@@ -25,8 +25,6 @@ void check_constant(std::string_view instruction, std::string_view parameter, do
 bool copies_bits(EngineKind engine, const Architecture& architecture);
 /// Neighbours of the innermost free dimension are neighbours in memory.
 bool is_contiguous(const View& view);
-/// The innermost free stride of the view exceeds 16 bytes (docs/hardware_facts.md#wide-stride).
-bool is_strided(const View& view);
 /// A one-source instruction of 16-bit floats on the Vector engine has a fast mode when
 /// both sides are in SBUF and contiguous (kCopy16bit), a slower one when one side is in PSUM or
 /// they are not (kCopy16bitMixed). On the Scalar engine 16-bit and 8-bit floats are kScalar16bit,

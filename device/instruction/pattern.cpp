@@ -60,7 +60,7 @@ Pattern free_pattern(const Access& access) {
 
 bool is_strided(const View& view) {
   for (int i = view.rank() - 1; i > 0; --i) {
-    if (view.size(i) > 1) return std::abs(view.dimension(i).stride) > 16;
+    if (view.size(i) > 1) return std::abs(view.dimension(i).stride) > kWideStride;
   }
   return false;
 }

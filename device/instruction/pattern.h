@@ -35,8 +35,11 @@ struct Pattern {
 /// The free pattern of an operand, in bytes, merged as far as its strides allow.
 Pattern free_pattern(const Access& access);
 
-/// True when the innermost free dimension steps by more than 16 bytes, which slows the engines
-/// down (nki_perf_guide; struct Step).
+/// Bytes; a longer step of the innermost free dimension slows the engines down
+/// (docs/hardware_facts.md#wide-stride).
+inline constexpr int64_t kWideStride = 16;
+/// The innermost free dimension of more than one element steps by more than kWideStride (struct
+/// Step).
 bool is_strided(const View& view);
 
 }  // namespace neuron_sim

@@ -10,7 +10,7 @@ namespace neuron_sim {
 namespace {
 
 /// Bytes of the operands, results and sums of a unit of one key head.
-int64_t unit_bytes(const Limits& limits, const AttentionSizes& s) {
+int64_t gradient_unit_bytes(const Limits& limits, const AttentionSizes& s) {
   const auto bytes = [&](int64_t length, int64_t width, bool turned, Dtype dtype) {
     return HeadOperand::bytes(limits, length, width, dtype, {.rows = true, .turned = turned});
   };
@@ -25,7 +25,7 @@ int64_t unit_bytes(const Limits& limits, const AttentionSizes& s) {
   return s.members * member + keys;
 }
 /// Bytes that all units on chip may take in SBUF.
-int64_t unit_budget(const Limits& limits) { return limits.sbuf_usable.count * 3 / 4; }
+int64_t gradient_unit_budget(const Limits& limits) { return limits.sbuf_usable.count * 3 / 4; }
 
 void check_widths(const Builder& builder, const AttentionSizes& sizes) {
   const int64_t widest = product_columns(builder.limits());
@@ -38,7 +38,7 @@ void check_widths(const Builder& builder, const AttentionSizes& sizes) {
 }  // namespace
 
 bool attention_backward_fits(const Limits& limits, const AttentionSizes& sizes) {
-  return unit_bytes(limits, sizes) <= unit_budget(limits);
+  return gradient_unit_bytes(limits, sizes) <= gradient_unit_budget(limits);
 }
 
 void emit_attention_backward(Builder& builder, HbmTensors given, HbmTensors targets,
@@ -61,8 +61,8 @@ void emit_attention_backward(Builder& builder, HbmTensors given, HbmTensors targ
   const int64_t blocks = ceiling(sizes.queries, limits.partitions);
   const int64_t tiles = ceiling(sizes.keys, AttentionBackwardSection::key_tile(limits, sizes));
   const AttentionUnits units =
-      plan_units(all, sizes.members * blocks * tiles, unit_bytes(limits, sizes),
-                 unit_budget(limits), sizes.members * blocks);
+      plan_units(all, sizes.members * blocks * tiles, gradient_unit_bytes(limits, sizes),
+                 gradient_unit_budget(limits), sizes.members * blocks);
   builder.scope([&] {
     const CausalMask mask(builder, options.causal);
     builder.loop(units.images, [&](const Affine& image) {

@@ -10,7 +10,6 @@
 namespace neuron_sim {
 namespace {
 
-constexpr int kRing = 2;
 constexpr int64_t kKeyLag = 2;    // products with P and dS
 constexpr int64_t kQueryLag = 3;  // products with dS transposed
 
@@ -47,7 +46,7 @@ AttentionBackwardSection::AttentionBackwardSection(Builder& builder,
       key_tile_(key_tile(builder.limits(), sizes_of(operands))),
       steps_(steps()),
       ring_(pipeline_ring(units.units, static_cast<int64_t>(steps_.size()), kQueryLag)),
-      transposer_(builder, operands.q.dtype(), kRing),
+      transposer_(builder, operands.q.dtype(), kDoubleBuffer),
       gradient_(operand(operands.gradient, units.heads(), {.rows = true, .turned = true})),
       q_(operand(operands.q, units.heads(), {.rows = true, .turned = true})),
       k_(operand(operands.k, units.key_heads, {.rows = true, .turned = true})),
@@ -59,17 +58,18 @@ AttentionBackwardSection::AttentionBackwardSection(Builder& builder,
   inner_ = builder.sbuf("inner", {row_tile_, heads, row_blocks_}, wide, ring_);
   probabilities_ = tile("probabilities", key_tile_, dtype, kKeyLag + 1);
   differences_ = tile("score_gradients", key_tile_, dtype, kKeyLag + 1);
-  turned_ = blocked_tile(builder, "score_gradients_turned", key_tile_, row_tile_, dtype, kRing);
+  turned_ =
+      blocked_tile(builder, "score_gradients_turned", key_tile_, row_tile_, dtype, kDoubleBuffer);
   if (operands.bias) {
-    bias_tile_ = tile("bias", key_tile_, operands.bias->dtype(), kRing);
-    biased_ = tile("scores", key_tile_, wide, kRing);
+    bias_tile_ = tile("bias", key_tile_, operands.bias->dtype(), kDoubleBuffer);
+    biased_ = tile("scores", key_tile_, wide, kDoubleBuffer);
   }
   q_sum_ = builder.sbuf("q_sums", {row_tile_, heads, row_blocks_, depth}, wide);
   q_result_ = result_tile("q_gradient", results.q, heads);
   k_result_ = result_tile("k_gradient", results.k, units.key_heads);
   v_result_ = result_tile("v_gradient", results.v, units.key_heads);
   const int64_t blocks = ceiling(key_tile_, row_tile_);
-  scores_ = builder.psum("scores", {row_tile_, key_tile_}, wide, kRing);
+  scores_ = builder.psum("scores", {row_tile_, key_tile_}, wide, kDoubleBuffer);
   outer_ = builder.psum("outer_products", {row_tile_, key_tile_}, wide);
   q_psum_ = builder.psum("q_products", {row_tile_, depth}, wide);
   k_psum_ = builder.psum("k_products", {row_tile_, blocks, depth}, wide);

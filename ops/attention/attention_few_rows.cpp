@@ -23,7 +23,6 @@ namespace {
 constexpr int64_t kMostRows = 8;       // of q per key head
 constexpr int64_t kMostHeads = 1024;   // each is emitted by itself
 constexpr int64_t kMostScores = 4096;  // per partition, of the heads that share row operations
-constexpr int kRing = 2;
 
 /// Rows of q that share a key head.
 int64_t rows_of(const HbmTensor& q) { return q.shape[2] * q.shape[3]; }
@@ -91,7 +90,7 @@ FewRows::FewRows(Builder& builder, HbmTensors operands, HbmTensors results,
       width_(v_.shape[4]),
       group_(std::min({k_.shape[0] * heads_, partitions_ / rows_,
                        std::max<int64_t>(1, kMostScores / (tiles_ * rows_))})),
-      transposer_(builder, q_.dtype(), kRing,
+      transposer_(builder, q_.dtype(), kDoubleBuffer,
                   options.exact_transposes ? EngineKind::kAuto : EngineKind::kTensor),
       exact_(builder, Dtype::kFloat32, 1),
       of_results_(builder, out_.dtype(), 1,
@@ -100,10 +99,10 @@ FewRows::FewRows(Builder& builder, HbmTensors operands, HbmTensors results,
   const Dtype dtype = q_.dtype();
   queries_ = tile("q_rows", {partitions_, depth_}, dtype);
   queries_turned_ = tile("q_turned", {depth_, 1, partitions_}, dtype);
-  keys_ = tile("k_rows", {partitions_, tiles_, depth_}, dtype, kRing);
-  keys_turned_ = tile("k_turned", {depth_, tiles_, partitions_}, dtype, kRing);
-  values_ = tile("v_rows", {partitions_, tiles_, width_}, dtype, kRing);
-  if (bias_) bias_tile_ = tile("bias", {partitions_, rows_, tiles_}, bias_->dtype(), kRing);
+  keys_ = tile("k_rows", {partitions_, tiles_, depth_}, dtype, kDoubleBuffer);
+  keys_turned_ = tile("k_turned", {depth_, tiles_, partitions_}, dtype, kDoubleBuffer);
+  values_ = tile("v_rows", {partitions_, tiles_, width_}, dtype, kDoubleBuffer);
+  if (bias_) bias_tile_ = tile("bias", {partitions_, rows_, tiles_}, bias_->dtype(), kDoubleBuffer);
   const std::vector<int64_t> all{partitions_, group_, tiles_, rows_};
   scores_ = tile("scores", all, Dtype::kFloat32);
   exponentials_ = tile("exponentials", all, dtype);
@@ -118,7 +117,8 @@ FewRows::FewRows(Builder& builder, HbmTensors operands, HbmTensors results,
   out_rows_ = tile("out_rows", {columns, 1, width_}, out_.dtype());
   ones_ = tile("ones", {partitions_, partitions_}, Dtype::kFloat32);
   builder.emit(Memset{.dst = ones_, .value = 1, .engine = EngineKind::kGpSimd});
-  product_ = builder.psum("scores_of_head", {partitions_, tiles_ * rows_}, Dtype::kFloat32, kRing);
+  product_ =
+      builder.psum("scores_of_head", {partitions_, tiles_ * rows_}, Dtype::kFloat32, kDoubleBuffer);
   totals_ = builder.psum("totals", {partitions_, columns}, Dtype::kFloat32);
   sums_ = builder.psum("weighted", {width_, columns}, Dtype::kFloat32);
 }
@@ -283,7 +283,7 @@ void FewRows::store_sums(int64_t first, int64_t columns) {
 bool has_few_rows(const Limits& limits, HbmTensors operands, const AttentionOptions& options) {
   const HbmTensor &q = operands[0], &k = operands[1], &v = operands[2];
   const int64_t rows = rows_of(q), keys = k.shape[3], tiles = keys / limits.partitions;
-  const int64_t bytes = kRing * tiles * (2 * q.shape[4] + v.shape[4]) * itemsize(q.dtype());
+  const int64_t bytes = kDoubleBuffer * tiles * (2 * q.shape[4] + v.shape[4]) * itemsize(q.dtype());
   return !options.causal && rows <= kMostRows && (q.shape[2] == 1 || q.shape[3] == 1) &&
          tiles > 1 && keys % limits.partitions == 0 && tiles * rows <= product_columns(limits) &&
          std::max(q.shape[4], v.shape[4]) <= limits.partitions && k.strides[4] == 1 &&

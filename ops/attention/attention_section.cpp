@@ -16,7 +16,6 @@
 namespace neuron_sim {
 namespace {
 
-constexpr int kRing = 2;
 // Transposes and products with v lag their scores by this many steps: the work in between hides
 // the latency of the chain of scores, maximum, exponential and transpose.
 constexpr int64_t kTurnLag = 2;
@@ -40,31 +39,32 @@ AttentionSection::AttentionSection(Builder& builder, const AttentionTensors& ten
       key_tile_(
           std::min(kAttentionScoreBanks * product_columns(builder.limits()), tensors.k.shape[3])),
       steps_(steps()),
-      transposer_(builder, tensors.q.dtype(), kRing,
+      transposer_(builder, tensors.q.dtype(), kDoubleBuffer,
                   options.exact_transposes ? EngineKind::kAuto : EngineKind::kTensor),
       q_(operand(tensors.q, units.heads(), {.turned = true})),
       k_(operand(tensors.k, units.key_heads, {.turned = true})),
       v_(operand(tensors.v, units.key_heads, {.rows = true})) {
   const int64_t width = tensors.v.shape[4];
   const Dtype dtype = tensors.q.dtype();
-  turned_ = blocked_tile(builder, "exponentials_turned", key_tile_, row_tile_, dtype, kRing);
+  turned_ =
+      blocked_tile(builder, "exponentials_turned", key_tile_, row_tile_, dtype, kDoubleBuffer);
   exponentials_ = tile("exponentials", key_tile_, dtype, kTurnLag + 1);
   if (tensors.bias) {
-    bias_tile_ = tile("bias", key_tile_, tensors.bias->dtype(), kRing);
-    biased_ = tile("scores", key_tile_, Dtype::kFloat32, kRing);
+    bias_tile_ = tile("bias", key_tile_, tensors.bias->dtype(), kDoubleBuffer);
+    biased_ = tile("scores", key_tile_, Dtype::kFloat32, kDoubleBuffer);
   }
-  sums_ = tile("weighted_sums", width, Dtype::kFloat32, kRing);
+  sums_ = tile("weighted_sums", width, Dtype::kFloat32, kDoubleBuffer);
   out_ = builder.sbuf("out_rows",
                       {row_tile_, units.heads(), ceiling(tensors.q.shape[3], row_tile_), width},
-                      tensors.out.dtype(), kRing);
-  largest_ = tile("largest_negated", 1, Dtype::kFloat32, kRing);
+                      tensors.out.dtype(), kDoubleBuffer);
+  largest_ = tile("largest_negated", 1, Dtype::kFloat32, kDoubleBuffer);
   part_ = tile("part", 1, Dtype::kFloat32, kTurnLag + 1);
-  inverse_ = tile("inverse", 1, Dtype::kFloat32, kRing);
+  inverse_ = tile("inverse", 1, Dtype::kFloat32, kDoubleBuffer);
   decay_ = tile("decay", 1, Dtype::kFloat32, kValueLag + 1);
   const bool takes_one_bank = key_tile_ <= product_columns(builder.limits());
   scores_ = builder.psum("scores", {row_tile_, key_tile_}, Dtype::kFloat32,
                          takes_one_bank ? kScoreBanks : kScoreBanks / 2);
-  weighted_ = builder.psum("weighted", {row_tile_, width}, Dtype::kFloat32, kRing);
+  weighted_ = builder.psum("weighted", {row_tile_, width}, Dtype::kFloat32, kDoubleBuffer);
 }
 
 void AttentionSection::emit(const Affine& image, const Affine& first_unit) {

@@ -8,6 +8,11 @@
 
 namespace neuron_sim {
 
+/// Tiles in a ring: one is loaded while another is computed on; with a third, a result may still be
+/// on its way to HBM.
+inline constexpr int kDoubleBuffer = 2;
+inline constexpr int kTripleBuffer = 3;
+
 /// Queues of loads and stores. A queue is triggered by an engine in program order, so loads and
 /// stores that wait for different things belong to different engines: Sync has nothing else to do
 /// and runs ahead of the compute engines as far as the rings of tiles allow.
@@ -41,6 +46,10 @@ inline int64_t product_columns(const Limits& limits) {
 /// ceil(value / divisor).
 constexpr int64_t ceiling(int64_t value, int64_t divisor) {
   return (value + divisor - 1) / divisor;
+}
+/// The size of the fewest equal pieces of `total` that are at most `limit` long.
+constexpr int64_t balanced(int64_t total, int64_t limit) {
+  return ceiling(total, ceiling(total, limit));
 }
 
 }  // namespace neuron_sim

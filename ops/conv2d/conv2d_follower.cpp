@@ -11,8 +11,6 @@
 namespace neuron_sim {
 namespace {
 
-constexpr int kRing = 2;
-
 std::vector<bool> partition_inputs(const std::vector<bool>& per_filter) {
   std::vector<bool> inputs{false};  // the sums
   inputs.insert(inputs.end(), per_filter.begin(), per_filter.end());
@@ -93,14 +91,14 @@ Conv2dFollower::Conv2dFollower(Builder& builder, const Conv2dPlan& plan,
       continue;
     }
     tiles_.push_back(builder.sbuf(text("follower_operand", i), {plan.filter_block, pixels},
-                                  operands.tensors[i].dtype(), kRing));
+                                  operands.tensors[i].dtype(), kDoubleBuffer));
   }
   if (plan.shape.filter_values == 0) return;
   filter_values_ = builder.sbuf(
       "filter_values", {plan.filter_block, plan.shape.filter_values * plan.filter_blocks()},
       Dtype::kFloat32, static_cast<int>(plan.weight_sets));
   filter_rows_ = builder.sbuf("filter_rows", {builder.limits().vector_transpose, plan.filter_block},
-                              Dtype::kFloat32, kRing);
+                              Dtype::kFloat32, kDoubleBuffer);
 }
 
 /// A vector would take a descriptor for each of its elements to lie across partitions: it is loaded

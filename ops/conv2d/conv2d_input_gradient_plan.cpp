@@ -14,9 +14,9 @@ constexpr int64_t kImageTileElements = int64_t{8} * 1024;
 constexpr int64_t kBandsPerImage = 4;
 constexpr int64_t kSmallestSteps = 8;
 
-class Planner {
+class InputGradientPlanner {
  public:
-  Planner(const Architecture& architecture, const Conv2dSizes& sizes, Dtype dtype)
+  InputGradientPlanner(const Architecture& architecture, const Conv2dSizes& sizes, Dtype dtype)
       : architecture_(architecture), sizes_(sizes), element_(itemsize(dtype)) {}
 
   InputGradientPlan plan() {
@@ -159,7 +159,7 @@ std::vector<BandRun> cut_bands(const PhasedAxis& axis, int64_t size) {
 
 InputGradientPlan plan_input_gradient(const Architecture& architecture, const Conv2dSizes& sizes,
                                       Dtype dtype) {
-  return Planner(architecture, sizes, dtype).plan();
+  return InputGradientPlanner(architecture, sizes, dtype).plan();
 }
 
 }  // namespace neuron_sim

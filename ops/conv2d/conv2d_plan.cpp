@@ -16,15 +16,10 @@ constexpr int64_t kImageTileElements = int64_t{8} * 1024;
 constexpr int64_t kTilesPerImage = 4;
 constexpr int64_t kSmallestTileRows = 8;
 
-/// The size of equal pieces of at most `limit`.
-int64_t balanced(int64_t total, int64_t limit) {
-  return ceiling(total, ceiling(total, std::min(total, limit)));
-}
-
 /// Decides in this order: weights, banks, then the image tiles that fit in the rest of SBUF.
-class Planner {
+class ForwardPlanner {
  public:
-  Planner(const Architecture& architecture, const Conv2dShape& shape)
+  ForwardPlanner(const Architecture& architecture, const Conv2dShape& shape)
       : architecture_(architecture), limits_(architecture.limits) {
     plan_.shape = shape;
     element_ = itemsize(shape.dtype);
@@ -288,7 +283,7 @@ int64_t Conv2dPlan::tile_columns() const {
 }
 
 Conv2dPlan plan_conv2d(const Architecture& architecture, const Conv2dShape& shape) {
-  return Planner(architecture, shape).plan();
+  return ForwardPlanner(architecture, shape).plan();
 }
 
 }  // namespace neuron_sim

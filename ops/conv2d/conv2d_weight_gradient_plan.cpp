@@ -8,9 +8,6 @@
 namespace neuron_sim {
 namespace {
 
-/// Equal pieces of at most `limit`.
-int64_t balanced(int64_t total, int64_t limit) { return ceiling(total, ceiling(total, limit)); }
-
 /// Height and width in the other order.
 Conv2dSizes swap_axes(Conv2dSizes sizes) {
   std::swap(sizes.input[0], sizes.input[1]);
@@ -22,9 +19,9 @@ Conv2dSizes swap_axes(Conv2dSizes sizes) {
   return sizes;
 }
 
-class Planner {
+class WeightGradientPlanner {
  public:
-  Planner(const Architecture& architecture, const Conv2dSizes& sizes, Dtype dtype)
+  WeightGradientPlanner(const Architecture& architecture, const Conv2dSizes& sizes, Dtype dtype)
       : architecture_(architecture), limits_(architecture.limits), element_(itemsize(dtype)) {
     plan_.sizes = sizes;
   }
@@ -166,7 +163,7 @@ int64_t WeightGradientPlan::pass_tap_rows(const Limits& limits) const {
 
 WeightGradientPlan plan_weight_gradient(const Architecture& architecture, const Conv2dSizes& sizes,
                                         Dtype dtype) {
-  return Planner(architecture, sizes, dtype).plan();
+  return WeightGradientPlanner(architecture, sizes, dtype).plan();
 }
 
 }  // namespace neuron_sim

@@ -18,8 +18,6 @@
 namespace neuron_sim {
 namespace {
 
-constexpr int kRing = 2;
-
 /// The operands by role.
 struct FfnnSpecs {
   explicit FfnnSpecs(std::span<const TensorSpec> operands)
@@ -89,7 +87,7 @@ class Probabilities {
     softmax_.emplace(builder);
     if (operands.x.dtype() == Dtype::kFloat32) return;  // in place
     result_ = builder.sbuf("probabilities", {builder.limits().partitions, classes},
-                           operands.x.dtype(), classes > 4096 ? 1 : kRing);
+                           operands.x.dtype(), classes > 4096 ? 1 : kDoubleBuffer);
   }
   View of(const View& values, const Affine& turn) {
     if (!softmax_) return values;
@@ -111,13 +109,13 @@ class ArgMax {
     const int64_t partitions = builder.limits().partitions;
     const int64_t least = builder.limits().max8_minimum_elements;
     if (classes < least) {
-      padded_ = builder.sbuf("padded", {partitions, least}, dtype, kRing);
+      padded_ = builder.sbuf("padded", {partitions, least}, dtype, kDoubleBuffer);
       builder.emit(Memset{.dst = padded_.turn(0), .value = kLowest});
       builder.emit(Memset{.dst = padded_.turn(1), .value = kLowest});
     }
-    largest_ = builder.sbuf("largest", {partitions, 8}, Dtype::kFloat32, kRing);
-    found_ = builder.sbuf("found", {partitions, 8}, Dtype::kUint32, kRing);
-    index_ = builder.sbuf("index", {partitions, 1}, Dtype::kInt32, kRing);
+    largest_ = builder.sbuf("largest", {partitions, 8}, Dtype::kFloat32, kDoubleBuffer);
+    found_ = builder.sbuf("found", {partitions, 8}, Dtype::kUint32, kDoubleBuffer);
+    index_ = builder.sbuf("index", {partitions, 1}, Dtype::kInt32, kDoubleBuffer);
   }
 
   /// int32 [P, 1].

@@ -15,8 +15,6 @@ constexpr int64_t kRowTiles = 16;
 constexpr int64_t kColumnTiles = 2;
 constexpr int64_t kDepthTiles = 8;
 constexpr int kBlockRing = 2;
-constexpr int kOutputRing = 2;
-constexpr int kResultRing = 4;  // PSUM banks
 
 /// Sizes of the blocks, and how many rows of the output accumulate in SBUF together.
 struct BlockPlan {
@@ -32,7 +30,7 @@ int64_t block_bytes(const Limits& limits, const MatmulOperands& operands, const 
                        blocked_bytes(limits, plan.depth, plan.columns, dtype)) +
          ContractionLoader::staging_bytes(operands.a_by_depth(), plan.depth) +
          ContractionLoader::staging_bytes(operands.b, plan.depth) +
-         kOutputRing * plan.columns * itemsize(operands.out.dtype()) + 1024;
+         kDoubleBuffer * plan.columns * itemsize(operands.out.dtype()) + 1024;
 }
 
 /// The tutorial's blocks, with fewer rows when operands of 4 bytes leave no room for the sums of a
@@ -71,8 +69,8 @@ class FullyOptimizedMatmul {
     epilogue_.copy_engine = EngineKind::kScalar;
     sums_ = builder.sbuf("sums", {row_tile_, ceiling(plan.group_rows, row_tile_), plan.columns},
                          Dtype::kFloat32);
-    packed_ =
-        builder.sbuf("result_packed", {row_tile_, plan.columns}, operands.out.dtype(), kOutputRing);
+    packed_ = builder.sbuf("result_packed", {row_tile_, plan.columns}, operands.out.dtype(),
+                           kDoubleBuffer);
     psum_ = builder.psum("product", {row_tile_, column_tile_}, Dtype::kFloat32, kResultRing);
   }
 

@@ -10,6 +10,11 @@
 
 namespace neuron_sim {
 
+/// Rings of the plans that keep one tile of results per PSUM bank: tiles being stored, and banks
+/// that accumulate.
+inline constexpr int kOutputRing = 4;
+inline constexpr int kResultRing = 4;
+
 /// Operands of one product in HBM: out = scale * a @ b + addend_scale * addend.
 struct MatmulOperands {
   View a, b, out;

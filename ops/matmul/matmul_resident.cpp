@@ -9,12 +9,9 @@
 namespace neuron_sim {
 namespace {
 
-constexpr int kRowRing = 2;  // row tiles of a, all of K
-constexpr int kOutputRing = 4;
 // Rows of results of at most so many bytes are stored whole, so that the next kernel finds them in
 // one tile; longer ones piece by piece, each as soon as it is ready.
 constexpr int64_t kWholeRow = 8192;
-constexpr int kResultRing = 4;  // PSUM banks that accumulate
 
 /// Columns of a result tile for panels of `columns` columns.
 int64_t staged_columns(const Limits& limits, const MatmulOperands& operands, int64_t columns) {
@@ -40,10 +37,10 @@ class ResidentMatmul {
     panel_ = blocked_tile(builder, "b_panel", depth, std::min(plan.columns, operands.columns()),
                           dtype, plan.ring);
     rows_ = blocked_tile(builder, "a_rows", depth, std::min(row_tile_, operands.rows()), dtype,
-                         kRowRing);
+                         kDoubleBuffer);
     staged_columns_ = staged_columns(limits, operands, std::min(plan.columns, operands.columns()));
     staging_ = builder.sbuf("result", {limits.partitions, staged_columns_}, operands.out.dtype(),
-                            staged_columns_ > column_tile_ ? kRowRing : kOutputRing);
+                            staged_columns_ > column_tile_ ? kDoubleBuffer : kOutputRing);
     psum_ =
         builder.psum("product", {limits.partitions, column_tile_}, Dtype::kFloat32, kResultRing);
     const bool transposes =
@@ -141,11 +138,11 @@ ResidentPlan plan_resident(const Architecture& architecture, const MatmulBatch& 
   const Dtype dtype = operands.a.dtype();
   const int64_t row_tile = std::min(limits.partitions, operands.rows());
   // Rings are rounded up to allocation steps; 1 KiB covers all of them.
-  const int64_t others = kRowRing * blocked_bytes(limits, depth, row_tile, dtype) +
+  const int64_t others = kDoubleBuffer * blocked_bytes(limits, depth, row_tile, dtype) +
                          ContractionLoader::staging_bytes(operands.a_by_depth(), depth) +
                          ContractionLoader::staging_bytes(operands.b, depth) +
-                         std::max(kRowRing * kWholeRow, kOutputRing * product_columns(limits) *
-                                                            itemsize(operands.out.dtype())) +
+                         std::max(kDoubleBuffer * kWholeRow, kOutputRing * product_columns(limits) *
+                                                                 itemsize(operands.out.dtype())) +
                          MatmulResult::bytes(architecture, operands) + 1024;
   const int64_t column =
       blocked_bytes(limits, depth, 1, dtype) + MatmulResult::bytes_per_column(operands);

@@ -12,7 +12,6 @@ namespace {
 constexpr int64_t kRowTiles = 4;  // PSUM banks that accumulate together
 constexpr int kPanelRing = 2;
 constexpr int kStagingRing = 4;  // panels are short: several loads in flight hide their latency
-constexpr int kOutputRing = 4;
 
 /// A block of the output, [4 row tiles, 512 columns], accumulating while K streams by.
 class StreamedMatmul {

@@ -10,8 +10,6 @@ namespace neuron_sim {
 namespace {
 
 constexpr int kTileRing = 4;  // tiles of each operand in flight while TensorE multiplies
-constexpr int kOutputRing = 4;
-constexpr int kResultRing = 4;  // PSUM banks that accumulate
 
 /// Output tiles being stored: a ring of PSUM banks and one of SBUF tiles.
 class OutputTiles {

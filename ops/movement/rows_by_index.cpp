@@ -9,7 +9,6 @@
 namespace neuron_sim {
 namespace {
 
-constexpr int kRing = 3;
 constexpr int64_t kRowBytes = 16384;  // of a tile, per partition
 
 class IndexedRows {
@@ -21,8 +20,8 @@ class IndexedRows {
             "rows are indexed in a matrix");
     partitions_ = builder.limits().partitions;
     width_ = std::min(rows.shape[1], kRowBytes / itemsize(table.dtype()));
-    index_tile_ = builder.sbuf("indices", {partitions_, 1}, indices.dtype(), kRing);
-    row_tile_ = builder.sbuf("rows", {partitions_, width_}, rows.dtype(), kRing);
+    index_tile_ = builder.sbuf("indices", {partitions_, 1}, indices.dtype(), kTripleBuffer);
+    row_tile_ = builder.sbuf("rows", {partitions_, width_}, rows.dtype(), kTripleBuffer);
   }
 
   /// `move(index tile, row tile, rows of the tensor, indexed part of the table)` for every piece.

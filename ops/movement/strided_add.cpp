@@ -9,7 +9,6 @@
 namespace neuron_sim {
 namespace {
 
-constexpr int kRing = 3;
 constexpr int kMaximumSuffix = 3;  // free dimensions from HBM; one more holds grouped rows
 
 /// Which dimension lies on partitions and which suffix of dimensions is free.
@@ -39,7 +38,7 @@ class StridedAdd {
         plan_(choose_plan(out, free_dim)),
         partitions_(builder.limits().partitions),
         free_dim_(std::max(free_dim, elements_after(out, plan_.first_free))),
-        tiles_(builder, out.dtype(), partitions_, free_dim_, kRing) {}
+        tiles_(builder, out.dtype(), partitions_, free_dim_, kTripleBuffer) {}
 
   /// Loops over the dimensions before the free ones, except the partition dimension.
   void emit(const View& a, const View& b, const View& out, int partition, int first_free) {

@@ -8,13 +8,13 @@
 namespace neuron_sim {
 namespace {
 
-constexpr int64_t kColumns = 2048;
+constexpr int64_t kZeroColumns = 2048;
 
 }  // namespace
 
 void emit_zeros(Builder& builder, const View& out) {
   const int64_t partitions = builder.limits().partitions;
-  const int64_t width = std::min(out.size(1), kColumns);
+  const int64_t width = std::min(out.size(1), kZeroColumns);
   const View zeros = builder.sbuf("zeros", {partitions, width}, out.dtype());
   builder.emit(Memset{.dst = zeros});
   for_tiles(builder, out.size(0), partitions, [&](const Affine& row, int64_t rows, const Affine&) {

@@ -17,7 +17,6 @@
 namespace neuron_sim {
 namespace {
 
-constexpr int kRing = 3;
 constexpr int64_t kTileBytes = 4096;  // per partition, of the widest tensor
 
 class Pointwise {
@@ -32,7 +31,7 @@ class Pointwise {
     for (size_t i = 0; i < tensors_.size(); ++i) {
       rings_.push_back(builder.sbuf(
           i < operands_ ? text("operand_tile", i) : text("result_tile", i),
-          {layout_.partitions(), layout_.tile_elements()}, tensors_[i].dtype(), kRing));
+          {layout_.partitions(), layout_.tile_elements()}, tensors_[i].dtype(), kTripleBuffer));
     }
   }
 
@@ -42,7 +41,7 @@ class Pointwise {
     load(builder_, tile, seed.view({1, 1}, {1, 1}));
     builder_.emit(SetRngSeed{.src_seeds = tile});
     random_ = builder_.sbuf("random_tile", {layout_.partitions(), layout_.tile_elements()},
-                            Dtype::kUint32, kRing);
+                            Dtype::kUint32, kTripleBuffer);
   }
 
   void emit() {
@@ -63,10 +62,10 @@ class Pointwise {
   int64_t tile_elements(const Expression& expression) const {
     const ExpressionPlan plan(expression, builder_.architecture().features);
     // The ring of random numbers is always counted.
-    int64_t bytes = ExpressionEmitter::bytes_per_element(plan) + int64_t{4} * kRing;
+    int64_t bytes = ExpressionEmitter::bytes_per_element(plan) + int64_t{4} * kTripleBuffer;
     int64_t widest = 1;
     for (const HbmTensor& tensor : tensors_) {
-      bytes += int64_t{kRing} * itemsize(tensor.dtype());
+      bytes += int64_t{kTripleBuffer} * itemsize(tensor.dtype());
       widest = std::max<int64_t>(widest, itemsize(tensor.dtype()));
     }
     const int64_t reserved = int64_t{64} * (plan.constant_tiles() + 16);

@@ -8,18 +8,14 @@
 #include "ops/blocks/tiles.h"
 
 namespace neuron_sim {
-namespace {
-
-constexpr int kRowRing = 2;
-
-}  // namespace
+namespace {}  // namespace
 
 RowSpreader::RowSpreader(Builder& builder, Dtype dtype, int64_t columns, bool spreads, int ring)
     : builder_(builder) {
   const Limits& limits = builder.limits();
   ones_ = builder.sbuf("ones", {1, limits.partitions}, dtype);
   builder.emit(Memset{.dst = ones_, .value = 1});
-  rows_ = builder.sbuf("row", {1, columns}, dtype, kRowRing);
+  rows_ = builder.sbuf("row", {1, columns}, dtype, kDoubleBuffer);
   if (!spreads) return;
   psum_ = builder.psum("spread_row", {limits.partitions, product_columns(limits)}, Dtype::kFloat32,
                        ring);
@@ -30,7 +26,7 @@ bool RowSpreader::takes_dtype(Dtype dtype) {
 }
 
 int64_t RowSpreader::bytes(Dtype dtype, int64_t columns) {
-  return kRowRing * columns * itemsize(dtype);
+  return kDoubleBuffer * columns * itemsize(dtype);
 }
 
 void RowSpreader::load(const View& row, const Affine& turn) {

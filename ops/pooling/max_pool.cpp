@@ -13,8 +13,6 @@
 namespace neuron_sim {
 namespace {
 
-constexpr int kRing = 2;
-
 /// Most inputs of any `count` outputs that start at a multiple of `count`.
 int64_t most_inputs(const AxisWindows& axis, int64_t count) {
   int64_t most = 1;
@@ -40,7 +38,8 @@ class MaxPool {
         most_inputs(windows.rows, bands_.rows) * most_inputs(windows.columns, bands_.columns);
     const int64_t outputs = bands_.rows * bands_.columns;
     const auto ring = [&](const char* label, int64_t elements, Dtype dtype) {
-      return builder.sbuf(label, {planes_.partitions(), planes_.group() * elements}, dtype, kRing);
+      return builder.sbuf(label, {planes_.partitions(), planes_.group() * elements}, dtype,
+                          kDoubleBuffer);
     };
     source_ = ring("input_planes", inputs, input.dtype());
     maximum_ = ring("maximum", outputs, input.dtype());
@@ -54,7 +53,7 @@ class MaxPool {
 
   void emit() {
     // The high words of all indices stay zero.
-    builder_.loop(has_indices() ? kRing : 0, [&](const Affine& i) {
+    builder_.loop(has_indices() ? kDoubleBuffer : 0, [&](const Affine& i) {
       builder_.emit(Memset{.dst = words_.turn(i), .engine = EngineKind::kGpSimd});
     });
     const int64_t height = windows_.rows.outputs(), width = windows_.columns.outputs();
@@ -78,8 +77,8 @@ class MaxPool {
     const int64_t inputs =
         most_inputs(windows_.rows, rows) * most_inputs(windows_.columns, columns);
     const int64_t element = itemsize(tensors_[0].dtype());
-    if (!has_indices()) return kRing * (inputs + rows * columns) * element;
-    return kRing * (inputs * (element + 2) + rows * columns * (element + 2 + 4 + 8)) +
+    if (!has_indices()) return kDoubleBuffer * (inputs + rows * columns) * element;
+    return kDoubleBuffer * (inputs * (element + 2) + rows * columns * (element + 2 + 4 + 8)) +
            rows * columns * 4;
   }
 

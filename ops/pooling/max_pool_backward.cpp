@@ -12,8 +12,6 @@
 namespace neuron_sim {
 namespace {
 
-constexpr int kRing = 2;
-
 /// Most outputs that any `count` inputs, starting at a multiple of `count`, take part in.
 int64_t most_outputs(const AxisWindows& axis, int64_t count) {
   int64_t most = 1;
@@ -39,7 +37,8 @@ class MaxPoolBackward {
         most_outputs(windows.rows, bands_.rows) * most_outputs(windows.columns, bands_.columns);
     const int64_t inputs = bands_.rows * bands_.columns;
     const auto ring = [&](const char* label, int64_t elements, Dtype dtype) {
-      return builder.sbuf(label, {planes_.partitions(), planes_.group() * elements}, dtype, kRing);
+      return builder.sbuf(label, {planes_.partitions(), planes_.group() * elements}, dtype,
+                          kDoubleBuffer);
     };
     gradient_ = ring("gradient_planes", outputs, gradient.dtype());
     words_ = ring("index_words", 2 * outputs, Dtype::kInt32);
@@ -66,7 +65,8 @@ class MaxPoolBackward {
     const int64_t outputs =
         most_outputs(windows_.rows, rows) * most_outputs(windows_.columns, columns);
     const int64_t element = itemsize(tensors_[0].dtype());
-    return kRing * (outputs * (3 * element + 8 + 4) + rows * columns * (4 + element)) + outputs * 4;
+    return kDoubleBuffer * (outputs * (3 * element + 8 + 4) + rows * columns * (4 + element)) +
+           outputs * 4;
   }
 
   void emit_window(const PlaneWindow& inputs) {

@@ -14,8 +14,6 @@
 namespace neuron_sim {
 namespace {
 
-constexpr int kRing = 2;
-
 class Resample {
  public:
   Resample(Builder& builder, const HbmTensor& input, const HbmTensor& output, const AxisTaps& rows,
@@ -33,7 +31,8 @@ class Resample {
     const int64_t inputs = most_inputs(rows, bands_.rows) * most_columns;
     const int64_t outputs = bands_.rows * bands_.columns;
     const auto ring = [&](const char* label, int64_t elements, Dtype dtype) {
-      return builder.sbuf(label, {planes_.partitions(), planes_.group() * elements}, dtype, kRing);
+      return builder.sbuf(label, {planes_.partitions(), planes_.group() * elements}, dtype,
+                          kDoubleBuffer);
     };
     source_ = ring("input_planes", inputs, input.dtype());
     if (by_rows_) between_ = ring("row_sums", bands_.rows * most_columns, Dtype::kFloat32);
@@ -55,8 +54,9 @@ class Resample {
   int64_t bytes(int64_t rows, int64_t columns) const {
     const int64_t width = most_inputs(columns_, columns);
     const int64_t inputs = most_inputs(rows_, rows) * width, outputs = rows * columns;
-    return kRing * (inputs * itemsize(tensors_[0].dtype()) + outputs * 4 +
-                    outputs * itemsize(tensors_[1].dtype()) + (by_rows_ ? rows * width * 4 : 0));
+    return kDoubleBuffer *
+           (inputs * itemsize(tensors_[0].dtype()) + outputs * 4 +
+            outputs * itemsize(tensors_[1].dtype()) + (by_rows_ ? rows * width * 4 : 0));
   }
 
   void emit_window(const PlaneWindow& window) {

@@ -11,7 +11,7 @@
 namespace neuron_sim {
 namespace {
 
-constexpr int64_t kFewRows = 32;
+constexpr int64_t kRowsOfOnePass = 32;
 
 /// Steps of every operand for a tile [P, F] of two dimensions.
 TilePiece piece_of(const ReductionKernel& kernel, const Starts& starts, int64_t rows,
@@ -160,7 +160,7 @@ void emit_column_reduction(ReductionKernel& kernel) {
   const int64_t rows = kernel.dimensions.reduced_elements();
   const int64_t columns = kernel.dimensions.kept.back().size;
   const int64_t partitions = kernel.builder.limits().partitions;
-  if (rows <= kFewRows || columns >= partitions * 64) {
+  if (rows <= kRowsOfOnePass || columns >= partitions * 64) {
     SpreadColumns(kernel).emit();
   } else {
     TransposedColumns(kernel).emit();

@@ -18,7 +18,6 @@ namespace neuron_sim {
 namespace {
 
 constexpr int64_t kElements = 2048;  // per partition and tile
-constexpr int kRing = 3;
 
 class BiasAdd {
  public:
@@ -72,7 +71,7 @@ class BiasAdd {
   int bias_tiles() const { return columns_ < bias_.size(0) ? 2 : 1; }
   /// Tiles of each kind that fit SBUF, at most three; long softmax rows leave room for one.
   int fitting_ring(Dtype dtype) const {
-    int ring = kRing;
+    int ring = kTripleBuffer;
     while (ring > 1 && bytes_of_rings(ring, group_, columns_, bias_tiles(), dtype) >
                            builder_.limits().sbuf_usable.count) {
       --ring;

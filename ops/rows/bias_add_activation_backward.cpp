@@ -22,7 +22,6 @@ namespace {
 
 constexpr std::string_view kOp = "bias_add_activation_backward";
 constexpr int64_t kElements = 2048;  // per partition and tile
-constexpr int kRing = 3;
 
 /// HBM views [leading..., rows, features] and [features].
 struct Tensors {
@@ -115,7 +114,7 @@ class BiasAddBackward {
                                 : ActivationGradient::scratch_bytes(function_.pointwise, dtype_);
     const int64_t others = ColumnSums::bytes(group_, columns_) +
                            (columns_ < features ? 2 : 1) * columns_ * itemsize(dtype_);
-    int ring = kRing;
+    int ring = kTripleBuffer;
     while (ring > 1 && bytes_of_rings(ring, columns_ * group_, dtype_, scratch) + others >
                            builder_.limits().sbuf_usable.count) {
       --ring;

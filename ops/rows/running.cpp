@@ -15,7 +15,6 @@ namespace neuron_sim {
 namespace {
 
 constexpr int64_t kColumns = 2048;
-constexpr int kRing = 2;
 
 class Running {
  public:
@@ -30,9 +29,9 @@ class Running {
     columns_ = std::min(operand.shape.back(), kColumns);
     partitions_ = builder.limits().partitions;
     const std::vector<int64_t> shape{partitions_, columns_};
-    input_ = builder.sbuf("operand_tile", shape, operand.dtype(), kRing);
-    sums_ = builder.sbuf("sums", shape, Dtype::kFloat32, kRing);
-    output_ = builder.sbuf("result_tile", shape, result.dtype(), kRing);
+    input_ = builder.sbuf("operand_tile", shape, operand.dtype(), kDoubleBuffer);
+    sums_ = builder.sbuf("sums", shape, Dtype::kFloat32, kDoubleBuffer);
+    output_ = builder.sbuf("result_tile", shape, result.dtype(), kDoubleBuffer);
     carry_ = builder.sbuf("carry", {partitions_, 1}, Dtype::kFloat32);
     // (x * 1) + carried, or (x + 0) * carried.
     neutral_ = builder.sbuf("neutral", {partitions_, 1}, Dtype::kFloat32);

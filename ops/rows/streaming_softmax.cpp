@@ -14,30 +14,27 @@
 namespace neuron_sim {
 namespace {
 
-constexpr int64_t kColumns = 2048;  // per chunk
-constexpr int kRing = 3;
-
 class StreamingSoftmax {
  public:
   StreamingSoftmax(Builder& builder, const View& bias, Dtype dtype)
       : builder_(builder), bias_(bias) {
     partitions_ = builder.limits().partitions;
     features_ = bias.size(0);
-    columns_ = std::min(features_, kColumns);
+    columns_ = std::min(features_, kChunkColumns);
     const std::vector<int64_t> shape{partitions_, columns_}, one{partitions_, 1};
-    input_ = builder.sbuf("x_chunk", shape, dtype, kRing);
-    logits_ = builder.sbuf("logits", shape, Dtype::kFloat32, kRing);
-    output_ = builder.sbuf("result", shape, dtype, kRing);
+    input_ = builder.sbuf("x_chunk", shape, dtype, kTripleBuffer);
+    logits_ = builder.sbuf("logits", shape, Dtype::kFloat32, kTripleBuffer);
+    output_ = builder.sbuf("result", shape, dtype, kTripleBuffer);
     // Two turns of the negated maximum: before and after a chunk.
     maximum_ = builder.sbuf("row_maximum", one, Dtype::kFloat32, 2);
     sum_ = builder.sbuf("row_sum", one, Dtype::kFloat32);
-    chunk_maximum_ = builder.sbuf("chunk_maximum", one, Dtype::kFloat32, kRing);
-    chunk_sum_ = builder.sbuf("chunk_sum", one, Dtype::kFloat32, kRing);
-    factor_ = builder.sbuf("rescale", one, Dtype::kFloat32, kRing);
+    chunk_maximum_ = builder.sbuf("chunk_maximum", one, Dtype::kFloat32, kTripleBuffer);
+    chunk_sum_ = builder.sbuf("chunk_sum", one, Dtype::kFloat32, kTripleBuffer);
+    factor_ = builder.sbuf("rescale", one, Dtype::kFloat32, kTripleBuffer);
     bias_is_resident_ =
         features_ * itemsize(bias.dtype()) <= builder.limits().sbuf_usable.count / 2;
     bias_tile_ = builder.sbuf("bias", {partitions_, bias_is_resident_ ? features_ : columns_},
-                              bias.dtype(), bias_is_resident_ ? 1 : kRing);
+                              bias.dtype(), bias_is_resident_ ? 1 : kTripleBuffer);
     if (bias_is_resident_) load_bias(bias_tile_, 0, features_);
   }
 

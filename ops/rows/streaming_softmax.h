@@ -18,6 +18,9 @@
 
 namespace neuron_sim {
 
+/// Elements per partition of a chunk of a streamed row.
+inline constexpr int64_t kChunkColumns = 2048;
+
 /// out = softmax(x + bias) over the last dimension, for HBM views x and out [leading..., rows,
 /// features] and bias [features] of one dtype (fp32, fp16, bf16), none empty. Computed in fp32,
 /// rounded once.

@@ -12,12 +12,10 @@
 #include "device/isa/reduction/tensor_reduce.h"
 #include "ops/blocks/column_sums.h"
 #include "ops/blocks/tiles.h"
+#include "ops/rows/streaming_softmax.h"
 
 namespace neuron_sim {
 namespace {
-
-constexpr int64_t kColumns = 2048;  // per chunk
-constexpr int kRing = 2;
 
 /// body(matrices without their leading dimensions).
 void for_leading(Builder& builder, const std::vector<View>& matrices,
@@ -35,14 +33,14 @@ class StreamingSoftmaxBackward {
  public:
   StreamingSoftmaxBackward(Builder& builder, const View& bias) : builder_(builder), bias_(bias) {
     const int64_t partitions = builder.limits().partitions;
-    columns_ = std::min(bias.size(0), kColumns);
+    columns_ = std::min(bias.size(0), kChunkColumns);
     const std::vector<int64_t> shape{partitions, columns_}, one{partitions, 1};
-    gradient_ = builder.sbuf("gradient_chunk", shape, bias.dtype(), kRing);
-    x_ = builder.sbuf("x_chunk", shape, bias.dtype(), kRing);
-    bias_tile_ = builder.sbuf("bias", shape, bias.dtype(), kRing);
-    result_ = builder.sbuf("result", shape, bias.dtype(), kRing);
-    logits_ = builder.sbuf("logits", shape, Dtype::kFloat32, kRing);
-    product_ = builder.sbuf("weighted_gradient", shape, Dtype::kFloat32, kRing);
+    gradient_ = builder.sbuf("gradient_chunk", shape, bias.dtype(), kDoubleBuffer);
+    x_ = builder.sbuf("x_chunk", shape, bias.dtype(), kDoubleBuffer);
+    bias_tile_ = builder.sbuf("bias", shape, bias.dtype(), kDoubleBuffer);
+    result_ = builder.sbuf("result", shape, bias.dtype(), kDoubleBuffer);
+    logits_ = builder.sbuf("logits", shape, Dtype::kFloat32, kDoubleBuffer);
+    product_ = builder.sbuf("weighted_gradient", shape, Dtype::kFloat32, kDoubleBuffer);
     // Two turns of the negated maximum: before and after a chunk.
     maximum_ = builder.sbuf("row_maximum", one, Dtype::kFloat32, 2);
     sum_ = builder.sbuf("row_sum", one, Dtype::kFloat32);
@@ -170,7 +168,7 @@ class StreamingSoftmaxBackward {
 /// target = sums of the rows of all matrices of `source`.
 void emit_column_sums(Builder& builder, const View& source, const View& target) {
   const int64_t partitions = builder.limits().partitions;
-  const int64_t columns = std::min(target.size(0), kColumns);
+  const int64_t columns = std::min(target.size(0), kChunkColumns);
   ColumnSums sums(builder, source.dtype(), 1, columns);
   const View ring = builder.sbuf("rows", {partitions, 1, columns}, source.dtype(), 3);
   for_tiles(builder, target.size(0), columns,

@@ -27,7 +27,7 @@ bool is_of_rows(const Operand& operand) {
 }
 
 /// A copy of rows within SBUF, between tiles that the compiler places.
-bool is_candidate(const StraightLine& line, const StraightInstruction& instance) {
+bool is_exact_copy(const StraightLine& line, const StraightInstruction& instance) {
   if (instance.instruction.type != &kTensorCopy) return false;
   const auto operands = line.operands_of(instance);
   const Operand& dst = operands[0];
@@ -226,7 +226,7 @@ std::map<std::vector<uint32_t>, std::vector<CopiedTile>> copied_tiles(const Stra
     std::set<uint32_t> statements;
     for (const TileUse& use : writes[tile]) {
       const StraightInstruction& writer = line.instructions[use.instance];
-      if (is_candidate(line, writer)) {
+      if (is_exact_copy(line, writer)) {
         copied.copies.push_back(use.instance);
         statements.insert(writer.statement);
       } else {

@@ -15,9 +15,9 @@ namespace neuron_sim {
 namespace {
 
 /// The free dimensions of an operand without those of size 1, neighbours merged.
-struct Pattern {
+struct MergedPattern {
   std::vector<Dimension> dimensions;
-  explicit Pattern(const Operand& operand) {
+  explicit MergedPattern(const Operand& operand) {
     for (size_t i = 0; i < static_cast<size_t>(operand.rank); ++i) {
       const Dimension& free = operand.free[i];
       if (free.size == 1) continue;
@@ -63,7 +63,7 @@ struct Rows {
   Operand chip, hbm;
 
   int64_t begin() const { return hbm.offset; }
-  int64_t end() const { return hbm.offset + Pattern(hbm).elements() * itemsize(hbm.dtype); }
+  int64_t end() const { return hbm.offset + MergedPattern(hbm).elements() * itemsize(hbm.dtype); }
   /// Whether partition p of both has the same rows, of which `other` may have fewer.
   bool same_rows(const Rows& other) const {
     return hbm.dtype == other.hbm.dtype && chip.start_partition == other.chip.start_partition &&
@@ -125,11 +125,11 @@ class Forwarding {
         operands[2].present() || operands[0].reads() || chip.dtype != hbm.dtype ||
         conflicts_with_peer(line_, hbm) || line_.tile_of(chip).placed || hbm.indirect ||
         hbm.register_index >= 0 || chip.partitions != hbm.partitions ||
-        chip.partition_stride != 1 || !Pattern(hbm).is_run(itemsize(hbm.dtype)) ||
-        Pattern(hbm).elements() != Pattern(chip).elements()) {
+        chip.partition_stride != 1 || !MergedPattern(hbm).is_run(itemsize(hbm.dtype)) ||
+        MergedPattern(hbm).elements() != MergedPattern(chip).elements()) {
       return std::nullopt;
     }
-    const int64_t run = Pattern(hbm).elements() * itemsize(hbm.dtype);
+    const int64_t run = MergedPattern(hbm).elements() * itemsize(hbm.dtype);
     if (hbm.partitions > 1 && hbm.partition_stride < run) return std::nullopt;
     return Rows{i, chip, hbm};
   }
@@ -210,9 +210,9 @@ class Forwarding {
     if (!source || !target) return std::nullopt;
     source->direction = Direction::kRead;
     target->direction = Direction::kWrite;
-    const bool same_layout = Pattern(*source).is_run(itemsize(source->dtype)) &&
-                             Pattern(*target).is_run(itemsize(target->dtype));
-    if (!same_layout && Pattern(*target).elements() > kForwardedElements) return std::nullopt;
+    const bool same_layout = MergedPattern(*source).is_run(itemsize(source->dtype)) &&
+                             MergedPattern(*target).is_run(itemsize(target->dtype));
+    if (!same_layout && MergedPattern(*target).elements() > kForwardedElements) return std::nullopt;
     StraightInstruction copy = line_.instructions[load.instance];
     copy.instruction.type = &kTensorCopy;
     copy.instruction.engine = EngineKind::kVector;
@@ -230,7 +230,7 @@ class Forwarding {
   std::optional<Operand> part(const Operand& chip, int64_t begin, const Piece& piece,
                               const Rows& load) const {
     const int64_t size = itemsize(chip.dtype);
-    Pattern pattern(chip);
+    MergedPattern pattern(chip);
     const int64_t bytes =
         pattern.cut((piece.begin - begin) / size, (piece.end - piece.begin) / size);
     if (bytes < 0) return std::nullopt;

@@ -7,6 +7,7 @@
 #include "device/base/errors.h"
 #include "device/instruction/checks.h"
 #include "device/instruction/elementwise.h"
+#include "device/instruction/pattern.h"
 #include "device/instruction/rows.h"
 #include "device/isa/movement/gather.h"
 
@@ -117,7 +118,7 @@ Demand demand(const Draft& draft, const Architecture& architecture) {
   Demand demand;
   demand.add({.unit = Unit::kElementwise,
               .rate = RateClass::kGpSimdStep,
-              .strided = elementwise::is_strided(source),
+              .strided = is_strided(source),
               .elements = (numerator + denominator - 1) / denominator});
   return demand;
 }

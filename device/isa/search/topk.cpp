@@ -125,7 +125,7 @@ Demand demand(const Draft& draft, const Architecture&) {
   demand.add(
       {.unit = Unit::kElementwise,
        .rate = RateClass::kGpSimdStep,
-       .strided = elementwise::is_strided(draft.operand(kSrc)),
+       .strided = is_strided(draft.operand(kSrc)),
        .elements = 4 * draft.attribute(kN).integer() + draft.operand(kValDst).free_elements()});
   return demand;
 }

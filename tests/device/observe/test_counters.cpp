@@ -40,7 +40,9 @@ TEST(Counters, RiseFromNothingAndEndWithNothing) {
     EXPECT_EQ(each.samples.back().value, 0) << each.name;
     for (size_t i = 0; i < each.samples.size(); ++i) {
       EXPECT_GE(each.samples[i].value, i + 1 == each.samples.size() ? 0 : -1e-9);
-      if (i > 0) EXPECT_GT(each.samples[i].time, each.samples[i - 1].time);
+      if (i > 0) {
+        EXPECT_GT(each.samples[i].time, each.samples[i - 1].time);
+      }
     }
   }
 }
