@@ -184,8 +184,8 @@ void emit_with(Builder& builder, HbmTensors operands, HbmTensors outputs,
   tensors.weight = weight.view();
   if (results.expression) {
     if (bias) follow_bias(results, *bias, outputs[0]);
-    results.expression =
-        with_filter_values_last(*results.expression, results.operands.per_filter());
+    results.expression = with_filter_values_last(reading_sums_once(*results.expression),
+                                                 results.operands.per_filter());
     describe_follower(builder.architecture(), results, outputs, shape);
   } else if (bias) {
     tensors.bias = bias->view();

@@ -165,8 +165,10 @@ class ForwardPlanner {
     plan_.band_outputs = shape.rows.outputs;
     plan_.band_images = plan_.bank_images;
     plan_.image_ring = 3;
+    const DmaTiming& dma = architecture_.dma;  // where short rows cost no more, the copy would
     plan_.short_rows = !plan_.packed && shape.columns.padding > 0 &&
-                       shape.columns.extent * element_ < architecture_.dma.small_row;
+                       dma.small_row_packet.count > 0 &&
+                       shape.columns.extent * element_ < dma.small_row;
     if (gather_images()) return;
     plan_.band_images = plan_.bank_images = 1;
     cut_rows();

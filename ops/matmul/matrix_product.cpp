@@ -9,6 +9,7 @@
 #include "ops/blocks/operand_checks.h"
 #include "ops/matmul/matmul_plans.h"
 #include "ops/pointwise/compose.h"
+#include "ops/pointwise/substitution.h"
 
 namespace neuron_sim {
 namespace {
@@ -33,11 +34,11 @@ class Products {
     collapse_leading();
     if (options.after.results().empty()) return;
     // The function comes first.
-    after_ = with_inputs(options.after, [&](Expression& target, size_t input) {
+    after_ = reading_sums_once(with_inputs(options.after, [&](Expression& target, size_t input) {
       const ElementValue value = target.input(static_cast<int>(input));
       const bool plain = input > 0 || options.activation == Activation::kIdentity;
       return plain ? value : call(options.activation, value);
-    });
+    }));
   }
 
   MatmulBatch batch(Builder& builder) const {

@@ -38,11 +38,11 @@ std::vector<double> better_values(const Field& field, double value) {
   return values;
 }
 
-/// The beginnings of kernels, and the fields whose improvement costs them 2.1 to 2.6 %: an earlier
+/// The beginnings of kernels, and the fields whose improvement costs them 2.1 to 2.8 %: an earlier
 /// store or the next load delays a load.
 const std::map<std::string, std::set<std::string>> kKnown = {
     {"ffnn_forward [1090, 700] float16",
-     {"vector.latency", "dma.static_first_store", "rates.one_input"}},
+     {"clocks.scalar", "vector.latency", "dma.static_first_store", "rates.one_input"}},
     {"transpose auto [2844, 159] bfloat16", {"dma.software_trigger"}},
 };
 

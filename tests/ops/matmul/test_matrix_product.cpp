@@ -166,10 +166,11 @@ TEST(MatrixProduct, OfSizesThatDoNotFitTogetherIsAnError) {
   const HbmTensor a = argument_tensor(builder, "a", {{3, 4}, {}, Dtype::kFloat32});
   const HbmTensor b = argument_tensor(builder, "b", {{5, 6}, {}, Dtype::kFloat32});
   const HbmTensor out = argument_tensor(builder, "out", {{3, 6}, {}, Dtype::kFloat32});
-  EXPECT_EQ(error_of([&] {
-              emit_matrix_product(builder, std::array{a, b}, std::array{out}, {});
-            }),
-            "matrix_product: the sizes of a, b, addend and out do not fit together.");
+  EXPECT_EQ(
+      error_of([&] {
+        emit_matrix_product(builder, std::array{a, b}, std::array{out}, {});
+      }),
+      "matrix_product: the sizes of a, b, addend, other operands and out do not fit together.");
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "ops/pointwise/substitution.h"
 
 #include "tests/ops/pointwise/evaluated_expression.h"
+#include "tests/ops/pointwise/written_expression.h"
 
 namespace neuron_sim {
 namespace {
@@ -30,6 +31,22 @@ TEST(Substitution, ARepeatedInputIsTheSameInput) {
   EXPECT_EQ(target.steps().size(), 0U);
   const ElementValue value = repeated(target, source.steps().front(), {});
   EXPECT_EQ(target.steps()[static_cast<size_t>(value.step())].input, 3);
+}
+
+TEST(Substitution, SumsThatMeetThemselvesAreCopiedOnce) {
+  const auto check = [](const WriteExpression& write, size_t copies) {
+    const Expression source = written(write);
+    const Expression once = reading_sums_once(source);
+    EXPECT_EQ(once.steps().size(), source.steps().size() + copies);
+    const auto value = [](const Expression& e) {
+      return evaluated(e, {1.5F, -2.0F})[static_cast<size_t>(e.results().front())];
+    };
+    EXPECT_EQ(value(once), value(source));
+  };
+  check([](Expression& e) { return e.input(0) * e.input(0); }, 1);
+  check([](Expression& e) { return e.input(0) * 2.0 + e.input(0); }, 1);
+  check([](Expression& e) { return call(Activation::kRelu, e.input(0)) * e.input(0); }, 0);
+  check([](Expression& e) { return e.input(0) + e.input(1); }, 0);
 }
 
 }  // namespace
