@@ -61,7 +61,8 @@ class FewRows {
   Builder& builder_;
   const HbmTensor &q_, &k_, &v_;
   const std::optional<HbmTensor> bias_;
-  const HbmTensor &out_, &log_sums_;
+  const HbmTensor& out_;
+  const std::optional<HbmTensor> log_sums_;
   const AttentionOptions& options_;
   const int64_t partitions_, heads_, rows_, tiles_, depth_, width_, group_;
   AttentionTransposer transposer_, exact_;
@@ -80,7 +81,7 @@ FewRows::FewRows(Builder& builder, HbmTensors operands, HbmTensors results,
       v_(operands[2]),
       bias_(optional_tensor(operands, 3)),
       out_(results[0]),
-      log_sums_(results[1]),
+      log_sums_(optional_tensor(results, 1)),
       options_(options),
       partitions_(builder.limits().partitions),
       heads_(k_.shape[1]),
@@ -246,7 +247,7 @@ void FewRows::weigh(int64_t first, int64_t place) {
 
 void FewRows::finish(int64_t first, int64_t count) {
   const int64_t columns = count * rows_;
-  store_sums(first, columns);
+  if (log_sums_) store_sums(first, columns);
   const View inverse = inverse_.slice(1, 0, columns);
   View weighted = weighted_.slice(1, 0, columns);
   builder_.emit(Reciprocal{.dst = inverse, .data = inverse});
@@ -275,7 +276,7 @@ void FewRows::store_sums(int64_t first, int64_t columns) {
                    .data2 = negated_everywhere_.slice(0, 0, 1).slice(2, 0, columns).select(1, 0),
                    .op = AluOp::kSubtract,
                    .engine = EngineKind::kVector});
-  store(builder_, log_sums_.view({1, columns}, {columns, 1}, first * rows_), sums);
+  store(builder_, log_sums_->view({1, columns}, {columns, 1}, first * rows_), sums);
 }
 
 }  // namespace

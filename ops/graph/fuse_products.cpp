@@ -2,11 +2,26 @@
 
 #include <algorithm>
 
+#include "device/numerics/operators.h"
 #include "ops/graph/tensor_match.h"
 #include "ops/pointwise/compose.h"
 
 namespace neuron_sim {
 namespace {
+
+/// Whether GpSimd, which cannot access PSUM, would read input 0.
+bool reads_sums_on_gpsimd(const Expression& expression) {
+  const std::vector<ExpressionStep>& steps = expression.steps();
+  const auto is_sums = [&](int step) {
+    if (step < 0) return false;
+    const ExpressionStep& source = steps[static_cast<size_t>(step)];
+    return source.kind == ExpressionKind::kInput && source.input == 0;
+  };
+  return std::any_of(steps.begin(), steps.end(), [&](const ExpressionStep& step) {
+    return step.kind == ExpressionKind::kAlu && !is_vector_operator(step.alu) &&
+           (is_sums(step.a) || is_sums(step.b));
+  });
+}
 
 /// The product that applies `given`, which reads its result; empty when they go over other
 /// elements.
@@ -36,7 +51,7 @@ std::optional<GraphKernel> joined(const GraphKernel& product, const GraphKernel&
   });
   options.others = std::ssize(others);
   if (others.size() > kMaximumProductOperands ||
-      options.after.steps().size() > kMaximumProductSteps) {
+      options.after.steps().size() > kMaximumProductSteps || reads_sums_on_gpsimd(options.after)) {
     return std::nullopt;
   }
   result.operands.resize(first);

@@ -72,6 +72,18 @@ TEST(FuseProducts, APartOfTheResultOrIntegersStayApart) {
   EXPECT_EQ(left({product(), whole_numbers}, {0, 1, 4}), 2U);
 }
 
+TEST(FuseProducts, SumsThatGpSimdReadsStayApartAndValuesOfSbufDoNot) {
+  const auto chain = [](bool of_sums) {
+    return apply(
+        [&](Expression& e) {
+          return e.alu(AluOp::kPower, of_sums ? e.input(0) : e.input(0) * 0.5, e.constant(3));
+        },
+        {whole(2)}, whole(4));
+  };
+  EXPECT_EQ(left({product(), chain(true)}, {0, 1, 4}), 2U);
+  EXPECT_EQ(left({product(), chain(false)}, {0, 1, 4}), 1U);
+}
+
 TEST(FuseProducts, AnOperandThatIsComputedBetweenStaysBefore) {
   const GraphKernel other =
       apply([](Expression& e) { return e.input(0) + 1.0; }, {whole(3)}, whole(4));

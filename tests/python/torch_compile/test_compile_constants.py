@@ -146,3 +146,26 @@ def test_weights_that_are_arguments_are_no_constants():
     function = compiled(lambda x, weight: x @ weight.t())
     function(on_device(20, 30), on_device(40, 30))
     assert only_graph().arranged_bytes == 0
+
+
+def test_constants_of_a_graph_compiled_without_bytes_have_values_outside():
+    class Positioned(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layers = network(torch.float32)
+            self.norm = nn.BatchNorm1d(64).to("neuron_sim")
+
+        def forward(self, x):
+            # Depends on nothing: computed before the runs, on the host and on the device.
+            row = torch.arange(x.shape[0], device=x.device)
+            return self.norm(self.layers(x)) + (row * 3).float()[:, None]
+
+    model, x = Positioned().eval(), on_device(70, 96)
+    model.norm.running_var.uniform_(0.5, 2)
+    function = compiled(model)
+    with torch.no_grad():
+        for _ in range(2):
+            with torch.neuron_sim.timing_only():
+                function(x)
+            assert_same(function(x), model(x))
+            model.layers[0].weight.mul_(2)

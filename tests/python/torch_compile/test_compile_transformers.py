@@ -85,3 +85,15 @@ def test_an_encoder_layer_moves_little_more_than_its_weights():
     weights = 2 * sum(p.numel() for p in layer.parameters())
     moved = sum(launch.dma_bytes for launch in launches)
     assert moved < weights + 3 * x.numel() * 4, (moved, weights)
+
+
+@pytest.mark.parametrize("keys", [256, 384])
+@pytest.mark.parametrize("device", ["neuron_sim:0", "neuron_sim:1"])
+def test_one_row_attends_to_many_keys_without_the_sums_that_nobody_reads(keys, device):
+    q = on_device(1, 3, 1, 64, device=device)
+    k, v = (on_device(1, 3, keys, 64, seed=seed, device=device) for seed in (1, 2))
+    emitted, found, expected = kernels_left(F.scaled_dot_product_attention, q, k, v)
+    assert emitted == 1
+    assert torch.equal(found, expected)
+    exact = F.scaled_dot_product_attention(*(tensor.cpu().double() for tensor in (q, k, v)))
+    torch.testing.assert_close(found.double(), exact, rtol=0, atol=1e-6)
