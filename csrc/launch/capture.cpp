@@ -87,6 +87,7 @@ GraphTensor GraphCapture::graph_tensor(const KernelUse::Use& use) {
 
 void GraphCapture::add(const KernelUse& use) {
   GraphKernel kernel{use.name, use.emit, {}, {}, use.expression, {}, use.followed};
+  kernel.source = source_;
   for (const KernelUse::Use& operand : use.operands) {
     kernel.operands.push_back(graph_tensor(operand));
     kernel.constant_orders.push_back(operand.constant_order.vec());
@@ -107,6 +108,10 @@ GraphKernel* GraphCapture::added(std::string_view name) {
   if (active_capture == nullptr || active_capture->waiting_.empty()) return nullptr;
   GraphKernel& last = active_capture->waiting_.back();
   return last.name == name ? &last : nullptr;
+}
+
+void GraphCapture::set_source(const std::string& source) {
+  if (active_capture != nullptr) active_capture->source_ = source;
 }
 
 void GraphCapture::add_program(const std::shared_ptr<const Kernel>& kernel,
@@ -130,6 +135,7 @@ void GraphCapture::add_program(const std::shared_ptr<const Kernel>& kernel,
   ++facts.kernels, ++facts.emitted, ++facts.programs;
   facts.kernel_bodies = facts.kernel_bodies + body;
   facts.program_bodies = facts.program_bodies + body;
+  facts.program_sources.push_back(source_);
   neuron_sim::launch(device_.index(), current_stream(device_.index()), kernel,
                      {addresses.data(), addresses.size()});
   graph_->steps_.emplace_back(std::move(step));
@@ -168,6 +174,7 @@ void GraphCapture::flush() {
     GraphFacts& facts = graph_->facts_;
     facts.emitted += built.kernels;
     ++facts.programs;
+    facts.program_sources.emplace_back();
     facts.program_bodies = facts.program_bodies + step.kernel->timing().body;
     if (!built.unchanged.empty()) facts.unchanged.push_back(std::move(built.unchanged));
     facts.skipped_passes.insert(facts.skipped_passes.end(), built.skipped_passes.begin(),

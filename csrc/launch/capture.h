@@ -63,6 +63,10 @@ class GraphCapture {
     return capture != nullptr && capture->memories_[capture->memory_of(tensor)].is_constant;
   }
 
+  /// The part of the model that the calling thread's capture comes to (GraphKernel::source).
+  /// Without a capture nothing happens.
+  static void set_source(const std::string& source);
+
   /// Adds a pending kernel. c10::Error when it belongs to another device.
   void add(const KernelUse& use);
   /// A program that is launched unchanged; the pending kernels run first. Arguments from
@@ -122,6 +126,7 @@ class GraphCapture {
   std::vector<GraphKernel> waiting_;
   /// Per step of the graph: the memories that a host step of constants writes; else nothing.
   std::vector<std::optional<std::vector<size_t>>> constant_writes_;
+  std::string source_;  ///< of the kernels that follow
   std::string refusal_;
   bool wrote_inputs_ = false;
 };

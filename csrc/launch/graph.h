@@ -55,7 +55,9 @@ struct GraphFacts {
   int64_t arranged_bytes = 0;   ///< of constants stored in another order
   size_t emitted = 0;           ///< kernels after joining, in all programs
   size_t programs = 0;
-  Picoseconds program_bodies{};             ///< the sum of the bodies of the programs
+  Picoseconds program_bodies{};  ///< the sum of the bodies of the programs
+  /// Per program: the part of the model that it computes; "" where its instructions say theirs.
+  std::vector<std::string> program_sources;
   std::vector<std::string> host_operators;  ///< of each run, in order
   std::vector<std::string> unchanged;       ///< why the passes changed nothing in a program
   std::vector<std::string> skipped_passes;  ///< passes left out of a program

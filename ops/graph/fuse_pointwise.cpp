@@ -50,8 +50,13 @@ class Fusion {
     std::vector<GraphKernel> kernels;
     for (size_t i = 0; i < nodes_.size(); ++i) {
       if (nodes_[i].removed) continue;
-      kernels.push_back(nodes_[i].chain ? nodes_[i].chain->kernel(nodes_[i].kernel.name)
-                                        : std::move(nodes_[i].kernel));
+      GraphKernel& first = nodes_[i].kernel;
+      if (nodes_[i].chain) {
+        kernels.push_back(nodes_[i].chain->kernel(first.name));
+        kernels.back().source = std::move(first.source);
+      } else {
+        kernels.push_back(std::move(first));
+      }
     }
     return kernels;
   }

@@ -57,6 +57,9 @@ struct GraphKernel {
   /// The first results, without which the kernel cannot do; it emits the others only where they
   /// are given, and they are left out when nothing reads them. Empty: it needs all.
   std::optional<size_t> needed_results{};
+  /// The part of the model that it computes ("layers.0.attention"): the source line of its
+  /// instructions. A kernel that takes in others keeps its own.
+  std::string source{};
 };
 
 /// Whether the bytes between first and last element of the two overlap.

@@ -103,6 +103,7 @@ GraphProgram build_graph_program(const Architecture& architecture, const std::st
   for (const GraphKernel& kernel : kernels) {
     const std::vector<HbmTensor> operands = memories.tensors(kernel.operands);
     const std::vector<HbmTensor> results = memories.tensors(kernel.results);
+    builder.set_source_line(kernel.source);
     builder.scope([&] { kernel.emit(builder, operands, results); });
   }
   GraphProgram built;

@@ -26,6 +26,9 @@ class CompiledGraph:
     """Programs that the graph became; one, unless the host computes something in between."""
     program_bodies_us: float = 0
     """The sum of the bodies of the programs."""
+    program_sources: list[str] = field(default_factory=list)
+    """Of each program the module that it computes, by its path in the compiled one; "" of a program
+    of several modules, whose instructions say theirs (Launch.shares_by_source())."""
     host_operators: list[str] = field(default_factory=list)
     """Host-side operators of each run (int64 indices, random seeds), in order."""
     unchanged: list[str] = field(default_factory=list)

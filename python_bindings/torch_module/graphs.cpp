@@ -35,6 +35,7 @@ py::dict facts_of(const CapturedGraph& graph) {
   result["kernels_after_fusion"] = facts.emitted;
   result["programs"] = facts.programs;
   result["program_bodies_us"] = facts.program_bodies.microseconds();
+  result["program_sources"] = facts.program_sources;
   result["host_operators"] = facts.host_operators;
   result["unchanged"] = facts.unchanged;
   result["skipped_passes"] = facts.skipped_passes;
@@ -84,6 +85,7 @@ void bind_graphs(py::module_& m) {
           py::call_guard<py::gil_scoped_release>())
       .def("facts", &facts_of);
   m.def("capture_graph", &capture_graph);
+  m.def("set_capture_source", &GraphCapture::set_source);
 }
 
 }  // namespace neuron_sim

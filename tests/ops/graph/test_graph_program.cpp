@@ -1,5 +1,7 @@
 #include "ops/graph/graph_program.h"
 
+#include <set>
+
 #include "device/compiler/line/straight_line.h"
 #include "tests/ops/graph/graph_kernels.h"
 
@@ -94,6 +96,19 @@ TEST(GraphProgram, BytesAreReadAsAnotherDtypeThanTheyWereWritten) {
     run_graph(built, memories);
     EXPECT_EQ(memories[4], before[0]);
   }
+}
+
+TEST(GraphProgram, InstructionsNameTheSourceOfTheirKernel) {
+  GraphKernel first = step(0, 1), second = step(2, 3);
+  first.source = "layers.0";
+  second.source = "layers.1";
+  const GraphProgram built = built_graph({first, second}, {0, 1, 2, 3}, {});
+  std::set<std::string> found;
+  for (const Instruction& instruction : built.program->instructions) {
+    ASSERT_GE(instruction.source_line, 0);
+    found.insert(built.program->source_lines[static_cast<size_t>(instruction.source_line)]);
+  }
+  EXPECT_EQ(found, (std::set<std::string>{"layers.0", "layers.1"}));
 }
 
 TEST(GraphProgram, OptionsDecideWhatIsJoinedAndCompiled) {
