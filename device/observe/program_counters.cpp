@@ -28,6 +28,10 @@ DescriptorTraffic& traffic_of(DescriptorKind kind, ProgramCounters& counters) {
   detail::throw_bug("descriptors have a kind");
 }
 
+bool multiplies(const Demand& demand) {
+  return demand.count > 1 && demand.steps[1].unit == Unit::kMultiplyMoving;
+}
+
 int64_t bytes_of(const Operand& operand) {
   int64_t elements = operand.partitions;
   for (int i = 0; i < operand.rank; ++i) elements *= operand.free[static_cast<size_t>(i)].size;
@@ -37,10 +41,9 @@ int64_t bytes_of(const Operand& operand) {
 void count_matmul(const Program& program, const Instruction& instruction, int64_t instances,
                   ProgramCounters& counters) {
   const Demand& demand = program.demands[instruction.demand];
-  const bool is_transpose = demand.multiply_accumulates == 0 || demand.steps[1].transpose;
   counters.matmul_instructions += instances;
-  if (!is_transpose) {
-    counters.multiply_accumulates += instances * demand.multiply_accumulates;
+  if (const int64_t products = product_multiply_accumulates(demand); products > 0) {
+    counters.multiply_accumulates += instances * products;
     return;
   }
   // The data passes an identity of its own number of partitions.
@@ -76,7 +79,7 @@ void count(const Program& program, const Instruction& instruction, int64_t insta
     counters.psum_to_sbuf_bytes += instances * from_psum;
   }
   const Demand& demand = program.demands[instruction.demand];
-  if (demand.count > 1 && demand.steps[1].unit == Unit::kMultiplyMoving) {
+  if (multiplies(demand)) {
     count_matmul(program, instruction, instances, counters);
   }
   if (demand.count > 0 && demand.steps[0].unit == Unit::kDma) {
@@ -145,6 +148,10 @@ void count(const Program& program, const Block& block, int64_t instances,
 }
 
 }  // namespace
+
+int64_t product_multiply_accumulates(const Demand& demand) {
+  return multiplies(demand) && !demand.steps[1].transpose ? demand.multiply_accumulates : 0;
+}
 
 bool has_dynamic_loops(const Program& program) {
   return std::any_of(program.loops.begin(), program.loops.end(),

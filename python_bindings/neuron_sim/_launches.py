@@ -123,6 +123,17 @@ class Launch:
         program = _core.program_of_kernel(self._record.kernel())
         write_timeline(program, path, title=f"{self.name}: {self.shapes}")
 
+    def shares_by_source(self) -> list[dict[str, Any]]:
+        """How much of the launch belongs to each source line of its instructions; in a graph of
+        torch.compile, to each module: `source` (its path, "" for instructions without one),
+        `path_us` (its part of the critical path in microseconds, by what it is spent on; the parts
+        of all sources sum to body_us), `dma_bytes` and `multiply_accumulates` (of products).
+
+        Simulates the launch once more, with the upper bounds of what data decides. RuntimeError as
+        write_trace().
+        """
+        return _core.program_of_kernel(self._record.kernel()).shares_by_source()
+
     def advice(self) -> str:
         """What bounds the launch and what would help. RuntimeError as write_trace()."""
         return advice_text(advise(_core.program_of_kernel(self._record.kernel())))

@@ -296,6 +296,9 @@ void bind_program(nb::module_& module) {
           nb::arg("log") = std::vector<int64_t>{},
           "Everything that a run did, timed like time(): columns (bytes by name; times are float64 "
           "picoseconds since the start of the body) and what their indices mean.")
+      .def("shares_by_source", &source_share_list, nb::arg("log") = std::vector<int64_t>{},
+           "A run by the source lines of its instructions: dicts with source, path_us (the part of "
+           "the critical path, by what it is spent on), dma_bytes and multiply_accumulates.")
       .def(
           "run", &run, nb::arg("arguments"),
           "Computes the kernel on NumPy arrays, one per argument, contiguous, with the bytes of "

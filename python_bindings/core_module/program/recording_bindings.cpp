@@ -11,6 +11,7 @@
 #include "device/observe/critical_path.h"
 #include "device/observe/event_text.h"
 #include "device/observe/perfetto.h"
+#include "device/observe/source_shares.h"
 #include "device/observe/tracks.h"
 #include "python_bindings/core_module/program/program_timing.h"
 #include "python_bindings/core_module/program/recording_names.h"
@@ -219,6 +220,25 @@ nb::dict recording_dict(const Program& program, const std::optional<std::string>
   result["counters"] = counter_list(recording, columns);
   result["names"] = names;
   result["columns"] = columns;
+  return result;
+}
+
+nb::list source_share_list(const Program& program, const std::vector<int64_t>& log) {
+  std::vector<SourceShare> shares;
+  {
+    const nb::gil_scoped_release unlocked;
+    shares = shares_by_source(record(program, {log}));
+  }
+  nb::list result;
+  for (const SourceShare& share : shares) {
+    nb::dict entry, path;
+    for (const auto& [spent, time] : share.path) path[spent.c_str()] = time.microseconds();
+    entry["source"] = share.source;
+    entry["path_us"] = path;
+    entry["dma_bytes"] = share.dma_bytes;
+    entry["multiply_accumulates"] = share.multiply_accumulates;
+    result.append(entry);
+  }
   return result;
 }
 
