@@ -17,12 +17,16 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import traceback
 
 from neuron_sim.model import PUBLISHED_ARCHITECTURE
 from neuron_sim.run import ARCHITECTURE
 from neuron_sim.run.environment import architecture_setting
 
 SUMMARY = "time a whole model"
+
+_FAULTS = (ArithmeticError, AssertionError, AttributeError, LookupError, NameError, SyntaxError)
+"""Errors of a program, as the module of a model may have them."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -81,6 +85,13 @@ def run(arguments: argparse.Namespace) -> int:
     except (RuntimeError, ImportError) as error:
         sentence = str(error).split("\n", 1)[0]
         raise ValueError(f"{arguments.model or 'a published model'}: {sentence}") from error
+    except _FAULTS as error:
+        frame = traceback.extract_tb(error.__traceback__)[-1]
+        sentence = str(error).split("\n", 1)[0]
+        raise ValueError(
+            f"{arguments.model}: {type(error).__name__}: {sentence} "
+            f"({frame.filename}, line {frame.lineno})"
+        ) from error
 
 
 def _run(arguments: argparse.Namespace) -> int:

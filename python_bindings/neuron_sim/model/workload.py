@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
-import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,10 +13,15 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from neuron_sim.model.configurations import (
+    base_name,
+    configuration_of,
+    configurations,
+    is_file,
+    read_configuration,
+)
 from neuron_sim.model.decoder_shape import DecoderShape
 from neuron_sim.model.networks import IMAGE_SIZE, NETWORKS
-
-_CONFIGURATIONS = Path(__file__).with_name("configurations.json")
 
 
 @dataclass(frozen=True)
@@ -44,23 +49,18 @@ class Workload:
 
 def names() -> list[str]:
     """The models that need no file, sorted."""
-    return sorted([*_configurations(), *NETWORKS])
+    return sorted([*configurations(), *NETWORKS])
 
 
 def decoder_shape(model: str) -> DecoderShape:
     """Of a name of `names()` or of a configuration file of `transformers`; ValueError as
     DecoderShape.of(), and for other models."""
-    if model.endswith(".json"):
-        fields = _read_configuration(Path(model))
-    else:
-        configurations = _configurations()
-        name = model.rsplit("/", 1)[-1].lower()
-        if name not in configurations:
-            raise ValueError(
-                f"'{model}' is not a known decoder; name a configuration file, or one of "
-                f"{', '.join(sorted(configurations))}."
-            )
-        fields = configurations[name]
+    fields = configuration_of(model)
+    if fields is None:
+        raise ValueError(
+            f"'{model}' is not a known decoder; name a configuration file, or one of "
+            f"{', '.join(sorted(configurations()))}."
+        )
     return DecoderShape.of(_config(fields, model), model)
 
 
@@ -86,36 +86,22 @@ def _check_positive(name: str, value: int) -> None:
         raise ValueError(f"--{name} is {value}; it must be at least 1.")
 
 
-def _configurations() -> dict[str, dict[str, Any]]:
-    return json.loads(_CONFIGURATIONS.read_text())
-
-
 def _build(request: Request) -> Workload:
-    if request.model.endswith(".json"):
-        return _from_configuration(_read_configuration(Path(request.model)), request)
+    if is_file(request.model):
+        return _from_configuration(read_configuration(Path(request.model)), request)
     if ":" in request.model:
         return _from_function(request)
-    name = request.model.rsplit("/", 1)[-1].lower()
+    name = base_name(request.model)
     if name in NETWORKS:
         size = request.image or IMAGE_SIZE
         return Workload(NETWORKS[name](), _images(request.batch, 3, size))
-    configurations = _configurations()
-    if name not in configurations:
+    configuration = configuration_of(name)
+    if configuration is None:
         raise ValueError(
             f"'{request.model}' is not a known model; name a configuration file, "
             f"module:function, or one of {', '.join(names())}."
         )
-    return _from_configuration(configurations[name], request)
-
-
-def _read_configuration(file: Path) -> dict[str, Any]:
-    try:
-        configuration = json.loads(file.read_text())
-    except ValueError as error:
-        raise ValueError(f"{file} is not JSON: {error}.") from None
-    if not isinstance(configuration, dict) or "model_type" not in configuration:
-        raise ValueError(f"{file} is not a configuration of transformers: it has no 'model_type'.")
-    return configuration
+    return _from_configuration(configuration, request)
 
 
 def _from_function(request: Request) -> Workload:
@@ -137,6 +123,11 @@ def _from_function(request: Request) -> Workload:
             "a torch.nn.Module, or one and the tuple of its inputs."
         )
     if inputs is not None:
+        if not isinstance(inputs, (tuple, list)) or not all(isinstance(i, Tensor) for i in inputs):
+            raise ValueError(
+                f"{request.model} returned inputs of type {type(inputs).__name__}; they must be a "
+                "tuple of tensors."
+            )
         return Workload(module, tuple(inputs))
     return Workload(module, _images(request.batch, 3, request.image or IMAGE_SIZE))
 
@@ -151,12 +142,26 @@ def _config(configuration: dict[str, Any], model: str) -> Any:
         ) from None
     fields = dict(configuration)
     model_type = fields.pop("model_type")
-    if model_type not in transformers.CONFIG_MAPPING:
+    if not isinstance(model_type, str) or model_type not in transformers.CONFIG_MAPPING:
         raise ValueError(
             f"'{model}' has the model_type '{model_type}', which transformers "
             f"{transformers.__version__} does not know."
         )
-    return transformers.AutoConfig.for_model(model_type, **fields)
+    with _refusals_of(transformers, model):
+        return transformers.AutoConfig.for_model(model_type, **fields)
+
+
+@contextlib.contextmanager
+def _refusals_of(transformers: Any, model: str) -> Iterator[None]:
+    """Whatever a configuration makes transformers raise is a ValueError."""
+    try:
+        yield
+    except Exception as error:  # classes of its own, KeyError, ZeroDivisionError, ...
+        sentence = " ".join(str(error).split())[:300]
+        raise ValueError(
+            f"'{model}' is refused by transformers {transformers.__version__}: "
+            f"{type(error).__name__}: {sentence}"
+        ) from error
 
 
 def _from_configuration(configuration: dict[str, Any], request: Request) -> Workload:
@@ -166,15 +171,17 @@ def _from_configuration(configuration: dict[str, Any], request: Request) -> Work
     if request.image is not None and hasattr(config, "image_size"):
         config.image_size = request.image
     architecture = (config.architectures or ["AutoModel"])[0]
-    if architecture == "AutoModel":
-        module = transformers.AutoModel.from_config(config)
-    elif hasattr(transformers, architecture):
-        module = getattr(transformers, architecture)(config)
-    else:
+    made: Any = getattr(transformers, architecture, None)
+    if architecture != "AutoModel" and not (isinstance(made, type) and issubclass(made, nn.Module)):
         raise ValueError(
             f"'{request.model}' has the architecture '{architecture}', which transformers "
             f"{transformers.__version__} does not have."
         )
+    with _refusals_of(transformers, request.model):
+        if architecture == "AutoModel":
+            module = transformers.AutoModel.from_config(config)
+        else:
+            module = made(config)
     return Workload(module, _inputs(module, config, request))
 
 

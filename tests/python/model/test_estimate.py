@@ -125,6 +125,8 @@ def test_the_command_prints_a_row_per_batch(tmp_path, monkeypatch, capsys):
         ("return torch.nn.Linear(3, 4), (torch.zeros(5, 2),)", "shapes"),
         ("import no_such_package", "No module named 'no_such_package'"),
         ("return torch.zeros(1 << 60)", "memory"),
+        ("return {}['width']", "KeyError: 'width' ("),
+        ("return torch.nn.Linear(3, 4", "SyntaxError: "),
     ],
 )
 def test_what_a_model_refuses_is_one_sentence(source, message, tmp_path, monkeypatch, capsys):

@@ -117,6 +117,13 @@ def test_a_function_that_returns_something_else_is_refused(module):
         load(Request("made_up:build"))
 
 
+@pytest.mark.parametrize("inputs", ["torch.ones(2, 3)", "(1, 2)", "{'x': torch.ones(2)}"])
+def test_inputs_that_are_no_tuple_of_tensors_are_refused(module, inputs):
+    module(f"def build():\n  return torch.nn.Linear(3, 4), {inputs}\n")
+    with pytest.raises(ValueError, match="made_up:build returned inputs of type .* of tensors"):
+        load(Request("made_up:build"))
+
+
 def test_a_module_without_the_function_is_refused(module):
     module("")
     with pytest.raises(ValueError, match="module 'made_up' has no function 'build'"):
@@ -152,6 +159,16 @@ def test_sequences_fit_the_positions_of_the_model(configuration):
             "has the architecture 'NoneSuch', which transformers",
         ),
         ('{"model_type": "none such"}', "has the model_type 'none such', which transformers"),
+        ('{"model_type": ["bert"]}', "has the model_type '.'bert'.', which transformers"),
+        ('{"model_type": "bert", "hidden_size": "wide"}', "is refused by transformers .*: "),
+        (
+            '{"model_type": "bert", "hidden_size": 10, "num_attention_heads": 3}',
+            "is refused by transformers .*: ValueError: .*10.*",
+        ),
+        (
+            '{"model_type": "bert", "architectures": ["BertTokenizer"]}',
+            "has the architecture 'BertTokenizer', which transformers",
+        ),
         (
             '{"model_type": "whisper", "architectures": ["WhisperModel"], "d_model": 8,'
             ' "encoder_layers": 1, "decoder_layers": 1, "encoder_attention_heads": 1,'
