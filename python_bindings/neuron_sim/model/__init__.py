@@ -4,5 +4,7 @@ Configurations are data (`configurations.json`, in the format of `transformers`)
 random, since times do not depend on them. `published.json` has latencies that the vendor published.
 """
 
+DEFAULT_CONTEXT = 2048
+"""Tokens for which the caches of a decoder have room."""
 PUBLISHED_ARCHITECTURE = "trn1"
 """The architecture of the published latencies: inf2 and trn1 instances have NeuronCores-v2."""

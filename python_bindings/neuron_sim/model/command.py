@@ -4,6 +4,7 @@
   neuron-sim model resnet50 --batch 1 8 --json
   neuron-sim model my_network:build --dtype float32
   neuron-sim model meta-llama/Llama-2-7b --tp 24 --batch 1 --context 4096 --instance inf2.48xlarge
+  neuron-sim model resnet50 --layers
   neuron-sim model --published
 
 MODEL is a name (see --list), a configuration file of transformers (config.json), or
@@ -18,8 +19,10 @@ import argparse
 import json
 import os
 import traceback
+from typing import Any
 
-from neuron_sim.model import PUBLISHED_ARCHITECTURE
+from neuron_sim.model import DEFAULT_CONTEXT, PUBLISHED_ARCHITECTURE, report
+from neuron_sim.model.instances import instance, with_instance
 from neuron_sim.run import ARCHITECTURE
 from neuron_sim.run.environment import architecture_setting
 
@@ -45,7 +48,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--tp", type=int, metavar="N", help="cores that share a decoder (tensor parallelism)"
     )
     parser.add_argument(
-        "--context", type=int, metavar="N", help="tokens in the caches of a decoder; default: 2048"
+        "--context",
+        type=int,
+        metavar="N",
+        help=f"tokens in the caches of a decoder; default: {DEFAULT_CONTEXT}",
     )
     parser.add_argument(
         "--input", type=int, default=128, metavar="N", help="tokens of a prompt; default: 128"
@@ -67,6 +73,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "compiler option; default: none",
     )
     parser.add_argument("--eager", action="store_true", help="without torch.compile")
+    parser.add_argument("--layers", action="store_true", help="also time, traffic, MFU by module")
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--list", action="store_true", help="list the models that need no file")
     parser.add_argument(
@@ -95,25 +102,56 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from neuron_sim.model import estimate, report, workload  # import torch
-
     if arguments.list:
+        from neuron_sim.model import workload  # imports torch
+
         print("\n".join(workload.names()))
         return 0
     if arguments.published:
         return _compare(arguments)
     if arguments.model is None:
         raise ValueError("MODEL is missing; `neuron-sim model --list` prints names.")
-    if arguments.tp is not None or arguments.context is not None:
-        return _generate(arguments)
-    requests = [
-        workload.Request(arguments.model, batch, arguments.sequence, arguments.image)
-        for batch in arguments.batch
-    ]
-    setting = estimate.Setting(arguments.dtype, not arguments.eager, arguments.auto_cast)
-    estimates = [report.row(request, setting) for request in requests]
-    print(json.dumps(estimates, indent=2) if arguments.json else report.as_text(estimates))
+    generates = arguments.tp is not None or arguments.context is not None
+    answer, as_text = (
+        (_generated, report.generations_as_text) if generates else (_inferred, report.as_text)
+    )
+    rows = [answer(arguments, batch) for batch in arguments.batch]
+    if arguments.instance is not None:
+        rows = [with_instance(row, arguments.instance, None) for row in rows]
+    print(json.dumps(rows, indent=2) if arguments.json else as_text(rows))
     return 0
+
+
+def _inferred(arguments: argparse.Namespace, batch: int) -> dict[str, Any]:
+    sizes = {"batch": batch, "sequence": arguments.sequence, "image": arguments.image}
+    setting = {
+        "dtype": arguments.dtype,
+        "compiled": not arguments.eager,
+        "auto_cast": arguments.auto_cast,
+    }
+
+    from neuron_sim.model import estimate, rows, workload  # import torch
+
+    request = workload.Request(arguments.model, **sizes)
+    return rows.inference(request, estimate.Setting(**setting), arguments.layers)
+
+
+def _generated(arguments: argparse.Namespace, batch: int) -> dict[str, Any]:
+    if arguments.instance is not None:
+        instance(arguments.instance).groups(arguments.tp or 1)  # before the simulation
+    sizes = {
+        "ranks": 1 if arguments.tp is None else arguments.tp,
+        "batch": batch,
+        "context": DEFAULT_CONTEXT if arguments.context is None else arguments.context,
+        "input": arguments.input,
+        "dtype": arguments.dtype,
+        "by_layer": arguments.layers,
+    }
+    from neuron_sim.model import generation, rows, workload  # import torch
+
+    shape = workload.decoder_shape(arguments.model)
+    request = generation.GenerationRequest(**sizes)
+    return rows.generation(arguments.model, shape, request)
 
 
 def _compare(arguments: argparse.Namespace) -> int:
@@ -132,30 +170,10 @@ def _compare(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _generate(arguments: argparse.Namespace) -> int:
-    from neuron_sim.model import generation, generation_report, workload  # import torch
-
-    shape = workload.decoder_shape(arguments.model)
-    rows = []
-    for batch in arguments.batch:
-        request = generation.GenerationRequest(
-            ranks=arguments.tp or 1,
-            batch=batch,
-            context=arguments.context or generation.GenerationRequest.context,
-            input=arguments.input,
-            dtype=arguments.dtype,
-        )
-        rows.append(generation_report.row(arguments.model, shape, request, arguments.instance))
-    print(json.dumps(rows, indent=2) if arguments.json else generation_report.as_text(rows))
-    return 0
-
-
 def _choose_architecture(arguments: argparse.Namespace) -> None:
     """Sets the environment, which is read when the device is loaded."""
     chosen = arguments.arch or (PUBLISHED_ARCHITECTURE if arguments.published else None)
     if arguments.instance is not None:
-        from neuron_sim.model.instances import instance  # loads the library
-
         chosen = chosen or instance(arguments.instance).architecture
     if chosen is not None:
         os.environ[ARCHITECTURE] = architecture_setting(chosen)

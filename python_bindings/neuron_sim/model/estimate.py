@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from neuron_sim import _core
+from neuron_sim.model import layers
 from neuron_sim.model.workload import Workload
 from neuron_sim.run import ARCHITECTURE
 from neuron_sim.timeline.peaks import peak_operations
@@ -40,6 +42,8 @@ class Estimate:
     on values: they cannot be counted without computing them."""
     hbm_share: float
     """Bytes moved per second, relative to the bandwidth of HBM."""
+    layers: list[dict[str, Any]] | None = None
+    """layers.rows() of the run, where asked for."""
 
     @property
     def bound(self) -> str:
@@ -67,8 +71,8 @@ class Setting:
         return DTYPES[self.dtype]
 
 
-def estimate(workload: Workload, setting: Setting) -> Estimate:
-    """Runs the workload twice on device 0 and times the second run.
+def estimate(workload: Workload, setting: Setting, by_layer: bool = False) -> Estimate:
+    """Runs the workload twice on device 0 and times the second run, `by_layer` also its modules.
 
     Errors are those of the operators and of torch.compile; an operator without a kernel on the
     device is a NotImplementedError, as the host's time is not simulated. ValueError for
@@ -87,26 +91,55 @@ def estimate(workload: Workload, setting: Setting) -> Estimate:
     if setting.compiled:
         options = {"auto_cast": setting.auto_cast, "auto_cast_type": "bf16"}
         call = torch.compile(module, backend="neuron_sim", options=options)
+    known = len(torch.neuron_sim.compiled_graphs())
     with torch.no_grad(), torch.neuron_sim.strict():
         call(*inputs)  # compiles
         with torch.neuron_sim.record_launches() as launches:
             call(*inputs)
-    return _of_launches(launches, operations, setting.product_dtype)
+    graphs = torch.neuron_sim.compiled_graphs()[known:]
+    found = _of_launches(launches, graphs, operations, setting.product_dtype)
+    if not by_layer:
+        return found
+    shares = layers.shares_of(launches, graphs)
+    peak = peak_of(device_facts(), setting.product_dtype)
+    rows = layers.rows(layers.grouped(shares, layers.labels_of(module)), peak)
+    return replace(found, layers=rows)
 
 
-def _of_launches(launches: Any, operations: int | None, kind: torch.dtype) -> Estimate:
+def spared_overheads(launches: Sequence[Any], graphs: Sequence[Any]) -> list[float]:
+    """Microseconds of the launches that a chip does not make, one by one: the programs of a graph
+    (CompiledGraph), of which kernels of NKI are separate ones here, are one program there, unless
+    the host computes something in between."""
+    follows = [
+        place > 0 and not graph.host_operators
+        for graph in graphs
+        for place in range(graph.programs)
+    ]
+    if len(follows) != len(launches):  # something else ran as well
+        return []
+    return [
+        launch.latency_us - launch.body_us
+        for launch, is_spared in zip(launches, follows, strict=True)
+        if is_spared
+    ]
+
+
+def _of_launches(
+    launches: Any, graphs: Sequence[Any], operations: int | None, kind: torch.dtype
+) -> Estimate:
     body_us = sum(launch.body_us for launch in launches)
     moved = sum(launch.dma_bytes for launch in launches)
     busy: dict[str, float] = {}
     for launch in launches:
         for engine, share in launch.utilisation.items():
             busy[engine] = busy.get(engine, 0.0) + share * launch.body_us / body_us
-    latency_us = sum(launch.latency_us for launch in launches)
+    spared = spared_overheads(launches, graphs)
+    latency_us = sum(launch.latency_us for launch in launches) - sum(spared)
     facts = device_facts()
     return Estimate(
         body_ms=body_us / 1e3,
         latency_ms=latency_us / 1e3,
-        launches=len(launches),
+        launches=len(launches) - len(spared),
         moved_mb=moved / 1e6,
         busy=busy,
         utilisation=None

@@ -10,13 +10,16 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 from torch import nn
 
+from neuron_sim.model import DEFAULT_CONTEXT
+from neuron_sim.model import layers as layer_shares
 from neuron_sim.model.decoder import Decoder
 from neuron_sim.model.decoder_shape import DecoderShape
 from neuron_sim.model.estimate import DTYPES, device_facts, peak_of
@@ -31,12 +34,14 @@ class GenerationRequest:
     ranks: int = 1
     """Cores that share the model (tensor parallelism)."""
     batch: int = 1
-    context: int = 2048
+    context: int = DEFAULT_CONTEXT
     """Tokens for which the caches have room; a decode step attends to all of them."""
     input: int = 128
     """Tokens of a prompt."""
     dtype: str = "bfloat16"
     """Of weights and caches: a name of DTYPES."""
+    by_layer: bool = False
+    """Whether to time modules too."""
 
     def check(self) -> None:
         """ValueError for sizes below one and a prompt that the context does not hold."""
@@ -66,6 +71,8 @@ class Phase:
     """Operations of this rank's products per second, relative to the Tensor engine's peak."""
     hbm_share: float
     """Bytes moved per second, relative to the bandwidth of HBM."""
+    layers: list[dict[str, Any]] | None = None
+    """layers.rows() of the run, where asked for."""
 
     @property
     def bound(self) -> str:
@@ -96,6 +103,8 @@ class _Sums:
     launches: float
     moved: float
     busy_us: dict[str, float]
+    layers: layer_shares.Shares = field(default_factory=dict)
+    """Empty where nobody asked for them."""
 
     def extended(self, other: _Sums, times: float) -> _Sums:
         """self + times * (other - self)."""
@@ -113,6 +122,7 @@ class _Sums:
                 engine: extend(self.busy_us.get(engine, 0), other.busy_us.get(engine, 0))
                 for engine in engines
             },
+            layer_shares.extended(self.layers, other.layers, times),
         )
 
 
@@ -162,19 +172,22 @@ def _phase(shape: DecoderShape, request: GenerationRequest, tokens: int) -> Phas
     latency_us = sums.body_us + sums.overhead_us
     facts = device_facts()
     operations = _operations(shape, request, tokens)
+    peak = peak_of(facts, DTYPES[request.dtype])
     return Phase(
         latency_ms=latency_us / 1e3,
         body_ms=sums.body_us / 1e3,
         launches=round(sums.launches),
         moved_mb=sums.moved / 1e6,
         busy={engine: busy / sums.body_us for engine, busy in sums.busy_us.items()},
-        utilisation=operations / (latency_us * 1e-6) / peak_of(facts, DTYPES[request.dtype]),
+        utilisation=operations / (latency_us * 1e-6) / peak,
         hbm_share=sums.moved / (latency_us * 1e3) / facts["dma.hbm_bytes_per_nanosecond"]["value"],
+        layers=layer_shares.rows(sums.layers, peak) if request.by_layer else None,
     )
 
 
 def _sums(shape: DecoderShape, request: GenerationRequest, tokens: int, layers: int) -> _Sums:
     torch._dynamo.reset()
+    known = len(torch.neuron_sim.compiled_graphs())
     model = Decoder(shape, request.ranks, request.batch, request.context, layers).eval()
     step: Any = torch.compile(model, backend="neuron_sim", dynamic=False)
     words = torch.empty(request.batch, tokens, dtype=torch.int64)
@@ -194,7 +207,16 @@ def _sums(shape: DecoderShape, request: GenerationRequest, tokens: int, layers: 
         launches=len(launches),
         moved=sum(launch.dma_bytes for launch in launches),
         busy_us=busy,
+        layers=_layers(launches, known, shape.layers) if request.by_layer else {},
     )
+
+
+def _layers(launches: Any, known: int, layers: int) -> layer_shares.Shares:
+    """All layers of the decoder under one label, however many of them were timed; `known`: graphs
+    of the process before them."""
+    shares = layer_shares.shares_of(launches, torch.neuron_sim.compiled_graphs()[known:])
+    label = f"layers.[0-{layers - 1}]" if layers > 1 else "layers.0"
+    return layer_shares.grouped(shares, lambda path: re.sub(r"^layers\.\d+", label, path))
 
 
 def _operations(shape: DecoderShape, request: GenerationRequest, tokens: int) -> float:

@@ -6,6 +6,7 @@ import functools
 import json
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from neuron_sim import _core
 
@@ -32,6 +33,19 @@ class Instance:
         if ranks > self.cores:
             raise ValueError(f"--tp is {ranks}; an {self.name} has {self.cores} cores.")
         return self.cores // ranks
+
+
+def with_instance(row: dict[str, Any], name: str, price: float | None) -> dict[str, Any]:
+    """A row of rows.inference() or rows.generation() with the figures of an instance, all of whose
+    cores do the same: requests or output tokens per second, and what a million of them cost at
+    `price` dollars per hour (None without one). ValueError when it has too few cores."""
+    generates = "tokens_per_second" in row
+    rate, unit = ("tokens_per_second", "_tokens") if generates else ("per_second", "")
+    groups = instance(name).groups(row.get("ranks", 1))
+    per_second = groups * row[rate]
+    cost = None if price is None else price / 3600 / per_second * 1e6
+    figures = {f"{rate}_instance": per_second, f"dollars_per_million{unit}": cost}
+    return {**row, "instance": name, "groups": groups, **figures}
 
 
 @functools.cache

@@ -1,69 +1,116 @@
-"""Estimates of a model as rows, and rows as a text table."""
+"""Rows of figures as text. Times are simulated. Imports no torch."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from typing import Any
 
-import torch
-
-from neuron_sim.model.estimate import Setting, estimate
-from neuron_sim.model.workload import Request, load
-
-
-def row(request: Request, setting: Setting) -> dict[str, Any]:
-    """The sizes of a request and its simulated figures, by names that carry their units."""
-    found = estimate(load(request), setting)
-    return {
-        "model": request.model,
-        "architecture": torch.neuron_sim.get_device_properties().architecture,
-        **asdict(setting),
-        "batch": request.batch,
-        "latency_ms": found.latency_ms,
-        "body_ms": found.body_ms,
-        "per_second": 1e3 * request.batch / found.latency_ms,
-        "launches": found.launches,
-        "moved_mb": found.moved_mb,
-        "utilisation": found.utilisation,
-        "hbm_share": found.hbm_share,
-        "bound": found.bound,
-        "busy": found.busy,
-    }
+_LAYER_HEADING = ("layer", "ms", "share", "MB", "GFLOP", "MFU", "most on")
 
 
 def as_text(rows: Sequence[dict[str, Any]]) -> str:
-    """A heading and a line per row; times are simulated."""
+    """A heading and a line per row of inference on one core, then the layers of each."""
     first = rows[0]
     how = "torch.compile" if first["compiled"] else "eager"
     dtype = first["dtype"]
     if first["auto_cast"] != "none":
         dtype += f" with --auto-cast {first['auto_cast']}"
-    lines = [f"{first['model']}, {dtype}, one core of {first['architecture']}, {how}"]
-    heading = (
-        "batch",
-        "latency ms",
-        "per second",
-        "launches",
-        "MB moved",
-        "MFU",
-        "HBM",
-        "bound by",
-    )
-    cells = [
+    cells = [("batch", "latency ms", "per second", "launches", "MB moved", "MFU", "HBM")]
+    cells += [
         (
             str(each["batch"]),
             f"{each['latency_ms']:.3f}",
             f"{each['per_second']:,.0f}",
             f"{each['launches']:,}",
             f"{each['moved_mb']:,.1f}",
-            "-" if each["utilisation"] is None else f"{each['utilisation']:.1%}",
-            f"{each['hbm_share']:.1%}",
-            each["bound"],
+            _percent(each["utilisation"]),
+            _percent(each["hbm_share"]),
         )
         for each in rows
     ]
-    return "\n".join([*lines, *aligned([heading, *cells])])
+    table = _with_instance(cells, rows, "per_second_instance", "dollars_per_million")
+    bounds = ["bound by", *(each["bound"] for each in rows)]
+    lines = [f"{first['model']}, {dtype}, one core of {first['architecture']}, {how}"]
+    lines += aligned([(*line, bound) for line, bound in zip(table, bounds, strict=True)])
+    for each in rows:
+        if each["layers"] is not None:
+            overhead = each["latency_ms"] - each["body_ms"]
+            lines += _layers(f"batch {each['batch']}", each["layers"], overhead)
+    return "\n".join(lines)
+
+
+def generations_as_text(rows: Sequence[dict[str, Any]]) -> str:
+    """A heading and a line per row of generation, then the layers of each."""
+    first = rows[0]
+    place = first.get("instance") or first["architecture"]
+    cells = [("batch", "TTFT ms", "TPOT ms", "tokens/s", "per core", "HBM GB", "MFU", "HBM")]
+    cells += [
+        (
+            str(each["batch"]),
+            f"{each['ttft_ms']:.2f}",
+            f"{each['tpot_ms']:.3f}",
+            f"{each['tokens_per_second']:,.0f}",
+            f"{each['tokens_per_second_core']:,.1f}",
+            f"{each['hbm_bytes'] / 1e9:.2f}",
+            _percent(each["decode"]["utilisation"]),
+            _percent(each["decode"]["hbm_share"]),
+        )
+        for each in rows
+    ]
+    table = _with_instance(cells, rows, "tokens_per_second_instance", "dollars_per_million_tokens")
+    bounds = ["bound by", *(_bound_of_phases(each) for each in rows)]
+    lines = [
+        f"{first['model']}, {first['dtype']}, {first['ranks']} cores of {place}, "
+        f"context {first['context']}, prompts of {first['input']} tokens"
+    ]
+    lines += aligned([(*line, bound) for line, bound in zip(table, bounds, strict=True)])
+    for each in rows:
+        for name, title in (("prefill", "prompts"), ("decode", "one token")):
+            phase = each[name]
+            if phase["layers"] is not None:
+                overhead = phase["latency_ms"] - phase["body_ms"]
+                lines += _layers(f"batch {each['batch']}, {title}", phase["layers"], overhead)
+    return "\n".join(lines)
+
+
+def _bound_of_phases(row: dict[str, Any]) -> str:
+    return f"{row['decode']['bound']} (prompt: {row['prefill']['bound']})"
+
+
+def _percent(share: float | None) -> str:
+    return "-" if share is None else f"{share:.1%}"
+
+
+def _with_instance(
+    cells: Sequence[tuple[str, ...]], rows: Sequence[dict[str, Any]], rate: str, price: str
+) -> list[tuple[str, ...]]:
+    """With columns of the figures of an instance, where the rows have them."""
+    table = list(cells)
+    for name, heading, digits in ((rate, "instance/s", 0), (price, "$ per million", 3)):
+        if rows[0].get(name) is not None:
+            column = [heading, *(f"{each[name]:,.{digits}f}" for each in rows)]
+            table = [(*line, cell) for line, cell in zip(table, column, strict=True)]
+    return table
+
+
+def _layers(title: str, layers: Sequence[dict[str, Any]], overhead_ms: float) -> list[str]:
+    cells = [
+        (
+            each["layer"] or "(the model itself)",
+            f"{each['time_ms']:.4f}",
+            _percent(each["share"]),
+            f"{each['moved_mb']:,.2f}",
+            f"{each['gflop']:,.3f}",
+            _percent(each["utilisation"]),
+            each["bound"],
+        )
+        for each in layers
+    ]
+    return [
+        "",
+        f"{title}; launches take {overhead_ms:.4f} ms more",
+        *aligned([_LAYER_HEADING, *cells]),
+    ]
 
 
 def aligned(cells: Sequence[Sequence[str]]) -> list[str]:

@@ -1,0 +1,200 @@
+"""Where the time of a model goes: shares of modules, and which modules are one row."""
+
+import json
+import sys
+
+import pytest
+import torch
+from neuron_sim.command_line import main
+from neuron_sim.model import layers
+from neuron_sim.model.decoder_shape import DecoderShape
+from neuron_sim.model.estimate import Setting, estimate
+from neuron_sim.model.generation import MEASURED_LAYERS, GenerationRequest, generate
+from neuron_sim.model.workload import Workload
+from torch import nn
+
+
+class Block(nn.Module):
+    def __init__(self, width=64):
+        super().__init__()
+        self.wide = nn.Linear(64, width, bias=False)
+        self.narrow = nn.Linear(width, 64, bias=False)
+
+    def forward(self, x):
+        return x + self.narrow(torch.relu(self.wide(x)))
+
+
+class Stack(nn.Module):
+    def __init__(self, *widths):
+        super().__init__()
+        self.blocks = nn.ModuleList(map(Block, widths))
+        self.head = nn.Linear(64, 32, bias=False)
+
+    def forward(self, x):
+        for block in self.blocks:
+            x = block(x)
+        return self.head(x)
+
+
+def stack(*widths, rows=256):
+    torch.manual_seed(0)
+    return Workload(Stack(*widths).eval(), (torch.randn(rows, 64),))
+
+
+def by_name(found):
+    return {row["layer"]: row for row in found}
+
+
+def test_layers_sum_to_the_run():
+    found = estimate(stack(128, 128, 256), Setting("float32"), by_layer=True)
+    assert sum(row["time_ms"] for row in found.layers) == pytest.approx(found.body_ms, rel=1e-9)
+    assert sum(row["share"] for row in found.layers) == pytest.approx(1)
+    assert sum(row["moved_mb"] for row in found.layers) == pytest.approx(found.moved_mb)
+    for row in found.layers:
+        assert row["time_ms"] == pytest.approx(sum(row["spent_ms"].values()))
+
+
+def test_the_products_of_a_layer_are_those_of_its_weights():
+    rows = by_name(estimate(stack(128, 128, 256), Setting("float32"), by_layer=True).layers)
+    products = {
+        "blocks.[0-1].wide": 2 * 64 * 128,
+        "blocks.[0-1].narrow": 2 * 64 * 128,
+        "blocks.2.wide": 64 * 256,
+        "blocks.2.narrow": 64 * 256,
+        "head": 64 * 32,
+    }
+    for name, weights in products.items():
+        assert rows[name]["gflop"] == pytest.approx(2e-9 * 256 * weights)
+    assert set(rows) <= {*products, "blocks.[0-1]", "blocks.2", ""}
+
+
+def test_without_the_question_there_are_no_layers():
+    assert estimate(stack(64), Setting("float32")).layers is None
+
+
+def test_operators_one_by_one_are_named_after_their_kernels():
+    found = estimate(stack(64), Setting("float32", compiled=False), by_layer=True)
+    assert "matrix_product" in by_name(found.layers)
+    assert sum(row["time_ms"] for row in found.layers) == pytest.approx(found.body_ms, rel=1e-9)
+
+
+def test_modules_that_are_alike_share_a_label():
+    module = nn.Module()
+    module.stages = nn.ModuleList([Stack(8, 8, 8, 16), Stack(8, 8, 8, 16), Stack(8)])
+    label = layers.labels_of(module)
+    assert label("stages.0.blocks.2.wide") == "stages.[0-1].blocks.[0-2].wide"
+    assert label("stages.1.blocks.3") == "stages.[0-1].blocks.3"
+    assert label("stages.2.blocks.0.narrow") == "stages.2.blocks.0.narrow"
+    assert label("") == ""
+
+
+def test_modules_of_one_class_and_other_settings_are_not_alike():
+    sizes = nn.Sequential(nn.Conv2d(4, 4, 3), nn.Conv2d(4, 4, 3, stride=2), nn.Conv2d(4, 4, 3))
+    label = layers.labels_of(sizes)
+    assert [label(str(i)) for i in range(3)] == ["[0,2]", "1", "[0,2]"]
+
+
+@pytest.mark.parametrize(
+    ("numbers", "text"),
+    [([3], "3"), ([0, 1], "0-1"), ([0, 1, 2, 5, 7, 8], "0-2,5,7-8"), ([1, 3], "1,3")],
+)
+def test_ranges_of_numbers(numbers, text):
+    assert layers._ranges(numbers) == text
+
+
+def share(time, moved):
+    return layers.LayerShare({"Tensor": time}, moved, 10 * time)
+
+
+def test_further_layers_add_the_difference():
+    one = {"head": share(5, 1), "layer": share(10, 2)}
+    three = {"layer": share(26, 6), "head": share(7, 1)}
+    found = layers.extended(one, three, 3.5)  # one and seven more
+    assert found["layer"].time_us == pytest.approx(10 + 3.5 * 16)
+    assert found["layer"].moved == pytest.approx(2 + 3.5 * 4)
+    assert found["head"].time_us == pytest.approx(5 + 3.5 * 2)
+    assert found["layer"].multiply_accumulates == pytest.approx(100 + 3.5 * 160)
+
+
+def test_a_part_without_time_has_no_utilisation():
+    (row,) = layers.rows({"a": layers.LayerShare()}, peak=1.0)
+    assert row["utilisation"] is None and row["bound"] == "nothing" and row["share"] == 0
+
+
+@pytest.mark.parametrize("count", [1, 2, MEASURED_LAYERS + 4])
+def test_layers_of_a_generation_sum_to_its_phases(count):
+    shape = DecoderShape(
+        layers=count, width=32, heads=4, key_heads=2, head_width=8, inner=48, vocabulary=50,
+        positions="rotary", rotated=8, gated=True, activation="silu", root_mean_square=True,
+        parallel=False, attention_biases=False,
+    )  # fmt: skip
+    found = generate(shape, GenerationRequest(ranks=2, context=16, input=4, by_layer=True))
+    name = f"layers.[0-{count - 1}]" if count > 1 else "layers.0"
+    for phase in (found.prefill, found.decode):
+        rows = by_name(phase.layers)
+        assert sum(row["time_ms"] for row in phase.layers) == pytest.approx(phase.body_ms)
+        assert sum(row["moved_mb"] for row in phase.layers) == pytest.approx(phase.moved_mb)
+        assert f"{name}.feedforward.second" in rows and "head" in rows
+        assert not any(row.startswith("layers.") and not row.startswith(name) for row in rows)
+
+
+def test_the_command_prints_layers_when_asked(tmp_path, monkeypatch, capsys):
+    (tmp_path / "deep.py").write_text(
+        "import torch\nfrom torch import nn\n"
+        "def build():\n"
+        "  return nn.Sequential(*[nn.Linear(64, 64) for _ in range(3)]), (torch.ones(8, 64),)\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    assert main(["model", "deep:build", "--layers", "--json"]) == 0
+    (row,) = json.loads(capsys.readouterr().out)
+    assert "[0-2]" in by_name(row["layers"])
+    assert main(["model", "deep:build", "--layers"]) == 0
+    text = capsys.readouterr().out
+    assert "batch 1; launches take" in text and "[0-2]" in text
+    assert main(["model", "deep:build"]) == 0
+    assert "[0-2]" not in capsys.readouterr().out
+
+
+KERNEL = """
+import torch
+import neuron_sim.nki as nki
+import neuron_sim.nki.language as nl
+from neuron_sim.nki.torch import nki_op
+from torch import nn
+
+@nki.jit
+def squared_relu(x):
+    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    tile = nl.maximum(nl.load(x), 0.0)
+    nl.store(out, tile * tile)
+    return out
+
+activation = nki_op("model_layers_test::squared_relu", squared_relu)
+
+class Activation(nn.Module):
+    def forward(self, x):
+        return activation(x)
+
+def build():
+    layers = [nn.Linear(64, 96), Activation(), nn.Linear(96, 64)]
+    return nn.Sequential(*layers), (torch.ones(32, 64),)
+"""
+
+
+def test_a_kernel_of_nki_is_timed_within_the_graph(tmp_path, monkeypatch, capsys):
+    (tmp_path / "with_kernel.py").write_text(KERNEL)
+    monkeypatch.chdir(tmp_path)
+    assert main(["model", "with_kernel:build", "--layers", "--dtype", "float32", "--json"]) == 0
+    (row,) = json.loads(capsys.readouterr().out)
+    found = by_name(row["layers"])
+    assert {"0", "1", "2"} <= set(found)
+    kernel = sys.modules["with_kernel"].activation
+    x = torch.ones(32, 96, device="neuron_sim")
+    with torch.neuron_sim.record_launches() as launches:
+        kernel(x)
+    assert found["1"]["time_ms"] == pytest.approx(launches[0].body_us / 1e3, rel=1e-9)
+    assert found["1"]["moved_mb"] == pytest.approx(2 * 32 * 96 * 4 / 1e6)
+    # On a chip the kernel is part of the graph's program: one launch.
+    assert row["launches"] == 1
+    overhead = launches[0].latency_us - launches[0].body_us
+    assert row["latency_ms"] - row["body_ms"] == pytest.approx(overhead / 1e3)
