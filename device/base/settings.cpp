@@ -58,6 +58,9 @@ constexpr auto kSettings = std::to_array<Setting>({
      "set by `neuron-sim run`: what runs `neuron-profile` there"},
     {"NEURON_SIM_PACKAGE", "a folder",
      "set by `neuron-sim run`: where interpreters find the package"},
+    {"XDG_CACHE_HOME", "a folder",
+     "the folder of all caches of the user, in which `neuron-sim model` keeps its answers under "
+     "`neuron_sim`; else `~/.cache`"},
     {"NEURON_SIM_MODELS_DIR", "a folder",
      "where `models/demo.py` and the tests find the C++ models; else `build/release/models`"},
     {"NEURON_SIM_RECORD_TIMES", "anything",

@@ -4,24 +4,29 @@
   neuron-sim model resnet50 --batch 1 8 --json
   neuron-sim model my_network:build --dtype float32
   neuron-sim model meta-llama/Llama-2-7b --tp 24 --batch 1 --context 4096 --instance inf2.48xlarge
-  neuron-sim model resnet50 --layers
+  neuron-sim model resnet50 --layers --instance inf2.xlarge --price 0.76
   neuron-sim model --published
 
 MODEL is a name (see --list), a configuration file of transformers (config.json), or
 module:function. Weights are random. The model runs once to compile it, and is timed in a second
 run; times are simulated. With --tp or --context a decoder of text generates: one of the ranks that
-share it is timed, for a prompt and for one token, without values.
+share it is timed, for a prompt and for one token, without values. Answers are kept on disk.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
+import sys
 import traceback
+from collections.abc import Callable
 from typing import Any
 
-from neuron_sim.model import DEFAULT_CONTEXT, PUBLISHED_ARCHITECTURE, report
+from neuron_sim import _core
+from neuron_sim.model import DEFAULT_CONTEXT, PUBLISHED_ARCHITECTURE, answers, report
+from neuron_sim.model.configurations import configuration_of
 from neuron_sim.model.instances import instance, with_instance
 from neuron_sim.run import ARCHITECTURE
 from neuron_sim.run.environment import architecture_setting
@@ -60,6 +65,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--instance", metavar="I", help="its architecture, and figures of all its groups of --tp"
     )
     parser.add_argument(
+        "--price", type=float, metavar="D", help="dollars per hour of --instance: cost per million"
+    )
+    parser.add_argument(
         "--dtype",
         choices=("float32", "bfloat16", "float16"),
         default="bfloat16",
@@ -74,6 +82,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--eager", action="store_true", help="without torch.compile")
     parser.add_argument("--layers", action="store_true", help="also time, traffic, MFU by module")
+    parser.add_argument(
+        "--no-cache",
+        dest="cache",
+        action="store_false",
+        help="simulate also what was answered before, and keep nothing",
+    )
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--list", action="store_true", help="list the models that need no file")
     parser.add_argument(
@@ -107,6 +121,7 @@ def _run(arguments: argparse.Namespace) -> int:
 
         print("\n".join(workload.names()))
         return 0
+    _check_price(arguments)
     if arguments.published:
         return _compare(arguments)
     if arguments.model is None:
@@ -117,9 +132,33 @@ def _run(arguments: argparse.Namespace) -> int:
     )
     rows = [answer(arguments, batch) for batch in arguments.batch]
     if arguments.instance is not None:
-        rows = [with_instance(row, arguments.instance, None) for row in rows]
+        rows = [with_instance(row, arguments.instance, arguments.price) for row in rows]
     print(json.dumps(rows, indent=2) if arguments.json else as_text(rows))
     return 0
+
+
+def _check_price(arguments: argparse.Namespace) -> None:
+    if arguments.price is None:
+        return
+    if arguments.instance is None:
+        raise ValueError("--price is that of an instance; name one with --instance.")
+    if not (0 < arguments.price < math.inf):
+        raise ValueError(f"--price is {arguments.price}; it must be a positive number.")
+
+
+def _answer(
+    arguments: argparse.Namespace, question: dict[str, Any], compute: Callable[[], dict[str, Any]]
+) -> dict[str, Any]:
+    """`compute()`, or what it returned earlier."""
+    if not arguments.cache:
+        return compute()
+    model = arguments.model
+    configuration: Any = configuration_of(model)
+    if configuration is None and ":" in model:
+        configuration = [os.getcwd(), sys.path]  # where the module is looked for
+    chosen = _core.setting(ARCHITECTURE)  # the library's own are part of its files
+    facts = _core.architecture_facts(chosen) if chosen else None
+    return answers.recall({**question, "configuration": configuration, "facts": facts}, compute)
 
 
 def _inferred(arguments: argparse.Namespace, batch: int) -> dict[str, Any]:
@@ -130,10 +169,14 @@ def _inferred(arguments: argparse.Namespace, batch: int) -> dict[str, Any]:
         "auto_cast": arguments.auto_cast,
     }
 
-    from neuron_sim.model import estimate, rows, workload  # import torch
+    def compute() -> dict[str, Any]:
+        from neuron_sim.model import estimate, rows, workload  # import torch
 
-    request = workload.Request(arguments.model, **sizes)
-    return rows.inference(request, estimate.Setting(**setting), arguments.layers)
+        request = workload.Request(arguments.model, **sizes)
+        return rows.inference(request, estimate.Setting(**setting), arguments.layers)
+
+    question = {"model": arguments.model, "layers": arguments.layers, **sizes, **setting}
+    return _answer(arguments, question, compute)
 
 
 def _generated(arguments: argparse.Namespace, batch: int) -> dict[str, Any]:
@@ -147,11 +190,15 @@ def _generated(arguments: argparse.Namespace, batch: int) -> dict[str, Any]:
         "dtype": arguments.dtype,
         "by_layer": arguments.layers,
     }
-    from neuron_sim.model import generation, rows, workload  # import torch
 
-    shape = workload.decoder_shape(arguments.model)
-    request = generation.GenerationRequest(**sizes)
-    return rows.generation(arguments.model, shape, request)
+    def compute() -> dict[str, Any]:
+        from neuron_sim.model import generation, rows, workload  # import torch
+
+        shape = workload.decoder_shape(arguments.model)
+        request = generation.GenerationRequest(**sizes)
+        return rows.generation(arguments.model, shape, request)
+
+    return _answer(arguments, {"model": arguments.model, **sizes}, compute)
 
 
 def _compare(arguments: argparse.Namespace) -> int:
