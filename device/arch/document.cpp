@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "device/arch/fields.h"
+#include "device/arch/overrides.h"
 #include "device/base/errors.h"
 
 namespace neuron_sim {
@@ -64,8 +65,11 @@ class DocumentReader {
   Document read(const toml::table& root) {
     for (const auto& [name, node] : root) {
       const std::string key(name.str());
-      if (key == "base") {
+      if (key == "base" || key == "arch") {
+        if (document_.base) fail_at(file_, key, "is a second base; give one of base and arch.");
         document_.base = string_at(key, node);
+      } else if (key == "override") {
+        read_overrides(node);
       } else if (key == "name") {
         document_.name = string_at(key, node);
       } else if (key == "neuron_core") {
@@ -96,6 +100,47 @@ class DocumentReader {
     return *value;
   }
 
+  void read_overrides(const toml::node& node) {
+    const toml::table* table = node.as_table();
+    if (table == nullptr)
+      fail_at(file_, "override", "is ", written(node), ", but must be a table.");
+    for (const auto& [name, inner] : *table) read_override(std::string(name.str()), inner);
+  }
+
+  /// A key without quotes, dma.engines = 8, is a table within a table.
+  void read_override(const std::string& name, const toml::node& node) {
+    const std::string key = "override." + name;
+    const std::vector<std::string> facts = overridden_keys(name);
+    const toml::table* table = node.as_table();
+    if (facts.empty() && table != nullptr) {
+      for (const auto& [part, inner] : *table) {
+        read_override(text(name, ".", std::string(part.str())), inner);
+      }
+      return;
+    }
+    if (facts.empty()) fail_unknown_override(key);
+    Override change{.name = name};
+    if (const auto flag = node.value_exact<bool>()) {
+      change.is_flag = true;
+      change.number = *flag ? 1 : 0;
+    } else if (node.is_number()) {
+      change.number = number_at(node);
+    } else if (const auto factor = factor_of(node.value_or(std::string()))) {
+      change.is_factor = true;
+      change.number = *factor;
+    } else {
+      fail_at(file_, key, "is ", written(node),
+              ", but must be a number, true, false or a factor such as \"2x\".");
+    }
+    document_.overrides.push_back(std::move(change));
+  }
+
+  [[noreturn]] void fail_unknown_override(const std::string& key) const {
+    std::vector<std::string_view> names;
+    for (const FactGroup& group : fact_groups()) names.push_back(group.name);
+    fail_at(file_, key, "is unknown; allowed: the key of a fact, or one of ", listed(names), ".");
+  }
+
   /// `node` is a fact if `key` is in the schema, else a table of facts or of such tables.
   void read_section(const std::string& key, const toml::node& node) {
     const auto& fields = architecture_fields();
@@ -121,7 +166,7 @@ class DocumentReader {
     const size_t dot = key.rfind('.');
     const std::string prefix = dot == std::string::npos ? "" : key.substr(0, dot + 1);
     std::vector<std::string> names;
-    if (prefix.empty()) names = {"base", "name", "neuron_core", "generation"};
+    if (prefix.empty()) names = {"base", "arch", "name", "neuron_core", "generation", "override"};
     for (const Field& field : architecture_fields()) {
       if (!field.key.starts_with(prefix)) continue;
       const std::string rest = field.key.substr(prefix.size());
@@ -199,11 +244,15 @@ class DocumentReader {
         }
         break;
     }
-    // toml++ gives no double for an integer that a double cannot hold.
-    const auto integer = node.value_exact<int64_t>();
-    const double value = integer ? static_cast<double>(*integer) : node.value_or(0.0);
+    const double value = number_at(node);
     check_range(field.range, key, value, node);
     return value;
+  }
+
+  /// toml++ gives no double for an integer that a double cannot hold.
+  static double number_at(const toml::node& node) {
+    const auto integer = node.value_exact<int64_t>();
+    return integer ? static_cast<double>(*integer) : node.value_or(0.0);
   }
 
   void check_range(const Range& range, const std::string& key, double value,

@@ -7,10 +7,19 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "device/arch/architecture.h"
 
 namespace neuron_sim {
+
+/// One line of the table [override].
+struct Override {
+  std::string name;        ///< the key of a fact, or a group of them (overrides.h)
+  double number = 0;       ///< the new value, or the factor on the base's; flags are 0 or 1
+  bool is_factor = false;  ///< written "2x"
+  bool is_flag = false;    ///< written true or false
+};
 
 /// The contents of one file; a file with a base lists only what differs.
 struct Document {
@@ -19,6 +28,7 @@ struct Document {
   std::optional<std::string> neuron_core;
   std::optional<int64_t> generation;
   std::map<std::string, Fact> facts;  ///< by dotted key
+  std::vector<Override> overrides;    ///< of facts of the base, by name
 };
 
 /// Parses TOML and checks every key, type, unit, range and certainty in it, but not that all keys

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "device/arch/fields.h"
+#include "device/arch/overrides.h"
 #include "device/base/errors.h"
 
 namespace neuron_sim {
@@ -49,6 +50,7 @@ std::string read_file(const std::filesystem::path& path) {
 Document merged(Document base, Document changes) {
   changes.facts.merge(base.facts);  // adds only the keys that `changes` lacks
   base.facts = std::move(changes.facts);
+  base.overrides = std::move(changes.overrides);
   if (changes.name) base.name = changes.name;
   if (changes.neuron_core) base.neuron_core = changes.neuron_core;
   if (changes.generation) base.generation = changes.generation;
@@ -56,7 +58,8 @@ Document merged(Document base, Document changes) {
 }
 
 void check_overlay(const Document& overlay, const std::string& file) {
-  if (overlay.base || overlay.name || overlay.neuron_core || overlay.generation) {
+  if (overlay.base || overlay.name || overlay.neuron_core || overlay.generation ||
+      !overlay.overrides.empty()) {
     fail(text("architecture file '", file, "' is an overlay of fitted values and must hold nothing",
               " but values."));
   }
@@ -181,10 +184,10 @@ Document ArchitectureReader::resolve(const std::string& name_or_path,
   if (!document.name) {
     document.name = from_file ? path.stem().string() : identity;
   }
-  if (!document.base) return document;
+  if (!document.base) return with_overrides(std::move(document), identity);
   // A base named by a path is a sibling of the file that names it.
   Document base = resolve(*document.base, from_file ? path.parent_path() : folder, chain);
-  return merged(std::move(base), std::move(document));
+  return with_overrides(merged(std::move(base), std::move(document)), identity);
 }
 
 Architecture ArchitectureReader::read(std::string_view name_or_path) const {

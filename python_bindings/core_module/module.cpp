@@ -11,6 +11,7 @@
 #include <sstream>
 
 #include "device/arch/architecture.h"
+#include "device/arch/fact_groups.h"
 #include "device/base/errors.h"
 #include "device/base/settings.h"
 #include "device/instruction/instruction_type.h"
@@ -64,6 +65,14 @@ nb::object elementwise_instructions() {
 
 nb::dict architecture_facts(const std::string& name_or_path) {
   return facts_of(load_architecture(name_or_path));
+}
+
+nb::dict fact_group_names() {
+  nb::dict result;
+  for (const FactGroup& group : fact_groups()) {
+    result[nb::cast(group.name)] = nb::cast(group.keys);
+  }
+  return result;
 }
 
 using FloatArray = nb::ndarray<const float, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
@@ -193,6 +202,8 @@ NB_MODULE(_core, m) {
   m.def("architecture_facts", &architecture_facts, nb::arg("name_or_path"),
         "Every value of an architecture: key -> {value, unit, source, certainty}, and "
         "standard_error of a fitted one that has it.");
+  m.def("fact_groups", &fact_group_names,
+        "Names that [override] of an architecture file takes for several facts: name -> keys.");
   m.def("settings", &settings_table, "(name, values, meaning) of all environment variables.");
   m.def("setting", &setting, nb::arg("name"),
         "What the environment says of one of settings(), now; '' when it says nothing.");

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterable, Sequence
 
 COMMANDS = {
+    "arch": "neuron_sim.architectures",
     "calibrate": "neuron_sim.fidelity.calibrate.command",
     "fidelity": "neuron_sim.fidelity.command",
     "fleet": "neuron_sim.fleet",

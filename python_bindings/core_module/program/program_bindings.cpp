@@ -237,6 +237,10 @@ void bind_program(nb::module_& module) {
           "Every value of the program's architecture, as architecture_facts().")
       .def_prop_ro("arguments", &arguments_of)
       .def_prop_ro(
+          "peak_bytes",
+          [](const Program& self) { return nb::make_tuple(self.sbuf_peak, self.psum_peak); },
+          "(of SBUF, of PSUM): bytes of a partition in use at most, on any core.")
+      .def_prop_ro(
           "instructions", [](const Program& self) { return self.instructions.size(); },
           "Number of stored instructions; loops repeat them.")
       .def_prop_ro(

@@ -22,14 +22,15 @@ class WhatIf:
     """Share of the body's time, 0 to 1; below 0 where faster parts get into each other's way."""
 
 
-RATES = {
-    "Tensor engine": ("clocks.tensor", "clocks.tensor_cold"),
-    "Vector engine": ("clocks.vector",),
-    "Scalar engine": ("clocks.scalar",),
-    "GpSimd engine": ("clocks.gpsimd",),
-    "HBM bandwidth": ("dma.hbm_bytes_per_nanosecond",),
-    "DMA engines": ("dma.bytes_per_nanosecond", "dma.bytes_per_nanosecond_store"),
+_GROUPS = {
+    "Tensor engine": "tensor.clock",
+    "Vector engine": "vector.clock",
+    "Scalar engine": "scalar.clock",
+    "GpSimd engine": "gpsimd.clock",
+    "HBM bandwidth": "hbm.bandwidth",
+    "DMA engines": "dma.bandwidth",
 }
+RATES = {resource: tuple(_core.fact_groups()[group]) for resource, group in _GROUPS.items()}
 """Facts that a resource twice as fast doubles."""
 
 TIMES = {
