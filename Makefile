@@ -8,6 +8,7 @@
 #                 simulated time, half an hour; writes docs/whole_models.md
 #   make coverage    lines of device/ and ops/ that the core tests run
 #   make mutants    100 small changes of the core, and whether the core tests notice
+#   make wheel    a wheel and an sdist in dist/, the wheel tried in a fresh environment
 #   make lint    formatting, types, include directions, lengths, clang-tidy on changed files
 #   make bench   every benchmark
 # The environment is the active one (VIRTUAL_ENV), else .venv, created when missing.
@@ -20,7 +21,7 @@ export PYTHON ?= python3
 IN_VENV := PATH="$(VENV)/bin:$$PATH"
 export CMAKE_BUILD_PARALLEL_LEVEL ?= $(shell nproc)
 
-.PHONY: help setup setup-lint build package demo test test-torch test-browser fuzz models test-sanitize test-threads coverage mutants lint tidy format bench clean
+.PHONY: help setup setup-lint build package wheel demo test test-torch test-browser fuzz models test-sanitize test-threads coverage mutants lint tidy format bench clean
 .NOTPARALLEL:
 
 help:
@@ -38,6 +39,10 @@ build: setup
 # The package alone, without tests, C++ models and benchmarks.
 package: setup
 	@$(IN_VENV) tools/build.sh package
+
+# From build/release, so that nothing is compiled twice.
+wheel: package
+	@$(IN_VENV) python tools/build_wheel.py
 
 demo: setup
 	@$(IN_VENV) tools/build.sh demo

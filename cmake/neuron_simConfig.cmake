@@ -15,7 +15,8 @@ if(NOT TARGET neuron_sim::core)
   set_target_properties(neuron_sim::core PROPERTIES
     IMPORTED_LOCATION "${neuron_sim_PACKAGE}/lib/libneuron_sim_core.so"
     IMPORTED_SONAME libneuron_sim_core.so)
-  target_include_directories(neuron_sim::core INTERFACE "${neuron_sim_PACKAGE}/include")
+  target_include_directories(neuron_sim::core INTERFACE
+    "${neuron_sim_PACKAGE}/include" "${neuron_sim_PACKAGE}/include/neuron_sim")
   target_compile_features(neuron_sim::core INTERFACE cxx_std_20)
   target_link_libraries(neuron_sim::core INTERFACE Threads::Threads)
 endif()

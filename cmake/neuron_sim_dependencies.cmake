@@ -34,8 +34,8 @@ neuron_sim_ask_python(python_prefix "import sys; print(sys.prefix)")
 unset(dnnl_DIR CACHE)
 find_package(dnnl 3.2 CONFIG REQUIRED HINTS "${python_prefix}")
 
+include(neuron_sim_torch)
 if(NEURON_SIM_TORCH)
-  include(neuron_sim_torch)
   neuron_sim_ask_python(torch_folder
     "import importlib.util, os; print(os.path.dirname(importlib.util.find_spec('torch').origin))")
   if(NOT torch_folder)

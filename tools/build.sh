@@ -47,7 +47,7 @@ install_package() {
   PATH="$VENV/bin:$PATH" "$VENV/bin/python" -m pip --disable-pip-version-check install --quiet \
     --no-build-isolation --no-deps . "${options[@]}" \
     --config-settings=build-dir=build/release \
-    "--config-settings=build.targets=torch_neuron_sim;_core;_C"
+    "--config-settings=build.targets=torch_neuron_sim;_core;_C;core_stub"
   echo "$key" >"$stamp"
 }
 

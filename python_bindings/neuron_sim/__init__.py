@@ -5,12 +5,14 @@ device by itself (`torch.ones(3, device="neuron_sim")` needs no import); with
 `TORCH_DEVICE_BACKEND_AUTOLOAD=0`, `import neuron_sim.torch_device` registers it.
 """
 
+from neuron_sim._build import VERSION as __version__
 from neuron_sim._registration import autoload as _autoload  # entry point of group torch.backends
 from neuron_sim._sanitize import Finding, SanitizeError, sanitize
 
 __all__ = [
     "Finding",
     "SanitizeError",
+    "__version__",
     "_autoload",
     "cmake_prefix_path",
     "library_path",

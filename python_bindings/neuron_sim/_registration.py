@@ -12,11 +12,10 @@ import types
 from typing import NoReturn
 
 from neuron_sim import _sanitize
+from neuron_sim._build import TORCH_SERIES
 from neuron_sim._exit import settle
 
 BACKEND = "neuron_sim"
-# The C++ interface of PyTorch changes between minor versions.
-TORCH_SERIES = "2.13"
 
 _registered = False
 
@@ -116,7 +115,9 @@ def _check_torch_version(running: str, built_for: str) -> None:
     wanted = built_for.split("+")[0]
     if public != wanted and not public.startswith(wanted + "."):
         raise ImportError(
-            f"neuron_sim was built for torch {wanted}, but torch {running} is running"
+            f"neuron_sim was built for torch {wanted}, whose C++ interface changes between minor "
+            f"versions, but torch {running} is running: install torch {wanted}, or build "
+            "neuron_sim from source for the other"
         )
 
 

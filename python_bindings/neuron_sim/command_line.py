@@ -11,6 +11,8 @@ import importlib
 import sys
 from collections.abc import Iterable, Sequence
 
+from neuron_sim._extras import missing_package_sentence
+
 COMMANDS = {
     "arch": "neuron_sim.architectures",
     "calibrate": "neuron_sim.fidelity.calibrate.command",
@@ -50,8 +52,8 @@ def build_parser(names: Iterable[str] = COMMANDS) -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command line; 0 on success, 1 on failure, 2 for wrong usage.
 
-    An error of the simulator or the host (ValueError, TypeError, MemoryError, OSError) is one line
-    on stderr; Ctrl-C ends with 130, as in a shell.
+    An error of the simulator or the host (ValueError, TypeError, MemoryError, OSError, a package
+    of an extra that is not installed) is one line on stderr; Ctrl-C ends with 130, as in a shell.
     """
     given = sys.argv[1:] if arguments is None else arguments
     # A known command does not load the others' modules: `neuron-sim run` starts fast.
@@ -63,6 +65,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sentence = str(error).split("\n", 1)[0] or "the host is out of memory."
     except OSError as error:
         sentence = f"{error.filename}: {error.strerror}." if error.filename else f"{error}."
+    except ModuleNotFoundError as error:
+        missing = missing_package_sentence(error)
+        if missing is None:
+            raise
+        sentence = missing
     except KeyboardInterrupt:
         return INTERRUPTED
     print(f"{parsed.subparser.prog}: error: {sentence}", file=sys.stderr)

@@ -9,8 +9,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from scipy import stats  # type: ignore[import-untyped]
-
 from neuron_sim.model.estimate import Estimate, Setting, estimate
 from neuron_sim.model.report import aligned
 from neuron_sim.model.workload import Request, load
@@ -84,6 +82,8 @@ def mean_absolute_error(rows: Sequence[Comparison]) -> float:
 
 def rank_correlation(rows: Sequence[Comparison]) -> float:
     """Spearman's correlation of simulated and measured times, -1 to 1; at least two rows."""
+    from scipy import stats  # type: ignore[import-untyped]  # of the extra "model"
+
     return float(
         stats.spearmanr(
             [row.measured_ms for row in rows], [row.simulated_ms for row in rows]

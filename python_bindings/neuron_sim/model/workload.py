@@ -137,8 +137,9 @@ def _config(configuration: dict[str, Any], model: str) -> Any:
     try:
         import transformers  # optional: needed for its models only
     except ImportError:
-        raise ImportError(
-            f"'{model}' is built by the package 'transformers', which is not installed."
+        raise ModuleNotFoundError(
+            f"'{model}' is built by the package 'transformers', which is not installed.",
+            name="transformers",
         ) from None
     fields = dict(configuration)
     model_type = fields.pop("model_type")

@@ -146,8 +146,40 @@ def test_libraries_hold_no_path_of_the_machine_that_built_them():
 
 
 @needs_package
+def test_the_package_has_its_types_and_the_licences_of_what_it_contains():
+    files = {str(path): path for path in distribution().files or []}
+    package = Path(neuron_sim.cmake_prefix_path())
+    assert "neuron_sim/py.typed" in files and "neuron_sim/_core.pyi" in files
+    assert "def time_kernel(" in (package / "_core.pyi").read_text()
+    assert "Apache License" in (package / "licenses/oneDNN/LICENSE").read_text()
+    assert "Xbyak" in (package / "licenses/oneDNN/THIRD-PARTY-PROGRAMS").read_text().title()
+    notice = next(path for name, path in files.items() if name.endswith("licenses/NOTICE"))
+    text = Path(notice.locate()).read_text()
+    assert all(name in text for name in ("oneDNN", "{fmt}", "toml++", "nanobind", "robin-map"))
+
+
+@needs_package
+def test_the_device_imports_nothing_but_torch_numpy_and_itself(tmp_path):
+    """The other packages of this environment cannot be found; those that torch imports may."""
+    run_python(
+        "import sys, importlib.metadata as metadata\n"
+        "missing = {'ml_dtypes', 'scipy', 'matplotlib', 'tomlkit', 'transformers', 'perfetto'}\n"
+        "class Hidden:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name.partition('.')[0] in missing:\n"
+        "            raise ModuleNotFoundError(f'No module named {name}', name=name)\n"
+        "sys.meta_path.insert(0, Hidden())\n"
+        "import torch\n"
+        "x = torch.ones(3, 3, device='neuron_sim', requires_grad=True)\n"
+        "(x @ x).sum().backward()\n"
+        "assert x.grad.tolist() == [[6.0] * 3] * 3\n",
+        tmp_path,
+    )
+
+
+@needs_package
 def test_every_header_finds_its_includes_inside_the_package():
-    include = Path(neuron_sim.cmake_prefix_path()) / "include"
+    include = Path(neuron_sim.cmake_prefix_path()) / "include/neuron_sim"
     headers = list(include.rglob("*.h"))
     assert include / "csrc/neuron_sim.h" in headers
     for header in headers:

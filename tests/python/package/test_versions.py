@@ -1,0 +1,53 @@
+"""Versions are stated once: that of the package in CMakeLists.txt, that of torch for the build in
+cmake/neuron_sim_torch.cmake; pip must be told the release of torch in three files more."""
+
+import importlib.metadata
+import re
+import tomllib
+
+import neuron_sim
+import pytest
+import torch
+from neuron_sim import _build, _registration
+from test_package import ROOT, needs_package
+
+
+def stated(path: str, pattern: str) -> str:
+    match = re.search(pattern, (ROOT / path).read_text(encoding="utf-8"))
+    assert match, (path, pattern)
+    return match[1]
+
+
+@needs_package
+def test_the_version_of_the_package_is_that_of_cmake():
+    version = stated("CMakeLists.txt", r"project\(neuron_sim VERSION ([0-9.]+)")
+    assert neuron_sim.__version__ == version == importlib.metadata.version("neuron_sim")
+
+
+def test_the_release_of_torch_is_of_the_series_that_cmake_names():
+    series = stated("cmake/neuron_sim_torch.cmake", r"NEURON_SIM_TORCH_VERSION ([0-9.]+)\)")
+    assert series == _build.TORCH_SERIES
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    lines = [
+        *project["project"]["dependencies"],
+        *project["build-system"]["requires"],
+        *(ROOT / "requirements-dev.txt").read_text().splitlines(),
+        stated("requirements-lock.txt", r"(?m)^(torch==[0-9.]+)"),
+    ]
+    pins = [line for line in lines if re.match(r"torch\b", line)]
+    assert len(pins) == 4 and len(set(pins)) == 1
+    assert re.fullmatch(rf"torch=={re.escape(series)}\.\d+", pins[0])
+
+
+@pytest.mark.parametrize("running", ["2.13.1", "2.13.0+cpu", "2.13.0.dev20260101"])
+def test_every_release_of_the_series_is_accepted(running):
+    _registration._check_torch_version(running, "2.13")
+
+
+@pytest.mark.parametrize("running", ["2.12.1", "2.14.0+cu130", "2.130.0", "3.2.13"])
+def test_another_torch_is_refused_with_what_to_install(running):
+    with pytest.raises(ImportError) as caught:
+        _registration._check_torch_version(running, "2.13")
+    sentence = str(caught.value)
+    assert "built for torch 2.13" in sentence and f"torch {running} is running" in sentence
+    assert "install torch 2.13" in sentence and torch.__version__.startswith("2.13")
