@@ -17,8 +17,9 @@ from zoo.forward import DEVICE, first_output, relative_error
 SPEED_UP_LIMIT = 1.3
 """Least speed-up of ResNet-18 and GPT-2 in the sum of kernel bodies."""
 LIMITED = ("ResNet-18", "GPT-2")
-ERROR_LIMIT = 1e-5
-"""Largest relative difference to the results without torch.compile, in float32."""
+ERROR_LIMIT = 3e-5
+"""Largest relative difference to the results without torch.compile, in float32: the 53 batch
+normalisations of ResNet-50, folded, round 1.6e-5 apart, and both are 1.9e-5 from float64."""
 # TorchDynamo does not trace recurrent layers.
 COMPILED = [model for model in CATALOGUE if model.name != "LSTM"]
 TRAINED = [model for model in CATALOGUE if model.name in ("GPT-2", "U-Net")]

@@ -20,7 +20,7 @@ def launched_names(run):
 
 def network(dtype=torch.bfloat16):
     torch.manual_seed(0)
-    layers = nn.Linear(96, 160), nn.Tanh(), nn.Linear(160, 64, bias=False)
+    layers = nn.Linear(96, 160), nn.ReLU(), nn.Linear(160, 64, bias=False)
     return nn.Sequential(*layers).to("neuron_sim", dtype).eval()
 
 
