@@ -23,6 +23,7 @@ struct PassState {
   Picoseconds length{};    ///< of the order that schedule found, in the compiler's simulated time
   bool overflows = false;  ///< the kernel's own places lie beyond the end of SBUF or PSUM
   int64_t room = kWholeRoom;  ///< share of SBUF and PSUM that tiles may fill when some are spilled
+  int64_t room_to_keep = kWholeRoom;  ///< share of SBUF up to which loaded tiles stay alive
 };
 
 /// Parts of the pipeline, in this order; compile() decides which are run again.
@@ -53,6 +54,7 @@ struct Pass {
   /// 0: it never gives way.
   int gives_way = 0;
   const char* on = nullptr;  ///< the switch shared with another pass; else the one of its name
+  int keeps_less = 0;        ///< its turn among them to keep in half of the room; 0: it never does
 
   const char* switched_by() const { return on != nullptr ? on : name; }
 };

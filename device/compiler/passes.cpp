@@ -1,6 +1,7 @@
 #include "device/compiler/passes.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 
 #include "device/analysis/definedness.h"
@@ -68,19 +69,29 @@ std::optional<StraightLine> shorter_back_end(StraightLine line, PassState& state
   return order(line, state) ? std::optional(std::move(line)) : std::nullopt;
 }
 
-/// The passes that keep tiles longer give way, one after the other, when the chip cannot hold what
-/// they keep. That the compiler does the same, and in which order, is assumed.
-std::vector<PassSettings> attempts(const PassSettings& settings) {
-  std::vector<const Pass*> giving_way;
+/// How a core is compiled when what was tried before does not fit.
+struct Attempt {
+  PassSettings settings;
+  int64_t room_to_keep = kWholeRoom;
+};
+
+/// The passes that keep tiles longer keep less or give way, one after the other, when the chip
+/// cannot hold what they keep. That the compiler does the same, and in which order, is assumed.
+std::vector<Attempt> attempts(const PassSettings& settings) {
+  std::map<int, const Pass*> turns;
   for (const Pass& pass : pipeline()) {
-    if (pass.gives_way > 0 && settings[pass.switched_by()] != 0) giving_way.push_back(&pass);
+    if (settings[pass.switched_by()] == 0) continue;
+    if (pass.keeps_less > 0) turns.emplace(pass.keeps_less, &pass);
+    if (pass.gives_way > 0) turns.emplace(pass.gives_way, &pass);
   }
-  std::sort(giving_way.begin(), giving_way.end(),
-            [](const Pass* a, const Pass* b) { return a->gives_way < b->gives_way; });
-  std::vector<PassSettings> result{settings};
-  for (const Pass* pass : giving_way) {
+  std::vector<Attempt> result{{settings}};
+  for (const auto& [turn, pass] : turns) {
     result.push_back(result.back());
-    result.back().set(pass->switched_by(), 0);
+    if (turn == pass->keeps_less) {
+      result.back().room_to_keep = kWholeRoom / 2;
+    } else {
+      result.back().settings.set(pass->switched_by(), 0);
+    }
   }
   return result;
 }
@@ -118,7 +129,7 @@ std::vector<TileId> undefined_tiles(const Program& program) {
 /// tiles of one instruction larger than the chip.
 std::vector<PassSettings> attempts_with_spills(PassSettings settings) {
   settings.set("rename_buffers", 1);
-  std::vector<PassSettings> result{settings, attempts(settings).back(), settings};
+  std::vector<PassSettings> result{settings, attempts(settings).back().settings, settings};
   for (const PassSetting& each : pass_settings()) {
     if (pass_named(each.pass).stage == Stage::kMiddleEnd) result.back().set(each.name, 0);
   }
@@ -168,11 +179,12 @@ CompiledCore compile_fitting(const Program& program, size_t core, const PassSett
   const bool renames = settings["rename_buffers"] != 0;
   StraightLine line = *unroll(program, core).line;
   run_stage(Stage::kVersions, line, state);
-  for (const PassSettings& attempt : renames ? attempts(settings) : std::vector<PassSettings>{}) {
-    state.settings = attempt;
+  for (const Attempt& attempt : renames ? attempts(settings) : std::vector<Attempt>{}) {
+    state.settings = attempt.settings;
+    state.room_to_keep = attempt.room_to_keep;
     run_stage(Stage::kMiddleEnd, line, state);
     if (auto compiled = shorter_back_end(std::move(line), state)) {
-      return {std::move(*compiled), attempt};
+      return {std::move(*compiled), attempt.settings};
     }
     // Unrolled again, not copied: most programs need no copy, long ones have no room for it.
     line = *unroll(program, core).line;

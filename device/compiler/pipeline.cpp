@@ -10,6 +10,7 @@
 #include "device/compiler/back_end/schedule.h"
 #include "device/compiler/back_end/spill.h"
 #include "device/compiler/dump.h"
+#include "device/compiler/line/kept_tiles.h"
 #include "device/compiler/middle_end/accumulate_products.h"
 #include "device/compiler/middle_end/batch_narrow_operations.h"
 #include "device/compiler/middle_end/batch_transposes.h"
@@ -47,6 +48,12 @@ bool run_rename_buffers(StraightLine& line, PassState& state) {
   return true;
 }
 
+bool run_reuse_loads(StraightLine& line, PassState& state) {
+  const int64_t room = line.architecture->limits.sbuf_usable.count - kDescriptorBytes;
+  reuse_loads(line, room * state.room_to_keep / kWholeRoom);
+  return true;
+}
+
 bool run_allocate_sbuf(StraightLine& line, PassState& state) {
   if (!state.reuse) return rotate_sbuf(line);
   return allocate_sbuf(line, state.settings["buffers_per_tile"], *state.reuse);
@@ -79,14 +86,15 @@ constexpr Keeps kOrderAndInstances{.order = true, .instances = true};
 constexpr Keeps kKeepsAll{.order = true, .instances = true, .places = true};
 
 constexpr Stage kMiddle = Stage::kMiddleEnd;
-// name, stage, whether it needs versions, what it keeps, how it runs, when it gives way
+// name, stage, whether it needs versions, what it keeps, how it runs, when it gives way, its
+// switch, when it keeps less
 constexpr Pass kPipeline[] = {
     {"rename_buffers", Stage::kVersions, false, kKeepsAll, run_rename_buffers},
     {"share_constants", kMiddle, true, kOrderAndPlaces, run<share_constants>, 0, "rename_buffers"},
     {"accumulate_products", kMiddle, true, kOrderAndPlaces, run<accumulate_products>, 0,
      "rename_buffers"},
     {"forward_stores", kMiddle, true, kOrderAndPlaces, run<forward_stores>, 7},
-    {"reuse_loads", kMiddle, true, kOrderAndPlaces, run<reuse_loads>, 4},
+    {"reuse_loads", kMiddle, true, kOrderAndPlaces, run_reuse_loads, 4, nullptr, 2},
     {"hoist_invariants", kMiddle, true, kOrderAndPlaces, run<hoist_invariants>, 3},
     {"eliminate_copies", kMiddle, true, kOrderAndPlaces, run<eliminate_copies>},
     {"fold_zeros", kMiddle, true, kOrderAndPlaces, run<fold_zeros>},
@@ -122,13 +130,6 @@ constexpr PassSetting kSettings[] = {
     {"forward_stores", kSwitch, "forward_stores",
      "loads of what the program itself stored become copies in SBUF"},
     {"reuse_loads", kSwitch, "reuse_loads", "loads of bytes that an earlier tile holds disappear"},
-    {"reuse_loops", kNumber, "reuse_loads",
-     "innermost loops over which a load may be kept; 0: any, and across statements"},
-    {"reuse_instances", kNumber, "reuse_loads",
-     "programs of at most so many instances keep loads over any loops, whatever reuse_loops says. "
-     "Hypothesis: the compiler unrolls small programs whole and leaves large ones in loops; of the "
-     "public matrix products, those of 5,000 instances are met with kept tiles and those of 50,000 "
-     "without"},
     {"hoist_invariants", kSwitch, "hoist_invariants",
      "computations that do not change in their loop happen once"},
     {"fold_zeros", kSwitch, "fold_zeros",

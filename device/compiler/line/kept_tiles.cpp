@@ -10,11 +10,10 @@ namespace {
 
 class KeptTiles {
  public:
-  KeptTiles(StraightLine& line, const TileUses& uses, int64_t loops)
+  KeptTiles(StraightLine& line, const TileUses& uses, int64_t room)
       : line_(line),
-        loops_(loops),
         live_(line.instructions.size()),
-        room_(line.architecture->limits.sbuf_usable.count - kDescriptorBytes),
+        room_(room),
         removed_(line.instructions.size()) {
     for (size_t tile = 0; tile < line.tiles.size(); ++tile) {
       const std::span<const TileUse> all = uses.of(static_cast<TileId>(tile));
@@ -34,9 +33,8 @@ class KeptTiles {
     for (const auto& [statement, tiles] : statements) {
       poll_interruption();
       const int depth = line_.instructions[tiles.front().instance].depth;
-      const int outermost = loops_ == 0 ? 0 : std::max<int>(0, depth - static_cast<int>(loops_));
-      bool done = loops_ == 0 && keep(tiles, 0, all);
-      for (int prefix = outermost; !done && prefix < depth; ++prefix) {
+      bool done = keep(tiles, 0, all);
+      for (int prefix = 0; !done && prefix < depth; ++prefix) {
         Known own;
         done = keep(tiles, prefix, own);
       }
@@ -113,7 +111,6 @@ class KeptTiles {
   }
 
   StraightLine& line_;
-  int64_t loops_;
   LiveBytes live_;
   int64_t room_;
   std::vector<Span> spans_;     ///< per tile: first and last instance that use it
@@ -149,8 +146,8 @@ bool fills_alone(const StraightLine& line, const TileUses& uses, TileId tile, ui
 }
 
 void keep_tiles(StraightLine& line, const TileUses& uses, const std::vector<FilledTile>& filled,
-                int64_t loops) {
-  KeptTiles(line, uses, loops).run(filled);
+                int64_t room) {
+  KeptTiles(line, uses, room).run(filled);
 }
 
 }  // namespace neuron_sim

@@ -30,11 +30,11 @@ struct FilledTile {
 /// Whether `instance` is the first use of a tile that is not `placed` and all others are reads.
 bool fills_alone(const StraightLine& line, const TileUses& uses, TileId tile, uint32_t instance);
 
-/// Removes what fills a tile again with the contents of an earlier one, if the loops in which the
-/// two instances differ are among the `loops` innermost ones (0: any loops, and other statements as
-/// well): the readers read the earlier tile, which stays alive in between. For each statement all
-/// are removed, as far out as SBUF holds the tiles in program order, or none.
+/// Removes what fills a tile again with the contents of an earlier one, of whichever statement: the
+/// readers read the earlier tile, which stays alive in between. For each statement all are removed,
+/// over as many loops as `room` bytes per partition hold the live tiles in program order, or none;
+/// where they do not hold them over all loops, other statements' tiles are left alone.
 void keep_tiles(StraightLine& line, const TileUses& uses, const std::vector<FilledTile>& filled,
-                int64_t loops);
+                int64_t room);
 
 }  // namespace neuron_sim

@@ -45,7 +45,7 @@ FilledTile load_of(const StraightLine& line, uint32_t index) {
 
 }  // namespace
 
-void reuse_loads(StraightLine& line, const PassSettings& settings) {
+void reuse_loads(StraightLine& line, int64_t room) {
   const TileUses uses(line);
   std::vector<bool> written;
   for (size_t tile = 0; tile < line.tiles.size(); ++tile) {
@@ -55,8 +55,7 @@ void reuse_loads(StraightLine& line, const PassSettings& settings) {
   for (uint32_t i = 0; i < line.instructions.size(); ++i) {
     if (is_load(line, uses, written, i)) loads.push_back(load_of(line, i));
   }
-  const bool small = std::ssize(line.instructions) <= settings["reuse_instances"];
-  keep_tiles(line, uses, loads, small ? 0 : settings["reuse_loops"]);
+  keep_tiles(line, uses, loads, room);
 }
 
 }  // namespace neuron_sim

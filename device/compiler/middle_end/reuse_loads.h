@@ -3,19 +3,17 @@
 //
 // Known: LICM is among the compiler's passes (names in its public logs). How far it goes is
 // inferred from totals of matrix products with the whole compiler: those in bfloat16 of 5,000
-// instances take four times as long as measured when tiles are not kept over outer loops. Which
-// programs keep them so far is a hypothesis (the setting reuse_instances).
+// instances take four times as long as measured when tiles are not kept over outer loops.
 
 #include "device/compiler/line/straight_line.h"
-#include "device/compiler/settings/pass_settings.h"
 
 namespace neuron_sim {
 
-/// Removes loads into tiles that nothing else writes when an instance of the same statement loaded
-/// the same elements of a tensor that the kernel never writes into a tile of the same layout, and
-/// the loops in which the two differ are among the `reuse_loops` innermost ones (0: any
-/// loops, and loads of other statements as well). The tile stays alive in between: all loads of a
-/// statement are removed, as far out as SBUF holds the tiles in program order, or none.
-void reuse_loads(StraightLine& line, const PassSettings& settings);
+/// Removes loads into tiles that nothing else writes when an instance of the same statement
+/// or another one loaded the same elements of a tensor that the kernel never writes into a tile of
+/// the same layout. The tile stays alive in between: all loads of a statement are removed, over as
+/// many loops as `room` bytes per partition hold the live tiles in program order, or none
+/// (kept_tiles.h).
+void reuse_loads(StraightLine& line, int64_t room);
 
 }  // namespace neuron_sim

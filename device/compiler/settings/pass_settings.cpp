@@ -34,8 +34,6 @@ PassSettings whole(bool disable_dge) {
         "batch_narrow_operations", "batch_transposes", "merge_dma", "merge_input_loads"}) {
     settings.set(name, 1);
   }
-  settings.set("reuse_loops", 1);
-  settings.set("reuse_instances", 16'384);
   return settings;
 }
 

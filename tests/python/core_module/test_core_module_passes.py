@@ -54,7 +54,7 @@ def test_settings_and_costs_are_listed_with_what_they_mean():
     settings = _core.pass_settings()
     assert list(settings) == list(_core.published_stacks()["none"]["settings"])
     assert {entry["pass"] for entry in settings.values()} < set(_core.passes())
-    assert settings["reuse_loops"]["default"] == 0
+    assert settings["buffers_per_tile"]["default"] == 0
     assert settings["schedule"]["default"] is False
     assert all(entry["meaning"] for entry in settings.values())
     costs = _core.compiler_costs()

@@ -44,11 +44,7 @@ struct Loads {
 };
 void PrintTo(const Loads& loads, std::ostream* out) { *out << loads.a << " and " << loads.b; }
 
-Loads loads_left(const Sums& sums, int64_t reuse_loops) {
-  const auto program = sums.program();
-  StraightLine line = renamed_line(*program);
-  run_pass(line, "reuse_loads", {{"reuse_loops", reuse_loops}});
-  EXPECT_EQ(bytes_after(program), bytes_after(placed(line)));
+Loads loads_of(const StraightLine& line) {
   Loads loads;
   for (const StraightInstruction& instance : line.instructions) {
     if (instance.instruction.type != &kDmaCopy) continue;
@@ -59,19 +55,32 @@ Loads loads_left(const Sums& sums, int64_t reuse_loops) {
   return loads;
 }
 
-TEST(ReuseLoads, ALoadThatItsInnermostLoopDoesNotChangeIsMadeOnce) {
-  EXPECT_EQ(loads_left(Sums{}, 1), (Loads{3, 12}));
+Loads loads_left(const Sums& sums) {
+  const auto program = sums.program();
+  StraightLine line = renamed_line(*program);
+  run_pass(line, "reuse_loads");
+  EXPECT_EQ(bytes_after(program), bytes_after(placed(line)));
+  return loads_of(line);
 }
 
-TEST(ReuseLoads, TilesAreKeptOverAsManyLoopsAsAllowed) {
-  EXPECT_EQ(loads_left(Sums{}, 2), (Loads{3, 4}));
-  EXPECT_EQ(loads_left(Sums{.outer = 2}, 2), (Loads{6, 8}));
-  EXPECT_EQ(loads_left(Sums{.outer = 2}, 3), (Loads{3, 4}));
-  EXPECT_EQ(loads_left(Sums{.outer = 2}, 0), (Loads{3, 4}));
+TEST(ReuseLoads, ALoadThatItsLoopsDoNotChangeIsMadeOnce) {
+  EXPECT_EQ(loads_left(Sums{}), (Loads{3, 4}));
+  EXPECT_EQ(loads_left(Sums{.outer = 2}), (Loads{3, 4}));
+}
+
+TEST(ReuseLoads, TilesAreKeptOverAsManyLoopsAsTheRoomHolds) {
+  // Alive at a time when all tiles of b are kept: x, four of b, z, of 64 fp32 elements each.
+  const Sums sums;
+  const int64_t room = (1 + sums.tiles + 1) * sums.columns * 4;
+  for (const int64_t bytes : {room, room - 1}) {
+    StraightLine line = renamed_line(*sums.program());
+    reuse_loads(line, bytes);
+    EXPECT_EQ(loads_of(line), bytes == room ? (Loads{3, 4}) : (Loads{3, 12}));
+  }
 }
 
 TEST(ReuseLoads, ATensorThatTheKernelWritesIsLoadedAgain) {
-  EXPECT_EQ(loads_left(Sums{.writes_input = true}, 0), (Loads{12, 4}));
+  EXPECT_EQ(loads_left(Sums{.writes_input = true}), (Loads{12, 4}));
 }
 
 TEST(ReuseLoads, TheLoadThatComesFirstIsKeptWhicheverStatementItIsOf) {
@@ -102,29 +111,27 @@ TEST(ReuseLoads, AllTilesOfAStatementAreKeptOrNone) {
   const int64_t columns = 512, bytes = columns * 4;
   const int64_t room = load_architecture("trn2").limits.sbuf_usable.count - kDescriptorBytes;
   const int64_t fit = room / bytes - 2;
-  EXPECT_EQ(loads_left(Sums{.rows = 2, .tiles = fit, .columns = columns}, 2), (Loads{2, fit}));
+  EXPECT_EQ(loads_left(Sums{.rows = 2, .tiles = fit, .columns = columns}), (Loads{2, fit}));
   const Sums more{.rows = 2, .tiles = fit + 1, .columns = columns};
-  EXPECT_EQ(loads_left(more, 2), (Loads{2, 2 * (fit + 1)}));
+  EXPECT_EQ(loads_left(more), (Loads{2, 2 * (fit + 1)}));
 }
 
-TEST(ReuseLoads, LoadsOfOtherStatementsShareTheirTilesOnlyWithoutABound) {
-  for (const int64_t loops : {0, 9}) {
-    Builder builder("twice", load_architecture("trn2"));
-    const View in = builder.argument("in", {128, 8}, Dtype::kFloat32);
-    const View out = builder.argument("out", {128, 8}, Dtype::kFloat32);
-    const View x = builder.sbuf("x", {128, 8}, Dtype::kFloat32);
-    const View y = builder.sbuf("y", {128, 8}, Dtype::kFloat32);
-    const View z = builder.sbuf("z", {128, 8}, Dtype::kFloat32);
-    builder.emit(DmaCopy{.dst = x, .src = in});
-    builder.emit(DmaCopy{.dst = y, .src = in});
-    builder.emit(TensorTensor{.dst = z, .data1 = x, .data2 = y, .op = AluOp::kMultiply});
-    builder.emit(DmaCopy{.dst = out, .src = z});
-    const auto program = builder.finish();
-    StraightLine line = renamed_line(*program);
-    run_pass(line, "reuse_loads", {{"reuse_loops", loops}});
-    EXPECT_EQ(bytes_after(program), bytes_after(placed(line)));
-    EXPECT_EQ(line.instructions.size(), loops == 0 ? 3U : 4U);
-  }
+TEST(ReuseLoads, LoadsOfOtherStatementsShareTheirTiles) {
+  Builder builder("twice", load_architecture("trn2"));
+  const View in = builder.argument("in", {128, 8}, Dtype::kFloat32);
+  const View out = builder.argument("out", {128, 8}, Dtype::kFloat32);
+  const View x = builder.sbuf("x", {128, 8}, Dtype::kFloat32);
+  const View y = builder.sbuf("y", {128, 8}, Dtype::kFloat32);
+  const View z = builder.sbuf("z", {128, 8}, Dtype::kFloat32);
+  builder.emit(DmaCopy{.dst = x, .src = in});
+  builder.emit(DmaCopy{.dst = y, .src = in});
+  builder.emit(TensorTensor{.dst = z, .data1 = x, .data2 = y, .op = AluOp::kMultiply});
+  builder.emit(DmaCopy{.dst = out, .src = z});
+  const auto program = builder.finish();
+  StraightLine line = renamed_line(*program);
+  run_pass(line, "reuse_loads");
+  EXPECT_EQ(bytes_after(program), bytes_after(placed(line)));
+  EXPECT_EQ(line.instructions.size(), 3U);
 }
 
 }  // namespace

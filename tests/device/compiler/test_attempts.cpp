@@ -1,0 +1,69 @@
+#include <algorithm>
+
+#include "device/builder/builder.h"
+#include "device/compiler/line/kept_tiles.h"
+#include "device/compiler/passes.h"
+#include "device/isa/dma/dma_copy.h"
+#include "device/isa/elementwise/tensor_tensor.h"
+#include "tests/device/compiler/compare_runs.h"
+
+namespace neuron_sim {
+namespace {
+
+constexpr int64_t kRows = 3;
+
+/// out[m, n] = a[m] * (2 a[m] + b[n]) by tiles of one partition and an eighth of the room for kept
+/// tiles. Alive at a time: x, doubled and sum, or x, sum and z, besides y; doubled as well once it
+/// is hoisted.
+std::shared_ptr<const Program> products(int64_t tiles) {
+  const Architecture& architecture = load_architecture("trn2");
+  const int64_t columns = (architecture.limits.sbuf_usable.count - kDescriptorBytes) / (8 * 4);
+  Builder builder("products", architecture);
+  const View a = builder.argument("a", {kRows, 1, columns}, Dtype::kFloat32);
+  const View b = builder.argument("b", {tiles, 1, columns}, Dtype::kFloat32);
+  const View out = builder.argument("out", {kRows, tiles, 1, columns}, Dtype::kFloat32);
+  builder.loop(kRows, [&](const Affine& m) {
+    builder.loop(tiles, [&](const Affine& n) {
+      const View x = builder.sbuf("x", {1, columns}, Dtype::kFloat32);
+      const View y = builder.sbuf("y", {1, columns}, Dtype::kFloat32);
+      const View doubled = builder.sbuf("doubled", {1, columns}, Dtype::kFloat32);
+      const View sum = builder.sbuf("sum", {1, columns}, Dtype::kFloat32);
+      const View z = builder.sbuf("z", {1, columns}, Dtype::kFloat32);
+      builder.emit(DmaCopy{.dst = x, .src = a.select(0, m)});
+      builder.emit(DmaCopy{.dst = y, .src = b.select(0, n)});
+      builder.emit(TensorTensor{.dst = doubled, .data1 = x, .data2 = x, .op = AluOp::kAdd});
+      builder.emit(TensorTensor{.dst = sum, .data1 = doubled, .data2 = y, .op = AluOp::kAdd});
+      builder.emit(TensorTensor{.dst = z, .data1 = sum, .data2 = x, .op = AluOp::kMultiply});
+      builder.emit(DmaCopy{.dst = out.select(0, m).select(0, n), .src = z});
+    });
+  });
+  return builder.finish();
+}
+
+struct Counts {
+  int64_t transfers = 0, computations = 0;
+  bool operator==(const Counts&) const = default;
+};
+void PrintTo(const Counts& counts, std::ostream* out) {
+  *out << counts.transfers << " transfers, " << counts.computations << " computations";
+}
+
+Counts compiled(int64_t tiles) {
+  const auto program = products(tiles);
+  const Compiled result =
+      compile(program, {{"rename_buffers", 1}, {"reuse_loads", 1}, {"hoist_invariants", 1}});
+  EXPECT_TRUE(result.skipped_passes.empty());
+  EXPECT_EQ(bytes_after(program), bytes_after(result.program));
+  return {std::ssize(instructions_named(*result.program, "dma_copy")),
+          std::ssize(instructions_named(*result.program, "tensor_tensor"))};
+}
+
+TEST(Attempts, LoadedTilesAreKeptInLessRoomBeforeAPassGivesWay) {
+  // Each row of a is loaded and doubled once. Kept tiles of b fill the room before doubled is
+  // hoisted: four leave a tile for it, five do not and are loaded for each row of a.
+  EXPECT_EQ(compiled(4), (Counts{kRows + 4 + kRows * 4, kRows + kRows * 4 * 2}));
+  EXPECT_EQ(compiled(5), (Counts{kRows + kRows * 5 + kRows * 5, kRows + kRows * 5 * 2}));
+}
+
+}  // namespace
+}  // namespace neuron_sim
