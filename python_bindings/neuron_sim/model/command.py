@@ -95,6 +95,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="compare with the latencies that the vendor published, of MODEL or of all models",
     )
+    parser.add_argument(
+        "--host-overhead",
+        action="store_true",
+        help="with --published of all models: add a constant per kind of instance, fitted to the "
+        "latencies that clients waited for, and leave each model out of the fit in turn",
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -122,6 +128,8 @@ def _run(arguments: argparse.Namespace) -> int:
         print("\n".join(workload.names()))
         return 0
     _check_price(arguments)
+    if arguments.host_overhead and not arguments.published:
+        raise ValueError("--host-overhead goes with --published.")
     if arguments.published:
         return _compare(arguments)
     if arguments.model is None:
@@ -205,6 +213,8 @@ def _compare(arguments: argparse.Namespace) -> int:
     from neuron_sim.model import published, published_generation  # import torch
 
     name = arguments.model
+    if arguments.host_overhead:
+        return _compare_with_host(name, arguments.json)
     generations = published_generation.compare(name)
     rows = published.compare(name) if name is None or not generations else []
     if arguments.json:
@@ -214,6 +224,28 @@ def _compare(arguments: argparse.Namespace) -> int:
         chosen = [row for row in [*rows, *generations] if row.figure == figure]
         if chosen:
             print(published.as_text(chosen))
+    return 0
+
+
+def _compare_with_host(model: str | None, as_json: bool) -> int:
+    from neuron_sim.model import host_overhead, published  # import torch
+
+    if model is not None:
+        raise ValueError(f"--host-overhead is fitted to all published models, not to '{model}'.")
+    rows = published.compare()
+    overheads = host_overhead.fitted(rows)
+    found = host_overhead.added(rows, overheads)
+    left_out = host_overhead.left_out(rows)
+    if as_json:
+        fields = {"rows": found, "left_out": left_out}
+        texts = {name: json.loads(published.as_json(each)) for name, each in fields.items()}
+        print(json.dumps({"overhead_ms": overheads, **texts}, indent=2))
+        return 0
+    print(published.as_text(found))
+    for instance, milliseconds in overheads.items():
+        print(f"host of {instance}: {milliseconds:.3f} ms (fitted)")
+    error = published.mean_absolute_error(left_out)
+    print(f"each model with the constants of the others: mean absolute error {error:.0%}")
     return 0
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from neuron_sim.model.estimate import Estimate, Setting, estimate
+from neuron_sim.model.instances import instance
 from neuron_sim.model.report import aligned
 from neuron_sim.model.workload import Request, load
 
@@ -30,6 +31,9 @@ class Comparison:
     """Or "TTFT", "TPOT": the time to first token, and per output token, of a generation."""
     setting: str = ""
     """Of a generation: its cores and tokens."""
+    waits_for_host: bool = False
+    """Whether the client had at most one request per core in flight, so that the measured time has
+    the host's part (host_overhead.py), which is not simulated."""
 
     @property
     def error(self) -> float:
@@ -39,7 +43,8 @@ class Comparison:
 
 def published() -> list[dict[str, Any]]:
     """The rows; `milliseconds` is the p50 latency of a client divided by the requests in flight
-    per core (throughput times latency over cores)."""
+    per core, where that is more than one; `in_flight`: requests of the instance in flight,
+    throughput times latency, rounded."""
     return json.loads(_PUBLISHED.read_text())
 
 
@@ -72,6 +77,7 @@ def _compare(row: dict[str, Any]) -> Comparison:
         row["milliseconds"],
         found.latency_ms,
         found.bound,
+        waits_for_host=row["in_flight"] <= instance(row["instance"]).cores,
     )
 
 
