@@ -21,8 +21,49 @@ import torch
 def build():
     return torch.nn.Linear(1024, 1024), (torch.randn(2048, 1024),)
 """
+IMAGES = """
+import neuron_sim.torch_device
+import torch
+from neuron_sim.model.workload import Request, load
+
+workload = load(Request("resnet50", 64))
+with torch.neuron_sim.timing_only(), torch.no_grad():
+    images, model = workload.inputs[0].to("neuron_sim"), workload.module.to("neuron_sim")
+    torch.compile(model, backend="neuron_sim", options={"auto_cast": "matmult"})(images)
+print(torch.neuron_sim.compiled_graphs()[-1].program_bodies_us)
+"""
 # A core's 16 DMA engines are slower than its share of HBM, so memory is both.
 ENGINE, HBM = 17.06, 410
+
+
+def run(*arguments, folder, **settings):
+    """What a Python process prints."""
+    found = subprocess.run(
+        [sys.executable, *arguments],
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        env={**os.environ, "PYTHONWARNINGS": "ignore", **settings},
+    )
+    assert found.returncode == 0, found.stderr
+    return found.stdout
+
+
+def memory(factor, folder):
+    """An architecture file with memory `factor` times as fast."""
+    rates = {
+        "bytes_per_nanosecond": ENGINE,
+        "bytes_per_nanosecond_store": ENGINE,
+        "hbm_bytes_per_nanosecond": HBM,
+    }
+    lines = [
+        f'{name} = {{ value = {rate * factor}, unit = "bytes/ns", '
+        'source = "what if", certainty = "assumed" }'
+        for name, rate in rates.items()
+    ]
+    architecture = folder / f"memory_{factor}.toml"
+    architecture.write_text("\n".join(['base = "trn1"', f'name = "x{factor}"', "[dma]", *lines]))
+    return str(architecture)
 
 
 @pytest.fixture
@@ -31,33 +72,11 @@ def timed(tmp_path):
     (tmp_path / "config.json").write_text(json.dumps(WIDE))
     (tmp_path / "products.py").write_text(PRODUCTS)
 
-    def run(factor, *arguments):
-        rates = {
-            "bytes_per_nanosecond": ENGINE,
-            "bytes_per_nanosecond_store": ENGINE,
-            "hbm_bytes_per_nanosecond": HBM,
-        }
-        lines = [
-            f'{name} = {{ value = {rate * factor}, unit = "bytes/ns", '
-            'source = "what if", certainty = "assumed" }'
-            for name, rate in rates.items()
-        ]
-        architecture = tmp_path / f"memory_{factor}.toml"
-        architecture.write_text(
-            "\n".join(['base = "trn1"', f'name = "x{factor}"', "[dma]", *lines])
-        )
-        command = ["model", *arguments, "--arch", str(architecture), "--json"]
-        found = subprocess.run(
-            [sys.executable, "-m", "neuron_sim", *command],
-            capture_output=True,
-            text=True,
-            cwd=tmp_path,
-            env={**os.environ, "PYTHONWARNINGS": "ignore"},
-        )
-        assert found.returncode == 0, found.stderr
-        return json.loads(found.stdout)[0]
+    def figures(factor, *arguments):
+        command = ["model", *arguments, "--arch", memory(factor, tmp_path), "--json"]
+        return json.loads(run("-m", "neuron_sim", *command, folder=tmp_path))[0]
 
-    return run
+    return figures
 
 
 def test_memory_twice_as_fast_nearly_halves_a_decode_step(timed):
@@ -71,3 +90,11 @@ def test_memory_twice_as_fast_leaves_products_of_many_rows(timed):
     slow, fast = (timed(factor, "products:build") for factor in (1, 2))
     assert slow["bound"] == "Tensor"
     assert 0.85 < fast["body_ms"] / slow["body_ms"] <= 1
+
+
+def test_memory_twice_as_fast_shortens_a_resnet_of_many_images_far_less(tmp_path):
+    slow, fast = (
+        float(run("-c", IMAGES, folder=tmp_path, NEURON_SIM_ARCH=memory(factor, tmp_path)))
+        for factor in (1, 2)
+    )
+    assert 0.75 < fast / slow <= 1  # its activations pass through HBM
