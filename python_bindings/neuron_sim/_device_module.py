@@ -12,6 +12,8 @@ from typing import Any, Literal
 import torch
 
 from neuron_sim import _C  # type: ignore[attr-defined]
+from neuron_sim import _device_amp as amp
+from neuron_sim import _device_random as random
 from neuron_sim._compiled_graphs import CompiledGraph, compiled_graphs, reset_compiled_graphs
 from neuron_sim._device_fallback import (
     Fallback,
@@ -37,6 +39,7 @@ from neuron_sim._device_memory import (
 )
 from neuron_sim._device_random import (
     default_generator,
+    default_generators,
     get_rng_state,
     get_rng_state_all,
     initial_seed,
@@ -96,11 +99,13 @@ __all__ = [
     "Launch",
     "SanitizeError",
     "Stream",
+    "amp",
     "clear_kernel_cache",
     "compiled_graphs",
     "current_device",
     "current_stream",
     "default_generator",
+    "default_generators",
     "default_stream",
     "device",
     "device_count",
@@ -135,6 +140,7 @@ __all__ = [
     "memory_stats",
     "memory_summary",
     "one_rank_of",
+    "random",
     "random_source",
     "record_collectives",
     "record_launches",

@@ -3,8 +3,8 @@ unless the chip is made the source of random numbers."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Literal
+from collections.abc import Iterable, Sequence
+from typing import Literal, overload
 
 import torch
 
@@ -36,6 +36,28 @@ def set_random_source(source: RandomSource) -> None:
 def default_generator(device: DeviceLike = None) -> torch.Generator:
     """The generator that `device` draws from when none is given."""
     return _C.default_generator(device_index(device))
+
+
+class Generators(Sequence[torch.Generator]):
+    """The generators of all devices, as torch.cuda.default_generators; made when asked for."""
+
+    def __len__(self) -> int:
+        return device_count()
+
+    @overload
+    def __getitem__(self, index: int) -> torch.Generator: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[torch.Generator]: ...
+
+    def __getitem__(self, index: int | slice) -> torch.Generator | list[torch.Generator]:
+        indices = range(device_count())[index]
+        if isinstance(indices, range):
+            return [default_generator(each) for each in indices]
+        return default_generator(indices)
+
+
+default_generators = Generators()
 
 
 def manual_seed(seed: int) -> None:

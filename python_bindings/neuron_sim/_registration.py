@@ -14,6 +14,7 @@ from typing import NoReturn
 from neuron_sim import _sanitize
 from neuron_sim._build import TORCH_SERIES
 from neuron_sim._exit import settle
+from neuron_sim.clients import _choices
 
 BACKEND = "neuron_sim"
 
@@ -106,6 +107,7 @@ def register() -> None:
     _device_sharing.install()
     _device_printing.install()
     _device_dynamo_import.install()
+    _choices.install()
     _registered = True
     _sanitize.watch_process()
 
