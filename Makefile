@@ -70,6 +70,7 @@ fuzz: package
 models: package
 	@$(IN_VENV) python models/zoo/report.py
 	@$(IN_VENV) python tools/write_whole_model_docs.py
+	@$(IN_VENV) python tools/write_readme_tables.py
 
 test-sanitize: setup
 	@$(IN_VENV) tools/test_sanitized.sh asan-ubsan

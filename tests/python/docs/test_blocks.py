@@ -1,0 +1,50 @@
+"""Every Python block of the README, the tutorials and the page of clients runs; claims are
+assertions in the blocks. The blocks of a page run in order, in one process, in an empty folder."""
+
+import importlib.util
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+PAGES = ["README.md", "docs/clients.md"]
+PAGES += sorted(str(page.relative_to(ROOT)) for page in ROOT.glob("docs/tutorials/*.md"))
+OPTIONAL = ("accelerate", "lightning")
+BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\]\((?!https?:)([^)#]+)")
+
+
+def blocks(page: str) -> list[str]:
+    return BLOCK.findall((ROOT / page).read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page)])
+def test_the_blocks_of_a_page_run(page, tmp_path):
+    wanted = [name for name in OPTIONAL if f"import {name}" in "".join(blocks(page))]
+    missing = [name for name in wanted if importlib.util.find_spec(name) is None]
+    if missing:
+        pytest.skip(f"not installed: {', '.join(missing)}")
+    # A file, because the front ends read the source of kernels.
+    (tmp_path / "page.py").write_text("\n".join(blocks(page)), encoding="utf-8")
+    result = subprocess.run(
+        [sys.executable, "page.py"], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+def test_tutorials_have_blocks_and_all_are_listed():
+    listed = LINK.findall((ROOT / "docs/tutorials/README.md").read_text(encoding="utf-8"))
+    pages = {page.name for page in ROOT.glob("docs/tutorials/*.md")} - {"README.md"}
+    assert pages == {link for link in listed if "/" not in link}
+    for page in pages - {"glossary.md"}:
+        assert len(blocks(f"docs/tutorials/{page}")) >= 3, page
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_links_within_the_repository_lead_to_files(page):
+    text = (ROOT / page).read_text(encoding="utf-8")
+    for target in LINK.findall(text):
+        assert ((ROOT / page).parent / target).exists(), (page, target)
