@@ -54,7 +54,7 @@ TEST(Schema, UnknownKeysAreRefusedWithTheAllowedOnes) {
                  {"'limit'", "unknown", "limits", "features", "generation"});
   expect_refused(fact("semaphore.wake.dma.dma", "1", "ns"),
                  {"'semaphore.wake.dma.dma'", "tensor, vector, scalar, gpsimd, sync."});
-  expect_refused("bases = \"trn1\"\n", {"'bases'", "base, name"});
+  expect_refused("bases = \"trn1\"\n", {"'bases'", "base, arch, name"});
   expect_refused(fact("limits.cores", "3", "1") + "units = \"1\"\n",
                  {"'limits.cores.units'", "value, unit, source, certainty"});
   EXPECT_EQ(read_trn2_with(fact("limits.cores", "3", "1") + "note = \"why\"\n").limits.cores, 3);
