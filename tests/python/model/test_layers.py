@@ -134,7 +134,7 @@ def test_layers_of_a_generation_sum_to_its_phases(count):
         rows = by_name(phase.layers)
         assert sum(row["time_ms"] for row in phase.layers) == pytest.approx(phase.body_ms)
         assert sum(row["moved_mb"] for row in phase.layers) == pytest.approx(phase.moved_mb)
-        assert f"{name}.feedforward.second" in rows and "head" in rows
+        assert f"{name}.feedforward.first" in rows and "head" in rows
         assert not any(row.startswith("layers.") and not row.startswith(name) for row in rows)
 
 
