@@ -22,6 +22,8 @@ COMMANDS = {
     "profile": "neuron_sim.nki.measurement.command",
     "replay": "neuron_sim.fidelity.replay.command",
     "run": "neuron_sim.run.command",
+    "sweep": "neuron_sim.sweep.command",
+    "tune": "neuron_sim.tune.command",
 }
 """Subcommands and their modules."""
 

@@ -1,0 +1,163 @@
+"""Time a kernel or a model at every point of a grid, and show what changes.
+
+  neuron-sim sweep kernels.py:matmul --input 'a=bfloat16[2048,K]' --input 'b=bfloat16[K,2048]' \\
+      --over K=512:4096:x2 --over arch.hbm.bandwidth=1x,2x,4x --plot heat.png
+  neuron-sim sweep model:resnet18 --over batch=1:16:x2 --over arch=trn1,trn2 --csv out.csv
+  neuron-sim sweep kernels.py:matmul --over K=512:4096:512 --pareto latency_us,sbuf_bytes
+
+TARGET is FILE.py:FUNCTION or model:NAME. FUNCTION is an NKI kernel whose arrays --input declares,
+or a function that returns `kernel.traced(...)`. Parameters are its arguments, sizes that inputs
+name, options of `neuron-sim model`; `arch`; and facts of the architecture, `arch.KEY`, with values
+as in [override] of an architecture file: numbers, or factors such as 2x. Where the command line
+gives none, FILE.py may: PARAMETERS = {"tile": [128, 256]}, INPUTS = {"a": "bfloat16[128, 512]"}.
+
+Results are kept in a file as they come: the same command continues after Ctrl-C.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import sys
+
+from neuron_sim.arguments import add_architecture, add_json, chosen_architecture
+from neuron_sim.files import write_whole
+from neuron_sim.progress import Progress
+from neuron_sim.sweep.pareto import pareto_front
+from neuron_sim.sweep.run import SweepRows, run_sweep
+from neuron_sim.sweep.study import MODEL, Study, Value
+from neuron_sim.sweep.values import parse_parameter
+from neuron_sim.sweep.workers import workers
+from neuron_sim.tables import as_csv, print_table
+
+SUMMARY = "time a grid of kernel arguments, model options and architecture facts"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_study_arguments(parser)
+    parser.add_argument("--csv", metavar="FILE", help="write the table as CSV")
+    parser.add_argument(
+        "--plot", metavar="FILE", help="draw a curve or a heat map of --figure (png, svg, pdf)"
+    )
+    parser.add_argument(
+        "--figure", metavar="NAME", default=None, help="what --plot draws; default: the first one"
+    )
+    parser.add_argument(
+        "--pareto",
+        metavar="NAME,NAME",
+        help="show only points that no other beats in these figures, the smaller the better; "
+        "-NAME: the larger",
+    )
+    parser.add_argument(
+        "--jobs", type=int, default=1, metavar="N", help="processes of this host; default: 1"
+    )
+    parser.add_argument(
+        "--scheduler", metavar="ADDRESS", help="of a Dask cluster whose workers time the points"
+    )
+
+
+def add_study_arguments(parser: argparse.ArgumentParser) -> None:
+    """The arguments that say what is timed, of `neuron-sim tune` too."""
+    parser.add_argument("target", metavar="TARGET", help=f"FILE.py:FUNCTION or {MODEL}NAME")
+    parser.add_argument(
+        "--over",
+        action="append",
+        default=[],
+        metavar="P=V,...",
+        help="a parameter and its values: a,b,c or FIRST:LAST:STEP or FIRST:LAST:xFACTOR",
+    )
+    parser.add_argument(
+        "--input",
+        action="append",
+        default=[],
+        metavar="A=T[S,...]",
+        help="an array argument of the kernel, such as a=bfloat16[128, 2*K]",
+    )
+    parser.add_argument(
+        "--results",
+        metavar="FILE",
+        default="sweep.jsonl",
+        help="where results are kept; default: sweep.jsonl. An empty name keeps none",
+    )
+    add_architecture(parser)
+    add_json(parser)
+
+
+def study_of(arguments: argparse.Namespace) -> Study:
+    """The study that the command line and the target's file declare. ValueError."""
+    parameters, inputs = dict(map(parse_parameter, arguments.over)), {}
+    for text in arguments.input:
+        name, _, form = text.partition("=")
+        inputs[name.strip()] = form
+    if not arguments.target.startswith(MODEL):
+        declared = declarations(arguments.target)
+        parameters, inputs = parameters or declared[0], inputs or declared[1]
+    if not parameters:
+        raise ValueError("there is nothing to sweep: give --over NAME=VALUE,...")
+    return Study(arguments.target, parameters, inputs, chosen_architecture(arguments.arch))
+
+
+def declarations(target: str) -> tuple[dict[str, tuple[Value, ...]], dict[str, str]]:
+    """PARAMETERS and INPUTS of the target's file. ValueError for a file that is not there."""
+    from neuron_sim.sweep.point import loaded_module  # imports the file
+
+    file = target.rpartition(":")[0]
+    if not os.path.isfile(file):
+        raise ValueError(f"there is no file '{file}'; TARGET is FILE.py:FUNCTION or {MODEL}NAME.")
+    module = loaded_module(os.path.abspath(file), os.stat(file).st_mtime_ns)
+    parameters = getattr(module, "PARAMETERS", {})
+    return (
+        {name: tuple(values) for name, values in parameters.items()},
+        dict(getattr(module, "INPUTS", {})),
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """0; ValueError for a study that cannot be run. KeyboardInterrupt after a sentence that says
+    how to go on."""
+    study = study_of(arguments)
+    rows = _swept(study, arguments)
+    if arguments.csv is not None:
+        write_whole(arguments.csv, as_csv(rows))
+    if arguments.plot is not None:
+        from neuron_sim.sweep.plot import plot  # the rest needs no matplotlib
+
+        plot(study, rows, arguments.figure or _first_figure(study, rows), arguments.plot)
+    if arguments.pareto is not None:
+        front = pareto_front(rows, arguments.pareto.split(","))
+        rows = SweepRows(rows[number] for number in front)
+    print(json.dumps(rows, indent=1)) if arguments.json else print_table(rows)
+    return 0
+
+
+def _swept(study: Study, arguments: argparse.Namespace) -> SweepRows:
+    known = [0, study.size]
+
+    def advance(done: int, total: int) -> None:
+        known[:] = done, total
+        progress(done, total)
+
+    with contextlib.ExitStack() as stack:
+        progress = stack.enter_context(Progress("sweep"))
+        executor = stack.enter_context(workers(arguments.jobs, arguments.scheduler))
+        try:
+            return run_sweep(study, executor, arguments.results or None, advance)
+        except KeyboardInterrupt:
+            kept = f"are in {arguments.results}; the same command continues"
+            print(
+                f"neuron-sim sweep: stopped: {known[0]} of {known[1]} points "
+                f"{kept if arguments.results else 'were timed'}.",
+                file=sys.stderr,
+            )
+            raise
+
+
+def _first_figure(study: Study, rows: SweepRows) -> str:
+    """The first number that is no parameter. ValueError when all points were refused."""
+    for row in rows:
+        for name, value in row.items():
+            if name not in study.parameters and isinstance(value, int | float):
+                return name
+    raise ValueError(f"every point was refused: {rows[0].get('error')}")

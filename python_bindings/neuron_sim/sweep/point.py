@@ -1,0 +1,191 @@
+"""The figures of one point, as a function of what can be sent to another process."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import importlib.util
+import inspect
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import warnings
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from neuron_sim import run
+from neuron_sim.sweep.inputs import declared_input, size_names
+from neuron_sim.sweep.study import ARCHITECTURE, MODEL, Point, Study, Value
+
+_environment = threading.Lock()  # the architecture is one of the process
+
+REFUSALS = (
+    ValueError, TypeError, IndexError, MemoryError, NotImplementedError, RuntimeError,
+)  # fmt: skip
+"""What the simulator raises for a point that the chip does not do."""
+
+
+def evaluate(study: Study, point: Point) -> dict[str, Any]:
+    """The figures of a point by name; {"error": sentence} for one that is refused.
+
+    Of a kernel: latency_us and body_us (simulated), what bounds it, DMA bytes, peak bytes per
+    partition of SBUF and PSUM, instructions. Of a model: what `neuron-sim model --json` tells.
+    OSError, SyntaxError and the like when the target cannot be loaded at all.
+    """
+    with _environment, _architecture(study, point):
+        if study.is_model:
+            return _model_figures(study, point)
+        return _kernel_figures(study, _target(study), point)
+
+
+@contextlib.contextmanager
+def _architecture(study: Study, point: Point) -> Iterator[None]:
+    """The architecture of the point, as the environment's."""
+    base = str(point.get(ARCHITECTURE, study.architecture))
+    base = os.path.abspath(base) if base.endswith(".toml") else base
+    changes = {
+        name.removeprefix(f"{ARCHITECTURE}."): value
+        for name, value in point.items()
+        if name.startswith(f"{ARCHITECTURE}.")
+    }
+    before = os.environ.get(run.ARCHITECTURE)
+    with tempfile.TemporaryDirectory(prefix="neuron-sim-sweep-") as folder:
+        chosen = base
+        if changes:
+            chosen = os.path.join(folder, "point.toml")
+            with open(chosen, "w", encoding="utf-8") as file:
+                file.write(override_file(base, changes))
+        os.environ[run.ARCHITECTURE] = chosen
+        try:
+            yield
+        finally:
+            if before is None:
+                del os.environ[run.ARCHITECTURE]
+            else:
+                os.environ[run.ARCHITECTURE] = before
+
+
+def override_file(base: str, changes: Mapping[str, Value]) -> str:
+    """The text of an architecture file: a base and its [override]s."""
+    lines = [f"base = {json.dumps(base)}", 'name = "point"', "[override]"]
+    lines += [f"{json.dumps(name)} = {json.dumps(value)}" for name, value in changes.items()]
+    return "\n".join(lines) + "\n"
+
+
+def arguments_of(point: Point) -> dict[str, Value]:
+    """The parameters of a point that are no architecture facts."""
+    return {
+        name: value
+        for name, value in point.items()
+        if name != ARCHITECTURE and not name.startswith(f"{ARCHITECTURE}.")
+    }
+
+
+def _target(study: Study) -> Any:
+    """The function of the target's file. ValueError when there is none."""
+    file, _, name = study.target.rpartition(":")
+    module = loaded_module(os.path.abspath(file), os.stat(file).st_mtime_ns)
+    function = getattr(module, name, None)
+    if not callable(function):
+        raise ValueError(f"'{file}' has no function '{name}'.")
+    return function
+
+
+@functools.lru_cache(maxsize=8)
+def loaded_module(file: str, changed: int) -> Any:
+    """A Python file as a module, whose imports of `nki` are the simulator's; `changed`: its time,
+    so that a later version is loaded anew."""
+    del changed
+    from neuron_sim.run import aliases  # needed by processes that load kernels only
+
+    aliases.install(override=False)
+    folder, name = os.path.split(file)
+    spec = importlib.util.spec_from_file_location(os.path.splitext(name)[0], file)
+    if spec is None or spec.loader is None:
+        raise ValueError(f"'{file}' is no Python file.")
+    module = importlib.util.module_from_spec(spec)
+    sys.path.insert(0, folder)
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        sys.path.remove(folder)
+    return module
+
+
+def _kernel_figures(study: Study, function: Any, point: Point) -> dict[str, Any]:
+    arguments = arguments_of(point)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of spills, which the figures show
+            traced = _traced(function, arguments, study.inputs)
+            return kernel_figures(traced if isinstance(traced, list | tuple) else [traced])
+    except REFUSALS as error:
+        return {"error": str(error).split("\n", 1)[0]}
+
+
+def _traced(function: Any, arguments: dict[str, Value], inputs: Mapping[str, str]) -> Any:
+    """What a function returns; a kernel is traced with declared arrays."""
+    if not hasattr(function, "traced"):
+        if inputs:
+            raise ValueError("inputs are those of an NKI kernel; this function is none.")
+        return function(**arguments)
+    declared = {name: declared_input(text, arguments) for name, text in inputs.items()}
+    return function.traced(**declared, **_accepted(function, arguments, inputs))
+
+
+def _accepted(
+    function: Any, arguments: dict[str, Value], inputs: Mapping[str, str]
+) -> dict[str, Value]:
+    """The arguments that the kernel has; the others are sizes of its inputs."""
+    names = inspect.signature(function.func).parameters
+    sizes = {name for text in inputs.values() for name in size_names(text)}
+    unknown = [name for name in arguments if name not in names and name not in sizes]
+    if unknown:
+        raise TypeError(f"kernel '{function.__name__}' has no parameter '{unknown[0]}'.")
+    return {name: value for name, value in arguments.items() if name in names}
+
+
+def kernel_figures(kernels: list[Any]) -> dict[str, Any]:
+    """The figures of traced kernels that run one after the other. TypeError for anything else."""
+    if not kernels or not all(hasattr(each, "program") for each in kernels):
+        raise TypeError("the function must return kernel.traced(...), or a list of those.")
+    times = [each.time() for each in kernels]
+    peaks = [each.program.peak_bytes for each in kernels]
+    counters = [each.program.counters(log=each.log) for each in kernels]
+    longest = max(times, key=lambda time: time["body_us"])
+    return {
+        "latency_us": sum(time["latency_us"] for time in times),
+        "body_us": sum(time["body_us"] for time in times),
+        "bound": longest["bottleneck"],
+        "hbm_bytes": sum(each["hbm_read_bytes"] + each["hbm_write_bytes"] for each in counters),
+        "sbuf_bytes": max(sbuf for sbuf, _ in peaks),
+        "psum_bytes": max(psum for _, psum in peaks),
+        "instructions": sum(time["instructions"] for time in times),
+    }
+
+
+def _model_figures(study: Study, point: Point) -> dict[str, Any]:
+    """Those of a process of `neuron-sim model`: a device has one architecture."""
+    command = [sys.executable, "-m", "neuron_sim", "model", study.target.removeprefix(MODEL)]
+    for name, value in arguments_of(point).items():
+        if value is not False:
+            command += [f"--{name}"] if value is True else [f"--{name}", str(value)]
+    found = subprocess.run([*command, "--json"], capture_output=True, text=True)
+    if found.returncode != 0:
+        lines = found.stderr.strip().splitlines() or [f"exit status {found.returncode}"]
+        return {"error": lines[-1].partition(": error: ")[2] or lines[-1]}
+    return flattened(json.loads(found.stdout)[0], set(arguments_of(point)))
+
+
+def flattened(figures: Mapping[str, Any], parameters: set[str], prefix: str = "") -> dict[str, Any]:
+    """Nested figures under dotted names; what repeats a parameter is left out."""
+    flat: dict[str, Any] = {}
+    for name, value in figures.items():
+        if isinstance(value, Mapping):
+            flat |= flattened(value, parameters, f"{prefix}{name}.")
+        elif not isinstance(value, list) and prefix + name not in parameters:
+            flat[prefix + name] = value
+    return flat

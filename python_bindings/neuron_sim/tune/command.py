@@ -1,0 +1,57 @@
+"""Search a kernel's parameters for the best simulated time, with far fewer points than a sweep.
+
+  neuron-sim tune kernels.py:matmul --over m=1:6:1 --over n=128,256,512 --trials 60
+
+TARGET, parameters and inputs are those of `neuron-sim sweep`; PARAMETERS and INPUTS of the file
+count where the command line gives none. optuna proposes the points (pip install neuron_sim[tune]),
+the simulator is the cost. The same seed finds the same.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+from neuron_sim.progress import Progress
+from neuron_sim.sweep.command import add_study_arguments, study_of
+from neuron_sim.tables import print_table
+from neuron_sim.tune.search import tune
+
+SUMMARY = "search a kernel's parameters for the best simulated time"
+
+_SHOWN = 10
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_study_arguments(parser)
+    parser.add_argument(
+        "--trials", type=int, default=60, metavar="N", help="points to time at most; default: 60"
+    )
+    parser.add_argument(
+        "--figure", default="latency_us", metavar="NAME", help="to minimise; default: latency_us"
+    )
+    parser.add_argument(
+        "--seed", type=int, default=0, metavar="N", help="of the search; default: 0"
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """0; ValueError for a study that cannot be searched."""
+    study = study_of(arguments)
+    with Progress("tune") as progress:
+        found = tune(
+            study, arguments.trials, arguments.figure, arguments.seed,
+            arguments.results or None, progress,
+        )  # fmt: skip
+    if arguments.json:
+        told = {"best": found.best, arguments.figure: found.cost, "trials": found.rows}
+        print(json.dumps(told, indent=1))
+        return 0
+    best = ", ".join(f"{name} {value}" for name, value in found.best.items())
+    print(
+        f"Best of {len(found.rows)} of {study.size} points: {best} "
+        f"({arguments.figure} {found.cost:.6g})."
+    )
+    known = [row for row in found.rows if arguments.figure in row]
+    print_table(sorted(known, key=lambda row: row[arguments.figure])[:_SHOWN])
+    return 0

@@ -1,0 +1,143 @@
+"""Searches the parameters of a study for the point with the least cost."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from neuron_sim.sweep.point import evaluate
+from neuron_sim.sweep.results import Results
+from neuron_sim.sweep.run import SweepRows
+from neuron_sim.sweep.study import Point, Study, Value
+
+_REPEATS = 20
+"""Proposals per trial that may be of points already known."""
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """What a search found."""
+
+    best: Point
+    """The parameters of the least cost; of equal ones the first found."""
+    cost: float
+    rows: SweepRows
+    """Parameters and figures of every point that was timed, in the order of the search."""
+
+    def _repr_html_(self) -> str:
+        return self.rows._repr_html_()
+
+
+def tune(
+    study: Study,
+    trials: int = 60,
+    figure: str = "latency_us",
+    seed: int = 0,
+    results: str | os.PathLike[str] | None = None,
+    advance: Callable[[int, int], None] | None = None,
+) -> Tuned:
+    """The best of at most `trials` points, each timed once; fewer where the grid has fewer.
+
+    `figure` is what is minimised; refused points count as trials. The same seed proposes the same
+    points; `results` as of run_sweep(). ValueError when every point was refused, when none has the
+    figure, for less than one trial, and when optuna is not installed.
+    """
+    if trials < 1:
+        raise ValueError(f"a search needs at least one trial, not {trials}.")
+    most = min(trials, study.size)
+    rows = SweepRows()
+    costs: list[float] = []
+    with Results(results) as known:
+        search = _Search(study, seed)
+        while len(rows) < most and (point := search.propose()) is not None:
+            figures = _figures(study, point, known)
+            cost = figures.get(figure)
+            is_number = isinstance(cost, int | float) and not isinstance(cost, bool)
+            if not is_number and "error" not in figures:
+                raise ValueError(f"a point has no number '{figure}'; it has {', '.join(figures)}.")
+            search.tell(float(cost) if is_number else None)
+            rows.append({**point, **figures})
+            costs.append(float(cost) if is_number else float("inf"))
+            if advance is not None:
+                advance(len(rows), most)
+    if min(costs) == float("inf"):
+        raise ValueError(f"every point was refused: {rows[0]['error']}")
+    best = costs.index(min(costs))
+    return Tuned({name: rows[best][name] for name in study.parameters}, costs[best], rows)
+
+
+def _figures(study: Study, point: Point, known: Results) -> dict[str, Any]:
+    (key,) = study.keys([point])
+    if key not in known.found:
+        known.add(key, point, evaluate(study, point))
+    return known.found[key]
+
+
+class _Search:
+    """optuna's proposals, of points that it was not told about yet."""
+
+    def __init__(self, study: Study, seed: int) -> None:
+        try:
+            import optuna  # an optional extra
+        except ImportError as error:
+            raise ValueError("tuning needs optuna: pip install neuron_sim[tune].") from error
+        optuna.logging.set_verbosity(optuna.logging.WARNING)
+        self._optuna = optuna
+        sampler = optuna.samplers.TPESampler(seed=seed, multivariate=True, n_startup_trials=15)
+        self._search = optuna.create_study(sampler=sampler)
+        self._parameters = study.parameters
+        self._points = study.points()
+        self._known: dict[tuple[Value, ...], float | None] = {}
+        self._trial: Any = None
+        self._current: tuple[Value, ...] = ()
+
+    def propose(self) -> Point | None:
+        """A new point; the first unknown one of the grid where optuna proposes known ones only;
+        None when all are known."""
+        for _ in range(_REPEATS):
+            self._trial = self._search.ask()
+            self._current = tuple(
+                self._suggested(name, values) for name, values in self._parameters.items()
+            )
+            if self._current not in self._known:
+                return dict(zip(self._parameters, self._current, strict=True))
+            self._end(self._known[self._current])
+        for point in self._points:
+            self._current = tuple(point.values())
+            if self._current not in self._known:
+                self._search.enqueue_trial(
+                    {name: _place(self._parameters[name], value) for name, value in point.items()}
+                )
+                self._trial = self._search.ask()
+                for name, values in self._parameters.items():
+                    self._suggested(name, values)
+                return point
+        return None
+
+    def _suggested(self, name: str, values: Sequence[Value]) -> Value:
+        """Numbers by their place in ascending order, so that neighbours count as alike."""
+        if not _is_ordered(values):
+            return self._trial.suggest_categorical(name, list(values))
+        return sorted(values)[self._trial.suggest_int(name, 0, len(values) - 1)]  # type: ignore[type-var]
+
+    def tell(self, cost: float | None) -> None:
+        """The cost of the point that was proposed; None when it was refused."""
+        self._known[self._current] = cost
+        self._end(cost)
+
+    def _end(self, cost: float | None) -> None:
+        state = self._optuna.trial.TrialState
+        if cost is None:
+            self._search.tell(self._trial, state=state.FAIL)
+        else:
+            self._search.tell(self._trial, cost)
+
+
+def _is_ordered(values: Sequence[Value]) -> bool:
+    return all(isinstance(each, int | float) and not isinstance(each, bool) for each in values)
+
+
+def _place(values: Sequence[Value], value: Value) -> Value:
+    return sorted(values).index(value) if _is_ordered(values) else value  # type: ignore[type-var]
