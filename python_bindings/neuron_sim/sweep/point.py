@@ -13,10 +13,10 @@ import sys
 import tempfile
 import threading
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from neuron_sim import run
+from neuron_sim import _core, run
 from neuron_sim.sweep.inputs import declared_input, size_names
 from neuron_sim.sweep.study import ARCHITECTURE, MODEL, Point, Study, Value
 
@@ -51,7 +51,7 @@ def _architecture(study: Study, point: Point) -> Iterator[None]:
         for name, value in point.items()
         if name.startswith(f"{ARCHITECTURE}.")
     }
-    before = os.environ.get(run.ARCHITECTURE)
+    before = _core.setting(run.ARCHITECTURE)
     with tempfile.TemporaryDirectory(prefix="neuron-sim-sweep-") as folder:
         chosen = base
         if changes:
@@ -62,10 +62,9 @@ def _architecture(study: Study, point: Point) -> Iterator[None]:
         try:
             yield
         finally:
-            if before is None:
-                del os.environ[run.ARCHITECTURE]
-            else:
-                os.environ[run.ARCHITECTURE] = before
+            os.environ[run.ARCHITECTURE] = before
+            if not before:  # an empty variable counts as unset
+                os.environ.pop(run.ARCHITECTURE)
 
 
 def override_file(base: str, changes: Mapping[str, Value]) -> str:
@@ -148,7 +147,7 @@ def _accepted(
     return {name: value for name, value in arguments.items() if name in names}
 
 
-def kernel_figures(kernels: list[Any]) -> dict[str, Any]:
+def kernel_figures(kernels: Sequence[Any]) -> dict[str, Any]:
     """The figures of traced kernels that run one after the other. TypeError for anything else."""
     if not kernels or not all(hasattr(each, "program") for each in kernels):
         raise TypeError("the function must return kernel.traced(...), or a list of those.")

@@ -54,12 +54,12 @@ def tune(
         while len(rows) < most and (point := search.propose()) is not None:
             figures = _figures(study, point, known)
             cost = figures.get(figure)
-            is_number = isinstance(cost, int | float) and not isinstance(cost, bool)
-            if not is_number and "error" not in figures:
+            if not isinstance(cost, int | float) and "error" not in figures:
                 raise ValueError(f"a point has no number '{figure}'; it has {', '.join(figures)}.")
-            search.tell(float(cost) if is_number else None)
+            known_cost = float(cost) if isinstance(cost, int | float) else None
+            search.tell(known_cost)
             rows.append({**point, **figures})
-            costs.append(float(cost) if is_number else float("inf"))
+            costs.append(float("inf") if known_cost is None else known_cost)
             if advance is not None:
                 advance(len(rows), most)
     if min(costs) == float("inf"):
@@ -120,7 +120,7 @@ class _Search:
         """Numbers by their place in ascending order, so that neighbours count as alike."""
         if not _is_ordered(values):
             return self._trial.suggest_categorical(name, list(values))
-        return sorted(values)[self._trial.suggest_int(name, 0, len(values) - 1)]  # type: ignore[type-var]
+        return sorted(values)[self._trial.suggest_int(name, 0, len(values) - 1)]
 
     def tell(self, cost: float | None) -> None:
         """The cost of the point that was proposed; None when it was refused."""
@@ -140,4 +140,4 @@ def _is_ordered(values: Sequence[Value]) -> bool:
 
 
 def _place(values: Sequence[Value], value: Value) -> Value:
-    return sorted(values).index(value) if _is_ordered(values) else value  # type: ignore[type-var]
+    return sorted(values).index(value) if _is_ordered(values) else value
