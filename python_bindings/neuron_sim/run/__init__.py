@@ -31,6 +31,9 @@ TIMELINE = "NEURON_SIM_TIMELINE"
 ADVICE = "NEURON_SIM_ADVICE"
 """`1`: what bounds every kernel, and what would help, is printed (`--advice`)."""
 
+FULL_TRACEBACK = "NEURON_SIM_FULL_TRACEBACK"
+"""`1`: errors of kernels are shown with the simulator's own frames (`--full-traceback`)."""
+
 ARCHITECTURE = "NEURON_SIM_ARCH"
 """Architecture of all kernels: a name or a TOML file (`--arch`)."""
 

@@ -5,9 +5,10 @@
   neuron-sim run --timeline out.html vec_add.py --kernel stream --size 256000
   neuron-sim run -m pytest test/unit
 
-The script's arguments, exit code and tracebacks are as with `python SCRIPT`. Its child processes
-see the same packages, and the command `neuron-profile` is that of the simulator. Where the
-vendor's packages are installed they win, unless --override.
+The script's arguments, exit code and tracebacks are as with `python SCRIPT`; of a kernel's error
+the kernel's line comes first, without the simulator's own frames. Its child
+processes see the same packages, and the command `neuron-profile` is that of the simulator. Where
+the vendor's packages are installed they win, unless --override.
 """
 
 from __future__ import annotations
@@ -68,6 +69,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="the simulator's packages come before installed ones of the vendor",
     )
     parser.add_argument(
+        "--full-traceback",
+        action="store_true",
+        help="show the frames of the simulator in the traceback of a kernel's error",
+    )
+    parser.add_argument(
         "-m", dest="module", action="store_true", help="SCRIPT is the name of a module"
     )
     parser.add_argument("script", metavar="SCRIPT", help="a Python file, or - for stdin")
@@ -90,6 +96,7 @@ def run(arguments: argparse.Namespace) -> int:
         timeline=arguments.timeline,
         advice=arguments.advice,
         override=arguments.override,
+        full_traceback=arguments.full_traceback,
     )
     sys.stdout.flush()
     sys.stderr.flush()

@@ -24,6 +24,7 @@ def script_environment(
     timeline: str | None = None,
     advice: bool = False,
     override: bool = False,
+    full_traceback: bool = False,
 ) -> dict[str, str]:
     """`base` with the import hook on PYTHONPATH, our commands on PATH, and the settings.
 
@@ -47,6 +48,8 @@ def script_environment(
         environment[run.ADVICE] = "1"
     if override:
         environment[run.OVERRIDE] = "1"
+    if full_traceback:
+        environment[run.FULL_TRACEBACK] = "1"
     if profile is not None:
         environment[run.PROFILE] = _made(profile)
     if dump is not None:

@@ -6,7 +6,7 @@ import logging
 import os
 
 from neuron_sim import run
-from neuron_sim.run import aliases
+from neuron_sim.run import aliases, tracebacks
 
 OFF = 60
 """`logging.OFF` of the vendor's package: above CRITICAL, so that `logging.disable(OFF)` silences
@@ -16,5 +16,7 @@ everything. The vendor's number is not public; scripts only pass it on."""
 def install() -> None:
     """Installs the import hook and what scripts expect from the vendor's package."""
     aliases.install(override=os.environ.get(run.OVERRIDE) == "1")
+    if os.environ.get(run.FULL_TRACEBACK) != "1":
+        tracebacks.install()
     if not hasattr(logging, "OFF"):
         logging.OFF = OFF  # type: ignore[attr-defined]
