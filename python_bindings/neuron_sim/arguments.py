@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 
 from neuron_sim import _core
 from neuron_sim.run import ARCHITECTURE
@@ -30,10 +29,3 @@ def chosen_architecture(given: str | None) -> str:
     chosen = given or _core.setting(ARCHITECTURE)
     chosen = chosen or _core.setting("NEURON_PLATFORM_TARGET_OVERRIDE") or "trn2"
     return architecture_setting(chosen)
-
-
-def use_architecture(given: str | None) -> str:
-    """The same, which kernels and a device that is not yet loaded then have."""
-    chosen = chosen_architecture(given)
-    os.environ[ARCHITECTURE] = chosen
-    return chosen

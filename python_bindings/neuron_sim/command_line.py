@@ -7,9 +7,12 @@ A module with a subcommand has SUMMARY (one sentence), `add_arguments(parser)` a
 from __future__ import annotations
 
 import argparse
+import difflib
 import importlib
+import re
 import sys
 from collections.abc import Iterable, Sequence
+from typing import NoReturn
 
 from neuron_sim._extras import missing_package_sentence
 
@@ -18,6 +21,7 @@ COMMANDS = {
     "calibrate": "neuron_sim.fidelity.calibrate.command",
     "fidelity": "neuron_sim.fidelity.command",
     "fleet": "neuron_sim.fleet",
+    "info": "neuron_sim.info",
     "model": "neuron_sim.model.command",
     "profile": "neuron_sim.nki.measurement.command",
     "replay": "neuron_sim.fidelity.replay.command",
@@ -31,12 +35,54 @@ INTERRUPTED = 130
 """The exit status after SIGINT."""
 
 
+class Version(argparse.Action):
+    """`--version`, which looks for the version only when it is asked."""
+
+    def __init__(self, option_strings: Sequence[str], dest: str) -> None:
+        super().__init__(option_strings, dest, nargs=0, help="print the version")
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
+        from importlib.metadata import version  # slow to import
+
+        print(f"neuron-sim {version('neuron_sim')}")
+        parser.exit()
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser that names the nearest word that it knows in place of a wrong one."""
+
+    def error(self, message: str) -> NoReturn:
+        """Ends with status 2 and one sentence, which ends with a suggestion if there is one."""
+        super().error(message + self._suggestion(message))
+
+    def _suggestion(self, message: str) -> str:
+        wrong = re.search(r"invalid choice: '([^']*)'|unrecognized arguments: (\S+)", message)
+        if wrong is None:
+            return ""
+        word = (wrong[1] or wrong[2]).split("=", 1)[0]
+        near = difflib.get_close_matches(word, self._words(), n=1)
+        return f" (did you mean {near[0]}?)" if near else ""
+
+    def _words(self) -> list[str]:
+        """Options and choices of this parser and of the subcommand that it calls."""
+        words: list[str] = []
+        for action in self._actions:
+            words += action.option_strings
+            choices = action.choices or ()
+            words += [each for each in choices if isinstance(each, str)]
+            if isinstance(choices, dict) and len(choices) == 1:
+                (inner,) = choices.values()
+                words += inner._words()
+        return words
+
+
 def build_parser(names: Iterable[str] = COMMANDS) -> argparse.ArgumentParser:
     """The parser of the command with these subcommands."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="neuron-sim",
         description="A simulator of AWS NeuronCores: what they compute, and when.",
     )
+    parser.add_argument("--version", action=Version)
     subparsers = parser.add_subparsers(title="commands", metavar="command", required=True)
     for name in names:
         module = importlib.import_module(COMMANDS[name])

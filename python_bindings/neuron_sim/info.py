@@ -1,0 +1,72 @@
+"""Show what is installed and chosen: versions, architecture, host, settings."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.metadata
+import json
+import os
+import platform
+from typing import Any
+
+from neuron_sim import _core
+from neuron_sim.arguments import add_json, chosen_architecture
+
+SUMMARY = "show versions, the chosen architecture and settings"
+
+PACKAGES = ("neuron_sim", "torch", "numpy", "transformers", "optuna", "distributed")
+"""Those whose versions matter for a report; the last three are optional."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_json(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """0; ValueError when the environment names an architecture that is not there."""
+    found = info()
+    if arguments.json:
+        print(json.dumps(found, indent=2))
+        return 0
+    for heading, entries in found.items():
+        print(heading)
+        width = max((len(name) for name in entries), default=0)
+        for name, value in entries.items():
+            print(f"  {name.ljust(width)}  {value}")
+        if not entries:
+            print("  none")
+    return 0
+
+
+def info() -> dict[str, dict[str, Any]]:
+    """Versions ("not installed" without one), the architecture, the host, and the settings that the
+    environment changes."""
+    name = chosen_architecture(None)
+    facts = _core.architecture_facts(name)
+    return {
+        "versions": {
+            "Python": platform.python_version(),
+            **{package: version(package) for package in PACKAGES},
+        },
+        "architecture": {
+            "name": name,
+            "facts": len(facts),
+            "built in": ", ".join(_core.architectures()),
+        },
+        "host": {
+            "system": platform.platform(),
+            "processors": os.cpu_count(),
+            "package": os.path.dirname(os.path.abspath(__file__)),
+        },
+        "settings": {
+            each: _core.setting(each) for each, *_ in _core.settings() if _core.setting(each)
+        },
+    }
+
+
+def version(package: str) -> str:
+    """Of an installed package, else "not installed"."""
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return "not installed"
