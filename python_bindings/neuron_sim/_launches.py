@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from neuron_sim import _C, _core  # type: ignore[attr-defined]
 from neuron_sim.files import write_whole
+from neuron_sim.tables import as_html
 from neuron_sim.timeline import advice_text, advise, write_timeline
 
 
@@ -103,6 +104,9 @@ class Launch:
             f"bottleneck={self.bottleneck!r})"
         )
 
+    def _repr_html_(self) -> str:
+        return as_html([_row(self)], title=f"Launch of {self.name}")
+
     def write_trace(self, path: str | os.PathLike[str]) -> None:
         """Writes the timeline of every engine, for https://ui.perfetto.dev or chrome://tracing.
 
@@ -139,6 +143,29 @@ class Launch:
         return advice_text(advise(_core.program_of_kernel(self._record.kernel())))
 
 
+class Launches(list[Launch]):
+    """The launches of a recording; a table with a line each in notebooks."""
+
+    def _repr_html_(self) -> str:
+        total = sum(launch.latency_us for launch in self)
+        return as_html(list(map(_row, self)), title=f"{len(self)} launches, {total:.4g} us")
+
+
+def _row(launch: Launch) -> dict[str, Any]:
+    """A launch as a line of a table."""
+    return {
+        "kernel": launch.name,
+        "shapes": launch.shapes,
+        "device": launch.device,
+        "start us": launch.start_us,
+        "latency us": launch.latency_us,
+        "body us": launch.body_us,
+        "bound by": launch.bottleneck,
+        "DMA bytes": launch.dma_bytes,
+        "instructions": launch.instructions,
+    }
+
+
 class KernelCacheInfo(NamedTuple):
     """Statistics of the kernel cache."""
 
@@ -155,7 +182,7 @@ class KernelCacheInfo(NamedTuple):
 
 
 @contextmanager
-def record_launches() -> Iterator[list[Launch]]:
+def record_launches() -> Iterator[Launches]:
     """Records the launches of this process, on all devices and threads.
 
     The list is filled at the end of the block.
@@ -164,7 +191,7 @@ def record_launches() -> Iterator[list[Launch]]:
             model(x)
         print(launches[0].name, launches[0].latency_us)
     """
-    launches: list[Launch] = []
+    launches = Launches()
     recording = _C.start_recording()
     try:
         yield launches

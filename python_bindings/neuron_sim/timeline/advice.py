@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -41,6 +42,9 @@ class Advice:
     """Shares of the critical path by what they are spent on, largest first; they sum to 1."""
     what_if: list[WhatIf]
     findings: list[Finding]
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(advice_text(self))}</pre>"
 
     def as_dict(self) -> dict[str, Any]:
         """As JSON."""

@@ -15,6 +15,7 @@ from typing import Any
 from neuron_sim import _core
 from neuron_sim.nki.measurement.interval import interval, kind_of
 from neuron_sim.nki.measurement.program_file import record, save_program, save_trace
+from neuron_sim.tables import as_html
 
 PERCENTILES = (0, 1, 10, 25, 50, 90, 99, 100)
 """The percentiles of the vendor's result."""
@@ -57,6 +58,17 @@ class BenchmarkResult:
     """On the NeuronCore: the kernel and its launch."""
     latency: LatencyPercentiles
     """Seen from the host, without the copies of inputs and outputs."""
+
+    def _repr_html_(self) -> str:
+        rows = [
+            {
+                "percentile": percentile,
+                "NeuronCore us": self.nc_latency.get_latency_percentile(percentile),
+                "host us": self.latency.get_latency_percentile(percentile),
+            }
+            for percentile in PERCENTILES
+        ]
+        return as_html(rows, title="Latency")
 
     def table(self, name: str = "file") -> str:
         """The table that the vendor's benchmark prints; latencies in microseconds."""
