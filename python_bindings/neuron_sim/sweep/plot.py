@@ -16,10 +16,12 @@ def plot(
 ) -> None:
     """Writes a picture of `figure` in the format of the path's ending. With one parameter that
     changes, a curve; with two, a heat map; with more, curves over the first, one per combination of
-    the others. Refused points are gaps. ValueError for a figure that no row has as a number, or an
-    ending that matplotlib does not write; OSError."""
-    import matplotlib  # slow to import
-
+    the others. Refused points are gaps. ValueError for a figure that no row has as a number, an
+    ending that matplotlib does not write, and when it is not installed; OSError."""
+    try:
+        import matplotlib  # an optional extra, and slow to import
+    except ImportError as error:
+        raise ValueError("pictures need matplotlib: pip install neuron_sim[plot].") from error
     matplotlib.use("Agg")
     import matplotlib.pyplot as pyplot  # after the choice of its back end
 

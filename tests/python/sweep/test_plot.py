@@ -1,5 +1,7 @@
 """Pictures of sweeps: what is drawn, read back from matplotlib."""
 
+import sys
+
 import matplotlib
 import matplotlib.pyplot as pyplot
 import numpy as np
@@ -61,3 +63,9 @@ def test_what_cannot_be_drawn_is_refused(tmp_path):
     with pytest.raises(ValueError, match="no parameter has more than one value"):
         plot(Study("k.py:f", {"n": (1,)}), [{"n": 1, "us": 1}], "us", tmp_path / "out.png")
     assert not (tmp_path / "out.png").exists()
+
+
+def test_a_missing_library_is_named_with_its_extra(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(ValueError, match=r"pip install neuron_sim\[plot\]"):
+        plot(Study("k.py:f", {"n": (1, 2)}), [{"n": 1, "us": 1}], "us", tmp_path / "out.png")
