@@ -17,8 +17,10 @@ install(TARGETS ${installed_libraries} LIBRARY DESTINATION neuron_sim/lib)
 # symbol table, a fifth of the file, is of no use without its sources.
 get_target_property(dnnl_file DNNL::dnnl LOCATION)
 install(FILES "${dnnl_file}" DESTINATION neuron_sim/lib RENAME libdnnl.so.3)
-install(CODE "execute_process(COMMAND \"${CMAKE_STRIP}\" --strip-all
-  \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/neuron_sim/lib/libdnnl.so.3\" COMMAND_ERROR_IS_FATAL ANY)")
+install(CODE "execute_process(
+  COMMAND \"${CMAKE_STRIP}\" --strip-all
+          \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/neuron_sim/lib/libdnnl.so.3\"
+  COMMAND_ERROR_IS_FATAL ANY)")
 # The licence texts of its wheel, with those of the programs inside it.
 install(FILES "${python_prefix}/share/doc/onednn/LICENSE"
               "${python_prefix}/share/doc/onednn/THIRD-PARTY-PROGRAMS"
@@ -36,7 +38,7 @@ endforeach()
 if(TARGET _core)
   nanobind_add_stub(core_stub MODULE _core OUTPUT "${CMAKE_CURRENT_BINARY_DIR}/generated/_core.pyi"
                     PYTHON_PATH "$<TARGET_FILE_DIR:_core>" DEPENDS _core)
-  # The versions that Python asks for, each stated once: in CMakeLists.txt and neuron_sim_torch.cmake.
+  # The versions that Python asks for, stated in CMakeLists.txt and neuron_sim_torch.cmake.
   configure_file("${PROJECT_SOURCE_DIR}/cmake/build.py.in"
                  "${CMAKE_CURRENT_BINARY_DIR}/generated/_build.py" @ONLY)
   install(FILES "${CMAKE_CURRENT_BINARY_DIR}/generated/_core.pyi"

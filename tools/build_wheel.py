@@ -40,8 +40,8 @@ print("neuron_sim", neuron_sim.__version__, "with torch", torch.__version__)
 """
 
 
-def run(*command: object, **options: object) -> None:
-    subprocess.run([str(part) for part in command], check=True, **options)  # type: ignore[call-overload]
+def run(*command: object, cwd: Path = ROOT) -> None:
+    subprocess.run([str(part) for part in command], check=True, cwd=cwd)
 
 
 def built_wheel(folder: Path) -> Path:
@@ -52,7 +52,7 @@ def built_wheel(folder: Path) -> Path:
     options = [f"--config-settings={setting}" for setting in settings]
     pip = (sys.executable, "-m", "pip", "--disable-pip-version-check")
     flags = ("--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir", folder)
-    run(*pip, "wheel", *flags, *options, ROOT, cwd=ROOT)
+    run(*pip, "wheel", *flags, *options, ROOT)
     return next(folder.glob("neuron_sim-*.whl"))
 
 
@@ -109,7 +109,7 @@ def check(wheel: Path) -> None:
 
 
 def main(arguments: list[str]) -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])  # type: ignore[union-attr]
+    parser = argparse.ArgumentParser(description="Writes a wheel and an sdist into dist/.")
     parser.add_argument("--no-check", action="store_true", help="do not install the wheel")
     parsed = parser.parse_args(arguments)
     DIST.mkdir(exist_ok=True)

@@ -10,7 +10,8 @@ BACKEND = "neuron_sim"
 
 
 class autocast(torch.amp.autocast_mode.autocast):
-    """torch.autocast("neuron_sim"); torch.bfloat16 unless `dtype` says otherwise."""
+    """torch.autocast("neuron_sim"), whose dtype is torch.get_autocast_dtype("neuron_sim") unless
+    `dtype` says otherwise."""
 
     def __init__(
         self,

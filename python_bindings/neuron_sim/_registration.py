@@ -88,6 +88,7 @@ def register() -> None:
     _check_torch_version(str(torch.__version__), _C.torch_version)
     from neuron_sim import (  # these need the library, which is loaded now
         _device_dynamo_import,
+        _device_mesh,
         _device_module,
         _device_printing,
         _device_sharing,
@@ -107,6 +108,7 @@ def register() -> None:
     _device_sharing.install()
     _device_printing.install()
     _device_dynamo_import.install()
+    _device_mesh.install()
     _choices.install()
     _registered = True
     _sanitize.watch_process()

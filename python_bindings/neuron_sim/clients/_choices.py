@@ -80,7 +80,7 @@ def _follow_default_device(module: ModuleType) -> None:
 
 def _follow_max_memory(module: ModuleType) -> None:
     """accelerate.utils.modeling.get_max_memory, from which `device_map="auto"` is made."""
-    generic: Callable[..., dict[Any, Any]] = module.get_max_memory  # type: ignore[attr-defined]
+    generic: Callable[..., dict[Any, Any]] = module.get_max_memory
 
     def get_max_memory(max_memory: dict[Any, Any] | None = None) -> dict[Any, Any]:
         found = generic(max_memory)
@@ -101,7 +101,7 @@ def _follow_max_memory(module: ModuleType) -> None:
 
 def _follow_lightning(module: ModuleType) -> None:
     """The choice of Trainer(accelerator="auto")."""
-    generic: Callable[[], str] = module._select_auto_accelerator  # type: ignore[attr-defined]
+    generic: Callable[[], str] = module._select_auto_accelerator
 
     def select() -> str:
         chosen = generic()

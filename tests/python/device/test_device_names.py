@@ -13,9 +13,10 @@ device = torch.neuron_sim
 def test_amp_is_autocast_and_the_scaler_of_this_device():
     x = torch.ones(4, 4, device="neuron_sim")
     with device.amp.autocast():
-        assert (x @ x).dtype == torch.bfloat16
-    with device.amp.autocast(dtype=torch.float16):
-        assert (x @ x).dtype == torch.float16
+        assert (x @ x).dtype == torch.get_autocast_dtype("neuron_sim")
+    for dtype in device.get_amp_supported_dtype():
+        with device.amp.autocast(dtype=dtype):
+            assert (x @ x).dtype == dtype
     with device.amp.autocast(enabled=False):
         assert (x @ x).dtype == torch.float32
     scaler = device.amp.GradScaler(init_scale=8.0)
@@ -44,10 +45,18 @@ def test_the_generators_are_those_of_the_devices():
 def test_a_mesh_of_one_device(tmp_path):
     program = (
         "import os, torch\n"
-        "from torch.distributed.device_mesh import init_device_mesh\n"
+        "from torch.distributed import init_device_mesh\n"
         "os.environ.update(RANK='0', WORLD_SIZE='1', MASTER_ADDR='127.0.0.1', MASTER_PORT='0')\n"
         "mesh = init_device_mesh('neuron_sim', (1,), mesh_dim_names=('data',))\n"
         "assert mesh.device_type == 'neuron_sim' and mesh['data'].size() == 1\n"
+        "assert type(mesh.device_type) is str\n"
+        "for wrong in ('neuron_sim:0', 'cuda0'):\n"
+        "    try:\n"
+        "        init_device_mesh(wrong, (1,))\n"
+        "    except RuntimeError as error:\n"
+        "        assert 'with index is not supported' in str(error)\n"
+        "    else:\n"
+        "        raise AssertionError(wrong)\n"
         "x = torch.ones(2, device='neuron_sim')\n"
         "torch.distributed.all_reduce(x, group=mesh.get_group('data'))\n"
         "assert x.tolist() == [1.0, 1.0]\n"

@@ -22,6 +22,8 @@ READERS = (
     # The vendor's variable, and the environment as a whole.
     "python_bindings/neuron_sim/nki/kernel.py",
     "python_bindings/neuron_sim/nki/launch/program_cache.py",
+    # Accelerate's variable.
+    "python_bindings/neuron_sim/clients/_choices.py",
 )
 READ = re.compile(r"getenv\(|environ(?:\.get\(|\[[^\]]*\](?! =))")
 NAME = re.compile(r"\bNEURON_SIM_[A-Z_]+\b")
