@@ -11,7 +11,7 @@ import sys
 import types
 from typing import NoReturn
 
-from neuron_sim import _sanitize
+from neuron_sim import _compile_default, _sanitize
 from neuron_sim._build import TORCH_SERIES
 from neuron_sim._exit import settle
 from neuron_sim.clients import _choices
@@ -109,6 +109,7 @@ def register() -> None:
     _device_printing.install()
     _device_dynamo_import.install()
     _device_mesh.install()
+    _compile_default.install()
     _choices.install()
     _registered = True
     _sanitize.watch_process()

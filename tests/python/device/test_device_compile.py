@@ -2,10 +2,12 @@
 
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import neuron_sim.torch_device  # noqa: F401
 import pytest
 import torch
+from neuron_sim import _compile_default
 from torch import nn
 from torch._dynamo.device_interface import DeviceGuard, get_interface_for_device
 from torch.export.passes import move_to_device_pass
@@ -34,20 +36,63 @@ GRAPHS = {
 }
 
 
-@pytest.mark.parametrize("function", GRAPHS.values(), ids=GRAPHS)
-def test_inductor_says_why_it_cannot_be_used(function):
-    device = "neuron_sim:1"
-    torch._dynamo.reset()
-    with pytest.raises(Exception, match="host cannot address.*aot_eager"):
-        torch.compile(function)(torch.ones(7, 16, device=device))
-    assert torch.ones(3, device=device).sum().item() == 3
+@pytest.mark.parametrize("name", GRAPHS)
+def test_without_a_backend_a_graph_on_the_device_is_compiled_by_ours(name):
+    x = torch.linspace(-1, 1, 7 * 16).reshape(7, 16)
+    compiled, expected = compiled_by_default(name, x), GRAPHS[name](x)
+    if name in ("random numbers", "dropout"):  # drawn in another order
+        assert compiled.shape == expected.shape
+    else:
+        torch.testing.assert_close(compiled, expected, rtol=1e-2, atol=1e-5)
 
 
-def test_inductor_says_so_for_a_model_that_is_trained():
+@pytest.mark.parametrize("options", [{"mode": "max-autotune"}, {"dynamic": True}])
+def test_modes_and_symbolic_sizes_do_not_matter_without_a_backend(options):
+    x = torch.linspace(-1, 1, 7 * 16).reshape(7, 16)
+    torch.testing.assert_close(compiled_by_default("a sum of rows", x, **options), x.sum(1))
+
+
+def compiled_by_default(name: str, x: torch.Tensor, **options) -> torch.Tensor:
+    """The result of the second device on the host, after a check that one graph was compiled."""
     torch._dynamo.reset()
-    model = nn.Sequential(nn.Linear(4, 8), nn.LayerNorm(8), nn.GELU()).to("neuron_sim")
-    with pytest.raises(Exception, match="host cannot address.*aot_eager"):
-        torch.compile(model)(torch.ones(3, 4, device="neuron_sim")).sum().backward()
+    torch.neuron_sim.reset_compiled_graphs()
+    result = torch.compile(GRAPHS[name], **options)(x.to("neuron_sim:1"))
+    assert result.device == torch.device("neuron_sim:1")
+    assert len(torch.neuron_sim.compiled_graphs()) == 1
+    return result.cpu()
+
+
+def test_without_a_backend_a_model_is_trained_as_on_the_cpu():
+    torch._dynamo.reset()
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(4, 8), nn.LayerNorm(8), nn.GELU())
+    x = torch.randn(3, 4)
+    model(x).square().sum().backward()
+    expected = [parameter.grad.clone() for parameter in model.parameters()]
+    model.zero_grad()
+    model.to("neuron_sim")
+    torch.compile(model)(x.to("neuron_sim")).square().sum().backward()
+    for parameter, gradient in zip(model.parameters(), expected, strict=True):
+        torch.testing.assert_close(parameter.grad.cpu(), gradient, rtol=1e-3, atol=1e-4)
+
+
+def test_without_a_backend_a_graph_without_inputs_that_makes_device_tensors_is_ours():
+    torch._dynamo.reset()
+    made = torch.compile(lambda: torch.ones(3, device="neuron_sim") + 1)()
+    assert made.tolist() == [2.0, 2.0, 2.0] and made.device.type == "neuron_sim"
+
+
+def test_graphs_on_the_cpu_stay_with_inductor(monkeypatch):
+    """Its code generation needs a compiler and minutes, so only the entry is followed."""
+    from torch._inductor import compile_fx
+
+    seen = []
+    module = SimpleNamespace(compile_fx=lambda graph, inputs, **options: seen.append(options))
+    _compile_default._follow(module)
+    graph = torch.fx.symbolic_trace(nn.ReLU())
+    module.compile_fx(graph, [torch.ones(2)], config_patches={"a": 1})
+    assert seen == [{"config_patches": {"a": 1}}]
+    assert compile_fx.compile_fx.__module__ == "neuron_sim._compile_default"
 
 
 @pytest.mark.parametrize("order", [
@@ -64,7 +109,8 @@ def test_dynamo_knows_the_device_in_every_import_order(order):
         "found = interface_for('neuron_sim')\n"
         "assert interface_for(torch.device('neuron_sim', 1)) is found is interface_for("
         "'neuron_sim:1')\n"
-        "assert not any('neuron_sim' in type(f).__module__ for f in sys.meta_path)\n"
+        "from neuron_sim._after_import import _finder\n"
+        "assert 'torch._dynamo.device_interface' not in _finder.actions\n"
         "print(found.device_count())"
     )
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
