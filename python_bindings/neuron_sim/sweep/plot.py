@@ -21,7 +21,7 @@ def plot(
     try:
         import matplotlib  # an optional extra, and slow to import
     except ImportError as error:
-        raise ValueError("pictures need matplotlib: pip install neuron_sim[plot].") from error
+        raise ValueError("pictures need matplotlib: pip install neuron_sim[sweep].") from error
     matplotlib.use("Agg")
     import matplotlib.pyplot as pyplot  # after the choice of its back end
 

@@ -43,7 +43,7 @@ def _cluster(scheduler: str) -> Iterator[Executor]:
     try:
         from distributed import Client  # an optional extra
     except ImportError as error:
-        raise ValueError("--scheduler needs Dask: pip install neuron_sim[dask].") from error
+        raise ValueError("--scheduler needs Dask: pip install neuron_sim[sweep].") from error
     try:
         client = Client(scheduler, timeout=CONNECT_SECONDS)
     except (OSError, ValueError) as error:

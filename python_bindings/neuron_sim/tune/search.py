@@ -82,7 +82,7 @@ class _Search:
         try:
             import optuna  # an optional extra
         except ImportError as error:
-            raise ValueError("tuning needs optuna: pip install neuron_sim[tune].") from error
+            raise ValueError("tuning needs optuna: pip install neuron_sim[sweep].") from error
         optuna.logging.set_verbosity(optuna.logging.WARNING)
         self._optuna = optuna
         sampler = optuna.samplers.TPESampler(seed=seed, multivariate=True, n_startup_trials=15)
