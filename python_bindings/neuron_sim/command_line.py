@@ -60,7 +60,7 @@ class Parser(argparse.ArgumentParser):
         wrong = re.search(r"invalid choice: '([^']*)'|unrecognized arguments: (\S+)", message)
         if wrong is None:
             return ""
-        word = (wrong[1] or wrong[2]).split("=", 1)[0]
+        word = (wrong[2] if wrong[1] is None else wrong[1]).split("=", 1)[0]
         near = difflib.get_close_matches(word, self._words(), n=1)
         return f" (did you mean {near[0]}?)" if near else ""
 

@@ -34,7 +34,7 @@ py::bytes trace_of(const RecordedLaunch& launch) {
 }
 
 /// A capsule of the kernel, of which neuron_sim._core makes views.
-py::capsule kernel_of(const RecordedLaunch& launch) {
+py::capsule recorded_kernel(const RecordedLaunch& launch) {
   check_kept(launch);
   auto kernel = std::make_unique<std::shared_ptr<const Kernel>>(launch.kernel->kernel);
   return py::capsule(kernel.release(), kKernelCapsule, [](PyObject* capsule) {
@@ -66,7 +66,7 @@ void bind_recorded_launch(py::module_& m) {
       .def_property_readonly("overlapping_tiles", [](Launch l) { return l.kernel->overlaps.tiles; })
       .def_property_readonly("overlap_lost_us",
                              [](Launch l) { return l.kernel->overlaps.lost.microseconds(); })
-      .def("kernel", &kernel_of)
+      .def("kernel", &recorded_kernel)
       .def("trace", &trace_of);
 }
 

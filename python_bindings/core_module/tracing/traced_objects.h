@@ -305,7 +305,7 @@ void deallocate(PyObject* self) {
 
 template <class... Values>
 bool refuse(const char* reason, const Values&... values) {
-  const auto argument = [](const auto& value) {
+  [[maybe_unused]] const auto argument = [](const auto& value) {  // of no values, unused
     if constexpr (std::is_convertible_v<decltype(value), PyObject*>) {
       return nanobind::handle(value);
     } else {

@@ -36,10 +36,11 @@ def test_the_nearest_word_is_suggested(capsys, arguments, nearest):
     assert capsys.readouterr().err.endswith(f"(did you mean {nearest}?)\n")
 
 
-def test_nothing_is_suggested_for_a_word_that_is_like_none(capsys):
-    assert ended("qqqq") == 2
+@pytest.mark.parametrize("word", ["qqqq", ""])
+def test_nothing_is_suggested_for_a_word_that_is_like_none(capsys, word):
+    assert ended(word) == 2
     error = capsys.readouterr().err
-    assert "invalid choice: 'qqqq'" in error and "did you mean" not in error
+    assert f"invalid choice: '{word}'" in error and "did you mean" not in error
 
 
 @pytest.mark.parametrize("name", COMMANDS)
