@@ -81,6 +81,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "compiler option; default: none",
     )
     parser.add_argument("--eager", action="store_true", help="without torch.compile")
+    _add_report_arguments(parser)
+
+
+def _add_report_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--layers", action="store_true", help="also time, traffic, MFU by module")
     parser.add_argument(
         "--no-cache",
@@ -242,8 +246,8 @@ def _compare_with_host(model: str | None, as_json: bool) -> int:
         print(json.dumps({"overhead_ms": overheads, **texts}, indent=2))
         return 0
     print(published.as_text(found))
-    for instance, milliseconds in overheads.items():
-        print(f"host of {instance}: {milliseconds:.3f} ms (fitted)")
+    for name, milliseconds in overheads.items():
+        print(f"host of {name}: {milliseconds:.3f} ms (fitted)")
     error = published.mean_absolute_error(left_out)
     print(f"each model with the constants of the others: mean absolute error {error:.0%}")
     return 0
