@@ -145,7 +145,8 @@ def show_predictions(name: str, on_device: Tensor, reference: Tensor, labels: Te
     CONSOLE.print(
         f"  {name}: accuracy on the device {accuracy(on_device, labels):.2f} %, "
         f"on the CPU {accuracy(reference, labels):.2f} %, predictions equal: "
-        f"{'[green]yes[/]' if equal else '[red]no[/]'}"
+        f"{'[green]yes[/]' if equal else '[red]no[/]'}",
+        soft_wrap=True,
     )
     return equal
 
