@@ -2,7 +2,8 @@
 """Writes requirements-lock.txt: every Python package that setup installs, with version and hashes.
 
 Usage: lock.py [--check]. --check only says whether the lock file satisfies requirements-dev.txt.
-Resolving downloads every package once (minutes).
+Resolving downloads every package once (minutes). Versions that stand in the lock stay, where they
+satisfy requirements-dev.txt: remove a package's lines to get its newest version.
 """
 
 from __future__ import annotations
@@ -12,7 +13,6 @@ import subprocess
 import sys
 import tempfile
 import venv
-from importlib.metadata import requires
 from pathlib import Path
 
 from packaging.requirements import Requirement
@@ -24,6 +24,8 @@ HEADER = """\
 # Written by tools/lock.py from requirements-dev.txt: what tools/setup.sh installs, with hashes.
 # A torch with CUDA brings its own packages, which follow from its version.
 """
+# What a torch with CUDA brings.
+OF_TORCH = ("torch==", "nvidia-", "cuda-", "triton==")
 # Of torch 2.13.0 for x86-64 Linux: the wheels of PyPI for Python 3.11 and later, and the build
 # without CUDA, which a package index may offer instead.
 TORCH_HASHES = (
@@ -56,20 +58,22 @@ def problems() -> list[str]:
     return [
         f"requirements-lock.txt does not satisfy '{requirement}': run tools/lock.py"
         for requirement in requirements()
-        if not requirement.specifier.contains(locked.get(normal(requirement.name), ""))
+        if normal(requirement.name) not in locked
+        or not requirement.specifier.contains(locked[normal(requirement.name)])
     ]
 
 
-def resolve(wanted: list[str], folder: Path) -> str:
+def resolve(folder: Path) -> str:
     """Pins and hashes by pip-tools, from a separate environment."""
     venv.create(folder / "environment", with_pip=True)
     bin_folder = folder / "environment" / "bin"
-    source, result = folder / "wanted.in", folder / "locked.txt"
-    source.write_text("\n".join(wanted) + "\n", encoding="utf-8")
+    result = folder / "locked.txt"
+    result.write_text(LOCK.read_text(encoding="utf-8"), encoding="utf-8")
     subprocess.run([bin_folder / "pip", "install", "--quiet", "pip-tools"], check=True)
     options = ["--generate-hashes", "--allow-unsafe", "--strip-extras", "--no-header", "--quiet"]
     options += ["--no-annotate", "--no-emit-index-url", "--no-emit-find-links"]
-    command = [f"{bin_folder}/pip-compile", *options, "--output-file", str(result), str(source)]
+    options += ["--no-reuse-hashes", "--output-file", str(result), str(REQUIREMENTS)]
+    command = [f"{bin_folder}/pip-compile", *options]
     subprocess.run(command, check=True)
     return result.read_text(encoding="utf-8")
 
@@ -80,11 +84,9 @@ def main(arguments: list[str]) -> int:
             print(problem, file=sys.stderr)
         return bool(problems())
     torch = next(each for each in requirements() if each.name == "torch")
-    others = [str(each) for each in requirements() if each.name != "torch"]
-    others += [line for line in requires("torch") or [] if "extra ==" not in line]
-    others = [line for line in others if not line.startswith(("nvidia", "triton", "cuda"))]
     with tempfile.TemporaryDirectory() as folder:
-        text = resolve(others, Path(folder))
+        entries = re.split(r"^(?=[a-z])", resolve(Path(folder)), flags=re.MULTILINE | re.IGNORECASE)
+    text = "".join(each for each in entries if not each.startswith(OF_TORCH))
     hashes = " \\\n".join(f"    --hash=sha256:{value}" for value in TORCH_HASHES)
     LOCK.write_text(f"{HEADER}{torch} \\\n{hashes}\n{text}", encoding="utf-8")
     return 0
