@@ -199,7 +199,11 @@ def test_the_command_continues_after_an_interruption(tmp_path, rows):
     command = [sys.executable, "-m", "neuron_sim", "sweep", "kernels.py:scaled", "--json",
                "--input", "x=float32[128, N]", "--over", "factor=1.0,2.0,3.0,4.0",
                "--over", "N=16:208:8", "--over", "arch.hbm.bandwidth=1x,2x"]  # fmt: skip
-    first = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    # A shell may have started the tests in the background, with the signal ignored.
+    first = subprocess.Popen(
+        command, cwd=tmp_path, stderr=subprocess.PIPE, text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )  # fmt: skip
     path = tmp_path / "sweep.jsonl"
     deadline = time.monotonic() + 600
     while not (path.exists() and path.read_text().count("\n") >= 3):
