@@ -5,8 +5,9 @@ from __future__ import annotations
 import contextlib
 import multiprocessing
 import signal
-from collections.abc import Iterator
-from concurrent.futures import Executor, ProcessPoolExecutor
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from typing import Any
 
 CONNECT_SECONDS = 10
 
@@ -50,5 +51,35 @@ def _cluster(scheduler: str) -> Iterator[Executor]:
         reason = str(error).split("\n", 1)[0]
         raise ValueError(f"no Dask scheduler answers at '{scheduler}': {reason}.") from error
     with client:
-        # A point is timed anew elsewhere when its worker dies.
-        yield client.get_executor(pure=False)
+        yield _ClusterExecutor(client)
+
+
+class _ClusterExecutor(Executor):
+    """Runs calls on a cluster; a call whose worker dies is run again on another one.
+
+    Client.get_executor() takes a result for an error when its worker dies while it is fetched: the
+    state of the task is `lost` by then, neither finished nor cancelled.
+    """
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        task = self._client.submit(fn, *args, pure=False, **kwargs)
+        future: Future[Any] = Future()
+
+        def cancel(ended: Future[Any]) -> None:
+            if ended.cancelled():
+                task.cancel()
+
+        def tell(task: Any) -> None:
+            if not future.set_running_or_notify_cancel():
+                return
+            try:
+                future.set_result(task.result())  # waits where the worker died meanwhile
+            except BaseException as error:
+                future.set_exception(error)
+
+        future.add_done_callback(cancel)
+        task.add_done_callback(tell)
+        return future
