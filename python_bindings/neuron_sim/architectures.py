@@ -4,21 +4,28 @@
   neuron-sim arch show trn2 'dma.*' --certainty measured fitted
   neuron-sim arch diff trn2 mine.toml
 
-An architecture is a name or a TOML file. PATTERN is a glob over the keys of facts, or one of the
-names that [override] takes for several, such as hbm.bandwidth.
+ARCH, A and B are what --arch takes: a name, handwritten/NAME, or a TOML file. PATTERN is a glob
+over the keys of facts, or one of the names that [override] takes for several, such as
+hbm.bandwidth.
 """
 
 from __future__ import annotations
 
 import argparse
 import fnmatch
-import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from neuron_sim import _core
-from neuron_sim.arguments import add_json, chosen_architecture
+from neuron_sim.arguments import (
+    ARCHITECTURE_FORMS,
+    add_commands,
+    add_json,
+    chosen_architecture,
+    print_result,
+)
+from neuron_sim.suggestions import did_you_mean
 from neuron_sim.tables import print_table
 from neuron_sim.timeline.peaks import dma_bandwidth, hbm_bandwidth, peak_operations
 
@@ -28,14 +35,14 @@ Facts = Mapping[str, Mapping[str, Any]]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    commands = parser.add_subparsers(dest="command", metavar="command", required=True)
+    commands = add_commands(parser)
     listing = commands.add_parser("list", help="the built-in architectures and their main figures")
     show = commands.add_parser("show", help="the facts of one architecture")
-    show.add_argument("architecture", metavar="ARCH", nargs="?", help="a name or a TOML file")
+    show.add_argument("architecture", metavar="ARCH", nargs="?", help=ARCHITECTURE_FORMS)
     show.add_argument("patterns", metavar="PATTERN", nargs="*", help="keys of facts; default: all")
     show.add_argument("--certainty", nargs="+", metavar="C", help="only facts of these certainties")
     diff = commands.add_parser("diff", help="the facts in which two architectures differ")
-    diff.add_argument("first", metavar="A", help="a name or a TOML file")
+    diff.add_argument("first", metavar="A", help=ARCHITECTURE_FORMS)
     diff.add_argument("second", metavar="B", help="the same")
     for each in (listing, show, diff):
         add_json(each)
@@ -52,12 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         first, second = arguments.first, arguments.second
         rows = differences(_core.architecture_facts(first), _core.architecture_facts(second))
-    if arguments.json:
-        print(json.dumps(rows, indent=2))
-    elif rows:
-        print_table(rows)
-    else:
-        print("No differences.")
+    print_result(arguments, rows, lambda: print_table(rows) if rows else print("No differences."))
     return 0
 
 
@@ -95,7 +97,8 @@ def shown(
     for pattern in patterns:
         found = _core.fact_groups().get(pattern) or fnmatch.filter(facts, pattern)
         if not found:
-            raise ValueError(f"no fact matches '{pattern}'.")
+            known = did_you_mean(pattern, [*facts, *_core.fact_groups()])
+            raise ValueError(f"no fact matches '{pattern}'{known}.")
         chosen.update(found)
     known = sorted({fact["certainty"] for fact in facts.values()})
     for certainty in certainties or ():

@@ -1,22 +1,36 @@
-"""Arguments that several commands share, with one meaning everywhere."""
+"""Options that several commands share, with one meaning everywhere."""
 
 from __future__ import annotations
 
 import argparse
+import json
+from collections.abc import Callable
+from typing import Any
 
-from neuron_sim import _core
 from neuron_sim.run import ARCHITECTURE
 from neuron_sim.run.environment import architecture_setting
 
-ARCHITECTURE_HELP = (
-    "architecture: trn1, trn2, trn3 or a TOML file; default: NEURON_SIM_ARCH, "
-    "NEURON_PLATFORM_TARGET_OVERRIDE, else trn2"
-)
+ARCHITECTURE_FORMS = "a name (trn1, trn2, trn3), handwritten/NAME, or a TOML file"
+"""What names an architecture on a command line and in NEURON_SIM_ARCH."""
+
+DEFAULT_ARCHITECTURE = "trn2"
 
 
-def add_architecture(parser: argparse.ArgumentParser) -> None:
-    """`--arch A`."""
-    parser.add_argument("--arch", metavar="A", help=ARCHITECTURE_HELP)
+def add_architecture(
+    parser: argparse.ArgumentParser, meaning: str = "", default: str = DEFAULT_ARCHITECTURE
+) -> None:
+    """`--arch A`. `meaning`: what a command does beyond using it."""
+    parser.add_argument(
+        "--arch",
+        metavar="A",
+        help=f"architecture: {ARCHITECTURE_FORMS}{meaning}; default: NEURON_SIM_ARCH, "
+        f"NEURON_PLATFORM_TARGET_OVERRIDE, else {default}",
+    )
+
+
+def add_commands(parser: argparse.ArgumentParser) -> Any:
+    """A place for the commands of a command."""
+    return parser.add_subparsers(title="commands", dest="command", metavar="command", required=True)
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:
@@ -24,8 +38,35 @@ def add_json(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
-def chosen_architecture(given: str | None) -> str:
-    """The name or file that `--arch` and the environment choose. ValueError when there is none."""
+def print_result(arguments: argparse.Namespace, result: Any, text: Callable[[], object]) -> None:
+    """Prints the result: as JSON with --json, else by calling `text`."""
+    if arguments.json:
+        print(json.dumps(result, indent=2))
+    else:
+        text()
+
+
+def named_architecture(given: str | None) -> str | None:
+    """The name or file that `--arch` or the environment names; None when neither does. ValueError
+    for one that is not there."""
+    from neuron_sim import _core  # `neuron-sim run` starts without it
+
     chosen = given or _core.setting(ARCHITECTURE)
-    chosen = chosen or _core.setting("NEURON_PLATFORM_TARGET_OVERRIDE") or "trn2"
-    return architecture_setting(chosen)
+    chosen = chosen or _core.setting("NEURON_PLATFORM_TARGET_OVERRIDE")
+    return architecture_setting(chosen) if chosen else None
+
+
+def chosen_architecture(given: str | None, default: str = DEFAULT_ARCHITECTURE) -> str:
+    """The same, or the default."""
+    return named_architecture(given) or default
+
+
+def core_of(architecture: str) -> str:
+    """The built-in architecture with the same NeuronCore."""
+    from neuron_sim import _core  # as above
+
+    versions = {
+        name: _core.compile_time_queries(name)["get_nc_version"]
+        for name in (*_core.architectures(), architecture)
+    }
+    return next(name for name, version in versions.items() if version == versions[architecture])

@@ -7,18 +7,22 @@ A module with a subcommand has SUMMARY (one sentence), `add_arguments(parser)` a
 from __future__ import annotations
 
 import argparse
-import difflib
 import importlib
+import os
 import re
 import sys
 from collections.abc import Iterable, Sequence
 from typing import NoReturn
 
+from neuron_sim import __version__, completion
 from neuron_sim._extras import missing_package_sentence
+from neuron_sim.arguments import add_commands
+from neuron_sim.suggestions import did_you_mean, did_you_mean_file
 
 COMMANDS = {
     "arch": "neuron_sim.architectures",
     "calibrate": "neuron_sim.fidelity.calibrate.command",
+    "completion": "neuron_sim.completion",
     "explain": "neuron_sim.explain",
     "fidelity": "neuron_sim.fidelity.command",
     "fleet": "neuron_sim.fleet",
@@ -32,25 +36,31 @@ COMMANDS = {
 }
 """Subcommands and their modules."""
 
-INTERRUPTED = 130
-"""The exit status after SIGINT."""
+SUCCESS, FAILURE, WRONG_USAGE, INTERRUPTED = 0, 1, 2, 130
 
-
-class Version(argparse.Action):
-    """`--version`, which looks for the version only when it is asked."""
-
-    def __init__(self, option_strings: Sequence[str], dest: str) -> None:
-        super().__init__(option_strings, dest, nargs=0, help="print the version")
-
-    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
-        from importlib.metadata import version  # slow to import
-
-        print(f"neuron-sim {version('neuron_sim')}")
-        parser.exit()
+STATUSES = {
+    SUCCESS: "it did what it was told",
+    FAILURE: "it did, and the result is bad: a case failed, a parameter was refused",
+    WRONG_USAGE: "wrong options, or input that is refused: one sentence on stderr says why",
+    INTERRUPTED: "Ctrl-C (SIGINT), as in a shell",
+}
+"""Exit statuses of all commands; `run` ends with that of its script."""
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser that names the nearest word that it knows in place of a wrong one."""
+    """A parser whose help has colours on a terminal, and that names the nearest word that it knows
+    in place of a wrong one."""
+
+    def format_help(self) -> str:
+        """The text of --help."""
+        from rich_argparse import RawDescriptionRichHelpFormatter  # only help needs it
+
+        class Formatter(RawDescriptionRichHelpFormatter):
+            # Brackets are those of shapes and tables, not of styles.
+            text_markup = help_markup = False
+
+        self.formatter_class = Formatter
+        return super().format_help()
 
     def error(self, message: str) -> NoReturn:
         """Ends with status 2 and one sentence, which ends with a suggestion if there is one."""
@@ -61,68 +71,94 @@ class Parser(argparse.ArgumentParser):
         if wrong is None:
             return ""
         word = (wrong[2] if wrong[1] is None else wrong[1]).split("=", 1)[0]
-        near = difflib.get_close_matches(word, self._words(), n=1)
-        return f" (did you mean {near[0]}?)" if near else ""
+        return did_you_mean(word, self._words())
+
+    @property
+    def actions(self) -> list[argparse.Action]:
+        """Its options and positional arguments."""
+        return self._actions
+
+    @property
+    def commands(self) -> dict[str, Parser]:
+        """The parsers of its commands, by name."""
+        found = (each for each in self.actions if isinstance(each, argparse._SubParsersAction))
+        return next((each.choices for each in found), {})
 
     def _words(self) -> list[str]:
         """Options and choices of this parser and of the subcommand that it calls."""
-        words: list[str] = []
-        for action in self._actions:
-            words += action.option_strings
-            choices = action.choices or ()
-            words += [each for each in choices if isinstance(each, str)]
-            if isinstance(choices, dict) and len(choices) == 1:
-                (inner,) = choices.values()
-                words += inner._words()
+        words = [word for action in self.actions for word in action.option_strings]
+        words += [str(each) for action in self.actions for each in action.choices or ()]
+        if len(self.commands) == 1:
+            (inner,) = self.commands.values()
+            words += inner._words()
         return words
 
 
-def build_parser(names: Iterable[str] = COMMANDS) -> argparse.ArgumentParser:
+def build_parser(names: Iterable[str] = COMMANDS) -> Parser:
     """The parser of the command with these subcommands."""
     parser = Parser(
         prog="neuron-sim",
         description="A simulator of AWS NeuronCores: what they compute, and when.",
     )
-    parser.add_argument("--version", action=Version)
-    subparsers = parser.add_subparsers(title="commands", metavar="command", required=True)
+    parser.add_argument("--version", action="version", version=f"neuron-sim {__version__}")
+    subparsers = add_commands(parser)
     for name in names:
         module = importlib.import_module(COMMANDS[name])
-        subparser = subparsers.add_parser(
-            name,
-            help=module.SUMMARY,
-            description=module.__doc__,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-        )
+        subparser = subparsers.add_parser(name, help=module.SUMMARY, description=module.__doc__)
         module.add_arguments(subparser)
         subparser.set_defaults(run=module.run, subparser=subparser)
     return parser
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the command line; 0 on success, 1 on failure, 2 for wrong usage.
+    """Runs the command line and returns its exit status, one of STATUSES.
 
     An error of the simulator or the host (ValueError, TypeError, MemoryError, OSError, a package
-    of an extra that is not installed) is one line on stderr; Ctrl-C ends with 130, as in a shell.
+    of an extra that is not installed) is one line on stderr.
     """
     given = sys.argv[1:] if arguments is None else arguments
-    # A known command does not load the others' modules: `neuron-sim run` starts fast.
-    names = given[:1] if given and given[0] in COMMANDS else COMMANDS
-    parsed = build_parser(names).parse_args(given)
     try:
-        return parsed.run(parsed)
+        return _main(given)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The reader, such as `head`, has enough. What is still buffered must not fail at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILURE
+
+
+def _main(given: Sequence[str]) -> int:
+    words = completion.asked()
+    if words is not None:
+        completion.answer(build_parser(_named(words)))
+    parsed = build_parser(_named(given)).parse_args(given)
+    try:
+        status = parsed.run(parsed)
+        sys.stdout.flush()
+        return status
     except (ValueError, TypeError, MemoryError) as error:
         sentence = str(error).split("\n", 1)[0] or "the host is out of memory."
+    except BrokenPipeError:
+        raise
     except OSError as error:
-        sentence = f"{error.filename}: {error.strerror}." if error.filename else f"{error}."
+        sentence = _of_file(error) if error.filename else f"{error}."
     except ModuleNotFoundError as error:
         missing = missing_package_sentence(error)
         if missing is None:
             raise
         sentence = missing
-    except KeyboardInterrupt:
-        return INTERRUPTED
     print(f"{parsed.subparser.prog}: error: {sentence}", file=sys.stderr)
-    return 2
+    return WRONG_USAGE
+
+
+def _named(given: Sequence[str]) -> Iterable[str]:
+    """A known command does not load the others' modules: `neuron-sim run` starts fast."""
+    return given[:1] if given and given[0] in COMMANDS else COMMANDS
+
+
+def _of_file(error: OSError) -> str:
+    near = did_you_mean_file(str(error.filename)) if isinstance(error, FileNotFoundError) else ""
+    return f"{error.filename}: {error.strerror}{near}."
 
 
 if __name__ == "__main__":

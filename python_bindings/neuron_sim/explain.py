@@ -11,14 +11,13 @@ instruction runs unless the kernel chooses another one.
 from __future__ import annotations
 
 import argparse
-import difflib
 import inspect
-import json
 from typing import Any
 
 from neuron_sim import _core
 from neuron_sim.architectures import shown
-from neuron_sim.arguments import add_architecture, add_json, chosen_architecture
+from neuron_sim.arguments import add_architecture, add_json, chosen_architecture, print_result
+from neuron_sim.suggestions import did_you_mean
 from neuron_sim.tables import print_table
 
 SUMMARY = "explain an instruction: meaning, limits, operands, engine, timing facts"
@@ -33,9 +32,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """0; ValueError for an instruction or an architecture that there is not."""
     found = explained(arguments.instruction, chosen_architecture(arguments.arch))
-    if arguments.json:
-        print(json.dumps(found, indent=2))
-        return 0
+    print_result(arguments, found, lambda: _print_text(found))
+    return 0
+
+
+def _print_text(found: dict[str, Any]) -> None:
     print(f"{found['instruction']}\n\n{found['meaning']}\n")
     print_table(found["operands"])
     if found["attributes"]:
@@ -45,7 +46,6 @@ def run(arguments: argparse.Namespace) -> int:
     if found["facts"]:
         print(f"\ntiming facts of the engine on {found['architecture']}:")
         print_table(found["facts"], ["fact", "value", "unit", "certainty", "source"])
-    return 0
 
 
 def explained(name: str, architecture: str) -> dict[str, Any]:
@@ -53,9 +53,7 @@ def explained(name: str, architecture: str) -> dict[str, Any]:
     such one."""
     names = _core.instructions()
     if name not in names:
-        near = difflib.get_close_matches(name, names, n=1)
-        suggestion = f"; did you mean {near[0]}?" if near else "."
-        raise ValueError(f"there is no instruction '{name}'{suggestion}")
+        raise ValueError(f"there is no instruction '{name}'{did_you_mean(name, names)}.")
     entry = _entry(name, architecture)
     return {
         "instruction": name,

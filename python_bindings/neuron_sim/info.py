@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import argparse
 import importlib.metadata
-import json
 import os
 import platform
 from typing import Any
 
 from neuron_sim import _core
-from neuron_sim.arguments import add_json, chosen_architecture
+from neuron_sim.arguments import add_json, chosen_architecture, print_result
 
 SUMMARY = "show versions, the chosen architecture and settings"
 
@@ -25,9 +24,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """0; ValueError when the environment names an architecture that is not there."""
     found = info()
-    if arguments.json:
-        print(json.dumps(found, indent=2))
-        return 0
+    print_result(arguments, found, lambda: _print_text(found))
+    return 0
+
+
+def _print_text(found: dict[str, dict[str, Any]]) -> None:
     for heading, entries in found.items():
         print(heading)
         width = max((len(name) for name in entries), default=0)
@@ -35,7 +36,6 @@ def run(arguments: argparse.Namespace) -> int:
             print(f"  {name.ljust(width)}  {value}")
         if not entries:
             print("  none")
-    return 0
 
 
 def info() -> dict[str, dict[str, Any]]:

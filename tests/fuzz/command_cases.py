@@ -42,9 +42,7 @@ def _files() -> tuple[str, ...]:
 
 @functools.cache
 def _actions(command: str) -> list[argparse.Action]:
-    parser = build_parser([command])
-    subparsers = next(a for a in parser._actions if isinstance(a, argparse._SubParsersAction))
-    return subparsers.choices[command]._actions
+    return build_parser([command]).commands[command].actions
 
 
 def _value(source: random.Random, action: argparse.Action) -> str:
@@ -66,7 +64,7 @@ def _options(source: random.Random, actions: list[argparse.Action], share: float
             continue
         if isinstance(action, argparse._SubParsersAction):
             choice = source.choice(list(action.choices))
-            words += [choice, *_options(source, action.choices[choice]._actions, 0.5)]
+            words += [choice, *_options(source, action.choices[choice].actions, 0.5)]
             continue
         if action.option_strings:
             words.append(source.choice(action.option_strings))

@@ -20,18 +20,15 @@ import subprocess
 import sys
 from pathlib import Path
 
+from neuron_sim.arguments import add_architecture
 from neuron_sim.run.environment import script_environment
+from neuron_sim.suggestions import did_you_mean_file
 
 SUMMARY = "run a script with NKI kernels as it is"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--arch",
-        metavar="A",
-        help="architecture: trn1, trn2, trn3 or a TOML file; default: NEURON_SIM_ARCH, "
-        "NEURON_PLATFORM_TARGET_OVERRIDE, else trn2",
-    )
+    add_architecture(parser)
     parser.add_argument(
         "--sanitize",
         action="store_true",
@@ -115,7 +112,7 @@ def _check_script(script: str, is_module: bool) -> None:
         return
     path = Path(script)
     if not script or not path.exists():
-        raise ValueError(f"there is no script '{script}'.")
+        raise ValueError(f"there is no script '{script}'{did_you_mean_file(script)}.")
     if path.is_dir() and not (path / "__main__.py").exists():
         raise ValueError(f"'{script}' is a folder without __main__.py, not a script.")
 

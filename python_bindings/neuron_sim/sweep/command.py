@@ -18,13 +18,13 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import json
 import os
 import sys
 
-from neuron_sim.arguments import add_architecture, add_json, chosen_architecture
+from neuron_sim.arguments import add_architecture, add_json, chosen_architecture, print_result
 from neuron_sim.files import write_whole
 from neuron_sim.progress import Progress
+from neuron_sim.suggestions import did_you_mean_file
 from neuron_sim.sweep.pareto import pareto_front
 from neuron_sim.sweep.run import SweepRows, run_sweep
 from neuron_sim.sweep.study import MODEL, Study, Value
@@ -105,7 +105,10 @@ def declarations(target: str) -> tuple[dict[str, tuple[Value, ...]], dict[str, s
 
     file = target.rpartition(":")[0]
     if not os.path.isfile(file):
-        raise ValueError(f"there is no file '{file}'; TARGET is FILE.py:FUNCTION or {MODEL}NAME.")
+        near = did_you_mean_file(file)
+        raise ValueError(
+            f"there is no file '{file}'{near}; TARGET is FILE.py:FUNCTION or {MODEL}NAME."
+        )
     module = loaded_module(os.path.abspath(file), os.stat(file).st_mtime_ns)
     parameters = getattr(module, "PARAMETERS", {})
     return (
@@ -128,7 +131,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.pareto is not None:
         front = pareto_front(rows, arguments.pareto.split(","))
         rows = SweepRows(rows[number] for number in front)
-    print(json.dumps(rows, indent=1)) if arguments.json else print_table(rows)
+    print_result(arguments, rows, lambda: print_table(rows))
     return 0
 
 

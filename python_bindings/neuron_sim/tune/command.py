@@ -10,12 +10,12 @@ the simulator is the cost. The same seed finds the same.
 from __future__ import annotations
 
 import argparse
-import json
 
+from neuron_sim.arguments import print_result
 from neuron_sim.progress import Progress
 from neuron_sim.sweep.command import add_study_arguments, study_of
 from neuron_sim.tables import print_table
-from neuron_sim.tune.search import tune
+from neuron_sim.tune.search import Tuned, tune
 
 SUMMARY = "search a kernel's parameters for the best simulated time"
 
@@ -43,15 +43,13 @@ def run(arguments: argparse.Namespace) -> int:
             study, arguments.trials, arguments.figure, arguments.seed,
             arguments.results or None, progress,
         )  # fmt: skip
-    if arguments.json:
-        told = {"best": found.best, arguments.figure: found.cost, "trials": found.rows}
-        print(json.dumps(told, indent=1))
-        return 0
-    best = ", ".join(f"{name} {value}" for name, value in found.best.items())
-    print(
-        f"Best of {len(found.rows)} of {study.size} points: {best} "
-        f"({arguments.figure} {found.cost:.6g})."
-    )
-    known = [row for row in found.rows if arguments.figure in row]
-    print_table(sorted(known, key=lambda row: row[arguments.figure])[:_SHOWN])
+    result = {"best": found.best, arguments.figure: found.cost, "trials": found.rows}
+    print_result(arguments, result, lambda: _print_text(found, study.size, arguments.figure))
     return 0
+
+
+def _print_text(found: Tuned, size: int, figure: str) -> None:
+    best = ", ".join(f"{name} {value}" for name, value in found.best.items())
+    print(f"Best of {len(found.rows)} of {size} points: {best} ({figure} {found.cost:.6g}).")
+    known = [row for row in found.rows if figure in row]
+    print_table(sorted(known, key=lambda row: row[figure])[:_SHOWN])

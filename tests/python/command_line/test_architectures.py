@@ -78,7 +78,7 @@ def test_a_table_shows_the_same_without_json(capsys, faster):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (("show", "trn2", "clock.*"), "no fact matches 'clock.*'."),
+        (("show", "trn2", "clock.*"), "no fact matches 'clock.*' (did you mean clocks."),
         (("show", "trn2", "--certainty", "sure"), "no fact is 'sure'; there are assumed, "),
         (("show", "trn9"), "architecture 'trn9' is unknown"),
     ],

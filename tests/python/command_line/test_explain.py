@@ -45,7 +45,7 @@ def test_an_architecture_without_the_instruction_says_so(capsys):
 @pytest.mark.parametrize(
     ("name", "sentence"),
     [
-        ("nc_matmull", "there is no instruction 'nc_matmull'; did you mean nc_matmul?"),
+        ("nc_matmull", "there is no instruction 'nc_matmull' (did you mean nc_matmul?)."),
         ("qqqq", "there is no instruction 'qqqq'."),
     ],
 )

@@ -64,4 +64,4 @@ def test_the_help_of_every_command_needs_no_extra(command, tmp_path):
     shown = subprocess.run(
         [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True
     )
-    assert shown.returncode == 0 and "usage:" in shown.stdout, shown.stderr
+    assert shown.returncode == 0 and "Usage:" in shown.stdout, shown.stderr

@@ -22,6 +22,8 @@ READERS = (
     # The vendor's variable, and the environment as a whole.
     "python_bindings/neuron_sim/nki/kernel.py",
     "python_bindings/neuron_sim/nki/launch/program_cache.py",
+    # The shell's variables, while it asks how a line goes on.
+    "python_bindings/neuron_sim/completion.py",
     # Accelerate's variable.
     "python_bindings/neuron_sim/clients/_choices.py",
 )
