@@ -19,6 +19,7 @@ from neuron_sim._extras import missing_package_sentence
 COMMANDS = {
     "arch": "neuron_sim.architectures",
     "calibrate": "neuron_sim.fidelity.calibrate.command",
+    "compare": "neuron_sim.timeline.command",
     "explain": "neuron_sim.explain",
     "fidelity": "neuron_sim.fidelity.command",
     "fleet": "neuron_sim.fleet",
