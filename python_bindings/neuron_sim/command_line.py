@@ -22,6 +22,7 @@ from neuron_sim.suggestions import did_you_mean, did_you_mean_file
 COMMANDS = {
     "arch": "neuron_sim.architectures",
     "calibrate": "neuron_sim.fidelity.calibrate.command",
+    "compare": "neuron_sim.timeline.command",
     "completion": "neuron_sim.completion",
     "explain": "neuron_sim.explain",
     "fidelity": "neuron_sim.fidelity.command",

@@ -18,6 +18,7 @@ Path: TypeAlias = "str | os.PathLike[str]"
 LARGEST: Final = {
     "measurements": 64 << 20,
     "overlay": 1 << 20,
+    "timeline page": 512 << 20,
     "trace file": 512 << 20,
     "archive": 512 << 20,
 }

@@ -9,11 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from neuron_sim.timeline.columns import column
 from neuron_sim.timeline.peaks import Facts, dma_bandwidth, hbm_bandwidth, peak_operations
 from neuron_sim.timeline.thresholds import ENGINE_BOUND, MEMORY_BOUND, THRESHOLDS, Work
 from neuron_sim.timeline.what_if import WhatIf, what_if
-
-_NUMPY = {"f8": "<f8", "u4": "<u4", "i4": "<i4", "u1": "u1"}
 
 
 @dataclass(frozen=True)
@@ -71,12 +70,6 @@ def advise(
         what_if=what_if(program, log),
         findings=findings(work_of(program, recorded, counters)),
     )
-
-
-def column(recording: Mapping[str, Any], name: str) -> np.ndarray:
-    """A column of a recording as an array."""
-    kind, content = recording["columns"][name]
-    return np.frombuffer(content, dtype=_NUMPY[kind])
 
 
 def work_of(program: Any, recording: Mapping[str, Any], counters: dict[str, int]) -> Work:

@@ -1,60 +1,43 @@
 """The timeline page: one HTML file with everything in it, for any browser, without a network.
 
-`page/` holds its parts, which are joined as they are; the recording follows as one gzip stream in
-base64: the length of the header (8 bytes, little endian), the header (JSON), and the columns, each
-at a multiple of 8 bytes.
+`page/` holds its parts, which are joined as they are. The recordings of one or two runs follow,
+packed (packing.py) and each one gzip stream in base64, then the comparison of two as JSON.
 """
 
 from __future__ import annotations
 
 import base64
+import binascii
 import gzip
 import html
 import json
 import os
+import re
+import zlib
 from collections.abc import Sequence
+from dataclasses import asdict
 from importlib import resources
 from typing import Any
 
-from neuron_sim.files import write_whole
-from neuron_sim.timeline.advice import advise
+from neuron_sim.files import LARGEST_UNPACKED, read_text, write_whole
+from neuron_sim.timeline.comparison import Difference, compare_runs
+from neuron_sim.timeline.packing import pack, unpack
+from neuron_sim.timeline.recorded_run import RecordedRun, record_run
 
 SCRIPTS = (
-    "data.js", "lanes.js", "rows.js", "timeline.js", "overviews.js", "panels.js", "search.js",
-    "main.js",
+    "data.js", "lanes.js", "rows.js", "timeline.js", "overviews.js", "panels.js", "differences.js",
+    "search.js", "main.js",
 )  # fmt: skip
 """The parts of the script, in the order in which they need each other."""
 
-_ITEM_SIZES = {"f8": 8, "u4": 4, "i4": 4, "u1": 1}
-_SHOWN = (
-    "kernel", "architecture", "cores", "body", "busy", "phases", "counters", "names", "path",
-)  # fmt: skip
-"""Members of a recording that the header takes as they are."""
+_RECORDING = '<script class="recording" type="application/octet-stream">'
 
 
 def timeline_page(program: Any, log: Sequence[int] = (), title: str | None = None) -> str:
     """The page of one run of a `_core.Program`. `log`: what `Program.run` returned, for programs
     whose control depends on data; `title`: its heading, else the kernel's name."""
-    recording = program.recording(log=list(log))
-    advice = advise(program, log, recording)
-    heading = title or program.kernel
-    header = {key: recording[key] for key in _SHOWN}
-    header |= {
-        "title": heading,
-        "advice": advice.as_dict(),
-        "utilisation": program.time(log=list(log))["utilisation"],
-    }
-    packed = gzip.compress(_packed(header, recording["columns"]), compresslevel=1, mtime=0)
-    parts = {
-        "@TITLE@": html.escape(heading),
-        "@STYLE@": _part("page.css"),
-        "@SCRIPT@": "\n".join(map(_part, SCRIPTS)),
-        "@DATA@": base64.b64encode(packed).decode("ascii"),
-    }
-    page = _part("page.html")
-    for mark, content in parts.items():
-        page = page.replace(mark, content, 1)
-    return page
+    run = record_run(program, log, title)
+    return _page(run.title, [run], [])
 
 
 def write_timeline(
@@ -64,22 +47,58 @@ def write_timeline(
     write_whole(path, timeline_page(program, log, title))
 
 
+def comparison_page(first: RecordedRun, second: RecordedRun) -> str:
+    """The page of two runs on one time axis, A and B, with their differences."""
+    title = f"{first.title} and {second.title}"
+    return _page(title, [first, second], compare_runs(first, second))
+
+
+def write_comparison(first: RecordedRun, second: RecordedRun, path: str | os.PathLike[str]) -> None:
+    """Writes comparison_page() to a file; OSError when that is not possible."""
+    write_whole(path, comparison_page(first, second))
+
+
+def read_timeline(path: str | os.PathLike[str]) -> RecordedRun:
+    """The run that write_timeline() wrote to a file. ValueError for another file."""
+    text = read_text(path, "timeline page")
+    name = os.fspath(path)
+    streams = re.findall(re.escape(_RECORDING) + "([A-Za-z0-9+/=]*)</script>", text)
+    if not streams:
+        raise ValueError(f"{name} is no timeline page: it has no recording.")
+    if len(streams) > 1:
+        raise ValueError(f"{name} holds a comparison; a page of one run is needed.")
+    try:
+        return unpack(_unzipped(base64.b64decode(streams[0], validate=True)))
+    except (binascii.Error, zlib.error) as error:
+        raise ValueError(f"{name} is a damaged timeline page: {error}.") from None
+    except ValueError as error:
+        raise ValueError(f"{name} cannot be compared: {error}") from None
+
+
+def _unzipped(content: bytes) -> bytes:
+    stream = zlib.decompressobj(wbits=31)
+    unpacked = stream.decompress(content, LARGEST_UNPACKED)
+    if stream.unconsumed_tail:
+        raise ValueError(f"it unpacks to more than {LARGEST_UNPACKED} bytes.")
+    if not stream.eof:
+        raise zlib.error("it ends in the middle")
+    return unpacked
+
+
+def _page(title: str, runs: Sequence[RecordedRun], differences: Sequence[Difference]) -> str:
+    """`page.html` with its marks replaced, each once: a recording may contain anything."""
+    packed = [gzip.compress(pack(run), compresslevel=1, mtime=0) for run in runs]
+    recordings = [f"{_RECORDING}{base64.b64encode(each).decode()}</script>" for each in packed]
+    rows = json.dumps([asdict(each) for each in differences]).replace("<", "\\u003c")
+    parts = {
+        "TITLE": html.escape(title),
+        "STYLE": _part("page.css"),
+        "RECORDINGS": "\n".join(recordings),
+        "DIFFERENCES": rows,
+        "SCRIPT": "\n".join(map(_part, SCRIPTS)),
+    }
+    return re.sub("@([A-Z]+)@", lambda mark: parts[mark[1]], _part("page.html"))
+
+
 def _part(name: str) -> str:
     return (resources.files(__package__) / "page" / name).read_text(encoding="utf-8")
-
-
-def _packed(header: dict[str, Any], columns: dict[str, tuple[str, bytes]]) -> bytes:
-    """Header and columns; offsets count from the start of the columns' own first byte on."""
-    places: list[tuple[str, str, int, int]] = []
-    offset = 0
-    for name, (kind, content) in columns.items():
-        places.append((name, kind, offset, len(content) // _ITEM_SIZES[kind]))
-        offset += _padded(len(content))
-    encoded = json.dumps(header | {"columns": places}, separators=(",", ":")).encode()
-    pieces = [len(encoded).to_bytes(8, "little"), encoded.ljust(_padded(len(encoded)))]
-    pieces += [content.ljust(_padded(len(content)), b"\0") for _, content in columns.values()]
-    return b"".join(pieces)
-
-
-def _padded(size: int) -> int:
-    return -(-size // 8) * 8

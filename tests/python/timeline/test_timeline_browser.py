@@ -2,9 +2,10 @@
 
 import re
 import shutil
+from contextlib import contextmanager
 
 import pytest
-from neuron_sim.timeline import write_timeline
+from neuron_sim.timeline import record_run, write_comparison, write_timeline
 from recorded_programs import column, product
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="make test-browser installs it")
@@ -37,6 +38,13 @@ def context(tmp_path_factory):
 def page(context, program, tmp_path):
     path = tmp_path / "timeline.html"
     write_timeline(program, path)
+    with opened(context, path) as page:
+        yield page
+
+
+@contextmanager
+def opened(context, path):
+    """The page of a file, which must make no error and no request."""
     page = context.new_page()
     errors, requests = [], []
     page.on("pageerror", lambda error: errors.append(str(error)))
@@ -57,8 +65,8 @@ def shown(page):
 def test_the_page_sums_to_the_counters_of_the_timeline(page, program):
     recording = program.recording()
     for engine, busy in recording["busy"].items():
-        assert page.evaluate("name => page.recording.busyOf(name)", engine) == busy
-    assert page.evaluate("page.recording.events") == len(column(recording, "event_kind"))
+        assert page.evaluate("name => page.recordings[0].busyOf(name)", engine) == busy
+    assert page.evaluate("page.recordings[0].events") == len(column(recording, "event_kind"))
     text = page.inner_text("#summary")
     assert f"{program.time()['body_us']:.3f} us" in text
     assert f"{program.time()['profile_us']:.3f} us" in text
@@ -70,8 +78,8 @@ def test_a_click_shows_an_instruction_and_what_it_waited_for(page, program):
     event = list(column(recording, "event_track")).index(tracks.index("Vector"))
     x, y = page.evaluate(
         """event => {
-          const { timeline, recording } = page;
-          const row = timeline.rowOfTrack.get(recording.column.event_track[event]);
+          const { timeline, recordings: [recording] } = page;
+          const row = timeline.rowOf(recording, event);
           const { event_start: start, event_end: end } = recording.column;
           return [timeline.xOf((start[event] + end[event]) / 2), RULER + row.top + 5];
         }""",
@@ -109,8 +117,8 @@ def test_mouse_and_keyboard_zoom_and_pan(page):
     page.mouse.up()
     assert shown(page)[0] < before[1]
     page.keyboard.press("0")
-    recording = page.evaluate("[page.recording.start, page.recording.end]")
-    assert shown(page) == recording
+    whole = page.evaluate("[page.recordings[0].start, page.recordings[0].end]")
+    assert shown(page) == whole
 
 
 def test_search_finds_instructions_lines_and_tiles(page, program):
@@ -144,13 +152,31 @@ def test_a_queue_opens_to_its_rings(page):
     assert not any("queue" in name for name in names())
 
 
+BACKGROUND = "getComputedStyle(document.body).backgroundColor"
+
+
+def test_the_theme_follows_the_system_until_somebody_chooses(page):
+    light = page.evaluate(BACKGROUND)
+    page.emulate_media(color_scheme="dark")
+    page.wait_for_function(f"{BACKGROUND} !== '{light}'")
+    dark = page.evaluate(BACKGROUND)
+    page.emulate_media(color_scheme="light")
+    page.wait_for_function(f"{BACKGROUND} === '{light}'")
+    page.keyboard.press("t")
+    assert page.evaluate(BACKGROUND) == dark
+    for scheme in ("dark", "light"):
+        page.emulate_media(color_scheme=scheme)
+        page.wait_for_function(f"matchMedia('(prefers-color-scheme: {scheme})').matches")
+        page.evaluate("new Promise(requestAnimationFrame)")
+    assert page.evaluate(BACKGROUND) == dark
+
+
 def test_light_and_dark_differ_and_both_draw(page):
     pictures, backgrounds = [], []
     for _ in range(2):
         page.click("#theme")
         pictures.append(page.evaluate("document.getElementById('lanes').toDataURL()"))
-        style = "getComputedStyle(document.body).backgroundColor"
-        backgrounds.append(sum(map(int, re.findall(r"\d+", page.evaluate(style)))))
+        backgrounds.append(sum(map(int, re.findall(r"\d+", page.evaluate(BACKGROUND)))))
     assert pictures[0] != pictures[1] and min(map(len, pictures)) > 5000
     assert abs(backgrounds[0] - backgrounds[1]) > 300
 
@@ -158,8 +184,57 @@ def test_light_and_dark_differ_and_both_draw(page):
 def test_the_memory_map_names_what_lives_under_the_pointer(page):
     text = page.evaluate(
         """() => {
-          const box = page.memory.box(0);
-          return page.memory.textAt((box.left + box.right) / 2, box.top + box.height / 2);
+          const { memory: map, timeline } = page;
+          const [memory] = map.memories;
+          const [place] = memory.places;
+          const { top, height } = map.box(memory, place);
+          const middle = timeline.xOf((place.lane.start[0] + place.lane.end[0]) / 2);
+          return map.textAt(middle, top + height / 2);
         }"""
     )
     assert "partitions 0 to 127, bytes " in text
+
+
+def test_two_runs_share_the_time_axis_and_show_their_differences(context, program, tmp_path):
+    other = product(loops=9)
+    path = tmp_path / "both.html"
+    write_comparison(record_run(program, title="six"), record_run(other, title="nine"), path)
+    with opened(context, path) as page:
+        names = page.evaluate("page.timeline.visible.map(row => row.name)")
+        for title in ("total_time", "Critical path", "Tensor", "SBUF"):
+            at = names.index(f"A \u00b7 {title}")
+            rows = page.evaluate("page.timeline.visible.map(row => row.recording.tag + row.key)")
+            key = rows[at][1:]
+            assert "B" + key in rows and all(
+                row[1:] != key or i >= at for i, row in enumerate(rows)
+            )
+        # The axis holds both, from the start of the body of each.
+        ends = page.evaluate("page.recordings.map(recording => recording.end)")
+        assert shown(page)[1] == max(ends) and ends[0] < ends[1]
+        # Counters of both have one scale.
+        scales = page.evaluate(
+            "page.timeline.rows.filter(r => r.kind === 'counter').map(r => r.most)"
+        )
+        assert scales[0::2] == scales[1::2]
+        assert page.is_visible("#differences") and not page.is_visible("#summary")
+        cells = (
+            page.locator("#differences tr", has_text="nc_matmul").locator("td").all_inner_texts()
+        )
+        assert cells == ["nc_matmul", "6", "9", "+3", "1.500"]
+        times = page.locator("#differences tr", has_text="body").first.inner_text().split("\t")
+        assert times[1] == f"{program.time()['body_us']:.3f} us"
+        assert times[2] == f"{other.time()['body_us']:.3f} us"
+        # Search and selection know both runs.
+        page.fill("#search", "nc_matmul")
+        found = page.evaluate(
+            "page.recordings.map(r => page.search.matching.get(r).reduce((a, b) => a + b))"
+        )
+        assert int(page.inner_text("#matches").split()[0]) == sum(found) and min(found) > 0
+        page.press("#search", "Shift+Enter")
+        assert page.inner_text("#details h2 >> nth=0").startswith("B \u00b7 nc_matmul")
+
+
+def test_a_page_of_one_run_has_no_differences(page):
+    assert not page.is_visible("#tab-differences")
+    page.click("#tab-summary")
+    assert page.is_visible("#summary")

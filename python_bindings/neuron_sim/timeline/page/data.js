@@ -1,10 +1,9 @@
-/* The recording: columns of numbers, unpacked once, and what follows from them. */
+/* Recordings: columns of numbers, unpacked once, and what follows from them. */
 
 const NONE = 0xffffffff;
 const ARRAYS = { f8: Float64Array, u4: Uint32Array, i4: Int32Array, u1: Uint8Array };
 
-/** The packed bytes: length of the header, the header as JSON, then the columns, each at a multiple
- * of 8 bytes after it. */
+/** Header and columns of a recording, which ../packing.py packed. */
 async function unpack(element) {
   const packed = await fetch("data:application/octet-stream;base64," + element.textContent.trim());
   element.textContent = "";
@@ -12,12 +11,37 @@ async function unpack(element) {
   const buffer = await new Response(stream).arrayBuffer();
   const length = new DataView(buffer).getUint32(0, true);
   const header = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 8, length)));
-  const first = 8 + Math.ceil(length / 8) * 8;
+  const bytes = new Uint8Array(buffer, 8 + length);
   const columns = {};
-  for (const [name, type, offset, count] of header.columns) {
-    columns[name] = new ARRAYS[type](buffer, first + offset, count);
-  }
+  for (const [name, ...place] of header.columns) columns[name] = decoded(bytes, ...place);
   return [header, columns];
+}
+
+/** A column from its planes of bytes; the coding "delta" has differences, their sign in bit 0. */
+function decoded(bytes, type, coding, planes, offset, count) {
+  const plane = (k) => bytes.subarray(offset + k * count, offset + (k + 1) * count);
+  if (coding === "raw") {
+    const interleaved = new Uint8Array(count * planes);
+    for (let k = 0; k < planes; ++k) {
+      const from = plane(k);
+      for (let i = 0, at = k; i < count; ++i, at += planes) interleaved[at] = from[i];
+    }
+    return new ARRAYS[type](interleaved.buffer);
+  }
+  const high = new Float64Array(count);  // all but the lowest plane
+  for (let k = planes - 1; k > 0; --k) {
+    const from = plane(k);
+    for (let i = 0; i < count; ++i) high[i] = high[i] * 256 + from[i];
+  }
+  const low = plane(0);
+  const values = new ARRAYS[type](count);
+  let value = 0;
+  for (let i = 0; i < count; ++i) {
+    const size = high[i] * 128 + (low[i] >> 1);
+    value += low[i] & 1 ? -size - 1 : size;
+    values[i] = value;
+  }
+  return values;
 }
 
 /** Items in buckets: `members` of bucket b are [first[b], first[b + 1]). */
@@ -34,10 +58,12 @@ function inBuckets(count, keys) {
 const KIND = { step: 0, wait: 1, table: 2, generation: 3, trigger: 4, transfer: 5 };
 const KIND_NAMES = ["", " wait", " table load", " descriptor generation", " trigger", ""];
 
+/** A run. `tag` tells two runs on one page apart: "A" and "B"; "" for a single one. */
 class Recording {
-  constructor(header, columns) {
+  constructor(header, columns, tag) {
     Object.assign(this, header);
     this.column = columns;
+    this.tag = tag;
     this.events = columns.event_start.length;
     this.instances = columns.instance_instruction.length;
     this.eventsOfInstance = inBuckets(this.instances, columns.event_instance);
@@ -76,6 +102,10 @@ class Recording {
     const track = this.names.tracks[this.column.event_track[event]].name;
     const load = kind === KIND.step && track.startsWith("Tensor (load");
     return base + (load ? " load stationary" : KIND_NAMES[kind]);
+  }
+
+  lineOf(event) {
+    return this.names.instructions[this.instructionOf(event)].source;
   }
 
   /** The event that stands for an instance: its work, not its waits. */

@@ -43,47 +43,34 @@ class Lane {
     return i < this.items.length && this.start[i] <= time + slack ? i : -1;
   }
 
+  /** The time that slices cover up to a time; `i` is the first one that ends after it. */
+  coveredUpTo(time, i) {
+    return this.covered[i] + (i < this.items.length ? Math.max(time - this.start[i], 0) : 0);
+  }
 }
 
-/** How busy several lanes are together: the time that their slices cover up to a time. */
+/** How busy several lanes are together. */
 class Load {
   constructor(lanes) {
-    this.lanes = lanes.length;
-    const count = lanes.reduce((sum, lane) => sum + lane.items.length, 0);
-    const [starts, ends] = [new Float64Array(count), new Float64Array(count)];
-    let at = 0;
-    for (const lane of lanes) {
-      starts.set(lane.start, at);
-      ends.set(lane.end, at);
-      at += lane.items.length;
-    }
-    starts.sort();
-    ends.sort();
-    this.times = new Float64Array(2 * count);
-    this.sums = new Float64Array(2 * count);
-    this.open = new Uint16Array(2 * count);
-    let [start, end, sum] = [0, 0, 0];
-    for (let i = 0; i < 2 * count; ++i) {
-      const begins = start < count && starts[start] <= ends[end];
-      const time = begins ? starts[start] : ends[end];
-      if (i > 0) sum += this.open[i - 1] * (time - this.times[i - 1]);
-      if (begins) ++start;
-      else ++end;
-      this.times[i] = time;
-      this.sums[i] = sum;
-      this.open[i] = start - end;
-    }
+    this.lanes = lanes;
   }
 
-  upTo(time) {
-    const i = firstAbove(this.times, time) - 1;
-    return i < 0 ? 0 : this.sums[i] + this.open[i] * (time - this.times[i]);
-  }
-
-  /** The covered share of [from, to), 0 to 1. */
-  share(from, to) {
-    if (this.lanes === 0) return 0;
-    return Math.min((this.upTo(to) - this.upTo(from)) / (to - from) / this.lanes, 1);
+  /** The covered share, 0 to 1, of each of `count` equal stretches of [from, to). */
+  shares(from, to, count) {
+    const shares = new Float64Array(count);
+    const step = (to - from) / count;
+    for (const lane of this.lanes) {
+      let i = firstAbove(lane.end, from);
+      let before = lane.coveredUpTo(from, i);
+      for (let k = 0; k < count; ++k) {
+        const time = from + (k + 1) * step;
+        i = firstAbove(lane.end, time, i);
+        const covered = lane.coveredUpTo(time, i);
+        shares[k] += covered - before;
+        before = covered;
+      }
+    }
+    return shares.map((time) => Math.min(time / step / this.lanes.length, 1));
   }
 }
 

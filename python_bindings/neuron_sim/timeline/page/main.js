@@ -1,30 +1,37 @@
 /* Puts the parts together: sizes, themes, mouse and keyboard. */
 
+const TABS = ["differences", "summary", "details", "help"];
+
+/** The page of one recording, or of two with rows of differences. */
 class Page {
-  constructor(recording) {
-    this.recording = recording;
+  constructor(recordings, differences) {
+    this.recordings = recordings;
     const byId = (id) => document.getElementById(id);
     this.canvases = ["minimap", "lanes", "memory"].map(byId);
-    this.timeline = new Timeline(byId("lanes"), recording, buildRows(recording));
+    this.timeline = new Timeline(byId("lanes"), recordings, buildRows(recordings));
     this.minimap = new Minimap(byId("minimap"), this.timeline);
-    this.memory = new MemoryMap(byId("memory"), this.timeline);
-    if (this.memory.memories.length === 0) byId("memory").hidden = true;
-    this.details = new Details(byId("details"), recording, (event, go) => this.select(event, go));
-    this.search = new Search(recording);
+    this.memory = new MemoryMap(byId("memory"), this.timeline, recordings);
+    byId("memory").hidden = this.memory.memories.length === 0;
+    byId("memory").classList.toggle("tall", recordings.length > 1);
+    this.details = new Details(byId("details"), (selected, go) => this.select(selected, go));
+    this.search = new Search(recordings);
     this.tip = byId("tip");
-    fillSummary(byId("summary"), recording);
-    byId("title").textContent = recording.title;
-    const body = recording.phases.body;
-    byId("times").textContent = `${recording.architecture} · body ${timeText(body[1] - body[0])} · ` +
-      `${recording.instances} instructions · ${recording.events} events`;
+    byId("title").textContent = document.title;
+    byId("times").textContent = recordings.map(headline).join("   ");
+    for (const recording of recordings) fillSummary(byId("summary"), recording);
+    if (recordings.length > 1) {
+      fillDifferences(byId("differences"), recordings, differences);
+      byId("tab-differences").hidden = false;
+      this.openTab("differences");
+    }
     this.connectButtons(byId);
     this.connectLanes(byId("lanes"));
     this.connectMinimap(byId("minimap"));
     this.connectMemory(byId("memory"));
     document.addEventListener("keydown", (key) => this.onKey(key));
     new ResizeObserver(() => this.resize()).observe(byId("view"));
-    const dark = matchMedia("(prefers-color-scheme: dark)");
-    this.setTheme(dark.matches ? "dark" : "light");
+    dark.onchange = () => this.setTheme(dark.matches ? "dark" : "light");
+    this.setTheme(document.documentElement.dataset.theme);
   }
 
   setTheme(theme) {
@@ -63,23 +70,25 @@ class Page {
     if (this.memory.memories.length) this.memory.draw();
   }
 
-  select(event, go) {
-    this.timeline.selected = event;
-    if (event === NONE) return this.redraw();
-    this.details.show(event);
+  /** Selects {recording, event}, or nothing with null; `go`: and moves the view there. */
+  select(selected, go) {
+    this.timeline.selected = selected;
+    if (!selected) return this.redraw();
+    const { recording, event } = selected;
+    this.details.show(selected);
     this.openTab("details");
-    const { event_start: start, event_end: end } = this.recording.column;
+    const { event_start: start, event_end: end } = recording.column;
     const { from, to } = this.timeline;
     if (go && (end[event] < from || start[event] > to)) {
       const middle = (start[event] + end[event]) / 2;
       this.timeline.show(middle - (to - from) / 2, middle + (to - from) / 2);
     }
-    if (go) this.scrollTo(event);
+    if (go) this.scrollTo(selected);
     this.redraw();
   }
 
-  scrollTo(event) {
-    const row = this.timeline.rowOfTrack.get(this.recording.column.event_track[event]);
+  scrollTo({ recording, event }) {
+    const row = this.timeline.rowOf(recording, event);
     if (!row) return;
     const shown = this.timeline.canvas.clientHeight - RULER;
     if (row.top < this.timeline.scroll) this.timeline.scrollBy(row.top - this.timeline.scroll);
@@ -88,24 +97,26 @@ class Page {
   }
 
   zoomToSelected() {
-    const event = this.timeline.selected;
-    if (event === NONE) return;
-    const { event_start: start, event_end: end } = this.recording.column;
+    if (!this.timeline.selected) return;
+    const { recording, event } = this.timeline.selected;
+    const { event_start: start, event_end: end } = recording.column;
     const span = Math.max(end[event] - start[event], 1000);
     this.timeline.show(start[event] - span, end[event] + span);
     this.redraw();
   }
 
   step(by) {
-    const event = this.timeline.selected;
-    if (event === NONE) return;
-    const row = this.timeline.rowOfTrack.get(this.recording.column.event_track[event]);
+    if (!this.timeline.selected) return;
+    const { recording, event } = this.timeline.selected;
+    const row = this.timeline.rowOf(recording, event);
     const at = row ? row.lane.items.indexOf(event) + by : -1;
-    if (at >= 0 && at < row.lane.items.length) this.select(row.lane.items[at], true);
+    if (at >= 0 && at < row.lane.items.length) {
+      this.select({ recording, event: row.lane.items[at] }, true);
+    }
   }
 
   openTab(name) {
-    for (const tab of ["summary", "details", "help"]) {
+    for (const tab of TABS) {
       document.getElementById(tab).hidden = tab !== name;
       document.getElementById("tab-" + tab).setAttribute("aria-selected", String(tab === name));
     }
@@ -116,13 +127,13 @@ class Page {
     byId("fit-selection").onclick = () => this.onAction("f");
     byId("path").onclick = () => this.onAction("p");
     byId("theme").onclick = () => this.onAction("t");
-    for (const tab of ["summary", "details", "help"]) {
+    for (const tab of TABS) {
       byId("tab-" + tab).onclick = () => this.openTab(tab);
     }
     const input = byId("search");
     input.oninput = () => {
       this.search.find(input.value);
-      this.timeline.matching = this.search.byEvent;
+      this.timeline.matching = this.search.matching;
       byId("matches").textContent = input.value.trim() ? `${this.search.found.length} found` : "";
       this.redraw();
     };
@@ -134,8 +145,8 @@ class Page {
         input.blur();
       }
       if (key.key !== "Enter") return;
-      const event = this.search.next(this.timeline.selected, key.shiftKey ? -1 : 1);
-      if (event !== NONE) this.select(event, true);
+      const found = this.search.next(this.timeline.selected, key.shiftKey ? -1 : 1);
+      if (found) this.select(found, true);
     };
   }
 
@@ -211,13 +222,15 @@ class Page {
     if (row?.kind === "counter" && x > GUTTER) {
       return `${row.name}: ${valueText(row.steps.at(this.timeline.timeAt(x)), row.unit)}`;
     }
-    const event = this.timeline.eventAt(x, y);
-    if (event === NONE) return "";
-    const c = this.recording.column;
+    const under = this.timeline.eventAt(x, y);
+    if (!under) return "";
+    const { recording, event } = under;
+    const c = recording.column;
     const waits = row.kind === "waits" ? "waits for its start: " : "";
     const lasts = exactTime(c.event_end[event] - c.event_start[event]);
-    const { source } = this.recording.names.instructions[this.recording.instructionOf(event)];
-    return `${waits}${this.recording.nameOf(event)}, ${lasts}` + (source ? `\n${source}` : "");
+    const source = recording.lineOf(event);
+    return [`${waits}${recording.nameOf(event)}, ${lasts}`, source, recording.lines[source]]
+      .filter(Boolean).join("\n");
   }
 
   showTip(point, text) {
@@ -235,7 +248,7 @@ class Page {
 
   /** What a key does; false for one without a meaning. */
   onAction(key) {
-    const { timeline, recording } = this;
+    const { timeline } = this;
     const actions = {
       "+": () => timeline.zoom(0.7), "=": () => timeline.zoom(0.7), w: () => timeline.zoom(0.7),
       "-": () => timeline.zoom(1 / 0.7), s: () => timeline.zoom(1 / 0.7),
@@ -243,15 +256,18 @@ class Page {
       ArrowRight: () => timeline.pan(0.15), d: () => timeline.pan(0.15),
       ArrowUp: () => timeline.scrollBy(-60), ArrowDown: () => timeline.scrollBy(60),
       "[": () => this.step(-1), "]": () => this.step(1),
-      "0": () => timeline.show(recording.start, recording.end),
+      "0": () => timeline.show(timeline.start, timeline.end),
       f: () => this.zoomToSelected(),
       p: () => {
         timeline.marksPath = !timeline.marksPath;
         document.getElementById("path").setAttribute("aria-pressed", String(timeline.marksPath));
       },
-      t: () => this.setTheme(document.documentElement.dataset.theme === "dark" ? "light" : "dark"),
+      t: () => {
+        dark.onchange = null;  // who chooses a theme keeps it
+        this.setTheme(document.documentElement.dataset.theme === "dark" ? "light" : "dark");
+      },
       "/": () => document.getElementById("search").focus(),
-      Escape: () => this.select(NONE),
+      Escape: () => this.select(null),
     };
     if (!(key in actions)) return false;
     actions[key]();
@@ -260,7 +276,20 @@ class Page {
   }
 }
 
-unpack(document.getElementById("recording")).then(([header, columns]) => {
-  window.page = new Page(new Recording(header, columns));
+function headline(recording) {
+  const [from, to] = recording.phases.body;
+  return tagged(recording, `${recording.architecture} · body ${timeText(to - from)} · ` +
+    `${recording.instances} instructions · ${recording.events} events`);
+}
+
+async function open() {
+  const elements = [...document.querySelectorAll("script.recording")];
+  const unpacked = await Promise.all(elements.map(unpack));
+  const tags = unpacked.length > 1 ? ["A", "B"] : [""];
+  const recordings = unpacked.map((each, i) => new Recording(...each, tags[i]));
+  const differences = JSON.parse(document.getElementById("differences-data").textContent);
+  window.page = new Page(recordings, differences);
   document.documentElement.dataset.ready = String(Math.round(performance.now()));
-});
+}
+
+open();

@@ -9,29 +9,27 @@ class Minimap {
 
   get width() { return this.canvas.clientWidth - GUTTER; }
   timeAt(x) {
-    const { start, end } = this.timeline.recording;
+    const { start, end } = this.timeline;
     return start + ((x - GUTTER) / this.width) * (end - start);
   }
   xOf(time) {
-    const { start, end } = this.timeline.recording;
+    const { start, end } = this.timeline;
     return GUTTER + ((time - start) / (end - start)) * this.width;
   }
 
   /** How busy each group is over the whole launch; drawn once per size and theme. */
   paint() {
-    const { recording, rows, style } = this.timeline;
+    const { start, end, rows, style } = this.timeline;
     const groups = rows.filter((row) => row.kind === "group");
     const picture = new OffscreenCanvas(Math.max(this.width, 1), this.canvas.clientHeight);
     const ctx = picture.getContext("2d");
     const height = picture.height / Math.max(groups.length, 1);
-    const scale = (recording.end - recording.start) / picture.width;
     groups.forEach((group, i) => {
-      ctx.fillStyle = `hsl(${hueOf(group.name)} ${style.saturation} ${style.lightness})`;
-      for (let x = 0; x < picture.width; ++x) {
-        const from = recording.start + x * scale;
-        ctx.globalAlpha = group.load.share(from, from + scale);
+      ctx.fillStyle = `hsl(${hueOf(group.key)} ${style.saturation} ${style.lightness})`;
+      group.load.shares(start, end, picture.width).forEach((share, x) => {
+        ctx.globalAlpha = share;
         ctx.fillRect(x, i * height, 1, Math.max(height - 1, 1));
-      }
+      });
     });
     this.picture = picture;
   }
@@ -56,102 +54,145 @@ class Minimap {
   }
 }
 
-/** Which tile lives where: time from left to right as in the lanes, addresses upwards. */
+const MEMORIES = { sbuf: 2, psum: 1 };  // which are drawn, and how high beside each other
+
+/** Which tile lives where: time from left to right as in the lanes, addresses upwards. A memory has
+ * places, stretches of bytes, each with a lane of the tiles that live there one after the other. */
 class MemoryMap {
-  constructor(canvas, timeline) {
+  constructor(canvas, timeline, recordings) {
     this.canvas = canvas;
     this.timeline = timeline;
-    const { tiles } = timeline.recording.names;
-    this.memories = ["sbuf", "psum"].map((name) => {
-      const own = tiles.filter((tile) => tile.memory === name);
-      const most = own.reduce((size, tile) => Math.max(size, tile.address + tile.bytes), 0);
-      return { name, most };
-    }).filter((memory) => memory.most > 0);
+    this.memories = recordings.flatMap((recording) => memoriesOf(recording));
   }
 
-  /** Top and height of a memory's part: SBUF takes two thirds beside PSUM. */
-  part(index) {
+  /** Top and height of a memory's part. */
+  part(memory) {
     const height = this.canvas.clientHeight - 4;
-    if (this.memories.length === 1) return [2, height];
-    return index === 0 ? [2, height * 0.66 - 3] : [height * 0.66 + 2, height * 0.34];
+    const sum = (memories) => memories.reduce((total, each) => total + MEMORIES[each.kind], 0);
+    const scale = height / sum(this.memories);
+    const before = this.memories.slice(0, this.memories.indexOf(memory));
+    return [2 + sum(before) * scale, MEMORIES[memory.kind] * scale - 4];
   }
 
-  box(life) {
-    const { column, names } = this.timeline.recording;
-    const tile = names.tiles[column.life_tile[life]];
-    const index = this.memories.findIndex((memory) => memory.name === tile.memory);
-    const [top, height] = this.part(index);
-    const scale = height / this.memories[index].most;
-    const bottom = top + height;
+  /** Top and height of a place. */
+  box(memory, place) {
+    const [top, height] = this.part(memory);
+    const scale = height / memory.most;
     return {
-      tile, left: this.timeline.xOf(column.life_start[life]),
-      right: this.timeline.xOf(column.life_end[life]),
-      top: bottom - (tile.address + tile.bytes) * scale, height: Math.max(tile.bytes * scale, 1),
+      top: top + height - (place.address + place.bytes) * scale,
+      height: Math.max(place.bytes * scale, 1),
     };
   }
 
   draw() {
     const ctx = this.canvas.getContext("2d");
-    const { style, recording, from, to } = this.timeline;
+    const { style, from, to } = this.timeline;
     const width = this.canvas.clientWidth;
     ctx.fillStyle = style.back;
     ctx.fillRect(0, 0, width, this.canvas.clientHeight);
-    this.memories.forEach((memory, i) => {
-      const [top, height] = this.part(i);
-      ctx.fillStyle = style.grid;
-      ctx.fillRect(GUTTER, top, width - GUTTER, height);
-      ctx.fillStyle = style.text;
-      ctx.font = "12px system-ui, sans-serif";
-      ctx.textBaseline = "middle";
-      ctx.fillText(memory.name.toUpperCase(), 6, top + 8);
-      ctx.fillStyle = style.faint;
-      ctx.fillText(`${bytesText(memory.most)} of a partition`, 6, top + 24, GUTTER - 12);
-    });
+    for (const memory of this.memories) this.drawName(ctx, memory);
     ctx.save();
     ctx.beginPath();
     ctx.rect(GUTTER, 0, width - GUTTER, this.canvas.clientHeight);
     ctx.clip();
-    const { life_start: starts, life_end: ends, life_tile: tiles } = recording.column;
-    const last = new Map();  // the pixel that a tile has been drawn up to
-    const pixel = (to - from) / this.timeline.width;
-    for (let i = 0; i < starts.length && starts[i] < to; ++i) {
-      if (ends[i] < from || ends[i] < (last.get(tiles[i]) ?? -Infinity)) continue;
-      last.set(tiles[i], Math.max(starts[i], from) + pixel);
-      this.drawLife(ctx, this.box(i), style);
+    ctx.translate(GUTTER, 0);
+    const view = { from, to, width: this.timeline.width };
+    for (const memory of this.memories) {
+      for (const place of memory.places) this.drawPlace(ctx, memory, place, view);
     }
     ctx.restore();
   }
 
-  drawLife(ctx, box, style) {
-    const width = Math.max(box.right - box.left, 1);
-    ctx.fillStyle = `hsl(${hueOf(box.tile.label)} ${style.saturation} ${style.lightness})`;
-    ctx.fillRect(box.left, box.top, width, box.height - (box.height > 3 ? 1 : 0));
-    if (width < 30 || box.height < 12) return;
-    ctx.save();
-    ctx.beginPath();
-    ctx.rect(box.left, box.top, width - 2, box.height);
-    ctx.clip();
-    ctx.fillStyle = style.text;
-    ctx.font = "11px system-ui, sans-serif";
-    ctx.fillText(box.tile.label, Math.max(box.left, GUTTER) + 3, box.top + box.height / 2);
-    ctx.restore();
+  drawName(ctx, memory) {
+    const [top, height] = this.part(memory);
+    ctx.fillStyle = this.timeline.style.grid;
+    ctx.fillRect(GUTTER, top, this.timeline.width, height);
+    ctx.fillStyle = this.timeline.style.text;
+    ctx.font = "12px system-ui, sans-serif";
+    ctx.textBaseline = "middle";
+    ctx.fillText(memory.name, 6, top + 8);
+    if (height < 34) return;
+    ctx.fillStyle = this.timeline.style.faint;
+    ctx.fillText(`${bytesText(memory.most)} of a partition`, 6, top + 24, GUTTER - 12);
+  }
+
+  drawPlace(ctx, memory, place, view) {
+    const { style } = this.timeline;
+    const { top, height } = this.box(memory, place);
+    const drawn = height > 3 ? height - 1 : height;
+    const choose = (i) => {
+      const { label } = this.tileOf(memory, place, i);
+      ctx.fillStyle = `hsl(${hueOf(label)} ${style.saturation} ${style.lightness})`;
+      return label;
+    };
+    walkLane(place.lane, view, (i, left, right) => {
+      const label = choose(i);
+      ctx.fillRect(left, top, right - left, drawn);
+      if (right - left < 30 || height < 12) return;
+      ctx.save();
+      ctx.beginPath();
+      ctx.rect(left, top, right - left - 2, height);
+      ctx.clip();
+      ctx.fillStyle = style.text;
+      ctx.font = "11px system-ui, sans-serif";
+      ctx.fillText(label, Math.max(left, 0) + 3, top + height / 2);
+      ctx.restore();
+    }, (i, pixel, share) => {
+      choose(i);
+      ctx.globalAlpha = 0.3 + 0.7 * share;
+      ctx.fillRect(pixel, top, 1, drawn);
+      ctx.globalAlpha = 1;
+    });
+  }
+
+  tileOf(memory, place, i) {
+    const { column, names } = memory.recording;
+    return names.tiles[column.life_tile[place.lane.items[i]]];
   }
 
   /** What lives at a point, as text; "" for nothing. */
   textAt(x, y) {
-    const { column } = this.timeline.recording;
     const found = [];
     const time = this.timeline.timeAt(x);
-    for (let i = 0; i < column.life_start.length && found.length < 6; ++i) {
-      if (column.life_start[i] > time) break;
-      if (column.life_end[i] < time) continue;
-      const { tile, top, height } = this.box(i);
-      if (y < top || y > top + height) continue;
-      const lasts = exactTime(column.life_end[i] - column.life_start[i]);
-      const lastPartition = tile.start_partition + tile.partitions - 1;
-      found.push(`${tile.label} ${tile.dtype}: partitions ${tile.start_partition} to ` +
-        `${lastPartition}, bytes ${tile.address} to ${tile.address + tile.bytes - 1}, for ${lasts}`);
+    for (const memory of this.memories) {
+      for (const place of memory.places) {
+        const { top, height } = this.box(memory, place);
+        const i = y < top || y > top + height ? -1 : place.lane.at(time, 0);
+        if (i < 0) continue;
+        const tile = this.tileOf(memory, place, i);
+        const lasts = exactTime(place.lane.end[i] - place.lane.start[i]);
+        const lastPartition = tile.start_partition + tile.partitions - 1;
+        found.push(`${tile.label} ${tile.dtype}: partitions ${tile.start_partition} to ` +
+          `${lastPartition}, bytes ${tile.address} to ${tile.address + tile.bytes - 1}, for ${lasts}`);
+      }
     }
-    return found.join("\n");
+    return found.slice(0, 6).join("\n");
   }
+}
+
+/** The memories of a run that have tiles, core by core. */
+function memoriesOf(recording) {
+  const { column, names } = recording;
+  const places = new Map();
+  const placeOf = names.tiles.map((tile) => {
+    const key = [tile.core, tile.memory, tile.address, tile.bytes, tile.start_partition].join();
+    if (!places.has(key)) places.set(key, { ...tile, index: places.size });
+    return places.get(key).index;
+  });
+  const lives = inBuckets(places.size, Uint32Array.from(column.life_tile, (tile) => placeOf[tile]));
+  for (const place of places.values()) {
+    place.lane = new Lane(column.life_start, column.life_end, lives.of(place.index));
+  }
+  const memories = [];
+  for (let core = 0; core < recording.cores; ++core) {
+    for (const kind of Object.keys(MEMORIES)) {
+      const own = [...places.values()].filter((place) =>
+        place.core === core && place.memory === kind && place.lane.items.length > 0);
+      if (own.length === 0) continue;
+      const title = (recording.cores > 1 ? `core ${core}: ` : "") + kind.toUpperCase();
+      const most = own.reduce((size, place) => Math.max(size, place.address + place.bytes), 0);
+      memories.push({ recording, kind, name: tagged(recording, title), most, places: own });
+    }
+  }
+  return memories;
 }

@@ -8,7 +8,7 @@ function element(name, text, parent, className) {
   return made;
 }
 
-const NUMBER = /^-?[\d.]+( ?(%|ns|us|ms|B|KiB|MiB))?$/;
+const NUMBER = /^[-+]?[\d.]+( ?(%|ns|us|ms|B|KiB|MiB|GB\/s|transfers))?$/;
 const isNumber = (cell) => typeof cell === "string" && NUMBER.test(cell);
 
 /** A table; cells that read as numbers, and the headings above them, are on the right. */
@@ -29,6 +29,7 @@ const percent = (share) => (share * 100).toFixed(1) + " %";
 
 function fillSummary(panel, recording) {
   const phase = (name) => recording.phases[name][1] - recording.phases[name][0];
+  if (recording.tag) element("h2", `${recording.tag}: ${recording.title}`, panel, "run");
   element("h2", "Times", panel);
   tableOf(panel, [], [
     ["body: first instruction to last completion", timeText(phase("body"))],
@@ -75,28 +76,29 @@ const CAUSES = [
 ];
 
 class Details {
-  constructor(panel, recording, select) {
+  constructor(panel, select) {
     this.panel = panel;
-    this.recording = recording;
     this.select = select;
   }
 
   link(event) {
-    const link = element("a", this.recording.nameOf(event) + " #" +
-      this.recording.column.event_instance[event]);
+    const { recording } = this;
+    const link = element("a", recording.nameOf(event) + " #" +
+      recording.column.event_instance[event]);
     link.tabIndex = 0;
-    link.onclick = () => this.select(event, true);
-    link.onkeydown = (key) => key.key === "Enter" && this.select(event, true);
+    link.onclick = () => this.select({ recording, event }, true);
+    link.onkeydown = (key) => key.key === "Enter" && link.onclick();
     return link;
   }
 
-  show(event) {
-    const { recording, panel } = this;
+  show({ recording, event }) {
+    this.recording = recording;
+    const { panel } = this;
     const c = recording.column;
     const instance = c.event_instance[event];
     const instruction = recording.names.instructions[recording.instructionOf(event)];
     panel.replaceChildren();
-    element("h2", `${recording.nameOf(event)} #${instance}`, panel);
+    element("h2", tagged(recording, `${recording.nameOf(event)} #${instance}`), panel);
     const rows = [
       ["track", recording.names.tracks[c.event_track[event]].name],
       ["start", exactTime(c.event_start[event])],
@@ -106,6 +108,8 @@ class Details {
     ];
     if (c.event_bytes[event] > 0) rows.push(["bytes", String(c.event_bytes[event])]);
     if (instruction.source) rows.push(["line", element("code", instruction.source)]);
+    const code = recording.lines[instruction.source];
+    if (code) rows.push(["code", element("code", code)]);
     rows.push(["critical path", recording.onPath[event] ? "yes" : "no"]);
     tableOf(panel, [], rows);
     this.showOperands(instance, instruction);

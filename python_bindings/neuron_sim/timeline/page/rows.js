@@ -2,8 +2,26 @@
 
 const ROW = { group: 20, lane: 20, ring: 9, wait: 11, counter: 34 };
 
-/** A row: `kind`, `height`, `name`, and a lane or steps; the rows of a closed group are left out. */
-function buildRows(recording) {
+/** The rows of all recordings; those that show the same of two runs follow each other. */
+function buildRows(recordings) {
+  const lists = recordings.map(rowsOf);
+  const order = lists[0].map((row) => row.key);
+  for (const rows of lists.slice(1)) {
+    rows.forEach(({ key }, i) => {
+      if (!order.includes(key)) order.splice(i === 0 ? 0 : order.indexOf(rows[i - 1].key) + 1, 0, key);
+    });
+  }
+  return order.flatMap((key) => {
+    const same = lists.flatMap((rows) => rows.filter((row) => row.key === key));
+    const most = Math.max(...same.map((row) => row.steps?.most ?? 0));
+    for (const row of same) row.most = most;  // counters of both runs have one scale
+    return same;
+  });
+}
+
+/** The rows of a run: `recording`, `key` (what it shows, in any run), `kind`, `height`, `name`, and a
+ * lane or steps; the rows of a closed group are left out. */
+function rowsOf(recording) {
   const c = recording.column;
   const tracks = recording.names.tracks;
   const waits = c.event_kind;
@@ -21,18 +39,21 @@ function buildRows(recording) {
     return new Lane(c.event_start, c.event_end, events);
   };
   const rows = [launchRow(recording), pathRow(recording)];
-  const several = recording.cores > 1;
+  const titleOf = (core, name) =>
+    tagged(recording, recording.cores > 1 ? `core ${core}: ${name}` : name);
   const groups = new Map();
   tracks.forEach((track, index) => {
     const key = track.core + track.group;
     if (!groups.has(key)) {
-      const name = several ? `core ${track.core}: ${track.group}` : track.group;
-      groups.set(key, { kind: "group", name, height: ROW.group, rows: [], rings: [], open: true });
+      const name = titleOf(track.core, track.group);
+      groups.set(key, {
+        recording, key, kind: "group", name, height: ROW.group, rows: [], rings: [], open: true,
+      });
     }
     const group = groups.get(key);
     const heights = { ring: ROW.ring, waits: ROW.wait };
     const row = {
-      kind: track.kind, name: track.name, height: heights[track.kind] ?? ROW.lane,
+      recording, kind: track.kind, name: track.name, height: heights[track.kind] ?? ROW.lane,
       lane: laneOf(index), track: index, group,
     };
     if (track.kind === "ring") group.rings.push(row);
@@ -47,24 +68,31 @@ function buildRows(recording) {
   recording.counters.forEach((counter, i) => {
     if (c[`counter_time_${i}`].length === 0) return;
     const steps = new Steps(c[`counter_time_${i}`], c[`counter_value_${i}`]);
-    const name = several ? `core ${counter.core}: ${counter.name}` : counter.name;
-    rows.push({ kind: "counter", name, height: ROW.counter, steps, unit: counter.unit });
+    rows.push({
+      recording, key: `counter ${counter.core} ${counter.name}`, kind: "counter",
+      name: titleOf(counter.core, counter.name), height: ROW.counter, steps, unit: counter.unit,
+    });
   });
   return rows;
 }
+
+/** A title, with the run that it belongs to where there are two. */
+const tagged = (recording, title) => (recording.tag ? `${recording.tag} · ${title}` : title);
 
 function launchRow(recording) {
   const body = recording.phases.body[0];
   const names = ["preamble", "body", "postamble"];
   const times = names.map((name) => recording.phases[name]);
   const lane = new Lane(times.map((t) => t[0] - body), times.map((t) => t[1] - body), [0, 1, 2]);
-  return { kind: "launch", name: "total_time", height: ROW.lane, lane, texts: names };
+  return { recording, key: "launch", kind: "launch", name: tagged(recording, "total_time"),
+    height: ROW.lane, lane, texts: names };
 }
 
 function pathRow(recording) {
   const c = recording.column;
   const lane = new Lane(c.path_start, c.path_end, Uint32Array.from(c.path_event.keys()));
-  return { kind: "path", name: "Critical path", height: ROW.lane, lane };
+  return { recording, key: "path", kind: "path", name: tagged(recording, "Critical path"),
+    height: ROW.lane, lane };
 }
 
 /** The rows that are open, in order, with their place `top`. A group of one row has no heading. */

@@ -3,16 +3,19 @@
 const GUTTER = 168;
 const RULER = 22;
 
+/** One time axis for all recordings. `selected` is {recording, event} or null; `matching` what a
+ * search found, by recording, or null without one. */
 class Timeline {
-  constructor(canvas, recording, rows) {
+  constructor(canvas, recordings, rows) {
     this.canvas = canvas;
     this.context = canvas.getContext("2d");
-    this.recording = recording;
     this.rows = rows;
-    this.from = recording.start;
-    this.to = recording.end;
+    this.start = Math.min(...recordings.map((recording) => recording.start));
+    this.end = Math.max(...recordings.map((recording) => recording.end));
+    this.from = this.start;
+    this.to = this.end;
     this.scroll = 0;
-    this.selected = NONE;
+    this.selected = null;
     this.matching = null;
     this.marksPath = true;
     this.layOut();
@@ -22,19 +25,26 @@ class Timeline {
     const visible = visibleRows(this.rows);
     this.visible = visible.rows;
     this.height = visible.height;
-    this.rowOfTrack = new Map();
+    this.rowsOfTracks = new Map();
     for (const row of this.visible) {
-      if (row.track !== undefined) this.rowOfTrack.set(row.track, row);
+      if (row.track === undefined) continue;
+      if (!this.rowsOfTracks.has(row.recording)) this.rowsOfTracks.set(row.recording, []);
+      this.rowsOfTracks.get(row.recording)[row.track] = row;
     }
+  }
+
+  /** The row that shows an event; undefined in a closed group. */
+  rowOf(recording, event) {
+    return this.rowsOfTracks.get(recording)?.[recording.column.event_track[event]];
   }
 
   get width() { return Math.max(this.canvas.clientWidth - GUTTER, 1); }
   timeAt(x) { return this.from + ((x - GUTTER) / this.width) * (this.to - this.from); }
   xOf(time) { return GUTTER + ((time - this.from) / (this.to - this.from)) * this.width; }
 
-  /** Shows [from, to), kept within the recording with a margin. */
+  /** Shows [from, to), kept within the recordings with a margin. */
   show(from, to) {
-    const { start, end } = this.recording;
+    const { start, end } = this;
     const span = Math.min(Math.max(to - from, 200), (end - start) * 1.1);
     const margin = span * 0.4;
     this.from = Math.min(Math.max((from + to - span) / 2, start - margin), end + margin - span);
@@ -62,21 +72,22 @@ class Timeline {
     return this.visible.find((row) => at >= row.top && at < row.top + row.height);
   }
 
-  /** The event under a point of a lane; NONE for a launch phase or an empty place. */
+  /** What is under a point of a lane; null for a launch phase or an empty place. */
   eventAt(x, y) {
     const row = this.rowAt(y);
-    if (!row?.lane || x < GUTTER) return NONE;
+    if (!row?.lane || x < GUTTER) return null;
     const slice = row.lane.at(this.timeAt(x), (3 * (this.to - this.from)) / this.width);
-    return slice < 0 ? NONE : this.eventOf(row, row.lane.items[slice]);
+    const event = slice < 0 ? NONE : this.eventOf(row, row.lane.items[slice]);
+    return event === NONE ? null : { recording: row.recording, event };
   }
 
   eventOf(row, item) {
-    const c = this.recording.column;
+    const c = row.recording.column;
     switch (row.kind) {
       case "launch": return NONE;
       case "path": return c.path_event[item];
       case "ring": return c.share_event[item];
-      case "waits": return this.recording.mainEvent(item);
+      case "waits": return row.recording.mainEvent(item);
       default: return item;
     }
   }
@@ -146,18 +157,21 @@ class Timeline {
   }
 
   colour(item, row) {
-    const { recording, style } = this;
+    const { style } = this;
+    const { recording } = row;
     if (row.kind === "waits") return style.wait;
     if (row.kind === "launch") return item === 1 ? style.line : style.raised;
     const event = this.eventOf(row, item);
     if (row.kind === "path" && !recording.column.path_works[item]) return style.wait;
-    if (this.matching && !this.matching[event]) return style.raised;
+    if (this.matching && !this.matching.get(recording)[event]) return style.raised;
     const name = recording.names.instructions[recording.instructionOf(event)].name;
     return `hsl(${hueOf(name)} ${style.saturation} ${style.lightness})`;
   }
 
   drawLane(ctx, row, view) {
-    const { recording, style } = this;
+    const { style } = this;
+    const { recording } = row;
+    const selected = this.selected?.recording === recording ? this.selected.event : NONE;
     const inner = row.height;
     ctx.font = "11px system-ui, sans-serif";
     walkLane(row.lane, view, (i, left, right) => {
@@ -170,7 +184,7 @@ class Timeline {
         ctx.fillStyle = style.accent;
         ctx.fillRect(left, inner - 3, right - left - 0.5, 3);
       }
-      if (event !== NONE && event === this.selected) {
+      if (event !== NONE && event === selected) {
         ctx.strokeStyle = style.text;
         ctx.lineWidth = 2;
         ctx.strokeRect(left + 1, 1, right - left - 2.5, inner - 2);
@@ -193,19 +207,17 @@ class Timeline {
   }
 
   drawShare(ctx, row, view) {
-    const scale = (view.to - view.from) / view.width;
     ctx.fillStyle = this.style.faint;
-    for (let x = 0; x < view.width; x += 2) {
-      const share = row.load.share(view.from + x * scale, view.from + (x + 2) * scale);
-      if (share <= 0) continue;
+    row.load.shares(view.from, view.to, Math.ceil(view.width)).forEach((share, x) => {
+      if (share <= 0) return;
       const height = Math.max(share * row.height, 1);
-      ctx.fillRect(x, row.height - height, 2, height);
-    }
+      ctx.fillRect(x, row.height - height, 1, height);
+    });
   }
 
   drawCounter(ctx, row, view) {
     const scale = (view.to - view.from) / view.width;
-    const most = row.steps.most || 1;
+    const most = row.most || 1;
     ctx.fillStyle = `hsl(${hueOf(row.unit)} ${this.style.saturation} ${this.style.lightness})`;
     for (let x = 0; x < view.width; ++x) {
       const from = view.from + x * scale;
@@ -216,24 +228,25 @@ class Timeline {
 
   /** From what the selected instance waited for, to what waited for it. */
   drawArrows(ctx) {
-    if (this.selected === NONE) return;
-    const { column } = this.recording;
-    const instance = column.event_instance[this.selected];
-    for (const wait of this.recording.waitsOf(instance)) {
+    if (!this.selected) return;
+    const { recording, event: selected } = this.selected;
+    const { column } = recording;
+    const instance = column.event_instance[selected];
+    for (const wait of recording.waitsOf(instance)) {
       if (column.wait_event[wait] === NONE) continue;
-      this.drawArrow(ctx, column.wait_event[wait], this.selected, this.style.accent);
+      this.drawArrow(ctx, recording, column.wait_event[wait], selected, this.style.accent);
     }
-    for (const event of this.recording.eventsOfInstance.of(instance)) {
-      for (const wait of this.recording.waitsOnEvent.of(event).subarray(0, 100)) {
-        const consumer = this.recording.mainEvent(this.recording.instanceOfWait(wait));
-        this.drawArrow(ctx, event, consumer, this.style.faint);
+    for (const event of recording.eventsOfInstance.of(instance)) {
+      for (const wait of recording.waitsOnEvent.of(event).subarray(0, 100)) {
+        const consumer = recording.mainEvent(recording.instanceOfWait(wait));
+        this.drawArrow(ctx, recording, event, consumer, this.style.faint);
       }
     }
   }
 
-  drawArrow(ctx, from, to, colour) {
-    const { column } = this.recording;
-    const [start, end] = [from, to].map((event) => this.rowOfTrack.get(column.event_track[event]));
+  drawArrow(ctx, recording, from, to, colour) {
+    const { column } = recording;
+    const [start, end] = [from, to].map((event) => this.rowOf(recording, event));
     if (!start || !end) return;
     const x0 = this.xOf(column.event_end[from]);
     const x1 = this.xOf(column.event_start[to]);

@@ -1,0 +1,82 @@
+"""Compare two runs: timeline pages that `neuron-sim run --timeline` or `write_timeline` wrote.
+
+  neuron-sim run --timeline before.html kernel.py
+  neuron-sim run --timeline after.html faster_kernel.py
+  neuron-sim compare before.html after.html --timeline both.html
+
+Prints the figures that differ: times, engines, critical path, DMA queues, counters, instructions,
+lines of the kernel. The page of both has their lanes on one time axis.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from neuron_sim.arguments import add_json
+from neuron_sim.tables import print_table
+from neuron_sim.timeline.comparison import Difference, compare_runs
+from neuron_sim.timeline.page import read_timeline, write_comparison
+
+SUMMARY = "compare two runs by their timeline pages"
+
+_LINES = 10
+"""Lines of the kernel that are printed without --all."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("first", metavar="A", help="a timeline page")
+    parser.add_argument("second", metavar="B", help="another one")
+    parser.add_argument(
+        "--timeline", metavar="FILE", help="write the page of both runs, for a browser"
+    )
+    parser.add_argument(
+        "--all", action="store_true", help="also what is equal, and all lines of the kernels"
+    )
+    add_json(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """0. ValueError for a file that is no timeline page of one run."""
+    first, second = read_timeline(arguments.first), read_timeline(arguments.second)
+    differences = compare_runs(first, second)
+    if arguments.timeline is not None:
+        write_comparison(first, second, arguments.timeline)
+    if arguments.json:
+        rows = [asdict(each) | {"change": each.change, "ratio": each.ratio} for each in differences]
+        print(json.dumps(rows, indent=2))
+        return 0
+    for label, each in (("A", first), ("B", second)):
+        print(f"{label}: {each.title}, {each.header['architecture']}")
+    print_table([_row(each) for each in _printed(differences, arguments.all)])
+    return 0
+
+
+def _printed(differences: Sequence[Difference], everything: bool) -> list[Difference]:
+    if everything:
+        return list(differences)
+    rows = [each for each in differences if each.group == "time" or each.change]
+    lines = [each for each in rows if each.group == "line"]
+    return [each for each in rows if each.group != "line"] + lines[:_LINES]
+
+
+def _row(difference: Difference) -> dict[str, Any]:
+    scale, unit = (1e6, "us") if difference.unit == "ps" else (1, difference.unit)
+
+    def shown(value: float | None) -> float | int | None:
+        if value is None:
+            return None
+        return value / scale if scale != 1 or value != int(value) else int(value)
+
+    return {
+        "group": difference.group,
+        "figure": difference.name,
+        "unit": unit,
+        "A": shown(difference.first),
+        "B": shown(difference.second),
+        "B - A": shown(difference.change),
+        "B / A": difference.ratio,
+    }

@@ -1,0 +1,43 @@
+/* The table of differences between two runs, A and B. */
+
+const GROUPS = {
+  time: "Times", busy: "Busy", "critical path": "Critical path", "DMA queue": "DMA queues",
+  peak: "Peaks", total: "Totals", instruction: "Instructions", line: "Lines on the critical path",
+};
+const LINES = 20;
+
+/** Fills the panel from rows of ../comparison.py; figures that are equal are only counted. */
+function fillDifferences(panel, recordings, rows) {
+  element("p", recordings.map((each) => `${each.tag}: ${each.title}, ${each.architecture}`)
+    .join("\n"), panel, "runs");
+  for (const [group, heading] of Object.entries(GROUPS)) {
+    const all = rows.filter((row) => row.group === group);
+    const shown = all.filter((row) => group === "time" || row.first !== row.second);
+    if (all.length === 0) continue;
+    element("h2", heading, panel);
+    if (shown.length) {
+      const table = tableOf(panel, ["", "A", "B", "B - A", "B / A"],
+        shown.slice(0, group === "line" ? LINES : shown.length).map(differenceRow));
+      table.className = "differences";
+    }
+    const left = all.length - shown.length;
+    if (left) element("p", `${left} more, equal in both`, panel, "faint");
+    if (group === "line" && shown.length > LINES) {
+      element("p", `and ${shown.length - LINES} smaller differences`, panel, "faint");
+    }
+  }
+}
+
+function differenceRow({ name, unit, first, second }) {
+  const text = (value) => (value === null ? "" : quantityText(value, unit));
+  const change = (second ?? 0) - (first ?? 0);
+  const ratio = first && second !== null ? (second / first).toFixed(3) : "";
+  return [name, text(first), text(second), (change > 0 ? "+" : "") + quantityText(change, unit), ratio];
+}
+
+function quantityText(value, unit) {
+  if (unit === "ps") return timeText(value);
+  if (unit === "bytes") return bytesText(value);
+  const number = Number.isInteger(value) ? String(value) : value.toFixed(1);
+  return unit === "" ? number : `${number} ${unit}`;
+}
