@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from neuron_sim import _C, _core  # type: ignore[attr-defined]
 from neuron_sim.files import write_whole
-from neuron_sim.tables import as_html
+from neuron_sim.terminal.tables import as_html
 from neuron_sim.timeline import advice_text, advise, write_timeline
 
 

@@ -25,8 +25,8 @@ from neuron_sim.arguments import (
     chosen_architecture,
     print_result,
 )
-from neuron_sim.suggestions import did_you_mean
-from neuron_sim.tables import print_table
+from neuron_sim.terminal.suggestions import did_you_mean
+from neuron_sim.terminal.tables import print_table
 from neuron_sim.timeline.peaks import dma_bandwidth, hbm_bandwidth, peak_operations
 
 SUMMARY = "list, show and compare architectures"
@@ -97,8 +97,8 @@ def shown(
     for pattern in patterns:
         found = _core.fact_groups().get(pattern) or fnmatch.filter(facts, pattern)
         if not found:
-            known = did_you_mean(pattern, [*facts, *_core.fact_groups()])
-            raise ValueError(f"no fact matches '{pattern}'{known}.")
+            suggestion = did_you_mean(pattern, [*facts, *_core.fact_groups()])
+            raise ValueError(f"no fact matches '{pattern}'{suggestion}.")
         chosen.update(found)
     known = sorted({fact["certainty"] for fact in facts.values()})
     for certainty in certainties or ():

@@ -14,20 +14,21 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import NoReturn
 
-from neuron_sim import __version__, completion
+from neuron_sim import __version__
 from neuron_sim._extras import missing_package_sentence
 from neuron_sim.arguments import add_commands
-from neuron_sim.suggestions import did_you_mean, did_you_mean_file
+from neuron_sim.terminal import completion
+from neuron_sim.terminal.suggestions import did_you_mean, did_you_mean_file
 
 COMMANDS = {
     "arch": "neuron_sim.architectures",
     "calibrate": "neuron_sim.fidelity.calibrate.command",
     "compare": "neuron_sim.timeline.command",
-    "completion": "neuron_sim.completion",
-    "explain": "neuron_sim.explain",
+    "completion": "neuron_sim.terminal.completion",
+    "explain": "neuron_sim.commands.explain",
     "fidelity": "neuron_sim.fidelity.command",
-    "fleet": "neuron_sim.fleet",
-    "info": "neuron_sim.info",
+    "fleet": "neuron_sim.commands.fleet",
+    "info": "neuron_sim.commands.info",
     "model": "neuron_sim.model.command",
     "profile": "neuron_sim.nki.measurement.command",
     "replay": "neuron_sim.fidelity.replay.command",

@@ -22,7 +22,7 @@ from pathlib import Path
 
 from neuron_sim.arguments import add_architecture
 from neuron_sim.run.environment import script_environment
-from neuron_sim.suggestions import did_you_mean_file
+from neuron_sim.terminal.suggestions import did_you_mean_file
 
 SUMMARY = "run a script with NKI kernels as it is"
 

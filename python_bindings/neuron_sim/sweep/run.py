@@ -10,7 +10,7 @@ from typing import Any
 from neuron_sim.sweep.point import evaluate
 from neuron_sim.sweep.results import Results
 from neuron_sim.sweep.study import Point, Study
-from neuron_sim.tables import as_html
+from neuron_sim.terminal.tables import as_html
 
 Advance = Callable[[int, int], None]
 """Is told how many points of how many are known."""

@@ -17,7 +17,7 @@ from dataclasses import asdict
 from typing import Any
 
 from neuron_sim.arguments import add_json
-from neuron_sim.tables import print_table
+from neuron_sim.terminal.tables import print_table
 from neuron_sim.timeline.comparison import Difference, compare_runs
 from neuron_sim.timeline.page import read_timeline, write_comparison
 

@@ -12,9 +12,9 @@ from __future__ import annotations
 import argparse
 
 from neuron_sim.arguments import print_result
-from neuron_sim.progress import Progress
 from neuron_sim.sweep.command import add_study_arguments, study_of
-from neuron_sim.tables import print_table
+from neuron_sim.terminal.progress import Progress
+from neuron_sim.terminal.tables import print_table
 from neuron_sim.tune.search import Tuned, tune
 
 SUMMARY = "search a kernel's parameters for the best simulated time"

@@ -9,8 +9,9 @@ import subprocess
 import sys
 
 import pytest
-from neuron_sim import _core, explain
+from neuron_sim import _core
 from neuron_sim.command_line import COMMANDS, main
+from neuron_sim.commands import explain
 
 
 def ended(*arguments):

@@ -5,8 +5,8 @@ import sys
 import time
 
 import pytest
-from neuron_sim import progress
-from neuron_sim.progress import Progress
+from neuron_sim.terminal import progress
+from neuron_sim.terminal.progress import Progress
 
 
 class Terminal(io.StringIO):

@@ -5,7 +5,7 @@ import io
 from html.parser import HTMLParser
 
 import pytest
-from neuron_sim.tables import as_csv, as_html, as_markdown, cell, columns_of, print_table
+from neuron_sim.terminal.tables import as_csv, as_html, as_markdown, cell, columns_of, print_table
 
 ROWS = [
     {"name": "a|b", "n": 12345, "x": 0.123456, "flag": True},

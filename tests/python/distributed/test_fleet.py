@@ -7,7 +7,8 @@ import sys
 
 import pytest
 import torch
-from neuron_sim import _core, command_line, fleet, torch_device
+from neuron_sim import _core, command_line, torch_device
+from neuron_sim.commands import fleet
 
 SMALL = "in20_out8_filter3x2_batch2_9x12_float16"
 
@@ -173,7 +174,7 @@ def test_another_chip_than_that_of_the_process_is_refused(capsys):
     )
 
 
-@pytest.mark.parametrize("module", ["neuron_sim.fleet", "neuron_sim"])
+@pytest.mark.parametrize("module", ["neuron_sim.commands.fleet", "neuron_sim"])
 def test_the_module_runs_a_case_on_the_chip_of_the_lab(module, tmp_path):
     command = [sys.executable, "-m", module, *(["fleet"] if module == "neuron_sim" else [])]
     environment = {key: value for key, value in os.environ.items() if key != "NEURON_SIM_ARCH"}

@@ -31,7 +31,7 @@ def test_a_command_names_the_extra_that_it_misses(monkeypatch, capsys):
     def run(arguments):
         raise ModuleNotFoundError("No module named 'scipy.stats'", name="scipy.stats")
 
-    monkeypatch.setattr("neuron_sim.fleet.run", run)
+    monkeypatch.setattr("neuron_sim.commands.fleet.run", run)
     assert command_line.main(["fleet"]) == 2
     said = capsys.readouterr().err
     assert "the package 'scipy' is not installed" in said
@@ -42,7 +42,7 @@ def test_a_missing_module_of_no_extra_stays_an_error(monkeypatch):
     def run(arguments):
         raise ModuleNotFoundError("No module named 'mine'", name="mine")
 
-    monkeypatch.setattr("neuron_sim.fleet.run", run)
+    monkeypatch.setattr("neuron_sim.commands.fleet.run", run)
     with pytest.raises(ModuleNotFoundError, match="mine"):
         command_line.main(["fleet"])
 

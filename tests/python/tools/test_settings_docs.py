@@ -23,7 +23,7 @@ READERS = (
     "python_bindings/neuron_sim/nki/kernel.py",
     "python_bindings/neuron_sim/nki/launch/program_cache.py",
     # The shell's variables, while it asks how a line goes on.
-    "python_bindings/neuron_sim/completion.py",
+    "python_bindings/neuron_sim/terminal/completion.py",
     # Accelerate's variable.
     "python_bindings/neuron_sim/clients/_choices.py",
 )

@@ -1,6 +1,6 @@
 """Runs the convolutions of Berkeley's CS152 lab 6.
 
-Command: `neuron-sim fleet`, also `python -m neuron_sim.fleet`.
+Command: `neuron-sim fleet`, also `python -m neuron_sim.commands.fleet`.
 
 A case is named by its sizes, for example in128_out128_filter3x3_batch16_256x256_float16. It is a
 convolution without padding, with a bias, of random numbers in [0, 1). Its result is compared with

@@ -17,8 +17,8 @@ from typing import Any
 from neuron_sim import _core
 from neuron_sim.architectures import shown
 from neuron_sim.arguments import add_architecture, add_json, chosen_architecture, print_result
-from neuron_sim.suggestions import did_you_mean
-from neuron_sim.tables import print_table
+from neuron_sim.terminal.suggestions import did_you_mean
+from neuron_sim.terminal.tables import print_table
 
 SUMMARY = "explain an instruction: meaning, limits, operands, engine, timing facts"
 

@@ -1,0 +1,1 @@
+"""Subcommands of `neuron-sim` that are one module each."""
