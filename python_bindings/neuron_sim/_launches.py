@@ -23,8 +23,7 @@ _C.find_places_with(calling_place)
 class Launch:
     """One launch of a kernel. Times are simulated microseconds.
 
-    A record of about 400 bytes: its properties are read on demand, and kernels are shared by
-    their launches.
+    A small record: its properties are read on demand, and kernels are shared by their launches.
     """
 
     __slots__ = ("_record",)
