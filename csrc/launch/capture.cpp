@@ -1,5 +1,7 @@
 #include "csrc/launch/capture.h"
 
+#include <ATen/record_function.h>
+
 #include <algorithm>
 
 #include "csrc/launch/tensor_access.h"
@@ -30,7 +32,7 @@ GraphCapture* GraphCapture::active() { return active_capture; }
 
 GraphCapture::GraphCapture(at::Device device, at::ArrayRef<at::Tensor> inputs,
                            GraphProgramOptions options, at::ArrayRef<int64_t> constants)
-    : device_(device), options_(options), graph_(new CapturedGraph(device)) {
+    : device_(device), inputs_(inputs.vec()), options_(options), graph_(new CapturedGraph(device)) {
   TORCH_CHECK(active_capture == nullptr, "neuron_sim: a graph is being captured already");
   graph_->inputs_ = inputs.size();
   for (size_t i = 0; i < inputs.size(); ++i) {
@@ -156,6 +158,7 @@ std::byte* GraphCapture::address_of(size_t memory) const {
 
 void GraphCapture::flush() {
   if (waiting_.empty()) return;
+  RECORD_FUNCTION(kGraphOperator, std::vector<c10::IValue>(inputs_.begin(), inputs_.end()));
   prepare_constants();
   std::vector<bool> external;
   for (size_t i = 0; i < memories_.size(); ++i) external.push_back(is_external(i));

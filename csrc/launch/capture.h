@@ -119,6 +119,7 @@ class GraphCapture {
   void fold_constants();
 
   at::Device device_;
+  std::vector<at::Tensor> inputs_;
   GraphProgramOptions options_;
   std::shared_ptr<CapturedGraph> graph_;
   std::vector<Memory> memories_;

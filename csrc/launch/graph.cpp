@@ -2,6 +2,7 @@
 
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/ops/empty.h>
+#include <ATen/record_function.h>
 #include <c10/core/DeviceGuard.h>
 
 #include <cstring>
@@ -109,8 +110,9 @@ class Run {
 std::vector<at::Tensor> CapturedGraph::run(at::ArrayRef<at::Tensor> inputs) const {
   TORCH_CHECK(inputs.size() == inputs_, "neuron_sim: a compiled graph of ", inputs_,
               " inputs was called with ", inputs.size());
-  const c10::DeviceGuard guard(device_);
+  const c10::DeviceGuard on_device(device_);
   const at::AutoDispatchBelowADInplaceOrView no_autograd;
+  RECORD_FUNCTION(kGraphOperator, std::vector<c10::IValue>(inputs.begin(), inputs.end()));
   return translate_errors([&] {
     Run run(device_, memories_, preparation_, inputs);
     for (const auto& step : steps_) {

@@ -18,6 +18,9 @@
 
 namespace neuron_sim {
 
+/// The operator of a graph's launches.
+inline constexpr const char* kGraphOperator = "neuron_sim::graph";
+
 /// Where the bytes of a memory of a graph come from.
 struct GraphMemory {
   enum class Origin : uint8_t {

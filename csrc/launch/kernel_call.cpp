@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "csrc/launch/capture.h"
+#include "csrc/launch/launch_origin.h"
 #include "csrc/launch/tensor_access.h"
 #include "csrc/launch/written_memory.h"
 #include "csrc/runtime/runtime.h"
@@ -272,6 +273,12 @@ void KernelCall::launch(const std::shared_ptr<const Kernel>& kernel, const Arran
                         std::span<const double> numbers) const {
   c10::SmallVector<std::byte*, 8> addresses;
   for (const Memory& memory : arrangement.memories) addresses.push_back(memory.begin);
+  std::optional<LaunchResults> written;
+  if (follows_operators()) {
+    c10::SmallVector<at::Tensor, 4> tensors;
+    for (const Argument& result : results_) tensors.push_back(result.tensor);
+    written.emplace(tensors);
+  }
   neuron_sim::launch(device_.index(), current_stream(device_.index()), kernel,
                      {addresses.data(), addresses.size()}, numbers);
   for (const Argument& result : results_) WrittenMemory::note(result.tensor);

@@ -12,6 +12,7 @@
 #include "csrc/runtime/errors.h"
 #include "device/base/errors.h"
 #include "device/observe/trace.h"
+#include "device/runtime/devices.h"
 
 namespace neuron_sim {
 namespace {
@@ -22,7 +23,7 @@ std::string argument_text(const Argument& argument) {
   return text(argument.label, " [", sizes, "] ", name(argument.dtype));
 }
 
-std::string shapes_text(const Program& program) {
+std::string arguments_text(const Program& program) {
   std::string inputs, outputs;
   for (const Argument& argument : program.arguments) {
     std::string& list = argument.written ? outputs : inputs;
@@ -41,13 +42,14 @@ bool same_figures(const Timing& a, const Timing& b) {
 /// Keeps the launch's own data; kernels and timings are shared by the launches that have them.
 class Recording {
  public:
-  void add(const LaunchRecord& launch) {
+  void add(const LaunchRecord& launch, const LaunchOrigin& origin, int64_t allocated_bytes) {
     Known& known = known_[launch.kernel.get()];
     if (!known.kernel) keep(known, launch.kernel);
     if (!known.timing || !same_figures(*known.timing, launch.timing)) {
       known.timing = std::make_shared<const Timing>(launch.timing);
     }
-    launches_.push_back({known.kernel, known.timing, launch.device, launch.stream, launch.span});
+    launches_.push_back({known.kernel, known.timing, launch.device, launch.stream, launch.span,
+                         origin, allocated_bytes});
   }
   std::vector<RecordedLaunch> take() { return std::move(launches_); }
 
@@ -60,7 +62,7 @@ class Recording {
   void keep(Known& known, const std::shared_ptr<const Kernel>& kernel) {
     const Program& program = kernel->program();
     known.kernel = std::make_shared<RecordedKernel>(
-        RecordedKernel{program.kernel, shapes_text(program), report_overlaps(program),
+        RecordedKernel{program.kernel, arguments_text(program), report_overlaps(program),
                        program.architecture, kernel});
     order_.push_back(kernel.get());
     if (order_.size() <= kKeptPrograms) return;
@@ -90,10 +92,13 @@ Recordings& recordings() {
 }
 
 void record(const LaunchRecord& launch) {
+  // Before the lock: the place is Python's, whose lock a thread may hold that waits for this one.
+  const LaunchOrigin origin = current_origin();
+  const int64_t allocated = device_allocator(launch.device).statistics().bytes.current;
   std::shared_ptr<const LaunchObserver> observer;
   {
     const std::lock_guard lock(recordings().mutex);
-    for (auto& [id, recording] : recordings().active) recording.add(launch);
+    for (auto& [id, recording] : recordings().active) recording.add(launch, origin, allocated);
     observer = recordings().observer;
   }
   if (observer) (*observer)(launch);
@@ -102,6 +107,7 @@ void record(const LaunchRecord& launch) {
 /// Listens to launches while there is an observer or recording; the caller holds the lock.
 void listen_if_wanted() {
   const bool wanted = !recordings().active.empty() || recordings().observer != nullptr;
+  follow_operators(wanted);
   set_launch_listener(wanted ? record : std::function<void(const LaunchRecord&)>{});
 }
 
@@ -127,6 +133,10 @@ void set_launch_observer(LaunchObserver observer) {
   recordings().observer =
       observer ? std::make_shared<const LaunchObserver>(std::move(observer)) : nullptr;
   listen_if_wanted();
+}
+
+std::string RecordedLaunch::shapes() const {
+  return origin.shapes.empty() ? kernel->arguments : origin.shapes;
 }
 
 void check_kept(const RecordedLaunch& launch) {

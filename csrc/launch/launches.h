@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "csrc/launch/launch_origin.h"
 #include "csrc/runtime/export.h"
 #include "device/runtime/launch.h"
 #include "device/timeline/overlaps.h"
@@ -20,9 +21,9 @@ using RecordingId = int64_t;
 /// A kernel as a recording keeps it, one for all of its launches.
 struct RecordedKernel {
   std::string name;  ///< for example "matmul"
-  /// Its tensor arguments, "a [128, 64] float32, b [64, 32] float32 -> out [128, 32] float32", in
+  /// Those of its program, "a [128, 64] float32, b [64, 32] float32 -> out [128, 32] float32", in
   /// the shapes the kernel was compiled for (vector_add merges dimensions).
-  std::string shapes;
+  std::string arguments;
   OverlapReport overlaps;
   const Architecture* architecture = nullptr;
   /// Absent in a long recording, which keeps only the programs of its last kernels.
@@ -36,6 +37,11 @@ struct RecordedLaunch {
   int device = 0;
   Schedule::StreamId stream = Schedule::kDefaultStream;
   TimeSpan span{};  ///< on the device's schedule
+  LaunchOrigin origin;
+  int64_t allocated_bytes = 0;  ///< of the device's HBM, by tensors, when it ran
+
+  /// The tensors of its operator; without one, the arguments of its program.
+  std::string shapes() const;
 };
 
 /// Distinct kernels whose programs a recording keeps; a training step may compile a hundred new

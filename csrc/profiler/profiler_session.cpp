@@ -46,8 +46,9 @@ void ProfilerSession::start() {
   simulated_start_ = translate_errors([] { return schedule(0).host().now(); });
   status_ = libkineto::TraceStatus::RECORDING;
   set_activity_listener([this](const DeviceActivity& activity) {
+    auto origin = current_origin();
     const std::lock_guard lock(mutex_);
-    seen_.push_back({activity, correlations.empty() ? 0 : correlations.back()});
+    seen_.push_back({activity, correlations.empty() ? 0 : correlations.back(), std::move(origin)});
   });
 }
 
@@ -91,7 +92,19 @@ void ProfilerSession::add_activity(const Seen& seen,
     event.linked = linked_activity(static_cast<int32_t>(seen.correlation));
   }
   if (!kernel) event.addMetadataQuoted("bytes", std::to_string(activity.bytes.count));
+  add_origin(event, seen.origin);
   if (kernel) add_engine_lanes(activity);
+}
+
+/// As properties of torch.neuron_sim.Launch.
+void ProfilerSession::add_origin(GenericTraceActivity& event, const LaunchOrigin& origin) {
+  const auto add = [&](const char* key, const std::string& value) {
+    if (!value.empty()) event.addMetadataQuoted(key, value);
+  };
+  add("operator", origin.op);
+  add("module", origin.place.module);
+  add("shapes", origin.shapes);
+  add("source_line", origin.place.line);
 }
 
 /// Engines work in the body, which ends with the span; before it is the launch overhead.

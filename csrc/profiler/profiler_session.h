@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "csrc/launch/device_activity.h"
+#include "csrc/launch/launch_origin.h"
 #include "device/observe/engine_lanes.h"
 
 namespace neuron_sim {
@@ -39,6 +40,7 @@ class ProfilerSession final : public libkineto::IActivityProfilerSession {
   struct Seen {
     DeviceActivity activity;
     uint64_t correlation = 0;  ///< the operator that submitted it
+    LaunchOrigin origin;
   };
   /// Lane numbers of one device by name, in order of appearance.
   using Lanes = std::map<std::string, int32_t>;
@@ -48,6 +50,7 @@ class ProfilerSession final : public libkineto::IActivityProfilerSession {
                                              libkineto::ActivityType type, const std::string& name,
                                              const std::string& lane, TimeSpan span);
   void add_activity(const Seen& seen, const libkineto::getLinkedActivityCallback& linked_activity);
+  static void add_origin(libkineto::GenericTraceActivity& event, const LaunchOrigin& origin);
   void add_engine_lanes(const DeviceActivity& activity);
   void announce_devices(libkineto::ActivityLogger& logger) const;
 

@@ -19,8 +19,9 @@ std::vector<SourceShare> shares_by_source(const Recording& recording) {
   };
   for (const RecordedInstance& instance : recording.instances) {
     const Instruction& instruction = program.instructions[instance.instruction];
-    share_of(instruction).multiply_accumulates +=
-        product_multiply_accumulates(program.demands[instruction.demand]);
+    SourceShare& share = share_of(instruction);
+    ++share.instances;
+    share.multiply_accumulates += product_multiply_accumulates(program.demands[instruction.demand]);
   }
   for (const RecordedEvent& event : recording.events) {
     // A collective moves its bytes between the ranks.

@@ -15,6 +15,7 @@ struct SourceShare {
   /// Their part of the critical path by what it is spent on (spent_on()). The parts of all sources
   /// sum to the body.
   std::map<std::string, Picoseconds> path;
+  int64_t instances = 0;  ///< of instructions
   int64_t dma_bytes = 0;
   int64_t multiply_accumulates = 0;  ///< of products; transposes are none
 };

@@ -33,6 +33,7 @@ from neuron_sim._compile_graph import (
 )
 from neuron_sim._compile_in_place import write_in_place
 from neuron_sim._compiled_graphs import CompiledGraph, note
+from neuron_sim._graph_source import GraphSource
 
 BACKEND = "neuron_sim"
 # Captures kept per graph: one for each way in which its inputs share memory, and for each set of
@@ -152,7 +153,9 @@ class _Graph:
         )
         if graph is None:
             return self._leave(reason), self._module(*inputs)
-        note(CompiledGraph(self._kind, **graph.facts()))
+        facts = graph.facts()
+        sources = [GraphSource.parse(source).module for source in facts["program_sources"]]
+        note(CompiledGraph(self._kind, **{**facts, "program_sources": sources}))
         return _Capture(graph, self._held, outputs), outputs
 
     def _leave(self, reason: str) -> _Capture:

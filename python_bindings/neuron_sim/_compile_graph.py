@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from operator import attrgetter, getitem
@@ -15,6 +14,7 @@ from torch._guards import TracingContext
 from torch.fx import GraphModule, Interpreter, Node
 
 from neuron_sim import _C  # type: ignore[attr-defined]
+from neuron_sim._graph_source import source_of
 
 aten = torch.ops.aten
 
@@ -58,23 +58,13 @@ def _without_decomposition(operator: Any) -> Iterator[None]:
 
 class ExpectedLayouts(Interpreter):
     """Runs a graph operator by operator; a result whose strides differ from those of the trace
-    is copied into them, because later views rely on them. Tells a capture which module each
-    operator belongs to; those that a pass of ours made belong to the one before them."""
+    is copied into them, because later views rely on them. Tells a capture where each operator
+    comes from; those that a pass of ours made belong to the one before them."""
 
     def run_node(self, node: Node) -> Any:
         if "stack_trace" in node.meta or "nn_module_stack" in node.meta:
-            _C.set_capture_source(module_path(node))
+            _C.set_capture_source(str(source_of(node)))
         return _with_layout(super().run_node(node), node.meta.get("val"))
-
-
-def module_path(node: Node) -> str:
-    """The innermost module that called the operator, by its name in the compiled one
-    ("layers.0.attention"); "" for the compiled one itself."""
-    stack = node.meta.get("nn_module_stack") or node.meta.get("fwd_nn_module_stack")
-    if not stack:
-        return ""
-    path = list(stack.values())[-1][0]
-    return re.sub(r"^L\['\w+'\]\.?", "", path)  # TorchDynamo's source: L['self'].layers.0
 
 
 def _with_layout(found: Any, expected: Any) -> Any:

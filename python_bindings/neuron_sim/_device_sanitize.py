@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Callable
-from types import FrameType
 from typing import Any
 
-import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-_LIBRARIES = tuple(
-    os.path.dirname(os.path.abspath(str(module.__file__))) + os.sep
-    for module in (torch, sys.modules["neuron_sim"])
-)
+from neuron_sim._calling_place import calling_line
 
 
 class OperatorFindings(TorchDispatchMode):
@@ -43,15 +36,3 @@ class OperatorFindings(TorchDispatchMode):
             if found:
                 block.add(found)
         return result
-
-
-def calling_line() -> str:
-    """`file:line` of the innermost frame outside torch and this package; "" without one, as in
-    a backward pass on one of PyTorch's threads."""
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None:
-        file = os.path.abspath(frame.f_code.co_filename)
-        if not file.startswith(_LIBRARIES) and os.path.isfile(file):
-            return f"{file}:{frame.f_lineno}"
-        frame = frame.f_back
-    return ""

@@ -8,16 +8,22 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from neuron_sim import _C, _core  # type: ignore[attr-defined]
+from neuron_sim._calling_place import calling_place
+from neuron_sim._graph_source import GraphSource
 from neuron_sim.files import write_whole
 from neuron_sim.terminal.tables import as_html
 from neuron_sim.timeline import advice_text, advise, write_timeline
+
+GRAPH = "graph"
+"""The name of a program of torch.compile."""
+
+_C.find_places_with(calling_place)
 
 
 class Launch:
     """One launch of a kernel. Times are simulated microseconds.
 
-    A record of about 400 bytes: its properties are read on demand, and kernels are shared by
-    their launches.
+    A small record: its properties are read on demand, and kernels are shared by their launches.
     """
 
     __slots__ = ("_record",)
@@ -32,8 +38,45 @@ class Launch:
 
     @property
     def shapes(self) -> str:
-        """Its arguments: "a [128, 64] float32, b [64, 32] float32 -> out [128, 32] float32"."""
+        """The tensors of its operator, "self [128] float32, mat1 [32, 64] float32, mat2 [64, 128]
+        float32 -> out [32, 128] float32"; of a list the first four. Without an operator, its
+        arguments.
+        """
         return self._record.shapes
+
+    @property
+    def arguments(self) -> str:
+        """The arguments of the kernel's program, in the shapes that it was compiled for."""
+        return self._record.arguments
+
+    @property
+    def operator(self) -> str:
+        """The innermost operator of PyTorch that launched it, "aten::addmm"; "neuron_sim::graph" of
+        a program of torch.compile, whose instructions name theirs (shares_by_source()); a node of
+        autograd whose gradient is a kernel itself; "" without one.
+        """
+        return self._record.operator
+
+    @property
+    def module(self) -> str:
+        """The innermost torch.nn.Module that was being called, by its path in the outermost one,
+        "encoder.layer.0.attention.self.query"; "" for that one, and outside of modules. In a
+        backward pass, the module of the call of which this is the gradient, if that was recorded
+        too.
+        """
+        return self._record.module
+
+    @property
+    def source_line(self) -> str:
+        """`file:line` of the innermost frame outside torch and this package; in a backward pass
+        as `module`. "" without one.
+        """
+        return self._record.source_line
+
+    @property
+    def allocated_bytes(self) -> int:
+        """The HBM of the device that tensors took when it ran."""
+        return self._record.allocated_bytes
 
     @property
     def device(self) -> int:
@@ -99,7 +142,8 @@ class Launch:
 
     def __repr__(self) -> str:
         return (
-            f"Launch(name={self.name!r}, shapes={self.shapes!r}, device={self.device}, "
+            f"Launch(name={self.name!r}, operator={self.operator!r}, module={self.module!r}, "
+            f"shapes={self.shapes!r}, device={self.device}, "
             f"start_us={self.start_us}, latency_us={self.latency_us}, body_us={self.body_us}, "
             f"bottleneck={self.bottleneck!r})"
         )
@@ -129,14 +173,26 @@ class Launch:
 
     def shares_by_source(self) -> list[dict[str, Any]]:
         """How much of the launch belongs to each source line of its instructions; in a graph of
-        torch.compile, to each module: `source` (its path, "" for instructions without one),
-        `path_us` (its part of the critical path in microseconds, by what it is spent on; the parts
-        of all sources sum to body_us), `dma_bytes` and `multiply_accumulates` (of products).
+        torch.compile, to each operator of the model: `source` ("" for instructions without one),
+        `module`, `operator` and `source_line` as the properties (the module's path includes that
+        of a compiled module in the one that calls it), `path_us` (its part of the critical path in
+        microseconds, by what it is spent on; the parts of all sources sum to body_us),
+        `instructions` that ran, `dma_bytes` and `multiply_accumulates` (of products).
 
         Simulates the launch once more, with the upper bounds of what data decides. RuntimeError as
         write_trace().
         """
-        return _core.program_of_kernel(self._record.kernel()).shares_by_source()
+        shares = _core.program_of_kernel(self._record.kernel()).shares_by_source()
+        return [{**share, **self._origin(share["source"])} for share in shares]
+
+    def _origin(self, source: str) -> dict[str, str]:
+        """The module, operator and line of instructions with this source."""
+        found = GraphSource.parse(source) if self.name == GRAPH else GraphSource()
+        return {
+            "module": ".".join(path for path in (self.module, found.module) if path),
+            "operator": found.operator or self.operator,
+            "source_line": found.line or self.source_line,
+        }
 
     def advice(self) -> str:
         """What bounds the launch and what would help. RuntimeError as write_trace()."""
@@ -155,6 +211,8 @@ def _row(launch: Launch) -> dict[str, Any]:
     """A launch as a line of a table."""
     return {
         "kernel": launch.name,
+        "operator": launch.operator,
+        "module": launch.module,
         "shapes": launch.shapes,
         "device": launch.device,
         "start us": launch.start_us,

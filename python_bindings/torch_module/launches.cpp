@@ -52,7 +52,12 @@ void bind_recorded_launch(py::module_& m) {
   using Launch = const RecordedLaunch&;
   py::class_<RecordedLaunch>(m, "RecordedLaunch")
       .def_property_readonly("name", [](Launch launch) { return launch.kernel->name; })
-      .def_property_readonly("shapes", [](Launch launch) { return launch.kernel->shapes; })
+      .def_property_readonly("shapes", [](Launch launch) { return launch.shapes(); })
+      .def_property_readonly("arguments", [](Launch launch) { return launch.kernel->arguments; })
+      .def_property_readonly("operator", [](Launch launch) { return launch.origin.op; })
+      .def_property_readonly("module", [](Launch launch) { return launch.origin.place.module; })
+      .def_property_readonly("source_line", [](Launch launch) { return launch.origin.place.line; })
+      .def_property_readonly("allocated_bytes", [](Launch l) { return l.allocated_bytes; })
       .def_property_readonly("device", [](Launch launch) { return launch.device; })
       .def_property_readonly("start_us", [](Launch l) { return l.span.start.microseconds(); })
       .def_property_readonly("end_us", [](Launch l) { return l.span.end.microseconds(); })
@@ -66,6 +71,8 @@ void bind_recorded_launch(py::module_& m) {
       .def_property_readonly("overlapping_tiles", [](Launch l) { return l.kernel->overlaps.tiles; })
       .def_property_readonly("overlap_lost_us",
                              [](Launch l) { return l.kernel->overlaps.lost.microseconds(); })
+      .def_property_readonly("kernel_id",
+                             [](Launch l) { return reinterpret_cast<uintptr_t>(l.kernel.get()); })
       .def("kernel", &recorded_kernel)
       .def("trace", &trace_of);
 }
@@ -76,10 +83,22 @@ py::tuple cache_facts() {
                         statistics.evictions);
 }
 
+/// `finder()` returns the module and the line of the calling thread (CallingPlace).
+void find_places_with(const py::function& finder) {
+  auto* const kept = new py::function(finder);  // threads may launch until the process ends
+  set_place_finder([kept]() -> CallingPlace {
+    if (Py_IsInitialized() == 0) return {};
+    const py::gil_scoped_acquire locked;
+    const auto found = (*kept)().cast<std::pair<std::string, std::string>>();
+    return {found.first, found.second};
+  });
+}
+
 }  // namespace
 
 void bind_launches(py::module_& m) {
   bind_recorded_launch(m);
+  m.def("find_places_with", &find_places_with);
   m.def("start_recording", &start_recording);
   m.def("finish_recording", &finish_recording);
   m.def("kernel_cache_info", &cache_facts);

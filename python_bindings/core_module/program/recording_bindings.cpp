@@ -235,6 +235,7 @@ nb::list source_share_list(const Program& program, const std::vector<int64_t>& l
     for (const auto& [spent, time] : share.path) path[spent.c_str()] = time.microseconds();
     entry["source"] = share.source;
     entry["path_us"] = path;
+    entry["instructions"] = share.instances;
     entry["dma_bytes"] = share.dma_bytes;
     entry["multiply_accumulates"] = share.multiply_accumulates;
     result.append(entry);

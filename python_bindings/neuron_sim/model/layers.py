@@ -9,8 +9,7 @@ from typing import Any
 
 from torch import nn
 
-GRAPH = "graph"
-"""The name of a program of torch.compile."""
+from neuron_sim._launches import GRAPH
 
 
 @dataclass
@@ -54,10 +53,8 @@ def shares_of(launches: Sequence[Any], graphs: Sequence[Any]) -> Shares:
     if len(known) != len(launches):  # something else ran as well
         known = [""] * len(launches)
     for launch, module in zip(launches, known, strict=True):
-        kernel = module or ("" if launch.name == GRAPH else launch.name)
         for found in launch.shares_by_source():
-            # The source lines of a kernel written by hand are those of its file.
-            source = found["source"] if launch.name == GRAPH else kernel
+            source = found["module"] if launch.name == GRAPH else module or launch.name
             share = LayerShare(moved=found["dma_bytes"])
             share.path_us.update(found["path_us"])
             share.multiply_accumulates = found["multiply_accumulates"]

@@ -119,7 +119,7 @@ TEST(Launches, AreKeptByEveryActiveRecording) {
   vector_add(x, x);
   EXPECT_EQ(outer.size(), 2U);
   EXPECT_EQ(inner.size(), 2U);
-  EXPECT_EQ(outer[0].kernel->shapes, "a [8] float32, b [8] float32 -> out [8] float32");
+  EXPECT_EQ(outer[0].kernel->arguments, "a [8] float32, b [8] float32 -> out [8] float32");
   EXPECT_TRUE(finish_recording(second).empty());
 }
 

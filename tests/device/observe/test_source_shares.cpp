@@ -15,13 +15,15 @@ TEST(SourceShares, SumToTheRun) {
       const auto program = RandomProgram(seed, load_architecture(architecture), options).build();
       const Recording recording = record(*program);
       Picoseconds time{};
-      int64_t bytes = 0;
+      int64_t bytes = 0, instances = 0;
       for (const SourceShare& share : shares_by_source(recording)) {
         for (const auto& [spent, part] : share.path) time += part;
         bytes += share.dma_bytes;
+        instances += share.instances;
       }
       EXPECT_EQ(time, recording.timing.body);
       EXPECT_EQ(bytes, recording.timing.dma_bytes);
+      EXPECT_EQ(instances, recording.timing.instances);
     }
   }
 }
@@ -50,6 +52,7 @@ TEST(SourceShares, BelongToTheLineOfEachInstruction) {
   EXPECT_EQ(shares[0].dma_bytes, 128 * 64 * 4);
   EXPECT_EQ(shares[0].multiply_accumulates, 0);
   EXPECT_EQ(shares[1].source, "second");
+  EXPECT_EQ(shares[1].instances, 2);
   EXPECT_EQ(shares[1].dma_bytes, 128 * 32 * 4);
   EXPECT_EQ(shares[1].multiply_accumulates, 64 * 128 * 32);
   EXPECT_EQ(shares[2].source, "");

@@ -144,7 +144,7 @@ def casts_of_two_uses(layer, x, **options):
         layer(x)
         layer(x)
     return sum(
-        launch.shapes.count("[60]") == 2 and "-> " in launch.shapes and "bfloat16" in launch.shapes
+        launch.arguments.count("[60]") == 2 and "bfloat16" in launch.arguments.split(" -> ")[1]
         for launch in launches
     )
 

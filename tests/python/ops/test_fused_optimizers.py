@@ -87,7 +87,7 @@ def test_a_gradient_may_overlap_the_parameter_and_its_momentum(count, first):
         descend([there[:count]], [there[first : first + count]], [there[count:]])
     torch.testing.assert_close(there.cpu(), expected)
     (launch,) = (launch for launch in launches if launch.name == "optimizer")
-    assert launch.shapes.split(" -> ")[1].count("tensor") == 1  # all three lie in one argument
+    assert launch.arguments.split(" -> ")[1].count("tensor") == 1  # all three lie in one argument
 
 
 def test_a_step_that_the_device_refuses_is_applied_once():

@@ -1,0 +1,52 @@
+#pragma once
+// The operators and nodes of autograd that are running on a thread, as PyTorch reports them to
+// observers (at::RecordFunction).
+
+#include <ATen/record_function.h>
+#include <c10/util/SmallVector.h>
+
+#include <atomic>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "csrc/launch/launch_origin.h"
+
+namespace neuron_sim {
+
+/// A call of an operator, or of a node of autograd, that is running.
+class OperatorCall {
+ public:
+  explicit OperatorCall(const at::RecordFunction& function);
+  /// The tensors that it reads, with the names of its schema.
+  std::string operands() const;
+  const char* name() const { return function_->name(); }
+  /// Whether it is a range of PyTorch's engine around a node: launches are not its own.
+  bool is_engine_range() const { return is_engine_range_; }
+  /// Of a node of autograd, and of what the engine does with its gradients: the place of the call
+  /// of which it is the gradient, if that was seen.
+  const std::optional<CallingPlace>& forward_place() const { return forward_place_; }
+  void set_forward_place(const CallingPlace& place) { forward_place_ = place; }
+  bool ended() const { return ended_; }
+  void end() { ended_ = true; }
+
+ private:
+  struct Operand {
+    size_t argument;
+    std::optional<size_t> place;  ///< in a list
+    at::ScalarType dtype;
+    c10::SmallVector<int64_t, 5> sizes;
+  };
+  void add(size_t argument, std::optional<size_t> place, const at::Tensor& tensor);
+
+  const at::RecordFunction* function_;  ///< until it ends
+  std::vector<Operand> operands_;
+  std::optional<CallingPlace> forward_place_;
+  bool is_engine_range_;
+  std::atomic<bool> ended_ = false;
+};
+
+/// "name [2, 3] float32".
+std::string tensor_text(const std::string& name, at::IntArrayRef sizes, at::ScalarType dtype);
+
+}  // namespace neuron_sim

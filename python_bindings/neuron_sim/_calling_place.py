@@ -1,0 +1,91 @@
+"""Where a thread is in the program of the user: the module of torch.nn, and the line."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import os
+import sys
+import weakref
+from collections.abc import Sequence
+from types import FrameType
+
+import torch
+from torch import nn
+
+_LIBRARIES = tuple(
+    os.path.dirname(os.path.abspath(str(module.__file__))) + os.sep
+    for module in (torch, sys.modules["neuron_sim"])
+)
+_CALL = nn.Module._call_impl.__code__
+"""Of the frame in which every call of a module runs; its `self` is the module."""
+_COMPILED = "_orig_mod"
+"""The module inside one that torch.compile returned, which is the same to the user."""
+
+_names: weakref.WeakKeyDictionary[nn.Module, dict[int, str]] = weakref.WeakKeyDictionary()
+"""Names of the modules below a module by id."""
+
+
+def calling_line() -> str:
+    """`file:line` of the innermost frame outside torch and this package; "" without one, as in
+    a backward pass on one of PyTorch's threads."""
+    frame: FrameType | None = sys._getframe()
+    while frame is not None:
+        line = _line_of(frame)
+        if line:
+            return line
+        frame = frame.f_back
+    return ""
+
+
+def calling_place() -> tuple[str, str]:
+    """The path of the innermost module that is being called, in the outermost one ("" for that one,
+    and outside of modules), and calling_line()."""
+    modules: list[nn.Module] = []
+    line = ""
+    frame: FrameType | None = sys._getframe()
+    while frame is not None:
+        if frame.f_code is _CALL:
+            module = frame.f_locals["self"]
+            modules.append(module._modules.get(_COMPILED) or module)
+        elif not line:
+            line = _line_of(frame)
+        frame = frame.f_back
+    return path_of(modules[::-1]), line
+
+
+def path_of(modules: Sequence[nn.Module]) -> str:
+    """The path of the last of modules that call each other, in the first one; a module that is not
+    registered in its caller stands there as "(Class)"."""
+    names = [_name_in(*pair) for pair in itertools.pairwise(modules)]
+    return ".".join(name for name in names if name)
+
+
+def _name_in(parent: nn.Module, child: nn.Module) -> str:
+    name = _names.get(parent, {}).get(id(child))
+    if name is None or not _is_at(parent, name, child):
+        _names[parent] = {id(module): name for name, module in parent.named_modules()}
+        name = _names[parent].get(id(child))
+    if name is None:
+        return f"({type(child).__name__})"
+    return ".".join(each for each in name.split(".") if each != _COMPILED)
+
+
+def _is_at(parent: nn.Module, name: str, child: nn.Module) -> bool:
+    """Whether the parent still has the child under this name."""
+    module: nn.Module | None = parent
+    for each in name.split(".") if name else ():
+        module = None if module is None else module._modules.get(each)
+    return module is child
+
+
+def _line_of(frame: FrameType) -> str:
+    file = users_file(frame.f_code.co_filename)
+    return f"{file}:{frame.f_lineno}" if file else ""
+
+
+@functools.cache
+def users_file(name: str) -> str:
+    """The absolute path of a file outside of the libraries; "" of others."""
+    file = os.path.abspath(name)
+    return file if not file.startswith(_LIBRARIES) and os.path.isfile(file) else ""
