@@ -12,7 +12,7 @@ import gzip
 import html
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import resources
 from typing import Any
 
@@ -36,17 +36,21 @@ def timeline_page(program: Any, log: Sequence[int] = (), title: str | None = Non
     """The page of one run of a `_core.Program`. `log`: what `Program.run` returned, for programs
     whose control depends on data; `title`: its heading, else the kernel's name."""
     recording = program.recording(log=list(log))
-    advice = advise(program, log, recording)
-    heading = title or program.kernel
+    advice = advise(program, log, recording).as_dict()
+    utilisation = program.time(log=list(log))["utilisation"]
+    return recorded_page(recording, advice, utilisation, title or program.kernel)
+
+
+def recorded_page(
+    recording: Mapping[str, Any], advice: Mapping[str, Any], utilisation: Mapping[str, float],
+    title: str,
+) -> str:  # fmt: skip
+    """The page of a recording, with the advice and the shares of time that go with it."""
     header = {key: recording[key] for key in _SHOWN}
-    header |= {
-        "title": heading,
-        "advice": advice.as_dict(),
-        "utilisation": program.time(log=list(log))["utilisation"],
-    }
+    header |= {"title": title, "advice": advice, "utilisation": utilisation}
     packed = gzip.compress(_packed(header, recording["columns"]), compresslevel=1, mtime=0)
     parts = {
-        "@TITLE@": html.escape(heading),
+        "@TITLE@": html.escape(title),
         "@STYLE@": _part("page.css"),
         "@SCRIPT@": "\n".join(map(_part, SCRIPTS)),
         "@DATA@": base64.b64encode(packed).decode("ascii"),
