@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from neuron_sim import _core
-from neuron_sim.nki.measurement.interval import interval, kind_of
 from neuron_sim.nki.measurement.folder import record
+from neuron_sim.nki.measurement.interval import interval, kind_of
 from neuron_sim.nki.measurement.program_file import save_program, save_trace
 from neuron_sim.tables import as_html
 

@@ -12,9 +12,9 @@ import pyarrow
 from pyarrow import parquet
 
 from neuron_sim.files import write_whole
-from neuron_sim.nki.measurement.tables.run_profile import RunProfile
 from neuron_sim.nki.measurement.tables import SCHEMA, Field, tables_of
 from neuron_sim.nki.measurement.tables.columns import Columns
+from neuron_sim.nki.measurement.tables.run_profile import RunProfile
 
 _TYPES = {
     "int32": pyarrow.int32(),

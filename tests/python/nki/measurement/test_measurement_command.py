@@ -4,11 +4,11 @@ import json
 
 import pytest
 from measured_kernels import doubled, product
-from page_content import unpacked
-from recorded_programs import column
 from neuron_sim.nki import measurement
 from neuron_sim.nki.measurement import command
 from neuron_sim.nki.measurement.recorded import profile_summary
+from page_content import unpacked
+from recorded_programs import column
 
 
 def view(capsys, *arguments):

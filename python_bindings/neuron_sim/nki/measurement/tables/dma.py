@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from neuron_sim.nki.measurement.tables.run_profile import RunProfile
 from neuron_sim.nki.measurement.tables.columns import Columns, integers
 from neuron_sim.nki.measurement.tables.instructions import instruction_spans
+from neuron_sim.nki.measurement.tables.run_profile import RunProfile
 from neuron_sim.nki.measurement.tables.step_function import StepFunction, step_function
 
 _MEMORIES = {"sbuf": "SB", "psum": "PSUM", "hbm": "HBM"}

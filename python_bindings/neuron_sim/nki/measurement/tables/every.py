@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from neuron_sim.nki.measurement.tables.run_profile import RunProfile
 from neuron_sim.nki.measurement.tables import dma, instructions, memory, run
 from neuron_sim.nki.measurement.tables.columns import Columns
+from neuron_sim.nki.measurement.tables.run_profile import RunProfile
 
 _TABLES: dict[str, Callable[[RunProfile], Columns]] = {
     "ActiveTime": instructions.active_time_table,

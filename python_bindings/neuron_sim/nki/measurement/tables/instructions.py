@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from neuron_sim.nki.measurement.tables.run_profile import NONE, EventKind, RunProfile, covered
 from neuron_sim.nki.measurement.tables.columns import Columns, integers, optional_integers
 from neuron_sim.nki.measurement.tables.flops import flops_of
+from neuron_sim.nki.measurement.tables.run_profile import NONE, EventKind, RunProfile, covered
 
 _BYTES = tuple(f"{memory}_{way}_bytes" for memory in ("hbm", "sbuf", "psum")
                for way in ("read", "write"))  # fmt: skip

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from neuron_sim.nki.measurement.tables.run_profile import RunProfile
 from neuron_sim.nki.measurement.tables.columns import Columns
+from neuron_sim.nki.measurement.tables.run_profile import RunProfile
 from neuron_sim.nki.measurement.tables.step_function import step_function
 
 PARTITIONS = (0, 32, 64, 96)

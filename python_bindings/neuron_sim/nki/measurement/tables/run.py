@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 import neuron_sim
-from neuron_sim.nki.measurement.tables.run_profile import RunProfile
-from neuron_sim.nki.measurement.tables.summary import summary_of
 from neuron_sim.nki.measurement.tables.columns import Columns
 from neuron_sim.nki.measurement.tables.dma import transfer_table
+from neuron_sim.nki.measurement.tables.run_profile import RunProfile
 from neuron_sim.nki.measurement.tables.schema import SCHEMA, VERSION
+from neuron_sim.nki.measurement.tables.summary import summary_of
 from neuron_sim.timeline.peaks import dma_bandwidth, hbm_bandwidth
 
 
