@@ -111,23 +111,23 @@ def _write_timeline(file: ProfileFile, output_format: str, path: str | None) -> 
         write_whole(path, file.members[PERFETTO])
         print(f"View profile at https://ui.perfetto.dev: open {os.path.abspath(path)}")
         return
-    profile = file.profile()
     if output_format == "parquet":
-        from neuron_sim.nki.measurement.parquet import write_parquet  # needs an extra
+        from neuron_sim.nki.measurement.parquet import arrow_tables, write_parquet  # an extra
 
-        folder = path or f"{stem}.parquet"
-        count = len(write_parquet(profile, folder))
-        print(f"{count} tables written to {folder}")
+        folder, tables = path or f"{stem}.parquet", file.view(arrow_tables)
+        write_parquet(tables, folder)
+        print(f"{len(tables)} tables written to {folder}")
     elif output_format == "json":
         path = path or "profile.json"
-        document = {"summary": [file.summary], "instruction": list(instructions(profile))}
+        entries = file.view(lambda profile: list(instructions(profile)))
+        document = {"summary": [file.summary], "instruction": entries}
         write_whole(path, json.dumps(document, indent=1))
         print(f"Profile written to {path}")
     else:
         from neuron_sim.nki.measurement.views import page_of  # slow to import
 
         path = path or f"{stem}.html"
-        write_whole(path, page_of(profile))
+        write_whole(path, file.view(page_of))
         print(f"View profile at {Path(path).absolute().as_uri()}")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -53,14 +53,11 @@ def _array(values: Sequence[Any] | np.ndarray | None, kind: Any, rows: int) -> p
     return pyarrow.array(values, type=kind)
 
 
-def write_parquet(profile: RunProfile, folder: str | os.PathLike[str]) -> list[Path]:
-    """Writes `Instruction.parquet` and the other tables to a folder, which is made if missing;
-    returns the files. OSError when that is not possible."""
+def write_parquet(tables: Mapping[str, pyarrow.Table], folder: str | os.PathLike[str]) -> None:
+    """Writes `Instruction.parquet` and the other tables to a folder, which is made if missing.
+    OSError when that is not possible."""
     Path(folder).mkdir(parents=True, exist_ok=True)
-    paths = []
-    for name, table in arrow_tables(profile).items():
+    for name, table in tables.items():
         content = pyarrow.BufferOutputStream()
         parquet.write_table(table, content, compression="zstd")
-        paths.append(Path(folder) / f"{name}.parquet")
-        write_whole(paths[-1], content.getvalue().to_pybytes())
-    return paths
+        write_whole(Path(folder) / f"{name}.parquet", content.getvalue().to_pybytes())

@@ -20,9 +20,9 @@ import io
 import json
 import os
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from neuron_sim.files import parse_json, read_archive, write_whole
 from neuron_sim.nki.measurement.recorded import profile_of
@@ -40,6 +40,7 @@ PROGRAM = "neuron_sim program"
 TRACE = "neuron_sim trace"
 PERFETTO = "trace.pftrace"
 _TRACE_MEMBERS = ("summary.json", HEADER, COLUMNS, PERFETTO)
+View = TypeVar("View")
 # Zip stores a time of each member; one constant makes equal programs equal files.
 _TIMESTAMP = (1980, 1, 1, 0, 0, 0)
 
@@ -61,10 +62,13 @@ class ProfileFile:
         """The profiler's metrics."""
         return dict(parse_json(self.members["summary.json"], f"summary.json of {self.path}"))
 
-    def profile(self) -> RunProfile:
-        """The run. ValueError for a recording that numpy or JSON does not read."""
+    def view(self, make: Callable[[RunProfile], View]) -> View:
+        """What `make` makes of the run. ValueError where its recording is not as it is written
+        here, which only a forged file can be: `read` compares digests."""
         try:
-            return read_profile(self.members)
+            return make(read_profile(self.members))
+        except (ImportError, MemoryError):
+            raise
         except Exception as error:
             raise ValueError(f"{self.path} has a recording that cannot be read.") from error
 

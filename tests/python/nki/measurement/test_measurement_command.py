@@ -7,6 +7,7 @@ from measured_kernels import doubled, product
 from neuron_sim.nki import measurement
 from neuron_sim.nki.measurement import command
 from neuron_sim.nki.measurement.recorded import profile_summary
+from neuron_sim.nki.measurement.tables import SCHEMA
 from page_content import unpacked
 from recorded_programs import column
 
@@ -72,6 +73,25 @@ def test_the_timeline_for_perfetto_is_the_programs(capsys, files, tmp_path):
     assert status == 0
     assert out.endswith(f"View profile at https://ui.perfetto.dev: open {path}\n")
     assert path.read_bytes() == product().program.perfetto()
+
+
+def test_parquet_is_a_folder_with_a_file_per_table_of_the_schema(capsys, files, tmp_path):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    status, out, _ = view(capsys, *files, "--output-format", "parquet")
+    folder = tmp_path / "profile.parquet"
+    assert status == 0 and out.endswith(f"{len(SCHEMA)} tables written to {folder}\n")
+    assert {path.stem for path in folder.iterdir()} == SCHEMA.keys()
+    types = {"float": "float", "double": "double", "boolean": "bool"}
+    for name, fields in SCHEMA.items():
+        table = parquet.read_table(folder / f"{name}.parquet")
+        assert table.column_names == [field.name for field in fields]
+        for field in fields:
+            column_ = table.schema.field(field.name)
+            assert str(column_.type) == types.get(field.type, field.type), field
+            assert (column_.metadata or {}).get(b"unit", b"").decode() == field.unit, field
+    other = tmp_path / "other"
+    view(capsys, *files, "--output-format", "parquet", "--output-file", other)
+    assert parquet.read_table(other / "Summary.parquet")["dma_transfer_count"].to_pylist() == [3]
 
 
 def test_files_that_do_not_belong_together_are_refused_in_one_sentence(capsys, files, tmp_path):
