@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "device/base/errors.h"
 #include "device/builder/builder.h"
 #include "device/isa/dma/dma_copy.h"
 #include "device/observe/recording.h"
