@@ -12,6 +12,8 @@ from neuron_sim.nki.measurement.tables.run_profile import RunProfile
 from neuron_sim.nki.measurement.tables.step_function import StepFunction, step_function
 
 _MEMORIES = {"sbuf": "SB", "psum": "PSUM", "hbm": "HBM"}
+_SIDE_COLUMNS = ("op", "source", "dest", "read_shape", "read_num_sbuf_partitions", "write_shape",
+                 "write_num_sbuf_partitions")  # fmt: skip
 
 
 def queues(profile: RunProfile) -> list[tuple[int, str]]:
@@ -134,7 +136,7 @@ def _side_columns(profile: RunProfile) -> dict[str, list[Any]]:
     """By instruction, what its transfer reads and writes."""
     arguments = {each["label"]: "INPUT" if each["read"] else "OUTPUT"
                  for each in profile.header["arguments"]}  # fmt: skip
-    result: dict[str, list[Any]] = {}
+    result: dict[str, list[Any]] = {name: [] for name in _SIDE_COLUMNS}
     for instruction in profile.instructions:
         read, written = _sides(instruction)
         values = {"op": "write" if _parts(written)[2] == "hbm" else "read"}
@@ -145,7 +147,7 @@ def _side_columns(profile: RunProfile) -> dict[str, list[Any]]:
             partitions = int(shape[1:-1].partition(",")[0]) if memory == "sbuf" else 0
             values[f"{way}_num_sbuf_partitions"] = partitions  # type: ignore[assignment]
         for name, value in values.items():
-            result.setdefault(name, []).append(value)
+            result[name].append(value)
     return result
 
 

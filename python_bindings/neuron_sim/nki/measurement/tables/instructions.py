@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from neuron_sim.nki.measurement.tables.columns import Columns, integers, optional_integers
-from neuron_sim.nki.measurement.tables.flops import flops_of
+from neuron_sim.nki.measurement.tables.flops import Flops, flops_of
 from neuron_sim.nki.measurement.tables.run_profile import NONE, EventKind, RunProfile, covered
 
 _BYTES = tuple(f"{memory}_{way}_bytes" for memory in ("hbm", "sbuf", "psum")
@@ -97,7 +97,7 @@ def _counts(profile: RunProfile) -> Columns:
         table[f"{name}_queue_bytes"] = by_instance(moved)
     table["tensor_instruction_type"] = by_instance([_tensor_type(each) for each in counters])
     flops = [flops_of(each, profile.header["generation"]) for each in counters]
-    for index, name in enumerate(flops[0]._fields if flops else ()):
+    for index, name in enumerate(Flops._fields):
         table[name] = by_instance([each[index] for each in flops])
     return table
 

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 
 from neuron_sim.nki.measurement.tables.columns import Columns
 from neuron_sim.nki.measurement.tables.run_profile import RunProfile
+from neuron_sim.nki.measurement.tables.schema import SCHEMA
 from neuron_sim.nki.measurement.tables.step_function import step_function
 
-PARTITIONS = (0, 32, 64, 96)
+_PARTITION = re.compile(r"partition_(\d+)_util_percent")
+PARTITIONS = [
+    int(found[1]) for field in SCHEMA["SbufUsage"] if (found := _PARTITION.fullmatch(field.name))
+]
 """Those that the vendor's tables show."""
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 import neuron_sim
@@ -11,6 +13,11 @@ from neuron_sim.nki.measurement.tables.run_profile import RunProfile
 from neuron_sim.nki.measurement.tables.schema import SCHEMA, VERSION
 from neuron_sim.nki.measurement.tables.summary import summary_of
 from neuron_sim.timeline.peaks import dma_bandwidth, hbm_bandwidth
+
+_TENSOR_COLUMNS = (
+    "variable_name", "type", "shape", "size", "load_to_sbuf_avg_size_bytes",
+    "load_to_sbuf_total_size_bytes", "load_to_sbuf_dma_count", "load_to_sbuf_repeat_factor",
+)  # fmt: skip
 
 
 def summary_table(profile: RunProfile) -> Columns:
@@ -79,22 +86,19 @@ def tensor_table(profile: RunProfile) -> Columns:
     """TensorInfo: arguments, and how often they are loaded to SBUF."""
     transfers = transfer_table(profile)
     to_sbuf = np.array(transfers["dest"], object) == "[SB]"
-    rows = []
+    table: dict[str, list[Any]] = {name: [] for name in _TENSOR_COLUMNS}
     for argument in profile.header["arguments"]:
         ours = to_sbuf & (np.array(transfers["variable"], object) == argument["label"])
         count, loaded = int(ours.sum()), int(np.array(transfers["read_bytes"])[ours].sum())
-        rows.append({
-            "variable_name": argument["label"],
-            "type": "IN" if argument["read"] else "OUT",
-            "shape": " ".join(map(str, argument["shape"])),
-            "size": argument["bytes"],
-            "load_to_sbuf_avg_size_bytes": loaded // count if count else 0,
-            "load_to_sbuf_total_size_bytes": loaded,
-            "load_to_sbuf_dma_count": count,
-            "load_to_sbuf_repeat_factor": loaded / argument["bytes"] if argument["bytes"] else 0.0,
-        })  # fmt: skip
-    names = rows[0] if rows else ()
-    return {name: [row[name] for row in rows] for name in names}
+        row = (
+            argument["label"], "IN" if argument["read"] else "OUT",
+            " ".join(map(str, argument["shape"])), argument["bytes"],
+            loaded // count if count else 0, loaded, count,
+            loaded / argument["bytes"] if argument["bytes"] else 0.0,
+        )  # fmt: skip
+        for name, value in zip(_TENSOR_COLUMNS, row, strict=True):
+            table[name].append(value)
+    return {**table}
 
 
 def schema_table(_profile: RunProfile) -> Columns:

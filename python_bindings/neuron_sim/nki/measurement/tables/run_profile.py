@@ -82,7 +82,8 @@ class RunProfile:
 def members_of(profile: RunProfile) -> dict[str, bytes]:
     """The profile as members of an archive."""
     content = io.BytesIO()
-    np.savez(content, **profile.columns)
+    columns: dict[str, Any] = dict(profile.columns)
+    np.savez(content, **columns)
     return {HEADER: json.dumps(profile.header).encode(), COLUMNS: content.getvalue()}
 
 
