@@ -158,6 +158,12 @@ bool has_dynamic_loops(const Program& program) {
                      [](const Loop& loop) { return loop.kind != LoopKind::kCounted; });
 }
 
+ProgramCounters instruction_counters(const Program& program, const Instruction& instruction) {
+  ProgramCounters counters;
+  count(program, instruction, 1, counters);
+  return counters;
+}
+
 ProgramCounters program_counters(const Program& program, const ControlLog& log) {
   ProgramCounters counters;
   if (has_dynamic_loops(program)) {

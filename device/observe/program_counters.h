@@ -33,6 +33,8 @@ struct ProgramCounters {
 /// Counts of one run of the program, loops multiplied out (a loop whose trip count is in a register
 /// counts its bound; loops of programs with a log, and ranges, count as timed).
 ProgramCounters program_counters(const Program& program, const ControlLog& log = {});
+/// Counts of one instance of an instruction of the program.
+ProgramCounters instruction_counters(const Program& program, const Instruction& instruction);
 /// Multiply-accumulates of one instance, where it computes a product; 0 for transposes on the
 /// Tensor engine and for all other instructions.
 int64_t product_multiply_accumulates(const Demand& demand);

@@ -9,24 +9,28 @@
 namespace neuron_sim {
 namespace {
 
-/// What tells tracks apart, as one number: core, whether it is of the DMA, engine, kind, part,
-/// lane. Numbers rise in the order of the screen.
+/// What tells tracks apart, as one number: core, whether it is of the DMA, engine, kind of queue,
+/// kind, part, lane. Numbers rise in the order of the screen.
 using Key = uint64_t;
 constexpr Key kNoTrack = UINT64_MAX;
 
-Key key_of(uint8_t core, EngineKind engine, TrackKind kind, int64_t part = 0) {
+Key key_of(uint8_t core, EngineKind engine, TrackKind kind, int64_t part = 0,
+           QueueKind queue = {}) {
   const bool dma =
       kind == TrackKind::kQueue || kind == TrackKind::kRing || kind == TrackKind::kCollectives;
-  const uint64_t owner = uint64_t{core} * 2 + (dma ? 1 : 0);
-  const uint64_t row =
-      (owner * 8 + static_cast<uint64_t>(engine)) * 8 + static_cast<uint64_t>(kind);
+  uint64_t row = uint64_t{core} * 2 + (dma ? 1 : 0);
+  for (const auto field :
+       {static_cast<uint64_t>(engine), static_cast<uint64_t>(queue), static_cast<uint64_t>(kind)}) {
+    row = row * 8 + field;
+  }
   return (row << 48U) | (static_cast<uint64_t>(part) << 32U);
 }
 
-Key key_of(const StepEvent& event) {
+Key key_of(const Program& program, const StepEvent& event) {
   if (event.kind == EventKind::kTransfer) {
     if (event.unit != Unit::kCollective) {
-      return key_of(event.core, event.engine, TrackKind::kQueue);
+      const QueueKind queue = queue_kind(program, program.instructions[event.instruction]);
+      return key_of(event.core, event.engine, TrackKind::kQueue, 0, queue);
     }
     return key_of(event.core, EngineKind::kAuto, TrackKind::kCollectives);
   }
@@ -43,8 +47,9 @@ std::string name_of(const Track& track) {
       if (track.engine != EngineKind::kTensor) return engine;
       return track.part == 0 ? "Tensor (load stationary)" : "Tensor (multiply moving)";
     case TrackKind::kWaits: return text(engine, " waits");
-    case TrackKind::kQueue: return text("DMA queue of ", engine);
-    case TrackKind::kRing: return text(engine, ", ring ", track.part);
+    case TrackKind::kQueue: return queue_name(track.engine, track.queue);
+    case TrackKind::kRing:
+      return text(queue_name(track.engine, track.queue), ", ring ", track.part);
     case TrackKind::kCollectives: return "Collectives";
   }
   return "";
@@ -53,17 +58,18 @@ std::string name_of(const Track& track) {
 Track track_of(Key key) {
   const uint64_t row = key >> 48U;
   Track track;
-  track.core = static_cast<uint8_t>(row / 128);
-  const bool dma = row / 64 % 2 == 1;
-  track.engine = static_cast<EngineKind>(row / 8 % 8);
+  track.core = static_cast<uint8_t>(row / 1024);
+  const bool dma = row / 512 % 2 == 1;
+  track.engine = static_cast<EngineKind>(row / 64 % 8);
+  track.queue = static_cast<QueueKind>(row / 8 % 8);
   track.kind = static_cast<TrackKind>(row % 8);
   track.part = static_cast<int16_t>(key >> 32U & 0xFFFFU);
   track.lane = static_cast<int32_t>(key & 0xFFFFFFFFU);
   track.name = name_of(track);
   if (track.lane > 0) track.name += text(", ", track.lane + 1);
-  track.group = track.kind == TrackKind::kCollectives
-                    ? "Collectives"
-                    : text(dma ? "DMA of " : "", name(track.engine));
+  track.group = track.kind == TrackKind::kCollectives ? "Collectives"
+                : dma                                 ? queue_name(track.engine, track.queue)
+                                                      : name(track.engine);
   return track;
 }
 
@@ -112,16 +118,20 @@ std::unordered_map<Key, uint32_t> numbered(const std::vector<const std::vector<K
 
 TrackLayout lay_out(const Recording& recording) {
   std::vector<Key> events, waits, shares;
-  for (const RecordedEvent& event : recording.events) events.push_back(key_of(event.step));
+  const Program& program = *recording.program;
+  for (const RecordedEvent& event : recording.events) {
+    events.push_back(key_of(program, event.step));
+  }
   spread(recording, events);
   for (const RecordedInstance& instance : recording.instances) {
-    const EngineKind engine = recording.program->instructions[instance.instruction].engine;
+    const EngineKind engine = program.instructions[instance.instruction].engine;
     const bool waited = instance.start > instance.ready;
     waits.push_back(waited ? key_of(instance.core, engine, TrackKind::kWaits) : kNoTrack);
   }
   for (const RecordedShare& share : recording.shares) {
     const StepEvent& step = recording.events[share.event].step;
-    shares.push_back(key_of(step.core, step.engine, TrackKind::kRing, share.share.engine));
+    const QueueKind queue = queue_kind(program, program.instructions[step.instruction]);
+    shares.push_back(key_of(step.core, step.engine, TrackKind::kRing, share.share.engine, queue));
   }
   TrackLayout layout;
   const auto numbers = numbered({&events, &waits, &shares}, layout);

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "device/observe/queue_name.h"
 #include "device/observe/recording.h"
 
 namespace neuron_sim {
@@ -23,10 +24,11 @@ struct Track {
   uint8_t core = 0;
   TrackKind kind{};
   EngineKind engine{};  ///< or the queue's
+  QueueKind queue{};    ///< of queues and rings
   int16_t part = 0;     ///< of Tensor: 0 loads, 1 multiplies; of a ring: its DMA engine
   int32_t lane = 0;
-  std::string name;   ///< "Tensor (multiply moving)", "DMA queue of Sync, 2", "Sync, ring 3"
-  std::string group;  ///< "Tensor", "DMA of Sync", "Collectives"
+  std::string name;   ///< "Tensor (multiply moving)", "qSyncIO0, 2", "qSyncIO0, ring 3"
+  std::string group;  ///< "Tensor", "qSyncIO0", "Collectives"
 };
 
 /// Tracks in the order of the screen, and where things are on them.

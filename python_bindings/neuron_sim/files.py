@@ -20,6 +20,7 @@ LARGEST: Final = {
     "overlay": 1 << 20,
     "timeline page": 512 << 20,
     "trace file": 512 << 20,
+    "profile index": 64 << 20,
     "archive": 512 << 20,
 }
 """Bytes of a file by kind; of an archive as stored. device/arch/reader.cpp has the limit of
@@ -56,11 +57,11 @@ def _check_regular(descriptor: int, name: str, kind: str) -> None:
         raise ValueError("it is not a regular file")
 
 
-def parse_json(text: str, what: str) -> Any:
+def parse_json(text: str | bytes, what: str) -> Any:
     """The value of a JSON text; ValueError, `what` is not JSON, for anything else."""
     try:
         return json.loads(text)
-    except json.JSONDecodeError as error:
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
         raise ValueError(f"{what} is not JSON: {error}.") from None
     except RecursionError:
         raise ValueError(f"{what} is not JSON of ours: it is nested too deep.") from None
@@ -68,8 +69,8 @@ def parse_json(text: str, what: str) -> Any:
         raise ValueError(f"{what} is not JSON of ours: it has a number out of range.") from None
 
 
-def read_archive(path: Path, what: str) -> dict[str, str]:
-    """The members of a zip archive of texts. FileNotFoundError; ValueError, it is not `what`."""
+def read_archive(path: Path, what: str) -> dict[str, bytes]:
+    """The members of a zip archive. FileNotFoundError; ValueError, it is not `what`."""
     name = os.fspath(path)
     refusal = f"{name} is not {what}"
     try:
@@ -82,8 +83,8 @@ def read_archive(path: Path, what: str) -> dict[str, str]:
             if sum(member.file_size for member in members) > LARGEST_UNPACKED:
                 raise ValueError(f"{refusal}: it unpacks to more than {LARGEST_UNPACKED} bytes.")
             # zipfile reads no more of a member than its stated size.
-            return {member.filename: archive.read(member).decode() for member in members}
-    except (zipfile.BadZipFile, UnicodeDecodeError) as error:
+            return {member.filename: archive.read(member) for member in members}
+    except zipfile.BadZipFile as error:
         raise ValueError(f"{refusal}.") from error
     except (NotImplementedError, RuntimeError, EOFError) as error:  # a method, a password, cut off
         raise ValueError(f"{refusal}.") from error

@@ -12,7 +12,7 @@ import neuron_sim.nki.language as nl
 import numpy as np
 import pytest
 from faults import run_apart
-from neuron_sim.nki.measurement.summary import profile_summary
+from neuron_sim.nki.measurement.recorded import profile_summary
 
 ARCHITECTURES = Path(__file__).parents[2] / "device" / "arch"
 A = np.random.default_rng(0).standard_normal((128, 64), np.float32)

@@ -25,6 +25,7 @@
 #include "python_bindings/core_module/program/facts.h"
 #include "python_bindings/core_module/program/program_timing.h"
 #include "python_bindings/core_module/program/recording_bindings.h"
+#include "python_bindings/core_module/program/recording_names.h"
 
 namespace nb = nanobind;
 
@@ -282,9 +283,17 @@ void bind_program(nb::module_& module) {
            "touches), completed (False when an index out of range, which is a finding, ended it).")
       .def_prop_ro("has_dynamic_loops", &has_dynamic_loops,
                    "Whether a loop runs as often as a register says: its time needs a log.")
-      .def("counters", &counters_by_name, nb::arg("log") = std::vector<int64_t>{},
-           "What a profiler counts of one run: bytes read and written per memory, DMA packets by "
-           "who makes their descriptors, matmuls and their operations.")
+      .def(
+          "counters",
+          [](const Program& self, const std::vector<int64_t>& log) {
+            return counters_by_name(program_counters(self, {log}));
+          },
+          nb::arg("log") = std::vector<int64_t>{},
+          "What a profiler counts of one run: bytes read and written per memory, DMA packets by "
+          "who makes their descriptors, matmuls and their operations.")
+      .def("instruction_counters", &instruction_counts,
+           "The same for one instance of each instruction of recording()['names'], in its order, "
+           "with queue_type (of a transfer) and dtype (of the first input).")
       .def("memory_listing", &memory_listing,
            "What fills SBUF and PSUM: sizes, most bytes live, live ranges of every tensor's tiles, "
            "spills.")

@@ -114,8 +114,7 @@ nb::dict program_timing_with_overlaps(const Program& program) {
   return result;
 }
 
-nb::dict counters_by_name(const Program& program, const std::vector<int64_t>& log) {
-  const ProgramCounters counters = program_counters(program, {log});
+nb::dict counters_by_name(const ProgramCounters& counters) {
   nb::dict result;
   const auto add_memory = [&](const std::string& memory, const Traffic& traffic) {
     result[(memory + "_read_bytes").c_str()] = traffic.read;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "device/observe/program_counters.h"
 #include "device/program/program.h"
 #include "device/timeline/timeline.h"
 
@@ -27,7 +28,7 @@ nanobind::dict program_timing(const Program& program,
                               const std::vector<int64_t>& log = {});
 /// The same for the program's own architecture, with the cost of overlapping tiles.
 nanobind::dict program_timing_with_overlaps(const Program& program);
-/// program_counters() by name: `hbm_read_bytes`, `static_dma_packets`, `matmul_instructions`, ...
-nanobind::dict counters_by_name(const Program& program, const std::vector<int64_t>& log);
+/// Counters by name: `hbm_read_bytes`, `static_dma_packets`, `matmul_instructions`, ...
+nanobind::dict counters_by_name(const ProgramCounters& counters);
 
 }  // namespace neuron_sim

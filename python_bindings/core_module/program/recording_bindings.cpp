@@ -11,6 +11,7 @@
 #include "device/observe/critical_path.h"
 #include "device/observe/event_text.h"
 #include "device/observe/perfetto.h"
+#include "device/observe/queue_name.h"
 #include "device/observe/source_shares.h"
 #include "device/observe/tracks.h"
 #include "python_bindings/core_module/program/program_timing.h"
@@ -168,6 +169,10 @@ nb::list track_list(const Recording& recording, nb::dict& columns) {
     entry["kind"] = kKinds[static_cast<size_t>(track.kind)];
     entry["name"] = track.name;
     entry["group"] = track.group;
+    if (track.kind == TrackKind::kQueue || track.kind == TrackKind::kRing) {
+      entry["queue"] = queue_name(track.engine, track.queue);
+    }
+    if (track.kind == TrackKind::kRing) entry["dma_engine"] = track.part;
     tracks.append(entry);
   }
   return tracks;

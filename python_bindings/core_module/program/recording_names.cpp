@@ -5,9 +5,12 @@
 #include <algorithm>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "device/base/errors.h"
 #include "device/observe/event_text.h"
+#include "device/observe/program_counters.h"
+#include "device/observe/queue_name.h"
 #include "python_bindings/core_module/program/program_timing.h"
 
 namespace nb = nanobind;
@@ -48,6 +51,26 @@ void add_demand(const Program& program, const Instruction& instruction, nb::dict
   entry["contiguous_bytes"] = step.bytes / std::max<int64_t>(step.fragments, 1);
 }
 
+/// The vendor's name for the type of queue that a transfer uses; "" of other instructions.
+const char* queue_type(const Program& program, const Instruction& instruction) {
+  const Step& step = program.demands[instruction.demand].steps[0];
+  if (step.unit != Unit::kDma && step.unit != Unit::kGpSimdDma) return "";
+  switch (queue_kind(program, instruction)) {
+    case QueueKind::kIO: return step.store ? "output" : "input";
+    case QueueKind::kSpillReload: return "data";
+    case QueueKind::kHardwareDynamic: return "hardware_dynamic";
+    case QueueKind::kSoftwareDynamic: return "software_dynamic";
+  }
+  return "";
+}
+
+std::string input_dtype(const Program& program, const Instruction& instruction) {
+  for (const Operand& operand : program.operands_of(instruction)) {
+    if (operand.present() && !operand.writes()) return std::string(name(operand.dtype));
+  }
+  return "";
+}
+
 /// Everything that instruction_list says about an instruction.
 std::string description(const Program& program, const Instruction& instruction) {
   std::string result = text(instruction.type->name, ';', static_cast<int>(instruction.engine), ';',
@@ -83,6 +106,19 @@ nb::list instruction_list(const Program& program, std::vector<uint32_t>& kinds) 
   return result;
 }
 
+nb::list instruction_counts(const Program& program) {
+  nb::list result;
+  std::unordered_set<std::string> known;
+  for (const Instruction& instruction : program.instructions) {
+    if (!known.insert(description(program, instruction)).second) continue;
+    nb::dict entry = counters_by_name(instruction_counters(program, instruction));
+    entry["queue_type"] = queue_type(program, instruction);
+    entry["dtype"] = input_dtype(program, instruction);
+    result.append(entry);
+  }
+  return result;
+}
+
 nb::list tile_list(const Program& program) {
   nb::list result;
   for (const Tile& tile : program.tiles) {
@@ -95,6 +131,7 @@ nb::list tile_list(const Program& program) {
     entry["partitions"] = tile.partitions;
     entry["address"] = tile.address;
     entry["bytes"] = tile.bytes;
+    entry["is_argument"] = tile.argument >= 0;
     result.append(entry);
   }
   return result;

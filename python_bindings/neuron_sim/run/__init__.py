@@ -14,7 +14,7 @@ OVERRIDE = "NEURON_SIM_OVERRIDE"
 """`1`: the simulator's packages come before installed ones of the vendor (`--override`)."""
 
 PROFILE = "NEURON_SIM_PROFILE"
-"""Folder in which every kernel that runs leaves its program and its trace (`--profile`)."""
+"""Folder in which every kernel that runs leaves its files and a line of an index (`--profile`)."""
 
 SANITIZE = "NEURON_SIM_SANITIZE"
 """`1`: kernels run with run-time checks (`--sanitize`)."""

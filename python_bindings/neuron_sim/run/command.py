@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--profile",
         metavar="DIR",
-        help="write the program and the trace of every kernel that runs to this folder",
+        help="write a page, the program and an index of every kernel that runs to this folder",
     )
     parser.add_argument(
         "--timeline",

@@ -36,7 +36,11 @@ _RECORDING = '<script class="recording" type="application/octet-stream">'
 def timeline_page(program: Any, log: Sequence[int] = (), title: str | None = None) -> str:
     """The page of one run of a `_core.Program`. `log`: what `Program.run` returned, for programs
     whose control depends on data; `title`: its heading, else the kernel's name."""
-    run = record_run(program, log, title)
+    return recorded_page(record_run(program, log, title))
+
+
+def recorded_page(run: RecordedRun) -> str:
+    """The page of a recorded run."""
     return _page(run.title, [run], [])
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from neuron_sim.timeline.advice import advise
 from neuron_sim.timeline.columns import column
 
-_SHOWN = (
+SHOWN = (
     "kernel", "architecture", "cores", "body", "busy", "dma_bytes", "dma_transfers", "phases",
     "counters", "names", "path",
 )  # fmt: skip
@@ -36,7 +36,7 @@ def record_run(program: Any, log: Sequence[int] = (), title: str | None = None) 
     """Records one run of a `_core.Program`. `log`: what `Program.run` returned, for programs whose
     control depends on data; `title`: its heading, else the kernel's name."""
     recording = program.recording(log=list(log))
-    header = {key: recording[key] for key in _SHOWN}
+    header = {key: recording[key] for key in SHOWN}
     header |= {
         "title": title or program.kernel,
         "advice": advise(program, log, recording).as_dict(),

@@ -198,7 +198,7 @@ TEST(Trace, TransfersAtTheSameTimeAreOnLanesOfTheirQueue) {
     const std::string event = text("/traceEvents/", i);
     if (json[event + "/name"] != "thread_name") continue;
     const std::string track = json[event + "/args/name"];
-    if (track.starts_with("DMA queue of ")) queues.insert(track);
+    if (track.starts_with("q")) queues.insert(track);
   }
   ASSERT_EQ(queues.size(), 2u);
   EXPECT_EQ(*queues.rbegin(), *queues.begin() + ", 2");

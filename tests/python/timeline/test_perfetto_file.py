@@ -118,7 +118,7 @@ def test_bytes_of_rings_and_of_transfers_are_the_programs():
         of_track = sum(values.get("bytes", 0) for _, _, _, values, _ in slices)
         if ", ring " in file.title(track):
             rings += of_track
-        elif file.title(track).startswith("DMA queue"):
+        elif file.title(track).startswith("q"):
             transfers += of_track
     assert rings == transfers == moved
 

@@ -7,8 +7,9 @@ Everything here takes a traced kernel: an object with `program` (a finished `_co
 """
 
 from neuron_sim.nki.measurement.benchmark import BenchmarkResult, LatencyPercentiles, measure
+from neuron_sim.nki.measurement.folder import record
 from neuron_sim.nki.measurement.profile import profile_kernel
-from neuron_sim.nki.measurement.program_file import record, save_program, save_trace
+from neuron_sim.nki.measurement.program_file import save_program, save_trace
 from neuron_sim.nki.measurement.timing_only import is_timing_only, timing_only
 
 __all__ = [

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from neuron_sim import _core
+from neuron_sim.nki.measurement.folder import record
 from neuron_sim.nki.measurement.interval import interval, kind_of
-from neuron_sim.nki.measurement.program_file import record, save_program, save_trace
+from neuron_sim.nki.measurement.program_file import save_program, save_trace
 from neuron_sim.terminal.tables import as_html
 
 PERCENTILES = (0, 1, 10, 25, 50, 90, 99, 100)

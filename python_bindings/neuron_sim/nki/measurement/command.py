@@ -14,13 +14,17 @@ import os
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from neuron_sim.files import write_whole
 
+if TYPE_CHECKING:
+    from neuron_sim.nki.measurement.program_file import ProfileFile
+    from neuron_sim.nki.measurement.tables.run_profile import RunProfile
+
 SUMMARY = "capture and view profiles of NKI kernels (neuron-profile)"
 
-FORMATS = ("db", "summary-text", "summary-json", "json", "perfetto")
+FORMATS = ("db", "perfetto", "parquet", "summary-text", "summary-json", "json")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -40,9 +44,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--output-format",
         choices=FORMATS,
         default="db",
-        help="db and perfetto write the timeline for https://ui.perfetto.dev",
+        help="db: the timeline as a page for a browser; perfetto: for https://ui.perfetto.dev; "
+        "parquet: the tables of neuron-explorer",
     )
-    view.add_argument("--output-file", metavar="FILE", help="where to write")
+    view.add_argument("--output-file", metavar="FILE", help="where to write; of parquet, a folder")
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -80,27 +85,50 @@ def _view(arguments: argparse.Namespace) -> None:
 
     if arguments.session_file is None and arguments.neff_path is None:
         raise ValueError("view needs a trace (-s) or a program (-n).")
+    files = []
     if arguments.neff_path is not None:
-        members = program_file.read(arguments.neff_path, program_file.PROGRAM)
+        files.append(program_file.read(arguments.neff_path, program_file.PROGRAM))
     if arguments.session_file is not None:
-        members = program_file.read(arguments.session_file, program_file.TRACE)
-    summary = json.loads(members["summary.json"])
-    kernel = json.loads(members["manifest.json"])["kernel"]
+        files.append(program_file.read(arguments.session_file, program_file.TRACE))
+    if len(files) == 2:
+        program_file.check_pair(*files)
+    file, path = files[-1], arguments.output_file
     if arguments.output_format == "summary-text":
-        _give(summary_text(summary), arguments.output_file)
+        _give(summary_text(file.summary), path)
     elif arguments.output_format == "summary-json":
-        _give(json.dumps({kernel: summary}, indent=1), arguments.output_file)
-    elif arguments.output_format == "json":
-        events = list(instructions(json.loads(members["trace.json"])))
-        document = {"summary": [summary], "instruction": events}
-        path = arguments.output_file or "profile.json"
+        _give(json.dumps({file.kernel: file.summary}, indent=1), path)
+    else:
+        _write_timeline(file, arguments.output_format, path)
+
+
+def _write_timeline(file: ProfileFile, output_format: str, path: str | None) -> None:
+    """The formats that show more than the summary; they go to files."""
+    from neuron_sim.nki.measurement.program_file import PERFETTO  # the command starts quickly
+
+    stem = os.path.splitext(file.path)[0]
+    if output_format == "perfetto":
+        path = path or f"{stem}.pftrace"
+        write_whole(path, file.members[PERFETTO])
+        print(f"View profile at https://ui.perfetto.dev: open {os.path.abspath(path)}")
+        return
+    if output_format == "parquet":
+        from neuron_sim.nki.measurement.parquet import arrow_tables, write_parquet  # an extra
+
+        folder, tables = path or f"{stem}.parquet", file.view(arrow_tables)
+        write_parquet(tables, folder)
+        print(f"{len(tables)} tables written to {folder}")
+    elif output_format == "json":
+        path = path or "profile.json"
+        entries = file.view(lambda profile: list(instructions(profile)))
+        document = {"summary": [file.summary], "instruction": entries}
         write_whole(path, json.dumps(document, indent=1))
         print(f"Profile written to {path}")
     else:
-        source = arguments.session_file or arguments.neff_path
-        path = arguments.output_file or f"{os.path.splitext(source)[0]}.trace.json"
-        write_whole(path, members["trace.json"])
-        print(f"View profile at https://ui.perfetto.dev: open {os.path.abspath(path)}")
+        from neuron_sim.nki.measurement.views import page_of  # slow to import
+
+        path = path or f"{stem}.html"
+        write_whole(path, file.view(page_of))
+        print(f"View profile at {Path(path).absolute().as_uri()}")
 
 
 def _give(text: str, path: str | None) -> None:
@@ -120,41 +148,30 @@ def _value(value: Any) -> str:
     return f"{value:.9g}" if isinstance(value, float) else str(value)
 
 
-def instructions(trace: dict[str, Any]) -> Iterable[dict[str, Any]]:
-    """The timed events of a Trace Event Format object, as the vendor's JSON has them: timestamp
-    and duration in nanoseconds, label of the engine or queue, opcode, operands.
+def instructions(profile: RunProfile) -> Iterable[dict[str, Any]]:
+    """Instructions and transfers as the vendor's JSON has them: timestamp and duration in
+    nanoseconds, label of the engine or queue, opcode, operands."""
+    from neuron_sim.nki.measurement.tables.dma import transfer_table  # imports NumPy
+    from neuron_sim.nki.measurement.tables.instructions import instruction_table  # as above
 
-    ValueError for an object that is not a trace."""
-    events = trace.get("traceEvents")
-    if not isinstance(events, list):
-        raise ValueError("trace.json has no list 'traceEvents'.")
-    for number, event in enumerate(events):
-        if not isinstance(event, dict):
-            raise ValueError(f"trace.json: event {number} is not an object.")
-    tracks = {
-        (event.get("pid"), event.get("tid")): _arguments(event).get("name", "")
-        for event in events
-        if event.get("ph") == "M" and event.get("name") == "thread_name"
+    executed, moved = instruction_table(profile), transfer_table(profile)
+    columns = ("start_ts", "duration_ns", "timeline_track", "opcode", "operands")
+    for start, duration, label, opcode, operands in zip(
+        *(executed[name] for name in columns), strict=True
+    ):
+        yield _entry(start, duration, label, opcode, operands)
+    columns = ("start_ts", "duration_ns", "queue_name", "op", "variable")
+    for start, duration, label, opcode, operands in zip(
+        *(moved[name] for name in columns), strict=True
+    ):
+        yield _entry(start, duration, label, f"dma {opcode}", operands)
+
+
+def _entry(start: Any, duration: Any, label: Any, opcode: Any, operands: Any) -> dict[str, Any]:
+    return {
+        "timestamp": int(start),
+        "duration": int(duration),
+        "label": str(label),
+        "opcode": str(opcode),
+        "operands": str(operands),
     }
-    for number, event in enumerate(events):
-        if event.get("ph") == "X":
-            yield {
-                "timestamp": _nanoseconds(event, "ts", number),
-                "duration": _nanoseconds(event, "dur", number),
-                "label": tracks.get((event.get("pid"), event.get("tid")), ""),
-                "opcode": event.get("name", ""),
-                "operands": _arguments(event),
-            }
-
-
-def _arguments(event: dict[str, Any]) -> dict[str, Any]:
-    arguments = event.get("args")
-    return arguments if isinstance(arguments, dict) else {}
-
-
-def _nanoseconds(event: dict[str, Any], field: str, number: int) -> int:
-    value = event.get(field)
-    try:
-        return round(float(value) * 1000)  # type: ignore[arg-type]
-    except (TypeError, ValueError, OverflowError):
-        raise ValueError(f"trace.json: '{field}' of event {number} is {value!r:.40}.") from None

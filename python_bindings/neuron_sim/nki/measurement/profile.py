@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from neuron_sim.files import write_whole
-from neuron_sim.nki.measurement.program_file import record, save_program, save_trace
-from neuron_sim.nki.measurement.summary import profile_summary
+from neuron_sim.nki.measurement.folder import record
+from neuron_sim.nki.measurement.program_file import write_program, write_trace
+from neuron_sim.nki.measurement.recorded import profile_of
+from neuron_sim.nki.measurement.tables.summary import summary_of
 
 REPORTS = "json_reports"
 """Folder of the summaries inside the working directory."""
@@ -44,10 +46,11 @@ def profile_kernel(
         if path.exists() and not overwrite:
             raise ValueError(f"'profile': {path} exists; overwrite=True replaces it.")
     (folder / REPORTS).mkdir(parents=True, exist_ok=True)
-    save_program(kernel, program)
-    report = json.dumps({"summary": [profile_summary(kernel)]}, indent=1)
+    profile = profile_of(kernel)
+    write_program(kernel, profile, program)
+    report = json.dumps({"summary": [summary_of(profile)]}, indent=1)
     for trace in traces:
-        save_trace(kernel, trace)
+        write_trace(kernel, profile, trace)
         write_whole(folder / REPORTS / f"{trace.stem}.json", report)
     record(kernel)
     return traces

@@ -7,7 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from neuron_sim import _core, run
+from neuron_sim.nki.measurement.tables.run_profile import RunProfile
 from neuron_sim.timeline import advice_text, advise, write_timeline
+from neuron_sim.timeline.page import recorded_page
+from neuron_sim.timeline.recorded_run import SHOWN, RecordedRun
 
 _shown: dict[str, str] = {}
 """Titles of the programs that this process has shown, by listing: each program is shown once."""
@@ -39,3 +42,12 @@ def show_views(kernel: Any) -> None:
 def numbered(path: Path, number: int) -> Path:
     """The path of page `number`, counted from 1."""
     return path if number == 1 else path.with_name(f"{path.stem}-{number}{path.suffix}")
+
+
+def page_of(profile: RunProfile) -> str:
+    """The timeline page of a profile."""
+    header = profile.header
+    shown = {name: header[name] for name in (*SHOWN, "advice", "lines", "totals")}
+    shown["title"] = f"{profile.kernel} on {header['architecture']}"
+    shown["utilisation"] = header["timing"]["utilisation"]
+    return recorded_page(RecordedRun(shown, profile.columns))

@@ -15,7 +15,7 @@ from neuron_sim.nki.measurement.interval import (
     kind_of,
     stored_errors,
 )
-from neuron_sim.nki.measurement.summary import profile_summary
+from neuron_sim.nki.measurement.recorded import profile_summary
 
 
 def errors(kind, ratios, family="kernels"):

@@ -1,14 +1,16 @@
 """neuron_sim.nki.measurement: latencies, the vendor's table, program and trace files, profiles."""
 
+import io
 import json
 import zipfile
 
+import numpy as np
 import pytest
 from measured_kernels import TracedKernel, doubled, product
-from neuron_sim import _core, run
+from neuron_sim import _core
 from neuron_sim.nki import measurement
 from neuron_sim.nki.measurement import program_file
-from neuron_sim.nki.measurement.summary import profile_summary
+from neuron_sim.nki.measurement.recorded import digest_of, profile_summary
 
 
 def long_product():
@@ -101,21 +103,33 @@ def test_a_table_as_students_publish_it_comes_out_again():
 # Files
 
 
-def test_a_program_file_has_listing_time_summary_and_trace(tmp_path):
+def test_a_program_file_has_listing_summary_recording_and_trace(tmp_path):
     kernel = doubled()
     measurement.save_program(kernel, tmp_path / "file.neff")
     with zipfile.ZipFile(tmp_path / "file.neff") as archive:
-        members = {name: archive.read(name).decode() for name in archive.namelist()}
-    assert members["listing.txt"] == kernel.program.listing()
-    assert json.loads(members["timing.json"]) == kernel.time()
-    assert json.loads(members["trace.json"])["traceEvents"]
+        members = {name: archive.read(name) for name in archive.namelist()}
+    assert members["listing.txt"].decode() == kernel.program.listing()
+    assert members["trace.pftrace"] == kernel.program.perfetto()
     assert json.loads(members["summary.json"]) == profile_summary(kernel)
-    assert json.loads(members["manifest.json"]) == {
+    assert json.loads(members["recording.json"])["timing"] == kernel.time()
+    with np.load(io.BytesIO(members["columns.npz"])) as columns:
+        assert set(columns) == set(kernel.program.recording()["columns"])
+    manifest = json.loads(members["manifest.json"])
+    digests = manifest.pop("members")
+    assert digests.keys() == members.keys() - {"manifest.json"}
+    assert manifest == {
         "format": "neuron_sim program",
-        "version": 1,
+        "version": 2,
         "kernel": "doubled",
         "architecture": "trn2",
+        "program": digest_of(kernel.program),
     }
+
+
+def test_equal_programs_give_equal_files(tmp_path):
+    for name in ("a.neff", "b.neff"):
+        measurement.save_program(doubled(), tmp_path / name)
+    assert (tmp_path / "a.neff").read_bytes() == (tmp_path / "b.neff").read_bytes()
 
 
 def test_the_captured_trace_is_the_saved_trace(tmp_path):
@@ -124,7 +138,8 @@ def test_the_captured_trace_is_the_saved_trace(tmp_path):
     measurement.save_trace(kernel, tmp_path / "saved.ntff")
     program_file.capture(tmp_path / "file.neff", tmp_path / "captured.ntff")
     saved = program_file.read(tmp_path / "saved.ntff", program_file.TRACE)
-    assert program_file.read(tmp_path / "captured.ntff", program_file.TRACE) == saved
+    captured = program_file.read(tmp_path / "captured.ntff", program_file.TRACE)
+    assert captured.manifest == saved.manifest and captured.members == saved.members
 
 
 def test_a_program_is_not_taken_for_a_trace_nor_anything_else_for_either(tmp_path):
@@ -152,19 +167,6 @@ def test_a_failing_kernel_leaves_no_file_and_keeps_the_old_one(tmp_path):
             measurement.save_program(Failing(doubled().program), path)
         assert [entry.name for entry in tmp_path.iterdir()] == (["file.neff"] if _ else [])
         path.write_text("old")
-
-
-def test_record_leaves_four_files_per_program_where_asked(tmp_path, monkeypatch):
-    measurement.record(doubled())
-    assert list(tmp_path.iterdir()) == []
-    monkeypatch.setenv(run.PROFILE, str(tmp_path))
-    for kernel in (doubled(), doubled(), doubled(columns=256), doubled("<lambda>")):
-        measurement.record(kernel)
-    names = sorted(path.name for path in tmp_path.iterdir())
-    assert len(names) == 12
-    assert {name.partition("-")[0] for name in names} == {"doubled", "_lambda_"}
-    kinds = {"neff", "ntff", "trace.json", "pftrace.gz"}
-    assert {name.partition(".")[2] for name in names} == kinds
 
 
 # Profiles

@@ -6,7 +6,10 @@ import pytest
 from measured_kernels import doubled, product
 from neuron_sim.nki import measurement
 from neuron_sim.nki.measurement import command
-from neuron_sim.nki.measurement.summary import profile_summary
+from neuron_sim.nki.measurement.recorded import profile_summary
+from neuron_sim.nki.measurement.tables import SCHEMA
+from page_content import unpacked
+from recorded_programs import column
 
 
 def view(capsys, *arguments):
@@ -49,14 +52,63 @@ def test_json_has_the_summary_and_all_instructions(capsys, files, tmp_path):
     opcodes = [entry["opcode"] for entry in document["instruction"]]
     assert opcodes.count("nc_matmul") == 3
     entry = next(entry for entry in document["instruction"] if entry["opcode"] == "nc_matmul")
-    assert entry["duration"] > 0 and "Tensor" in entry["label"]
+    assert entry["duration"] > 0 and entry["label"] == "Tensor"
+    moves = [entry["opcode"] for entry in document["instruction"] if entry["label"][0] == "q"]
+    assert sorted(moves) == ["dma read", "dma read", "dma write"]
 
 
-def test_without_a_format_the_timeline_is_written_for_perfetto(capsys, files, tmp_path):
+def test_without_a_format_the_timeline_is_a_page_for_a_browser(capsys, files, tmp_path):
     status, out, _ = view(capsys, *files)
-    path = tmp_path / "profile.trace.json"
-    assert status == 0 and f"View profile at https://ui.perfetto.dev: open {path}" in out
-    assert json.loads(path.read_text())["traceEvents"]
+    path = tmp_path / "profile.html"
+    assert status == 0 and out.endswith(f"View profile at {path.as_uri()}\n")
+    header, columns = unpacked(path.read_text())
+    assert header["kernel"] == "product"
+    starts = column(product().program.recording(), "event_start")
+    assert columns["event_start"].tolist() == starts.tolist()
+
+
+def test_the_timeline_for_perfetto_is_the_programs(capsys, files, tmp_path):
+    status, out, _ = view(capsys, *files, "--output-format", "perfetto")
+    path = tmp_path / "profile.pftrace"
+    assert status == 0
+    assert out.endswith(f"View profile at https://ui.perfetto.dev: open {path}\n")
+    assert path.read_bytes() == product().program.perfetto()
+
+
+def test_parquet_is_a_folder_with_a_file_per_table_of_the_schema(capsys, files, tmp_path):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    status, out, _ = view(capsys, *files, "--output-format", "parquet")
+    folder = tmp_path / "profile.parquet"
+    assert status == 0 and out.endswith(f"{len(SCHEMA)} tables written to {folder}\n")
+    assert {path.stem for path in folder.iterdir()} == SCHEMA.keys()
+    types = {"float": "float", "double": "double", "boolean": "bool"}
+    for name, fields in SCHEMA.items():
+        table = parquet.read_table(folder / f"{name}.parquet")
+        assert table.column_names == [field.name for field in fields]
+        for field in fields:
+            column_ = table.schema.field(field.name)
+            assert str(column_.type) == types.get(field.type, field.type), field
+            assert (column_.metadata or {}).get(b"unit", b"").decode() == field.unit, field
+    other = tmp_path / "other"
+    view(capsys, *files, "--output-format", "parquet", "--output-file", other)
+    assert parquet.read_table(other / "Summary.parquet")["dma_transfer_count"].to_pylist() == [3]
+
+
+def test_files_that_do_not_belong_together_are_refused_in_one_sentence(capsys, files, tmp_path):
+    trace = files[-1]
+    programs = {
+        "product' on trn2, not of {} of another version of it": product(loops=4),
+        "product' on trn2, not of {}, which is 'product' on trn1": product("trn1"),
+        "product' on trn2, not of {}, which is 'doubled' on trn2": doubled(),
+    }
+    for sentence, kernel in programs.items():
+        path = tmp_path / "other.neff"
+        measurement.save_program(kernel, path)
+        with pytest.raises(ValueError) as refusal:
+            view(capsys, "-n", path, "-s", trace)
+        assert str(refusal.value) == f"{trace} is a trace of '{sentence.format(path)}."
+    capsys.readouterr()
+    assert view(capsys, *files, "--output-format", "summary-text")[0] == 0
 
 
 def test_a_missing_file_is_one_sentence(capsys, tmp_path):

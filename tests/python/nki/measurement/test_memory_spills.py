@@ -10,7 +10,7 @@ import neuron_sim.nki.language as new_nl
 import numpy as np
 import pytest
 from neuron_sim import nki as new_nki
-from neuron_sim.nki.measurement.summary import profile_summary
+from neuron_sim.nki.measurement.recorded import profile_summary
 
 F32 = np.float32
 TILE = 128 * 512 * 4  # bytes of a tile [128, 512]
