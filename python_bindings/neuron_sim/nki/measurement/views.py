@@ -50,4 +50,4 @@ def page_of(profile: RunProfile) -> str:
     shown = {name: header[name] for name in (*SHOWN, "advice", "lines", "totals")}
     shown["title"] = f"{profile.kernel} on {header['architecture']}"
     shown["utilisation"] = header["timing"]["utilisation"]
-    return recorded_page(RecordedRun(shown, profile.columns))
+    return recorded_page(RecordedRun(shown, dict(profile.columns)))
