@@ -1,7 +1,5 @@
 #include <gtest/gtest.h>
 
-#include <chrono>
-
 #include "device/timeline/timeline.h"
 #include "tests/device/program/random_program.h"
 
@@ -130,15 +128,12 @@ TEST(LoopSkip, SkipsNearlyAllOfAStreamingKernel) {
   }
 }
 
-TEST(LoopSkip, SimulatesAMillionIterationsInMilliseconds) {
+TEST(LoopSkip, WalksAHundredthOfAMillionIterations) {
   for (const bool product : {false, true}) {
     const auto program = streaming_kernel(1'000'000, product);
-    const auto start = std::chrono::steady_clock::now();
     const Timing timing = simulate(*program);
-    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
     EXPECT_GT(timing.instances, 2'999'999);
     EXPECT_LT(timing.instances - timing.skipped_instances, 20'000);
-    EXPECT_LT(seconds.count(), 0.5);  // a full walk takes more
   }
 }
 

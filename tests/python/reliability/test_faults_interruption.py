@@ -5,7 +5,7 @@ import signal
 import pytest
 from faults import START, interrupted, run_apart
 
-SOON = 1.0  # seconds; the check is every 50 ms, and machines that test are busy
+SOON = 3.0  # seconds; the check is every 50 ms, and machines that test are busy
 
 # Each prints "ready", computes for much longer than a test may take, and then `again()` works.
 DOORS = {
