@@ -25,7 +25,7 @@ if(core_sources)
   neuron_sim_unity_groups(neuron_sim_core ${core_sources})
   target_link_libraries(neuron_sim_core
     PUBLIC Threads::Threads
-    PRIVATE neuron_sim_flags fmt::fmt-header-only neuron_sim_tomlplusplus
+    PRIVATE neuron_sim_flags fmt::fmt-header-only neuron_sim_tomlplusplus neuron_sim_json
             DNNL::dnnl)
   if(NOT NEURON_SIM_SANITIZE)  # a sanitized library leaves the run-time's symbols to the program
     target_link_options(neuron_sim_core PRIVATE LINKER:-z,defs)

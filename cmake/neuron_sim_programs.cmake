@@ -19,6 +19,7 @@ if(NEURON_SIM_MODELS AND TARGET torch_neuron_sim)
     cmake_path(GET source STEM name)
     add_executable(model_${name} "${source}")
     neuron_sim_link_backend(model_${name})
+    target_link_libraries(model_${name} PRIVATE neuron_sim_json)
     set_target_properties(model_${name} PROPERTIES
       OUTPUT_NAME ${name} RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/models")
   endforeach()

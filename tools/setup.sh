@@ -23,6 +23,7 @@ missing_packages() {
   fi
   has_header fmt/format.h || echo libfmt-dev
   has_header toml++/toml.h || echo libtomlplusplus-dev
+  has_header nlohmann/json.hpp || echo nlohmann-json3-dev
   has_header gtest/gtest.h || echo libgtest-dev
   has_header png.h || echo libpng-dev
   has_header jpeglib.h || echo libjpeg62-turbo-dev

@@ -1,5 +1,7 @@
 #include "device/observe/trace.h"
 
+#include <nlohmann/json.hpp>
+
 #include "device/base/errors.h"
 #include "device/observe/event_text.h"
 #include "device/observe/tracks.h"
@@ -7,23 +9,14 @@
 namespace neuron_sim {
 namespace {
 
-/// Decimal microseconds of a time in picoseconds, exactly.
-std::string microseconds(Picoseconds time) {
-  std::string digits = text(time.count % 1'000'000);
-  return text(time.count / 1'000'000, ".", std::string(6 - digits.size(), '0'), digits);
-}
+using Json = nlohmann::ordered_json;
 
-std::string quoted(std::string_view raw) {
-  std::string result = "\"";
-  for (const char c : raw) {
-    if (c == '"' || c == '\\') result += '\\';
-    if (static_cast<unsigned char>(c) < 0x20) {
-      result += ' ';
-    } else {
-      result += c;
-    }
-  }
-  return result + "\"";
+/// A double holds the picoseconds of a time below 2,500 hours.
+double microseconds(Picoseconds time) { return static_cast<double>(time.count) / 1e6; }
+
+/// On one line. Names are the user's bytes: what is not UTF-8 becomes U+FFFD.
+std::string line_of(const Json& value) {
+  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 /// One trace, event by event.
@@ -38,8 +31,9 @@ class TraceWriter {
         body_(start + recording.phases.body.start) {}
 
   void write() {
-    out_ << "{\"displayTimeUnit\":\"ns\",\"otherData\":{\"kernel\":" << quoted(program_.kernel)
-         << ",\"architecture\":" << quoted(recording_.architecture->name) << "},\"traceEvents\":[";
+    const Json other = {{"kernel", program_.kernel},
+                        {"architecture", recording_.architecture->name}};
+    out_ << R"({"displayTimeUnit":"ns","otherData":)" << line_of(other) << R"(,"traceEvents":[)";
     names();
     for (size_t i = 0; i < recording_.events.size(); ++i) {
       const StepEvent& event = recording_.events[i].step;
@@ -52,33 +46,39 @@ class TraceWriter {
   }
 
  private:
-  void separate() {
-    out_ << separator_;
+  void write(const Json& event) {
+    out_ << separator_ << line_of(event);
     separator_ = ",\n";
   }
 
   void slice(std::string_view title, int process, size_t track, Picoseconds from, Picoseconds to,
-             const std::string& arguments) {
-    separate();
-    out_ << "{\"ph\":\"X\",\"name\":" << quoted(title) << ",\"pid\":" << process
-         << ",\"tid\":" << track + 1 << ",\"ts\":" << microseconds(from)
-         << ",\"dur\":" << microseconds(to - from) << ",\"args\":" << arguments << "}";
+             Json arguments) {
+    write({{"ph", "X"},
+           {"name", title},
+           {"pid", process},
+           {"tid", track + 1},
+           {"ts", microseconds(from)},
+           {"dur", microseconds(to - from)},
+           {"args", std::move(arguments)}});
+  }
+
+  /// Tells what one argument of a process, or of one of its threads, is.
+  void describe(std::string_view kind, int process, const Json& thread, const char* argument,
+                Json value) {
+    Json event = {{"ph", "M"}, {"name", kind}, {"pid", process}};
+    if (!thread.is_null()) event["tid"] = thread;
+    event["args"] = {{argument, std::move(value)}};
+    write(event);
   }
 
   void name_thread(int process, size_t track, std::string_view title) {
-    separate();
-    out_ << "{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":" << process << ",\"tid\":" << track + 1
-         << ",\"args\":{\"name\":" << quoted(title) << "}}";
-    separate();
-    out_ << "{\"ph\":\"M\",\"name\":\"thread_sort_index\",\"pid\":" << process
-         << ",\"tid\":" << track + 1 << ",\"args\":{\"sort_index\":" << track + 1 << "}}";
+    describe("thread_name", process, track + 1, "name", title);
+    describe("thread_sort_index", process, track + 1, "sort_index", track + 1);
   }
 
   void names() {
     for (size_t core = 0; program_.cores.size() > 1 && core < program_.cores.size(); ++core) {
-      separate();
-      out_ << "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":" << core
-           << ",\"args\":{\"name\":\"core " << core << "\"}}";
+      describe("process_name", static_cast<int>(core), nullptr, "name", text("core ", core));
     }
     for (size_t i = 0; i < layout_.tracks.size(); ++i) {
       const Track& track = layout_.tracks[i];
@@ -88,40 +88,34 @@ class TraceWriter {
     name_thread(0, layout_.tracks.size() + 1, "Launch without profiler");
   }
 
-  std::string arguments(const StepEvent& event) const {
+  Json arguments(const StepEvent& event) const {
     const Instruction& instruction = program_.instructions[event.instruction];
-    std::string result = text("{\"visible_us\":", microseconds(body_ + event.span.done));
+    Json result = {{"visible_us", microseconds(body_ + event.span.done)}};
     const auto operands = program_.operands_of(instruction);
     for (size_t i = 0; i < operands.size(); ++i) {
       if (!operands[i].present()) continue;
-      result += text(",", quoted(instruction.type->operands[i].name), ":",
-                     quoted(operand_text(program_, operands[i])));
+      result[std::string(instruction.type->operands[i].name)] = operand_text(program_, operands[i]);
     }
-    if (event.bytes > 0) result += text(",\"bytes\":", event.bytes);
-    if (instruction.source_line >= 0) {
-      result += text(",\"source\":", quoted(source_of(program_, instruction)));
-    }
-    return result + "}";
+    if (event.bytes > 0) result["bytes"] = event.bytes;
+    if (instruction.source_line >= 0) result["source"] = source_of(program_, instruction);
+    return result;
   }
 
   void wait(size_t index) {
     if (layout_.of_instance[index] == kNoIndex) return;
     const RecordedInstance& instance = recording_.instances[index];
-    std::string arguments = "{";
-    const char* separator = "";
+    Json arguments = Json::object();
     if (instance.bound != kNoIndex) {
       const RecordedWait& bound = recording_.waits[instance.bound];
-      arguments += text("\"for\":", quoted(slot_name(bound.awaited.producer)),
-                        ",\"completed_us\":", microseconds(body_ + bound.awaited.completion));
-      separator = ",";
-    }
-    if (instance.bound != kNoIndex && recording_.waits[instance.bound].event != kNoIndex) {
-      const RecordedEvent& event = recording_.events[recording_.waits[instance.bound].event];
-      arguments += text(separator, "\"producer\":", quoted(event_name(program_, event.step)));
+      arguments["for"] = slot_name(bound.awaited.producer);
+      arguments["completed_us"] = microseconds(body_ + bound.awaited.completion);
+      if (bound.event != kNoIndex) {
+        arguments["producer"] = event_name(program_, recording_.events[bound.event].step);
+      }
     }
     const Instruction& instruction = program_.instructions[instance.instruction];
     slice(text(instruction.type->name, " waits"), instance.core, layout_.of_instance[index],
-          body_ + instance.ready, body_ + instance.start, arguments + "}");
+          body_ + instance.ready, body_ + instance.start, std::move(arguments));
   }
 
   void phases() {
@@ -129,10 +123,10 @@ class TraceWriter {
     const size_t track = layout_.tracks.size();
     for (const LaunchPhase* phase :
          {&phases.total, &phases.preamble, &phases.body, &phases.postamble}) {
-      slice(phase->name, 0, track, launch_ + phase->start, launch_ + phase->end, "{}");
+      slice(phase->name, 0, track, launch_ + phase->start, launch_ + phase->end, Json::object());
     }
     slice(phases.latency.name, 0, track + 1, launch_ + phases.latency.start,
-          launch_ + phases.latency.end, "{}");
+          launch_ + phases.latency.end, Json::object());
   }
 
   std::ostream& out_;

@@ -4,101 +4,30 @@
 
 #include <ATen/ScalarOps.h>
 #include <ATen/core/dispatch/Dispatcher.h>
-#include <caffe2/serialize/inline_container.h>
 #include <torch/torch.h>
 
-#include <cstring>
 #include <map>
 #include <optional>
 #include <string>
 #include <unordered_map>
-#include <utility>
 #include <vector>
 
-#include "models/cpp/json.h"
+#include "models/cpp/export_archive.h"
 
 namespace exported_program {
-
-/// dtypes by their number in the export schema (torch/_export/serde/schema.py).
-inline at::ScalarType dtype_of(int64_t number) {
-  static const std::map<int64_t, at::ScalarType> types = {
-      {1, at::kByte},          {2, at::kChar},           {3, at::kShort}, {4, at::kInt},
-      {5, at::kLong},          {6, at::kHalf},           {7, at::kFloat}, {8, at::kDouble},
-      {10, at::kComplexFloat}, {11, at::kComplexDouble}, {12, at::kBool}, {13, at::kBFloat16}};
-  const auto found = types.find(number);
-  TORCH_CHECK_NOT_IMPLEMENTED(found != types.end(), "dtype ", number,
-                              " of the export schema is not supported.");
-  return found->second;
-}
-
-/// The same for memory formats.
-inline at::MemoryFormat memory_format_of(int64_t number) {
-  static const std::map<int64_t, at::MemoryFormat> formats = {{1, at::MemoryFormat::Contiguous},
-                                                              {2, at::MemoryFormat::ChannelsLast},
-                                                              {3, at::MemoryFormat::ChannelsLast3d},
-                                                              {4, at::MemoryFormat::Preserve}};
-  const auto found = formats.find(number);
-  TORCH_CHECK_NOT_IMPLEMENTED(found != formats.end(), "memory format ", number,
-                              " of the export schema is not supported.");
-  return found->second;
-}
-
-/// The files of an archive.
-class Archive {
- public:
-  explicit Archive(const std::string& path) : reader_(path) {}
-
-  bool has(const std::string& name) { return reader_.hasRecord(name); }
-  std::string read(const std::string& name) {
-    const auto [data, size] = reader_.getRecord(name);
-    return {static_cast<const char*>(data.get()), size};
-  }
-  /// The tensors that a configuration file lists, by name, on `device`.
-  void load(const std::string& folder, const std::string& configuration, const at::Device& device,
-            std::map<std::string, at::Tensor>& tensors) {
-    if (!has(folder + configuration)) return;
-    const json::Value listed = json::parse(read(folder + configuration));
-    for (const auto& [name, entry] : listed["config"].object()) {
-      TORCH_CHECK_NOT_IMPLEMENTED(!entry["use_pickle"].boolean(), name,
-                                  ": a pickled tensor needs Python.");
-      const json::Value& meta = entry["tensor_meta"];
-      const std::string bytes = read(folder + entry["path_name"].text());
-      tensors[name] = tensor(bytes, meta).to(device);
-    }
-  }
-
- private:
-  static std::vector<int64_t> integers(const json::Value& list) {
-    std::vector<int64_t> numbers;
-    for (const json::Value& entry : list.array()) numbers.push_back(entry["as_int"].integer());
-    return numbers;
-  }
-  static at::Tensor tensor(const std::string& bytes, const json::Value& meta) {
-    const auto sizes = integers(meta["sizes"]), strides = integers(meta["strides"]);
-    at::Tensor result =
-        at::empty_strided(sizes, strides, at::dtype(dtype_of(meta["dtype"].integer())));
-    const auto needed = static_cast<size_t>(result.storage().nbytes());
-    TORCH_CHECK_VALUE(bytes.size() >= needed, "a tensor has ", bytes.size(), " bytes, expected ",
-                      needed, ".");
-    if (needed > 0) std::memcpy(result.mutable_data_ptr(), bytes.data(), needed);
-    return result;
-  }
-
-  caffe2::serialize::PyTorchStreamReader reader_;
-};
 
 /// A program on one device. Devices that it names become this one.
 class ExportedProgram {
  public:
-  /// c10::Error or json::JsonError when the file is no such program or needs unsupported features.
+  /// c10::Error or Json::exception when the file is no such program or needs unsupported features.
   ExportedProgram(const std::string& path, const at::Device& device) : device_(device) {
     Archive archive(path);
-    program_ = json::parse(archive.read("models/model.json"));
+    program_ = Json::parse(archive.read("models/model.json"));
     std::map<std::string, at::Tensor> tensors;
     archive.load("data/weights/", "model_weights_config.json", device, tensors);
     archive.load("data/constants/", "model_constants_config.json", device, tensors);
-    for (const json::Value& input : signature()["input_specs"].array()) {
-      bind_input(input.object(), tensors);
+    for (const Json& input : signature().at("input_specs")) {
+      bind_input(input, tensors);
     }
     check_outputs();
     resolve();
@@ -112,7 +41,7 @@ class ExportedProgram {
                       user_inputs_.size(), " inputs, got ", inputs.size(), ".");
     std::unordered_map<std::string, c10::IValue> values = constants_;
     for (size_t i = 0; i < inputs.size(); ++i) values[user_inputs_[i]] = inputs[i].to(device_);
-    const json::Array& nodes = graph()["nodes"].array();
+    const Json& nodes = graph().at("nodes");
     for (size_t i = 0; i < nodes.size(); ++i) {
       call(nodes[i], operators_[i], values);
       for (const std::string& name : last_uses_[i]) values.erase(name);
@@ -124,13 +53,13 @@ class ExportedProgram {
   using Values = std::unordered_map<std::string, c10::IValue>;
   using Operator = std::optional<c10::OperatorHandle>;
 
-  const json::Value& graph() const { return program_["graph_module"]["graph"]; }
-  const json::Value& signature() const { return program_["graph_module"]["signature"]; }
+  const Json& graph() const { return program_.at("graph_module").at("graph"); }
+  const Json& signature() const { return program_.at("graph_module").at("signature"); }
 
-  void bind_input(const json::Object& input, const std::map<std::string, at::Tensor>& tensors) {
-    const auto& [kind, spec] = *input.begin();
+  void bind_input(const Json& input, const std::map<std::string, at::Tensor>& tensors) {
+    const auto [kind, spec] = kind_and_value(input);
     if (kind == "user_input") {
-      user_inputs_.push_back(spec["arg"]["as_tensor"]["name"].text());
+      user_inputs_.push_back(name_of(spec.at("arg").at("as_tensor")));
       return;
     }
     static const std::map<std::string, std::string> names = {
@@ -140,35 +69,35 @@ class ExportedProgram {
     const auto name = names.find(kind);
     TORCH_CHECK_NOT_IMPLEMENTED(name != names.end(), "inputs of kind ", kind,
                                 " are not supported.");
-    const std::string& key = spec[name->second].text();
+    const auto key = spec.at(name->second).get<std::string>();
     const auto tensor = tensors.find(key);
     TORCH_CHECK_VALUE(tensor != tensors.end(), "the file has no tensor ", key, ".");
-    constants_[spec["arg"]["name"].text()] = tensor->second;
+    constants_[name_of(spec.at("arg"))] = tensor->second;
   }
 
   /// Finds every operator, so that a program that cannot run fails before it starts, and the last
   /// node that uses each value.
   void resolve() {
-    const json::Array& nodes = graph()["nodes"].array();
+    const Json& nodes = graph().at("nodes");
     std::unordered_map<std::string, size_t> last;
     for (size_t i = 0; i < nodes.size(); ++i) {
-      operators_.push_back(find_operator(nodes[i]["target"].text()));
-      note_names(nodes[i]["inputs"], i, last);
-      note_names(nodes[i]["outputs"], i, last);
+      operators_.push_back(find_operator(nodes[i].at("target").get<std::string>()));
+      note_names(nodes[i].at("inputs"), i, last);
+      note_names(nodes[i].at("outputs"), i, last);
     }
-    note_names(graph()["outputs"], nodes.size(), last);
+    note_names(graph().at("outputs"), nodes.size(), last);
     last_uses_.resize(nodes.size() + 1);
     for (const auto& [name, node] : last) last_uses_[node].push_back(name);
   }
 
-  static void note_names(const json::Value& value, size_t node,
+  static void note_names(const Json& value, size_t node,
                          std::unordered_map<std::string, size_t>& last) {
-    if (const auto* list = std::get_if<json::Array>(&value.content)) {
-      for (const json::Value& entry : *list) note_names(entry, node, last);
-    } else if (const auto* object = std::get_if<json::Object>(&value.content)) {
-      for (const auto& [key, entry] : *object) {
+    if (value.is_array()) {
+      for (const Json& entry : value) note_names(entry, node, last);
+    } else if (value.is_object()) {
+      for (const auto& [key, entry] : value.items()) {
         const bool name = key == "name" || key == "as_name";
-        if (name && !entry.is_null()) last[entry.text()] = node;
+        if (name && !entry.is_null()) last[entry.get<std::string>()] = node;
         if (!name) note_names(entry, node, last);
       }
     }
@@ -192,11 +121,11 @@ class ExportedProgram {
     return found;
   }
 
-  void call(const json::Value& node, const Operator& op, Values& values) const {
+  void call(const Json& node, const Operator& op, Values& values) const {
     if (!op) return;
-    std::map<std::string, const json::Value*> given;
-    for (const json::Value& input : node["inputs"].array()) {
-      given[input["name"].text()] = &input["arg"];
+    std::map<std::string, const Json*> given;
+    for (const Json& input : node.at("inputs")) {
+      given[name_of(input)] = &input.at("arg");
     }
     torch::jit::Stack stack;
     for (const c10::Argument& argument : op->schema().arguments()) {
@@ -204,66 +133,65 @@ class ExportedProgram {
       if (found != given.end()) {
         stack.push_back(to_value(*found->second, *argument.type(), values));
       } else {
-        TORCH_CHECK_VALUE(argument.default_value(), node["target"].text(), ": argument ",
-                          argument.name(), " is missing.");
+        TORCH_CHECK_VALUE(argument.default_value(), node.at("target").get<std::string>(),
+                          ": argument ", argument.name(), " is missing.");
         stack.push_back(*argument.default_value());
       }
     }
     op->callBoxed(stack);
-    const json::Array& outputs = node["outputs"].array();
+    const Json& outputs = node.at("outputs");
     for (size_t i = 0; i < outputs.size(); ++i) assign(outputs[i], stack.at(i), values);
   }
 
-  static void assign(const json::Value& output, const c10::IValue& result, Values& values) {
-    const auto& [kind, target] = *output.object().begin();
+  static void assign(const Json& output, const c10::IValue& result, Values& values) {
+    const auto [kind, target] = kind_and_value(output);
     if (kind == "as_tensors") {
       const auto tensors = result.toTensorVector();
       for (size_t i = 0; i < tensors.size(); ++i) {
-        values[target.array().at(i)["name"].text()] = tensors[i];
+        values[name_of(target.at(i))] = tensors[i];
       }
     } else if (kind == "as_optional_tensor") {
-      if (target.has("as_tensor")) values[target["as_tensor"]["name"].text()] = result;
-    } else if (target.has("name")) {
-      values[target["name"].text()] = result;
-    } else if (target.has("as_name")) {
-      values[target["as_name"].text()] = result;
+      if (target.contains("as_tensor")) values[name_of(target.at("as_tensor"))] = result;
+    } else if (target.contains("name")) {
+      values[name_of(target)] = result;
+    } else if (target.contains("as_name")) {
+      values[target.at("as_name").get<std::string>()] = result;
     }
   }
 
-  static const c10::IValue& value(const json::Value& reference, const Values& values) {
-    const auto found = values.find(reference["name"].text());
-    TORCH_CHECK_VALUE(found != values.end(), "the graph uses ", reference["name"].text(),
+  static const c10::IValue& value(const Json& reference, const Values& values) {
+    const auto found = values.find(name_of(reference));
+    TORCH_CHECK_VALUE(found != values.end(), "the graph uses ", name_of(reference),
                       " before it is computed.");
     return found->second;
   }
 
-  static int64_t integer(const json::Value& entry, const Values& values) {
-    if (!std::holds_alternative<json::Object>(entry.content)) return entry.integer();
-    if (entry.has("as_int")) return entry["as_int"].integer();
-    const auto found = values.find(entry["as_name"].text());
-    TORCH_CHECK_VALUE(found != values.end(), "the graph uses the size ", entry["as_name"].text(),
-                      " before it is computed.");
+  static int64_t integer(const Json& entry, const Values& values) {
+    if (!entry.is_object()) return whole_number(entry);
+    if (entry.contains("as_int")) return whole_number(entry.at("as_int"));
+    const auto found = values.find(entry.at("as_name").get<std::string>());
+    TORCH_CHECK_VALUE(found != values.end(), "the graph uses the size ",
+                      entry.at("as_name").get<std::string>(), " before it is computed.");
     return found->second.toInt();
   }
 
-  c10::IValue to_value(const json::Value& argument, const c10::Type& type,
-                       const Values& values) const {
-    const auto& [kind, entry] = *argument.object().begin();
+  c10::IValue to_value(const Json& argument, const c10::Type& type, const Values& values) const {
+    const auto [kind, entry] = kind_and_value(argument);
     if (kind == "as_none") return {};
     if (kind == "as_tensor") return value(entry, values);
     if (kind == "as_tensors") return tensors(entry, values);
     if (kind == "as_optional_tensors") return optional_tensors(entry, values);
     if (kind == "as_optional_tensor") {
-      return entry.has("as_tensor") ? value(entry["as_tensor"], values) : c10::IValue();
+      return entry.contains("as_tensor") ? value(entry.at("as_tensor"), values) : c10::IValue();
     }
     if (kind == "as_device") return device_;
-    const bool list = std::holds_alternative<json::Array>(entry.content);
+    const bool list = entry.is_array();
     return list ? numbers(kind, entry, values) : number(kind, entry, type, values);
   }
 
   /// A value that is not a tensor.
-  static c10::IValue number(const std::string& kind, const json::Value& entry,
-                            const c10::Type& type, const Values& values) {
+  static c10::IValue number(const std::string& kind, const Json& entry, const c10::Type& type,
+                            const Values& values) {
     // Operators of two tensors take numbers too, "x + 2".
     if (type.kind() == c10::TypeKind::TensorType) {
       at::Tensor tensor =
@@ -271,11 +199,11 @@ class ExportedProgram {
       tensor.unsafeGetTensorImpl()->set_wrapped_number(true);
       return tensor;
     }
-    if (kind == "as_bool") return entry.boolean();
-    if (kind == "as_string") return entry.text();
-    if (kind == "as_float") return entry.number();
-    if (kind == "as_scalar_type") return dtype_of(entry.integer());
-    if (kind == "as_memory_format") return memory_format_of(entry.integer());
+    if (kind == "as_bool") return entry.get<bool>();
+    if (kind == "as_string") return entry.get<std::string>();
+    if (kind == "as_float") return real_number(entry);
+    if (kind == "as_scalar_type") return dtype_of(whole_number(entry));
+    if (kind == "as_memory_format") return memory_format_of(whole_number(entry));
     if (kind == "as_layout") return at::kStrided;
     TORCH_CHECK_NOT_IMPLEMENTED(kind == "as_int" || kind == "as_sym_int", "arguments of kind ",
                                 kind, " are not supported.");
@@ -284,34 +212,33 @@ class ExportedProgram {
     return real ? c10::IValue(static_cast<double>(whole)) : c10::IValue(whole);
   }
 
-  static c10::IValue numbers(const std::string& kind, const json::Value& entry,
-                             const Values& values) {
+  static c10::IValue numbers(const std::string& kind, const Json& entry, const Values& values) {
     c10::List<int64_t> integers;
     c10::List<double> reals;
     c10::List<bool> booleans;
     const bool whole = kind == "as_ints" || kind == "as_sym_ints";
     TORCH_CHECK_NOT_IMPLEMENTED(whole || kind == "as_floats" || kind == "as_bools",
                                 "arguments of kind ", kind, " are not supported.");
-    for (const json::Value& one : entry.array()) {
+    for (const Json& one : entry) {
       if (whole) integers.push_back(integer(one, values));
-      if (kind == "as_floats") reals.push_back(one.number());
-      if (kind == "as_bools") booleans.push_back(one.boolean());
+      if (kind == "as_floats") reals.push_back(real_number(one));
+      if (kind == "as_bools") booleans.push_back(one.get<bool>());
     }
     if (whole) return integers;
     return kind == "as_floats" ? c10::IValue(reals) : c10::IValue(booleans);
   }
 
-  static c10::IValue tensors(const json::Value& entry, const Values& values) {
+  static c10::IValue tensors(const Json& entry, const Values& values) {
     c10::List<at::Tensor> list;
-    for (const json::Value& one : entry.array()) list.push_back(value(one, values).toTensor());
+    for (const Json& one : entry) list.push_back(value(one, values).toTensor());
     return list;
   }
 
-  static c10::IValue optional_tensors(const json::Value& entry, const Values& values) {
+  static c10::IValue optional_tensors(const Json& entry, const Values& values) {
     c10::List<std::optional<at::Tensor>> list;
-    for (const json::Value& one : entry.array()) {
-      const bool there = one.has("as_tensor");
-      list.push_back(there ? std::optional(value(one["as_tensor"], values).toTensor())
+    for (const Json& one : entry) {
+      const bool there = one.contains("as_tensor");
+      list.push_back(there ? std::optional(value(one.at("as_tensor"), values).toTensor())
                            : std::nullopt);
     }
     return list;
@@ -319,8 +246,8 @@ class ExportedProgram {
 
   /// A program that changes its buffers (training) would need them written back.
   void check_outputs() const {
-    for (const json::Value& spec : signature()["output_specs"].array()) {
-      const std::string& kind = spec.object().begin()->first;
+    for (const Json& spec : signature().at("output_specs")) {
+      const std::string kind = kind_and_value(spec).first;
       TORCH_CHECK_NOT_IMPLEMENTED(kind == "user_output", "outputs of kind ", kind,
                                   " are not supported; export in eval mode.");
     }
@@ -328,15 +255,15 @@ class ExportedProgram {
 
   std::vector<at::Tensor> collect_outputs(const Values& values) const {
     std::vector<at::Tensor> outputs;
-    for (const json::Value& output : graph()["outputs"].array()) {
-      if (!output.has("as_tensor")) continue;
-      outputs.push_back(value(output["as_tensor"], values).toTensor());
+    for (const Json& output : graph().at("outputs")) {
+      if (!output.contains("as_tensor")) continue;
+      outputs.push_back(value(output.at("as_tensor"), values).toTensor());
     }
     return outputs;
   }
 
   at::Device device_;
-  json::Value program_;
+  Json program_;
   Values constants_;
   std::vector<std::string> user_inputs_;
   std::vector<Operator> operators_;                  ///< by node

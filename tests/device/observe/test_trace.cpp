@@ -1,9 +1,10 @@
 #include "device/observe/trace.h"
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <cctype>
+#include <cmath>
 #include <map>
 #include <set>
 #include <sstream>
@@ -14,78 +15,19 @@
 namespace neuron_sim {
 namespace {
 
-/// A small JSON reader: objects and arrays are flattened, scalars kept as their text.
-class Json {
- public:
-  explicit Json(const std::string& source) : source_(source) {}
-  std::map<std::string, std::string> read() {
-    value("");
-    space();
-    EXPECT_EQ(at_, source_.size()) << "text after the JSON value";
-    return std::move(values_);
-  }
+using Json = nlohmann::json;
 
- private:
-  void space() {
-    while (at_ < source_.size() && std::isspace(static_cast<unsigned char>(source_[at_]))) ++at_;
-  }
-  char next() {
-    space();
-    if (at_ >= source_.size()) throw std::runtime_error("the JSON text ends early");
-    return source_[at_];
-  }
-  void expect(char c) {
-    if (next() != c) throw std::runtime_error("unexpected character at " + std::to_string(at_));
-    ++at_;
-  }
-  std::string string() {
-    expect('"');
-    std::string result;
-    while (source_.at(at_) != '"') {
-      if (static_cast<unsigned char>(source_[at_]) < 0x20) throw std::runtime_error("control");
-      if (source_[at_] == '\\') ++at_;
-      result += source_.at(at_++);
-    }
-    ++at_;
-    return result;
-  }
-  void value(const std::string& path) {
-    const char c = next();
-    if (c == '{' || c == '[') {
-      const char end = c == '{' ? '}' : ']';
-      ++at_;
-      for (size_t index = 0; next() != end; ++index) {
-        if (index > 0) expect(',');
-        std::string name = std::to_string(index);
-        if (c == '{') {
-          name = string();
-          expect(':');
-        }
-        value(path + "/" + name);
-      }
-      ++at_;
-      return;
-    }
-    if (c == '"') {
-      values_[path] = string();
-      return;
-    }
-    const size_t begin = at_;
-    while (at_ < source_.size() && std::string("+-.0123456789eE").find(source_[at_]) < 15) ++at_;
-    if (begin == at_) throw std::runtime_error("no value at " + std::to_string(at_));
-    values_[path] = source_.substr(begin, at_ - begin);
-  }
+int64_t picoseconds(const Json& microseconds) {
+  return std::llround(microseconds.get<double>() * 1e6);
+}
 
-  const std::string& source_;
-  size_t at_ = 0;
-  std::map<std::string, std::string> values_;
-};
-
-int64_t picoseconds(const std::string& microseconds) {
-  const size_t point = microseconds.find('.');
-  EXPECT_EQ(microseconds.size(), point + 7);
-  return std::stoll(microseconds.substr(0, point)) * 1'000'000 +
-         std::stoll(microseconds.substr(point + 1));
+/// The slices of a trace, in the order of the file.
+std::vector<Json> slices(const Json& trace) {
+  std::vector<Json> found;
+  for (const Json& event : trace.at("traceEvents")) {
+    if (event.at("ph") == "X") found.push_back(event);
+  }
+  return found;
 }
 
 TEST(Trace, HoldsEveryStepAndWaitOnceWithTheTimesOfTheTimeline) {
@@ -97,22 +39,20 @@ TEST(Trace, HoldsEveryStepAndWaitOnceWithTheTimesOfTheTimeline) {
     std::ostringstream out;
     const Timing timing = write_trace(out, *program);
     EXPECT_EQ(timing.body, simulate(*program).body);
-    auto json = Json(out.str()).read();
-    EXPECT_EQ(json["/otherData/kernel"], "random");
+    const Json trace = Json::parse(out.str());
+    EXPECT_EQ(trace.at("otherData").at("kernel"), "random");
     const int64_t body = recording.phases.body.start.count;
     size_t found = 0, waits = 0;
     int64_t waited = 0;
-    for (size_t i = 0; json.contains(text("/traceEvents/", i, "/ph")); ++i) {
-      const std::string event = text("/traceEvents/", i);
-      if (json[event + "/ph"] != "X") continue;
+    for (const Json& slice : slices(trace)) {
       if (found < recording.events.size()) {
         const Span& expected = recording.events[found++].step.span;
-        EXPECT_EQ(picoseconds(json[event + "/ts"]), body + expected.start.count);
-        EXPECT_EQ(picoseconds(json[event + "/dur"]), (expected.end - expected.start).count);
-        EXPECT_EQ(picoseconds(json[event + "/args/visible_us"]), body + expected.done.count);
-      } else if (json[event + "/name"].ends_with(" waits")) {
+        EXPECT_EQ(picoseconds(slice.at("ts")), body + expected.start.count);
+        EXPECT_EQ(picoseconds(slice.at("dur")), (expected.end - expected.start).count);
+        EXPECT_EQ(picoseconds(slice.at("args").at("visible_us")), body + expected.done.count);
+      } else if (slice.at("name").get<std::string>().ends_with(" waits")) {
         ++waits;
-        waited += picoseconds(json[event + "/dur"]);
+        waited += picoseconds(slice.at("dur"));
       }
     }
     EXPECT_EQ(found, recording.events.size());
@@ -129,15 +69,12 @@ TEST(Trace, EndsWithTheTotalTimeOfTheProfiler) {
   const auto program = RandomProgram(3, load_architecture("trn2"), {}).build();
   std::ostringstream out;
   const Timing timing = write_trace(out, *program);
-  auto json = Json(out.str()).read();
   std::map<std::string, std::pair<int64_t, int64_t>> phases;
   int64_t last = 0;
-  for (size_t i = 0; json.contains(text("/traceEvents/", i, "/ph")); ++i) {
-    const std::string event = text("/traceEvents/", i);
-    if (json[event + "/ph"] != "X") continue;
-    const int64_t start = picoseconds(json[event + "/ts"]);
-    const int64_t duration = picoseconds(json[event + "/dur"]);
-    phases[json[event + "/name"]] = {start, duration};
+  for (const Json& slice : slices(Json::parse(out.str()))) {
+    const int64_t start = picoseconds(slice.at("ts"));
+    const int64_t duration = picoseconds(slice.at("dur"));
+    phases[slice.at("name")] = {start, duration};
     last = std::max(last, start + duration);
   }
   const Architecture& architecture = *program->architecture;
@@ -151,20 +88,19 @@ TEST(Trace, EndsWithTheTotalTimeOfTheProfiler) {
 }
 
 /// How often two slices of one thread of a trace overlap without nesting.
-int overlaps(std::map<std::string, std::string>& json) {
-  std::map<std::string, std::vector<std::pair<int64_t, int64_t>>> threads;  // start, -end
-  for (size_t i = 0; json.contains(text("/traceEvents/", i, "/ph")); ++i) {
-    const std::string event = text("/traceEvents/", i);
-    if (json[event + "/ph"] != "X") continue;
-    const int64_t start = picoseconds(json[event + "/ts"]);
-    threads[json[event + "/pid"] + " " + json[event + "/tid"]].emplace_back(
-        start, -start - picoseconds(json[event + "/dur"]));
+int overlaps(const Json& trace) {
+  using Thread = std::pair<int, int>;                                  // process, thread
+  std::map<Thread, std::vector<std::pair<int64_t, int64_t>>> threads;  // start, -end
+  for (const Json& slice : slices(trace)) {
+    const int64_t start = picoseconds(slice.at("ts"));
+    threads[{slice.at("pid"), slice.at("tid")}].emplace_back(start,
+                                                             -start - picoseconds(slice.at("dur")));
   }
   int found = 0;
-  for (auto& [thread, slices] : threads) {
-    std::ranges::sort(slices);
+  for (auto& [thread, spans] : threads) {
+    std::ranges::sort(spans);
     std::vector<int64_t> open;
-    for (const auto& [start, end] : slices) {
+    for (const auto& [start, end] : spans) {
       while (!open.empty() && open.back() <= start) open.pop_back();
       found += !open.empty() && -end > open.back();
       open.push_back(-end);
@@ -177,8 +113,7 @@ TEST(Trace, SlicesOfATrackFollowEachOtherOrNest) {
   for (uint64_t seed = 1; seed <= 5; ++seed) {
     std::ostringstream out;
     write_trace(out, *RandomProgram(seed, load_architecture("trn2"), {}).build());
-    auto json = Json(out.str()).read();
-    EXPECT_EQ(overlaps(json), 0);
+    EXPECT_EQ(overlaps(Json::parse(out.str())), 0);
   }
 }
 
@@ -191,13 +126,12 @@ TEST(Trace, TransfersAtTheSameTimeAreOnLanesOfTheirQueue) {
   }
   std::ostringstream out;
   write_trace(out, *builder.finish());
-  auto json = Json(out.str()).read();
-  EXPECT_EQ(overlaps(json), 0);
+  const Json trace = Json::parse(out.str());
+  EXPECT_EQ(overlaps(trace), 0);
   std::set<std::string> queues;
-  for (size_t i = 0; json.contains(text("/traceEvents/", i, "/ph")); ++i) {
-    const std::string event = text("/traceEvents/", i);
-    if (json[event + "/name"] != "thread_name") continue;
-    const std::string track = json[event + "/args/name"];
+  for (const Json& event : trace.at("traceEvents")) {
+    if (event.at("name") != "thread_name") continue;
+    const std::string track = event.at("args").at("name");
     if (track.starts_with("q")) queues.insert(track);
   }
   ASSERT_EQ(queues.size(), 2u);
@@ -205,7 +139,7 @@ TEST(Trace, TransfersAtTheSameTimeAreOnLanesOfTheirQueue) {
 }
 
 TEST(Trace, EscapesNamesAndMovesToTheStartOfTheProgram) {
-  Builder builder("a \"kernel\" \\ with\nlines", load_architecture("trn2"));
+  Builder builder("a \"kernel\" \\ with\nlines \xff", load_architecture("trn2"));
   builder.set_source_line("say(\"x\")\t# \\n");
   builder.emit(Memset{builder.sbuf("t\"", {1, 4}, Dtype::kFloat32), 0});
   const auto program = builder.finish();
@@ -213,14 +147,12 @@ TEST(Trace, EscapesNamesAndMovesToTheStartOfTheProgram) {
   ASSERT_EQ(recording.events.size(), 1u);
   std::ostringstream out;
   write_trace(out, recording, Picoseconds{5'000'001});
-  const std::string source = out.str();
-  auto json = Json(source).read();
-  EXPECT_EQ(json["/otherData/kernel"], "a \"kernel\" \\ with lines");
-  std::string event = "/traceEvents/0";
-  for (size_t i = 0; json[event + "/ph"] != "X"; ++i) event = text("/traceEvents/", i);
-  EXPECT_EQ(json[event + "/args/source"], "say(\"x\") # \\n");
-  EXPECT_EQ(picoseconds(json[event + "/ts"]), 5'000'001 + recording.phases.body.start.count);
-  EXPECT_EQ(json[event + "/name"], "memset");
+  const Json trace = Json::parse(out.str());
+  EXPECT_EQ(trace.at("otherData").at("kernel"), "a \"kernel\" \\ with\nlines \ufffd");
+  const Json slice = slices(trace).front();
+  EXPECT_EQ(slice.at("args").at("source"), "say(\"x\")\t# \\n");
+  EXPECT_EQ(picoseconds(slice.at("ts")), 5'000'001 + recording.phases.body.start.count);
+  EXPECT_EQ(slice.at("name"), "memset");
 }
 
 TEST(Trace, ShowsTheCoresOfAProgramAsProcesses) {
@@ -237,23 +169,20 @@ TEST(Trace, ShowsTheCoresOfAProgramAsProcesses) {
   }
   std::ostringstream out;
   write_trace(out, *builder.finish());
-  const std::string source = out.str();
-  auto json = Json(source).read();
-  std::map<std::string, std::vector<std::string>> steps;
-  std::map<std::string, std::string> processes;
-  for (size_t i = 0; json.contains(text("/traceEvents/", i, "/ph")); ++i) {
-    const std::string event = text("/traceEvents/", i);
-    const std::string process = json[event + "/pid"];
-    if (json[event + "/name"] == "process_name") processes[process] = json[event + "/args/name"];
-    const std::string step = json[event + "/name"];
-    const bool shown = json[event + "/ph"] == "X" && json.contains(event + "/args/visible_us");
-    if (shown) steps[process].push_back(step);
+  std::map<int, std::vector<std::string>> instructions;
+  std::map<int, std::string> processes;
+  const Json trace = Json::parse(out.str());
+  for (const Json& event : trace.at("traceEvents")) {
+    const int process = event.at("pid");
+    if (event.at("name") == "process_name") processes[process] = event.at("args").at("name");
+    const bool shown = event.at("ph") == "X" && event.at("args").contains("visible_us");
+    if (shown) instructions[process].push_back(event.at("name"));
   }
-  EXPECT_EQ(processes, (std::map<std::string, std::string>{{"0", "core 0"}, {"1", "core 1"}}));
+  EXPECT_EQ(processes, (std::map<int, std::string>{{0, "core 0"}, {1, "core 1"}}));
   const std::vector<std::string> expected = {"memset", "core_barrier", "sendrecv trigger",
                                              "sendrecv"};
-  EXPECT_EQ(steps["0"], expected);
-  EXPECT_EQ(steps["1"], expected);
+  EXPECT_EQ(instructions[0], expected);
+  EXPECT_EQ(instructions[1], expected);
 }
 
 }  // namespace
