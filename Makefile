@@ -56,7 +56,7 @@ test-torch: package
 	@$(IN_VENV) python tests/torch_suites
 	@$(IN_VENV) python tests/torch_suites/pytorch_files.py
 
-# Browser and driver are large, so only this target installs them; elsewhere the tests are skipped.
+# The browser is large, so only this target installs it; elsewhere the tests are skipped.
 test-browser: package
 	@$(IN_VENV) tools/install_browser.sh
 	@$(IN_VENV) python -m pytest -q tests/python/timeline/test_timeline_browser.py

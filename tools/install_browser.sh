@@ -1,16 +1,19 @@
 #!/usr/bin/env bash
-# Installs what the browser tests need, once: Debian's chromium, and Playwright, which drives it,
-# into the active environment. Playwright's own browsers are not downloaded.
+# Installs Debian's chromium, which the browser tests drive, where it is missing. Playwright, which
+# drives it, is one of requirements-dev.txt; its own browsers are not downloaded.
 set -euo pipefail
 
-if ! command -v chromium >/dev/null; then
-  if [[ $(id -u) -ne 0 ]]; then
-    echo "test-browser: install chromium as root: apt-get install chromium" >&2
-    exit 1
-  fi
-  apt-get update -qq
-  DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
-    chromium fonts-dejavu-core
-fi
-python -c 'import playwright' 2>/dev/null ||
-  python -m pip --disable-pip-version-check install --quiet 'playwright>=1.50,<2'
+fail() {
+  echo "test-browser: FAILED: $1" >&2
+  exit 1
+}
+
+command -v chromium >/dev/null && exit
+command -v apt-get >/dev/null || fail "install chromium: it is missing, and there is no apt-get"
+[[ $(id -u) -eq 0 ]] || fail "install chromium as root: apt-get install chromium"
+apt-get update -qq || fail "apt-get update failed, see above; chromium is missing"
+apt-cache show chromium >/dev/null 2>&1 || fail "the package sources of apt have no chromium"
+echo "test-browser: installing chromium"
+DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
+  chromium fonts-dejavu-core || fail "apt-get install chromium failed, see above"
+command -v chromium >/dev/null || fail "apt-get installed chromium, but PATH has no chromium"
