@@ -223,6 +223,7 @@ class PerfettoWriter {
       event_.integer(perfetto::event::kType, perfetto::event::kBegin);
       event_.integer(perfetto::event::kTrack, track);
       event_.integer(perfetto::event::kNameId, strings_.name_of(phase));
+      strings_.annotate(event_, "start_ps", (phase.start - phases.body.start).count);
       strings_.annotate(event_, "duration_ps", (phase.end - phase.start).count);
       add(event_, packet::kTrackEvent, phase.start);
     };

@@ -61,6 +61,22 @@ def chain(seed: int):
     return builder.finish()
 
 
+def two_cores():
+    """Each core loads half of x, adds to it some times and stores."""
+    builder = _core.Builder("two_cores", "trn2")
+    x = builder.argument("x", [2, 128, 300], "bfloat16")
+    z = builder.argument("z", [2, 128, 300], "float32")
+    for core in range(2):
+        builder.open_core(core)
+        tile = builder.sbuf("tile", [128, 300], "bfloat16")
+        total = builder.sbuf("total", [128, 300])
+        builder.dma_copy(tile, x[core])
+        builder.loop(2 + core, lambda _, a=total, b=tile: builder.tensor_tensor(a, b, b, "add"))
+        builder.dma_copy(z[core], total)
+        builder.close_core()
+    return builder.finish()
+
+
 def column(recording, name: str) -> np.ndarray:
     kind, content = recording["columns"][name]
     return np.frombuffer(content, TYPES[kind])

@@ -6,34 +6,17 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from neuron_sim import _core
 from neuron_sim.nki.measurement.recorded import profile_of
 from neuron_sim.nki.measurement.tables.run_profile import EventKind
 from neuron_sim.nki.measurement.tables.summary import summary_of
 from neuron_sim.nki.measurement.views import page_of
 from page_content import unpacked
-from recorded_programs import chain, product
+from recorded_programs import chain, product, two_cores
 from test_perfetto_file import PerfettoFile
 
 parquet = pytest.importorskip("neuron_sim.nki.measurement.parquet")
 
 ENGINES = ("Tensor", "Vector", "Scalar", "GpSimd", "Sync")
-
-
-def two_cores():
-    """Each core loads half of x, adds to it some times and stores."""
-    builder = _core.Builder("two_cores", "trn2")
-    x = builder.argument("x", [2, 128, 300], "bfloat16")
-    z = builder.argument("z", [2, 128, 300], "float32")
-    for core in range(2):
-        builder.open_core(core)
-        tile = builder.sbuf("tile", [128, 300], "bfloat16")
-        total = builder.sbuf("total", [128, 300])
-        builder.dma_copy(tile, x[core])
-        builder.loop(2 + core, lambda _, a=total, b=tile: builder.tensor_tensor(a, b, b, "add"))
-        builder.dma_copy(z[core], total)
-        builder.close_core()
-    return builder.finish()
 
 
 PROGRAMS = {
