@@ -7,6 +7,7 @@ import shutil
 from contextlib import contextmanager
 
 import pytest
+from neuron_sim import _core
 from neuron_sim.timeline import record_run, write_comparison, write_timeline
 from recorded_programs import column, product
 
@@ -256,6 +257,54 @@ def test_two_runs_share_the_time_axis_and_show_their_differences(context, progra
         assert int(page.inner_text("#matches").split()[0]) == sum(found) and min(found) > 0
         page.press("#search", "Shift+Enter")
         selects(page, "B \u00b7 nc_matmul")
+
+
+def total_time(program):
+    return f"total_time {program.time()['profile_us']:.3f} us"
+
+
+def test_the_heading_has_a_line_for_each_run(context, page, program, tmp_path):
+    assert len(page.locator("header h1").all()) == 1
+    assert total_time(program) in page.inner_text("header")
+    runs = {"six": program, "three": product(loops=3)}
+    first, second = (record_run(each, title=title) for title, each in runs.items())
+    write_comparison(first, second, tmp_path / "both.html")
+    with opened(context, tmp_path / "both.html") as both:
+        lines = both.locator("header .run").all_inner_texts()
+        for tag, line, (title, each) in zip("AB", lines, runs.items(), strict=True):
+            assert line.startswith(f"{tag} \u00b7 {title}") and total_time(each) in line
+        # Fewer bytes have the unit of the bytes that there were.
+        cells = both.locator("#differences tr", has_text="hbm_write_bytes").locator("td")
+        assert cells.all_inner_texts()[1:] == ["1.5 MiB", "768 KiB", "-768 KiB", "0.500"]
+
+
+BOXES = "body, header, #controls, aside, nav, [role=tabpanel]"
+WIDER = """boxes => [...document.querySelectorAll(boxes)]
+  .filter((each) => each.scrollWidth > each.clientWidth).map((each) => each.id || each.tagName)"""
+
+
+@pytest.mark.parametrize("width", [1280, 1920])
+def test_long_names_widen_nothing(context, tmp_path, width):
+    name = "convolution: " + ", ".join(["operand [1, 256, 224, 224] float32"] * 8)
+    first, second = (record_run(product(loops), title=name) for loops in (2, 1))
+    write_comparison(first, second, tmp_path / "both.html")
+    with opened(context, tmp_path / "both.html") as page:
+        page.set_viewport_size({"width": width, "height": 900})
+        until(page, "width => innerWidth === width", width)
+        for tab in ("differences", "summary", "help"):
+            page.click(f"#tab-{tab}")
+            sync_api.expect(page.locator(f"#{tab}")).to_be_visible()
+            assert page.evaluate(WIDER, BOXES) == []
+        buttons = [each.bounding_box()["y"] for each in page.locator("header button").all()]
+        assert len(set(buttons)) == 1
+
+
+def test_without_tiles_there_is_no_map_of_memories(context, tmp_path):
+    builder = _core.Builder("copy", "trn2")
+    builder.dma_copy(*(builder.argument(name, [128, 64]) for name in "zx"))
+    write_timeline(builder.finish(), tmp_path / "copy.html")
+    with opened(context, tmp_path / "copy.html") as page:
+        assert not page.is_visible("#memory") and page.is_visible("#lanes")
 
 
 def test_a_page_of_one_run_has_no_differences(page):

@@ -142,7 +142,7 @@ const exactTime = (picoseconds) => (picoseconds / 1e3).toFixed(3) + " ns";
 
 function bytesText(bytes) {
   for (const [unit, size] of [["MiB", 1 << 20], ["KiB", 1 << 10]]) {
-    if (bytes >= size) return (bytes / size).toFixed(bytes % size ? 1 : 0) + " " + unit;
+    if (Math.abs(bytes) >= size) return (bytes / size).toFixed(bytes % size ? 1 : 0) + " " + unit;
   }
   return bytes + " B";
 }

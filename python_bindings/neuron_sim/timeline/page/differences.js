@@ -7,9 +7,7 @@ const GROUPS = {
 const LINES = 20;
 
 /** Fills the panel from rows of ../comparison.py; figures that are equal are only counted. */
-function fillDifferences(panel, recordings, rows) {
-  element("p", recordings.map((each) => `${each.tag}: ${each.title}, ${each.architecture}`)
-    .join("\n"), panel, "runs");
+function fillDifferences(panel, rows) {
   for (const [group, heading] of Object.entries(GROUPS)) {
     const all = rows.filter((row) => row.group === group);
     const shown = all.filter((row) => group === "time" || row.first !== row.second);

@@ -138,7 +138,7 @@ class Steps {
   }
 }
 
-/** A steady colour for a name: `hue` of 12, so that neighbours in a list differ. */
+/** A steady colour for a name; names that are asked for one after the other differ. */
 const hues = new Map();
 function hueOf(name) {
   if (!hues.has(name)) hues.set(name, (hues.size * 137 + 210) % 360);

@@ -12,15 +12,16 @@ class Page {
     this.minimap = new Minimap(byId("minimap"), this.timeline);
     this.memory = new MemoryMap(byId("memory"), this.timeline, recordings);
     byId("memory").hidden = this.memory.memories.length === 0;
-    byId("memory").classList.toggle("tall", recordings.length > 1);
+    document.body.classList.toggle("two-runs", recordings.length > 1);
     this.details = new Details(byId("details"), (selected, go) => this.select(selected, go));
     this.search = new Search(recordings);
     this.tip = byId("tip");
-    byId("title").textContent = document.title;
-    byId("times").textContent = recordings.map(headline).join("   ");
-    for (const recording of recordings) fillSummary(byId("summary"), recording);
+    for (const recording of recordings) {
+      fillHeading(byId("runs"), recording);
+      fillSummary(byId("summary"), recording);
+    }
     if (recordings.length > 1) {
-      fillDifferences(byId("differences"), recordings, differences);
+      fillDifferences(byId("differences"), differences);
       byId("tab-differences").hidden = false;
       this.openTab("differences");
     }
@@ -274,12 +275,6 @@ class Page {
     this.redraw();
     return true;
   }
-}
-
-function headline(recording) {
-  const [from, to] = recording.phases.body;
-  return tagged(recording, `${recording.architecture} · body ${timeText(to - from)} · ` +
-    `${recording.instances} instructions · ${recording.events} events`);
 }
 
 async function open() {

@@ -27,9 +27,23 @@ function tableOf(parent, heading, rows) {
 
 const percent = (share) => (share * 100).toFixed(1) + " %";
 
+const durationOf = (recording, phase) => recording.phases[phase][1] - recording.phases[phase][0];
+
+/** The line of a run above the timeline: its name, times and size. */
+function fillHeading(heading, recording) {
+  const line = element("div", undefined, heading, "run");
+  const title = tagged(recording, recording.title);
+  element("h1", title, line).title = title;
+  const times = ["total_time", "body"].map((name) => {
+    return `${name} ${timeText(durationOf(recording, name))}`;
+  });
+  element("span", [...times, recording.architecture, `${recording.instances} instructions`,
+    `${recording.events} events`].join(" · "), line);
+}
+
 function fillSummary(panel, recording) {
-  const phase = (name) => recording.phases[name][1] - recording.phases[name][0];
-  if (recording.tag) element("h2", `${recording.tag}: ${recording.title}`, panel, "run");
+  const phase = (name) => durationOf(recording, name);
+  if (recording.tag) element("h2", `${recording.tag}: ${recording.title}`, panel);
   element("h2", "Times", panel);
   tableOf(panel, [], [
     ["body: first instruction to last completion", timeText(phase("body"))],
@@ -111,7 +125,7 @@ class Details {
     const code = recording.lines[instruction.source];
     if (code) rows.push(["code", element("code", code)]);
     rows.push(["critical path", recording.onPath[event] ? "yes" : "no"]);
-    tableOf(panel, [], rows);
+    tableOf(panel, [], rows).className = "facts";
     this.showOperands(instance, instruction);
     this.showCause(event, instance);
     this.showWaits(instance);

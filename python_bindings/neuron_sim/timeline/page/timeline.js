@@ -124,7 +124,9 @@ class Timeline {
       ctx.fillStyle = this.style.grid;
       ctx.fillRect(x, RULER, 1, height);
       ctx.fillStyle = this.style.faint;
-      ctx.fillText(tickText(time, step), x + 3, RULER / 2);
+      const text = tickText(time, step);
+      if (x + 3 + ctx.measureText(text).width > GUTTER + this.width) continue;
+      ctx.fillText(text, x + 3, RULER / 2);
     }
   }
 
@@ -173,17 +175,19 @@ class Timeline {
     const { recording } = row;
     const selected = this.selected?.recording === recording ? this.selected.event : NONE;
     const inner = row.height;
+    const marked = this.marksPath && (row.kind === "engine" || row.kind === "queue");
+    const mark = (event, left, width) => {
+      if (!marked || !recording.onPath[event]) return;
+      ctx.fillStyle = style.accent;
+      ctx.fillRect(left, inner - 3, width, 3);
+    };
     ctx.font = "11px system-ui, sans-serif";
     walkLane(row.lane, view, (i, left, right) => {
       const item = row.lane.items[i];
       ctx.fillStyle = this.colour(item, row);
       ctx.fillRect(left, 0, right - left - 0.5, inner);
       const event = this.eventOf(row, item);
-      const marked = row.kind === "engine" || row.kind === "queue";
-      if (marked && this.marksPath && recording.onPath[event]) {
-        ctx.fillStyle = style.accent;
-        ctx.fillRect(left, inner - 3, right - left - 0.5, 3);
-      }
+      mark(event, left, right - left - 0.5);
       if (event !== NONE && event === selected) {
         ctx.strokeStyle = style.text;
         ctx.lineWidth = 2;
@@ -203,6 +207,7 @@ class Timeline {
       ctx.fillStyle = this.colour(row.lane.items[i], row);
       ctx.fillRect(pixel, 0, 1, inner);
       ctx.globalAlpha = 1;
+      mark(row.lane.items[i], pixel, 1);
     });
   }
 
@@ -229,6 +234,9 @@ class Timeline {
   /** From what the selected instance waited for, to what waited for it. */
   drawArrows(ctx) {
     if (!this.selected) return;
+    ctx.beginPath();
+    ctx.rect(GUTTER, this.scroll, this.width, this.canvas.clientHeight);
+    ctx.clip();
     const { recording, event: selected } = this.selected;
     const { column } = recording;
     const instance = column.event_instance[selected];
