@@ -11,9 +11,10 @@ fail() {
 command -v chromium >/dev/null && exit
 command -v apt-get >/dev/null || fail "install chromium: it is missing, and there is no apt-get"
 [[ $(id -u) -eq 0 ]] || fail "install chromium as root: apt-get install chromium"
-apt-get update -qq || fail "apt-get update failed, see above; chromium is missing"
+retries=(-o Acquire::Retries=3)
+apt-get "${retries[@]}" update -qq || fail "apt-get update failed, see above; chromium is missing"
 apt-cache show chromium >/dev/null 2>&1 || fail "the package sources of apt have no chromium"
 echo "test-browser: installing chromium"
-DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
+DEBIAN_FRONTEND=noninteractive apt-get "${retries[@]}" install -y -qq --no-install-recommends \
   chromium fonts-dejavu-core || fail "apt-get install chromium failed, see above"
 command -v chromium >/dev/null || fail "apt-get installed chromium, but PATH has no chromium"
