@@ -17,10 +17,15 @@ std::vector<SourceShare> shares_by_source(const Recording& recording) {
     if (is_new) shares.push_back({source_of(program, instruction), {}});
     return shares[at->second];
   };
+  std::unordered_map<uint32_t, Traffic> traffic;  // of an instance, by instruction
   for (const RecordedInstance& instance : recording.instances) {
     const Instruction& instruction = program.instructions[instance.instruction];
+    const auto [counted, is_first] = traffic.try_emplace(instance.instruction);
+    Traffic& hbm = counted->second;
+    if (is_first) hbm = instruction_counters(program, instruction).hbm;
     SourceShare& share = share_of(instruction);
     ++share.instances;
+    share.hbm_bytes += hbm.read + hbm.written;
     share.multiply_accumulates += product_multiply_accumulates(program.demands[instruction.demand]);
   }
   for (const RecordedEvent& event : recording.events) {

@@ -84,6 +84,11 @@ class Launch:
         return self._record.device
 
     @property
+    def kernel_id(self) -> int:
+        """Equal for the launches of one kernel in a recording, while one of them is kept."""
+        return self._record.kernel_id
+
+    @property
     def start_us(self) -> float:
         """Start on the device's clock."""
         return self._record.start_us
@@ -177,7 +182,8 @@ class Launch:
         `module`, `operator` and `source_line` as the properties (the module's path includes that
         of a compiled module in the one that calls it), `path_us` (its part of the critical path in
         microseconds, by what it is spent on; the parts of all sources sum to body_us),
-        `instructions` that ran, `dma_bytes` and `multiply_accumulates` (of products).
+        `instructions` that ran, `dma_bytes`, `hbm_bytes` (read and written) and
+        `multiply_accumulates` (of products).
 
         Simulates the launch once more, with the upper bounds of what data decides. RuntimeError as
         write_trace().
@@ -193,6 +199,12 @@ class Launch:
             "operator": found.operator or self.operator,
             "source_line": found.line or self.source_line,
         }
+
+    def counters(self) -> dict[str, int]:
+        """What one run of the kernel counts: `hbm_read_bytes`, `multiply_accumulates` (of
+        products), ..., with the upper bounds of what data decides. RuntimeError as write_trace().
+        """
+        return _core.program_of_kernel(self._record.kernel()).counters()
 
     def advice(self) -> str:
         """What bounds the launch and what would help. RuntimeError as write_trace()."""

@@ -311,7 +311,8 @@ void bind_program(nb::module_& module) {
           "picoseconds since the start of the body) and what their indices mean.")
       .def("shares_by_source", &source_share_list, nb::arg("log") = std::vector<int64_t>{},
            "A run by the source lines of its instructions: dicts with source, path_us (the part of "
-           "the critical path, by what it is spent on), dma_bytes and multiply_accumulates.")
+           "the critical path, by what it is spent on), instructions, dma_bytes, hbm_bytes and "
+           "multiply_accumulates.")
       .def(
           "run", &run, nb::arg("arguments"),
           "Computes the kernel on NumPy arrays, one per argument, contiguous, with the bytes of "

@@ -242,6 +242,7 @@ nb::list source_share_list(const Program& program, const std::vector<int64_t>& l
     entry["path_us"] = path;
     entry["instructions"] = share.instances;
     entry["dma_bytes"] = share.dma_bytes;
+    entry["hbm_bytes"] = share.hbm_bytes;
     entry["multiply_accumulates"] = share.multiply_accumulates;
     result.append(entry);
   }

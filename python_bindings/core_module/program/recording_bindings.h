@@ -19,8 +19,8 @@ nanobind::dict recording_dict(const Program& program,
                               const std::optional<std::string>& architecture,
                               const std::vector<int64_t>& log);
 
-/// shares_by_source() of a run: dicts with `source`, `path_us` (by what is spent), `dma_bytes` and
-/// `multiply_accumulates`.
+/// shares_by_source() of a run: dicts with `source`, `path_us` (by what is spent), `instructions`,
+/// `dma_bytes`, `hbm_bytes` and `multiply_accumulates`.
 nanobind::list source_share_list(const Program& program, const std::vector<int64_t>& log);
 
 /// write_perfetto() of a run.

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "device/observe/program_counters.h"
 #include "tests/device/program/random_program.h"
 
 namespace neuron_sim {
@@ -15,14 +16,17 @@ TEST(SourceShares, SumToTheRun) {
       const auto program = RandomProgram(seed, load_architecture(architecture), options).build();
       const Recording recording = record(*program);
       Picoseconds time{};
-      int64_t bytes = 0, instances = 0;
+      int64_t bytes = 0, hbm = 0, instances = 0;
       for (const SourceShare& share : shares_by_source(recording)) {
         for (const auto& [spent, part] : share.path) time += part;
         bytes += share.dma_bytes;
+        hbm += share.hbm_bytes;
         instances += share.instances;
       }
       EXPECT_EQ(time, recording.timing.body);
       EXPECT_EQ(bytes, recording.timing.dma_bytes);
+      const Traffic traffic = program_counters(*program).hbm;
+      EXPECT_EQ(hbm, traffic.read + traffic.written);
       EXPECT_EQ(instances, recording.timing.instances);
     }
   }
@@ -50,6 +54,7 @@ TEST(SourceShares, BelongToTheLineOfEachInstruction) {
   ASSERT_EQ(shares.size(), 3U);
   EXPECT_EQ(shares[0].source, "first");
   EXPECT_EQ(shares[0].dma_bytes, 128 * 64 * 4);
+  EXPECT_EQ(shares[0].hbm_bytes, 128 * 64 * 4);
   EXPECT_EQ(shares[0].multiply_accumulates, 0);
   EXPECT_EQ(shares[1].source, "second");
   EXPECT_EQ(shares[1].instances, 2);

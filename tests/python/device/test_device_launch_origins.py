@@ -284,3 +284,13 @@ def test_shares_of_an_operator_alone_are_its_own():
     (share,) = recorded(lambda: net(x))[0].shares_by_source()
     assert (share["module"], share["operator"]) == ("blocks.0.wide", "aten::addmm")
     assert share["source_line"] == line_of(Block, "return x +")
+
+
+def test_counters_of_a_product_are_its_operands_and_sums():
+    a, b = (torch.ones(64, 64, device=DEVICE) for _ in range(2))
+    (first, second) = recorded(lambda: (a @ b, a @ b))
+    assert first.kernel_id == second.kernel_id
+    counters = first.counters()
+    assert counters["multiply_accumulates"] == 64**3
+    assert counters["hbm_read_bytes"] == 2 * 64 * 64 * 4
+    assert counters["hbm_write_bytes"] == 64 * 64 * 4
