@@ -32,7 +32,7 @@ from neuron_sim._compile_graph import (
     remove_clones,
 )
 from neuron_sim._compile_in_place import write_in_place
-from neuron_sim._compiled_graphs import CompiledGraph, note
+from neuron_sim._compiled_graphs import CompiledGraph, note, note_run
 from neuron_sim._graph_source import GraphSource
 
 BACKEND = "neuron_sim"
@@ -155,8 +155,9 @@ class _Graph:
             return self._leave(reason), self._module(*inputs)
         facts = graph.facts()
         sources = [GraphSource.parse(source).module for source in facts["program_sources"]]
-        note(CompiledGraph(self._kind, **{**facts, "program_sources": sources}))
-        return _Capture(graph, self._held, outputs), outputs
+        account = CompiledGraph(self._kind, **{**facts, "program_sources": sources})
+        note(account)
+        return _Capture(graph, account, self._held, outputs), outputs
 
     def _leave(self, reason: str) -> _Capture:
         if reason:
@@ -164,20 +165,28 @@ class _Graph:
             warnings.warn(
                 f"graph of kind {self._kind} runs operator by operator: {reason}", stacklevel=2
             )
-        return _Capture(None, [], [])
+        return _Capture(None, CompiledGraph(self._kind), [], [])
 
 
 class _Capture:
     """One capture, and its outputs that are not tensors."""
 
-    def __init__(self, graph: Any, held: Sequence[torch.Tensor], outputs: Sequence[Any]) -> None:
+    def __init__(
+        self,
+        graph: Any,
+        account: CompiledGraph,
+        held: Sequence[torch.Tensor],
+        outputs: Sequence[Any],
+    ) -> None:
         self._graph = graph
+        self._account = account
         self._held = held
         self._outputs = [None if isinstance(value, torch.Tensor) else (value,) for value in outputs]
 
     def run(self, inputs: list[Any], module: GraphModule) -> Sequence[Any]:
         if self._graph is None:
             return module(*inputs)
+        note_run(self._account)
         tensors = [value for value in (*inputs, *self._held) if isinstance(value, torch.Tensor)]
         found = iter(self._graph.run(tensors))
         return [next(found) if value is None else value[0] for value in self._outputs]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 
@@ -41,6 +43,8 @@ class CompiledGraph:
 
 _compiled: list[CompiledGraph] = []
 
+_recordings: list[list[CompiledGraph]] = []
+
 
 def note(graph: CompiledGraph) -> None:
     """Adds a graph to the account."""
@@ -51,6 +55,25 @@ def compiled_graphs() -> list[CompiledGraph]:
     """The results of torch.compile(backend="neuron_sim") for the graphs of this process, in the
     order of their first runs."""
     return list(_compiled)
+
+
+def note_run(graph: CompiledGraph) -> None:
+    """Adds a run of a graph to the recordings of runs."""
+    for recording in _recordings:
+        recording.append(graph)
+
+
+@contextmanager
+def record_graph_runs() -> Iterator[list[CompiledGraph]]:
+    """The graphs that run in the block, on all threads, in their order; without the run that
+    compiles a graph."""
+    runs: list[CompiledGraph] = []
+    _recordings.append(runs)
+    try:
+        yield runs
+    finally:
+        # Equal lists may be there: of another recording without a run.
+        _recordings[:] = [each for each in _recordings if each is not runs]
 
 
 def reset_compiled_graphs() -> None:

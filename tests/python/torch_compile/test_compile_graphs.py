@@ -9,6 +9,7 @@ from compile_support import (
     on_device,
     only_graph,
 )
+from neuron_sim._compiled_graphs import record_graph_runs
 from torch.nn import functional as F
 
 
@@ -252,3 +253,16 @@ def test_strides_of_dimensions_of_size_one_are_no_reason_to_copy():
 
     assert_same(compiled(attention)(q, k, v), attention(q, k, v))
     assert only_graph().kernels == 1
+
+
+def test_runs_of_graphs_are_recorded_but_not_the_one_that_compiles():
+    call, x = compiled(lambda x: x.exp() + 1), on_device(4, 4)
+    with record_graph_runs() as compiling:
+        call(x)
+    with record_graph_runs() as outer:
+        call(x)
+        with record_graph_runs() as inner:
+            call(x)
+    call(x)
+    graph = only_graph()
+    assert (compiling, outer, inner) == ([], [graph, graph], [graph])
