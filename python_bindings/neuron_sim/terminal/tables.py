@@ -41,6 +41,22 @@ def is_numeric(rows: Sequence[Row], column: str) -> bool:
 
 def print_table(rows: Sequence[Row], columns: Sequence[str] | None = None, title: str = "") -> None:
     """Prints rows to stdout; a terminal folds cells that are too wide for it."""
+    if sys.stdout.isatty():
+        sys.stdout.write(_rendered(rows, columns, title, None))
+    else:
+        sys.stdout.write(as_text(rows, columns, title))
+
+
+def as_text(rows: Sequence[Row], columns: Sequence[str] | None = None, title: str = "") -> str:
+    """Rows as lines of aligned columns, each as wide as its widest cell."""
+    # Cells are padded to their column; a line ends with its last word.
+    return _stripped(_rendered(rows, columns, title, _UNLIMITED))
+
+
+def _rendered(
+    rows: Sequence[Row], columns: Sequence[str] | None, title: str, width: int | None
+) -> str:
+    """As rich lays it out in so many columns; None: those of the terminal, with its styles."""
     from rich.console import Console  # slow to import
     from rich.table import Table  # as above
     from rich.text import Text  # as above
@@ -52,15 +68,13 @@ def print_table(rows: Sequence[Row], columns: Sequence[str] | None = None, title
         table.add_column(Text(name), justify="right" if right else "left", overflow="fold")
     for row in rows:
         table.add_row(*(Text(cell(row.get(name))) for name in names))
-    width = None if sys.stdout.isatty() else _UNLIMITED
-    console = Console(width=width, highlight=False)
-    if title:
-        console.print(Text(title))
+    file = None if width is None else io.StringIO()
+    console = Console(file=file, width=width, highlight=False)
     with console.capture() as captured:
+        if title:
+            console.print(Text(title))
         console.print(table)
-    # Cells are padded to their column; a line ends with its last word.
-    text = captured.get() if sys.stdout.isatty() else _stripped(captured.get())
-    sys.stdout.write(text)
+    return captured.get()
 
 
 def _stripped(text: str) -> str:

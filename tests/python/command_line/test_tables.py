@@ -5,7 +5,15 @@ import io
 from html.parser import HTMLParser
 
 import pytest
-from neuron_sim.terminal.tables import as_csv, as_html, as_markdown, cell, columns_of, print_table
+from neuron_sim.terminal.tables import (
+    as_csv,
+    as_html,
+    as_markdown,
+    as_text,
+    cell,
+    columns_of,
+    print_table,
+)
 
 ROWS = [
     {"name": "a|b", "n": 12345, "x": 0.123456, "flag": True},
@@ -52,6 +60,12 @@ def test_text_is_aligned_and_lines_end_with_their_last_word(capsys):
     assert capsys.readouterr().out == (
         "Two rows\nname       n       x\na|b   12,345  0.1235\n<b>&       7\n"
     )
+
+
+def test_text_is_what_is_printed_to_a_file(capsys):
+    print_table(ROWS, title="Two rows")
+    assert capsys.readouterr().out == as_text(ROWS, title="Two rows")
+    assert as_text(ROWS, ["n"]) == "     n\n12,345\n     7\n"
 
 
 def test_long_lines_of_a_file_are_not_broken(capsys):
