@@ -20,7 +20,6 @@ import json
 import math
 import os
 import sys
-import traceback
 from collections.abc import Callable
 from typing import Any
 
@@ -28,27 +27,17 @@ from neuron_sim import _core
 from neuron_sim.model import DEFAULT_CONTEXT, PUBLISHED_ARCHITECTURE, answers, report
 from neuron_sim.model.configurations import configuration_of
 from neuron_sim.model.instances import instance, with_instance
+from neuron_sim.model.options import add_workload_arguments, choose_architecture, faults_of
 from neuron_sim.run import ARCHITECTURE
-from neuron_sim.run.environment import architecture_setting
 
 SUMMARY = "time a whole model"
-
-_FAULTS = (ArithmeticError, AssertionError, AttributeError, LookupError, NameError, SyntaxError)
-"""Errors of a program, as the module of a model may have them."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", metavar="MODEL", nargs="?", help="a name, a file or a function")
     parser.add_argument(
-        "--arch", metavar="A", help="architecture: trn1, trn2, trn3 or a TOML file; default: trn2"
-    )
-    parser.add_argument(
         "--batch", type=int, nargs="+", default=[1], metavar="N", help="batch sizes; default: 1"
     )
-    parser.add_argument(
-        "--sequence", type=int, default=128, metavar="N", help="tokens per sequence; default: 128"
-    )
-    parser.add_argument("--image", type=int, metavar="N", help="height and width of images")
     parser.add_argument(
         "--tp", type=int, metavar="N", help="cores that share a decoder (tensor parallelism)"
     )
@@ -67,20 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--price", type=float, metavar="D", help="dollars per hour of --instance: cost per million"
     )
-    parser.add_argument(
-        "--dtype",
-        choices=("float32", "bfloat16", "float16"),
-        default="bfloat16",
-        help="dtype of weights and images; default: bfloat16",
-    )
-    parser.add_argument(
-        "--auto-cast",
-        choices=("none", "matmult"),
-        default="none",
-        help="matmult: products of float32 tensors multiply in bfloat16, as with the vendor's "
-        "compiler option; default: none",
-    )
-    parser.add_argument("--eager", action="store_true", help="without torch.compile")
+    add_workload_arguments(parser)
     _add_report_arguments(parser)
 
 
@@ -111,18 +87,8 @@ def run(arguments: argparse.Namespace) -> int:
     """0; ValueError with the sentence of whatever the model, its operators, or the memory of the
     host or the device refuse."""
     _choose_architecture(arguments)
-    try:
+    with faults_of(arguments.model or "a published model"):
         return _run(arguments)
-    except (RuntimeError, ImportError) as error:
-        sentence = str(error).split("\n", 1)[0]
-        raise ValueError(f"{arguments.model or 'a published model'}: {sentence}") from error
-    except _FAULTS as error:
-        frame = traceback.extract_tb(error.__traceback__)[-1]
-        sentence = str(error).split("\n", 1)[0]
-        raise ValueError(
-            f"{arguments.model}: {type(error).__name__}: {sentence} "
-            f"({frame.filename}, line {frame.lineno})"
-        ) from error
 
 
 def _run(arguments: argparse.Namespace) -> int:
@@ -254,9 +220,8 @@ def _compare_with_host(model: str | None, as_json: bool) -> int:
 
 
 def _choose_architecture(arguments: argparse.Namespace) -> None:
-    """Sets the environment, which is read when the device is loaded."""
+    """That of --arch, of the published figures, or of --instance."""
     chosen = arguments.arch or (PUBLISHED_ARCHITECTURE if arguments.published else None)
     if arguments.instance is not None:
         chosen = chosen or instance(arguments.instance).architecture
-    if chosen is not None:
-        os.environ[ARCHITECTURE] = architecture_setting(chosen)
+    choose_architecture(chosen)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
+from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
 from neuron_sim import _core
@@ -78,19 +79,8 @@ def estimate(workload: Workload, setting: Setting, by_layer: bool = False) -> Es
     device is a NotImplementedError, as the host's time is not simulated. ValueError for
     `auto_cast` without `compiled`: it is an option of the compiler.
     """
-    if setting.auto_cast != "none" and not setting.compiled:
-        raise ValueError("--auto-cast is an option of torch.compile, without effect with --eager.")
     operations = _product_operations(workload)
-    kind = DTYPES[setting.dtype]
-    module = workload.module.to(kind).to("neuron_sim")
-    inputs = tuple(
-        tensor.to(kind if tensor.is_floating_point() else tensor.dtype).to("neuron_sim")
-        for tensor in workload.inputs
-    )
-    call: Any = module
-    if setting.compiled:
-        options = {"auto_cast": setting.auto_cast, "auto_cast_type": "bf16"}
-        call = torch.compile(module, backend="neuron_sim", options=options)
+    module, call, inputs = placed(workload, setting)
     known = len(torch.neuron_sim.compiled_graphs())
     with torch.no_grad(), torch.neuron_sim.strict():
         call(*inputs)  # compiles
@@ -104,6 +94,23 @@ def estimate(workload: Workload, setting: Setting, by_layer: bool = False) -> Es
     peak = peak_of(device_facts(), setting.product_dtype)
     rows = layers.rows(layers.grouped(shares, layers.labels_of(module)), peak)
     return replace(found, layers=rows)
+
+
+def placed(workload: Workload, setting: Setting) -> tuple[nn.Module, Any, tuple[Tensor, ...]]:
+    """The module of a workload on device 0, what calls it as the setting says, and the inputs
+    there. ValueError as estimate()."""
+    if setting.auto_cast != "none" and not setting.compiled:
+        raise ValueError("--auto-cast is an option of torch.compile, without effect with --eager.")
+    kind = DTYPES[setting.dtype]
+    module = workload.module.to(kind).to("neuron_sim")
+    inputs = tuple(
+        tensor.to(kind if tensor.is_floating_point() else tensor.dtype).to("neuron_sim")
+        for tensor in workload.inputs
+    )
+    if not setting.compiled:
+        return module, module, inputs
+    options = {"auto_cast": setting.auto_cast, "auto_cast_type": "bf16"}
+    return module, torch.compile(module, backend="neuron_sim", options=options), inputs
 
 
 def spared_overheads(launches: Sequence[Any], graphs: Sequence[Any]) -> list[float]:

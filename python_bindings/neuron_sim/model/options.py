@@ -1,0 +1,64 @@
+"""What commands that run a whole model share: its options, and errors of its code. Imports no
+torch."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from neuron_sim.run import ARCHITECTURE
+from neuron_sim.run.environment import architecture_setting
+
+_FAULTS = (ArithmeticError, AssertionError, AttributeError, LookupError, NameError, SyntaxError)
+"""Errors of a program, as the module of a model may have them."""
+
+
+def add_workload_arguments(parser: argparse.ArgumentParser) -> None:
+    """Where a model runs, the sizes of its inputs but for the batch, and how it runs."""
+    parser.add_argument(
+        "--arch", metavar="A", help="architecture: trn1, trn2, trn3 or a TOML file; default: trn2"
+    )
+    parser.add_argument(
+        "--sequence", type=int, default=128, metavar="N", help="tokens per sequence; default: 128"
+    )
+    parser.add_argument("--image", type=int, metavar="N", help="height and width of images")
+    parser.add_argument(
+        "--dtype",
+        choices=("float32", "bfloat16", "float16"),
+        default="bfloat16",
+        help="dtype of weights and images; default: bfloat16",
+    )
+    parser.add_argument(
+        "--auto-cast",
+        choices=("none", "matmult"),
+        default="none",
+        help="matmult: products of float32 tensors multiply in bfloat16, as with the vendor's "
+        "compiler option; default: none",
+    )
+    parser.add_argument("--eager", action="store_true", help="without torch.compile")
+
+
+def choose_architecture(chosen: str | None) -> None:
+    """Sets the environment, which is read when the device is loaded; None leaves it."""
+    if chosen is not None:
+        os.environ[ARCHITECTURE] = architecture_setting(chosen)
+
+
+@contextmanager
+def faults_of(model: str) -> Iterator[None]:
+    """Whatever the model, its operators, or the memory of the host or the device refuse in the
+    block is a ValueError with that sentence; of a fault in its code also with the place."""
+    try:
+        yield
+    except (RuntimeError, ImportError) as error:
+        sentence = str(error).split("\n", 1)[0]
+        raise ValueError(f"{model}: {sentence}") from error
+    except _FAULTS as error:
+        frame = traceback.extract_tb(error.__traceback__)[-1]
+        sentence = str(error).split("\n", 1)[0]
+        raise ValueError(
+            f"{model}: {type(error).__name__}: {sentence} ({frame.filename}, line {frame.lineno})"
+        ) from error
