@@ -8,6 +8,7 @@ device by itself (`torch.ones(3, device="neuron_sim")` needs no import); with
 from neuron_sim._build import VERSION as __version__
 from neuron_sim._registration import autoload as _autoload  # entry point of group torch.backends
 from neuron_sim._sanitize import Finding, SanitizeError, sanitize
+from neuron_sim.layer_report import report
 
 __all__ = [
     "Finding",
@@ -16,6 +17,7 @@ __all__ = [
     "_autoload",
     "cmake_prefix_path",
     "library_path",
+    "report",
     "sanitize",
 ]
 

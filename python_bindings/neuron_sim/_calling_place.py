@@ -7,7 +7,8 @@ import itertools
 import os
 import sys
 import weakref
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from types import FrameType
 
 import torch
@@ -22,6 +23,8 @@ _CALL = nn.Module._call_impl.__code__
 _COMPILED = "_orig_mod"
 """The module inside one that torch.compile returned, which is the same to the user."""
 
+_model: nn.Module | None = None
+"""Of paths_within()."""
 _names: weakref.WeakKeyDictionary[nn.Module, dict[int, str]] = weakref.WeakKeyDictionary()
 """Names of the modules below a module by id."""
 
@@ -40,7 +43,8 @@ def calling_line() -> str:
 
 def calling_place() -> tuple[str, str]:
     """The path of the innermost module that is being called, in the outermost one ("" for that one,
-    and outside of modules), and calling_line()."""
+    and outside of modules), and calling_line(). Within paths_within() the outermost one is that
+    model, also where another one is called."""
     modules: list[nn.Module] = []
     line = ""
     frame: FrameType | None = sys._getframe()
@@ -51,7 +55,27 @@ def calling_place() -> tuple[str, str]:
         elif not line:
             line = _line_of(frame)
         frame = frame.f_back
-    return path_of(modules[::-1]), line
+    modules.reverse()
+    return path_of(_within(_model, modules) if _model is not None else modules), line
+
+
+def _within(model: nn.Module, modules: list[nn.Module]) -> list[nn.Module]:
+    """Modules that call each other, from the model on. A module that autograd calls again, for
+    checkpointing, is where the model has it."""
+    if model in modules:
+        return modules[modules.index(model) :]
+    return [model, *modules] if modules else []
+
+
+@contextmanager
+def paths_within(model: nn.Module) -> Iterator[None]:
+    """In the block paths of modules, on all threads, start in this one."""
+    global _model
+    before, _model = _model, model
+    try:
+        yield
+    finally:
+        _model = before
 
 
 def path_of(modules: Sequence[nn.Module]) -> str:

@@ -32,6 +32,7 @@ COMMANDS = {
     "model": "neuron_sim.model.command",
     "profile": "neuron_sim.nki.measurement.command",
     "replay": "neuron_sim.fidelity.replay.command",
+    "report": "neuron_sim.layer_report.command",
     "run": "neuron_sim.run.command",
     "sweep": "neuron_sim.sweep.command",
     "tune": "neuron_sim.tune.command",
