@@ -21,7 +21,8 @@ struct Compiled {
 };
 
 /// Runs the passes that `settings` switches on. The result computes the same bytes in the arguments
-/// that the kernel writes. A program without a straight line (straight_line.h) is unchanged, as is
+/// that the kernel writes, unless `elide_rounding_copies` is on, for which only time counts. A
+/// program without a straight line (straight_line.h) is unchanged, as is
 /// every program when all is off. The passes see one core after the other; how the two cores of a
 /// program meet stays as it is (line/meetings.h). A program whose tiles do not fit the chip
 /// (Program::overflow) is unrolled and renamed whatever the settings say, and tiles are spilled

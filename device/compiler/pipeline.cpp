@@ -137,6 +137,8 @@ constexpr PassSetting kSettings[] = {
      "product"},
     {"elide_psum_copies", kSwitch, "elide_psum_copies",
      "copies out of PSUM that only Vector and Scalar read disappear"},
+    {"elide_rounding_copies", kSwitch, "elide_psum_copies",
+     "the same for copies that round float32 to float16 or bfloat16, which changes the bytes"},
     {"eliminate_copies", kSwitch, "eliminate_copies", "copies within SBUF disappear"},
     {"gather_operands", kSwitch, "gather_operands",
      "operands that the PE array would read in pieces are copied side by side"},

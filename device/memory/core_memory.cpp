@@ -68,6 +68,10 @@ void CoreMemory::reset_random_states(int64_t partitions) {
   }
 }
 
+bool CoreMemory::holds(int64_t sbuf, int64_t psum) const {
+  return sbuf <= pitch(MemoryKind::kSbuf) - kPadding && psum <= pitch(MemoryKind::kPsum) - kPadding;
+}
+
 CoreMemory::~CoreMemory() { unmap(banks_); }
 
 }  // namespace neuron_sim

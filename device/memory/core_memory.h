@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "device/arch/architecture.h"
 #include "device/operand/view.h"
@@ -21,6 +22,11 @@ class CoreMemory {
   ~CoreMemory();
   CoreMemory(const CoreMemory&) = delete;
   CoreMemory& operator=(const CoreMemory&) = delete;
+
+  /// Whether SBUF and PSUM have that many bytes per partition.
+  bool holds(int64_t sbuf, int64_t psum) const;
+  /// Goes on with the random number generators of `other`, which gets the own ones.
+  void swap_random_states(CoreMemory& other) { std::swap(banks_[5], other.banks_[5]); }
 
   /// Byte `offset` of a partition.
   std::byte* at(MemoryKind memory, int64_t partition, int64_t offset) const {

@@ -31,7 +31,7 @@ struct State {
     auto entry = kernels.find(kernel);
     if (entry == kernels.end()) {
       lock.unlock();
-      std::vector<Finding> fresh = findings(kernel->program());
+      std::vector<Finding> fresh = findings(kernel->computed());
       lock.lock();
       std::erase_if(kernels, [](const auto& each) { return each.first.expired(); });
       entry = kernels.try_emplace(kernel, Checked{std::move(fresh)}).first;

@@ -42,16 +42,27 @@ int64_t bytes_of(const ExecutionPlan& plan) {
 }  // namespace
 
 Kernel::Kernel(std::shared_ptr<const Program> program, std::vector<LaunchNumber> numbers)
-    : program_(std::move(program)), plan_(make_plan(*program_)), numbers_(std::move(numbers)) {
+    : Kernel(program, program, std::move(numbers)) {}
+
+Kernel::Kernel(std::shared_ptr<const Program> timed, std::shared_ptr<const Program> computed)
+    : Kernel(std::move(timed), std::move(computed), {}) {}
+
+Kernel::Kernel(std::shared_ptr<const Program> timed, std::shared_ptr<const Program> computed,
+               std::vector<LaunchNumber> numbers)
+    : program_(std::move(timed)),
+      computed_(std::move(computed)),
+      plan_(make_plan(*computed_)),
+      numbers_(std::move(numbers)) {
   // Launches with other numbers keep a copy of the program.
   const int64_t programs = numbers_.empty() ? 1 : 2;
   bytes_ = static_cast<int64_t>(sizeof(Kernel) + sizeof(Known) + 2 * sizeof(CoreTiming)) +
-           programs * bytes_of(*program_) + bytes_of(plan_) + bytes_of(numbers_);
+           programs * bytes_of(*computed_) + bytes_of(plan_) + bytes_of(numbers_);
+  if (program_ != computed_) bytes_ += bytes_of(*program_);
 }
 
 bool Kernel::has(std::span<const double> numbers) const {
   return std::all_of(numbers_.begin(), numbers_.end(), [&](const LaunchNumber& number) {
-    return program_->attributes[number.attribute].bits ==
+    return computed_->attributes[number.attribute].bits ==
            std::bit_cast<int64_t>(numbers[number.number]);
   });
 }
@@ -66,7 +77,7 @@ Kernel::ProgramOfLaunch::ProgramOfLaunch(const Kernel& kernel, std::span<const d
       kernel.copies_.pop_back();
     }
   }
-  if (!copy_) copy_ = std::make_unique<Program>(kernel.program());
+  if (!copy_) copy_ = std::make_unique<Program>(kernel.computed());
   for (const LaunchNumber& number : kernel.numbers_) {
     copy_->attributes[number.attribute] = Attribute::of(numbers[number.number]);
   }

@@ -31,9 +31,15 @@ class Kernel {
   /// `numbers`: the immediates on which neither time nor structure depends, so that launches that
   /// differ in them share the kernel.
   explicit Kernel(std::shared_ptr<const Program> program, std::vector<LaunchNumber> numbers = {});
+  /// A kernel that takes the time of `timed` and computes the bytes of `computed`, from which a
+  /// compiler made it and which has the same arguments: its passes may keep values unrounded.
+  Kernel(std::shared_ptr<const Program> timed, std::shared_ptr<const Program> computed);
 
-  /// Its numbers are those it was compiled with.
+  /// The program that is timed. Its numbers are those it was compiled with.
   const Program& program() const { return *program_; }
+  /// The program whose bytes launches compute; program() of most kernels.
+  const Program& computed() const { return *computed_; }
+  /// Of computed().
   const ExecutionPlan& plan() const { return plan_; }
   /// Simulated time of a run that decided `log`; computed once per log and assumed_trips() (the
   /// last few are kept).
@@ -43,7 +49,7 @@ class Kernel {
   /// Host memory that it takes, about, without what timing() keeps of data-dependent runs.
   int64_t bytes() const { return bytes_; }
 
-  /// The program that one launch executes: program(), or a copy with other numbers, which later
+  /// The program that one launch executes: computed(), or a copy with other numbers, which later
   /// launches use again.
   class ProgramOfLaunch {
    public:
@@ -51,7 +57,7 @@ class Kernel {
     ProgramOfLaunch(const Kernel& kernel, std::span<const double> numbers);
     ProgramOfLaunch(const ProgramOfLaunch&) = delete;
     ~ProgramOfLaunch();
-    const Program& operator*() const { return copy_ ? *copy_ : kernel_.program(); }
+    const Program& operator*() const { return copy_ ? *copy_ : kernel_.computed(); }
 
    private:
     const Kernel& kernel_;
@@ -59,15 +65,17 @@ class Kernel {
   };
 
  private:
+  Kernel(std::shared_ptr<const Program> timed, std::shared_ptr<const Program> computed,
+         std::vector<LaunchNumber> numbers);
   struct Known {
     ControlLog log;
     std::optional<int64_t> assumed_trips;
     Timing timing;
   };
-  /// Whether program() has these numbers, to the bit.
+  /// Whether computed() has these numbers, to the bit.
   bool has(std::span<const double> numbers) const;
 
-  std::shared_ptr<const Program> program_;
+  std::shared_ptr<const Program> program_, computed_;
   ExecutionPlan plan_;
   std::vector<LaunchNumber> numbers_;
   int64_t bytes_;

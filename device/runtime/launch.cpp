@@ -20,12 +20,18 @@ struct LogicalCore {
   std::timed_mutex mutex;
   std::vector<std::unique_ptr<CoreMemory>> memories;
 
-  /// The memories of the program's cores, made when first used.
+  /// The memories of the program's cores, made when first used, and anew for a program that needs
+  /// more than the chip has (Program::overflow).
   std::vector<CoreMemory*> of(const Program& program) {
     std::vector<CoreMemory*> result;
     for (size_t core = 0; core < program.cores.size(); ++core) {
-      if (core == memories.size()) {
-        memories.push_back(std::make_unique<CoreMemory>(*program.architecture));
+      const bool exists = core < memories.size();
+      if (!exists || !memories[core]->holds(program.sbuf_peak, program.psum_peak)) {
+        auto memory = std::make_unique<CoreMemory>(*program.architecture, program.sbuf_peak,
+                                                   program.psum_peak);
+        if (exists) memory->swap_random_states(*memories[core]);
+        if (!exists) memories.emplace_back();
+        memories[core] = std::move(memory);
       }
       result.push_back(memories[core].get());
     }
@@ -106,7 +112,7 @@ LaunchRecord launch(int device, Schedule::StreamId stream,
 void compute(int device, const std::shared_ptr<const Kernel>& kernel,
              std::span<std::byte* const> arguments) {
   if (timing_only()) return;
-  const Program& program = kernel->program();
+  const Program& program = kernel->computed();
   check_aliases(program, arguments);
   LogicalCore& core = core_of(device);
   const auto lock = interruptible_lock(core.mutex);

@@ -18,14 +18,23 @@ bool is_dense(const Operand& operand) {
          (operand.partition_stride == 1 || operand.partitions == 1);
 }
 
-bool is_candidate(const StraightLine& line, const StraightInstruction& instance) {
-  if (instance.instruction.type != &kTensorCopy) return false;
-  const auto operands = line.operands_of(instance);
-  const Operand& dst = operands[0];
-  const Operand& src = operands[1];
-  return src.memory == MemoryKind::kPsum && dst.memory == MemoryKind::kSbuf &&
-         src.dtype == dst.dtype && is_dense(src) && is_dense(dst) && !line.tile_of(src).placed &&
-         !line.tile_of(dst).placed;
+/// Whether a copy only rounds: what its readers lose without it is an error, not a meaning.
+bool rounds(const Operand& dst, const Operand& src) {
+  return src.dtype == Dtype::kFloat32 &&
+         (dst.dtype == Dtype::kFloat16 || dst.dtype == Dtype::kBfloat16);
+}
+
+/// The same elements of the source of a copy, of which `operand` reads some of the results.
+Operand at_source(const Operand& operand, const Operand& dst, const Operand& src) {
+  const int64_t from = itemsize(dst.dtype), to = itemsize(src.dtype);
+  Operand result = operand;
+  result.tile = src.tile;
+  result.memory = src.memory;
+  result.dtype = src.dtype;
+  result.offset = src.offset + (operand.offset - dst.offset) / from * to;
+  result.start_partition += src.start_partition - dst.start_partition;
+  for (Dimension& dimension : result.free) dimension.stride = dimension.stride / from * to;
+  return result;
 }
 
 /// A reader of a copy, and the operand it had.
@@ -37,19 +46,17 @@ struct Redirected {
 /// Elides the copies of one statement, or leaves everything unchanged.
 class StatementElision {
  public:
-  StatementElision(StraightLine& line, const TileUses& uses, LiveBytes& banks)
-      : line_(line), uses_(uses), banks_(banks) {}
+  StatementElision(StraightLine& line, const TileUses& uses, LiveBytes& banks, bool rounding)
+      : line_(line), uses_(uses), banks_(banks), rounding_(rounding) {}
 
   bool run(const std::vector<uint32_t>& copies) {
-    const bool done = std::all_of(copies.begin(), copies.end(),
-                                  [&](uint32_t copy) {
-                                    return is_candidate(line_, at(copy)) && redirect(copy);
-                                  }) &&
-                      std::all_of(redirected_.begin(), redirected_.end(),
-                                  [&](const Redirected& reader) {
-                                    return is_legal(line_, at(reader.use.instance));
-                                  }) &&
-                      fits();
+    const bool done =
+        std::all_of(copies.begin(), copies.end(),
+                    [&](uint32_t copy) { return is_candidate(at(copy)) && redirect(copy); }) &&
+        std::all_of(
+            redirected_.begin(), redirected_.end(),
+            [&](const Redirected& reader) { return is_legal(line_, at(reader.use.instance)); }) &&
+        fits();
     for (const Redirected& reader : redirected_) {
       if (done) {
         renew_demand(line_, at(reader.use.instance));
@@ -68,6 +75,16 @@ class StatementElision {
   };
 
   StraightInstruction& at(uint32_t instance) { return line_.instructions[instance]; }
+
+  bool is_candidate(const StraightInstruction& instance) const {
+    if (instance.instruction.type != &kTensorCopy) return false;
+    const auto operands = line_.operands_of(instance);
+    const Operand& dst = operands[0];
+    const Operand& src = operands[1];
+    return src.memory == MemoryKind::kPsum && dst.memory == MemoryKind::kSbuf &&
+           (src.dtype == dst.dtype || (rounding_ && rounds(dst, src))) && is_dense(src) &&
+           is_dense(dst) && !line_.tile_of(src).placed && !line_.tile_of(dst).placed;
+  }
 
   /// Whether the reader is in the same iteration of the loops around the copy: not the reader of a
   /// copy that was moved out of its loop (hoist_invariants.h).
@@ -96,10 +113,7 @@ class StatementElision {
                             in_loops_of(copy, use.instance);
       if (!readable) return false;
       redirected_.push_back({use, operand});
-      operand.tile = src.tile;
-      operand.memory = src.memory;
-      operand.offset += src.offset - dst.offset;
-      operand.start_partition += src.start_partition - dst.start_partition;
+      operand = at_source(operand, dst, src);
       renew_region(line_, operand);
       last = std::max(last, use.instance);
     }
@@ -124,6 +138,7 @@ class StatementElision {
   StraightLine& line_;
   const TileUses& uses_;
   LiveBytes& banks_;
+  bool rounding_;  ///< whether copies that round are elided too
   std::vector<Redirected> redirected_;
   std::vector<Extension> extensions_;
 };
@@ -144,7 +159,8 @@ LiveBytes live_banks(const StraightLine& line, const TileUses& uses) {
 
 }  // namespace
 
-void elide_psum_copies(StraightLine& line) {
+void elide_psum_copies(StraightLine& line, const PassSettings& settings) {
+  const bool rounding = settings["elide_rounding_copies"] != 0;
   const TileUses uses(line);
   LiveBytes banks = live_banks(line, uses);
   std::map<uint32_t, std::vector<uint32_t>> copies;
@@ -155,7 +171,7 @@ void elide_psum_copies(StraightLine& line) {
   std::vector<bool> removed(line.instructions.size());
   for (const auto& [statement, instances] : copies) {
     poll_interruption();
-    if (!StatementElision(line, uses, banks).run(instances)) continue;
+    if (!StatementElision(line, uses, banks, rounding).run(instances)) continue;
     for (const uint32_t instance : instances) removed[instance] = true;
   }
   remove_instances(line, removed);

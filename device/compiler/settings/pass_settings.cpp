@@ -29,9 +29,9 @@ PassSettings back_end(bool disable_dge) {
 /// The back end after the middle end.
 PassSettings whole(bool disable_dge) {
   PassSettings settings = back_end(disable_dge);
-  for (const char* name :
-       {"reuse_loads", "hoist_invariants", "fold_zeros", "eliminate_copies", "elide_psum_copies",
-        "batch_narrow_operations", "batch_transposes", "merge_dma", "merge_input_loads"}) {
+  for (const char* name : {"reuse_loads", "hoist_invariants", "fold_zeros", "eliminate_copies",
+                           "elide_psum_copies", "elide_rounding_copies", "batch_narrow_operations",
+                           "batch_transposes", "merge_dma", "merge_input_loads"}) {
     settings.set(name, 1);
   }
   return settings;

@@ -162,11 +162,12 @@ std::vector<std::vector<int64_t>> run_on_ranks(
 }
 
 /// A Kernel of the program, shared with its launcher (neuron_sim._C).
-nb::capsule compiled_kernel(const std::shared_ptr<const Program>& program) {
+nb::capsule compiled_kernel(const std::shared_ptr<const Program>& program,
+                            const std::shared_ptr<const Program>& computed) {
   auto kernel = std::make_unique<std::shared_ptr<const Kernel>>();
   {
     const nb::gil_scoped_release unlocked;
-    *kernel = std::make_shared<const Kernel>(program);
+    *kernel = std::make_shared<const Kernel>(program, computed);
   }
   return nb::capsule(kernel.release(), kKernelCapsule, [](void* data) noexcept {
     delete static_cast<std::shared_ptr<const Kernel>*>(data);
@@ -298,8 +299,9 @@ void bind_program(nb::module_& module) {
            "What fills SBUF and PSUM: sizes, most bytes live, live ranges of every tensor's tiles, "
            "spills.")
       .def("listing", [](const Program& self) { return listing(self); })
-      .def("compiled_kernel", &compiled_kernel,
-           "A capsule of the program planned once, which neuron_sim._C.launch_kernel launches.")
+      .def("compiled_kernel", &compiled_kernel, nb::arg("computed"),
+           "A capsule that neuron_sim._C.launch_kernel launches: it takes the time of this program "
+           "and computes the bytes of `computed`, the program it was compiled from, planned once.")
       .def("trace", &trace, nb::arg("log") = std::vector<int64_t>{},
            "The timeline in the Trace Event Format, for Perfetto and chrome://tracing.")
       .def("perfetto", &perfetto_bytes, nb::arg("log") = std::vector<int64_t>{},

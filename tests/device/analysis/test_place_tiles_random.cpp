@@ -170,7 +170,8 @@ TEST(PlaceTiles, SharedBytesComputeWhatDistinctBytesDo) {
 
 TEST(PlaceTiles, WhatIsRefusedWithoutSpillsComputesTheSameWithThem) {
   const Architecture ample = with_memory(180'224, 400);
-  const PassSettings settings[] = {{{"schedule", 1}}, published_stack("neuronx-cc trn2").settings};
+  const PassSettings settings[] = {{{"schedule", 1}},
+                                   keeping_bytes(published_stack("neuronx-cc trn2").settings)};
   int spilled = 0;
   for (uint64_t seed = 0; seed < 120; ++seed) {
     const Architecture small = with_memory(64 * (18 + static_cast<int64_t>(seed % 12)),

@@ -1,5 +1,6 @@
 #pragma once
-// Contract of every pass: the arguments hold the same bytes afterwards.
+// Contract of every pass: the arguments hold the same bytes afterwards, unless it may keep values
+// unrounded.
 
 #include <memory>
 
@@ -16,6 +17,12 @@ inline std::vector<std::vector<std::byte>> bytes_after(std::shared_ptr<const Pro
   run.randomise(seed);
   run.execute(make_plan(run.program()), pool);
   return run.bytes();
+}
+
+/// The settings without what may change bytes.
+inline PassSettings keeping_bytes(PassSettings settings) {
+  settings.set("elide_rounding_copies", 0);
+  return settings;
 }
 
 /// Runs the pass of that name on the line, verified.

@@ -52,7 +52,7 @@ class AttentionStatements : public testing::TestWithParam<Dtype> {
   }
   static std::shared_ptr<const Program> compiled(const std::shared_ptr<const Program>& program,
                                                  bool back_end) {
-    PassSettings settings = published_stack("neuronx-cc trn2").settings;
+    PassSettings settings = keeping_bytes(published_stack("neuronx-cc trn2").settings);
     settings.set("schedule", back_end ? 1 : 0);
     settings.set("assign_queues", back_end ? 1 : 0);
     const Compiled result = compile(program, settings);

@@ -39,5 +39,24 @@ TEST(CoreMemory, a_new_core_has_the_same_random_states_and_no_two_lanes_share_on
   }
 }
 
+TEST(CoreMemory, a_larger_one_holds_more_and_goes_on_with_the_random_states) {
+  const Architecture& architecture = load_architecture("trn2");
+  const int64_t sbuf = architecture.limits.sbuf_partition.count;
+  const int64_t psum = architecture.limits.psum_banks * architecture.limits.psum_bank.count;
+  CoreMemory chip(architecture), larger(architecture, sbuf + 64, psum + 64);
+  EXPECT_TRUE(chip.holds(sbuf, psum));
+  EXPECT_FALSE(chip.holds(sbuf + 64, psum));
+  EXPECT_FALSE(chip.holds(sbuf, psum + 64));
+  EXPECT_TRUE(larger.holds(sbuf + 64, psum + 64));
+  const Tile state = engine_state_tile(EngineState::kVectorRandom, architecture);
+  *chip.at(state.memory, 5, state.address) ^= std::byte{1};
+  const auto changed = random_words(chip, EngineState::kVectorRandom, 5, architecture);
+  const auto fresh = random_words(larger, EngineState::kVectorRandom, 5, architecture);
+  EXPECT_NE(changed, fresh);
+  larger.swap_random_states(chip);
+  EXPECT_EQ(random_words(larger, EngineState::kVectorRandom, 5, architecture), changed);
+  EXPECT_EQ(random_words(chip, EngineState::kVectorRandom, 5, architecture), fresh);
+}
+
 }  // namespace
 }  // namespace neuron_sim

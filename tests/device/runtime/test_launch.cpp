@@ -8,6 +8,7 @@
 #include "device/base/errors.h"
 #include "device/builder/builder.h"
 #include "device/isa/dma/dma_copy.h"
+#include "device/isa/elementwise/tensor_tensor.h"
 #include "device/runtime/timing_only.h"
 #include "tests/device/program/two_cores.h"
 
@@ -25,6 +26,24 @@ std::shared_ptr<const Kernel> copy_kernel(int64_t elements = 8) {
     builder.emit(DmaCopy{.dst = output, .src = tile});
   }
   return std::make_shared<const Kernel>(builder.finish());
+}
+
+/// output = input * 2, [4, 8] fp32, with three tiles of `bytes` per partition alive at a time.
+std::shared_ptr<const Program> doubling(int64_t bytes = 32) {
+  Builder builder("double", load_architecture("trn2"), TilePlacement::kAutomatic);
+  const View input = builder.argument("input", {4, 8}, Dtype::kFloat32);
+  const View output = builder.argument("output", {4, 8}, Dtype::kFloat32);
+  const auto end_of_tile = [&](const char* label) {
+    return builder.sbuf(label, {4, bytes / 4}, Dtype::kFloat32).slice(1, bytes / 4 - 8, 8);
+  };
+  const View once = end_of_tile("once"), twice = end_of_tile("twice"), sum = end_of_tile("sum");
+  builder.emit(DmaCopy{.dst = once, .src = input});
+  builder.emit(TensorTensor{twice, once, once, AluOp::kAdd});
+  builder.emit(TensorTensor{sum, twice, twice, AluOp::kAdd});
+  builder.emit(TensorTensor{sum, sum, once, AluOp::kSubtract});
+  builder.emit(TensorTensor{sum, sum, once, AluOp::kSubtract});
+  builder.emit(DmaCopy{.dst = output, .src = sum});
+  return builder.finish(Overflow::kSpilled);
 }
 
 std::byte* bytes(float* data) { return reinterpret_cast<std::byte*>(data); }
@@ -60,6 +79,32 @@ TEST(Launch, TakesItsTimeAndTouchesNoBytesWhileOnlyTimeIsWanted) {
   EXPECT_EQ(output, std::vector<float>(32, 7));
   EXPECT_EQ(timed.span.start, with_bytes.span.end);
   EXPECT_EQ(timed.span.end - timed.span.start, with_bytes.span.end - with_bytes.span.start);
+}
+
+TEST(Launch, TakesTheTimeOfAProgramAndComputesTheOneItWasCompiledFrom) {
+  std::vector<float> input(32, 3), output(32);
+  const auto timed = copy_kernel();
+  const auto kernel = std::make_shared<const Kernel>(
+      std::shared_ptr<const Program>(timed, &timed->program()), doubling());
+  const LaunchRecord record = run(kernel, input.data(), output.data());
+  EXPECT_EQ(output, std::vector<float>(32, 6));
+  EXPECT_EQ(record.timing.body, timed->timing().body);
+  EXPECT_NE(record.timing.body, Kernel(doubling()).timing().body);
+  EXPECT_GT(kernel->bytes(), timed->bytes());
+}
+
+TEST(Launch, ComputesAProgramWhoseTilesTheChipCannotHold) {
+  const int64_t half = load_architecture("trn2").limits.sbuf_usable.count / 64 * 32;
+  const auto timed = std::make_shared<const Kernel>(doubling());
+  for (const int64_t size : {half, int64_t{32}}) {
+    const auto program = doubling(size);
+    EXPECT_EQ(program->overflow.empty(), size == 32);
+    std::vector<float> input(32, 1.5F), output(32);
+    run(std::make_shared<const Kernel>(std::shared_ptr<const Program>(timed, &timed->program()),
+                                       program),
+        input.data(), output.data());
+    EXPECT_EQ(output, std::vector<float>(32, 3));
+  }
 }
 
 TEST(Launch, RejectsOutputsThatOverlapOtherArguments) {

@@ -175,5 +175,9 @@ TEST(RandomTransfers, KeepTheirBytes) {
   EXPECT_LT(after.stores, before.stores * 29 / 30) << "of " << before.stores;
 }
 
+TEST(GraphPasses, AreNoneThatMayChangeBytes) {
+  EXPECT_EQ(keeping_bytes(graph_passes()), graph_passes());
+}
+
 }  // namespace
 }  // namespace neuron_sim

@@ -66,6 +66,27 @@ def test_a_device_gives_the_bytes_of_numpy(kernel):
     assert np.array_equal(found.cpu().numpy(), from_numpy)
 
 
+@old.jit
+def rounded_product(a, b):
+    out = old_nl.ndarray((128, 64), dtype=old_nl.float32, buffer=old_nl.shared_hbm)
+    product = old_nl.matmul(old_nl.load(a), old_nl.load(b), transpose_x=True)
+    rounded = old_nl.copy(product, dtype=old_nl.bfloat16)
+    old_nl.store(out, old_nl.add(rounded, old_nl.load(b)))
+    return out
+
+
+def test_a_device_rounds_as_the_kernel_says_where_the_compiler_leaves_the_rounding_out():
+    # Sums of products of small integers are exact in fp32, and most are not in bf16.
+    a, b = (16 * on("cpu", 128, 128)).floor(), (16 * on("cpu", 128, 64, seed=1)).floor()
+    traced = rounded_product.traced(a, b)
+    assert "tensor_copy" in traced.source.listing()
+    assert "tensor_copy" not in traced.program.listing()
+    found = rounded_product(a.to("neuron_sim"), b.to("neuron_sim")).cpu()
+    assert torch.equal(found, (a.T @ b).bfloat16() + b)
+    assert not torch.equal(found, a.T @ b + b)
+    assert np.array_equal(found.numpy(), rounded_product(a.numpy(), b.numpy()))
+
+
 @BOTH
 def test_a_launch_takes_the_time_of_its_program_on_the_current_stream(kernel):
     a = on("neuron_sim:1", 64, 64)

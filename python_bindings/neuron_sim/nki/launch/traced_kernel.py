@@ -81,9 +81,9 @@ class TracedKernel:
 
     @property
     def compiled_kernel(self):
-        """The program planned once, for launches on a device of torch."""
+        """For launches on a device of torch: the time of the program, the bytes of the source."""
         if self._compiled_kernel is None:
-            self._compiled_kernel = self.program.compiled_kernel()
+            self._compiled_kernel = self.program.compiled_kernel(self.source)
         return self._compiled_kernel
 
     @functools.cached_property

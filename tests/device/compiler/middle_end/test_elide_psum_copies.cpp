@@ -1,5 +1,7 @@
 #include "device/compiler/middle_end/elide_psum_copies.h"
 
+#include <algorithm>
+
 #include "device/builder/builder.h"
 #include "device/isa/activation/activation.h"
 #include "device/isa/dma/dma_copy.h"
@@ -17,14 +19,14 @@ enum class Reader { kVector, kScalarSlice, kTensor, kTransfer, kGpSimd };
 struct Copies {
   int64_t products = 2, columns = 512;
   Reader reader = Reader::kVector;
-  Dtype copied = Dtype::kFloat32;
+  Dtype copied = Dtype::kFloat32, result = Dtype::kFloat32;
 
   std::shared_ptr<const Program> program() const {
     Builder builder("copies", load_architecture("trn2"));
     const View in = builder.argument("in", {128, 512}, Dtype::kFloat32);
-    const View out = builder.argument("out", {128, products, columns}, copied);
+    const View out = builder.argument("out", {128, products, columns}, result);
     const View x = builder.sbuf("x", {128, 512}, Dtype::kFloat32);
-    const View results = builder.sbuf("results", {128, products, columns}, copied);
+    const View results = builder.sbuf("results", {128, products, columns}, result);
     const View copies = builder.sbuf("copies", {128, products, columns}, copied);
     builder.emit(DmaCopy{.dst = x, .src = in});
     builder.loop(products, [&](const Affine& i) {
@@ -61,19 +63,24 @@ struct Copies {
   }
 };
 
-/// Copies out of PSUM that are left.
-int64_t copies_left(const Copies& copies) {
-  const auto program = copies.program();
-  StraightLine line = renamed_line(*program);
-  run_pass(line, "elide_psum_copies");
-  EXPECT_EQ(bytes_after(program), bytes_after(placed(line)));
-  int64_t count = 0;
-  for (const StraightInstruction& instance : line.instructions) {
-    const auto operands = line.operands_of(instance);
-    const bool copy = instance.instruction.type == &kTensorCopy;
-    if (copy && operands[1].memory == MemoryKind::kPsum) ++count;
-  }
-  return count;
+/// Copies out of PSUM that are left. The readers then compute the bytes of `same`.
+int64_t copies_left(const Copies& copies, const Copies& same, const PassSettings& settings) {
+  StraightLine line = renamed_line(*copies.program());
+  run_pass(line, "elide_psum_copies", settings);
+  EXPECT_EQ(bytes_after(same.program()), bytes_after(placed(line)));
+  return std::count_if(line.instructions.begin(), line.instructions.end(), [&](const auto& each) {
+    return each.instruction.type == &kTensorCopy &&
+           line.operands_of(each)[1].memory == MemoryKind::kPsum;
+  });
+}
+
+int64_t copies_left(const Copies& copies, const PassSettings& settings = {}) {
+  return copies_left(copies, copies, settings);
+}
+
+const PassSettings& rounding() {
+  static const PassSettings settings{{"elide_rounding_copies", 1}};
+  return settings;
 }
 
 TEST(ElidePsumCopies, VectorAndScalarReadPsumInstead) {
@@ -90,11 +97,39 @@ TEST(ElidePsumCopies, WhatOtherEnginesReadStays) {
 
 TEST(ElidePsumCopies, ACopyThatCastsStays) {
   EXPECT_EQ(copies_left(Copies{.copied = Dtype::kBfloat16}), 2);
+  EXPECT_EQ(copies_left(Copies{.copied = Dtype::kFloat16}), 2);
+}
+
+TEST(ElidePsumCopies, ReadersOfACopyThatRoundsGetItsSourceUnroundedWhenThatIsWanted) {
+  for (const Dtype copied : {Dtype::kBfloat16, Dtype::kFloat16}) {
+    for (const Reader reader : {Reader::kVector, Reader::kScalarSlice}) {
+      for (const int64_t columns : {2, 38, 512}) {
+        const Copies rounded{.columns = columns, .reader = reader, .copied = copied};
+        const Copies exact{.columns = columns, .reader = reader};
+        EXPECT_NE(bytes_after(rounded.program()), bytes_after(exact.program()));
+        EXPECT_EQ(copies_left(rounded, exact, rounding()), 0);
+      }
+    }
+  }
+}
+
+TEST(ElidePsumCopies, ACopyThatRoundsStaysWhenOtherEnginesReadIt) {
+  for (const Reader reader : {Reader::kTransfer, Reader::kGpSimd}) {
+    const Copies copies{.reader = reader, .copied = Dtype::kBfloat16, .result = Dtype::kBfloat16};
+    EXPECT_EQ(copies_left(copies, rounding()), 2);
+  }
+}
+
+TEST(ElidePsumCopies, ACopyToIntegersOrEightBitsStays) {
+  for (const Dtype copied : {Dtype::kInt32, Dtype::kFloat8E4m3}) {
+    EXPECT_EQ(copies_left(Copies{.copied = copied}, rounding()), 2);
+  }
 }
 
 TEST(ElidePsumCopies, NoMoreTilesStayInPsumThanThereAreBanks) {
   EXPECT_EQ(copies_left(Copies{.products = 8}), 0);
   EXPECT_EQ(copies_left(Copies{.products = 9}), 9);
+  EXPECT_EQ(copies_left(Copies{.products = 9, .copied = Dtype::kFloat16}, rounding()), 9);
 }
 
 }  // namespace
