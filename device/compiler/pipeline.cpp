@@ -24,6 +24,7 @@
 #include "device/compiler/middle_end/merge_dma.h"
 #include "device/compiler/middle_end/rename_buffers.h"
 #include "device/compiler/middle_end/reuse_loads.h"
+#include "device/compiler/middle_end/select_activations.h"
 #include "device/compiler/middle_end/share_constants.h"
 #include "device/compiler/middle_end/split_sums.h"
 #include "device/compiler/pass.h"
@@ -107,6 +108,7 @@ constexpr Pass kPipeline[] = {
     {"merge_dma", kMiddle, true, {.places = true}, run<merge_dma>, 5},
     {"elide_psum_copies", kMiddle, true, kOrderAndPlaces, run<elide_psum_copies>, 6},
     {"gather_operands", kMiddle, true, kOrderAndPlaces, run<gather_operands>},
+    {"select_activations", kMiddle, true, kKeepsAll, run<select_activations>},
     {"spill_psum", Stage::kSpills, true, {.places = true}, run_spill_psum, 0, "rename_buffers"},
     {"spill_sbuf", Stage::kSpills, true, {.places = true}, run_spill_sbuf, 0, "rename_buffers"},
     {"assign_queues", Stage::kPlaces, false, kKeepsAll, run<assign_queues>},
@@ -142,6 +144,9 @@ constexpr PassSetting kSettings[] = {
     {"eliminate_copies", kSwitch, "eliminate_copies", "copies within SBUF disappear"},
     {"gather_operands", kSwitch, "gather_operands",
      "operands that the PE array would read in pieces are copied side by side"},
+    {"select_activations", kSwitch, "select_activations",
+     "products with a number and sums with a vector whose engine the kernel leaves open are "
+     "activations on generation 2"},
     {"batch_narrow_operations", kSwitch, "batch_narrow_operations",
      "results of one element per partition are batched; the loops around them and around sums of "
      "products are split"},

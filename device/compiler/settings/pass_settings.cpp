@@ -37,10 +37,12 @@ PassSettings whole(bool disable_dge) {
   return settings;
 }
 
-/// Generation 2: the compiled programs that show its gathered operands are of this generation.
+/// Generation 2: the compiled programs that show its gathered operands and activations are of this
+/// generation.
 PassSettings whole_of_generation_2() {
   PassSettings settings = whole(true);
   settings.set("gather_operands", 1);
+  settings.set("select_activations", 1);
   return settings;
 }
 

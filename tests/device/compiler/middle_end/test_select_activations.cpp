@@ -1,0 +1,94 @@
+#include "device/compiler/middle_end/select_activations.h"
+
+#include "device/builder/builder.h"
+#include "device/compiler/passes.h"
+#include "device/isa/dma/dma_copy.h"
+#include "device/isa/elementwise/tensor_scalar.h"
+#include "tests/device/compiler/compare_runs.h"
+
+namespace neuron_sim {
+namespace {
+
+constexpr Dtype kFloat = Dtype::kFloat32;
+
+/// out[row] = in[row] op0 operand0 op1 operand1, [128, 64] each.
+struct Scalings {
+  const char* architecture = "trn1";
+  AluOp op0 = AluOp::kMultiply, op1 = AluOp::kNone;
+  bool tile0 = false, tile1 = false;
+  bool reverse = false;
+  Dtype dtype = kFloat;
+  EngineKind engine = EngineKind::kAuto;
+  double number = 0.7;  ///< of op1
+
+  std::shared_ptr<const Program> program() const {
+    Builder builder("scalings", load_architecture(architecture));
+    const View in = builder.argument("in", {4, 128, 64}, dtype);
+    const View vectors = builder.argument("vectors", {128, 2}, kFloat);
+    const View out = builder.argument("out", {4, 128, 64}, dtype);
+    const View loaded = builder.sbuf("loaded", {128, 2}, kFloat);
+    builder.emit(DmaCopy{.dst = loaded, .src = vectors});
+    for (int64_t row = 0; row < 4; ++row) {
+      const View data = builder.sbuf("data", {128, 64}, dtype);
+      builder.emit(DmaCopy{.dst = data, .src = in.select(0, row)});
+      TensorScalar scaled{.dst = data, .data = data, .op0 = op0, .constant0 = 0.3};
+      if (tile0) scaled.operand0 = loaded.slice(1, 0, 1);
+      scaled.op1 = op1;
+      scaled.constant1 = op1 == AluOp::kNone ? 0 : number;
+      if (tile1) scaled.operand1 = loaded.slice(1, 1, 1);
+      scaled.reverse0 = reverse;
+      scaled.engine = engine;
+      builder.emit(scaled);
+      builder.emit(DmaCopy{.dst = out.select(0, row), .src = data});
+    }
+    return builder.finish();
+  }
+};
+
+const PassSettings& settings() {
+  static const PassSettings all{{"rename_buffers", 1}, {"schedule", 1}, {"select_activations", 1}};
+  return all;
+}
+
+/// Activations among the four operations, after a comparison of the bytes.
+int64_t activations(const Scalings& scalings) {
+  const auto program = scalings.program();
+  const auto compiled = compile(program, settings()).program;
+  EXPECT_EQ(bytes_after(program), bytes_after(compiled));
+  const auto found = instructions_named(*compiled, "activation");
+  EXPECT_EQ(found.size() + instructions_named(*compiled, "tensor_scalar").size(), 4U);
+  for (const Instruction* each : found) EXPECT_EQ(each->engine, EngineKind::kScalar);
+  return std::ssize(found);
+}
+
+TEST(SelectActivations, ProductsAndSumsWithVectorsGoToScalar) {
+  for (const Dtype dtype : {kFloat, Dtype::kBfloat16, Dtype::kFloat16}) {
+    for (const bool reverse : {false, true}) {
+      EXPECT_EQ(activations({.reverse = reverse, .dtype = dtype}), 4);
+      EXPECT_EQ(activations({.tile0 = true, .reverse = reverse, .dtype = dtype}), 4);
+      EXPECT_EQ(activations({.op0 = AluOp::kAdd, .tile0 = true, .dtype = dtype}), 4);
+      EXPECT_EQ(activations({.op1 = AluOp::kAdd, .tile0 = reverse, .tile1 = true}), 4);
+    }
+  }
+}
+
+TEST(SelectActivations, WhatAnActivationDoesNotComputeStaysOnVector) {
+  EXPECT_EQ(activations({.op0 = AluOp::kAdd}), 0);
+  EXPECT_EQ(activations({.op1 = AluOp::kAdd}), 0);
+  EXPECT_EQ(activations({.op1 = AluOp::kAdd, .number = 0}), 0);
+  EXPECT_EQ(activations({.op0 = AluOp::kSubtract, .tile0 = true}), 0);
+  EXPECT_EQ(activations({.op0 = AluOp::kMaximum}), 0);
+  EXPECT_EQ(activations({.op0 = AluOp::kAdd, .op1 = AluOp::kMultiply, .tile0 = true}), 0);
+  EXPECT_EQ(activations({.op1 = AluOp::kSubtract, .tile1 = true}), 0);
+}
+
+TEST(SelectActivations, TheEngineThatAKernelNamesStays) {
+  EXPECT_EQ(activations({.engine = EngineKind::kVector}), 0);
+}
+
+TEST(SelectActivations, LaterGenerationsKeepTheirTensorScalarOnVector) {
+  EXPECT_EQ(activations({.architecture = "trn2", .tile0 = true}), 0);
+}
+
+}  // namespace
+}  // namespace neuron_sim
