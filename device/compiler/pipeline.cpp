@@ -170,6 +170,7 @@ constexpr PassSetting kSettings[] = {
      "copies to SBUF whose engine the kernel leaves open run on Scalar or Vector, whichever is "
      "free "
      "first"},
+    {"copy_psum_on_scalar", kSwitch, "schedule", "of these, copies out of PSUM all run on Scalar"},
     {"keep_groups_together", kSwitch, "schedule",
      "an accumulation group is finished before the next one of its statement starts"},
     {"hoist_loads", kSwitch, "schedule",

@@ -88,10 +88,14 @@ class ProblemBuilder {
     task.transfer = is_transfer(line_, instance);
     task.meeting = is_meeting(instance);
     task.any_engine = choose_engines_ && is_free_copy(line_, instance);
+    if (task.any_engine && belongs_to_scalar(instance)) {
+      task.any_engine = false;
+      task.engine = EngineKind::kScalar;
+    }
     // Documented for generation 2 (stride > 16 bytes), so that its compiler knows it.
     const double stride = line_.architecture->vector.stride_factor;
-    task.cost = compiler_cost(costs_, demand,
-                              task.any_engine ? EngineKind::kScalar : instruction.engine, stride);
+    task.cost =
+        compiler_cost(costs_, demand, task.any_engine ? EngineKind::kScalar : task.engine, stride);
     task.vector_cost = compiler_cost(costs_, demand, EngineKind::kVector, stride);
     for (const Operand& operand : line_.operands_of(instance)) {
       if (!operand.present()) continue;
@@ -102,6 +106,12 @@ class ProblemBuilder {
       ++problem_.buffer_tasks[static_cast<size_t>(buffer)];
     }
     problem_.tasks.push_back(std::move(task));
+  }
+
+  /// Whether a free copy is not free after all.
+  bool belongs_to_scalar(const StraightInstruction& instance) const {
+    return settings_["copy_psum_on_scalar"] != 0 &&
+           line_.operands_of(instance)[1].memory == MemoryKind::kPsum;
   }
 
   const StraightLine& line_;

@@ -246,5 +246,38 @@ TEST(Schedule, CopiesThatScalarWouldPassThroughFp32StayOnGeneration2) {
   EXPECT_EQ(engines_of_copies("trn1", Dtype::kInt32), (Engines{kScalar, kVector}));
 }
 
+/// Copies that Vector makes, of eight out of PSUM and of as many within SBUF, which wait for
+/// nothing but an engine.
+std::pair<int64_t, int64_t> copies_on_vector(int64_t on_scalar) {
+  Builder builder("copies", load_architecture("trn1"));
+  const View psum = builder.psum("psum", {128, 512}, kFloat);
+  const View from = builder.sbuf("from", {128, 512}, kFloat);
+  const View copies = builder.sbuf("copies", {128, 16, 512}, kFloat);
+  builder.emit(Memset{psum, 1, EngineKind::kVector});
+  builder.emit(Memset{from, 1, EngineKind::kVector});
+  for (int64_t i = 0; i < 16; ++i) {
+    builder.emit(TensorCopy{copies.select(1, i), i % 2 == 0 ? psum : from});
+  }
+  PassSettings wanted = settings();
+  wanted.set("copy_psum_on_scalar", on_scalar);
+  const auto compiled = compile(builder.finish(), wanted).program;
+  std::pair<int64_t, int64_t> found;
+  for (const Instruction* copy : instructions_named(*compiled, "tensor_copy")) {
+    const Operand& source = compiled->operands[copy->first_operand + 1];
+    const bool within = source.memory == MemoryKind::kSbuf;
+    if (copy->engine == EngineKind::kVector) ++(within ? found.second : found.first);
+  }
+  return found;
+}
+
+TEST(Schedule, CopiesOutOfPsumAllStayOnScalarWhenThatIsWanted) {
+  const auto [free_of_psum, free_within] = copies_on_vector(0);
+  EXPECT_GT(free_of_psum, 0);
+  EXPECT_GT(free_of_psum + free_within, 4);
+  const auto [of_psum, within] = copies_on_vector(1);
+  EXPECT_EQ(of_psum, 0);
+  EXPECT_GT(within, free_within);
+}
+
 }  // namespace
 }  // namespace neuron_sim
