@@ -4,9 +4,9 @@
 #include <map>
 #include <numeric>
 #include <optional>
-#include <tuple>
 
 #include "device/analysis/tile_lifetimes.h"
+#include "device/analysis/tile_table.h"
 #include "device/base/errors.h"
 
 namespace neuron_sim {
@@ -56,36 +56,19 @@ class MemoryPlacement {
     } while (!place_in_order(SbufReuse::kSameSize, capacity, addresses));
   }
 
-  /// The error of the tiles live at `position`, which have no place.
+  /// The error of the tiles live at `position`, which have no place: a sentence, a line break, then
+  /// the tiles and the kernel's line.
   KernelError refusal(uint32_t position) const {
-    int64_t live = taken_bytes();
-    std::map<std::tuple<std::string, int64_t, int32_t>, LiveTiles> tensors;
-    for (const size_t i : order_) {
-      const Lifetime& life = lifetimes_.of[i];
-      if (life.first > position || life.last < position) continue;
-      const UnplacedTile& tile = tiles_[i];
-      live += size(i);
-      const std::string& label = program_.tiles[static_cast<size_t>(tile.first)].label;
-      LiveTiles& tensor = tensors[{tensor_of(label), tile.pitch, tile.source_line}];
-      const bool is_first = tensor.count == 0;
-      if (is_first) tensor.place = tensors.size();
-      tensor.label = is_first ? label : tensor_of(label);
-      tensor.size = text(tile.pitch, " bytes", line(tile.source_line));
-      tensor.count += tile.count;
-    }
-    std::vector<std::string> entries(tensors.size());
-    for (const auto& [key, tensor] : tensors) {
-      const std::string count = tensor.count > 1 ? text(tensor.count, " x ") : "";
-      entries[tensor.place - 1] = text("'", tensor.label, "' (", count, tensor.size, ")");
-    }
-    std::string list;
-    for (const std::string& entry : entries) list += (list.empty() ? "" : ", ") + entry;
-    if (taken_bytes() > 0) list += text(", placed by hand (", taken_bytes(), " bytes)");
+    const TilesAt at{program_, tiles_, lifetimes_, order_, position, taken_bytes()};
+    const int64_t live = at.live_bytes();
+    std::string tiles = tile_table(at, capacity_, TableRows::kLive);
+    tiles.pop_back();  // the last newline
+    const std::string line = at.source_line().empty() ? "" : "\n  at " + at.source_line();
     return KernelError(text("out of memory in ", name(memory_), ": the tiles of kernel '",
-                            program_.kernel, "' that are live at ", place_of(position), " need ",
-                            live, " bytes per partition, ", program_.architecture->name, " has ",
-                            capacity_, live <= capacity_ ? " but not in one piece" : "",
-                            ". Live tiles: ", list, "."),
+                            program_.kernel, "' that are live at ", at.place(), " need ", live,
+                            " bytes per partition, ", program_.architecture->name, " has ",
+                            capacity_, live <= capacity_ ? " but not in one piece" : "", ".\n",
+                            tiles, line),
                        ErrorKind::kOutOfMemory);
   }
 
@@ -172,25 +155,6 @@ class MemoryPlacement {
   }
 
   LivePeak peak() const { return live_peak(tiles_, lifetimes_, order_, taken_bytes()); }
-
-  std::string line(int32_t index) const {
-    return index < 0 ? "" : ", " + program_.source_lines[static_cast<size_t>(index)];
-  }
-
-  /// Tiles of one tensor and size.
-  struct LiveTiles {
-    size_t place = 0;  ///< in the list, from 1 on
-    std::string label, size;
-    int64_t count = 0;
-  };
-
-  std::string place_of(uint32_t position) const {
-    const uint32_t instruction = lifetimes_.instructions[position];
-    if (instruction == UINT32_MAX) return "a loop";
-    const Instruction& stored = program_.instructions[instruction];
-    const std::string where = line(stored.source_line);
-    return text("'", stored.type->name, "'", where.empty() ? "" : " (" + where.substr(2) + ")");
-  }
 
   const Program& program_;
   const std::vector<UnplacedTile>& tiles_;

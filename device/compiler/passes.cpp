@@ -120,7 +120,10 @@ std::vector<TileId> undefined_tiles(const Program& program) {
 }
 
 [[noreturn]] void fail_without_spills(const Program& program, std::string_view why) {
-  fail(text(program.overflow, " None is spilled to HBM: ", why, "."), ErrorKind::kOutOfMemory);
+  const size_t end = program.overflow.find('\n');  // of the sentence; the tiles follow
+  const std::string sentence = program.overflow.substr(0, end),
+                    tiles = program.overflow.substr(end);
+  fail(text(sentence, " None is spilled to HBM: ", why, ".", tiles), ErrorKind::kOutOfMemory);
 }
 
 /// The settings with which a program that does not fit is compiled, one after the other until it

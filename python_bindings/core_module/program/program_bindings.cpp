@@ -247,7 +247,9 @@ void bind_program(nb::module_& module) {
           "Number of stored instructions; loops repeat them.")
       .def_prop_ro(
           "overflow", [](const Program& self) { return self.overflow; },
-          "Why its tiles do not fit SBUF or PSUM, a sentence; empty when they do. "
+          "Why its tiles do not fit SBUF or PSUM, a sentence, a line break and the table of the "
+          "live "
+          "tiles; empty when they do. "
           "compile_program spills tiles of such a program.")
       .def_prop_ro("spills", &spills_of,
                    "What compile_program did to make the tiles fit: saves, save_bytes, reloads, "

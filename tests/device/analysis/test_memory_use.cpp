@@ -25,12 +25,16 @@ TEST(MemoryUse, NamesTheMostLiveBytesAndTheLiveRangeOfEveryTensor) {
   builder.emit(TensorCopy{other.slice(1, 0, 8), sum});
   EXPECT_EQ(memory_listing(*builder.finish()),
             "memory of kernel 'kernel' on trn2:\n"
-            "sbuf: 212984 bytes per partition, at most 512 live, at position 2 ('tensor_tensor', "
-            "kernel.py:7)\n"
-            "  'tile': 2 of 256 bytes, positions 0 to 2, each at most 3, 2 live then\n"
-            "  'other': 1 of 64 bytes, positions 3 to 3, each at most 1, 0 live then\n"
-            "psum: 16384 bytes per partition, at most 32 live, at position 1 ('memset')\n"
-            "  'sum': 1 of 32 bytes, positions 1 to 3, each at most 3, 1 live then\n");
+            "sbuf: 212984 bytes per partition, at most 512 live, at 'tensor_tensor' "
+            "(kernel.py:7)\n"
+            "  tile   shape      dtype    bytes   count  sum  lines\n"
+            "  tile   [128, 64]  float32    256       2  512  kernel.py:7\n"
+            "  other  [128, 16]  float32     64  0 of 1    0  kernel.py:7\n"
+            "  sum: 512 of 212984 bytes per partition\n"
+            "psum: 16384 bytes per partition, at most 32 live, at 'memset'\n"
+            "  tile  shape     dtype    bytes  count  sum  lines\n"
+            "  sum   [128, 8]  float32     32      1   32  kernel.py:7\n"
+            "  sum: 32 of 16384 bytes per partition\n");
 }
 
 TEST(MemoryUse, ATileInALoopLivesThroughIt) {
@@ -38,8 +42,9 @@ TEST(MemoryUse, ATileInALoopLivesThroughIt) {
   const View tile = builder.sbuf("tile", {128, 64}, kFloat);
   builder.loop(4, [&](const Affine&) { builder.emit(Memset{tile, 1}); });
   EXPECT_NE(memory_listing(*builder.finish())
-                .find("at position 0 (a loop)\n"
-                      "  'tile': 1 of 256 bytes, positions 0 to 2, each at most 3, 1 live then\n"),
+                .find("at a loop\n"
+                      "  tile  shape      dtype    bytes  count  sum\n"
+                      "  tile  [128, 64]  float32    256      1  256\n"),
             std::string::npos);
 }
 

@@ -104,8 +104,12 @@ TEST(PlaceTiles, ATileFromOutsideOfALoopLivesAsLongAsTheLoop) {
   EXPECT_EQ(error(true), "");
   EXPECT_EQ(error(false),
             "out of memory in sbuf: the tiles of kernel 'sketch' that are live at 'memset' "
-            "(kernel.py:4) need 768 bytes per partition, trn2 has 512. Live tiles: 'before' (256 "
-            "bytes), 'later' (2 x 256 bytes, kernel.py:4).");
+            "(kernel.py:4) need 768 bytes per partition, trn2 has 512.\n"
+            "  tile    shape      dtype    bytes  count  sum  lines        made at\n"
+            "  later   [128, 64]  float32    256      2  512  4            kernel.py:4\n"
+            "  before  [128, 64]  float32    256      1  256  kernel.py:4\n"
+            "  sum: 768 of 512 bytes per partition\n"
+            "  at kernel.py:4");
 }
 
 TEST(PlaceTiles, ATileReadBehindItsLoopLivesUntilThen) {
@@ -125,8 +129,11 @@ TEST(PlaceTiles, ATileReadBehindItsLoopLivesUntilThen) {
   EXPECT_EQ(error(false), "");
   EXPECT_EQ(error(true),
             "out of memory in sbuf: the tiles of kernel 'sketch' that are live at 'memset' need "
-            "512 bytes per partition, trn2 has 256. Live tiles: 'last' (256 bytes), 'other' (256 "
-            "bytes).");
+            "512 bytes per partition, trn2 has 256.\n"
+            "  tile   shape      dtype    bytes  count  sum\n"
+            "  last   [128, 64]  float32    256      1  256\n"
+            "  other  [128, 64]  float32    256      1  256\n"
+            "  sum: 512 of 256 bytes per partition");
 }
 
 TEST(PlaceTiles, PsumIsGivenInWholeBanks) {
@@ -145,8 +152,11 @@ TEST(PlaceTiles, PsumIsGivenInWholeBanks) {
   EXPECT_EQ(error(7), "");
   const std::string message = error(8);
   EXPECT_EQ(message.find("out of memory in psum: the tiles of kernel 'sketch' that are live at "
-                         "'memset' need 18432 bytes per partition, trn2 has 16384. Live tiles: "
-                         "'sum' (4096 bytes), 'sum' (7 x 2048 bytes)."),
+                         "'memset' need 18432 bytes per partition, trn2 has 16384.\n"
+                         "  tile  shape       dtype    bytes  count    sum\n"
+                         "  sum   [128, 1]    float32   2048      7  14336\n"
+                         "  sum   [128, 513]  float32   4096      1   4096\n"
+                         "  sum: 18432 of 16384 bytes per partition"),
             0U)
       << message;
 }
@@ -180,8 +190,11 @@ TEST(PlaceTiles, TilesPlacedByHandKeepTheirBytes) {
   EXPECT_EQ(error(160), "");
   EXPECT_EQ(error(176),
             "out of memory in sbuf: the tiles of kernel 'sketch' that are live at 'memset' need "
-            "960 bytes per partition, trn2 has 1024 but not in one piece. Live tiles: 'tile' (704 "
-            "bytes), placed by hand (256 bytes).");
+            "960 bytes per partition, trn2 has 1024 but not in one piece.\n"
+            "  tile  shape       dtype    bytes  count  sum\n"
+            "  tile  [128, 176]  float32    704      1  704\n"
+            "  placed by hand: 256\n"
+            "  sum: 960 of 1024 bytes per partition");
 }
 
 TEST(PlaceTiles, TilesThatNothingTouchesTakeNoSpaceAndTieNoOthersTogether) {

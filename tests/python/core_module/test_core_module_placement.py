@@ -127,14 +127,18 @@ def test_a_capacity_error_lists_all_tiles_that_live_at_the_peak():
     builder.source_line("full.py:5")
     second = builder.sbuf("second", [128, 30_000], "bfloat16", ring=2)
     builder.memset(second, 0)
-    builder.source_line("")
+    builder.source_line("full.py:8")
     builder.tensor_tensor(first, first, second, "add")
     with pytest.raises(MemoryError) as caught:
         builder.finish()
     assert str(caught.value) == (
         "out of memory in sbuf: the tiles of kernel 'full' that are live at 'memset' (full.py:5) "
-        "need 240064 bytes per partition, trn2 has 212984. Live tiles: 'first' (120000 bytes, "
-        "full.py:3), 'second' (2 x 60032 bytes, full.py:5)."
+        "need 240064 bytes per partition, trn2 has 212984.\n"
+        "  tile    shape         dtype      bytes  count     sum  lines  made at\n"
+        "  second  [128, 30000]  bfloat16   60032      2  120064  5-8    full.py:5\n"
+        "  first   [128, 30000]  float32   120000      1  120000  3-8    full.py:3\n"
+        "  sum: 240064 of 212984 bytes per partition\n"
+        "  at full.py:5"
     )
 
 

@@ -293,10 +293,34 @@ def test_tensors_that_do_not_fit_are_named_with_the_kernels_lines():
     kernel.traced(A, 20000)
     with pytest.raises(MemoryError) as caught:
         kernel.traced(A, 40000)
-    text = str(caught.value)
+    sentence, header, *rows = str(caught.value).splitlines()
     line = kernel.func.__code__.co_firstlineno
-    assert "'first'" in text and "'second'" in text
-    assert f"test_debugging.py:{line + 3}" in text and f"test_debugging.py:{line + 4}" in text
+    assert sentence.endswith("has 212984.") and header.split()[0] == "tile"
+    assert [row.split() for row in (rows[0], rows[1], rows[-1])] == [
+        ["first", "[6,", "40000]", "float32", "160000", "1", "160000", f"{line + 5}-{line + 7}",
+         f"{__file__}:{line + 3}"],
+        ["second", "[6,", "20000]", "float32", "80000", "1", "80000", f"{line + 6}-{line + 7}",
+         f"{__file__}:{line + 4}"],
+        ["sum:", "240064", "of", "212984", "bytes", "per", "partition"],
+    ]  # fmt: skip
+    assert f", line {line + 7}\n" in caught.value.__notes__[0]
+
+
+def test_equal_tiles_that_do_not_fit_share_a_row():
+    @new.jit
+    def kernel(a):
+        out = new_nl.ndarray(a.shape, a.dtype, buffer=new_nl.shared_hbm)
+        x, y, z = [new_nl.ndarray((6, 20000), F32, buffer=new_nl.sbuf) for _ in range(3)]
+        new_isa.memset(dst=x, value=0)
+        new_isa.memset(dst=y, value=0)
+        new_isa.tensor_tensor(dst=z, data1=x, data2=y, op=new_nl.add)
+        new_isa.dma_copy(dst=out, src=z[:, 0:3])
+        return out
+
+    with pytest.raises(MemoryError) as caught:
+        kernel.traced(A)
+    rows = [row.split() for row in str(caught.value).splitlines()[2:]]
+    assert rows[0][3:7] == ["float32", "80000", "3", "240000"] and rows[1][0] == "sum:"
 
 
 def test_a_new_tensor_that_takes_the_name_of_one_from_outside_the_loop_is_warned_of():

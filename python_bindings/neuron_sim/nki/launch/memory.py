@@ -19,7 +19,8 @@ def pass_objection(source: Any) -> str:
 def check_fits(source: Any) -> None:
     """MemoryError for tiles that do not fit the chip where the compiler cannot spill any."""
     if source.overflow and (objection := pass_objection(source)):
-        raise MemoryError(f"{source.overflow} None is spilled to HBM: {objection}.")
+        sentence, _, tiles = source.overflow.partition("\n")
+        raise MemoryError(f"{sentence} None is spilled to HBM: {objection}.\n{tiles}")
 
 
 def warn_of_spills(program: Any) -> None:
