@@ -7,6 +7,7 @@ from .launch.calls import Call, TracedKernel, architecture_of
 from .launch.compiler_flags import flags_of
 from .launch.ranks import RankedKernel
 from .tracing import tracing
+from .tracing.errors import entry
 from .tracing.grid import grid_of
 
 
@@ -83,10 +84,12 @@ class Kernel:
             flags=flags_of(self.options),
         )  # fmt: skip
 
+    @entry
     def traced(self, *args, **kwargs) -> TracedKernel:
         """The program for these arguments; arrays give shapes and dtypes only."""
         return self.call(*args, **kwargs).trace()
 
+    @entry
     def __call__(self, *args, **kwargs):
         if tracing():
             if self.grid:

@@ -1,5 +1,9 @@
 """Errors of kernels under `neuron-sim run`: the kernel's line first, then its callers."""
 
+import os
+import subprocess
+import sys
+
 import pytest
 from test_run_command import run_script, written
 
@@ -22,6 +26,7 @@ def main():
 
 main()
 """
+PLAIN = SCRIPT.replace("neuronxcc", "neuron_sim.neuronxcc")
 REMARK = "(neuron-sim run --full-traceback shows the frames of the simulator)\n"
 
 
@@ -71,3 +76,51 @@ def test_other_errors_and_caused_ones_are_those_of_python(tmp_path):
 def test_a_script_without_kernels_loads_none_of_their_modules(tmp_path):
     script = written(tmp_path, "import sys\nprint('neuron_sim.nki' in sys.modules)\n")
     assert run_script(script) == ("False\n", "", 0)
+
+
+def python(*arguments, variables=None):
+    """What `python ARGUMENTS` says, without `neuron-sim run`."""
+    environment = {**os.environ, **(variables or {})}
+    done = subprocess.run(
+        [sys.executable, *map(str, arguments)], capture_output=True, text=True, env=environment
+    )
+    assert done.returncode == 1
+    return done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("call", [FAILS, FAILS.replace("(", ".traced(", 1)])
+def test_a_script_without_the_command_ends_with_the_kernels_line(tmp_path, call):
+    script = written(tmp_path, PLAIN.format(call=call))
+    text = python(script)
+    frames = [line for line in text.splitlines() if line.startswith("  File ")]
+    assert [line.rpartition(" ")[2] for line in frames] == [
+        "<module>", "main", "entered", "double", "load", "load"  # the last one is the note's
+    ]  # fmt: skip
+    assert text.endswith(
+        f'  File "{script}", line 6, in load\n    return nl.load(a)\n           ^^^^^^^^^^\n'
+    )
+    whole = python(script, variables={"NEURON_SIM_FULL_TRACEBACK": "1"})
+    assert "movement.py" in whole and "movement.py" not in text
+
+
+TEST = """
+def test_it():
+    {call}
+"""
+
+
+@pytest.mark.parametrize("options", [(), ("--tb=native",)])
+def test_pytest_shows_the_kernels_line_as_the_innermost_one(tmp_path, options):
+    head = PLAIN.partition("def main")[0]
+    test = written(tmp_path, head + TEST.format(call=FAILS), name="test_it.py")
+    command = ("-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", tmp_path, *options)
+    text = python(*command, test)
+    assert "return nl.load(a)" in text and "movement.py" not in text
+    whole = python(*command, test, variables={"NEURON_SIM_FULL_TRACEBACK": "1"})
+    assert "movement.py" in whole
+
+
+def test_an_error_that_a_script_handles_keeps_its_context(tmp_path):
+    call = f"try:\n        1 / 0\n    except ZeroDivisionError:\n        {FAILS}"
+    text = python(written(tmp_path, PLAIN.format(call=call)))
+    assert text.index("ZeroDivisionError") < text.index("During handling of")

@@ -7,6 +7,7 @@ import inspect
 from neuron_sim.nki.launch.calls import Call, TracedKernel, architecture_of
 from neuron_sim.nki.launch.compiler_flags import flags_of
 from neuron_sim.nki.tracing import tracing
+from neuron_sim.nki.tracing.errors import entry
 from neuron_sim.nki.tracing.grid import grid_of
 
 from .typing import is_mutable
@@ -69,10 +70,12 @@ class Kernel:
             flags=flags_of(self.options),
         )  # fmt: skip
 
+    @entry
     def traced(self, *args, **kwargs) -> TracedKernel:
         """The program for these arguments; arrays give shapes and dtypes only."""
         return self.call(*args, **kwargs).trace()
 
+    @entry
     def __call__(self, *args, **kwargs):
         if tracing():
             return self._inlined(args, kwargs)

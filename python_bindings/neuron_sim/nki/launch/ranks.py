@@ -5,6 +5,7 @@ from typing import Any
 from neuron_sim import _core
 
 from ..tracing.arrays import is_array
+from ..tracing.errors import entry
 from .traced_kernel import is_timing_only
 
 
@@ -38,10 +39,12 @@ class RankedKernel:
     def __getitem__(self, grid) -> "RankedKernel":
         return RankedKernel(self.kernel[grid], self.ranks)
 
+    @entry
     def traced(self, *args, **kwargs) -> list:
         """The program of every rank; equal arguments give the same one."""
         return [call.trace() for call in self._calls(args, kwargs)]
 
+    @entry
     def __call__(self, *args, **kwargs) -> list:
         calls = self._calls(args, kwargs)
         traced = [call.trace() for call in calls]

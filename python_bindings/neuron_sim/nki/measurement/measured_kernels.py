@@ -16,6 +16,7 @@ from neuron_sim.nki.measurement.profile import profile_kernel
 from neuron_sim.nki.measurement.program_file import save_program, save_trace
 from neuron_sim.nki.measurement.timing_only import timing_only
 from neuron_sim.nki.tracing import tracing
+from neuron_sim.nki.tracing.errors import entry
 
 
 class MeasuredKernel:
@@ -38,8 +39,8 @@ class MeasuredKernel:
         measured.results = {}
         return measured
 
+    @entry
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-
         if tracing():  # a part of another kernel
             return super().__call__(*args, **kwargs)  # type: ignore[misc]
         call = self.call(*args, **kwargs)

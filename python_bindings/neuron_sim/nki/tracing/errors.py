@@ -1,14 +1,19 @@
 """Errors of the languages: the vendor's sentences, and the kernel's source line with a caret."""
 
+import functools
 import inspect
 import linecache
 import os
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import CodeType, FrameType, TracebackType
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
+from neuron_sim import _core
+
+_Arguments = ParamSpec("_Arguments")
+_Result = TypeVar("_Result")
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 _position = re.compile(r"\n  at [^\n]*:\d+$")
 internal_files: dict[str, bool] = {}  # whether a file is one of this package's, when asked before
@@ -167,3 +172,37 @@ def _columns(code: CodeType, line: int, step: int, source: str, width: int) -> t
     if end_line != line:
         return first, width
     return first, min(width, len(text[:end_column].decode(errors="ignore")) - indent)
+
+
+def _kept(traceback: TracebackType | None) -> TracebackType | None:
+    """The frames outside of this package."""
+    frames = []
+    while traceback is not None:
+        if not is_internal(traceback.tb_frame.f_code):
+            frames.append(traceback)
+        traceback = traceback.tb_next
+    result = None
+    for each in reversed(frames):
+        result = TracebackType(result, each.tb_frame, each.tb_lasti, each.tb_lineno)
+    return result
+
+
+def entry(function: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:
+    """A function that scripts call: an error with a kernel's line leaves it with the frames of the
+    script and of the kernel alone, so that the kernel's line is the innermost one. All frames stay
+    where NEURON_SIM_FULL_TRACEBACK is 1."""
+
+    @functools.wraps(function)
+    def entered(*args: _Arguments.args, **kwargs: _Arguments.kwargs) -> _Result:
+        __tracebackhide__ = True  # for pytest
+        try:
+            return function(*args, **kwargs)
+        except Exception as error:
+            if not getattr(error, "_neuron_sim_located", False):
+                raise
+            if _core.setting("NEURON_SIM_FULL_TRACEBACK") == "1":
+                raise
+            # Its own cause and context stay.
+            raise error.with_traceback(_kept(error.__traceback__))  # noqa: B904
+
+    return entered
