@@ -25,9 +25,20 @@ std::string stream_lane(int64_t stream) {
   return stream == 0 ? "default stream" : "stream " + std::to_string(stream);
 }
 
+/// A value of Kineto's JSON. Kineto escapes nothing and turns every backslash of an event into a
+/// slash, so that a quote cannot be escaped: it becomes an apostrophe, a control character a space.
+std::string in_json(std::string value) {
+  for (char& c : value) {
+    if (c == '"') c = '\'';
+    if (c == '\\') c = '/';
+    if (static_cast<unsigned char>(c) < 0x20) c = ' ';
+  }
+  return value;
+}
+
 std::string name_of(const DeviceActivity& activity) {
   switch (activity.kind) {
-    case ActivityKind::kKernel: return activity.kernel->program().kernel;
+    case ActivityKind::kKernel: return in_json(activity.kernel->program().kernel);
     case ActivityKind::kHostToDevice: return "Memcpy HtoD (Host -> Device)";
     case ActivityKind::kDeviceToHost: return "Memcpy DtoH (Device -> Host)";
     case ActivityKind::kOnDevice: return "Memcpy DtoD (Device -> Device)";
@@ -99,7 +110,7 @@ void ProfilerSession::add_activity(const Seen& seen,
 /// As properties of torch.neuron_sim.Launch.
 void ProfilerSession::add_origin(GenericTraceActivity& event, const LaunchOrigin& origin) {
   const auto add = [&](const char* key, const std::string& value) {
-    if (!value.empty()) event.addMetadataQuoted(key, value);
+    if (!value.empty()) event.addMetadataQuoted(key, in_json(value));
   };
   add("operator", origin.op);
   add("module", origin.place.module);

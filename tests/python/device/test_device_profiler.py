@@ -1,6 +1,7 @@
 """torch.profiler: device events on simulated time beside the host's, engines as lanes."""
 
 import json
+import runpy
 
 import neuron_sim.torch_device as device_module
 import pytest
@@ -80,6 +81,23 @@ def test_the_trace_has_lanes_of_engines_under_each_kernel(tmp_path):
     end = kernel["ts"] + kernel["dur"]
     assert all(kernel["ts"] <= event["ts"] for event in work)
     assert all(event["ts"] + event["dur"] <= end + 0.01 for event in work)
+
+
+def test_quotes_and_backslashes_of_paths_and_modules_leave_the_trace_json(tmp_path):
+    model = torch.nn.Sequential()
+    model.add_module('a"b\\c\td', torch.nn.Linear(8, 8))
+    model.to("neuron_sim")
+    there = torch.randn(8, 8).to("neuron_sim")
+    file = tmp_path / 'a "quoted"\\path.py'
+    file.write_text("def call(f, x):\n    f(x)\n")
+    names = runpy.run_path(str(file))
+    with profile(activities=BOTH) as profiled:
+        names["call"](model, there)
+        names["call"](torch.relu, there)
+    events = traced(profiled, tmp_path / "trace.json")
+    kernels = [event["args"] for event in events if event.get("cat") == "kernel"]
+    assert kernels[0]["module"] == "a'b/c d"  # Kineto knows no escapes
+    assert kernels[-1]["source_line"] == f"{tmp_path}/a 'quoted'/path.py:2"
 
 
 def test_the_last_name_of_a_device_in_time_is_its_own(tmp_path):
