@@ -45,6 +45,8 @@ constexpr auto kSettings = std::to_array<Setting>({
     {"NEURON_SIM_TIMELINE", "a file", "as `neuron-sim run --timeline`"},
     {"NEURON_SIM_ADVICE", "`1`",
      "as `neuron-sim run --advice`: prints what bounds a kernel, and what would help"},
+    {"NEURON_SIM_EAGER", "`1`",
+     "as `neuron-sim run --eager`: [instructions run as they are traced](nki.md#eager-execution)"},
     {"NEURON_SIM_FULL_TRACEBACK", "`1`",
      "as `neuron-sim run --full-traceback`: errors of kernels with the simulator's own frames"},
     {"NEURON_SIM_SANITIZE", "`1`",

@@ -110,6 +110,9 @@ class Builder {
   /// different cores, when the consumer cannot be moved, and for an edge into or out of a loop on
   /// chip: the producer's loops must enclose the consumer too.
   void add_edge(size_t consumer, size_t producer);
+  /// The program so far, and what to call after each instruction that is appended to it.
+  std::shared_ptr<const Program> program() const { return program_; }
+  void observe(std::function<void()> appended) { appended_ = std::move(appended); }
   /// The user's source line of the instructions that follow (empty: none).
   void set_source_line(const std::string& line);
 
@@ -187,6 +190,7 @@ class Builder {
   AccumulationGroups accumulation_;
   std::unordered_map<std::string, int32_t> source_lines_;  // indices of Program::source_lines
   int32_t source_line_ = -1;
+  std::function<void()> appended_;
 };
 
 }  // namespace neuron_sim

@@ -198,6 +198,7 @@ void Builder::append(Draft draft) {
   block().push_back({kind, static_cast<uint32_t>(program_->instructions.size())});
   program_->instructions.push_back(instruction);
   loop_of_.push_back(open_loops_.empty() ? -1 : static_cast<int32_t>(open_loops_.back().loop));
+  if (appended_) appended_();
 }
 
 void Builder::add_edge(size_t consumer, size_t producer) {

@@ -196,6 +196,7 @@ NB_MODULE(_core, m) {
   bind_views(m);
   bind_program(m);
   bind_builder(m);
+  bind_eager_run(m);
   bind_passes(m);
   bind_traced_objects(m);
   m.def("architectures", &builtin_architectures, "Names of the built-in architectures.");

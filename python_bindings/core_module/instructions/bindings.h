@@ -9,5 +9,7 @@ namespace neuron_sim {
 void bind_views(nanobind::module_& module);
 /// Builder: tensors, tiles, loops and instructions.
 void bind_builder(nanobind::module_& module);
+/// EagerRun: the instructions of a Builder run as they are appended.
+void bind_eager_run(nanobind::module_& module);
 
 }  // namespace neuron_sim

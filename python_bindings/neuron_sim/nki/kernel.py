@@ -98,8 +98,7 @@ class Kernel:
                     "nested kernels cannot have a grid."
                 )
             return self.func(*args, **kwargs)
-        call = self.call(*args, **kwargs)
-        return call.trace().run(call.arrays)
+        return self.call(*args, **kwargs).run()
 
 
 def jit(func=None, mode=None, platform_target=None, **options):

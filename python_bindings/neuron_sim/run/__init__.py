@@ -31,6 +31,9 @@ TIMELINE = "NEURON_SIM_TIMELINE"
 ADVICE = "NEURON_SIM_ADVICE"
 """`1`: what bounds every kernel, and what would help, is printed (`--advice`)."""
 
+EAGER = "NEURON_SIM_EAGER"
+"""`1`: instructions of kernels run as they are traced, so that tiles have values (`--eager`)."""
+
 FULL_TRACEBACK = "NEURON_SIM_FULL_TRACEBACK"
 """`1`: errors of kernels are shown with the simulator's own frames (`--full-traceback`)."""
 

@@ -61,6 +61,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="print to stderr what fills SBUF and PSUM of every kernel, and what is spilled",
     )
     parser.add_argument(
+        "--eager",
+        action="store_true",
+        help="run instructions as they are traced: print() and debuggers show values of tiles",
+    )
+    parser.add_argument(
         "--override",
         action="store_true",
         help="the simulator's packages come before installed ones of the vendor",
@@ -94,6 +99,7 @@ def run(arguments: argparse.Namespace) -> int:
         advice=arguments.advice,
         override=arguments.override,
         full_traceback=arguments.full_traceback,
+        eager=arguments.eager,
     )
     sys.stdout.flush()
     sys.stderr.flush()

@@ -25,6 +25,7 @@ def script_environment(
     advice: bool = False,
     override: bool = False,
     full_traceback: bool = False,
+    eager: bool = False,
 ) -> dict[str, str]:
     """`base` with the import hook on PYTHONPATH, our commands on PATH, and the settings.
 
@@ -48,6 +49,8 @@ def script_environment(
         environment[run.ADVICE] = "1"
     if override:
         environment[run.OVERRIDE] = "1"
+    if eager:
+        environment[run.EAGER] = "1"
     if full_traceback:
         environment[run.FULL_TRACEBACK] = "1"
     if profile is not None:

@@ -198,13 +198,38 @@ def test_options_are_variables_and_entries_are_put_once(tmp_path):
         timeline=str(tmp_path / "page.html"),
         advice=True,
         override=True,
+        eager=True,
     )
     twice = environment.script_environment(once)
     assert twice == once
     assert once[run.ARCHITECTURE] == "trn3" and once[run.SANITIZE] == once[run.OVERRIDE] == "1"
     assert once[run.PROFILE] == str(tmp_path / "new") and (tmp_path / "new").is_dir()
     assert once[run.DUMP] == "after:schedule"
-    assert once[run.EXPLAIN_MEMORY] == "1"
+    assert once[run.EXPLAIN_MEMORY] == once[run.EAGER] == "1"
+
+
+EAGER = """
+import neuronxcc.nki as nki
+import neuronxcc.nki.language as nl
+import numpy as np
+
+@nki.jit
+def doubled(a):
+    out = nl.ndarray(a.shape, dtype=a.dtype, buffer=nl.shared_hbm)
+    x = nl.load(a) * 2
+    print(x.numpy().sum())
+    nl.store(out, x)
+    return out
+
+doubled(np.ones((2, 3), np.float32))
+"""
+
+
+def test_values_of_tiles_are_shown_where_kernels_run_eagerly(tmp_path):
+    script = written(tmp_path, EAGER)
+    assert run_script("--eager", script) == ("12.0\n", "", 0)
+    out, err, status = run_script(script)
+    assert (out, status) == ("", 1) and "`neuron-sim run --eager`" in err
 
 
 def test_a_profile_folder_that_cannot_be_made_is_refused(tmp_path):

@@ -84,8 +84,7 @@ class Kernel:
                 f"kernel '{self.__name__}' of mode 'trace' is a part of another kernel; "
                 "decorate it with nki.jit, or call it through nki.simulate_kernel."
             )
-        call = self.call(*args, **kwargs)
-        return call.trace().run(call.arrays)
+        return self.call(*args, **kwargs).run()
 
     def _inlined(self, args, kwargs):
         if self.grid:

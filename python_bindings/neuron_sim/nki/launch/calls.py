@@ -9,9 +9,9 @@ from ..tracing import creation, movement
 from ..tracing.active import running
 from ..tracing.allocation import Allocation
 from ..tracing.architecture import Architecture, architecture_at
-from ..tracing.arrays import Input, Placeholder, mapped
 from ..tracing.buffers import shared_hbm
 from ..tracing.control import Control
+from ..tracing.eager import EagerRun
 from ..tracing.errors import (
     Retrace,
     Unroll,
@@ -22,7 +22,8 @@ from ..tracing.errors import (
 from ..tracing.expression import variable
 from ..tracing.tensor import Tensor
 from ..tracing.trace import Trace
-from . import keywords, memory, program_cache, sanitize, wrong_arguments
+from . import eager, keywords, memory, program_cache, sanitize, wrong_arguments
+from .arrays import Input, Placeholder, mapped
 from .last_branches import LoopNumber
 from .programs import Programs
 from .traced_kernel import Output, TracedKernel
@@ -118,24 +119,33 @@ class Call:
         sanitize.report(traced.findings)
         return traced
 
-    def trace_anew(self, prints: bool = False) -> TracedKernel:
+    def run(self):
+        """What the kernel returns for the arrays of the call. ValueError where eager execution is
+        wanted but cannot be."""
+        return eager.run_call(self)
+
+    def check_whole(self, why: str) -> None:
+        """eager.check_whole() for this kernel."""
+        eager.check_whole(self.name, why)
+
+    def trace_anew(self, prints: bool = False, arrays: list | None = None) -> TracedKernel:
         """Traces the kernel, again when a loop has to be unrolled or an output is found.
 
-        `prints`: nl.device_print's output is part of the program.
+        `prints`: nl.device_print's output is part of the program. `arrays`: the contents of its
+        inputs, for which it runs meanwhile.
         """
         unrolled: frozenset = frozenset()
         outputs: frozenset = frozenset()
         widens = self.widens
-        splits = side_by_side = False
+        side_by_side = False
+        splits = arrays is not None  # at once, because prints of another trace would be repeated
         checked: TracedKernel | None = None  # and retraced to distinguish the tiles of rings
         refused: Exception | None = None  # before it was traced as last_branches.py describes
         while True:
-            trace = Trace(self.name, self.architecture, self.language, unrolled, widens)
+            trace = self._new_trace(unrolled, widens, prints, arrays)
             trace.output_ordinals = outputs
-            trace.is_simulation = self.widens
             trace.allocation = Allocation(self.directives, checked is not None)
             trace.splits_blocks = splits
-            trace.printed = [] if prints else None
             trace.counts_as = int if refused is None else LoopNumber
             if side_by_side:
                 trace.programs = Programs(trace, self.grid)
@@ -151,7 +161,7 @@ class Call:
                 memory.explain(traced)
                 return checked or traced
             except Unroll as request:
-                unrolled = unrolled | frozenset(request.keys)
+                unrolled |= frozenset(request.keys)
             except Retrace as request:
                 outputs = trace.output_ordinals
                 side_by_side = side_by_side or request.reason == "programs"
@@ -178,6 +188,14 @@ class Call:
                         raise
                     raise told from None
                 unrolled = unrolled | frozenset(trace.broken)
+
+    def _new_trace(self, unrolled, widens: bool, prints: bool, arrays: list | None) -> Trace:
+        trace = Trace(self.name, self.architecture, self.language, unrolled, widens)
+        trace.is_simulation = self.widens
+        trace.printed = [] if prints else None
+        if arrays is not None:
+            trace.eager = EagerRun(trace, [each.copy() for each in arrays])
+        return trace
 
     def _traced(self, trace: Trace) -> TracedKernel:
         tensors = [creation.argument(trace, each.name, each.shape, each.dtype)
@@ -206,7 +224,8 @@ class Call:
         traced = TracedKernel(trace, source, self.inputs, results, direct, self.widens, self.flags)
         self._check_outputs(traced)
         traced.findings = sanitize.findings_of(traced)
-        if trace.has_prints and trace.printed is None:
+        traced.contents = None if trace.eager is None else trace.eager.contents()
+        if trace.has_prints and trace.printed is None and trace.eager is None:
             traced.with_prints = functools.partial(self.trace_anew, prints=True)
         return traced
 
@@ -255,7 +274,7 @@ class Call:
         size = self.grid[axis]
         key = ("program_id", axis)
         returned = None
-        if size == 1 or key in trace.unrolled:
+        if size == 1 or key in trace.unrolled or trace.eager is not None:
             trace.settle()
             claim = trace.claims.iterations("instance", "") if size > 1 else None
             for value in range(size):

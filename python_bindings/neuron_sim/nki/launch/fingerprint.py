@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from ..tracing.arrays import Placeholder
 from ..tracing.dtypes import DType
 from . import purity
+from .arrays import Placeholder
 from .reads import NotPure, reads_of
 
 _MAXIMUM_VALUES = 20_000

@@ -6,6 +6,8 @@ the time of a kernel excludes them.
 
 from typing import Any
 
+import numpy as np
+
 from ..tracing import buffers
 from ..tracing.active import current
 from ..tracing.creation import declared_shape
@@ -25,6 +27,9 @@ def device_print(prefix: str, x: Any, mask: Any = None) -> None:
     trace.has_prints = True
     if not isinstance(x, Tensor):
         raise TypeError(f"operand 'x' of 'device_print' is a {type(x).__name__}, not a tensor.")
+    if trace.eager is not None:
+        _print_now(trace.eager, prefix, x, mask)
+        return
     if trace.printed is None:
         return
     if trace.loops:
@@ -42,11 +47,32 @@ def device_print(prefix: str, x: Any, mask: Any = None) -> None:
     target = Tensor(storage, shape, x.dtype, dense_strides(shape), None)
     if x.memory == "hbm":
         if mask is not None:
-            raise ValueError("'device_print' of a tensor in hbm takes no mask.")
+            raise _masked_in_hbm()
         trace.builder.dma_copy(target.access, x.access)
     else:
         store(target, x, mask)
     trace.printed.append((prefix, storage.argument, shape))
+
+
+def _masked_in_hbm() -> ValueError:
+    return ValueError("'device_print' of a tensor in hbm takes no mask.")
+
+
+def _print_now(run: Any, prefix: str, x: Tensor, mask: Any) -> None:
+    """The same while the kernel runs."""
+    cut = boxes(mask, x.shape)
+    if cut == []:
+        return
+    if x.memory == "hbm" and mask is not None:
+        raise _masked_in_hbm()
+    values = run.values(x)
+    if cut is not None:
+        part = np.zeros_like(values)
+        for box in cut:
+            inside = tuple([slice(start, start + size) for start, size in box])
+            part[inside] = values[inside]
+        values = part
+    print(prefix, values, flush=True)
 
 
 def show(printed: list, contents: list) -> None:

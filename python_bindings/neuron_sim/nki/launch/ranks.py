@@ -4,8 +4,9 @@ from typing import Any
 
 from neuron_sim import _core
 
-from ..tracing.arrays import is_array
 from ..tracing.errors import entry
+from . import eager
+from .arrays import is_array
 from .traced_kernel import is_timing_only
 
 
@@ -46,6 +47,7 @@ class RankedKernel:
 
     @entry
     def __call__(self, *args, **kwargs) -> list:
+        eager.check_whole(self.__name__, "runs on several ranks")
         calls = self._calls(args, kwargs)
         traced = [call.trace() for call in calls]
         self._check_written(calls, traced)

@@ -11,11 +11,11 @@ import numpy as np
 
 from neuron_sim import _core
 
-from ..tracing.arrays import as_bytes, copy_into_torch, host_bytes, is_declared, is_numpy, to_torch
 from ..tracing.errors import point_at_line, point_at_message
 from ..tracing.generations import GENERATIONS
 from ..tracing.trace import Trace
 from . import memory, sanitize
+from .arrays import as_bytes, copy_into_torch, host_bytes, is_declared, is_numpy, to_torch
 from .printing import show
 
 _BEYOND_ROWS = re.compile(r"Out-of-bound access for tensor `(\w+)` on dimension 0: index (\d+) of")
@@ -29,7 +29,7 @@ def is_timing_only() -> bool:
     return measurement.is_timing_only()
 
 
-def _torch_of(arrays: list):
+def torch_of(arrays: list):
     """torch when an input is one of its tensors."""
     others = [each for each in arrays if not is_numpy(each) and not is_declared(each)]
     return sys.modules.get("torch") if others else None
@@ -74,6 +74,7 @@ class TracedKernel:
         }
         self.findings: list = []  # of the sanitizer, those that need no data
         self.with_prints: Callable[[], TracedKernel] | None = None
+        self.contents: list | None = None  # of the arguments, when it ran while it was traced
         self.log: list[int] = []  # decisions of loops on registers in the last run
         self._program = None
         self._compiled_kernel = None
@@ -154,7 +155,7 @@ class TracedKernel:
         if not self._is_written:
             self.check_written()
             self._is_written = True
-        if _torch_of(arrays) is not None:
+        if torch_of(arrays) is not None:
             from . import torch_tensors  # needs torch
 
             kind = torch_tensors.kind_of(self.name, arrays, self.inputs)
@@ -162,7 +163,7 @@ class TracedKernel:
             if kind != "host":
                 return self._results(self.returned, arrays, self._on_device(kind, arrays), None)
         if is_timing_only():
-            return self._results(self.returned, arrays, self._fresh(arrays), _torch_of(arrays))
+            return self._results(self.returned, arrays, self._fresh(arrays), torch_of(arrays))
         computed = self.with_prints() if self.with_prints else self
         results = computed._computed(arrays)
         self.log = computed.log
@@ -300,7 +301,7 @@ class PreparedRun:
         kernel._write_back(self._arrays, self._buffers)
         show(kernel.printed, self._contents)
         return kernel._results(
-            kernel.returned, self._arrays, self._contents, _torch_of(self._arrays)
+            kernel.returned, self._arrays, self._contents, torch_of(self._arrays)
         )
 
 

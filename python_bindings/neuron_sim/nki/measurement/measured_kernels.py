@@ -53,6 +53,12 @@ class MeasuredKernel:
 class BaremetalKernel(MeasuredKernel):
     """Runs, and saves its program and trace where `save_neff_name`, `save_trace_name` say."""
 
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if any(self.options.get(name) for name in ("save_neff_name", "save_trace_name")):
+            self.call(*args, **kwargs).check_whole("saves its program")
+            return super().__call__(*args, **kwargs)
+        return super(MeasuredKernel, self).__call__(*args, **kwargs)  # type: ignore[misc]
+
     def _measured(self, traced: Any, arrays: list) -> Any:
         result = traced.run(arrays)
         if self.options.get("save_neff_name"):

@@ -6,6 +6,7 @@ kernel runs. Instructions have numbers, between which the kernel may ask for an 
 
 from typing import Any
 
+from .eager import refusal
 from .errors import point_at_line
 from .expression import Expression
 from .registers import VirtualRegister
@@ -45,7 +46,10 @@ class Control:
     # --- registers -----------------------------------------------------------------------------
 
     def new_register(self) -> VirtualRegister:
-        """A register that nothing else uses; its value is unknown."""
+        """A register that nothing else uses; its value is unknown. ValueError in a run that is
+        eager."""
+        if self.trace.eager is not None:
+            raise refusal(self.trace.name, "uses registers")
         number = self._free.pop() if self._free else self.trace._builder.allocate_register()
         return VirtualRegister(number, self, self._nest())
 
@@ -63,7 +67,9 @@ class Control:
             self._free.append(number)
 
     def scratch_register(self) -> int:
-        """A register for the address of the next instruction."""
+        """A register for the address of the next instruction; ValueError as new_register()."""
+        if self.trace.eager is not None:
+            raise refusal(self.trace.name, "reads an address from a tile")
         if len(self._scratch) < SCRATCH:
             self._scratch.append(self.trace._builder.allocate_register())
         self._next_scratch = (self._next_scratch + 1) % len(self._scratch)

@@ -42,7 +42,7 @@ def counted(arguments: tuple, kind: str, position: tuple):
     values = _range_of(arguments)
     if len(values) == 0:
         return
-    if len(values) == 1 or position in trace.unrolled:
+    if len(values) == 1 or position in trace.unrolled or trace.eager is not None:
         claim = None
         # Programs side by side emit in turns, so that instructions of an iteration lie apart.
         claims = kind == "affine" and trace.is_old and trace.programs is None

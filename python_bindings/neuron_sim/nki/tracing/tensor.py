@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from neuron_sim import _core
 
-from . import access, indexing, methods, patterns, views, while_loops
+from . import access, eager, indexing, methods, patterns, views, while_loops
 from .dtypes import WIDENED, DType, bool_, dtype_of
 from .errors import Retrace
 
@@ -85,7 +85,11 @@ class Tensor(_core.TensorPattern):
         return f"{self.name}{list(self.shape)}"
 
     def __repr__(self) -> str:
-        return f"{self.dtype} {self.describe()}"
+        return f"{self.dtype} {self.describe()}{eager.shown(self)}"
+
+    def numpy(self):
+        """A copy of its values as a NumPy array, where kernels run eagerly; else ValueError."""
+        return eager.values(self)
 
     def __len__(self) -> int:
         return self.shape[0]

@@ -77,6 +77,7 @@ class Trace(_core.TraceState):
         self.has_prints = False
         self.printed: list | None = None  # of nl.device_print, when they are part of the program
         self.control = Control(self)
+        self.eager: Any = None  # eager.EagerRun, when instructions run as they are traced
 
     def assigned_name(self, otherwise: str, shape: tuple | None = None) -> str:
         """The name that the kernel's current line assigns to, for messages.

@@ -4,7 +4,7 @@ import sys
 
 import numpy as np
 
-from . import dtypes
+from ..tracing import dtypes
 
 
 def is_declared(value) -> bool:

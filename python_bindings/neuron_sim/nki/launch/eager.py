@@ -1,0 +1,91 @@
+"""Eager execution: the instructions of a kernel run as they are traced.
+
+`print(tile)`, `tile.numpy()` and a debugger then show values. Loops run as Python loops. Bytes and
+errors are those of the usual run; nothing is timed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import contextvars
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from neuron_sim import _core, _sanitize, run
+
+from ..tracing.eager import refusal
+from .arrays import as_bytes, host_bytes
+from .traced_kernel import is_timing_only, torch_of
+
+if TYPE_CHECKING:
+    from .calls import Call
+
+_active: contextvars.ContextVar[bool | None] = contextvars.ContextVar("eager", default=None)
+
+_OF_WHOLE_PROGRAMS = (run.PROFILE, run.TIMELINE, run.ADVICE, run.DUMP, run.EXPLAIN_MEMORY)
+"""Settings that need the program that the compiler makes of a kernel."""
+
+
+def is_wanted() -> bool:
+    """Whether kernels run eagerly: the innermost `eagerly()`, else the environment."""
+    active = _active.get()
+    return _core.setting(run.EAGER) == "1" if active is None else active
+
+
+@contextlib.contextmanager
+def eagerly(active: bool = True) -> Iterator[None]:
+    """Inside, kernels run eagerly (or as usual, with `active=False`)."""
+    token = _active.set(active)
+    try:
+        yield
+    finally:
+        _active.reset(token)
+
+
+def run_call(call: Call) -> Any:
+    """What the kernel returns for the arrays of a call, eagerly where that is wanted.
+
+    ValueError where eager execution is wanted but cannot be: several cores or ranks, tensors of a
+    device, a schedule, registers, and settings that look at whole programs.
+    """
+    if not is_wanted() or is_timing_only() or _kind(call) == "meta":
+        return call.trace().run(call.arrays)
+    _check(call)
+    traced = call.trace_anew(
+        arrays=[host_bytes(*each) for each in zip(call.arrays, call.inputs, strict=True)]
+    )
+    prepared = traced.prepared(call.arrays)
+    assert traced.contents is not None
+    for target, source in zip(prepared.bytes, traced.contents, strict=True):
+        target[...] = as_bytes(source)
+    return prepared.results()
+
+
+def check_whole(kernel: str, why: str) -> None:
+    """ValueError where eager execution is wanted for a kernel that runs as a whole program only;
+    `why` continues its name."""
+    if is_wanted() and not is_timing_only():
+        raise refusal(kernel, why)
+
+
+def _kind(call: Call) -> str:
+    """ "host", "meta" or a device: where the arrays are."""
+    if torch_of(call.arrays) is None:
+        return "host"
+    from . import torch_tensors  # needs torch
+
+    return torch_tensors.kind_of(call.name, call.arrays, call.inputs)
+
+
+def _check(call: Call) -> None:
+    if _kind(call) != "host":
+        raise refusal(call.name, "takes tensors of a neuron_sim device")
+    if call.cores > 1:
+        raise refusal(call.name, f"runs on {call.cores} cores")
+    if call.schedule:
+        raise refusal(call.name, "has a schedule")
+    if _sanitize.active() is not None:
+        raise refusal(call.name, "runs under the sanitizer")
+    for setting in _OF_WHOLE_PROGRAMS:
+        if _core.setting(setting):
+            raise refusal(call.name, f"runs with {setting} set")
