@@ -45,9 +45,9 @@ def warn_of_spills(program: Any) -> None:
 
 
 def explain(kernel: Any) -> None:
-    """Writes what fills SBUF and PSUM to stderr where the environment asks for it, not for what ran
-    eagerly."""
-    if kernel.contents is not None:
+    """Writes what fills SBUF and PSUM to stderr where the environment asks for it; not again for
+    the program with the copies that a kernel prints, nor for what ran eagerly."""
+    if kernel.printed or kernel.contents is not None:
         return
     if _core.setting("NEURON_SIM_EXPLAIN_MEMORY"):
         print(kernel.program.memory_listing(), end="", file=sys.stderr)
