@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from neuron_sim.fidelity.measurement import PUBLISHED, Measurement, load_measurements
 from neuron_sim.fidelity.published.sources import clone_lines, published_kernels
 from neuron_sim.files import write_whole
+from neuron_sim.terminal.exit_codes import FAILURE, SUCCESS
 
 if TYPE_CHECKING:
     from neuron_sim.fidelity.evaluate import Evaluated
@@ -80,13 +81,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Times all cases and prints their errors; 1 when a kernel failed."""
+    """Times all cases and prints their errors; FAILURE when a kernel failed."""
     from neuron_sim.fidelity.report import report
     from neuron_sim.fidelity.report_text import lines
 
     if arguments.clone_lines is not None:
         print("\n".join(_clone_lines(arguments.clone_lines)))
-        return 0
+        return SUCCESS
     if arguments.plot is not None and arguments.plot.suffix not in (".svg", ".png"):
         arguments.subparser.error(f"--plot {arguments.plot}: the file must end in .svg or .png")
     _check_architecture(arguments)
@@ -107,11 +108,12 @@ def run(arguments: argparse.Namespace) -> int:
         from neuron_sim.fidelity.plot import draw
 
         draw(result["cases"], arguments.plot)
-    return 1 if result["failed"] else 0
+    return FAILURE if result["failed"] else SUCCESS
 
 
 def _thresholds(arguments: argparse.Namespace) -> int:
-    """Prints and stores which thresholds the simulated times meet; 1 when a kernel failed."""
+    """Prints and stores which thresholds the simulated times meet; FAILURE when a kernel
+    failed."""
     from neuron_sim.fidelity.published import thresholds
     from neuron_sim.fidelity.published.evaluate import evaluate_kernel
 
@@ -128,7 +130,7 @@ def _thresholds(arguments: argparse.Namespace) -> int:
     result = thresholds.report(evaluated)
     print("\n".join(thresholds.lines(result)))
     _write_json(arguments, result)
-    return 1 if result["failed"] else 0
+    return FAILURE if result["failed"] else SUCCESS
 
 
 def _leave_out(arguments: argparse.Namespace) -> int:
@@ -147,7 +149,7 @@ def _leave_out(arguments: argparse.Namespace) -> int:
     result = left_out_report.report(left_out)
     print("\n".join(left_out_report.lines(result)))
     _write_json(arguments, result)
-    return 0
+    return SUCCESS
 
 
 def _evaluate_with(arguments: argparse.Namespace) -> Callable[[Measurement], Evaluated]:

@@ -25,6 +25,7 @@ from neuron_sim.arguments import (
     chosen_architecture,
     print_result,
 )
+from neuron_sim.terminal.exit_codes import SUCCESS
 from neuron_sim.terminal.suggestions import did_you_mean
 from neuron_sim.terminal.tables import print_table
 from neuron_sim.timeline.peaks import dma_bandwidth, hbm_bandwidth, peak_operations
@@ -49,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """0. ValueError for what is not there."""
+    """SUCCESS. ValueError for what is not there."""
     if arguments.command == "list":
         rows = [summary(name) for name in _core.architectures()]
     elif arguments.command == "show":
@@ -60,7 +61,7 @@ def run(arguments: argparse.Namespace) -> int:
         first, second = arguments.first, arguments.second
         rows = differences(_core.architecture_facts(first), _core.architecture_facts(second))
     print_result(arguments, rows, lambda: print_table(rows) if rows else print("No differences."))
-    return 0
+    return SUCCESS
 
 
 def summary(name: str) -> dict[str, Any]:

@@ -1,7 +1,8 @@
 """The command `neuron-sim`, also `python -m neuron_sim`: one subcommand per module.
 
 A module with a subcommand has SUMMARY (one sentence), `add_arguments(parser)` and
-`run(arguments) -> int`, the exit status. It imports torch in `run` only, so that `--help` is fast.
+`run(arguments) -> int`, one of EXIT_CODES. It imports torch in `run` only, so that `--help` is
+fast.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from neuron_sim import __version__
 from neuron_sim._extras import missing_package_sentence
 from neuron_sim.arguments import add_commands
 from neuron_sim.terminal import completion
+from neuron_sim.terminal.exit_codes import FAILURE, INTERRUPTED, WRONG_USAGE, ProgramError
 from neuron_sim.terminal.suggestions import did_you_mean, did_you_mean_file
 
 COMMANDS = {
@@ -38,16 +40,6 @@ COMMANDS = {
     "tune": "neuron_sim.tune.command",
 }
 """Subcommands and their modules."""
-
-SUCCESS, FAILURE, WRONG_USAGE, INTERRUPTED = 0, 1, 2, 130
-
-STATUSES = {
-    SUCCESS: "it did what it was told",
-    FAILURE: "it did, and the result is bad: a case failed, a parameter was refused",
-    WRONG_USAGE: "wrong options, or input that is refused: one sentence on stderr says why",
-    INTERRUPTED: "Ctrl-C (SIGINT), as in a shell",
-}
-"""Exit statuses of all commands; `run` ends with that of its script."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -114,10 +106,10 @@ def build_parser(names: Iterable[str] = COMMANDS) -> Parser:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the command line and returns its exit status, one of STATUSES.
+    """Runs the command line and returns its exit code, one of EXIT_CODES.
 
     An error of the simulator or the host (ValueError, TypeError, MemoryError, OSError, a package
-    of an extra that is not installed) is one line on stderr.
+    of an extra that is not installed) is one line on stderr. SystemExit for a wrong option.
     """
     given = sys.argv[1:] if arguments is None else arguments
     try:
@@ -135,12 +127,15 @@ def _main(given: Sequence[str]) -> int:
     if words is not None:
         completion.answer(build_parser(_named(words)))
     parsed = build_parser(_named(given)).parse_args(given)
+    code = WRONG_USAGE
     try:
-        status = parsed.run(parsed)
+        done = parsed.run(parsed)
         sys.stdout.flush()
-        return status
-    except (ValueError, TypeError, MemoryError) as error:
-        sentence = str(error).split("\n", 1)[0] or "the host is out of memory."
+        return done
+    except (ProgramError, MemoryError) as error:
+        sentence, code = _first_line(error) or "the host is out of memory.", FAILURE
+    except (ValueError, TypeError) as error:
+        sentence = _first_line(error)
     except BrokenPipeError:
         raise
     except OSError as error:
@@ -151,12 +146,16 @@ def _main(given: Sequence[str]) -> int:
             raise
         sentence = missing
     print(f"{parsed.subparser.prog}: error: {sentence}", file=sys.stderr)
-    return WRONG_USAGE
+    return code
 
 
 def _named(given: Sequence[str]) -> Iterable[str]:
     """A known command does not load the others' modules: `neuron-sim run` starts fast."""
     return given[:1] if given and given[0] in COMMANDS else COMMANDS
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).split("\n", 1)[0]
 
 
 def _of_file(error: OSError) -> str:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from neuron_sim.fidelity.measurement import PUBLISHED, Measurement, load_measurements
 from neuron_sim.files import write_whole
+from neuron_sim.terminal.exit_codes import FAILURE, SUCCESS
 
 if TYPE_CHECKING:
     from neuron_sim.fidelity.calibrate.fit import Fit
@@ -61,7 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Fits and prints; 1 when a named parameter is refused, or none could be fitted."""
+    """Fits and prints; FAILURE when a named parameter is refused, or none could be fitted."""
     import tempfile
 
     from neuron_sim.fidelity.calibrate.fit import fit
@@ -84,7 +85,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json is not None:
         write_whole(arguments.json, json.dumps(report, indent=1) + "\n")
     named_and_refused = bool(arguments.parameters) and bool(result.refused)
-    return 1 if named_and_refused or not result.standard_errors else 0
+    return FAILURE if named_and_refused or not result.standard_errors else SUCCESS
 
 
 def _output(arguments: argparse.Namespace) -> Path:

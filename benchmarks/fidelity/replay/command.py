@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from neuron_sim.files import write_whole
+from neuron_sim.terminal.exit_codes import SUCCESS
 
 if TYPE_CHECKING:
     from neuron_sim.fidelity.replay.compare import Comparison, Figures
@@ -68,7 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
             "overall": _figures_record(overall),
         }
         _write(arguments.json, json.dumps(result, indent=1) + "\n")
-    return 0
+    return SUCCESS
 
 
 def chosen(traces: Sequence[str]) -> list[tuple[Path, str]]:

@@ -17,6 +17,7 @@ from typing import Any
 from neuron_sim import _core
 from neuron_sim.architectures import shown
 from neuron_sim.arguments import add_architecture, add_json, chosen_architecture, print_result
+from neuron_sim.terminal.exit_codes import SUCCESS
 from neuron_sim.terminal.suggestions import did_you_mean
 from neuron_sim.terminal.tables import print_table
 
@@ -30,10 +31,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """0; ValueError for an instruction or an architecture that there is not."""
+    """SUCCESS; ValueError for an instruction or an architecture that there is not."""
     found = explained(arguments.instruction, chosen_architecture(arguments.arch))
     print_result(arguments, found, lambda: _print_text(found))
-    return 0
+    return SUCCESS
 
 
 def _print_text(found: dict[str, Any]) -> None:

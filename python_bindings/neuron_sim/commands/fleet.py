@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from neuron_sim.files import write_whole
+from neuron_sim.terminal.exit_codes import FAILURE, SUCCESS
 
 SUMMARY = "check and time the convolutions of Berkeley's CS152 lab 6"
 
@@ -191,12 +192,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Runs the chosen cases; 1 when a result is wrong or takes longer than the course allows."""
+    """Runs the chosen cases; FAILURE when a result is wrong or later than the course allows."""
     if arguments.record and arguments.simulate:
         arguments.subparser.error("--record needs times, which --simulate leaves out")
     if arguments.list:
         print("\n".join(FLEET))
-        return 0
+        return SUCCESS
     from neuron_sim import _core  # slow to load: only where a case runs
 
     arguments.arch = arguments.arch or _core.setting("NEURON_SIM_ARCH") or ARCHITECTURE
@@ -213,7 +214,7 @@ def run(arguments: argparse.Namespace) -> int:
         _record(results)
     failed = [each for each in results if not _passed(each, arguments)]
     print(f"{len(results) - len(failed)} of {len(results)} cases passed on {arguments.arch}.")
-    return 1 if failed else 0
+    return FAILURE if failed else SUCCESS
 
 
 def _use_architecture(architecture: str) -> None:

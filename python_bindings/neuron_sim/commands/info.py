@@ -10,6 +10,7 @@ from typing import Any
 
 from neuron_sim import _core
 from neuron_sim.arguments import add_json, chosen_architecture, print_result
+from neuron_sim.terminal.exit_codes import SUCCESS
 
 SUMMARY = "show versions, the chosen architecture and settings"
 
@@ -22,10 +23,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """0; ValueError when the environment names an architecture that is not there."""
+    """SUCCESS; ValueError when the environment names an architecture that is not there."""
     found = info()
     print_result(arguments, found, lambda: _print_text(found))
-    return 0
+    return SUCCESS
 
 
 def _print_text(found: dict[str, dict[str, Any]]) -> None:

@@ -29,6 +29,7 @@ from neuron_sim.model.configurations import configuration_of
 from neuron_sim.model.instances import instance, with_instance
 from neuron_sim.model.options import add_workload_arguments, choose_architecture, faults_of
 from neuron_sim.run import ARCHITECTURE
+from neuron_sim.terminal.exit_codes import SUCCESS
 
 SUMMARY = "time a whole model"
 
@@ -84,8 +85,8 @@ def _add_report_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """0; ValueError with the sentence of whatever the model, its operators, or the memory of the
-    host or the device refuse."""
+    """SUCCESS. ProgramError with the sentence of whatever the model, its operators, or the memory
+    of the device refuse; ValueError for options, sizes and models that cannot be."""
     _choose_architecture(arguments)
     with faults_of(arguments.model or "a published model"):
         return _run(arguments)
@@ -96,7 +97,7 @@ def _run(arguments: argparse.Namespace) -> int:
         from neuron_sim.model import workload  # imports torch
 
         print("\n".join(workload.names()))
-        return 0
+        return SUCCESS
     _check_price(arguments)
     if arguments.host_overhead and not arguments.published:
         raise ValueError("--host-overhead goes with --published.")
@@ -112,7 +113,7 @@ def _run(arguments: argparse.Namespace) -> int:
     if arguments.instance is not None:
         rows = [with_instance(row, arguments.instance, arguments.price) for row in rows]
     print(json.dumps(rows, indent=2) if arguments.json else as_text(rows))
-    return 0
+    return SUCCESS
 
 
 def _check_price(arguments: argparse.Namespace) -> None:
@@ -189,12 +190,12 @@ def _compare(arguments: argparse.Namespace) -> int:
     rows = published.compare(name) if name is None or not generations else []
     if arguments.json:
         print(published.as_json([*rows, *generations]))
-        return 0
+        return SUCCESS
     for figure in ("latency", "TTFT", "TPOT"):
         chosen = [row for row in [*rows, *generations] if row.figure == figure]
         if chosen:
             print(published.as_text(chosen))
-    return 0
+    return SUCCESS
 
 
 def _compare_with_host(model: str | None, as_json: bool) -> int:
@@ -210,13 +211,13 @@ def _compare_with_host(model: str | None, as_json: bool) -> int:
         fields = {"rows": found, "left_out": left_out}
         texts = {name: json.loads(published.as_json(each)) for name, each in fields.items()}
         print(json.dumps({"overhead_ms": overheads, **texts}, indent=2))
-        return 0
+        return SUCCESS
     print(published.as_text(found))
     for name, milliseconds in overheads.items():
         print(f"host of {name}: {milliseconds:.3f} ms (fitted)")
     error = published.mean_absolute_error(left_out)
     print(f"each model with the constants of the others: mean absolute error {error:.0%}")
-    return 0
+    return SUCCESS
 
 
 def _choose_architecture(arguments: argparse.Namespace) -> None:

@@ -64,6 +64,13 @@ class Setting:
     auto_cast: str = "none"
     """"matmult": products of float32 tensors multiply in bfloat16, as with the vendor's option."""
 
+    def __post_init__(self) -> None:
+        """ValueError for `auto_cast` without `compiled`: it is an option of the compiler."""
+        if self.auto_cast != "none" and not self.compiled:
+            raise ValueError(
+                "--auto-cast is an option of torch.compile, without effect with --eager."
+            )
+
     @property
     def product_dtype(self) -> torch.dtype:
         """The dtype in which products multiply."""
@@ -76,8 +83,7 @@ def estimate(workload: Workload, setting: Setting, by_layer: bool = False) -> Es
     """Runs the workload twice on device 0 and times the second run, `by_layer` also its modules.
 
     Errors are those of the operators and of torch.compile; an operator without a kernel on the
-    device is a NotImplementedError, as the host's time is not simulated. ValueError for
-    `auto_cast` without `compiled`: it is an option of the compiler.
+    device is a NotImplementedError, as the host's time is not simulated.
     """
     operations = _product_operations(workload)
     module, call, inputs = placed(workload, setting)

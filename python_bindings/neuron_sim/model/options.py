@@ -5,16 +5,13 @@ from __future__ import annotations
 
 import argparse
 import os
-import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from neuron_sim._extras import missing_package_sentence
 from neuron_sim.run import ARCHITECTURE
 from neuron_sim.run.environment import architecture_setting
-
-_FAULTS = (ArithmeticError, AssertionError, AttributeError, LookupError, NameError, SyntaxError)
-"""Errors of a program, as the module of a model may have them."""
-
+from neuron_sim.terminal.exit_codes import ProgramError, sentence_of
 
 def add_workload_arguments(parser: argparse.ArgumentParser) -> None:
     """Where a model runs, the sizes of its inputs but for the batch, and how it runs."""
@@ -49,16 +46,14 @@ def choose_architecture(chosen: str | None) -> None:
 
 @contextmanager
 def faults_of(model: str) -> Iterator[None]:
-    """Whatever the model, its operators, or the memory of the host or the device refuse in the
-    block is a ValueError with that sentence; of a fault in its code also with the place."""
+    """Whatever the model, its operators, or the memory of the device refuse in the block is a
+    ProgramError with that sentence. Errors of options, files, the host's memory and missing
+    packages stay as they are."""
     try:
         yield
-    except (RuntimeError, ImportError) as error:
-        sentence = str(error).split("\n", 1)[0]
-        raise ValueError(f"{model}: {sentence}") from error
-    except _FAULTS as error:
-        frame = traceback.extract_tb(error.__traceback__)[-1]
-        sentence = str(error).split("\n", 1)[0]
-        raise ValueError(
-            f"{model}: {type(error).__name__}: {sentence} ({frame.filename}, line {frame.lineno})"
-        ) from error
+    except (ValueError, OSError, MemoryError):
+        raise
+    except Exception as error:
+        if isinstance(error, ModuleNotFoundError) and missing_package_sentence(error):
+            raise
+        raise ProgramError(f"{model}: {sentence_of(error)}") from error

@@ -11,11 +11,15 @@ from neuron_sim.model.decoder_shape import DecoderShape
 from neuron_sim.model.estimate import Setting, estimate
 from neuron_sim.model.generation import GenerationRequest, generate
 from neuron_sim.model.workload import Request, load
+from neuron_sim.terminal.exit_codes import failures_of
 
 
 def inference(request: Request, setting: Setting, by_layer: bool = False) -> dict[str, Any]:
-    """A request and its figures on one core; `layers` is layers.rows(), or None."""
-    found = estimate(load(request), setting, by_layer)
+    """A request and its figures on one core; `layers` is layers.rows(), or None. Errors as of
+    load(); ProgramError when the model fails or does what the device refuses."""
+    workload = load(request)
+    with failures_of(request.model):
+        found = estimate(workload, setting, by_layer)
     return {
         "model": request.model,
         "architecture": torch.neuron_sim.get_device_properties().architecture,
@@ -35,8 +39,9 @@ def inference(request: Request, setting: Setting, by_layer: bool = False) -> dic
 
 
 def generation(model: str, shape: DecoderShape, request: GenerationRequest) -> dict[str, Any]:
-    """A request and the figures of one group of cores."""
-    found = generate(shape, request)
+    """A request and the figures of one group of cores. ProgramError when the device refuses."""
+    with failures_of(model):
+        found = generate(shape, request)
     properties = torch.neuron_sim.get_device_properties()
     asked = asdict(request)
     del asked["by_layer"]  # it shows in `layers`

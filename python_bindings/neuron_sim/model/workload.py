@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import torch
@@ -22,6 +23,7 @@ from neuron_sim.model.configurations import (
 )
 from neuron_sim.model.decoder_shape import DecoderShape
 from neuron_sim.model.networks import IMAGE_SIZE, NETWORKS
+from neuron_sim.terminal.exit_codes import ProgramError, failures_of
 
 
 @dataclass(frozen=True)
@@ -68,8 +70,8 @@ def load(request: Request) -> Workload:
     """Builds the model with random weights.
 
     ValueError for a model that is not known, a file without a configuration, a function that
-    returns something else, or a size that is not positive; ImportError without `transformers`
-    where it is needed.
+    returns something else, or a size that is not positive; ProgramError for a function that
+    raises; ImportError without `transformers` where it is needed.
     """
     for name in ("batch", "sequence"):
         _check_positive(name, getattr(request, name))
@@ -106,16 +108,13 @@ def _build(request: Request) -> Workload:
 
 def _from_function(request: Request) -> Workload:
     module_name, _, function_name = request.model.partition(":")
-    sys.path.insert(0, "")  # as `python -m`: modules of the working directory
-    try:
-        function: Callable[[], Any] | None = getattr(
-            importlib.import_module(module_name), function_name, None
-        )
-    finally:
-        sys.path.remove("")
+    function: Callable[[], Any] | None = getattr(
+        _imported(module_name, request.model), function_name, None
+    )
     if not callable(function):
         raise ValueError(f"module '{module_name}' has no function '{function_name}'.")
-    result = function()
+    with failures_of(request.model):
+        result = function()
     module, inputs = result if isinstance(result, tuple) and len(result) == 2 else (result, None)
     if not isinstance(module, nn.Module):
         raise ValueError(
@@ -130,6 +129,20 @@ def _from_function(request: Request) -> Workload:
             )
         return Workload(module, tuple(inputs))
     return Workload(module, _images(request.batch, 3, request.image or IMAGE_SIZE))
+
+
+def _imported(module_name: str, model: str) -> ModuleType:
+    sys.path.insert(0, "")  # as `python -m`: modules of the working directory
+    try:
+        with failures_of(model):
+            return importlib.import_module(module_name)
+    except ProgramError as error:
+        cause = error.__cause__
+        if isinstance(cause, ModuleNotFoundError) and cause.name == module_name:
+            raise ValueError(f"there is no module '{module_name}'.") from None
+        raise
+    finally:
+        sys.path.remove("")
 
 
 def _config(configuration: dict[str, Any], model: str) -> Any:

@@ -28,6 +28,7 @@ from neuron_sim.sweep.run import SweepRows, run_sweep
 from neuron_sim.sweep.study import MODEL, Study, Value
 from neuron_sim.sweep.values import parse_parameter
 from neuron_sim.sweep.workers import workers
+from neuron_sim.terminal.exit_codes import SUCCESS, ProgramError
 from neuron_sim.terminal.progress import Progress
 from neuron_sim.terminal.suggestions import did_you_mean_file
 from neuron_sim.terminal.tables import as_csv, print_table
@@ -118,21 +119,24 @@ def declarations(target: str) -> tuple[dict[str, tuple[Value, ...]], dict[str, s
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """0; ValueError for a study that cannot be run. KeyboardInterrupt after a sentence that says
-    how to go on."""
+    """SUCCESS. ValueError for a study that cannot be run; ProgramError when all points failed;
+    KeyboardInterrupt after a sentence that says how to go on."""
     study = study_of(arguments)
     rows = _swept(study, arguments)
     if arguments.csv is not None:
         write_whole(arguments.csv, as_csv(rows))
-    if arguments.plot is not None:
+    failed = all("error" in row for row in rows)
+    if arguments.plot is not None and not failed:
         from neuron_sim.sweep.plot import plot  # the rest needs no matplotlib
 
         plot(study, rows, arguments.figure or _first_figure(study, rows), arguments.plot)
-    if arguments.pareto is not None:
+    if arguments.pareto is not None and not failed:
         front = pareto_front(rows, arguments.pareto.split(","))
         rows = SweepRows(rows[number] for number in front)
     print_result(arguments, rows, lambda: print_table(rows))
-    return 0
+    if failed:
+        raise ProgramError(f"every point was refused: {rows[0]['error']}")
+    return SUCCESS
 
 
 def _swept(study: Study, arguments: argparse.Namespace) -> SweepRows:
@@ -158,9 +162,9 @@ def _swept(study: Study, arguments: argparse.Namespace) -> SweepRows:
 
 
 def _first_figure(study: Study, rows: SweepRows) -> str:
-    """The first number that is no parameter. ValueError when all points were refused."""
+    """The first number that is no parameter, of the points that were timed."""
     for row in rows:
         for name, value in row.items():
             if name not in study.parameters and isinstance(value, int | float):
                 return name
-    raise ValueError(f"every point was refused: {rows[0].get('error')}")
+    raise ValueError("no point has a number to draw.")

@@ -19,21 +19,17 @@ from typing import Any
 from neuron_sim import _core, run
 from neuron_sim.sweep.inputs import declared_input, size_names
 from neuron_sim.sweep.study import ARCHITECTURE, MODEL, Point, Study, Value
+from neuron_sim.terminal.exit_codes import failures_of, sentence_of
 
 _environment = threading.Lock()  # the architecture is one of the process
 
-REFUSALS = (
-    ValueError, TypeError, IndexError, MemoryError, NotImplementedError, RuntimeError,
-)  # fmt: skip
-"""What the simulator raises for a point that the chip does not do."""
-
 
 def evaluate(study: Study, point: Point) -> dict[str, Any]:
-    """The figures of a point by name; {"error": sentence} for one that is refused.
+    """The figures of a point by name; {"error": sentence} for one that fails.
 
     Of a kernel: latency_us and body_us (simulated), what bounds it, DMA bytes, peak bytes per
     partition of SBUF and PSUM, instructions. Of a model: what `neuron-sim model --json` tells.
-    OSError, SyntaxError and the like when the target cannot be loaded at all.
+    OSError or ProgramError when the target cannot be loaded at all.
     """
     with _environment, _architecture(study, point):
         if study.is_model:
@@ -96,7 +92,7 @@ def _target(study: Study) -> Any:
 @functools.lru_cache(maxsize=8)
 def loaded_module(file: str, changed: int) -> Any:
     """A Python file as a module, whose imports of `nki` are the simulator's; `changed`: its time,
-    so that a later version is loaded anew."""
+    so that a later version is loaded anew. ProgramError when it fails."""
     del changed
     from neuron_sim.run import aliases  # needed by processes that load kernels only
 
@@ -108,7 +104,8 @@ def loaded_module(file: str, changed: int) -> Any:
     module = importlib.util.module_from_spec(spec)
     sys.path.insert(0, folder)
     try:
-        spec.loader.exec_module(module)
+        with failures_of(file):
+            spec.loader.exec_module(module)
     finally:
         sys.path.remove(folder)
     return module
@@ -121,8 +118,8 @@ def _kernel_figures(study: Study, function: Any, point: Point) -> dict[str, Any]
             warnings.simplefilter("ignore")  # of spills, which the figures show
             traced = _traced(function, arguments, study.inputs)
             return kernel_figures(traced if isinstance(traced, list | tuple) else [traced])
-    except REFUSALS as error:
-        return {"error": str(error).split("\n", 1)[0]}
+    except Exception as error:  # of the chip's limits, or of the kernel's own code
+        return {"error": sentence_of(error)}
 
 
 def _traced(function: Any, arguments: dict[str, Value], inputs: Mapping[str, str]) -> Any:

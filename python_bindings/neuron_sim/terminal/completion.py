@@ -12,6 +12,8 @@ from __future__ import annotations
 import argparse
 import os
 
+from neuron_sim.terminal.exit_codes import SUCCESS
+
 SUMMARY = "print what makes a shell complete commands and options"
 
 
@@ -20,11 +22,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """0."""
+    """SUCCESS."""
     import argcomplete  # only to print
 
     print(argcomplete.shellcode(["neuron-sim"], shell=arguments.shell))
-    return 0
+    return SUCCESS
 
 
 def asked() -> list[str] | None:

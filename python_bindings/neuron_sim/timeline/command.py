@@ -17,6 +17,7 @@ from dataclasses import asdict
 from typing import Any
 
 from neuron_sim.arguments import add_json
+from neuron_sim.terminal.exit_codes import SUCCESS
 from neuron_sim.terminal.tables import print_table
 from neuron_sim.timeline.comparison import Difference, compare_runs
 from neuron_sim.timeline.page import read_timeline, write_comparison
@@ -40,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """0. ValueError for a file that is no timeline page of one run."""
+    """SUCCESS. ValueError for a file that is no timeline page of one run."""
     first, second = read_timeline(arguments.first), read_timeline(arguments.second)
     differences = compare_runs(first, second)
     if arguments.timeline is not None:
@@ -48,11 +49,11 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         rows = [asdict(each) | {"change": each.change, "ratio": each.ratio} for each in differences]
         print(json.dumps(rows, indent=2))
-        return 0
+        return SUCCESS
     for label, each in (("A", first), ("B", second)):
         print(f"{label}: {each.title}, {each.header['architecture']}")
     print_table([_row(each) for each in _printed(differences, arguments.all)])
-    return 0
+    return SUCCESS
 
 
 def _printed(differences: Sequence[Difference], everything: bool) -> list[Difference]:

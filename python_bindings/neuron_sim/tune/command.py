@@ -13,6 +13,7 @@ import argparse
 
 from neuron_sim.arguments import print_result
 from neuron_sim.sweep.command import add_study_arguments, study_of
+from neuron_sim.terminal.exit_codes import SUCCESS
 from neuron_sim.terminal.progress import Progress
 from neuron_sim.terminal.tables import print_table
 from neuron_sim.tune.search import Tuned, tune
@@ -36,7 +37,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """0; ValueError for a study that cannot be searched."""
+    """SUCCESS; ValueError for a study that cannot be searched, ProgramError when all points
+    failed."""
     study = study_of(arguments)
     with Progress("tune") as progress:
         found = tune(
@@ -45,7 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
         )  # fmt: skip
     result = {"best": found.best, arguments.figure: found.cost, "trials": found.rows}
     print_result(arguments, result, lambda: _print_text(found, study.size, arguments.figure))
-    return 0
+    return SUCCESS
 
 
 def _print_text(found: Tuned, size: int, figure: str) -> None:

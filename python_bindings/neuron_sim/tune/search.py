@@ -11,6 +11,7 @@ from neuron_sim.sweep.point import evaluate
 from neuron_sim.sweep.results import Results
 from neuron_sim.sweep.run import SweepRows
 from neuron_sim.sweep.study import Point, Study, Value
+from neuron_sim.terminal.exit_codes import ProgramError
 
 _REPEATS = 20
 """Proposals per trial that may be of points already known."""
@@ -41,8 +42,8 @@ def tune(
     """The best of at most `trials` points, each timed once; fewer where the grid has fewer.
 
     `figure` is what is minimised; refused points count as trials. The same seed proposes the same
-    points; `results` as of run_sweep(). ValueError when every point was refused, when none has the
-    figure, for less than one trial, and when optuna is not installed.
+    points; `results` as of run_sweep(). ProgramError when every point was refused; ValueError when
+    one has no such figure, for less than one trial, and when optuna is not installed.
     """
     if trials < 1:
         raise ValueError(f"a search needs at least one trial, not {trials}.")
@@ -63,7 +64,7 @@ def tune(
             if advance is not None:
                 advance(len(rows), most)
     if min(costs) == float("inf"):
-        raise ValueError(f"every point was refused: {rows[0]['error']}")
+        raise ProgramError(f"every point was refused: {rows[0]['error']}")
     best = costs.index(min(costs))
     return Tuned({name: rows[best][name] for name in study.parameters}, costs[best], rows)
 

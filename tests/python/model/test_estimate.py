@@ -9,6 +9,7 @@ from neuron_sim.command_line import main
 from neuron_sim.model import estimate as estimates
 from neuron_sim.model import published
 from neuron_sim.model.workload import Workload
+from neuron_sim.terminal.exit_codes import FAILURE, WRONG_USAGE
 
 # The Tensor engine's array has 128 x 128 cells at 2.8 GHz; fp32 takes four passes.
 PEAK = {"bfloat16": 2 * 128 * 128 * 2.8e9, "float32": 2 * 128 * 128 * 2.8e9 / 4}
@@ -127,21 +128,42 @@ def test_the_command_prints_a_row_per_batch(tmp_path, monkeypatch, capsys):
         ("return torch.zeros(1 << 60)", "memory"),
         ("return {}['width']", "KeyError: 'width' ("),
         ("return torch.nn.Linear(3, 4", "SyntaxError: "),
+        ("raise ValueError('my own')", "my own"),
+        ("raise SystemExit(7)", "it ends the process with 7."),
     ],
 )
-def test_what_a_model_refuses_is_one_sentence(source, message, tmp_path, monkeypatch, capsys):
+def test_a_model_that_fails_is_one_sentence_and_a_failure(
+    source, message, tmp_path, monkeypatch, capsys
+):
     (tmp_path / "faulty.py").write_text(f"import torch\ndef build():\n  {source}\n")
     monkeypatch.chdir(tmp_path)
     monkeypatch.delitem(__import__("sys").modules, "faulty", raising=False)
-    assert main(["model", "faulty:build", "--eager"]) == 2
+    assert main(["model", "faulty:build", "--eager"]) == FAILURE
     error = capsys.readouterr().err
     assert error.startswith("neuron-sim model: error: faulty:build: ")
     assert error.count("\n") == 1 and message in error
 
 
 def test_the_command_without_a_model_is_refused(capsys):
-    assert main(["model"]) == 2
+    assert main(["model"]) == WRONG_USAGE
     assert "MODEL is missing" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["absent_module:build"], "there is no module 'absent_module'."),
+        (["json:build"], "module 'json' has no function 'build'."),
+        (["resnet18", "--batch", "0"], "--batch is 0; it must be at least 1."),
+        (["resnet18", "--eager", "--auto-cast", "matmult"], "--auto-cast is an option of"),
+        ([""], "'' is not a known model"),
+    ],
+)
+def test_a_model_that_cannot_be_asked_for_is_wrong_usage(arguments, message, capsys):
+    assert main(["model", *arguments, "--json"]) == WRONG_USAGE
+    printed = capsys.readouterr()
+    assert printed.out == "" and printed.err.count("\n") == 1
+    assert printed.err.startswith(f"neuron-sim model: error: {message}")
 
 
 def test_a_model_without_published_latencies_is_refused_with_those_that_have_some():

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from neuron_sim.files import write_whole
+from neuron_sim.terminal.exit_codes import SUCCESS, WRONG_USAGE
 
 if TYPE_CHECKING:
     from neuron_sim.nki.measurement.program_file import ProfileFile
@@ -58,7 +59,8 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """0; 2 and one sentence on stderr for a file that is missing or not ours."""
+    """SUCCESS; WRONG_USAGE and one sentence on stderr for a file that is missing. ValueError for
+    one that is not ours."""
     try:
         if arguments.command == "capture":
             _capture(arguments)
@@ -66,8 +68,8 @@ def run(arguments: argparse.Namespace) -> int:
             _view(arguments)
     except OSError as error:
         print(f"neuron-profile: error: {error.filename}: {error.strerror}.", file=sys.stderr)
-        return 2
-    return 0
+        return WRONG_USAGE
+    return SUCCESS
 
 
 def _capture(arguments: argparse.Namespace) -> None:
