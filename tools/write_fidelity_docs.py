@@ -5,12 +5,12 @@ Usage: write_fidelity_docs.py [--check | --page | --published FILE | --held-out 
                               --thresholds FILE | --left-out FILE | --calibration FILE...]
 
 Without options everything but the calibration and the authors' files is computed again and stored
-in docs/fidelity.json. --calibration stores reports of `neuron-sim calibrate --json`, too;
---published stores that of `neuron-sim fidelity --sources DIR --json` and writes the page;
---held-out does so for `neuron-sim fidelity --sources DIR --held-out --json`, and writes the errors
-behind the intervals of simulated times; --thresholds and --left-out for
-`neuron-sim fidelity --sources DIR --thresholds --json` and
-`neuron-sim fidelity --leave-one-author-out --json`; --page only writes the page of what is stored;
+in docs/fidelity.json. --calibration stores reports of `neuron-sim calibrate --output`, too;
+--published stores that of `neuron-sim fidelity --sources DIR --output` and writes the page;
+--held-out does so for `neuron-sim fidelity --sources DIR --held-out --output`, and writes the
+errors behind the intervals of simulated times; --thresholds and --left-out for `neuron-sim fidelity
+--sources DIR --thresholds --output` and `neuron-sim fidelity --leave-one-author-out --output`;
+--page only writes the page of what is stored;
 --check writes nothing and ends with 1 if the page or those errors differ from the stored reports.
 """
 

@@ -10,15 +10,15 @@ that nothing was fitted to.
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from neuron_sim.arguments import print_result
 from neuron_sim.fidelity.measurement import PUBLISHED, Measurement, load_measurements
 from neuron_sim.fidelity.published.sources import clone_lines, published_kernels
-from neuron_sim.files import write_whole
 from neuron_sim.terminal.exit_codes import FAILURE, SUCCESS
+from neuron_sim.terminal.json_output import add_json
 
 if TYPE_CHECKING:
     from neuron_sim.fidelity.evaluate import Evaluated
@@ -30,7 +30,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of the subcommand."""
     parser.add_argument("--arch", choices=("trn1", "trn2"), help="only measurements of this core")
     parser.add_argument("--family", metavar="F", help="only measurements of this family")
-    parser.add_argument("--json", metavar="FILE", type=Path, help="write the whole report here")
     parser.add_argument(
         "--data",
         metavar="FILE",
@@ -78,6 +77,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="TOML file with other parameters of the core that --arch names",
     )
+    add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -86,7 +86,8 @@ def run(arguments: argparse.Namespace) -> int:
     from neuron_sim.fidelity.report_text import lines
 
     if arguments.clone_lines is not None:
-        print("\n".join(_clone_lines(arguments.clone_lines)))
+        commands = _clone_lines(arguments.clone_lines)
+        print_result(arguments, commands, lambda: print("\n".join(commands)))
         return SUCCESS
     if arguments.plot is not None and arguments.plot.suffix not in (".svg", ".png"):
         arguments.subparser.error(f"--plot {arguments.plot}: the file must end in .svg or .png")
@@ -102,8 +103,7 @@ def run(arguments: argparse.Namespace) -> int:
         evaluate = _evaluate_with(arguments)
         evaluated = [evaluate(measurement) for measurement in counted]
     result = report(evaluated, arguments.stack, arguments.architecture, all_measurements)
-    print("\n".join(lines(result)))
-    _write_json(arguments, result)
+    print_result(arguments, result, lambda: print("\n".join(lines(result))))
     if arguments.plot is not None:
         from neuron_sim.fidelity.plot import draw
 
@@ -128,8 +128,7 @@ def _thresholds(arguments: argparse.Namespace) -> int:
         if each.measurement in counted
     ]
     result = thresholds.report(evaluated)
-    print("\n".join(thresholds.lines(result)))
-    _write_json(arguments, result)
+    print_result(arguments, result, lambda: print("\n".join(thresholds.lines(result))))
     return FAILURE if result["failed"] else SUCCESS
 
 
@@ -147,8 +146,7 @@ def _leave_out(arguments: argparse.Namespace) -> int:
     timed = RetimedCases(choices.build(counted), of_model)
     left_out = list(leave_out_authors(of_model, timed.measured, timed))
     result = left_out_report.report(left_out)
-    print("\n".join(left_out_report.lines(result)))
-    _write_json(arguments, result)
+    print_result(arguments, result, lambda: print("\n".join(left_out_report.lines(result))))
     return SUCCESS
 
 
@@ -201,16 +199,6 @@ def _check_architecture(arguments: argparse.Namespace) -> None:
     if arguments.arch is None:
         arguments.subparser.error("--architecture needs --arch, the core that it describes")
     _core.architecture_facts(arguments.architecture)
-
-
-def _write_json(arguments: argparse.Namespace, result: dict[str, Any]) -> None:
-    """Writes the report to --json; ValueError when that cannot be written."""
-    if arguments.json is None:
-        return
-    try:
-        write_whole(arguments.json, json.dumps(result, indent=1) + "\n")
-    except OSError as error:
-        raise ValueError(f"'{arguments.json}' cannot be written: {error.strerror}.") from None
 
 
 def _chosen(arguments: argparse.Namespace) -> tuple[list[Measurement], list[Measurement]]:

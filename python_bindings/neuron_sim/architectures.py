@@ -21,11 +21,11 @@ from neuron_sim import _core
 from neuron_sim.arguments import (
     ARCHITECTURE_FORMS,
     add_commands,
-    add_json,
     chosen_architecture,
     print_result,
 )
 from neuron_sim.terminal.exit_codes import SUCCESS
+from neuron_sim.terminal.json_output import add_json
 from neuron_sim.terminal.suggestions import did_you_mean
 from neuron_sim.terminal.tables import print_table
 from neuron_sim.timeline.peaks import dma_bandwidth, hbm_bandwidth, peak_operations

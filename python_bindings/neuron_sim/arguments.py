@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Callable
 from typing import Any
 
 from neuron_sim.run import ARCHITECTURE
 from neuron_sim.run.environment import architecture_setting
+from neuron_sim.terminal.json_output import give_json
 
 ARCHITECTURE_FORMS = "a name (trn1, trn2, trn3), handwritten/NAME, or a TOML file"
 """What names an architecture on a command line and in NEURON_SIM_ARCH."""
@@ -33,16 +33,10 @@ def add_commands(parser: argparse.ArgumentParser) -> Any:
     return parser.add_subparsers(title="commands", dest="command", metavar="command", required=True)
 
 
-def add_json(parser: argparse.ArgumentParser) -> None:
-    """`--json`."""
-    parser.add_argument("--json", action="store_true", help="print JSON")
-
-
 def print_result(arguments: argparse.Namespace, result: Any, text: Callable[[], object]) -> None:
-    """Prints the result: as JSON with --json, else by calling `text`."""
-    if arguments.json:
-        print(json.dumps(result, indent=2))
-    else:
+    """Gives the result as JSON where add_json()'s options ask for it; prints it by calling `text`
+    without --json."""
+    if not give_json(arguments, result):
         text()
 
 

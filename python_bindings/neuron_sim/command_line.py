@@ -20,6 +20,7 @@ from neuron_sim._extras import missing_package_sentence
 from neuron_sim.arguments import add_commands
 from neuron_sim.terminal import completion
 from neuron_sim.terminal.exit_codes import FAILURE, INTERRUPTED, WRONG_USAGE, ProgramError
+from neuron_sim.terminal.json_output import reserved_output
 from neuron_sim.terminal.suggestions import did_you_mean, did_you_mean_file
 
 COMMANDS = {
@@ -66,6 +67,8 @@ class Parser(argparse.ArgumentParser):
         if wrong is None:
             return ""
         word = (wrong[2] if wrong[1] is None else wrong[1]).split("=", 1)[0]
+        if word.endswith(".json"):
+            return f" (--json takes no file; --output {word} writes one)"
         return did_you_mean(word, self._words())
 
     @property
@@ -129,7 +132,8 @@ def _main(given: Sequence[str]) -> int:
     parsed = build_parser(_named(given)).parse_args(given)
     code = WRONG_USAGE
     try:
-        done = parsed.run(parsed)
+        with reserved_output(parsed):
+            done = parsed.run(parsed)
         sys.stdout.flush()
         return done
     except (ProgramError, MemoryError) as error:

@@ -6,6 +6,7 @@ host is an OSError with its path.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import stat
@@ -94,6 +95,26 @@ def read_archive(path: Path, what: str) -> dict[str, bytes]:
         raise
 
 
+def check_writable(path: Path) -> None:
+    """OSError with the path where write_whole() would fail, as far as can be seen without writing:
+    for what is to be known before hours of work."""
+    target = os.path.realpath(path)
+    folder = os.path.dirname(target)
+    code = 0
+    if os.path.isdir(target):
+        code = errno.EISDIR
+    elif os.path.exists(target) and not os.access(target, os.W_OK):
+        code = errno.EACCES
+    elif not os.path.exists(folder):
+        code = errno.ENOENT
+    elif not os.path.isdir(folder):
+        code = errno.ENOTDIR
+    elif not os.path.exists(target) and not os.access(folder, os.W_OK):
+        code = errno.EACCES
+    if code:
+        raise OSError(code, os.strerror(code), os.fspath(path))
+
+
 def write_whole(path: Path, content: bytes | str) -> None:
     """Writes a file atomically: a temporary one in the same folder, then renamed.
 
@@ -114,7 +135,7 @@ def write_whole(path: Path, content: bytes | str) -> None:
 
 def _replace(target: str, data: bytes) -> None:
     if os.path.exists(target) and not os.access(target, os.W_OK):
-        raise PermissionError(13, os.strerror(13))
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     descriptor, temporary = tempfile.mkstemp(dir=os.path.dirname(target), prefix=".neuron-sim-")
     try:
         with os.fdopen(descriptor, "wb") as file:

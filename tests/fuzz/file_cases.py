@@ -161,7 +161,7 @@ def measurements(source: random.Random) -> str:
     else:
         data = damaged_bytes(source, json.dumps(document).encode())
     path.write_bytes(data)
-    arguments = ["fidelity", "--data", str(path), "--json", str(_FOLDER / "report.json")]
+    arguments = ["fidelity", "--data", str(path), "--output", str(_FOLDER / "report.json")]
     if source.random() < 0.5:
         arguments += ["--stack", "off"]
     return f"status {commands.run(arguments).status}"

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import argparse
 import datetime
-import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from neuron_sim.arguments import print_result
 from neuron_sim.fidelity.measurement import PUBLISHED, Measurement, load_measurements
-from neuron_sim.files import write_whole
 from neuron_sim.terminal.exit_codes import FAILURE, SUCCESS
+from neuron_sim.terminal.json_output import add_json
 
 if TYPE_CHECKING:
     from neuron_sim.fidelity.calibrate.fit import Fit
@@ -52,13 +52,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="fit again without each family and each trace (default)",
     )
     parser.add_argument(
-        "--output",
+        "--overlay",
         metavar="FILE",
         type=Path,
-        help="the overlay (default: device/arch/fitted/<arch>.toml of the source tree)",
+        help="where fitted values go (default: device/arch/fitted/<arch>.toml of the source tree)",
     )
     parser.add_argument("--dry-run", action="store_true", help="write no overlay")
-    parser.add_argument("--json", metavar="FILE", type=Path, help="write the result here")
+    add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -69,7 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
     from neuron_sim.fidelity.calibrate.parameters import named_parameters
     from neuron_sim.fidelity.calibrate.problem import Problem
 
-    output = None if arguments.dry_run else _output(arguments)
+    overlay = None if arguments.dry_run else _overlay(arguments)
     with tempfile.TemporaryDirectory() as folder:
         parameters, refused = named_parameters(arguments.arch, arguments.parameters, Path(folder))
     blocks, left_out, data_hash = _data(arguments)
@@ -78,25 +78,23 @@ def run(arguments: argparse.Namespace) -> int:
     result.refused.update(refused)
     report = _report(problem, result, arguments.cross_validation)
     report.update(data_hash=data_hash, left_out=left_out)
-    print("\n".join(lines(report)))
-    if output is not None and result.standard_errors:
-        _write(output, problem, result, data_hash)
-        print(f"Wrote {output}.")
-    if arguments.json is not None:
-        write_whole(arguments.json, json.dumps(report, indent=1) + "\n")
+    print_result(arguments, report, lambda: print("\n".join(lines(report))))
+    if overlay is not None and result.standard_errors:
+        _write(overlay, problem, result, data_hash)
+        print(f"Wrote {overlay}.")
     named_and_refused = bool(arguments.parameters) and bool(result.refused)
     return FAILURE if named_and_refused or not result.standard_errors else SUCCESS
 
 
-def _output(arguments: argparse.Namespace) -> Path:
+def _overlay(arguments: argparse.Namespace) -> Path:
     """Where the overlay goes; ValueError before any work when it cannot."""
     from neuron_sim.fidelity.calibrate.files import FOLDER, check_overlay
 
-    path = arguments.output
+    path = arguments.overlay
     if path is None:
         if not FOLDER.parent.is_dir():
             raise ValueError(
-                f"there is no {FOLDER.parent} here: name the overlay with --output, or say "
+                f"there is no {FOLDER.parent} here: name the overlay with --overlay, or say "
                 "--dry-run."
             )
         path = FOLDER / f"{arguments.arch}.toml"

@@ -10,13 +10,13 @@ of an engine, the mean error of starts, and the error of the kernel's time.
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from neuron_sim.files import write_whole
+from neuron_sim.arguments import print_result
 from neuron_sim.terminal.exit_codes import SUCCESS
+from neuron_sim.terminal.json_output import add_json
 
 if TYPE_CHECKING:
     from neuron_sim.fidelity.replay.compare import Comparison, Figures
@@ -28,13 +28,13 @@ SUMMARY = "replay profiles of real kernels, instruction by instruction"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of the subcommand."""
     parser.add_argument("traces", metavar="TRACE", nargs="*", help="a profile, or a folder of them")
-    parser.add_argument("--json", metavar="FILE", type=Path, help="write every instruction here")
     parser.add_argument(
         "--architecture",
         metavar="A",
         default="trn2",
         help="name or TOML file of the core's parameters (trn2)",
     )
+    add_json(parser)
     parser.add_argument(
         "--clock-phase",
         metavar="NS",
@@ -58,17 +58,15 @@ def run(arguments: argparse.Namespace) -> int:
         replays.append(replay)
         comparisons.append(compare(replay, phase=arguments.clock_phase, window=window))
     overall = figures(comparisons)
-    print("\n".join(lines(comparisons, overall)))
-    if arguments.json is not None:
-        result = {
-            "architecture": arguments.architecture,
-            "traces": [
-                record(replay, comparison)
-                for replay, comparison in zip(replays, comparisons, strict=True)
-            ],
-            "overall": _figures_record(overall),
-        }
-        _write(arguments.json, json.dumps(result, indent=1) + "\n")
+    result = {
+        "architecture": arguments.architecture,
+        "traces": [
+            record(replay, comparison)
+            for replay, comparison in zip(replays, comparisons, strict=True)
+        ],
+        "overall": _figures_record(overall),
+    }
+    print_result(arguments, result, lambda: print("\n".join(lines(comparisons, overall))))
     return SUCCESS
 
 
@@ -128,7 +126,8 @@ def _figures_record(figures: Figures) -> dict[str, Any]:
 
 
 def record(replay: Replay, comparison: Comparison) -> dict[str, Any]:
-    """One profile for the JSON file; times in nanoseconds since the kernel's first instruction."""
+    """One profile for JSON, with every instruction; times in nanoseconds since the kernel's first
+    instruction."""
     from neuron_sim.fidelity.replay.order import unordered_waits
 
     return {
@@ -154,10 +153,3 @@ def record(replay: Replay, comparison: Comparison) -> dict[str, Any]:
             for pair in comparison.pairs
         ],
     }
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        write_whole(path, text)
-    except OSError as error:
-        raise ValueError(f"'{path}' cannot be written: {error.strerror}.") from None

@@ -16,8 +16,9 @@ from typing import Any
 
 from neuron_sim import _core
 from neuron_sim.architectures import shown
-from neuron_sim.arguments import add_architecture, add_json, chosen_architecture, print_result
+from neuron_sim.arguments import add_architecture, chosen_architecture, print_result
 from neuron_sim.terminal.exit_codes import SUCCESS
+from neuron_sim.terminal.json_output import add_json
 from neuron_sim.terminal.suggestions import did_you_mean
 from neuron_sim.terminal.tables import print_table
 

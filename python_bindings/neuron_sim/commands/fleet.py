@@ -19,8 +19,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from neuron_sim.arguments import print_result
 from neuron_sim.files import write_whole
 from neuron_sim.terminal.exit_codes import FAILURE, SUCCESS
+from neuron_sim.terminal.json_output import add_json
 
 SUMMARY = "check and time the convolutions of Berkeley's CS152 lab 6"
 
@@ -189,6 +191,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="architecture or TOML file (default: NEURON_SIM_ARCH, else the lab's trn1)",
     )
     parser.add_argument("--seed", type=int, default=152, help="of the random numbers")
+    add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -196,7 +199,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.record and arguments.simulate:
         arguments.subparser.error("--record needs times, which --simulate leaves out")
     if arguments.list:
-        print("\n".join(FLEET))
+        print_result(arguments, list(FLEET), lambda: print("\n".join(FLEET)))
         return SUCCESS
     from neuron_sim import _core  # slow to load: only where a case runs
 
@@ -212,9 +215,18 @@ def run(arguments: argparse.Namespace) -> int:
         results.append(result)
     if arguments.record:
         _record(results)
-    failed = [each for each in results if not _passed(each, arguments)]
-    print(f"{len(results) - len(failed)} of {len(results)} cases passed on {arguments.arch}.")
-    return FAILURE if failed else SUCCESS
+    passed = sum(_passed(each, arguments) for each in results)
+    found = {
+        "architecture": arguments.arch,
+        "passed": passed,
+        "cases": [_object(each, arguments) for each in results],
+    }
+    print_result(
+        arguments,
+        found,
+        lambda: print(f"{passed} of {len(results)} cases passed on {arguments.arch}."),
+    )
+    return SUCCESS if passed == len(results) else FAILURE
 
 
 def _use_architecture(architecture: str) -> None:
@@ -254,6 +266,20 @@ def _line(result: FleetResult, arguments: argparse.Namespace) -> str:
         words.append(f"{result.latency_us:.1f} us{limit}")
         words.append(f"Tensor engine {100 * result.tensor_share:.0f} % busy")
     return f"{result.case.name}: {', '.join(words)}"
+
+
+def _object(result: FleetResult, arguments: argparse.Namespace) -> dict[str, Any]:
+    """A case for JSON; what was not computed is None."""
+    timed, computed = not arguments.simulate, not arguments.timing_only
+    return {
+        "name": result.case.name,
+        "passed": _passed(result, arguments),
+        "equal_to_torch": result.difference is None if computed else None,
+        "difference": result.difference,
+        "latency_us": result.latency_us if timed else None,
+        "limit_us": result.limit_us if timed else None,
+        "tensor_share": result.tensor_share if timed else None,
+    }
 
 
 def _record(results: list[FleetResult]) -> None:

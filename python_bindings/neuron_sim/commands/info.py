@@ -9,8 +9,9 @@ import platform
 from typing import Any
 
 from neuron_sim import _core
-from neuron_sim.arguments import add_json, chosen_architecture, print_result
+from neuron_sim.arguments import chosen_architecture, print_result
 from neuron_sim.terminal.exit_codes import SUCCESS
+from neuron_sim.terminal.json_output import add_json
 
 SUMMARY = "show versions, the chosen architecture and settings"
 

@@ -16,7 +16,6 @@ share it is timed, for a prompt and for one token, without values. Answers are k
 from __future__ import annotations
 
 import argparse
-import json
 import math
 import os
 import sys
@@ -24,12 +23,14 @@ from collections.abc import Callable
 from typing import Any
 
 from neuron_sim import _core
+from neuron_sim.arguments import print_result
 from neuron_sim.model import DEFAULT_CONTEXT, PUBLISHED_ARCHITECTURE, answers, report
 from neuron_sim.model.configurations import configuration_of
 from neuron_sim.model.instances import instance, with_instance
 from neuron_sim.model.options import add_workload_arguments, choose_architecture, faults_of
 from neuron_sim.run import ARCHITECTURE
 from neuron_sim.terminal.exit_codes import SUCCESS
+from neuron_sim.terminal.json_output import add_json
 
 SUMMARY = "time a whole model"
 
@@ -69,7 +70,7 @@ def _add_report_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_false",
         help="simulate also what was answered before, and keep nothing",
     )
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    add_json(parser)
     parser.add_argument("--list", action="store_true", help="list the models that need no file")
     parser.add_argument(
         "--published",
@@ -96,7 +97,8 @@ def _run(arguments: argparse.Namespace) -> int:
     if arguments.list:
         from neuron_sim.model import workload  # imports torch
 
-        print("\n".join(workload.names()))
+        names = workload.names()
+        print_result(arguments, names, lambda: print("\n".join(names)))
         return SUCCESS
     _check_price(arguments)
     if arguments.host_overhead and not arguments.published:
@@ -112,7 +114,7 @@ def _run(arguments: argparse.Namespace) -> int:
     rows = [answer(arguments, batch) for batch in arguments.batch]
     if arguments.instance is not None:
         rows = [with_instance(row, arguments.instance, arguments.price) for row in rows]
-    print(json.dumps(rows, indent=2) if arguments.json else as_text(rows))
+    print_result(arguments, rows, lambda: print(as_text(rows)))
     return SUCCESS
 
 
@@ -185,20 +187,22 @@ def _compare(arguments: argparse.Namespace) -> int:
 
     name = arguments.model
     if arguments.host_overhead:
-        return _compare_with_host(name, arguments.json)
+        return _compare_with_host(name, arguments)
     generations = published_generation.compare(name)
     rows = published.compare(name) if name is None or not generations else []
-    if arguments.json:
-        print(published.as_json([*rows, *generations]))
-        return SUCCESS
-    for figure in ("latency", "TTFT", "TPOT"):
-        chosen = [row for row in [*rows, *generations] if row.figure == figure]
-        if chosen:
-            print(published.as_text(chosen))
+    rows += generations
+
+    def text() -> None:
+        for figure in ("latency", "TTFT", "TPOT"):
+            chosen = [row for row in rows if row.figure == figure]
+            if chosen:
+                print(published.as_text(chosen))
+
+    print_result(arguments, published.as_objects(rows), text)
     return SUCCESS
 
 
-def _compare_with_host(model: str | None, as_json: bool) -> int:
+def _compare_with_host(model: str | None, arguments: argparse.Namespace) -> int:
     from neuron_sim.model import host_overhead, published  # import torch
 
     if model is not None:
@@ -207,16 +211,16 @@ def _compare_with_host(model: str | None, as_json: bool) -> int:
     overheads = host_overhead.fitted(rows)
     found = host_overhead.added(rows, overheads)
     left_out = host_overhead.left_out(rows)
-    if as_json:
-        fields = {"rows": found, "left_out": left_out}
-        texts = {name: json.loads(published.as_json(each)) for name, each in fields.items()}
-        print(json.dumps({"overhead_ms": overheads, **texts}, indent=2))
-        return SUCCESS
-    print(published.as_text(found))
-    for name, milliseconds in overheads.items():
-        print(f"host of {name}: {milliseconds:.3f} ms (fitted)")
-    error = published.mean_absolute_error(left_out)
-    print(f"each model with the constants of the others: mean absolute error {error:.0%}")
+
+    def text() -> None:
+        print(published.as_text(found))
+        for name, milliseconds in overheads.items():
+            print(f"host of {name}: {milliseconds:.3f} ms (fitted)")
+        error = published.mean_absolute_error(left_out)
+        print(f"each model with the constants of the others: mean absolute error {error:.0%}")
+
+    fields = {"rows": published.as_objects(found), "left_out": published.as_objects(left_out)}
+    print_result(arguments, {"overhead_ms": overheads, **fields}, text)
     return SUCCESS
 
 

@@ -97,9 +97,9 @@ def rank_correlation(rows: Sequence[Comparison]) -> float:
     )
 
 
-def as_json(rows: Sequence[Comparison]) -> str:
-    """A list of objects with the fields of Comparison and `error`."""
-    return json.dumps([{**asdict(row), "error": row.error} for row in rows], indent=2)
+def as_objects(rows: Sequence[Comparison]) -> list[dict[str, Any]]:
+    """The fields of Comparison and `error` of each row, for JSON."""
+    return [{**asdict(row), "error": row.error} for row in rows]
 
 
 def as_text(rows: Sequence[Comparison]) -> str:

@@ -11,13 +11,13 @@ lines of the kernel. The page of both has their lanes on one time axis.
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from neuron_sim.arguments import add_json
+from neuron_sim.arguments import print_result
 from neuron_sim.terminal.exit_codes import SUCCESS
+from neuron_sim.terminal.json_output import add_json
 from neuron_sim.terminal.tables import print_table
 from neuron_sim.timeline.comparison import Difference, compare_runs
 from neuron_sim.timeline.page import read_timeline, write_comparison
@@ -46,13 +46,14 @@ def run(arguments: argparse.Namespace) -> int:
     differences = compare_runs(first, second)
     if arguments.timeline is not None:
         write_comparison(first, second, arguments.timeline)
-    if arguments.json:
-        rows = [asdict(each) | {"change": each.change, "ratio": each.ratio} for each in differences]
-        print(json.dumps(rows, indent=2))
-        return SUCCESS
-    for label, each in (("A", first), ("B", second)):
-        print(f"{label}: {each.title}, {each.header['architecture']}")
-    print_table([_row(each) for each in _printed(differences, arguments.all)])
+    rows = [asdict(each) | {"change": each.change, "ratio": each.ratio} for each in differences]
+
+    def text() -> None:
+        for label, each in (("A", first), ("B", second)):
+            print(f"{label}: {each.title}, {each.header['architecture']}")
+        print_table([_row(each) for each in _printed(differences, arguments.all)])
+
+    print_result(arguments, rows, text)
     return SUCCESS
 
 

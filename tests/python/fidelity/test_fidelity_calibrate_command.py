@@ -39,9 +39,9 @@ def data(tmp_path, monkeypatch):
 
 def test_the_command_finds_the_launch_overhead_and_writes_the_overlay(capsys, tmp_path, data):
     overlay, result = tmp_path / "trn2.toml", tmp_path / "result.json"
-    options = ("--arch", "trn2", "--data", data, "--no-traces", "--output", overlay)
+    options = ("--arch", "trn2", "--data", data, "--no-traces", "--overlay", overlay)
     status, out, err = run(
-        capsys, *options, "--parameters", "launch.benchmark=5000:20000", "--json", result
+        capsys, *options, "--parameters", "launch.benchmark=5000:20000", "--output", result
     )
     assert (status, err) == (0, "")
     fact = tomllib.loads(overlay.read_text(encoding="utf-8"))["launch"]["benchmark"]
@@ -59,12 +59,14 @@ def test_the_command_finds_the_launch_overhead_and_writes_the_overlay(capsys, tm
 
 def test_the_command_says_what_it_refuses_and_a_dry_run_writes_nothing(capsys, tmp_path, data):
     overlay = tmp_path / "trn2.toml"
-    options = ("--arch", "trn2", "--data", data, "--no-traces", "--output", overlay, "--dry-run")
+    options = ("--arch", "trn2", "--data", data, "--no-traces", "--overlay", overlay, "--dry-run")
     keys = ("launch.benchmark", "tensor.drain", "launch.profile")
     status, out, _ = run(capsys, *options, "--no-cross-validation", "--parameters", *keys)
     assert status == 1
     for key in keys[1:]:
         assert f"refused: {key}: no residual depends on it." in out
+    status, out, _ = run(capsys, *options, "--no-cross-validation", "--parameters", *keys, "--json")
+    assert status == 1 and set(json.loads(out)["refused"]) == set(keys[1:])
     assert not overlay.exists()
 
 
@@ -74,11 +76,11 @@ def test_wrong_arguments_of_the_command_are_one_sentence(capsys, tmp_path, data,
     options = ("--arch", "trn2", "--data", data, "--no-traces")
     monkeypatch.chdir(tmp_path)
     status, _, err = run(capsys, *options)
-    assert status == 2 and "name the overlay with --output, or say --dry-run." in err
+    assert status == 2 and "name the overlay with --overlay, or say --dry-run." in err
     status, _, err = run(capsys, *options, "--dry-run", "--families", "tall")
     assert status == 2 and "there is nothing to fit to" in err
     hand_written = tmp_path / "trn2.toml"
     hand_written.write_text('name = "trn2"\n')
-    status, _, err = run(capsys, *options, "--output", hand_written)
+    status, _, err = run(capsys, *options, "--overlay", hand_written)
     assert status == 2 and "is not an overlay of fitted values" in err
     assert hand_written.read_text() == 'name = "trn2"\n'

@@ -52,7 +52,7 @@ def latency(columns, architecture="trn2"):
 
 def report(capsys, tmp_path, *arguments):
     path = tmp_path / "report.json"
-    status, out, err = run(capsys, *arguments, "--json", path)
+    status, out, err = run(capsys, *arguments, "--output", path)
     return status, json.loads(path.read_text(encoding="utf-8")), out
 
 
@@ -77,6 +77,14 @@ def test_the_report_has_cases_families_overall_and_what_was_fitted(capsys, tmp_p
     assert result["fitted_parameters"] == sum(fact["certainty"] == "fitted" for fact in facts)
     assert set(result["fitted_parameter_keys"]) == {"compiler", "trn2"}
     assert f"{result['fitted_parameters']} fitted parameters; 6 cases, 1 of them without" in out
+
+
+def test_the_report_is_the_same_on_standard_output(capsys, tmp_path, data):
+    entries = samples.entry("good", 4), samples.entry("bad", 4, kernel="broken kernel")
+    path = data(*entries)
+    status, out, _ = run(capsys, "--data", path, "--json")
+    assert status == 1
+    assert json.loads(out) == report(capsys, tmp_path, "--data", path)[1]
 
 
 def test_a_case_carries_its_stack_and_the_settings_of_its_passes(capsys, tmp_path, data):
@@ -231,9 +239,10 @@ def test_a_file_that_cannot_be_read_or_written_is_one_sentence(capsys, tmp_path,
     status, _, err = run(capsys, "--data", tmp_path / "none.json")
     assert status == 2 and "cannot be read: No such file or directory." in err
     path = data(samples.entry("copy", 4))
-    for option, name in (("--json", "report.json"), ("--plot", "plot.svg")):
-        status, _, err = run(capsys, "--data", path, option, tmp_path / "none" / name)
-        assert status == 2 and "cannot be written: No such file or directory." in err
+    status, _, err = run(capsys, "--data", path, "--plot", tmp_path / "none" / "plot.svg")
+    assert status == 2 and "cannot be written: No such file or directory." in err
+    status, out, err = run(capsys, "--data", path, "--output", tmp_path / "none" / "report.json")
+    assert (status, out) == (2, "") and "report.json: No such file or directory." in err
     status, _, err = run(capsys, "--data", path, "--plot", "plot.pdf")
     assert status == 2 and "--plot plot.pdf: the file must end in .svg or .png" in err
 

@@ -146,6 +146,6 @@ def test_the_command_needs_authors_and_takes_no_checkouts(tmp_path, capsys):
     assert "takes no --sources" in capsys.readouterr().err
     path = tmp_path / "left_out.json"
     command = ["fidelity", "--leave-one-author-out", "--family", "attention_trace"]
-    assert command_line.main([*command, "--json", str(path)]) != 0
+    assert command_line.main([*command, "--output", str(path)]) != 0
     assert "no other kernels choose" in capsys.readouterr().err
     assert not path.exists()

@@ -175,9 +175,10 @@ def command(capsys, *arguments):
 
 def test_the_command_writes_every_instruction(capsys, tmp_path):
     path = tmp_path / "replay.json"
-    status, out, _ = command(capsys, "fused_fp32_s512", "--json", path)
+    status, out, _ = command(capsys, "fused_fp32_s512", "--output", path)
     result = json.loads(path.read_text(encoding="utf-8"))
     (trace,) = result["traces"]
+    assert json.loads(command(capsys, "fused_fp32_s512", "--json")[1]) == result
     assert status == 0 and "fused_fp32_s512" in out and "overall" in out
     assert (
         trace["instructions"] == len(trace["instructions_ns"]) == result["overall"]["instructions"]

@@ -183,5 +183,5 @@ def test_errors_are_relative_to_the_measured_time():
     rows = [published.Comparison("m", "i", 1, 2.0, simulated, "DMA") for simulated in (1.0, 3.0)]
     assert [row.error for row in rows] == [-0.5, 0.5]
     assert published.mean_absolute_error(rows) == 0.5
-    assert json.loads(published.as_json(rows))[0]["error"] == -0.5
+    assert published.as_objects(rows)[0]["error"] == -0.5
     assert published.as_text(rows).splitlines()[-1] == "mean absolute error 50%"

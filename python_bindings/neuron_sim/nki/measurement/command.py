@@ -41,12 +41,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     view = commands.add_parser("view", help="show a trace")
     view.add_argument("-n", "--neff-path", metavar="FILE", help="program file")
     view.add_argument("-s", "--session-file", metavar="FILE", help="trace file")
-    view.add_argument(
+    form = view.add_mutually_exclusive_group()
+    form.add_argument(
         "--output-format",
         choices=FORMATS,
         default="db",
         help="db: the timeline as a page for a browser; perfetto: for https://ui.perfetto.dev; "
         "parquet: the tables of neuron-explorer",
+    )
+    form.add_argument(
+        "--json",
+        action="store_const",
+        dest="output_format",
+        const="summary-json",
+        help="print the summary as JSON: --output-format summary-json",
     )
     view.add_argument("--output-file", metavar="FILE", help="where to write; of parquet, a folder")
 
