@@ -43,6 +43,12 @@ COMMANDS = {
 """Subcommands and their modules."""
 
 
+_WRONG_WORD = re.compile(
+    r"invalid choice: '([^']*)'|unrecognized arguments: (\S+)|ignored explicit argument '([^']*)'"
+)
+"""Messages of argparse about a word that it does not take."""
+
+
 class Parser(argparse.ArgumentParser):
     """A parser whose help has colours on a terminal, and that names the nearest word that it knows
     in place of a wrong one."""
@@ -63,10 +69,10 @@ class Parser(argparse.ArgumentParser):
         super().error(message + self._suggestion(message))
 
     def _suggestion(self, message: str) -> str:
-        wrong = re.search(r"invalid choice: '([^']*)'|unrecognized arguments: (\S+)", message)
+        wrong = _WRONG_WORD.search(message)
         if wrong is None:
             return ""
-        word = (wrong[2] if wrong[1] is None else wrong[1]).split("=", 1)[0]
+        word = next(each for each in wrong.groups() if each is not None).split("=", 1)[0]
         if word.endswith(".json"):
             return f" (--json takes no file; --output {word} writes one)"
         return did_you_mean(word, self._words())
@@ -115,6 +121,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     of an extra that is not installed) is one line on stderr. SystemExit for a wrong option.
     """
     given = sys.argv[1:] if arguments is None else arguments
+    _open_closed_streams()
     try:
         return _main(given)
     except KeyboardInterrupt:
@@ -143,7 +150,7 @@ def _main(given: Sequence[str]) -> int:
     except BrokenPipeError:
         raise
     except OSError as error:
-        sentence = _of_file(error) if error.filename else f"{error}."
+        sentence = _of_file(error) if error.filename else f"{error.strerror or error}."
     except ModuleNotFoundError as error:
         missing = missing_package_sentence(error)
         if missing is None:
@@ -151,6 +158,14 @@ def _main(given: Sequence[str]) -> int:
         sentence = missing
     print(f"{parsed.subparser.prog}: error: {sentence}", file=sys.stderr)
     return code
+
+
+def _open_closed_streams() -> None:
+    """A process that begins with a closed stream (`2>&-`) writes into nothing instead; print()
+    would write errors to standard output."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w"))
 
 
 def _named(given: Sequence[str]) -> Iterable[str]:

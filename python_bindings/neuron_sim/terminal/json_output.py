@@ -50,11 +50,7 @@ def _output_to_errors() -> Iterator[None]:
     """Also of child processes and of code in C, which know descriptors only."""
     sys.stdout.flush()
     kept = os.dup(_STANDARD_OUTPUT)
-    try:
-        os.dup2(_STANDARD_ERROR, _STANDARD_OUTPUT)
-    except OSError:  # standard error is closed
-        with open(os.devnull, "wb") as nothing:
-            os.dup2(nothing.fileno(), _STANDARD_OUTPUT)
+    os.dup2(_STANDARD_ERROR, _STANDARD_OUTPUT)
     try:
         with contextlib.redirect_stdout(sys.stderr):
             yield

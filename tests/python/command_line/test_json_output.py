@@ -149,9 +149,10 @@ def test_a_file_that_cannot_be_written_is_known_before_any_work(capfd, folder, f
     assert error == f"neuron-sim sweep: error: {sentence}\n"
 
 
+@pytest.mark.parametrize("words", [["--json", "report.json"], ["--json=report.json"]])
 @pytest.mark.parametrize("arguments", [["fidelity"], ["info"], ["calibrate", "--arch", "trn2"]])
-def test_a_file_after_json_is_told_the_option_that_writes_it(capfd, arguments):
-    code, out, error = ended(capfd, *arguments, "--json", "report.json")
+def test_a_file_after_json_is_told_the_option_that_writes_it(capfd, arguments, words):
+    code, out, error = ended(capfd, *arguments, *words)
     assert (code, out) == (WRONG_USAGE, "")
     assert error.endswith("(--json takes no file; --output report.json writes one)\n")
 
@@ -165,10 +166,25 @@ def test_standard_output_is_as_before_after_an_error(capfd):
     assert sorted(capfd.readouterr().out.split()) == ["descriptor", "python"]
 
 
-def test_a_closed_standard_error_is_no_hindrance():
-    command = f"{sys.executable} -m neuron_sim info --json 2>&-"
+def in_shell(line):
+    """Exit code and standard output of `neuron-sim LINE` in a shell."""
+    command = f"{sys.executable} -m neuron_sim {line}"
     done = subprocess.run(command, shell=True, capture_output=True, text=True)
-    assert done.returncode == SUCCESS and "versions" in json.loads(done.stdout)
+    return done.returncode, done.stdout
+
+
+def test_a_closed_stream_is_no_hindrance_and_takes_no_errors():
+    code, out = in_shell("info --json 2>&-")
+    assert code == SUCCESS and "versions" in json.loads(out)
+    assert in_shell("arch show trn9 --json 2>&-") == (WRONG_USAGE, "")
+    assert in_shell("info --json >&-")[0] == in_shell("info >&-")[0] == SUCCESS
+
+
+def test_a_full_standard_output_is_told():
+    code, _ = in_shell("info --json 2>told >/dev/full")
+    with open("told") as told:
+        assert told.read() == "neuron-sim info: error: No space left on device.\n"
+    assert code == WRONG_USAGE
 
 
 def test_numbers_that_json_lacks_are_null():
