@@ -1,5 +1,8 @@
 """Compares simulated times with published measurements of real chips.
 
+  neuron-sim fidelity --arch trn2 --json
+  neuron-sim fidelity --data measurements.json --plot errors.svg
+
 Each measurement whose kernel the suite has is built as its author wrote it, compiled by the passes
 of the stack that its source used, and timed. Errors are simulated against measured, in percent.
 With --sources the authors' own files are timed instead, through the front ends of NKI; kernels
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
     from neuron_sim.fidelity.evaluate import Evaluated
 
 SUMMARY = "compare simulated times with measurements of real chips"
+FAILS = "a kernel failed"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -70,7 +74,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--stack",
         choices=("published", "off"),
         default="published",
-        help="compiler passes of each source's stack (default), or none",
+        help="compiler passes of each source's stack, or none",
     )
     parser.add_argument(
         "--architecture",

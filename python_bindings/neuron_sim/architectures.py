@@ -20,6 +20,7 @@ from typing import Any
 from neuron_sim import _core
 from neuron_sim.arguments import (
     ARCHITECTURE_FORMS,
+    add_command,
     add_commands,
     chosen_architecture,
     print_result,
@@ -37,12 +38,27 @@ Facts = Mapping[str, Mapping[str, Any]]
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     commands = add_commands(parser)
-    listing = commands.add_parser("list", help="the built-in architectures and their main figures")
-    show = commands.add_parser("show", help="the facts of one architecture")
+    listing = add_command(
+        commands,
+        "list",
+        "the built-in architectures and their main figures",
+        "neuron-sim arch list --json",
+    )
+    show = add_command(
+        commands,
+        "show",
+        "the facts of one architecture",
+        "neuron-sim arch show trn2 'dma.*' --certainty measured fitted",
+    )
     show.add_argument("architecture", metavar="ARCH", nargs="?", help=ARCHITECTURE_FORMS)
     show.add_argument("patterns", metavar="PATTERN", nargs="*", help="keys of facts; default: all")
     show.add_argument("--certainty", nargs="+", metavar="C", help="only facts of these certainties")
-    diff = commands.add_parser("diff", help="the facts in which two architectures differ")
+    diff = add_command(
+        commands,
+        "diff",
+        "the facts in which two architectures differ",
+        "neuron-sim arch diff trn2 mine.toml",
+    )
     diff.add_argument("first", metavar="A", help=ARCHITECTURE_FORMS)
     diff.add_argument("second", metavar="B", help="the same")
     for each in (listing, show, diff):

@@ -33,6 +33,12 @@ def add_commands(parser: argparse.ArgumentParser) -> Any:
     return parser.add_subparsers(title="commands", dest="command", metavar="command", required=True)
 
 
+def add_command(commands: Any, name: str, meaning: str, example: str) -> argparse.ArgumentParser:
+    """A command of add_commands(); its help ends with the example."""
+    description = f"{meaning[0].upper()}{meaning[1:]}.\n\n  {example}"
+    return commands.add_parser(name, help=meaning, description=description)
+
+
 def print_result(arguments: argparse.Namespace, result: Any, text: Callable[[], object]) -> None:
     """Gives the result as JSON where add_json()'s options ask for it; prints it by calling `text`
     without --json."""

@@ -1,8 +1,8 @@
 """The command `neuron-sim`, also `python -m neuron_sim`: one subcommand per module.
 
 A module with a subcommand has SUMMARY (one sentence), `add_arguments(parser)` and
-`run(arguments) -> int`, one of EXIT_CODES. It imports torch in `run` only, so that `--help` is
-fast.
+`run(arguments) -> int`, one of EXIT_CODES; where that may be FAILURE, FAILS says when. The help is
+its docstring, with an example. It imports torch in `run` only, so that `--help` is fast.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import importlib
 import os
 import re
 import sys
+import textwrap
 from collections.abc import Iterable, Sequence
 from typing import NoReturn
 
@@ -19,7 +20,14 @@ from neuron_sim import __version__
 from neuron_sim._extras import missing_package_sentence
 from neuron_sim.arguments import add_commands
 from neuron_sim.terminal import completion
-from neuron_sim.terminal.exit_codes import FAILURE, INTERRUPTED, WRONG_USAGE, ProgramError
+from neuron_sim.terminal.exit_codes import (
+    FAILURE,
+    INTERRUPTED,
+    WRONG_USAGE,
+    ProgramError,
+    exit_codes_of,
+)
+from neuron_sim.terminal.help_text import help_of
 from neuron_sim.terminal.json_output import reserved_output
 from neuron_sim.terminal.suggestions import did_you_mean, did_you_mean_file
 
@@ -60,6 +68,9 @@ class Parser(argparse.ArgumentParser):
         class Formatter(RawDescriptionRichHelpFormatter):
             # Brackets are those of shapes and tables, not of styles.
             text_markup = help_markup = False
+
+            def _get_help_string(self, action: argparse.Action) -> str:
+                return help_of(action)
 
         self.formatter_class = Formatter
         return super().format_help()
@@ -110,6 +121,9 @@ def build_parser(names: Iterable[str] = COMMANDS) -> Parser:
         module = importlib.import_module(COMMANDS[name])
         subparser = subparsers.add_parser(name, help=module.SUMMARY, description=module.__doc__)
         module.add_arguments(subparser)
+        codes = textwrap.fill(exit_codes_of(getattr(module, "FAILS", None)), 80)
+        for each in (subparser, *subparser.commands.values()):
+            each.epilog = codes
         subparser.set_defaults(run=module.run, subparser=subparser)
     return parser
 

@@ -1,5 +1,8 @@
 """Fits parameters of an architecture to measured latencies and instruction traces.
 
+  neuron-sim calibrate --arch trn2 --dry-run
+  neuron-sim calibrate --arch trn2 --parameters launch.benchmark=5000:20000 --overlay mine.toml
+
 Least squares with bounds. Parameters that the data does not determine are refused by name. The
 result goes into an overlay of fitted values; the hand-written files stay as they are.
 """
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
     from neuron_sim.fidelity.calibrate.problem import Block, Problem
 
 SUMMARY = "fit parameters of an architecture to measurements and traces"
+FAILS = "a named parameter is refused, or none could be fitted"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -32,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="KEY[=LOW:HIGH]",
         nargs="+",
         default=[],
-        help="dotted keys of the architecture file, with bounds (default: half to double); without "
+        help="dotted keys of the architecture file, with bounds, else half to double; without "
         "any, the times and rates that are fitted or assumed so far",
     )
     parser.add_argument(
@@ -43,19 +47,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--traces",
         action=argparse.BooleanOptionalAction,
         default=True,
-        help="fit to the durations and intervals of traced instructions, too (default)",
+        help="fit to the durations and intervals of traced instructions, too",
     )
     parser.add_argument(
         "--cross-validation",
         action=argparse.BooleanOptionalAction,
         default=True,
-        help="fit again without each family and each trace (default)",
+        help="fit again without each family and each trace",
     )
     parser.add_argument(
         "--overlay",
         metavar="FILE",
         type=Path,
-        help="where fitted values go (default: device/arch/fitted/<arch>.toml of the source tree)",
+        help="where fitted values go; default: device/arch/fitted/<arch>.toml of the source tree",
     )
     parser.add_argument("--dry-run", action="store_true", help="write no overlay")
     add_json(parser)

@@ -1,10 +1,13 @@
 """Replays profiles of real kernels and compares instruction by instruction.
 
-Command: `neuron-sim replay [TRACE ...]`. A TRACE is the name of a profile that comes with the
-package, a folder of profiles, or FOLDER/NAME for FOLDER/NAME_instructions.csv and its companions;
-without one all profiles of the package. Each becomes a Program with the same instructions, engines,
-order and addresses. Printed are the median error of durations and of the time between neighbours
-of an engine, the mean error of starts, and the error of the kernel's time.
+  neuron-sim replay
+  neuron-sim replay fused_fp32_s512 --output instructions.json
+
+A TRACE is the name of a profile that comes with the package, a folder of profiles, or FOLDER/NAME
+for FOLDER/NAME_instructions.csv and its companions; without one all profiles of the package. Each
+becomes a Program with the same instructions, engines, order and addresses. Printed are the median
+error of durations and of the time between neighbours of an engine, the mean error of starts, and
+the error of the kernel's time; with --json also every instruction.
 """
 
 from __future__ import annotations
@@ -32,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--architecture",
         metavar="A",
         default="trn2",
-        help="name or TOML file of the core's parameters (trn2)",
+        help="name or TOML file of the core's parameters",
     )
     add_json(parser)
     parser.add_argument(

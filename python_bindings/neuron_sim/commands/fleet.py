@@ -1,6 +1,7 @@
 """Runs the convolutions of Berkeley's CS152 lab 6.
 
-Command: `neuron-sim fleet`, also `python -m neuron_sim.commands.fleet`.
+  neuron-sim fleet --basic
+  neuron-sim fleet --timing-only --test-case in128_out256_filter3x3_batch4_32x32_float32
 
 A case is named by its sizes, for example in128_out128_filter3x3_batch16_256x256_float16. It is a
 convolution without padding, with a bias, of random numbers in [0, 1). Its result is compared with
@@ -25,6 +26,7 @@ from neuron_sim.terminal.exit_codes import FAILURE, SUCCESS
 from neuron_sim.terminal.json_output import add_json
 
 SUMMARY = "check and time the convolutions of Berkeley's CS152 lab 6"
+FAILS = "a result is wrong, or later than the course allows"
 
 # Longest allowed latency in microseconds, for the lab's trn1: pass marks of the course, which are
 # upper bounds and not measurements (ucb-152/lab6, nki_conv2d/utils.py).
@@ -188,7 +190,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--arch",
         metavar="NAME",
-        help="architecture or TOML file (default: NEURON_SIM_ARCH, else the lab's trn1)",
+        help="architecture or TOML file; default: NEURON_SIM_ARCH, else the lab's trn1",
     )
     parser.add_argument("--seed", type=int, default=152, help="of the random numbers")
     add_json(parser)

@@ -1,4 +1,9 @@
-"""Show what is installed and chosen: versions, architecture, host, settings."""
+"""Show what is installed and chosen: versions, architecture, host, settings.
+
+  neuron-sim info --json
+
+Of the settings those that the environment changes are shown.
+"""
 
 from __future__ import annotations
 

@@ -33,12 +33,13 @@ from neuron_sim.terminal.exit_codes import SUCCESS
 from neuron_sim.terminal.json_output import add_json
 
 SUMMARY = "time a whole model"
+FAILS = "the model fails, or does what the device refuses"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", metavar="MODEL", nargs="?", help="a name, a file or a function")
     parser.add_argument(
-        "--batch", type=int, nargs="+", default=[1], metavar="N", help="batch sizes; default: 1"
+        "--batch", type=int, nargs="+", default=[1], metavar="N", help="batch sizes"
     )
     parser.add_argument(
         "--tp", type=int, metavar="N", help="cores that share a decoder (tensor parallelism)"
@@ -49,9 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help=f"tokens in the caches of a decoder; default: {DEFAULT_CONTEXT}",
     )
-    parser.add_argument(
-        "--input", type=int, default=128, metavar="N", help="tokens of a prompt; default: 128"
-    )
+    parser.add_argument("--input", type=int, default=128, metavar="N", help="tokens of a prompt")
     parser.add_argument(
         "--instance", metavar="I", help="its architecture, and figures of all its groups of --tp"
     )

@@ -13,27 +13,28 @@ from neuron_sim.run import ARCHITECTURE
 from neuron_sim.run.environment import architecture_setting
 from neuron_sim.terminal.exit_codes import ProgramError, sentence_of
 
+
 def add_workload_arguments(parser: argparse.ArgumentParser) -> None:
     """Where a model runs, the sizes of its inputs but for the batch, and how it runs."""
     parser.add_argument(
         "--arch", metavar="A", help="architecture: trn1, trn2, trn3 or a TOML file; default: trn2"
     )
     parser.add_argument(
-        "--sequence", type=int, default=128, metavar="N", help="tokens per sequence; default: 128"
+        "--sequence", type=int, default=128, metavar="N", help="tokens per sequence"
     )
     parser.add_argument("--image", type=int, metavar="N", help="height and width of images")
     parser.add_argument(
         "--dtype",
         choices=("float32", "bfloat16", "float16"),
         default="bfloat16",
-        help="dtype of weights and images; default: bfloat16",
+        help="dtype of weights and images",
     )
     parser.add_argument(
         "--auto-cast",
         choices=("none", "matmult"),
         default="none",
         help="matmult: products of float32 tensors multiply in bfloat16, as with the vendor's "
-        "compiler option; default: none",
+        "compiler option",
     )
     parser.add_argument("--eager", action="store_true", help="without torch.compile")
 

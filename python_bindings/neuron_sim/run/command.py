@@ -25,6 +25,7 @@ from neuron_sim.run.environment import script_environment
 from neuron_sim.terminal.suggestions import did_you_mean_file
 
 SUMMARY = "run a script with NKI kernels as it is"
+FAILS = "or any other: that of the script, as of `python SCRIPT`"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

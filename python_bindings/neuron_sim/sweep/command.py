@@ -35,6 +35,7 @@ from neuron_sim.terminal.suggestions import did_you_mean_file
 from neuron_sim.terminal.tables import as_csv, print_table
 
 SUMMARY = "time a grid of kernel arguments, model options and architecture facts"
+FAILS = "all points fail, or the file of TARGET does"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -52,9 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="show only points that no other beats in these figures, the smaller the better; "
         "-NAME: the larger",
     )
-    parser.add_argument(
-        "--jobs", type=int, default=1, metavar="N", help="processes of this host; default: 1"
-    )
+    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="processes of this host")
     parser.add_argument(
         "--scheduler", metavar="ADDRESS", help="of a Dask cluster whose workers time the points"
     )
@@ -81,7 +80,7 @@ def add_study_arguments(parser: argparse.ArgumentParser) -> None:
         "--results",
         metavar="FILE",
         default="sweep.jsonl",
-        help="where results are kept; default: sweep.jsonl. An empty name keeps none",
+        help="where results are kept; an empty name keeps none",
     )
     add_architecture(parser)
     add_json(parser)

@@ -10,14 +10,24 @@ SUCCESS, FAILURE, WRONG_USAGE, INTERRUPTED = 0, 1, 2, 130
 
 EXIT_CODES = {
     SUCCESS: "success",
-    FAILURE: "a kernel, model or program of yours failed, or a comparison did not hold; also: the "
-    "host is out of memory, or nobody reads standard output any more",
-    WRONG_USAGE: "wrong usage: an option, a file or a value that is refused, before or without "
-    "running anything of yours; a missing package",
-    INTERRUPTED: "interrupted by Ctrl-C (SIGINT), as in a shell",
+    FAILURE: "failure: a kernel, model or program of yours failed, or a comparison did not hold; "
+    "also: the host is out of memory, or nobody reads standard output any more",
+    WRONG_USAGE: "wrong usage: an option, a file or a value that is refused; a missing package",
+    INTERRUPTED: "interrupted: Ctrl-C (SIGINT), as in a shell",
 }
 """What each means. With FAILURE and WRONG_USAGE one sentence on standard error says why, unless the
 result itself does."""
+
+
+def exit_codes_of(fails: str | None) -> str:
+    """The codes of a command as one sentence; `fails`: when it ends with FAILURE, None for a
+    command that runs nothing of the user."""
+    told = {code: text.partition(":")[0] for code, text in EXIT_CODES.items()}
+    if fails is None:
+        del told[FAILURE]
+    else:
+        told[FAILURE] = fails
+    return f"Exit codes: {'; '.join(f'{code} {text}' for code, text in told.items())}."
 
 
 class ProgramError(ValueError):

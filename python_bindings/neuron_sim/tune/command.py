@@ -19,6 +19,7 @@ from neuron_sim.terminal.tables import print_table
 from neuron_sim.tune.search import Tuned, tune
 
 SUMMARY = "search a kernel's parameters for the best simulated time"
+FAILS = "all points fail, or the file of TARGET does"
 
 _SHOWN = 10
 
@@ -26,14 +27,10 @@ _SHOWN = 10
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_study_arguments(parser)
     parser.add_argument(
-        "--trials", type=int, default=60, metavar="N", help="points to time at most; default: 60"
+        "--trials", type=int, default=60, metavar="N", help="points to time at most"
     )
-    parser.add_argument(
-        "--figure", default="latency_us", metavar="NAME", help="to minimise; default: latency_us"
-    )
-    parser.add_argument(
-        "--seed", type=int, default=0, metavar="N", help="of the search; default: 0"
-    )
+    parser.add_argument("--figure", default="latency_us", metavar="NAME", help="to minimise")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the search")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -16,6 +16,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from neuron_sim.arguments import add_command, add_commands
 from neuron_sim.files import write_whole
 from neuron_sim.terminal.exit_codes import SUCCESS, WRONG_USAGE
 
@@ -29,8 +30,13 @@ FORMATS = ("db", "perfetto", "parquet", "summary-text", "summary-json", "json")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    commands = parser.add_subparsers(dest="command", metavar="command", required=True)
-    capture = commands.add_parser("capture", help="write the trace of a program")
+    commands = add_commands(parser)
+    capture = add_command(
+        commands,
+        "capture",
+        "write the trace of a program",
+        "neuron-sim profile capture -n file.neff -s profile.ntff",
+    )
     capture.add_argument("-n", "--neff", required=True, metavar="FILE", help="program file")
     capture.add_argument(
         "-s", "--session-file", default="profile.ntff", metavar="FILE", help="trace file to write"
@@ -38,7 +44,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     capture.add_argument(
         "--profile-nth-exec", type=int, default=1, metavar="N", help="names the file ..._exec_N"
     )
-    view = commands.add_parser("view", help="show a trace")
+    view = add_command(
+        commands,
+        "view",
+        "show a trace",
+        "neuron-sim profile view -n file.neff -s profile.ntff --output-format summary-text",
+    )
     view.add_argument("-n", "--neff-path", metavar="FILE", help="program file")
     view.add_argument("-s", "--session-file", metavar="FILE", help="trace file")
     form = view.add_mutually_exclusive_group()
