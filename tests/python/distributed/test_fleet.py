@@ -111,6 +111,31 @@ def test_a_case_passes_up_to_its_limit_and_fails_beyond_it(capsys, monkeypatch):
         assert lines[0].startswith(f"{SMALL}: {expected}, {latency:.1f} us of at most {limit:.0f},")
 
 
+def test_the_result_as_json_has_the_case_and_its_limit(capsys, monkeypatch):
+    latency, share = fleet.time_case(fleet.parse_case(SMALL), "trn1")
+    for limit, passes in ((latency, True), (latency * (1 - 1e-9), False)):
+        monkeypatch.setitem(fleet.FLEET, SMALL, limit)
+        status, lines, errors = run(
+            capsys, "--timing-only", "--test-case", SMALL, "--arch", "trn1", "--json"
+        )
+        assert status == (0 if passes else 1) and f"{SMALL}: " in errors
+        assert json.loads("\n".join(lines)) == {
+            "architecture": "trn1",
+            "passed": int(passes),
+            "cases": [
+                {
+                    "name": SMALL,
+                    "passed": passes,
+                    "equal_to_torch": None,
+                    "difference": None,
+                    "latency_us": latency,
+                    "limit_us": limit,
+                    "tensor_share": share,
+                }
+            ],
+        }
+
+
 def test_the_limits_of_the_course_are_for_its_own_chip(capsys):
     name = fleet.BASIC[0]
     _, with_limit, _ = run(capsys, "--timing-only", "--test-case", name, "--arch", "trn1")

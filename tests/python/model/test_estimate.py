@@ -9,7 +9,7 @@ from neuron_sim.command_line import main
 from neuron_sim.model import estimate as estimates
 from neuron_sim.model import published
 from neuron_sim.model.workload import Workload
-from neuron_sim.terminal.exit_codes import FAILURE, WRONG_USAGE
+from neuron_sim.terminal.exit_codes import FAILURE, SUCCESS, WRONG_USAGE
 
 # The Tensor engine's array has 128 x 128 cells at 2.8 GHz; fp32 takes four passes.
 PEAK = {"bfloat16": 2 * 128 * 128 * 2.8e9, "float32": 2 * 128 * 128 * 2.8e9 / 4}
@@ -118,6 +118,19 @@ def test_the_command_prints_a_row_per_batch(tmp_path, monkeypatch, capsys):
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("small:build, bfloat16, one core of ")
     assert [line.split()[0] for line in lines[1:]] == ["batch", "1", "2"]
+
+
+def test_what_a_model_prints_is_no_part_of_its_json(tmp_path, monkeypatch, capsys):
+    (tmp_path / "talkative.py").write_text(
+        "import torch\nprint('loaded')\ndef build():\n"
+        "  print('built')\n  return torch.nn.Conv2d(3, 4, 3)\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    command = ["model", "talkative:build", "--image", "8", "--json", "--output", "rows.json"]
+    assert main(command) == SUCCESS
+    printed = capsys.readouterr()
+    assert json.loads(printed.out) == json.loads((tmp_path / "rows.json").read_text())
+    assert printed.err.split() == ["loaded", "built"]
 
 
 @pytest.mark.parametrize(

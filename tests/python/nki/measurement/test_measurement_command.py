@@ -44,6 +44,15 @@ def test_summary_json_is_one_entry_with_the_same_metrics(capsys, files):
     assert json.loads(out) == {"product": profile_summary(product())}
 
 
+def test_json_is_short_for_the_summary_as_json(capsys, files):
+    capsys.readouterr()
+    expected = view(capsys, *files, "--output-format", "summary-json")
+    assert view(capsys, *files, "--json") == expected
+    with pytest.raises(SystemExit) as ended:
+        view(capsys, *files, "--json", "--output-format", "json")
+    assert ended.value.code == 2
+
+
 def test_json_has_the_summary_and_all_instructions(capsys, files, tmp_path):
     path = tmp_path / "out.json"
     assert view(capsys, *files, "--output-format", "json", "--output-file", path)[0] == 0
