@@ -22,7 +22,7 @@ from typing import Any
 
 from neuron_sim.arguments import print_result
 from neuron_sim.files import write_whole
-from neuron_sim.terminal.exit_codes import FAILURE, SUCCESS
+from neuron_sim.terminal.exit_codes import FAILURE, SUCCESS, ProgramError, sentence_of
 from neuron_sim.terminal.json_output import add_json
 
 SUMMARY = "check and time the convolutions of Berkeley's CS152 lab 6"
@@ -223,11 +223,8 @@ def run(arguments: argparse.Namespace) -> int:
         "passed": passed,
         "cases": [_object(each, arguments) for each in results],
     }
-    print_result(
-        arguments,
-        found,
-        lambda: print(f"{passed} of {len(results)} cases passed on {arguments.arch}."),
-    )
+    sentence = f"{passed} of {len(results)} cases passed on {arguments.arch}."
+    print_result(arguments, found, lambda: print(sentence))
     return SUCCESS if passed == len(results) else FAILURE
 
 
@@ -251,7 +248,10 @@ def _run_case(case: FleetCase, arguments: argparse.Namespace) -> FleetResult:
     limit = FLEET.get(case.name) if arguments.arch == ARCHITECTURE else None
     if arguments.timing_only:
         return FleetResult(case, *time_case(case, arguments.arch), None, limit)
-    return FleetResult(case, *check_case(case, arguments.seed), limit)
+    try:
+        return FleetResult(case, *check_case(case, arguments.seed), limit)
+    except RuntimeError as error:  # torch has no memory, of the host or of the device
+        raise ProgramError(f"{case.name}: {sentence_of(error)}") from error
 
 
 def _passed(result: FleetResult, arguments: argparse.Namespace) -> bool:

@@ -83,7 +83,8 @@ def estimate(workload: Workload, setting: Setting, by_layer: bool = False) -> Es
     """Runs the workload twice on device 0 and times the second run, `by_layer` also its modules.
 
     Errors are those of the operators and of torch.compile; an operator without a kernel on the
-    device is a NotImplementedError, as the host's time is not simulated.
+    device is a NotImplementedError, as the host's time is not simulated; a model that runs nothing
+    there is a ValueError.
     """
     operations = _product_operations(workload)
     module, call, inputs = placed(workload, setting)
@@ -141,6 +142,8 @@ def _of_launches(
     launches: Any, graphs: Sequence[Any], operations: int | None, kind: torch.dtype
 ) -> Estimate:
     body_us = sum(launch.body_us for launch in launches)
+    if body_us == 0:
+        raise ValueError("the model runs nothing on the device: there is no time to tell.")
     moved = sum(launch.dma_bytes for launch in launches)
     busy: dict[str, float] = {}
     for launch in launches:

@@ -102,6 +102,14 @@ def test_a_wrong_result_fails_the_command(capsys, monkeypatch):
         ]
 
 
+def test_a_case_that_does_not_fit_the_host_fails_in_one_sentence(capsys):
+    name = "in99999_out8_filter3x3_batch9999_9999x9999_float32"
+    architecture = torch_device.get_device_properties(0).architecture
+    status, lines, errors = run(capsys, "--test-case", name, "--arch", architecture, "--json")
+    assert (status, lines) == (1, []) and errors.count("\n") == 1
+    assert errors.startswith(f"neuron-sim fleet: error: {name}: ")
+
+
 def test_a_case_passes_up_to_its_limit_and_fails_beyond_it(capsys, monkeypatch):
     latency, _ = fleet.time_case(fleet.parse_case(SMALL), "trn1")
     for limit, expected in ((latency, "Passed"), (latency * (1 - 1e-9), "Failed")):

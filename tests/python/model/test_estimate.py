@@ -140,6 +140,7 @@ def test_what_a_model_prints_is_no_part_of_its_json(tmp_path, monkeypatch, capsy
         ("import no_such_package", "No module named 'no_such_package'"),
         ("return torch.zeros(1 << 60)", "memory"),
         ("return {}['width']", "KeyError: 'width' ("),
+        ("return torch.nn.Identity(), (torch.ones(2),)", "runs nothing on the device"),
         ("return torch.nn.Linear(3, 4", "SyntaxError: "),
         ("raise ValueError('my own')", "my own"),
         ("raise SystemExit(7)", "it ends the process with 7."),
