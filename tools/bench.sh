@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
 # Runs every benchmark: the programs of benchmarks/*.cpp, then benchmarks/bench_*.py.
+# bench_speed.py runs timeline_rate itself.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 shopt -s nullglob
 for source in benchmarks/*.cpp; do
+  [[ $source == benchmarks/timeline_rate.cpp ]] && continue
   echo "bench: $source"
   "build/release/benchmarks/$(basename "$source" .cpp)"
 done

@@ -1,0 +1,55 @@
+"""How large the measured work is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Those of the page; TINY has every function run in a moment."""
+
+    repetitions: int = 5
+    """Of each side, interleaved, after one that is not counted."""
+    long_repetitions: int = 3
+    """The same where one repetition takes seconds."""
+    channels: int = 256
+    image: int = 224
+    matmul: int = 4096
+    resnet_depth: int = 50
+    resnet_image: int = 224
+    tokens: int = 128
+    bert: Mapping[str, int] = field(default_factory=dict)
+    """Of transformers.BertConfig, whose defaults are BERT-base."""
+    calls: int = 500
+    """Of a small operator per repetition."""
+    scalars: int = 100
+    instructions: int = 10_000
+    """Of each traced kernel."""
+    long_trace: int = 100_000
+    browser: bool = True
+
+
+TINY = Sizes(
+    repetitions=1,
+    long_repetitions=1,
+    channels=128,
+    image=8,
+    matmul=64,
+    resnet_depth=18,
+    resnet_image=32,
+    tokens=8,
+    bert={
+        "hidden_size": 32,
+        "intermediate_size": 64,
+        "num_hidden_layers": 1,
+        "num_attention_heads": 2,
+        "vocab_size": 100,
+    },
+    calls=2,
+    scalars=2,
+    instructions=40,
+    long_trace=80,
+    browser=False,
+)
