@@ -2,7 +2,7 @@
 """Writes the tables of README.md from the generated pages of docs/, with the day of the change.
 
 Usage: write_readme_tables.py [--check]; --check writes nothing and ends with 1 if rows are stale.
-Run it after the tools that write docs/whole_models.md and docs/kernels.md.
+Run it after the tools that write docs/whole_models.md, docs/kernels.md and docs/performance.md.
 """
 
 from __future__ import annotations
@@ -90,9 +90,32 @@ def kernels(page: str) -> str:
     return markdown(best_of_each(table(page, "trn2 peak"), "kernel", "trn2 peak"), columns)
 
 
+def shortfall(row: Row) -> float:
+    """How many times its goal a figure of docs/performance.md is beyond it; at most 1 when met."""
+    direction, limit = row["goal"].split()
+    if row["now"] == "-":
+        return float("inf")
+    now, goal = float(row["now"].replace(",", "")), float(limit)
+    if direction == ">=":
+        now, goal = goal, now
+    return now / goal if goal else float("inf") if now else 0.0
+
+
+def speed(page: str) -> str:
+    """Of each row with goals the figure that is furthest from its goal."""
+    rows = [row for row in table(page, "goal") if row["goal"] != "-"]
+    worst: dict[str, Row] = {}
+    for row in rows:
+        if shortfall(row) > shortfall(worst.setdefault(row["row"], row)):
+            worst[row["row"]] = row
+    names = ("row", "figure", "now", "unit", "goal", "met")
+    return markdown(worst.values(), {name: name for name in names})
+
+
 TABLES: dict[str, Callable[[str], str]] = {
     "docs/whole_models.md": whole_models,
     "docs/kernels.md": kernels,
+    "docs/performance.md": speed,
 }
 
 

@@ -36,6 +36,19 @@ KERNELS = """
 | matmul | other | 865.65 | 908.50 | 895.33 | Tensor | 96.2% |
 | matmul | small | 1.00 | 1.00 | 1.00 | latency | 9.9% |
 """
+SPEED = """
+| row | figure | now | unit | goal | met | ours; other |
+|---|---|---:|---|---:|---|---|
+| `a` | one | 1.2 | times torch | <= 1.1 | **no** | x |
+| `a` | two | 3 | times torch | <= 2.5 | **no** | x |
+| `a` | three | 1,000 | s | - | - | x |
+| `b` | one | 13 | million/s | >= 12 | yes | x |
+| `b` | two | 6 | million/s | >= 12 | **no** | x |
+| `c` | one | 0 | programs | <= 0 | yes | x |
+| `c` | two | 9 | s | - | - | x |
+| `d` | one | 1 | s | <= 2 | yes | x |
+| `d` | two | - | s | <= 2 | not measured | x |
+"""
 
 
 @pytest.fixture
@@ -43,6 +56,7 @@ def root(tmp_path):
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs/whole_models.md").write_text(MODELS)
     (tmp_path / "docs/kernels.md").write_text(KERNELS)
+    (tmp_path / "docs/performance.md").write_text(SPEED)
     return tmp_path
 
 
@@ -59,7 +73,7 @@ def test_each_model_and_kernel_has_one_row_with_a_date(root):
         "tiled" not in text
         and "other" not in text
         and "small" not in text
-        and text.count("\nAs of 2026-11-24; ") == 2
+        and text.count("\nAs of 2026-11-24; ") == 3
     )
 
 
@@ -69,7 +83,18 @@ def test_the_date_changes_with_the_rows_only(root):
     assert tool.with_tables(first, root, later) == first
     (root / "docs/kernels.md").write_text(KERNELS.replace("908.50", "900.00"))
     second = tool.with_tables(first, root, later)
-    assert second.count("As of 2026-11-24") == second.count("As of 2026-11-25") == 1
+    assert second.count("As of 2026-11-24") == 2 and second.count("As of 2026-11-25") == 1
+
+
+def test_the_figure_furthest_from_its_goal_stands_for_its_row():
+    assert tool.speed(SPEED).splitlines()[2:] == [
+        "| `a` | two | 3 | times torch | <= 2.5 | **no** |",
+        "| `b` | two | 6 | million/s | >= 12 | **no** |",
+        "| `c` | one | 0 | programs | <= 0 | yes |",
+        "| `d` | two | - | s | <= 2 | not measured |",
+    ]
+    assert tool.shortfall({"now": "1", "goal": "<= 0"}) == float("inf")
+    assert tool.shortfall({"now": "2.5", "goal": "<= 2.5"}) == 1
 
 
 def test_a_block_that_is_missing_or_double_is_an_error(root):
