@@ -20,7 +20,8 @@ namespace neuron_sim {
 /// Emits a kernel that an expression follows (ops/graph/graph_kernel.h).
 template <typename Options>
 using Followed = void (*)(Builder&, HbmTensors operands, HbmTensors others, HbmTensors results,
-                          const Expression& expression, const Options&);
+                          const Expression& expression, const InnerWindows& pooling,
+                          const Options&);
 
 /// Collects operands and options, which form the cache key, then runs the kernel. A hit builds no
 /// specs, formats no text and allocates only the key and the output.
@@ -80,8 +81,9 @@ class KernelCall {
     launch_emitted(
         reinterpret_cast<int64_t>(emit), [&] { return with_options(emit, options); },
         [followed, options](Builder& builder, HbmTensors operands, HbmTensors others,
-                            HbmTensors results, const Expression& expression) {
-          followed(builder, operands, others, results, expression, options);
+                            HbmTensors results, const Expression& expression,
+                            const InnerWindows& pooling) {
+          followed(builder, operands, others, results, expression, pooling, options);
         });
   }
   /// The same for a kernel whose arguments have names, as its programs and launch records show.

@@ -23,6 +23,12 @@ struct AxisWindows {
   int64_t largest() const;
 };
 
+/// Windows of max pooling over rows and columns: of `kernel` elements each, `stride` apart from the
+/// first element on, all of them inside the plane. 1: no pooling.
+struct InnerWindows {
+  std::array<int64_t, 2> kernel{1, 1}, stride{1, 1};
+};
+
 /// Windows of `kernel` elements, `stride` apart, the first one starting `padding` before the axis.
 AxisWindows pooling_windows(int64_t extent, int64_t outputs, int64_t kernel, int64_t stride,
                             int64_t padding, int64_t dilation);

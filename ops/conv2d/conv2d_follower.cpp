@@ -168,8 +168,8 @@ void Conv2dFollower::begin_block(const std::vector<View>& operands, const Conv2d
     const View source = operands[i]
                             .slice(0, first, filters)
                             .slice(1, band.image, band.images)
-                            .slice(2, band.output_row, band.output_rows)
-                            .slice(3, band.output_column, band.output_columns);
+                            .slice(2, band.row, band.rows)
+                            .slice(3, band.column, band.columns);
     inputs_.push_back(load_repeating(builder_, tiles_[i], source, index));
   }
 }

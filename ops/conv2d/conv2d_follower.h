@@ -10,7 +10,7 @@
 
 namespace neuron_sim {
 
-/// What the expression reads besides the sums. HBM, all of the results' sizes.
+/// What the expression reads besides the sums. HBM, all of the sizes before pooling.
 struct Conv2dFollowerOperands {
   std::vector<HbmTensor> tensors;  ///< [N, filters, H, W]
   /// Whether operand i is one fp32 value per filter: such operands are loaded with the weights.
@@ -33,8 +33,9 @@ class Conv2dFollower {
                  const Conv2dFollowerOperands& operands);
   /// Loads the values per filter of a pass. `operands`: [filters, N, H, W] of the pass's set.
   void load_filters(const std::vector<View>& operands, const Conv2dPass& pass);
-  /// Loads the operands of `filters` filters from `first` on (of the set) for the results of a
-  /// band. `number` is the filter block within the pass, `index` counts blocks of bands.
+  /// Loads the operands of `filters` filters from `first` on (of the set) for the outputs of a
+  /// band, before pooling. `number` is the filter block within the pass, `index` counts blocks of
+  /// bands.
   void begin_block(const std::vector<View>& operands, const Conv2dPass& pass, const Affine& first,
                    int64_t filters, const Affine& number, const Conv2dBand& band,
                    const Affine& index);

@@ -206,8 +206,11 @@ void emit_conv2d_maxpool(Builder& builder, HbmTensors operands, HbmTensors resul
 
 void emit_followed_conv2d(Builder& builder, HbmTensors operands, HbmTensors others,
                           HbmTensors results, const Expression& expression,
-                          const Conv2dMaxpoolOptions& options) {
-  emit_with(builder, operands, results, options,
+                          const InnerWindows& pooling, const Conv2dMaxpoolOptions& options) {
+  Conv2dMaxpoolOptions pooled = options;
+  pooled.pool_kernel = pooling.kernel;
+  pooled.pool_stride = pooling.stride;
+  emit_with(builder, operands, results, pooled,
             {.expression = expression, .operands = {{others.begin(), others.end()}}});
 }
 

@@ -25,6 +25,7 @@
 #include <optional>
 
 #include "device/numerics/activation_functions.h"
+#include "ops/blocks/axis_windows.h"
 #include "ops/blocks/kernel_definition.h"
 #include "ops/pointwise/expression.h"
 
@@ -67,11 +68,12 @@ void emit_conv2d_maxpool(Builder& builder, HbmTensors operands, HbmTensors resul
                          const Conv2dMaxpoolOptions& options);
 
 /// results[i] = result i of `expression` for the convolution (input 0) and `others` (inputs 1,
-/// ...), which have the sizes of the results and any strides, applied as the sums leave PSUM.
+/// ...), which have the sizes of the convolution and any strides, applied as the sums leave PSUM.
+/// With `pooling` the one result is that of max pooling over it, rounded before it is pooled.
 /// `options` have neither pooling nor an activation; expressions as ops/graph/follow_products.h
 /// makes them.
 void emit_followed_conv2d(Builder& builder, HbmTensors operands, HbmTensors others,
                           HbmTensors results, const Expression& expression,
-                          const Conv2dMaxpoolOptions& options);
+                          const InnerWindows& pooling, const Conv2dMaxpoolOptions& options);
 
 }  // namespace neuron_sim

@@ -5,7 +5,6 @@
 #include <optional>
 #include <utility>
 
-#include "device/base/errors.h"
 #include "ops/graph/iteration_space.h"
 #include "ops/graph/pointwise_chain.h"
 #include "ops/pointwise/substitution.h"
@@ -105,31 +104,15 @@ std::optional<GraphKernel> followed(const GraphKernel& kernel, const PointwiseCh
   }
   joined.emit = [emit = kernel.followed, expression, own = kernel.operands.size()](
                     Builder& builder, HbmTensors operands, HbmTensors results) {
-    emit(builder, operands.first(own), operands.subspan(own), results, expression);
+    emit(builder, operands.first(own), operands.subspan(own), results, expression, {});
+  };
+  if (joined.results.size() > 1) return joined;
+  joined.pooled = [emit = kernel.followed, expression,
+                   own = kernel.operands.size()](Builder& builder, HbmTensors operands,
+                                                 HbmTensors results, const InnerWindows& pooling) {
+    emit(builder, operands.first(own), operands.subspan(own), results, expression, pooling);
   };
   return joined;
-}
-
-/// Whether its tiles fit.
-bool can_emit(const GraphKernel& kernel, const Architecture& architecture) {
-  Builder builder(kernel.name, architecture);
-  const auto declared = [&](const std::vector<GraphTensor>& tensors) {
-    std::vector<HbmTensor> result;
-    for (const GraphTensor& tensor : tensors) {
-      const View storage =
-          builder.scratch("tensor", {extent_of(tensor.shape, tensor.strides)}, tensor.dtype);
-      result.push_back({storage, tensor.shape, tensor.strides});
-    }
-    return result;
-  };
-  const std::vector<HbmTensor> operands = declared(kernel.operands);
-  const std::vector<HbmTensor> results = declared(kernel.results);
-  try {
-    kernel.emit(builder, operands, results);
-  } catch (const KernelError&) {
-    return false;
-  }
-  return true;
 }
 
 class Following {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "device/base/errors.h"
+
 namespace neuron_sim {
 
 int64_t GraphTensor::end() const {
@@ -44,6 +46,27 @@ bool is_read_after(const std::vector<GraphKernel>& kernels, size_t last, const G
   if (is_external(tensor.memory)) return true;
   return std::any_of(kernels.begin() + static_cast<std::ptrdiff_t>(last) + 1, kernels.end(),
                      [&](const GraphKernel& kernel) { return touches(kernel.operands, tensor); });
+}
+
+bool can_emit(const GraphKernel& kernel, const Architecture& architecture) {
+  Builder builder(kernel.name, architecture);
+  const auto declared = [&](const std::vector<GraphTensor>& tensors) {
+    std::vector<HbmTensor> result;
+    for (const GraphTensor& tensor : tensors) {
+      const View storage =
+          builder.scratch("tensor", {extent_of(tensor.shape, tensor.strides)}, tensor.dtype);
+      result.push_back({storage, tensor.shape, tensor.strides});
+    }
+    return result;
+  };
+  const std::vector<HbmTensor> operands = declared(kernel.operands);
+  const std::vector<HbmTensor> results = declared(kernel.results);
+  try {
+    kernel.emit(builder, operands, results);
+  } catch (const KernelError&) {
+    return false;
+  }
+  return true;
 }
 
 }  // namespace neuron_sim

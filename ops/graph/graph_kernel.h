@@ -8,9 +8,11 @@
 #include <string>
 #include <vector>
 
+#include "ops/blocks/axis_windows.h"
 #include "ops/blocks/hbm_tensor.h"
 #include "ops/matmul/matrix_product.h"
 #include "ops/pointwise/expression.h"
+#include "ops/pooling/max_pool.h"
 #include "ops/rows/row_program.h"
 
 namespace neuron_sim {
@@ -29,9 +31,14 @@ struct GraphTensor {
 };
 
 /// Emits a kernel whose result is not stored, but results[i] = result i of `expression` for it
-/// (input 0) and `others` (inputs 1, 2, ...); all have its sizes, with any strides.
-using EmitFollowed = std::function<void(Builder&, HbmTensors operands, HbmTensors others,
-                                        HbmTensors results, const Expression& expression)>;
+/// (input 0) and `others` (inputs 1, 2, ...); all have its sizes, with any strides. With `pooling`
+/// there is one, of which only the maxima of the windows are stored.
+using EmitFollowed =
+    std::function<void(Builder&, HbmTensors operands, HbmTensors others, HbmTensors results,
+                       const Expression& expression, const InnerWindows& pooling)>;
+/// Emits a kernel of which only the maxima of the windows are stored.
+using EmitPooled = std::function<void(Builder&, HbmTensors operands, HbmTensors results,
+                                      const InnerWindows& pooling)>;
 
 struct GraphKernel {
   std::string name;
@@ -45,6 +52,10 @@ struct GraphKernel {
   std::vector<std::vector<int64_t>> constant_orders{};
   /// Of a kernel with one result that can apply expressions to it (follow_products.h).
   EmitFollowed followed{};
+  /// Of a kernel with one result [N, C, H, W] that can pool it (pool_products.h).
+  EmitPooled pooled{};
+  /// Of max pooling without indices, [N, C, H, W] to [N, C, OH, OW]: its windows.
+  std::optional<PoolingWindows> pooling{};
   /// Of a row program (ops/rows/row_program.h): what `emit` emits. Such kernels may take in
   /// pointwise ones (fuse_rows.h).
   std::optional<RowProgram> rows{};
@@ -76,5 +87,7 @@ bool can_move(const std::vector<GraphKernel>& kernels, size_t from, size_t to);
 /// Whether `tensor` is read after kernel `last`: by a later one, or after the graph.
 bool is_read_after(const std::vector<GraphKernel>& kernels, size_t last, const GraphTensor& tensor,
                    const std::function<bool(size_t memory)>& is_external);
+/// Whether the tiles of the kernel fit SBUF.
+bool can_emit(const GraphKernel& kernel, const Architecture& architecture);
 
 }  // namespace neuron_sim

@@ -10,6 +10,7 @@
 #include "ops/graph/fuse_pointwise.h"
 #include "ops/graph/fuse_products.h"
 #include "ops/graph/fuse_rows.h"
+#include "ops/graph/pool_products.h"
 #include "ops/graph/round_at_source.h"
 
 namespace neuron_sim {
@@ -97,6 +98,8 @@ GraphProgram build_graph_program(const Architecture& architecture, const std::st
     kernels = fuse_rows(std::move(kernels), is_external, architecture);
     kernels = fuse_products(std::move(kernels), is_external, architecture);
     kernels = follow_products(std::move(kernels), is_external, architecture);
+    kernels = pool_products(std::move(kernels), is_external, architecture);
+    kernels = round_at_source(std::move(kernels), is_external);  // what pooled convolutions write
   }
   Builder builder(name, architecture);
   Memories memories(builder, kernels, is_external);

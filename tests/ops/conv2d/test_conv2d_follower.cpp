@@ -33,7 +33,7 @@ void check_block(const Convolution& c) {
                                      .output_dtype = Dtype::kFloat32};
   const Expression expression = residual_block();
   const EmitKernel emit = [&](Builder& builder, HbmTensors operands, HbmTensors results) {
-    emit_followed_conv2d(builder, operands.first(3), operands.subspan(3), results, expression,
+    emit_followed_conv2d(builder, operands.first(3), operands.subspan(3), results, expression, {},
                          options);
   };
   const BuiltOp built =

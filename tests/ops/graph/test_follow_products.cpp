@@ -12,7 +12,7 @@ const WriteExpression kDoubled = [](Expression& e) { return e.input(0) * 2.0; };
 GraphKernel followable(GraphKernel kernel) {
   kernel.followed = [own = *kernel.expression](Builder& builder, HbmTensors operands,
                                                HbmTensors others, HbmTensors results,
-                                               const Expression& expression) {
+                                               const Expression& expression, const InnerWindows&) {
     Expression joined;
     const ElementValue own_value = append(joined, own, {joined.input(0)}).front();
     std::vector<ElementValue> inputs{own_value};

@@ -140,3 +140,51 @@ def test_pooling_whose_indices_are_returned_keeps_them():
     images = on_device(1, 3, 6, 6)
     for found, expected in zip(compiled(pool)(images), pool(images), strict=True):
         assert_same(found, expected)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize(("size", "stride"), [(2, 2), (3, 3), ((2, 3), (2, 4))])
+def test_pooling_without_overlap_is_part_of_the_convolution(size, stride):
+    module = network(nn.Conv2d(3, 40, 3, padding=1), nn.ReLU(), nn.MaxPool2d(size, stride))
+    images = on_device(3, 3, 13, 14)
+    images[0, 0, 2, 3], images[1, 2, 4, 4] = math.nan, math.inf
+    found = compiled(module)(images)
+    assert only_graph().kernels_after_fusion == 1
+    assert_same(found, module(images))
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("pooling", [nn.MaxPool2d(3, 2), nn.MaxPool2d(2, padding=1)])
+def test_pooling_of_overlapping_or_padded_windows_is_a_kernel_of_its_own(pooling):
+    module = network(nn.Conv2d(3, 40, 3, padding=1), nn.ReLU(), pooling)
+    images = on_device(3, 3, 13, 14)
+    found = compiled(module)(images)
+    assert only_graph().kernels_after_fusion == 2
+    assert_same(found, module(images))
+
+
+@torch.no_grad()
+def test_an_image_that_is_also_read_before_pooling_is_stored():
+    module = network(nn.Conv2d(3, 8, 3), nn.ReLU())
+
+    def levels(images):
+        level = module(images)
+        return level * 2, F.max_pool2d(level, 2)
+
+    images = on_device(2, 3, 10, 10)
+    found = compiled(levels)(images)
+    for one, expected in zip(found, levels(images), strict=True):
+        assert_same(one, expected)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("kind", ["bf16", "fp16"])
+def test_maxima_are_rounded_for_the_convolution_that_reads_them(kind):
+    layers = nn.Conv2d(3, 8, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(8, 4, 3)
+    module = network(*layers)
+    images = on_device(2, 3, 12, 12)
+    options = {"auto_cast": "matmult", "auto_cast_type": kind}
+    found = compiled(module, options=options)(images)
+    assert only_graph().kernels_after_fusion == 3, "the image's cast and two convolutions"
+    one_by_one = compiled(module, options={**options, "fuse": False})(images)
+    assert_same(found, one_by_one)

@@ -1,0 +1,26 @@
+#pragma once
+// Joins max pooling with the convolution before it: maxima are taken while its outputs are in SBUF,
+// so that the image before pooling is neither stored nor loaded.
+
+#include <functional>
+#include <vector>
+
+#include "device/arch/architecture.h"
+#include "ops/graph/graph_kernel.h"
+
+namespace neuron_sim {
+
+/// The same graph with fewer kernels. Max pooling joins the last kernel before it whose result it
+/// reads, when that one can pool (GraphKernel::pooled, or followed), nothing else reads the result,
+/// and pooling can move to its place. Windows lie inside the image and do not overlap: outputs that
+/// windows of neighbouring tiles share would be computed twice. Kernels whose tiles would not fit
+/// SBUF together stay apart. The joined kernel may round its result before it is pooled
+/// (GraphKernel::rounds_result): rounding keeps the order, so the maxima are the same, but for the
+/// sign of a zero among values that are rounded to zeros of both signs.
+///
+/// `is_external`: whether a memory is read after the graph.
+std::vector<GraphKernel> pool_products(std::vector<GraphKernel> kernels,
+                                       const std::function<bool(size_t memory)>& is_external,
+                                       const Architecture& architecture);
+
+}  // namespace neuron_sim
