@@ -120,23 +120,24 @@ class LayerReport:
         return layer_page(self.title, self.notes, lines, self.depth)
 
     def to_json(self) -> str:
+        """as_object() as text."""
+        return json.dumps(self.as_object(), indent=2)
+
+    def as_object(self) -> dict[str, Any]:
         """Everything with all digits: times in us, bytes, shares from 0 to 1; `layers` is the
         model with its `children`."""
-        return json.dumps(
-            {
-                "model": self.model,
-                "architecture": self.architecture,
-                "device": self.device,
-                "dtype": self.dtype,
-                "peak_flops": self.peak,
-                "compiled": self.compiled,
-                "backward": self.backward,
-                "idle": dict(self.idle),
-                "host_operators": dict(self.host_operators),
-                "layers": self._as_dict(self.root),
-            },
-            indent=2,
-        )
+        return {
+            "model": self.model,
+            "architecture": self.architecture,
+            "device": self.device,
+            "dtype": self.dtype,
+            "peak_flops": self.peak,
+            "compiled": self.compiled,
+            "backward": self.backward,
+            "idle": dict(self.idle),
+            "host_operators": dict(self.host_operators),
+            "layers": self._as_dict(self.root),
+        }
 
     def _as_dict(self, layer: Layer) -> dict[str, Any]:
         use = layer.use

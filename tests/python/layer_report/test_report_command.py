@@ -7,6 +7,7 @@ import pytest
 import torch
 from neuron_sim.command_line import main
 from neuron_sim.run import ARCHITECTURE
+from neuron_sim.terminal.exit_codes import FAILURE, WRONG_USAGE
 
 MODEL = """
 import torch
@@ -39,7 +40,7 @@ def layers_of(path):
 
 
 def test_it_prints_a_table_and_writes_files(tmp_path, capsys):
-    files = {name: tmp_path / f"out.{name}" for name in ("html", "markdown", "json")}
+    files = {name: tmp_path / f"out.{name}" for name in ("html", "markdown", "output")}
     options = [text for name, file in files.items() for text in (f"--{name}", str(file))]
     assert main(["report", "reported_model:build", *options]) == 0
     shown = capsys.readouterr().out
@@ -47,18 +48,18 @@ def test_it_prints_a_table_and_writes_files(tmp_path, capsys):
     assert shown.endswith("Without launches of their own: Flatten 1.\n")
     assert files["html"].read_text().startswith("<!DOCTYPE html>")
     assert "| layer | class |" in files["markdown"].read_text()
-    root, children = layers_of(files["json"])
+    root, children = layers_of(files["output"])
     assert list(children) == ["0", "1", "2", "(launch overhead)"]
-    assert json.loads(files["json"].read_text())["dtype"] == "bfloat16"
+    assert json.loads(files["output"].read_text())["dtype"] == "bfloat16"
     assert root["flop"] == 3 * 2 * 8 * 64 * 64
 
 
 def test_its_time_is_that_of_the_command_that_times_models(tmp_path, capsys):
     out = tmp_path / "out.json"
     chosen = ["reported_model:build", "--dtype", "float32", "--auto-cast", "matmult"]
-    assert main(["report", *chosen, "--json", str(out)]) == 0
+    assert main(["report", *chosen, "--json", "--output", str(out)]) == 0
     assert json.loads(out.read_text())["dtype"] == "bfloat16"  # of products
-    capsys.readouterr()
+    assert json.loads(capsys.readouterr().out) == json.loads(out.read_text())
     torch._dynamo.reset()
     assert main(["model", *chosen, "--no-cache", "--json"]) == 0
     (row,) = json.loads(capsys.readouterr().out)
@@ -67,7 +68,7 @@ def test_its_time_is_that_of_the_command_that_times_models(tmp_path, capsys):
 
 def test_operators_one_by_one_backward_and_in_groups(tmp_path, capsys):
     out = tmp_path / "out.json"
-    options = ["--eager", "--backward", "--group", "--depth", "1", "--json", str(out)]
+    options = ["--eager", "--backward", "--group", "--depth", "1", "--output", str(out)]
     assert main(["report", "reported_model:build", *options]) == 0
     assert "eager, forward and backward" in capsys.readouterr().out
     _, children = layers_of(out)
@@ -78,8 +79,6 @@ def test_operators_one_by_one_backward_and_in_groups(tmp_path, capsys):
     ("arguments", "message"),
     [
         (["nothing_of_this_name"], "is not a known model; name a configuration file"),
-        (["reported_model:wrong"], "reported_model:wrong: "),
-        (["reported_model:faulty"], "KeyError: 'missing' ("),
         (["reported_model:build", "--depth", "0"], "depth is 0; it must be"),
         (["reported_model:build", "--batch", "0"], "--batch is 0; it must be at least 1"),
         (["reported_model:build", "--arch", "trn9"], "trn9"),
@@ -88,7 +87,22 @@ def test_operators_one_by_one_backward_and_in_groups(tmp_path, capsys):
     ],
 )
 def test_what_it_refuses_is_one_sentence(arguments, message, capsys):
-    assert main(["report", *arguments]) == 2
+    expect_sentence(arguments, WRONG_USAGE, message, capsys)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["reported_model:wrong"], "reported_model:wrong: "),
+        (["reported_model:faulty"], "KeyError: 'missing' ("),
+    ],
+)
+def test_a_model_that_fails_is_one_sentence(arguments, message, capsys):
+    expect_sentence(arguments, FAILURE, message, capsys)
+
+
+def expect_sentence(arguments, code, message, capsys):
+    assert main(["report", *arguments]) == code
     shown = capsys.readouterr()
     assert message in shown.err and shown.err.count("\n") == 1 and "Traceback" not in shown.err
     assert shown.out == ""
