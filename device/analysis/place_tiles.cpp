@@ -77,8 +77,9 @@ class MemoryPlacement {
     const int64_t free = whole_steps() - taken_bytes();
     std::vector<int64_t> pitches(program_.tiles.size());
     for (const size_t i : order_) {
-      for (int32_t turn = 0; turn < tiles_[i].count; ++turn) {
-        pitches[static_cast<size_t>(tiles_[i].first + turn)] = tiles_[i].pitch;
+      const auto first = static_cast<size_t>(tiles_[i].first);
+      for (size_t turn = 0; turn < static_cast<size_t>(tiles_[i].count); ++turn) {
+        pitches[first + turn] = tiles_[i].pitch;
       }
     }
     for (uint32_t position = 0; position < lifetimes_.instructions.size(); ++position) {

@@ -44,6 +44,7 @@ std::vector<Row> rows_of(const TilesAt& all) {
     row.life.last = std::max(row.life.last, life.last);
   }
   std::vector<Row> result;
+  result.reserve(rows.size());
   for (const auto& [key, row] : rows) result.push_back(row);
   std::stable_sort(result.begin(), result.end(), [](const Row& a, const Row& b) {
     return std::tuple(-a.pitch * a.live, a.life.first) <

@@ -41,7 +41,7 @@ int64_t bytes_of(const ExecutionPlan& plan) {
 
 }  // namespace
 
-Kernel::Kernel(std::shared_ptr<const Program> program, std::vector<LaunchNumber> numbers)
+Kernel::Kernel(const std::shared_ptr<const Program>& program, std::vector<LaunchNumber> numbers)
     : Kernel(program, program, std::move(numbers)) {}
 
 Kernel::Kernel(std::shared_ptr<const Program> timed, std::shared_ptr<const Program> computed)

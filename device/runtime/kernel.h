@@ -30,7 +30,8 @@ class Kernel {
  public:
   /// `numbers`: the immediates on which neither time nor structure depends, so that launches that
   /// differ in them share the kernel.
-  explicit Kernel(std::shared_ptr<const Program> program, std::vector<LaunchNumber> numbers = {});
+  explicit Kernel(const std::shared_ptr<const Program>& program,
+                  std::vector<LaunchNumber> numbers = {});
   /// A kernel that takes the time of `timed` and computes the bytes of `computed`, from which a
   /// compiler made it and which has the same arguments: its passes may keep values unrounded.
   Kernel(std::shared_ptr<const Program> timed, std::shared_ptr<const Program> computed);

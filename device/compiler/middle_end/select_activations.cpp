@@ -12,18 +12,18 @@ namespace {
 
 using Scalars = TensorScalar;
 
-/// Indices of the operands of a tensor_scalar that become scale and bias; -1: none does.
+/// Stages of a tensor_scalar whose operands become scale and bias; empty: none does.
 struct ScaleAndBias {
-  int scale = -1, bias = -1;
+  std::optional<size_t> scale, bias;
 };
 
 /// Empty unless the operators are those of an activation.
 std::optional<ScaleAndBias> scale_and_bias_of(std::span<const Attribute> attributes) {
   const auto op0 = attributes[Scalars::kOp0].as<AluOp>();
   const auto op1 = attributes[Scalars::kOp1].as<AluOp>();
-  if (op0 == AluOp::kAdd && op1 == AluOp::kNone) return ScaleAndBias{-1, 0};
+  if (op0 == AluOp::kAdd && op1 == AluOp::kNone) return ScaleAndBias{std::nullopt, 0};
   if (op0 != AluOp::kMultiply) return std::nullopt;
-  if (op1 == AluOp::kNone) return ScaleAndBias{0, -1};
+  if (op1 == AluOp::kNone) return ScaleAndBias{0, std::nullopt};
   return op1 == AluOp::kAdd ? std::optional(ScaleAndBias{0, 1}) : std::nullopt;
 }
 
@@ -37,16 +37,16 @@ std::optional<Draft> as_activation(const StraightLine& line, const StraightInstr
   const auto operands = line.operands_of(instance);
   Activate result{.dst = view_of(line, operands[Scalars::kDst]),
                   .data = view_of(line, operands[Scalars::kData])};
-  const auto take = [&](int index, View& tile, double& constant) {
-    if (index < 0) return;
-    tile = view_of(line, operands[static_cast<size_t>(Scalars::kOperand0 + index)]);
-    const auto at = static_cast<size_t>(Scalars::kConstant0 + index * Scalars::kPerStage);
-    if (!tile.present()) constant = attributes[at].real();
+  const auto take = [&](std::optional<size_t> stage, View& tile, double& constant) {
+    if (!stage) return;
+    tile = view_of(line, operands[Scalars::kOperand0 + *stage]);
+    const size_t number = Scalars::kConstant0 + *stage * Scalars::kPerStage;
+    if (!tile.present()) constant = attributes[number].real();
   };
   take(found->scale, result.scale_tile, result.scale);
   take(found->bias, result.bias_tile, result.bias);
   // Adding a constant 0 makes -0 positive, but an activation without a bias adds nothing.
-  if (found->bias >= 0 && !result.bias_tile.present()) return std::nullopt;
+  if (found->bias && !result.bias_tile.present()) return std::nullopt;
   Draft draft = result.draft();
   draft.core = instruction.core;
   draft.engine = EngineKind::kScalar;
@@ -62,8 +62,8 @@ std::optional<Draft> as_activation(const StraightLine& line, const StraightInstr
 void replace(StraightLine& line, StraightInstruction& instance, const Draft& activation) {
   const auto before = line.operands_of(instance);
   const ScaleAndBias found = *scale_and_bias_of(line.attributes_of(instance));
-  const auto operand = [&](int index) {
-    return index < 0 ? Operand{} : before[static_cast<size_t>(Scalars::kOperand0 + index)];
+  const auto operand = [&](std::optional<size_t> stage) {
+    return stage ? before[Scalars::kOperand0 + *stage] : Operand{};
   };
   std::vector<Operand> operands(activation.operands.size());
   operands[Activate::kDst] = before[Scalars::kDst];

@@ -9,16 +9,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from neuron_sim._extras import missing_package_sentence
+from neuron_sim.arguments import add_architecture, named_architecture
 from neuron_sim.run import ARCHITECTURE
-from neuron_sim.run.environment import architecture_setting
 from neuron_sim.terminal.exit_codes import ProgramError, sentence_of
 
 
 def add_workload_arguments(parser: argparse.ArgumentParser) -> None:
     """Where a model runs, the sizes of its inputs but for the batch, and how it runs."""
-    parser.add_argument(
-        "--arch", metavar="A", help="architecture: trn1, trn2, trn3 or a TOML file; default: trn2"
-    )
+    add_architecture(parser)
     parser.add_argument(
         "--sequence", type=int, default=128, metavar="N", help="tokens per sequence"
     )
@@ -39,10 +37,11 @@ def add_workload_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--eager", action="store_true", help="without torch.compile")
 
 
-def choose_architecture(chosen: str | None) -> None:
-    """Sets the environment, which is read when the device is loaded; None leaves it."""
+def choose_architecture(given: str | None) -> None:
+    """Sets the environment to named_architecture(), before the device is loaded, which reads it."""
+    chosen = named_architecture(given)
     if chosen is not None:
-        os.environ[ARCHITECTURE] = architecture_setting(chosen)
+        os.environ[ARCHITECTURE] = chosen
 
 
 @contextmanager
