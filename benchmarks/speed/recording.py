@@ -15,12 +15,14 @@ import torch
 from neuron_sim.timeline.page import read_timeline
 
 from speed.figures import Figure, ratio
+from speed.networks import on_device, resnet
 from speed.products import DTYPES, convolution_tensors, device_convolution
 from speed.sizes import Sizes
-from speed.timing import alternate, seconds
+from speed.timing import Work, alternate, seconds
 
 TIMELINE_RATE = Path(__file__).resolve().parents[2] / "build/release/benchmarks/timeline_rate"
 RATE = re.compile(r"(float\d+), batch 1: .* full walk ([\d.]+) million/s", re.MULTILINE)
+EVENTS_OF_AN_ELEMENT = 10  # 9.998 on trn2
 BROWSER_OPTIONS = ("--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-sync")
 
 
@@ -36,27 +38,47 @@ def timing_only(sizes: Sizes) -> list[Figure]:
     return [Figure("fp32", rates["float32"]), Figure("fp16", rates["float16"])]
 
 
+@torch.no_grad()
 def recorded_launches(sizes: Sizes) -> list[Figure]:
-    """A cached add in record_launches() against the same without."""
+    """Calls in record_launches() against the same without."""
     x = torch.ones(64, device="neuron_sim")
+    network, image = on_device(*resnet(sizes))
+    convolution = device_convolution(convolution_tensors(sizes), DTYPES["fp32"])
+    add = [each * 1e6 for each in _recorded(lambda: torch.add(x, x), 3, sizes.calls)]
+    return [
+        ratio("add", *add, "us"),
+        ratio("convolution", *_recorded(convolution, sizes.repetitions), "s"),
+        ratio("resnet50", *_recorded(lambda: network(image), sizes.repetitions), "s"),
+    ]
+
+
+def _recorded(work: Work, repetitions: int, calls: int = 1) -> list[float]:
+    """Seconds of one of `calls` calls, recorded and not."""
+
+    def unrecorded() -> None:
+        for _ in range(calls):
+            work()
 
     def recorded() -> None:
         with torch.neuron_sim.record_launches():
-            for _ in range(sizes.calls):
-                torch.add(x, x)
+            unrecorded()
 
-    def unrecorded() -> None:
-        for _ in range(sizes.calls):
-            torch.add(x, x)
-
-    spent = [each / sizes.calls * 1e6 for each in alternate([recorded, unrecorded], 3)]
-    return [ratio("add", *spent, "us")]
+    return [each / calls for each in alternate([recorded, unrecorded], repetitions)]
 
 
 def convolution_launch(sizes: Sizes) -> Any:
     """The recorded launch of the convolution in fp32; computes no bytes."""
     with torch.neuron_sim.timing_only(), torch.neuron_sim.record_launches() as launches:
         device_convolution(convolution_tensors(sizes), DTYPES["fp32"])()
+    return launches[-1]
+
+
+def long_launch(sizes: Sizes) -> Any:
+    """The same of an addition with so many events: of each element two loads, an addition and a
+    store, with their triggers and waits."""
+    with torch.neuron_sim.timing_only(), torch.neuron_sim.record_launches() as launches:
+        x = torch.empty(sizes.events // EVENTS_OF_AN_ELEMENT, device="neuron_sim")
+        torch.ops.neuron_sim.vector_add(x, x, variant="tiled", row_chunk=1)
     return launches[-1]
 
 
@@ -73,11 +95,18 @@ def timeline_page(sizes: Sizes) -> list[Figure]:
             Figure("writing", writing),
             Figure("size", path.stat().st_size / 1e6),
             Figure("reading", reading),
-            _opening(path, sizes),
+            _opening("opening", path, sizes),
+            *_million_events(Path(folder) / "long.html", sizes),
         ]
 
 
-def _opening(path: Path, sizes: Sizes) -> Figure:
+def _million_events(path: Path, sizes: Sizes) -> list[Figure]:
+    long_launch(sizes).write_timeline(path)
+    size = Figure("million, size", path.stat().st_size / 1e6)
+    return [size, _opening("million, opening", path, sizes)]
+
+
+def _opening(name: str, path: Path, sizes: Sizes) -> Figure:
     """Wall time from the address to the drawn page; the browser's processes are not ours."""
     chromium = shutil.which("chromium")
     try:
@@ -86,7 +115,7 @@ def _opening(path: Path, sizes: Sizes) -> Figure:
     except ImportError:
         chromium = None
     if chromium is None or not sizes.browser:
-        return Figure("opening", None, note="`make test-browser` installs the browser")
+        return Figure(name, None, note="`make test-browser` installs the browser")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=[*BROWSER_OPTIONS])
 
@@ -98,4 +127,4 @@ def _opening(path: Path, sizes: Sizes) -> Figure:
 
         times = [seconds(open_page, clock=time.perf_counter) for _ in range(4)]
         browser.close()
-    return Figure("opening", min(times[1:]), note="wall time")
+    return Figure(name, min(times[1:]), note="wall time")

@@ -28,6 +28,8 @@ class Sizes:
     instructions: int = 10_000
     """Of each traced kernel."""
     long_trace: int = 100_000
+    events: int = 1_000_000
+    """Of the long page."""
     browser: bool = True
 
 
@@ -51,5 +53,6 @@ TINY = Sizes(
     scalars=2,
     instructions=40,
     long_trace=80,
+    events=700,
     browser=False,
 )
