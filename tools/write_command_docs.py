@@ -31,7 +31,7 @@ With `--json` a command prints its result as JSON to standard output, and nothin
 progress, warnings and what your kernels print go to standard error, and so does an error, as one
 sentence. `--output FILE` writes the same JSON to a file, with or without `--json`; a file that
 cannot be written is refused before any work. A number that JSON lacks, such as infinity, is null.
-`run` has neither, as its standard output is that of the script; `completion` and `profile capture`
+`run` has neither, because standard output belongs to the script; `completion` and `profile capture`
 have no result.
 
 | exit code | meaning |

@@ -167,7 +167,7 @@ def bound(speed_up: float) -> str:
 
 def scaling_table(stored: dict[str, Any]) -> list[str]:
     """One row per case."""
-    header = ["", "one thread s", "busiest of two s", "times as fast", "share on one thread"]
+    header = ["", "one thread s", "busier of two s", "times as fast", "share on one thread"]
     lines = [row([*header, "bound", "wall, times as fast", "torch, wall"])]
     lines.append("|---|---:|---:|---:|---:|---:|---:|---:|")
     for case, found in scaled(stored).items():
@@ -227,8 +227,9 @@ def page(stored: dict[str, Any]) -> str:
             "",
             "## Threads from 1 to 2",
             "",
-            "Processor time of the only thread against that of the busiest of two: how far the",
-            "work is divided, whatever else the machine does. Beside it wall times, of torch too.",
+            "Processor time of one thread divided by that of the busier of two: how evenly the",
+            "work is divided, whatever else the machine does. Wall times stand beside it, also for",
+            "torch.",
             reliability(stored),
             "",
             *scaling_table(stored),

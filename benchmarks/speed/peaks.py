@@ -1,4 +1,4 @@
-"""Rows of peak memory, each in a process of its own: `python -m speed.peaks NAME SIZES`."""
+"""Rows of peak memory, each in a fresh process: `python -m speed.peaks NAME SIZES`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PATHS = (Path(__file__).resolve().parents[1], Path(__file__).resolve().parents[2
 
 
 def status_megabytes(key: str) -> float:
-    """A line of /proc/self/status: VmHWM, VmRSS. (ru_maxrss may be that of the parent.)"""
+    """A field of /proc/self/status, VmHWM or VmRSS. A child inherits ru_maxrss from its parent."""
     text = Path("/proc/self/status").read_text(encoding="ascii")
     found = re.search(rf"^{key}:\s*(\d+) kB$", text, re.MULTILINE)
     if found is None:

@@ -119,8 +119,8 @@ ROWS = (
     ),
     Row(
         "scaling",
-        "two threads against one: wall time, and processor time of one thread over that of the "
-        "busiest of two",
+        "two threads against one: wall time, and the processor time of one thread divided by that "
+        "of the busier of two",
         {
             f"{case}, {figure}": (unit, NO_GOAL)
             for case in scaling.CASES

@@ -12,10 +12,10 @@
 
 namespace neuron_sim {
 
-/// One core, in the order in which instructions are appended. Tiles without an address get bytes of
-/// their own, beyond those of the chip, for as long as this object lives; tiles placed by hand keep
-/// theirs, so that they may overlap. Fresh bytes read like uninitialised memory. The program
-/// computes the same bytes as in execute().
+/// Runs instructions of one core in the order in which they are appended. Each tile without an
+/// address gets separate memory, beyond the capacity of the chip, for as long as this object lives;
+/// tiles placed by hand keep their addresses and may overlap. Fresh memory reads as uninitialised.
+/// Results equal those of execute().
 class EagerRun {
  public:
   explicit EagerRun(std::shared_ptr<const Program> program);

@@ -15,7 +15,7 @@ namespace exported_program {
 
 using Json = nlohmann::json;
 
-/// The value of an object that has one key, its kind; ValueError when it is none.
+/// Key and value of an object with exactly one key, its kind; ValueError for any other value.
 inline std::pair<std::string, const Json&> kind_and_value(const Json& tagged) {
   TORCH_CHECK_VALUE(tagged.is_object() && tagged.size() == 1, "the file has an object of ",
                     tagged.size(), " kinds, expected one.");

@@ -17,7 +17,7 @@ struct ScaleAndBias {
   std::optional<size_t> scale, bias;
 };
 
-/// Empty unless the operators are those of an activation.
+/// nullopt unless an activation has the same operators.
 std::optional<ScaleAndBias> scale_and_bias_of(std::span<const Attribute> attributes) {
   const auto op0 = attributes[Scalars::kOp0].as<AluOp>();
   const auto op1 = attributes[Scalars::kOp1].as<AluOp>();
@@ -27,7 +27,7 @@ std::optional<ScaleAndBias> scale_and_bias_of(std::span<const Attribute> attribu
   return op1 == AluOp::kAdd ? std::optional(ScaleAndBias{0, 1}) : std::nullopt;
 }
 
-/// The instance as an activation; empty where there is none.
+/// The instance as an activation; nullopt where no activation computes the same.
 std::optional<Draft> as_activation(const StraightLine& line, const StraightInstruction& instance) {
   const Instruction& instruction = instance.instruction;
   if (instruction.type != &kTensorScalar || instruction.engine_given) return std::nullopt;

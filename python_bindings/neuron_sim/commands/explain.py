@@ -3,9 +3,9 @@
   neuron-sim explain nc_matmul
   neuron-sim explain tensor_copy --arch trn1 --json
 
-The meaning and the limits are those of the function's documentation, operands, attributes and
-engines those of the simulator's own tables, the timing facts those of the engine where the
-instruction runs unless the kernel chooses another one.
+Meaning and limits come from the documentation of the function; operands, attributes and engines
+from the simulator's tables. Timing facts are listed for the engine that runs the instruction unless
+the kernel chooses another one.
 """
 
 from __future__ import annotations

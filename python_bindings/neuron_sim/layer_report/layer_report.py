@@ -68,7 +68,7 @@ class LayerReport:
         """What the table does not show, a sentence each."""
         notes = [f"MFU: of {self.peak / 1e12:.4g} TFLOP/s ({self.dtype})."]
         if self.idle:
-            notes.append(f"Without launches of their own: {_counted(self.idle)}.")
+            notes.append(f"Modules without launches: {_counted(self.idle)}.")
         if self.host_operators:
             notes.append(
                 f"On the CPU, whose time is not simulated: {_counted(self.host_operators)}."

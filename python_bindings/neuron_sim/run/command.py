@@ -6,9 +6,9 @@
   neuron-sim run -m pytest test/unit
 
 The script's arguments, exit code and tracebacks are as with `python SCRIPT`; of a kernel's error
-the kernel's line comes first, without the simulator's own frames. Its child
-processes see the same packages, and the command `neuron-profile` is that of the simulator. Where
-the vendor's packages are installed they win, unless --override.
+the kernel's line comes first, without the simulator's own frames. Child processes see the same
+packages, and `neuron-profile` runs the simulator's command. Where the vendor's packages are
+installed they win, unless --override.
 """
 
 from __future__ import annotations

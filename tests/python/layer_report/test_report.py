@@ -69,7 +69,7 @@ def test_modules_that_launch_nothing_are_counted_by_class():
     model = nn.Sequential(nn.Linear(64, 8), nn.Identity(), nn.Identity(), nn.Flatten()).to(DEVICE)
     report = reported(model, values(4, 64))
     assert report.idle == {"Identity": 2, "Flatten": 1}
-    assert "Without launches of their own: Identity 2, Flatten 1." in str(report)
+    assert "Modules without launches: Identity 2, Flatten 1." in str(report)
 
 
 def test_a_module_that_is_registered_nowhere_has_its_class_as_its_name():

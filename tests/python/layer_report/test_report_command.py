@@ -45,7 +45,7 @@ def test_it_prints_a_table_and_writes_files(tmp_path, capsys):
     assert main(["report", "reported_model:build", *options]) == 0
     shown = capsys.readouterr().out
     assert shown.startswith("Sequential on neuron_sim:0 (trn2), torch.compile, forward\nlayer ")
-    assert shown.endswith("Without launches of their own: Flatten 1.\n")
+    assert shown.endswith("Modules without launches: Flatten 1.\n")
     assert files["html"].read_text().startswith("<!DOCTYPE html>")
     assert "| layer | class |" in files["markdown"].read_text()
     root, children = layers_of(files["output"])

@@ -50,7 +50,7 @@ def test_text_has_a_line_per_layer_indented_by_level(report):
         assert re.match(re.escape(name) + "  +", line)
     assert lines[len(names) + 2 :] == [
         "MFU: of 19.66 TFLOP/s (float32).",
-        "Without launches of their own: Dropout 2.",
+        "Modules without launches: Dropout 2.",
     ]
 
 

@@ -1,7 +1,7 @@
 """Eager execution: the instructions of a kernel run as they are traced.
 
-`print(tile)`, `tile.numpy()` and a debugger then show values. Loops run as Python loops. Bytes and
-errors are those of the usual run; nothing is timed.
+`print(tile)`, `tile.numpy()` and a debugger then show values. Loops run as Python loops. Results
+and errors equal those of a normal run; nothing is timed.
 """
 
 from __future__ import annotations
