@@ -82,17 +82,11 @@ std::optional<std::pair<size_t, GraphKernel>> joined_after(
     const std::vector<GraphKernel>& kernels, size_t at,
     const std::function<bool(size_t memory)>& is_external, const Architecture& architecture) {
   if (!kernels[at].product) return std::nullopt;
-  for (size_t i = at + 1; i < kernels.size(); ++i) {
-    if (!touches(kernels[at].results, kernels[i].operands)) continue;
-    const bool follows = kernels[i].expression && feeds(kernels[at], kernels[i]) &&
-                         can_move(kernels, i, at) &&
-                         !is_read_after(kernels, i, kernels[at].results.front(), is_external);
-    if (!follows) return std::nullopt;
-    std::optional<GraphKernel> product = joined(kernels[at], kernels[i]);
-    if (!product || !fits(*product, architecture)) return std::nullopt;
-    return std::pair{i, std::move(*product)};
-  }
-  return std::nullopt;
+  const std::optional<size_t> reader = only_reader(kernels, at, is_external);
+  if (!reader || !kernels[*reader].expression) return std::nullopt;
+  std::optional<GraphKernel> product = joined(kernels[at], kernels[*reader]);
+  if (!product || !fits(*product, architecture)) return std::nullopt;
+  return std::pair{*reader, std::move(*product)};
 }
 
 }  // namespace

@@ -48,6 +48,18 @@ bool is_read_after(const std::vector<GraphKernel>& kernels, size_t last, const G
                      [&](const GraphKernel& kernel) { return touches(kernel.operands, tensor); });
 }
 
+std::optional<size_t> only_reader(const std::vector<GraphKernel>& kernels, size_t at,
+                                  const std::function<bool(size_t memory)>& is_external) {
+  const GraphKernel& kernel = kernels[at];
+  for (size_t i = at + 1; i < kernels.size(); ++i) {
+    if (!touches(kernel.results, kernels[i].operands)) continue;
+    const bool joins = feeds(kernel, kernels[i]) && can_move(kernels, i, at) &&
+                       !is_read_after(kernels, i, kernel.results.front(), is_external);
+    return joins ? std::optional(i) : std::nullopt;
+  }
+  return std::nullopt;
+}
+
 bool can_emit(const GraphKernel& kernel, const Architecture& architecture) {
   Builder builder(kernel.name, architecture);
   const auto declared = [&](const std::vector<GraphTensor>& tensors) {

@@ -87,6 +87,10 @@ bool can_move(const std::vector<GraphKernel>& kernels, size_t from, size_t to);
 /// Whether `tensor` is read after kernel `last`: by a later one, or after the graph.
 bool is_read_after(const std::vector<GraphKernel>& kernels, size_t last, const GraphTensor& tensor,
                    const std::function<bool(size_t memory)>& is_external);
+/// The first kernel after `at` that reads its results, if it can move there and nothing else reads
+/// the first of them; nullopt otherwise. A pass may join the two.
+std::optional<size_t> only_reader(const std::vector<GraphKernel>& kernels, size_t at,
+                                  const std::function<bool(size_t memory)>& is_external);
 /// Whether the tiles of the kernel fit SBUF.
 bool can_emit(const GraphKernel& kernel, const Architecture& architecture);
 

@@ -68,17 +68,13 @@ std::optional<std::pair<size_t, GraphKernel>> joined_after(
     const std::vector<GraphKernel>& kernels, size_t at,
     const std::function<bool(size_t memory)>& is_external, const Architecture& architecture) {
   if (kernels[at].results.size() != 1) return std::nullopt;
-  for (size_t i = at + 1; i < kernels.size(); ++i) {
-    if (!touches(kernels[at].results, kernels[i].operands)) continue;
-    const bool pools = kernels[i].pooling && kernels[i].results.size() == 1 &&
-                       feeds(kernels[at], kernels[i]) && can_move(kernels, i, at) &&
-                       !is_read_after(kernels, i, kernels[at].results.front(), is_external);
-    if (!pools) return std::nullopt;
-    std::optional<GraphKernel> kernel = joined(kernels[at], kernels[i]);
-    if (!kernel || !can_emit(*kernel, architecture)) return std::nullopt;
-    return std::pair{i, std::move(*kernel)};
+  const std::optional<size_t> reader = only_reader(kernels, at, is_external);
+  if (!reader || !kernels[*reader].pooling || kernels[*reader].results.size() != 1) {
+    return std::nullopt;
   }
-  return std::nullopt;
+  std::optional<GraphKernel> kernel = joined(kernels[at], kernels[*reader]);
+  if (!kernel || !can_emit(*kernel, architecture)) return std::nullopt;
+  return std::pair{*reader, std::move(*kernel)};
 }
 
 }  // namespace
