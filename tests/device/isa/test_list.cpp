@@ -91,68 +91,6 @@ bool expects_error_sentence(const std::filesystem::path& tests, const std::strin
   return false;
 }
 
-/// The instructions of nki.isa in its SDKs 2.20 to 2.32, old and new API together.
-const std::set<std::string>& vendor_names() {
-  static const std::set<std::string> names = {
-      "activate2",
-      "activation",
-      "activation_reduce",
-      "affine_select",
-      "bn_aggr",
-      "bn_stats",
-      "builtin_custom_op",
-      "core_barrier",
-      "dma_compute",
-      "dma_copy",
-      "dma_transpose",
-      "dropout",
-      "exponential",
-      "get_nc_sub_version",
-      "get_nc_version",
-      "iota",
-      "local_gather",
-      "max8",
-      "memset",
-      "nc_find_index8",
-      "nc_match_replace8",
-      "nc_matmul",
-      "nc_matmul_mx",
-      "nc_n_gather",
-      "nc_stream_shuffle",
-      "nc_transpose",
-      "nonzero_with_count",
-      "quantize_mx",
-      "rand2",
-      "rand_get_state",
-      "rand_set_state",
-      "range_select",
-      "reciprocal",
-      "register_alloc",
-      "register_load",
-      "register_move",
-      "register_store",
-      "rng",
-      "scalar_tensor_tensor",
-      "select_reduce",
-      "sendrecv",
-      "sequence_bounds",
-      "set_rng_seed",
-      "tensor_copy",
-      "tensor_copy_dynamic_dst",
-      "tensor_copy_dynamic_src",
-      "tensor_copy_predicated",
-      "tensor_partition_reduce",
-      "tensor_reduce",
-      "tensor_scalar",
-      "tensor_scalar_cumulative",
-      "tensor_scalar_reduce",
-      "tensor_tensor",
-      "tensor_tensor_scan",
-      "topk",
-  };
-  return names;
-}
-
 std::vector<std::string> all_names() {
   std::vector<std::string> names;
   for (const InstructionType* type : instruction_list()) names.emplace_back(type->name);
@@ -180,13 +118,6 @@ TEST(InstructionList, names_of_instructions_operands_and_attributes_are_distinct
   for (const CompileTimeQuery& query : compile_time_queries()) {
     EXPECT_TRUE(names.insert(query.name).second) << query.name;
   }
-}
-
-TEST(InstructionList, has_all_instructions_of_the_vendor) {
-  EXPECT_EQ(vendor_names().size(), 55U);
-  const std::vector<std::string> names = all_names();
-  const std::set<std::string> known(names.begin(), names.end());
-  for (const std::string& name : vendor_names()) EXPECT_TRUE(known.contains(name)) << name;
 }
 
 TEST(InstructionList, is_in_alphabetical_order) {

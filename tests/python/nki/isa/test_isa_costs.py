@@ -7,9 +7,24 @@ import neuron_sim.nki as nki
 import neuron_sim.nki.isa as nisa
 import neuron_sim.nki.language as nl
 import pytest
-from isa_costs import ARCHITECTURES, CLOCKS, COSTS, START, START_TOLERANCE, wide
-from isa_costs_old import BODIES, dynamic_dst, dynamic_src
+from isa_functions import entries
+from isa_functions.function import ARCHITECTURES
+from isa_functions.tiles import old_wide, wide
 from isa_harness import target
+
+COSTS = entries("costs")
+BODIES = {name: cost.old_body for name, cost in COSTS.items() if cost.old_body}
+
+#: GHz, of the architecture guides.
+CLOCKS = {
+    "Vector": {"trn1": 1.12, "trn2": 0.96, "trn3": 1.2},
+    "Scalar": {"trn1": 1.4, "trn2": 1.2, "trn3": 1.2},
+    "GpSimd": {"trn1": 1.4, "trn2": 1.2, "trn3": 1.2},
+}
+
+#: Cycles until the first element: "about 60" of an access (Vector, Scalar), "about 150" of GpSimd.
+START = {"Vector": 60, "Scalar": 60, "GpSimd": 150}
+START_TOLERANCE = 6
 
 FEW, MANY = 256, 512  # elements per partition
 FIRST_ENGINE_STEPS = ("step", "transfer")
@@ -80,6 +95,21 @@ def test_an_instruction_costs_its_documented_cycles(name, architecture):
 def test_the_older_language_emits_the_same_instruction(name, architecture):
     if COSTS[name].cycles[ARCHITECTURES.index(architecture)] is not None:
         check(name, BODIES[name], architecture, "old")
+
+
+def _moving(n):
+    """n columns of twice as many, from where a tile says."""
+    start = old_nl.ndarray((1, 1), dtype=old_nl.int32, buffer=old_nl.sbuf)
+    i_p, i_f = old_nl.arange(128)[:, None], old_nl.arange(n)[None, :]
+    return old_wide(2 * n)[i_p, start[0, 0] + i_f]
+
+
+def dynamic_src(n):
+    return old_nisa.tensor_copy_dynamic_src(_moving(n), engine=old_nisa.vector_engine)
+
+
+def dynamic_dst(n):
+    old_nisa.tensor_copy_dynamic_dst(dst=_moving(n), src=old_wide(n), engine=old_nisa.vector_engine)
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)

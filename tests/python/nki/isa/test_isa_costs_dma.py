@@ -6,7 +6,8 @@ import neuron_sim.nki.isa as nisa
 import neuron_sim.nki.language as nl
 import numpy as np
 import pytest
-from isa_costs import ARCHITECTURES, wide
+from isa_functions.function import ARCHITECTURES
+from isa_functions.tiles import wide
 from test_isa_costs import FEW, MANY, nanoseconds, steps_of
 
 #: Bytes per nanosecond of one of 16 DMA engines: the effective rate of the DMA guide for Trn1,
