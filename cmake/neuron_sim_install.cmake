@@ -53,6 +53,7 @@ foreach(folder device ops csrc)
             FILES_MATCHING PATTERN "*.h")
   endif()
 endforeach()
+install(DIRECTORY "${generated_headers}/" DESTINATION neuron_sim/include/neuron_sim)
 
 include(CMakePackageConfigHelpers)
 set(package_folder neuron_sim/share/cmake/neuron_sim)

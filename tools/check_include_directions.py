@@ -99,7 +99,8 @@ def _complaint(root: Path, rule: Rule, file: Path, mark: str, path: str) -> str 
     if is_own:
         if not _matches(path, rule.own):
             return f"{rule.folder}/ must not include {path}"
-        if not (root / path).is_file():
+        # A header that the build writes has its template in the tree.
+        if not ((root / path).is_file() or (root / f"{path}.in").is_file()):
             return f"{path} does not exist"
         return f'{path} is ours: write "{path}"' if mark == "<" else None
     if mark == '"' and not _matches(path, rule.external + rule.external_in_sources):

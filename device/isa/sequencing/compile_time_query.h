@@ -15,7 +15,7 @@ struct CompileTimeQuery {
   int64_t (*value)(const Architecture&);
 };
 
-/// All of them, in alphabetical order; the list is device/isa/list.h.
+/// All of them, in alphabetical order; the list is device/isa/list.cpp.
 std::span<const CompileTimeQuery> compile_time_queries();
 
 }  // namespace neuron_sim

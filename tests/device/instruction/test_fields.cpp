@@ -7,8 +7,6 @@
 #include <set>
 #include <string>
 
-#include "device/isa/list.h"
-
 namespace neuron_sim {
 namespace {
 

@@ -21,7 +21,7 @@ namespace {
 /// The repository, found from the current directory upwards; empty when the tests run elsewhere.
 std::filesystem::path repository() {
   for (std::filesystem::path at = std::filesystem::current_path();; at = at.parent_path()) {
-    if (std::filesystem::exists(at / "device" / "isa" / "list.h")) return at;
+    if (std::filesystem::exists(at / "device" / "isa" / "list.h.in")) return at;
     if (at == at.parent_path()) return {};
   }
 }
