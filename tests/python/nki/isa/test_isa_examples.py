@@ -1,5 +1,5 @@
-"""The examples of the vendor's function pages of neuronxcc.nki.isa: their shapes, operators and
-forms, against NumPy in float64."""
+"""The examples of the vendor's function pages: their shapes, operators and forms, against NumPy in
+float64."""
 
 import neuron_sim.neuronxcc.nki as nki
 import neuron_sim.neuronxcc.nki.isa as nisa
@@ -17,7 +17,7 @@ EXAMPLES = entries("examples")
 def test_an_example_computes_what_its_page_says(name):
     example = EXAMPLES[name]
     wide = [a.astype(np.float64) if a.dtype == np.float32 else a for a in example.arrays]
-    result = result_of(example.body, *example.arrays, language="old")
+    result = result_of(example.body, *example.arrays, language=example.language)
     np.testing.assert_allclose(result, example.expected(*wide), rtol=2e-5, atol=1e-4)
 
 
@@ -94,15 +94,3 @@ def test_dma_copy_adds_to_the_rows_of_an_index():
     expected = np.ones((128, 512), np.float32)
     expected[::2] += a
     np.testing.assert_allclose(kernel(a), expected, rtol=1e-6)
-
-
-def test_sequence_bounds_of_sorted_segments():
-    segments = np.sort(integers(1, 64, low=1, high=8), axis=1)
-
-    def body(ids):
-        return nisa.sequence_bounds(segment_ids=ids)
-
-    result = result_of(body, segments, language="old")
-    first = [np.searchsorted(segments[0], each, "left") for each in segments[0]]
-    end = [np.searchsorted(segments[0], each, "right") for each in segments[0]]
-    np.testing.assert_array_equal(result.reshape(2, 64), np.stack([first, end]))

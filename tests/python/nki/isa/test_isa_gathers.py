@@ -101,18 +101,6 @@ def test_sequence_bounds_of_segments():
     np.testing.assert_array_equal(old[0], expected)
 
 
-def test_nonzero_with_count_lists_indices():
-    x = np.zeros((16, 8), np.float32)
-    x[0, [1, 4, 6]] = 2
-
-    def body(dst, a):
-        nisa.memset(dst, 0)
-        nisa.nonzero_with_count(dst, a)
-
-    result = write(body, [x], (16, 9), "int32")
-    np.testing.assert_array_equal(result[0], [1, 4, 6, -1, -1, -1, -1, -1, 3])
-
-
 def test_random_numbers_depend_on_the_seed():
     def body(dst, seeds):
         nisa.set_rng_seed(seeds)

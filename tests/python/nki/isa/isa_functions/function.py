@@ -49,12 +49,13 @@ class Limit:
 
 @dataclass(frozen=True)
 class Example:
-    """What the function's page of the older language shows, its shapes, operators and forms:
-    `body(*tiles)` gives `expected(*arrays)`, NumPy's result in float64."""
+    """What the function's page shows, its shapes, operators and forms, in the older language if it
+    has the function: `body(*tiles)` gives `expected(*arrays)`, NumPy's result in float64."""
 
     body: Callable
     arrays: list
     expected: Callable
+    language: str = "old"
 
 
 @dataclass(frozen=True)

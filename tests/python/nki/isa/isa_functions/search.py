@@ -5,9 +5,28 @@ import neuron_sim.neuronxcc.nki.language as old_nl
 import neuron_sim.nki.isa as nisa
 import neuron_sim.nki.language as nl
 import numpy as np
+from isa_harness import integers
 
 from .function import EVERYWHERE, Cost, Example, Function, Limit
 from .tiles import column, half, hundreds, old_wide, tile, wide
+
+
+def _nonzero(a):
+    dst = nl.ndarray((32, 41), nl.int32)
+    nisa.memset(dst, 0)
+    nisa.nonzero_with_count(dst, a)
+    return dst
+
+
+def _nonzero_places(a):
+    expected = np.zeros((32, 41))
+    for partition in (0, 16):
+        places = np.flatnonzero(a[partition])
+        expected[partition, :40] = -1
+        expected[partition, : places.size] = places
+        expected[partition, 40] = places.size
+    return expected
+
 
 ROWS = {
     "max8": Function(
@@ -119,8 +138,13 @@ ROWS = {
                 undocumented=True,
             ),
         },
-        tests={
-            "example": ("test_isa_gathers", "test_nonzero_with_count_lists_indices"),
+        examples={
+            "": Example(
+                _nonzero,
+                [integers(32, 40, high=2, dtype=np.float32)],
+                _nonzero_places,
+                language="new",
+            ),
         },
     ),
     "sequence_bounds": Function(
@@ -146,8 +170,14 @@ ROWS = {
                 ),
             ),
         },
-        tests={
-            "example": ("test_isa_examples", "test_sequence_bounds_of_sorted_segments"),
+        examples={
+            "of sorted segments": Example(
+                lambda ids: old_nisa.sequence_bounds(segment_ids=ids),
+                [np.sort(integers(1, 64, low=1, high=8), axis=1)],
+                lambda ids: np.stack(
+                    [np.searchsorted(ids[0], ids, s) for s in ("left", "right")], 1
+                ),
+            ),
         },
     ),
     "topk": Function(
