@@ -15,7 +15,7 @@ function(neuron_sim_write_instruction_list)
     if(NOT types)
       continue()
     endif()
-    # A header that is renamed within is listed anew by the next build.
+    # A struct that is renamed is listed anew by the next build.
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${header}")
     file(STRINGS "${header}" structs REGEX "^struct [A-Za-z0-9]+ {$")
     list(LENGTH types type_count)
