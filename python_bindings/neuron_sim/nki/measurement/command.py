@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 SUMMARY = "capture and view profiles of NKI kernels (neuron-profile)"
 
 FORMATS = ("db", "perfetto", "parquet", "summary-text", "summary-json", "json")
+DEFAULT_FORMAT = "db"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -56,9 +57,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     form.add_argument(
         "--output-format",
         choices=FORMATS,
-        default="db",
+        # argparse takes a value that is its default for one that was not given.
         help="db: the timeline as a page for a browser; perfetto: for https://ui.perfetto.dev; "
-        "parquet: the tables of neuron-explorer",
+        f"parquet: the tables of neuron-explorer; default: {DEFAULT_FORMAT}",
     )
     form.add_argument(
         "--json",
@@ -114,12 +115,13 @@ def _view(arguments: argparse.Namespace) -> None:
     if len(files) == 2:
         program_file.check_pair(*files)
     file, path = files[-1], arguments.output_file
-    if arguments.output_format == "summary-text":
+    output_format = arguments.output_format or DEFAULT_FORMAT
+    if output_format == "summary-text":
         _give(summary_text(file.summary), path)
-    elif arguments.output_format == "summary-json":
+    elif output_format == "summary-json":
         _give(json.dumps({file.kernel: file.summary}, indent=1), path)
     else:
-        _write_timeline(file, arguments.output_format, path)
+        _write_timeline(file, output_format, path)
 
 
 def _write_timeline(file: ProfileFile, output_format: str, path: str | None) -> None:

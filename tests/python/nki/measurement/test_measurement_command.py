@@ -48,9 +48,14 @@ def test_json_is_short_for_the_summary_as_json(capsys, files):
     capsys.readouterr()
     expected = view(capsys, *files, "--output-format", "summary-json")
     assert view(capsys, *files, "--json") == expected
-    with pytest.raises(SystemExit) as ended:
-        view(capsys, *files, "--json", "--output-format", "json")
-    assert ended.value.code == 2
+
+
+@pytest.mark.parametrize("form", command.FORMATS)
+def test_json_and_a_format_exclude_each_other(capsys, files, form):
+    for options in (["--json", "--output-format", form], ["--output-format", form, "--json"]):
+        with pytest.raises(SystemExit, match="2"):
+            view(capsys, *files, *options)
+        assert "not allowed with argument" in capsys.readouterr().err
 
 
 def test_json_has_the_summary_and_all_instructions(capsys, files, tmp_path):
