@@ -20,9 +20,12 @@ from typing import Any
 from neuron_sim import _core
 from neuron_sim.arguments import (
     ARCHITECTURE_FORMS,
+    DIFFERENCE_FAILS,
     add_command,
     add_commands,
+    add_exit_code,
     chosen_architecture,
+    comparison_code,
     print_result,
 )
 from neuron_sim.terminal.exit_codes import SUCCESS
@@ -32,6 +35,8 @@ from neuron_sim.terminal.tables import print_table
 from neuron_sim.timeline.peaks import dma_bandwidth, hbm_bandwidth, peak_operations
 
 SUMMARY = "list, show and compare architectures"
+
+FAILS = {"diff": DIFFERENCE_FAILS}
 
 Facts = Mapping[str, Mapping[str, Any]]
 
@@ -61,12 +66,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     diff.add_argument("first", metavar="A", help=ARCHITECTURE_FORMS)
     diff.add_argument("second", metavar="B", help="the same")
+    add_exit_code(diff)
     for each in (listing, show, diff):
         add_json(each)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """SUCCESS. ValueError for what is not there."""
+    """An exit code. ValueError for what is not there."""
     if arguments.command == "list":
         rows = [summary(name) for name in _core.architectures()]
     elif arguments.command == "show":
@@ -77,7 +83,7 @@ def run(arguments: argparse.Namespace) -> int:
         first, second = arguments.first, arguments.second
         rows = differences(_core.architecture_facts(first), _core.architecture_facts(second))
     print_result(arguments, rows, lambda: print_table(rows) if rows else print("No differences."))
-    return SUCCESS
+    return comparison_code(arguments, bool(rows)) if arguments.command == "diff" else SUCCESS
 
 
 def summary(name: str) -> dict[str, Any]:

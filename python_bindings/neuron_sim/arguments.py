@@ -8,6 +8,7 @@ from typing import Any
 
 from neuron_sim.run import ARCHITECTURE
 from neuron_sim.run.environment import architecture_setting
+from neuron_sim.terminal.exit_codes import FAILURE, SUCCESS
 from neuron_sim.terminal.json_output import give_json
 
 ARCHITECTURE_FORMS = "a name (trn1, trn2, trn3), handwritten/NAME, or a TOML file"
@@ -44,6 +45,24 @@ def print_result(arguments: argparse.Namespace, result: Any, text: Callable[[], 
     without --json."""
     if not give_json(arguments, result):
         text()
+
+
+DIFFERENCE_FAILS = "with --exit-code: they differ"
+"""When a command with add_exit_code() ends with FAILURE."""
+
+
+def add_exit_code(parser: argparse.ArgumentParser) -> None:
+    """`--exit-code`, as of `git diff`."""
+    parser.add_argument(
+        "--exit-code",
+        action="store_true",
+        help=f"end with {FAILURE} if they differ, else {SUCCESS}",
+    )
+
+
+def comparison_code(arguments: argparse.Namespace, differ: bool) -> int:
+    """FAILURE where --exit-code asks for it and the two differ, else SUCCESS."""
+    return FAILURE if arguments.exit_code and differ else SUCCESS
 
 
 def named_architecture(given: str | None) -> str | None:

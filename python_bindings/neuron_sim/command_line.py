@@ -1,8 +1,9 @@
 """The command `neuron-sim`, also `python -m neuron_sim`: one subcommand per module.
 
 A module with a subcommand has SUMMARY (one sentence), `add_arguments(parser)` and
-`run(arguments) -> int`, one of EXIT_CODES; where that may be FAILURE, FAILS says when. The help is
-its docstring, with an example. It imports torch in `run` only, so that `--help` is fast.
+`run(arguments) -> int`, one of EXIT_CODES; where that may be FAILURE, FAILS says when, or maps its
+commands to when. The help is its docstring, with an example. It imports torch in `run` only, so
+that `--help` is fast.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import os
 import re
 import sys
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NoReturn
 
 from neuron_sim import __version__
@@ -121,9 +122,10 @@ def build_parser(names: Iterable[str] = COMMANDS) -> Parser:
         module = importlib.import_module(COMMANDS[name])
         subparser = subparsers.add_parser(name, help=module.SUMMARY, description=module.__doc__)
         module.add_arguments(subparser)
-        codes = textwrap.fill(exit_codes_of(getattr(module, "FAILS", None)), 80)
-        for each in (subparser, *subparser.commands.values()):
-            each.epilog = codes
+        fails = getattr(module, "FAILS", None)
+        for command, each in {"": subparser, **subparser.commands}.items():
+            when = fails.get(command) if isinstance(fails, Mapping) else fails
+            each.epilog = textwrap.fill(exit_codes_of(when), 80)
         subparser.set_defaults(run=module.run, subparser=subparser)
     return parser
 

@@ -15,14 +15,20 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from neuron_sim.arguments import print_result
-from neuron_sim.terminal.exit_codes import SUCCESS
+from neuron_sim.arguments import (
+    DIFFERENCE_FAILS,
+    add_exit_code,
+    comparison_code,
+    print_result,
+)
 from neuron_sim.terminal.json_output import add_json
 from neuron_sim.terminal.tables import print_table
 from neuron_sim.timeline.comparison import Difference, compare_runs
 from neuron_sim.timeline.page import read_timeline, write_comparison
 
 SUMMARY = "compare two runs by their timeline pages"
+
+FAILS = DIFFERENCE_FAILS
 
 _LINES = 10
 """Lines of the kernel that are printed without --all."""
@@ -37,11 +43,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--all", action="store_true", help="also what is equal, and all lines of the kernels"
     )
+    add_exit_code(parser)
     add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """SUCCESS. ValueError for a file that is no timeline page of one run."""
+    """An exit code. ValueError for a file that is no timeline page of one run."""
     first, second = read_timeline(arguments.first), read_timeline(arguments.second)
     differences = compare_runs(first, second)
     if arguments.timeline is not None:
@@ -54,7 +61,7 @@ def run(arguments: argparse.Namespace) -> int:
         print_table([_row(each) for each in _printed(differences, arguments.all)])
 
     print_result(arguments, rows, text)
-    return SUCCESS
+    return comparison_code(arguments, any(each.change for each in differences))
 
 
 def _printed(differences: Sequence[Difference], everything: bool) -> list[Difference]:

@@ -75,6 +75,14 @@ def test_a_table_shows_the_same_without_json(capsys, faster):
     assert capsys.readouterr().out == "No differences.\n"
 
 
+def test_the_exit_code_says_whether_architectures_differ_when_asked(capsys, faster):
+    assert main(["arch", "diff", "trn2", faster, "--exit-code"]) == 1
+    captured = capsys.readouterr()
+    assert "dma.hbm_bytes_per_nanosecond" in captured.out and captured.err == ""
+    assert main(["arch", "diff", "trn2", "trn2", "--exit-code"]) == 0
+    assert capsys.readouterr().out == "No differences.\n"
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [

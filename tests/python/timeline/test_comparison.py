@@ -175,6 +175,14 @@ def test_the_command_prints_what_differs_and_writes_the_page(pages, tmp_path, ca
     assert "hbm_read_bytes" in capsys.readouterr().out
 
 
+def test_the_exit_code_says_whether_runs_differ_when_asked(pages, capsys):
+    first, second = pages
+    assert main(["compare", first, second, "--exit-code", "--json"]) == 1
+    captured = capsys.readouterr()
+    assert any(row["change"] for row in json.loads(captured.out)) and captured.err == ""
+    assert main(["compare", first, first, "--exit-code"]) == 0
+
+
 def test_the_command_prints_exact_json(pages, capsys):
     assert main(["compare", *pages, "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)
