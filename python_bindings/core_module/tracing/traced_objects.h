@@ -123,6 +123,7 @@ PyObject* access_of(TensorObject* tensor);
 /// The Affine of an IndexExpression.
 PyObject* affine_of(PyObject* expression, void*);
 void bind_merged(nanobind::module_& module);
+void bind_entry(nanobind::module_& module);
 
 // traced_indexing.cpp
 PyObject* subscript(PyObject* self, PyObject* index);

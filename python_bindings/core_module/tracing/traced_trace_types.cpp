@@ -128,6 +128,7 @@ void bind_traced_objects(nanobind::module_& module) {
   bind_tensor(module);
   bind_trace(module);
   bind_merged(module);
+  bind_entry(module);
   static PyMethodDef functions[] = {
       {"current_builder", current_builder, METH_NOARGS,
        "The builder of the kernel that is being traced, see TraceState.builder."},

@@ -1,10 +1,12 @@
 """Errors of kernels under `neuron-sim run`: the kernel's line first, then its callers."""
 
+import inspect
 import os
 import subprocess
 import sys
 
 import pytest
+from neuron_sim.neuronxcc import nki
 from test_run_command import run_script, written
 
 SCRIPT = """\
@@ -94,7 +96,7 @@ def test_a_script_without_the_command_ends_with_the_kernels_line(tmp_path, call)
     text = python(script)
     frames = [line for line in text.splitlines() if line.startswith("  File ")]
     assert [line.rpartition(" ")[2] for line in frames] == [
-        "<module>", "main", "entered", "double", "load", "load"  # the last one is the note's
+        "<module>", "main", "double", "load", "load"  # the last one is the note's
     ]  # fmt: skip
     assert text.endswith(
         f'  File "{script}", line 6, in load\n    return nl.load(a)\n           ^^^^^^^^^^\n'
@@ -118,6 +120,13 @@ def test_pytest_shows_the_kernels_line_as_the_innermost_one(tmp_path, options):
     assert "return nl.load(a)" in text and "movement.py" not in text
     whole = python(*command, test, variables={"NEURON_SIM_FULL_TRACEBACK": "1"})
     assert "movement.py" in whole
+
+
+def test_kernels_keep_their_signature_and_documentation():
+    kernel = nki.jit(lambda a, rows: None)
+    assert list(inspect.signature(kernel.traced).parameters) == ["args", "kwargs"]
+    assert kernel.traced.__doc__.startswith("The program for these arguments")
+    assert kernel.traced.__name__ == "traced" and kernel.traced.__self__ is kernel
 
 
 def test_an_error_that_a_script_handles_keeps_its_context(tmp_path):

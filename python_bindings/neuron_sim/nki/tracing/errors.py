@@ -187,22 +187,16 @@ def _kept(traceback: TracebackType | None) -> TracebackType | None:
     return result
 
 
+def _told(error: Exception) -> TracebackType | None:
+    """The traceback with which an error leaves an entry."""
+    traceback = error.__traceback__
+    if not getattr(error, "_neuron_sim_located", False):
+        return traceback
+    return traceback if _core.setting("NEURON_SIM_FULL_TRACEBACK") == "1" else _kept(traceback)
+
+
 def entry(function: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:
     """A function that scripts call: an error with a kernel's line leaves it with the frames of the
     script and of the kernel alone, so that the kernel's line is the innermost one. All frames stay
     where NEURON_SIM_FULL_TRACEBACK is 1."""
-
-    @functools.wraps(function)
-    def entered(*args: _Arguments.args, **kwargs: _Arguments.kwargs) -> _Result:
-        __tracebackhide__ = True  # for pytest
-        try:
-            return function(*args, **kwargs)
-        except Exception as error:
-            if not getattr(error, "_neuron_sim_located", False):
-                raise
-            if _core.setting("NEURON_SIM_FULL_TRACEBACK") == "1":
-                raise
-            # Its own cause and context stay.
-            raise error.with_traceback(_kept(error.__traceback__))  # noqa: B904
-
-    return entered
+    return functools.update_wrapper(_core.Entry(function, _told), function)

@@ -1,0 +1,73 @@
+// A function of this package that scripts call. A frame of Python that raised an error anew would
+// be part of its traceback; C has none.
+
+#include "python_bindings/core_module/tracing/bindings.h"
+#include "python_bindings/core_module/tracing/python_types.h"
+
+namespace neuron_sim::tracing {
+
+namespace {
+
+struct EntryObject {
+  enum { kFunction, kTraceback, kDictionary, kFields };
+  PyObject ob_base;
+  PyObject* field[kFields];
+};
+
+int initialise_entry(PyObject* self, PyObject* arguments, PyObject*) {
+  PyObject *function = nullptr, *traceback = nullptr;
+  if (PyArg_ParseTuple(arguments, "OO", &function, &traceback) == 0) return -1;
+  auto* entry = reinterpret_cast<EntryObject*>(self);
+  set_field(entry->field[EntryObject::kFunction], function);
+  set_field(entry->field[EntryObject::kTraceback], traceback);
+  return 0;
+}
+
+/// Gives the error that is set the traceback that the entry's second function has for it.
+void replace_traceback(EntryObject* entry) {
+  PyObject *type = nullptr, *error = nullptr, *traceback = nullptr;
+  PyErr_Fetch(&type, &error, &traceback);
+  PyErr_NormalizeException(&type, &error, &traceback);
+  if (traceback != nullptr) PyException_SetTraceback(error, traceback);
+  PyObject* replaced = PyObject_CallOneArg(entry->field[EntryObject::kTraceback], error);
+  if (replaced == nullptr) {  // the new error counts
+    Py_XDECREF(type);
+    Py_XDECREF(error);
+    Py_XDECREF(traceback);
+    return;
+  }
+  PyException_SetTraceback(error, replaced);
+  Py_XDECREF(traceback);
+  if (replaced == Py_None) Py_CLEAR(replaced);
+  PyErr_Restore(type, error, replaced);
+}
+
+PyObject* call_entry(PyObject* self, PyObject* arguments, PyObject* keywords) {
+  auto* entry = reinterpret_cast<EntryObject*>(self);
+  PyObject* result = PyObject_Call(entry->field[EntryObject::kFunction], arguments, keywords);
+  if (result == nullptr && PyErr_ExceptionMatches(PyExc_Exception) != 0) replace_traceback(entry);
+  return result;
+}
+
+PyObject* bound_entry(PyObject* self, PyObject* object, PyObject*) {
+  return object == nullptr ? Py_NewRef(self) : PyMethod_New(self, object);
+}
+
+}  // namespace
+
+void bind_entry(nanobind::module_& module) {
+  static PyMemberDef members[] = {
+      {"__dictoffset__", T_PYSSIZET,
+       offsetof(EntryObject, field) + EntryObject::kDictionary * sizeof(PyObject*), READONLY,
+       nullptr},
+      {}};
+  static PyGetSetDef properties[] = {
+      {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr}, {}};
+  static PyMethodDef methods[] = {{}};
+  PyTypeObject* type =
+      made<EntryObject>(module, "neuron_sim._core.Entry", members, initialise_entry, properties,
+                        methods, {Py_tp_call, pointer(call_entry)});
+  type->tp_descr_get = bound_entry;
+}
+
+}  // namespace neuron_sim::tracing
