@@ -53,8 +53,9 @@ class LayerReport:
         return 2 * layer.use.multiply_accumulates / seconds / self.peak if seconds else None
 
     def share(self, layer: Layer) -> float:
-        """Of the time of the call, 0 to 1."""
-        return layer.use.time_ps / self.root.use.time_ps
+        """Of the time of the call, 0 to 1; 0 of a call that launched nothing."""
+        whole = self.root.use.time_ps
+        return layer.use.time_ps / whole if whole else 0.0
 
     @property
     def title(self) -> str:

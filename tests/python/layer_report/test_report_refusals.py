@@ -31,10 +31,6 @@ def test_a_model_on_two_devices():
     refused("^parameter '1.weight' is on neuron_sim:1", model, values(4, 8, device="neuron_sim:0"))
 
 
-def test_an_empty_model_launches_nothing():
-    refused("launched nothing on neuron_sim:1", nn.Sequential(), values(4, 64))
-
-
 def test_without_tensors_there_is_no_device():
     refused("has no device", nn.Sequential(), ())
 

@@ -39,6 +39,21 @@ class Rows(HTMLParser):
             self.rows[-1][2][-1] += data.strip()
 
 
+@pytest.mark.parametrize("prepared", [lambda model: model, compiled], ids=["eager", "compiled"])
+@pytest.mark.parametrize(
+    ("model", "inputs"), [(stack(), values(0, 64)), (nn.Sequential(), values(4, 64))],
+    ids=["an empty batch", "an empty model"],
+)  # fmt: skip
+def test_a_call_that_launches_nothing_has_zeros(model, inputs, prepared):
+    report = reported(prepared(model), inputs)
+    (row,) = report.rows()
+    figures = ("launches", "us", "share %", "HBM MB")
+    assert [row[name] for name in figures] == [0] * 4 and row["MFU %"] is None
+    assert report.time_us == 0 and "Sequential" in str(report)
+    assert json.loads(report.to_json())["layers"]["share"] == 0
+    assert "Sequential" in report.to_markdown() and len(Rows(report.to_html()).rows) == 1
+
+
 def test_text_has_a_line_per_layer_indented_by_level(report):
     lines = str(report).splitlines()
     assert lines[0] == "Sequential on neuron_sim:1 (trn2), eager, forward"
