@@ -113,9 +113,10 @@ class Call:
 
         return mapped(value, convert, parameter)
 
-    def trace(self) -> TracedKernel:
-        """The kernel's program for these arguments, which may come from an earlier call."""
-        traced = program_cache.find_or_trace(self)
+    def trace(self, prints: bool = False) -> TracedKernel:
+        """The kernel's program for these arguments, which may come from an earlier call; `prints`
+        as in trace_anew()."""
+        traced = program_cache.find_or_trace(self, prints)
         sanitize.report(traced.findings)
         return traced
 
@@ -225,6 +226,7 @@ class Call:
         self._check_outputs(traced)
         traced.findings = sanitize.findings_of(traced)
         traced.contents = None if trace.eager is None else trace.eager.contents()
+        traced.has_prints = trace.has_prints
         if trace.has_prints and trace.printed is None and trace.eager is None:
             traced.with_prints = functools.partial(self.trace_anew, prints=True)
         return traced

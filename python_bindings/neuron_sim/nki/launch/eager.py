@@ -42,14 +42,26 @@ def eagerly(active: bool = True) -> Iterator[None]:
         _active.reset(token)
 
 
+def reader_of_programs() -> str:
+    """What looks at programs of kernels besides running them, a clause; empty when nothing does."""
+    if _sanitize.active() is not None:
+        return "runs under the sanitizer"
+    found = [each for each in _OF_WHOLE_PROGRAMS if _core.setting(each)]
+    return f"runs with {found[0]} set" if found else ""
+
+
 def run_call(call: Call) -> Any:
     """What the kernel returns for the arrays of a call, eagerly where that is wanted.
 
     ValueError where eager execution is wanted but cannot be: several cores or ranks, tensors of a
     device, a schedule, registers, and settings that look at whole programs.
     """
-    if not is_wanted() or is_timing_only() or _kind(call) == "meta":
+    if is_timing_only() or (kind := _kind(call)) == "meta":
         return call.trace().run(call.arrays)
+    if not is_wanted():
+        # With what it prints at once, where it can be: its own side effects happen once.
+        prints = kind == "host" and not reader_of_programs()
+        return call.trace(prints).run(call.arrays)
     _check(call)
     traced = call.trace_anew(
         arrays=[host_bytes(*each) for each in zip(call.arrays, call.inputs, strict=True)]
@@ -84,8 +96,5 @@ def _check(call: Call) -> None:
         raise refusal(call.name, f"runs on {call.cores} cores")
     if call.schedule:
         raise refusal(call.name, "has a schedule")
-    if _sanitize.active() is not None:
-        raise refusal(call.name, "runs under the sanitizer")
-    for setting in _OF_WHOLE_PROGRAMS:
-        if _core.setting(setting):
-            raise refusal(call.name, f"runs with {setting} set")
+    if reader := reader_of_programs():
+        raise refusal(call.name, reader)

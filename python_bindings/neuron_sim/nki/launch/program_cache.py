@@ -72,26 +72,26 @@ def clear() -> None:
     _cache.entries.clear()
 
 
-def find_or_trace(call: Any) -> TracedKernel:
-    """The program of a call: of an equal earlier one, or traced now."""
+def find_or_trace(call: Any, prints: bool) -> TracedKernel:
+    """The program of a call: of an equal earlier one, or traced now, as trace_anew(prints)."""
     if sys.gettrace() is not None:
-        return call.trace_anew()
+        return call.trace_anew(prints)
     if _cache.library_changed or _cache.library_grew:
         _watch_library()
     key, kept = _key_of(call)
     if key is None:
         _cache.refusals += 1
-        return call.trace_anew()
+        return call.trace_anew(prints)
     found = _cache.entries.get(key)
     if found is not None:
         _cache.hits += 1
         _cache.entries.move_to_end(key)
         return found[0]
-    traced = call.trace_anew()
+    traced = call.trace_anew(prints)
     _cache.misses += 1
-    # A kernel that changed what it reads would not do so again if its program came from here; one
-    # that prints is traced again when it runs.
-    is_kept = traced.with_prints is None and _is_immutable(traced.returned)
+    # A kernel that changed what it reads would not do so again if its program came from here; that
+    # of one that prints depends on `prints`.
+    is_kept = not traced.has_prints and _is_immutable(traced.returned)
     if is_kept and not _cache.library_changed and _key_of(call)[0] == key:
         _cache.entries[key] = (traced, kept)
         if len(_cache.entries) > _CAPACITY:

@@ -73,6 +73,7 @@ class TracedKernel:
             source.arguments[number]["label"]: line for number, line in trace.declared.items()
         }
         self.findings: list = []  # of the sanitizer, those that need no data
+        self.has_prints = False  # whether it calls nl.device_print
         self.with_prints: Callable[[], TracedKernel] | None = None
         self.contents: list | None = None  # of the arguments, when it ran while it was traced
         self.log: list[int] = []  # decisions of loops on registers in the last run

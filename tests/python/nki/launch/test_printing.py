@@ -65,6 +65,28 @@ def test_each_point_is_printed_once_per_run(kernel, call, capsys):
         assert capsys.readouterr().out == expected
 
 
+@pytest.mark.parametrize("jit", [old.jit, nki.jit], ids=["old", "new"])
+def test_the_statements_of_a_kernel_that_prints_run_once_per_call(jit, capsys):
+    language, called = (old_nl if jit is old.jit else nl), []
+
+    @jit
+    def kernel(a):
+        called.append(a.shape)
+        print("shape", a.shape)
+        out = language.ndarray(a.shape, dtype=a.dtype, buffer=language.shared_hbm)
+        x = language.load(a)
+        language.device_print("x", x)
+        language.store(out, x)
+        return out
+
+    for runs in (1, 2):  # its program is not kept
+        assert np.array_equal(kernel(A), A)
+        assert capsys.readouterr().out == f"shape (4, 2)\nx {A}\n"
+        assert len(called) == runs
+    timed = kernel.traced(A)
+    assert timed.time()["body_us"] > 0 and len(timed.source.arguments) == 2
+
+
 @pytest.mark.parametrize("languages", [(old, old_kernel), (nki, new_kernel)], ids=["old", "new"])
 def test_what_does_not_compute_prints_no_values(languages, capsys):
     language, kernel = languages
