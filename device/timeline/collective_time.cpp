@@ -59,9 +59,10 @@ double steps_of(const CollectiveTiming& timing, CollectiveKind kind, int64_t ran
   if (exchanges_all(kind) || buffer < timing.mesh.count) {
     return passes(kind) * (inside + (chips > 1 ? 1 : 0));
   }
-  if (buffer <= timing.recursive.count) {
-    const auto doublings = std::bit_width(static_cast<uint64_t>(chips - 1));
-    return passes(kind) * (inside + static_cast<double>(doublings));
+  // Recursive doubling pairs 2^p chips; a ring is what remains for any other number of them.
+  const auto count = static_cast<uint64_t>(chips);
+  if (buffer <= timing.recursive.count && std::has_single_bit(count)) {
+    return passes(kind) * (inside + static_cast<double>(std::countr_zero(count)));
   }
   return passes(kind) * std::max(1.0, static_cast<double>(ranks) / 2);
 }
