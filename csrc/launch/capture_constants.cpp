@@ -7,6 +7,7 @@
 #include "csrc/launch/capture.h"
 #include "csrc/runtime/errors.h"
 #include "device/runtime/devices.h"
+#include "ops/graph/cast_in_products.h"
 
 namespace neuron_sim {
 
@@ -66,6 +67,10 @@ void GraphCapture::prepare_constants() {
     return graph_->memories_[memory].origin == GraphMemory::Origin::kFresh &&
            !memories_[memory].has_contents && memories_[memory].storage.use_count() == 1;
   };
+  if (options_.fuse) {
+    waiting_ =
+        cast_in_products(std::move(waiting_), [&](size_t memory) { return !is_fresh(memory); });
+  }
   SeparatedKernels separated =
       separate_constants(std::move(waiting_), is_constant, is_fresh, memories_.size());
   waiting_ = std::move(separated.others);

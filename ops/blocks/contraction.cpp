@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "device/base/errors.h"
+#include "device/isa/movement/tensor_copy.h"
 #include "device/isa/tensor/nc_matmul.h"
 #include "ops/blocks/tiles.h"
 
@@ -13,6 +14,13 @@ namespace {
 constexpr int64_t kTransferBytes = int64_t{512} * 1024;
 // Below this many elements, a gather by DMA finishes before a transpose on chip would.
 constexpr int64_t kGatherElements = 128;
+
+/// Per partition, of what is loaded at once to be cast: a row, or as much as one transfer takes.
+int64_t uncast_elements(const View& matrix, int64_t rows, bool transposes) {
+  if (transposes) return rows;
+  constexpr int64_t kLargestPartitions = 128;
+  return kTransferBytes / kLargestPartitions / itemsize(matrix.dtype());
+}
 
 }  // namespace
 
@@ -34,44 +42,67 @@ bool needs_transposing(const View& matrix) {
          matrix.size(0) * matrix.size(1) > kGatherElements;
 }
 
-int64_t ContractionLoader::staging_bytes(const View& matrix, int64_t rows) {
-  return needs_transposing(matrix) ? 2 * rows * itemsize(matrix.dtype()) : 0;
+int64_t ContractionLoader::staging_bytes(const View& matrix, int64_t rows,
+                                         std::optional<Dtype> dtype) {
+  const bool transposes = needs_transposing(matrix);
+  const bool casts = dtype.value_or(matrix.dtype()) != matrix.dtype();
+  const int64_t staging = transposes ? rows * itemsize(dtype.value_or(matrix.dtype())) : 0;
+  const int64_t uncast = casts ? uncast_elements(matrix, rows, transposes) : 0;
+  return 2 * (staging + uncast * itemsize(matrix.dtype()));
 }
 
 ContractionLoader::ContractionLoader(Builder& builder, const View& matrix, int64_t rows,
-                                     Transposer* transposer, EngineKind queue, int staging_ring)
+                                     Transposer* transposer, EngineKind queue, int staging_ring,
+                                     std::optional<Dtype> dtype)
     : builder_(builder), queue_(queue) {
-  if (!needs_transposing(matrix)) return;
+  const int64_t partitions = builder.limits().partitions;
+  const bool transposes = needs_transposing(matrix);
+  if (dtype.value_or(matrix.dtype()) != matrix.dtype()) {
+    uncast_ = builder.sbuf(matrix.label() + "_uncast",
+                           {partitions, uncast_elements(matrix, rows, transposes)}, matrix.dtype(),
+                           staging_ring);
+  }
+  if (!transposes) return;
   require(transposer != nullptr, "an operand that is transposed on chip needs a transposer");
   transposer_ = transposer;
-  staging_ = builder.sbuf(matrix.label() + "_rows", {builder.limits().partitions, rows},
-                          matrix.dtype(), staging_ring);
+  staging_ = builder.sbuf(matrix.label() + "_rows", {partitions, rows},
+                          dtype.value_or(matrix.dtype()), staging_ring);
 }
 
 void ContractionLoader::load(const View& source, const BlockedMatrix& target, const Affine& turn) {
   if (transposer_ != nullptr) {
     load_transposed(source, target, turn);
   } else {
-    load_rows(source, target);
+    load_rows(source, target, turn);
   }
 }
 
-void ContractionLoader::load_rows(const View& source, const BlockedMatrix& target) {
+void ContractionLoader::load_cast(const View& target, const View& source, const Affine& turn) {
+  if (!uncast_.present()) return neuron_sim::load(builder_, target, source, queue_);
+  View loaded = uncast_.turn(turn).slice(0, 0, target.size(0)).slice(1, 0, target.free_elements());
+  if (target.rank() == 3) loaded = loaded.split(1, target.size(1), target.size(2));
+  neuron_sim::load(builder_, loaded, source, queue_);
+  builder_.emit(TensorCopy{.dst = target, .src = loaded});
+}
+
+void ContractionLoader::load_rows(const View& source, const BlockedMatrix& target,
+                                  const Affine& turn) {
   const int64_t partitions = target.tile.size(0);
   const int64_t row_bytes = target.columns * itemsize(source.dtype());
-  const int64_t step = std::max<int64_t>(1, kTransferBytes / (partitions * row_bytes));
-  for_tiles(
-      builder_, target.full_blocks(), step, [&](const Affine& block, int64_t count, const Affine&) {
-        const View rows = source.slice(0, block * partitions, count * partitions)
-                              .split(0, count, partitions)
-                              .permute({1, 0, 2});
-        neuron_sim::load(builder_, target.tile.slice(1, block, count).slice(2, 0, target.columns),
-                         rows, queue_);
-      });
-  if (target.rest() == 0) return;
+  const int64_t fitting = kTransferBytes / (partitions * row_bytes);
   const int64_t full = target.full_blocks();
-  neuron_sim::load(builder_, target.part(full, target.rest(), 0, target.columns),
-                   source.slice(0, full * partitions, target.rest()), queue_);
+  const int64_t step = std::max<int64_t>(1, fitting);
+  const int64_t calls = ceiling(full, step) + (target.rest() > 0 ? 1 : 0);
+  for_tiles(builder_, full, step, [&](const Affine& block, int64_t count, const Affine& index) {
+    const View rows = source.slice(0, block * partitions, count * partitions)
+                          .split(0, count, partitions)
+                          .permute({1, 0, 2});
+    load_cast(target.tile.slice(1, block, count).slice(2, 0, target.columns), rows,
+              turn * calls + index);
+  });
+  if (target.rest() == 0) return;
+  load_cast(target.part(full, target.rest(), 0, target.columns),
+            source.slice(0, full * partitions, target.rest()), turn * calls + (calls - 1));
 }
 
 void ContractionLoader::load_transposed(const View& source, const BlockedMatrix& target,
@@ -85,7 +116,7 @@ void ContractionLoader::load_transposed(const View& source, const BlockedMatrix&
             [&](const Affine& column, int64_t count, const Affine& tile) {
               const Affine index = turn * tiles + tile;
               const View staged = staging_.turn(index).slice(0, 0, count).slice(1, 0, target.rows);
-              neuron_sim::load(builder_, staged, by_columns.slice(0, column, count), queue_);
+              load_cast(staged, by_columns.slice(0, column, count), index);
               const View place = target.tile.slice(2, column, count);
               for_tiles(builder_, full, transposer_->group(),
                         [&](const Affine& block, int64_t blocks, const Affine& call) {

@@ -3,26 +3,10 @@
 #include <algorithm>
 #include <optional>
 
+#include "ops/graph/tensor_match.h"
+
 namespace neuron_sim {
 namespace {
-
-/// Whether no byte between the first and last element belongs to none, or to two.
-bool is_dense(const GraphTensor& tensor) {
-  int64_t elements = 1;
-  for (size_t i = 0; i < tensor.shape.size(); ++i) {
-    if (tensor.shape[i] > 1 && tensor.strides[i] == 0) return false;
-    elements *= tensor.shape[i];
-  }
-  return elements == extent_of(tensor.shape, tensor.strides);
-}
-
-/// Whether the two, of one shape, have their elements in the same order.
-bool same_order(const GraphTensor& a, const GraphTensor& b) {
-  for (size_t i = 0; i < a.shape.size(); ++i) {
-    if (a.shape[i] > 1 && a.strides[i] != b.strides[i]) return false;
-  }
-  return true;
-}
 
 /// Whether a kernel copies one dense tensor from fp32 to a narrower floating dtype.
 bool only_rounds(const GraphKernel& kernel) {

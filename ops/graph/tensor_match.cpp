@@ -65,4 +65,20 @@ size_t place_of(std::vector<GraphTensor>& tensors, const GraphTensor& tensor) {
   return tensors.size() - 1;
 }
 
+bool is_dense(const GraphTensor& tensor) {
+  int64_t elements = 1;
+  for (size_t i = 0; i < tensor.shape.size(); ++i) {
+    if (tensor.shape[i] > 1 && tensor.strides[i] == 0) return false;
+    elements *= tensor.shape[i];
+  }
+  return elements == extent_of(tensor.shape, tensor.strides);
+}
+
+bool same_order(const GraphTensor& a, const GraphTensor& b) {
+  for (size_t i = 0; i < a.shape.size(); ++i) {
+    if (a.shape[i] > 1 && a.strides[i] != b.strides[i]) return false;
+  }
+  return true;
+}
+
 }  // namespace neuron_sim

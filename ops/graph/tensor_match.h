@@ -11,6 +11,11 @@ namespace neuron_sim {
 /// Whether the two, of one shape, are the same elements in the same order.
 bool same_elements(const GraphTensor& a, const GraphTensor& b);
 
+/// Whether no byte between the first and last element belongs to none, or to two.
+bool is_dense(const GraphTensor& tensor);
+/// Whether the two, of one shape, have their elements in the same order.
+bool same_order(const GraphTensor& a, const GraphTensor& b);
+
 /// Strides of the same elements under other sizes; empty when there are none.
 std::optional<std::vector<int64_t>> strides_under(const GraphTensor& tensor,
                                                   const std::vector<int64_t>& shape);

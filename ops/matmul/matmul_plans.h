@@ -17,8 +17,8 @@ inline constexpr int kResultRing = 4;
 
 /// Operands of one product in HBM: out = scale * a @ b + addend_scale * addend.
 struct MatmulOperands {
-  View a, b, out;
-  View addend{};  ///< [M, N], strides of 0 where it repeats; absent: no addend
+  View a, b, out;  ///< one of a and b may be int8, which is cast on chip
+  View addend{};   ///< [M, N], strides of 0 where it repeats; absent: no addend
   double scale = 1, addend_scale = 1;
   const Expression* after = nullptr;  ///< of the result so far and `others`; absent: none
   std::vector<View> others{};         ///< [M, N], as the addend
@@ -26,6 +26,8 @@ struct MatmulOperands {
   int64_t rows() const { return a.size(0); }
   int64_t depth() const { return a.size(1); }
   int64_t columns() const { return b.size(1); }
+  /// In which it multiplies: that of the operand with the larger elements.
+  Dtype dtype() const { return itemsize(a.dtype()) < itemsize(b.dtype()) ? b.dtype() : a.dtype(); }
   /// a as [K, M].
   View a_by_depth() const { return a.permute({1, 0}); }
 };

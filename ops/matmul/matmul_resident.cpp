@@ -30,7 +30,7 @@ class ResidentMatmul {
         result_(builder, operands, epilogue, std::min(plan.columns, operands.columns()),
                 plan.ring) {
     const Limits& limits = builder.limits();
-    const Dtype dtype = operands.a.dtype();
+    const Dtype dtype = operands.dtype();
     const int64_t depth = operands.depth();
     row_tile_ = limits.partitions;
     column_tile_ = std::min(product_columns(limits), operands.columns());
@@ -48,8 +48,9 @@ class ResidentMatmul {
     if (transposes) transposer_.emplace(builder, dtype, kTransposeRing, operands.transpose_engine);
     Transposer* transposer = transposes ? &*transposer_ : nullptr;
     // a on a separate queue: its first tile need not wait for all of b.
-    load_a_.emplace(builder, operands.a_by_depth(), depth, transposer, EngineKind::kScalar);
-    load_b_.emplace(builder, operands.b, depth, transposer, kLoadQueue);
+    load_a_.emplace(builder, operands.a_by_depth(), depth, transposer, EngineKind::kScalar,
+                    kDoubleBuffer, dtype);
+    load_b_.emplace(builder, operands.b, depth, transposer, kLoadQueue, kDoubleBuffer, dtype);
   }
 
   void emit(const MatmulOperands& operands, const Affine& batch) {
@@ -135,12 +136,12 @@ ResidentPlan plan_resident(const Architecture& architecture, const MatmulBatch& 
   const Limits& limits = architecture.limits;
   const MatmulOperands& operands = batch.first;
   const int64_t depth = operands.depth(), columns = operands.columns();
-  const Dtype dtype = operands.a.dtype();
+  const Dtype dtype = operands.dtype();
   const int64_t row_tile = std::min(limits.partitions, operands.rows());
   // Rings are rounded up to allocation steps; 1 KiB covers all of them.
   const int64_t others = kDoubleBuffer * blocked_bytes(limits, depth, row_tile, dtype) +
-                         ContractionLoader::staging_bytes(operands.a_by_depth(), depth) +
-                         ContractionLoader::staging_bytes(operands.b, depth) +
+                         ContractionLoader::staging_bytes(operands.a_by_depth(), depth, dtype) +
+                         ContractionLoader::staging_bytes(operands.b, depth, dtype) +
                          std::max(kDoubleBuffer * kWholeRow, kOutputRing * product_columns(limits) *
                                                                  itemsize(operands.out.dtype())) +
                          MatmulResult::bytes(architecture, operands) + 1024;

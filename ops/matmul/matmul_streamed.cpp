@@ -24,7 +24,7 @@ class StreamedMatmul {
                 std::min(product_columns(builder.limits()), operands.columns()), 1),
         panel_rows_(panel_rows) {
     const Limits& limits = builder.limits();
-    const Dtype dtype = operands.a.dtype();
+    const Dtype dtype = operands.dtype();
     row_tile_ = limits.partitions;
     const int64_t rows = std::min(kRowTiles * row_tile_, operands.rows());
     const int64_t columns = std::min(product_columns(limits), operands.columns());
@@ -38,8 +38,8 @@ class StreamedMatmul {
     if (transposes) transposer_.emplace(builder, dtype, kTransposeRing, operands.transpose_engine);
     Transposer* transposer = transposes ? &*transposer_ : nullptr;
     load_a_.emplace(builder, operands.a_by_depth(), panel_rows, transposer, EngineKind::kScalar,
-                    kStagingRing);
-    load_b_.emplace(builder, operands.b, panel_rows, transposer, kLoadQueue, kStagingRing);
+                    kStagingRing, dtype);
+    load_b_.emplace(builder, operands.b, panel_rows, transposer, kLoadQueue, kStagingRing, dtype);
   }
 
   void emit(const MatmulOperands& operands) {

@@ -126,8 +126,15 @@ void check_matrices(const HbmTensor& a, const HbmTensor& b, const HbmTensor& out
   if (!fits(a, rows, depth) || !fits(b, depth, columns) || !more_fit) {
     fail("matrix_product: the sizes of a, b, addend, other operands and out do not fit together.");
   }
-  check_float_operand("matrix_product", "a", {a.shape, {}, a.dtype()});
-  check_same_dtype("matrix_product", "a", {a.shape, {}, a.dtype()}, "b", {b.shape, {}, b.dtype()});
+  if (a.dtype() != Dtype::kInt8 || b.dtype() == Dtype::kInt8) {
+    check_float_operand("matrix_product", "a", {a.shape, {}, a.dtype()});
+  }
+  if (a.dtype() == Dtype::kInt8) {
+    check_float_operand("matrix_product", "b", {b.shape, {}, b.dtype()});
+  } else if (b.dtype() != Dtype::kInt8) {
+    check_same_dtype("matrix_product", "a", {a.shape, {}, a.dtype()}, "b",
+                     {b.shape, {}, b.dtype()});
+  }
 }
 
 /// The products as the result's strides want them: transposed, or as they are.

@@ -32,7 +32,8 @@ struct MatrixProductOptions {
 /// Operands: a [..., M, K], b [..., K, N], if there is one, addend [..., M, N], and as many others
 /// [..., M, N] of any floating dtypes as the options say; result: out
 /// [..., M, N]. Equal leading dimensions, none of them empty, K > 0; any strides (0 repeats an
-/// operand), fp32, fp16 or bf16 alike, out also fp32. Accumulates in fp32, rounds once. `addend`
+/// operand), fp32, fp16 or bf16 alike, out also fp32; one of a and b may be int8, whose elements
+/// are cast on chip, so that they cross HBM as bytes. Accumulates in fp32, rounds once. `addend`
 /// may be `out` itself. KernelError for sizes that do not match and other dtypes.
 void emit_matrix_product(Builder& builder, HbmTensors operands, HbmTensors results,
                          const MatrixProductOptions& options);
