@@ -1,12 +1,10 @@
 """Reports on models of torch.compile: parts of one program."""
 
-import neuron_sim.nki as nki
-import neuron_sim.nki.language as nl
+import model_with_kernel
 import pytest
 import torch
 from neuron_sim.layer_report.tree import OUTSIDE
 from neuron_sim.layer_report.uses import OVERHEAD, scaled
-from neuron_sim.nki.torch import nki_op
 from reports import DEVICE, by_name, compiled, latencies, reported, stack, values
 from torch import nn
 
@@ -95,31 +93,15 @@ def test_a_model_of_one_module_has_a_row_for_its_instructions():
     assert [child.name for child in report.root.children] == [OUTSIDE, OVERHEAD]
 
 
-@nki.jit
-def squared_relu(x):
-    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
-    tile = nl.maximum(nl.load(x), 0.0)
-    nl.store(out, tile * tile)
-    return out
-
-
-activation = nki_op("layer_report_test::squared_relu", squared_relu)
-
-
-class Activation(nn.Module):
-    def forward(self, x):
-        return activation(x)
-
-
 def test_a_kernel_of_nki_belongs_to_its_module_and_has_no_overhead_of_its_own():
-    x = values(32, 64)
-    model = compiled(nn.Sequential(nn.Linear(64, 96), Activation(), nn.Linear(96, 64)).to(DEVICE))
+    x = values(model_with_kernel.ROWS, 64)
+    model = compiled(model_with_kernel.build()[0].to(DEVICE))
     layers = by_name(reported(model, x))
     with torch.no_grad(), torch.neuron_sim.record_launches() as launches:
         model(x)
     kernel = launches[1]
     assert layers["1"].use.time_ps == round(1e6 * kernel.body_us)
-    assert layers["1"].use.hbm_bytes == 2 * 32 * 96 * 4
+    assert layers["1"].use.hbm_bytes == 2 * model_with_kernel.ROWS * model_with_kernel.WIDTH * 4
     first = launches[0]
     overhead = round(1e6 * first.latency_us) - round(1e6 * first.body_us)
     assert layers[OVERHEAD].use.time_ps == overhead

@@ -1,8 +1,8 @@
 """Where the time of a model goes: shares of modules, and which modules are one row."""
 
 import json
-import sys
 
+import model_with_kernel
 import pytest
 import torch
 from neuron_sim.command_line import main
@@ -155,45 +155,18 @@ def test_the_command_prints_layers_when_asked(tmp_path, monkeypatch, capsys):
     assert "[0-2]" not in capsys.readouterr().out
 
 
-KERNEL = """
-import torch
-import neuron_sim.nki as nki
-import neuron_sim.nki.language as nl
-from neuron_sim.nki.torch import nki_op
-from torch import nn
-
-@nki.jit
-def squared_relu(x):
-    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
-    tile = nl.maximum(nl.load(x), 0.0)
-    nl.store(out, tile * tile)
-    return out
-
-activation = nki_op("model_layers_test::squared_relu", squared_relu)
-
-class Activation(nn.Module):
-    def forward(self, x):
-        return activation(x)
-
-def build():
-    layers = [nn.Linear(64, 96), Activation(), nn.Linear(96, 64)]
-    return nn.Sequential(*layers), (torch.ones(32, 64),)
-"""
-
-
-def test_a_kernel_of_nki_is_timed_within_the_graph(tmp_path, monkeypatch, capsys):
-    (tmp_path / "with_kernel.py").write_text(KERNEL)
-    monkeypatch.chdir(tmp_path)
-    assert main(["model", "with_kernel:build", "--layers", "--dtype", "float32", "--json"]) == 0
+def test_a_kernel_of_nki_is_timed_within_the_graph(capsys):
+    command = ["model", "model_with_kernel:build", "--layers", "--dtype", "float32", "--json"]
+    assert main(command) == 0
     (row,) = json.loads(capsys.readouterr().out)
     found = by_name(row["layers"])
     assert {"0", "1", "2"} <= set(found)
-    kernel = sys.modules["with_kernel"].activation
-    x = torch.ones(32, 96, device="neuron_sim")
+    rows, width = model_with_kernel.ROWS, model_with_kernel.WIDTH
+    x = torch.ones(rows, width, device="neuron_sim")
     with torch.neuron_sim.record_launches() as launches:
-        kernel(x)
+        model_with_kernel.activation(x)
     assert found["1"]["time_ms"] == pytest.approx(launches[0].body_us / 1e3, rel=1e-9)
-    assert found["1"]["moved_mb"] == pytest.approx(2 * 32 * 96 * 4 / 1e6)
+    assert found["1"]["moved_mb"] == pytest.approx(2 * rows * width * 4 / 1e6)
     # On a chip the kernel is part of the graph's program: one launch.
     assert row["launches"] == 1
     overhead = launches[0].latency_us - launches[0].body_us
