@@ -20,6 +20,12 @@ struct UndefinedRead {
 /// tensors are the caller's and count as written.
 std::vector<UndefinedRead> undefined_reads(const Program& program);
 
+/// The tiles of SBUF and PSUM and the scratch tensors of which a run may read bytes before it
+/// writes them, ascending. A write counts only where no data decides about it: not in a loop on a
+/// register, at a register address, at rows of an index, or where accesses out of bounds are
+/// skipped; what data decides to read is taken to be the whole tile.
+std::vector<TileId> possibly_undefined_tiles(const Program& program);
+
 /// One sentence: instruction, operand, tile and source line.
 std::string describe(const Program& program, const UndefinedRead& read);
 

@@ -8,6 +8,7 @@
 #include "device/base/interruption.h"
 #include "device/execute/run_instance.h"
 #include "device/execute/serial_run.h"
+#include "device/memory/scratch_memory.h"
 #include "device/program/cursor.h"
 
 namespace neuron_sim {
@@ -165,20 +166,29 @@ ControlLog run_serial(const Program& program, const ExecutionPlan& plan, Instanc
 class ScratchTensors {
  public:
   ScratchTensors(const Program& program, std::span<std::byte* const> arguments)
-      : addresses_(arguments.begin(), arguments.end()) {
+      : addresses_(arguments.begin(), arguments.end()), memory_(bytes_of(program)) {
+    std::byte* next = memory_.data();
     for (const TileId id : program.scratch) {
-      const Tile& tile = program.tiles[static_cast<size_t>(id)];
-      buffers_.emplace_back(static_cast<size_t>(tile.bytes));
-      const int size = itemsize(tile.dtype);
-      fill_uninitialised(buffers_.back().data(), tile.dtype, size, tile.bytes / size);
-      addresses_.push_back(buffers_.back().data());
+      addresses_.push_back(next);
+      next += room_of(program, id);
     }
   }
   std::span<std::byte* const> addresses() const { return addresses_; }
 
  private:
+  /// Whole cache lines.
+  static int64_t room_of(const Program& program, TileId id) {
+    constexpr int64_t kLine = 64;
+    return (program.tiles[static_cast<size_t>(id)].bytes + kLine - 1) / kLine * kLine;
+  }
+  static int64_t bytes_of(const Program& program) {
+    int64_t bytes = 0;
+    for (const TileId id : program.scratch) bytes += room_of(program, id);
+    return bytes;
+  }
+
   std::vector<std::byte*> addresses_;
-  std::vector<std::vector<std::byte>> buffers_;
+  ScratchMemory memory_;
 };
 
 }  // namespace

@@ -68,12 +68,6 @@ struct Collect {
   void meet(const Meeting&) { require(false, "programs of two cores are walked at every launch"); }
 };
 
-std::vector<TileId> tiles_to_fill(const Program& program) {
-  std::vector<TileId> tiles;
-  for (const UndefinedRead& read : undefined_reads(program)) tiles.push_back(read.tile);
-  return tiles;
-}
-
 }  // namespace
 
 struct GraphBuilder::State {
@@ -169,16 +163,8 @@ InstanceGraph GraphBuilder::take() {
 
 ExecutionPlan make_plan(const Program& program) {
   ExecutionPlan plan;
-  if (program.uses_registers) {
-    for (size_t i = 0; i < program.tiles.size(); ++i) {
-      const MemoryKind memory = program.tiles[i].memory;
-      if (memory == MemoryKind::kSbuf || memory == MemoryKind::kPsum) {
-        plan.fill.push_back(static_cast<TileId>(i));
-      }
-    }
-    return plan;
-  }
-  plan.fill = tiles_to_fill(program);
+  plan.fill = possibly_undefined_tiles(program);
+  if (program.uses_registers) return plan;
   Work work;
   for (const Block& block : program.cores) {
     const Work core = work_of(program, block);

@@ -34,9 +34,10 @@ struct ExecutionPlan {
                ///< walking
   };
   Mode mode = Mode::kSerial;
-  InstanceGraph graph;       ///< for kGraph; for kSerial without registers too
-  bool resolved = false;     ///< `graph.instances` is complete
-  std::vector<TileId> fill;  ///< tiles read before they are written
+  InstanceGraph graph;    ///< for kGraph; for kSerial without registers too
+  bool resolved = false;  ///< `graph.instances` is complete
+  /// Tiles and scratch tensors that may be read before they are written.
+  std::vector<TileId> fill;
 };
 
 /// Derives the plan; `program` must outlive it.

@@ -229,8 +229,11 @@ void InstanceRunner::receive(const Instruction& target, const Location* target_l
 }
 
 void InstanceRunner::fill(const Tile& tile) {
-  const CoreMemory& memory = *memories_[tile.core];
   const int size = itemsize(tile.dtype);
+  if (tile.memory == MemoryKind::kHbm) {
+    return fill_uninitialised(tensor(tile), tile.dtype, size, tile.bytes / size);
+  }
+  const CoreMemory& memory = *memories_[tile.core];
   for (int64_t p = 0; p < tile.partitions; ++p) {
     std::byte* data = memory.at(tile.memory, tile.start_partition + p, tile.address);
     const int64_t count = tile.bytes / size;
