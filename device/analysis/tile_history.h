@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "device/operand/engine.h"
@@ -24,8 +25,9 @@ struct HistoryEntry {
 /// only with writes, a write with both. `Stamp` has `void merge(const Stamp&)`: whatever waits for
 /// the merged entry waits for both.
 ///
-/// Lists are bounded: beyond the bound the two oldest entries of one slot merge into their bounding
-/// region. That is conservative (an access may wait longer than it must), and is counted.
+/// Lists are bounded: beyond the bound two entries of one slot merge into their bounding region,
+/// those neighbours that add the fewest bytes. That is conservative (an access may wait longer
+/// than it must), and is counted.
 template <typename Stamp>
 class TileHistory {
  public:
@@ -93,22 +95,46 @@ class TileHistory {
  private:
   void add(std::vector<Entry>& entries, size_t maximum, const Region& region, Slot slot,
            const Stamp& stamp) {
-    if (entries.size() >= maximum) {
-      const auto older = std::find_if(entries.begin(), entries.end(),
-                                      [&](const Entry& e) { return e.slot == slot; });
-      const auto newer = older == entries.end()
-                             ? older
-                             : std::find_if(older + 1, entries.end(),
-                                            [&](const Entry& e) { return e.slot == slot; });
-      if (newer != entries.end()) {
-        older->region = bounding(older->region, newer->region);
-        older->high = older->region.high();
-        older->stamp.merge(newer->stamp);
-        entries.erase(newer);
-        ++widened_;
-      }
-    }
+    if (entries.size() >= maximum) merge_two(entries, slot);
     entries.push_back({region, slot, stamp, region.high()});
+  }
+
+  static int64_t bytes_between(int32_t partitions, int64_t low, int64_t high) {
+    return partitions * (high - low);
+  }
+
+  /// What merging two entries costs: the bytes of their bounding region that neither has, then all
+  /// of them, so that rows beside each other do not become one entry before they must.
+  static std::pair<int64_t, int64_t> cost(const Entry& a, const Entry& b) {
+    const Region both = bounding(a.region, b.region);
+    const int64_t bytes = bytes_between(both.partitions, both.low, both.high());
+    return {bytes - bytes_between(a.region.partitions, a.region.low, a.high) -
+                bytes_between(b.region.partitions, b.region.low, b.high),
+            bytes};
+  }
+
+  /// Merges the two neighbours of a slot that cost least, of these the oldest.
+  void merge_two(std::vector<Entry>& entries, Slot slot) {
+    auto before = entries.end(), older = entries.end(), newer = entries.end();
+    std::pair<int64_t, int64_t> least{};
+    for (auto entry = entries.begin(); entry != entries.end(); ++entry) {
+      if (entry->slot != slot) continue;
+      if (before != entries.end()) {
+        const auto found = cost(*before, *entry);
+        if (newer == entries.end() || found < least) {
+          older = before;
+          newer = entry;
+          least = found;
+        }
+      }
+      before = entry;
+    }
+    if (newer == entries.end()) return;
+    older->region = bounding(older->region, newer->region);
+    older->high = older->region.high();
+    older->stamp.merge(newer->stamp);
+    entries.erase(newer);
+    ++widened_;
   }
 
   std::vector<Entry> reads_, writes_;

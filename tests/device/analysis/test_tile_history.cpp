@@ -96,6 +96,28 @@ TEST(TileHistory, TheTwoOldestOfASlotBecomeOneBeyondTheBound) {
   EXPECT_EQ(history.widened(), 1);
 }
 
+TEST(TileHistory, RowsBeyondTheBoundStayApartFromRowsThatAReadLeavesAlone) {
+  // Two matrices of two halves each, row by row: both first halves, then both second ones.
+  constexpr int64_t kRow = 18, kHalf = 128 * kRow;
+  static_assert(128 > History::kMaximumWrites);
+  History history;
+  int64_t number = 0;
+  for (const int64_t half : {0, 2, 1, 3}) {
+    for (int64_t low = half * kHalf; low < (half + 1) * kHalf; low += kRow) {
+      history.record(bytes(low, kRow), true, 0, {number++});
+    }
+  }
+  EXPECT_EQ(history.writes().size(), History::kMaximumWrites);
+  const auto waits = [&](int64_t half) {
+    const std::set<Edge> found = edges(history, bytes(half * kHalf, kHalf), false);
+    return std::pair(found.begin()->number / 128, found.rbegin()->number / 128);
+  };
+  EXPECT_EQ(waits(0), std::pair(int64_t{0}, int64_t{0}));
+  EXPECT_EQ(waits(2), std::pair(int64_t{1}, int64_t{1}));
+  EXPECT_EQ(waits(1), std::pair(int64_t{2}, int64_t{2}));
+  EXPECT_EQ(waits(3), std::pair(int64_t{3}, int64_t{3}));
+}
+
 TEST(TileHistory, WhatDoesNotMatterIsLeftOut) {
   History history;
   history.record(bytes(0, 8), true, 0, {1});
