@@ -6,5 +6,7 @@ random, since times do not depend on them. `published.json` has latencies that t
 
 DEFAULT_CONTEXT = 2048
 """Tokens for which the caches of a decoder have room."""
+DEFAULT_INPUT = 128
+"""Tokens of a prompt."""
 PUBLISHED_ARCHITECTURE = "trn1"
 """The architecture of the published latencies: inf2 and trn1 instances have NeuronCores-v2."""

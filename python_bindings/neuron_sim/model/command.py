@@ -3,7 +3,7 @@
   neuron-sim model bert-base-uncased --arch trn1 --sequence 128
   neuron-sim model resnet50 --batch 1 8 --json
   neuron-sim model my_network:build --dtype float32
-  neuron-sim model meta-llama/Llama-2-7b --tp 24 --batch 1 --context 4096 --instance inf2.48xlarge
+  neuron-sim model llama-2-7b --tp 8 24 --batch 1 8 --context 4096 --instance inf2.48xlarge
   neuron-sim model resnet50 --layers --instance inf2.xlarge --price 0.76
   neuron-sim model --published
 
@@ -24,10 +24,21 @@ from typing import Any
 
 from neuron_sim import _core
 from neuron_sim.arguments import print_result
-from neuron_sim.model import DEFAULT_CONTEXT, PUBLISHED_ARCHITECTURE, answers, report
+from neuron_sim.model import (
+    DEFAULT_CONTEXT,
+    DEFAULT_INPUT,
+    PUBLISHED_ARCHITECTURE,
+    answers,
+    report,
+)
 from neuron_sim.model.configurations import configuration_of
 from neuron_sim.model.instances import instance, with_instance
-from neuron_sim.model.options import add_workload_arguments, choose_architecture, faults_of
+from neuron_sim.model.options import (
+    DEFAULT_SEQUENCE,
+    add_workload_arguments,
+    choose_architecture,
+    faults_of,
+)
 from neuron_sim.run import ARCHITECTURE
 from neuron_sim.terminal.exit_codes import SUCCESS
 from neuron_sim.terminal.json_output import add_json
@@ -42,7 +53,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--batch", type=int, nargs="+", default=[1], metavar="N", help="batch sizes"
     )
     parser.add_argument(
-        "--tp", type=int, metavar="N", help="cores that share a decoder (tensor parallelism)"
+        "--tp",
+        type=int,
+        nargs="+",
+        metavar="N",
+        help="cores that share a decoder (tensor parallelism)",
     )
     parser.add_argument(
         "--context",
@@ -50,7 +65,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help=f"tokens in the caches of a decoder; default: {DEFAULT_CONTEXT}",
     )
-    parser.add_argument("--input", type=int, default=128, metavar="N", help="tokens of a prompt")
+    parser.add_argument(
+        "--weight-dtype",
+        choices=("int8",),
+        help="dtype in HBM of the weights of a decoder's layers, which are cast on chip; default: "
+        "as --dtype",
+    )
+    parser.add_argument(
+        "--input", type=int, metavar="N", help=f"tokens of a prompt; default: {DEFAULT_INPUT}"
+    )
     parser.add_argument(
         "--instance", metavar="I", help="its architecture, and figures of all its groups of --tp"
     )
@@ -107,14 +130,40 @@ def _run(arguments: argparse.Namespace) -> int:
     if arguments.model is None:
         raise ValueError("MODEL is missing; `neuron-sim model --list` prints names.")
     generates = arguments.tp is not None or arguments.context is not None
-    answer, as_text = (
-        (_generated, report.generations_as_text) if generates else (_inferred, report.as_text)
-    )
-    rows = [answer(arguments, batch) for batch in arguments.batch]
+    _check_options(arguments, generates)
+    if generates:
+        ranks = arguments.tp or [1]
+        rows = [_generated(arguments, n, batch) for n in ranks for batch in arguments.batch]
+    else:
+        rows = [_inferred(arguments, batch) for batch in arguments.batch]
+    as_text = report.generations_as_text if generates else report.as_text
     if arguments.instance is not None:
         rows = [with_instance(row, arguments.instance, arguments.price) for row in rows]
     print_result(arguments, rows, lambda: print(as_text(rows)))
     return SUCCESS
+
+
+def _check_options(arguments: argparse.Namespace, generates: bool) -> None:
+    """ValueError for an option that would have no effect."""
+    decoder = {"--input": arguments.input, "--weight-dtype": arguments.weight_dtype}
+    others = {
+        "--sequence": arguments.sequence != DEFAULT_SEQUENCE,
+        "--image": arguments.image is not None,
+        "--auto-cast": arguments.auto_cast != "none",
+        "--eager": arguments.eager,
+    }
+    if generates:
+        for option, given in others.items():
+            if given:
+                raise ValueError(
+                    f"{option} has no effect on generation, which --tp and --context ask for."
+                )
+    else:
+        for option, value in decoder.items():
+            if value is not None:
+                raise ValueError(
+                    f"{option} is of a decoder that generates; give --tp or --context."
+                )
 
 
 def _check_price(arguments: argparse.Namespace) -> None:
@@ -159,15 +208,16 @@ def _inferred(arguments: argparse.Namespace, batch: int) -> dict[str, Any]:
     return _answer(arguments, question, compute)
 
 
-def _generated(arguments: argparse.Namespace, batch: int) -> dict[str, Any]:
+def _generated(arguments: argparse.Namespace, ranks: int, batch: int) -> dict[str, Any]:
     if arguments.instance is not None:
-        instance(arguments.instance).groups(arguments.tp or 1)  # before the simulation
+        instance(arguments.instance).groups(ranks)  # before the simulation
     sizes = {
-        "ranks": 1 if arguments.tp is None else arguments.tp,
+        "ranks": ranks,
         "batch": batch,
         "context": DEFAULT_CONTEXT if arguments.context is None else arguments.context,
-        "input": arguments.input,
+        "input": DEFAULT_INPUT if arguments.input is None else arguments.input,
         "dtype": arguments.dtype,
+        "weight_dtype": arguments.weight_dtype,
         "by_layer": arguments.layers,
     }
 
@@ -182,7 +232,7 @@ def _generated(arguments: argparse.Namespace, batch: int) -> dict[str, Any]:
 
 
 def _compare(arguments: argparse.Namespace) -> int:
-    from neuron_sim.model import published, published_generation  # import torch
+    from neuron_sim.model import published, published_generation, published_trends  # import torch
 
     name = arguments.model
     if arguments.host_overhead:
@@ -196,6 +246,9 @@ def _compare(arguments: argparse.Namespace) -> int:
             chosen = [row for row in rows if row.figure == figure]
             if chosen:
                 print(published.as_text(chosen))
+        found = published_trends.trends(generations)
+        if found:
+            print(published_trends.as_text(found))
 
     print_result(arguments, published.as_objects(rows), text)
     return SUCCESS

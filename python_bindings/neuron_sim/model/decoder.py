@@ -50,18 +50,34 @@ class _Norm(nn.Module):
 
 
 class _Linear(nn.Module):
-    """x @ weight.T (+ bias); the bias of a product of parts is added after their sum."""
+    """x @ weight.T (+ bias); the bias of a product of parts is added after their sum.
 
-    def __init__(self, inputs: int, outputs: int, bias: bool) -> None:
+    int8 weights are cast to the dtype of x for the product and scaled by output channel after it,
+    as with QuantizationConfig(quant_dtype="s8") of transformers-neuronx.
+    """
+
+    def __init__(
+        self, inputs: int, outputs: int, bias: bool, weight_dtype: str | None = None
+    ) -> None:
         super().__init__()
-        self.weight = nn.Parameter(torch.empty(outputs, inputs))
+        self.scale: Tensor | None = None
+        if weight_dtype == "int8":
+            # No parameter: a gradient needs a floating dtype.
+            self.register_buffer("weight", torch.empty(outputs, inputs, dtype=torch.int8))
+            self.scale = nn.Parameter(torch.empty(outputs))
+        else:
+            self.weight = nn.Parameter(torch.empty(outputs, inputs))
         self.bias = nn.Parameter(torch.empty(outputs)) if bias else None
 
     def forward(self, x: Tensor) -> Tensor:
-        return functional.linear(x, self.weight, self.bias)
+        if self.scale is None:
+            return functional.linear(x, self.weight, self.bias)
+        return self.completed(self.part(x))
 
     def part(self, x: Tensor) -> Tensor:
-        return functional.linear(x, self.weight)
+        if self.scale is None:
+            return functional.linear(x, self.weight)
+        return functional.linear(x, self.weight.to(x.dtype)) * self.scale
 
     def completed(self, total: Tensor) -> Tensor:
         return total if self.bias is None else total + self.bias
@@ -77,15 +93,24 @@ def rotated(x: Tensor, cosines: Tensor, sines: Tensor) -> Tensor:
 
 
 class Attention(nn.Module):
-    def __init__(self, shape: DecoderShape, ranks: int, batch: int, context: int) -> None:
+    def __init__(
+        self,
+        shape: DecoderShape,
+        ranks: int,
+        batch: int,
+        context: int,
+        weight_dtype: str | None = None,
+    ) -> None:
         super().__init__()
         self.head_width = shape.head_width
         self.key_heads = _share(shape.key_heads, ranks)
         # Whole groups of queries on each rank: where keys are repeated on ranks, queries are not.
         self.heads = self.key_heads * _share(_share(shape.heads, ranks), self.key_heads)
         columns = (self.heads + 2 * self.key_heads) * shape.head_width
-        self.queries_keys_values = _Linear(shape.width, columns, shape.attention_biases)
-        self.output = _Linear(self.heads * shape.head_width, shape.width, shape.attention_biases)
+        biases = shape.attention_biases
+        self.queries_keys_values = _Linear(shape.width, columns, biases, weight_dtype)
+        inputs = self.heads * shape.head_width
+        self.output = _Linear(inputs, shape.width, biases, weight_dtype)
         cache = (batch, self.key_heads, context, shape.head_width)
         self.register_buffer("keys", torch.empty(cache))
         self.register_buffer("values", torch.empty(cache))
@@ -136,12 +161,13 @@ class Attention(nn.Module):
 
 
 class Feedforward(nn.Module):
-    def __init__(self, shape: DecoderShape, ranks: int) -> None:
+    def __init__(self, shape: DecoderShape, ranks: int, weight_dtype: str | None = None) -> None:
         super().__init__()
         self.shape = shape
         inner = _share(shape.inner, ranks)
-        self.first = _Linear(shape.width, inner * (2 if shape.gated else 1), not shape.gated)
-        self.second = _Linear(inner, shape.width, not shape.gated)
+        outputs = inner * (2 if shape.gated else 1)
+        self.first = _Linear(shape.width, outputs, not shape.gated, weight_dtype)
+        self.second = _Linear(inner, shape.width, not shape.gated, weight_dtype)
 
     def forward(self, x: Tensor) -> Tensor:
         """This rank's part of the sum."""
@@ -156,12 +182,19 @@ class Feedforward(nn.Module):
 
 
 class Layer(nn.Module):
-    def __init__(self, shape: DecoderShape, ranks: int, batch: int, context: int) -> None:
+    def __init__(
+        self,
+        shape: DecoderShape,
+        ranks: int,
+        batch: int,
+        context: int,
+        weight_dtype: str | None = None,
+    ) -> None:
         super().__init__()
         self.shape, self.group = shape, _name_of_group(ranks)
         self.before_attention, self.before_feedforward = _Norm(shape), _Norm(shape)
-        self.attention = Attention(shape, ranks, batch, context)
-        self.feedforward = Feedforward(shape, ranks)
+        self.attention = Attention(shape, ranks, batch, context, weight_dtype)
+        self.feedforward = Feedforward(shape, ranks, weight_dtype)
 
     def forward(
         self, x: Tensor, turn: tuple[Tensor, Tensor] | None, bias: Tensor | None, position: Tensor
@@ -178,12 +211,20 @@ class Layer(nn.Module):
 
 class Decoder(nn.Module):
     """Rank 0 of `ranks` (the default process group), with uninitialised weights and with caches for
-    `batch` sequences of `context` tokens, on the default device and in the default dtype.
+    `batch` sequences of `context` tokens, on the default device and in the default dtype; with
+    `weight_dtype` "int8" the weights of the layers' products are int8, those of the embedding, of
+    the head and of norms are not.
 
     ValueError for sizes below one."""
 
     def __init__(
-        self, shape: DecoderShape, ranks: int, batch: int, context: int, layers: int | None = None
+        self,
+        shape: DecoderShape,
+        ranks: int,
+        batch: int,
+        context: int,
+        layers: int | None = None,
+        weight_dtype: str | None = None,
     ) -> None:
         super().__init__()
         for name, value in (("ranks", ranks), ("batch", batch), ("context", context)):
@@ -201,7 +242,7 @@ class Decoder(nn.Module):
         if shape.positions == "alibi":
             self.register_buffer("slopes", torch.empty(_share(shape.heads, ranks), 1, 1))
         self.layers = nn.ModuleList(
-            Layer(shape, ranks, batch, context)
+            Layer(shape, ranks, batch, context, weight_dtype)
             for _ in range(shape.layers if layers is None else layers)
         )
         self.last_norm = _Norm(shape)

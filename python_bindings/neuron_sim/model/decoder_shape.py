@@ -26,6 +26,8 @@ class DecoderShape:
     """Width of the layers' MLP."""
     vocabulary: int
     positions: Literal["rotary", "learned", "alibi"]
+    longest: int | None
+    """Tokens for which there are learned positions; None: positions are computed."""
     rotated: int
     """Elements of a head that rotary positions turn."""
     gated: bool
@@ -65,6 +67,7 @@ class DecoderShape:
             inner=_inner(config),
             vocabulary=config.vocab_size,
             positions=_positions(kind),
+            longest=config.max_position_embeddings if _positions(kind) == "learned" else None,
             rotated=_rotated(config, head_width),
             gated=kind in _GATED,
             activation=_activation(config),

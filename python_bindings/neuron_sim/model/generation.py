@@ -16,9 +16,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import torch
-from torch import nn
 
-from neuron_sim.model import DEFAULT_CONTEXT
+from neuron_sim.model import DEFAULT_CONTEXT, DEFAULT_INPUT
 from neuron_sim.model import layers as layer_shares
 from neuron_sim.model.decoder import Decoder
 from neuron_sim.model.decoder_shape import DecoderShape
@@ -36,15 +35,19 @@ class GenerationRequest:
     batch: int = 1
     context: int = DEFAULT_CONTEXT
     """Tokens for which the caches have room; a decode step attends to all of them."""
-    input: int = 128
+    input: int = DEFAULT_INPUT
     """Tokens of a prompt."""
     dtype: str = "bfloat16"
-    """Of weights and caches: a name of DTYPES."""
+    """Of activations and caches, and of weights: a name of DTYPES."""
+    weight_dtype: str | None = None
+    """"int8": the layers' weights are bytes in HBM, cast on chip for every product and scaled by
+    output channel after it; None: as `dtype`."""
     by_layer: bool = False
     """Whether to time modules too."""
 
-    def check(self) -> None:
-        """ValueError for sizes below one and a prompt that the context does not hold."""
+    def check(self, longest: int | None = None) -> None:
+        """ValueError for sizes below one, a prompt that the context does not hold, and a context of
+        more tokens than `longest` (DecoderShape.longest)."""
         for name in ("ranks", "batch", "context", "input"):
             if getattr(self, name) < 1:
                 option = "tp" if name == "ranks" else name
@@ -52,6 +55,10 @@ class GenerationRequest:
         if self.input > self.context:
             raise ValueError(
                 f"--input is {self.input}; the context has room for {self.context} tokens."
+            )
+        if longest is not None and self.context > longest:
+            raise ValueError(
+                f"--context is {self.context}; the model has positions for {longest} tokens only."
             )
 
 
@@ -129,7 +136,7 @@ class _Sums:
 def generate(shape: DecoderShape, request: GenerationRequest) -> Generation:
     """Times both phases on device 0. ValueError as GenerationRequest.check();
     torch.OutOfMemoryError when weights and caches of a rank do not fit its HBM."""
-    request.check()
+    request.check(shape.longest)
     with _default(request.dtype), torch.neuron_sim.timing_only(), _group(request.ranks):
         hbm = _hbm_bytes(shape, request)
         prefill = _phase(shape, request, request.input)
@@ -152,11 +159,17 @@ def _group(ranks: int) -> Any:
     return contextlib.nullcontext() if ranks == 1 else torch.neuron_sim.one_rank_of(ranks)
 
 
+def _decoder(shape: DecoderShape, request: GenerationRequest, layers: int | None = None) -> Decoder:
+    return Decoder(
+        shape, request.ranks, request.batch, request.context, layers, request.weight_dtype
+    )
+
+
 def _hbm_bytes(shape: DecoderShape, request: GenerationRequest) -> int:
     """Of the whole model, which is built for it."""
     gc.collect()
     before = torch.neuron_sim.memory_allocated()
-    model = Decoder(shape, request.ranks, request.batch, request.context)
+    model = _decoder(shape, request)
     taken = torch.neuron_sim.memory_allocated() - before
     del model
     gc.collect()
@@ -164,11 +177,7 @@ def _hbm_bytes(shape: DecoderShape, request: GenerationRequest) -> int:
 
 
 def _phase(shape: DecoderShape, request: GenerationRequest, tokens: int) -> Phase:
-    layers = min(shape.layers, MEASURED_LAYERS)
-    sums = _sums(shape, request, tokens, layers)
-    if layers < shape.layers:
-        one = _sums(shape, request, tokens, 1)
-        sums = one.extended(sums, (shape.layers - 1) / (layers - 1))
+    sums = _whole(shape, request, tokens)
     latency_us = sums.body_us + sums.overhead_us
     facts = device_facts()
     operations = _operations(shape, request, tokens)
@@ -185,10 +194,30 @@ def _phase(shape: DecoderShape, request: GenerationRequest, tokens: int) -> Phas
     )
 
 
+def _whole(shape: DecoderShape, request: GenerationRequest, tokens: int) -> _Sums:
+    """Of all layers. A capture keeps every value of its layers in HBM, which a chip does not: two
+    layers are measured where more do not fit."""
+    layers = min(shape.layers, MEASURED_LAYERS)
+    try:
+        sums = _sums(shape, request, tokens, layers)
+    except torch.OutOfMemoryError:
+        if layers < 3:
+            raise
+        sums = None
+    if sums is None:  # outside of the handler, which keeps the frames and their tensors
+        layers = 2
+        gc.collect()
+        sums = _sums(shape, request, tokens, layers)
+    if layers == shape.layers:
+        return sums
+    one = _sums(shape, request, tokens, 1)
+    return one.extended(sums, (shape.layers - 1) / (layers - 1))
+
+
 def _sums(shape: DecoderShape, request: GenerationRequest, tokens: int, layers: int) -> _Sums:
     torch._dynamo.reset()
     known = len(torch.neuron_sim.compiled_graphs())
-    model = Decoder(shape, request.ranks, request.batch, request.context, layers).eval()
+    model = _decoder(shape, request, layers).eval()
     step: Any = torch.compile(model, backend="neuron_sim", dynamic=False)
     words = torch.empty(request.batch, tokens, dtype=torch.int64)
     position = torch.empty(1, dtype=torch.int64)
@@ -222,14 +251,12 @@ def _layers(launches: Any, known: int, layers: int) -> layer_shares.Shares:
 def _operations(shape: DecoderShape, request: GenerationRequest, tokens: int) -> float:
     """Of one rank's products; half of the scores of a prompt are masked and not counted."""
     with torch.device("meta"):
-        model = Decoder(shape, request.ranks, request.batch, request.context, layers=1)
+        model = _decoder(shape, request, layers=1)
     layer: Any = model.layers[0]
     weights = sum(
-        parameter.numel()
+        module.weight.numel()
         for module in layer.modules()
-        if not isinstance(module, nn.LayerNorm)
-        for name, parameter in module.named_parameters(recurse=False)
-        if parameter.dim() == 2
+        if isinstance(getattr(module, "weight", None), torch.Tensor) and module.weight.dim() == 2
     )
     rows = request.batch * tokens
     seen = request.context if tokens == 1 else tokens / 2

@@ -13,12 +13,15 @@ from neuron_sim.arguments import add_architecture, named_architecture
 from neuron_sim.run import ARCHITECTURE
 from neuron_sim.terminal.exit_codes import ProgramError, sentence_of
 
+DEFAULT_SEQUENCE = 128
+"""Tokens per sequence, where none are asked for."""
+
 
 def add_workload_arguments(parser: argparse.ArgumentParser) -> None:
     """Where a model runs, the sizes of its inputs but for the batch, and how it runs."""
     add_architecture(parser)
     parser.add_argument(
-        "--sequence", type=int, default=128, metavar="N", help="tokens per sequence"
+        "--sequence", type=int, default=DEFAULT_SEQUENCE, metavar="N", help="tokens per sequence"
     )
     parser.add_argument("--image", type=int, metavar="N", help="height and width of images")
     parser.add_argument(

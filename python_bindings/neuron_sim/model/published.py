@@ -31,6 +31,10 @@ class Comparison:
     """Or "TTFT", "TPOT": the time to first token, and per output token, of a generation."""
     setting: str = ""
     """Of a generation: its cores and tokens."""
+    context: int = 0
+    """Of a generation: tokens in its caches."""
+    input: int = 0
+    """Of a generation: tokens of a prompt."""
     waits_for_host: bool = False
     """Whether the client had at most one request per core in flight, so that the measured time has
     the host's part (host_overhead.py), which is not simulated."""

@@ -19,7 +19,7 @@ _PUBLISHED = Path(__file__).with_name("published_generation.json")
 
 def published_generation() -> list[dict[str, Any]]:
     """The rows: time to first token (of a batch of prompts) and per output token, at the client.
-    `weights` int8: the vendor's weights have 8 bits, the simulated ones bf16."""
+    `weights` is GenerationRequest.weight_dtype, or "bf16"."""
     return json.loads(_PUBLISHED.read_text())
 
 
@@ -47,7 +47,13 @@ def _setting(row: dict[str, Any]) -> str:
 
 
 def _compare(row: dict[str, Any]) -> list[Comparison]:
-    request = GenerationRequest(row["ranks"], row["batch"], row["context"], row["input"])
+    request = GenerationRequest(
+        row["ranks"],
+        row["batch"],
+        row["context"],
+        row["input"],
+        weight_dtype=None if row["weights"] == "bf16" else row["weights"],
+    )
     found = _simulated(row["model"], request)
     return [
         Comparison(
@@ -59,6 +65,8 @@ def _compare(row: dict[str, Any]) -> list[Comparison]:
             phase.bound,
             figure,
             _setting(row),
+            row["context"],
+            row["input"],
         )
         for figure, phase in (("TTFT", found.prefill), ("TPOT", found.decode))
     ]

@@ -43,9 +43,15 @@ def generations_as_text(rows: Sequence[dict[str, Any]]) -> str:
     """A heading and a line per row of generation, then the layers of each."""
     first = rows[0]
     place = first.get("instance") or first["architecture"]
-    cells = [("batch", "TTFT ms", "TPOT ms", "tokens/s", "per core", "HBM GB", "MFU", "HBM")]
+    dtype = first["dtype"]
+    if first["weight_dtype"] is not None:
+        dtype += f" with {first['weight_dtype']} weights"
+    cells = [
+        ("cores", "batch", "TTFT ms", "TPOT ms", "tokens/s", "per core", "HBM GB", "MFU", "HBM")
+    ]
     cells += [
         (
+            str(each["ranks"]),
             str(each["batch"]),
             f"{each['ttft_ms']:.2f}",
             f"{each['tpot_ms']:.3f}",
@@ -60,8 +66,8 @@ def generations_as_text(rows: Sequence[dict[str, Any]]) -> str:
     table = _with_instance(cells, rows, "tokens_per_second_instance", "dollars_per_million_tokens")
     bounds = ["bound by", *(_bound_of_phases(each) for each in rows)]
     lines = [
-        f"{first['model']}, {first['dtype']}, {first['ranks']} cores of {place}, "
-        f"context {first['context']}, prompts of {first['input']} tokens"
+        f"{first['model']}, {dtype}, cores of {place}, context {first['context']}, "
+        f"prompts of {first['input']} tokens"
     ]
     lines += aligned([(*line, bound) for line, bound in zip(table, bounds, strict=True)])
     for each in rows:
@@ -69,7 +75,8 @@ def generations_as_text(rows: Sequence[dict[str, Any]]) -> str:
             phase = each[name]
             if phase["layers"] is not None:
                 overhead = phase["latency_ms"] - phase["body_ms"]
-                lines += _layers(f"batch {each['batch']}, {title}", phase["layers"], overhead)
+                shared = f"{each['ranks']} cores, batch {each['batch']}, {title}"
+                lines += _layers(shared, phase["layers"], overhead)
     return "\n".join(lines)
 
 

@@ -21,7 +21,7 @@ from neuron_sim.model.configurations import (
     is_file,
     read_configuration,
 )
-from neuron_sim.model.decoder_shape import DecoderShape
+from neuron_sim.model.decoder_shape import MODEL_TYPES, DecoderShape
 from neuron_sim.model.networks import IMAGE_SIZE, NETWORKS
 from neuron_sim.terminal.exit_codes import ProgramError, failures_of
 
@@ -59,9 +59,10 @@ def decoder_shape(model: str) -> DecoderShape:
     DecoderShape.of(), and for other models."""
     fields = configuration_of(model)
     if fields is None:
+        known = sorted(n for n, c in configurations().items() if c["model_type"] in MODEL_TYPES)
         raise ValueError(
             f"'{model}' is not a known decoder; name a configuration file, or one of "
-            f"{', '.join(sorted(configurations()))}."
+            f"{', '.join(known)}."
         )
     return DecoderShape.of(_config(fields, model), model)
 

@@ -11,6 +11,7 @@ from neuron_sim.model.decoder_shape import DecoderShape
 from neuron_sim.model.generation import MEASURED_LAYERS, GenerationRequest, generate
 from neuron_sim.model.instances import instance
 from neuron_sim.model.workload import decoder_shape
+from neuron_sim.terminal.exit_codes import WRONG_USAGE
 
 SMALL = {
     "vocab_size": 50,
@@ -110,6 +111,51 @@ def test_every_family_has_its_shape_and_reads_prompts_and_tokens(kind):
                 assert len(found) == 2 * collectives_of_a_layer + 1
 
 
+def int8_decoder_with_weights_like(decoder, shape):
+    """Its float counterpart too: the weights of its products are the int8 ones times the scale."""
+    found = Decoder(shape, ranks=1, batch=2, context=CONTEXT, weight_dtype="int8")
+    found.load_state_dict(decoder.state_dict(), strict=False)
+    modules = dict(decoder.named_modules())
+    for name, module in found.named_modules():
+        if getattr(module, "scale", None) is None:
+            continue
+        weight = modules[name].weight.detach()
+        module.scale.data = weight.abs().amax(1) / 127
+        module.weight = torch.round(weight / module.scale[:, None]).to(torch.int8)
+        modules[name].weight.data = module.weight * module.scale[:, None].detach()
+    return found, decoder
+
+
+@pytest.mark.parametrize("device", ["cpu", "neuron_sim"])
+def test_int8_weights_have_the_logits_of_their_scaled_values(device):
+    llama, shape = small_llama()
+    decoder = decoder_with_weights_of(llama, shape)
+    found, expected = int8_decoder_with_weights_like(decoder, shape)
+    found = found.to(device).eval()
+    step = torch.compile(found, backend="neuron_sim") if device == "neuron_sim" else found
+    words = torch.randint(0, 50, (2, CONTEXT))
+    position = torch.zeros(1, dtype=torch.int64)
+    with torch.no_grad():
+        logits = step(words.to(device), position.to(device)).cpu()
+        torch.testing.assert_close(logits, expected(words, position), atol=2e-4, rtol=1e-3)
+
+
+def test_int8_weights_cross_hbm_as_bytes():
+    sizes = {**SMALL, "hidden_size": 256, "intermediate_size": 1024, "num_hidden_layers": 1}
+    shape = DecoderShape.of(transformers.LlamaConfig(**sizes), "small")
+    layer = 256 * (2 * 256 + 2 * 128) + 3 * 256 * 1024  # its weights
+    scales = 2 * 256 + 2 * 128 + 2 * 1024 + 256  # a number per output
+    plain, narrow = (
+        generate(shape, GenerationRequest(context=16, input=4, weight_dtype=dtype))
+        for dtype in (None, "int8")
+    )
+    assert plain.hbm_bytes - narrow.hbm_bytes == pytest.approx(layer - 2 * scales, abs=2048)
+    for phase in ("prefill", "decode"):
+        wide, bytes_only = (getattr(each, phase).moved_mb for each in (plain, narrow))
+        # The scales are read for every row of a product's result.
+        assert wide - bytes_only == pytest.approx(layer / 1e6, rel=0.05)
+
+
 def test_layers_beyond_the_measured_ones_add_what_one_layer_adds():
     _, shape = small_llama()
     request = GenerationRequest(ranks=2, context=16, input=4)
@@ -133,9 +179,15 @@ def test_sizes_that_do_not_fit_are_refused():
     for request, sentence in (
         (GenerationRequest(ranks=0), "--tp is 0"),
         (GenerationRequest(context=4, input=5), "--input is 5; the context has room for 4"),
+        (
+            GenerationRequest(context=1025),
+            "--context is 1025; the model has positions for 1024 tokens",
+        ),
     ):
         with pytest.raises(ValueError, match=sentence):
-            request.check()
+            request.check(decoder_shape("gpt2").longest)
+    GenerationRequest(context=1024).check(decoder_shape("gpt2").longest)
+    GenerationRequest(context=8192).check(decoder_shape("llama-2-7b").longest)
     with pytest.raises(ValueError, match="--tp is 25; an inf2.48xlarge has 24 cores"):
         instance("inf2.48xlarge").groups(25)
     assert instance("trn1.32xlarge").groups(8) == 4
@@ -145,15 +197,38 @@ def test_sizes_that_do_not_fit_are_refused():
         decoder_shape("bert-base-uncased")
 
 
-def test_the_command_prints_a_row_per_batch(capsys, tmp_path):
+def test_the_command_prints_a_row_per_number_of_cores_and_batch(capsys, tmp_path):
     file = tmp_path / "config.json"
     file.write_text(json.dumps({"model_type": "llama", **SMALL}))
-    sizes = ["--tp", "2", "--context", "16", "--input", "4", "--batch", "1", "2"]
+    sizes = ["--tp", "2", "4", "--context", "16", "--input", "4", "--batch", "1", "2"]
     assert main(["model", str(file), *sizes, "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)
-    assert [row["batch"] for row in rows] == [1, 2]
+    assert [(row["ranks"], row["batch"]) for row in rows] == [(2, 1), (2, 2), (4, 1), (4, 2)]
     for row in rows:
         assert row["tokens_per_second"] == pytest.approx(1e3 * row["batch"] / row["tpot_ms"])
-        assert row["ranks"] == 2 and row["decode"]["bound"]
+        assert row["decode"]["bound"]
     assert main(["model", str(file), *sizes]) == 0
     assert "TPOT ms" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["--tp", "2", "--sequence", "64"], "--sequence has no effect on generation"),
+        (["--context", "64", "--eager"], "--eager has no effect on generation"),
+        (["--tp", "2", "--image", "32"], "--image has no effect on generation"),
+        (["--tp", "2", "--auto-cast", "matmult"], "--auto-cast has no effect on generation"),
+        (["--input", "64"], "--input is of a decoder that generates"),
+        (["--weight-dtype", "int8"], "--weight-dtype is of a decoder that generates"),
+    ],
+)
+def test_an_option_without_effect_is_refused(options, sentence, capsys):
+    assert main(["model", "llama-2-7b", *options]) == WRONG_USAGE
+    assert sentence in capsys.readouterr().err
+
+
+def test_an_unknown_decoder_is_answered_with_the_known_ones(capsys):
+    assert main(["model", "llama-9", "--tp", "2"]) == WRONG_USAGE
+    error = capsys.readouterr().err
+    assert "'llama-9' is not a known decoder" in error
+    assert "llama-2-7b" in error and "resnet50" not in error

@@ -86,6 +86,15 @@ def test_memory_twice_as_fast_nearly_halves_a_decode_step(timed):
     assert 0.5 < fast["body_ms"] / slow["body_ms"] < 0.65
 
 
+def test_memory_twice_as_fast_hardly_changes_a_long_prompt(timed, tmp_path):
+    # Products of 1024 rows with weights of 400 MB.
+    (tmp_path / "wider.json").write_text(json.dumps({**WIDE, "intermediate_size": 16384}))
+    arguments = ["wider.json", "--context", "1024", "--input", "1024"]
+    slow, fast = (timed(factor, *arguments)["prefill"] for factor in (1, 2))
+    assert slow["bound"] == "Tensor"
+    assert 0.85 < fast["body_ms"] / slow["body_ms"] <= 1
+
+
 def test_memory_twice_as_fast_leaves_products_of_many_rows(timed):
     slow, fast = (timed(factor, "products:build") for factor in (1, 2))
     assert slow["bound"] == "Tensor"
