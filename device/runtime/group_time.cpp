@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <string_view>
 
 #include "device/base/errors.h"
 
@@ -67,10 +68,13 @@ double leaving(const Movement& movement, double inside, double ranks) {
   return movement.buffer * movement.passes * share;
 }
 
-const char* algorithm_of(const CollectiveTiming& timing, const Movement& movement) {
+/// As of collective_time(): doubling pairs 2^p chips, a ring takes any number of them.
+const char* algorithm_of(const CollectiveTiming& timing, const Movement& movement, int64_t chips) {
   if (movement.rooted) return "direct";
   if (movement.paired || movement.buffer < static_cast<double>(timing.mesh.count)) return "mesh";
-  return movement.buffer <= static_cast<double>(timing.recursive.count) ? "rdh" : "kangaring";
+  const bool doubles = movement.buffer <= static_cast<double>(timing.recursive.count) &&
+                       std::has_single_bit(static_cast<uint64_t>(chips));
+  return doubles ? "rdh" : "kangaring";
 }
 
 /// Steps in turn: within the chip, then between chips.
@@ -78,12 +82,10 @@ double steps_of(const CollectiveTiming& timing, const Movement& movement,
                 const Placement& placement) {
   const double inside = placement.on_chip > 1 ? 1 : 0;
   const double between = placement.chips > 1 ? 1 : 0;
-  if (movement.rooted || movement.paired ||
-      movement.buffer < static_cast<double>(timing.mesh.count)) {
-    return movement.passes * (inside + between);
-  }
-  if (movement.buffer <= static_cast<double>(timing.recursive.count)) {
-    const auto doublings = std::bit_width(static_cast<uint64_t>(placement.chips - 1));
+  const std::string_view algorithm = algorithm_of(timing, movement, placement.chips);
+  if (algorithm == "direct" || algorithm == "mesh") return movement.passes * (inside + between);
+  if (algorithm == "rdh") {
+    const int doublings = std::countr_zero(static_cast<uint64_t>(placement.chips));
     return movement.passes * (inside + static_cast<double>(doublings));
   }
   return movement.passes * std::max(1.0, placement.ranks / 2);
@@ -115,7 +117,7 @@ GroupTime group_time(const Architecture& architecture, GroupOperation operation,
   const Picoseconds step = placement.one_instance ? timing.hop_latency : timing.instance_latency;
   const double steps = steps_of(timing, movement, placement);
   return {from_nanoseconds(step.nanoseconds() * steps + nanoseconds),
-          algorithm_of(timing, movement)};
+          algorithm_of(timing, movement, placement.chips)};
 }
 
 }  // namespace neuron_sim

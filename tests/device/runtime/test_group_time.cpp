@@ -59,6 +59,17 @@ TEST(GroupTime, TheAlgorithmChangesAtTheDocumentedSizes) {
   EXPECT_EQ(algorithm(Operation::kAllGather, kMesh / 4, 4), "rdh");
 }
 
+TEST(GroupTime, ChipsThatAreNoPowerOfTwoGoRoundARing) {
+  EXPECT_EQ(algorithm(Operation::kAllReduce, kMesh, 16), "rdh");
+  EXPECT_EQ(algorithm(Operation::kAllReduce, kMesh, 24), "kangaring");  // three chips
+  EXPECT_EQ(algorithm(Operation::kAllReduce, kMesh, 32), "rdh");
+  EXPECT_EQ(algorithm(Operation::kAllReduce, kMesh - 1, 24), "mesh");
+  // A step for every second rank, twice; a third of the sum stays on each chip.
+  const double bytes = kMesh;
+  EXPECT_NEAR(nanoseconds(Operation::kAllReduce, kMesh, 24),
+              2 * 12 * kHop + 2 * bytes * std::max(23.0 / 24 / kReduce, 2.0 / 3 / kLink), 1);
+}
+
 TEST(GroupTime, ALargeRingHasAStepForEverySecondRank) {
   const double bytes = kRecursive + 8;
   EXPECT_NEAR(nanoseconds(Operation::kAllReduce, kRecursive + 8, 8),
