@@ -146,7 +146,7 @@ ResidentPlan plan_resident(const Architecture& architecture, const MatmulBatch& 
                                                                  itemsize(operands.out.dtype())) +
                          MatmulResult::bytes(architecture, operands) + 1024;
   const int64_t column =
-      blocked_bytes(limits, depth, 1, dtype) + MatmulResult::bytes_per_column(operands);
+      blocked_bytes(limits, depth, 1, dtype) + MatmulResult::bytes_per_column(limits, operands);
   const int64_t fitting = (limits.sbuf_usable.count - others) / column;
   // The next product of a batch loads while this one is multiplied.
   if (columns <= fitting) return {columns, batch.count > 1 && 2 * columns <= fitting ? 2 : 1};

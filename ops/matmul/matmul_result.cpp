@@ -27,6 +27,12 @@ bool same_for_all_columns(const MatmulOperands& operands) {
   return operands.addend.present() && operands.addend.dimension(1).stride == 0;
 }
 
+/// Whether several row tiles need the same row of another operand.
+bool shares_row(const Limits& limits, const MatmulOperands& operands, const View& other) {
+  return operands.rows() > limits.partitions && other.dimension(0).stride == 0 &&
+         other.dimension(1).stride != 0;
+}
+
 }  // namespace
 
 MatmulResult::MatmulResult(Builder& builder, const MatmulOperands& operands,
@@ -35,9 +41,11 @@ MatmulResult::MatmulResult(Builder& builder, const MatmulOperands& operands,
   const Limits& limits = builder.limits();
   const int64_t window = std::min(product_columns(limits), columns);
   for (const View& other : operands.others) {
-    others_.push_back(
-        builder.sbuf("other_operand", {limits.partitions, window}, other.dtype(), kTileRing));
+    const bool shares = shares_row(limits, operands, other);
+    others_.push_back(builder.sbuf("other_operand", {limits.partitions, shares ? columns : window},
+                                   other.dtype(), shares ? ring : kTileRing));
   }
+  shared_.resize(others_.size());
   if (operands.after != nullptr) {
     after_.emplace(builder, *operands.after, limits.partitions, window);
   }
@@ -54,10 +62,14 @@ MatmulResult::MatmulResult(Builder& builder, const MatmulOperands& operands,
   }
 }
 
-int64_t MatmulResult::bytes_per_column(const MatmulOperands& operands) {
-  if (!same_for_all_rows(operands)) return 0;
+int64_t MatmulResult::bytes_per_column(const Limits& limits, const MatmulOperands& operands) {
+  int64_t bytes = 0;
+  for (const View& other : operands.others) {
+    if (shares_row(limits, operands, other)) bytes += itemsize(other.dtype());
+  }
+  if (!same_for_all_rows(operands)) return bytes;
   const Dtype dtype = operands.addend.dtype();
-  return RowSpreader::bytes(dtype, 1) + (adds_row(operands) ? 0 : itemsize(dtype));
+  return bytes + RowSpreader::bytes(dtype, 1) + (adds_row(operands) ? 0 : itemsize(dtype));
 }
 
 int64_t MatmulResult::bytes(const Architecture& architecture, const MatmulOperands& operands) {
@@ -65,7 +77,10 @@ int64_t MatmulResult::bytes(const Architecture& architecture, const MatmulOperan
   if (operands.addend.present() && !same_for_all_rows(operands)) {
     element += kTileRing * itemsize(operands.addend.dtype());
   }
-  for (const View& other : operands.others) element += kTileRing * itemsize(other.dtype());
+  for (const View& other : operands.others) {
+    if (shares_row(architecture.limits, operands, other)) continue;
+    element += kTileRing * itemsize(other.dtype());
+  }
   if (operands.after != nullptr) {
     element += ExpressionEmitter::bytes_per_element({*operands.after, architecture.features});
   }
@@ -74,8 +89,15 @@ int64_t MatmulResult::bytes(const Architecture& architecture, const MatmulOperan
 
 void MatmulResult::begin_panel(const MatmulOperands& operands, const Affine& column,
                                int64_t columns, const Affine& turn) {
-  if (!spreader_) return;
   panel_column_ = column;
+  const Limits& limits = builder_.limits();
+  for (size_t i = 0; i < others_.size(); ++i) {
+    const View& other = operands.others[i];
+    if (!shares_row(limits, operands, other)) continue;
+    const View row = other.slice(0, 0, limits.partitions).slice(1, column, columns);
+    shared_[i] = load_repeating(builder_, others_[i], row, turn);
+  }
+  if (!spreader_) return;
   spreader_->load(operands.addend.slice(0, 0, 1).slice(1, column, columns), turn);
   if (!rows_.present()) return;
   panel_ = rows_.turn(turn).slice(1, 0, columns);
@@ -123,6 +145,12 @@ void MatmulResult::emit_after(const MatmulOperands& operands, const View& psum, 
                               const OutputTile& window, const Affine& turn) {
   std::vector<View> inputs{psum};
   for (size_t i = 0; i < others_.size(); ++i) {
+    if (shared_[i].present()) {
+      inputs.push_back(shared_[i]
+                           .slice(0, 0, window.rows)
+                           .slice(1, window.column - panel_column_, window.columns));
+      continue;
+    }
     const View hbm = operands.others[i]
                          .slice(0, window.row, window.rows)
                          .slice(1, window.column, window.columns);

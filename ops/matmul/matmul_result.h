@@ -13,17 +13,18 @@ namespace neuron_sim {
 /// Stores tiles of products, with their addends. The PE array adds an addend row that all rows of
 /// the output share to the sums, or repeats it on every partition when product or addend are scaled
 /// (RowSpreader); it is loaded once per panel of columns. Otherwise each tile of the output has a
-/// separate addend tile, or one column of it when all columns share that.
+/// separate addend tile, or one column of it when all columns share that. Of the other operands, a
+/// row that more than one row tile needs is on every partition once per panel.
 class MatmulResult {
  public:
   /// For panels of at most `columns` columns, `ring` of them in SBUF.
   MatmulResult(Builder& builder, const MatmulOperands& operands, const Epilogue& epilogue,
                int64_t columns, int ring);
   /// Bytes per partition: per column of a panel, and the rest.
-  static int64_t bytes_per_column(const MatmulOperands& operands);
+  static int64_t bytes_per_column(const Limits& limits, const MatmulOperands& operands);
   static int64_t bytes(const Architecture& architecture, const MatmulOperands& operands);
 
-  /// Loads the addends of the columns [column, column + columns) of a panel.
+  /// Loads what all rows share of the columns [column, column + columns) of a panel.
   void begin_panel(const MatmulOperands& operands, const Affine& column, int64_t columns,
                    const Affine& turn);
   /// Empties psum into `tile`, both of the window's rows and columns; `turn` counts windows.
@@ -42,9 +43,10 @@ class MatmulResult {
 
   Builder& builder_;
   const Epilogue& epilogue_;
-  std::optional<RowSpreader> spreader_;     ///< of a row that all rows share
-  View rows_, tiles_;                       ///< rings: panels' rows in all partitions; tiles
-  std::vector<View> others_;                ///< rings of tiles
+  std::optional<RowSpreader> spreader_;  ///< of a row that all rows share
+  View rows_, tiles_;                    ///< rings: panels' rows in all partitions; tiles
+  std::vector<View> others_;             ///< rings of tiles; of panels' rows, where all share one
+  std::vector<View> shared_;             ///< of the current panel, by other operand
   std::optional<ExpressionEmitter> after_;  ///< of MatmulOperands::after
   View panel_;                              ///< of the current panel
   Affine panel_column_;

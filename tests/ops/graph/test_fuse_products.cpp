@@ -1,5 +1,6 @@
 #include "ops/graph/fuse_products.h"
 
+#include "device/timeline/timeline.h"
 #include "tests/ops/graph/neighbour_kernels.h"
 
 namespace neuron_sim {
@@ -55,6 +56,14 @@ TEST(FuseProducts, OtherOperandsMayRepeatOrBeTheProductTwice) {
   const GraphKernel bias = apply([](Expression& e) { return e.input(0) + e.input(1); },
                                  {whole(2), tensor_in(3, kShape, {0, 1})}, whole(4));
   EXPECT_EQ(left({product(), bias}, {0, 1, 3, 4}), 1U);
+}
+
+TEST(FuseProducts, ARowThatAllRowTilesShareIsLoadedOnce) {
+  const GraphKernel scale = apply([](Expression& e) { return e.input(0) * e.input(1); },
+                                  {whole(2), tensor_in(3, kShape, {0, 1})}, whole(4));
+  const GraphProgram built = built_graph({product(), scale}, {0, 1, 3, 4}, {.passes = {}});
+  // To each of 128 partitions, not for each of 131 rows.
+  EXPECT_EQ(simulate(*built.program).dma_bytes, 4 * (131 * 9 + 9 * 530 + (131 + 128) * 530));
 }
 
 TEST(FuseProducts, AResultThatIsReadElsewhereStays) {
