@@ -1,6 +1,23 @@
 #include "device/timeline/core_state.h"
 
+#include <algorithm>
+
 namespace neuron_sim {
+namespace {
+
+/// Cores that use the same stack of HBM at the same time: those of the program, and where it takes
+/// part in collectives those of its neighbours, as ranks fill chips. The cores of a logical core
+/// are those that share a stack (nki.isa.core_barrier).
+size_t cores_on_stack(const Program& program, const Architecture& architecture) {
+  const auto own = static_cast<int64_t>(program.cores.size());
+  int64_t busy = own;
+  for (const auto& groups : program.replica_groups) {
+    busy = std::max(busy, own * groups->largest_group());
+  }
+  return static_cast<size_t>(std::max(own, std::min(busy, architecture.limits.logical_cores)));
+}
+
+}  // namespace
 
 CoreState::CoreState(const Program& program, const Architecture& architecture, bool starts_warm,
                      Picoseconds clock_phase)
@@ -11,7 +28,7 @@ CoreState::CoreState(const Program& program, const Architecture& architecture, b
           ElementwiseEngine{architecture.scalar, architecture.rates, architecture.clocks.scalar},
           ElementwiseEngine{architecture.gpsimd, architecture.rates, architecture.clocks.gpsimd},
           ElementwiseEngine{architecture.sync, architecture.rates, architecture.clocks.sync}},
-      dma(architecture, program.cores.size()),
+      dma(architecture, cores_on_stack(program, architecture)),
       ports(architecture),
       semaphores(architecture),
       histories(static_cast<size_t>(program.hazard_groups)) {}

@@ -117,6 +117,30 @@ TEST(CollectiveTime, BetweenInstancesTakesLongerSteps) {
   EXPECT_EQ(time_of(CollectiveKind::kAllGather, ring_of(64), 64000), 2 * 20000 + 32000.0 / 4 / 1);
 }
 
+TEST(CollectiveTime, ARankSharesHbmWithTheNextOne) {
+  // HBM of 100 bytes per ns for the two cores of a stack; the DMA engines of one move as many.
+  Architecture architecture = round_numbers();
+  architecture.dma.hbm_bytes_per_nanosecond = 100;
+  const auto time_of_copies = [&](int64_t ranks, int64_t logical_cores) {
+    architecture.limits.logical_cores = logical_cores;
+    Builder builder("shared", architecture);
+    const View a = builder.argument("a", {128, 65536}, Dtype::kFloat32);
+    const View b = builder.argument("b", {128, 65536}, Dtype::kFloat32);
+    builder.emit(DmaCopy{.dst = b, .src = a});
+    if (ranks > 0) {
+      const View c = builder.scratch("c", {1}, Dtype::kFloat32);
+      const View d = builder.scratch("d", {1}, Dtype::kFloat32);
+      builder.emit(Collective{CollectiveKind::kAllReduce, d, c, ring_of(ranks)});
+    }
+    return simulate(*builder.finish()).body.nanoseconds();
+  };
+  const double alone = time_of_copies(0, 2);
+  EXPECT_NEAR(time_of_copies(1, 2) / alone, 1, 0.01);
+  EXPECT_NEAR(time_of_copies(2, 1) / alone, 1, 0.01);
+  EXPECT_NEAR(time_of_copies(2, 2) / alone, 2, 0.02);
+  EXPECT_NEAR(time_of_copies(16, 2) / alone, 2, 0.02);
+}
+
 /// Events of two collectives of a program, the second on other tensors.
 struct Recorder : TimelineObserver {
   void step(const Program&, const StepEvent& event) override {
