@@ -102,6 +102,7 @@ void ShadowWalk::note_reader(Visit& visit, size_t position) {
 
 void ShadowWalk::report_undefined(Visit& visit, size_t position, const ShadowTile::Band& band,
                                   int64_t cell, int64_t count) {
+  if (options_.errors_only) return;
   const Stamp stamp = band.writers[static_cast<size_t>(cell)];
   const uint32_t origin = stamp == kUnwritten ? visit.index : touches_[stamp].origin;
   const UndefinedUse use = undefined_use(program_, *visit.instruction, position);

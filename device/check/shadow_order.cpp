@@ -108,6 +108,7 @@ void ShadowWalk::check_overwritten(const Visit& visit, size_t position, ShadowTi
 /// by another one, the first store had no effect, unless it set everything to a constant.
 void ShadowWalk::report_overwritten(const Visit& visit, size_t position, Stamp writer,
                                     const FoundPlace& where) {
+  if (options_.errors_only) return;
   const Touch& touch = touches_[writer];
   const Instruction& first = program_.instructions[touch.instruction];
   const bool same = touch.instruction == visit.index ||

@@ -55,14 +55,26 @@ ShadowWalk::ShadowWalk(const Program& program, const CheckOptions& options, bool
   if (options.errors_only) track_iterations();
   for (const Instruction& instruction : program.instructions) {
     const auto operands = program.operands_of(instruction);
-    bool overlaps = false;
-    for (const Operand& dst : operands) {
-      for (const Operand& src : operands) overlaps = overlaps || may_overlap(dst, src);
-    }
-    overlaps_.push_back(overlaps);
+    const auto overlaps = [&](const Operand& dst) {
+      return std::any_of(operands.begin(), operands.end(),
+                         [&](const Operand& src) { return may_overlap(dst, src); });
+    };
+    overlaps_.push_back(!options.errors_only &&
+                        std::any_of(operands.begin(), operands.end(), overlaps));
     multiplies_.push_back(is_product(program, instruction) && operands[0].present() &&
                           operands[0].memory == MemoryKind::kPsum);
+    matters_.push_back(!options.errors_only || touches_checked(operands));
   }
+}
+
+/// Whether an instruction can break a rule of `errors_only`: it uses PSUM or a tracked tile.
+bool ShadowWalk::touches_checked(std::span<const Operand> operands) const {
+  return std::any_of(operands.begin(), operands.end(), [&](const Operand& operand) {
+    if (!operand.present()) return false;
+    const auto first = tracked_.begin() + operand.tile;
+    return operand.memory == MemoryKind::kPsum ||
+           std::find(first, first + operand.ring, true) != first + operand.ring;
+  });
 }
 
 void ShadowWalk::choose_tracked() {
@@ -127,6 +139,7 @@ InstanceName ShadowWalk::name(const Visit& visit) const {
 void ShadowWalk::instruction(uint32_t index, const int64_t* variables) {
   static constexpr int64_t kNoRegisters[64] = {};
   poll_interruption();
+  if (!matters_[index]) return;
   const auto operands = program_.operands_of(program_.instructions[index]);
   std::array<Location, kMaximumOperands> locations;
   for (size_t i = 0; i < operands.size(); ++i) {

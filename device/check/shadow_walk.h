@@ -73,6 +73,7 @@ class ShadowWalk {
 
   void choose_tracked();
   void track_iterations();
+  bool touches_checked(std::span<const Operand> operands) const;
   bool is_argument(const Operand& operand) const {
     return program_.tiles[static_cast<size_t>(operand.tile)].argument >= 0;
   }
@@ -121,6 +122,7 @@ class ShadowWalk {
   std::vector<bool> tracked_, complete_, filled_;  // per tile; filled_: with a constant
   std::vector<uint32_t> writes_, last_writer_;     // per tile
   std::vector<bool> overlaps_, multiplies_;        // per instruction
+  std::vector<bool> matters_;                      // per instruction: it can break a rule
   std::vector<Touch> touches_;
 };
 
