@@ -1,5 +1,7 @@
 // An instance as its instruction sees it, for passes that change instances.
 
+#include <utility>
+
 #include "device/base/errors.h"
 #include "device/compiler/line/straight_line.h"
 
@@ -18,7 +20,8 @@ View view_of(const StraightLine& line, const Operand& operand) {
     shape.push_back(operand.free[i].size);
     strides.push_back(operand.free[i].stride);
   }
-  const View whole(operand.memory, operand.tile, operand.dtype, shape, strides, tile.label);
+  const View whole(operand.memory, operand.tile, operand.dtype, std::move(shape),
+                   std::move(strides), tile.label);
   if (operand.memory == MemoryKind::kHbm) return whole.moved_by(0, operand.offset);
   return whole.moved_by(operand.start_partition - tile.start_partition,
                         operand.offset - tile.address);

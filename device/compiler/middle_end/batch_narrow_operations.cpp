@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "device/analysis/access_runs.h"
 #include "device/compiler/middle_end/batch_statements.h"
 
 namespace neuron_sim {
@@ -13,7 +14,7 @@ int64_t most_narrow(const StraightLine& line, const StraightInstruction& instanc
   if (demand.count == 0 || demand.steps[0].unit != Unit::kElementwise) return 0;
   int64_t widest = 1;
   for (const Operand& operand : line.operands_of(instance)) {
-    if (operand.present()) widest = std::max(widest, view_of(line, operand).free_elements());
+    if (operand.present()) widest = std::max(widest, free_elements(operand));
   }
   return kBatchElements / widest;
 }

@@ -28,11 +28,12 @@ struct Span {
 class LoopSplit {
  public:
   LoopSplit(StraightLine& line, const BatchRule& rule, const Dependences& dependences,
-            TileMerges& merges, LoopRun run, size_t level)
+            TileMerges& merges, InstanceChecks& checks, LoopRun run, size_t level)
       : line_(line),
         rule_(rule),
         dependences_(dependences),
         merges_(merges),
+        checks_(checks),
         run_(run),
         level_(level) {}
 
@@ -59,7 +60,7 @@ class LoopSplit {
     std::vector<Entry> entries;
     for (uint32_t i = run_.begin; i < run_.end; ++i) {
       const size_t piece = piece_of(at(i).statement);
-      if (batched_.count(i) == 0) entries.push_back({block_of(at(i)), piece, i});
+      if (!batched_[i - run_.begin]) entries.push_back({block_of(at(i)), piece, i});
     }
     std::stable_sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
       return std::tie(a.block, a.piece) < std::tie(b.block, b.piece);
@@ -215,7 +216,7 @@ class LoopSplit {
 
   bool drop_unstackable() {
     batches_.clear();
-    batched_.clear();
+    batched_.assign(run_.end - run_.begin, false);
     for (const auto& [statement, cut] : cuts_) {
       if (stack_blocks(cut.members)) continue;
       merges_.drop();
@@ -234,10 +235,10 @@ class LoopSplit {
       }
       if (end > begin + 1) {
         const std::span<const uint32_t> block(members.data() + begin, end - begin);
-        const auto batch = stack(line_, block, rule_.joins_psum, merges_);
+        const auto batch = stack(line_, block, rule_.joins_psum, merges_, checks_);
         if (!batch) return false;
         batches_.emplace(members[begin], *batch);
-        for (size_t i = begin + 1; i < end; ++i) batched_.emplace(members[i], true);
+        for (size_t i = begin + 1; i < end; ++i) batched_[members[i] - run_.begin] = true;
       }
       begin = end;
     }
@@ -248,6 +249,7 @@ class LoopSplit {
   const BatchRule& rule_;
   const Dependences& dependences_;
   TileMerges& merges_;
+  InstanceChecks& checks_;
   LoopRun run_;
   size_t level_;
   int64_t first_iteration_ = 0;
@@ -256,7 +258,7 @@ class LoopSplit {
   std::map<uint32_t, Cut> cuts_;                     ///< by first statement
   std::vector<Span> spans_;                          ///< of the cuts, when the block was chosen
   std::map<uint32_t, StraightInstruction> batches_;  ///< by first member
-  std::map<uint32_t, bool> batched_;                 ///< the other members
+  std::vector<bool> batched_;                        ///< by position in the run: other members
 };
 
 /// Whether a loop of this level may be split.
@@ -275,6 +277,7 @@ void split_level(StraightLine& line, const BatchRule& rule, size_t level) {
   const std::vector<LoopRun> runs = runs_at(line, level);
   const Dependences dependences(line);
   TileMerges merges;
+  InstanceChecks checks;
   std::vector<StraightInstruction> order;
   order.reserve(line.instructions.size());
   uint32_t done = 0;
@@ -284,7 +287,7 @@ void split_level(StraightLine& line, const BatchRule& rule, size_t level) {
   };
   for (const LoopRun& run : runs) {
     copy_until(run.begin);
-    LoopSplit split(line, rule, dependences, merges, run, level);
+    LoopSplit split(line, rule, dependences, merges, checks, run, level);
     if (split.plan()) {
       split.append(order);
       done = run.end;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "device/analysis/access_runs.h"
 #include "device/compiler/middle_end/batch_narrow_operations.h"
 #include "device/compiler/middle_end/batch_statements.h"
 #include "device/isa/movement/tensor_copy.h"
@@ -57,8 +58,7 @@ void batch_transposes(StraightLine& line) {
     const auto tile = static_cast<size_t>(source.tile);
     if (tile >= transposed.size() || !transposed[tile]) return 0;
     const int64_t bank = now.architecture->limits.psum_bank.count;
-    return std::min(kBatchElements / view_of(now, source).free_elements(),
-                    bank / now.tiles[tile].bytes);
+    return std::min(kBatchElements / free_elements(source), bank / now.tiles[tile].bytes);
   };
   batch_statements(line, rule);
 }

@@ -102,7 +102,7 @@ bool same_command(const StraightLine& line, const StraightInstruction& a,
 }
 
 std::optional<StraightInstruction> stack(StraightLine& line, std::span<const uint32_t> members,
-                                         bool psum, TileMerges& merges) {
+                                         bool psum, TileMerges& merges, InstanceChecks& checks) {
   StraightInstruction result = line.instructions[members.front()];
   const InstructionType& type = *result.instruction.type;
   if (!type.is_stackable || members.size() < 2) return {};
@@ -131,8 +131,7 @@ std::optional<StraightInstruction> stack(StraightLine& line, std::span<const uin
   }
   result.instruction.first_operand = static_cast<uint32_t>(line.operands.size());
   line.operands.insert(line.operands.end(), operands.begin(), operands.end());
-  if (!is_legal(line, result)) return {};
-  renew_demand(line, result);
+  if (!checks.renew_demand(line, result)) return {};
   return result;
 }
 

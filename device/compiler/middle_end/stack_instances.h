@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "device/compiler/line/instance_checks.h"
 #include "device/compiler/line/tile_merges.h"
 
 namespace neuron_sim {
@@ -18,6 +19,6 @@ bool same_command(const StraightLine& line, const StraightInstruction& a,
 /// instruction's own check rejects it or the members cannot be combined. Keeps the statement and
 /// loops of the first member; `merges` is left with pending merges.
 std::optional<StraightInstruction> stack(StraightLine& line, std::span<const uint32_t> members,
-                                         bool psum, TileMerges& merges);
+                                         bool psum, TileMerges& merges, InstanceChecks& checks);
 
 }  // namespace neuron_sim

@@ -15,7 +15,8 @@ constexpr Dtype kFloat = Dtype::kFloat32;
 std::optional<StraightInstruction> stacked(StraightLine& line, uint32_t count, TileMerges& merges) {
   std::vector<uint32_t> members;
   for (uint32_t i = 0; i < count; ++i) members.push_back(i);
-  return stack(line, members, false, merges);
+  InstanceChecks checks;
+  return stack(line, members, false, merges, checks);
 }
 
 struct StackInstances : testing::Test {
@@ -83,8 +84,9 @@ TEST_F(StackInstances, FourFreeDimensionsLeaveNoneForTheMember) {
   }
   StraightLine all = line();
   const std::vector<uint32_t> threes{0, 1}, fours{2, 3};
-  EXPECT_TRUE(stack(all, threes, false, merges));
-  EXPECT_FALSE(stack(all, fours, false, merges));
+  InstanceChecks checks;
+  EXPECT_TRUE(stack(all, threes, false, merges, checks));
+  EXPECT_FALSE(stack(all, fours, false, merges, checks));
 }
 
 TEST_F(StackInstances, InstructionsThatTieElementsTogetherAreNotStackable) {
