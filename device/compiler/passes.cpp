@@ -43,10 +43,31 @@ bool place(StraightLine& line, PassState& state, std::optional<SbufReuse> reuse)
   return run_stage(Stage::kPlaces, line, state);
 }
 
-bool same_places(const StraightLine& a, const StraightLine& b) {
-  return std::equal(a.tiles.begin(), a.tiles.end(), b.tiles.begin(), b.tiles.end(),
-                    [](const Tile& x, const Tile& y) {
-                      return x.memory != MemoryKind::kSbuf || x.address == y.address;
+/// What the back end changes of a line: the order and engines of its instances and the places of
+/// its tiles. Attributes and demands only grow. A copy of the operands of a long program would be
+/// several times as large.
+struct Arrangement {
+  std::vector<StraightInstruction> instructions;
+  std::vector<int64_t> addresses;  ///< per tile
+};
+
+Arrangement arrangement_of(const StraightLine& line) {
+  Arrangement result{line.instructions, {}};
+  result.addresses.reserve(line.tiles.size());
+  for (const Tile& tile : line.tiles) result.addresses.push_back(tile.address);
+  return result;
+}
+
+void arrange(StraightLine& line, Arrangement arrangement) {
+  move_tiles(line, arrangement.addresses);
+  line.instructions = std::move(arrangement.instructions);
+}
+
+/// Whether the tiles in SBUF have those addresses.
+bool has_places(const StraightLine& line, const std::vector<int64_t>& addresses) {
+  return std::equal(line.tiles.begin(), line.tiles.end(), addresses.begin(), addresses.end(),
+                    [](const Tile& tile, int64_t address) {
+                      return tile.memory != MemoryKind::kSbuf || tile.address == address;
                     });
 }
 
@@ -54,18 +75,26 @@ bool same_places(const StraightLine& a, const StraightLine& b) {
 /// own costs. That the compiler weighs its allocations is assumed; which one it takes is not known,
 /// and each is far off for one of two public attention kernels.
 std::optional<StraightLine> shorter_back_end(StraightLine line, PassState& state) {
-  StraightLine first = line;
-  const bool fits = place(first, state, SbufReuse::kSameSize);
-  const bool large_first = state.settings["place_large_first"] != 0;
-  StraightLine second = large_first ? line : std::move(line);
+  const Arrangement start = arrangement_of(line);
+  const bool fits = place(line, state, SbufReuse::kSameSize);
+  Arrangement first = arrangement_of(line);
+  arrange(line, start);
   const bool differs =
-      place(second, state, SbufReuse::kLargerSpace) && !(fits && same_places(first, second));
-  if (!differs) second = {};  // the memory of a long program
-  const std::optional<Picoseconds> length = fits ? order(first, state) : std::nullopt;
-  const std::optional<Picoseconds> other = differs ? order(second, state) : std::nullopt;
-  if (other && (!length || *other < *length)) return second;
-  if (length) return first;
-  if (!large_first || !place(line, state, std::nullopt)) return std::nullopt;
+      place(line, state, SbufReuse::kLargerSpace) && !(fits && has_places(line, first.addresses));
+  Arrangement second = differs ? arrangement_of(line) : Arrangement{};
+  arrange(line, std::move(first));
+  const std::optional<Picoseconds> length = fits ? order(line, state) : std::nullopt;
+  if (differs) {
+    first = arrangement_of(line);
+    arrange(line, std::move(second));
+    const std::optional<Picoseconds> other = order(line, state);
+    if (other && (!length || *other < *length)) return line;
+    arrange(line, std::move(first));
+  }
+  if (length) return line;
+  arrange(line, start);
+  if (state.settings["place_large_first"] == 0) return std::nullopt;
+  if (!place(line, state, std::nullopt)) return std::nullopt;
   return order(line, state) ? std::optional(std::move(line)) : std::nullopt;
 }
 
