@@ -4,6 +4,7 @@
 
 #include "device/base/errors.h"
 #include "device/builder/builder.h"
+#include "device/builder/repeated_instruction.h"
 
 namespace neuron_sim {
 
@@ -146,58 +147,85 @@ std::vector<uint32_t> Builder::loop_path() const {
   return path;
 }
 
+namespace {
+
+/// What an instruction has of its draft outside of the Program's pools.
+Instruction instruction_of(const Draft& draft, int32_t source_line) {
+  Instruction instruction;
+  instruction.type = draft.type;
+  instruction.engine = draft.engine;
+  instruction.core = static_cast<uint8_t>(draft.core);
+  instruction.operand_count = static_cast<uint8_t>(draft.operand_count());
+  instruction.attribute_count = static_cast<uint8_t>(draft.attribute_count());
+  instruction.source_line = source_line;
+  return instruction;
+}
+
+/// Appends the attributes and the replica groups; the number of the first attribute.
+uint32_t store_attributes(Program& program, const Draft& draft) {
+  const size_t first = program.attributes.size();
+  for (int i = 0; i < draft.attribute_count(); ++i) {
+    const auto kind = draft.type->attributes[static_cast<size_t>(i)].kind;
+    const bool reads = kind == AttributeKind::kRegister && draft.attribute(i).integer() >= 0;
+    if (reads) program.uses_registers = true;
+    program.attributes.push_back(draft.attribute(i));
+  }
+  if (draft.groups != nullptr) {
+    program.attributes[first] = Attribute::of(static_cast<int64_t>(program.replica_groups.size()));
+    program.replica_groups.push_back(draft.groups);
+  }
+  return static_cast<uint32_t>(first);
+}
+
+}  // namespace
+
 void Builder::append(Draft draft) {
   const InstructionType& type = *draft.type;
   draft.core = core_;
   const bool engine_given = draft.engine != EngineKind::kAuto;
+  const std::vector<uint32_t> loops = loop_path();
+  const int32_t loop = open_loops_.empty() ? -1 : static_cast<int32_t>(open_loops_.back().loop);
+  std::optional<uint32_t> repeated;
   try {
-    accumulation_.settle(draft, loop_path());
+    accumulation_.settle(draft, loops);
     if (draft.engine == EngineKind::kAuto) draft.engine = type.choose_engine(draft, architecture_);
-    type.check(draft, architecture_);
-    for (int i = 0; i < draft.operand_count(); ++i) {
-      if (!draft.operand(i).present()) continue;
-      check_core(draft, i);
-      check_bounds(draft, i);
+    repeated = repeated_instruction(*program_, draft, source_line_, loop_of_, loop);
+    if (!repeated) {
+      type.check(draft, architecture_);
+      for (int i = 0; i < draft.operand_count(); ++i) {
+        if (!draft.operand(i).present()) continue;
+        check_core(draft, i);
+        check_bounds(draft, i);
+      }
     }
   } catch (const KernelError& error) {
     if (source_line_ < 0) throw;
     fail(text(error.what(), "\n  at ", program_->source_lines[static_cast<size_t>(source_line_)]),
          error.kind());
   }
-  accumulation_.note(draft, loop_path());
+  accumulation_.note(draft, loops);
   Instruction instruction;
-  instruction.type = draft.type;
-  instruction.engine = draft.engine;
+  if (repeated) {
+    instruction = program_->instructions[*repeated];
+  } else {
+    instruction = instruction_of(draft, source_line_);
+    instruction.first_operand = static_cast<uint32_t>(program_->operands.size());
+    instruction.demand = store_demand(type.demand(draft, architecture_));
+    for (int i = 0; i < draft.operand_count(); ++i) {
+      Operand operand = store_operand(draft, type, i);
+      if (operand.present()) add_terms(draft.operand(i), operand);
+      if (operand.indirect || operand.register_index >= 0) program_->uses_registers = true;
+      program_->operands.push_back(operand);
+    }
+    instruction.first_attribute = store_attributes(*program_, draft);
+  }
   instruction.engine_given = engine_given;
-  instruction.core = static_cast<uint8_t>(core_);
-  instruction.operand_count = static_cast<uint8_t>(draft.operand_count());
-  instruction.attribute_count = static_cast<uint8_t>(draft.attribute_count());
-  instruction.first_operand = static_cast<uint32_t>(program_->operands.size());
-  instruction.first_attribute = static_cast<uint32_t>(program_->attributes.size());
-  instruction.source_line = source_line_;
-  instruction.demand = store_demand(type.demand(draft, architecture_));
-  for (int i = 0; i < draft.operand_count(); ++i) {
-    Operand operand = store_operand(draft, type, i);
-    if (operand.present()) add_terms(draft.operand(i), operand);
-    if (operand.indirect || operand.register_index >= 0) program_->uses_registers = true;
-    program_->operands.push_back(operand);
-  }
-  for (int i = 0; i < draft.attribute_count(); ++i) {
-    const bool reads = type.attributes[static_cast<size_t>(i)].kind == AttributeKind::kRegister;
-    if (reads && draft.attribute(i).integer() >= 0) program_->uses_registers = true;
-    program_->attributes.push_back(draft.attribute(i));
-  }
-  if (draft.groups != nullptr) {
-    program_->attributes[instruction.first_attribute] =
-        Attribute::of(static_cast<int64_t>(program_->replica_groups.size()));
-    program_->replica_groups.push_back(draft.groups);
-  }
   if (type.synchronises == Synchronisation::kCollective) program_->has_collectives = true;
   const auto kind =
       meets_other_core(type.synchronises) ? Node::Kind::kSynchronisation : Node::Kind::kInstruction;
   block().push_back({kind, static_cast<uint32_t>(program_->instructions.size())});
   program_->instructions.push_back(instruction);
-  loop_of_.push_back(open_loops_.empty() ? -1 : static_cast<int32_t>(open_loops_.back().loop));
+  loop_of_.push_back(loop);
   if (appended_) appended_();
 }
 

@@ -26,8 +26,7 @@ class OperandWalk {
     for (const Node& node : block) {
       if (node.kind == Node::Kind::kLoop) {
         loops_.push_back(node.index);
-        const Block body = program_.loops[node.index].body;
-        walk(body);
+        walk(program_.loops[node.index].body);
         loops_.pop_back();
         continue;
       }
@@ -43,8 +42,7 @@ class OperandWalk {
   std::vector<uint32_t> loops_;
 };
 
-void note_period(Program& program, const Instruction&, const Operand& operand,
-                 const std::vector<uint32_t>& loops, void*) {
+void note_period(Program& program, const Operand& operand, const std::vector<uint32_t>& loops) {
   for (uint8_t i = 0; i < operand.term_count; ++i) {
     const Term& term = program.terms[operand.first_term + i];
     if (term.ring_step == 0) continue;
@@ -67,6 +65,7 @@ struct Usage {
 void note_usage(Program& program, const Instruction& instruction, const Operand& operand,
                 const std::vector<uint32_t>& loops, void* context) {
   Usage& usage = *static_cast<Usage*>(context);
+  note_period(program, operand, loops);
   if (instruction.type->synchronises == Synchronisation::kBarrier) {
     usage.barrier[static_cast<size_t>(operand.tile)] = true;  // moves no bytes
     return;
@@ -189,7 +188,6 @@ void finish_program(Program& program) {
     return std::tie(a.consumer, a.producer) < std::tie(b.consumer, b.producer);
   });
   program.edges.erase(std::unique(program.edges.begin(), program.edges.end()), program.edges.end());
-  OperandWalk(program, note_period, nullptr).run();
   Usage usage;
   usage.writers.resize(program.tiles.size());
   usage.read.resize(program.tiles.size());

@@ -46,22 +46,30 @@ Numbers append_tiles(const StraightLine& line, const Numbers& first, Program& pr
   return numbers;
 }
 
+/// Gives the operands of an instance the tiles of the program and the directions of their fields.
+void rename_tiles(const StraightLine& line, const StraightInstruction& instance,
+                  const std::vector<TileId>& tiles, std::span<Operand> operands) {
+  const Instruction& instruction = instance.instruction;
+  const bool keeps = may_keep_bytes(instruction, line.attributes_of(instance));
+  for (size_t i = 0; i < operands.size(); ++i) {
+    if (operands[i].present()) operands[i].tile = tiles[static_cast<size_t>(operands[i].tile)];
+    const OperandField& field = instruction.type->operands[i];
+    const bool adds =
+        field.read_if_attribute >= 0 &&
+        line.attributes_of(instance)[static_cast<size_t>(field.read_if_attribute)].flag();
+    if (keeps && !adds) operands[i].direction = field.direction;
+  }
+}
+
 /// Appends an instance; its attributes and demand are numbered in the pools of its line.
 void append(const StraightLine& line, const StraightInstruction& instance,
             const std::vector<TileId>& tiles, Program& program) {
   Instruction instruction = instance.instruction;
   instruction.first_operand = static_cast<uint32_t>(program.operands.size());
-  const bool keeps = may_keep_bytes(instruction, line.attributes_of(instance));
-  const auto fields = instruction.type->operands;
-  for (Operand operand : line.operands_of(instance)) {
-    if (operand.present()) operand.tile = tiles[static_cast<size_t>(operand.tile)];
-    const OperandField& field = fields[program.operands.size() - instruction.first_operand];
-    const bool adds =
-        field.read_if_attribute >= 0 &&
-        line.attributes_of(instance)[static_cast<size_t>(field.read_if_attribute)].flag();
-    if (keeps && !adds) operand.direction = field.direction;
-    program.operands.push_back(operand);
-  }
+  const auto operands = line.operands_of(instance);
+  program.operands.insert(program.operands.end(), operands.begin(), operands.end());
+  rename_tiles(line, instance, tiles,
+               {program.operands.data() + instruction.first_operand, operands.size()});
   instruction.first_attribute += static_cast<uint32_t>(program.attributes.size());
   instruction.demand += static_cast<uint32_t>(program.demands.size());
   program.instructions.push_back(instruction);
@@ -124,19 +132,56 @@ void move_to_end(std::vector<Element>& pool, std::vector<Element>& more) {
   pool.insert(pool.end(), more.begin(), more.end());
 }
 
+/// The operands of the instances, when each has its own and few others are in the pool; else none.
+std::vector<bool> own_operands(const StraightLine& line) {
+  std::vector<bool> used(line.operands.size());
+  size_t count = 0;
+  for (const StraightInstruction& instance : line.instructions) {
+    const Instruction& instruction = instance.instruction;
+    for (size_t i = 0; i < instruction.operand_count; ++i, ++count) {
+      if (used[instruction.first_operand + i]) return {};
+      used[instruction.first_operand + i] = true;
+    }
+  }
+  return 2 * count >= used.size() ? used : std::vector<bool>{};
+}
+
+/// The same as append() for all instances of the only core, whose pool becomes the program's: a
+/// long program has no room for two.
+void move_instances(StraightLine& line, const Numbers& tiles, const std::vector<bool>& used,
+                    Program& program) {
+  for (size_t i = 0; i < used.size(); ++i) {
+    if (!used[i]) line.operands[i] = {};
+  }
+  for (const StraightInstruction& instance : line.instructions) {
+    rename_tiles(line, instance, tiles, line.operands_of(instance));
+    program.instructions.push_back(instance.instruction);
+  }
+  program.operands.swap(line.operands);
+}
+
 /// Appends the instances of a line as a core of the program; `alone`: as the only one.
 void append_core(StraightLine& line, const Numbers& tiles, bool alone, Program& program) {
   const auto first = static_cast<uint32_t>(program.instructions.size());
   program.instructions.reserve(first + line.instructions.size());
-  program.operands.reserve(program.operands.size() + line.operands.size());
   Block& block = program.cores.emplace_back();
+  block.reserve(line.instructions.size());
   for (const StraightInstruction& instance : line.instructions) {
     const bool meets = !alone && is_meeting(instance);
     block.push_back({meets ? Node::Kind::kSynchronisation : Node::Kind::kInstruction,
-                     static_cast<uint32_t>(program.instructions.size())});
-    append(line, instance, tiles, program);
+                     first + static_cast<uint32_t>(block.size())});
   }
-  for (const Edge& edge : edges_of_line(line, alone)) {
+  // The edges compare operands, which move_instances() takes away.
+  const std::vector<Edge> edges = edges_of_line(line, alone);
+  const std::vector<bool> used = alone ? own_operands(line) : std::vector<bool>{};
+  if (!used.empty()) {
+    move_instances(line, tiles, used, program);
+  } else {
+    for (const StraightInstruction& instance : line.instructions) {
+      append(line, instance, tiles, program);
+    }
+  }
+  for (const Edge& edge : edges) {
     program.edges.push_back({first + edge.consumer, first + edge.producer});
   }
   add(program.spills, line.spills);

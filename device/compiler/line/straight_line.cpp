@@ -21,6 +21,18 @@ int64_t count_instances(const Program& program, const Block& block) {
   return count;
 }
 
+/// Operands of all of them.
+size_t count_operands(const Program& program, const Block& block) {
+  size_t count = 0;
+  for (const Node& node : block) {
+    const bool loop = node.kind == Node::Kind::kLoop;
+    const Loop* body = loop ? &program.loops[node.index] : nullptr;
+    count += loop ? static_cast<size_t>(body->trip_count) * count_operands(program, body->body)
+                  : program.instructions[node.index].operand_count;
+  }
+  return count;
+}
+
 /// Loops around an instruction, outermost first.
 struct Nest {
   std::array<uint32_t, kMaximumLoopDepth> loops{};
@@ -179,6 +191,9 @@ Unrolled unroll(const Program& program, size_t core, int64_t maximum) {
   line.replica_groups = program.replica_groups;
   line.edges = program.edges;
   line.loops = static_cast<uint32_t>(program.loops.size());
+  const Block& block = program.cores.at(core);
+  line.instructions.reserve(static_cast<size_t>(count_instances(program, block)));
+  line.operands.reserve(count_operands(program, block));
   Unroll visitor(program, core, line);
   Cursor<Unroll>(program, visitor).walk();
   if (program.cores.size() > 1) line.peer = visitor.peer();

@@ -1,0 +1,20 @@
+#pragma once
+// Instructions that a front end emits again and again, as unrolled loops do.
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "device/program/program.h"
+
+namespace neuron_sim {
+
+/// One of the last instructions of that source line that differs from `draft` in nothing but its
+/// number: its checks hold for `draft` as well, and its operands, attributes and demand serve both.
+/// `loop_of`: the innermost loop around each instruction; `loop`: the one around the draft. Empty
+/// without a source line, and for operands in rings, at registers or with indices in memory.
+std::optional<uint32_t> repeated_instruction(const Program& program, const Draft& draft,
+                                             int32_t source_line,
+                                             const std::vector<int32_t>& loop_of, int32_t loop);
+
+}  // namespace neuron_sim
