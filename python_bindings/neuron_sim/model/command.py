@@ -60,6 +60,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="cores that share a decoder (tensor parallelism)",
     )
     parser.add_argument(
+        "--lnc",
+        type=int,
+        metavar="N",
+        help="physical cores of each core of --tp, a logical core (2 on trn2); default: 1",
+    )
+    parser.add_argument(
         "--context",
         type=int,
         metavar="N",
@@ -145,7 +151,11 @@ def _run(arguments: argparse.Namespace) -> int:
 
 def _check_options(arguments: argparse.Namespace, generates: bool) -> None:
     """ValueError for an option that would have no effect."""
-    decoder = {"--input": arguments.input, "--weight-dtype": arguments.weight_dtype}
+    decoder = {
+        "--lnc": arguments.lnc,
+        "--input": arguments.input,
+        "--weight-dtype": arguments.weight_dtype,
+    }
     others = {
         "--sequence": arguments.sequence != DEFAULT_SEQUENCE,
         "--image": arguments.image is not None,
@@ -210,9 +220,11 @@ def _inferred(arguments: argparse.Namespace, batch: int) -> dict[str, Any]:
 
 def _generated(arguments: argparse.Namespace, ranks: int, batch: int) -> dict[str, Any]:
     if arguments.instance is not None:
-        instance(arguments.instance).groups(ranks)  # before the simulation
+        # Before the simulation.
+        instance(arguments.instance).groups(ranks, max(1, arguments.lnc or 1))
     sizes = {
         "ranks": ranks,
+        "logical_core": 1 if arguments.lnc is None else arguments.lnc,
         "batch": batch,
         "context": DEFAULT_CONTEXT if arguments.context is None else arguments.context,
         "input": DEFAULT_INPUT if arguments.input is None else arguments.input,

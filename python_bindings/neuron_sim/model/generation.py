@@ -17,7 +17,7 @@ from typing import Any
 
 import torch
 
-from neuron_sim.model import DEFAULT_CONTEXT, DEFAULT_INPUT
+from neuron_sim.model import DEFAULT_CONTEXT, DEFAULT_INPUT, capacity
 from neuron_sim.model import layers as layer_shares
 from neuron_sim.model.decoder import Decoder
 from neuron_sim.model.decoder_shape import DecoderShape
@@ -31,7 +31,10 @@ class GenerationRequest:
     """What to generate, and with how many cores."""
 
     ranks: int = 1
-    """Cores that share the model (tensor parallelism)."""
+    """Logical cores that share the model (tensor parallelism)."""
+    logical_core: int = 1
+    """Physical cores of a logical one: the vendor's LNC. Each computes a part of the rank's share
+    and exchanges what others need as ranks do."""
     batch: int = 1
     context: int = DEFAULT_CONTEXT
     """Tokens for which the caches have room; a decode step attends to all of them."""
@@ -45,12 +48,17 @@ class GenerationRequest:
     by_layer: bool = False
     """Whether to time modules too."""
 
+    @property
+    def cores(self) -> int:
+        """Physical cores of the group."""
+        return self.ranks * self.logical_core
+
     def check(self, longest: int | None = None) -> None:
         """ValueError for sizes below one, a prompt that the context does not hold, and a context of
         more tokens than `longest` (DecoderShape.longest)."""
-        for name in ("ranks", "batch", "context", "input"):
+        for name in ("ranks", "logical_core", "batch", "context", "input"):
             if getattr(self, name) < 1:
-                option = "tp" if name == "ranks" else name
+                option = {"ranks": "tp", "logical_core": "lnc"}.get(name, name)
                 raise ValueError(f"--{option} is {getattr(self, name)}; it must be at least 1.")
         if self.input > self.context:
             raise ValueError(
@@ -98,7 +106,9 @@ class Generation:
     decode: Phase
     """One token of each sequence: the time per output token."""
     hbm_bytes: int
-    """Weights and caches of a rank."""
+    """Weights and caches of a physical core."""
+    hbm_capacity_share: float
+    """Of the part of its chip's HBM that a core has when its neighbours have as much."""
 
 
 @dataclass(frozen=True)
@@ -134,14 +144,16 @@ class _Sums:
 
 
 def generate(shape: DecoderShape, request: GenerationRequest) -> Generation:
-    """Times both phases on device 0. ValueError as GenerationRequest.check();
-    torch.OutOfMemoryError when weights and caches of a rank do not fit its HBM."""
+    """Times both phases on device 0. ValueError as GenerationRequest.check() and
+    capacity.check_logical_core(); torch.OutOfMemoryError as capacity.check()."""
     request.check(shape.longest)
-    with _default(request.dtype), torch.neuron_sim.timing_only(), _group(request.ranks):
+    capacity.check_logical_core(request.logical_core)
+    with _default(request.dtype), torch.neuron_sim.timing_only(), _group(request.cores):
         hbm = _hbm_bytes(shape, request)
+        capacity.check(hbm, request.cores)
         prefill = _phase(shape, request, request.input)
         decode = _phase(shape, request, 1)
-    return Generation(prefill, decode, hbm)
+    return Generation(prefill, decode, hbm, hbm / capacity.of_core(request.cores))
 
 
 @contextlib.contextmanager
@@ -161,7 +173,7 @@ def _group(ranks: int) -> Any:
 
 def _decoder(shape: DecoderShape, request: GenerationRequest, layers: int | None = None) -> Decoder:
     return Decoder(
-        shape, request.ranks, request.batch, request.context, layers, request.weight_dtype
+        shape, request.cores, request.batch, request.context, layers, request.weight_dtype
     )
 
 

@@ -28,11 +28,14 @@ class Instance:
             _core.architecture_facts(self.architecture)["limits.cores"]["value"]
         )
 
-    def groups(self, ranks: int) -> int:
-        """Groups of so many ranks that it holds; ValueError when it does not hold one."""
-        if ranks > self.cores:
-            raise ValueError(f"--tp is {ranks}; an {self.name} has {self.cores} cores.")
-        return self.cores // ranks
+    def groups(self, ranks: int, logical_core: int = 1) -> int:
+        """Groups of so many ranks that it holds, each a logical core of so many physical ones;
+        ValueError when it does not hold one."""
+        cores = self.cores // logical_core
+        if ranks > cores:
+            size = "" if logical_core == 1 else f" logical cores of {logical_core}"
+            raise ValueError(f"--tp is {ranks}; an {self.name} has {cores}{size or ' cores'}.")
+        return cores // ranks
 
 
 def with_instance(row: dict[str, Any], name: str, price: float | None) -> dict[str, Any]:
@@ -41,7 +44,7 @@ def with_instance(row: dict[str, Any], name: str, price: float | None) -> dict[s
     `price` dollars per hour (None without one). ValueError when it has too few cores."""
     generates = "tokens_per_second" in row
     rate, unit = ("tokens_per_second", "_tokens") if generates else ("per_second", "")
-    groups = instance(name).groups(row.get("ranks", 1))
+    groups = instance(name).groups(row.get("ranks", 1), row.get("logical_core", 1))
     per_second = groups * row[rate]
     cost = None if price is None else price / 3600 / per_second * 1e6
     figures = {f"{rate}_instance": per_second, f"dollars_per_million{unit}": cost}

@@ -48,10 +48,10 @@ def _setting(row: dict[str, Any]) -> str:
 
 def _compare(row: dict[str, Any]) -> list[Comparison]:
     request = GenerationRequest(
-        row["ranks"],
-        row["batch"],
-        row["context"],
-        row["input"],
+        ranks=row["ranks"],
+        batch=row["batch"],
+        context=row["context"],
+        input=row["input"],
         weight_dtype=None if row["weights"] == "bf16" else row["weights"],
     )
     found = _simulated(row["model"], request)

@@ -65,6 +65,8 @@ def generations_as_text(rows: Sequence[dict[str, Any]]) -> str:
     ]
     table = _with_instance(cells, rows, "tokens_per_second_instance", "dollars_per_million_tokens")
     bounds = ["bound by", *(_bound_of_phases(each) for each in rows)]
+    if first["logical_core"] > 1:
+        place += f", each of {first['logical_core']} physical ones"
     lines = [
         f"{first['model']}, {dtype}, cores of {place}, context {first['context']}, "
         f"prompts of {first['input']} tokens"

@@ -42,19 +42,18 @@ def generation(model: str, shape: DecoderShape, request: GenerationRequest) -> d
     """A request and the figures of one group of cores. ProgramError when the device refuses."""
     with failures_of(model):
         found = generate(shape, request)
-    properties = torch.neuron_sim.get_device_properties()
     asked = asdict(request)
     del asked["by_layer"]  # it shows in `layers`
     return {
         "model": model,
-        "architecture": properties.architecture,
+        "architecture": torch.neuron_sim.get_device_properties().architecture,
         **asked,
         "ttft_ms": found.prefill.latency_ms,
         "tpot_ms": found.decode.latency_ms,
         "tokens_per_second": request.batch * 1e3 / found.decode.latency_ms,
-        "tokens_per_second_core": request.batch * 1e3 / found.decode.latency_ms / request.ranks,
+        "tokens_per_second_core": request.batch * 1e3 / found.decode.latency_ms / request.cores,
         "hbm_bytes": found.hbm_bytes,
-        "hbm_capacity_share": found.hbm_bytes / properties.total_memory,
+        "hbm_capacity_share": found.hbm_capacity_share,
         **{
             name: {**asdict(phase), "bound": phase.bound}
             for name, phase in (("prefill", found.prefill), ("decode", found.decode))

@@ -6,6 +6,7 @@ import pytest
 import torch
 import transformers
 from neuron_sim.command_line import main
+from neuron_sim.model import capacity
 from neuron_sim.model.decoder import Decoder
 from neuron_sim.model.decoder_shape import DecoderShape
 from neuron_sim.model.generation import MEASURED_LAYERS, GenerationRequest, generate
@@ -154,6 +155,32 @@ def test_int8_weights_cross_hbm_as_bytes():
         wide, bytes_only = (getattr(each, phase).moved_mb for each in (plain, narrow))
         # The scales are read for every row of a product's result.
         assert wide - bytes_only == pytest.approx(layer / 1e6, rel=0.05)
+
+
+def test_a_logical_core_of_two_computes_as_two_ranks():
+    _, shape = small_llama()
+    sizes = {"context": 16, "input": 4}
+    logical, ranks = (
+        generate(shape, GenerationRequest(ranks=n, logical_core=m, **sizes))
+        for n, m in ((2, 2), (4, 1))
+    )
+    assert (logical.decode, logical.prefill) == (ranks.decode, ranks.prefill)
+    assert logical.hbm_bytes == ranks.hbm_bytes
+    with pytest.raises(ValueError, match="--lnc is 3; a logical core of trn2 has at most 2 phys"):
+        generate(shape, GenerationRequest(logical_core=3, **sizes))
+    assert instance("trn2.3xlarge").groups(2, logical_core=2) == 2
+    with pytest.raises(ValueError, match="--tp is 5; an trn2.3xlarge has 4 logical cores of 2"):
+        instance("trn2.3xlarge").groups(5, logical_core=2)
+
+
+def test_the_cores_of_a_chip_share_its_hbm():
+    total = torch.neuron_sim.get_device_properties().total_memory
+    cores = 8  # of a trn2
+    for count, on_chip in ((1, 1), (2, 2), (cores, cores), (3 * cores, cores)):
+        assert capacity.of_core(count) == total / on_chip
+        capacity.check(total // on_chip, count)
+        with pytest.raises(torch.OutOfMemoryError, match="more cores"):
+            capacity.check(total // on_chip + 1, count)
 
 
 def test_layers_beyond_the_measured_ones_add_what_one_layer_adds():
