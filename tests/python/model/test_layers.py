@@ -171,3 +171,82 @@ def test_a_kernel_of_nki_is_timed_within_the_graph(capsys):
     assert row["launches"] == 1
     overhead = launches[0].latency_us - launches[0].body_us
     assert row["latency_ms"] - row["body_ms"] == pytest.approx(overhead / 1e3)
+
+
+BLOCK = """
+import torch
+import neuron_sim.nki as nki
+import neuron_sim.nki.isa as nisa
+import neuron_sim.nki.language as nl
+from neuron_sim.nki.torch import nki_op
+from torch import nn
+
+TOKENS, WIDTH, INNER = 64, 128, 96
+
+def loaded(tensor):
+    tile = nl.ndarray(tensor.shape, dtype=tensor.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=tile, src=tensor)
+    return tile
+
+def product(stationary, moving):
+    shape = (stationary.shape[1], moving.shape[1])
+    sums = nl.ndarray(shape, dtype=nl.float32, buffer=nl.psum)
+    nisa.nc_matmul(dst=sums, stationary=stationary, moving=moving)
+    return sums
+
+@nki.jit
+def gated_mlp(columns, gate, up, down):
+    x = loaded(columns)
+    gated = nl.ndarray((INNER, TOKENS), dtype=columns.dtype, buffer=nl.sbuf)
+    nisa.activation(dst=gated, op=nl.silu, data=product(loaded(gate), x))
+    nisa.tensor_tensor(dst=gated, data1=gated, data2=product(loaded(up), x), op=nl.multiply)
+    rows = nl.ndarray((TOKENS, WIDTH), dtype=columns.dtype, buffer=nl.sbuf)
+    nisa.tensor_copy(dst=rows, src=product(gated, loaded(down)))
+    out = nl.ndarray((TOKENS, WIDTH), dtype=columns.dtype, buffer=nl.shared_hbm)
+    nisa.dma_copy(dst=out, src=rows)
+    return out
+
+operator = nki_op("model_layers_test::gated_mlp", gated_mlp)
+
+class Mlp(nn.Module):
+    def __init__(self):
+        super().__init__()
+        sizes = (WIDTH, INNER), (WIDTH, INNER), (INNER, WIDTH)
+        self.gate, self.up, self.down = (nn.Parameter(torch.randn(n) / 10) for n in sizes)
+
+    def forward(self, x):
+        return operator(x.T.contiguous(), self.gate, self.up, self.down)
+
+class Block(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.norm, self.mlp, self.head = nn.RMSNorm(WIDTH), Mlp(), nn.Linear(WIDTH, 32)
+
+    def forward(self, x):
+        return self.head(x + self.mlp(self.norm(x)))
+
+def build():
+    torch.manual_seed(0)
+    return Block(), (torch.randn(TOKENS, WIDTH),)
+"""
+
+
+def test_an_mlp_that_is_a_kernel_of_nki_takes_the_time_of_the_kernel(tmp_path, monkeypatch, capsys):
+    (tmp_path / "with_mlp.py").write_text(BLOCK)
+    monkeypatch.chdir(tmp_path)
+    assert main(["model", "with_mlp:build", "--layers", "--dtype", "float32", "--json"]) == 0
+    (row,) = json.loads(capsys.readouterr().out)
+    found = by_name(row["layers"])["mlp"]
+    used = sys.modules["with_mlp"]
+    block, (x,) = used.build()
+    operands = [x.T.contiguous(), block.mlp.gate, block.mlp.up, block.mlp.down]
+    operands = [each.detach().to("neuron_sim") for each in operands]
+    with torch.neuron_sim.record_launches() as launches:
+        result = used.operator(*operands).cpu()
+    gated = torch.nn.functional.silu(x @ block.mlp.gate) * (x @ block.mlp.up)
+    torch.testing.assert_close(result, gated @ block.mlp.down, atol=1e-4, rtol=1e-4)
+    # The transpose before it is of the same module.
+    kernel_ms = launches[0].body_us / 1e3
+    assert kernel_ms < found["time_ms"] < kernel_ms + 0.01
+    assert found["gflop"] == pytest.approx(3 * 2 * 64 * 128 * 96 / 1e9)
+    assert row["latency_ms"] > kernel_ms
