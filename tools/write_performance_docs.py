@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Writes docs/performance.md: the host speed of the simulator beside torch's.
 
-Usage: write_performance_docs.py [--check | --measured FILE]
+Usage: write_performance_docs.py [--check | [--measured FILE] [--peers FILE]]
 
-The page is made of docs/performance.json. --measured stores there the report of all rows,
-`python benchmarks/bench_speed.py --json`, first: a page is one run. --check writes nothing and ends
-with 1 if the page is stale.
+The page is made of docs/performance.json and docs/peers.json. --measured stores there the report of
+all rows, `python benchmarks/bench_speed.py --json`, first: a table is one run. --peers does so for
+that of `python benchmarks/run_peers.py`. --check writes nothing and ends with 1 if the page is
+stale.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+import peer_table
 
 FOLDER = Path(__file__).resolve().parents[1] / "docs"
 PAGE = FOLDER / "performance.md"
@@ -234,6 +237,7 @@ def page(stored: dict[str, Any]) -> str:
             "",
             *scaling_table(stored),
             limits(stored).rstrip(),
+            *peer_table.section(peer_table.load_peers()),
             "",
         ]
     )
@@ -241,9 +245,9 @@ def page(stored: dict[str, Any]) -> str:
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    how = parser.add_mutually_exclusive_group()
-    how.add_argument("--check", action="store_true")
-    how.add_argument("--measured", type=Path, metavar="FILE")
+    parser.add_argument("--check", action="store_true")
+    parser.add_argument("--measured", type=Path, metavar="FILE")
+    parser.add_argument("--peers", type=Path, metavar="FILE")
     options = parser.parse_args(arguments)
     if options.check:
         if PAGE.is_file() and PAGE.read_text(encoding="utf-8") == page(load_stored()):
@@ -257,6 +261,9 @@ def main(arguments: list[str] | None = None) -> int:
                 f"{options.measured.name} has no row '{SCALING}': a page is of all rows."
             )
         STORED.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+    if options.peers is not None:
+        peers = json.loads(options.peers.read_text(encoding="utf-8"))
+        peer_table.STORED.write_text(json.dumps(peers, indent=1) + "\n", encoding="utf-8")
     PAGE.write_text(page(load_stored()), encoding="utf-8")
     return 0
 

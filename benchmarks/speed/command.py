@@ -7,33 +7,18 @@ import datetime
 import json
 import os
 import platform
-import re
 import sys
 import time
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import torch
 
 from speed.figures import Row
+from speed.host import processor
 from speed.rows import ROWS
 from speed.sizes import Sizes
 from speed.timing import threads
-
-
-def processor() -> str:
-    """The processor's name and the instruction set that products use, as far as the host says."""
-    text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
-    name = re.search(r"^model name\s*:\s*(.+)$", text, re.MULTILINE)
-    numbers = [
-        found[1]
-        for key in ("cpu family", "model")
-        if (found := re.search(rf"^{key}\s*:\s*(\d+)$", text, re.MULTILINE))
-    ]
-    widest = "AVX-512" if "avx512f" in text else "AVX2" if "avx2" in text else "no AVX2"
-    label = name[1] if name else platform.machine()
-    return f"{label} (family {', model '.join(numbers)}; {widest})" if numbers else label
 
 
 def host() -> dict[str, Any]:
