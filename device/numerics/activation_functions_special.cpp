@@ -10,13 +10,6 @@ namespace {
 
 constexpr double kRootHalf = 0.707106781186547524401;
 
-/// x Phi(x) = x/2 erfc(-x / sqrt 2): no cancellation in the left tail.
-float gelu(float x) {
-  if (x == -INFINITY) return -0.0F;  // the limit, not -inf * 0
-  const double wide = x;
-  return static_cast<float>(0.5 * wide * std::erfc(-wide * kRootHalf));
-}
-
 /// Phi(x) + x phi(x)
 float gelu_derivative(float x) {
   constexpr double kDensity = 0.398942280401432677940;  // 1 / sqrt(2 pi)
@@ -59,7 +52,6 @@ bool apply_special(Activation function, const float* source, float* target, int6
     return true;
   };
   switch (function) {
-    case Activation::kGelu: return evaluate(gelu);
     case Activation::kGeluDx: return evaluate(gelu_derivative);
     case Activation::kGeluApproximateSigmoidDx:
       return evaluate([](float x) { return gated_derivative(x, 1.702); });

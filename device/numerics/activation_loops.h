@@ -10,6 +10,8 @@
 
 namespace neuron_sim::activation_functions {
 
+inline constexpr int64_t kExponentialBlock = 128;
+
 template <typename Function>
 void map(const float* source, float* target, int64_t count, Function function) {
   for (int64_t i = 0; i < count; ++i) target[i] = function(source[i]);
@@ -40,28 +42,47 @@ inline double exponential(double x) {
   return series * std::bit_cast<double>(exponent);
 }
 
-/// target = finish(x, e^argument(x)). Blocks of short loops, each of which the compiler can put in
-/// vector registers; in one loop the clamp becomes a branch around everything.
+/// One loop after the other, each of which the compiler can put in vector registers; in one loop
+/// the clamp becomes a branch around everything.
+template <typename Argument, typename Finish>
+inline void exponential_block(const float* x, float* result, int64_t length, Argument argument,
+                              Finish finish) {
+  double values[kExponentialBlock];
+  for (int64_t i = 0; i < length; ++i) values[i] = argument(x[i]);
+  for (int64_t i = 0; i < length; ++i) values[i] = values[i] < -110.0 ? -110.0 : values[i];
+  for (int64_t i = 0; i < length; ++i) values[i] = values[i] > 110.0 ? 110.0 : values[i];
+  for (int64_t i = 0; i < length; ++i) values[i] = exponential(values[i]);
+  for (int64_t i = 0; i < length; ++i) result[i] = finish(x[i], values[i]);
+}
+
+/// The same in the vectors of AVX2. Nothing is fused (-ffp-contract=off), so the bytes are those of
+/// any host.
+template <typename Argument, typename Finish>
+__attribute__((target("avx2"), flatten)) void exponential_block_avx2(const float* x, float* result,
+                                                                     int64_t length,
+                                                                     Argument argument,
+                                                                     Finish finish) {
+  exponential_block(x, result, length, argument, finish);
+}
+
+/// target = finish(x, e^argument(x)), in blocks.
 template <typename Argument, typename Finish>
 void map_exponential(const float* source, float* target, int64_t count, Argument argument,
                      Finish finish) {
-  constexpr int64_t kBlock = 128;
-  double values[kBlock];
-  for (int64_t start = 0; start < count; start += kBlock) {
-    const int64_t length = std::min(kBlock, count - start);
-    const float* x = source + start;
-    float* result = target + start;
-    for (int64_t i = 0; i < length; ++i) values[i] = argument(x[i]);
-    for (int64_t i = 0; i < length; ++i) values[i] = values[i] < -110.0 ? -110.0 : values[i];
-    for (int64_t i = 0; i < length; ++i) values[i] = values[i] > 110.0 ? 110.0 : values[i];
-    for (int64_t i = 0; i < length; ++i) values[i] = exponential(values[i]);
-    for (int64_t i = 0; i < length; ++i) result[i] = finish(x[i], values[i]);
+  static const bool has_avx2 = __builtin_cpu_supports("avx2") != 0;
+  for (int64_t start = 0; start < count; start += kExponentialBlock) {
+    const int64_t length = std::min(kExponentialBlock, count - start);
+    if (has_avx2) {
+      exponential_block_avx2(source + start, target + start, length, argument, finish);
+    } else {
+      exponential_block(source + start, target + start, length, argument, finish);
+    }
   }
 }
 
-/// The functions built on e^x. False when `function` is not one of them.
+/// The functions built on e^x, gelu among them. False when `function` is not one of them.
 bool apply_exponential(Activation function, const float* source, float* target, int64_t count);
-/// The functions built on the error function, logarithms, angles, and the derivatives. False when
+/// Those built on the error function, logarithms, angles, and the derivatives. False when
 /// `function` is not one of them.
 bool apply_special(Activation function, const float* source, float* target, int64_t count);
 
