@@ -1,5 +1,7 @@
 #include "device/instruction/element_copy.h"
 
+#include <emmintrin.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -8,6 +10,8 @@
 
 namespace neuron_sim {
 namespace {
+
+constexpr int64_t kBlock = 16;  // rows and columns that are transposed at a time
 
 /// The dimensions of one side, merged, consumed from the innermost outwards.
 struct Cursor {
@@ -68,14 +72,55 @@ void copy_strided(const std::byte* source, std::byte* target, const CopyAxis& ax
   }
 }
 
+/// Transposes a block of 16 x 16 elements; strides in bytes.
+template <typename Element>
+void transpose_block(const std::byte* source, int64_t source_stride, std::byte* target,
+                     int64_t target_stride) {
+  Element block[kBlock][kBlock];
+  for (int64_t i = 0; i < kBlock; ++i) {
+    Element line[kBlock];
+    std::memcpy(line, source + i * source_stride, sizeof line);
+    for (int64_t j = 0; j < kBlock; ++j) block[j][i] = line[j];
+  }
+  for (int64_t j = 0; j < kBlock; ++j) {
+    std::memcpy(target + j * target_stride, block[j], sizeof block[j]);
+  }
+}
+
+/// The same in registers of four elements, which every x86-64 host has.
+template <>
+void transpose_block<uint32_t>(const std::byte* source, int64_t source_stride, std::byte* target,
+                               int64_t target_stride) {
+  constexpr int64_t kLanes = 4;
+  constexpr int64_t kItem = sizeof(uint32_t);
+  for (int64_t column = 0; column < kBlock; column += kLanes) {
+    for (int64_t row = 0; row < kBlock; row += kLanes) {
+      const std::byte* from = source + row * source_stride + column * kItem;
+      std::byte* to = target + column * target_stride + row * kItem;
+      __m128i in[kLanes];
+      for (int64_t i = 0; i < kLanes; ++i) {
+        in[i] = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i * source_stride));
+      }
+      const __m128i low01 = _mm_unpacklo_epi32(in[0], in[1]);
+      const __m128i low23 = _mm_unpacklo_epi32(in[2], in[3]);
+      const __m128i high01 = _mm_unpackhi_epi32(in[0], in[1]);
+      const __m128i high23 = _mm_unpackhi_epi32(in[2], in[3]);
+      const __m128i out[kLanes] = {
+          _mm_unpacklo_epi64(low01, low23), _mm_unpackhi_epi64(low01, low23),
+          _mm_unpacklo_epi64(high01, high23), _mm_unpackhi_epi64(high01, high23)};
+      for (int64_t j = 0; j < kLanes; ++j) {
+        _mm_storeu_si128(reinterpret_cast<__m128i*>(to + j * target_stride), out[j]);
+      }
+    }
+  }
+}
+
 /// Transposes: `rows` is contiguous in the target, `columns` in the source. In square blocks, so
 /// that every cache line is fully used while it is cached.
 template <typename Element>
 void copy_transposed(const std::byte* source, std::byte* target, const CopyAxis& columns,
                      const CopyAxis& rows) {
-  constexpr int64_t kBlock = 16;
   constexpr int64_t kItem = sizeof(Element);
-  Element block[kBlock][kBlock];
   for (int64_t row = 0; row < rows.size; row += kBlock) {
     const int64_t height = std::min(kBlock, rows.size - row);
     for (int64_t column = 0; column < columns.size; column += kBlock) {
@@ -83,14 +128,7 @@ void copy_transposed(const std::byte* source, std::byte* target, const CopyAxis&
       const std::byte* from = source + row * rows.source_stride + column * kItem;
       std::byte* to = target + column * columns.target_stride + row * kItem;
       if (height == kBlock && width == kBlock) {
-        for (int64_t i = 0; i < kBlock; ++i) {
-          Element line[kBlock];
-          std::memcpy(line, from + i * rows.source_stride, sizeof line);
-          for (int64_t j = 0; j < kBlock; ++j) block[j][i] = line[j];
-        }
-        for (int64_t j = 0; j < kBlock; ++j) {
-          std::memcpy(to + j * columns.target_stride, block[j], sizeof block[j]);
-        }
+        transpose_block<Element>(from, rows.source_stride, to, columns.target_stride);
         continue;
       }
       for (int64_t j = 0; j < width; ++j) {
