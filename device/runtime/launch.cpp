@@ -1,5 +1,7 @@
 #include "device/runtime/launch.h"
 
+#include <sys/mman.h>
+
 #include <map>
 #include <memory>
 #include <mutex>
@@ -13,6 +15,15 @@
 
 namespace neuron_sim {
 namespace {
+
+/// Large pages: an instruction touches up to 128 partitions, each in pages of its own. Not for all
+/// CoreMemory, as one of a short run touches few of its pages.
+void use_large_pages(const CoreMemory& memory, int64_t partitions) {
+  for (const MemoryKind kind : {MemoryKind::kSbuf, MemoryKind::kPsum}) {
+    madvise(memory.at(kind, 0, 0), static_cast<size_t>(memory.pitch(kind) * partitions),
+            MADV_HUGEPAGE);
+  }
+}
 
 /// On-chip memories of one device: of every physical core of its logical core. One program at a
 /// time.
@@ -29,6 +40,7 @@ struct LogicalCore {
       if (!exists || !memories[core]->holds(program.sbuf_peak, program.psum_peak)) {
         auto memory = std::make_unique<CoreMemory>(*program.architecture, program.sbuf_peak,
                                                    program.psum_peak);
+        use_large_pages(*memory, program.architecture->limits.partitions);
         if (exists) memory->swap_random_states(*memories[core]);
         if (!exists) memories.emplace_back();
         memories[core] = std::move(memory);
