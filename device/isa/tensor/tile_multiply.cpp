@@ -73,9 +73,34 @@ void multiply_edge(const BlockProduct& block, int64_t rows, int64_t columns,
   }
 }
 
+/// Rows of a matrix that are brought towards the processor while it computes.
+class Ahead {
+ public:
+  Ahead() = default;
+  /// `length` columns of `rows` rows, over about `calls` calls of fetch().
+  Ahead(const Matrix& from, int64_t rows, int64_t length, int64_t calls)
+      : row_(from.data),
+        pitch_(from.pitch),
+        length_(length),
+        left_(rows),
+        share_((rows + calls - 1) / std::max<int64_t>(calls, 1)) {}
+
+  void fetch() {
+    const int64_t rows = std::min(share_, left_);
+    for (int64_t i = 0; i < rows; ++i, row_ += pitch_) {
+      for (int64_t line = 0; line < length_; line += kLine) __builtin_prefetch(row_ + line, 0, 2);
+    }
+    left_ -= rows;
+  }
+
+ private:
+  const float* row_ = nullptr;
+  int64_t pitch_ = 0, length_ = 0, left_ = 0, share_ = 0;
+};
+
 /// `columns` columns of the product from `first` on, with those of `right`.
 void multiply_columns(const TileProduct& product, const BlockShape& shape, const Matrix& left,
-                      const Matrix& right, int64_t first, int64_t columns) {
+                      const Matrix& right, int64_t first, int64_t columns, Ahead ahead) {
   const int64_t blocks = (product.columns + shape.rows() - 1) / shape.rows();
   BlockProduct part{product.depth, nullptr, left.pitch,           nullptr,
                     right.pitch,   nullptr, product.target_pitch, product.accumulate};
@@ -87,6 +112,7 @@ void multiply_columns(const TileProduct& product, const BlockShape& shape, const
     part.target = product.target + row * product.target_pitch + first;
     int64_t rest = columns;
     for (; rest >= shape.columns; rest -= shape.columns) {
+      ahead.fetch();
       multiply(part);
       part.right += shape.columns;
       part.target += shape.columns;
@@ -113,7 +139,14 @@ void multiply_rows(const TileProduct& product, const ProductKernel& kernel) {
     if (!in_place || padded > columns) {
       right = copied(right, product.depth, columns, padded, buffers().right);
     }
-    multiply_columns(product, shape, left, right, first, columns);
+    Ahead ahead;
+    const int64_t next = std::min(group, product.elements - first - columns);
+    if (!in_place && next > 0) {
+      const int64_t calls = (product.columns + shape.rows() - 1) / shape.rows() * (columns / width);
+      ahead = {
+          {product.moving + first + columns, product.moving_pitch}, product.depth, next, calls};
+    }
+    multiply_columns(product, shape, left, right, first, columns, ahead);
   }
 }
 
