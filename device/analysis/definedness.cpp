@@ -129,13 +129,14 @@ class DefinednessWalk {
   }
 
   /// Whether data decides about the access, beyond its address.
-  bool is_by_data(uint32_t index, const Operand& operand) const {
+  bool is_by_data(uint32_t index, const Operand& operand, bool reads) const {
     if (of_data_ == OfData::kTrusted) return false;
+    if (by_data_[index] || operand.indirect) return true;
+    if (reads) return false;
     const Instruction& instruction = program_.instructions[index];
     const int skips = instruction.type->oob_skip_attribute;
     // What a collective writes also depends on the other ranks.
-    return by_data_[index] || operand.indirect ||
-           instruction.type->synchronises == Synchronisation::kCollective ||
+    return instruction.type->synchronises == Synchronisation::kCollective ||
            (skips >= 0 && program_.attributes_of(instruction)[static_cast<size_t>(skips)].flag());
   }
 
@@ -149,7 +150,7 @@ class DefinednessWalk {
       result.push_back({index, position, location.tile});
       written.reported = true;
     };
-    if (operand.register_index >= 0 || is_by_data(index, operand)) {
+    if (operand.register_index >= 0 || is_by_data(index, operand, reads)) {
       // The bytes are known only at run time.
       const bool trusted = of_data_ == OfData::kTrusted;
       if (!reads && trusted) written.complete = true;

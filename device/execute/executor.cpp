@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <queue>
 
 #include "device/base/errors.h"
@@ -150,12 +151,14 @@ class WindowRun {
 ControlLog run_serial(const Program& program, const ExecutionPlan& plan, InstanceRunner& runner,
                       RunObserver* observer) {
   if (plan.resolved && observer == nullptr) {
+    ControlLog log;
     for (const PlannedInstance& instance : plan.graph.instances) {
       poll_interruption();
       runner.run(program.instructions[instance.instruction],
                  plan.graph.locations.data() + instance.first_location);
+      if (runner.moved_rows() >= 0) log.values.push_back(runner.moved_rows());
     }
-    return {};
+    return log;
   }
   SerialRun run(program, runner, maximum_iterations(), observer);
   Cursor<SerialRun>(program, run).walk();
@@ -166,12 +169,15 @@ ControlLog run_serial(const Program& program, const ExecutionPlan& plan, Instanc
 class ScratchTensors {
  public:
   ScratchTensors(const Program& program, std::span<std::byte* const> arguments)
-      : addresses_(arguments.begin(), arguments.end()), memory_(bytes_of(program)) {
+      : addresses_(arguments), memory_(bytes_of(program)) {
+    if (program.scratch.empty()) return;
+    all_.assign(arguments.begin(), arguments.end());
     std::byte* next = memory_.data();
     for (const TileId id : program.scratch) {
-      addresses_.push_back(next);
+      all_.push_back(next);
       next += room_of(program, id);
     }
+    addresses_ = all_;
   }
   std::span<std::byte* const> addresses() const { return addresses_; }
 
@@ -187,7 +193,8 @@ class ScratchTensors {
     return bytes;
   }
 
-  std::vector<std::byte*> addresses_;
+  std::span<std::byte* const> addresses_;
+  std::vector<std::byte*> all_;
   ScratchMemory memory_;
 };
 
@@ -208,8 +215,12 @@ ControlLog execute(const Program& program, const ExecutionPlan& plan,
   const ScratchTensors scratch(program, arguments);
   const Storage storage{memories, scratch.addresses()};
   InstanceRunner runner(program, memories, scratch.addresses());
-  RankRendezvous alone(1);
-  runner.join(member == nullptr ? RankMember{&alone, 0} : *member);
+  std::optional<RankRendezvous> alone;
+  if (member != nullptr) {
+    runner.join(*member);
+  } else if (program.has_collectives) {
+    runner.join({&alone.emplace(1), 0});
+  }
   runner.observe(observer);
   for (const TileId tile : plan.fill) runner.fill(program.tiles[static_cast<size_t>(tile)]);
   const bool serial = plan.mode == ExecutionPlan::Mode::kSerial || program.has_collectives;

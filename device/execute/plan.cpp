@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "device/analysis/definedness.h"
 #include "device/analysis/instance_history.h"
@@ -59,14 +60,51 @@ Work work_of(const Program& program, const Block& block) {
   return total;
 }
 
-/// Visitor that adds every instance of a program without registers to a graph.
+/// Whether data decides which instances run, or where they access more than indirect rows.
+bool is_walked_with_registers(const Program& program) {
+  return std::any_of(program.loops.begin(), program.loops.end(),
+                     [](const Loop& loop) {
+                       return loop.kind != LoopKind::kCounted || loop.register_index >= 0;
+                     }) ||
+         std::any_of(program.operands.begin(), program.operands.end(),
+                     [](const Operand& operand) { return operand.register_index >= 0; });
+}
+
+/// Appends an instance with the locations of its operands.
+void append(const Program& program, uint32_t index, const int64_t* variables,
+            InstanceGraph& graph) {
+  graph.instances.push_back({index, static_cast<uint32_t>(graph.locations.size())});
+  for (const Operand& operand : program.operands_of(program.instructions[index])) {
+    graph.locations.push_back(operand.present() ? locate(program, operand, variables, nullptr)
+                                                : Location{});
+  }
+}
+
+/// Visitor of every instance of a program of one core that is not walked with registers.
+template <typename Add>
 struct Collect {
-  GraphBuilder& builder;
+  Add add;
   int64_t trip_count(const Loop& loop) const { return loop.trip_count; }
   int64_t boundary(const Loop&, uint32_t, int64_t, int64_t) const { return 0; }
-  void instruction(uint32_t index, const int64_t* variables) { builder.add(index, variables); }
+  void instruction(uint32_t index, const int64_t* variables) { add(index, variables); }
   void meet(const Meeting&) { require(false, "programs of two cores are walked at every launch"); }
 };
+
+template <typename Add>
+void for_each_instance(const Program& program, Add add) {
+  Collect<Add> collect{std::move(add)};
+  Cursor<Collect<Add>>(program, collect).walk();
+}
+
+/// The instances in program order, without their dependencies.
+InstanceGraph in_program_order(const Program& program) {
+  InstanceGraph graph;
+  for_each_instance(program, [&](uint32_t index, const int64_t* variables) {
+    poll_interruption();
+    append(program, index, variables, graph);
+  });
+  return graph;
+}
 
 }  // namespace
 
@@ -108,24 +146,20 @@ void GraphBuilder::add(uint32_t index, const int64_t* variables) {
   const Program& program = state.program;
   const Instruction& instruction = program.instructions[index];
   const auto id = static_cast<uint32_t>(state.graph.instances.size());
-  const auto first = static_cast<uint32_t>(state.graph.locations.size());
-  state.graph.instances.push_back({index, first});
+  const size_t first = state.graph.locations.size();
+  append(program, index, variables, state.graph);
   state.sources.clear();
   const auto operands = program.operands_of(instruction);
   const auto group_of = [&](const Location& location) {
     return program.tiles[static_cast<size_t>(location.tile)].hazard_group;
   };
-  for (const Operand& operand : operands) {
-    Location location;
-    if (operand.present()) {
-      location = locate(program, operand, variables, nullptr);
-      const int32_t group = group_of(location);
-      if (group >= 0) {
-        state.histories.collect(static_cast<size_t>(group), region_at(operand, location),
-                                operand.reads(), operand.writes(), state.sources);
-      }
-    }
-    state.graph.locations.push_back(location);
+  for (size_t i = 0; i < operands.size(); ++i) {
+    if (!operands[i].present()) continue;
+    const Location& location = state.graph.locations[first + i];
+    const int32_t group = group_of(location);
+    if (group < 0) continue;
+    state.histories.collect(static_cast<size_t>(group), region_at(operands[i], location),
+                            operands[i].reads(), operands[i].writes(), state.sources);
   }
   for (size_t i = 0; i < operands.size(); ++i) {
     if (!operands[i].present()) continue;
@@ -161,17 +195,30 @@ InstanceGraph GraphBuilder::take() {
   return graph;
 }
 
+namespace {
+
+/// All instances with their dependencies.
+InstanceGraph graph_of(const Program& program) {
+  GraphBuilder builder(program);
+  for_each_instance(
+      program, [&](uint32_t index, const int64_t* variables) { builder.add(index, variables); });
+  return builder.take();
+}
+
+}  // namespace
+
 ExecutionPlan make_plan(const Program& program) {
   ExecutionPlan plan;
   plan.fill = possibly_undefined_tiles(program);
-  if (program.uses_registers) return plan;
+  if (is_walked_with_registers(program)) return plan;
   Work work;
   for (const Block& block : program.cores) {
     const Work core = work_of(program, block);
     work.instances += core.instances;
     work.nanoseconds += core.nanoseconds;
   }
-  const bool small = program.has_collectives || work.nanoseconds < kSerialNanoseconds ||
+  const bool small = program.uses_registers || program.has_collectives ||
+                     work.nanoseconds < kSerialNanoseconds ||
                      work.nanoseconds < kSerialPerInstance * work.instances;
   // The cores of a program take turns between their meetings: a graph reaches to the next one.
   const bool kept =
@@ -180,10 +227,7 @@ ExecutionPlan make_plan(const Program& program) {
               : kept ? ExecutionPlan::Mode::kGraph
                      : ExecutionPlan::Mode::kWindows;
   if (kept) {
-    GraphBuilder builder(program);
-    Collect collect{builder};
-    Cursor<Collect>(program, collect).walk();
-    plan.graph = builder.take();
+    plan.graph = program.uses_registers ? in_program_order(program) : graph_of(program);
     plan.resolved = true;
   }
   return plan;

@@ -34,7 +34,8 @@ struct ExecutionPlan {
                ///< walking
   };
   Mode mode = Mode::kSerial;
-  InstanceGraph graph;    ///< for kGraph; for kSerial without registers too
+  InstanceGraph graph;    ///< for kGraph; for kSerial too, unless registers decide which instances
+                          ///< run or where; without dependencies where rows do
   bool resolved = false;  ///< `graph.instances` is complete
   /// Tiles and scratch tensors that may be read before they are written.
   std::vector<TileId> fill;

@@ -24,19 +24,25 @@ std::byte* InstanceRunner::tensor(const Tile& tile) const {
   return arguments_[tile.scratch >= 0 ? scratch : static_cast<size_t>(tile.argument)];
 }
 
-Access InstanceRunner::resolve(const Operand& operand, const Location& location) {
-  Access access;
-  if (!operand.present()) return access;
+void InstanceRunner::resolve(const Operand& operand, const Location& location,
+                             Access& access) const {
+  if (!operand.present()) {
+    access = {};
+    return;
+  }
   const Tile& tile = program_.tiles[static_cast<size_t>(location.tile)];
   access.memory = operand.memory;
   access.dtype = operand.dtype;
   access.partitions = operand.partitions;
   access.rank = operand.rank;
   access.free = operand.free;
+  access.widened = nullptr;
+  access.widened_partition_stride = 0;
+  access.rows = nullptr;
   if (operand.memory == MemoryKind::kHbm) {
     access.data = tensor(tile) + location.offset;
     access.partition_stride = operand.partition_stride;
-    return access;
+    return;
   }
   const CoreMemory& memory = *memories_[tile.core];
   access.data = memory.at(operand.memory, location.partition, location.offset);
@@ -46,7 +52,6 @@ Access InstanceRunner::resolve(const Operand& operand, const Location& location)
     access.widened = memory.widened(size, location.partition, location.offset);
     access.widened_partition_stride = memory.widened_pitch(size) / 4 * operand.partition_stride;
   }
-  return access;
 }
 
 std::pair<int64_t, int64_t> InstanceRunner::bytes_of(const Operand& operand,
@@ -158,7 +163,7 @@ void InstanceRunner::compute(const Instruction& instruction, const Location* loc
   const auto operands = program_.operands_of(instruction);
   bool indirect = false, moves = true;
   for (size_t i = 0; i < operands.size(); ++i) {
-    accesses_[i] = resolve(operands[i], locations[i]);
+    resolve(operands[i], locations[i], accesses_[i]);
     indirect = indirect || operands[i].indirect;
     if (operands[i].register_index >= 0) {
       moves = reaches(instruction, i, locations[i]) && moves;
@@ -197,7 +202,9 @@ void InstanceRunner::call(const Instruction& instruction, std::span<const Access
   instance.architecture = program_.architecture;
   instance.operands = accesses;
   instance.attributes = program_.attributes_of(instruction);
-  instance.registers = &registers(instruction.core, instruction.engine);
+  if (program_.demands[instruction.demand].steps[0].unit == Unit::kSequencer) {
+    instance.registers = &registers(instruction.core, instruction.engine);
+  }
   instance.rank = member_.rank;
   if (!program_.replica_groups.empty()) instance.groups = groups_of(instruction);
   instruction.type->run(instance);
@@ -208,9 +215,8 @@ void InstanceRunner::share_register(const Instruction& instruction) {
   const auto write = register_write(program_, instruction);
   if (!write) return;
   const auto index = static_cast<size_t>(write->dst);
-  auto& files = registers_[instruction.core];
-  const int64_t value = files[static_cast<size_t>(instruction.engine)].values[index];
-  for (RegisterFile& file : files) file.values[index] = value;
+  const int64_t value = registers(instruction.core, instruction.engine).values[index];
+  for (RegisterFile& file : (*registers_)[instruction.core]) file.values[index] = value;
 }
 
 void InstanceRunner::receive(const Instruction& target, const Location* target_locations,
@@ -220,7 +226,7 @@ void InstanceRunner::receive(const Instruction& target, const Location* target_l
                                    size_t operand) {
     const Operand& stored = program_.operands_of(instruction)[operand];
     if (stored.register_index >= 0) reaches(instruction, operand, locations[operand]);
-    accesses[operand] = resolve(stored, locations[operand]);
+    resolve(stored, locations[operand], accesses[operand]);
   };
   resolve_checked(target, target_locations, kExchangeTarget);
   resolve_checked(source, source_locations, kExchangeSource);

@@ -3,6 +3,7 @@
 // copies of low-precision tiles up to date.
 
 #include <array>
+#include <memory>
 #include <span>
 #include <utility>
 #include <vector>
@@ -44,7 +45,8 @@ class InstanceRunner {
 
   /// Registers of the sequencer of an engine of a core.
   RegisterFile& registers(int core, EngineKind engine) {
-    return registers_[static_cast<size_t>(core)][static_cast<size_t>(engine)];
+    if (!registers_) registers_ = std::make_unique<RegisterFiles>();
+    return (*registers_)[static_cast<size_t>(core)][static_cast<size_t>(engine)];
   }
   /// Which rank runs the program, and where it meets the others (null: one rank).
   void join(const RankMember& member) { member_ = member; }
@@ -61,8 +63,9 @@ class InstanceRunner {
   void fill(const Tile& tile);
 
  private:
+  using RegisterFiles = std::array<std::array<RegisterFile, kEngineCount>, kMaximumCores>;
   std::byte* tensor(const Tile& tile) const;
-  Access resolve(const Operand& operand, const Location& location);
+  void resolve(const Operand& operand, const Location& location, Access& access) const;
   void compute(const Instruction& instruction, const Location* locations);
   void call(const Instruction& instruction, std::span<const Access> accesses);
   const ReplicaGroups* groups_of(const Instruction& instruction) const;
@@ -81,7 +84,7 @@ class InstanceRunner {
   std::array<CoreMemory*, kMaximumCores> memories_{};
   std::span<std::byte* const> arguments_;
   std::array<Access, kMaximumOperands> accesses_{};
-  std::array<std::array<RegisterFile, kEngineCount>, kMaximumCores> registers_{};
+  std::unique_ptr<RegisterFiles> registers_;  ///< made at the first use: most programs have none
   RankMember member_{nullptr, 0};
   std::vector<int32_t> rows_;
   int64_t moved_rows_ = -1;

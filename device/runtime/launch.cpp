@@ -2,7 +2,9 @@
 
 #include <sys/mman.h>
 
-#include <map>
+#include <array>
+#include <atomic>
+#include <deque>
 #include <memory>
 #include <mutex>
 
@@ -33,8 +35,7 @@ struct LogicalCore {
 
   /// The memories of the program's cores, made when first used, and anew for a program that needs
   /// more than the chip has (Program::overflow).
-  std::vector<CoreMemory*> of(const Program& program) {
-    std::vector<CoreMemory*> result;
+  std::span<CoreMemory* const> of(const Program& program) {
     for (size_t core = 0; core < program.cores.size(); ++core) {
       const bool exists = core < memories.size();
       if (!exists || !memories[core]->holds(program.sbuf_peak, program.psum_peak)) {
@@ -45,21 +46,24 @@ struct LogicalCore {
         if (!exists) memories.emplace_back();
         memories[core] = std::move(memory);
       }
-      result.push_back(memories[core].get());
+      pointers[core] = memories[core].get();
     }
-    return result;
+    return std::span(pointers).first(program.cores.size());
   }
+
+ private:
+  std::array<CoreMemory*, kMaximumCores> pointers{};
 };
 
+/// `device` exists.
 LogicalCore& core_of(int device) {
-  static auto* mutex = new std::mutex;
-  static auto* cores = new std::map<int, LogicalCore>;
-  const std::lock_guard lock(*mutex);
-  return (*cores)[device];
+  static auto* cores = new std::deque<LogicalCore>(static_cast<size_t>(device_count()));
+  return (*cores)[static_cast<size_t>(device)];
 }
 
 struct Listener {
-  std::mutex mutex;
+  std::atomic<bool> listens = false;
+  std::mutex mutex;  ///< of `call`
   std::shared_ptr<const std::function<void(const LaunchRecord&)>> call;
 };
 
@@ -88,7 +92,7 @@ void check_aliases(const Program& program, std::span<std::byte* const> arguments
 ControlLog run(LogicalCore& core, const std::shared_ptr<const Kernel>& kernel,
                const Program& program, std::span<std::byte* const> arguments) {
   if (timing_only()) return {};
-  const std::vector<CoreMemory*> memories = core.of(program);
+  const std::span<CoreMemory* const> memories = core.of(program);
   return checking() ? checked_launch(kernel, program, memories, arguments, thread_pool())
                     : execute(program, kernel->plan(), memories, arguments, thread_pool());
 }
@@ -101,6 +105,7 @@ LaunchRecord launch(int device, Schedule::StreamId stream,
   const Kernel::ProgramOfLaunch of_launch(*kernel, numbers);
   const Program& program = *of_launch;
   check_aliases(program, arguments);
+  Schedule& tasks = schedule(device);
   LaunchRecord record;
   record.kernel = kernel;
   record.device = device;
@@ -109,9 +114,10 @@ LaunchRecord launch(int device, Schedule::StreamId stream,
     LogicalCore& core = core_of(device);
     const auto lock = interruptible_lock(core.mutex);
     record.timing = kernel->timing(run(core, kernel, program, arguments));
-    record.span = schedule(device).submit(stream, Resource::kCore,
-                                          record.timing.benchmark(*program.architecture));
+    record.span =
+        tasks.submit(stream, Resource::kCore, record.timing.benchmark(*program.architecture));
   }
+  if (!listener().listens.load(std::memory_order_acquire)) return record;
   std::shared_ptr<const std::function<void(const LaunchRecord&)>> call;
   {
     const std::lock_guard lock(listener().mutex);
@@ -126,6 +132,7 @@ void compute(int device, const std::shared_ptr<const Kernel>& kernel,
   if (timing_only()) return;
   const Program& program = kernel->computed();
   check_aliases(program, arguments);
+  schedule(device);  // KernelError when there is no such device
   LogicalCore& core = core_of(device);
   const auto lock = interruptible_lock(core.mutex);
   execute(program, kernel->plan(), core.of(program), arguments, thread_pool());
@@ -136,6 +143,7 @@ void set_launch_listener(std::function<void(const LaunchRecord&)> call) {
   listener().call =
       call ? std::make_shared<const std::function<void(const LaunchRecord&)>>(std::move(call))
            : nullptr;
+  listener().listens.store(listener().call != nullptr, std::memory_order_release);
 }
 
 }  // namespace neuron_sim

@@ -136,8 +136,9 @@ TEST(RegisterAddress, IsCheckedAtRunTime) {
 
 constexpr int64_t kRows = 20, kWidth = 6, kTaken = 8;
 
-/// Gathers or scatters kTaken rows of a [kRows, kWidth] tensor.
-std::shared_ptr<const Program> indexed_program(bool gather, bool skip) {
+/// Gathers or scatters kTaken rows of a [kRows, kWidth] tensor; `written`: its tile holds rows
+/// before.
+std::shared_ptr<const Program> indexed_program(bool gather, bool skip, bool written = true) {
   Builder builder("indexed", load_architecture("trn2"));
   const View index = builder.argument("index", {kTaken, 1}, Dtype::kInt32);
   const View table = builder.argument("table", {kRows, kWidth}, Dtype::kBfloat16);
@@ -146,7 +147,7 @@ std::shared_ptr<const Program> indexed_program(bool gather, bool skip) {
   const View tile = builder.sbuf("tile", {kTaken, kWidth}, Dtype::kBfloat16);
   builder.emit(DmaCopy{.dst = indices, .src = index});
   const View chosen = table.slice(0, 0, kTaken).indirect(kRows);
-  builder.emit(DmaCopy{.dst = tile, .src = rows});
+  if (written) builder.emit(DmaCopy{.dst = tile, .src = rows});
   if (gather) {
     builder.emit(DmaCopy{.dst = tile, .src = chosen, .index = indices, .oob_skip = skip});
     builder.emit(DmaCopy{.dst = rows, .src = tile});
@@ -218,6 +219,41 @@ TEST(IndirectDma, IsTimedByTheRowsItMovedAndCached) {
   EXPECT_EQ(kernel.simulations(), 3);
   kernel.timing({{0}});
   EXPECT_EQ(kernel.simulations(), 3);
+}
+
+TEST(IndirectDma, FillsOnlyTilesOfWhichItMaySkipUnwrittenRows) {
+  for (const bool skip : {false, true}) {
+    for (const bool written : {false, true}) {
+      const auto program = indexed_program(/*gather=*/true, skip, written);
+      const ExecutionPlan plan = make_plan(*program);
+      std::vector<std::string> filled;
+      for (const TileId tile : plan.fill) {
+        filled.push_back(program->tiles[static_cast<size_t>(tile)].label);
+      }
+      const std::vector<std::string> expected(skip && !written ? 1 : 0, "tile");
+      EXPECT_EQ(filled, expected) << skip << written;
+    }
+  }
+}
+
+TEST(IndirectDma, GathersSkippedRowsAsUninitialised) {
+  const auto program = indexed_program(/*gather=*/true, /*skip=*/true, /*written=*/false);
+  ThreadPool pool(1);
+  ProgramRun run(program);
+  run.randomise(7);
+  std::memset(run.data<int32_t>(0), 0, kTaken * 4);
+  run.data<int32_t>(0)[4] = kRows;
+  const ExecutionPlan plan = make_plan(*program);
+  for (int launch = 0; launch < 2; ++launch) {
+    run.execute(plan, pool);
+    EXPECT_EQ(run.data<uint16_t>(2)[4 * kWidth], 0x7fc0);
+    EXPECT_EQ(run.data<uint16_t>(2)[5 * kWidth], run.data<uint16_t>(1)[0]);
+  }
+}
+
+TEST(IndirectDma, HasAPlanThatKnowsAllLocations) {
+  EXPECT_TRUE(make_plan(*indexed_program(/*gather=*/true, /*skip=*/false)).resolved);
+  EXPECT_FALSE(make_plan(*counting_program(4)).resolved);
 }
 
 TEST(IndirectDma, CountsAllDescriptorsOfARow) {
