@@ -193,6 +193,17 @@ void copy_one(const std::byte* source, std::byte* target, int itemsize) {
   std::memcpy(target, source, static_cast<size_t>(itemsize));
 }
 
+/// Whether the elements follow each other without a gap.
+bool is_gapless(std::span<const Dimension> dimensions, int64_t itemsize) {
+  int64_t expected = itemsize;
+  for (size_t i = dimensions.size(); i-- > 0;) {
+    if (dimensions[i].size == 1) continue;
+    if (dimensions[i].stride != expected) return false;
+    expected *= dimensions[i].size;
+  }
+  return true;
+}
+
 /// Converts a strided run in pieces that stay in the nearest cache.
 void convert_run(const std::byte* source, Dtype source_dtype, std::byte* target, Dtype target_dtype,
                  const CopyAxis& axis) {
@@ -226,6 +237,12 @@ std::optional<CopyNest> common_nest(std::span<const Dimension> source,
 void copy_elements(const SourceRegion& source, const TargetRegion& target, int itemsize) {
   const int64_t count = element_count(source.dimensions);
   if (count == 0) return;
+  if (is_gapless(source.dimensions, itemsize) && is_gapless(target.dimensions, itemsize)) {
+    require(count == element_count(target.dimensions),
+            "both sides of a copy have the same element count");
+    std::memmove(target.data, source.data, static_cast<size_t>(count * itemsize));
+    return;
+  }
   const std::optional<CopyNest> nest = common_nest(source.dimensions, target.dimensions);
   if (!nest) {
     for (int64_t i = 0; i < count; ++i) {

@@ -1,5 +1,6 @@
 #include "device/instruction/rows.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "device/base/errors.h"
@@ -7,28 +8,14 @@
 namespace neuron_sim {
 namespace {
 
-/// A free pattern as up to three outer dimensions around one innermost run of strided elements.
-struct Runs {
-  std::array<Dimension, kMaximumFreeDimensions - 1> outer{};
-  int64_t length = 1;
-  int64_t stride = 0;
-  bool empty = false;
-};
-
 /// Merges adjacent dimensions whose strides allow it, so that runs are as long as possible.
-Runs find_runs(const Access& access) {
-  Runs runs;
-  if (access.rank == 1) {  // the common case, without the search
-    runs.length = access.free[0].size;
-    runs.stride = access.free[0].stride;
-    runs.empty = runs.length == 0;
-    return runs;
-  }
+RowPattern merged_pattern(const Access& access) {
+  RowPattern pattern;
   std::array<Dimension, kMaximumFreeDimensions> merged{};
   int count = 0;
   for (int i = access.rank - 1; i >= 0; --i) {  // innermost first
     const Dimension& next = access.free[static_cast<size_t>(i)];
-    if (next.size == 0) runs.empty = true;
+    if (next.size == 0) pattern.empty = true;
     if (next.size == 1) continue;
     if (count > 0) {
       Dimension& last = merged[static_cast<size_t>(count - 1)];
@@ -40,20 +27,36 @@ Runs find_runs(const Access& access) {
     merged[static_cast<size_t>(count++)] = next;
   }
   if (count > 0) {
-    runs.length = merged[0].size;
-    runs.stride = merged[0].stride;
+    pattern.length = merged[0].size;
+    pattern.stride = merged[0].stride;
   } else {
-    runs.stride = itemsize(access.dtype);
+    pattern.stride = itemsize(access.dtype);
   }
   for (int i = 1; i < count; ++i) {
-    runs.outer[runs.outer.size() - static_cast<size_t>(i)] = merged[static_cast<size_t>(i)];
+    pattern.outer[pattern.outer.size() - static_cast<size_t>(i)] = merged[static_cast<size_t>(i)];
   }
-  return runs;
+  pattern.single = count <= 1;
+  return pattern;
+}
+
+RowPattern find_runs(const Access& access) {
+  RowPattern pattern;
+  if (access.rank == 1) {  // the common case, without the search
+    pattern.length = access.free[0].size;
+    pattern.stride = access.free[0].stride;
+    pattern.empty = pattern.length == 0;
+    pattern.single = true;
+  } else {
+    pattern = merged_pattern(access);
+  }
+  const bool gapless = pattern.length == 1 || pattern.stride == int64_t{sizeof(float)};
+  pattern.plain = access.dtype == Dtype::kFloat32 && pattern.single && gapless;
+  return pattern;
 }
 
 /// Calls visit(byte offset, first element index) for each run, in row-major order.
 template <typename Visit>
-void for_each_run(const Runs& runs, Visit visit) {
+void for_each_run(const RowPattern& runs, Visit visit) {
   if (runs.empty) return;
   const auto& [a, b, c] = runs.outer;
   int64_t element = 0;
@@ -113,7 +116,7 @@ const float* read_row(const Access& access, int64_t partition, std::vector<float
   const std::byte* data = access.partition(partition);
   if (is_plain_fp32(access)) return reinterpret_cast<const float*>(data);
   float* values = grow(buffer, access.elements());
-  const Runs runs = find_runs(access);
+  const RowPattern runs = find_runs(access);
   for_each_run(runs, [&](int64_t offset, int64_t element) {
     load_floats(data + offset, access.dtype, runs.stride, values + element, runs.length);
   });
@@ -123,7 +126,7 @@ const float* read_row(const Access& access, int64_t partition, std::vector<float
 void write_row(const Access& access, int64_t partition, const float* values) {
   std::byte* data = access.partition(partition);
   if (reinterpret_cast<const std::byte*>(values) == data && is_plain_fp32(access)) return;
-  const Runs runs = find_runs(access);
+  const RowPattern runs = find_runs(access);
   for_each_run(runs, [&](int64_t offset, int64_t element) {
     store_floats(values + element, data + offset, access.dtype, runs.stride, runs.length);
   });
@@ -134,11 +137,39 @@ float* row_target(const Access& access, int64_t partition, std::vector<float>& b
   return grow(buffer, access.elements());
 }
 
+RowReader::RowReader(const Access& access, std::vector<float>& buffer)
+    : access_(access), pattern_(find_runs(access)), count_(access.elements()) {
+  if (!pattern_.plain) buffer_ = grow(buffer, count_);
+}
+
+const float* RowReader::load(const std::byte* data) const {
+  if (pattern_.single && pattern_.stride == 0 && count_ > 0) {  // one element, repeated
+    load_floats(data, access_.dtype, 0, buffer_, 1);
+    std::fill(buffer_ + 1, buffer_ + count_, buffer_[0]);
+    return buffer_;
+  }
+  for_each_run(pattern_, [&](int64_t offset, int64_t element) {
+    load_floats(data + offset, access_.dtype, pattern_.stride, buffer_ + element, pattern_.length);
+  });
+  return buffer_;
+}
+
+RowWriter::RowWriter(const Access& access, std::vector<float>& buffer)
+    : access_(access), pattern_(find_runs(access)) {
+  if (!pattern_.plain) buffer_ = grow(buffer, access.elements());
+}
+
+void RowWriter::store(std::byte* data, const float* values) const {
+  for_each_run(pattern_, [&](int64_t offset, int64_t element) {
+    store_floats(values + element, data + offset, access_.dtype, pattern_.stride, pattern_.length);
+  });
+}
+
 const int64_t* read_integer_row(const Access& access, int64_t partition,
                                 std::vector<int64_t>& buffer) {
   const std::byte* data = access.partition(partition);
   int64_t* values = grow(buffer, access.elements());
-  const Runs runs = find_runs(access);
+  const RowPattern runs = find_runs(access);
   for_each_run(runs, [&](int64_t offset, int64_t element) {
     load_integers(data + offset, access.dtype, runs.stride, values + element, runs.length);
   });
@@ -147,34 +178,29 @@ const int64_t* read_integer_row(const Access& access, int64_t partition,
 
 void write_integer_row(const Access& access, int64_t partition, const int64_t* values) {
   std::byte* data = access.partition(partition);
-  const Runs runs = find_runs(access);
+  const RowPattern runs = find_runs(access);
   for_each_run(runs, [&](int64_t offset, int64_t element) {
     store_integers(values + element, data + offset, access.dtype, runs.stride, runs.length);
   });
 }
 
-void copy_row(const Access& source, int64_t source_partition, const Access& target,
-              int64_t target_partition) {
-  const int64_t size = itemsize(source.dtype);
-  require(size == itemsize(target.dtype), "copy_row needs equal element sizes");
-  require(source.elements() == target.elements(), "copy_row needs equal element counts");
-  const std::byte* from = source.partition(source_partition);
-  std::byte* to = target.partition(target_partition);
-  const Runs reads = find_runs(source);
-  const Runs writes = find_runs(target);
-  if (reads.length == source.elements()) {
+namespace {
+
+/// Copies `elements` elements of `size` bytes of one row.
+void copy_pattern(const std::byte* from, const RowPattern& reads, std::byte* to,
+                  const RowPattern& writes, int64_t size, int64_t elements) {
+  if (reads.single) {
     for_each_run(writes, [&](int64_t offset, int64_t element) {
       copy_run(from + element * reads.stride, reads.stride, to + offset, writes.stride, size,
                writes.length);
     });
-  } else if (writes.length == target.elements()) {
+  } else if (writes.single) {
     for_each_run(reads, [&](int64_t offset, int64_t element) {
       copy_run(from + offset, reads.stride, to + element * writes.stride, writes.stride, size,
                reads.length);
     });
   } else {  // two patterns of several runs: through a dense row
-    std::vector<std::byte>& row = row_scratch().bytes;
-    std::byte* dense = grow(row, source.elements() * size);
+    std::byte* dense = grow(row_scratch().bytes, elements * size);
     for_each_run(reads, [&](int64_t offset, int64_t element) {
       copy_run(from + offset, reads.stride, dense + element * size, size, size, reads.length);
     });
@@ -184,12 +210,49 @@ void copy_row(const Access& source, int64_t source_partition, const Access& targ
   }
 }
 
+void check_copy(const Access& source, const Access& target) {
+  require(itemsize(source.dtype) == itemsize(target.dtype), "copy_row needs equal element sizes");
+  require(source.elements() == target.elements(), "copy_row needs equal element counts");
+}
+
+}  // namespace
+
+void copy_row(const Access& source, int64_t source_partition, const Access& target,
+              int64_t target_partition) {
+  check_copy(source, target);
+  copy_pattern(source.partition(source_partition), find_runs(source),
+               target.partition(target_partition), find_runs(target), itemsize(source.dtype),
+               source.elements());
+}
+
 void cast_row(const Access& source, int64_t source_partition, const Access& target,
               int64_t target_partition, bool exact) {
   if (exact && source.dtype == target.dtype) {
     return copy_row(source, source_partition, target, target_partition);
   }
   write_row(target, target_partition, read_row(source, source_partition, row_scratch().first));
+}
+
+void cast_rows(const Access& source, const Access& target, bool exact) {
+  if (exact && source.dtype == target.dtype) {
+    check_copy(source, target);
+    const RowPattern reads = find_runs(source), writes = find_runs(target);
+    const int64_t size = itemsize(source.dtype), elements = source.elements();
+    if (reads.single && writes.single && reads.stride == size && writes.stride == size) {
+      for (int64_t p = 0; p < target.partitions; ++p) {
+        std::memmove(target.partition(p), source.partition(p),
+                     static_cast<size_t>(size * elements));
+      }
+      return;
+    }
+    for (int64_t p = 0; p < target.partitions; ++p) {
+      copy_pattern(source.partition(p), reads, target.partition(p), writes, size, elements);
+    }
+    return;
+  }
+  const RowReader read(source, row_scratch().first);
+  const RowWriter writer(target, row_scratch().result);
+  for (int64_t p = 0; p < target.partitions; ++p) writer.write(p, read(p));
 }
 
 float read_scalar(const Access& access, int64_t partition) {

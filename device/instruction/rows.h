@@ -1,6 +1,7 @@
 #pragma once
 // Reading and writing one partition of an operand as contiguous values.
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -20,6 +21,57 @@ float* row_target(const Access& access, int64_t partition, std::vector<float>& b
 const int64_t* read_integer_row(const Access& access, int64_t partition,
                                 std::vector<int64_t>& buffer);
 void write_integer_row(const Access& access, int64_t partition, const int64_t* values);
+/// The free pattern of an operand: up to three outer dimensions around one innermost run of strided
+/// elements.
+struct RowPattern {
+  std::array<Dimension, kMaximumFreeDimensions - 1> outer{};
+  int64_t length = 1;  ///< of a run
+  int64_t stride = 0;
+  bool empty = false;
+  bool single = false;  ///< one run
+  bool plain = false;   ///< one gapless run of fp32, usable as an array
+};
+
+/// read_row() for all partitions of an operand, whose pattern it finds once. Neither the operand
+/// nor the buffer may be used otherwise while it lives.
+class RowReader {
+ public:
+  RowReader(const Access& access, std::vector<float>& buffer);
+  const float* operator()(int64_t partition) const {
+    const std::byte* data = access_.partition(partition);
+    return pattern_.plain ? reinterpret_cast<const float*>(data) : load(data);
+  }
+
+ private:
+  const float* load(const std::byte* data) const;
+
+  const Access& access_;
+  RowPattern pattern_;
+  float* buffer_ = nullptr;
+  int64_t count_;
+};
+
+/// row_target() and write_row() for all partitions of an operand, in the same way.
+class RowWriter {
+ public:
+  RowWriter(const Access& access, std::vector<float>& buffer);
+  float* target(int64_t partition) const {
+    return pattern_.plain ? reinterpret_cast<float*>(access_.partition(partition)) : buffer_;
+  }
+  void write(int64_t partition, const float* values) const {
+    std::byte* const data = access_.partition(partition);
+    if (pattern_.plain && reinterpret_cast<const std::byte*>(values) == data) return;
+    store(data, values);
+  }
+
+ private:
+  void store(std::byte* data, const float* values) const;
+
+  const Access& access_;
+  RowPattern pattern_;
+  float* buffer_ = nullptr;
+};
+
 /// Bit-exact copy of one partition between operands of equal itemsize and element count.
 void copy_row(const Access& source, int64_t source_partition, const Access& target,
               int64_t target_partition);
@@ -27,6 +79,8 @@ void copy_row(const Access& source, int64_t source_partition, const Access& targ
 /// one rounding. Uses row_scratch().first.
 void cast_row(const Access& source, int64_t source_partition, const Access& target,
               int64_t target_partition, bool exact);
+/// The same for all partitions of `target` and the same ones of `source`.
+void cast_rows(const Access& source, const Access& target, bool exact);
 /// fp32 value of the single element of a [P, 1] operand.
 float read_scalar(const Access& access, int64_t partition);
 

@@ -79,16 +79,13 @@ Affinity affinity_of(const Instance& instance, int64_t partition) {
   return result;
 }
 
-/// op(data * scale + bias) of one partition into `target`, which may be the storage of `source`.
+/// op(data * scale + bias) of one partition into `target`, which may be the storage of `source`;
+/// `input` is for `count` values in between.
 void compute_row(Activation op, const Affinity& affinity, const float* source, int64_t count,
-                 float* target) {
-  std::vector<float>& input = row_scratch().second;
-  if (static_cast<int64_t>(input.size()) < count) input.resize(static_cast<size_t>(count));
-  for (int64_t i = 0; i < count; ++i) input[static_cast<size_t>(i)] = source[i] * affinity.scale;
-  for (int64_t i = 0; affinity.adds && i < count; ++i) {
-    input[static_cast<size_t>(i)] += affinity.bias;
-  }
-  apply(op, input.data(), target, count);
+                 float* input, float* target) {
+  for (int64_t i = 0; i < count; ++i) input[i] = source[i] * affinity.scale;
+  for (int64_t i = 0; affinity.adds && i < count; ++i) input[i] += affinity.bias;
+  apply(op, input, target, count);
 }
 
 }  // namespace
@@ -126,12 +123,17 @@ void run(const Instance& instance, ReduceCommand command) {
   const auto op = instance.attribute(kOp).as<Activation>();
   RowScratch& scratch = row_scratch();
   const int64_t count = data.elements();
+  if (static_cast<int64_t>(scratch.second.size()) < count) {
+    scratch.second.resize(static_cast<size_t>(count));
+  }
+  const RowReader read(data, scratch.first);
+  const RowWriter writer(dst, scratch.result);
   for (int64_t p = 0; p < data.partitions; ++p) {
-    const float* source = read_row(data, p, scratch.first);
-    float* target = row_target(dst, p, scratch.result);
-    compute_row(op, affinity_of(instance, p), source, count, target);
+    const float* source = read(p);
+    float* target = writer.target(p);
+    compute_row(op, affinity_of(instance, p), source, count, scratch.second.data(), target);
     accumulate({command}, accumulator, result, p, target, count);
-    write_row(dst, p, target);
+    writer.write(p, target);
   }
 }
 

@@ -166,15 +166,17 @@ void run_floats(const Instance& instance) {
   const ScalarStage stages[] = {stage(instance, 0), stage(instance, 1)};
   RowScratch& scratch = row_scratch();
   const int64_t count = dst.elements();
+  const RowReader read(instance.operand(kData), scratch.first);
+  const RowWriter writer(dst, scratch.result);
   for (int64_t p = 0; p < dst.partitions; ++p) {
     // Both before anything is written: dst may hold the operands.
     const float operand0 = scalar_operand(instance.operand(kOperand0), stages[0].constant, p);
     const float operand1 = scalar_operand(instance.operand(kOperand1), stages[1].constant, p);
-    const float* data = read_row(instance.operand(kData), p, scratch.first);
-    float* result = row_target(dst, p, scratch.result);
+    const float* data = read(p);
+    float* result = writer.target(p);
     map_row(stages[0], data, operand0, result, count);
     if (stages[1].op != AluOp::kNone) map_row(stages[1], result, operand1, result, count);
-    write_row(dst, p, result);
+    writer.write(p, result);
   }
 }
 

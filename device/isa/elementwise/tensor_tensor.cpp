@@ -103,13 +103,16 @@ void run(const Instance& instance) {
   if (exact || is_bitwise(op)) return run_integers(instance, op);
   RowScratch& scratch = row_scratch();
   const int64_t count = dst.elements();
+  const RowReader first_row(instance.operand(kData1), scratch.first);
+  const RowReader second_row(instance.operand(kData2), scratch.second);
+  const RowWriter writer(dst, scratch.result);
   alu::with_float_operator(op, [&](auto function) {
     for (int64_t p = 0; p < dst.partitions; ++p) {
-      const float* first = read_row(instance.operand(kData1), p, scratch.first);
-      const float* second = read_row(instance.operand(kData2), p, scratch.second);
-      float* result = row_target(dst, p, scratch.result);
+      const float* first = first_row(p);
+      const float* second = second_row(p);
+      float* result = writer.target(p);
       for (int64_t i = 0; i < count; ++i) result[i] = function(first[i], second[i]);
-      write_row(dst, p, result);
+      writer.write(p, result);
     }
   });
 }

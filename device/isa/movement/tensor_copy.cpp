@@ -34,7 +34,7 @@ void run(const Instance& instance) {
   const Access& dst = instance.operand(kDst);
   const Access& src = instance.operand(kSrc);
   const bool exact = elementwise::copies_bits(instance.engine, *instance.architecture);
-  for (int64_t p = 0; p < dst.partitions; ++p) cast_row(src, p, dst, p, exact);
+  cast_rows(src, dst, exact);
 }
 
 Demand demand(const Draft& draft, const Architecture&) {

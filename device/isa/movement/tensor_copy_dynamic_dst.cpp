@@ -28,7 +28,7 @@ void run(const Instance& instance) {
   const Access& src = instance.operand(kSrc);
   const Access dst = dynamic_slice("dst", instance.operand(kDst), instance.operand(kOffset), src);
   const bool exact = elementwise::copies_bits(instance.engine, *instance.architecture);
-  for (int64_t p = 0; p < dst.partitions; ++p) cast_row(src, p, dst, p, exact);
+  cast_rows(src, dst, exact);
 }
 
 Demand demand(const Draft& draft, const Architecture&) {

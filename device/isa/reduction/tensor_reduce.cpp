@@ -111,14 +111,16 @@ void run(const Instance& instance) {
   const int64_t group = data.elements() / count;
   if (is_bitwise(op)) return run_integers(instance, op, group);
   RowScratch& scratch = row_scratch();
+  const RowReader read(data, scratch.first);
+  const RowWriter writer(dst, scratch.result);
   for (int64_t p = 0; p < dst.partitions; ++p) {
-    const float* values = read_row(data, p, scratch.first);
-    float* results = row_target(dst, p, scratch.result);
+    const float* values = read(p);
+    float* results = writer.target(p);
     reduce_row(op, values, group, results, count);
     if (instance.attribute(kNegate).flag()) {
       for (int64_t i = 0; i < count; ++i) results[i] = -results[i];
     }
-    write_row(dst, p, results);
+    writer.write(p, results);
   }
 }
 

@@ -62,6 +62,35 @@ TEST(Rows, every_pattern_and_dtype_reads_row_major_and_writes_only_its_elements)
   }
 }
 
+TEST(Rows, readers_and_writers_of_all_rows_do_what_is_done_row_by_row) {
+  for (Dtype dtype : all_dtypes()) {
+    for (Pattern pattern : source_patterns()) {
+      InstructionBench bench;
+      View view = pattern_view(bench, pattern, dtype, "x");
+      bench.set(view, random_values(kPatternValues, 0, 100));
+      Access access = bench.resolve(view);
+      std::vector<float> buffer, expected;
+      {
+        const RowReader read(access, buffer);
+        for (int64_t p = 0; p < kPatternPartitions; ++p) {
+          const float* row = read(p);
+          const float* want = read_row(access, p, expected);
+          EXPECT_EQ(std::vector<float>(row, row + kPatternElements),
+                    std::vector<float>(want, want + kPatternElements));
+        }
+      }
+      if (pattern == Pattern::kBroadcast) continue;
+      const RowWriter writer(access, buffer);
+      for (int64_t p = 0; p < kPatternPartitions; ++p) {
+        float* target = writer.target(p);
+        std::fill_n(target, kPatternElements, 1.0F);
+        writer.write(p, target);
+      }
+      expect_values(bench.get(view), std::vector<double>(kPatternValues, 1.0));
+    }
+  }
+}
+
 TEST(Rows, integers_are_read_and_written_exactly) {
   for (Pattern pattern : target_patterns()) {
     InstructionBench bench;
@@ -85,6 +114,25 @@ TEST(Rows, copy_row_works_between_every_two_patterns_of_equal_element_size) {
         copy_row(bench.resolve(from), p, bench.resolve(to), p);
       }
       EXPECT_EQ(bench.bits(to), bench.bits(from));
+    }
+  }
+}
+
+TEST(Rows, all_rows_are_cast_like_single_ones) {
+  for (Pattern source : source_patterns()) {
+    for (Pattern target : target_patterns()) {
+      for (const Dtype dtype : {Dtype::kFloat32, Dtype::kBfloat16}) {
+        InstructionBench bench;
+        View from = pattern_view(bench, source, Dtype::kFloat32, "from");
+        View single = pattern_view(bench, target, dtype, "single");
+        View all = pattern_view(bench, target, dtype, "all");
+        bench.set(from, random_values(kPatternValues, 0, 100));
+        for (int64_t p = 0; p < kPatternPartitions; ++p) {
+          cast_row(bench.resolve(from), p, bench.resolve(single), p, true);
+        }
+        cast_rows(bench.resolve(from), bench.resolve(all), true);
+        EXPECT_EQ(bench.bits(all), bench.bits(single));
+      }
     }
   }
 }
