@@ -50,11 +50,12 @@ TensorSpec KernelCall::Argument::spec() const {
   return {{sizes.begin(), sizes.end()}, {strides.begin(), strides.end()}, dtype};
 }
 
-void KernelCall::add(c10::SmallVector<Argument, 4>& arguments, Argument argument) {
-  key_.add(static_cast<int64_t>(argument.dtype)).add(static_cast<int64_t>(argument.sizes.size()));
-  for (const int64_t size : argument.sizes) key_.add(size);
-  for (const int64_t stride : argument.strides) key_.add(stride);
-  arguments.push_back(std::move(argument));
+void KernelCall::add(c10::SmallVector<Argument, 4>& arguments, const at::Tensor& tensor,
+                     Dtype dtype, at::IntArrayRef sizes, at::IntArrayRef strides) {
+  key_.add(static_cast<int64_t>(dtype)).add(static_cast<int64_t>(sizes.size()));
+  for (const int64_t size : sizes) key_.add(size);
+  for (const int64_t stride : strides) key_.add(stride);
+  arguments.push_back({tensor, dtype, Sizes(sizes), Sizes(strides)});
 }
 
 KernelCall& KernelCall::operand(const at::Tensor& tensor) {
@@ -65,7 +66,7 @@ KernelCall& KernelCall::operand(const at::Tensor& tensor) {
 
 KernelCall& KernelCall::operand(const at::Tensor& tensor, at::IntArrayRef sizes,
                                 at::IntArrayRef strides) {
-  add(operands_, {tensor, dtype_of(tensor.scalar_type()), Sizes(sizes), Sizes(strides)});
+  add(operands_, tensor, dtype_of(tensor.scalar_type()), sizes, strides);
   return *this;
 }
 
@@ -78,7 +79,7 @@ KernelCall& KernelCall::indices(const at::Tensor& tensor) {
   if (tensor.scalar_type() != at::kLong) return operand(tensor);
   Sizes strides(tensor.strides());
   for (int64_t& stride : strides) stride *= 2;
-  add(operands_, {tensor, Dtype::kInt32, Sizes(tensor.sizes()), std::move(strides)});
+  add(operands_, tensor, Dtype::kInt32, tensor.sizes(), strides);
   return *this;
 }
 
@@ -88,13 +89,13 @@ KernelCall& KernelCall::result(const at::Tensor& tensor) {
 
 KernelCall& KernelCall::result(const at::Tensor& tensor, at::IntArrayRef sizes,
                                at::IntArrayRef strides) {
-  add(results_, {tensor, dtype_of(tensor.scalar_type()), Sizes(sizes), Sizes(strides)});
+  add(results_, tensor, dtype_of(tensor.scalar_type()), sizes, strides);
   return *this;
 }
 
 KernelCall& KernelCall::words(const at::Tensor& tensor, at::ScalarType type, at::IntArrayRef sizes,
                               at::IntArrayRef strides, bool is_result) {
-  add(is_result ? results_ : operands_, {tensor, dtype_of(type), Sizes(sizes), Sizes(strides)});
+  add(is_result ? results_ : operands_, tensor, dtype_of(type), sizes, strides);
   return *this;
 }
 

@@ -133,7 +133,8 @@ class KernelCall {
     /// Merges two memories of the same dtype, `into` before `other`.
     void join(size_t into, size_t other);
   };
-  void add(c10::SmallVector<Argument, 4>& arguments, Argument argument);
+  void add(c10::SmallVector<Argument, 4>& arguments, const at::Tensor& tensor, Dtype dtype,
+           at::IntArrayRef sizes, at::IntArrayRef strides);
   /// `function` stands for the emit function in the key; `make` is called when it is needed.
   void launch_emitted(int64_t function, c10::function_ref<EmitKernel()> make);
   void launch_emitted(int64_t function, c10::function_ref<EmitKernel()> make,

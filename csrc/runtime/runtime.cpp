@@ -40,7 +40,7 @@ void set_device(int index) {
 
 int exchange_device(int index) {
   const int previous = current_index;
-  if (index >= 0) set_device(index);
+  if (index >= 0 && index != previous) set_device(index);
   return previous;
 }
 

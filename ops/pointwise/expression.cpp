@@ -136,7 +136,9 @@ Expression Expression::with_constants(const std::vector<double>& constants) cons
 }
 
 std::vector<int64_t> Expression::key() const {
-  std::vector<int64_t> key{static_cast<int64_t>(domain_), static_cast<int64_t>(steps_.size())};
+  std::vector<int64_t> key;
+  key.reserve(2 + 8 * steps_.size() + results_.size());
+  key = {static_cast<int64_t>(domain_), static_cast<int64_t>(steps_.size())};
   for (const ExpressionStep& step : steps_) {
     key.insert(key.end(), {static_cast<int64_t>(step.kind), static_cast<int64_t>(step.alu),
                            static_cast<int64_t>(step.activation), step.a, step.b, step.c,

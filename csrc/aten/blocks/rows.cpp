@@ -6,6 +6,19 @@
 
 namespace neuron_sim {
 
+namespace {
+
+void add_expanded(KernelCall& call, const at::Tensor& operand, at::IntArrayRef sizes) {
+  if (operand.sizes() == sizes) {
+    call.operand(operand, sizes, operand.strides());
+    return;
+  }
+  const at::Tensor whole = operand.expand(sizes);
+  call.operand(whole, sizes, whole.strides());
+}
+
+}  // namespace
+
 void run_rows(const RowProgram& program, const std::vector<at::Tensor>& operands,
               const std::vector<at::Tensor>& results) {
   const at::Tensor& first = operands.front();
@@ -13,8 +26,7 @@ void run_rows(const RowProgram& program, const std::vector<at::Tensor>& operands
   KernelCall call("rows", first.device());
   for (const at::Tensor& operand : operands) {
     check_computable(operand.scalar_type());
-    const at::Tensor whole = operand.expand_as(first);
-    call.operand(whole, whole.sizes(), whole.strides());
+    add_expanded(call, operand, first.sizes());
   }
   for (const at::Tensor& result : results) {
     check_computable(result.scalar_type());
@@ -29,8 +41,7 @@ void run_pointwise(const Expression& expression, const std::vector<at::Tensor>& 
   KernelCall call("pointwise", result.device());
   for (const at::Tensor& operand : operands) {
     check_computable(operand.scalar_type());
-    const at::Tensor whole = operand.expand_as(result);
-    call.operand(whole, whole.sizes(), whole.strides());
+    add_expanded(call, operand, result.sizes());
   }
   check_computable(result.scalar_type());
   call.result(result);

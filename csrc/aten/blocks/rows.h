@@ -18,6 +18,20 @@ void run_rows(const RowProgram& program, const std::vector<at::Tensor>& operands
 void run_pointwise(const Expression& expression, const std::vector<at::Tensor>& operands,
                    const at::Tensor& result);
 
+/// The dimensions of a dense tensor for kernels whose tensors are all dense in one order: one, or
+/// none, as torch's iterator merges them.
+class FlatDimensions {
+ public:
+  explicit FlatDimensions(const at::Tensor& tensor)
+      : rank_(tensor.dim() == 0 ? 0 : 1), size_(tensor.numel()) {}
+  at::IntArrayRef sizes() const { return {&size_, rank_}; }
+  at::IntArrayRef strides() const { return {&stride_, rank_}; }
+
+ private:
+  size_t rank_;
+  int64_t size_, stride_ = 1;
+};
+
 /// Builds an expression of inputs 0, 1, ...; `function` gets the expression.
 template <typename Function>
 Expression make_expression(Function function) {

@@ -6,6 +6,7 @@
 
 #include <iterator>
 #include <string>
+#include <type_traits>
 
 #include "csrc/aten/dispatch/fallback.h"
 #include "csrc/launch/written_memory.h"
@@ -53,6 +54,17 @@ void run_or_fall_back(const c10::OperatorHandle& op, torch::jit::Stack* stack,
   fall_back(op, stack, reason);
 }
 
+/// Whether unboxing leaves an argument of that type on the stack; it moves lists and others out.
+template <typename Argument>
+inline constexpr bool kStaysOnStack =
+    std::is_same_v<Argument, const at::Tensor&> || std::is_same_v<Argument, at::Tensor&> ||
+    std::is_same_v<Argument, const at::Scalar&> || std::is_arithmetic_v<Argument>;
+
+template <typename Result, typename... Arguments>
+constexpr bool all_stay_on_stack(Result (*)(Arguments...)) {
+  return (kStaysOnStack<Arguments> && ...);
+}
+
 /// The boxed form of a typed device kernel.
 template <auto Function>
 void boxed_kernel(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
@@ -63,10 +75,12 @@ void boxed_kernel(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
   Functor functor;
   check_out_devices(op, *stack);
   run_or_fall_back(op, stack, [&] {
-    // Unboxing moves lists out of the stack, which the fallback would miss.
+    using Boxed = c10::impl::make_boxed_from_unboxed_functor<Functor, true>;
+    if constexpr (all_stay_on_stack(Function)) return Boxed::call(&functor, op, keys, stack);
+    // The fallback would miss arguments that unboxing moves out of the stack.
     const auto arguments = static_cast<std::ptrdiff_t>(op.schema().arguments().size());
     torch::jit::Stack used(stack->end() - arguments, stack->end());
-    c10::impl::make_boxed_from_unboxed_functor<Functor, true>::call(&functor, op, keys, &used);
+    Boxed::call(&functor, op, keys, &used);
     torch::jit::drop(*stack, static_cast<size_t>(arguments));
     stack->insert(stack->end(), std::make_move_iterator(used.begin()),
                   std::make_move_iterator(used.end()));

@@ -12,10 +12,10 @@ namespace {
 
 using at::Tensor;
 
-std::vector<bool> row_flags(const Tensor& self, int64_t dimension) {
-  std::vector<bool> flags(static_cast<size_t>(std::max<int64_t>(self.dim(), 1)), false);
-  flags[static_cast<size_t>(at::maybe_wrap_dim(dimension, self.dim()))] = true;
-  return flags;
+/// Makes `dimension` of `self` the rows of `program`.
+void set_rows(RowProgram& program, const Tensor& self, int64_t dimension) {
+  program.reduced.assign(static_cast<size_t>(std::max<int64_t>(self.dim(), 1)), false);
+  program.reduced[static_cast<size_t>(at::maybe_wrap_dim(dimension, self.dim()))] = true;
 }
 
 /// A tensor without dimensions counts as one of a single element.
@@ -32,26 +32,30 @@ std::vector<RowStage> softmax_stages() {
                           })}};
 }
 
-Tensor& run(const Tensor& self, int64_t dimension, Tensor& out, const Expression& result) {
+Tensor& run(const Tensor& self, int64_t dimension, Tensor& out, RowProgram& program) {
   if (!self.is_floating_point()) throw Refusal{"softmax is of floating dtypes"};
   check_castable(self.scalar_type(), out);
-  const RowProgram program{softmax_stages(), {result}, row_flags(self, dimension)};
+  set_rows(program, self, dimension);
   at::native::resize_output(out, self.sizes());
   run_rows(program, {with_dimension(self)}, {with_dimension(out)});
   return out;
 }
 
 Tensor& softmax_out(const Tensor& self, int64_t dimension, bool /*half_to_float*/, Tensor& out) {
-  return run(self, dimension, out, make_expression([](Expression& e) {
-               return exponential(e.input(0) - e.input(1)) / e.input(2);
-             }));
+  // Kept per thread: calls differ in the dimension only.
+  thread_local RowProgram program{softmax_stages(), {make_expression([](Expression& e) {
+                                    return exponential(e.input(0) - e.input(1)) / e.input(2);
+                                  })}};
+  return run(self, dimension, out, program);
 }
 
 Tensor& log_softmax_out(const Tensor& self, int64_t dimension, bool /*half_to_float*/,
                         Tensor& out) {
-  return run(self, dimension, out, make_expression([](Expression& e) {
-               return e.input(0) - e.input(1) - call(Activation::kLog, e.input(2));
-             }));
+  thread_local RowProgram program{softmax_stages(), {make_expression([](Expression& e) {
+                                    return e.input(0) - e.input(1) -
+                                           call(Activation::kLog, e.input(2));
+                                  })}};
+  return run(self, dimension, out, program);
 }
 
 /// y (g - sum of g y) of gradient g and output y.
@@ -62,9 +66,10 @@ Tensor& softmax_backward_out(const Tensor& gradient, const Tensor& output, int64
                                         })};
   const Expression result =
       make_expression([](Expression& e) { return e.input(1) * (e.input(0) - e.input(2)); });
+  RowProgram program{{sum}, {result}};
+  set_rows(program, output, dimension);
   at::native::resize_output(out, gradient.sizes());
-  run_rows({{sum}, {result}, row_flags(output, dimension)},
-           {with_dimension(gradient), with_dimension(output)}, {with_dimension(out)});
+  run_rows(program, {with_dimension(gradient), with_dimension(output)}, {with_dimension(out)});
   return out;
 }
 
@@ -75,9 +80,10 @@ Tensor& log_softmax_backward_out(const Tensor& gradient, const Tensor& output, i
                      .value = make_expression([](Expression& e) { return e.input(0); })};
   const Expression result = make_expression(
       [](Expression& e) { return e.input(0) - exponential(e.input(1)) * e.input(2); });
+  RowProgram program{{sum}, {result}};
+  set_rows(program, output, dimension);
   at::native::resize_output(out, gradient.sizes());
-  run_rows({{sum}, {result}, row_flags(output, dimension)},
-           {with_dimension(gradient), with_dimension(output)}, {with_dimension(out)});
+  run_rows(program, {with_dimension(gradient), with_dimension(output)}, {with_dimension(out)});
   return out;
 }
 
