@@ -5,6 +5,7 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/native/Resize.h>
 #include <ATen/native/ResizeCommon.h>
+#include <ATen/native/TensorFactories.h>
 #include <ATen/ops/set_native.h>
 #include <c10/core/DeviceGuard.h>
 #include <torch/library.h>
@@ -33,6 +34,22 @@ bool fills_uninitialized_memory() {
   const at::Context& context = at::globalContext();
   return !timing_only() && context.deterministicAlgorithms() &&
          context.deterministicFillUninitializedMemory();
+}
+
+at::Tensor filled_if_wanted(at::Tensor tensor) {
+  if (C10_UNLIKELY(fills_uninitialized_memory()) && tensor.numel() > 0) {
+    at::Tensor host = host_tensor(tensor, host_storage(tensor.storage()));
+    at::native::fill_empty_deterministic_(host);
+  }
+  return tensor;
+}
+
+at::Tensor uninitialised(at::IntArrayRef sizes, at::ScalarType dtype, at::Device device,
+                         std::optional<at::MemoryFormat> format) {
+  constexpr c10::DispatchKeySet kKeys(c10::DispatchKey::PrivateUse1);
+  const c10::DeviceGuard guard(device);
+  return filled_if_wanted(
+      at::detail::empty_generic(sizes, c10::GetAllocator(kDeviceType), kKeys, dtype, format));
 }
 
 namespace {

@@ -8,7 +8,6 @@
 #include <torch/library.h>
 
 #include "csrc/launch/storage.h"
-#include "csrc/launch/tensor_access.h"
 #include "csrc/runtime/runtime.h"
 
 namespace neuron_sim {
@@ -24,24 +23,11 @@ void check_options(std::optional<at::Layout> layout, std::optional<bool> pinned)
               "Only dense CPU tensors can be pinned; this one is on neuron_sim");
 }
 
-/// With torch.use_deterministic_algorithms() and torch.utils.deterministic.
-/// fill_uninitialized_memory, NaN or the largest number everywhere. A diagnostic: it takes no
-/// simulated time.
-at::Tensor filled(at::Tensor tensor) {
-  if (C10_UNLIKELY(fills_uninitialized_memory()) && tensor.numel() > 0) {
-    at::Tensor host = host_tensor(tensor, host_storage(tensor.storage()));
-    at::native::fill_empty_deterministic_(host);
-  }
-  return tensor;
-}
-
 at::Tensor empty(c10::IntArrayRef size, std::optional<at::ScalarType> dtype,
                  std::optional<at::Layout> layout, std::optional<at::Device> device,
                  std::optional<bool> pinned, std::optional<at::MemoryFormat> format) {
   check_options(layout, pinned);
-  const c10::DeviceGuard guard(c10::device_or_default(device));
-  return filled(at::detail::empty_generic(size, c10::GetAllocator(kDeviceType), kKeys,
-                                          c10::dtype_or_default(dtype), format));
+  return uninitialised(size, c10::dtype_or_default(dtype), c10::device_or_default(device), format);
 }
 
 at::Tensor empty_strided(c10::IntArrayRef size, c10::IntArrayRef stride,
@@ -49,8 +35,8 @@ at::Tensor empty_strided(c10::IntArrayRef size, c10::IntArrayRef stride,
                          std::optional<at::Device> device, std::optional<bool> pinned) {
   check_options(layout, pinned);
   const c10::DeviceGuard guard(c10::device_or_default(device));
-  return filled(at::detail::empty_strided_generic(size, stride, c10::GetAllocator(kDeviceType),
-                                                  kKeys, c10::dtype_or_default(dtype)));
+  return filled_if_wanted(at::detail::empty_strided_generic(
+      size, stride, c10::GetAllocator(kDeviceType), kKeys, c10::dtype_or_default(dtype)));
 }
 
 /// Gradients that are known to be zero, in forward mode: PyTorch's operators look at the key.

@@ -1,3 +1,5 @@
+#include <functional>
+
 #include "csrc/aten/dispatch/device_operator.h"
 #include "csrc/aten/pointwise/operator_table.h"
 
@@ -13,7 +15,14 @@ Value scaled(Arguments& a, Value value, size_t alpha) {
   return factor == 1 ? value : value * factor;
 }
 
-Value divide(Arguments& a) { return a.value(0) / a.value(1); }
+/// operation(argument 0, second), with the second one's tensors first: in which order tensors are
+/// named is a part of the kernel (plain_pairs.cpp launches the same ones).
+template <typename Operation>
+Value after(Arguments& a, Value second, Operation operation) {
+  return operation(a.value(0), second);
+}
+
+Value divide(Arguments& a) { return after(a, a.value(1), std::divides<>()); }
 
 Value power(Arguments& a) {
   if (!a.is_float()) throw Refusal{"the chip has no power of integers"};
@@ -35,13 +44,13 @@ Value numerator(Arguments& a) {
 
 constexpr PointwiseRow kRows[] = {
     {"add.out", Promotion::kCommon, ResultDtype::kComputed,
-     [](Arguments& a) { return a.value(0) + scaled(a, a.value(1), 2); }, 0b11},
+     [](Arguments& a) { return after(a, scaled(a, a.value(1), 2), std::plus<>()); }, 0b11},
     {"sub.out", Promotion::kCommon, ResultDtype::kComputed,
-     [](Arguments& a) { return a.value(0) - scaled(a, a.value(1), 2); }, 0b11},
+     [](Arguments& a) { return after(a, scaled(a, a.value(1), 2), std::minus<>()); }, 0b11},
     {"rsub.Tensor rsub.Scalar", Promotion::kCommon, ResultDtype::kComputed, reversed_difference,
      0b11, Accepts::kAny, Numbers::kCast},
     {"mul.out", Promotion::kCommon, ResultDtype::kComputed,
-     [](Arguments& a) { return a.value(0) * a.value(1); }, 0b11},
+     [](Arguments& a) { return after(a, a.value(1), std::multiplies<>()); }, 0b11},
     {"div.out", Promotion::kFloat, ResultDtype::kComputed, divide, 0b11},
     {"maximum.out", Promotion::kCommon, ResultDtype::kComputed,
      [](Arguments& a) { return maximum(a.value(0), a.value(1)); }, 0b11, Accepts::kAny,

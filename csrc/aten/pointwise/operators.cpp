@@ -7,10 +7,12 @@
 #include <ATen/ops/empty.h>
 #include <c10/core/DeviceGuard.h>
 
+#include <algorithm>
+#include <memory>
 #include <sstream>
-#include <unordered_map>
 
 #include "csrc/aten/blocks/movement.h"
+#include "csrc/aten/blocks/rows.h"
 #include "csrc/aten/dispatch/device_operator.h"
 #include "csrc/aten/pointwise/operator_table.h"
 #include "csrc/launch/kernel_call.h"
@@ -32,24 +34,11 @@ std::vector<std::string> overloads_of(const PointwiseRow& row) {
   return {std::istream_iterator<std::string>(words), {}};
 }
 
-const PointwiseRow& row_of(const c10::OperatorHandle& op) {
-  static const auto* const rows = [] {
-    auto* known = new std::unordered_map<std::string, const PointwiseRow*>;
-    for (const auto& table : tables()) {
-      for (const PointwiseRow& row : table) {
-        for (const std::string& name : overloads_of(row)) known->emplace("aten::" + name, &row);
-      }
-    }
-    return known;
-  }();
-  return *rows->at(c10::toString(op.operator_name()));
-}
-
 /// One call: its arguments on the stack, and what follows from them.
 class PointwiseCall {
  public:
-  PointwiseCall(const c10::OperatorHandle& op, torch::jit::Stack& stack)
-      : op_(op), stack_(stack), row_(row_of(op)), count_(op.schema().arguments().size()) {}
+  PointwiseCall(const c10::OperatorHandle& op, const PointwiseRow& row, torch::jit::Stack& stack)
+      : op_(op), stack_(stack), row_(row), count_(op.schema().arguments().size()) {}
 
   void run() {
     const at::ScalarType computed = computed_dtype();
@@ -162,11 +151,29 @@ class PointwiseCall {
       config.add_output(once);
       return launch_in_place(expression, tensors, once, config);
     }
+    if (!is_in_place() && are_alike(tensors, result)) return run_flat(expression, tensors, result);
     config.add_output(result);
     if (is_in_place()) return launch_in_place(expression, tensors, result, config);
     for (const Tensor& tensor : tensors) config.add_const_input(tensor);
     at::TensorIterator iterator = config.build();
     run_kernel(expression, iterator);
+  }
+
+  /// Whether all are dense in the same order, with the same sizes, so that they need no iterator.
+  static bool are_alike(const std::vector<Tensor>& tensors, const Tensor& result) {
+    if (result.numel() == 0 || !result.is_contiguous()) return false;
+    return std::all_of(tensors.begin(), tensors.end(), [&](const Tensor& tensor) {
+      return tensor.sizes() == result.sizes() && tensor.is_contiguous() &&
+             (tensor.is_same(result) || !tensor.is_alias_of(result));
+    });
+  }
+
+  static void run_flat(const Expression& expression, const std::vector<Tensor>& tensors,
+                       const Tensor& result) {
+    const FlatDimensions flat(result);
+    KernelCall call("pointwise", result.device());
+    for (const Tensor& tensor : tensors) call.operand(tensor, flat.sizes(), flat.strides());
+    call.result(result, flat.sizes(), flat.strides()).launch(expression);
   }
 
   bool is_in_place() const { return is_result(0) && !declared(0).is_out(); }
@@ -227,9 +234,18 @@ class PointwiseCall {
   const size_t count_;
 };
 
-void pointwise_operator(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
-  run_or_fall_back(op, stack, [&] { PointwiseCall(op, *stack).run(); });
-}
+/// The device kernel of the overloads of one row.
+class PointwiseKernel final : public c10::OperatorKernel {
+ public:
+  explicit PointwiseKernel(const PointwiseRow& row) : row_(row) {}
+  void operator()(const c10::OperatorHandle& op, c10::DispatchKeySet /*keys*/,
+                  torch::jit::Stack* stack) {
+    run_or_fall_back(op, stack, [&] { PointwiseCall(op, row_, *stack).run(); });
+  }
+
+ private:
+  const PointwiseRow& row_;
+};
 
 }  // namespace
 
@@ -272,7 +288,8 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   for (const auto& table : tables()) {
     for (const PointwiseRow& row : table) {
       for (const std::string& name : overloads_of(row)) {
-        m.impl(name.c_str(), torch::CppFunction::makeFromBoxedFunction<&pointwise_operator>());
+        m.impl(name.c_str(),
+               torch::CppFunction::makeFromBoxedFunctor(std::make_unique<PointwiseKernel>(row)));
       }
     }
   }

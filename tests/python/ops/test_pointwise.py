@@ -236,3 +236,40 @@ def test_heaviside_of_nan_is_zero_as_on_the_cpu():
     with torch.no_grad():
         found = torch.heaviside(x.to(DEVICE), torch.tensor(0.5, device=DEVICE))
     assert found.tolist() == torch.heaviside(x, torch.tensor(0.5)).tolist() == [0, 0, 0.5, 1]
+
+
+@pytest.mark.parametrize("function", [torch.add, torch.sub, torch.mul, torch.div])
+@pytest.mark.parametrize("shape", [(), (1,), (1, 1), (2, 1, 3), (64,)])
+@pytest.mark.parametrize("same", [False, True])
+def test_a_new_result_is_the_launch_of_a_given_one(function, shape, same):
+    first, out = torch.randn((2, *shape)).to(DEVICE)  # which share their storage
+    second = first if same else torch.randn(shape).to(DEVICE)
+    results = [function(first, second)]
+    kernels = torch.neuron_sim.kernel_cache_info().misses
+    results.append(function(first, second, out=torch.empty_like(first)))
+    results.append(function(first, second, out=out))
+    assert torch.neuron_sim.kernel_cache_info().misses == kernels
+    for result in results:
+        assert torch.equal(result.cpu(), function(first.cpu(), second.cpu()))
+
+
+@pytest.mark.parametrize("function", [torch.add, torch.sub])
+def test_a_factor_of_plain_tensors_is_a_number_of_any_kind_but_bool_and_complex(function):
+    a, b = torch.randn(9), torch.randn(9)
+    for alpha in (1, 2, -0.5, math.nan, math.inf):
+        check(lambda x, y, alpha=alpha: function(x, y, alpha=alpha), a, b)
+    for alpha, reason in ((True, "Boolean alpha"), (1j, "complex")):
+        with pytest.raises(RuntimeError, match=reason):
+            function(a.to(DEVICE), b.to(DEVICE), alpha=alpha)
+
+
+def test_a_recorded_sum_has_the_time_of_one_that_nothing_follows():
+    a, b = torch.randn(3, 5, device=DEVICE), torch.randn(3, 5, device=DEVICE)
+    before = torch.neuron_sim.simulated_time(DEVICE)
+    torch.add(a, b)
+    unrecorded = torch.neuron_sim.simulated_time(DEVICE) - before
+    with torch.neuron_sim.record_launches() as launches:
+        torch.add(a, b)
+    (launch,) = launches
+    assert launch.latency_us == pytest.approx(unrecorded * 1e6)
+    assert launch.operator == "aten::add"
