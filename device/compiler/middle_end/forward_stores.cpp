@@ -8,70 +8,14 @@
 #include "device/compiler/line/live_bytes.h"
 #include "device/compiler/line/meetings.h"
 #include "device/compiler/line/tile_uses.h"
+#include "device/compiler/line/transfer_rows.h"
 #include "device/isa/dma/dma_copy.h"
 #include "device/isa/movement/tensor_copy.h"
 
 namespace neuron_sim {
 namespace {
 
-/// The free dimensions of an operand without those of size 1, neighbours merged.
-struct MergedPattern {
-  std::vector<Dimension> dimensions;
-  explicit MergedPattern(const Operand& operand) {
-    for (size_t i = 0; i < static_cast<size_t>(operand.rank); ++i) {
-      const Dimension& free = operand.free[i];
-      if (free.size == 1) continue;
-      if (!dimensions.empty() && dimensions.back().stride == free.stride * free.size) {
-        dimensions.back() = {dimensions.back().size * free.size, free.stride};
-      } else {
-        dimensions.push_back(free);
-      }
-    }
-  }
-
-  int64_t elements() const {
-    int64_t product = 1;
-    for (const Dimension& dimension : dimensions) product *= dimension.size;
-    return product;
-  }
-  bool is_run(int64_t itemsize) const {
-    return dimensions.empty() || (dimensions.size() == 1 && dimensions[0].stride == itemsize);
-  }
-  /// Keeps elements [first, first + count) of the row-major order and returns their first byte, or
-  /// -1 when they are no pattern.
-  int64_t cut(int64_t first, int64_t count) {
-    int64_t offset = 0, inner = elements();
-    for (size_t i = 0; i < dimensions.size(); ++i) {
-      if (first == 0 && count == inner) return offset;
-      inner /= dimensions[i].size;
-      offset += first / inner * dimensions[i].stride;
-      if (first % inner == 0 && count % inner == 0) {
-        dimensions[i].size = count / inner;
-        return offset;
-      }
-      if (first / inner != (first + count - 1) / inner) return -1;
-      first %= inner;
-      dimensions[i].size = 1;
-    }
-    return offset;
-  }
-};
-
-/// A transfer between a tile and rows of a tensor, one row per partition, each without gaps.
-struct Rows {
-  uint32_t instance;
-  Operand chip, hbm;
-
-  int64_t begin() const { return hbm.offset; }
-  int64_t end() const { return hbm.offset + MergedPattern(hbm).elements() * itemsize(hbm.dtype); }
-  /// Whether partition p of both has the same rows, of which `other` may have fewer.
-  bool same_rows(const Rows& other) const {
-    return hbm.dtype == other.hbm.dtype && chip.start_partition == other.chip.start_partition &&
-           hbm.partitions >= other.hbm.partitions &&
-           (hbm.partitions == 1 || other.hbm.partitions == 1 ||
-            hbm.partition_stride == other.hbm.partition_stride);
-  }
-};
+using Rows = TransferRows;
 
 /// Elements of a load and the store that holds them.
 struct Piece {
@@ -101,8 +45,9 @@ class Forwarding {
     std::vector<StraightInstruction> instructions;
     for (uint32_t i = 0; i < line_.instructions.size(); ++i) {
       poll_interruption();
-      const std::optional<Rows> rows = rows_of(i);
-      const bool forwarded = rows && rows->hbm.reads() && forward(*rows, instructions);
+      const std::vector<Rows> rows = rows_of(line_, i);
+      const bool loads = !rows.empty() && rows.front().hbm.reads();
+      const bool forwarded = loads && forward(rows, instructions);
       if (!forwarded) {
         note_memory(i, rows);
         instructions.push_back(line_.instructions[i]);
@@ -113,29 +58,8 @@ class Forwarding {
   }
 
  private:
-  /// Instance `i` as a transfer of rows, if it is one.
-  std::optional<Rows> rows_of(uint32_t i) const {
-    const StraightInstruction& instance = line_.instructions[i];
-    if (instance.instruction.type != &kDmaCopy) return std::nullopt;
-    const auto operands = line_.operands_of(instance);
-    const bool loads = operands[1].memory == MemoryKind::kHbm;
-    const Operand& chip = operands[loads ? 0 : 1];
-    const Operand& hbm = operands[loads ? 1 : 0];
-    if (chip.memory != MemoryKind::kSbuf || hbm.memory != MemoryKind::kHbm ||
-        operands[2].present() || operands[0].reads() || chip.dtype != hbm.dtype ||
-        conflicts_with_peer(line_, hbm) || line_.tile_of(chip).placed || hbm.indirect ||
-        hbm.register_index >= 0 || chip.partitions != hbm.partitions ||
-        chip.partition_stride != 1 || !MergedPattern(hbm).is_run(itemsize(hbm.dtype)) ||
-        MergedPattern(hbm).elements() != MergedPattern(chip).elements()) {
-      return std::nullopt;
-    }
-    const int64_t run = MergedPattern(hbm).elements() * itemsize(hbm.dtype);
-    if (hbm.partitions > 1 && hbm.partition_stride < run) return std::nullopt;
-    return Rows{i, chip, hbm};
-  }
-
   /// Records the effects of a kept instance on tensors in HBM.
-  void note_memory(uint32_t i, const std::optional<Rows>& rows) {
+  void note_memory(uint32_t i, const std::vector<Rows>& rows) {
     if (is_meeting(line_.instructions[i])) return;  // moves no bytes there
     for (const Operand& operand : line_.operands_of(line_.instructions[i])) {
       if (operand.memory != MemoryKind::kHbm) continue;
@@ -143,34 +67,52 @@ class Forwarding {
       if (operand.reads()) ++loads_left_[tile];
       if (!operand.writes()) continue;
       auto& stores = stores_[operand.tile];
-      std::erase_if(stores,
-                    [&](const Rows& store) { return overlap(store.hbm.region, operand.region); });
-      if (rows) {
-        stores.push_back(*rows);
-      } else {
-        closed_[tile] = true;  // written in a way that is not tracked
-      }
+      std::erase_if(stores, [&](const Rows& store) {
+        const auto overwrites = [&](const Rows& row) {
+          return overlap(store.hbm.region, row.hbm.region);
+        };
+        return rows.empty() ? overlap(store.hbm.region, operand.region)
+                            : std::any_of(rows.begin(), rows.end(), overwrites);
+      });
+      stores.insert(stores.end(), rows.begin(), rows.end());
+      closed_[tile] = closed_[tile] || rows.empty();  // written in a way that is not tracked
     }
   }
 
-  /// Appends the copies that replace a load; false when it stays.
-  bool forward(const Rows& load, std::vector<StraightInstruction>& instructions) {
-    const auto found = stores_.find(load.hbm.tile);
+  /// Appends the copies that replace a load, given by its runs; false when it stays.
+  bool forward(const std::vector<Rows>& load, std::vector<StraightInstruction>& instructions) {
+    const auto found = stores_.find(load.front().hbm.tile);
     if (found == stores_.end()) return false;
-    const std::vector<Piece> pieces = pieces_of(load, found->second);
-    if (pieces.empty()) return false;
+    std::vector<Piece> all;
     std::vector<StraightInstruction> copies;
-    for (const Piece& piece : pieces) {
-      std::optional<StraightInstruction> copy = copy_of(load, piece);
-      if (!copy) return false;
-      copies.push_back(*copy);
+    for (const Rows& run : load) {
+      const std::vector<Piece> pieces = pieces_of(run, found->second);
+      if (pieces.empty()) return false;
+      for (const Piece& piece : pieces) {
+        std::optional<StraightInstruction> copy = copy_of(run, piece);
+        if (!copy) return false;
+        copies.push_back(*copy);
+        all.push_back(piece);
+      }
     }
-    if (!keep_alive(load, pieces)) return false;
+    copies = merged_copies(line_, std::move(copies));
+    const bool is_short = std::all_of(copies.begin(), copies.end(), [&](const auto& copy) {
+      return is_worthwhile(line_.operands_of(copy)[0], line_.operands_of(copy)[1]);
+    });
+    if (!is_short || !keep_alive(load.front().instance, all)) return false;
     for (StraightInstruction& copy : copies) {
       renew_demand(line_, copy);
       instructions.push_back(copy);
     }
     return true;
+  }
+
+  /// Whether the copy goes away (eliminate_copies) or takes less time than the transfers.
+  static bool is_worthwhile(const Operand& target, const Operand& source) {
+    const MergedPattern to(target), from(source);
+    const bool same_layout =
+        to.is_run(itemsize(target.dtype)) && from.is_run(itemsize(source.dtype));
+    return same_layout || to.elements() <= kForwardedElements;
   }
 
   /// The stores that together hold all rows of the load; empty when they do not.
@@ -210,9 +152,6 @@ class Forwarding {
     if (!source || !target) return std::nullopt;
     source->direction = Direction::kRead;
     target->direction = Direction::kWrite;
-    const bool same_layout = MergedPattern(*source).is_run(itemsize(source->dtype)) &&
-                             MergedPattern(*target).is_run(itemsize(target->dtype));
-    if (!same_layout && MergedPattern(*target).elements() > kForwardedElements) return std::nullopt;
     StraightInstruction copy = line_.instructions[load.instance];
     copy.instruction.type = &kTensorCopy;
     copy.instruction.engine = EngineKind::kVector;
@@ -230,23 +169,12 @@ class Forwarding {
   std::optional<Operand> part(const Operand& chip, int64_t begin, const Piece& piece,
                               const Rows& load) const {
     const int64_t size = itemsize(chip.dtype);
-    MergedPattern pattern(chip);
-    const int64_t bytes =
-        pattern.cut((piece.begin - begin) / size, (piece.end - piece.begin) / size);
-    if (bytes < 0) return std::nullopt;
-    Operand result = chip;
-    result.partitions = load.chip.partitions;
-    result.offset += bytes;
-    std::erase_if(pattern.dimensions, [](const Dimension& each) { return each.size == 1; });
-    if (pattern.dimensions.empty()) pattern.dimensions.push_back({1, size});
-    result.rank = static_cast<int8_t>(pattern.dimensions.size());
-    std::copy(pattern.dimensions.begin(), pattern.dimensions.end(), result.free.begin());
-    renew_region(line_, result);
-    return result;
+    return cut(line_, chip, (piece.begin - begin) / size, (piece.end - piece.begin) / size,
+               load.chip.partitions);
   }
 
   /// Keeps the tiles of the stores until the load; false when SBUF has no room for them.
-  bool keep_alive(const Rows& load, const std::vector<Piece>& pieces) {
+  bool keep_alive(uint32_t load, const std::vector<Piece>& pieces) {
     struct Extension {
       size_t tile;
       uint32_t first;
@@ -255,17 +183,17 @@ class Forwarding {
     std::vector<Extension> extensions;
     for (const Piece& piece : pieces) {
       const auto tile = static_cast<size_t>(piece.store->chip.tile);
-      if (last_use_[tile] >= load.instance) continue;
+      if (last_use_[tile] >= load) continue;
       extensions.push_back({tile, last_use_[tile] + 1, line_.tiles[tile].bytes});
-      live_.add(extensions.back().first, load.instance, extensions.back().bytes);
-      last_use_[tile] = load.instance;
+      live_.add(extensions.back().first, load, extensions.back().bytes);
+      last_use_[tile] = load;
     }
     const bool fits = std::all_of(extensions.begin(), extensions.end(), [&](const Extension& each) {
-      return live_.largest(each.first, load.instance) <= room_;
+      return live_.largest(each.first, load) <= room_;
     });
     if (fits) return true;
     for (const Extension& each : extensions) {
-      live_.add(each.first, load.instance, -each.bytes);
+      live_.add(each.first, load, -each.bytes);
       last_use_[each.tile] = each.first - 1;
     }
     return false;

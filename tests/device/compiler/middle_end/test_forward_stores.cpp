@@ -1,5 +1,6 @@
 #include "device/compiler/middle_end/forward_stores.h"
 
+#include "device/compiler/line/transfer_rows.h"
 #include "device/isa/elementwise/tensor_tensor.h"
 #include "device/isa/movement/memset.h"
 #include "device/isa/movement/tensor_copy.h"
@@ -53,6 +54,51 @@ TEST(ForwardStores, StoresThatTogetherMakeUpALoadBecomeACopyEach) {
   kernel.copy(between.slice(1, 4, 3), kernel.input(3));
   kernel.output(kernel.loaded(between));
   EXPECT_EQ(forwarded(kernel.finish()), (Left{0, 0, 3}));
+}
+
+/// Stores tiles of two images [channels, 2, 64] to a tensor [2, channels, 64], one tile for each
+/// 16 channels, and loads those of 16 channels from `first` on into rows of `width` elements.
+Left with_images(int64_t first, int64_t width, Copies copies = Copies::kStay) {
+  TransferKernel kernel;
+  const View between = kernel.scratch({2, 32, 64});
+  const auto channels = [&](int64_t begin) {
+    return between.slice(1, begin, 16).permute({1, 0, 2});
+  };
+  for (const int64_t begin : {0, 16}) kernel.copy(channels(begin), kernel.input({16, 2, 64}));
+  const View padded = kernel.tile({16, 2, width});
+  kernel.builder.emit(Memset{padded, 1.0});
+  kernel.copy(padded.slice(2, 0, 64), channels(first));
+  kernel.output(padded);
+  return forwarded(kernel.finish(), copies);
+}
+
+TEST(ForwardStores, TheImagesOfATileBecomeOneCopy) {
+  EXPECT_EQ(with_images(0, 64), (Left{0, 0, 1}));
+  EXPECT_EQ(with_images(16, 64), (Left{0, 0, 1}));
+  EXPECT_EQ(with_images(16, 66), (Left{0, 0, 1})) << "into wider rows";
+  EXPECT_EQ(with_images(8, 64), (Left{2, 1, 0})) << "other channels on the partitions";
+}
+
+TEST(ForwardStores, AnImageOfATileThatWasOverwrittenIsLoaded) {
+  TransferKernel kernel;
+  const View between = kernel.scratch({2, 16, 64});
+  kernel.copy(between.permute({1, 0, 2}), kernel.input({16, 2, 64}));
+  kernel.copy(between.select(0, 1).slice(1, 3, 5), kernel.input({16, 5}));
+  kernel.output(kernel.loaded(between.select(0, 0)));
+  kernel.output(kernel.loaded(between.permute({1, 0, 2})));
+  EXPECT_EQ(forwarded(kernel.finish()), (Left{2, 1, 1}));
+}
+
+TEST(ForwardStores, MoreRunsThanCountAreLoaded) {
+  const auto left = [](int64_t images) {
+    TransferKernel kernel;
+    const View between = kernel.scratch({images, 16, 4});
+    kernel.copy(between.permute({1, 0, 2}), kernel.input({16, images, 4}));
+    kernel.output(kernel.loaded(between.permute({1, 0, 2})));
+    return forwarded(kernel.finish());
+  };
+  EXPECT_EQ(left(kTransferRuns), (Left{0, 0, 1}));
+  EXPECT_EQ(left(kTransferRuns + 1), (Left{1, 1, 0}));
 }
 
 TEST(ForwardStores, APartOfAStoreIsLoadedFromItsTile) {
