@@ -24,6 +24,7 @@
 #include "device/compiler/middle_end/merge_dma.h"
 #include "device/compiler/middle_end/rename_buffers.h"
 #include "device/compiler/middle_end/reuse_loads.h"
+#include "device/compiler/middle_end/reuse_transposes.h"
 #include "device/compiler/middle_end/select_activations.h"
 #include "device/compiler/middle_end/share_constants.h"
 #include "device/compiler/middle_end/split_sums.h"
@@ -98,6 +99,7 @@ constexpr Pass kPipeline[] = {
     {"reuse_loads", kMiddle, true, kOrderAndPlaces, run_reuse_loads, 4, nullptr, 2},
     {"hoist_invariants", kMiddle, true, kOrderAndPlaces, run<hoist_invariants>, 3},
     {"eliminate_copies", kMiddle, true, kOrderAndPlaces, run<eliminate_copies>},
+    {"reuse_transposes", kMiddle, true, kOrderAndPlaces, run<reuse_transposes>, 8},
     {"fold_zeros", kMiddle, true, kOrderAndPlaces, run<fold_zeros>},
     {"batch_narrow_operations", kMiddle, true, {.places = true}, run<batch_narrow_operations>, 1},
     {"eliminate_dead_stores", kMiddle, true, kOrderAndPlaces, run<eliminate_dead_stores>, 0,
@@ -132,6 +134,8 @@ constexpr PassSetting kSettings[] = {
     {"forward_stores", kSwitch, "forward_stores",
      "loads of what the program itself stored become copies in SBUF"},
     {"reuse_loads", kSwitch, "reuse_loads", "loads of bytes that an earlier tile holds disappear"},
+    {"reuse_transposes", kSwitch, "reuse_transposes",
+     "tiles that are transposed again from the same bytes are those of before"},
     {"hoist_invariants", kSwitch, "hoist_invariants",
      "computations that do not change in their loop happen once"},
     {"fold_zeros", kSwitch, "fold_zeros",
