@@ -94,7 +94,9 @@ std::optional<GraphKernel> followed(const GraphKernel& kernel, const PointwiseCh
   int next = 1;
   for (size_t i = 0; i < chain.operands.size(); ++i) {
     inputs.push_back(expression.input(i == link ? 0 : next++));
-    if (i != link) joined.operands.push_back(along(chain.operands[i], i));
+    if (i == link) continue;
+    joined.operands.push_back(along(chain.operands[i], i));
+    if (!joined.batched.empty()) joined.batched.push_back(true);
   }
   for (const ElementValue value : append(expression, chain.expression, inputs)) {
     expression.add_result(value);

@@ -65,6 +65,9 @@ struct GraphKernel {
   /// Whether the first result, fp32, may as well be of operand 0's dtype, rounded once as it is
   /// stored: casts of it may be left out (round_at_source.h).
   bool rounds_result = false;
+  /// Per operand: whether its dimension 0 is the batch, as that of every result is, whose members
+  /// do not mix (slice_batch.h). Empty: `expression`, `rows` or `product` say so, or nobody knows.
+  std::vector<bool> batched{};
   /// The first results, without which the kernel cannot do; it emits the others only where they
   /// are given, and they are left out when nothing reads them. Empty: it needs all.
   std::optional<size_t> needed_results{};

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "device/base/errors.h"
+#include "device/compiler/middle_end/forward_stores.h"
 #include "device/compiler/passes.h"
 #include "device/timeline/timeline.h"
 #include "ops/graph/follow_products.h"
@@ -12,6 +13,7 @@
 #include "ops/graph/fuse_rows.h"
 #include "ops/graph/pool_products.h"
 #include "ops/graph/round_at_source.h"
+#include "ops/graph/slice_batch.h"
 
 namespace neuron_sim {
 namespace {
@@ -80,12 +82,27 @@ class Memories {
   std::vector<GraphArgument> arguments_;
 };
 
+/// The order of the kernels. Slices pay where results stay in SBUF for the kernels after them.
+std::vector<GraphStretch> stretches_of(const std::vector<GraphKernel>& kernels,
+                                       const std::function<bool(size_t memory)>& is_external,
+                                       const Architecture& architecture,
+                                       const GraphProgramOptions& options) {
+  if (options.passes["forward_stores"] == 0) return {{0, kernels.size(), 1}};
+  const Limits& limits = architecture.limits;
+  const int64_t room = limits.sbuf_usable.count / kForwardingParts * limits.partitions;
+  // What the DMA engines move while one more transfer starts and completes.
+  const DmaTiming& dma = architecture.dma;
+  const double start = (dma.static_first_load + dma.complete_load).nanoseconds();
+  const double bytes = start * dma.bytes_per_nanosecond * static_cast<double>(dma.engines);
+  return slice_batch(kernels, is_external, room, static_cast<int64_t>(bytes));
+}
+
 }  // namespace
 
 PassSettings graph_passes() {
-  return {{"rename_buffers", 1},     {"place_large_first", 1}, {"forward_stores", 1},
-          {"eliminate_copies", 1},   {"schedule", 1},          {"hoist_loads", 1},
-          {"choose_copy_engines", 1}};
+  return {{"rename_buffers", 1},   {"place_large_first", 1},  {"forward_stores", 1},
+          {"eliminate_copies", 1}, {"reuse_transposes", 1},   {"schedule", 1},
+          {"hoist_loads", 1},      {"choose_copy_engines", 1}};
 }
 
 GraphProgram build_graph_program(const Architecture& architecture, const std::string& name,
@@ -103,11 +120,18 @@ GraphProgram build_graph_program(const Architecture& architecture, const std::st
   }
   Builder builder(name, architecture);
   Memories memories(builder, kernels, is_external);
-  for (const GraphKernel& kernel : kernels) {
+  const auto emit = [&](const GraphKernel& kernel) {
     const std::vector<HbmTensor> operands = memories.tensors(kernel.operands);
     const std::vector<HbmTensor> results = memories.tensors(kernel.results);
     builder.set_source_line(kernel.source);
     builder.scope([&] { kernel.emit(builder, operands, results); });
+  };
+  for (const GraphStretch& stretch : stretches_of(kernels, is_external, architecture, options)) {
+    for (int64_t slice = 0; slice < stretch.slices; ++slice) {
+      for (size_t i = stretch.begin; i < stretch.end; ++i) {
+        emit(stretch.slices == 1 ? kernels[i] : *sliced(kernels[i], slice, stretch.slices));
+      }
+    }
   }
   GraphProgram built;
   built.kernels = kernels.size();

@@ -7,6 +7,7 @@
 
 #include "csrc/aten/blocks/rows.h"
 #include "csrc/aten/dispatch/device_operator.h"
+#include "csrc/launch/capture.h"
 #include "csrc/launch/kernel_call.h"
 #include "csrc/launch/tensor_access.h"
 #include "ops/movement/copy.h"
@@ -111,6 +112,7 @@ void copy_on_device(const Tensor& source, const Tensor& target) {
     add_words(call, whole, false);
     add_words(call, target, true);
     call.launch(emit_copy);
+    if (GraphKernel* const kernel = GraphCapture::added("copy")) kernel->batched = {true};
     return;
   }
   const Expression expression = cast(source.scalar_type(), target.scalar_type());
@@ -138,6 +140,9 @@ void gather_rows(const Tensor& table, const Tensor& indices, const Tensor& resul
   KernelCall call("gather_rows", table.device());
   call.operand(table, table.sizes(), table.strides()).indices(indices).result(result);
   call.launch(emit_gather_rows);
+  if (GraphKernel* const kernel = GraphCapture::added("gather_rows")) {
+    kernel->batched = {false, true};
+  }
 }
 
 void scatter_rows(const Tensor& table, const Tensor& indices, const Tensor& source, bool add) {

@@ -124,6 +124,10 @@ void launch_convolution(const Tensor& input, const Tensor& weight, const Optiona
                                      .groups = geometry.groups,
                                      .output_dtype = dtype_of(result.scalar_type())};
   call.result(result).launch(options, emit_conv2d_maxpool, emit_followed_conv2d);
+  if (GraphKernel* const kernel = GraphCapture::added("convolution")) {
+    kernel->batched.assign(kernel->operands.size(), false);
+    kernel->batched.front() = true;
+  }
 }
 
 /// result = the input gradient of a convolution with that output gradient, + bias.

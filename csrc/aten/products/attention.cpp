@@ -91,6 +91,7 @@ void launch_attention(const AttentionOperands& operands, const Tensor& output,
   if (GraphKernel* const kernel = GraphCapture::added("attention")) {
     kernel->rounds_result = true;
     kernel->needed_results = 1;
+    kernel->batched.assign(kernel->operands.size(), true);
   }
 }
 

@@ -33,8 +33,10 @@ void launch_max_pool(const Tensor& input, const Tensor& output, const Tensor& in
   call.operand(planes_of(input)).result(planes_of(output));
   if (indices.defined()) add_words(call, indices.dim() == 3 ? indices.unsqueeze(0) : indices, true);
   call.launch(windows, emit_max_pool);
-  if (indices.defined()) return;
-  if (GraphKernel* const kernel = GraphCapture::added("max_pool")) kernel->pooling = windows;
+  if (GraphKernel* const kernel = GraphCapture::added("max_pool")) {
+    kernel->batched = {true};
+    if (!indices.defined()) kernel->pooling = windows;
+  }
 }
 
 void launch_backward(const Tensor& gradient, const Tensor& indices, const Tensor& result,

@@ -4,6 +4,7 @@
 #include <c10/core/DeviceGuard.h>
 
 #include "csrc/aten/dispatch/device_operator.h"
+#include "csrc/launch/capture.h"
 #include "csrc/launch/kernel_call.h"
 #include "ops/pooling/resample.h"
 
@@ -35,6 +36,7 @@ void launch_resample(const at::Tensor& input, const at::Tensor& output,
   const c10::DeviceGuard guard(output.device());
   KernelCall call("resample", output.device());
   call.operand(input).result(output).launch(options, emit_resample);
+  if (GraphKernel* const kernel = GraphCapture::added("resample")) kernel->batched = {true};
 }
 
 }  // namespace neuron_sim

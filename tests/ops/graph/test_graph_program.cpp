@@ -166,23 +166,31 @@ TEST(GraphProgram, ResultsThatSbufCannotHoldAllAreLoadedAgain) {
                                 {memory(i + 1), memory(10)}, memory(10)));
   }
   const HostMemories before = random_memories(std::vector<int64_t>(11, 1'000'000));
+  std::set<size_t> all;
+  for (size_t i = 0; i < kernels.size(); ++i) all.insert(i);
+  const std::vector<GraphKernel> whole = hidden(kernels, all);
   std::vector<HostMemories> after;
   std::vector<int64_t> transfers;
-  for (const GraphProgramOptions& options : {plain(), GraphProgramOptions{.fuse = false}}) {
-    const GraphProgram built = built_graph(kernels, {0, 10}, options, "trn1");
+  const auto run = [&](const std::vector<GraphKernel>& graph, const GraphProgramOptions& options) {
+    const GraphProgram built = built_graph(graph, {0, 10}, options, "trn1");
     after.push_back(before);
     run_graph(built, after.back());
     StraightLine line = *unroll(*built.program).line;
     transfers.push_back(
         std::count_if(line.instructions.begin(), line.instructions.end(),
                       [](const auto& each) { return each.instruction.type->name == "dma_copy"; }));
-  }
+  };
+  run(whole, plain());
+  run(whole, {.fuse = false});
+  run(kernels, {.fuse = false});
   EXPECT_EQ(after[0][10], after[1][10]);
+  EXPECT_EQ(after[0][10], after[2][10]);
   // A load and a store of seven, then two loads and a store: 35; nine of them are of arguments and
   // cannot be saved.
   const int64_t tensor = transfers[0] / 35;
   EXPECT_LT(transfers[1], 25 * tensor) << "many stay in SBUF";
   EXPECT_GT(transfers[1], 12 * tensor) << "but not all";
+  EXPECT_EQ(transfers[2], 9 * tensor) << "in slices of rows all of them fit";
 }
 
 TEST(GraphProgram, AKernelsOwnErrorIsRaised) {
