@@ -1,6 +1,7 @@
 #include "ops/attention/attention_few_rows.h"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <optional>
 
@@ -27,6 +28,13 @@ constexpr int64_t kMostScores = 4096;  // per partition, of the heads that share
 /// Rows of q that share a key head.
 int64_t rows_of(const HbmTensor& q) { return q.shape[2] * q.shape[3]; }
 
+/// Tiles of keys that are in SBUF together, two of each kind in a ring; 0: not one fits.
+int64_t tiles_at_once(const Limits& limits, const HbmTensor& q, const HbmTensor& v, int64_t tiles) {
+  const int64_t tile = kDoubleBuffer * (2 * q.shape[4] + v.shape[4]) * itemsize(q.dtype());
+  const int64_t fitting = limits.sbuf_usable.count * 5 / 8 / tile;
+  return fitting == 0 ? 0 : balanced(tiles, fitting);
+}
+
 class FewRows {
  public:
   FewRows(Builder& builder, HbmTensors operands, HbmTensors results,
@@ -50,6 +58,8 @@ class FewRows {
   /// [128, tiles, width] of the rows of a head.
   View by_partitions(const HbmTensor& tensor, int64_t head) const;
   void load_queries(int64_t first, int64_t count);
+  /// body(first tile, tiles, turn) for what is loaded of a head at a time.
+  void for_pieces(int64_t place, const std::function<void(int64_t, int64_t, int64_t)>& body) const;
   void score(int64_t first, int64_t place);
   void scale(const View& target, const View& product, int64_t head);
   void exponentiate(int64_t count);
@@ -65,6 +75,7 @@ class FewRows {
   const std::optional<HbmTensor> log_sums_;
   const AttentionOptions& options_;
   const int64_t partitions_, heads_, rows_, tiles_, depth_, width_, group_;
+  const int64_t piece_;  ///< tiles that are loaded together
   AttentionTransposer transposer_, exact_;
   AttentionTransposer of_results_;
   View queries_, queries_turned_, keys_, keys_turned_, values_, bias_tile_;
@@ -91,6 +102,7 @@ FewRows::FewRows(Builder& builder, HbmTensors operands, HbmTensors results,
       width_(v_.shape[4]),
       group_(std::min({k_.shape[0] * heads_, partitions_ / rows_,
                        std::max<int64_t>(1, kMostScores / (tiles_ * rows_))})),
+      piece_(tiles_at_once(builder.limits(), q_, v_, tiles_)),
       transposer_(builder, q_.dtype(), kDoubleBuffer,
                   options.exact_transposes ? EngineKind::kAuto : EngineKind::kTensor),
       exact_(builder, Dtype::kFloat32, 1),
@@ -100,9 +112,9 @@ FewRows::FewRows(Builder& builder, HbmTensors operands, HbmTensors results,
   const Dtype dtype = q_.dtype();
   queries_ = tile("q_rows", {partitions_, depth_}, dtype);
   queries_turned_ = tile("q_turned", {depth_, 1, partitions_}, dtype);
-  keys_ = tile("k_rows", {partitions_, tiles_, depth_}, dtype, kDoubleBuffer);
-  keys_turned_ = tile("k_turned", {depth_, tiles_, partitions_}, dtype, kDoubleBuffer);
-  values_ = tile("v_rows", {partitions_, tiles_, width_}, dtype, kDoubleBuffer);
+  keys_ = tile("k_rows", {partitions_, piece_, depth_}, dtype, kDoubleBuffer);
+  keys_turned_ = tile("k_turned", {depth_, piece_, partitions_}, dtype, kDoubleBuffer);
+  values_ = tile("v_rows", {partitions_, piece_, width_}, dtype, kDoubleBuffer);
   if (bias_) bias_tile_ = tile("bias", {partitions_, rows_, tiles_}, bias_->dtype(), kDoubleBuffer);
   const std::vector<int64_t> all{partitions_, group_, tiles_, rows_};
   scores_ = tile("scores", all, Dtype::kFloat32);
@@ -149,14 +161,26 @@ void FewRows::load_queries(int64_t first, int64_t count) {
                         [&](int64_t) { return queries_.slice(0, 0, columns); });
 }
 
+void FewRows::for_pieces(int64_t place,
+                         const std::function<void(int64_t, int64_t, int64_t)>& body) const {
+  const int64_t pieces = ceiling(tiles_, piece_);
+  for (int64_t piece = 0; piece < pieces; ++piece) {
+    const int64_t start = piece * piece_;
+    body(start, std::min(piece_, tiles_ - start), place * pieces + piece);
+  }
+}
+
 void FewRows::score(int64_t first, int64_t place) {
-  const View keys = keys_.turn(place), turned = keys_turned_.turn(place);
   const View product = product_.turn(place);
-  load(builder_, keys, by_partitions(k_, first + place));
-  transposer_.transpose(turned, [&](int64_t t) { return keys.select(1, t); });
-  builder_.loop(tiles_, [&](const Affine& t) {
-    builder_.emit(NcMatmul{product.slice(1, t * rows_, rows_), turned.select(1, t),
-                           queries_turned_.select(1, 0).slice(1, place * rows_, rows_)});
+  for_pieces(place, [&](int64_t start, int64_t count, int64_t turn) {
+    const View keys = keys_.turn(turn).slice(1, 0, count);
+    const View turned = keys_turned_.turn(turn).slice(1, 0, count);
+    load(builder_, keys, by_partitions(k_, first + place).slice(1, start, count));
+    transposer_.transpose(turned, [&](int64_t t) { return keys.select(1, t); });
+    builder_.loop(count, [&](const Affine& t) {
+      builder_.emit(NcMatmul{product.slice(1, (t + start) * rows_, rows_), turned.select(1, t),
+                             queries_turned_.select(1, 0).slice(1, place * rows_, rows_)});
+    });
   });
   scale(scores_.select(1, place), product.split(1, tiles_, rows_), first + place);
 }
@@ -234,15 +258,17 @@ void FewRows::sum(int64_t count) {
 }
 
 void FewRows::weigh(int64_t first, int64_t place) {
-  const View values = values_.turn(place);
-  load(builder_, values, by_partitions(v_, first + place));
   const View target = sums_.slice(1, place * rows_, rows_);
   const View weights = exponentials_.select(1, place);
-  const auto step = [&](const Affine& t, bool adds) {
-    builder_.emit(NcMatmul{target, values.select(1, t), weights.select(1, t), adds});
-  };
-  step(0, false);
-  builder_.loop(tiles_ - 1, [&](const Affine& t) { step(t + 1, true); });
+  for_pieces(place, [&](int64_t start, int64_t count, int64_t turn) {
+    const View values = values_.turn(turn).slice(1, 0, count);
+    load(builder_, values, by_partitions(v_, first + place).slice(1, start, count));
+    const auto step = [&](const Affine& t, bool adds) {
+      builder_.emit(NcMatmul{target, values.select(1, t), weights.select(1, t + start), adds});
+    };
+    step(0, start > 0);
+    builder_.loop(count - 1, [&](const Affine& t) { step(t + 1, true); });
+  });
 }
 
 void FewRows::finish(int64_t first, int64_t count) {
@@ -284,12 +310,11 @@ void FewRows::store_sums(int64_t first, int64_t columns) {
 bool has_few_rows(const Limits& limits, HbmTensors operands, const AttentionOptions& options) {
   const HbmTensor &q = operands[0], &k = operands[1], &v = operands[2];
   const int64_t rows = rows_of(q), keys = k.shape[3], tiles = keys / limits.partitions;
-  const int64_t bytes = kDoubleBuffer * tiles * (2 * q.shape[4] + v.shape[4]) * itemsize(q.dtype());
   return !options.causal && rows <= kMostRows && (q.shape[2] == 1 || q.shape[3] == 1) &&
          tiles > 1 && keys % limits.partitions == 0 && tiles * rows <= product_columns(limits) &&
          std::max(q.shape[4], v.shape[4]) <= limits.partitions && k.strides[4] == 1 &&
          v.strides[4] == 1 && k.shape[0] * k.shape[1] <= kMostHeads &&
-         bytes <= limits.sbuf_usable.count * 5 / 8;
+         tiles_at_once(limits, q, v, tiles) > 0;
 }
 
 void emit_attention_of_few_rows(Builder& builder, HbmTensors operands, HbmTensors results,

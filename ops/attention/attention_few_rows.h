@@ -6,7 +6,7 @@
 // [128, heads, tiles, rows], and the row operations of all of them are a few instructions. The
 // exponentials multiply the values as they are, without a transpose; the results are transposed at
 // the end. Key number p * tiles + t lies on partition p: its rows and those of the values are
-// contiguous per partition.
+// contiguous per partition. Keys and values that do not fit SBUF come in pieces of their tiles.
 //
 // Roofline: DMA, k and v once.
 

@@ -1,5 +1,6 @@
 #include "ops/attention/attention.h"
 
+#include "device/timeline/timeline.h"
 #include "tests/ops/run_op.h"
 
 namespace neuron_sim {
@@ -121,6 +122,20 @@ TEST(Attention, OfFewRowsStoresTheSumsOnlyWhereTheyAreGiven) {
     check({1, 1, 8, 256, 128, 8, false, false, Dtype::kBfloat16, {}, sums});
     check({1, 1, 9, 256, 16, 8, false, false, Dtype::kFloat32, {}, sums});  // as of many rows
   }
+}
+
+TEST(Attention, OfFewRowsTakesKeysThatDoNotFitSbufInPieces) {
+  // 40 tiles of 128 fp32 keys are resident, 80 of bf16 ones; pieces of 22 and 21, and of 41.
+  check({2, 1, 1, 43 * 128, 128, 128, false, true});
+  check({1, 1, 1, 82 * 128, 128, 128, false, false, Dtype::kBfloat16});
+}
+
+TEST(Attention, OfFewRowsTakesTimeInProportionToTheKeys) {
+  const auto time = [](int64_t tiles) {
+    const Case c{8, 4, 1, tiles * 128, 128, 128, false, false, Dtype::kBfloat16, {}, false};
+    return simulate(*build(c).program).body.nanoseconds();
+  };
+  EXPECT_NEAR(time(160) / time(80), 2, 0.3);
 }
 
 TEST(Attention, TakesValuesOfAPsumBankAndRefusesWiderOnes) {
