@@ -57,12 +57,13 @@ void renew_demand(StraightLine& line, StraightInstruction& instance) {
 
 void renew_region(const StraightLine& line, Operand& operand) {
   std::vector<Repetition> repetitions;
+  repetitions.reserve(kMaximumRank);
   for (size_t i = 0; i < static_cast<size_t>(operand.rank); ++i) {
     repetitions.push_back({operand.free[i].stride, operand.free[i].size});
   }
   const bool on_chip = line.tile_of(operand).memory != MemoryKind::kHbm;
   if (!on_chip) repetitions.push_back({operand.partition_stride, operand.partitions});
-  operand.region = region_of(operand.offset, itemsize(operand.dtype), repetitions);
+  operand.region = region_of(operand.offset, itemsize(operand.dtype), std::move(repetitions));
   if (!on_chip) return;
   operand.region.partition = operand.start_partition;
   operand.region.partitions = operand.partition_stride == 0 ? 1 : operand.partitions;

@@ -160,25 +160,27 @@ class LoopSplit {
 
   /// Iterations whose tiles that live from one piece to the next fit SBUF and PSUM.
   int64_t iterations_that_fit() const {
-    std::map<TileId, std::pair<size_t, size_t>> pieces;  // first and last that use a tile
+    std::vector<std::pair<TileId, size_t>> uses;  // tiles with the pieces that use them
     for (uint32_t i = run_.begin; i < run_.end; ++i) {
+      const size_t piece = piece_of(at(i).statement);
       for (const Operand& operand : line_.operands_of(at(i))) {
         if (operand.memory != MemoryKind::kPsum && operand.memory != MemoryKind::kSbuf) continue;
-        const size_t piece = piece_of(at(i).statement);
-        auto [entry, fresh] = pieces.try_emplace(operand.tile, piece, piece);
-        entry->second.first = std::min(entry->second.first, piece);
-        entry->second.second = std::max(entry->second.second, piece);
+        uses.emplace_back(operand.tile, piece);
       }
     }
+    std::sort(uses.begin(), uses.end());
     const Limits& limits = line_.architecture->limits;
     const int64_t bank = limits.psum_bank.count;
     std::vector<int64_t> banks(2 * cuts_.size() + 1), bytes(banks.size());  // after each piece
-    for (const auto& [id, span] : pieces) {  // what changes from one piece to the next
-      const Tile& tile = line_.tiles[static_cast<size_t>(id)];
+    for (size_t begin = 0; begin < uses.size();) {  // what changes from one piece to the next
+      size_t end = begin + 1;
+      while (end < uses.size() && uses[end].first == uses[begin].first) ++end;
+      const Tile& tile = line_.tiles[static_cast<size_t>(uses[begin].first)];
       const bool psum = tile.memory == MemoryKind::kPsum;
       const int64_t amount = psum ? (tile.bytes + bank - 1) / bank : tile.bytes;
-      (psum ? banks : bytes)[span.first] += amount;
-      (psum ? banks : bytes)[span.second] -= amount;
+      (psum ? banks : bytes)[uses[begin].second] += amount;
+      (psum ? banks : bytes)[uses[end - 1].second] -= amount;
+      begin = end;
     }
     const auto fitting = [&](std::vector<int64_t>& amounts, int64_t room) {
       std::partial_sum(amounts.begin(), amounts.end(), amounts.begin());

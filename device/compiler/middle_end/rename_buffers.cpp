@@ -16,8 +16,10 @@ std::vector<TileUse> accesses_of(const StraightLine& line, std::span<const TileU
   const auto key = [&](const TileUse& use) {
     return std::pair(use.instance, operand_at(line, use).direction == Direction::kWrite);
   };
-  std::stable_sort(accesses.begin(), accesses.end(),
-                   [&](const TileUse& a, const TileUse& b) { return key(a) < key(b); });
+  const auto before = [&](const TileUse& a, const TileUse& b) { return key(a) < key(b); };
+  if (!std::is_sorted(accesses.begin(), accesses.end(), before)) {
+    std::stable_sort(accesses.begin(), accesses.end(), before);
+  }
   return accesses;
 }
 
