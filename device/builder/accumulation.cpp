@@ -27,6 +27,7 @@ const View& destination(const Draft& draft, int attribute) {
 /// Bytes of a view with all loop variables at 0.
 Region region(const View& view) {
   std::vector<Repetition> repetitions;
+  repetitions.reserve(kMaximumRank);
   for (int i = 1; i < view.rank(); ++i) {
     repetitions.push_back({view.dimension(i).stride, view.size(i)});
   }
@@ -118,12 +119,12 @@ void AccumulationGroups::note(const Draft& draft, const std::vector<uint32_t>& l
   if (attribute < 0) return;
   const View& dst = destination(draft, attribute);
   std::vector<Written>& written = tiles_[dst.tile()].written;
-  Written next{region(dst), dst.partition(), dst.offset(), dst.ring_index(), loops};
+  const Region now = region(dst);
   const bool known = std::any_of(written.begin(), written.end(), [&](const Written& before) {
-    return covers(before.region, next.region) && moves_alike(before, dst, loops) &&
+    return covers(before.region, now) && moves_alike(before, dst, loops) &&
            same_turn(before.ring_index, dst);
   });
-  if (!known) written.push_back(std::move(next));
+  if (!known) written.push_back({now, dst.partition(), dst.offset(), dst.ring_index(), loops});
 }
 
 }  // namespace neuron_sim

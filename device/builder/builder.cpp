@@ -135,7 +135,7 @@ View Builder::add_tile(MemoryKind memory, const std::string& label,
     tile.core = static_cast<uint8_t>(core_);
     program_->tiles.push_back(tile);
   }
-  rings_[first] = {pitch, ring};
+  if (ring > 1) rings_[first] = {pitch, ring};
   if (memory == MemoryKind::kPsum) accumulation_.allocated(first, open_loops_.size());
   std::vector<int64_t> strides = dense_strides(shape, itemsize(dtype));
   strides[0] = 1;

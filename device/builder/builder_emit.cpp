@@ -27,9 +27,11 @@ void Builder::check_addressing(const View& view) const {
               "' uses the variable of a loop that is closed."),
          ErrorKind::kIndex);
   }
-  const auto ring = rings_.find(view.tile());
-  require(view.ring() == 1 || (ring != rings_.end() && view.ring() <= ring->second.count),
-          "a ring has no more tiles than were allocated");
+  if (view.ring() > 1) {
+    const auto ring = rings_.find(view.tile());
+    require(ring != rings_.end() && view.ring() <= ring->second.count,
+            "a ring has no more tiles than were allocated");
+  }
   if (view.register_index() >= limits().registers) {
     fail(text("address of tensor '", view.describe(), "': register ", view.register_index(),
               " does not exist; the sequencers of ", architecture_.name, " have ",
@@ -114,12 +116,13 @@ Operand Builder::store_operand(const Draft& draft, const InstructionType& type, 
   operand.ring_start = static_cast<int32_t>(view.ring_index().constant());
   if (view.ring() > 1) operand.ring_stride = rings_.at(view.tile()).pitch;
   std::vector<Repetition> repetitions;
+  repetitions.reserve(kMaximumRank);
   for (int i = 1; i < view.rank(); ++i) {
     operand.free[static_cast<size_t>(i) - 1] = view.dimension(i);
     repetitions.push_back({view.dimension(i).stride, view.size(i)});
   }
   if (!on_chip) repetitions.push_back({operand.partition_stride, operand.partitions});
-  operand.region = region_of(operand.offset, itemsize(view.dtype()), repetitions);
+  operand.region = region_of(operand.offset, itemsize(view.dtype()), std::move(repetitions));
   if (on_chip && operand.register_index >= 0) {
     // The address depends on data, the time must not: any byte of the tile may be touched.
     operand.region = region_of(tile.address, tile.bytes, {});

@@ -39,16 +39,18 @@ Region region_of(int64_t low, int64_t itemsize, std::vector<Repetition> repetiti
   Region region;
   region.low = low;
   region.run = itemsize;
-  std::vector<Repetition> levels;
-  for (const Repetition& next : normalised(std::move(repetitions), region.low)) {
-    if (levels.empty() && next.stride <= region.run) {
+  std::vector<Repetition> levels = normalised(std::move(repetitions), region.low);
+  size_t count = 0;  // of levels, which take the places of repetitions before `next`
+  for (const Repetition next : levels) {
+    if (count == 0 && next.stride <= region.run) {
       region.run += (next.size - 1) * next.stride;
-    } else if (!levels.empty() && next.stride == levels.back().stride * levels.back().size) {
-      levels.back().size *= next.size;
+    } else if (count > 0 && next.stride == levels[count - 1].stride * levels[count - 1].size) {
+      levels[count - 1].size *= next.size;
     } else {
-      levels.push_back(next);
+      levels[count++] = next;
     }
   }
+  levels.resize(count);
   while (levels.size() > 1) {  // widen the innermost level to a contiguous run
     region.run += (levels.front().size - 1) * levels.front().stride;
     region.exact = false;
