@@ -1,6 +1,4 @@
-// Arithmetic of two dense tensors of one floating dtype, without the output pass, the second
-// dispatch and the iterator that torch derives for structured operators. Everything else takes
-// that way, and so do calls that something follows or captures.
+// Arithmetic of two dense tensors of one floating dtype (plain_call.h), without an iterator.
 
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/add_compositeexplicitautogradnonfunctional_dispatch.h>
@@ -12,30 +10,15 @@
 #include <functional>
 
 #include "csrc/aten/blocks/rows.h"
-#include "csrc/launch/capture.h"
+#include "csrc/aten/dispatch/plain_call.h"
 #include "csrc/launch/kernel_call.h"
-#include "csrc/launch/launch_origin.h"
 #include "csrc/launch/storage.h"
-#include "csrc/launch/tensor_access.h"
-#include "csrc/runtime/errors.h"
 
 namespace neuron_sim {
 namespace {
 
 using at::Scalar;
 using at::Tensor;
-
-bool is_plain(const Tensor& tensor) {
-  return on_device(tensor) && tensor.is_contiguous() && !tensor.is_neg();
-}
-
-bool are_plain(const Tensor& a, const Tensor& b) {
-  const at::ScalarType type = a.scalar_type();
-  const bool floating = type == at::kFloat || type == at::kHalf || type == at::kBFloat16;
-  return floating && b.scalar_type() == type && a.sizes() == b.sizes() && is_plain(a) &&
-         is_plain(b) && a.device() == b.device() && a.numel() > 0 && !follows_operators() &&
-         GraphCapture::active() == nullptr;
-}
 
 /// result = combine(a, prepare(b)) of plain tensors: the launch of the operator's row of the table,
 /// which names the second tensor first (arithmetic.cpp).
@@ -53,17 +36,12 @@ Tensor launched(const Tensor& a, const Tensor& b, Prepare prepare, Combine combi
   return result;
 }
 
-/// The same, or `torchs()` for other tensors and where the chip refuses these.
 template <typename Prepare, typename Combine, typename Torchs>
 Tensor combined(const Tensor& a, const Tensor& b, Prepare prepare, Combine combine, Torchs torchs) {
-  if (!are_plain(a, b)) return torchs();
-  try {
-    return launched(a, b, prepare, combine);
-  } catch (const KernelError&) {
-    return torchs();  // says it in its words, or computes on the host
-  } catch (const SimulatorBug& bug) {
-    throw_torch_error(bug);
-  }
+  const bool plain =
+      are_plain(a, b) && a.sizes() == b.sizes() && a.is_contiguous() && b.is_contiguous();
+  return run_plain(
+      plain, [&] { return launched(a, b, prepare, combine); }, torchs);
 }
 
 /// alpha * value; 1 costs nothing.

@@ -5,15 +5,18 @@
 #include <ATen/native/Resize.h>
 #include <ATen/native/TypeProperties.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/mm_compositeexplicitautogradnonfunctional_dispatch.h>
 #include <ATen/ops/mul.h>
 #include <ATen/ops/scalar_tensor.h>
 #include <c10/core/DeviceGuard.h>
 #include <torch/library.h>
 
 #include "csrc/aten/dispatch/device_operator.h"
+#include "csrc/aten/dispatch/plain_call.h"
 #include "csrc/launch/auto_cast.h"
 #include "csrc/launch/capture.h"
 #include "csrc/launch/kernel_call.h"
+#include "csrc/launch/storage.h"
 #include "ops/matmul/matrix_product.h"
 
 namespace neuron_sim {
@@ -126,6 +129,21 @@ Tensor& mm_out(const Tensor& self, const Tensor& other, Tensor& out) {
   if (self.size(1) == 0) return out.zero_();
   launch_product(self, other, out);
   return out;
+}
+
+Tensor mm(const Tensor& self, const Tensor& other) {
+  const bool plain = are_plain(self, other) && self.dim() == 2 && other.dim() == 2 &&
+                     self.size(1) == other.size(0);
+  return run_plain(
+      plain,
+      [&] {
+        Tensor out =
+            uninitialised({self.size(0), other.size(1)}, self.scalar_type(), self.device());
+        const c10::DeviceGuard guard(out.device());
+        launch_product(self, other, out);
+        return out;
+      },
+      [&] { return at::compositeexplicitautogradnonfunctional::mm(self, other); });
 }
 
 Tensor& bmm_out(const Tensor& self, const Tensor& other, Tensor& out) {
@@ -297,6 +315,7 @@ Tensor addr(const Tensor& self, const Tensor& first, const Tensor& second, const
 }  // namespace
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
+  m.impl("mm", mm);
   m.impl("mm.out", device_operator<mm_out>());
   m.impl("bmm.out", device_operator<bmm_out>());
   m.impl("addmm.out", device_operator<addmm_out>());

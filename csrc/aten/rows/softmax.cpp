@@ -2,9 +2,12 @@
 
 #include <ATen/WrapDimUtils.h>
 #include <ATen/native/Resize.h>
+#include <ATen/ops/_softmax_compositeexplicitautogradnonfunctional_dispatch.h>
 
 #include "csrc/aten/blocks/rows.h"
 #include "csrc/aten/dispatch/device_operator.h"
+#include "csrc/aten/dispatch/plain_call.h"
+#include "csrc/launch/storage.h"
 #include "csrc/launch/tensor_access.h"
 
 namespace neuron_sim {
@@ -41,6 +44,12 @@ Tensor& run(const Tensor& self, int64_t dimension, Tensor& out, RowProgram& prog
   return out;
 }
 
+/// Whether the result of a call is one of `self`'s dtype and sizes.
+bool is_plain_call(const Tensor& self, int64_t dimension, bool half_to_float) {
+  return is_plain(self) && self.dim() > 0 && !half_to_float && -self.dim() <= dimension &&
+         dimension < self.dim();
+}
+
 Tensor& softmax_out(const Tensor& self, int64_t dimension, bool /*half_to_float*/, Tensor& out) {
   // Kept per thread: calls differ in the dimension only.
   thread_local RowProgram program{softmax_stages(), {make_expression([](Expression& e) {
@@ -56,6 +65,18 @@ Tensor& log_softmax_out(const Tensor& self, int64_t dimension, bool /*half_to_fl
                                            call(Activation::kLog, e.input(2));
                                   })}};
   return run(self, dimension, out, program);
+}
+
+Tensor softmax(const Tensor& self, int64_t dimension, bool half_to_float) {
+  return run_plain(
+      is_plain_call(self, dimension, half_to_float),
+      [&] {
+        Tensor out = uninitialised(self.sizes(), self.scalar_type(), self.device());
+        return softmax_out(self, dimension, half_to_float, out);
+      },
+      [&] {
+        return at::compositeexplicitautogradnonfunctional::_softmax(self, dimension, half_to_float);
+      });
 }
 
 /// y (g - sum of g y) of gradient g and output y.
@@ -90,6 +111,7 @@ Tensor& log_softmax_backward_out(const Tensor& gradient, const Tensor& output, i
 }  // namespace
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
+  m.impl("_softmax", softmax);
   m.impl("_softmax.out", device_operator<softmax_out>());
   m.impl("_log_softmax.out", device_operator<log_softmax_out>());
   m.impl("_softmax_backward_data.out", device_operator<softmax_backward_out>());
