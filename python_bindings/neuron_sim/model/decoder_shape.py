@@ -58,7 +58,7 @@ class DecoderShape:
                 f"{heads} heads."
             )
         head_width = getattr(config, "head_dim", None) or config.hidden_size // heads
-        return DecoderShape(
+        shape = DecoderShape(
             layers=config.num_hidden_layers,
             width=config.hidden_size,
             heads=heads,
@@ -76,6 +76,20 @@ class DecoderShape:
             attention_biases=kind in ("bloom", "gpt2", "gpt_neox", "opt"),
             window=getattr(config, "sliding_window", None),
         )
+        shape._check(name)
+        return shape
+
+    def _check(self, name: str) -> None:
+        """ValueError for sizes below one, and for key heads that do not share the heads evenly."""
+        for size in ("layers", "width", "heads", "key_heads", "head_width", "inner", "vocabulary"):
+            if getattr(self, size) < 1:
+                what = size.replace("_", " ")
+                raise ValueError(f"'{name}' has {getattr(self, size)} {what}; it must have some.")
+        if self.heads % self.key_heads:
+            raise ValueError(
+                f"'{name}' has {self.heads} heads, which do not divide into those of its "
+                f"{self.key_heads} key heads."
+            )
 
 
 def _inner(config: Any) -> int:

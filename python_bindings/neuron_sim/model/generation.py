@@ -32,9 +32,6 @@ class GenerationRequest:
 
     ranks: int = 1
     """Logical cores that share the model (tensor parallelism)."""
-    logical_core: int = 1
-    """Physical cores of a logical one: the vendor's LNC. Each computes a part of the rank's share
-    and exchanges what others need as ranks do."""
     batch: int = 1
     context: int = DEFAULT_CONTEXT
     """Tokens for which the caches have room; a decode step attends to all of them."""
@@ -45,6 +42,9 @@ class GenerationRequest:
     weight_dtype: str | None = None
     """"int8": the layers' weights are bytes in HBM, cast on chip for every product and scaled by
     output channel after it; None: as `dtype`."""
+    logical_core: int = 1
+    """Physical cores of a logical one: the vendor's LNC. Each computes a part of the rank's share
+    and exchanges what others need as ranks do."""
     by_layer: bool = False
     """Whether to time modules too."""
 

@@ -173,6 +173,20 @@ def test_a_logical_core_of_two_computes_as_two_ranks():
         instance("trn2.3xlarge").groups(5, logical_core=2)
 
 
+@pytest.mark.parametrize(
+    ("sizes", "sentence"),
+    [
+        ({"num_hidden_layers": 0}, "'small' has 0 layers; it must have some"),
+        ({"intermediate_size": -5}, "'small' has -5 inner; it must have some"),
+        ({"num_key_value_heads": 3}, "'small' has 4 heads, .* its 3 key heads"),
+    ],
+)
+def test_a_configuration_whose_sizes_cannot_be_is_refused(sizes, sentence):
+    config = transformers.LlamaConfig(**{**SMALL, **sizes})
+    with pytest.raises(ValueError, match=sentence):
+        DecoderShape.of(config, "small")
+
+
 def test_the_cores_of_a_chip_share_its_hbm():
     total = torch.neuron_sim.get_device_properties().total_memory
     cores = 8  # of a trn2
