@@ -29,7 +29,9 @@ PAGE = FOLDER / "choices.md"
 STORED = FOLDER / "choices.json"
 
 LEAST = 3
-"""Kernels that should determine a choice."""
+"""Kernels that should determine a choice; a rule of fewer is off in all stacks."""
+MOST = 40
+"""Choices that the model may have."""
 SHOWN = 4
 """Measurements that a row names."""
 
@@ -45,7 +47,9 @@ whose simulated number changes by more than {change:.0%} when it is made neutral
 rule switched off, a value {factor:g} times as large. The suite has kernels rewritten with the
 Builder; some rules apply only to the authors' own files, which have a column. MAPE is
 that of the suite without the choice ({mape:.2f} % with all choices). Choices that fewer than
-{least} kernels determine are marked.
+{least} kernels determine are marked. Such a rule is off: `gather_operands`, copies of scattered
+operands of products, which compiled programs of two convolutions on generation 2 show. There are at
+most {most} choices.
 
 Not a choice is what a document, a traced instruction or the language states. Values of that kind
 are in the architecture files with their sources ([fidelity.md](fidelity.md)). Of the compiler's
@@ -125,6 +129,7 @@ def page(stored: dict[str, Any]) -> str:
         change=choices.CHANGE,
         factor=choices.CHANGED_VALUE,
         least=LEAST,
+        most=MOST,
     )
     for kind, title in (("rule", "Rules of the compiler's model"), ("value", "Fitted values")):
         rows = sorted(kinds[kind], key=lambda each: -len(_determined_by(each, stored)))

@@ -25,7 +25,8 @@ def small():
 def test_every_rule_that_a_stack_switches_on_is_a_choice_but_what_the_author_asks_for():
     names = choices.rules()
     assert "schedule" in names and "hoist_invariants" in names
-    assert "disable_dge" not in names and "forward_stores" not in names
+    assert "disable_dge" not in names
+    assert {"forward_stores", "gather_operands"}.isdisjoint(names), "off in every stack"
     assert set(names) < set(_core.pass_settings())
 
 
@@ -45,7 +46,7 @@ def test_a_choice_is_determined_by_the_cases_that_change_without_it(small):
     ]
     assert rule.kind == "rule" and list(rule.determined_by) == changed
     assert rule.mape_percent > choices.mape(small)
-    assert found["gather_operands"].determined_by == ()
+    assert found["select_activations"].determined_by == ()
     assert {each.kind for each in found.values()} == {"rule", "value"}
 
 
@@ -56,6 +57,17 @@ def test_the_page_names_every_choice_of_today():
     assert tool.PAGE.read_text(encoding="utf-8") == text
     for effect in stored["effects"]:
         assert f"| `{effect['choice']}`" in text
+
+
+def test_three_kernels_determine_each_choice_and_there_are_no_more_than_forty():
+    stored = tool.load_stored()
+    few = [
+        each["choice"]
+        for each in stored["effects"]
+        if len(tool._determined_by(each, stored)) < tool.LEAST
+    ]
+    assert few == []
+    assert 20 < len(stored["effects"]) + len(tool._costs()) <= tool.MOST == 40
 
 
 def test_choices_that_few_kernels_determine_are_marked():
