@@ -1,6 +1,7 @@
 """Versions are stated once: that of the package in CMakeLists.txt, that of torch for the build in
 cmake/neuron_sim_torch.cmake; pip must be told the release of torch in three files more."""
 
+import ast
 import importlib.metadata
 import re
 import tomllib
@@ -51,3 +52,30 @@ def test_another_torch_is_refused_with_what_to_install(running):
     sentence = str(caught.value)
     assert "built for torch 2.13" in sentence and f"torch {running} is running" in sentence
     assert "install torch 2.13" in sentence and torch.__version__.startswith("2.13")
+
+
+REMOVED = {"asynchat", "asyncore", "distutils", "imp", "smtpd"}
+"""Modules of the standard library that Python 3.12 no longer has."""
+
+
+def modules_of(source):
+    """The first names of everything that a file imports, wherever in it."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            yield from (each.name.partition(".")[0] for each in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield node.module.partition(".")[0]
+
+
+def test_imports_are_found_wherever_they_stand():
+    source = "def f():\n    import os.path, imp\nfrom distutils.core import a\nfrom . import smtpd"
+    assert set(modules_of(source)) == {"os", "imp", "distutils"}
+
+
+@pytest.mark.parametrize("folder", ["python_bindings", "benchmarks", "models", "tools"])
+def test_no_module_that_python_3_12_removed_is_imported(folder):
+    files = list((ROOT / folder).rglob("*.py"))
+    assert files
+    for file in files:
+        found = REMOVED & set(modules_of(file.read_text(encoding="utf-8")))
+        assert not found, (file, found)
