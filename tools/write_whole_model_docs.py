@@ -42,8 +42,11 @@ options={"auto_cast": "matmult", "auto_cast_type": "bf16"})`, as the vendor comp
 `neuron-sim model --published`. No setting is specific to a model, and nothing in
 the columns up to "bound by" is fitted to these rows.
 
-Not modelled: the host's work for a request, PCIe, the server's queue. Simulated times are longer
-where the vendor's compiler keeps activations in SBUF from layer to layer and joins attention and
+Where at most one request per core was in flight, the client waited for the copies of its inputs and
+results, too: simulated times of these rows have them (`neuron_sim/model/host_copies.py`; the host
+link of the architecture, 16 GB/s as documented, and 10 us per tensor, assumed). With more requests
+in flight they run while the cores compute. Not modelled: the host's other work for a request, the
+server's queue. Simulated times are longer where the vendor's compiler joins attention and
 normalisations with the products around them; the backend does this only for some of them
 ([compile.md](compile.md)).
 

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
 from neuron_sim import _core
-from neuron_sim.model import layers
+from neuron_sim.model import host_copies, layers
 from neuron_sim.model.workload import Workload
 from neuron_sim.run import ARCHITECTURE
 from neuron_sim.timeline.peaks import peak_operations
@@ -43,6 +43,8 @@ class Estimate:
     on values: they cannot be counted without computing them."""
     hbm_share: float
     """Bytes moved per second, relative to the bandwidth of HBM."""
+    copies_ms: float = 0.0
+    """The copies of the inputs to the device and of the results to the host, in no other figure."""
     layers: list[dict[str, Any]] | None = None
     """layers.rows() of the run, where asked for."""
 
@@ -92,9 +94,12 @@ def estimate(workload: Workload, setting: Setting, by_layer: bool = False) -> Es
     with torch.no_grad(), torch.neuron_sim.strict():
         call(*inputs)  # compiles
         with torch.neuron_sim.record_launches() as launches:
-            call(*inputs)
+            results = call(*inputs)
     graphs = torch.neuron_sim.compiled_graphs()[known:]
-    found = _of_launches(launches, graphs, operations, setting.product_dtype)
+    found = replace(
+        _of_launches(launches, graphs, operations, setting.product_dtype),
+        copies_ms=host_copies.milliseconds(inputs, results, device_facts()),
+    )
     if not by_layer:
         return found
     shares = layers.shares_of(launches, graphs)

@@ -37,7 +37,8 @@ class Comparison:
     """Of a generation: tokens of a prompt."""
     waits_for_host: bool = False
     """Whether the client had at most one request per core in flight, so that the measured time has
-    the host's part (host_overhead.py), which is not simulated."""
+    the copies of inputs and results, which the simulated one has as well (host_copies.py), and the
+    rest of the host's part (host_overhead.py), which is not simulated."""
 
     @property
     def error(self) -> float:
@@ -74,14 +75,15 @@ def _compare(row: dict[str, Any]) -> Comparison:
     found = _simulated(
         row["model"], row["batch"], row.get("sequence", 128), row.get("image"), row["auto_cast"]
     )
+    waits = row["in_flight"] <= instance(row["instance"]).cores
     return Comparison(
         row["model"],
         row["instance"],
         row["batch"],
         row["milliseconds"],
-        found.latency_ms,
+        found.latency_ms + (found.copies_ms if waits else 0.0),
         found.bound,
-        waits_for_host=row["in_flight"] <= instance(row["instance"]).cores,
+        waits_for_host=waits,
     )
 
 

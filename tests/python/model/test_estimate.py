@@ -37,6 +37,26 @@ def test_the_time_is_that_of_the_launches_after_the_first_run(compiled):
     assert found.moved_mb == sum(launch.dma_bytes for launch in launches) / 1e6
 
 
+@pytest.mark.parametrize("rows", [1, 4096])
+def test_the_copies_of_a_request_are_those_of_its_inputs_and_results(rows):
+    class Both(torch.nn.Module):
+        def forward(self, x):
+            return {"sums": x.sum(1), "others": [x + 1.0, 7]}
+
+    workload = Workload(Both().eval(), (torch.ones(rows, 64),))
+    found = estimates.estimate(workload, estimates.Setting("float32"))
+    nbytes = 4 * rows * (64 + 1 + 64)
+    assert found.copies_ms == pytest.approx((3 * 10_000 + nbytes / 16) / 1e6)
+
+
+def test_a_client_that_waits_for_the_host_waits_for_the_copies(monkeypatch):
+    figures = estimates.Estimate(1.0, 1.5, 1, 0.0, {"DMA": 1.0}, None, 0.5, copies_ms=0.25)
+    monkeypatch.setattr(published, "_simulated", lambda *request: figures)
+    found = published.compare("resnet50")
+    assert [row.waits_for_host for row in found] == [True, False]
+    assert [row.simulated_ms for row in found] == [1.75, 1.5]
+
+
 @pytest.mark.parametrize(
     ("setting", "dtype"),
     [
