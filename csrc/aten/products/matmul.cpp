@@ -36,10 +36,10 @@ struct Matrix {
       : tensor(whole), sizes(of_sizes), strides(of_strides) {}
 };
 
-/// The matrix as it is multiplied.
-Matrix rounded(const Matrix& matrix) {
+/// The matrix as it is multiplied: itself, or one that `copy` keeps.
+const Matrix& rounded(const Matrix& matrix, std::optional<Matrix>& copy) {
   if (!AutoCast::rounds(matrix.tensor.scalar_type())) return matrix;
-  return AutoCast::rounded(matrix.tensor.as_strided(matrix.sizes, matrix.strides));
+  return copy.emplace(AutoCast::rounded(matrix.tensor.as_strided(matrix.sizes, matrix.strides)));
 }
 
 /// A vector as [size, 1] or [1, size].
@@ -83,16 +83,20 @@ void launch_product(const Matrix& given_a, const Matrix& given_b, const Matrix& 
                     const std::optional<Matrix>& addend = std::nullopt, const Scalar& beta = 1,
                     const Scalar& alpha = 1, Activation activation = Activation::kIdentity) {
   if (out.tensor.numel() == 0) return;
-  const Matrix a = rounded(given_a), b = rounded(given_b);
+  std::optional<Matrix> rounded_a, rounded_b;
+  const Matrix &a = rounded(given_a, rounded_a), &b = rounded(given_b, rounded_b);
   MatrixProductOptions options;
   options.scale = alpha.to<double>();
   options.addend_scale = beta.to<double>();
   options.activation = activation;
   KernelCall call("matrix_product", out.tensor.device());
   options.matmul.exact_transposes = GraphCapture::exact_transposes();
-  // The contracted dimension goes to the partitions.
-  call.operand(a.tensor, a.sizes, a.strides).constant_order(order_of(a, 1));
-  call.operand(b.tensor, b.sizes, b.strides).constant_order(order_of(b, 0));
+  // The contracted dimension goes to the partitions. Only a graph has constant operands.
+  const bool captured = GraphCapture::active() != nullptr;
+  call.operand(a.tensor, a.sizes, a.strides);
+  if (captured) call.constant_order(order_of(a, 1));
+  call.operand(b.tensor, b.sizes, b.strides);
+  if (captured) call.constant_order(order_of(b, 0));
   if (addend && options.addend_scale != 0) {
     call.operand(addend->tensor, addend->sizes, addend->strides);
   }
