@@ -5,7 +5,7 @@
 #   make test-browser    the timeline page in Debian's chromium
 #   make fuzz    random operators, kernels, programs, files and commands (CASES=1000 of each class)
 #   make models   networks on the device against the CPU; writes docs/models.md; published models in
-#                 simulated time, half an hour; writes docs/whole_models.md
+#                 simulated time, half an hour; writes docs/whole_models.md, docs/generation.md
 #   make coverage    lines of device/ and ops/ that the core tests run
 #   make mutants    100 small changes of the core, and whether the core tests notice
 #   make wheel    a wheel and an sdist in dist/, the wheel tried in a fresh environment
@@ -71,6 +71,7 @@ fuzz: package
 models: package
 	@$(IN_VENV) python models/zoo/report.py
 	@$(IN_VENV) python tools/write_whole_model_docs.py
+	@$(IN_VENV) python tools/write_generation_docs.py
 	@$(IN_VENV) python tools/write_readme_tables.py
 
 test-sanitize: setup

@@ -75,11 +75,11 @@ int64_t MatmulResult::bytes_per_column(const Limits& limits, const MatmulOperand
 int64_t MatmulResult::bytes(const Architecture& architecture, const MatmulOperands& operands) {
   int64_t element = 0;
   if (operands.addend.present() && !same_for_all_rows(operands)) {
-    element += kTileRing * itemsize(operands.addend.dtype());
+    element += int64_t{kTileRing} * itemsize(operands.addend.dtype());
   }
   for (const View& other : operands.others) {
     if (shares_row(architecture.limits, operands, other)) continue;
-    element += kTileRing * itemsize(other.dtype());
+    element += int64_t{kTileRing} * itemsize(other.dtype());
   }
   if (operands.after != nullptr) {
     element += ExpressionEmitter::bytes_per_element({*operands.after, architecture.features});
