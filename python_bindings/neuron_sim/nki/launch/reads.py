@@ -64,7 +64,7 @@ def _scan(code: CodeType, free: frozenset, reads: Reads) -> None:
         name = step.opname
         if name not in OPCODES:
             raise NotPure(f"'{code.co_name}' uses {name}")
-        if name in ("LOAD_ATTR", "LOAD_METHOD"):
+        if name in ("LOAD_ATTR", "LOAD_METHOD", "LOAD_SUPER_ATTR"):
             _check_attribute(code, step.argval)
             reads.formats |= step.argval in FORMATTING_ATTRIBUTES
         elif name == "LOAD_GLOBAL":
