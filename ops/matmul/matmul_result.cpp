@@ -27,10 +27,14 @@ bool same_for_all_columns(const MatmulOperands& operands) {
   return operands.addend.present() && operands.addend.dimension(1).stride == 0;
 }
 
-/// Whether several row tiles need the same row of another operand.
+/// Up to so many row tiles load a row that they share again beside the products. A whole panel of
+/// it keeps the first product waiting and takes room from the panel's operand.
+constexpr int64_t kReloadingRowTiles = 16;
+
+/// Whether the row tiles share one copy of another operand's row.
 bool shares_row(const Limits& limits, const MatmulOperands& operands, const View& other) {
-  return operands.rows() > limits.partitions && other.dimension(0).stride == 0 &&
-         other.dimension(1).stride != 0;
+  return operands.rows() > kReloadingRowTiles * limits.partitions &&
+         other.dimension(0).stride == 0 && other.dimension(1).stride != 0;
 }
 
 }  // namespace

@@ -58,12 +58,21 @@ TEST(FuseProducts, OtherOperandsMayRepeatOrBeTheProductTwice) {
   EXPECT_EQ(left({product(), bias}, {0, 1, 3, 4}), 1U);
 }
 
-TEST(FuseProducts, ARowThatAllRowTilesShareIsLoadedOnce) {
+/// Bytes that out = (a @ b) * scale moves, where the scale is a row; a [rows, 9], b [9, 40].
+int64_t bytes_of_scaled_product(int64_t rows) {
+  const std::vector<int64_t> shape{rows, 40};
+  const GraphTensor sums = tensor_in(2, shape);
+  const GraphKernel product = product_of({tensor_in(0, {rows, 9}), tensor_in(1, {9, 40})}, sums);
   const GraphKernel scale = apply([](Expression& e) { return e.input(0) * e.input(1); },
-                                  {whole(2), tensor_in(3, kShape, {0, 1})}, whole(4));
-  const GraphProgram built = built_graph({product(), scale}, {0, 1, 3, 4}, {.passes = {}});
-  // To each of 128 partitions, not for each of 131 rows.
-  EXPECT_EQ(simulate(*built.program).dma_bytes, 4 * (131 * 9 + 9 * 530 + (131 + 128) * 530));
+                                  {sums, tensor_in(3, shape, {0, 1})}, tensor_in(4, shape));
+  return simulate(*built_graph({product, scale}, {0, 1, 3, 4}, {.passes = {}}).program).dma_bytes;
+}
+
+TEST(FuseProducts, ARowThatManyRowTilesShareIsLoadedOnce) {
+  const auto others = [](int64_t rows) { return rows * 9 + 9 * 40 + rows * 40; };
+  // To each of 128 partitions, not for each of 2049 rows.
+  EXPECT_EQ(bytes_of_scaled_product(2049), 4 * (others(2049) + 128 * 40));
+  EXPECT_EQ(bytes_of_scaled_product(2048), 4 * (others(2048) + 2048 * 40));
 }
 
 TEST(FuseProducts, AResultThatIsReadElsewhereStays) {
