@@ -25,9 +25,9 @@ struct HistoryEntry {
 /// only with writes, a write with both. `Stamp` has `void merge(const Stamp&)`: whatever waits for
 /// the merged entry waits for both.
 ///
-/// Lists are bounded: beyond the bound two entries of one slot merge into their bounding region,
-/// those neighbours that add the fewest bytes. That is conservative (an access may wait longer
-/// than it must), and is counted.
+/// Lists are bounded: beyond the bound two neighbouring entries of one slot merge into their
+/// bounding region: of writes those that add the fewest bytes, of reads the oldest. That is
+/// conservative (an access may wait longer than it must), and is counted.
 template <typename Stamp>
 class TileHistory {
  public:
@@ -95,37 +95,38 @@ class TileHistory {
  private:
   void add(std::vector<Entry>& entries, size_t maximum, const Region& region, Slot slot,
            const Stamp& stamp) {
-    if (entries.size() >= maximum) merge_two(entries, slot);
+    if (entries.size() >= maximum) {
+      // Only writes wait for reads, which end in order: the oldest two cost little.
+      merge_two(entries, slot, /*cheapest=*/maximum == kMaximumWrites);
+    }
     entries.push_back({region, slot, stamp, region.high()});
   }
 
-  static int64_t bytes_between(int32_t partitions, int64_t low, int64_t high) {
-    return partitions * (high - low);
-  }
-
   /// What merging two entries costs: the bytes of their bounding region that neither has, then all
-  /// of them, so that rows beside each other do not become one entry before they must.
+  /// of them, so that rows beside each other do not become one entry before they must. Computed
+  /// without the region, as each new entry of a full list compares all neighbours.
   static std::pair<int64_t, int64_t> cost(const Entry& a, const Entry& b) {
-    const Region both = bounding(a.region, b.region);
-    const int64_t bytes = bytes_between(both.partitions, both.low, both.high());
-    return {bytes - bytes_between(a.region.partitions, a.region.low, a.high) -
-                bytes_between(b.region.partitions, b.region.low, b.high),
-            bytes};
+    const Region &x = a.region, &y = b.region;
+    const int64_t partitions = std::max(x.partition + x.partitions, y.partition + y.partitions) -
+                               std::min(x.partition, y.partition);
+    const int64_t bytes = partitions * (std::max(a.high, b.high) - std::min(x.low, y.low));
+    return {bytes - x.partitions * (a.high - x.low) - y.partitions * (b.high - y.low), bytes};
   }
 
-  /// Merges the two neighbours of a slot that cost least, of these the oldest.
-  void merge_two(std::vector<Entry>& entries, Slot slot) {
+  /// Merges the two oldest neighbours of a slot, of `cheapest` the oldest of those that cost least.
+  void merge_two(std::vector<Entry>& entries, Slot slot, bool cheapest) {
     auto before = entries.end(), older = entries.end(), newer = entries.end();
     std::pair<int64_t, int64_t> least{};
     for (auto entry = entries.begin(); entry != entries.end(); ++entry) {
       if (entry->slot != slot) continue;
       if (before != entries.end()) {
-        const auto found = cost(*before, *entry);
+        const auto found = cheapest ? cost(*before, *entry) : least;
         if (newer == entries.end() || found < least) {
           older = before;
           newer = entry;
           least = found;
         }
+        if (!cheapest) break;
       }
       before = entry;
     }
