@@ -70,7 +70,7 @@ def text(rows: Sequence[Comparison]) -> str:
         )
     largest = max(abs(row.error) for row in rows)
     summary = (
-        f"{len(rows)} rows: mean absolute error {mean_absolute_error(rows):.0%}, largest "
+        f"{len(rows)} rows: mean absolute error {mean_absolute_error(rows):.1%}, largest "
         f"{largest:.0%}, rank correlation {rank_correlation(rows):.2f}."
     )
     return HEAD + "\n".join([*lines, "", summary, "", *_with_host(rows)]) + "\n"

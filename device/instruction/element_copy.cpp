@@ -1,6 +1,6 @@
 #include "device/instruction/element_copy.h"
 
-#include <emmintrin.h>
+#include <immintrin.h>
 
 #include <algorithm>
 #include <cstring>

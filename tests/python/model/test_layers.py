@@ -1,6 +1,7 @@
 """Where the time of a model goes: shares of modules, and which modules are one row."""
 
 import json
+import sys
 
 import model_with_kernel
 import pytest
