@@ -95,6 +95,8 @@ def test_a_window_hides_older_tokens():
 @pytest.mark.parametrize("kind", ["bloom", "gpt2", "gpt_neox", "gptj", "mistral", "opt"])
 def test_every_family_has_its_shape_and_reads_prompts_and_tokens(kind):
     sizes = {"vocab_size": 64, "hidden_size": 32, "num_attention_heads": 4, "num_hidden_layers": 2}
+    if kind == "mistral":  # has 8 key heads by default
+        sizes["num_key_value_heads"] = 2
     config = transformers.AutoConfig.for_model(kind, **sizes)
     if kind == "gptj":
         config.rotary_dim = 4

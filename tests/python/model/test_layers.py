@@ -127,7 +127,7 @@ def test_layers_of_a_generation_sum_to_its_phases(count):
     shape = DecoderShape(
         layers=count, width=32, heads=4, key_heads=2, head_width=8, inner=48, vocabulary=50,
         positions="rotary", rotated=8, gated=True, activation="silu", root_mean_square=True,
-        parallel=False, attention_biases=False,
+        parallel=False, attention_biases=False, longest=None,
     )  # fmt: skip
     found = generate(shape, GenerationRequest(ranks=2, context=16, input=4, by_layer=True))
     name = f"layers.[0-{count - 1}]" if count > 1 else "layers.0"
