@@ -267,21 +267,23 @@ def _compare(arguments: argparse.Namespace) -> int:
 
 
 def _compare_with_host(model: str | None, arguments: argparse.Namespace) -> int:
-    from neuron_sim.model import host_overhead, published  # import torch
+    from neuron_sim.model import host_overhead, published, published_generation  # import torch
 
     if model is not None:
         raise ValueError(f"--host-overhead is fitted to all published models, not to '{model}'.")
     rows = published.compare()
+    rows += [row for row in published_generation.compare() if row.figure == "TTFT"]
     overheads = host_overhead.fitted(rows)
     found = host_overhead.added(rows, overheads)
     left_out = host_overhead.left_out(rows)
 
     def text() -> None:
-        print(published.as_text(found))
+        for figure in dict.fromkeys(row.figure for row in found):
+            print(published.as_text([row for row in found if row.figure == figure]))
+            error = published.mean_absolute_error([r for r in left_out if r.figure == figure])
+            print(f"each model with the constants of the others: mean absolute error {error:.0%}\n")
         for name, milliseconds in overheads.items():
             print(f"host of {name}: {milliseconds:.3f} ms (fitted)")
-        error = published.mean_absolute_error(left_out)
-        print(f"each model with the constants of the others: mean absolute error {error:.0%}")
 
     fields = {"rows": published.as_objects(found), "left_out": published.as_objects(left_out)}
     print_result(arguments, {"overhead_ms": overheads, **fields}, text)

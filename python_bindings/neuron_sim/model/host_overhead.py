@@ -3,8 +3,9 @@
 A client that has at most one request per core in flight waits for the host's work on a request
 (the runtime, the client itself); with more of them the host works while the cores do. That work is
 not simulated, apart from the copies of inputs and results (host_copies.py). Here it is a constant
-for each kind of instance, the one number that is fitted to published latencies of whole models;
-nothing uses it unless it is asked for.
+for each kind of instance, the one number that is fitted to published latencies of whole models, or
+to published times to first token, which also have the switch from the prompt's program to that of a
+token; nothing uses it unless it is asked for.
 """
 
 from __future__ import annotations

@@ -37,8 +37,8 @@ class Comparison:
     """Of a generation: tokens of a prompt."""
     waits_for_host: bool = False
     """Whether the client had at most one request per core in flight, so that the measured time has
-    the copies of inputs and results, which the simulated one has as well (host_copies.py), and the
-    rest of the host's part (host_overhead.py), which is not simulated."""
+    the copies of inputs and results, which the simulated one of a latency has as well
+    (host_copies.py), and the rest of the host's part (host_overhead.py), which is not simulated."""
 
     @property
     def error(self) -> float:

@@ -67,6 +67,8 @@ def _compare(row: dict[str, Any]) -> list[Comparison]:
             _setting(row),
             row["context"],
             row["input"],
+            # The next token's program is launched while the one before it runs.
+            waits_for_host=figure == "TTFT",
         )
         for figure, phase in (("TTFT", found.prefill), ("TPOT", found.decode))
     ]

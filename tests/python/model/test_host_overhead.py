@@ -1,8 +1,12 @@
 """The constant of the host that is fitted to published latencies."""
 
+import json
+from types import SimpleNamespace
+
 import pytest
 from neuron_sim.command_line import main
-from neuron_sim.model import host_overhead
+from neuron_sim.model import host_overhead, published_generation
+from neuron_sim.model import published as model_published
 from neuron_sim.model.instances import instance
 from neuron_sim.model.published import Comparison, published
 
@@ -71,3 +75,49 @@ def test_every_published_row_says_how_many_requests_are_in_flight():
 def test_the_constant_is_only_for_all_published_models(arguments, message, capsys):
     assert main(["model", *arguments]) != 0
     assert message in capsys.readouterr().err
+
+
+def generations(monkeypatch, ttft, tpot):
+    """The published generations, all of them simulated with these milliseconds."""
+    found = SimpleNamespace(
+        prefill=SimpleNamespace(latency_ms=ttft, bound="DMA"),
+        decode=SimpleNamespace(latency_ms=tpot, bound="DMA"),
+    )
+    monkeypatch.setattr(published_generation, "_simulated", lambda model, request: found)
+
+
+def test_the_first_token_waits_for_the_host_and_the_others_do_not(monkeypatch):
+    generations(monkeypatch, ttft=1.0, tpot=2.0)
+    rows = published_generation.compare("llama-2-7b")
+    assert {(each.figure, each.waits_for_host) for each in rows} == {
+        ("TTFT", True),
+        ("TPOT", False),
+    }
+
+
+def test_the_command_adds_constants_to_latencies_and_times_to_first_token(monkeypatch, capsys):
+    generations(monkeypatch, ttft=0.0, tpot=2.0)
+    latencies = [row("a", 1.0, 0.8), row("b", 2.0, 1.8)]
+    monkeypatch.setattr(model_published, "compare", lambda: latencies)
+    assert main(["model", "--published", "--host-overhead", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["overhead_ms"]["inf2.xlarge"] == pytest.approx(0.2)
+    measured = [
+        (each["instance"], each["ttft_ms"]) for each in published_generation.published_generation()
+    ]
+    for name in {each for each, _ in measured}:
+        own = [ttft for each, ttft in measured if each == name]
+        least_squares = sum(1 / each for each in own) / sum(each**-2 for each in own)
+        assert found["overhead_ms"][name] == pytest.approx(least_squares)
+    assert {each["figure"] for each in found["rows"]} == {"latency", "TTFT"}
+
+
+def test_the_command_says_the_error_of_both_figures(monkeypatch, capsys):
+    generations(monkeypatch, ttft=1.0, tpot=2.0)
+    monkeypatch.setattr(
+        model_published, "compare", lambda: [row("a", 1.0, 0.8), row("b", 2.0, 1.8)]
+    )
+    assert main(["model", "--published", "--host-overhead"]) == 0
+    out = capsys.readouterr().out
+    assert out.count("each model with the constants of the others") == 2
+    assert "host of inf2.48xlarge:" in out and "host of inf2.xlarge: 0.200 ms (fitted)" in out
