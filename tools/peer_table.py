@@ -12,7 +12,7 @@ HEAD = """
 ## Beside other simulators
 
 The same problem in other simulators that PyPI has, in fp32 where they have dtypes, each in a
-process of its own on **one thread**, after a smaller problem that is not counted. Measured on
+separate process on **one thread**, after a smaller problem that is not counted. Measured on
 {date}: {processor}, Python {python}, {versions};
 load average {load}. Times are processor time, imports excluded: of the first run, which builds or
 compiles what later ones use again, and the least of the later ones. The next column divides the

@@ -46,7 +46,7 @@ scheduler, against {cases} measured kernels and four traces. A choice is determi
 whose simulated number changes by more than {change:.0%} when it is made neutral, all else equal: a
 rule switched off, a value {factor:g} times as large. The suite has kernels rewritten with the
 Builder; some rules apply only to the authors' own files, which have a column. MAPE is
-that of the suite without the choice ({mape:.2f} % with all choices). Choices that fewer than
+the suite's error without the choice ({mape:.2f} % with all choices). Choices that fewer than
 {least} kernels determine are marked. Such a rule is off: `gather_operands`, copies of scattered
 operands of products, which compiled programs of two convolutions on generation 2 show. There are at
 most {most} choices.

@@ -6,6 +6,7 @@ Usage: write_generation_docs.py; simulates every published row (minutes).
 
 from __future__ import annotations
 
+import argparse
 import os
 import textwrap
 from collections.abc import Sequence
@@ -124,4 +125,5 @@ def text(rows: Sequence[Comparison]) -> str:
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__).parse_args()
     PAGE.write_text(text(compare()))

@@ -230,7 +230,7 @@ def page(stored: dict[str, Any]) -> str:
             "",
             "## Threads from 1 to 2",
             "",
-            "Processor time of one thread divided by that of the busier of two: how evenly the",
+            "Processor time of one thread divided by the time of the busier of two: how evenly the",
             "work is divided, whatever else the machine does. Wall times stand beside it, also for",
             "torch.",
             reliability(stored),

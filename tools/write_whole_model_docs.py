@@ -6,6 +6,7 @@ Usage: write_whole_model_docs.py; simulates every published row (minutes).
 
 from __future__ import annotations
 
+import argparse
 import os
 import textwrap
 from collections.abc import Sequence
@@ -95,4 +96,5 @@ def _with_host(rows: Sequence[Comparison]) -> list[str]:
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__).parse_args()
     PAGE.write_text(text(compare()))

@@ -8,7 +8,7 @@ namespace neuron_sim {
 
 /// Bytes for one run, page-aligned, with any contents. A block goes back to the process when the
 /// run ends and serves later ones, so that they need no new pages; at most kKept bytes are kept.
-/// May be used by any thread. KernelError (kOutOfMemory) when the host has none.
+/// Thread-safe. KernelError (kOutOfMemory) when the host is out of memory.
 class ScratchMemory {
  public:
   static constexpr int64_t kKept = int64_t{256} << 20;

@@ -18,8 +18,8 @@
 namespace neuron_sim {
 namespace {
 
-/// Large pages: an instruction touches up to 128 partitions, each in pages of its own. Not for all
-/// CoreMemory, as one of a short run touches few of its pages.
+/// Requests large pages, because an instruction touches up to 128 partitions and each lies on
+/// different pages. CoreMemory does not request them itself: a short run touches few of its pages.
 void use_large_pages(const CoreMemory& memory, int64_t partitions) {
   for (const MemoryKind kind : {MemoryKind::kSbuf, MemoryKind::kPsum}) {
     madvise(memory.at(kind, 0, 0), static_cast<size_t>(memory.pitch(kind) * partitions),

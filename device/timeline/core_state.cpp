@@ -5,9 +5,9 @@
 namespace neuron_sim {
 namespace {
 
-/// Cores that use the same stack of HBM at the same time: those of the program, and where it takes
-/// part in collectives those of its neighbours, as ranks fill chips. The cores of a logical core
-/// are those that share a stack (nki.isa.core_barrier).
+/// How many cores use one stack of HBM at the same time: the program's cores and, when the program
+/// has collectives, the cores of neighbouring ranks, because ranks fill chips in order. The cores
+/// of a logical core share a stack (nki.isa.core_barrier).
 size_t cores_on_stack(const Program& program, const Architecture& architecture) {
   const auto own = static_cast<int64_t>(program.cores.size());
   int64_t busy = own;

@@ -18,7 +18,7 @@ bool only_casts(const GraphKernel& kernel) {
          is_dense(from) && same_order(from, to);
 }
 
-/// The elements of `from` where `read` has those of the cast's result `to`.
+/// The view of `from`, the cast's operand, that matches the view `read` of its result `to`.
 GraphTensor uncast(const GraphTensor& read, const GraphTensor& to, const GraphTensor& from) {
   GraphTensor tensor = read;
   tensor.memory = from.memory;
