@@ -5,8 +5,8 @@
 
 #include "device/base/interruption.h"
 #include "device/compiler/line/kept_tiles.h"
-#include "device/compiler/line/live_bytes.h"
 #include "device/compiler/line/meetings.h"
+#include "device/compiler/line/sbuf_lives.h"
 #include "device/compiler/line/tile_uses.h"
 #include "device/compiler/line/transfer_rows.h"
 #include "device/isa/dma/dma_copy.h"
@@ -28,18 +28,10 @@ class Forwarding {
   explicit Forwarding(StraightLine& line)
       : line_(line),
         uses_(line),
-        live_(line.instructions.size()),
+        lives_(line, uses_),
         room_((line.architecture->limits.sbuf_usable.count - kDescriptorBytes) / kForwardingParts),
         loads_left_(line.tiles.size()),
-        closed_(line.tiles.size()),
-        last_use_(line.tiles.size()) {
-    for (size_t tile = 0; tile < line.tiles.size(); ++tile) {
-      const std::span<const TileUse> all = uses_.of(static_cast<TileId>(tile));
-      if (all.empty() || line.tiles[tile].memory != MemoryKind::kSbuf) continue;
-      last_use_[tile] = all.back().instance;
-      live_.add(all.front().instance, all.back().instance, line.tiles[tile].bytes);
-    }
-  }
+        closed_(line.tiles.size()) {}
 
   void run() {
     std::vector<StraightInstruction> instructions;
@@ -183,18 +175,18 @@ class Forwarding {
     std::vector<Extension> extensions;
     for (const Piece& piece : pieces) {
       const auto tile = static_cast<size_t>(piece.store->chip.tile);
-      if (last_use_[tile] >= load) continue;
-      extensions.push_back({tile, last_use_[tile] + 1, line_.tiles[tile].bytes});
-      live_.add(extensions.back().first, load, extensions.back().bytes);
-      last_use_[tile] = load;
+      if (lives_.last_use[tile] >= load) continue;
+      extensions.push_back({tile, lives_.last_use[tile] + 1, line_.tiles[tile].bytes});
+      lives_.bytes.add(extensions.back().first, load, extensions.back().bytes);
+      lives_.last_use[tile] = load;
     }
     const bool fits = std::all_of(extensions.begin(), extensions.end(), [&](const Extension& each) {
-      return live_.largest(each.first, load) <= room_;
+      return lives_.bytes.largest(each.first, load) <= room_;
     });
     if (fits) return true;
     for (const Extension& each : extensions) {
-      live_.add(each.first, load, -each.bytes);
-      last_use_[each.tile] = each.first - 1;
+      lives_.bytes.add(each.first, load, -each.bytes);
+      lives_.last_use[each.tile] = each.first - 1;
     }
     return false;
   }
@@ -214,12 +206,11 @@ class Forwarding {
 
   StraightLine& line_;
   const TileUses uses_;
-  LiveBytes live_;
+  SbufLives lives_;
   const int64_t room_;
   std::unordered_map<TileId, std::vector<Rows>> stores_;  ///< that later ones left whole
   std::vector<int64_t> loads_left_;                       ///< per tensor
   std::vector<bool> closed_;
-  std::vector<uint32_t> last_use_;  ///< per tile
 };
 
 }  // namespace

@@ -5,7 +5,7 @@
 
 #include "device/base/interruption.h"
 #include "device/compiler/line/kept_tiles.h"
-#include "device/compiler/line/live_bytes.h"
+#include "device/compiler/line/sbuf_lives.h"
 #include "device/compiler/line/tile_uses.h"
 #include "device/compiler/middle_end/forward_stores.h"
 #include "device/isa/movement/tensor_copy.h"
@@ -28,17 +28,9 @@ class Transposes {
   explicit Transposes(StraightLine& line)
       : line_(line),
         uses_(line),
-        live_(line.instructions.size()),
+        lives_(line, uses_),
         room_((line.architecture->limits.sbuf_usable.count - kDescriptorBytes) / kForwardingParts),
-        last_use_(line.tiles.size()),
-        removed_(line.instructions.size()) {
-    for (size_t tile = 0; tile < line.tiles.size(); ++tile) {
-      const std::span<const TileUse> all = uses_.of(static_cast<TileId>(tile));
-      if (all.empty() || line.tiles[tile].memory != MemoryKind::kSbuf) continue;
-      last_use_[tile] = all.back().instance;
-      live_.add(all.front().instance, all.back().instance, line.tiles[tile].bytes);
-    }
-  }
+        removed_(line.instructions.size()) {}
 
   void run() {
     std::map<ContentsKey, TransposedTile> known;
@@ -129,15 +121,15 @@ class Transposes {
       });
     };
     if (std::any_of(again.sources.begin(), again.sources.end(), changes)) return false;
-    uint32_t& kept = last_use_[static_cast<size_t>(before.tile)];
-    const uint32_t last = last_use_[static_cast<size_t>(again.tile)];
+    uint32_t& kept = lives_.last_use[static_cast<size_t>(before.tile)];
+    const uint32_t last = lives_.last_use[static_cast<size_t>(again.tile)];
     const uint32_t filled = uses_.of(again.tile).front().instance;
     const int64_t bytes = line_.tiles[static_cast<size_t>(before.tile)].bytes;
-    live_.add(filled, last, -bytes);
-    if (last > kept) live_.add(kept + 1, last, bytes);
-    if (live_.largest(std::min(kept + 1, last), last) > room_) {
-      live_.add(filled, last, bytes);
-      if (last > kept) live_.add(kept + 1, last, -bytes);
+    lives_.bytes.add(filled, last, -bytes);
+    if (last > kept) lives_.bytes.add(kept + 1, last, bytes);
+    if (lives_.bytes.largest(std::min(kept + 1, last), last) > room_) {
+      lives_.bytes.add(filled, last, bytes);
+      if (last > kept) lives_.bytes.add(kept + 1, last, -bytes);
       return false;
     }
     kept = std::max(kept, last);
@@ -150,9 +142,8 @@ class Transposes {
 
   StraightLine& line_;
   const TileUses uses_;
-  LiveBytes live_;
+  SbufLives lives_;
   const int64_t room_;
-  std::vector<uint32_t> last_use_;  ///< per tile
   std::vector<bool> removed_;
 };
 
