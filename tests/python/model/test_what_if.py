@@ -101,9 +101,9 @@ def test_memory_twice_as_fast_leaves_products_of_many_rows(timed):
     assert 0.85 < fast["body_ms"] / slow["body_ms"] <= 1
 
 
-def test_memory_twice_as_fast_shortens_a_resnet_of_many_images_far_less(tmp_path):
+def test_memory_twice_as_fast_hardly_changes_a_resnet_of_many_images(tmp_path):
     slow, fast = (
         float(run("-c", IMAGES, folder=tmp_path, NEURON_SIM_ARCH=memory(factor, tmp_path)))
         for factor in (1, 2)
     )
-    assert 0.75 < fast / slow <= 1  # its activations pass through HBM
+    assert 0.82 < fast / slow <= 1  # some of its activations pass through HBM
