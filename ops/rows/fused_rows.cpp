@@ -95,9 +95,10 @@ class FusedRows {
     slots_ = std::make_shared<ExpressionSlots>(builder, partitions_, elements);
     row_slots_ = std::make_shared<ExpressionSlots>(builder, partitions_, group_);
     for (size_t i = 0; i < tensors_.size(); ++i) {
-      const bool operand = i < operands_;
+      const bool operand = i < operands_, single = !operand && is_single(i - operands_);
       rings_.push_back(builder.sbuf(operand ? "operand_tile" : "result_tile",
-                                    {partitions_, elements}, tensors_[i].dtype(), kRing));
+                                    {partitions_, single ? group_ : elements}, tensors_[i].dtype(),
+                                    kRing));
     }
     for (const Dtype dtype : shared_dtypes()) {
       spreaders_.try_emplace(dtype, builder, dtype, columns_, true);
@@ -212,17 +213,19 @@ class FusedRows {
     const RowStage& stage = program_.stages[k];
     const int64_t used = reduced.partitions(), group = reduced.size(1);
     const auto square = stage.op == AluOp::kAdd && stage_values_[k] && group == 1
-                            ? squared_difference(stage.value)
+                            ? square_of(stage.value)
                             : std::nullopt;
-    if (square && square->number >= first_number()) {
-      // (number - value)^2 on Scalar, which sums it up in passing.
-      builder_->emit(
-          ActivationReduce{.dst = values_.turn(turn).slice(0, 0, used).slice(1, 0, columns_),
+    if (square && square->number.value_or(first_number()) >= first_number()) {
+      // value^2 or (number - value)^2 on Scalar, which sums it up in passing.
+      ActivationReduce sum{.dst = values_.turn(turn).slice(0, 0, used).slice(1, 0, columns_),
                            .data = inputs[square->value],
                            .op = Activation::kSquare,
-                           .reduce_res = reduced,
-                           .bias_tile = number_of(square->number, used, turn),
-                           .scale = -1});
+                           .reduce_res = reduced};
+      if (square->number) {
+        sum.bias_tile = number_of(*square->number, used, turn);
+        sum.scale = -1;
+      }
+      builder_->emit(sum);
       return;
     }
     View value;
@@ -256,7 +259,8 @@ class FusedRows {
       const RowResultKind kind = classified_.kinds[i];
       const bool prepared = kind == RowResultKind::kPrepared;
       tiles.push_back(prepared ? inputs[input_of(program_.results[i])]
-                               : result_tile(operands_ + i, rows / group, group * columns_, turn));
+                               : result_tile(operands_ + i, rows / group,
+                                             is_single(i) ? group : group * columns_, turn));
       if (kind == RowResultKind::kOther) others.push_back(tiles[i]);
       if (kind == RowResultKind::kNormalised) normalised.push_back(tiles[i]);
     }
@@ -274,8 +278,8 @@ class FusedRows {
   NormalisedTiles normalised_tiles(const std::vector<View>& inputs, int64_t used,
                                    const Affine& turn) const {
     const NormalisedRow& row = *classified_.normalised;
-    NormalisedTiles tiles{inputs[row.value], number_of(row.shift, used, turn),
-                          number_of(row.factor, used, turn)};
+    NormalisedTiles tiles{inputs[row.value], number_of(row.factor, used, turn)};
+    if (row.shift) tiles.shift = number_of(*row.shift, used, turn);
     if (row.weight) tiles.weight = inputs[*row.weight];
     if (row.bias) tiles.bias = inputs[*row.bias];
     return tiles;

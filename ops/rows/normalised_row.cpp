@@ -45,8 +45,30 @@ class Reader {
   const std::vector<ExpressionStep>& steps_;
 };
 
+/// dst [P, F] = value * factor, and * weight if there is one.
+void scale(Builder& builder, const NormalisedTiles& tiles, const View& dst) {
+  if (tiles.weight.present()) {
+    builder.emit(ScalarTensorTensor{.dst = dst,
+                                    .data = tiles.value,
+                                    .operand0 = tiles.factor,
+                                    .operand1 = tiles.weight,
+                                    .op0 = AluOp::kMultiply,
+                                    .op1 = AluOp::kMultiply});
+    return;
+  }
+  builder.emit(TensorScalar{.dst = dst,
+                            .data = tiles.value,
+                            .operand0 = tiles.factor,
+                            .op0 = AluOp::kMultiply,
+                            .engine = EngineKind::kVector});
+}
+
 /// dst [P, F] = the normalised row.
 void compute(Builder& builder, const NormalisedTiles& tiles, const View& scratch, const View& dst) {
+  if (!tiles.shift.present()) {
+    scale(builder, tiles, dst);
+    return;
+  }
   const bool adds = tiles.bias.present();
   if (!tiles.weight.present()) {
     builder.emit(TensorScalar{.dst = adds ? scratch : dst,
@@ -83,14 +105,16 @@ void compute(Builder& builder, const NormalisedTiles& tiles, const View& scratch
 
 }  // namespace
 
-std::optional<SquaredDifference> squared_difference(const Expression& expression) {
+std::optional<Square> square_of(const Expression& expression) {
   const Reader reader(expression);
   const int square = expression.results().front();
   if (!reader.is(square, AluOp::kMultiply)) return std::nullopt;
   const ExpressionStep& step = reader.at(square);
-  const auto inputs = step.a == step.b ? reader.inputs(step.a, AluOp::kSubtract) : std::nullopt;
+  if (step.a != step.b) return std::nullopt;
+  if (const auto value = reader.input(step.a)) return Square{*value};
+  const auto inputs = reader.inputs(step.a, AluOp::kSubtract);
   if (!inputs) return std::nullopt;
-  return SquaredDifference{inputs->first, inputs->second};
+  return Square{inputs->first, inputs->second};
 }
 
 std::optional<NormalisedRow> normalised_row(const Expression& expression) {
@@ -103,9 +127,14 @@ std::optional<NormalisedRow> normalised_row(const Expression& expression) {
     row.weight = factor;
     factor = inner;
   }
-  const auto difference = reader.inputs(step, AluOp::kSubtract);
-  if (!factor || !difference) return std::nullopt;
+  if (!factor) return std::nullopt;
   row.factor = *factor;
+  if (const auto value = reader.input(step); value && !row.bias) {
+    row.value = *value;
+    return row;
+  }
+  const auto difference = reader.inputs(step, AluOp::kSubtract);
+  if (!difference) return std::nullopt;
   row.value = difference->first;
   row.shift = difference->second;
   return row;

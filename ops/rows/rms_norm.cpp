@@ -2,7 +2,6 @@
 
 #include "ops/blocks/named_kernel.h"
 #include "ops/blocks/operand_checks.h"
-#include "ops/rows/row_program.h"
 
 namespace neuron_sim {
 namespace {
@@ -26,19 +25,24 @@ void emit_rms_norm(Builder& builder, HbmTensors operands, HbmTensors results,
   const size_t leading = x.shape.size() - 1;
   weight.shape = x.shape;
   weight.strides.insert(weight.strides.begin(), leading, 0);
-  const double share = 1.0 / static_cast<double>(x.shape.back());
-  RowStage inverse{.op = AluOp::kAdd};
-  inverse.value.add_result(inverse.value.input(0) * inverse.value.input(0));
-  inverse.finish.add_result(
-      call(Activation::kRsqrt, inverse.finish.input(0) * share + options.eps));
   Expression result;
   result.add_result(result.input(0) * result.input(2) * result.input(1));
-  RowProgram program{{inverse}, {result}, std::vector<bool>(leading)};
+  RowProgram program{{inverse_root_mean_square(x.shape.back(), options.eps)},
+                     {result},
+                     std::vector<bool>(leading)};
   program.reduced.push_back(true);
   emit_row_program(builder, std::array{x, weight}, results, program);
 }
 
 }  // namespace
+
+RowStage inverse_root_mean_square(int64_t count, double eps) {
+  const double share = 1.0 / static_cast<double>(count);
+  RowStage inverse{.op = AluOp::kAdd};
+  inverse.value.add_result(inverse.value.input(0) * inverse.value.input(0));
+  inverse.finish.add_result(call(Activation::kRsqrt, inverse.finish.input(0) * share + eps));
+  return inverse;
+}
 
 const KernelDefinition<RmsNormOptions> kRmsNorm{"rms_norm", "x weight -> out", results_of,
                                                 emit_rms_norm};

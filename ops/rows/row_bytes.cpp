@@ -32,7 +32,10 @@ RowBytes row_bytes(const Architecture& architecture, const RowProgram& program,
   RowBytes bytes{4 + 4 * kRowRing + int64_t{4} * kRowRing * static_cast<int64_t>(values), 0};
   int64_t slots = std::max(slot_bytes(architecture, prepared), slot_bytes(architecture, results));
   int64_t row_slots = 0;
-  for (const HbmTensor& tensor : tensors) bytes.per_element += kRowRing * itemsize(tensor.dtype());
+  for (const HbmTensor& tensor : tensors) {
+    const bool single = tensor.shape != tensors.front().shape;
+    (single ? bytes.per_row : bytes.per_element) += kRowRing * itemsize(tensor.dtype());
+  }
   for (const Dtype dtype : shared) bytes.per_element += RowSpreader::bytes(dtype, 1);
   for (const RowStage& stage : program.stages) {
     bytes.per_row += int64_t{2} * 4 * kRowRing;

@@ -24,8 +24,8 @@ RowResults classify_results(const RowProgram& program, size_t operands,
                                                       : RowResultKind::kOther;
     }
     const auto row = row_per_partition ? normalised_row(result) : std::nullopt;
-    const bool by_numbers = row && row->shift >= first_number && row->factor >= first_number &&
-                            row->value < first_number;
+    const bool by_numbers = row && row->shift.value_or(first_number) >= first_number &&
+                            row->factor >= first_number && row->value < first_number;
     if (!by_numbers || (found.normalised && !(*found.normalised == *row))) {
       return RowResultKind::kOther;
     }

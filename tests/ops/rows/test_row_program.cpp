@@ -1,5 +1,8 @@
 #include "ops/rows/row_program.h"
 
+#include <algorithm>
+
+#include "ops/rows/rms_norm.h"
 #include "tests/ops/run_kernel.h"
 
 namespace neuron_sim {
@@ -63,6 +66,16 @@ RowProgram norm(const std::vector<bool>& reduced, double elements) {
   return program;
 }
 
+/// x * rsqrt(mean(x^2) + 1/8) * weight, and the factor of each row.
+RowProgram root_mean_square(const std::vector<bool>& reduced, int64_t elements) {
+  RowProgram program{{inverse_root_mean_square(elements, 0.125)}, {}, reduced};
+  Expression result, factor;
+  result.add_result(result.input(0) * result.input(2) * result.input(1));
+  factor.add_result(factor.input(2));
+  program.results = {result, factor};
+  return program;
+}
+
 /// Row-major elements by rows: every row's elements, in order.
 std::vector<std::vector<size_t>> rows_of(const std::vector<int64_t>& shape,
                                          const std::vector<bool>& reduced) {
@@ -119,6 +132,28 @@ class RowProgramTest : public ::testing::TestWithParam<const char*> {
     expect_close(actual[1].values(), sums, 1e-5);
   }
 
+  void check_root_mean_square(const Case& test, EmitRows emit) const {
+    const TensorSpec spec{test.shape, test.strides, test.dtype};
+    SCOPED_TRACE(describe("operand", spec));
+    HostTensor operand(spec, random_values(spec.elements(), -6, 6, 1)),
+        weight({test.shape, {0, 1}}, random_values(spec.elements(), 1, 2, 2));
+    const auto rows = rows_of(test.shape, test.reduced);
+    std::vector<HostTensor> actual = run_kernel(
+        load_architecture(GetParam()),
+        kernel_of(root_mean_square(test.reduced, static_cast<int64_t>(rows.front().size())), emit),
+        {&operand, &weight}, {{test.shape, {}}, {test.row_shape(), {}}});
+    const std::vector<double> x = operand.values(), weights = weight.values();
+    std::vector<double> expected(x.size()), factors;
+    for (const std::vector<size_t>& row : rows) {
+      double square = 0;
+      for (const size_t i : row) square += x[i] * x[i] / static_cast<double>(row.size());
+      factors.push_back(1 / std::sqrt(square + 0.125));
+      for (const size_t i : row) expected[i] = x[i] * factors.back() * weights[i];
+    }
+    expect_close(actual[0].values(), expected, 1e-5);
+    expect_close(actual[1].values(), factors, 1e-5);
+  }
+
   void check_norm(const Case& test, const std::vector<int64_t>& scale_strides,
                   EmitRows emit) const {
     const TensorSpec spec{test.shape, test.strides, test.dtype};
@@ -157,6 +192,16 @@ TEST_P(RowProgramTest, RowsInSbufAndStreamedRowsEqualFloat64) {
     check_softmax({{700}, {true}}, emit);
     check_softmax({{140, 65}, {false, true}, {}, Dtype::kBfloat16}, emit);
     check_softmax({{2, 3, 4, 5, 6}, {false, true, false, true, false}}, emit);
+  }
+}
+
+TEST_P(RowProgramTest, RowsAreScaledByTheirRootMeanSquares) {
+  for (const EmitRows emit : {fused, streamed}) {
+    check_root_mean_square({{1, 1}, {false, true}}, emit);
+    check_root_mean_square({{300, 7}, {false, true}}, emit);
+    check_root_mean_square({{129, 1025}, {false, true}}, emit);
+    check_root_mean_square({{31, 40}, {true, false}}, emit);
+    check_root_mean_square({{140, 700}, {false, true}, {}, Dtype::kBfloat16}, emit);
   }
 }
 
@@ -216,6 +261,38 @@ TEST(RowPrograms, RowsInSbufAreFasterThanStreamedOnes) {
                      {{{1024, 1024}, {}}}, {{{1024, 1024}, {}}, {{1024, 1}, {}}}));
   };
   EXPECT_LT(time(fused), 0.7 * time(streamed));
+}
+
+TEST(RowPrograms, SquaresAreSummedByScalarAndRowsScaledByOneInstruction) {
+  const auto program_of = [](int64_t columns) {
+    const TensorSpec spec{{128, columns}, {}};
+    return build_kernel(load_architecture("trn2"),
+                        kernel_of(root_mean_square({false, true}, columns), fused),
+                        {spec, {{128, columns}, {0, 1}}}, {spec, {{128, 1}, {}}});
+  };
+  const BuiltOp built = program_of(512);
+  const Program& long_rows = *built.program;
+  EXPECT_EQ(count_of(long_rows, "activation_reduce"), 1);
+  EXPECT_EQ(count_of(long_rows, "scalar_tensor_tensor"), 1);
+  EXPECT_EQ(count_of(long_rows, "tensor_tensor"), 0);
+  EXPECT_EQ(count_of(long_rows, "tensor_reduce"), 0);
+}
+
+TEST(RowPrograms, NumbersOfRowsTakeNoRoomOfRows) {
+  // Of bf16 operands and results of 4,096 columns; a fourth tensor of that shape would not fit.
+  const Dtype dtype = Dtype::kBfloat16;
+  const TensorSpec rows{{128, 4096}, {}, dtype}, numbers{{128, 1}, {}};
+  Builder builder("rows", load_architecture("trn1"));
+  const std::vector<HbmTensor> operands{
+      argument_tensor(builder, "x", rows),
+      argument_tensor(builder, "weight", {{128, 4096}, {0, 1}, dtype})};
+  const std::vector<HbmTensor> results{argument_tensor(builder, "y", rows),
+                                       argument_tensor(builder, "factor", numbers)};
+  EXPECT_TRUE(fused_rows_fit(load_architecture("trn1"), operands, results,
+                             root_mean_square({false, true}, 4096)));
+  EXPECT_FALSE(fused_rows_fit(load_architecture("trn1"), operands,
+                              std::array{results[0], results[0]},
+                              root_mean_square({false, true}, 4096)));
 }
 
 TEST(RowPrograms, KeysDifferWhereProgramsDo) {
