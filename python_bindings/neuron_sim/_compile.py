@@ -28,10 +28,10 @@ from neuron_sim._compile_graph import (
     kept_whole,
     objection,
     parameters_and_buffers,
-    recognise_gelu,
     remove_clones,
 )
 from neuron_sim._compile_in_place import write_in_place
+from neuron_sim._compile_patterns import recognise_gelu, recognise_rms_norm
 from neuron_sim._compiled_graphs import CompiledGraph, note, note_run
 from neuron_sim._graph_source import GraphSource
 
@@ -223,6 +223,7 @@ def _compiler(kind: str, options: _Options) -> Callable[..., Any]:
         write_in_place(module)
         if options.fuse:
             recognise_gelu(module)
+            recognise_rms_norm(module)
             join_activations(module)
         # A training step changes the parameters: arranging them once would not pay.
         constants = parameters_and_buffers() if kind == "inference" else []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from operator import attrgetter, getitem
@@ -200,57 +199,6 @@ def join_activations(module: GraphModule) -> None:
         graph.erase_node(node)
         graph.erase_node(sums)
     module.recompile()
-
-
-def recognise_gelu(module: GraphModule) -> None:
-    """Replaces x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x**3))), as models write it out, by
-    the operator, which is one instruction of the Scalar engine."""
-    graph = module.graph
-    for node in list(graph.nodes):
-        source = _argument_of_gelu(node)
-        if source is None:
-            continue
-        with graph.inserting_before(node):
-            gelu = graph.call_function(aten.gelu.default, (source,), {"approximate": "tanh"})
-            gelu.meta = dict(node.meta)
-        node.replace_all_uses_with(gelu)
-    graph.eliminate_dead_code()
-    module.recompile()
-
-
-def _argument_of_gelu(node: Node) -> Node | None:
-    """x, if the node is the last product of the expression."""
-    if node.target is not aten.mul.Tensor:
-        return None
-    for half, curve in (node.args, node.args[::-1]):
-        source = _operand(half, aten.mul.Tensor, 0.5)
-        tanh = _operand(curve, aten.add.Tensor, 1.0)
-        if source is None or tanh is None or tanh.target is not aten.tanh.default:
-            continue
-        total = _operand(tanh.args[0], aten.mul.Tensor, math.sqrt(2 / math.pi))
-        if total is not None and total.target is aten.add.Tensor and len(total.args) == 2:
-            for linear, cubic in (total.args, total.args[::-1]):
-                power = _operand(cubic, aten.mul.Tensor, 0.044715)
-                if linear is source and power is not None and _is_cube(power, source):
-                    return source
-    return None
-
-
-def _operand(node: Any, target: Any, number: float) -> Node | None:
-    """The operand of `node` beside the number, if it is that operator with that number."""
-    if not isinstance(node, Node) or node.target is not target or node.kwargs:
-        return None
-    for operand, constant in (node.args, node.args[::-1]) if len(node.args) == 2 else ():
-        if isinstance(operand, Node) and isinstance(constant, int | float):
-            return operand if math.isclose(constant, number) else None
-    return None
-
-
-def _is_cube(node: Node, source: Node) -> bool:
-    if node.target is not aten.pow.Tensor_Scalar:
-        return False
-    base, exponent = node.args
-    return base is source and exponent == 3
 
 
 def is_returned(node: Node) -> bool:
