@@ -9,7 +9,7 @@ as large. Values are not fitted again.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
@@ -17,7 +17,7 @@ from typing import Any
 
 from neuron_sim import _core
 from neuron_sim.fidelity.calibrate.files import write_trial
-from neuron_sim.fidelity.case import Case
+from neuron_sim.fidelity.case import Case, Timings
 from neuron_sim.fidelity.evaluate import TIMES, pass_settings
 from neuron_sim.fidelity.measurement import Measurement
 from neuron_sim.fidelity.published.evaluate import without_rules
@@ -65,8 +65,12 @@ def number_of(
     """The simulated number of compiled launches, in the measurement's unit. `architecture`: name or
     file of other parameters of the same core."""
     options = {} if architecture is None else {"architecture": architecture}
-    number = case.reading([program.time(**options) for program in programs])
-    return number * TIMES.get(case.measurement.unit, 1.0)
+    return number_from(case, [program.time(**options) for program in programs])
+
+
+def number_from(case: Case, timings: Timings) -> float:
+    """The number that the timings of a case's launches give, in the measurement's unit."""
+    return case.reading(timings) * TIMES.get(case.measurement.unit, 1.0)
 
 
 def build(measurements: Sequence[Measurement]) -> list[BuiltCase]:
@@ -115,12 +119,17 @@ def authors_files(
     return {name: tuple(found) for name, found in changed.items()}
 
 
+def switched_off(settings: Mapping[str, Any], rules: Iterable[str]) -> dict[str, Any]:
+    """The settings of passes with these rules off."""
+    return {**settings, **{rule: type(settings[rule])(0) for rule in rules}}
+
+
 def without_rule(built: BuiltCase, rule: str) -> float:
     """The simulated number with that rule off."""
     if not any(settings[rule] for settings in built.settings):
         return built.simulated
     programs = [
-        _core.compile_program(source, settings | {rule: type(settings[rule])(0)})
+        _core.compile_program(source, switched_off(settings, [rule]))
         for source, settings in zip(built.sources, built.settings, strict=True)
     ]
     return number_of(built.case, programs)

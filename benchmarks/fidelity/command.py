@@ -59,11 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="with --sources: time kernels that met a threshold of their harness on hardware",
     )
-    parser.add_argument(
-        "--leave-one-author-out",
-        action="store_true",
-        help="choose rules and fitted values again without each author's kernels, and time those",
-    )
+    _add_leave_out(parser)
     parser.add_argument(
         "--clone-lines",
         metavar="DIR",
@@ -84,6 +80,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_json(parser)
 
 
+def _add_leave_out(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--leave-one-author-out",
+        action="store_true",
+        help="choose rules and fitted values again without each author's kernels, and time those",
+    )
+    parser.add_argument(
+        "--results",
+        metavar="FILE",
+        help="with --leave-one-author-out: keep simulated times there; a run goes on with them",
+    )
+    parser.add_argument(
+        "--jobs",
+        type=int,
+        default=1,
+        metavar="N",
+        help="with --leave-one-author-out: processes of this host",
+    )
+
+
 def run(arguments: argparse.Namespace) -> int:
     """Times all cases and prints their errors; FAILURE when a kernel failed."""
     from neuron_sim.fidelity.report import report
@@ -98,6 +114,8 @@ def run(arguments: argparse.Namespace) -> int:
     _check_architecture(arguments)
     if arguments.leave_one_author_out:
         return _leave_out(arguments)
+    if arguments.results is not None or arguments.jobs != 1:
+        arguments.subparser.error("--results and --jobs need --leave-one-author-out")
     if arguments.thresholds:
         return _thresholds(arguments)
     if arguments.held_out:
@@ -138,17 +156,21 @@ def _thresholds(arguments: argparse.Namespace) -> int:
 
 def _leave_out(arguments: argparse.Namespace) -> int:
     """Prints and stores what the suite's kernels take with choices made without their authors."""
-    from neuron_sim.fidelity import choices, left_out_report
+    from neuron_sim.fidelity import left_out_report
     from neuron_sim.fidelity.leave_out import leave_out_authors
     from neuron_sim.fidelity.retimed import RetimedCases, model_choices
+    from neuron_sim.sweep.results import Results
+    from neuron_sim.sweep.workers import workers
 
     if arguments.sources is not None or arguments.architecture is not None:
         arguments.subparser.error("--leave-one-author-out takes no --sources and no --architecture")
+    if arguments.jobs < 1:
+        arguments.subparser.error(f"--jobs {arguments.jobs}: there must be at least one process")
     counted, _ = _chosen(arguments)
-    cores = sorted({each.architecture for each in counted})
-    of_model = model_choices(cores)
-    timed = RetimedCases(choices.build(counted), of_model)
-    left_out = list(leave_out_authors(of_model, timed.measured, timed))
+    of_model = model_choices(sorted({each.architecture for each in counted}))
+    with Results(arguments.results) as results, workers(arguments.jobs, None) as executor:
+        timed = RetimedCases(counted, of_model, results, executor)
+        left_out = leave_out_authors(of_model, timed.measured, timed)
     result = left_out_report.report(left_out)
     print_result(arguments, result, lambda: print("\n".join(left_out_report.lines(result))))
     return SUCCESS

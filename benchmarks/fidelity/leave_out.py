@@ -6,13 +6,18 @@ choice after the other takes the candidate with the smallest mean absolute error
 kernels while the others stay, in SWEEPS rounds from the published choices. A choice that no
 training kernel tells anything about takes its neutral candidate, the first: a rule off, a cost of
 nothing. The costs of the compiler's scheduler stay: they follow the order of traces, not times.
+
+The searches without each author go on together and ask for numbers in batches, so that what
+several of them need is simulated once. A candidate is dropped as soon as the errors of the kernels
+asked for so far, which come in portions, exceed those of all kernels with the present candidate.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
+from typing import TypeAlias, TypeVar
 
 from neuron_sim.fidelity.statistics import error_percent
 
@@ -22,6 +27,10 @@ PREFERRED += (6.3, 7.1, 8.0, 9.0)
 """Values to choose from, times powers of ten: the preferred numbers R20 of ISO 3, 12 % apart."""
 REACH = 2.0
 """Candidates of a value lie within this factor of the published one."""
+PORTIONS = (0.8, 0.9, 0.95, 1.0)
+"""Shares of the kernels at which a portion of those asked for ends."""
+ALIKE = 7
+"""Digits after the point of sums of errors in percent that make two candidates differ."""
 
 
 @dataclass(frozen=True)
@@ -34,10 +43,15 @@ class Choice:
     published: float
 
 
-Taken = Mapping[str, float]
+Taken: TypeAlias = Mapping[str, float]
 """A candidate for each choice, by name."""
-Number = Callable[[str, Taken], float]
-"""The simulated number of a kernel, by its measurement's id, with these choices."""
+Asked: TypeAlias = list[tuple[str, Taken]]
+"""Kernels, by their measurements' ids, with the choices to time them with."""
+Numbers: TypeAlias = Callable[[Asked], Sequence[float]]
+"""The simulated number of each."""
+Found = TypeVar("Found")
+Search: TypeAlias = Generator[Asked, Sequence[float], Found]
+"""Yields what it asks for and is sent the numbers."""
 
 
 @dataclass(frozen=True)
@@ -71,50 +85,103 @@ def preferred_near(value: float) -> tuple[float, ...]:
     return tuple(each for each in numbers if value / REACH <= each <= value * REACH)
 
 
-def training_error(kernels: Sequence[Measured], taken: Taken, number: Number) -> float:
-    """Mean absolute error of the kernels in percent."""
-    return fmean(abs(error_percent(each.value, number(each.id, taken))) for each in kernels)
+def portions(kernels: Sequence[Measured]) -> list[Sequence[Measured]]:
+    """The kernels, which are in the order of what they cost, in the portions that are asked for."""
+    ends = [round(share * len(kernels)) for share in PORTIONS]
+    return [kernels[first:end] for first, end in zip([0, *ends], ends, strict=False)]
 
 
-def refit(choices: Sequence[Choice], kernels: Sequence[Measured], number: Number) -> Taken:
-    """The candidates that coordinate search takes for these kernels."""
+def _errors(kernels: Sequence[Measured], taken: Taken) -> Search[dict[str, float]]:
+    """Errors of the kernels in percent, by id."""
+    numbers = yield [(each.id, taken) for each in kernels]
+    pairs = zip(kernels, numbers, strict=True)
+    return {each.id: error_percent(each.value, number) for each, number in pairs}
+
+
+def _total(errors: Mapping[str, float]) -> float:
+    return sum(map(abs, errors.values()))
+
+
+def _best(
+    choice: Choice, portions: Sequence[Sequence[Measured]], taken: Taken, present: float
+) -> Search[tuple[float, float]]:
+    """The candidate with the smallest sum of absolute errors, and that sum; of several the first.
+    `present`: the sum with what is taken now."""
+    bar = min(choice.candidates, key=lambda each: abs(each - taken[choice.name]))
+    if bar != taken[choice.name]:  # as published, which need not be a candidate
+        every = [each for kernels in portions for each in kernels]
+        present = _total((yield from _errors(every, {**taken, choice.name: bar})))
+    sums = {each: 0.0 for each in choice.candidates if each != bar}
+    for kernels in portions:
+        asked = [(each, name) for name in sums for each in kernels]
+        numbers = yield [(each.id, {**taken, choice.name: name}) for each, name in asked]
+        for (each, name), number in zip(asked, numbers, strict=True):
+            sums[name] += abs(error_percent(each.value, number))
+        sums = {name: found for name, found in sums.items() if round(found - present, ALIKE) <= 0}
+    sums[bar] = present
+    least = min(sums.values())
+    alike = {name for name, found in sums.items() if round(found - least, ALIKE) <= 0}
+    first = next(each for each in choice.candidates if each in alike)
+    return first, sums[first]
+
+
+def refit(choices: Sequence[Choice], portions: Sequence[Sequence[Measured]]) -> Search[Taken]:
+    """The candidates that coordinate search takes for the kernels of these portions."""
     taken = {each.name: each.published for each in choices}
+    errors = yield from _errors([each for kernels in portions for each in kernels], taken)
+    present = _total(errors)
     for _ in range(SWEEPS):
         before = dict(taken)
         for choice in choices:
-            errors = [
-                round(training_error(kernels, {**taken, choice.name: candidate}, number), 9)
-                for candidate in choice.candidates
-            ]
-            taken[choice.name] = choice.candidates[errors.index(min(errors))]
+            taken[choice.name], present = yield from _best(choice, portions, taken, present)
         if taken == before:
             break
     return taken
 
 
+def _without(
+    author: str, choices: Sequence[Choice], kernels: Sequence[Measured]
+) -> Search[LeftOut]:
+    others = [[each for each in some if each.author != author] for some in portions(kernels)]
+    taken = yield from refit(choices, others)
+    published = {each.name: each.published for each in choices}
+    own = [each for each in kernels if each.author == author]
+    training = yield from _errors([each for some in others for each in some], taken)
+    return LeftOut(
+        author,
+        {name: value for name, value in taken.items() if value != published[name]},
+        _total(training) / len(training),
+        (yield from _errors(own, published)),
+        (yield from _errors(own, taken)),
+    )
+
+
+def answered(searches: Mapping[str, Search[Found]], numbers: Numbers) -> dict[str, Found]:
+    """What the searches find, by name; what all ask for at a time is one batch."""
+    running = dict(searches)
+    asked = {name: next(search) for name, search in running.items()}
+    found = {}
+    while running:
+        told = iter(numbers([each for some in asked.values() for each in some]))
+        for name, search in list(running.items()):
+            try:
+                asked[name] = search.send([next(told) for _ in asked[name]])
+            except StopIteration as end:
+                found[name] = end.value
+                del running[name], asked[name]
+    return found
+
+
 def leave_out_authors(
-    choices: Sequence[Choice], kernels: Sequence[Measured], number: Number
-) -> Iterator[LeftOut]:
-    """Each author's kernels with choices made without them, by name; one author is an error."""
+    choices: Sequence[Choice], kernels: Sequence[Measured], numbers: Numbers
+) -> list[LeftOut]:
+    """Each author's kernels with choices made without them, by name; one author is an error.
+    `kernels`: in the order of what they cost to simulate."""
     authors = sorted({each.author for each in kernels})
     if len(authors) < 2:
         raise ValueError(f"all kernels are by {authors}: no other kernels choose without them.")
-    published = {each.name: each.published for each in choices}
-    for author in authors:
-        others = [each for each in kernels if each.author != author]
-        taken = refit(choices, others, number)
-        own = [each for each in kernels if each.author == author]
-
-        def errors(taken: Taken, own: Sequence[Measured] = own) -> dict[str, float]:
-            return {each.id: error_percent(each.value, number(each.id, taken)) for each in own}
-
-        yield LeftOut(
-            author,
-            {name: value for name, value in taken.items() if value != published[name]},
-            training_error(others, taken, number),
-            errors(published),
-            errors(taken),
-        )
+    found = answered({each: _without(each, choices, kernels) for each in authors}, numbers)
+    return [found[author] for author in authors]
 
 
 def overall_percent(left_out: Sequence[LeftOut], which: str = "without_percent") -> float:

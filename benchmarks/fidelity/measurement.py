@@ -39,7 +39,7 @@ class Measurement:
     source: str = ""
     caveats: str = ""
     """Flags, rounding and whatever else the source says about the number."""
-    extra: Mapping[str, Any] = field(default_factory=dict)
+    extra: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     @property
     def architecture(self) -> str:

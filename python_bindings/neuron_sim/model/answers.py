@@ -39,7 +39,7 @@ def recall(question: Mapping[str, Any], compute: Callable[[], dict[str, Any]]) -
     """The answer to a question (of JSON values): the one on disk, else that of `compute`, which is
     then kept. A file that is not an answer is replaced; where nothing can be written, a warning
     says so."""
-    file = folder() / f"{_digest([question, _surroundings()])}.json"
+    file = folder() / f"{_digest([question, surroundings()])}.json"
     known = _read(file)
     if known is not None:
         return known
@@ -58,7 +58,7 @@ def _hash_of(file: Path) -> str:
 
 
 @functools.cache
-def _surroundings() -> list[Any]:
+def surroundings() -> list[Any]:
     """What answers to all questions depend on, besides the architecture's own values."""
     files = sorted(
         path

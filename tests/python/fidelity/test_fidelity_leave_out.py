@@ -1,21 +1,23 @@
 """Choices made without an author, for synthetic kernels and for a small part of the suite."""
 
+from statistics import fmean
+
 import pytest
 from neuron_sim import command_line
-from neuron_sim.fidelity import choices as model
 from neuron_sim.fidelity import left_out_report
 from neuron_sim.fidelity.leave_out import (
     PREFERRED,
     SWEEPS,
     Choice,
     Measured,
+    answered,
     leave_out_authors,
     overall_percent,
+    portions,
     preferred_near,
     refit,
 )
-from neuron_sim.fidelity.measurement import load_measurements
-from neuron_sim.fidelity.retimed import RetimedCases, model_choices
+from neuron_sim.fidelity.statistics import error_percent
 
 RULE = Choice("rule", (0, 1), 1)
 COST = Choice("core cost", (0.0, 10.0, 20.0), 20.0)
@@ -34,8 +36,17 @@ def number(identifier, taken):
     return slow * 100.0 + (taken["core cost"] if identifier.startswith("b") else 0.0)
 
 
+def numbers(asked):
+    return [number(identifier, taken) for identifier, taken in asked]
+
+
+def found_by(search, numbers):
+    """What one search finds."""
+    return answered({"": search}, numbers)[""]
+
+
 def test_a_choice_that_only_the_left_out_author_determines_becomes_neutral():
-    found = {each.author: each for each in leave_out_authors([RULE, COST], KERNELS, number)}
+    found = {each.author: each for each in leave_out_authors([RULE, COST], KERNELS, numbers)}
     assert found["a"].chosen == {"rule": 0}
     assert found["a"].without_percent == {"a1": 100.0, "a2": 100.0}
     assert found["a"].with_percent == {"a1": 0.0, "a2": 0.0}
@@ -46,37 +57,91 @@ def test_a_choice_that_only_the_left_out_author_determines_becomes_neutral():
 
 
 def test_the_overall_error_counts_every_kernel_once():
-    found = list(leave_out_authors([RULE, COST], KERNELS, number))
+    found = leave_out_authors([RULE, COST], KERNELS, numbers)
     assert overall_percent(found) == pytest.approx((100 + 100 + 2 * 100 / 6 + 0) / 5)
     assert overall_percent(found, "with_percent") == 0.0
 
 
 def test_the_search_finds_a_value_that_the_published_one_hides():
     kernels = [Measured("b1", "b", 110.0), Measured("b2", "b", 111.0)]
-    taken = refit([COST], kernels, number=lambda name, taken: 100.0 + taken["core cost"])
+    search = refit([COST], [kernels])
+    taken = found_by(search, lambda asked: [100.0 + taken["core cost"] for _, taken in asked])
     assert taken == {"core cost": 10.0}
 
 
 def test_choices_that_need_each_other_are_found_in_a_second_round():
     first, second = Choice("first", (0, 1), 0), Choice("second", (0, 1), 0)
-    asked = []
+    asked_for = []
+    times = {(0, 0): 130.0, (0, 1): 120.0, (1, 0): 140.0, (1, 1): 100.0}
 
-    def together(identifier, taken):
-        asked.append(dict(taken))
-        return {(0, 0): 130.0, (0, 1): 120.0, (1, 0): 140.0, (1, 1): 100.0}[
-            taken["first"], taken["second"]
-        ]
+    def together(asked):
+        asked_for.extend(taken for _, taken in asked)
+        return [times[taken["first"], taken["second"]] for _, taken in asked]
 
-    assert refit([first, second], [Measured("x", "x", 100.0)], together) == {
-        "first": 1,
-        "second": 1,
-    }
-    assert len(asked) == SWEEPS * 4
+    search = refit([first, second], [[Measured("x", "x", 100.0)]])
+    assert found_by(search, together) == {"first": 1, "second": 1}
+    assert len(asked_for) == 1 + SWEEPS * 2, "all as published, then each other candidate"
+
+
+def exhaustive(choices, kernels):
+    """The same search, every candidate timed with every kernel."""
+    taken = {each.name: each.published for each in choices}
+    for _ in range(SWEEPS):
+        for choice in choices:
+            errors = [
+                fmean(
+                    abs(error_percent(each.value, number(each.id, {**taken, choice.name: value})))
+                    for each in kernels
+                )
+                for value in choice.candidates
+            ]
+            taken[choice.name] = choice.candidates[errors.index(min(errors))]
+    return taken
+
+
+@pytest.mark.parametrize("published", [0.0, 13.5, 20.0, 1000.0])
+@pytest.mark.parametrize("without", ["a", "b", "c"])
+def test_candidates_that_are_dropped_early_would_not_have_been_taken(published, without):
+    choices = [RULE, Choice("core cost", COST.candidates, published)]
+    kernels = [each for each in KERNELS if each.author != without]
+    taken = exhaustive(choices, kernels)
+    for some in ([kernels], [[each] for each in kernels], [kernels[::-1]], [[], kernels, []]):
+        assert found_by(refit(choices, some), numbers) == taken
+
+
+def test_a_candidate_is_dropped_before_the_kernels_that_cost_most_are_timed():
+    asked_for = []
+
+    def noted(asked):
+        asked_for.extend((identifier, taken["rule"]) for identifier, taken in asked)
+        return numbers(asked)
+
+    found_by(refit([RULE], [KERNELS[:1], KERNELS[1:2]]), noted)
+    assert asked_for[:2] == [("a1", 1), ("a2", 1)]
+    assert ("a1", 0) in asked_for and ("a2", 0) not in asked_for
+
+
+def test_portions_have_all_kernels_in_their_order():
+    for count in (1, 2, 7, 98):
+        kernels = [Measured(str(index), "a", 1.0) for index in range(count)]
+        assert [each for some in portions(kernels) for each in some] == kernels
+
+
+def test_searches_that_go_on_together_ask_at_once():
+    batches = []
+
+    def noted(asked):
+        batches.append(len(asked))
+        return numbers(asked)
+
+    found = leave_out_authors([RULE, COST], KERNELS, noted)
+    assert [each.author for each in found] == ["a", "b", "c"]
+    assert batches[0] == 2 * len(KERNELS), "every kernel is in the searches of two authors"
 
 
 def test_one_author_cannot_be_left_out():
     with pytest.raises(ValueError, match=r"all kernels are by \['c'\]: no other kernels choose"):
-        list(leave_out_authors([RULE], KERNELS[-1:], number))
+        leave_out_authors([RULE], KERNELS[-1:], numbers)
 
 
 @pytest.mark.parametrize("value", [0.9, 22.0, 256.0, 13_500.0])
@@ -88,50 +153,8 @@ def test_preferred_numbers_reach_half_and_double_in_small_steps(value):
     assert len(PREFERRED) == 20
 
 
-@pytest.fixture(scope="module")
-def retimed():
-    """Small kernels of two authors on generation 2, with all choices of the model."""
-    names = ("trn1-vadd-tiled-rc128-25600", "trn1-vadd-stream-fd2-25600", "inf2-dma-read-p128-f128")
-    counted = [each for each in load_measurements() if each.id in names]
-    of_model = model_choices(["trn1"])
-    return RetimedCases(model.build(counted), of_model), of_model
-
-
-def test_a_kernel_with_other_choices_is_timed_with_all_of_them(retimed):
-    timed, of_model = retimed
-    published = {each.name: each.published for each in of_model}
-    identifier = "trn1-vadd-stream-fd2-25600"
-    base = timed(identifier, published)
-    no_launch = timed(identifier, published | {"trn1 launch.benchmark": 0.0})
-    assert base - no_launch == pytest.approx(published["trn1 launch.benchmark"] * 1e-3)
-    without = timed(identifier, published | {"rename_buffers": 0})
-    both = timed(identifier, published | {"rename_buffers": 0, "trn1 launch.benchmark": 0.0})
-    assert without - both == pytest.approx(published["trn1 launch.benchmark"] * 1e-3)
-    assert without > 1.1 * base
-    assert timed(identifier, published) == base
-
-
-def test_choices_are_those_of_the_page(retimed):
-    _, of_model = retimed
-    names = [each.name for each in of_model]
-    assert names[: len(model.rules())] == model.rules()
-    assert all(name.startswith("trn1 ") for name in names[len(model.rules()) :])
-    neutral = {each.name: each.candidates[0] for each in of_model}
-    assert neutral.pop("trn1 dma.small_row") == 1
-    assert neutral.pop("trn1 dma.bytes_per_nanosecond_store") == 1e6
-    assert set(neutral.values()) == {0}
-
-
-def test_every_candidate_of_a_value_can_be_timed(retimed):
-    timed, of_model = retimed
-    published = {each.name: each.published for each in of_model}
-    for each in of_model[len(model.rules()) :]:
-        for candidate in (each.candidates[0], each.candidates[-1]):
-            assert timed("inf2-dma-read-p128-f128", published | {each.name: candidate}) > 0
-
-
 def test_the_report_is_one_line_per_author():
-    found = list(leave_out_authors([RULE, COST], KERNELS, number))
+    found = leave_out_authors([RULE, COST], KERNELS, numbers)
     result = left_out_report.report(found)
     text = list(left_out_report.lines(result))
     assert len(text) == 1 + 3 + 1
@@ -144,6 +167,12 @@ def test_the_command_needs_authors_and_takes_no_checkouts(tmp_path, capsys):
     with pytest.raises(SystemExit):
         command_line.main(["fidelity", "--leave-one-author-out", "--sources", str(tmp_path)])
     assert "takes no --sources" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        command_line.main(["fidelity", "--leave-one-author-out", "--jobs", "0"])
+    assert "--jobs 0: there must be at least one process" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        command_line.main(["fidelity", "--results", str(tmp_path / "results.jsonl")])
+    assert "--results and --jobs need --leave-one-author-out" in capsys.readouterr().err
     path = tmp_path / "left_out.json"
     command = ["fidelity", "--leave-one-author-out", "--family", "attention_trace"]
     assert command_line.main([*command, "--output", str(path)]) != 0

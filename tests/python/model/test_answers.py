@@ -47,12 +47,12 @@ def test_settings_of_the_environment_are_part_of_a_question(monkeypatch):
     compute = Computation()
     answers.recall(QUESTION, compute)
     monkeypatch.setenv("NEURON_SIM_DYNAMIC_TRIPS", "3")
-    answers._surroundings.cache_clear()
+    answers.surroundings.cache_clear()
     try:
         assert answers.recall(QUESTION, compute)["number"] == 2
     finally:
         monkeypatch.undo()
-        answers._surroundings.cache_clear()
+        answers.surroundings.cache_clear()
 
 
 @pytest.mark.parametrize(
