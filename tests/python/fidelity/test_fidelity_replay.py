@@ -118,7 +118,7 @@ def test_times_are_close_to_the_real_ones(name):
     assert comparison.missing == ()
     assert figures.duration_error <= 0.02
     assert figures.interval_error <= 0.03
-    assert abs(comparison.body_error) <= 0.02
+    assert abs(comparison.body_error) <= 0.01
     assert figures.start_error <= 400
 
 
