@@ -28,6 +28,7 @@ void gather_row(const Access& access, const Pattern& bytes, int64_t k, float* ro
 FloatOperand in_place(const Access& access, const Pattern& bytes) {
   const int64_t item = itemsize(access.dtype);
   FloatOperand operand;
+  operand.bf16 = fits_bfloat16(access.dtype);
   operand.pattern = bytes.in_units_of(item);
   if (access.widened != nullptr) {
     operand.data = access.widened;
@@ -44,6 +45,10 @@ FloatOperand in_place(const Access& access, const Pattern& bytes) {
 
 }  // namespace
 
+bool fits_bfloat16(Dtype dtype) {
+  return dtype == Dtype::kBfloat16 || (is_low_precision(dtype) && itemsize(dtype) == 1);
+}
+
 FloatOperand float_operand(const Access& access, RunRule rule, std::vector<float>& buffer) {
   const Pattern bytes = free_pattern(access);
   const bool dense = bytes.stride == itemsize(access.dtype);
@@ -59,7 +64,7 @@ FloatOperand float_operand(const Access& access, RunRule rule, std::vector<float
   for (int64_t k = 0; k < access.partitions; ++k) {
     gather_row(access, bytes, k, buffer.data() + k * pitch);
   }
-  FloatOperand operand{buffer.data(), pitch, Pattern{}};
+  FloatOperand operand{buffer.data(), pitch, Pattern{}, fits_bfloat16(access.dtype)};
   operand.pattern.length = keeps_runs ? bytes.length : elements;
   operand.pattern.stride = 1;
   if (keeps_runs && bytes.outer_rank > 0) {

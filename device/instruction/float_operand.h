@@ -15,6 +15,7 @@ struct FloatOperand {
   const float* data = nullptr;
   int64_t pitch = 0;
   Pattern pattern;
+  bool bf16 = false;  ///< every value is one of bf16
 };
 
 /// How an operand may be divided.
@@ -22,6 +23,9 @@ enum class RunRule : uint8_t {
   kKeep,  ///< the contiguous runs of the access pattern stay separate (moving)
   kOne    ///< one run, packed if need be (stationary)
 };
+
+/// True for bf16 and for fp8, whose values are all values of bf16.
+bool fits_bfloat16(Dtype dtype);
 
 /// fp32 and tf32 are read as stored; a low-precision operand through Access::widened when the
 /// executor keeps that, else widened into `buffer`. A strided innermost dimension is packed into

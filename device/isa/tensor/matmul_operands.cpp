@@ -45,7 +45,7 @@ FloatOperand joined(const FloatOperand& moving, int64_t depth) {
       std::copy_n(from, length, to);
     }
   }
-  FloatOperand whole{buffer.data(), pitch, Pattern{}};
+  FloatOperand whole{buffer.data(), pitch, Pattern{}, moving.bf16};
   whole.pattern.length = elements;
   whole.pattern.stride = 1;
   return whole;
@@ -139,8 +139,17 @@ void multiply_operands(const Access& dst, const FloatOperand& stationary,
   const int64_t elements = stream.pattern.elements();
   const int64_t length = stream.pattern.length;
   const bool in_place = fits_in_place(pattern, stream.pattern, dst);
-  TileProduct product{dst.partitions, length,       depth,   stationary.data, stationary.pitch,
-                      nullptr,        stream.pitch, nullptr, elements,        accumulate};
+  TileProduct product{dst.partitions,
+                      length,
+                      depth,
+                      stationary.data,
+                      stationary.pitch,
+                      nullptr,
+                      stream.pitch,
+                      nullptr,
+                      elements,
+                      accumulate,
+                      stationary.bf16 && moving.bf16};
   if (in_place) {
     product.target_pitch = std::max<int64_t>(dst.partition_stride / kFloat, length);
   } else {

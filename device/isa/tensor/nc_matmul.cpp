@@ -205,7 +205,7 @@ FloatOperand pack_halves(const Access& access, std::vector<float>& buffer) {
       std::copy_n(read_row(half, k, row_scratch().third), elements, row);
     }
   }
-  FloatOperand operand{buffer.data(), pitch, Pattern{}};
+  FloatOperand operand{buffer.data(), pitch, Pattern{}, fits_bfloat16(access.dtype)};
   operand.pattern.length = elements;
   operand.pattern.stride = 1;
   return operand;

@@ -102,7 +102,7 @@ FloatOperand dequantise(const Access& data, Access scale, std::vector<float>& bu
       for (int64_t n = 0; n < elements; ++n) row[n] = values[n * kPackedValues + j] * scales[n];
     }
   }
-  FloatOperand operand{buffer.data(), pitch, Pattern{}};
+  FloatOperand operand{buffer.data(), pitch, Pattern{}, true};
   operand.pattern.length = elements;
   operand.pattern.stride = 1;
   return operand;

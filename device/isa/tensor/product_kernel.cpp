@@ -8,7 +8,8 @@
 namespace neuron_sim {
 namespace {
 
-constexpr const ProductKernel* kKernels[] = {&kAvx512Product, &kAvx2Product, &kPortableProduct};
+constexpr const ProductKernel* kKernels[] = {&kAvx512Bf16Product, &kAvx512Product, &kAvx2Product,
+                                             &kPortableProduct};
 
 }  // namespace
 

@@ -30,21 +30,43 @@ struct BlockShape {
   int64_t rows() const { return static_cast<int64_t>(multiply.size()); }
 };
 
+/// Rows of values of bf16, each held in an fp32, and where two and two of them become one: row 2 k
+/// in the high halves of words, row 2 k + 1 (zeros after the last row) in the low ones.
+struct PairedRows {
+  int64_t depth = 0;
+  int64_t length = 0;
+  const float* from = nullptr;
+  int64_t from_pitch = 0;
+  float* to = nullptr;
+  int64_t to_pitch = 0;
+  int64_t padded = 0;  ///< words that are written of each row: the rest are zeros
+};
+
+/// Products of values of bf16, for which some hosts have an operation that makes two fused
+/// multiply-adds per lane, but counts numbers below the normal ones as zeros.
+struct PairedProduct {
+  /// Returns the bits of the least magnitude other than zero; 0 if there is none.
+  uint32_t (*pack)(const PairedRows&) = nullptr;
+  BlockShape blocks;  ///< of packed rows: their depth is the number of pairs
+};
+
 /// Every variant gives the same bytes: an element is a chain of fused multiply-adds over the depth
 /// in ascending order that starts from +0, then one fp32 addition when it accumulates; any NaN
 /// becomes kProductNanBits. So variants may be vectorised over rows and columns, never over depth.
 struct ProductKernel {
-  std::string_view name;  ///< as in NEURON_SIM_PRODUCT_KERNEL
-  bool (*runs_here)();    ///< whether this host has its instructions
-  BlockShape blocks;      ///< for products of many rows
-  BlockShape flat;        ///< for products of at most flat.rows() rows
+  std::string_view name;   ///< as in NEURON_SIM_PRODUCT_KERNEL
+  bool (*runs_here)();     ///< whether this host has its instructions
+  BlockShape blocks;       ///< for products of many rows
+  BlockShape flat;         ///< for products of at most flat.rows() rows
+  PairedProduct paired{};  ///< empty where the host has no such operation
 };
 
 /// The bits of every NaN that a product holds.
 inline constexpr uint32_t kProductNanBits = 0x7FC00000;
 
-extern const ProductKernel kAvx512Product;    ///< AVX-512F
-extern const ProductKernel kAvx2Product;      ///< AVX2 with FMA
+extern const ProductKernel kAvx512Bf16Product;  ///< AVX-512F and AVX512_BF16
+extern const ProductKernel kAvx512Product;      ///< AVX-512F
+extern const ProductKernel kAvx2Product;        ///< AVX2 with FMA
 extern const ProductKernel kPortableProduct;  ///< any host: each fused operation from five of fp64
 
 /// All variants, the fastest first.

@@ -31,7 +31,7 @@ class Buffer {
 };
 
 struct Buffers {
-  Buffer left, right, edge, transposed;
+  Buffer left, right, edge, transposed, pairs;
 };
 Buffers& buffers() {
   thread_local Buffers mine;
@@ -43,10 +43,13 @@ struct Matrix {
   int64_t pitch = 0;
 };
 
-/// A copy of `length` columns, and zeros up to `padded`. Its rows are an odd number of cache lines
-/// apart, so that columns spread over the cache.
+/// Floats from row to row of a copy: an odd number of cache lines, so that columns spread over the
+/// cache.
+int64_t spread_pitch(int64_t length) { return ((length + kLine - 1) / kLine | 1) * kLine; }
+
+/// A copy of `length` columns, and zeros up to `padded`.
 Matrix copied(const Matrix& from, int64_t rows, int64_t length, int64_t padded, Buffer& buffer) {
-  const int64_t pitch = ((padded + kLine - 1) / kLine | 1) * kLine;
+  const int64_t pitch = spread_pitch(padded);
   float* data = buffer.floats(rows * pitch);
   for (int64_t row = 0; row < rows; ++row) {
     float* to = data + row * pitch;
@@ -150,6 +153,57 @@ void multiply_rows(const TileProduct& product, const ProductKernel& kernel) {
   }
 }
 
+/// `rows` rows of values of bf16, two and two in one.
+struct PairedMatrix {
+  Matrix matrix;
+  uint32_t least = 0;  ///< bits of the least magnitude other than zero, else 0
+};
+
+PairedMatrix paired(const Matrix& from, int64_t rows, int64_t length, const PairedProduct& kernel,
+                    Buffer& buffer) {
+  const int64_t width = kernel.blocks.columns;
+  const int64_t padded = (length + width - 1) / width * width;
+  const int64_t pitch = spread_pitch(padded);
+  float* data = buffer.floats((rows + 1) / 2 * pitch);
+  const uint32_t least = kernel.pack({rows, length, from.data, from.pitch, data, pitch, padded});
+  return {{data, pitch}, least};
+}
+
+/// Whether no sum of products of such values is below the normal numbers but zero: a value of bf16
+/// is a multiple of its power of two over 2^7, so all sums are multiples of the two least powers of
+/// two over 2^14, also when they are rounded.
+bool sums_are_normal(const PairedMatrix& left, const PairedMatrix& right) {
+  if (left.least == 0 || right.least == 0) return true;  // zeros alone
+  constexpr uint32_t kBias = 127, kFraction = 23, kBothUnits = 14;
+  const uint32_t a = left.least >> kFraction, b = right.least >> kFraction;
+  return a > 0 && b > 0 && a + b >= kBias + 1 + kBothUnits;
+}
+
+/// The product of values of bf16, in pairs wherever that gives the same bytes.
+void multiply_pairs(const TileProduct& product, const ProductKernel& kernel) {
+  const BlockShape& shape = kernel.paired.blocks;
+  const PairedMatrix left = paired({product.stationary, product.stationary_pitch}, product.depth,
+                                   product.columns, kernel.paired, buffers().pairs);
+  TileProduct pairs = product;
+  pairs.depth = (product.depth + 1) / 2;
+  const int64_t panels = kGroup / (std::max<int64_t>(pairs.depth, 1) * shape.columns);
+  const int64_t group = std::max<int64_t>(panels, 1) * shape.columns;
+  for (int64_t first = 0; first < product.elements; first += group) {
+    const int64_t columns = std::min(group, product.elements - first);
+    const PairedMatrix right = paired({product.moving + first, product.moving_pitch}, product.depth,
+                                      columns, kernel.paired, buffers().right);
+    if (sums_are_normal(left, right)) {
+      multiply_columns(pairs, shape, left.matrix, right.matrix, first, columns, {});
+      continue;
+    }
+    TileProduct part = product;
+    part.elements = columns;
+    part.moving += first;
+    part.target += first;
+    multiply_rows(part, kernel);
+  }
+}
+
 /// The transposed product, whose rows are many times longer than those of `product`.
 void multiply_transposed(const TileProduct& product, const ProductKernel& kernel) {
   const int64_t rows = product.elements, length = product.columns;
@@ -174,7 +228,10 @@ void multiply_tile(const TileProduct& product, const ProductKernel& kernel) {
   const int64_t columns = product.columns, elements = product.elements;
   if (columns == 0 || elements == 0) return;
   const bool narrow = elements < columns && elements <= kernel.blocks.rows();
-  return narrow ? multiply_transposed(product, kernel) : multiply_rows(product, kernel);
+  if (narrow) return multiply_transposed(product, kernel);
+  const bool pairs = product.bf16 && columns > kReadsInPlace * kernel.paired.blocks.rows();
+  return pairs && kernel.paired.pack != nullptr ? multiply_pairs(product, kernel)
+                                                : multiply_rows(product, kernel);
 }
 
 }  // namespace neuron_sim

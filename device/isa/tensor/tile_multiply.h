@@ -20,6 +20,7 @@ struct TileProduct {
   float* target = nullptr;
   int64_t target_pitch = 0;
   bool accumulate = false;  ///< add to C with one fp32 addition per element, else overwrite C
+  bool bf16 = false;  ///< every value of A and B is one of bf16, or too small for its exponents
 };
 
 /// Every element of C is a chain of fused multiply-adds over k = 0, 1, ... from +0, then one fp32

@@ -18,6 +18,7 @@ constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 struct Case {
   int64_t depth, columns, elements;
   int64_t gaps[3] = {0, 0, 0};  ///< of the rows of stationary, moving and target
+  bool bf16 = false;            ///< the values are of bf16, and the kernel may use that
 };
 
 /// Operands and a target in buffers whose gaps hold a mark.
@@ -46,7 +47,8 @@ class Product {
       }
     }
     multiply_tile({size_.columns, size_.elements, size_.depth, data_[0].data(), pitches_[0],
-                   data_[1].data(), pitches_[1], data_[2].data(), pitches_[2], accumulate},
+                   data_[1].data(), pitches_[1], data_[2].data(), pitches_[2], accumulate,
+                   size_.bf16},
                   kernel);
     for (size_t i = 0; i < expected.size(); ++i) {
       ASSERT_EQ(std::bit_cast<uint32_t>(data_[2][i]), std::bit_cast<uint32_t>(expected[i]))
@@ -195,8 +197,73 @@ TEST_P(EveryProductKernel, LeavesTheTargetUnreadUnlessItAccumulates) {
   }
 }
 
+/// The same numbers cut to the significands of bf16.
+template <typename Value>
+auto cut_to_bf16(Value& value) {
+  return [&value] {
+    return std::bit_cast<float>(std::bit_cast<uint32_t>(float{value()}) & 0xFFFF0000U);
+  };
+}
+
+TEST_P(EveryProductKernel, GivesTheBytesOfTheDefinitionForBf16) {
+  Values values(-3, 3, 10);
+  for (const int64_t depth : {0, 1, 2, 3, 64, 127, 128, 129, 512}) {
+    for (const int64_t columns : {24, 25, 40, 128}) {
+      expect_case({depth, columns, 50, {1, 2, 3}, true}, cut_to_bf16(values));
+    }
+  }
+  for (int64_t elements = 1; elements <= 140; elements += 3) {
+    expect_case({5, 37, elements, {3, 1, 2}, true}, cut_to_bf16(values));
+  }
+  expect_case({128, 128, 512, {0, 16, 0}, true}, cut_to_bf16(values));
+}
+
+TEST_P(EveryProductKernel, GivesTheBytesOfTheDefinitionForBf16OfAnyExponents) {
+  // Around 2^-56 of both operands, partial sums begin to fall below the normal numbers.
+  const int exponents[][2] = {{-1, 1},     {-30, 30},    {58, 66},    {-57, -54},
+                              {-56, -56},  {-60, -50},   {-64, -60},  {-76, -70},
+                              {-133, 127}, {-126, -120}, {-133, -110}};
+  unsigned seed = 11;
+  for (const auto& [lowest, highest] : exponents) {
+    Values values(lowest, highest, ++seed);
+    for (int round = 0; round < 5; ++round) {
+      expect_case({40, 30, 35, {}, true}, cut_to_bf16(values));
+    }
+  }
+}
+
+TEST_P(EveryProductKernel, GivesTheBytesOfTheDefinitionForBf16WithOneTinyElement) {
+  // One group of columns has it: the others may be computed another way.
+  Values values(-3, 3, 30);
+  const float tiny[] = {0x1p-133F, -0x1p-126F, 0x1p-109F, 0x1p-108F};
+  for (const float element : tiny) {
+    for (const int64_t position : {0, 7000, 30 * 128, 30 * 128 + 400, 30 * 128 + 30 * 300 - 1}) {
+      int64_t count = 0;
+      const auto cut = cut_to_bf16(values);
+      expect_case({30, 128, 300, {}, true},
+                  [&] { return count++ == position ? element : 0x1p-10F * cut(); });
+    }
+  }
+}
+
+TEST_P(EveryProductKernel, MakesOneNanOfAllAndKeepsInfinitiesAndZerosOfBf16) {
+  std::mt19937 generator(31);
+  const float odd_nan = std::bit_cast<float>(0xFFC10000U);
+  const float specials[] = {kInfinity, -kInfinity, kNan,       odd_nan,     -kNan, 0.0F,
+                            -0.0F,     0x1p-133F,  -0x1p-133F, 0x1.FEp127F, 1.0F,  -1.0F};
+  for (const unsigned rarity : {1U, 20U, 400U}) {
+    for (const unsigned kinds : {7U, 12U}) {
+      const auto value = [&] {
+        return generator() % rarity == 0 ? specials[generator() % kinds] : 1.5F;
+      };
+      for (const int64_t depth : {1, 9, 30}) expect_case({depth, 40, 33, {1, 1, 1}, true}, value);
+    }
+  }
+  expect_case({6, 27, 40, {}, true}, [] { return -0.0F; });
+}
+
 INSTANTIATE_TEST_SUITE_P(ProductKernels, EveryProductKernel,
-                         ::testing::Values(&kAvx512Product, &kAvx2Product, &kPortableProduct),
+                         ::testing::ValuesIn(product_kernels().begin(), product_kernels().end()),
                          [](const auto& info) { return std::string(info.param->name); });
 
 }  // namespace

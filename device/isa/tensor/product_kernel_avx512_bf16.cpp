@@ -1,0 +1,75 @@
+// Blocks of a product on hosts with AVX-512F and AVX512_BF16.
+
+#include <algorithm>
+
+#define NEURON_SIM_TARGET __attribute__((target("avx512f,avx512bf16")))
+#include "device/isa/tensor/product_block_avx512.h"
+
+namespace neuron_sim {
+namespace {
+
+/// Two fused multiply-adds in each lane, the one of the high halves first.
+struct MultiplyAddPairs {
+  NEURON_SIM_TARGET static __m512 add(__m512 sum, __m512 factor, __m512 values) {
+    return _mm512_dpbf16_ps(sum, reinterpret_cast<__m512bh>(factor),
+                            reinterpret_cast<__m512bh>(values));
+  }
+};
+
+using Words [[gnu::vector_size(kLanes * sizeof(uint32_t))]] = uint32_t;
+
+/// Words of a row from `i` on, zeros from `length` on.
+NEURON_SIM_TARGET Words words_at(const float* row, int64_t i, int64_t length) {
+  if (i + kLanes <= length) return reinterpret_cast<Words>(_mm512_loadu_si512(row + i));
+  const int64_t rest = std::clamp<int64_t>(length - i, 0, kLanes);
+  const auto here = static_cast<__mmask16>((1U << rest) - 1);
+  return reinterpret_cast<Words>(_mm512_maskz_loadu_epi32(here, row + i));
+}
+
+NEURON_SIM_TARGET Words minimum(Words a, Words b) { return a < b ? a : b; }
+
+/// The magnitudes less one, in units of the last place: zeros become the largest numbers.
+NEURON_SIM_TARGET Words below_magnitude(Words bits) { return (bits & 0x7FFFFFFFU) - 1U; }
+
+NEURON_SIM_TARGET uint32_t pack_pairs(const PairedRows& rows) {
+  Words least = Words{} - 1U;
+  for (int64_t k = 0; k < rows.depth; k += 2) {
+    const float* first = rows.from + k * rows.from_pitch;
+    const float* second = first + rows.from_pitch;
+    const int64_t second_length = k + 1 < rows.depth ? rows.length : 0;
+    float* to = rows.to + k / 2 * rows.to_pitch;
+    for (int64_t i = 0; i < rows.padded; i += kLanes) {
+      const Words high = words_at(first, i, rows.length);
+      const Words low = words_at(second, i, second_length);
+      least = minimum(least, minimum(below_magnitude(high), below_magnitude(low)));
+      _mm512_storeu_si512(to + i, reinterpret_cast<__m512i>(high | low >> 16));
+    }
+  }
+  uint32_t result = least[0];
+  for (int64_t lane = 1; lane < kLanes; ++lane) result = std::min(result, least[lane]);
+  return result + 1;
+}
+
+/// Whether a lane rounds after each of its two multiply-adds, the high halves first: 1 + 2^-24 is
+/// 1, and with 2^-23 it is 1 + 2^-23. In the other order, or rounded once, the sum is 1 + 2^-22.
+NEURON_SIM_TARGET bool chains_high_halves_first() {
+  const __m512 ones = _mm512_castsi512_ps(_mm512_set1_epi32(0x3F803F80));
+  const __m512 factors = _mm512_castsi512_ps(_mm512_set1_epi32(0x33803400));  // 2^-24, 2^-23
+  const __m512 sums = MultiplyAddPairs::add(_mm512_set1_ps(1), factors, ones);
+  return _mm512_cmp_ps_mask(sums, _mm512_set1_ps(1 + 0x1p-23F), _CMP_EQ_OQ) == 0xFFFF;
+}
+
+bool runs_here() {
+  return __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512bf16") != 0 &&
+         chains_high_halves_first();
+}
+
+}  // namespace
+
+const ProductKernel kAvx512Bf16Product = {"avx512_bf16",
+                                          runs_here,
+                                          {2 * kLanes, kBlocks<MultiplyAdd>},
+                                          {4 * kLanes, kFlatBlocks<MultiplyAdd>},
+                                          {pack_pairs, {2 * kLanes, kBlocks<MultiplyAddPairs>}}};
+
+}  // namespace neuron_sim
