@@ -35,7 +35,8 @@ TEST(GroupTime, SmallBuffersTakeOneStepPerPass) {
   EXPECT_NEAR(nanoseconds(Operation::kBarrier, 0, 2), kHop, 1e-3);
   EXPECT_NEAR(nanoseconds(Operation::kAllGather, 8000, 2), kHop + 8000 / kCopy, 1e-3);
   EXPECT_NEAR(nanoseconds(Operation::kReduceScatter, 8000, 2), kHop + 8000 / kReduce, 1e-3);
-  EXPECT_NEAR(nanoseconds(Operation::kAllReduce, 8000, 2), 2 * kHop + 8000 / kReduce, 1e-3);
+  EXPECT_NEAR(nanoseconds(Operation::kAllReduce, 8000, 2), 2 * kHop + 4000 / kReduce + 4000 / kCopy,
+              1e-3);
   EXPECT_NEAR(nanoseconds(Operation::kAllToAll, 8000, 4), kHop + 6000 / kCopy, 1e-3);
   EXPECT_NEAR(nanoseconds(Operation::kSend, 8000, 2), kHop + 8000 / kCopy, 1e-3);
 }
@@ -66,14 +67,25 @@ TEST(GroupTime, ChipsThatAreNoPowerOfTwoGoRoundARing) {
   EXPECT_EQ(algorithm(Operation::kAllReduce, kMesh - 1, 24), "mesh");
   // A step for every second rank, twice; a third of the sum stays on each chip.
   const double bytes = kMesh;
+  const auto pass = [&](double rate) {
+    return bytes * std::max(23.0 / 24 / rate, 2.0 / 3 / kLink);
+  };
   EXPECT_NEAR(nanoseconds(Operation::kAllReduce, kMesh, 24),
-              2 * 12 * kHop + 2 * bytes * std::max(23.0 / 24 / kReduce, 2.0 / 3 / kLink), 1);
+              2 * 12 * kHop + pass(kReduce) + pass(kCopy), 1);
 }
 
 TEST(GroupTime, ALargeRingHasAStepForEverySecondRank) {
   const double bytes = kRecursive + 8;
   EXPECT_NEAR(nanoseconds(Operation::kAllReduce, kRecursive + 8, 8),
-              2 * 4 * kHop + 2 * bytes * 7 / 8 / kReduce, 1);
+              2 * 4 * kHop + bytes * 7 / 8 * (1 / kReduce + 1 / kCopy), 1);
+}
+
+TEST(GroupTime, LargeBuffersReachOrLeaveARootInTwoPasses) {
+  const double bytes = kMesh, part = bytes * 7 / 8;
+  EXPECT_NEAR(nanoseconds(Operation::kBroadcast, kMesh, 8), 2 * kHop + 2 * part / kCopy, 1e-3);
+  // Only the first of the two, a reduce-scatter, combines what it moves.
+  EXPECT_NEAR(nanoseconds(Operation::kReduce, kMesh, 8), 2 * kHop + part / kReduce + part / kCopy,
+              1e-3);
 }
 
 TEST(GroupTime, TheNinthRankIsOnAnotherChipOneStepFurther) {

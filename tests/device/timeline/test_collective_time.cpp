@@ -53,7 +53,9 @@ double time_of(CollectiveKind kind, std::shared_ptr<const ReplicaGroups> groups,
   const View dst =
       builder.scratch("dst", {scatters ? elements / ranks : elements}, Dtype::kFloat32);
   const View src = builder.scratch("src", {gathers ? elements / ranks : elements}, Dtype::kFloat32);
-  builder.emit(Collective{kind, dst, src, std::move(groups)});
+  Collective collective{kind, dst, src, std::move(groups)};
+  if (kind == CollectiveKind::kPermuteImplicitReduce) collective.other = src;
+  builder.emit(collective);
   const auto program = builder.finish();
   return collective_time(*program, program->instructions[0], architecture).nanoseconds();
 }
@@ -64,12 +66,15 @@ TEST(CollectiveTime, WithinAChipIsStepsAndTheRateOfTheDmaEngines) {
   EXPECT_EQ(time_of(CollectiveKind::kAllGather, two, 8000), 1000 + 4000 / 100);
   EXPECT_EQ(time_of(CollectiveKind::kAllToAll, two, 8000), 1000 + 4000 / 100);
   EXPECT_EQ(time_of(CollectiveKind::kReduceScatter, two, 8000), 1000 + 4000 / 50);
-  EXPECT_EQ(time_of(CollectiveKind::kAllReduce, two, 8000), 2000 + 2 * 4000 / 50);
+  EXPECT_EQ(time_of(CollectiveKind::kAllReduce, two, 8000), 2000 + 4000 / 50 + 4000 / 100);
+  EXPECT_EQ(time_of(CollectiveKind::kPermuteImplicitReduce, two, 4000), 1000 + 4000 / 50);
 }
 
 TEST(CollectiveTime, OfOneRankIsACopy) {
   EXPECT_EQ(time_of(CollectiveKind::kAllGather, ring_of(1), 4000), 40);
-  EXPECT_EQ(time_of(CollectiveKind::kAllReduce, ring_of(1), 4000), 80);
+  EXPECT_EQ(time_of(CollectiveKind::kAllReduce, ring_of(1), 4000), 40);
+  // But op(src, src1) of a ring is to be computed for one rank, too.
+  EXPECT_EQ(time_of(CollectiveKind::kPermuteImplicitReduce, ring_of(1), 4000), 80);
 }
 
 TEST(CollectiveTime, BetweenChipsSharesTheirLinks) {
