@@ -65,6 +65,11 @@ class NEURON_SIM_TORCH_API DistributedBackend final : public c10d::Backend {
   Work recv(Tensors& tensors, int source, int tag) override;
   Work recvAnysource(Tensors& tensors, int tag) override;
 
+  /// An all-reduce (of `type` ALLREDUCE or ALLREDUCE_COALESCED) of the inputs of all ranks into
+  /// `outputs`, one for each input, of its shape and dtype; they may be the inputs.
+  Work reduce_into(const Tensors& outputs, const Tensors& inputs, const c10d::ReduceOp& operation,
+                   c10d::OpType type);
+
   /// The transport has its own numbers.
   void setSequenceNumberForGroup() override {}
   uint64_t getSequenceNumberForGroup() override { return sequence_; }
@@ -98,7 +103,6 @@ class NEURON_SIM_TORCH_API DistributedBackend final : public c10d::Backend {
   /// When a collective called now could start as far as this rank is concerned.
   Picoseconds ready(int device);
 
-  Work reduce_all(Tensors& tensors, const c10d::ReduceOp& operation, c10d::OpType type);
   Work gather_pairs(const Tensors& outputs, const Tensors& inputs, c10d::OpType type);
   Work reduce_scatter_pairs(const Tensors& outputs, const Tensors& inputs,
                             const c10d::ReduceOp& operation, c10d::OpType type);

@@ -49,39 +49,41 @@ DistributedBackend::Work DistributedBackend::broadcast(Tensors& tensors,
                   }});
 }
 
-DistributedBackend::Work DistributedBackend::reduce_all(Tensors& tensors,
-                                                        const c10d::ReduceOp& operation,
-                                                        c10d::OpType type) {
+DistributedBackend::Work DistributedBackend::reduce_into(const Tensors& outputs,
+                                                         const Tensors& inputs,
+                                                         const c10d::ReduceOp& operation,
+                                                         c10d::OpType type) {
   const char* name = type == c10d::OpType::ALLREDUCE ? "allreduce" : "allreduce_coalesced";
   return run({.type = type,
               .operation = GroupOperation::kAllReduce,
-              .text = c10::str(name, "(", reduction_name(operation), ") of ", shapes_text(tensors)),
-              .bytes = total_bytes(tensors),
-              .tensors = tensors,
-              .outputs = tensors,
+              .text = c10::str(name, "(", reduction_name(operation), ") of ", shapes_text(inputs)),
+              .bytes = total_bytes(inputs),
+              .tensors = joined(inputs, outputs),
+              .outputs = outputs,
               .check =
                   [&] {
-                    if (type == c10d::OpType::ALLREDUCE) only(tensors, name);
-                    for (const at::Tensor& tensor : tensors) {
-                      check_reduction(operation, tensor.scalar_type());
+                    if (type == c10d::OpType::ALLREDUCE) only(inputs, name);
+                    for (const at::Tensor& input : inputs) {
+                      check_reduction(operation, input.scalar_type());
                     }
                   },
               .move =
                   [&] {
-                    for (const at::Tensor& host : host_tensors(tensors)) {
-                      host.copy_(reduced(*transport_, host, operation));
+                    const Tensors from = host_tensors(inputs), to = host_tensors(outputs);
+                    for (size_t i = 0; i < from.size(); ++i) {
+                      to[i].copy_(reduced(*transport_, from[i], operation));
                     }
                   }});
 }
 
 DistributedBackend::Work DistributedBackend::allreduce(Tensors& tensors,
                                                        const c10d::AllreduceOptions& options) {
-  return reduce_all(tensors, options.reduceOp, c10d::OpType::ALLREDUCE);
+  return reduce_into(tensors, tensors, options.reduceOp, c10d::OpType::ALLREDUCE);
 }
 
 DistributedBackend::Work DistributedBackend::allreduce_coalesced(
     Tensors& tensors, const c10d::AllreduceCoalescedOptions& options) {
-  return reduce_all(tensors, options.reduceOp, c10d::OpType::ALLREDUCE_COALESCED);
+  return reduce_into(tensors, tensors, options.reduceOp, c10d::OpType::ALLREDUCE_COALESCED);
 }
 
 DistributedBackend::Work DistributedBackend::reduce(Tensors& tensors,

@@ -273,7 +273,7 @@ def host(result):
     return result.cpu() if isinstance(result, Tensor) else result
 
 
-def main(folder: str, rank: int) -> None:
+def main(folder: str, rank: int, cases=CASES) -> None:
     torch.set_num_threads(1)
     dist.init_process_group(
         "neuron_sim",
@@ -283,7 +283,7 @@ def main(folder: str, rank: int) -> None:
         timeout=datetime.timedelta(seconds=120),
     )
     results = {}
-    for name, case in CASES.items():
+    for name, case in cases.items():
         try:
             results[name] = host(case())
         except Exception as error:

@@ -3,10 +3,7 @@
 Both processes run all cases of distributed_cases.py once; the tests look at what they returned.
 """
 
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import distributed_cases
@@ -14,32 +11,15 @@ import pytest
 import torch
 import torch.distributed as dist
 from distributed_cases import FLOATS, WHOLE, WORLD, values
+from processes import results_of, run_python
 
 ROOT = Path(__file__).resolve().parents[3]
-
-
-def run_python(*arguments, **environment) -> subprocess.Popen:
-    return subprocess.Popen(
-        [sys.executable, *map(str, arguments)],
-        env={**os.environ, "OMP_NUM_THREADS": "1", **environment},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
 
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory):
     """What every case returned or raised, by rank."""
-    folder = tmp_path_factory.mktemp("group")
-    processes = [
-        run_python(distributed_cases.__file__, folder, rank, NEURON_SIM_ARCH="trn2")
-        for rank in range(WORLD)
-    ]
-    for process in processes:
-        output, _ = process.communicate(timeout=300)
-        assert process.returncode == 0, output
-    return [torch.load(folder / f"results{rank}.pt") for rank in range(WORLD)]
+    return results_of(distributed_cases.__file__, tmp_path_factory.mktemp("group"))
 
 
 def assert_equal(found, expected):

@@ -13,6 +13,17 @@ def group():
         yield
 
 
+def captured(function, *tensors):
+    """The one launch of a compiled function."""
+    call = torch.compile(function, backend="neuron_sim")
+    with torch.no_grad():
+        call(*tensors)
+        with torch.neuron_sim.record_launches() as launches:
+            call(*tensors)
+    assert len(launches) == 1
+    return launches[0]
+
+
 def test_collectives_take_the_time_of_their_group_at_once(group):
     x = torch.empty(1 << 20, device="neuron_sim")
     with torch.neuron_sim.record_collectives() as found:
@@ -29,17 +40,25 @@ def test_a_compiled_graph_has_its_collectives_in_its_program(group):
 
     x = torch.empty(8, 128, dtype=torch.bfloat16, device="neuron_sim")
     weight = torch.empty(128, 64, dtype=torch.bfloat16, device="neuron_sim")
-    bodies = {}
-    for name, function in (("alone", lambda x, w: x @ w + 1), ("group", step)):
-        call = torch.compile(function, backend="neuron_sim")
-        with torch.no_grad():
-            call(x, weight)
-            with torch.neuron_sim.record_launches() as launches:
-                call(x, weight)
-        assert len(launches) == 1
-        bodies[name] = launches[0].body_us
+    alone = captured(lambda x, w: x @ w + 1, x, weight)
     hop = 1.5  # collective.hop_latency; a small all-reduce has two passes or more
-    assert bodies["group"] > bodies["alone"] + 2 * hop
+    assert captured(step, x, weight).body_us > alone.body_us + 2 * hop
+
+
+def test_a_captured_reduction_reads_its_input_where_it_is(group):
+    def one(x):
+        return collectives.all_reduce(x, "sum", dist.group.WORLD)
+
+    def two(x, y):
+        return collectives.all_reduce_coalesced([x, y], "sum", dist.group.WORLD)
+
+    x = torch.empty(64, 1024, device="neuron_sim")
+    for launch, instructions in ((captured(one, x), 1), (captured(two, x, x[:32]), 2)):
+        assert (launch.instructions, launch.dma_bytes) == (instructions, 0)
+    # Read again afterwards: two loads and a store, but no copy of it.
+    assert captured(lambda x: one(x) + x, x).dma_bytes == 3 * x.nbytes
+    # A strided input has to become dense, once.
+    assert captured(one, x.t()).dma_bytes == 2 * x.nbytes
 
 
 def test_a_tensor_parallel_plan_runs_on_one_rank(group):
