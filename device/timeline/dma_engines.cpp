@@ -113,6 +113,10 @@ double DmaEngines::share_of_copy(TransferClass transfer) const {
 
 namespace {
 
+bool is_transpose(TransferClass transfer) {
+  return transfer == TransferClass::kTransposeHbm || transfer == TransferClass::kTransposeSbuf;
+}
+
 /// Bytes that one element of a transfer moves in one piece.
 int64_t contiguous_bytes(const Step& step) {
   return step.bytes / std::max<int64_t>(step.fragments, 1);
@@ -134,10 +138,11 @@ Picoseconds DmaEngines::engine_time(const Step& step, int64_t descriptors, bool 
   if (!step.store && contiguous_bytes(step) < timing_.small_row) {
     each = std::max(each, timing_.small_row_packet);
   }
-  Picoseconds time = each * packets + stream;
-  if (step.transfer != TransferClass::kCopy) {
-    time = from_nanoseconds(time.nanoseconds() / share_of_copy(step.transfer));
-  }
+  // The share of a transpose counts from the peak of a copy (trainium2_arch.rst, DMA Transpose): all
+  // engines write blocks of [128, 16] elements together, whose rows are no packets.
+  const Picoseconds of_copy = is_transpose(step.transfer) ? stream : each * packets + stream;
+  const Picoseconds time =
+      from_nanoseconds(of_copy.nanoseconds() / share_of_copy(step.transfer));
   // While one engine prepares a packet, HBM serves the others.
   const Picoseconds memory = from_nanoseconds(static_cast<double>(bytes) / hbm_share_);
   return in_hbm ? std::max(time, memory) : time;
