@@ -95,7 +95,11 @@ def evaluate(
         worker = _Worker(suite, folder, architecture or alike[0].measurement.architecture)
         try:
             for row in alike:
-                request = {"method": row.method, "parameters": dict(row.parameters)}
+                request = {
+                    "method": row.method,
+                    "parameters": dict(row.parameters),
+                    "cores": row.cores,
+                }
                 yield evaluated_from(row.measurement, [worker.reply(request)])
         finally:
             worker.close()

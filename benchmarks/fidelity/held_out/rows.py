@@ -41,6 +41,8 @@ class Row:
     """"Class.method"."""
     parameters: Mapping[str, str]
     """By name, expressions of the file."""
+    cores: int | None = None
+    """On how many cores of a logical core the time was measured; None: as the test launches."""
 
 
 def _rows(document: Mapping[str, Any], suite: Suite, where: str) -> list[Row]:
@@ -65,7 +67,8 @@ def _rows(document: Mapping[str, Any], suite: Suite, where: str) -> list[Row]:
                 "unit": "us",
                 "split": "held_out",
             }
-            rows.append(Row(parse_measurement(entry), suite, test["method"], parameters))
+            measurement = parse_measurement(entry)
+            rows.append(Row(measurement, suite, test["method"], parameters, test.get("cores")))
     return rows
 
 

@@ -29,7 +29,8 @@ def times(module: ModuleType, row: dict[str, Any]) -> dict[str, Any]:
 
     call = suite_call(module, row["method"], row["parameters"])
     kernel = call.kernel if hasattr(call.kernel, "traced") else nki.jit(call.kernel)
-    return reply_of(nki.benchmark(kernel)[call.cores].traced(**call.operands))
+    cores = row["cores"] or call.cores
+    return reply_of(nki.benchmark(kernel)[cores].traced(**call.operands))
 
 
 def main() -> None:

@@ -1,5 +1,6 @@
 """Rows of test suites, timed from checkouts; here from a suite that the tests write."""
 
+import dataclasses
 import re
 
 import pytest
@@ -130,6 +131,24 @@ def test_a_row_is_timed_as_its_test_launches_the_kernel(rows, tmp_path):
         == "ValueError: 'TestCopy.test_nothing' ended without a kernel for its harness"
     )
     assert nothing.has_kernel
+
+
+def test_a_row_is_timed_on_the_cores_that_its_file_states(rows, tmp_path):
+    on_one, *_ = held_out.evaluate(rows, tmp_path)
+    path = tmp_path / "author+suite" / "tests" / "test_copy.py"
+    path.write_text(SUITE.replace("CompilerArgs(1)", "CompilerArgs(2)"))
+    stated = [dataclasses.replace(rows[0], cores=1), rows[0]]
+    as_stated, as_launched = held_out.evaluate(stated, tmp_path)
+    assert as_stated.simulated == on_one.simulated
+    assert as_launched.simulated != on_one.simulated
+
+
+def test_the_cores_of_a_test_are_those_of_its_rows(tmp_path):
+    path = tmp_path / "suite.toml"
+    path.write_text(
+        ROWS.replace('method = "TestCopy.run_copy"', 'method = "TestCopy.run_copy"\ncores = 1')
+    )
+    assert [row.cores for row in read_rows(path)] == [None, None, 1, None]
 
 
 def test_a_suite_that_cannot_be_imported_fails_its_rows_with_one_reason(rows, tmp_path):
