@@ -265,7 +265,7 @@ class Architecture {
   std::map<std::string, Fact> facts_;
 };
 
-/// The architecture of that name (trn1, trn2, trn3, aliases inf2, gen2, gen3, gen4) or read from
+/// The architecture of that name (inf2, trn1, trn2, trn3, aliases gen2, gen3, gen4) or read from
 /// that file (a path ending in .toml; read again at each call). A file may name a `base`, a
 /// built-in or a sibling file, and list only what differs. The reference stays valid until the
 /// process ends; thread-safe. KernelError names the key, the file and what is wrong.
@@ -275,7 +275,7 @@ const Architecture& load_architecture(std::string_view name_or_path);
 /// an empty variable counts as unset. A file is read once per path. Thread-safe.
 const Architecture& default_architecture();
 
-/// {"trn1", "trn2", "trn3"}.
+/// {"inf2", "trn1", "trn2", "trn3"}.
 std::vector<std::string> builtin_architectures();
 
 }  // namespace neuron_sim

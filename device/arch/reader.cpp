@@ -15,9 +15,9 @@ namespace neuron_sim {
 
 namespace {
 
-// The vendor's NEURON_PLATFORM_TARGET_OVERRIDE accepts the generations; inf2 has trn1's core.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kAliases = {
-    {{"inf2", "trn1"}, {"gen2", "trn1"}, {"gen3", "trn2"}, {"gen4", "trn3"}}};
+// The vendor's NEURON_PLATFORM_TARGET_OVERRIDE accepts the generations.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kAliases = {
+    {{"gen2", "trn1"}, {"gen3", "trn2"}, {"gen4", "trn3"}}};
 
 constexpr std::string_view kOverlayPrefix = "fitted/";
 // A built-in file without its overlay: where a calibration starts.

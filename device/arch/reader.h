@@ -19,7 +19,7 @@ class ArchitectureReader {
  public:
   explicit ArchitectureReader(std::span<const EmbeddedFile> builtin) : builtin_(builtin) {}
 
-  /// A built-in name, an alias (inf2, gen2, gen3, gen4), "handwritten/<name>" for a built-in
+  /// A built-in name, an alias (gen2, gen3, gen4), "handwritten/<name>" for a built-in
   /// without its overlay of fitted values, or a path ending in .toml. KernelError names the key,
   /// the file and what is wrong; a cycle of bases shows the whole chain.
   Architecture read(std::string_view name_or_path) const;
@@ -37,7 +37,7 @@ class ArchitectureReader {
   std::span<const EmbeddedFile> builtin_;
 };
 
-/// "trn1" for "inf2" and so on; any other name unchanged.
+/// "trn1" for "gen2" and so on; any other name unchanged.
 std::string without_alias(std::string_view name);
 
 }  // namespace neuron_sim

@@ -11,7 +11,7 @@ from neuron_sim.run.environment import architecture_setting
 from neuron_sim.terminal.exit_codes import FAILURE, SUCCESS
 from neuron_sim.terminal.json_output import give_json
 
-ARCHITECTURE_FORMS = "a name (trn1, trn2, trn3), handwritten/NAME, or a TOML file"
+ARCHITECTURE_FORMS = "a name (inf2, trn1, trn2, trn3), handwritten/NAME, or a TOML file"
 """What names an architecture on a command line and in NEURON_SIM_ARCH."""
 
 DEFAULT_ARCHITECTURE = "trn2"

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <set>
 #include <thread>
 
@@ -16,15 +17,15 @@ using test::message_of;
 using test::ScopedVariable;
 using test::TemporaryFolder;
 
-TEST(Architecture, TheThreeBuiltinGenerationsLoad) {
-  EXPECT_EQ(builtin_architectures(), (std::vector<std::string>{"trn1", "trn2", "trn3"}));
-  const char* cores[] = {"NeuronCore-v2", "NeuronCore-v3", "NeuronCore-v4"};
-  for (size_t i = 0; i < 3; ++i) {
-    const std::string name = builtin_architectures()[i];
+TEST(Architecture, TheBuiltinChipsLoad) {
+  EXPECT_EQ(builtin_architectures(), (std::vector<std::string>{"inf2", "trn1", "trn2", "trn3"}));
+  const std::map<std::string, int64_t> generations = {
+      {"inf2", 2}, {"trn1", 2}, {"trn2", 3}, {"trn3", 4}};
+  for (const auto& [name, generation] : generations) {
     const Architecture& architecture = load_architecture(name);
     EXPECT_EQ(architecture.name, name);
-    EXPECT_EQ(architecture.neuron_core, cores[i]);
-    EXPECT_EQ(architecture.generation, static_cast<int64_t>(i) + 2);
+    EXPECT_EQ(architecture.neuron_core, text("NeuronCore-v", generation));
+    EXPECT_EQ(architecture.generation, generation);
     EXPECT_EQ(architecture.facts().size(), architecture_fields().size());
   }
 }
@@ -70,6 +71,21 @@ TEST(Architecture, SplitOverheadsAddUpToTheMeasuredOnes) {
   EXPECT_EQ(
       (trn2.vector.latency + trn2.vector.write_latency + trn2.vector.pointer_latency).nanoseconds(),
       213);
+}
+
+TEST(Architecture, Inferentia2HasTheCoreOfTrn1AndOtherLinks) {
+  const Architecture& inf2 = load_architecture("inf2");
+  const Architecture& trn1 = load_architecture("trn1");
+  std::set<std::string> different;
+  for (const Field& field : architecture_fields()) {
+    if (field.get(inf2) != field.get(trn1)) different.insert(field.key);
+  }
+  EXPECT_EQ(different, (std::set<std::string>{"collective.instance_chips",
+                                              "collective.link_bytes_per_nanosecond",
+                                              "collective.network_bytes_per_nanosecond"}));
+  EXPECT_EQ(inf2.collective.link_bytes_per_nanosecond * 2,
+            trn1.collective.link_bytes_per_nanosecond);
+  EXPECT_EQ(inf2.collective.instance_chips, 12);
 }
 
 TEST(Architecture, EveryFactIsInTheMemberOfItsKey) {
@@ -121,7 +137,6 @@ TEST(Architecture, SettingOneFieldChangesNoOther) {
 }
 
 TEST(Architecture, AliasesAreTheSameObject) {
-  EXPECT_EQ(&load_architecture("inf2"), &load_architecture("trn1"));
   EXPECT_EQ(&load_architecture("gen2"), &load_architecture("trn1"));
   EXPECT_EQ(&load_architecture("gen3"), &load_architecture("trn2"));
   EXPECT_EQ(&load_architecture("gen4"), &load_architecture("trn3"));
@@ -132,7 +147,7 @@ TEST(Architecture, AnUnknownNameListsTheKnownOnes) {
   for (const char* name : {"trn4", "", "TRN2", "fitted/trn2", "trn2 "}) {
     const std::string message = message_of([&] { load_architecture(name); });
     EXPECT_NE(message.find(std::string("'") + name + "'"), std::string::npos) << message;
-    EXPECT_NE(message.find("trn1, trn2, trn3, inf2, gen2, gen3, gen4"), std::string::npos);
+    EXPECT_NE(message.find("inf2, trn1, trn2, trn3, gen2, gen3, gen4"), std::string::npos);
   }
 }
 
@@ -176,7 +191,7 @@ TEST(Architecture, EnvironmentVariablesChooseTheDefault) {
   const ScopedVariable none("NEURON_SIM_ARCH", nullptr);
   const ScopedVariable nothing("NEURON_PLATFORM_TARGET_OVERRIDE", nullptr);
   EXPECT_EQ(default_architecture().name, "trn2");
-  const ScopedVariable vendor("NEURON_PLATFORM_TARGET_OVERRIDE", "inf2");
+  const ScopedVariable vendor("NEURON_PLATFORM_TARGET_OVERRIDE", "gen2");
   EXPECT_EQ(default_architecture().name, "trn1");
   const ScopedVariable empty("NEURON_SIM_ARCH", "");
   EXPECT_EQ(default_architecture().name, "trn1") << "empty is unset";

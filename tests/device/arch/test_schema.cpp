@@ -202,7 +202,7 @@ TEST(Schema, RemarksOfAFitHaveTheirTypes) {
 
 TEST(Schema, BasesMayBeSiblingFilesAndChains) {
   const TemporaryFolder folder;
-  folder.write("first.toml", "base = \"inf2\"\n" + fact("limits.cores", "3", "1"));
+  folder.write("first.toml", "base = \"gen2\"\n" + fact("limits.cores", "3", "1"));
   const std::string second = folder.write("second.toml", "base = \"first.toml\"\ngeneration = 7\n" +
                                                              fact("dma.packet", "9", "ns"));
   const Architecture architecture = read({{"trn1", builtin_text("trn1")}}, second);
@@ -221,7 +221,7 @@ TEST(Schema, CyclesOfBasesShowTheChain) {
   expect_parts(message_of([&] { read({}, first); }), {"'base'", "a.toml -> ", "b.toml -> "});
   expect_parts(message_of([&] { read({}, self); }), {"'base'", "self.toml -> "});
   const std::vector<NamedText> builtin = {{"trn1", "base = \"trn2\"\n"},
-                                          {"trn2", "base = \"inf2\"\n"}};
+                                          {"trn2", "base = \"gen2\"\n"}};
   expect_parts(message_of([&] { read(builtin, "trn1"); }), {"trn1 -> trn2 -> trn1"});
 }
 

@@ -53,6 +53,19 @@ TEST(ExchangeTime, EachPassGoesAtTheRateOfItsSlowestWay) {
               sent / kReduce + crossing / kLink, 1e-2);
 }
 
+TEST(ExchangeTime, LinksOfInferentia2AreHalfAsFastAndItsInstancesSmaller) {
+  const Architecture& inf2 = load_architecture("inf2");
+  const Exchange exchange = reduce_and_gather({24'000'000});
+  const auto duration = [&](const Architecture& architecture, int64_t ranks) {
+    return exchange_time(architecture, exchange, one_group(ranks), kChip);
+  };
+  EXPECT_EQ(duration(inf2, 2).transfer, time_of(exchange, one_group(2)).transfer);  // in a chip
+  // Both passes wait for the links.
+  EXPECT_NEAR(duration(inf2, 24).transfer.nanoseconds(), 2 * 22e6 / (kLink / 2), 1e-2);
+  EXPECT_EQ(duration(inf2, 24).latency, time_of(exchange, one_group(24)).latency);
+  EXPECT_GT(duration(inf2, 26).latency, time_of(exchange, one_group(26)).latency * 5);
+}
+
 TEST(ExchangeTime, AChipThatIsNotFullReceivesMoreThanFullOnes) {
   // The last of three ranks has a chip of its own: two thirds of the buffer come in.
   EXPECT_NEAR(transfer({.buffer = {1 << 20}}, one_group(3)), (1 << 20) * (2.0 / 3) / kLink, 1e-2);

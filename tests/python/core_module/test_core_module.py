@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from neuron_sim import _core
 
-ARCHITECTURES = ["trn1", "trn2", "trn3"]
+ARCHITECTURES = ["inf2", "trn1", "trn2", "trn3"]
 CERTAINTIES = {"documented", "measured", "fitted", "assumed", "derived"}
 # float8_e4m3 of ml_dtypes has infinities, as the chip's; the x4 dtypes are rounded value by value.
 FLOATS = {
@@ -56,14 +56,14 @@ def test_every_fact_has_a_number_a_unit_a_source_and_a_certainty(architecture):
         assert fact["certainty"] in CERTAINTIES, key
 
 
-@pytest.mark.parametrize("architecture, alias", [("trn1", "inf2"), ("trn2", "gen3")])
+@pytest.mark.parametrize("architecture, alias", [("trn1", "gen2"), ("trn2", "gen3")])
 def test_an_alias_has_the_facts_of_its_architecture(architecture, alias):
     assert _core.architecture_facts(alias) == _core.architecture_facts(architecture)
 
 
 def test_the_generations_differ_where_the_documents_say_so():
     facts = {name: _core.architecture_facts(name) for name in ARCHITECTURES}
-    assert [facts[name]["limits.cores"]["value"] for name in ARCHITECTURES] == [2, 8, 8]
+    assert [facts[name]["limits.cores"]["value"] for name in ARCHITECTURES] == [2, 2, 8, 8]
     assert facts["trn1"]["features.exact_transpose"]["value"] == 0
     assert facts["trn2"]["features.exact_transpose"]["value"] == 1
 

@@ -51,7 +51,7 @@ def test_an_unknown_dtype_is_named_with_those_that_exist():
 
 def test_an_unknown_architecture_is_named_with_those_that_exist():
     sentence = message_of(ValueError, "matmul", SHAPES["matmul"], "float32", "trn9")
-    assert sentence.startswith("architecture 'trn9' is unknown; allowed: trn1, trn2, trn3, ")
+    assert sentence.startswith("architecture 'trn9' is unknown; allowed: inf2, trn1, trn2, trn3, ")
     with pytest.raises(ValueError) as caught:
         _core.architecture_facts("trn9")
     assert str(caught.value) == sentence

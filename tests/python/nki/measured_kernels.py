@@ -47,7 +47,8 @@ def product(architecture="trn2", loops=3):
         builder.tensor_copy(result, total)
 
     builder.loop(loops, multiply)
-    exact = architecture != "trn1"  # trn1 transposes by a product: into fp32
+    # Without exact transposes a tile is turned by a product: into fp32.
+    exact = _core.architecture_facts(architecture)["features.exact_transpose"]["value"]
     turned = builder.psum("turned", [64, 128], "bfloat16" if exact else "float32")
     builder.nc_transpose(turned, left, engine="tensor")
     builder.dma_copy(z, result)

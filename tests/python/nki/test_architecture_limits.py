@@ -121,7 +121,7 @@ def test_tile_sizes_are_those_of_the_vendor(name, monkeypatch):
     limits = (size.pmax, size.psum_fmax, size.gemm_stationary_fmax, size.gemm_moving_fmax)
     assert limits == (128, 512, 128, 512)
     assert (size.bn_stats_fmax, size.psum_num_banks, size.psum_bank_fmax_bytes) == (512, 8, 2048)
-    sbuf = {"trn1": 180224, "trn2": 212984, "trn3": 245752}
+    sbuf = {"inf2": 180224, "trn1": 180224, "trn2": 212984, "trn3": 245752}
     assert size.total_available_sbuf_size == sbuf[name.split("/")[-1]]
 
 

@@ -61,7 +61,7 @@ print("all computed")
 '''
 
 
-@pytest.mark.parametrize("architecture", ["trn1", "trn2"])
+@pytest.mark.parametrize("architecture", ["inf2", "trn1", "trn2"])
 def test_the_examples_compute_what_they_say(tmp_path, architecture):
     script = tmp_path / "check.py"
     script.write_text(CHECK)

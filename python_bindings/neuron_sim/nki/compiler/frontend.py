@@ -23,9 +23,9 @@ class NKIFrontend:
     ) -> TracedKernel:
         """The program of a kernel, or of a function, for `inputs`, its arguments by name.
 
-        `target`: trn1, trn2, trn3 or another name of theirs; `lnc`: cores of a logical core. The
-        result is a TracedKernel, not the vendor's module; no files are written, so that the other
-        arguments change nothing. Errors are those of the kernel.
+        `target`: inf2, trn1, trn2, trn3 or another name of theirs; `lnc`: cores of a logical core.
+        The result is a TracedKernel, not the vendor's module; no files are written, so that the
+        other arguments change nothing. Errors are those of the kernel.
         """
         traced = kernel if isinstance(kernel, Kernel) else jit(kernel)
         call = (traced if lnc == 1 else traced[lnc]).call(**inputs)

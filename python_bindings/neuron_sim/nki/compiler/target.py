@@ -5,7 +5,7 @@ from ..launch.calls import architecture_of
 
 
 def resolve_target() -> str:
-    """The target of a kernel that is called now: trn1, trn2, trn3 or an architecture's file."""
+    """The target of a kernel that is called now: inf2, trn1, trn2, trn3 or a file."""
     return architecture_of()
 
 

@@ -29,7 +29,7 @@ from .programs import Programs
 from .traced_kernel import Output, TracedKernel
 
 #: The vendor's other names for architectures.
-TARGETS = {"inf2": "trn1", "gen2": "trn1", "gen3": "trn2", "gen4": "trn3"}
+TARGETS = {"gen2": "trn1", "gen3": "trn2", "gen4": "trn3"}
 
 
 def architecture_of(target: str | None = None) -> str:

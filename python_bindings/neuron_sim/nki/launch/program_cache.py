@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from neuron_sim import _core
+
 from ..tracing.dtypes import DType
 from . import sanitize
 from .fingerprint import Fingerprint
@@ -21,7 +23,7 @@ from .reads import NotPure
 from .traced_kernel import Output, TracedKernel
 
 _CAPACITY = 256
-_ARCHITECTURES = ("trn1", "trn2", "trn3")  # others are files, whose contents may change
+_ARCHITECTURES = frozenset(_core.architectures())  # others are files, whose contents may change
 _IMMUTABLE = (type(None), bool, int, float, str, bytes, DType, np.generic, Output)
 _PACKAGES = ("neuron_sim.nki", "neuron_sim.neuronxcc")
 

@@ -13,7 +13,7 @@ from neuron_sim.nki.measurement.tables.summary import summary_of
 from neuron_sim.timeline.advice import advise
 from neuron_sim.timeline.recorded_run import code_of
 
-from ..tracing.generations import GENERATIONS
+from ..tracing.generations import instance_type
 
 _TYPES = {"f8": "<f8", "u4": "<u4", "i4": "<i4", "u1": "u1"}
 
@@ -23,7 +23,6 @@ def profile_of(kernel: Any) -> RunProfile:
     program, timing = kernel.program, kernel.time()
     log = list(getattr(kernel, "log", []))
     recording = program.recording(log=log)
-    generation = GENERATIONS.get(program.generation)
     error = interval(kind_of([timing]))
     header = {name: value for name, value in recording.items() if name != "columns"}
     header |= {
@@ -31,7 +30,7 @@ def profile_of(kernel: Any) -> RunProfile:
         "arguments": program.arguments,
         "facts": {name: fact["value"] for name, fact in program.facts.items()},
         "generation": program.generation,
-        "instance_type": generation.instance if generation else program.architecture,
+        "instance_type": instance_type(program.architecture, program.generation),
         "instruction_counters": program.instruction_counters(),
         "lines": code_of(each["source"] for each in recording["names"]["instructions"]),
         "interval": {"low": error.low, "high": error.high, "share": COVERAGE},

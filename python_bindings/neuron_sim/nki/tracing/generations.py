@@ -10,8 +10,8 @@ compiler. The only public flag that a published stack differs in."""
 
 
 class Generation(NamedTuple):
-    """`compiler`: the stack whose passes its programs go through; `instance`: a profile's
-    instance_type."""
+    """`compiler`: the stack whose passes its programs go through; `instance`: the smallest one
+    of its first chip."""
 
     compiler: str
     instance: str
@@ -34,3 +34,12 @@ GENERATIONS = {
     3: Generation("neuronx-cc trn2", "trn2.3xlarge"),
 }
 """Those whose compiler has been measured."""
+
+_OTHER_CHIPS = {"inf2": "inf2.xlarge"}
+
+
+def instance_type(architecture: str, generation: int) -> str:
+    """A profile's instance_type: the smallest instance of the chip, of a user's chip that of its
+    generation; the chip's name where there is none."""
+    known = GENERATIONS.get(generation)
+    return _OTHER_CHIPS.get(architecture) or (known.instance if known else architecture)

@@ -10,7 +10,7 @@ from measured_kernels import TracedKernel, doubled, product
 from neuron_sim import _core
 from neuron_sim.nki import measurement
 from neuron_sim.nki.measurement import program_file
-from neuron_sim.nki.measurement.recorded import digest_of, profile_summary
+from neuron_sim.nki.measurement.recorded import digest_of, profile_of, profile_summary
 
 
 def long_product():
@@ -241,3 +241,12 @@ def test_timing_only_is_the_innermost_context_else_the_environment(monkeypatch):
     assert measurement.is_timing_only()
     with measurement.timing_only(False):
         assert not measurement.is_timing_only()
+
+
+@pytest.mark.parametrize(
+    ("architecture", "instance"),
+    [("inf2", "inf2.xlarge"), ("trn1", "trn1.2xlarge"), ("trn2", "trn2.3xlarge"), ("trn3", "trn3")],
+)
+def test_a_profile_names_an_instance_of_its_chip(architecture, instance):
+    profile = profile_of(doubled(architecture=architecture))
+    assert profile.header["instance_type"] == instance
