@@ -33,10 +33,11 @@ Time to first token (TTFT, of a batch of prompts) and per output token (TPOT) as
 published them for 24 cores of an inf2.48xlarge and 32 cores of a trn1.32xlarge (aws-neuron-sdk,
 `about-neuron/benchmarks`; rows and sources in
 `python_bindings/neuron_sim/model/published_generation.json`), and the simulated times of one of
-these cores on the trn1 architecture. Each row is `neuron-sim model NAME --arch trn1 --tp N
---batch N --context N --input N`, with `--weight-dtype int8` where the weights are int8; all are
-`neuron-sim model --published`. No setting is specific to a model, and nothing is fitted to these
-rows but the constants of [the host](#time-to-first-token-with-the-host), which no other figure has.
+these cores on the architecture of the instance, inf2 or trn1. Each row is `neuron-sim model NAME
+--instance INSTANCE --tp N --batch N --context N --input N`, with `--weight-dtype int8` where the
+weights are int8; all are `neuron-sim model --published`. No setting is specific to a model, and
+nothing is fitted to these rows but the constants of
+[the host](#time-to-first-token-with-the-host), which no other figure has.
 
 What is simulated is the program of the prompt or of one token on a core, with its collectives
 ([compile.md](compile.md#how-long-does-my-model-take)). Not modelled, or not known:

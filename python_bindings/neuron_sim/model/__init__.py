@@ -9,4 +9,4 @@ DEFAULT_CONTEXT = 2048
 DEFAULT_INPUT = 128
 """Tokens of a prompt."""
 PUBLISHED_ARCHITECTURE = "trn1"
-"""The architecture of the published latencies: inf2 and trn1 instances have NeuronCores-v2."""
+"""The architecture of the published latencies of one core: inf2 and trn1 have the same one."""

@@ -249,7 +249,7 @@ def _compare(arguments: argparse.Namespace) -> int:
     name = arguments.model
     if arguments.host_overhead:
         return _compare_with_host(name, arguments)
-    generations = published_generation.compare(name)
+    generations = published_generation.compare(name, everywhere=arguments.arch is not None)
     rows = published.compare(name) if name is None or not generations else []
     rows += generations
 
@@ -272,7 +272,8 @@ def _compare_with_host(model: str | None, arguments: argparse.Namespace) -> int:
     if model is not None:
         raise ValueError(f"--host-overhead is fitted to all published models, not to '{model}'.")
     rows = published.compare()
-    rows += [row for row in published_generation.compare() if row.figure == "TTFT"]
+    generations = published_generation.compare(everywhere=arguments.arch is not None)
+    rows += [row for row in generations if row.figure == "TTFT"]
     overheads = host_overhead.fitted(rows)
     found = host_overhead.added(rows, overheads)
     left_out = host_overhead.left_out(rows)
@@ -291,7 +292,7 @@ def _compare_with_host(model: str | None, arguments: argparse.Namespace) -> int:
 
 
 def _choose_architecture(arguments: argparse.Namespace) -> None:
-    """That of --arch, of the published figures, or of --instance."""
+    """That of --arch, of the published latencies of one core, or of --instance."""
     chosen = arguments.arch or (PUBLISHED_ARCHITECTURE if arguments.published else None)
     if arguments.instance is not None:
         chosen = chosen or instance(arguments.instance).architecture

@@ -83,7 +83,7 @@ def generations(monkeypatch, ttft, tpot):
         prefill=SimpleNamespace(latency_ms=ttft, bound="DMA"),
         decode=SimpleNamespace(latency_ms=tpot, bound="DMA"),
     )
-    monkeypatch.setattr(published_generation, "_simulated", lambda model, request: found)
+    monkeypatch.setattr(published_generation, "_simulated", lambda *request: found)
 
 
 def test_the_first_token_waits_for_the_host_and_the_others_do_not(monkeypatch):
