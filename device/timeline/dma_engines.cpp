@@ -138,11 +138,10 @@ Picoseconds DmaEngines::engine_time(const Step& step, int64_t descriptors, bool 
   if (!step.store && contiguous_bytes(step) < timing_.small_row) {
     each = std::max(each, timing_.small_row_packet);
   }
-  // The share of a transpose counts from the peak of a copy (trainium2_arch.rst, DMA Transpose): all
-  // engines write blocks of [128, 16] elements together, whose rows are no packets.
+  // The share of a transpose counts from the peak of a copy (trainium2_arch.rst, DMA Transpose):
+  // all engines write blocks of [128, 16] elements together, whose rows are no packets.
   const Picoseconds of_copy = is_transpose(step.transfer) ? stream : each * packets + stream;
-  const Picoseconds time =
-      from_nanoseconds(of_copy.nanoseconds() / share_of_copy(step.transfer));
+  const Picoseconds time = from_nanoseconds(of_copy.nanoseconds() / share_of_copy(step.transfer));
   // While one engine prepares a packet, HBM serves the others.
   const Picoseconds memory = from_nanoseconds(static_cast<double>(bytes) / hbm_share_);
   return in_hbm ? std::max(time, memory) : time;

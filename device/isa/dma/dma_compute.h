@@ -22,7 +22,7 @@ namespace neuron_sim {
 /// true); with `oob_skip` a row out of range is skipped, without it the executor raises IndexError.
 ///
 /// Software descriptors (engine GpSimd) for an index, else static ones (any engine); every source
-/// is read at dma.compute of the throughput of a copy.
+/// is read at the throughput of a copy, so that a sum of two takes as long as two copies.
 struct DmaCompute {
   View dst;
   std::vector<View> srcs;

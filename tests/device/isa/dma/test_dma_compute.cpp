@@ -217,7 +217,7 @@ TEST(DmaComputeChecks, ReportsWrongReadModifyWrites) {
             "descriptors need engine GpSimd.");
 }
 
-TEST(DmaComputeDemand, ReadsEverySourceAtItsShareOfACopy) {
+TEST(DmaComputeDemand, ReadsTheBytesOfEverySource) {
   InstructionBench bench;
   bench.architecture().dma.engines = 16;
   const View dst = bench.tile(kSbuf, kFp32, {128, 64}, "dst");
@@ -226,7 +226,7 @@ TEST(DmaComputeDemand, ReadsEverySourceAtItsShareOfACopy) {
       bench.prepare(kDmaCompute, DmaCompute{.dst = dst, .srcs = {src, src, dst}}.draft());
   EXPECT_EQ(draft.engine, EngineKind::kSync);
   const Step step = kDmaCompute.demand(draft, bench.architecture()).steps[0];
-  EXPECT_EQ(step.transfer, TransferClass::kCompute);
+  EXPECT_EQ(step.transfer, TransferClass::kCopy);
   EXPECT_EQ(step.descriptors, DescriptorKind::kStatic);
   EXPECT_EQ(step.elements, 3 * 128);
   EXPECT_EQ(step.bytes, 256);
