@@ -197,7 +197,7 @@ struct DmaTiming {
   Picoseconds host_latency{};            ///< of one host copy
   double transpose_hbm = 0;   ///< throughput of an HBM to SBUF transpose, as a share of a copy's
   double transpose_sbuf = 0;  ///< the same from SBUF
-  double compute = 0;         ///< the same of dma_compute, per byte read
+  double compute = 0;         ///< the same of adding a tensor to what it overwrites
 };
 
 /// Semaphore wake-ups, [producer][consumer] in the order of EngineKind (tensor, vector, scalar,
