@@ -12,12 +12,24 @@ int64_t head_stride(const HbmTensor& tensor) {
   return tensor.shape[2] > 1 ? tensor.strides[2] : tensor.strides[1];
 }
 
+/// Engines start at every 32nd partition.
+constexpr int64_t kPartitionGroup = 32;
+
 /// Contiguous along its length and not along its width.
 bool lies_turned(const HbmTensor& tensor) {
   return tensor.strides[3] == 1 && tensor.strides[4] != 1 && tensor.shape[3] > 1;
 }
 
 }  // namespace
+
+bool HeadOperand::lies_stacked(const Limits& limits, const HbmTensor& tensor, int64_t heads) {
+  const int64_t width = tensor.shape[4];
+  if (!lies_turned(tensor) || 2 * width > limits.partitions || limits.partitions % width != 0) {
+    return false;
+  }
+  return heads % (limits.partitions / width) == 0 && width % kPartitionGroup == 0 &&
+         head_stride(tensor) == width * tensor.strides[4];
+}
 
 HeadOperand::HeadOperand(Builder& builder, const HbmTensor& tensor, int64_t heads, Form form,
                          int ring, AttentionTransposer& transposer)
@@ -29,14 +41,16 @@ HeadOperand::HeadOperand(Builder& builder, const HbmTensor& tensor, int64_t head
       length_(tensor.shape[3]),
       width_(tensor.shape[4]),
       head_stride_(head_stride(tensor)),
+      stack_(form.stacked ? partitions_ / width_ : 1),
       loads_turned_(form.turned && lies_turned(tensor)) {
-  const auto tile = [&](const char* suffix, int64_t rows, int64_t columns) {
+  const auto tile = [&](const char* suffix, int64_t columns_of_heads, int64_t rows,
+                        int64_t columns) {
     return builder.sbuf(tensor.storage.label() + suffix,
-                        {partitions_, heads, ceiling(rows, partitions_), columns}, tensor.dtype(),
-                        ring);
+                        {partitions_, columns_of_heads, ceiling(rows, partitions_), columns},
+                        tensor.dtype(), ring);
   };
-  if (form.rows || !loads_turned_) rows_ = tile("_rows", length_, width_);
-  if (form.turned) turned_ = tile("_turned", width_, length_);
+  if (form.rows || !loads_turned_) rows_ = tile("_rows", heads, length_, width_);
+  if (form.turned) turned_ = tile("_turned", heads / stack_, width_, length_);
 }
 
 int64_t HeadOperand::bytes(const Limits& limits, int64_t length, int64_t width, Dtype dtype,
@@ -66,7 +80,13 @@ void HeadOperand::load_blocks(const View& tile, const std::array<int64_t, 2>& si
 void HeadOperand::load(const Affine& start, const Affine& turn) {
   const int64_t row = tensor_.strides[3], column = tensor_.strides[4];
   if (rows_.present()) load_blocks(rows_.turn(turn), {length_, width_}, {row, column}, start);
-  if (loads_turned_) load_blocks(turned_.turn(turn), {width_, length_}, {column, row}, start);
+  if (stack_ > 1) {
+    neuron_sim::load(builder_, turned_.turn(turn).select(2, 0),
+                     tensor_.view({partitions_, heads_ / stack_, length_},
+                                  {column, stack_ * head_stride_, row}, start));
+  } else if (loads_turned_) {
+    load_blocks(turned_.turn(turn), {width_, length_}, {column, row}, start);
+  }
 }
 
 void HeadOperand::prepare(const Affine& turn) {
@@ -102,7 +122,9 @@ BlockedMatrix HeadOperand::rows(int64_t head, const Affine& turn) const {
 }
 
 BlockedMatrix HeadOperand::turned(int64_t head, const Affine& turn) const {
-  return {turned_.turn(turn).select(1, head), width_, length_};
+  const View column = turned_.turn(turn).select(1, head / stack_);
+  if (stack_ == 1) return {column, width_, length_};
+  return {column.slice(0, head % stack_ * width_, width_), width_, length_};
 }
 
 void store_heads(Builder& builder, const View& tile, const HbmTensor& tensor, const Affine& start) {

@@ -41,8 +41,11 @@ AttentionSection::AttentionSection(Builder& builder, const AttentionTensors& ten
       steps_(steps()),
       transposer_(builder, tensors.q.dtype(), kDoubleBuffer,
                   options.exact_transposes ? EngineKind::kAuto : EngineKind::kTensor),
-      q_(operand(tensors.q, units.heads(), {.turned = true})),
-      k_(operand(tensors.k, units.key_heads, {.turned = true})),
+      stacked_(units.members == 1 &&
+               HeadOperand::lies_stacked(builder.limits(), tensors.q, units.heads()) &&
+               HeadOperand::lies_stacked(builder.limits(), tensors.k, units.key_heads)),
+      q_(operand(tensors.q, units.heads(), {.turned = true, .stacked = stacked_})),
+      k_(operand(tensors.k, units.key_heads, {.turned = true, .stacked = stacked_})),
       v_(operand(tensors.v, units.key_heads, {.rows = true})) {
   const int64_t width = tensors.v.shape[4];
   const Dtype dtype = tensors.q.dtype();

@@ -80,6 +80,7 @@ class AttentionSection {
   const int64_t row_tile_, key_tile_;
   const std::vector<Step> steps_;
   AttentionTransposer transposer_;
+  const bool stacked_;  ///< q and k
   HeadOperand q_, k_, v_;
   View turned_, exponentials_, bias_tile_, biased_, sums_, out_;
   View largest_, part_, inverse_, decay_, scores_, weighted_;

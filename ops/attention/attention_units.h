@@ -68,9 +68,14 @@ class AttentionTransposer {
 /// partitions), or both.
 class HeadOperand {
  public:
+  /// `stacked`: transposed heads lie below each other on the partitions (lies_stacked()).
   struct Form {
-    bool rows = false, turned = false;
+    bool rows = false, turned = false, stacked = false;
   };
+  /// Whether the tensor lies transposed in memory, head after head, so that whole heads fill the
+  /// partitions: `heads` of a unit are then loaded as they lie, several to a tile. Products of two
+  /// operands that lie so contract the same partitions of both.
+  static bool lies_stacked(const Limits& limits, const HbmTensor& tensor, int64_t heads);
   /// `heads` of a unit; `ring` units are on chip at a time.
   HeadOperand(Builder& builder, const HbmTensor& tensor, int64_t heads, Form form, int ring,
               AttentionTransposer& transposer);
@@ -94,6 +99,7 @@ class HeadOperand {
   const HbmTensor& tensor_;
   AttentionTransposer& transposer_;
   int64_t partitions_, heads_, length_, width_, head_stride_;
+  int64_t stack_;      ///< transposed heads below each other
   bool loads_turned_;  ///< it is transposed in memory
   View rows_, turned_;
 };

@@ -138,7 +138,7 @@ void ContractionLoader::load_transposed(const View& source, const BlockedMatrix&
 
 void multiply(Builder& builder, const View& psum, const ColumnWindow& stationary,
               const ColumnWindow& moving, bool accumulate) {
-  const int64_t partitions = builder.limits().partitions;
+  const int64_t partitions = stationary.matrix.tile.size(0);  // of a full block
   const int64_t full = stationary.matrix.full_blocks(), rest = stationary.matrix.rest();
   require(stationary.matrix.rows == moving.matrix.rows && stationary.matrix.rows > 0,
           "a product contracts equal, non-empty dimensions");
