@@ -23,6 +23,7 @@ struct MatmulOperands {
   const Expression* after = nullptr;  ///< of the result so far and `others`; absent: none
   std::vector<View> others{};         ///< [M, N], as the addend
   EngineKind transpose_engine = EngineKind::kAuto;  ///< of operands transposed on chip: Transposer
+  bool is_turned = false;  ///< the transpose of a product: its a and addend were b and a row
   int64_t rows() const { return a.size(0); }
   int64_t depth() const { return a.size(1); }
   int64_t columns() const { return b.size(1); }

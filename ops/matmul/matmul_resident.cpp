@@ -19,6 +19,15 @@ int64_t staged_columns(const Limits& limits, const MatmulOperands& operands, int
   return whole ? columns : std::min(product_columns(limits), columns);
 }
 
+/// Rows of a that are loaded at a time. Those of a product that is computed as its transpose are
+/// columns of weights, which are contiguous: the columns of a bank make as long descriptors as the
+/// panels of b have.
+int64_t rows_at_once(const Limits& limits, const MatmulOperands& operands) {
+  const bool long_descriptors = operands.is_turned && !needs_transposing(operands.a_by_depth());
+  const int64_t rows = long_descriptors ? product_columns(limits) : limits.partitions;
+  return std::min(rows, operands.rows());
+}
+
 /// One panel of columns of b with the row tiles of a streaming past it.
 class ResidentMatmul {
  public:
@@ -36,8 +45,8 @@ class ResidentMatmul {
     column_tile_ = std::min(product_columns(limits), operands.columns());
     panel_ = blocked_tile(builder, "b_panel", depth, std::min(plan.columns, operands.columns()),
                           dtype, plan.ring);
-    rows_ = blocked_tile(builder, "a_rows", depth, std::min(row_tile_, operands.rows()), dtype,
-                         kDoubleBuffer);
+    row_group_ = rows_at_once(limits, operands);
+    rows_ = blocked_tile(builder, "a_rows", depth, row_group_, dtype, kDoubleBuffer);
     staged_columns_ = staged_columns(limits, operands, std::min(plan.columns, operands.columns()));
     staging_ = builder.sbuf("result", {limits.partitions, staged_columns_}, operands.out.dtype(),
                             staged_columns_ > column_tile_ ? kDoubleBuffer : kOutputRing);
@@ -56,9 +65,10 @@ class ResidentMatmul {
   void emit(const MatmulOperands& operands, const Affine& batch) {
     operands_ = operands;
     const int64_t panels = ceiling(operands.columns(), plan_.columns);
-    const int64_t row_tiles = ceiling(operands.rows(), row_tile_);
-    first_row_tile_ = batch * row_tiles;
+    first_row_group_ = batch * ceiling(operands.rows(), row_group_);
+    first_row_tile_ = batch * ceiling(operands.rows(), row_tile_);
     first_column_tile_ = batch * ceiling(operands.columns(), column_tile_);
+    result_.begin_product(operands, batch);
     for_tiles(builder_, operands.columns(), plan_.columns,
               [&](const Affine& column, int64_t columns, const Affine& index) {
                 emit_panel(column, columns, batch * panels + index);
@@ -69,17 +79,21 @@ class ResidentMatmul {
   void emit_panel(const Affine& column, int64_t columns, const Affine& index) {
     const BlockedMatrix panel{panel_.turn(index), operands_.depth(), columns};
     for_tiles_ahead(
-        builder_, operands_.rows(), row_tile_,
-        [&](const Affine& row, int64_t rows, const Affine& tile) {
-          load_a_->load(operands_.a_by_depth().slice(1, row, rows), row_tile(tile, rows),
-                        first_row_tile_ + tile);
-          // The panel comes after the first row tile, which is small and needed at once.
-          if (!tile.is_constant() || tile.constant() != 0) return;
+        builder_, operands_.rows(), row_group_,
+        [&](const Affine& row, int64_t rows, const Affine& group) {
+          load_a_->load(operands_.a_by_depth().slice(1, row, rows), row_group(group, rows),
+                        first_row_group_ + group);
+          // The panel comes after the first rows, which are small and needed at once.
+          if (!group.is_constant() || group.constant() != 0) return;
           load_panel(panel, column);
           result_.begin_panel(operands_, column, columns, index);
         },
-        [&](const Affine&, int64_t rows, const Affine& tile) {
-          emit_row_tile(panel, column, tile, rows);
+        [&](const Affine&, int64_t count, const Affine& group) {
+          const BlockedMatrix loaded = row_group(group, count);
+          for (int64_t row = 0; row < count; row += row_tile_) {
+            const Affine tile = group * ceiling(row_group_, row_tile_) + row / row_tile_;
+            emit_row_tile(panel, column, tile, {loaded, row, std::min(row_tile_, count - row)});
+          }
         });
   }
 
@@ -92,13 +106,13 @@ class ResidentMatmul {
               });
   }
 
-  BlockedMatrix row_tile(const Affine& tile, int64_t rows) const {
-    return {rows_.turn(first_row_tile_ + tile), operands_.depth(), rows};
+  BlockedMatrix row_group(const Affine& group, int64_t rows) const {
+    return {rows_.turn(first_row_group_ + group), operands_.depth(), rows};
   }
 
   void emit_row_tile(const BlockedMatrix& panel, const Affine& panel_column, const Affine& tile,
-                     int64_t rows) {
-    const BlockedMatrix stationary = row_tile(tile, rows);
+                     const ColumnWindow& stationary) {
+    const int64_t rows = stationary.columns;
     const int64_t steps = ceiling(panel.columns, column_tile_);
     const bool whole = staged_columns_ > column_tile_;
     const View row = staging_.turn(first_row_tile_ + tile).slice(0, 0, rows);
@@ -106,7 +120,7 @@ class ResidentMatmul {
               [&](const Affine& start, int64_t count, const Affine& index) {
                 const Affine turn = (first_row_tile_ + tile) * steps + index;
                 const View psum = psum_.turn(turn).slice(0, 0, rows).slice(1, 0, count);
-                multiply(builder_, psum, {stationary, 0, rows}, {panel, start, count});
+                multiply(builder_, psum, stationary, {panel, start, count});
                 const OutputTile window{tile * row_tile_, rows, panel_column + start, count};
                 const View staged = whole
                                         ? row.slice(1, start, count)
@@ -123,8 +137,9 @@ class ResidentMatmul {
   const ResidentPlan plan_;
   MatmulOperands operands_;  ///< of the product being emitted
   MatmulResult result_;
-  Affine first_row_tile_, first_column_tile_;  ///< of the product, counted over the batch
-  int64_t row_tile_ = 0, column_tile_ = 0, staged_columns_ = 0;
+  Affine first_row_group_, first_row_tile_,
+      first_column_tile_;  ///< of the product, counted over the batch
+  int64_t row_tile_ = 0, row_group_ = 0, column_tile_ = 0, staged_columns_ = 0;
   View panel_, rows_, staging_, psum_;
   std::optional<Transposer> transposer_;
   std::optional<ContractionLoader> load_a_, load_b_;
@@ -137,9 +152,9 @@ ResidentPlan plan_resident(const Architecture& architecture, const MatmulBatch& 
   const MatmulOperands& operands = batch.first;
   const int64_t depth = operands.depth(), columns = operands.columns();
   const Dtype dtype = operands.dtype();
-  const int64_t row_tile = std::min(limits.partitions, operands.rows());
+  const int64_t rows = rows_at_once(limits, operands);
   // Rings are rounded up to allocation steps; 1 KiB covers all of them.
-  const int64_t others = kDoubleBuffer * blocked_bytes(limits, depth, row_tile, dtype) +
+  const int64_t others = kDoubleBuffer * blocked_bytes(limits, depth, rows, dtype) +
                          ContractionLoader::staging_bytes(operands.a_by_depth(), depth, dtype) +
                          ContractionLoader::staging_bytes(operands.b, depth, dtype) +
                          std::max(kDoubleBuffer * kWholeRow, kOutputRing * product_columns(limits) *

@@ -6,6 +6,7 @@
 #include "device/isa/elementwise/scalar_tensor_tensor.h"
 #include "device/isa/elementwise/tensor_scalar.h"
 #include "device/isa/elementwise/tensor_tensor.h"
+#include "device/isa/movement/tensor_copy.h"
 #include "ops/blocks/tiles.h"
 #include "ops/pointwise/tile_loader.h"
 
@@ -25,6 +26,21 @@ bool adds_row(const MatmulOperands& operands) {
 }
 bool same_for_all_columns(const MatmulOperands& operands) {
   return operands.addend.present() && operands.addend.dimension(1).stride == 0;
+}
+
+/// Whether the addend is a number per row that the instruction adds which empties PSUM.
+bool adds_column(const MatmulOperands& operands) {
+  return operands.is_turned && same_for_all_columns(operands) && operands.rows() > 1 &&
+         operands.scale == 1 && operands.addend_scale == 1;
+}
+
+/// The row tile that begins at `row`, a multiple of a tile.
+Affine tile_at(const Affine& row, int64_t partitions) {
+  Affine tile = row.constant() / partitions;
+  for (int level = 0; level < row.levels(); ++level) {
+    tile += Affine::variable(level) * (row.coefficient(level) / partitions);
+  }
+  return tile;
 }
 
 /// Up to so many row tiles load a row that they share again beside the products. A whole panel of
@@ -55,7 +71,17 @@ MatmulResult::MatmulResult(Builder& builder, const MatmulOperands& operands,
   }
   if (!operands.addend.present()) return;
   const Dtype dtype = operands.addend.dtype();
-  if (same_for_all_rows(operands)) {
+  if (adds_column(operands)) {
+    const int64_t partitions = limits.partitions, tiles = ceiling(operands.rows(), partitions);
+    transposer_.emplace(builder, Dtype::kFloat32, 1, operands.transpose_engine);
+    staged_ = builder.sbuf("addend_rows", {std::min(partitions, tiles), partitions}, dtype,
+                           kDoubleBuffer);
+    if (dtype != Dtype::kFloat32) {
+      cast_ = builder.sbuf("addend_cast", {std::min(partitions, tiles), partitions},
+                           Dtype::kFloat32, kDoubleBuffer);
+    }
+    columns_ = builder.sbuf("addend_column", {partitions, tiles}, Dtype::kFloat32, kDoubleBuffer);
+  } else if (same_for_all_rows(operands)) {
     const bool adds = adds_row(operands);
     spreader_.emplace(builder, dtype, columns, !adds);
     if (!adds) rows_ = builder.sbuf("addend_rows", {limits.partitions, columns}, dtype, ring);
@@ -71,14 +97,19 @@ int64_t MatmulResult::bytes_per_column(const Limits& limits, const MatmulOperand
   for (const View& other : operands.others) {
     if (shares_row(limits, operands, other)) bytes += itemsize(other.dtype());
   }
-  if (!same_for_all_rows(operands)) return bytes;
+  if (!same_for_all_rows(operands) || adds_column(operands)) return bytes;
   const Dtype dtype = operands.addend.dtype();
   return bytes + RowSpreader::bytes(dtype, 1) + (adds_row(operands) ? 0 : itemsize(dtype));
 }
 
 int64_t MatmulResult::bytes(const Architecture& architecture, const MatmulOperands& operands) {
-  int64_t element = 0;
-  if (operands.addend.present() && !same_for_all_rows(operands)) {
+  int64_t element = 0, column = 0;
+  if (adds_column(operands)) {
+    const int64_t partitions = architecture.limits.partitions;
+    // As loaded, maybe cast to fp32, and as numbers.
+    const int64_t numbers = 2 * partitions + ceiling(operands.rows(), partitions);
+    column = kDoubleBuffer * numbers * itemsize(Dtype::kFloat32);
+  } else if (operands.addend.present() && !same_for_all_rows(operands)) {
     element += int64_t{kTileRing} * itemsize(operands.addend.dtype());
   }
   for (const View& other : operands.others) {
@@ -88,7 +119,40 @@ int64_t MatmulResult::bytes(const Architecture& architecture, const MatmulOperan
   if (operands.after != nullptr) {
     element += ExpressionEmitter::bytes_per_element({*operands.after, architecture.features});
   }
-  return element * product_columns(architecture.limits);
+  return element * product_columns(architecture.limits) + column;
+}
+
+/// Numbers of row tiles from `first_tile` on: HBM [tiles, rows of a tile]. `call` counts calls.
+void MatmulResult::load_column(const View& numbers, const Affine& first_tile, const Affine& call) {
+  const int64_t tiles = numbers.size(0), rows = numbers.size(1);
+  const auto cut = [&](const View& ring) {
+    return ring.turn(call).slice(0, 0, tiles).slice(1, 0, rows);
+  };
+  View staged = cut(staged_);
+  load(builder_, staged, numbers, EngineKind::kScalar);
+  if (cast_.present()) {
+    builder_.emit(TensorCopy{.dst = cut(cast_), .src = staged});
+    staged = cut(cast_);
+  }
+  transposer_->transpose(
+      column_.slice(0, 0, rows).slice(1, first_tile, tiles).expand(1),
+      [&](int64_t) { return staged; }, call);
+}
+
+void MatmulResult::begin_product(const MatmulOperands& operands, const Affine& turn) {
+  if (!columns_.present()) return;
+  column_ = columns_.turn(turn);
+  const int64_t partitions = builder_.limits().partitions;
+  const int64_t full = operands.rows() / partitions, rest = operands.rows() % partitions;
+  const View numbers = operands.addend.select(1, 0);
+  const int64_t calls = ceiling(full, partitions) + (rest > 0 ? 1 : 0);
+  for (int64_t tile = 0, call = 0; tile < full; tile += partitions, ++call) {
+    const int64_t tiles = std::min(partitions, full - tile);
+    load_column(numbers.slice(0, tile * partitions, tiles * partitions).split(0, tiles, partitions),
+                tile, turn * calls + call);
+  }
+  if (rest == 0) return;
+  load_column(numbers.slice(0, full * partitions, rest).expand(0), full, turn * calls + calls - 1);
 }
 
 void MatmulResult::begin_panel(const MatmulOperands& operands, const Affine& column,
@@ -163,8 +227,27 @@ void MatmulResult::emit_after(const MatmulOperands& operands, const View& psum, 
   after_->emit(inputs, {tile}, turn);
 }
 
+/// tile = the product and the number of each row, as the function or the expression wants it.
+void MatmulResult::add_column(const MatmulOperands& operands, const View& psum, const View& tile,
+                              const OutputTile& window, const Affine& turn) {
+  const View number = column_.slice(0, 0, window.rows)
+                          .slice(1, tile_at(window.row, builder_.limits().partitions), 1);
+  if (operands.after == nullptr && epilogue_.activation != Activation::kIdentity) {
+    builder_.emit(
+        Activate{.dst = tile, .data = psum, .op = epilogue_.activation, .bias_tile = number});
+    return;
+  }
+  builder_.emit(TensorScalar{.dst = operands.after == nullptr ? tile : psum,
+                             .data = psum,
+                             .operand0 = number,
+                             .op0 = AluOp::kAdd,
+                             .engine = EngineKind::kVector});
+  if (operands.after != nullptr) emit_after(operands, psum, tile, window, turn);
+}
+
 void MatmulResult::evict(const MatmulOperands& operands, const View& psum, const View& tile,
                          const OutputTile& window, const Affine& turn) {
+  if (column_.present()) return add_column(operands, psum, tile, window, turn);
   const bool row_is_added = spreader_ && !rows_.present();
   if (row_is_added) spreader_->add(psum, window.column - panel_column_);
   const bool adds = operands.addend.present() && !row_is_added;

@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include "ops/blocks/transposer.h"
 #include "ops/matmul/matmul_plans.h"
 #include "ops/pointwise/expression_emitter.h"
 #include "ops/pointwise/row_spreader.h"
@@ -12,9 +13,11 @@ namespace neuron_sim {
 
 /// Stores tiles of products, with their addends. The PE array adds an addend row that all rows of
 /// the output share to the sums, or repeats it on every partition when product or addend are scaled
-/// (RowSpreader); it is loaded once per panel of columns. Otherwise each tile of the output has a
-/// separate addend tile, or one column of it when all columns share that. Of the other operands, a
-/// row that more than one row tile needs is on every partition once per panel.
+/// (RowSpreader); it is loaded once per panel of columns. In the transpose of a product such a row
+/// is a column: one number per partition and row tile, which the instruction that empties PSUM
+/// adds. Otherwise each tile of the output has a separate addend tile, or one column of it when all
+/// columns share that. Of the other operands, a row that more than one row tile needs is on every
+/// partition once per panel.
 class MatmulResult {
  public:
   /// For panels of at most `columns` columns, `ring` of them in SBUF.
@@ -24,6 +27,8 @@ class MatmulResult {
   static int64_t bytes_per_column(const Limits& limits, const MatmulOperands& operands);
   static int64_t bytes(const Architecture& architecture, const MatmulOperands& operands);
 
+  /// Loads what all columns of a product share; `turn` counts products.
+  void begin_product(const MatmulOperands& operands, const Affine& turn);
   /// Loads what all rows share of the columns [column, column + columns) of a panel.
   void begin_panel(const MatmulOperands& operands, const Affine& column, int64_t columns,
                    const Affine& turn);
@@ -35,6 +40,9 @@ class MatmulResult {
 
  private:
   View addend_of(const MatmulOperands& operands, const OutputTile& window, const Affine& turn);
+  void load_column(const View& numbers, const Affine& first_tile, const Affine& call);
+  void add_column(const MatmulOperands& operands, const View& psum, const View& tile,
+                  const OutputTile& window, const Affine& turn);
   void scale(const MatmulOperands& operands, const View& psum);
   void add(const MatmulOperands& operands, const View& psum, const View& sum,
            const OutputTile& window, const Affine& turn);
@@ -43,10 +51,13 @@ class MatmulResult {
 
   Builder& builder_;
   const Epilogue& epilogue_;
-  std::optional<RowSpreader> spreader_;  ///< of a row that all rows share
-  View rows_, tiles_;                    ///< rings: panels' rows in all partitions; tiles
-  std::vector<View> others_;             ///< rings of tiles; of panels' rows, where all share one
-  std::vector<View> shared_;             ///< of the current panel, by other operand
+  std::optional<RowSpreader> spreader_;   ///< of a row that all rows share
+  View rows_, tiles_;                     ///< rings: panels' rows in all partitions; tiles
+  std::optional<Transposer> transposer_;  ///< of the column that all columns share
+  View staged_, cast_, columns_;          ///< rings: its pieces as loaded, in fp32; its numbers
+  View column_;                           ///< of the current product
+  std::vector<View> others_;              ///< rings of tiles; of panels' rows, where all share one
+  std::vector<View> shared_;              ///< of the current panel, by other operand
   std::optional<ExpressionEmitter> after_;  ///< of MatmulOperands::after
   View panel_;                              ///< of the current panel
   Affine panel_column_;

@@ -42,8 +42,9 @@ class StreamedMatmul {
     load_b_.emplace(builder, operands.b, panel_rows, transposer, kLoadQueue, kStagingRing, dtype);
   }
 
-  void emit(const MatmulOperands& operands) {
+  void emit(const MatmulOperands& operands, const Affine& batch) {
     operands_ = operands;
+    result_.begin_product(operands, batch);
     for_tiles(builder_, operands.rows(), kRowTiles * row_tile_,
               [&](const Affine& row, int64_t rows, const Affine&) {
                 for_tiles(builder_, operands.columns(), product_columns(builder_.limits()),
@@ -134,7 +135,9 @@ void emit_streamed_matmul(Builder& builder, const MatmulBatch& batch, const Epil
                           int64_t panel_rows) {
   builder.scope([&] {
     StreamedMatmul kernel(builder, batch.first, epilogue, panel_rows);
-    batch.for_each([&](const MatmulOperands& operands, const Affine&) { kernel.emit(operands); });
+    batch.for_each([&](const MatmulOperands& operands, const Affine& number) {
+      kernel.emit(operands, number);
+    });
   });
 }
 

@@ -22,13 +22,26 @@ HbmTensor transposed(HbmTensor tensor) {
   return tensor;
 }
 
+/// The function of the Scalar engine that is all an expression computes, of its input 0.
+std::optional<Activation> only_function(const Expression& expression) {
+  const ExpressionStep& last = expression.steps()[static_cast<size_t>(expression.results()[0])];
+  if (last.kind != ExpressionKind::kActivation) return std::nullopt;
+  const ExpressionStep& argument = expression.steps()[static_cast<size_t>(last.a)];
+  const bool of_input = argument.kind == ExpressionKind::kInput && argument.input == 0;
+  return of_input ? std::optional(last.activation) : std::nullopt;
+}
+
 /// The operands of each product in turn.
 class Products {
  public:
-  /// `more`: the addend, if there is one, and the other operands.
+  /// `more`: the addend, if there is one, and the other operands. `is_turned`: all of them are
+  /// transposed.
   Products(const HbmTensor& a, const HbmTensor& b, const HbmTensor& out,
-           const std::vector<HbmTensor>& more, const MatrixProductOptions& options)
-      : tensors_{a, b, out}, options_(options) {
+           const std::vector<HbmTensor>& more, const MatrixProductOptions& options, bool is_turned)
+      : tensors_{a, b, out},
+        options_(options),
+        activation_(options.activation),
+        is_turned_(is_turned) {
     tensors_.insert(tensors_.end(), more.begin(), more.end());
     has_addend_ = std::ssize(more) > options.others;
     collapse_leading();
@@ -39,6 +52,11 @@ class Products {
       const bool plain = input > 0 || options.activation == Activation::kIdentity;
       return plain ? value : call(options.activation, value);
     }));
+    const auto function = only_function(*after_);
+    if (function && options.others == 0) {
+      activation_ = *function;
+      after_.reset();
+    }
   }
 
   MatmulBatch batch(Builder& builder) const {
@@ -51,9 +69,7 @@ class Products {
   }
 
   /// What MatmulBatch applies to all products.
-  Epilogue epilogue() const {
-    return {after_ ? Activation::kIdentity : options_.activation, {}, {}};
-  }
+  Epilogue epilogue() const { return {after_ ? Activation::kIdentity : activation_, {}, {}}; }
 
  private:
   using Body = std::function<void(const MatmulOperands&, const Affine&)>;
@@ -84,6 +100,7 @@ class Products {
     result.scale = options_.scale;
     result.addend_scale = options_.addend_scale;
     result.transpose_engine = transpose_engine(options_.matmul);
+    result.is_turned = is_turned_;
     return result;
   }
 
@@ -100,7 +117,8 @@ class Products {
 
   std::vector<HbmTensor> tensors_;  ///< a, b, out, addend, others
   const MatrixProductOptions& options_;
-  bool has_addend_ = false;
+  Activation activation_;
+  bool is_turned_, has_addend_ = false;
   std::optional<Expression> after_;
   std::vector<SharedDimension> dimensions_;
 };
@@ -147,9 +165,9 @@ Products products_of(HbmTensors operands, HbmTensors results, const MatrixProduc
   const size_t rank = out.shape.size();
   const bool by_columns = out.shape[rank - 2] > 1 && out.strides[rank - 2] == 1 &&
                           (out.shape[rank - 1] == 1 || out.strides[rank - 1] != 1);
-  if (!by_columns) return {a, b, out, more, options};
+  if (!by_columns) return {a, b, out, more, options, false};
   std::transform(more.begin(), more.end(), more.begin(), transposed);
-  return {transposed(b), transposed(a), transposed(out), more, options};
+  return {transposed(b), transposed(a), transposed(out), more, options, true};
 }
 
 }  // namespace

@@ -4,8 +4,10 @@
 // Algorithm: as matmul (matmul.h) for one product after the other, its rings rotating on from
 // product to product, so that the operands of the next one load and are transposed while this one
 // is multiplied. A result whose columns are contiguous is computed as its transpose, b.T @ a.T, so
-// that stores stay long. Scale, addend, function and the expression `after` are applied in fp32
-// while a tile leaves PSUM; `after` reads tiles of the other operands.
+// that stores stay long; columns of b that are contiguous, too, load a bank's width at a time, and
+// an addend per column of the result is one number per partition (matmul_result.h). Scale, addend,
+// function and the expression `after` are applied in fp32 while a tile leaves PSUM; `after` reads
+// tiles of the other operands.
 //
 // Roofline: as matmul, plus the bytes of the addend (a bias per column: once per panel).
 

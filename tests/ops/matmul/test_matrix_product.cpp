@@ -104,10 +104,52 @@ TEST(MatrixProduct, IntoAResultWithContiguousColumnsIsComputedAsItsTranspose) {
   check(c);
 }
 
+TEST(MatrixProduct, AsItsTransposeAddsANumberPerPartitionAsItLeavesPsum) {
+  for (const Dtype dtype : {Dtype::kFloat32, Dtype::kBfloat16}) {
+    for (const Activation function : {Activation::kIdentity, Activation::kRelu}) {
+      Case c{2, 140, 40, 700, dtype};
+      c.out_strides = {140 * 700, 1, 140};
+      c.addend_strides = {700, 0, 1};
+      c.adds = true;
+      c.options.activation = function;
+      for (const char* const name : {"trn1", "trn2"}) {
+        c.architecture = name;
+        check(c);
+      }
+      c.options.addend_scale = 0.5;
+      check(c);
+    }
+  }
+  Case many{1, 2, 1, 128 * 128 + 5};  // more row tiles than partitions
+  many.out_strides = {0, 1, 2};
+  many.addend_strides = {0, 0, 1};
+  many.adds = true;
+  check(many);
+}
+
+TEST(MatrixProduct, AsItsTransposeHasTheSameBytes) {
+  Case c{1, 140, 300, 200, Dtype::kBfloat16};
+  c.adds = true;
+  c.addend_strides = {0, 0, 1};
+  c.options.activation = Activation::kGelu;
+  const auto result = [&] {
+    HostTensor a(spec_of_matrices(c, c.rows, c.depth, {}), random_values(140 * 300, -1, 1, 1));
+    HostTensor b(spec_of_matrices(c, c.depth, c.columns, {}), random_values(300 * 200, -1, 1, 2));
+    HostTensor addend(spec_of_matrices(c, c.rows, c.columns, c.addend_strides),
+                      random_values(140 * 200, -1, 1, 3));
+    return run_op(build(c), {&a, &b, &addend}).values();
+  };
+  const std::vector<double> by_rows = result();
+  c.out_strides = {0, 1, 140};
+  EXPECT_EQ(result(), by_rows);
+}
+
 TEST(MatrixProduct, WithADepthThatSbufCannotHoldStreams) {
   Case c{2, 130, 33000, 3};
   c.adds = true;
   c.addend_strides = {0, 0, 1};
+  check(c);
+  c.out_strides = {390, 1, 130};  // as its transpose
   check(c);
 }
 
