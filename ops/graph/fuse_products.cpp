@@ -63,20 +63,6 @@ std::optional<GraphKernel> joined(const GraphKernel& product, const GraphKernel&
   return result;
 }
 
-bool fits(const GraphKernel& kernel, const Architecture& architecture) {
-  Builder builder("product_fusion", architecture);
-  const auto arguments = [&](const std::vector<GraphTensor>& tensors) {
-    std::vector<HbmTensor> result;
-    for (const GraphTensor& tensor : tensors) {
-      const TensorSpec spec{tensor.shape, tensor.strides, tensor.dtype};
-      result.push_back(argument_tensor(builder, "tensor", spec));
-    }
-    return result;
-  };
-  const std::vector<HbmTensor> operands = arguments(kernel.operands);
-  return product_is_resident(builder, operands, arguments(kernel.results), *kernel.product);
-}
-
 /// The kernel after `at` that the product there takes in, and the two joined; empty without one.
 std::optional<std::pair<size_t, GraphKernel>> joined_after(
     const std::vector<GraphKernel>& kernels, size_t at,
@@ -85,7 +71,7 @@ std::optional<std::pair<size_t, GraphKernel>> joined_after(
   const std::optional<size_t> reader = only_reader(kernels, at, is_external);
   if (!reader || !kernels[*reader].expression) return std::nullopt;
   std::optional<GraphKernel> product = joined(kernels[at], kernels[*reader]);
-  if (!product || !fits(*product, architecture)) return std::nullopt;
+  if (!product || !product_fits(*product, architecture)) return std::nullopt;
   return std::pair{*reader, std::move(*product)};
 }
 

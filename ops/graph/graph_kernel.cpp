@@ -81,4 +81,18 @@ bool can_emit(const GraphKernel& kernel, const Architecture& architecture) {
   return true;
 }
 
+bool product_fits(const GraphKernel& product, const Architecture& architecture) {
+  Builder builder("matrix_product", architecture);
+  const auto arguments = [&](const std::vector<GraphTensor>& tensors) {
+    std::vector<HbmTensor> result;
+    for (const GraphTensor& tensor : tensors) {
+      const TensorSpec spec{tensor.shape, tensor.strides, tensor.dtype};
+      result.push_back(argument_tensor(builder, "tensor", spec));
+    }
+    return result;
+  };
+  const std::vector<HbmTensor> operands = arguments(product.operands);
+  return product_is_resident(builder, operands, arguments(product.results), *product.product);
+}
+
 }  // namespace neuron_sim

@@ -68,6 +68,9 @@ struct GraphKernel {
   /// Per operand: whether its dimension 0 is the batch, as that of every result is, whose members
   /// do not mix (slice_batch.h). Empty: `expression`, `rows` or `product` say so, or nobody knows.
   std::vector<bool> batched{};
+  /// Per operand, of kernels that are no product: whether it is contracted over its last dimension,
+  /// which then lies on the partitions best (turn_results.h). Empty: none is.
+  std::vector<bool> contracted{};
   /// The first results, without which the kernel cannot do; it emits the others only where they
   /// are given, and they are left out when nothing reads them. Empty: it needs all.
   std::optional<size_t> needed_results{};
@@ -96,5 +99,7 @@ std::optional<size_t> only_reader(const std::vector<GraphKernel>& kernels, size_
                                   const std::function<bool(size_t memory)>& is_external);
 /// Whether the tiles of the kernel fit SBUF.
 bool can_emit(const GraphKernel& kernel, const Architecture& architecture);
+/// Whether a product has room in SBUF for its whole contracted dimension (product_is_resident).
+bool product_fits(const GraphKernel& product, const Architecture& architecture);
 
 }  // namespace neuron_sim

@@ -14,6 +14,7 @@
 #include "ops/graph/pool_products.h"
 #include "ops/graph/round_at_source.h"
 #include "ops/graph/slice_batch.h"
+#include "ops/graph/turn_results.h"
 
 namespace neuron_sim {
 namespace {
@@ -97,6 +98,21 @@ std::vector<GraphStretch> stretches_of(const std::vector<GraphKernel>& kernels,
   return slice_batch(kernels, is_external, room, static_cast<int64_t>(bytes));
 }
 
+/// The kernels as they run.
+std::vector<GraphKernel> in_slices(const std::vector<GraphKernel>& kernels,
+                                   const std::vector<GraphStretch>& stretches) {
+  std::vector<GraphKernel> result;
+  for (const GraphStretch& stretch : stretches) {
+    for (int64_t slice = 0; slice < stretch.slices; ++slice) {
+      for (size_t i = stretch.begin; i < stretch.end; ++i) {
+        result.push_back(stretch.slices == 1 ? kernels[i]
+                                             : *sliced(kernels[i], slice, stretch.slices));
+      }
+    }
+  }
+  return result;
+}
+
 }  // namespace
 
 PassSettings graph_passes() {
@@ -118,23 +134,18 @@ GraphProgram build_graph_program(const Architecture& architecture, const std::st
     kernels = pool_products(std::move(kernels), is_external, architecture);
     kernels = round_at_source(std::move(kernels), is_external);  // what pooled convolutions write
   }
+  GraphProgram built;
+  built.kernels = kernels.size();
+  kernels = in_slices(kernels, stretches_of(kernels, is_external, architecture, options));
+  if (options.fuse) turn_results(kernels, is_external, architecture);
   Builder builder(name, architecture);
   Memories memories(builder, kernels, is_external);
-  const auto emit = [&](const GraphKernel& kernel) {
+  for (const GraphKernel& kernel : kernels) {
     const std::vector<HbmTensor> operands = memories.tensors(kernel.operands);
     const std::vector<HbmTensor> results = memories.tensors(kernel.results);
     builder.set_source_line(kernel.source);
     builder.scope([&] { kernel.emit(builder, operands, results); });
-  };
-  for (const GraphStretch& stretch : stretches_of(kernels, is_external, architecture, options)) {
-    for (int64_t slice = 0; slice < stretch.slices; ++slice) {
-      for (size_t i = stretch.begin; i < stretch.end; ++i) {
-        emit(stretch.slices == 1 ? kernels[i] : *sliced(kernels[i], slice, stretch.slices));
-      }
-    }
   }
-  GraphProgram built;
-  built.kernels = kernels.size();
   built.arguments = std::move(memories).arguments();
   const std::shared_ptr<const Program> plain = builder.finish();
   Compiled compiled = compile(plain, options.passes);

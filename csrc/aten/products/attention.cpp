@@ -92,6 +92,7 @@ void launch_attention(const AttentionOperands& operands, const Tensor& output,
     kernel->rounds_result = true;
     kernel->needed_results = 1;
     kernel->batched.assign(kernel->operands.size(), true);
+    kernel->contracted = {true, true};  // query and key
   }
 }
 

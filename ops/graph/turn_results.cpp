@@ -1,0 +1,126 @@
+#include "ops/graph/turn_results.h"
+
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "ops/graph/tensor_match.h"
+
+namespace neuron_sim {
+namespace {
+
+/// A result [rows, columns], dense.
+struct Matrix {
+  GraphTensor tensor;
+  int64_t rows = 0, columns = 0;
+};
+
+/// An operand, or a result, of a kernel.
+struct Use {
+  size_t kernel, index;
+  bool writes;
+};
+/// By memory.
+using Uses = std::map<size_t, std::vector<Use>>;
+
+Uses uses_of(const std::vector<GraphKernel>& kernels) {
+  Uses uses;
+  for (size_t i = 0; i < kernels.size(); ++i) {
+    const auto add = [&](const std::vector<GraphTensor>& tensors, bool writes) {
+      for (size_t index = 0; index < tensors.size(); ++index) {
+        uses[tensors[index].memory].push_back({i, index, writes});
+      }
+    };
+    add(kernels[i].operands, false);
+    add(kernels[i].results, true);
+  }
+  return uses;
+}
+
+/// The result of a product that may be turned: a dense matrix of whole tiles of rows, of sums to
+/// which at most a row that all rows share is added.
+std::optional<Matrix> turnable(const GraphKernel& kernel, int64_t partitions) {
+  if (!kernel.product || kernel.product->others > 0 || kernel.results.size() != 1) return {};
+  const GraphTensor& result = kernel.results.front();
+  const size_t rank = result.shape.size();
+  if (!is_dense(result) || rank < 2 || result.strides[rank - 1] != 1) return {};
+  const Matrix matrix{result, result.shape[rank - 2], result.shape[rank - 1]};
+  if (matrix.rows < partitions || matrix.columns < partitions) return {};
+  if (result.end() - result.byte_offset != matrix.rows * matrix.columns * itemsize(result.dtype)) {
+    return {};
+  }
+  const bool row_is_added = kernel.operands.size() < 3 || kernel.operands[2].strides[rank - 2] == 0;
+  return row_is_added ? std::optional(matrix) : std::nullopt;
+}
+
+/// `tensor`, elements of the matrix, in the memory of its transpose; empty unless each of its
+/// dimensions goes along rows or along columns, the last one along all contracted columns.
+std::optional<GraphTensor> turned(GraphTensor tensor, const Matrix& matrix) {
+  const int64_t element = itemsize(tensor.dtype);
+  const int64_t start = (tensor.byte_offset - matrix.tensor.byte_offset) / element;
+  if (tensor.dtype != matrix.tensor.dtype || start < 0) return {};
+  int64_t last_row = start / matrix.columns, last_column = start % matrix.columns;
+  tensor.byte_offset = matrix.tensor.byte_offset + (last_column * matrix.rows + last_row) * element;
+  for (size_t d = 0; d < tensor.shape.size(); ++d) {
+    int64_t& stride = tensor.strides[d];
+    if (tensor.shape[d] == 1) continue;
+    if (stride % matrix.columns == 0) {
+      stride /= matrix.columns;
+      last_row += (tensor.shape[d] - 1) * stride;
+    } else {
+      last_column += (tensor.shape[d] - 1) * stride;
+      stride *= matrix.rows;
+    }
+  }
+  const bool contracts = tensor.strides.back() == matrix.rows || tensor.shape.back() == 1;
+  const bool inside = last_row < matrix.rows && last_column < matrix.columns;
+  return contracts && inside ? std::optional(std::move(tensor)) : std::nullopt;
+}
+
+bool is_contracted(const GraphKernel& kernel, size_t operand) {
+  if (kernel.product) return operand == 0;
+  return operand < kernel.contracted.size() && kernel.contracted[operand];
+}
+
+/// What the operands become that read the result of kernel `writer`; empty when something else
+/// writes its bytes or some reader cannot take them turned.
+std::optional<std::vector<std::pair<GraphTensor*, GraphTensor>>> turned_readers(
+    std::vector<GraphKernel>& kernels, const std::vector<Use>& uses, size_t writer,
+    const Matrix& matrix) {
+  std::vector<std::pair<GraphTensor*, GraphTensor>> readers;
+  for (const Use& use : uses) {
+    GraphKernel& kernel = kernels[use.kernel];
+    if (use.writes && use.kernel == writer) continue;
+    GraphTensor& tensor = (use.writes ? kernel.results : kernel.operands)[use.index];
+    if (!may_overlap(tensor, matrix.tensor)) continue;
+    const bool contracts = !use.writes && use.kernel > writer && is_contracted(kernel, use.index);
+    const auto replaced = contracts ? turned(tensor, matrix) : std::nullopt;
+    if (!replaced) return {};
+    readers.emplace_back(&tensor, *replaced);
+  }
+  return readers.empty() ? std::nullopt : std::optional(std::move(readers));
+}
+
+}  // namespace
+
+void turn_results(std::vector<GraphKernel>& kernels,
+                  const std::function<bool(size_t memory)>& is_external,
+                  const Architecture& architecture) {
+  const Uses uses = uses_of(kernels);
+  for (size_t i = 0; i < kernels.size(); ++i) {
+    const auto matrix = turnable(kernels[i], architecture.limits.partitions);
+    if (!matrix || is_external(matrix->tensor.memory)) continue;
+    const auto readers = turned_readers(kernels, uses.at(matrix->tensor.memory), i, *matrix);
+    if (!readers) continue;
+    GraphKernel product = kernels[i];
+    GraphTensor& result = product.results.front();
+    const size_t rank = result.shape.size();
+    result.strides[rank - 2] = 1;
+    result.strides[rank - 1] = matrix->rows;
+    if (!product_fits(product, architecture)) continue;
+    kernels[i] = std::move(product);
+    for (const auto& [operand, tensor] : *readers) *operand = tensor;
+  }
+}
+
+}  // namespace neuron_sim
