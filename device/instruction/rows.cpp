@@ -143,7 +143,7 @@ RowReader::RowReader(const Access& access, std::vector<float>& buffer)
 }
 
 const float* RowReader::load(const std::byte* data) const {
-  if (pattern_.single && pattern_.stride == 0 && count_ > 0) {  // one element, repeated
+  if (repeats()) {
     load_floats(data, access_.dtype, 0, buffer_, 1);
     std::fill(buffer_ + 1, buffer_ + count_, buffer_[0]);
     return buffer_;
@@ -257,8 +257,36 @@ void cast_rows(const Access& source, const Access& target, bool exact) {
 
 float read_scalar(const Access& access, int64_t partition) {
   float value = 0;
+  if (access.dtype == Dtype::kFloat32) {
+    std::memcpy(&value, access.partition(partition), sizeof value);
+    return value;
+  }
   load_floats(access.partition(partition), access.dtype, 0, &value, 1);
   return value;
+}
+
+namespace {
+
+/// Bytes from the first of a partition to the one after its last.
+int64_t row_extent(const Access& access) {
+  int64_t extent = itemsize(access.dtype);
+  for (int i = 0; i < access.rank; ++i) {
+    const Dimension& dimension = access.free[static_cast<size_t>(i)];
+    extent += (dimension.size - 1) * dimension.stride;
+  }
+  return extent;
+}
+
+}  // namespace
+
+bool reads_may_precede_writes(const Access& read, const Access& written, int64_t partitions) {
+  if (!read.present() || !written.present() || partitions <= 1) return true;
+  const int64_t stride = written.partition_stride;
+  if (read.partition_stride != stride) return false;
+  const int64_t ahead =
+      reinterpret_cast<intptr_t>(written.data) - reinterpret_cast<intptr_t>(read.data);
+  return ahead + row_extent(written) <= stride ||
+         ahead >= (partitions - 1) * stride + row_extent(read);
 }
 
 RowScratch& row_scratch() {

@@ -41,6 +41,10 @@ class RowReader {
     const std::byte* data = access_.partition(partition);
     return pattern_.plain ? reinterpret_cast<const float*>(data) : load(data);
   }
+  /// Whether each row is one element, repeated: read_scalar() has its value.
+  bool repeats() const {
+    return !pattern_.plain && pattern_.single && pattern_.stride == 0 && count_ > 0;
+  }
 
  private:
   const float* load(const std::byte* data) const;
@@ -83,6 +87,10 @@ void cast_row(const Access& source, int64_t source_partition, const Access& targ
 void cast_rows(const Access& source, const Access& target, bool exact);
 /// fp32 value of the single element of a [P, 1] operand.
 float read_scalar(const Access& access, int64_t partition);
+
+/// Whether the first `partitions` of `read` may be read before any of `written` is written: no
+/// write of one reaches the bytes of a later one. False if that is not certain.
+bool reads_may_precede_writes(const Access& read, const Access& written, int64_t partitions);
 
 /// Scratch rows of the calling thread, so that instructions allocate nothing per call.
 struct RowScratch {

@@ -35,6 +35,14 @@ float reduce_few(const float* values, int64_t count, Function function) {
   return partials[0];
 }
 
+/// Partial result l takes in l + kHalf, then l + kHalf / 2 and so on. Loops of constant length,
+/// which the compiler unrolls.
+template <int64_t kHalf, typename Function>
+void fold(float* partials, Function function) {
+  for (int64_t l = 0; l < kHalf; ++l) partials[l] = function(partials[l], partials[l + kHalf]);
+  if constexpr (kHalf > 1) fold<kHalf / 2>(partials, function);
+}
+
 /// The order above for an associative operator, given as a functor (device/numerics/alu.h).
 template <typename Function>
 float reduce(const float* values, int64_t count, Function function) {
@@ -46,9 +54,7 @@ float reduce(const float* values, int64_t count, Function function) {
     for (int64_t l = 0; l < kPartials; ++l) partials[l] = function(partials[l], values[i + l]);
   }
   for (int64_t l = 0; i + l < count; ++l) partials[l] = function(partials[l], values[i + l]);
-  for (int64_t half = kPartials / 2; half >= 1; half /= 2) {
-    for (int64_t l = 0; l < half; ++l) partials[l] = function(partials[l], partials[l + half]);
-  }
+  fold<kPartials / 2>(partials, function);
   return partials[0];
 }
 

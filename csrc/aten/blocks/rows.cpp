@@ -17,10 +17,10 @@ void add_expanded(KernelCall& call, const at::Tensor& operand, at::IntArrayRef s
   call.operand(whole, sizes, whole.strides());
 }
 
-}  // namespace
-
-void run_rows(const RowProgram& program, const std::vector<at::Tensor>& operands,
-              const std::vector<at::Tensor>& results) {
+/// `options`: the program, or what stands for it in the key.
+template <typename Options>
+void launch_rows(const RowProgram& program, const Options& options, Emit<Options> emit,
+                 at::ArrayRef<at::Tensor> operands, at::ArrayRef<at::Tensor> results) {
   const at::Tensor& first = operands.front();
   if (first.numel() == 0) return;
   KernelCall call("rows", first.device());
@@ -32,8 +32,25 @@ void run_rows(const RowProgram& program, const std::vector<at::Tensor>& operands
     check_computable(result.scalar_type());
     call.result(result);
   }
-  call.launch(program, emit_row_program);
+  call.launch(options, emit);
   if (GraphKernel* const kernel = GraphCapture::added("rows")) kernel->rows = program;
+}
+
+void emit_static_program(Builder& builder, HbmTensors operands, HbmTensors results,
+                         const StaticRowProgram& options) {
+  emit_row_program(builder, operands, results, options.program);
+}
+
+}  // namespace
+
+void run_rows(const RowProgram& program, at::ArrayRef<at::Tensor> operands,
+              at::ArrayRef<at::Tensor> results) {
+  launch_rows(program, program, emit_row_program, operands, results);
+}
+
+void run_rows(const StaticRowProgram& program, at::ArrayRef<at::Tensor> operands,
+              at::ArrayRef<at::Tensor> results) {
+  launch_rows(program.program, program, emit_static_program, operands, results);
 }
 
 void run_pointwise(const Expression& expression, const std::vector<at::Tensor>& operands,

@@ -11,8 +11,17 @@ namespace neuron_sim {
 
 /// Runs `program`. Operands are broadcast to the shape of the first one; a result has that shape,
 /// or size 1 in the row dimensions. Refusal for dtypes the chip does not compute in.
-void run_rows(const RowProgram& program, const std::vector<at::Tensor>& operands,
-              const std::vector<at::Tensor>& results);
+void run_rows(const RowProgram& program, at::ArrayRef<at::Tensor> operands,
+              at::ArrayRef<at::Tensor> results);
+
+/// A row program of static lifetime, whose address stands for it in the keys of kernels: a cached
+/// call adds one number instead of a hundred.
+struct StaticRowProgram {
+  RowProgram program;
+  int64_t key() const { return reinterpret_cast<int64_t>(this); }
+};
+void run_rows(const StaticRowProgram& program, at::ArrayRef<at::Tensor> operands,
+              at::ArrayRef<at::Tensor> results);
 
 /// result = expression(operands), element by element; operands are broadcast to the result's shape.
 void run_pointwise(const Expression& expression, const std::vector<at::Tensor>& operands,

@@ -35,12 +35,41 @@ std::vector<RowStage> softmax_stages() {
                           })}};
 }
 
-Tensor& run(const Tensor& self, int64_t dimension, Tensor& out, RowProgram& program) {
+/// A row program along any dimension of tensors of a few dimensions, kept for the process.
+class DimensionPrograms {
+ public:
+  explicit DimensionPrograms(const Expression& result) : result_(result) {
+    for (size_t rank = 1; rank <= kRanks; ++rank) {
+      for (size_t dimension = 0; dimension < rank; ++dimension) {
+        programs_.push_back({row_program(rank, dimension)});
+      }
+    }
+  }
+
+  void run(const Tensor& self, int64_t dimension, const Tensor& out) const {
+    const auto rank = static_cast<size_t>(self.dim());
+    const auto at = static_cast<size_t>(at::maybe_wrap_dim(dimension, self.dim()));
+    if (rank > kRanks) return run_rows(row_program(rank, at), {self}, {out});
+    run_rows(programs_[rank * (rank - 1) / 2 + at], {self}, {out});
+  }
+
+ private:
+  static constexpr size_t kRanks = 6;
+  RowProgram row_program(size_t rank, size_t dimension) const {
+    RowProgram program{softmax_stages(), {result_}, std::vector<bool>(rank, false)};
+    program.reduced[dimension] = true;
+    return program;
+  }
+
+  Expression result_;
+  std::vector<StaticRowProgram> programs_;  // of rank 1, of rank 2, ...
+};
+
+Tensor& run(const Tensor& self, int64_t dimension, Tensor& out, const DimensionPrograms& programs) {
   if (!self.is_floating_point()) throw Refusal{"softmax is of floating dtypes"};
   check_castable(self.scalar_type(), out);
-  set_rows(program, self, dimension);
   at::native::resize_output(out, self.sizes());
-  run_rows(program, {with_dimension(self)}, {with_dimension(out)});
+  programs.run(with_dimension(self), dimension, with_dimension(out));
   return out;
 }
 
@@ -51,20 +80,16 @@ bool is_plain_call(const Tensor& self, int64_t dimension, bool half_to_float) {
 }
 
 Tensor& softmax_out(const Tensor& self, int64_t dimension, bool /*half_to_float*/, Tensor& out) {
-  // Kept per thread: calls differ in the dimension only.
-  thread_local RowProgram program{softmax_stages(), {make_expression([](Expression& e) {
-                                    return exponential(e.input(0) - e.input(1)) / e.input(2);
-                                  })}};
-  return run(self, dimension, out, program);
+  static const DimensionPrograms programs(make_expression(
+      [](Expression& e) { return exponential(e.input(0) - e.input(1)) / e.input(2); }));
+  return run(self, dimension, out, programs);
 }
 
 Tensor& log_softmax_out(const Tensor& self, int64_t dimension, bool /*half_to_float*/,
                         Tensor& out) {
-  thread_local RowProgram program{softmax_stages(), {make_expression([](Expression& e) {
-                                    return e.input(0) - e.input(1) -
-                                           call(Activation::kLog, e.input(2));
-                                  })}};
-  return run(self, dimension, out, program);
+  static const DimensionPrograms programs(make_expression(
+      [](Expression& e) { return e.input(0) - e.input(1) - call(Activation::kLog, e.input(2)); }));
+  return run(self, dimension, out, programs);
 }
 
 Tensor softmax(const Tensor& self, int64_t dimension, bool half_to_float) {

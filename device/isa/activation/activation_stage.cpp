@@ -1,5 +1,7 @@
 #include "device/isa/activation/activation_stage.h"
 
+#include <algorithm>
+
 #include "device/base/errors.h"
 #include "device/instruction/checks.h"
 #include "device/instruction/elementwise.h"
@@ -79,13 +81,33 @@ Affinity affinity_of(const Instance& instance, int64_t partition) {
   return result;
 }
 
-/// op(data * scale + bias) of one partition into `target`, which may be the storage of `source`;
-/// `input` is for `count` values in between.
-void compute_row(Activation op, const Affinity& affinity, const float* source, int64_t count,
-                 float* input, float* target) {
+/// input = source * scale + bias of one partition.
+void scale_row(const Affinity& affinity, const float* source, int64_t count, float* input) {
   for (int64_t i = 0; i < count; ++i) input[i] = source[i] * affinity.scale;
   for (int64_t i = 0; affinity.adds && i < count; ++i) input[i] += affinity.bias;
-  apply(op, input, target, count);
+}
+
+float* grown(std::vector<float>& buffer, int64_t count) {
+  if (static_cast<int64_t>(buffer.size()) < count) buffer.resize(static_cast<size_t>(count));
+  return buffer.data();
+}
+
+/// Partitions that one call of the function takes, so that short rows fill its vectors: all of them
+/// are read before any is written.
+int64_t partitions_at_once(const Instance& instance) {
+  constexpr int64_t kValues = 512;
+  const Access& data = instance.operand(kData);
+  const int64_t fitting = kValues / std::max<int64_t>(data.elements(), 1);
+  const int64_t count = std::min<int64_t>(fitting, data.partitions);
+  if (count <= 1) return 1;
+  for (const int written : {kDst, kReduceRes}) {
+    for (const int read : {kData, kBias, kScale}) {
+      if (!reads_may_precede_writes(instance.operand(read), instance.operand(written), count)) {
+        return 1;
+      }
+    }
+  }
+  return count;
 }
 
 }  // namespace
@@ -123,17 +145,22 @@ void run(const Instance& instance, ReduceCommand command) {
   const auto op = instance.attribute(kOp).as<Activation>();
   RowScratch& scratch = row_scratch();
   const int64_t count = data.elements();
-  if (static_cast<int64_t>(scratch.second.size()) < count) {
-    scratch.second.resize(static_cast<size_t>(count));
-  }
+  const int64_t at_once = partitions_at_once(instance);
+  float* const inputs = grown(scratch.second, at_once * count);
+  float* const results = at_once == 1 ? nullptr : grown(scratch.third, at_once * count);
   const RowReader read(data, scratch.first);
   const RowWriter writer(dst, scratch.result);
-  for (int64_t p = 0; p < data.partitions; ++p) {
-    const float* source = read(p);
-    float* target = writer.target(p);
-    compute_row(op, affinity_of(instance, p), source, count, scratch.second.data(), target);
-    accumulate({command}, accumulator, result, p, target, count);
-    writer.write(p, target);
+  for (int64_t first = 0; first < data.partitions; first += at_once) {
+    const int64_t taken = std::min(at_once, data.partitions - first);
+    for (int64_t i = 0; i < taken; ++i) {
+      scale_row(affinity_of(instance, first + i), read(first + i), count, inputs + i * count);
+    }
+    float* const target = results == nullptr ? writer.target(first) : results;
+    apply(op, inputs, target, taken * count);
+    for (int64_t i = 0; i < taken; ++i) {
+      accumulate({command}, accumulator, result, first + i, target + i * count, count);
+      writer.write(first + i, target + i * count);
+    }
   }
 }
 

@@ -107,7 +107,14 @@ void run(const Instance& instance) {
   const RowReader second_row(instance.operand(kData2), scratch.second);
   const RowWriter writer(dst, scratch.result);
   alu::with_float_operator(op, [&](auto function) {
-    for (int64_t p = 0; p < dst.partitions; ++p) {
+    for (int64_t p = 0; second_row.repeats() && p < dst.partitions; ++p) {
+      const float* first = first_row(p);
+      const float second = read_scalar(instance.operand(kData2), p);
+      float* result = writer.target(p);
+      for (int64_t i = 0; i < count; ++i) result[i] = function(first[i], second);
+      writer.write(p, result);
+    }
+    for (int64_t p = 0; !second_row.repeats() && p < dst.partitions; ++p) {
       const float* first = first_row(p);
       const float* second = second_row(p);
       float* result = writer.target(p);

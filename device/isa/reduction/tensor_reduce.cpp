@@ -65,23 +65,29 @@ void check(const Draft& draft, const Architecture& architecture) {
   if (is_bitwise(op)) check_bitwise(draft, op);
 }
 
-/// One result per group of `group` consecutive values.
-void reduce_row(AluOp op, const float* values, int64_t group, float* results, int64_t count) {
+/// Calls body(results[0..count) of values[0..count * group)) for the operator, one result per group
+/// of `group` consecutive values.
+template <typename Body>
+void with_row_reduction(AluOp op, int64_t group, int64_t count, Body body) {
   if (op == AluOp::kSubtract) {
-    for (int64_t i = 0; i < count; ++i) {
-      const float* first = values + i * group;
-      results[i] = reduction::subtract_in_order(*first, first + 1, group - 1);
-    }
-    return;
+    return body([=](const float* values, float* results) {
+      for (int64_t i = 0; i < count; ++i) {
+        const float* first = values + i * group;
+        results[i] = reduction::subtract_in_order(*first, first + 1, group - 1);
+      }
+    });
   }
-  alu::with_float_operator(op, [&](auto function) {
-    for (int64_t i = 0; i < count; ++i)
-      results[i] = reduction::reduce(values + i * group, group, function);
-  });
   const bool logical =
       op == AluOp::kLogicalAnd || op == AluOp::kLogicalOr || op == AluOp::kLogicalXor;
-  if (!logical || group > 1) return;
-  for (int64_t i = 0; i < count; ++i) results[i] = results[i] != 0 ? 1.0F : 0.0F;
+  alu::with_float_operator(op, [&](auto function) {
+    body([=](const float* values, float* results) {
+      for (int64_t i = 0; i < count; ++i) {
+        results[i] = reduction::reduce(values + i * group, group, function);
+      }
+      if (!logical || group > 1) return;
+      for (int64_t i = 0; i < count; ++i) results[i] = results[i] != 0 ? 1.0F : 0.0F;
+    });
+  });
 }
 
 void run_integers(const Instance& instance, AluOp op, int64_t group) {
@@ -113,15 +119,15 @@ void run(const Instance& instance) {
   RowScratch& scratch = row_scratch();
   const RowReader read(data, scratch.first);
   const RowWriter writer(dst, scratch.result);
-  for (int64_t p = 0; p < dst.partitions; ++p) {
-    const float* values = read(p);
-    float* results = writer.target(p);
-    reduce_row(op, values, group, results, count);
-    if (instance.attribute(kNegate).flag()) {
-      for (int64_t i = 0; i < count; ++i) results[i] = -results[i];
+  const bool negates = instance.attribute(kNegate).flag();
+  with_row_reduction(op, group, count, [&](auto reduce_row) {
+    for (int64_t p = 0; p < dst.partitions; ++p) {
+      float* const results = writer.target(p);
+      reduce_row(read(p), results);
+      for (int64_t i = 0; negates && i < count; ++i) results[i] = -results[i];
+      writer.write(p, results);
     }
-    writer.write(p, results);
-  }
+  });
 }
 
 Demand demand(const Draft& draft, const Architecture&) {

@@ -176,5 +176,33 @@ TEST(Rows, rows_of_an_indirect_access_follow_its_index) {
   EXPECT_EQ(read_row(access, 1, buffer)[1], 2.0F);
 }
 
+TEST(Rows, an_element_repeated_is_a_row_that_repeats) {
+  InstructionBench bench;
+  const View column = bench.tile(kSbuf, kF32, {4, 1}, "column", {1, 2, 3, 4});
+  std::vector<float> buffer;
+  const Access repeated = bench.resolve(column.broadcast(1, 3));
+  const Access single = bench.resolve(column);
+  const RowReader rows(repeated, buffer);
+  EXPECT_TRUE(rows.repeats());
+  EXPECT_EQ(read_scalar(repeated, 2), 3.0F);
+  EXPECT_EQ(rows(2)[2], 3.0F);
+  EXPECT_FALSE(RowReader(single, buffer).repeats());
+}
+
+TEST(Rows, reads_come_first_unless_a_write_reaches_a_later_one) {
+  InstructionBench bench;
+  const View tile = bench.tile(kSbuf, kF32, {96, 8}, "x");
+  const auto precede = [&](const View& read, const View& written, int64_t partitions) {
+    return reads_may_precede_writes(bench.resolve(read), bench.resolve(written), partitions);
+  };
+  const View low = tile.slice(0, 0, 64), high = tile.slice(0, 32, 64);
+  EXPECT_TRUE(precede(low, low, 64));
+  EXPECT_TRUE(precede(low.slice(1, 0, 4), low.slice(1, 2, 6), 64));
+  EXPECT_TRUE(precede(low, high, 32));
+  EXPECT_FALSE(precede(low, high, 33));  // partition 32 is written as the first one
+  EXPECT_TRUE(precede(high, low, 64));   // what is written was read before
+  EXPECT_TRUE(precede(low, high, 1));
+}
+
 }  // namespace
 }  // namespace neuron_sim

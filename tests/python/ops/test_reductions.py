@@ -97,7 +97,7 @@ def test_no_elements_give_the_neutral_element():
 @pytest.mark.parametrize(
     ("shape", "dimension"),
     [((5,), 0), ((3, 7), 0), ((300, 65), -1), ((2, 3, 4, 5), 1), ((2, 12, 50, 50), -1),
-     ((4, 50257), -1), ((1000, 10), 1)],
+     ((4, 50257), -1), ((1000, 10), 1), ((1, 2, 1, 3, 1, 2, 2), 3)],
 )  # fmt: skip
 def test_softmax_along_any_dimension(function, shape, dimension):
     check(lambda t: function(t, dimension), torch.randn(shape) * 3, tolerance=2e-5)
