@@ -18,7 +18,7 @@ from neuron_sim.fidelity.suite import find_case
 LaunchTimings: TypeAlias = list[dict[str, Any]]
 """What `Program.time()` says of each launch."""
 
-COMPILED = 16
+COMPILED = 64
 """Programs that are kept: the values of a core are chosen one after the other."""
 
 

@@ -1,12 +1,13 @@
-// Faster hardware does not take longer: every time and rate of an architecture, improved alone.
+// Faster hardware does not take longer: every time, rate, factor and feature of an architecture
+// that can be better, improved alone.
 //
 // Where it does take longer, one of three mechanisms of the chip as modelled is the cause:
 //  - The Tensor engine's clock rises where it is busy; what feeds it faster leaves it less busy.
 //  - A load that waits in its queue after another one stalls again (load_stall_queued).
 //  - DMA engines serve their queues in the order in which transfers are ready: an earlier store
 //    delays a load that more instructions wait for.
-// Of the 680 kernels 58 have an improvement that costs more than 2 %; with a steady clock 35, and
-// 24 without the stall of queued loads.
+// Of the 680 kernels 58 have an improved time or rate that costs more than 2 %; with a steady clock
+// 35, and 24 without the stall of queued loads.
 
 #include <set>
 
@@ -21,15 +22,43 @@ namespace {
 constexpr size_t kEvery = 13;        // kernels of the record: 53 of 680
 constexpr double kTolerance = 0.02;  // of the time before
 
-/// What better values a field has; none for what is no time or rate.
+/// Better values of what is neither a time nor a rate.
+std::vector<double> better_factors(const Field& field, double value) {
+  static const std::map<std::string, double> kBest = {
+      {"dma.compute", 1},  // shares of the rate of a copy
+      {"dma.transpose_hbm", 1},
+      {"dma.transpose_sbuf", 1},
+      {"dma.small_row", 1},  // no row is small
+      {"tensor.columns_init", 0},
+      {"tensor.fp32_pairs", 1},
+      {"tensor.gate_down", 0},  // the clock stays high
+      {"tensor.gate_up", 0.2},  // as gate_down, which is no larger
+      {"tensor.minimum_columns", 1},
+      {"tensor.strided_load_factor", 1},
+      {"features.background_transpose", 1},
+      {"features.clock_gating", 0},
+      {"features.fast_mode_ports", 0},  // a port that engines share
+      {"features.hidden_weight_load", 1},
+      {"features.shared_psum_port", 0},
+      {"features.shared_sbuf_port", 0},
+  };
+  if (field.key == "dma.software_packet") return {2 * value};
+  const bool is_stride = field.key.ends_with(".stride_factor");
+  const auto found = kBest.find(field.key);
+  if (!is_stride && found == kBest.end()) return {};
+  const double best = is_stride ? 1 : found->second;
+  return value == best ? std::vector<double>{} : std::vector{best};
+}
+
+/// What better values a field has; none for sizes: of more DMA engines each begins later
+/// (engine_skew) and has a smaller share of HBM.
 std::vector<double> better_values(const Field& field, double value) {
   static const std::set<std::string> kNeither = {
       "tensor.gate_window",   // of the clock: neither end is faster
       "tensor.load_advance",  // cycles that are saved
   };
-  if (field.key == "features.clock_gating" && value != 0) return {0};
-  if (value == 0 || kNeither.contains(field.key)) return {};
-  std::vector<double> values;
+  std::vector<double> values = better_factors(field, value);
+  if (value == 0 || kNeither.contains(field.key)) return values;
   if (field.unit == "GHz" || field.unit == "bytes/ns") values = {2 * value};
   if (field.unit == "ns" || field.unit == "cycles") values = {value / 2, 0};
   std::erase_if(values, [&](double better) {
@@ -38,12 +67,13 @@ std::vector<double> better_values(const Field& field, double value) {
   return values;
 }
 
-/// The beginnings of kernels, and the fields whose improvement costs them 2.1 to 2.8 %: an earlier
-/// store or the next load delays a load.
+/// The beginnings of kernels, and the fields whose improvement costs them 2.1 to 3.5 %: an earlier
+/// store or the next load delays a load, or the clock stays low.
 const std::map<std::string, std::set<std::string>> kKnown = {
     {"ffnn_forward [1090, 700] float16",
      {"clocks.scalar", "vector.latency", "dma.static_first_store", "rates.one_input"}},
     {"transpose auto [2844, 159] bfloat16", {"dma.software_trigger"}},
+    {"conv2d_weight_gradient [1, 256, 23, 414] bfloat16", {"tensor.minimum_columns"}},
 };
 
 bool is_known(const std::string& kernel, const std::string& key) {
@@ -86,7 +116,7 @@ TEST(FasterHardware, DoesNotTakeLonger) {
   EXPECT_GE(count, 50);
 }
 
-TEST(FasterHardware, HasEveryTimeAndRateImproved) {
+TEST(FasterHardware, HasEveryTimeRateAndFactorImproved) {
   size_t improved = 0;
   const Architecture& architecture = load_architecture("trn2");
   for (const Field& field : architecture_fields()) {

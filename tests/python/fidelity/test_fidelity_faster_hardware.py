@@ -17,11 +17,34 @@ FAMILIES = ("attention_small", "dma", "engine", "transpose", "vector_add")
 NOT_IMPROVED = ("tensor.gate_window", "tensor.load_advance")
 """Neither end of a window is faster; cycles that are saved are better when there are more."""
 
+BEST = {
+    "dma.compute": 1,
+    "dma.transpose_hbm": 1,
+    "dma.transpose_sbuf": 1,
+    "dma.small_row": 1,
+    "tensor.columns_init": 0,
+    "tensor.fp32_pairs": 1,
+    "tensor.gate_down": 0,
+    "tensor.gate_up": 0.2,  # as gate_down, which is no larger
+    "tensor.minimum_columns": 1,
+    "tensor.strided_load_factor": 1,
+    "features.background_transpose": True,
+    "features.clock_gating": False,
+    "features.fast_mode_ports": False,
+    "features.hidden_weight_load": True,
+    "features.shared_psum_port": False,
+    "features.shared_sbuf_port": False,
+}
+"""The best of what is neither a time nor a rate; strides cost nothing at a factor of 1."""
+
 TOLERANCE = 0.02
 
 
-def improved(fact):
-    """A value twice as fast, or none for what is no time or rate."""
+def improved(key, fact):
+    """A value twice as fast, or the best one; none for sizes and for what is the best."""
+    best = 1 if key.endswith(".stride_factor") else BEST.get(key)
+    if best is not None:
+        return None if fact["value"] == best else best
     if fact["value"] == 0:
         return None
     if fact["unit"] in ("GHz", "bytes/ns"):
@@ -30,7 +53,7 @@ def improved(fact):
 
 
 @pytest.mark.parametrize("architecture", ["trn1", "trn2"])
-def test_no_improved_time_or_rate_lengthens_a_compiled_kernel(architecture, tmp_path):
+def test_no_improved_figure_lengthens_a_compiled_kernel(architecture, tmp_path):
     prepared = {
         each.id: PreparedCase(find_case(each))
         for each in load_measurements()
@@ -47,7 +70,7 @@ def test_no_improved_time_or_rate_lengthens_a_compiled_kernel(architecture, tmp_
     before = bodies({})
     longer = {}
     for key, fact in _core.architecture_facts(f"{HAND_WRITTEN}{architecture}").items():
-        better = improved(fact)
+        better = improved(key, fact)
         if better is None or key in NOT_IMPROVED or key == "clocks.tensor_cold":
             continue
         after = bodies({key: (better, fact["unit"])})
