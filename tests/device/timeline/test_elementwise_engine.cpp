@@ -34,7 +34,10 @@ TEST(ElementwiseEngine, rates_follow_the_generation) {
   };
   EXPECT_EQ(cycles("trn1", RateClass::kTwoInputsBf16), 1000);
   EXPECT_EQ(cycles("trn1", RateClass::kTwoInputs16bit), 1000);
-  EXPECT_EQ(cycles("trn2", RateClass::kTwoInputs16bit), 1000);
+  for (const char* name : {"trn2", "trn3"}) {
+    EXPECT_EQ(cycles(name, RateClass::kTwoInputsBf16), 500);
+    EXPECT_EQ(cycles(name, RateClass::kTwoInputs16bit), 500);
+  }
   EXPECT_EQ(cycles("trn1", RateClass::kScalar16bit), 1000);
   EXPECT_EQ(cycles("trn2", RateClass::kScalar16bit), 1000);
   EXPECT_EQ(cycles("trn3", RateClass::kScalar16bit), 500);

@@ -43,7 +43,8 @@ TEST(SharedPorts, GenerationTwoLetsVectorAndScalarTakeTurnsInPsum) {
 
 TEST(SharedPorts, LaterOnlyFastModesOfVectorTakeThePortOfGpSimd) {
   for (const char* name : {"trn2", "trn3"}) {
-    for (const RateClass fast : {RateClass::kCopy16bit, RateClass::kTwoInputs16bit}) {
+    for (const RateClass fast :
+         {RateClass::kCopy16bit, RateClass::kTwoInputs16bit, RateClass::kTwoInputsBf16}) {
       EXPECT_EQ(second(name, kVector, kSbuf, kGpSimd, kSbuf, fast).start, ns(100));
     }
     EXPECT_EQ(second(name, kVector, kSbuf, kGpSimd, kSbuf, RateClass::kTwoInputs).start, ns(0));
