@@ -1,5 +1,7 @@
 """neuron_sim.nki.measurement.interval: how far the chip's own time may be."""
 
+import re
+
 import numpy as np
 import pytest
 from measured_kernels import doubled
@@ -68,7 +70,9 @@ def test_a_benchmark_prints_the_interval_of_its_latency_after_the_table(capsys):
     latency = kernel.time()["latency_us"]
     last = capsys.readouterr().out.splitlines()[-1]
     assert last.startswith(f"NCL(50) {latency:.4g} us, bound by {found.kind}; ")
-    assert f"{found.low * latency:.4g} to {found.high * latency:.4g} us with the errors" in last
+    low, high = re.search(r"; (\S+) to (\S+) us with the errors", last).groups()
+    assert float(low) == pytest.approx(found.low * latency, rel=1e-3)  # prints 4 digits
+    assert float(high) == pytest.approx(found.high * latency, rel=1e-3)
 
 
 def test_a_sentence_names_time_kind_and_kernels():
