@@ -113,15 +113,15 @@ def _best(
         present = _total((yield from _errors(every, {**taken, choice.name: bar})))
     sums = {each: 0.0 for each in choice.candidates if each != bar}
     for kernels in portions:
-        asked = [(each, name) for name in sums for each in kernels]
-        numbers = yield [(each.id, {**taken, choice.name: name}) for each, name in asked]
-        for (each, name), number in zip(asked, numbers, strict=True):
-            sums[name] += abs(error_percent(each.value, number))
-        sums = {name: found for name, found in sums.items() if round(found - present, ALIKE) <= 0}
+        pairs = [(each, candidate) for candidate in sums for each in kernels]
+        found = yield [(each.id, {**taken, choice.name: candidate}) for each, candidate in pairs]
+        for (each, candidate), number in zip(pairs, found, strict=True):
+            sums[candidate] += abs(error_percent(each.value, number))
+        sums = {each: sum_ for each, sum_ in sums.items() if round(sum_ - present, ALIKE) <= 0}
     sums[bar] = present
     least = min(sums.values())
-    alike = {name for name, found in sums.items() if round(found - least, ALIKE) <= 0}
-    first = next(each for each in choice.candidates if each in alike)
+    first = next(each for each in choice.candidates
+                 if each in sums and round(sums[each] - least, ALIKE) <= 0)  # fmt: skip
     return first, sums[first]
 
 
