@@ -116,9 +116,9 @@ std::vector<GraphKernel> in_slices(const std::vector<GraphKernel>& kernels,
 }  // namespace
 
 PassSettings graph_passes() {
-  return {{"rename_buffers", 1},   {"place_large_first", 1},  {"forward_stores", 1},
-          {"eliminate_copies", 1}, {"reuse_transposes", 1},   {"schedule", 1},
-          {"hoist_loads", 1},      {"choose_copy_engines", 1}};
+  return {{"rename_buffers", 1},   {"place_large_first", 1}, {"forward_stores", 1},
+          {"eliminate_copies", 1}, {"reuse_transposes", 1},  {"select_activations", 1},
+          {"schedule", 1},         {"hoist_loads", 1},       {"choose_copy_engines", 1}};
 }
 
 GraphProgram build_graph_program(const Architecture& architecture, const std::string& name,

@@ -240,8 +240,7 @@ void MatmulResult::add_column(const MatmulOperands& operands, const View& psum, 
   builder_.emit(TensorScalar{.dst = operands.after == nullptr ? tile : psum,
                              .data = psum,
                              .operand0 = number,
-                             .op0 = AluOp::kAdd,
-                             .engine = EngineKind::kVector});
+                             .op0 = AluOp::kAdd});
   if (operands.after != nullptr) emit_after(operands, psum, tile, window, turn);
 }
 

@@ -127,5 +127,17 @@ TEST(TurnResults, TheSecondProductThenTransposesNothing) {
   EXPECT_LT(time(true), 0.9 * time(false));
 }
 
+TEST(TurnResults, ABiasIsAnActivationWhereTheVendorsCompilerMakesItOne) {
+  const auto count = [](const char* architecture, const char* instruction) {
+    const GraphProgram built = built_graph({first(), second()}, kOutside, {}, architecture);
+    return count_of(*built.program, instruction);
+  };
+  const int tiles = 2;  // of 192 columns
+  EXPECT_EQ(count("trn1", "activation"), tiles);
+  EXPECT_EQ(count("trn1", "tensor_scalar"), 0);
+  EXPECT_EQ(count("trn2", "activation"), 0);
+  EXPECT_EQ(count("trn2", "tensor_scalar"), tiles);
+}
+
 }  // namespace
 }  // namespace neuron_sim
