@@ -103,9 +103,11 @@ class Attention(nn.Module):
     ) -> None:
         super().__init__()
         self.head_width = shape.head_width
-        self.key_heads = _share(shape.key_heads, ranks)
-        # Whole groups of queries on each rank: where keys are repeated on ranks, queries are not.
-        self.heads = self.key_heads * _share(_share(shape.heads, ranks), self.key_heads)
+        self.heads = _share(shape.heads, ranks)
+        # Heads of keys that the ranks cannot divide evenly are repeated, one for every head of
+        # queries (transformers-neuronx, decoder.py: GQA.REPLICATED_HEADS).
+        divides = shape.key_heads % ranks == 0
+        self.key_heads = shape.key_heads // ranks if divides else self.heads
         columns = (self.heads + 2 * self.key_heads) * shape.head_width
         biases = shape.attention_biases
         self.queries_keys_values = _Linear(shape.width, columns, biases, weight_dtype)
