@@ -57,8 +57,10 @@ passes these are: `share_constants` (equal constants are one array), `accumulate
 a product is its sum in PSUM: the kernel of example 2 in nki/test/test_nki_isa_nc_matmul.py of
 aws-neuron-sdk; Python hands over the same object when the product has a name first),
 `eliminate_dead_stores` (DeadStoreElimination in the compiler's public logs, issue 803 of
-aws-neuron-sdk), `split_sums` (16 of 16 sums of the four public attention traces), the queue that
-the kernel names (`engine` of nki.isa.dma_copy), and spills of what does not fit. They run with the
+aws-neuron-sdk), `split_sums` (16 of 16 sums of the four public attention traces),
+`infer_psum_tensors` (bytes written to PSUM in the profile of a kernel without products, NKIBench's
+adamw; InferPSumTensor in the compiler's public logs), the queue that the kernel names (`engine` of
+nki.isa.dma_copy), and spills of what does not fit. They run with the
 rule whose versions, memsets or loops they need.
 
 What leaving out all kernels of one author, and choosing again without them, does to their errors is

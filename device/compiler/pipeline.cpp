@@ -7,6 +7,7 @@
 #include "device/base/errors.h"
 #include "device/compiler/back_end/allocate.h"
 #include "device/compiler/back_end/assign_queues.h"
+#include "device/compiler/back_end/infer_psum_tensors.h"
 #include "device/compiler/back_end/schedule.h"
 #include "device/compiler/back_end/spill.h"
 #include "device/compiler/dump.h"
@@ -111,6 +112,7 @@ constexpr Pass kPipeline[] = {
     {"elide_psum_copies", kMiddle, true, kOrderAndPlaces, run<elide_psum_copies>, 6},
     {"gather_operands", kMiddle, true, kOrderAndPlaces, run<gather_operands>},
     {"select_activations", kMiddle, true, kKeepsAll, run<select_activations>},
+    {"infer_psum_tensors", kMiddle, true, kOrderAndInstances, run<infer_psum_tensors>},
     {"spill_psum", Stage::kSpills, true, {.places = true}, run_spill_psum, 0, "rename_buffers"},
     {"spill_sbuf", Stage::kSpills, true, {.places = true}, run_spill_sbuf, 0, "rename_buffers"},
     {"assign_queues", Stage::kPlaces, false, kKeepsAll, run<assign_queues>},
@@ -151,6 +153,10 @@ constexpr PassSetting kSettings[] = {
     {"select_activations", kSwitch, "select_activations",
      "products with a number and sums with a vector whose engine the kernel leaves open are "
      "activations on generation 2"},
+    {"infer_psum_tensors", kSwitch, "infer_psum_tensors",
+     "results of Scalar that the next instruction on Vector reads beside a tile of SBUF lie in "
+     "PSUM "
+     "on generation 2"},
     {"batch_narrow_operations", kSwitch, "batch_narrow_operations",
      "results of one element per partition are batched; the loops around them and around sums of "
      "products are split"},

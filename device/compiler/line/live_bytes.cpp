@@ -40,4 +40,17 @@ int64_t LiveBytes::largest(size_t node, size_t low, size_t high, size_t first, s
                                        largest(2 * node + 1, middle + 1, high, first, last));
 }
 
+LiveBytes live_banks(const StraightLine& line, const TileUses& uses) {
+  LiveBytes banks(line.instructions.size());
+  const int64_t bank = line.architecture->limits.psum_bank.count;
+  for (size_t tile = 0; tile < line.tiles.size(); ++tile) {
+    if (line.tiles[tile].memory != MemoryKind::kPsum) continue;
+    const std::span<const TileUse> all = uses.of(static_cast<TileId>(tile));
+    if (all.empty()) continue;
+    banks.add(all.front().instance, all.back().instance,
+              (line.tiles[tile].bytes + bank - 1) / bank);
+  }
+  return banks;
+}
+
 }  // namespace neuron_sim

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "device/compiler/line/tile_uses.h"
+
 namespace neuron_sim {
 
 /// Amounts over positions 0 .. count - 1. O(log count) per call.
@@ -27,5 +29,8 @@ class LiveBytes {
   size_t count_;
   std::vector<Node> nodes_;
 };
+
+/// Banks of PSUM that hold a tile at each instance of the program order.
+LiveBytes live_banks(const StraightLine& line, const TileUses& uses);
 
 }  // namespace neuron_sim

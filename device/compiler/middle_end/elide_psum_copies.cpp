@@ -143,20 +143,6 @@ class StatementElision {
   std::vector<Extension> extensions_;
 };
 
-/// Banks that hold a tile at each instance of the program order.
-LiveBytes live_banks(const StraightLine& line, const TileUses& uses) {
-  LiveBytes banks(line.instructions.size());
-  const int64_t bank = line.architecture->limits.psum_bank.count;
-  for (size_t tile = 0; tile < line.tiles.size(); ++tile) {
-    if (line.tiles[tile].memory != MemoryKind::kPsum) continue;
-    const std::span<const TileUse> all = uses.of(static_cast<TileId>(tile));
-    if (all.empty()) continue;
-    banks.add(all.front().instance, all.back().instance,
-              (line.tiles[tile].bytes + bank - 1) / bank);
-  }
-  return banks;
-}
-
 }  // namespace
 
 void elide_psum_copies(StraightLine& line, const PassSettings& settings) {

@@ -38,12 +38,14 @@ PassSettings whole(bool disable_dge) {
 }
 
 /// Generation 2: the compiled programs that show its activations and the engine of its copies out
-/// of PSUM are of this generation. They show gathered operands, too, but only two measured kernels
-/// depend on `gather_operands`: it is off (docs/choices.md names what determines each rule).
+/// of PSUM are of this generation, and the profile that counts its results in PSUM. They show
+/// gathered operands, too, but only two measured kernels depend on `gather_operands`: it is off
+/// (docs/choices.md names what determines each rule).
 PassSettings whole_of_generation_2() {
   PassSettings settings = whole(true);
   settings.set("select_activations", 1);
   settings.set("copy_psum_on_scalar", 1);
+  settings.set("infer_psum_tensors", 1);
   return settings;
 }
 
