@@ -64,6 +64,13 @@ TEST(PublishedStacks, HaveNamesOfTheirOwnAndASource) {
   EXPECT_EQ(published_stack("neuronx-cc trn1").settings["disable_dge"], 1);
 }
 
+TEST(PublishedStacks, LoadsComeFirstOnGeneration3Alone) {
+  EXPECT_EQ(published_stack("neuronx-cc trn2").settings["hoist_loads"], 1);
+  EXPECT_EQ(published_stack("neuronx-cc trn2 direct").settings["hoist_loads"], 1);
+  EXPECT_EQ(published_stack("neuronx-cc trn1").settings["hoist_loads"], 0);
+  EXPECT_EQ(published_stack("neuronx-cc trn1 direct").settings["hoist_loads"], 0);
+}
+
 TEST(PublishedStacks, AnUnknownOneIsRefusedWithAllNames) {
   try {
     published_stack("neuronx-cc trn9");
