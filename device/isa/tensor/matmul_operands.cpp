@@ -75,7 +75,8 @@ void place_on_array(Draft& draft, int first, const Placement& placement) {
   for (int which = 0; which < 4; ++which) {
     const std::optional<RowsColumns>& pair = which < 2 ? placement.position : placement.size;
     const int64_t value = pair ? (*pair)[static_cast<size_t>(which % 2)] : int64_t{-1};
-    draft.attributes[static_cast<size_t>(first + which)] = Attribute::of(value);
+    const size_t place = static_cast<size_t>(first) + static_cast<size_t>(which);
+    draft.attributes[place] = Attribute::of(value);
   }
 }
 
