@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <utility>
 
 #include "device/analysis/definedness.h"
 #include "device/base/errors.h"
@@ -43,6 +44,13 @@ bool place(StraightLine& line, PassState& state, std::optional<SbufReuse> reuse)
   return run_stage(Stage::kPlaces, line, state);
 }
 
+std::vector<int64_t> addresses_of(const StraightLine& line) {
+  std::vector<int64_t> addresses;
+  addresses.reserve(line.tiles.size());
+  for (const Tile& tile : line.tiles) addresses.push_back(tile.address);
+  return addresses;
+}
+
 /// What the back end changes of a line: the order and engines of its instances and the places of
 /// its tiles. Attributes and demands only grow. A copy of the operands of a long program would be
 /// several times as large.
@@ -51,16 +59,32 @@ struct Arrangement {
   std::vector<int64_t> addresses;  ///< per tile
 };
 
-Arrangement arrangement_of(const StraightLine& line) {
-  Arrangement result{line.instructions, {}};
-  result.addresses.reserve(line.tiles.size());
-  for (const Tile& tile : line.tiles) result.addresses.push_back(tile.address);
-  return result;
-}
-
 void arrange(StraightLine& line, Arrangement arrangement) {
   move_tiles(line, arrangement.addresses);
   line.instructions = std::move(arrangement.instructions);
+}
+
+/// What Stage::kPlaces changes of it, which keeps the order.
+struct Places {
+  std::vector<Instruction> instructions;
+  std::vector<int64_t> addresses;  ///< per tile
+};
+
+Places places_of(const StraightLine& line) {
+  Places result{{}, addresses_of(line)};
+  result.instructions.reserve(line.instructions.size());
+  for (const StraightInstruction& instance : line.instructions) {
+    result.instructions.push_back(instance.instruction);
+  }
+  return result;
+}
+
+/// The line has the order in which the places were assigned.
+void set_places(StraightLine& line, const Places& places) {
+  move_tiles(line, places.addresses);
+  for (size_t i = 0; i < places.instructions.size(); ++i) {
+    line.instructions[i].instruction = places.instructions[i];
+  }
 }
 
 /// Whether the tiles in SBUF have those addresses.
@@ -75,24 +99,27 @@ bool has_places(const StraightLine& line, const std::vector<int64_t>& addresses)
 /// own costs. That the compiler weighs its allocations is assumed; which one it takes is not known,
 /// and each is far off for one of two public attention kernels.
 std::optional<StraightLine> shorter_back_end(StraightLine line, PassState& state) {
-  const Arrangement start = arrangement_of(line);
+  Arrangement start{line.instructions, addresses_of(line)};
   const bool fits = place(line, state, SbufReuse::kSameSize);
-  Arrangement first = arrangement_of(line);
+  Places places = places_of(line);
   arrange(line, start);
   const bool differs =
-      place(line, state, SbufReuse::kLargerSpace) && !(fits && has_places(line, first.addresses));
-  Arrangement second = differs ? arrangement_of(line) : Arrangement{};
-  arrange(line, std::move(first));
+      place(line, state, SbufReuse::kLargerSpace) && !(fits && has_places(line, places.addresses));
+  Places others = differs ? places_of(line) : Places{};
+  set_places(line, std::exchange(places, {}));
   const std::optional<Picoseconds> length = fits ? order(line, state) : std::nullopt;
   if (differs) {
-    first = arrangement_of(line);
-    arrange(line, std::move(second));
+    // Of a long line only one of the two is kept: the result, or where it started.
+    Arrangement first;
+    if (length) first = {std::move(line.instructions), addresses_of(line)};
+    line.instructions = length ? std::move(start.instructions) : start.instructions;
+    set_places(line, std::exchange(others, {}));
     const std::optional<Picoseconds> other = order(line, state);
     if (other && (!length || *other < *length)) return line;
-    arrange(line, std::move(first));
+    if (length) arrange(line, std::move(first));
   }
   if (length) return line;
-  arrange(line, start);
+  arrange(line, std::move(start));
   if (state.settings["place_large_first"] == 0) return std::nullopt;
   if (!place(line, state, std::nullopt)) return std::nullopt;
   return order(line, state) ? std::optional(std::move(line)) : std::nullopt;

@@ -5,6 +5,7 @@
 
 #include "device/compiler/back_end/list_scheduler.h"
 #include "device/compiler/back_end/schedule_ranks.h"
+#include "device/compiler/line/lower.h"
 #include "device/compiler/line/meetings.h"
 #include "device/isa/movement/tensor_copy.h"
 
@@ -36,14 +37,15 @@ InstanceGraph dependencies(StraightLine& line, const std::vector<size_t>& rotate
     next += line.tiles[tile].bytes;
   }
   move_tiles(line, apart);
-  std::vector<std::vector<std::byte>> constants = std::exchange(line.constants, {});
-  const std::shared_ptr<const Program> program = lower(line);  // needs no contents
-  line.constants = std::move(constants);
+  InstanceGraph graph;
+  read_lowered(line, [&](const Program& program) {
+    GraphBuilder builder(program);
+    const std::array<int64_t, kMaximumLoopDepth> variables{};
+    for (uint32_t i = 0; i < program.instructions.size(); ++i) builder.add(i, variables.data());
+    graph = builder.take();
+  });
   move_tiles(line, before);
-  GraphBuilder builder(*program);
-  const std::array<int64_t, kMaximumLoopDepth> variables{};
-  for (uint32_t i = 0; i < program->instructions.size(); ++i) builder.add(i, variables.data());
-  return builder.take();
+  return graph;
 }
 
 class ProblemBuilder {

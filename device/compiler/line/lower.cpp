@@ -1,5 +1,7 @@
 // Straight lines back to a Program.
 
+#include "device/compiler/line/lower.h"
+
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -27,6 +29,8 @@ Numbers append_tiles(const StraightLine& line, const Numbers& first, Program& pr
     }
   }
   Numbers numbers(line.tiles.size(), kNoTile);
+  program.tiles.reserve(program.tiles.size() +
+                        static_cast<size_t>(std::count(used.begin(), used.end(), true)));
   for (size_t i = 0; i < line.tiles.size(); ++i) {
     if (line.tiles[i].memory == MemoryKind::kNone || (!used[i] && is_on_chip(line.tiles[i]))) {
       continue;
@@ -189,9 +193,8 @@ void append_core(StraightLine& line, const Numbers& tiles, bool alone, Program& 
   move_to_end(program.demands, line.demands);
 }
 
-}  // namespace
-
-std::shared_ptr<const Program> lower(std::vector<StraightLine> lines) {
+/// lower(), which takes from the lines what it can.
+std::shared_ptr<Program> program_of(std::vector<StraightLine>& lines) {
   auto program = std::make_shared<Program>();
   std::vector<Numbers> numbers(lines.size());
   for (size_t core = 0; core < lines.size(); ++core) {
@@ -217,10 +220,47 @@ std::shared_ptr<const Program> lower(std::vector<StraightLine> lines) {
   return program;
 }
 
+/// What lower() changes of an operand.
+struct Renamed {
+  TileId tile;
+  Direction direction;
+};
+
+}  // namespace
+
+std::shared_ptr<const Program> lower(std::vector<StraightLine> lines) { return program_of(lines); }
+
 std::shared_ptr<const Program> lower(StraightLine line) {
   std::vector<StraightLine> lines;
   lines.push_back(std::move(line));
-  return lower(std::move(lines));
+  return program_of(lines);
+}
+
+void read_lowered(StraightLine& line, const std::function<void(const Program&)>& read) {
+  std::vector<Renamed> before;
+  before.reserve(line.operands.size());
+  for (const Operand& operand : line.operands) before.push_back({operand.tile, operand.direction});
+  // Lent, not copied; the rest is small.
+  auto instructions = std::exchange(line.instructions, {});
+  auto operands = std::exchange(line.operands, {});
+  auto tiles = std::exchange(line.tiles, {});
+  auto constants = std::exchange(line.constants, {});
+  std::vector<StraightLine> lines{line};
+  StraightLine& lent = lines.front();
+  lent.instructions = std::move(instructions);
+  lent.operands = std::move(operands);
+  lent.tiles = std::move(tiles);
+  const std::shared_ptr<Program> program = program_of(lines);
+  read(*program);
+  line.instructions = std::move(lent.instructions);
+  line.operands = std::move(lent.operands.empty() ? program->operands : lent.operands);
+  line.tiles = std::move(lent.tiles);
+  line.constants = std::move(constants);
+  for (size_t i = 0; i < line.operands.size(); ++i) {
+    if (!line.operands[i].present()) continue;  // or nothing refers to it
+    line.operands[i].tile = before[i].tile;
+    line.operands[i].direction = before[i].direction;
+  }
 }
 
 }  // namespace neuron_sim

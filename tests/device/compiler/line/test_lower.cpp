@@ -1,3 +1,5 @@
+#include "device/compiler/line/lower.h"
+
 #include <algorithm>
 
 #include "device/compiler/line/meetings.h"
@@ -58,6 +60,18 @@ TEST(Lower, MeetingsOfALineAloneAreInstructionsWithEdges) {
   // the next one.
   EXPECT_EQ(alone->edges.size(), 8U);
   EXPECT_TRUE(unrolled(*program)->edges.size() < alone->edges.size());
+}
+
+TEST(Lower, ALineThatIsReadLoweredIsTheSameAfterwards) {
+  const auto program = TwoCoreKernel({.rounds = 2}).build();
+  StraightLine line = *unroll(*program, 1).line;
+  const std::string expected = listing(*lower(line));
+  for (int turn = 0; turn < 2; ++turn) {
+    std::string read;
+    read_lowered(line, [&](const Program& lowered) { read = listing(lowered); });
+    EXPECT_EQ(read, expected) << turn;
+  }
+  EXPECT_EQ(listing(*lower(std::move(line))), expected);
 }
 
 }  // namespace
