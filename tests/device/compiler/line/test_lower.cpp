@@ -62,9 +62,7 @@ TEST(Lower, MeetingsOfALineAloneAreInstructionsWithEdges) {
   EXPECT_TRUE(unrolled(*program)->edges.size() < alone->edges.size());
 }
 
-TEST(Lower, ALineThatIsReadLoweredIsTheSameAfterwards) {
-  const auto program = TwoCoreKernel({.rounds = 2}).build();
-  StraightLine line = *unroll(*program, 1).line;
+void expect_same_after_reading(StraightLine line) {
   const std::string expected = listing(*lower(line));
   for (int turn = 0; turn < 2; ++turn) {
     std::string read;
@@ -72,6 +70,27 @@ TEST(Lower, ALineThatIsReadLoweredIsTheSameAfterwards) {
     EXPECT_EQ(read, expected) << turn;
   }
   EXPECT_EQ(listing(*lower(std::move(line))), expected);
+}
+
+TEST(Lower, ALineThatIsReadLoweredIsTheSameAfterwards) {
+  const auto program = TwoCoreKernel({.rounds = 2}).build();
+  expect_same_after_reading(*unroll(*program, 1).line);
+}
+
+TEST(Lower, InstancesThatShareOperandsAreTheSameAfterwards) {
+  const auto program = TwoCoreKernel({.rounds = 2}).build();
+  StraightLine line = *unroll(*program, 0).line;
+  const Instruction* earlier = nullptr;
+  for (StraightInstruction& instance : line.instructions) {
+    Instruction& instruction = instance.instruction;
+    if (earlier != nullptr && earlier->type == instruction.type) {
+      instruction.first_operand = earlier->first_operand;
+      expect_same_after_reading(std::move(line));
+      return;
+    }
+    earlier = &instruction;
+  }
+  FAIL() << "no two instructions of a type follow each other";
 }
 
 }  // namespace
