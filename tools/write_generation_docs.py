@@ -49,7 +49,8 @@ What is simulated is the program of the prompt or of one token on a core, with i
 - The published times of Mistral's long prompts contradict each other (8,192 tokens take less than
   4,096 on an inf2.48xlarge, 32 cores more than 24) and are 2 to 3 times those of Llama 3, which has
   the same sizes.
-- A published prompt takes 4 to 18 % longer in a longer context, of which its program reads nothing.
+- A published prompt takes 4 to 18 % longer in a longer context, of which its program reads nothing:
+  transformers-neuronx gives it the slice of the caches that the prompt needs (`decoder.py`).
 
 """
 
