@@ -51,7 +51,6 @@ enum class MatmulClass : uint8_t { k16bit, kFp32, kFp32Transpose, kFp32OneZero }
 struct ArrayTile {
   int16_t row = 0, rows = 0;
   int16_t column = 0, columns = 0;
-  bool operator==(const ArrayTile&) const = default;
 };
 
 /// How DMA descriptors are made.
@@ -83,7 +82,6 @@ struct Step {
   int64_t fragments = 0;           ///< DMA: contiguous runs per descriptor (1 = contiguous)
   int64_t padded_bytes = 0;        ///< DMA: bytes per descriptor that count for time; 0: `bytes`
   int64_t partial_words = 0;       ///< DMA: HBM words that it writes in part
-  bool operator==(const Step&) const = default;
 };
 
 /// At most two steps: nc_matmul loads stationary, then multiplies moving.
@@ -92,7 +90,6 @@ struct Demand {
   int count = 0;
   int64_t multiply_accumulates = 0;  ///< of a matrix product; 0 for everything else
   void add(const Step& step) { steps[static_cast<size_t>(count++)] = step; }
-  bool operator==(const Demand&) const = default;
 };
 
 }  // namespace neuron_sim

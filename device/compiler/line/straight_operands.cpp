@@ -1,6 +1,5 @@
 // An instance as its instruction sees it, for passes that change instances.
 
-#include <algorithm>
 #include <utility>
 
 #include "device/base/errors.h"
@@ -52,14 +51,8 @@ bool is_legal(const StraightLine& line, const StraightInstruction& instance) {
 
 void renew_demand(StraightLine& line, StraightInstruction& instance) {
   const Draft draft = draft_of(line, instance);
-  const Demand demand = draft.type->demand(draft, *line.architecture);
-  // Passes sweep over alike instances, so that the last few demands serve most of them.
-  constexpr size_t kRecent = 8;
-  const size_t end = line.demands.size(), first = end - std::min(end, kRecent);
-  const auto found =
-      std::find(line.demands.begin() + static_cast<ptrdiff_t>(first), line.demands.end(), demand);
-  instance.instruction.demand = static_cast<uint32_t>(found - line.demands.begin());
-  if (found == line.demands.end()) line.demands.push_back(demand);
+  line.demands.push_back(draft.type->demand(draft, *line.architecture));
+  instance.instruction.demand = static_cast<uint32_t>(line.demands.size() - 1);
 }
 
 void renew_region(const StraightLine& line, Operand& operand) {
