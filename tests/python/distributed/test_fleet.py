@@ -182,7 +182,7 @@ def test_nothing_is_written_without_the_option(capsys, monkeypatch, tmp_path):
         (["--record", "--simulate"], "--record needs times, which --simulate leaves out"),
         (["--basic", "--test-case", SMALL], "not allowed with argument --basic"),
         (["--simulate", "--timing-only"], "not allowed with argument --simulate"),
-        (["--timing-only", "--arch", "trn9"], "architecture 'trn9' is unknown; allowed: trn1, "),
+        (["--timing-only", "--arch", "trn9"], "architecture 'trn9' is unknown; allowed: inf2, "),
         (
             ["--timing-only", "--test-case", SMALL.replace("9x12", "2x12")],
             "the kernel height of 3 exceeds the padded input height of 2",

@@ -170,7 +170,7 @@ def test_a_folder_called_nki_is_no_package_and_a_hidden_sitecustomize_runs(tmp_p
 def test_an_unknown_architecture_is_refused_before_the_script_runs(tmp_path):
     out, err, status = run_script("--arch", "trn9", written(tmp_path, "print('ran')\n"))
     assert (out, status) == ("", 2)
-    assert err.startswith("neuron-sim run: error: architecture 'trn9' is unknown; allowed: trn1,")
+    assert err.startswith("neuron-sim run: error: architecture 'trn9' is unknown; allowed: inf2,")
 
 
 # The environment, without a process
