@@ -201,7 +201,7 @@ class FusedRows {
     const auto cut = [&](const View& ring) {
       return ring.turn(turn).slice(0, 0, used).slice(1, 0, group);
     };
-    const View number = cut(numbers_[k]);
+    View number = cut(numbers_[k]);
     const View reduced = stage_finishes_[k] ? cut(raw_[k]) : number;
     reduce(k, inputs, reduced, turn);
     if (stage_finishes_[k]) stage_finishes_[k]->emit({reduced}, {number}, turn);

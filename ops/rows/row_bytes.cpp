@@ -16,6 +16,7 @@ int64_t slot_bytes(const Architecture& architecture, const Expression& expressio
 
 std::vector<const Expression*> pointers(const std::vector<Expression>& expressions) {
   std::vector<const Expression*> result;
+  result.reserve(expressions.size());
   for (const Expression& expression : expressions) result.push_back(&expression);
   return result;
 }
@@ -34,7 +35,7 @@ RowBytes row_bytes(const Architecture& architecture, const RowProgram& program,
   int64_t row_slots = 0;
   for (const HbmTensor& tensor : tensors) {
     const bool single = tensor.shape != tensors.front().shape;
-    (single ? bytes.per_row : bytes.per_element) += kRowRing * itemsize(tensor.dtype());
+    (single ? bytes.per_row : bytes.per_element) += int64_t{kRowRing} * itemsize(tensor.dtype());
   }
   for (const Dtype dtype : shared) bytes.per_element += RowSpreader::bytes(dtype, 1);
   for (const RowStage& stage : program.stages) {
