@@ -107,7 +107,9 @@ def _extended(node: Node, row: Node) -> tuple[Node, Node, Node | None]:
     user = next(iter(node.users))
     if row.target is aten._to_copy.default and user.target is aten._to_copy.default:
         source: Any = row.args[0]
-        if _is_on_device(source) and user.meta["val"].dtype == source.meta["val"].dtype:
+        dtype = source.meta["val"].dtype
+        narrow = dtype in (torch.bfloat16, torch.float16)
+        if narrow and _is_on_device(source) and user.meta["val"].dtype == dtype:
             return user, source, None
     if user.target is aten.mul.Tensor:
         weight: Any = user.args[1] if user.args[0] is node else user.args[0]
@@ -150,7 +152,10 @@ def _is_mean_square(node: Node, row: Node) -> bool:
     square, dimensions, keeps = node.args
     if not isinstance(square, Node) or not keeps:
         return False
-    rank = row.meta["val"].dim()
+    shape = row.meta["val"].shape
+    rank = len(shape)
+    if rank == 0 or not isinstance(shape[-1], int):  # the operator takes the size of a row
+        return False
     if not isinstance(dimensions, list | tuple) or list(dimensions) not in ([-1], [rank - 1]):
         return False
     if square.target is aten.pow.Tensor_Scalar:

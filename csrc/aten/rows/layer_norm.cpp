@@ -51,6 +51,18 @@ void check_norm_dtypes(const at::Tensor& input, const std::optional<at::Tensor>&
   }
 }
 
+std::vector<bool> row_dimensions(const at::Tensor& input, size_t count) {
+  std::vector<bool> result(static_cast<size_t>(input.dim()));
+  std::fill(result.end() - static_cast<ptrdiff_t>(count), result.end(), true);
+  return result;
+}
+
+at::DimVector statistics_shape(const at::Tensor& input, size_t row_dimensions) {
+  at::DimVector shape(input.sizes());
+  std::fill(shape.end() - static_cast<ptrdiff_t>(row_dimensions), shape.end(), 1);
+  return shape;
+}
+
 namespace {
 
 using at::IntArrayRef;
@@ -127,21 +139,12 @@ std::vector<bool> inverted(std::vector<bool> flags) {
   return flags;
 }
 
-/// Statistics have the input's leading shape, then ones.
-at::DimVector statistics_shape(const Tensor& input, size_t row_dimensions) {
-  at::DimVector shape(input.sizes());
-  for (size_t i = 0; i < row_dimensions; ++i) shape[shape.size() - 1 - i] = 1;
-  return shape;
-}
-
 Normalisation layer_normalisation(const Tensor& input, size_t row_dimensions,
                                   const OptionalTensor& weight, const OptionalTensor& bias) {
-  Normalisation norm{input, weight, bias, std::vector<bool>(static_cast<size_t>(input.dim())),
+  Normalisation norm{input, weight, bias, neuron_sim::row_dimensions(input, row_dimensions),
                      1,     {},     {}};
-  for (size_t i = norm.reduced.size() - row_dimensions; i < norm.reduced.size(); ++i) {
-    norm.reduced[i] = true;
-    norm.count *= input.size(static_cast<int64_t>(i));
-  }
+  const IntArrayRef sizes = input.sizes();
+  norm.count = c10::multiply_integers(sizes.slice(sizes.size() - row_dimensions));
   return norm;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
-// Shared by layer, group and batch norms.
+// Shared by layer, group, batch and root-mean-square norms.
 
+#include <ATen/DimVector.h>
 #include <ATen/core/Tensor.h>
 
 #include <optional>
@@ -19,5 +20,10 @@ std::vector<RowStage> moment_stages(int operands, int64_t count, double epsilon)
 /// Refusal unless all tensors are of floating dtypes the chip computes in.
 void check_norm_dtypes(const at::Tensor& input, const std::optional<at::Tensor>& weight,
                        const std::optional<at::Tensor>& bias);
+
+/// Of the dimensions of `input`, which ones belong to a row: the last `count`.
+std::vector<bool> row_dimensions(const at::Tensor& input, size_t count);
+/// The shape of the numbers of rows: the leading shape of `input`, then ones.
+at::DimVector statistics_shape(const at::Tensor& input, size_t row_dimensions);
 
 }  // namespace neuron_sim

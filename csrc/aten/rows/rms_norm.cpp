@@ -32,26 +32,22 @@ void check(const Tensor& input, IntArrayRef normalized_shape, const OptionalTens
                                             weight.value_or(Tensor()));
 }
 
-/// Of the dimensions of `input`, those of a row.
-std::vector<bool> row_dimensions(const Tensor& input, size_t count) {
-  std::vector<bool> result(static_cast<size_t>(input.dim()));
-  std::fill(result.end() - static_cast<ptrdiff_t>(count), result.end(), true);
-  return result;
-}
-
 std::tuple<Tensor, Tensor> rms_norm(const Tensor& input, IntArrayRef normalized_shape,
                                     const OptionalTensor& weight, std::optional<double> eps) {
   check(input, normalized_shape, weight);
   const c10::DeviceGuard guard(input.device());
   const Tensor dense = input.contiguous();
-  at::DimVector shape(dense.sizes());
-  std::fill(shape.end() - static_cast<ptrdiff_t>(normalized_shape.size()), shape.end(), 1);
   const Tensor output = at::empty_like(dense);
-  const Tensor inverse = at::empty(shape, dense.options().dtype(at::kFloat));
+  const Tensor inverse = at::empty(statistics_shape(dense, normalized_shape.size()),
+                                   dense.options().dtype(at::kFloat));
+  if (dense.numel() == 0) {  // the mean of nothing is NaN
+    inverse.fill_(std::numeric_limits<float>::quiet_NaN());
+    return {output, inverse};
+  }
   std::vector<Tensor> operands{dense};
   if (given(weight)) operands.push_back(*weight);
   const int number = static_cast<int>(operands.size());
-  // Without an epsilon torch takes that of the dtype it computes in.
+  // torch defaults to the epsilon of the dtype that it computes in.
   const double epsilon = eps.value_or(std::numeric_limits<float>::epsilon());
   RowProgram program{{inverse_root_mean_square(c10::multiply_integers(normalized_shape), epsilon)},
                      {},

@@ -19,10 +19,11 @@ def written_out(x, weight):
     return weight * (wide * torch.rsqrt(variance + 1e-6)).to(x.dtype)
 
 
-def kernels(function, *arguments, tolerance=1e-5):
-    """How many the compiled function has, whose result is that of the CPU in float64."""
+def kernels(function, *arguments, tolerance=1e-5, **options):
+    """The number of kernels of the compiled function, whose result must equal the CPU's in
+    float64."""
     with torch.no_grad():
-        found = compiled(function)(*arguments)
+        found = compiled(function, **options)(*arguments)
         expected = function(*[x.cpu().double() for x in arguments])
     torch.testing.assert_close(
         found.cpu().double(), expected, rtol=tolerance, atol=tolerance, equal_nan=True
@@ -80,6 +81,37 @@ def test_a_product_with_a_tensor_of_another_shape_follows_the_norm():
         return x * (x.pow(2).mean(-1, keepdim=True) + 1e-6).rsqrt() * y
 
     assert kernels(function, on_device(3, 7), on_device(3, 7, seed=1)) == 2
+
+
+def test_a_norm_of_integers_in_fp32_stays_in_fp32():
+    def function(x):
+        wide = x.to(torch.float32)
+        return (8 * wide * (wide.pow(2).mean(-1, keepdim=True) + 1e-6).rsqrt()).to(torch.int32)
+
+    def norm(x):
+        wide = x.to(torch.float32)
+        return (wide * (wide.pow(2).mean(-1, keepdim=True) + 1e-6).rsqrt()).to(torch.int32)
+
+    x = torch.arange(1, 31, dtype=torch.int32).reshape(3, 10)
+    for each in (function, norm):
+        torch.testing.assert_close(compiled(each)(x.to("neuron_sim")).cpu(), each(x))
+
+
+def test_one_number_has_no_row():
+    def function(x):
+        return x * (x.pow(2).mean(-1, keepdim=True) + 0.5).rsqrt()
+
+    x = on_device(1)[0]
+    torch.testing.assert_close(compiled(function)(x).cpu(), function(x.cpu()))
+
+
+def test_rows_of_symbolic_sizes_stay_written_out():
+    run = compiled(written_out, dynamic=True)
+    with torch.no_grad():
+        for size in (16, 24):
+            x, weight = on_device(3, size), on_device(size, seed=1)
+            expected = written_out(x.cpu(), weight.cpu())
+            torch.testing.assert_close(run(x, weight).cpu(), expected, rtol=1e-5, atol=1e-5)
 
 
 def test_a_written_out_norm_trains():
