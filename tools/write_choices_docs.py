@@ -47,9 +47,10 @@ whose simulated number changes by more than {change:.0%} when it is made neutral
 rule switched off, a value {factor:g} times as large. The suite has kernels rewritten with the
 Builder; some rules apply only to the authors' own files, which have a column. MAPE is
 the suite's error without the choice ({mape:.2f} % with all choices). Choices that fewer than
-{least} kernels determine are marked. Such a rule is off: `gather_operands`, copies of scattered
-operands of products, which compiled programs of two convolutions on generation 2 show. There are at
-most {most} choices.
+{least} kernels determine are marked. Such rules are off: `gather_operands`, copies of scattered
+operands of products, which compiled programs of two convolutions on generation 2 show, and
+`infer_psum_tensors`, results of Scalar in PSUM, which the profile of one kernel shows (NKIBench's
+adamw). There are at most {most} choices.
 
 Not a choice is what a document, a traced instruction or the language states. Values of that kind
 are in the architecture files with their sources ([fidelity.md](fidelity.md)). Of the compiler's
@@ -57,10 +58,8 @@ passes these are: `share_constants` (equal constants are one array), `accumulate
 a product is its sum in PSUM: the kernel of example 2 in nki/test/test_nki_isa_nc_matmul.py of
 aws-neuron-sdk; Python hands over the same object when the product has a name first),
 `eliminate_dead_stores` (DeadStoreElimination in the compiler's public logs, issue 803 of
-aws-neuron-sdk), `split_sums` (16 of 16 sums of the four public attention traces),
-`infer_psum_tensors` (bytes written to PSUM in the profile of a kernel without products, NKIBench's
-adamw; InferPSumTensor in the compiler's public logs), the queue that the kernel names (`engine` of
-nki.isa.dma_copy), and spills of what does not fit. They run with the
+aws-neuron-sdk), `split_sums` (16 of 16 sums of the four public attention traces), the queue that
+the kernel names (`engine` of nki.isa.dma_copy), and spills of what does not fit. They run with the
 rule whose versions, memsets or loops they need.
 
 What leaving out all kernels of one author, and choosing again without them, does to their errors is

@@ -29,8 +29,6 @@ CHANGE = 0.01
 CHANGED_VALUE = 1.25
 GIVEN = ("disable_dge",)
 """Settings that say what the author asked for: no choice of the model."""
-SHOWN = ("infer_psum_tensors",)
-"""Rules that a profile's counters show: no choice of the model either."""
 
 
 @dataclass(frozen=True)
@@ -97,12 +95,12 @@ def mape(cases: Sequence[BuiltCase]) -> float:
 
 
 def rules() -> list[str]:
-    """Rules of the compiler's passes that a published stack has on, as far as they are choices."""
+    """Settings of the compiler's passes that a published stack has on."""
     stacks = _core.published_stacks().values()
     return [
         name
         for name in _core.pass_settings()
-        if name not in (*GIVEN, *SHOWN) and any(stack["settings"][name] for stack in stacks)
+        if name not in GIVEN and any(stack["settings"][name] for stack in stacks)
     ]
 
 

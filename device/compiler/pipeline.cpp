@@ -155,8 +155,7 @@ constexpr PassSetting kSettings[] = {
      "activations on generation 2"},
     {"infer_psum_tensors", kSwitch, "infer_psum_tensors",
      "results of Scalar that the next instruction on Vector reads beside a tile of SBUF lie in "
-     "PSUM "
-     "on generation 2"},
+     "PSUM"},
     {"batch_narrow_operations", kSwitch, "batch_narrow_operations",
      "results of one element per partition are batched; the loops around them and around sums of "
      "products are split"},

@@ -9,8 +9,9 @@
 // counters leave instructions of two tensors out, as those of silu and mamba in the same file do.
 // Inferred: which results these are. Three of adamw's results of Scalar are read by the next
 // instruction, a tensor_tensor, and by nothing else; silu and mamba have none, and their counters
-// no such bytes. The use: Vector reads two tiles of SBUF at half the rate of one in either memory
-// (docs/hardware_facts.md#tensor_tensor).
+// no such bytes. Off in every published stack, because one measured kernel alone depends on it
+// (docs/choices.md). The use: Vector reads two tiles of SBUF at half the rate of one in either
+// memory (docs/hardware_facts.md#tensor_tensor).
 
 #include "device/compiler/line/straight_line.h"
 

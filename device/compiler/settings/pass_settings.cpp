@@ -38,22 +38,20 @@ PassSettings whole(bool disable_dge) {
 }
 
 /// Generation 2: that loads come first is known of generation 3 alone, from traces of descriptors
-/// that GpSimd generates. With those that the compiler prepares, and loads in the program's order,
-/// seven of the nine published kernels that change come closer.
+/// that GpSimd generates; here the compiler prepares them.
 PassSettings without_hoisted_loads(PassSettings settings) {
   settings.set("hoist_loads", 0);
   return settings;
 }
 
 /// Generation 2: the compiled programs that show its activations and the engine of its copies out
-/// of PSUM are of this generation, and the profile that counts its results in PSUM. They show
-/// gathered operands, too, but only two measured kernels depend on `gather_operands`: it is off
-/// (docs/choices.md names what determines each rule).
+/// of PSUM are of this generation. They show gathered operands, too, and a profile shows results in
+/// PSUM, but fewer than three measured kernels depend on `gather_operands` and on
+/// `infer_psum_tensors`: they are off (docs/choices.md names what determines each rule).
 PassSettings whole_of_generation_2() {
   PassSettings settings = without_hoisted_loads(whole(true));
   settings.set("select_activations", 1);
   settings.set("copy_psum_on_scalar", 1);
-  settings.set("infer_psum_tensors", 1);
   return settings;
 }
 

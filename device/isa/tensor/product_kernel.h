@@ -45,7 +45,7 @@ struct PairedRows {
 /// Products of values of bf16, for which some hosts have an operation that makes two fused
 /// multiply-adds per lane, but counts numbers below the normal ones as zeros.
 struct PairedProduct {
-  /// Returns the bits of the least magnitude other than zero; 0 if there is none.
+  /// Returns the bits of the smallest nonzero magnitude, or 0 when all values are zero.
   uint32_t (*pack)(const PairedRows&) = nullptr;
   BlockShape blocks;  ///< of packed rows: their depth is the number of pairs
 };

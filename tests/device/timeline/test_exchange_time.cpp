@@ -67,12 +67,12 @@ TEST(ExchangeTime, LinksOfInferentia2AreHalfAsFastAndItsInstancesSmaller) {
 }
 
 TEST(ExchangeTime, AChipThatIsNotFullReceivesMoreThanFullOnes) {
-  // The last of three ranks has a chip of its own: two thirds of the buffer come in.
+  // The last of three ranks is alone on its chip, which receives two thirds of the buffer.
   EXPECT_NEAR(transfer({.buffer = {1 << 20}}, one_group(3)), (1 << 20) * (2.0 / 3) / kLink, 1e-2);
 }
 
 TEST(ExchangeTime, OnlyTheRootsChipServesAllOthers) {
-  // Root 4 has a chip of its own and two ranks on another one; root 0 only one rank elsewhere.
+  // Root 4 is alone on its chip, with two ranks on another one; root 0 has one rank elsewhere.
   const Exchange rooted{ExchangePattern::kRoot, {3 << 20}};
   const ReplicaGroups alone{{{4, 0, 1}}}, together{{{0, 1, 4}}};
   EXPECT_NEAR(transfer(rooted, alone), (2 << 20) / kLink, 1e-2);

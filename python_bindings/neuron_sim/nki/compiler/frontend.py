@@ -24,8 +24,8 @@ class NKIFrontend:
         """The program of a kernel, or of a function, for `inputs`, its arguments by name.
 
         `target`: inf2, trn1, trn2, trn3 or another name of theirs; `lnc`: cores of a logical core.
-        The result is a TracedKernel, not the vendor's module; no files are written, so that the
-        other arguments change nothing. Errors are those of the kernel.
+        The result is a TracedKernel, not the vendor's module. No files are written, so the
+        other arguments have no effect. Raises what the kernel raises.
         """
         traced = kernel if isinstance(kernel, Kernel) else jit(kernel)
         call = (traced if lnc == 1 else traced[lnc]).call(**inputs)
