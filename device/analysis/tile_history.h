@@ -5,21 +5,10 @@
 #include <algorithm>
 #include <cstdint>
 #include <utility>
-#include <vector>
 
-#include "device/operand/engine.h"
-#include "device/operand/region.h"
+#include "device/analysis/access_list.h"
 
 namespace neuron_sim {
-
-/// One pending access.
-template <typename Stamp>
-struct HistoryEntry {
-  Region region;
-  Slot slot = 0;
-  Stamp stamp{};
-  int64_t high = 0;  ///< region.high(), which decides most comparisons
-};
 
 /// Access history of one hazard group. Reads and writes are kept separately: a read is compared
 /// only with writes, a write with both. `Stamp` has `void merge(const Stamp&)`: whatever waits for
@@ -58,33 +47,17 @@ class TileHistory {
 
   /// Adds the access; a write removes the entries it covers.
   void record(const Region& region, bool writes, Slot slot, const Stamp& stamp) {
-    const int64_t high = region.high();
     if (writes) {
-      const auto covered = [&](const Entry& entry) {
-        const bool within = (region.low <= entry.region.low) & (entry.high <= high);
-        return within && covers(region, entry.region);
-      };
-      std::erase_if(writes_, covered);
-      std::erase_if(reads_, covered);
-      add(writes_, kMaximumWrites, region, slot, stamp);
-    } else {
-      for (Entry& entry : reads_) {
-        // One branch for the test that nearly always decides; && would be several.
-        const bool around = (entry.slot == slot) & (entry.region.low <= region.low) &
-                            (high <= entry.high) & (entry.region.exact | !region.exact);
-        if (around && (covers(entry.region, region) || entry.region == region)) {
-          entry.stamp.merge(stamp);
-          return;
-        }
-      }
-      add(reads_, kMaximumReads, region, slot, stamp);
+      record_write(region, slot, stamp);
+    } else if (!is_repeated(region, slot, stamp)) {
+      record_read(region, slot, stamp);
     }
   }
 
-  std::vector<Entry>& reads() { return reads_; }
-  std::vector<Entry>& writes() { return writes_; }
-  const std::vector<Entry>& reads() const { return reads_; }
-  const std::vector<Entry>& writes() const { return writes_; }
+  AccessList<Stamp>& reads() { return reads_; }
+  AccessList<Stamp>& writes() { return writes_; }
+  const AccessList<Stamp>& reads() const { return reads_; }
+  const AccessList<Stamp>& writes() const { return writes_; }
   void clear() {
     reads_.clear();
     writes_.clear();
@@ -93,13 +66,55 @@ class TileHistory {
   int64_t widened() const { return widened_; }
 
  private:
-  void add(std::vector<Entry>& entries, size_t maximum, const Region& region, Slot slot,
-           const Stamp& stamp) {
-    if (entries.size() >= maximum) {
-      // Only writes wait for reads, which end in order: the oldest two cost little.
-      merge_two(entries, slot, /*cheapest=*/maximum == kMaximumWrites);
+  void record_write(const Region& region, Slot slot, const Stamp& stamp) {
+    if (writes_.size() == 1 && reads_.empty() && region.exact && writes_[0].region == region) {
+      // It accumulates into what it has written.
+      writes_[0].slot = slot;
+      writes_[0].stamp = stamp;
+      return;
     }
-    entries.push_back({region, slot, stamp, region.high()});
+    const int64_t high = region.high();
+    const auto covered = [&](const Entry& entry) {
+      const bool within = (region.low <= entry.region.low) & (entry.high <= high);
+      return within && covers(region, entry.region);
+    };
+    writes_.erase_if(covered);
+    reads_.erase_if(covered);
+    if (writes_.size() >= kMaximumWrites) merge_cheapest(writes_, slot);
+    writes_.append(region, high, slot, stamp);
+  }
+
+  /// Whether the read is that of the entry after the one read last, as in a loop: into which it
+  /// merges. No earlier entry covers it: an exact one would have taken that entry in, and widened
+  /// ones take in no exact region.
+  bool is_repeated(const Region& region, Slot slot, const Stamp& stamp) {
+    if (next_read_ >= reads_.size()) next_read_ = 0;
+    if (reads_.empty() || !region.exact) return false;
+    Entry& entry = reads_[next_read_];
+    if (entry.region.low != region.low || entry.slot != slot) return false;
+    if (entry.region != region) return false;
+    entry.stamp.merge(stamp);
+    ++next_read_;
+    return true;
+  }
+
+  void record_read(const Region& region, Slot slot, const Stamp& stamp) {
+    const int64_t high = region.high();
+    if (!region.exact || reads_.may_have_around(region.low, high)) {
+      for (Entry& entry : reads_) {
+        // One branch for the test that nearly always decides; && would be several.
+        const bool around = (entry.slot == slot) & (entry.region.low <= region.low) &
+                            (high <= entry.high) & (entry.region.exact | !region.exact);
+        if (around && (covers(entry.region, region) || entry.region == region)) {
+          entry.stamp.merge(stamp);
+          next_read_ = static_cast<size_t>(&entry - reads_.begin()) + 1;
+          return;
+        }
+      }
+    }
+    // Only writes wait for reads, which end in order: the oldest two cost little.
+    if (reads_.size() >= kMaximumReads) merge_oldest(reads_, slot);
+    reads_.append(region, high, slot, stamp);
   }
 
   /// What merging two entries costs: the bytes of their bounding region that neither has, then all
@@ -113,32 +128,46 @@ class TileHistory {
     return {bytes - x.partitions * (a.high - x.low) - y.partitions * (b.high - y.low), bytes};
   }
 
-  /// Merges the two oldest neighbours of a slot, of `cheapest` the oldest of those that cost least.
-  void merge_two(std::vector<Entry>& entries, Slot slot, bool cheapest) {
-    auto before = entries.end(), older = entries.end(), newer = entries.end();
-    std::pair<int64_t, int64_t> least{};
-    for (auto entry = entries.begin(); entry != entries.end(); ++entry) {
-      if (entry->slot != slot) continue;
-      if (before != entries.end()) {
-        const auto found = cheapest ? cost(*before, *entry) : least;
-        if (newer == entries.end() || found < least) {
-          older = before;
-          newer = entry;
-          least = found;
-        }
-        if (!cheapest) break;
-      }
-      before = entry;
-    }
-    if (newer == entries.end()) return;
-    older->region = bounding(older->region, newer->region);
-    older->high = older->region.high();
-    older->stamp.merge(newer->stamp);
-    entries.erase(newer);
+  void merge(AccessList<Stamp>& entries, Entry* older, Entry* newer) {
+    entries.merge(older, newer);
     ++widened_;
   }
 
-  std::vector<Entry> reads_, writes_;
+  /// The first entry of a slot from `entry` on.
+  static Entry* next_of(AccessList<Stamp>& entries, Entry* entry, Slot slot) {
+    while (entry != entries.end() && entry->slot != slot) ++entry;
+    return entry;
+  }
+
+  /// Merges the two oldest entries of a slot.
+  void merge_oldest(AccessList<Stamp>& entries, Slot slot) {
+    Entry* const older = next_of(entries, entries.begin(), slot);
+    if (older == entries.end()) return;
+    Entry* const newer = next_of(entries, older + 1, slot);
+    if (newer != entries.end()) merge(entries, older, newer);
+  }
+
+  /// Merges the two neighbours of a slot that cost least, the oldest of those.
+  void merge_cheapest(AccessList<Stamp>& entries, Slot slot) {
+    Entry *older = nullptr, *newer = nullptr;
+    std::pair<int64_t, int64_t> least{};
+    Entry* before = next_of(entries, entries.begin(), slot);
+    while (before != entries.end()) {
+      Entry* const entry = next_of(entries, before + 1, slot);
+      if (entry == entries.end()) break;
+      const auto found = cost(*before, *entry);
+      if (newer == nullptr || found < least) {
+        older = before;
+        newer = entry;
+        least = found;
+      }
+      before = entry;
+    }
+    if (newer != nullptr) merge(entries, older, newer);
+  }
+
+  AccessList<Stamp> reads_, writes_;
+  size_t next_read_ = 0;  // after the read that merged last: a guess
   int64_t widened_ = 0;
 };
 

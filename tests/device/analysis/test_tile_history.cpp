@@ -192,5 +192,105 @@ TEST(TileHistory, NoAccessForgetsTheLatestOneItConflictsWith) {
   EXPECT_GT(widened, 0);
 }
 
+/// The same rules on one plain list each, without anything that makes them fast.
+struct PlainHistory {
+  using Entry = HistoryEntry<Latest>;
+  std::vector<Entry> reads, writes;
+  int64_t widened = 0;
+
+  static int64_t bound(std::vector<Entry>& entries, size_t maximum, Slot slot, bool cheapest) {
+    if (entries.size() < maximum) return 0;
+    std::vector<size_t> own;
+    for (size_t i = 0; i < entries.size(); ++i) {
+      if (entries[i].slot == slot) own.push_back(i);
+    }
+    if (own.size() < 2) return 0;
+    const auto bytes = [](const Region& region) {
+      return region.partitions * (region.high() - region.low);
+    };
+    const auto cost = [&](size_t i) {
+      const Region &older = entries[own[i]].region, &newer = entries[own[i + 1]].region;
+      const int64_t both = bytes(bounding(older, newer));
+      return std::pair(both - bytes(older) - bytes(newer), both);
+    };
+    size_t least = 0;
+    for (size_t i = 1; cheapest && i + 1 < own.size(); ++i) {
+      if (cost(i) < cost(least)) least = i;
+    }
+    Entry& older = entries[own[least]];
+    const Entry newer = entries[own[least + 1]];
+    older.region = bounding(older.region, newer.region);
+    older.stamp.merge(newer.stamp);
+    entries.erase(entries.begin() + static_cast<ptrdiff_t>(own[least + 1]));
+    return 1;
+  }
+
+  void record(const Region& region, bool is_write, Slot slot, const Latest& stamp) {
+    if (is_write) {
+      const auto covered = [&](const Entry& entry) { return covers(region, entry.region); };
+      std::erase_if(writes, covered);
+      std::erase_if(reads, covered);
+      widened += bound(writes, History::kMaximumWrites, slot, true);
+      writes.push_back({region, slot, stamp, region.high()});
+      return;
+    }
+    for (Entry& entry : reads) {
+      if (entry.slot != slot || (region.exact && !entry.region.exact)) continue;
+      if (!covers(entry.region, region) && entry.region != region) continue;
+      entry.stamp.merge(stamp);
+      return;
+    }
+    widened += bound(reads, History::kMaximumReads, slot, false);
+    reads.push_back({region, slot, stamp, region.high()});
+  }
+};
+
+void expect_equal(const AccessList<Latest>& list, const std::vector<HistoryEntry<Latest>>& plain) {
+  ASSERT_EQ(list.size(), plain.size());
+  for (size_t i = 0; i < plain.size(); ++i) {
+    const HistoryEntry<Latest>& entry = list.begin()[i];
+    EXPECT_EQ(entry.region, plain[i].region) << i;
+    EXPECT_EQ(entry.slot, plain[i].slot) << i;
+    EXPECT_EQ(entry.stamp.number, plain[i].stamp.number) << i;
+    EXPECT_EQ(entry.high, plain[i].region.high()) << i;
+  }
+}
+
+/// Loops over a few regions in order, among them equal and widened ones and some far away.
+Region looped_access(std::mt19937& random, int64_t number) {
+  constexpr int64_t kFar = int64_t{1} << 33;
+  Region region = random_access(random).region;
+  if (number % 3 != 0) region = {.low = number % 9 * 8, .run = 12, .stride = 64, .count = 2};
+  if (random() % 8 == 0) region.exact = false;
+  if (random() % 4 == 0) region.low += kFar;
+  return region;
+}
+
+TEST(TileHistory, KeepsTheEntriesOfAPlainList) {
+  std::mt19937 random(11);
+  int64_t widened = 0, merged = 0;
+  for (int repetition = 0; repetition < 60; ++repetition) {
+    const bool many_writes = repetition % 3 == 0;
+    History history;
+    PlainHistory plain;
+    for (int64_t number = 1; number <= 400; ++number) {
+      const Region region = looped_access(random, number);
+      const bool writes = many_writes ? random() % 2 == 0 : random() % 16 == 0;
+      const auto slot = static_cast<Slot>(random() % (repetition % 2 == 0 ? 1 : 3));
+      const size_t before = plain.reads.size();
+      history.record(region, writes, slot, {number});
+      plain.record(region, writes, slot, {number});
+      merged += !writes && plain.reads.size() == before ? 1 : 0;
+      expect_equal(history.reads(), plain.reads);
+      expect_equal(history.writes(), plain.writes);
+      ASSERT_EQ(history.widened(), plain.widened);
+      ASSERT_FALSE(HasFailure()) << repetition << ", " << number;
+    }
+    widened += history.widened();
+  }
+  EXPECT_GT(widened, 1000);
+  EXPECT_GT(merged, 1000);
+}
+
 }  // namespace
 }  // namespace neuron_sim
