@@ -31,7 +31,7 @@ CoreState::CoreState(const Program& program, const Architecture& architecture, b
       dma(architecture, cores_on_stack(program, architecture)),
       ports(architecture),
       semaphores(architecture),
-      histories(static_cast<size_t>(program.hazard_groups)) {}
+      pending(static_cast<size_t>(program.hazard_groups)) {}
 
 Picoseconds CoreState::next_issue(EngineKind engine) const {
   const Picoseconds pipeline = pipelines[static_cast<size_t>(engine)].next_issue();
@@ -57,7 +57,8 @@ void CoreState::visit(StateVisitor& visitor) {
   for (Picoseconds& time : registers_ready) visitor.time(time);
   visitor.time(collectives_end);
   visitor.time(last);
-  for (auto& history : histories) {
+  for (PendingAccesses& accesses : pending) {
+    TileHistory<Completion>& history = accesses.moved_history();
     for (auto* entries : {&history.reads(), &history.writes()}) {
       visitor.other(static_cast<int64_t>(entries->size()));
       for (auto& entry : *entries) {

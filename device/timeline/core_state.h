@@ -4,22 +4,16 @@
 #include <array>
 #include <vector>
 
-#include "device/analysis/tile_history.h"
 #include "device/program/program.h"
 #include "device/timeline/dma_engines.h"
 #include "device/timeline/elementwise_engine.h"
+#include "device/timeline/pending_accesses.h"
 #include "device/timeline/semaphores.h"
 #include "device/timeline/shared_ports.h"
 #include "device/timeline/tensor_engine.h"
 #include "device/timeline/timing.h"
 
 namespace neuron_sim {
-
-/// Completion time of pending accesses; what waits for a merged entry waits for the later one.
-struct Completion {
-  Picoseconds time{};
-  void merge(const Completion& other) { time = std::max(time, other.time); }
-};
 
 /// Units, queues and access histories. `visit` shows all of it (the PE clock's phase apart).
 struct CoreState {
@@ -38,7 +32,7 @@ struct CoreState {
   DmaEngines dma;
   SharedPorts ports;
   Semaphores semaphores;
-  std::vector<TileHistory<Completion>> histories;
+  std::vector<PendingAccesses> pending;  // by hazard group
   std::array<Picoseconds, kEngineCount> registers_ready{};
   Picoseconds collectives_end{};  // of the last one; they run one after the other
   Picoseconds last{};             // latest completion so far

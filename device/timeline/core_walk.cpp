@@ -12,25 +12,25 @@ int64_t LogReader::next(int64_t otherwise) {
   return log_.values[position_++];
 }
 
-CoreWalk::CoreWalk(const Program& program, LogReader& log, const TimelineOptions& options)
+CoreWalk::CoreWalk(const Program& program, size_t core, LogReader& log,
+                   const TimelineOptions& options)
     : program_(program),
       log_(log),
       options_(options),
       architecture_(architecture_of(program, options)),
       state_(program, architecture_, options.starts_warm, options.clock_phase),
+      program_accesses_(program, core, state_.pending),
       skip_(program, state_, timing_),
       forecast_(program, options.dynamic_trips ? options.dynamic_trips : assumed_trips()) {
   timing_.dma_engines = state_.dma.engines();
   if (options.observer != nullptr) state_.dma.keep_shares();
-  for (const Tile& tile : program.tiles) {
-    const auto group = static_cast<size_t>(tile.hazard_group);
-    history_of_tile_.push_back(tile.hazard_group < 0 ? nullptr : &state_.histories[group]);
-  }
+  if (!skips_loops()) state_.tensor.clock().keep_no_history();
   for (const Demand& demand : program.demands) {
     const auto& [load, multiply] = demand.steps;
     matmuls_.push_back(demand.count == 2 ? state_.tensor.work(load, multiply) : MatmulWork{});
   }
   for (const Edge& edge : program.edges) producers_[edge.producer] = {};
+  has_edges_or_observer_ = !producers_.empty() || options.observer != nullptr;
 }
 
 void CoreWalk::await_registers(const Loop& loop) {
@@ -53,29 +53,11 @@ bool CoreWalk::continues(const Loop& loop, int64_t iteration) {
 
 Timing CoreWalk::finish() {
   timing_.body = state_.last;
-  for (const auto& history : state_.histories) timing_.widened_accesses += history.widened();
+  for (const auto& accesses : state_.pending) {
+    timing_.widened_accesses += accesses.history().widened();
+  }
   timing_.cores = {{timing_.body, waiting_, timing_.dma_busy, timing_.busy, timing_.instructions}};
   return timing_;
-}
-
-void CoreWalk::gather_waits(const Instruction& instruction, size_t operand, Waits& waits) {
-  const Operand& access = program_.operands[instruction.first_operand + operand];
-  const Unit unit = program_.demands[instruction.demand].steps[0].unit;
-  const bool dma = unit == Unit::kDma || unit == Unit::kCollective;  // its engine goes on
-  const Slot own = slot_of(instruction.engine);
-  const auto delays = [&](const HistoryEntry<Completion>& entry, bool is_write) {
-    if (entry.slot == own && !dma) {
-      // In order on one engine: only a read after a write waits, and TensorE accumulates in PSUM
-      // without a wait.
-      if (own == slot_of(EngineKind::kTensor)) return false;
-      if (!is_write || !access.reads()) return false;
-    }
-    return !state_.semaphores.known(instruction.engine, entry.slot, entry.stamp.time);
-  };
-  histories_[operand]->collect(regions_[operand], access.reads(), access.writes(), delays,
-                               [&](const HistoryEntry<Completion>& entry, bool) {
-                                 waits.need(entry.slot, entry.stamp.time);
-                               });
 }
 
 void CoreWalk::gather_edges(const Instruction& instruction, Waits& waits) {
@@ -89,33 +71,21 @@ void CoreWalk::gather_edges(const Instruction& instruction, Waits& waits) {
   }
 }
 
-Waits CoreWalk::all_waits(const Instruction& instruction) {
-  Waits waits;
-  if (!producers_.empty()) gather_edges(instruction, waits);
-  for (size_t i = 0; i < instruction.operand_count; ++i) {
-    if (histories_[i] != nullptr) gather_waits(instruction, i, waits);
-  }
-  return waits;
-}
-
-void CoreWalk::complete(const Instruction& instruction, Slot slot, Picoseconds done) {
-  for (size_t i = 0; i < instruction.operand_count; ++i) {
-    const Operand& operand = program_.operands[instruction.first_operand + i];
-    if (!operand.present()) continue;
-    if (operand.writes()) state_.tensor.forget(locations_[i].tile);
-    if (histories_[i] != nullptr) {
-      histories_[i]->record(regions_[i], operand.writes(), slot, {done});
-    }
-  }
-  state_.last = std::max(state_.last, done);
-  if (producers_.empty()) return;
+void CoreWalk::complete_producer(const Instruction& instruction, Slot slot, Picoseconds done) {
   const auto found =
       producers_.find(static_cast<uint32_t>(&instruction - program_.instructions.data()));
   if (found != producers_.end()) found->second = {slot, done};
 }
 
-Picoseconds CoreWalk::wait(uint32_t index, const Waits& waits, Picoseconds ready) {
+Picoseconds CoreWalk::wait(uint32_t index, Slot own, Picoseconds ready) {
   const Instruction& instruction = program_.instructions[index];
+  Waits waits;
+  if (!producers_.empty()) gather_edges(instruction, waits);
+  for (const OperandAccess& access : accesses_) {
+    if (access.pending == nullptr) continue;
+    access.pending->gather(access.region, access.reads, access.writes, own, state_.semaphores,
+                           waits);
+  }
   const Picoseconds start = state_.semaphores.start(instruction.engine, waits, ready);
   if (options_.observer != nullptr) notify_instance(index, waits, ready, start);
   for (const Span& event : state_.semaphores.events()) {
@@ -131,26 +101,26 @@ void CoreWalk::matmul(uint32_t index, const Instruction& instruction) {
   const EngineKind tensor = EngineKind::kTensor;
   TensorEngine& engine = state_.tensor;
   const Picoseconds front = std::max(state_.pipeline(tensor).next_issue(), engine.front());
-  const Picoseconds ready = wait(index, all_waits(instruction), front);
+  const Picoseconds ready = await(index, slot_of(tensor), front);
   const bool event = !state_.semaphores.events().empty();
   const Demand& demand = program_.demands[instruction.demand];
   const MatmulWork& work = matmuls_[instruction.demand];
   const Operand& stationary = program_.operands[instruction.first_operand + 1];
-  LoadedWeights weights{locations_[1].tile, locations_[1].offset, demand.steps[0].elements,
-                        locations_[1].partition, stationary.partitions};
+  const Location& place = accesses_[1].location;
+  LoadedWeights weights{.tile = place.tile,
+                        .offset = place.offset,
+                        .columns = demand.steps[0].elements,
+                        .partition = place.partition,
+                        .rows = stationary.partitions};
   Picoseconds done{};
   for (int64_t pair = 0; pair < work.pairs; ++pair) {
     weights.pair = static_cast<int32_t>(pair);
     const auto number = static_cast<uint8_t>(pair);
     const Span load = engine.load(work, weights, ready, event && pair == 0);
-    if (load.done > load.start) {
-      report(index, EventKind::kStep, Unit::kLoadStationary, load, {.pair = number});
-    }
     const Span multiply = engine.multiply(work);
     const Picoseconds streamed = engine.streamed();
-    report(index, EventKind::kStep, Unit::kMultiplyMoving, multiply,
-           {.busy = streamed, .pair = number});
     busy(tensor) += streamed;
+    if (options_.observer != nullptr) report_pair(index, number, load, multiply, streamed);
     done = multiply.done;
   }
   // An address in a register may name other weights each time.
@@ -191,7 +161,7 @@ void CoreWalk::transfer(uint32_t index, const Instruction& instruction, Step ste
   }
   const bool software = step.descriptors == DescriptorKind::kSoftware;
   const Picoseconds free = software ? state_.next_issue(engine) : state_.next_dispatch(engine);
-  const Picoseconds ready = wait(index, all_waits(instruction), free);
+  const Picoseconds ready = await(index, queue_of(engine), free);
   const Span trigger = start_transfer(index, step, ready);
   const Picoseconds before = state_.dma.busy();
   const Span transfer =
@@ -214,7 +184,7 @@ MemoryAccess CoreWalk::accesses(const Instruction& instruction) const {
 
 void CoreWalk::pipeline(uint32_t index, const Instruction& instruction, const Step& step) {
   const EngineKind engine = instruction.engine;
-  const Picoseconds ready = wait(index, all_waits(instruction), state_.next_issue(engine));
+  const Picoseconds ready = await(index, slot_of(engine), state_.next_issue(engine));
   ElementwiseEngine& unit = state_.pipeline(engine);
   Span span;
   if (step.unit == Unit::kSequencer) {
@@ -238,33 +208,17 @@ void CoreWalk::pipeline(uint32_t index, const Instruction& instruction, const St
   complete(instruction, slot_of(engine), span.done);
 }
 
-void CoreWalk::resolve(const Instruction& instruction, const int64_t* variables) {
-  // Register values move addresses, never times: operands with one have their whole tile as
-  // region, so any value will do here.
-  static constexpr int64_t kNoRegisters[64] = {};
-  const Operand* operands = program_.operands.data() + instruction.first_operand;
-  for (size_t i = 0; i < instruction.operand_count; ++i) {
-    histories_[i] = nullptr;
-    if (!operands[i].present()) continue;
-    locations_[i] = locate(program_, operands[i], variables, kNoRegisters);
-    if (operands[i].register_index >= 0) {
-      state_.pipeline(instruction.engine)
-          .hold_until(state_.registers_ready[static_cast<size_t>(instruction.engine)]);
-    }
-    histories_[i] = history_of_tile_[static_cast<size_t>(locations_[i].tile)];
-    if (histories_[i] == nullptr) continue;
-    // Member by member: the processor waits for members just changed before it copies the whole.
-    const auto [partition, partitions, low, run, stride, count, exact] =
-        region_at(operands[i], locations_[i]);
-    regions_[i] = {partition, partitions, low, run, stride, count, exact};
+void CoreWalk::await_addresses(const Instruction& instruction) {
+  for (const Operand& operand : program_.operands_of(instruction)) {
+    if (operand.register_index < 0) continue;
+    state_.pipeline(instruction.engine)
+        .hold_until(state_.registers_ready[static_cast<size_t>(instruction.engine)]);
   }
-  ++timing_.instances;
-  ++timing_.instructions[static_cast<size_t>(instruction.engine)];
 }
 
 void CoreWalk::instruction(uint32_t index, const int64_t* variables) {
   const Instruction& instruction = program_.instructions[index];
-  resolve(instruction, variables);
+  begin(index, variables);
   const Demand& demand = program_.demands[instruction.demand];
   switch (demand.steps[0].unit) {
     case Unit::kLoadStationary:
@@ -280,8 +234,10 @@ void CoreWalk::instruction(uint32_t index, const int64_t* variables) {
 
 Picoseconds CoreWalk::arrive(uint32_t index, const int64_t* variables) {
   const Instruction& instruction = program_.instructions[index];
-  resolve(instruction, variables);
-  return wait(index, all_waits(instruction), state_.next_issue(instruction.engine));
+  begin(index, variables);
+  const EngineKind engine = instruction.engine;
+  const bool by_dma = program_.demands[instruction.demand].steps[0].unit == Unit::kDma;
+  return await(index, by_dma ? queue_of(engine) : slot_of(engine), state_.next_issue(engine));
 }
 
 }  // namespace neuron_sim

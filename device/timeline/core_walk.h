@@ -1,7 +1,8 @@
 #pragma once
 // The timeline of one core: one pass in program order.
 
-#include <array>
+#include <algorithm>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "device/timeline/core_state.h"
 #include "device/timeline/loop_forecast.h"
 #include "device/timeline/loop_skip.h"
+#include "device/timeline/operand_accesses.h"
 #include "device/timeline/timeline.h"
 
 namespace neuron_sim {
@@ -34,13 +36,13 @@ class LogReader {
 /// queues may overtake each other through the calendars of the DMA engines.
 class CoreWalk {
  public:
-  CoreWalk(const Program& program, LogReader& log, const TimelineOptions& options);
+  CoreWalk(const Program& program, size_t core, LogReader& log, const TimelineOptions& options);
 
   int64_t trip_count(const Loop& loop);
   int64_t boundary(const Loop& loop, uint32_t index, int64_t iteration, int64_t trips) {
-    if (loop.kind == LoopKind::kWhile) return continues(loop, iteration) ? 0 : trips - iteration;
-    if (!options_.skip_steady_loops || options_.observer != nullptr) return 0;
-    return skip_.boundary(loop, index, iteration, trips);
+    const int64_t skipped = skipped_iterations(loop, index, iteration, trips);
+    if (iteration + skipped < trips) program_accesses_.iterate(index, iteration + skipped);
+    return skipped;
   }
   void instruction(uint32_t index, const int64_t* variables);
   /// Cores of programs with several meet in device/timeline/peer.h.
@@ -60,13 +62,25 @@ class CoreWalk {
   Timing finish();
 
  private:
+  bool skips_loops() const { return options_.skip_steady_loops && options_.observer == nullptr; }
   /// All engines of a loop wait for the registers that decide about it.
   void await_registers(const Loop& loop);
   bool continues(const Loop& loop, int64_t iteration);
+  int64_t skipped_iterations(const Loop& loop, uint32_t index, int64_t iteration, int64_t trips) {
+    if (loop.kind == LoopKind::kWhile) return continues(loop, iteration) ? 0 : trips - iteration;
+    return skips_loops() ? skip_.boundary(loop, index, iteration, trips) : 0;
+  }
   /// Adds the producers that the scheduling edges of an instruction name.
   void gather_edges(const Instruction& instruction, Waits& waits);
-  void resolve(const Instruction& instruction, const int64_t* variables);
-  void gather_waits(const Instruction& instruction, size_t operand, Waits& waits);
+  /// Finds what an instance accesses; every instance begins with it.
+  void begin(uint32_t index, const int64_t* variables) {
+    const Instruction& instruction = program_.instructions[index];
+    accesses_ = program_accesses_.at(index, variables);
+    if (program_.uses_registers) await_addresses(instruction);
+    ++timing_.instances;
+    ++timing_.instructions[static_cast<size_t>(instruction.engine)];
+  }
+  void await_addresses(const Instruction& instruction);
   void matmul(uint32_t index, const Instruction& instruction);
   void transfer(uint32_t index, const Instruction& instruction, Step step);
   /// All ranks come at once: they run the same program.
@@ -75,7 +89,17 @@ class CoreWalk {
   /// Whether a transfer moves bytes to or from HBM.
   bool is_in_hbm(const Instruction& instruction) const;
   void pipeline(uint32_t index, const Instruction& instruction, const Step& step);
-  void complete(const Instruction& instruction, Slot slot, Picoseconds done);
+  /// An instance is done, on its engine or on its queue.
+  void complete(const Instruction& instruction, Slot slot, Picoseconds done) {
+    for (const OperandAccess& access : accesses_) {
+      if (access.writes) state_.tensor.forget(access.location.tile);
+      if (access.pending != nullptr)
+        access.pending->record(access.region, access.writes, slot, done);
+    }
+    state_.last = std::max(state_.last, done);
+    if (!producers_.empty()) complete_producer(instruction, slot, done);
+  }
+  void complete_producer(const Instruction& instruction, Slot slot, Picoseconds done);
   /// What an event says besides its span.
   struct Details {
     Picoseconds busy{};
@@ -89,13 +113,24 @@ class CoreWalk {
     if (options_.observer != nullptr) notify(index, kind, unit, span, details);
   }
   void notify(uint32_t index, EventKind kind, Unit unit, const Span& span, const Details& details);
+  /// A load, of length zero when the weights were there, and its multiply.
+  void report_pair(uint32_t index, uint8_t pair, const Span& load, const Span& multiply,
+                   Picoseconds streamed);
   void report_transfer(uint32_t index, const Span& transfer, int64_t bytes);
   void notify_instance(uint32_t index, const Waits& waits, Picoseconds ready, Picoseconds start);
-  /// Earliest start after these waits; reports the wait instructions.
-  Picoseconds wait(uint32_t index, const Waits& waits, Picoseconds ready);
+  /// Earliest start, from `ready` on, of an instance that `own` will complete.
+  Picoseconds await(uint32_t index, Slot own, Picoseconds ready) {
+    bool settled = !has_edges_or_observer_;
+    for (const OperandAccess& access : accesses_) {
+      settled =
+          settled && (access.pending == nullptr || access.pending->is_settled(access.writes, own));
+    }
+    return settled ? state_.semaphores.no_wait(ready) : wait(index, own, ready);
+  }
+  /// The same where something may have to be waited for; reports the wait instructions.
+  Picoseconds wait(uint32_t index, Slot own, Picoseconds ready);
   /// The engine's part of a DMA: how long it is held.
   Span start_transfer(uint32_t index, const Step& step, Picoseconds ready);
-  Waits all_waits(const Instruction& instruction);
   Picoseconds& busy(EngineKind engine) { return timing_.busy[static_cast<size_t>(engine)]; }
 
   const Program& program_;
@@ -103,8 +138,8 @@ class CoreWalk {
   const TimelineOptions& options_;
   const Architecture& architecture_;
   CoreState state_;
-  std::vector<MatmulWork> matmuls_;                        // by demand
-  std::vector<TileHistory<Completion>*> history_of_tile_;  // by tile; null: needs none
+  std::vector<MatmulWork> matmuls_;  // by demand
+  OperandAccesses program_accesses_;
   Timing timing_;
   LoopSkip skip_;
   LoopForecast forecast_;  // used without a log
@@ -113,10 +148,9 @@ class CoreWalk {
     Picoseconds done{};
   };
   std::unordered_map<uint32_t, Producer> producers_;  // of scheduling edges, by instruction
-  Picoseconds waiting_{};                             // for the other core
-  std::array<Location, kMaximumOperands> locations_{};
-  std::array<Region, kMaximumOperands> regions_{};
-  std::array<TileHistory<Completion>*, kMaximumOperands> histories_{};
+  bool has_edges_or_observer_ = false;
+  Picoseconds waiting_{};                    // for the other core
+  std::span<const OperandAccess> accesses_;  // of the instance at hand
 };
 
 }  // namespace neuron_sim

@@ -44,7 +44,7 @@ void CoreWalk::hold(uint32_t index, Picoseconds ready, Picoseconds end, Picoseco
 
 void CoreWalk::collective(uint32_t index, const Instruction& instruction, const Step& step) {
   const EngineKind engine = instruction.engine;
-  const Picoseconds ready = wait(index, all_waits(instruction), state_.next_issue(engine));
+  const Picoseconds ready = await(index, queue_of(engine), state_.next_issue(engine));
   const Picoseconds working = architecture_.collective.trigger;
   const Span trigger = state_.pipeline(engine).occupy(ready, working);
   busy(engine) += working;

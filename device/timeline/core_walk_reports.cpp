@@ -11,6 +11,15 @@ void CoreWalk::notify(uint32_t index, EventKind kind, Unit unit, const Span& spa
                                      details.pair, span, details.bytes, details.busy});
 }
 
+void CoreWalk::report_pair(uint32_t index, uint8_t pair, const Span& load, const Span& multiply,
+                           Picoseconds streamed) {
+  if (load.done > load.start) {
+    notify(index, EventKind::kStep, Unit::kLoadStationary, load, {.pair = pair});
+  }
+  notify(index, EventKind::kStep, Unit::kMultiplyMoving, multiply,
+         {.busy = streamed, .pair = pair});
+}
+
 void CoreWalk::report_transfer(uint32_t index, const Span& transfer, int64_t bytes) {
   if (options_.observer == nullptr) return;
   notify(index, EventKind::kTransfer, Unit::kDma, transfer, {.bytes = bytes});
@@ -24,10 +33,12 @@ void CoreWalk::notify_instance(uint32_t index, const Waits& waits, Picoseconds r
   for (size_t i = 0; i < waits.count(); ++i) {
     awaited[i] = {waits.producer(i), waits.completion(i), state_.semaphores.released(i)};
   }
+  std::array<Location, kMaximumOperands> locations{};
+  for (const OperandAccess& access : accesses_) locations[access.operand] = access.location;
   options_.observer->instance(program_,
                               {index, instruction.core, instruction.engine, ready, start,
                                std::span(awaited.data(), waits.count()),
-                               std::span(locations_.data(), size_t{instruction.operand_count})});
+                               std::span(locations.data(), size_t{instruction.operand_count})});
 }
 
 }  // namespace neuron_sim

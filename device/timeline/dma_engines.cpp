@@ -189,10 +189,13 @@ Span DmaEngines::transfer(const Step& step, EngineKind queue, Picoseconds start,
   Span span{Picoseconds{INT64_MAX}, {}, {}};
   shares_.clear();
   std::vector<Picoseconds>& queue_end = queue_end_[static_cast<size_t>(queue)];
+  const Picoseconds shorter = std::max(engine_time(step, share, in_hbm), scatter);
+  const Picoseconds longer =
+      larger > 0 ? std::max(engine_time(step, share + 1, in_hbm), scatter) : shorter;
   for (int64_t i = 0; i < engines; ++i) {
     const auto engine = static_cast<size_t>(i);
     const int64_t own = share + (i < larger ? 1 : 0);
-    const Picoseconds duration = std::max(engine_time(step, own, in_hbm), scatter);
+    const Picoseconds duration = i < larger ? longer : shorter;
     const Picoseconds skew = timing_.engine_skew * i;
     const Picoseconds issued = std::max(first + skew, queue_end[engine]);
     const Picoseconds ready = std::max(answer + skew, queue_end[engine] + behind);

@@ -75,7 +75,7 @@ std::vector<int64_t*> LoopSkip::counter_places() {
 
 int64_t LoopSkip::widened() const {
   int64_t sum = timing_.widened_accesses;
-  for (const auto& history : state_.histories) sum += history.widened();
+  for (const auto& accesses : state_.pending) sum += accesses.history().widened();
   return sum;
 }
 

@@ -6,9 +6,6 @@
 namespace neuron_sim {
 namespace {
 
-// Busy times kept before old ones are checked and dropped.
-constexpr size_t kMaximumIntervals = 1024;
-
 /// The least busy time whose share of the window is at least `gate`.
 Picoseconds least_busy(Picoseconds window, double gate) {
   const auto length = static_cast<double>(window.count);
@@ -48,10 +45,13 @@ PeClock::PeClock(const Architecture& architecture, bool starts_warm, Picoseconds
     : architecture_(architecture),
       gated_(architecture.features.clock_gating),
       warm_(starts_warm || !gated_),
+      window_(architecture.tensor.gate_window),
       least_warm_(least_busy(architecture.tensor.gate_window, architecture.tensor.gate_down)),
       least_up_(least_busy(architecture.tensor.gate_window, architecture.tensor.gate_up)),
       phase_(phase_in(phase, architecture.tensor.gate_window)),
-      window_end_(phase_.count > 0 ? phase_ : architecture.tensor.gate_window) {}
+      window_end_(phase_.count > 0 ? phase_ : window_) {
+  if (!gated_) window_end_ = {INT64_MAX};
+}
 
 void PeClock::close_window() {
   if (!keeps(busy_)) {
@@ -59,42 +59,26 @@ void PeClock::close_window() {
     unsettled_until_ = std::max(unsettled_until_, window_end_);
   }
   busy_ = {};
-  window_end_ += window();
+  window_end_ += window_;
 }
 
 void PeClock::advance(Picoseconds time) {
-  if (!gated_) return;
-  if (time - window_end_ > window() * 2) {
+  if (time - window_end_ > window_ * 2) {
     close_window();  // what is after the open window was idle
     close_window();
-    const int64_t windows = (time - window_end_).count / window().count;
-    window_end_ += window() * windows;
+    const int64_t windows = (time - window_end_).count / window_.count;
+    window_end_ += window_ * windows;
   }
   while (time >= window_end_) close_window();
 }
 
-void PeClock::add_busy(Picoseconds start, Picoseconds end) {
-  if (end <= start) return;
-  if (!intervals_.empty() && start <= intervals_.back().end) {
-    intervals_.back().end = std::max(intervals_.back().end, end);
-    return;
-  }
-  if (intervals_.size() >= kMaximumIntervals) {
-    check_spans();
-    forget_old();
-  }
-  Picoseconds busy{};
-  if (!intervals_.empty()) {
-    const Interval& last = intervals_.back();
-    busy = last.earlier + (last.end - last.start);
-  }
-  intervals_.push_back({start, end, busy});
+void PeClock::check_and_forget() {
+  check_spans();
+  forget_old();
 }
 
-Picoseconds PeClock::run(Picoseconds start, const PeTime& work) {
-  Picoseconds end = start + duration(start, work);
-  if (!gated_) return end;
-  Picoseconds from = std::max(start, window_end_ - window());
+Picoseconds PeClock::run_across(Picoseconds start, Picoseconds end) {
+  Picoseconds from = std::max(start, window_end_ - window_);
   while (end > window_end_) {
     const Picoseconds boundary = window_end_;
     const bool before = warm_;
@@ -139,33 +123,33 @@ void PeClock::check_spans() {
   // From one span to the next the busy time changes by no more than their distance. Spans that are
   // close to a gate count as unsettled.
   const Picoseconds until = busy_until();
-  const Picoseconds close{window().count / 64 + 1};
+  const Picoseconds close{window_.count / 64 + 1};
   BusyBefore before_start(intervals_), before_end(intervals_);
   while (checked_ < until) {
-    const Picoseconds busy = before_end(checked_) - before_start(checked_ - window());
+    const Picoseconds busy = before_end(checked_) - before_start(checked_ - window_);
     const Picoseconds distance = warm_ ? busy - least_warm_ : least_up_ - busy;
     const Picoseconds next = std::min(until, checked_ + std::max(distance - Picoseconds{1}, close));
-    if (distance < close) unsettled_until_ = std::max(unsettled_until_, next - window());
+    if (distance < close) unsettled_until_ = std::max(unsettled_until_, next - window_);
     checked_ = next;
   }
 }
 
 void PeClock::forget_old() {
-  const Picoseconds oldest = std::min(checked_, busy_until()) - window();
+  const Picoseconds oldest = std::min(checked_, busy_until()) - window_;
   std::erase_if(intervals_, [&](const Interval& interval) { return interval.end < oldest; });
 }
 
 void PeClock::recent(std::vector<int64_t>& edges) const {
   edges.clear();
   const Picoseconds now = busy_until();
-  for (size_t i = first_edge_after(now - window()); i < intervals_.size() * 2; ++i) {
+  for (size_t i = first_edge_after(now - window_); i < intervals_.size() * 2; ++i) {
     edges.push_back((edge(i) - now).count * 2 + static_cast<int64_t>(i % 2));
   }
 }
 
 bool PeClock::settled_since(Picoseconds time) {
   check_spans();
-  return unsettled_until_ < time - window();
+  return unsettled_until_ < time - window_;
 }
 
 void PeClock::shift(Picoseconds by) {
@@ -178,9 +162,9 @@ void PeClock::shift(Picoseconds by) {
     interval.end += by;
   }
   const Picoseconds now = busy_until();
-  const Picoseconds first = phase_ - window();  // a boundary before all work
-  const Picoseconds start = first + window() * ((now - first).count / window().count);
-  window_end_ = start + window();
+  const Picoseconds first = phase_ - window_;  // a boundary before all work
+  const Picoseconds start = first + window_ * ((now - first).count / window_.count);
+  window_end_ = start + window_;
   BusyBefore before(intervals_);
   const Picoseconds closed = before(start);
   busy_ = before(now) - closed;

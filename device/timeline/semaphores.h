@@ -42,7 +42,16 @@ class Semaphores {
 
   /// Whether `consumer` has waited for this already.
   bool known(EngineKind consumer, Slot producer, Picoseconds completion) const {
-    return completion <= waited_[static_cast<size_t>(consumer)][producer];
+    return completion <= waited(consumer)[producer];
+  }
+  /// The latest completion of each producer that `consumer` has waited for.
+  const std::array<Picoseconds, kSlotCount>& waited(EngineKind consumer) const {
+    return waited_[static_cast<size_t>(consumer)];
+  }
+  /// start() without waits.
+  Picoseconds no_wait(Picoseconds ready) {
+    event_count_ = 0;
+    return ready;
   }
   /// Earliest start on `consumer` for these waits, none of them known, not before `ready`.
   Picoseconds start(EngineKind consumer, const Waits& waits, Picoseconds ready);

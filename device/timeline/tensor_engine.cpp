@@ -65,11 +65,9 @@ void TensorEngine::each_lane(const ArrayTile& tile, Visit visit) {
   }
 }
 
-/// The queue of a tile: free when all its lanes are, with weights if they all hold the same.
-TensorEngine::Lane& TensorEngine::open(const ArrayTile& tile) {
-  if (in_background_) return background_;
+/// Free when all lanes of the tile are, with weights if they all hold the same.
+TensorEngine::Lane& TensorEngine::open_lanes(const ArrayTile& tile) {
   if (tile.rows > 0) divide();
-  if (!divided_) return lanes_[0];
   bool first = true;
   each_lane(tile, [&](const Lane& lane) {
     if (first) {
@@ -85,79 +83,13 @@ TensorEngine::Lane& TensorEngine::open(const ArrayTile& tile) {
 }
 
 /// What was done to the queue of a tile holds for all its lanes.
-void TensorEngine::close(const ArrayTile& tile) {
-  if (in_background_ || !divided_) return;
+void TensorEngine::close_lanes(const ArrayTile& tile) {
   if (tile.rows == 0) {  // the whole array is in one state again
     divided_ = false;
     lanes_[0] = opened_;
     return;
   }
   each_lane(tile, [&](Lane& part) { part = opened_; });
-}
-
-Span TensorEngine::load(const MatmulWork& work, const LoadedWeights& weights, Picoseconds ready,
-                        bool event) {
-  in_background_ = false;
-  Lane* own = &open(work.array);
-  in_background_ = has_background_ && work.transpose && background_.next_slot < own->next_slot;
-  if (in_background_) own = &background_;
-  Lane& lane = *own;
-  Picoseconds start = std::max(next_load_, ready);
-  loaded_ = weights != lane.weights;
-  if (!loaded_) {
-    multiply_issue_ = front_ = start;
-    return {start, start, start};
-  }
-  lane.weights = weights;
-  if (!hidden_) start = std::max(start, lane.next_slot);
-  const Picoseconds length = clock_.duration(start, work.load);
-  Picoseconds end = start + length;
-  if (hidden_ && clock_.is_warm_now()) {
-    end += timing_.issue_overhead;
-  } else if (hidden_) {
-    end = std::max(next_load_, start - timing_.load_advance) + length;
-  }
-  const Picoseconds done = end + timing_.load_latency + clock_.duration(start, load_latency_);
-  multiply_issue_ =
-      start + (event && ready > next_load_ ? timing_.multiply_issue_event : timing_.multiply_issue);
-  front_ = start + timing_.load_queue;
-  lane.weights_ready = end;
-  end = std::max(start, end);
-  next_load_ = end;
-  if (!hidden_) lane.next_slot = std::max(lane.next_slot, end);
-  close(work.array);
-  return {start, end, done};
-}
-
-/// End of work that starts at `start`, beside what runs already.
-Picoseconds TensorEngine::stream(Picoseconds start, const PeTime& work) {
-  const Picoseconds busy_until = clock_.busy_until();
-  if (start >= busy_until) return clock_.run(start, work);
-  // The clock has been followed to busy_until: the overlapping part keeps the clock of that time.
-  const Picoseconds end = start + clock_.duration(busy_until, work);
-  clock_.mark_busy(busy_until, end);
-  return end;
-}
-
-Span TensorEngine::multiply(const MatmulWork& work) {
-  Lane& lane = open(work.array);
-  const Picoseconds slot = std::max(lane.next_slot, last_start_);
-  const Picoseconds start = std::max(slot, multiply_issue_);
-  // Weights may be there before the instruction is issued; then the start-up is hidden.
-  const Picoseconds begin = loaded_ ? std::max(slot, lane.weights_ready) : start;
-  // Bound by the weight load: the array counts as busy.
-  clock_.mark_busy(std::max({slot, std::min(multiply_issue_, begin), clock_.busy_until()}), begin);
-  Picoseconds end = stream(begin, work.multiply);
-  if (clock_.warm(begin)) end += timing_.issue_overhead;
-  end = std::max(end, start);
-  streamed_ = end - begin;
-  lane.next_slot = end;
-  last_start_ = begin;
-  close(work.array);
-  // The next weights go to the array's second buffer while this multiply streams.
-  next_load_ = std::max(next_load_, std::max(start, begin) + timing_.load_issue);
-  const Picoseconds done = end + timing_.drain + clock_.duration(end, drain_);
-  return {start, end, done};
 }
 
 Picoseconds TensorEngine::next_issue() const {

@@ -1,6 +1,7 @@
 #pragma once
 // TensorE: LoadStationary and MultiplyMoving are two queues of one engine.
 
+#include <algorithm>
 #include <array>
 
 #include "device/instruction/demand.h"
@@ -90,8 +91,16 @@ class TensorEngine {
   void divide();
   template <typename Visit>
   void each_lane(const ArrayTile& tile, Visit visit);
-  Lane& open(const ArrayTile& tile);
-  void close(const ArrayTile& tile);
+  /// The queue of a tile, until what was done to it is closed.
+  Lane& open(const ArrayTile& tile) {
+    if (in_background_) return background_;
+    return tile.rows == 0 && !divided_ ? lanes_[0] : open_lanes(tile);
+  }
+  void close(const ArrayTile& tile) {
+    if (divided_ && !in_background_) close_lanes(tile);
+  }
+  Lane& open_lanes(const ArrayTile& tile);
+  void close_lanes(const ArrayTile& tile);
   Picoseconds stream(Picoseconds start, const PeTime& work);
 
   static constexpr int kTilesPerEdge = 4;
@@ -116,5 +125,73 @@ class TensorEngine {
   bool loaded_ = false;
   Picoseconds streamed_{};
 };
+
+[[gnu::always_inline]] inline Span TensorEngine::load(const MatmulWork& work,
+                                                      const LoadedWeights& weights,
+                                                      Picoseconds ready, bool event) {
+  in_background_ = false;
+  Lane* own = &open(work.array);
+  in_background_ = has_background_ && work.transpose && background_.next_slot < own->next_slot;
+  if (in_background_) own = &background_;
+  Lane& lane = *own;
+  Picoseconds start = std::max(next_load_, ready);
+  loaded_ = weights != lane.weights;
+  if (!loaded_) {
+    multiply_issue_ = front_ = start;
+    return {start, start, start};
+  }
+  lane.weights = weights;
+  if (!hidden_) start = std::max(start, lane.next_slot);
+  const bool warm = clock_.warm(start);
+  const Picoseconds length = work.load.at(warm);
+  Picoseconds end = start + length;
+  if (hidden_) {
+    end = warm ? end + timing_.issue_overhead
+               : std::max(next_load_, start - timing_.load_advance) + length;
+  }
+  const Picoseconds done = end + timing_.load_latency + load_latency_.at(warm);
+  multiply_issue_ =
+      start + (event && ready > next_load_ ? timing_.multiply_issue_event : timing_.multiply_issue);
+  front_ = start + timing_.load_queue;
+  lane.weights_ready = end;
+  end = std::max(start, end);
+  next_load_ = end;
+  if (!hidden_) lane.next_slot = std::max(lane.next_slot, end);
+  close(work.array);
+  return {start, end, done};
+}
+
+/// End of work that starts at `start`, beside what runs already.
+inline Picoseconds TensorEngine::stream(Picoseconds start, const PeTime& work) {
+  const Picoseconds busy_until = clock_.busy_until();
+  if (start >= busy_until) return clock_.run(start, work);
+  // The clock has been followed to busy_until: the overlapping part keeps the clock of that time.
+  const Picoseconds end = start + clock_.duration(busy_until, work);
+  clock_.mark_busy(busy_until, end);
+  return end;
+}
+
+[[gnu::always_inline]] inline Span TensorEngine::multiply(const MatmulWork& work) {
+  Lane& lane = open(work.array);
+  const Picoseconds slot = std::max(lane.next_slot, last_start_);
+  const Picoseconds start = std::max(slot, multiply_issue_);
+  // Weights may be there before the instruction is issued; then the start-up is hidden.
+  const Picoseconds begin = loaded_ ? std::max(slot, lane.weights_ready) : start;
+  // Bound by the weight load: the array counts as busy.
+  if (begin > slot && begin > multiply_issue_) {
+    clock_.mark_busy(std::max({slot, multiply_issue_, clock_.busy_until()}), begin);
+  }
+  Picoseconds end = stream(begin, work.multiply);
+  if (clock_.is_warm_now()) end += timing_.issue_overhead;  // at `begin`
+  end = std::max(end, start);
+  streamed_ = end - begin;
+  lane.next_slot = end;
+  last_start_ = begin;
+  close(work.array);
+  // The next weights go to the array's second buffer while this multiply streams.
+  next_load_ = std::max(next_load_, std::max(start, begin) + timing_.load_issue);
+  const Picoseconds done = end + timing_.drain + clock_.duration(end, drain_);
+  return {start, end, done};
+}
 
 }  // namespace neuron_sim

@@ -19,7 +19,7 @@ class Walk {
   Walk(const Program& program, const ControlLog& log, const TimelineOptions& options)
       : program_(program), peer_(architecture_of(program, options).peer), log_(log) {
     for (size_t core = 0; core < program.cores.size(); ++core) {
-      cores_[core] = std::make_unique<CoreWalk>(program, log_, options);
+      cores_[core] = std::make_unique<CoreWalk>(program, core, log_, options);
     }
   }
 
@@ -63,7 +63,7 @@ bool software_descriptors(const Program& program) {
 Timing walk_cores(const Program& program, const ControlLog& log, const TimelineOptions& options) {
   if (program.cores.size() == 1) {  // without the detour of a dispatch per instance
     LogReader reader(log);
-    CoreWalk core(program, reader, options);
+    CoreWalk core(program, 0, reader, options);
     Cursor<CoreWalk>(program, core).walk();
     return core.finish();
   }
