@@ -68,9 +68,10 @@ inline float mish(float x, double e) {
 
 }  // namespace
 
-bool apply_exponential(Activation function, const float* source, float* target, int64_t count) {
+bool apply_exponential(Activation function, const float* source, float* target, int64_t count,
+                       Vectors vectors) {
   const auto evaluate = [&](auto argument, auto finish) {
-    map_exponential(source, target, count, argument, finish);
+    map_exponential(source, target, count, vectors, argument, finish);
     return true;
   };
   switch (function) {
@@ -80,17 +81,24 @@ bool apply_exponential(Activation function, const float* source, float* target, 
     case Activation::kSigmoid:
       return evaluate([](float x) -> double { return -x; },
                       [](float, double e) { return static_cast<float>(1.0 / (1.0 + e)); });
-    case Activation::kTanh: return evaluate([](float x) { return 2.0 * x; }, hyperbolic_tangent);
-    case Activation::kGelu: return evaluate([](float x) { return -0.5 * x * double{x}; }, gelu);
+    case Activation::kTanh:
+      return evaluate([](float x) { return 2.0 * x; },
+                      [](float x, double e) { return hyperbolic_tangent(x, e); });
+    case Activation::kGelu:
+      return evaluate([](float x) { return -0.5 * x * double{x}; },
+                      [](float x, double e) { return gelu(x, e); });
     case Activation::kGeluApproximateTanh:
-      return evaluate(gelu_tanh_argument, [](float x, double e) { return gated(x, e, -30); });
+      return evaluate([](float x) { return gelu_tanh_argument(x); },
+                      [](float x, double e) { return gated(x, e, -30); });
     case Activation::kGeluApproximateSigmoid:
       return evaluate([](float x) { return -1.702 * x; },
                       [](float x, double e) { return gated(x, e, -70); });
     case Activation::kSilu:
       return evaluate([](float x) -> double { return -x; },
                       [](float x, double e) { return gated(x, e, -120); });
-    case Activation::kMish: return evaluate([](float x) -> double { return x; }, mish);
+    case Activation::kMish:
+      return evaluate([](float x) -> double { return x; },
+                      [](float x, double e) { return mish(x, e); });
     case Activation::kErfDx:
       return evaluate(
           [](float x) { return -static_cast<double>(x) * x; },

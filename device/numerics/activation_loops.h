@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <cstring>
 
 #include "device/numerics/activation_functions.h"
 
@@ -17,71 +18,117 @@ void map(const float* source, float* target, int64_t count, Function function) {
   for (int64_t i = 0; i < count; ++i) target[i] = function(source[i]);
 }
 
-/// e^x to about 2^-40 relative, for |x| <= 110, beyond the range of fp32 on both sides; passes NaN
-/// on.
-inline double exponential(double x) {
+/// Values that exponentials() takes at a time.
+inline constexpr int64_t kExponentialStep = 32;
+
+/// Replaces `count` values, a multiple of kExponentialStep, by e^x to about 2^-40 relative, and
+/// those beyond 110, which is out of the range of fp32 on both sides, by that of 110; passes NaN
+/// on. In vectors of kBytes, several in step with each other: within one, every operation waits for
+/// the one before.
+template <int kBytes>
+inline __attribute__((always_inline)) void exponentials(double* values, int64_t count) {
+  using Doubles [[gnu::vector_size(kBytes)]] = double;
+  using Words [[gnu::vector_size(kBytes)]] = uint64_t;
+  constexpr int64_t kLanes = kBytes / int64_t{sizeof(double)};
+  constexpr int64_t kVectors = 4;
+  static_assert(kExponentialStep % (kVectors * kLanes) == 0);
   constexpr double kLog2E = 1.44269504088896340736;
   constexpr double kLn2 = 0.693147180559945309417;
   // Adding 1.5 * 2^52 rounds to an integer that then sits in the low mantissa bits.
   constexpr double kRound = 6755399441055744.0;
-  const double shifted = x * kLog2E + kRound;
-  const double k = shifted - kRound;
-  const double r = x - k * kLn2;  // |r| <= ln(2) / 2: the next term is r^11 / 11! < 2^-42
-  double series = 1.0 / 3628800.0;
-  series = series * r + 1.0 / 362880.0;
-  series = series * r + 1.0 / 40320.0;
-  series = series * r + 1.0 / 5040.0;
-  series = series * r + 1.0 / 720.0;
-  series = series * r + 1.0 / 120.0;
-  series = series * r + 1.0 / 24.0;
-  series = series * r + 1.0 / 6.0;
-  series = series * r + 0.5;
-  series = series * r + 1.0;
-  series = series * r + 1.0;
-  const uint64_t exponent = (std::bit_cast<uint64_t>(shifted) + 1023) << 52;
-  return series * std::bit_cast<double>(exponent);
+  // |r| <= ln(2) / 2: the next term is r^11 / 11! < 2^-42
+  constexpr double kSeries[] = {
+      1.0 / 362880.0, 1.0 / 40320.0, 1.0 / 5040.0, 1.0 / 720.0, 1.0 / 120.0,
+      1.0 / 24.0,     1.0 / 6.0,     0.5,          1.0,         1.0};
+  const Doubles kLow = Doubles{} - 110.0, kHigh = Doubles{} + 110.0;
+  for (double* at = values; at < values + count; at += kVectors * kLanes) {
+    Doubles shifted[kVectors], r[kVectors], series[kVectors];
+    for (int64_t v = 0; v < kVectors; ++v) {
+      Doubles x;
+      std::memcpy(&x, at + v * kLanes, sizeof x);
+      x = x < kLow ? kLow : x;
+      x = x > kHigh ? kHigh : x;
+      shifted[v] = x * kLog2E + kRound;
+      r[v] = x - (shifted[v] - kRound) * kLn2;
+      series[v] = Doubles{} + 1.0 / 3628800.0;
+    }
+#pragma GCC unroll 16
+    for (const double coefficient : kSeries) {
+      for (int64_t v = 0; v < kVectors; ++v) series[v] = series[v] * r[v] + coefficient;
+    }
+    for (int64_t v = 0; v < kVectors; ++v) {
+      Words exponent;
+      std::memcpy(&exponent, &shifted[v], sizeof exponent);
+      exponent = (exponent + 1023) << 52;
+      Doubles power;
+      std::memcpy(&power, &exponent, sizeof power);
+      series[v] *= power;
+      std::memcpy(at + v * kLanes, &series[v], sizeof power);
+    }
+  }
 }
 
-/// One loop after the other, each of which the compiler can put in vector registers; in one loop
-/// the clamp becomes a branch around everything.
-template <typename Argument, typename Finish>
-inline void exponential_block(const float* x, float* result, int64_t length, Argument argument,
-                              Finish finish) {
+/// target = finish(x, e^argument(x)) of a block, in loops that the compiler puts in vector
+/// registers.
+template <int kBytes, typename Argument, typename Finish>
+inline __attribute__((always_inline)) void exponential_block(const float* x, float* result,
+                                                             int64_t length, Argument argument,
+                                                             Finish finish) {
   double values[kExponentialBlock];
   for (int64_t i = 0; i < length; ++i) values[i] = argument(x[i]);
-  for (int64_t i = 0; i < length; ++i) values[i] = values[i] < -110.0 ? -110.0 : values[i];
-  for (int64_t i = 0; i < length; ++i) values[i] = values[i] > 110.0 ? 110.0 : values[i];
-  for (int64_t i = 0; i < length; ++i) values[i] = exponential(values[i]);
+  const int64_t whole = (length + kExponentialStep - 1) / kExponentialStep * kExponentialStep;
+  for (int64_t i = length; i < whole; ++i) values[i] = 0;
+  exponentials<kBytes>(values, whole);
   for (int64_t i = 0; i < length; ++i) result[i] = finish(x[i], values[i]);
 }
 
-/// The same in the vectors of AVX2. Nothing is fused (-ffp-contract=off), so the bytes are those of
-/// any host.
+/// The same in the vectors of AVX2 and of AVX-512. Nothing is fused (-ffp-contract=off), so the
+/// bytes are those of any host.
 template <typename Argument, typename Finish>
 __attribute__((target("avx2"), flatten)) void exponential_block_avx2(const float* x, float* result,
                                                                      int64_t length,
                                                                      Argument argument,
                                                                      Finish finish) {
-  exponential_block(x, result, length, argument, finish);
+  exponential_block<32>(x, result, length, argument, finish);
+}
+template <typename Argument, typename Finish>
+__attribute__((target("avx512f"), flatten)) void exponential_block_avx512(
+    const float* x, float* result, int64_t length, Argument argument, Finish finish) {
+  exponential_block<64>(x, result, length, argument, finish);
+}
+
+/// The vectors of an instruction set. The bytes do not depend on them.
+enum class Vectors : uint8_t { kEveryHost, kAvx2, kAvx512 };
+inline constexpr int kVectorsCount = 3;
+
+/// The widest that this host has.
+inline Vectors widest_vectors() {
+  static const Vectors widest = __builtin_cpu_supports("avx512f") != 0 ? Vectors::kAvx512
+                                : __builtin_cpu_supports("avx2") != 0  ? Vectors::kAvx2
+                                                                       : Vectors::kEveryHost;
+  return widest;
 }
 
 /// target = finish(x, e^argument(x)), in blocks.
 template <typename Argument, typename Finish>
-void map_exponential(const float* source, float* target, int64_t count, Argument argument,
-                     Finish finish) {
-  static const bool has_avx2 = __builtin_cpu_supports("avx2") != 0;
+void map_exponential(const float* source, float* target, int64_t count, Vectors vectors,
+                     Argument argument, Finish finish) {
   for (int64_t start = 0; start < count; start += kExponentialBlock) {
     const int64_t length = std::min(kExponentialBlock, count - start);
-    if (has_avx2) {
-      exponential_block_avx2(source + start, target + start, length, argument, finish);
-    } else {
-      exponential_block(source + start, target + start, length, argument, finish);
+    const float* const x = source + start;
+    float* const result = target + start;
+    switch (vectors) {
+      case Vectors::kAvx512: exponential_block_avx512(x, result, length, argument, finish); break;
+      case Vectors::kAvx2: exponential_block_avx2(x, result, length, argument, finish); break;
+      case Vectors::kEveryHost: exponential_block<16>(x, result, length, argument, finish); break;
     }
   }
 }
 
-/// The functions built on e^x, gelu among them. False when `function` is not one of them.
-bool apply_exponential(Activation function, const float* source, float* target, int64_t count);
+/// The functions built on e^x, gelu among them. False when `function` is not one of them. The host
+/// has `vectors`.
+bool apply_exponential(Activation function, const float* source, float* target, int64_t count,
+                       Vectors vectors = widest_vectors());
 /// Those built on the error function, logarithms, angles, and the derivatives. False when
 /// `function` is not one of them.
 bool apply_special(Activation function, const float* source, float* target, int64_t count);

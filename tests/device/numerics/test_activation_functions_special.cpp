@@ -1,12 +1,9 @@
-#include <array>
 #include <bit>
 #include <cmath>
-#include <cstring>
 #include <functional>
 #include <limits>
 
 #include "device/numerics/activation_functions.h"
-#include "device/numerics/activation_loops.h"
 #include "tests/device/isa/oracles.h"
 
 namespace neuron_sim {
@@ -91,22 +88,6 @@ TEST(SpecialFunctions, gelu_and_its_approximations_are_within_one_unit_in_the_la
     const Real log = std::max(x, Real{0}) + std::log1p(std::exp(-std::abs(x)));
     return x * std::tanh(log);
   });
-}
-
-TEST(SpecialFunctions, hosts_with_wider_vectors_compute_the_same_bytes) {
-  if (__builtin_cpu_supports("avx2") == 0) GTEST_SKIP() << "this host has no AVX2";
-  constexpr int64_t kCount = activation_functions::kExponentialBlock;
-  std::array<float, kCount> x{}, portable{}, wide{};
-  const auto argument = [](float value) { return 2.0 * value; };
-  const auto finish = [](float value, double e) { return static_cast<float>(value / (1.0 + e)); };
-  for (float first = -120; first < 120; first += 0.37F) {
-    for (int64_t i = 0; i < kCount; ++i) {
-      x[static_cast<size_t>(i)] = first + static_cast<float>(i) * 0.0029F;
-    }
-    activation_functions::exponential_block(x.data(), portable.data(), kCount, argument, finish);
-    activation_functions::exponential_block_avx2(x.data(), wide.data(), kCount, argument, finish);
-    ASSERT_EQ(std::memcmp(portable.data(), wide.data(), sizeof wide), 0) << "from " << first;
-  }
 }
 
 TEST(SpecialFunctions, error_functions_are_within_one_unit_in_the_last_place) {
