@@ -27,7 +27,7 @@ std::byte* InstanceRunner::tensor(const Tile& tile) const {
 void InstanceRunner::resolve(const Operand& operand, const Location& location,
                              Access& access) const {
   if (!operand.present()) {
-    access = {};
+    if (access.present()) access = {};
     return;
   }
   const Tile& tile = program_.tiles[static_cast<size_t>(location.tile)];
@@ -161,10 +161,11 @@ void InstanceRunner::run(const Instruction& instruction, const Location* locatio
 
 void InstanceRunner::compute(const Instruction& instruction, const Location* locations) {
   const auto operands = program_.operands_of(instruction);
-  bool indirect = false, moves = true;
+  bool indirect = false, moves = true, widened = false;
   for (size_t i = 0; i < operands.size(); ++i) {
     resolve(operands[i], locations[i], accesses_[i]);
     indirect = indirect || operands[i].indirect;
+    widened = widened || accesses_[i].widened != nullptr;
     if (operands[i].register_index >= 0) {
       moves = reaches(instruction, i, locations[i]) && moves;
     }
@@ -184,7 +185,7 @@ void InstanceRunner::compute(const Instruction& instruction, const Location* loc
   } else {
     call(instruction, accesses);
   }
-  for (size_t i = 0; i < operands.size(); ++i) {
+  for (size_t i = 0; widened && i < operands.size(); ++i) {
     if (operands[i].writes() && accesses_[i].widened != nullptr) widen(accesses_[i]);
   }
 }

@@ -204,6 +204,23 @@ bool is_gapless(std::span<const Dimension> dimensions, int64_t itemsize) {
   return true;
 }
 
+/// Copies sides of equally many gapless rows; false (and nothing copied) for others.
+bool copy_rows(const SourceRegion& source, const TargetRegion& target, int64_t count,
+               int64_t itemsize) {
+  const Dimension &from = source.dimensions.front(), &to = target.dimensions.front();
+  if (from.size != to.size || count == from.size) return false;
+  if (!is_gapless(source.dimensions.subspan(1), itemsize) ||
+      !is_gapless(target.dimensions.subspan(1), itemsize) ||
+      count != element_count(target.dimensions)) {
+    return false;
+  }
+  const auto bytes = static_cast<size_t>(count / from.size * itemsize);
+  for (int64_t row = 0; row < from.size; ++row) {
+    std::memmove(target.data + row * to.stride, source.data + row * from.stride, bytes);
+  }
+  return true;
+}
+
 /// Converts a strided run in pieces that stay in the nearest cache.
 void convert_run(const std::byte* source, Dtype source_dtype, std::byte* target, Dtype target_dtype,
                  const CopyAxis& axis) {
@@ -243,6 +260,7 @@ void copy_elements(const SourceRegion& source, const TargetRegion& target, int i
     std::memmove(target.data, source.data, static_cast<size_t>(count * itemsize));
     return;
   }
+  if (copy_rows(source, target, count, itemsize)) return;
   const std::optional<CopyNest> nest = common_nest(source.dimensions, target.dimensions);
   if (!nest) {
     for (int64_t i = 0; i < count; ++i) {

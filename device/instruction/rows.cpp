@@ -41,9 +41,12 @@ RowPattern merged_pattern(const Access& access) {
 
 RowPattern find_runs(const Access& access) {
   RowPattern pattern;
-  if (access.rank == 1) {  // the common case, without the search
-    pattern.length = access.free[0].size;
-    pattern.stride = access.free[0].stride;
+  int outer = 0;
+  while (outer + 1 < access.rank && access.free[static_cast<size_t>(outer)].size == 1) ++outer;
+  if (outer + 1 == access.rank) {  // the common case, without the search
+    const Dimension& inner = access.free[static_cast<size_t>(outer)];
+    pattern.length = inner.size;
+    pattern.stride = inner.stride;
     pattern.empty = pattern.length == 0;
     pattern.single = true;
   } else {

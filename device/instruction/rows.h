@@ -3,6 +3,8 @@
 
 #include <array>
 #include <cstdint>
+#include <cstring>
+#include <type_traits>
 #include <vector>
 
 #include "device/instruction/instruction_type.h"
@@ -32,6 +34,17 @@ struct RowPattern {
   bool plain = false;   ///< one gapless run of fp32, usable as an array
 };
 
+/// Rows of fp32 in storage, `step` bytes apart. Value is float or const float.
+template <typename Value>
+struct FloatRows {
+  Value* first = nullptr;
+  int64_t step = 0;
+  Value* operator[](int64_t row) const {
+    using Byte = std::conditional_t<std::is_const_v<Value>, const std::byte, std::byte>;
+    return reinterpret_cast<Value*>(reinterpret_cast<Byte*>(first) + row * step);
+  }
+};
+
 /// read_row() for all partitions of an operand, whose pattern it finds once. Neither the operand
 /// nor the buffer may be used otherwise while it lives.
 class RowReader {
@@ -44,6 +57,15 @@ class RowReader {
   /// Whether each row is one element, repeated: read_scalar() has its value.
   bool repeats() const {
     return !pattern_.plain && pattern_.single && pattern_.stride == 0 && count_ > 0;
+  }
+  /// Whether rows() has every row: they are contiguous fp32, or one element of it, repeated.
+  bool in_place() const {
+    return access_.rows == nullptr &&
+           (pattern_.plain || (repeats() && access_.dtype == Dtype::kFloat32));
+  }
+  /// The rows of an operand that is in place, of a repeated element that one.
+  FloatRows<const float> rows() const {
+    return {reinterpret_cast<const float*>(access_.data), access_.partition_stride};
   }
 
  private:
@@ -64,12 +86,35 @@ class RowWriter {
   }
   void write(int64_t partition, const float* values) const {
     std::byte* const data = access_.partition(partition);
-    if (pattern_.plain && reinterpret_cast<const std::byte*>(values) == data) return;
-    store(data, values);
+    if (!pattern_.plain) return store(data, values);
+    if (reinterpret_cast<const std::byte*>(values) == data) return;
+    std::memmove(data, values, static_cast<size_t>(pattern_.length) * sizeof(float));
+  }
+  /// write() of `count` partitions from `first` on; `values` are no storage of the operand.
+  void write(int64_t first, int64_t count, const float* values, int64_t elements) const {
+    for (int64_t i = 0; i < count; ++i) {
+      std::byte* const data = access_.partition(first + i);
+      const float* const row = values + i * elements;
+      pattern_.plain ? copy(row, data, elements) : store(data, row);
+    }
+  }
+  /// Whether rows() has every row: they are contiguous fp32.
+  bool in_place() const { return access_.rows == nullptr && pattern_.plain; }
+  FloatRows<float> rows() const {
+    return {reinterpret_cast<float*>(access_.data), access_.partition_stride};
   }
 
  private:
   void store(std::byte* data, const float* values) const;
+  /// In blocks of a cache line, which short rows have few of.
+  static void copy(const float* values, std::byte* data, int64_t elements) {
+    constexpr int64_t kLine = 64;
+    const auto bytes = elements * static_cast<int64_t>(sizeof(float));
+    const auto* const source = reinterpret_cast<const std::byte*>(values);
+    int64_t at = 0;
+    for (; at + kLine <= bytes; at += kLine) std::memcpy(data + at, source + at, kLine);
+    for (; at < bytes; at += sizeof(float)) std::memcpy(data + at, source + at, sizeof(float));
+  }
 
   const Access& access_;
   RowPattern pattern_;

@@ -35,18 +35,28 @@ float reduce_few(const float* values, int64_t count, Function function) {
   return partials[0];
 }
 
-/// Partial result l takes in l + kHalf, then l + kHalf / 2 and so on. Loops of constant length,
-/// which the compiler unrolls.
-template <int64_t kHalf, typename Function>
-void fold(float* partials, Function function) {
-  for (int64_t l = 0; l < kHalf; ++l) partials[l] = function(partials[l], partials[l + kHalf]);
-  if constexpr (kHalf > 1) fold<kHalf / 2>(partials, function);
+/// target[l] = source[l] combined with source[l + kCount]. The loop stays one until the compiler
+/// has put it in vector registers.
+template <int64_t kCount, typename Function>
+inline void fold(const float* source, float* target, Function function) {
+#pragma GCC unroll 1
+  for (int64_t l = 0; l < kCount; ++l) target[l] = function(source[l], source[l + kCount]);
+}
+
+/// The 16 partial results as one.
+template <typename Function>
+inline float fold(const float* partials, Function function) {
+  float eight[8], four[4];
+  fold<8>(partials, eight, function);
+  fold<4>(eight, four, function);
+  return function(function(four[0], four[2]), function(four[1], four[3]));
 }
 
 /// The order above for an associative operator, given as a functor (device/numerics/alu.h).
 template <typename Function>
 float reduce(const float* values, int64_t count, Function function) {
   if (count < kPartials) return reduce_few(values, count, function);
+  if (count == kPartials) return fold(values, function);
   float partials[kPartials];
   std::copy(values, values + kPartials, partials);
   int64_t i = kPartials;
@@ -54,8 +64,7 @@ float reduce(const float* values, int64_t count, Function function) {
     for (int64_t l = 0; l < kPartials; ++l) partials[l] = function(partials[l], values[i + l]);
   }
   for (int64_t l = 0; i + l < count; ++l) partials[l] = function(partials[l], values[i + l]);
-  fold<kPartials / 2>(partials, function);
-  return partials[0];
+  return fold(partials, function);
 }
 
 inline float subtract_in_order(float first, const float* others, int64_t count) {

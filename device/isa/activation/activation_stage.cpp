@@ -1,11 +1,14 @@
 #include "device/isa/activation/activation_stage.h"
 
 #include <algorithm>
+#include <cstring>
+#include <utility>
+#include <vector>
 
 #include "device/base/errors.h"
 #include "device/instruction/checks.h"
 #include "device/instruction/elementwise.h"
-#include "device/instruction/rows.h"
+#include "device/instruction/row_loops.h"
 #include "device/instruction/scalar_accumulator.h"
 #include "device/numerics/activation_functions.h"
 #include "device/numerics/operators.h"
@@ -62,34 +65,91 @@ bool reduces(ReduceCommand command) {
   return command == ReduceCommand::kReduce || command == ReduceCommand::kResetReduce;
 }
 
-/// How one partition is scaled and shifted.
-struct Affinity {
-  float scale = 1;
-  float bias = 0;
-  bool adds = false;
+/// A number per partition: the elements of a tile in storage, or a constant.
+struct PerPartition {
+  const Access* tile = nullptr;  ///< null: the constant
+  float constant = 0;
+
+  PerPartition(const Access& access, double value)
+      : tile(access.present() ? &access : nullptr), constant(static_cast<float>(value)) {}
+  bool in_place() const {
+    return tile == nullptr || (tile->rows == nullptr && tile->dtype == Dtype::kFloat32);
+  }
+  FloatRows<const float> from(int64_t partition) const {
+    if (tile == nullptr) return {&constant};
+    return {reinterpret_cast<const float*>(tile->partition(partition)), tile->partition_stride};
+  }
+  float at(int64_t partition) const {
+    return tile == nullptr ? constant : read_scalar(*tile, partition);
+  }
 };
 
-Affinity affinity_of(const Instance& instance, int64_t partition) {
-  Affinity result;
-  const Access& bias = instance.operand(kBias);
-  const Access& scale = instance.operand(kScale);
-  result.scale = scale.present() ? read_scalar(scale, partition)
-                                 : static_cast<float>(instance.attribute(kScaleConstant).real());
-  result.bias = bias.present() ? read_scalar(bias, partition)
-                               : static_cast<float>(instance.attribute(kBiasConstant).real());
-  result.adds = bias.present() || result.bias != 0;
-  return result;
-}
+/// How the rows are scaled and shifted.
+class Affinity {
+ public:
+  explicit Affinity(const Instance& instance)
+      : scale_(instance.operand(kScale), instance.attribute(kScaleConstant).real()),
+        bias_(instance.operand(kBias), instance.attribute(kBiasConstant).real()) {}
 
-/// input = source * scale + bias of one partition.
-void scale_row(const Affinity& affinity, const float* source, int64_t count, float* input) {
-  for (int64_t i = 0; i < count; ++i) input[i] = source[i] * affinity.scale;
-  for (int64_t i = 0; affinity.adds && i < count; ++i) input[i] += affinity.bias;
-}
+  /// inputs = source * scale + bias, each rounded, of `rows` partitions from `first` on.
+  void apply(const RowReader& source, int64_t first, int64_t rows, int64_t count,
+             FloatRows<float> inputs) const {
+    if (source.in_place() && !source.repeats() && scale_.in_place() && bias_.in_place()) {
+      FloatRows<const float> values = source.rows();
+      values.first = values[first];
+      return apply({values, scale_.from(first), inputs, rows, count}, bias_.from(first));
+    }
+    for (int64_t i = 0; i < rows; ++i) {
+      const float scale = scale_.at(first + i), bias = bias_.at(first + i);
+      apply({{source(first + i)}, {&scale}, {inputs[i]}, 1, count}, {&bias});
+    }
+  }
+
+ private:
+  void apply(const RowPairs& pairs, FloatRows<const float> biases) const {
+    if (bias_.tile == nullptr && bias_.constant == 0) {
+      return map_rows<true>(pairs, [](float value, float scale) { return value * scale; });
+    }
+    for (int64_t row = 0; row < pairs.rows; ++row) {
+      const float* const values = pairs.first[row];
+      const float scale = *pairs.second[row], bias = *biases[row];
+      float* const inputs = pairs.result[row];
+      for (int64_t i = 0; i < pairs.count; ++i) inputs[i] = values[i] * scale + bias;
+    }
+  }
+
+  PerPartition scale_, bias_;
+};
 
 float* grown(std::vector<float>& buffer, int64_t count) {
   if (static_cast<int64_t>(buffer.size()) < count) buffer.resize(static_cast<size_t>(count));
   return buffer.data();
+}
+
+/// The last function of several partitions and its values: kernels that normalise rows compute the
+/// exponentials of a tile for their sum and again for the result.
+struct LastFunction {
+  Activation op = Activation::kIdentity;
+  size_t count = 0;
+  std::vector<float> inputs, results;
+
+  bool is(Activation other, const float* values, size_t number) const {
+    return op == other && count == number &&
+           std::memcmp(inputs.data(), values, number * sizeof(float)) == 0;
+  }
+};
+
+/// op of `count` values in `inputs`, which are kept.
+const float* apply_once(Activation op, std::vector<float>& inputs, int64_t count) {
+  thread_local LastFunction last;
+  const auto number = static_cast<size_t>(count);
+  if (last.is(op, inputs.data(), number)) return last.results.data();
+  last.count = 0;  // until both are there
+  apply(op, inputs.data(), grown(last.results, count), count);
+  std::swap(last.inputs, inputs);
+  last.op = op;
+  last.count = number;
+  return last.results.data();
 }
 
 /// Partitions that one call of the function takes, so that short rows fill its vectors: all of them
@@ -145,22 +205,34 @@ void run(const Instance& instance, ReduceCommand command) {
   const auto op = instance.attribute(kOp).as<Activation>();
   RowScratch& scratch = row_scratch();
   const int64_t count = data.elements();
-  const int64_t at_once = partitions_at_once(instance);
-  float* const inputs = grown(scratch.second, at_once * count);
-  float* const results = at_once == 1 ? nullptr : grown(scratch.third, at_once * count);
+  const Affinity affinity(instance);
   const RowReader read(data, scratch.first);
   const RowWriter writer(dst, scratch.result);
+  const int64_t at_once = op == Activation::kIdentity ? 1 : partitions_at_once(instance);
+  const bool accumulates = accumulator.present();
+  const int64_t bytes = count * int64_t{sizeof(float)};
   for (int64_t first = 0; first < data.partitions; first += at_once) {
     const int64_t taken = std::min(at_once, data.partitions - first);
-    for (int64_t i = 0; i < taken; ++i) {
-      scale_row(affinity_of(instance, first + i), read(first + i), count, inputs + i * count);
+    if (at_once > 1) {
+      affinity.apply(read, first, taken, count, {grown(scratch.second, taken * count), bytes});
+      const float* const results = apply_once(op, scratch.second, taken * count);
+      for (int64_t i = 0; i < taken; ++i) {
+        const float* const row = results + i * count;
+        if (accumulates) accumulate({command}, accumulator, result, first + i, row, count);
+        writer.write(first + i, 1, row, count);
+      }
+      continue;
     }
-    float* const target = results == nullptr ? writer.target(first) : results;
-    apply(op, inputs, target, taken * count);
-    for (int64_t i = 0; i < taken; ++i) {
-      accumulate({command}, accumulator, result, first + i, target + i * count, count);
-      writer.write(first + i, target + i * count);
+    float* const target = writer.target(first);
+    if (op == Activation::kIdentity && row_loops::same_or_apart(read(first), target, count)) {
+      affinity.apply(read, first, 1, count, {target});
+    } else {
+      float* const inputs = grown(scratch.second, count);
+      affinity.apply(read, first, 1, count, {inputs});
+      neuron_sim::apply(op, inputs, target, count);
     }
+    accumulate({command}, accumulator, result, first, target, count);
+    writer.write(first, target);
   }
 }
 

@@ -3,7 +3,7 @@
 #include "device/base/errors.h"
 #include "device/instruction/checks.h"
 #include "device/instruction/elementwise.h"
-#include "device/instruction/rows.h"
+#include "device/instruction/row_loops.h"
 #include "device/numerics/alu.h"
 
 namespace neuron_sim {
@@ -106,19 +106,19 @@ void run(const Instance& instance) {
   const RowReader first_row(instance.operand(kData1), scratch.first);
   const RowReader second_row(instance.operand(kData2), scratch.second);
   const RowWriter writer(dst, scratch.result);
+  const bool repeats = second_row.repeats();
   alu::with_float_operator(op, [&](auto function) {
-    for (int64_t p = 0; second_row.repeats() && p < dst.partitions; ++p) {
-      const float* first = first_row(p);
-      const float second = read_scalar(instance.operand(kData2), p);
-      float* result = writer.target(p);
-      for (int64_t i = 0; i < count; ++i) result[i] = function(first[i], second);
-      writer.write(p, result);
+    const auto map = [&](const RowPairs& rows) {
+      repeats ? map_rows<true>(rows, function) : map_rows<false>(rows, function);
+    };
+    const bool in_place = first_row.in_place() && second_row.in_place() && writer.in_place();
+    if (in_place && !first_row.repeats()) {
+      return map({first_row.rows(), second_row.rows(), writer.rows(), dst.partitions, count});
     }
-    for (int64_t p = 0; !second_row.repeats() && p < dst.partitions; ++p) {
-      const float* first = first_row(p);
-      const float* second = second_row(p);
-      float* result = writer.target(p);
-      for (int64_t i = 0; i < count; ++i) result[i] = function(first[i], second[i]);
+    for (int64_t p = 0; p < dst.partitions; ++p) {
+      const float repeated = repeats ? read_scalar(instance.operand(kData2), p) : 0;
+      float* const result = writer.target(p);
+      map({{first_row(p)}, {repeats ? &repeated : second_row(p)}, {result}, 1, count});
       writer.write(p, result);
     }
   });

@@ -65,27 +65,39 @@ void check(const Draft& draft, const Architecture& architecture) {
   if (is_bitwise(op)) check_bitwise(draft, op);
 }
 
-/// Calls body(results[0..count) of values[0..count * group)) for the operator, one result per group
-/// of `group` consecutive values.
+/// Rows of values and of their reductions: `count` results per row, each of `group` values.
+struct RowReduction {
+  FloatRows<const float> values;
+  FloatRows<float> results;
+  int64_t rows, count, group;
+  bool to_truth;  ///< results other than 0 become 1
+  bool negates;
+};
+
+template <typename Reduce>
+__attribute__((noinline)) void reduce_rows(const RowReduction reduction, Reduce reduce) {
+  for (int64_t row = 0; row < reduction.rows; ++row) {
+    const float* values = reduction.values[row];
+    float* const results = reduction.results[row];
+    for (int64_t i = 0; i < reduction.count; ++i, values += reduction.group) {
+      float result = reduce(values, reduction.group);
+      if (reduction.to_truth) result = result != 0 ? 1.0F : 0.0F;
+      results[i] = reduction.negates ? -result : result;
+    }
+  }
+}
+
+/// Calls body(function that reduces values to one) for the operator.
 template <typename Body>
-void with_row_reduction(AluOp op, int64_t group, int64_t count, Body body) {
+void with_reduction(AluOp op, Body body) {
   if (op == AluOp::kSubtract) {
-    return body([=](const float* values, float* results) {
-      for (int64_t i = 0; i < count; ++i) {
-        const float* first = values + i * group;
-        results[i] = reduction::subtract_in_order(*first, first + 1, group - 1);
-      }
+    return body([](const float* values, int64_t count) {
+      return reduction::subtract_in_order(*values, values + 1, count - 1);
     });
   }
-  const bool logical =
-      op == AluOp::kLogicalAnd || op == AluOp::kLogicalOr || op == AluOp::kLogicalXor;
   alu::with_float_operator(op, [&](auto function) {
-    body([=](const float* values, float* results) {
-      for (int64_t i = 0; i < count; ++i) {
-        results[i] = reduction::reduce(values + i * group, group, function);
-      }
-      if (!logical || group > 1) return;
-      for (int64_t i = 0; i < count; ++i) results[i] = results[i] != 0 ? 1.0F : 0.0F;
+    body([function](const float* values, int64_t count) {
+      return reduction::reduce(values, count, function);
     });
   });
 }
@@ -119,12 +131,23 @@ void run(const Instance& instance) {
   RowScratch& scratch = row_scratch();
   const RowReader read(data, scratch.first);
   const RowWriter writer(dst, scratch.result);
-  const bool negates = instance.attribute(kNegate).flag();
-  with_row_reduction(op, group, count, [&](auto reduce_row) {
+  const bool logical =
+      op == AluOp::kLogicalAnd || op == AluOp::kLogicalOr || op == AluOp::kLogicalXor;
+  RowReduction rows{read.rows(),
+                    writer.rows(),
+                    dst.partitions,
+                    count,
+                    group,
+                    logical && group <= 1,
+                    instance.attribute(kNegate).flag()};
+  with_reduction(op, [&](auto reduce) {
+    if (read.in_place() && !read.repeats() && writer.in_place()) return reduce_rows(rows, reduce);
+    rows.rows = 1;
     for (int64_t p = 0; p < dst.partitions; ++p) {
       float* const results = writer.target(p);
-      reduce_row(read(p), results);
-      for (int64_t i = 0; negates && i < count; ++i) results[i] = -results[i];
+      rows.values = {read(p)};
+      rows.results = {results};
+      reduce_rows(rows, reduce);
       writer.write(p, results);
     }
   });
