@@ -1,6 +1,6 @@
 #include "device/execute/thread_pool.h"
 
-#include <unistd.h>
+#include <pthread.h>
 
 #include <algorithm>
 #include <atomic>
@@ -31,16 +31,23 @@ int threads_from_environment() {
             "."));
 }
 
-/// A pool and the process it works in.
+/// A pool and whether it is that of a process that this one was forked from.
 struct Current {
-  explicit Current(int threads) : pool(threads), process(getpid()) {}
+  explicit Current(int threads) : pool(threads) {}
   ThreadPool pool;
-  pid_t process;
+  std::atomic<bool> of_parent{false};
 };
 
 // Without a lock, so that none can be held while a process forks. Never destroyed at exit: worker
 // threads may outlive static destruction.
 std::atomic<Current*> current{nullptr};
+
+/// In a forked child, before fork() returns there: asking for the process in each launch would take
+/// a system call.
+void leave_to_parent() {
+  Current* const now = current.load(std::memory_order_acquire);
+  if (now != nullptr) now->of_parent.store(true, std::memory_order_release);
+}
 
 }  // namespace
 
@@ -132,8 +139,10 @@ namespace {
 /// The pool of this process, created with `threads` on first use (0: as the environment or
 /// the parent process has it).
 ThreadPool& current_pool(int threads) {
+  static const int unregistered = pthread_atfork(nullptr, nullptr, leave_to_parent);
+  require(unregistered == 0, "the C library takes a function that forked children call");
   Current* now = current.load(std::memory_order_acquire);
-  while (now == nullptr || now->process != getpid()) {
+  while (now == nullptr || now->of_parent.load(std::memory_order_acquire)) {
     // A forked child has none of the parent's threads; its copy of the pool is left alone.
     const int otherwise = now == nullptr ? 0 : now->pool.threads();
     if (threads == 0) threads = otherwise > 0 ? otherwise : threads_from_environment();
