@@ -47,9 +47,13 @@ void* CachingAllocator::allocate(Bytes bytes, StreamId stream) {
   if (bytes.count > statistics_.limit.count) fail_out_of_memory(bytes.count);
   const int64_t size = rounded(bytes.count, kRounding);
   reclaim(clock_.now());
-  Block* block = find_free(size, stream);
-  if (block == nullptr) block = reserve(bytes.count, size, stream);
-  split(block, size);
+  Block* block = take_recent(size, stream);
+  if (block == nullptr) {
+    settle();
+    block = find_free(size, stream);
+    if (block == nullptr) block = reserve(bytes.count, size, stream);
+    split(block, size);
+  }
   block->free = false;
   block->requested = bytes.count;
   statistics_.blocks.add(1);
@@ -57,6 +61,17 @@ void* CachingAllocator::allocate(Bytes bytes, StreamId stream) {
   statistics_.requested_bytes.add(bytes.count);
   count_active(*block, true);
   return block->start;
+}
+
+/// The block that was freed last, if it is one of that size.
+CachingAllocator::Block* CachingAllocator::take_recent(int64_t size, StreamId stream) {
+  if (recent_ == nullptr || recent_->size != size || recent_->stream != stream) return nullptr;
+  return std::exchange(recent_, nullptr);
+}
+
+/// Puts the block that was freed last into its pool.
+void CachingAllocator::settle() {
+  if (recent_ != nullptr) give_to_pool(std::exchange(recent_, nullptr));
 }
 
 /// The smallest free block of the stream that is large enough, taken out of its pool.
@@ -139,7 +154,9 @@ void CachingAllocator::free(void* pointer) {
     return;
   }
   count_active(*block, false);
-  give_to_pool(block);
+  settle();
+  block->free = true;
+  recent_ = block;
 }
 
 void CachingAllocator::record_use(const void* pointer, StreamId stream) {
@@ -154,7 +171,7 @@ void CachingAllocator::give_to_pool(Block* block) {
   block->free = true;
   for (const bool forward : {true, false}) {
     Block* neighbour = forward ? block->next : block->previous;
-    if (neighbour == nullptr || !neighbour->free) continue;
+    if (neighbour == nullptr || !neighbour->free || neighbour == recent_) continue;
     neighbour->pool->erase(neighbour);
     if (!forward) std::swap(block, neighbour);
     merge(block, neighbour);
@@ -207,6 +224,7 @@ void CachingAllocator::release_segments() {
 
 void CachingAllocator::release_cached() {
   const std::lock_guard lock(mutex_);
+  settle();
   wait_for_users();
   release_segments();
 }
@@ -236,8 +254,9 @@ void CachingAllocator::fail_out_of_memory(int64_t bytes) {
        ErrorKind::kOutOfMemory);
 }
 
-MemoryStatistics CachingAllocator::statistics() const {
+MemoryStatistics CachingAllocator::statistics() {
   const std::lock_guard lock(mutex_);
+  settle();
   MemoryStatistics result = statistics_;
   for (const Pool* pool : {&small_, &large_}) {
     for (const Block* block : *pool) {

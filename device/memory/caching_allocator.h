@@ -63,7 +63,7 @@ class CachingAllocator {
   /// Gives segments without blocks back to HBM. Waits for other streams' uses.
   void release_cached();
 
-  MemoryStatistics statistics() const;
+  MemoryStatistics statistics();
   void reset_peak();
   void reset_accumulated();
 
@@ -88,6 +88,8 @@ class CachingAllocator {
 
   /// Small blocks have separate segments: one that lives long does not hold a large segment.
   Pool& pool_for(int64_t size) { return size <= kSmallBlock ? small_ : large_; }
+  Block* take_recent(int64_t size, StreamId stream);
+  void settle();
   Block* find_free(int64_t size, StreamId stream);
   Block* new_segment(int64_t size, Pool& pool, StreamId stream);
   Block* reserve(int64_t bytes, int64_t size, StreamId stream);
@@ -104,9 +106,11 @@ class CachingAllocator {
   int device_;
   Clock clock_;
   EndOfStream end_of_stream_;
-  mutable std::mutex mutex_;
+  std::mutex mutex_;
   std::unordered_map<const void*, std::unique_ptr<Block>> blocks_;  ///< all, by start
   Pool small_, large_;
+  /// The block that was freed last, free but in no pool: the next one often has its size.
+  Block* recent_ = nullptr;
   std::multimap<Picoseconds, Block*> used_;  ///< freed, but used by another stream until then
   MemoryStatistics statistics_;
 };

@@ -37,14 +37,27 @@ KernelKey& KernelKey::add(const std::vector<int64_t>& numbers) {
   return *this;
 }
 
+/// In four chains, whose multiplications the processor overlaps.
 size_t KernelKey::hash() const {
-  uint64_t hash = 0x9E3779B97F4A7C15ULL;
-  for (const int64_t number : numbers_) {
-    hash ^= static_cast<uint64_t>(number);
-    hash *= 0xFF51AFD7ED558CCDULL;
-    hash ^= hash >> 32;
+  constexpr size_t kChains = 4;
+  constexpr uint64_t kFactor = 0xFF51AFD7ED558CCDULL;
+  const auto mixed = [](uint64_t chain, int64_t number) {
+    chain = (chain ^ static_cast<uint64_t>(number)) * kFactor;
+    return chain ^ (chain >> 32);
+  };
+  uint64_t chains[kChains] = {0x9E3779B97F4A7C15ULL, 0xBF58476D1CE4E5B9ULL, 0x94D049BB133111EBULL,
+                              0xD6E8FEB86659FD93ULL};
+  size_t i = 0;
+  for (; i + kChains <= numbers_.size(); i += kChains) {
+    for (size_t chain = 0; chain < kChains; ++chain) {
+      chains[chain] = mixed(chains[chain], numbers_[i + chain]);
+    }
   }
-  return static_cast<size_t>(hash);
+  for (; i < numbers_.size(); ++i) chains[0] = mixed(chains[0], numbers_[i]);
+  for (size_t chain = 1; chain < kChains; ++chain) {
+    chains[0] = mixed(chains[0], static_cast<int64_t>(chains[chain]));
+  }
+  return static_cast<size_t>(chains[0]);
 }
 
 std::shared_ptr<const Kernel> KernelCache::find(const KernelKey& key) {
