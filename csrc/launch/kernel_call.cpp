@@ -55,7 +55,7 @@ void KernelCall::add(c10::SmallVector<Argument, 4>& arguments, const at::Tensor&
   key_.add(static_cast<int64_t>(dtype)).add(static_cast<int64_t>(sizes.size()));
   for (const int64_t size : sizes) key_.add(size);
   for (const int64_t stride : strides) key_.add(stride);
-  arguments.push_back({tensor, dtype, Sizes(sizes), Sizes(strides)});
+  arguments.push_back({kept(tensor), dtype, Sizes(sizes), Sizes(strides)});
 }
 
 KernelCall& KernelCall::operand(const at::Tensor& tensor) {
@@ -109,11 +109,11 @@ std::vector<TensorSpec> KernelCall::specs() const {
 void KernelCall::separate_dtypes() {
   for (Argument& operand : operands_) {
     for (const Argument& result : results_) {
-      if (operand.dtype == result.dtype || !operand.tensor.is_alias_of(result.tensor)) continue;
-      TORCH_CHECK(operand.tensor.sizes() == at::IntArrayRef(operand.sizes),
+      if (operand.dtype == result.dtype || !operand.tensor->is_alias_of(*result.tensor)) continue;
+      TORCH_CHECK(operand.tensor->sizes() == at::IntArrayRef(operand.sizes),
                   "neuron_sim: an operand shares memory with a result of another dtype");
-      operand.tensor = operand.tensor.clone(at::MemoryFormat::Preserve);
-      operand.strides = Sizes(operand.tensor.strides());
+      operand.tensor = KeptTensor::owned(operand.tensor->clone(at::MemoryFormat::Preserve));
+      operand.strides = Sizes(operand.tensor->strides());
       break;
     }
   }
@@ -158,7 +158,7 @@ KernelCall::Arrangement KernelCall::arrange() {
   Arrangement arrangement;
   c10::SmallVector<std::byte*, 8> begins;  // of the results, then of the operands
   const auto place = [&](const Argument& argument, bool written) {
-    std::byte* const begin = begins.emplace_back(backing(argument.tensor));
+    std::byte* const begin = begins.emplace_back(backing(*argument.tensor));
     const auto item = static_cast<size_t>(itemsize(argument.dtype));
     const size_t bytes = at::detail::computeStorageNbytes(argument.sizes, argument.strides, item);
     arrangement.place({begin, begin + std::max(bytes, item), argument.dtype, written});
@@ -234,9 +234,8 @@ void KernelCall::launch_emitted(int64_t function, c10::function_ref<EmitKernel()
   launch(kernel, arrangement, {});
 }
 
-void KernelCall::launch(const Expression& expression) {
+void KernelCall::launch(const Expression& expression, const ExpressionForm& form) {
   if (writes_nothing()) return;
-  const ExpressionForm form = expression.form();
   key_.add(form.structure);
   const Arrangement arrangement = arrange();
   const auto compile_now = [&] {
@@ -256,18 +255,18 @@ void KernelCall::capture(const EmitKernel& emit, const std::optional<Expression>
   KernelUse use{name_, emit, {}, {}, expression, followed, kernel};
   for (const Argument& operand : operands_) {
     use.operands.push_back(
-        {operand.tensor, operand.dtype, operand.sizes, operand.strides, operand.constant_order});
+        {*operand.tensor, operand.dtype, operand.sizes, operand.strides, operand.constant_order});
   }
   for (const Argument& result : results_) {
-    use.results.push_back({result.tensor, result.dtype, result.sizes, result.strides});
+    use.results.push_back({*result.tensor, result.dtype, result.sizes, result.strides});
   }
   GraphCapture::active()->add(use);
-  for (const Argument& result : results_) WrittenMemory::note(result.tensor);
+  for (const Argument& result : results_) WrittenMemory::note(*result.tensor);
 }
 
 bool KernelCall::writes_nothing() const {
   return std::all_of(results_.begin(), results_.end(),
-                     [](const Argument& result) { return result.tensor.numel() == 0; });
+                     [](const Argument& result) { return result.tensor->numel() == 0; });
 }
 
 void KernelCall::launch(const std::shared_ptr<const Kernel>& kernel, const Arrangement& arrangement,
@@ -277,12 +276,12 @@ void KernelCall::launch(const std::shared_ptr<const Kernel>& kernel, const Arran
   std::optional<LaunchResults> written;
   if (follows_operators()) {
     c10::SmallVector<at::Tensor, 4> tensors;
-    for (const Argument& result : results_) tensors.push_back(result.tensor);
+    for (const Argument& result : results_) tensors.push_back(*result.tensor);
     written.emplace(tensors);
   }
   neuron_sim::launch(device_.index(), current_stream(device_.index()), kernel,
                      {addresses.data(), addresses.size()}, numbers);
-  for (const Argument& result : results_) WrittenMemory::note(result.tensor);
+  for (const Argument& result : results_) WrittenMemory::note(*result.tensor);
 }
 
 }  // namespace neuron_sim

@@ -10,6 +10,7 @@
 #include <span>
 #include <string_view>
 
+#include "csrc/launch/kept_tensor.h"
 #include "device/runtime/kernel_cache.h"
 #include "ops/blocks/kernel_definition.h"
 #include "ops/graph/graph_kernel.h"
@@ -104,13 +105,15 @@ class KernelCall {
   /// The same for a pointwise kernel, whose operands and result have the same sizes: results =
   /// expression(operands). Calls that differ only in constants share the kernel. In a graph it may
   /// be joined with others.
-  void launch(const Expression& expression);
+  void launch(const Expression& expression) { launch(expression, expression.form()); }
+  /// The same for an expression whose form is known.
+  void launch(const Expression& expression, const ExpressionForm& form);
 
  private:
   using Sizes = c10::SmallVector<int64_t, 6>;
   /// A tensor argument of the program.
   struct Argument {
-    at::Tensor tensor;
+    KeptTensor tensor;
     Dtype dtype;
     Sizes sizes, strides;
     Sizes constant_order{};

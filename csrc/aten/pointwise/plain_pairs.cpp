@@ -8,6 +8,7 @@
 #include <torch/library.h>
 
 #include <functional>
+#include <utility>
 
 #include "csrc/aten/blocks/rows.h"
 #include "csrc/aten/dispatch/plain_call.h"
@@ -20,59 +21,80 @@ namespace {
 using at::Scalar;
 using at::Tensor;
 
-/// result = combine(a, prepare(b)) of plain tensors: the launch of the operator's row of the table,
-/// which names the second tensor first (arithmetic.cpp).
+/// An expression and its form, found once.
+struct FormedExpression {
+  explicit FormedExpression(Expression formed)
+      : expression(std::move(formed)), form(expression.form()) {}
+  Expression expression;
+  ExpressionForm form;
+};
+
+/// combine(a, prepare(b)) as the operator's row of the table has it, which names the second tensor
+/// first (arithmetic.cpp). `same`: a and b are one tensor.
 template <typename Prepare, typename Combine>
-Tensor launched(const Tensor& a, const Tensor& b, Prepare prepare, Combine combine) {
-  const Tensor result = uninitialised(a.sizes(), a.scalar_type(), a.device());
+FormedExpression formed(bool same, Prepare prepare, Combine combine) {
   Expression expression;
   const ElementValue second = prepare(expression.input(0));
-  expression.add_result(combine(expression.input(a.is_same(b) ? 0 : 1), second));
+  expression.add_result(combine(expression.input(same ? 0 : 1), second));
+  return FormedExpression(std::move(expression));
+}
+
+/// result = formed expression of plain tensors.
+Tensor launched(const Tensor& a, const Tensor& b, const FormedExpression& formed) {
+  const Tensor result = uninitialised(a.sizes(), a.scalar_type(), a.device());
   const FlatDimensions flat(result);
   KernelCall call("pointwise", a.device());
   call.operand(b, flat.sizes(), flat.strides());
   if (!a.is_same(b)) call.operand(a, flat.sizes(), flat.strides());
-  call.result(result, flat.sizes(), flat.strides()).launch(expression);
+  call.result(result, flat.sizes(), flat.strides()).launch(formed.expression, formed.form);
   return result;
 }
 
-template <typename Prepare, typename Combine, typename Torchs>
-Tensor combined(const Tensor& a, const Tensor& b, Prepare prepare, Combine combine, Torchs torchs) {
-  const bool plain =
-      are_plain(a, b) && a.sizes() == b.sizes() && a.is_contiguous() && b.is_contiguous();
-  return run_plain(
-      plain, [&] { return launched(a, b, prepare, combine); }, torchs);
+bool are_plain_pair(const Tensor& a, const Tensor& b) {
+  return are_plain(a, b) && a.sizes() == b.sizes() && a.is_contiguous() && b.is_contiguous();
 }
 
-/// alpha * value; 1 costs nothing.
-struct Scaled {
-  const Scalar& alpha;
-  ElementValue operator()(ElementValue value) const {
-    const double factor = alpha.toDouble();
-    return factor == 1 ? value : value * factor;
-  }
-};
+/// combine(a, b), whose forms are kept for the process.
+template <typename Combine, typename Torchs>
+Tensor combined(const Tensor& a, const Tensor& b, Combine combine, Torchs torchs) {
+  static const FormedExpression of_two = formed(false, std::identity(), combine);
+  static const FormedExpression of_one = formed(true, std::identity(), combine);
+  return run_plain(
+      are_plain_pair(a, b), [&] { return launched(a, b, a.is_same(b) ? of_one : of_two); }, torchs);
+}
+
+/// combine(a, alpha * b), where an alpha of 1 costs nothing.
+template <typename Combine, typename Torchs>
+Tensor combined(const Tensor& a, const Tensor& b, const Scalar& alpha, Combine combine,
+                Torchs torchs) {
+  const double factor = alpha.toDouble();
+  if (factor == 1) return combined(a, b, combine, torchs);
+  const auto scaled = [factor](ElementValue value) { return value * factor; };
+  return run_plain(
+      are_plain_pair(a, b), [&] { return launched(a, b, formed(a.is_same(b), scaled, combine)); },
+      torchs);
+}
 
 bool is_real(const Scalar& alpha) { return !alpha.isBoolean() && !alpha.isComplex(); }
 
 Tensor add(const Tensor& a, const Tensor& b, const Scalar& alpha) {
   const auto torchs = [&] { return at::compositeexplicitautogradnonfunctional::add(a, b, alpha); };
-  return is_real(alpha) ? combined(a, b, Scaled{alpha}, std::plus<>(), torchs) : torchs();
+  return is_real(alpha) ? combined(a, b, alpha, std::plus<>(), torchs) : torchs();
 }
 
 Tensor subtract(const Tensor& a, const Tensor& b, const Scalar& alpha) {
   const auto torchs = [&] { return at::compositeexplicitautogradnonfunctional::sub(a, b, alpha); };
-  return is_real(alpha) ? combined(a, b, Scaled{alpha}, std::minus<>(), torchs) : torchs();
+  return is_real(alpha) ? combined(a, b, alpha, std::minus<>(), torchs) : torchs();
 }
 
 Tensor multiply(const Tensor& a, const Tensor& b) {
   const auto torchs = [&] { return at::compositeexplicitautogradnonfunctional::mul(a, b); };
-  return combined(a, b, std::identity(), std::multiplies<>(), torchs);
+  return combined(a, b, std::multiplies<>(), torchs);
 }
 
 Tensor divide(const Tensor& a, const Tensor& b) {
   const auto torchs = [&] { return at::compositeexplicitautogradnonfunctional::div(a, b); };
-  return combined(a, b, std::identity(), std::divides<>(), torchs);
+  return combined(a, b, std::divides<>(), torchs);
 }
 
 }  // namespace

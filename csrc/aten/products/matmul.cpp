@@ -15,6 +15,7 @@
 #include "csrc/aten/dispatch/plain_call.h"
 #include "csrc/launch/auto_cast.h"
 #include "csrc/launch/capture.h"
+#include "csrc/launch/kept_tensor.h"
 #include "csrc/launch/kernel_call.h"
 #include "csrc/launch/storage.h"
 #include "ops/matmul/matrix_product.h"
@@ -28,18 +29,18 @@ using at::Tensor;
 
 /// A tensor with sizes and strides for the product.
 struct Matrix {
-  Tensor tensor;
+  KeptTensor tensor;
   at::DimVector sizes, strides;
 
   Matrix(const Tensor& whole) : Matrix(whole, whole.sizes(), whole.strides()) {}
   Matrix(const Tensor& whole, IntArrayRef of_sizes, IntArrayRef of_strides)
-      : tensor(whole), sizes(of_sizes), strides(of_strides) {}
+      : tensor(kept(whole)), sizes(of_sizes), strides(of_strides) {}
 };
 
 /// The matrix as it is multiplied: itself, or one that `copy` keeps.
 const Matrix& rounded(const Matrix& matrix, std::optional<Matrix>& copy) {
-  if (!AutoCast::rounds(matrix.tensor.scalar_type())) return matrix;
-  return copy.emplace(AutoCast::rounded(matrix.tensor.as_strided(matrix.sizes, matrix.strides)));
+  if (!AutoCast::rounds(matrix.tensor->scalar_type())) return matrix;
+  return copy.emplace(AutoCast::rounded(matrix.tensor->as_strided(matrix.sizes, matrix.strides)));
 }
 
 /// A vector as [size, 1] or [1, size].
@@ -82,25 +83,25 @@ at::DimVector order_of(const Matrix& matrix, int64_t first) {
 void launch_product(const Matrix& given_a, const Matrix& given_b, const Matrix& out,
                     const std::optional<Matrix>& addend = std::nullopt, const Scalar& beta = 1,
                     const Scalar& alpha = 1, Activation activation = Activation::kIdentity) {
-  if (out.tensor.numel() == 0) return;
+  if (out.tensor->numel() == 0) return;
   std::optional<Matrix> rounded_a, rounded_b;
   const Matrix &a = rounded(given_a, rounded_a), &b = rounded(given_b, rounded_b);
   MatrixProductOptions options;
   options.scale = alpha.to<double>();
   options.addend_scale = beta.to<double>();
   options.activation = activation;
-  KernelCall call("matrix_product", out.tensor.device());
+  KernelCall call("matrix_product", out.tensor->device());
   options.matmul.exact_transposes = GraphCapture::exact_transposes();
   // The contracted dimension goes to the partitions. Only a graph has constant operands.
   const bool captured = GraphCapture::active() != nullptr;
-  call.operand(a.tensor, a.sizes, a.strides);
+  call.operand(*a.tensor, a.sizes, a.strides);
   if (captured) call.constant_order(order_of(a, 1));
-  call.operand(b.tensor, b.sizes, b.strides);
+  call.operand(*b.tensor, b.sizes, b.strides);
   if (captured) call.constant_order(order_of(b, 0));
   if (addend && options.addend_scale != 0) {
-    call.operand(addend->tensor, addend->sizes, addend->strides);
+    call.operand(*addend->tensor, addend->sizes, addend->strides);
   }
-  call.result(out.tensor, out.sizes, out.strides);
+  call.result(*out.tensor, out.sizes, out.strides);
   call.launch(options, emit_matrix_product);
   if (GraphKernel* const kernel = GraphCapture::added("matrix_product")) {
     kernel->product = options;
