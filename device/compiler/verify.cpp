@@ -26,8 +26,8 @@ struct Identity {
   auto operator<=>(const Identity&) const = default;
 };
 
-Identity identity_of(const StraightInstruction& instance) {
-  return {instance.statement, instance.iteration};
+Identity identity_of(const StraightLine& line, const StraightInstruction& instance) {
+  return {instance.statement, line.nest_of(instance).iteration};
 }
 
 class Verification {
@@ -107,15 +107,15 @@ class Verification {
     if (before_.edges.empty()) return;
     std::map<Identity, size_t> position;
     for (size_t i = 0; i < after_.instructions.size(); ++i) {
-      position.emplace(identity_of(after_.instructions[i]), i);
+      position.emplace(identity_of(after_, after_.instructions[i]), i);
     }
     std::map<uint32_t, const StraightInstruction*> last;  // by statement
     for (const StraightInstruction& instance : before_.instructions) {
       for (const Edge& edge : before_.edges) {
         const auto producer = last.find(edge.producer);
         if (edge.consumer != instance.statement || producer == last.end()) continue;
-        const auto own = position.find(identity_of(instance));
-        const auto awaited = position.find(identity_of(*producer->second));
+        const auto own = position.find(identity_of(before_, instance));
+        const auto awaited = position.find(identity_of(before_, *producer->second));
         if (own == position.end() || awaited == position.end()) continue;
         if (awaited->second > own->second) {
           complain(instance, text("comes before the instance of statement ", edge.producer,
@@ -155,7 +155,7 @@ class Verification {
     auto place = before_.instructions.begin();
     for (const StraightInstruction& instance : after_.instructions) {
       place = std::find_if(place, before_.instructions.end(), [&](const auto& each) {
-        return identity_of(each) == identity_of(instance);
+        return identity_of(before_, each) == identity_of(after_, instance);
       });
       if (place == before_.instructions.end()) complain(instance, "has left the program order");
     }
@@ -164,13 +164,13 @@ class Verification {
   void check_instances() const {
     std::map<Identity, int> missing;
     for (const StraightInstruction& instance : before_.instructions) {
-      ++missing[identity_of(instance)];
+      ++missing[identity_of(before_, instance)];
     }
     for (const StraightInstruction& instance : after_.instructions) {
-      if (--missing[identity_of(instance)] < 0) complain(instance, "is new");
+      if (--missing[identity_of(after_, instance)] < 0) complain(instance, "is new");
     }
     for (const StraightInstruction& instance : before_.instructions) {
-      if (missing[identity_of(instance)] > 0) complain(instance, "is gone");
+      if (missing[identity_of(before_, instance)] > 0) complain(instance, "is gone");
     }
   }
 

@@ -32,7 +32,7 @@ class KeptTiles {
     Known all;  // tiles of any statement
     for (const auto& [statement, tiles] : statements) {
       poll_interruption();
-      const int depth = line_.instructions[tiles.front().instance].depth;
+      const int depth = line_.nest_of(line_.instructions[tiles.front().instance]).depth;
       bool done = keep(tiles, 0, all);
       for (int prefix = 0; !done && prefix < depth; ++prefix) {
         Known own;
@@ -67,7 +67,7 @@ class KeptTiles {
     std::vector<Replaced> replaced;
     for (const FilledTile& filled : tiles) {
       ContentsKey key = filled.key;
-      const auto& iteration = line_.instructions[filled.instance].iteration;
+      const auto& iteration = line_.nest_of(line_.instructions[filled.instance]).iteration;
       key.insert(key.end(), iteration.begin(), iteration.begin() + prefix);
       const auto [entry, fresh] = known.try_emplace(key, &filled);
       if (fresh) continue;

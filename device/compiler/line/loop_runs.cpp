@@ -6,9 +6,11 @@ namespace neuron_sim {
 
 std::vector<LoopRun> runs_at(const StraightLine& line, size_t level) {
   const auto inside = [&](const StraightInstruction& instance) {
-    return static_cast<size_t>(instance.depth) > level;
+    return static_cast<size_t>(line.nest_of(instance).depth) > level;
   };
-  const auto together = [&](const StraightInstruction& a, const StraightInstruction& b) {
+  const auto together = [&](const StraightInstruction& first, const StraightInstruction& second) {
+    if (first.nest == second.nest) return true;
+    const Nest &a = line.nest_of(first), &b = line.nest_of(second);
     const auto outer = static_cast<std::ptrdiff_t>(level);
     return std::equal(a.loops.begin(), a.loops.begin() + outer + 1, b.loops.begin()) &&
            std::equal(a.iteration.begin(), a.iteration.begin() + outer, b.iteration.begin());

@@ -33,24 +33,24 @@ size_t count_operands(const Program& program, const Block& block) {
   return count;
 }
 
-/// Loops around an instruction, outermost first.
-struct Nest {
-  std::array<uint32_t, kMaximumLoopDepth> loops{};
-  int8_t depth = 0;
-};
+/// The loops around each instruction, without their variables.
+struct Nests {
+  std::vector<Nest> nests{Nest{}};
+  std::vector<uint32_t> of;  ///< by instruction
 
-void note_nests(const Program& program, const Block& block, const Nest& nest,
-                std::vector<Nest>& nests) {
-  for (const Node& node : block) {
-    if (node.kind == Node::Kind::kLoop) {
-      Nest inner = nest;
-      inner.loops[static_cast<size_t>(inner.depth++)] = node.index;
-      note_nests(program, program.loops[node.index].body, inner, nests);
-    } else {
-      nests[node.index] = nest;
+  void note(const Program& program, const Block& block, uint32_t nest) {
+    for (const Node& node : block) {
+      if (node.kind == Node::Kind::kLoop) {
+        Nest inner = nests[nest];
+        inner.loops[static_cast<size_t>(inner.depth++)] = node.index;
+        nests.push_back(inner);
+        note(program, program.loops[node.index].body, static_cast<uint32_t>(nests.size() - 1));
+      } else {
+        of[node.index] = nest;
+      }
     }
   }
-}
+};
 
 /// Visitor that appends every instance of one core to a straight line, and notes what the other one
 /// touches.
@@ -60,9 +60,9 @@ class Unroll {
       : program_(program),
         core_(core),
         line_(line),
-        nests_(program.instructions.size()),
+        nests_{.of = std::vector<uint32_t>(program.instructions.size())},
         peer_(program.tiles.size()) {
-    note_nests(program, program.cores.at(core), {}, nests_);
+    nests_.note(program, program.cores.at(core), 0);
   }
 
   int64_t trip_count(const Loop& loop) const { return loop.trip_count; }
@@ -94,11 +94,7 @@ class Unroll {
     instance.instruction = program_.instructions[index];
     instance.instruction.first_operand = static_cast<uint32_t>(line_.operands.size());
     instance.statement = index;
-    instance.depth = nests_[index].depth;
-    instance.loops = nests_[index].loops;
-    for (size_t level = 0; level < static_cast<size_t>(instance.depth); ++level) {
-      instance.iteration[level] = static_cast<int32_t>(variables[level]);
-    }
+    instance.nest = nest_at(index, variables);
     const Instruction& instruction = program_.instructions[index];
     const bool keeps = may_keep_bytes(instruction, program_.attributes_of(instruction));
     for (const Operand& operand : program_.operands_of(instruction)) {
@@ -107,6 +103,20 @@ class Unroll {
       if (keeps && copy.writes()) copy.direction = Direction::kReadWrite;
     }
     line_.instructions.push_back(instance);
+  }
+
+  /// The nest of an instance: that of the last one at the same depth when nothing differs.
+  uint32_t nest_at(uint32_t index, const int64_t* variables) {
+    Nest nest = nests_.nests[nests_.of[index]];
+    const auto depth = static_cast<size_t>(nest.depth);
+    std::transform(variables, variables + depth, nest.iteration.begin(),
+                   [](int64_t variable) { return static_cast<int32_t>(variable); });
+    std::optional<uint32_t>& last = last_nests_[depth];
+    if (!last || line_.nests[*last] != nest) {
+      last = static_cast<uint32_t>(line_.nests.size());
+      line_.nests.push_back(nest);
+    }
+    return *last;
   }
 
   Operand resolved(const Operand& operand, const int64_t* variables) const {
@@ -128,7 +138,8 @@ class Unroll {
   const Program& program_;
   const size_t core_;
   StraightLine& line_;
-  std::vector<Nest> nests_;
+  Nests nests_;
+  std::array<std::optional<uint32_t>, kMaximumLoopDepth + 1> last_nests_;  ///< by depth
   PeerAccesses peer_;
 };
 

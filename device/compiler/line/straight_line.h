@@ -20,6 +20,15 @@ class PeerAccesses;
 /// bound keeps memory (about 4 KB per instance) and time (10 to 30 us per instance) in check.
 inline constexpr int64_t kMaximumUnrolled = 2'000'000;
 
+/// The loops around an instance, outermost first; the first `depth` entries of both arrays.
+struct Nest {
+  std::array<int32_t, kMaximumLoopDepth> iteration{};  ///< their variables
+  /// Numbers that are equal for instances of one loop.
+  std::array<uint32_t, kMaximumLoopDepth> loops{};
+  int8_t depth = 0;
+  bool operator==(const Nest&) const = default;
+};
+
 /// One instruction instance.
 struct StraightInstruction {
   /// Type, engine and indices: operands and attributes are runs of those of the StraightLine.
@@ -27,11 +36,7 @@ struct StraightInstruction {
   /// Index of the instruction in the program that was unrolled: its statement. Instances that a
   /// pass creates keep that of the first instance they replace.
   uint32_t statement = 0;
-  /// Variables of the loops around it, outermost first; `depth` of them.
-  std::array<int32_t, kMaximumLoopDepth> iteration{};
-  /// The same loops: numbers that are equal for instances of one loop.
-  std::array<uint32_t, kMaximumLoopDepth> loops{};
-  int8_t depth = 0;
+  uint32_t nest = 0;  ///< index into StraightLine::nests
 };
 
 /// One core of a program without loops, registers or rings. The order of `instructions` is the
@@ -41,6 +46,7 @@ struct StraightLine {
   std::shared_ptr<const PeerAccesses> peer;  ///< the other core (meetings.h); null without one
   const Architecture* architecture = nullptr;
   std::vector<StraightInstruction> instructions;
+  std::vector<Nest> nests;            ///< shared by instances: append, do not change
   std::vector<Operand> operands;      ///< ring 1, no terms; on chip `offset` includes the tile's
   std::vector<Attribute> attributes;  ///< runs may be shared by instances: append, do not change
   std::vector<Tile> tiles;  ///< as in Program; on chip, those of the other core have no memory
@@ -67,6 +73,7 @@ struct StraightLine {
     return {attributes.data() + instance.instruction.first_attribute,
             instance.instruction.attribute_count};
   }
+  const Nest& nest_of(const StraightInstruction& instance) const { return nests[instance.nest]; }
   Tile& tile_of(const Operand& operand) { return tiles[static_cast<size_t>(operand.tile)]; }
   const Tile& tile_of(const Operand& operand) const {
     return tiles[static_cast<size_t>(operand.tile)];

@@ -68,15 +68,26 @@ class LoopSplit {
     for (const Entry& entry : entries) {
       const auto batch = batches_.find(entry.position);
       order.push_back(batch == batches_.end() ? at(entry.position) : batch->second);
-      order.back().loops[level_] = line_.loops + static_cast<uint32_t>(entry.piece);
+      order.back().nest = nest_in_piece(order.back().nest, entry.piece);
     }
     line_.loops += static_cast<uint32_t>(2 * cuts_.size() + 1);
   }
 
  private:
   const StraightInstruction& at(uint32_t instance) const { return line_.instructions[instance]; }
+  const Nest& nest(uint32_t instance) const { return line_.nest_of(at(instance)); }
+  /// The nest after the split: each piece of the body has a loop of its own.
+  uint32_t nest_in_piece(uint32_t nest, size_t piece) {
+    const auto [entry, fresh] =
+        nests_.try_emplace({nest, piece}, static_cast<uint32_t>(line_.nests.size()));
+    if (fresh) {
+      line_.nests.push_back(Nest(line_.nests[nest]));
+      line_.nests.back().loops[level_] = line_.loops + static_cast<uint32_t>(piece);
+    }
+    return entry->second;
+  }
   int64_t block_of(const StraightInstruction& instance) const {
-    return (instance.iteration[level_] - first_iteration_) / block_;
+    return (line_.nest_of(instance).iteration[level_] - first_iteration_) / block_;
   }
   /// Iterations that the pass would split together.
   int64_t wanted() const {
@@ -92,16 +103,16 @@ class LoopSplit {
   }
 
   void find_candidates() {
-    first_iteration_ = at(run_.begin).iteration[level_];
+    first_iteration_ = nest(run_.begin).iteration[level_];
     for (uint32_t i = run_.begin; i < run_.end; ++i) {
-      const int64_t iteration = at(i).iteration[level_];
+      const int64_t iteration = nest(i).iteration[level_];
       first_iteration_ = std::min(first_iteration_, iteration);
       trips_ = std::max(trips_, iteration + 1);
     }
     trips_ -= first_iteration_;
     for (uint32_t i = run_.begin; i < run_.end; ++i) {
       const StraightInstruction& instance = at(i);
-      const bool innermost = static_cast<size_t>(instance.depth) == level_ + 1;
+      const bool innermost = static_cast<size_t>(nest(i).depth) == level_ + 1;
       if (!innermost || !instance.instruction.type->is_stackable) continue;
       const auto known = cuts_.find(instance.statement);
       if (known != cuts_.end()) {
@@ -127,16 +138,16 @@ class LoopSplit {
     std::map<uint32_t, Inner> loops;
     for (uint32_t i = run_.begin; i < run_.end; ++i) {
       const StraightInstruction& instance = at(i);
-      if (static_cast<size_t>(instance.depth) <= level_ + 1) continue;
+      if (static_cast<size_t>(nest(i).depth) <= level_ + 1) continue;
       const uint32_t statement = instance.statement;
       auto [entry, fresh] =
-          loops.try_emplace(instance.loops[level_ + 1], Inner{statement, statement});
+          loops.try_emplace(nest(i).loops[level_ + 1], Inner{statement, statement});
       Inner& inner = entry->second;
       inner.first = std::min(inner.first, statement);
       inner.last = std::max(inner.last, statement);
       const Operand& dst = line_.operands_of(instance)[0];
       inner.only_products &= instance.instruction.engine == EngineKind::kTensor &&
-                             static_cast<size_t>(instance.depth) == level_ + 2;
+                             static_cast<size_t>(nest(i).depth) == level_ + 2;
       inner.adds |= dst.memory == MemoryKind::kPsum && dst.reads();
     }
     for (const auto& [loop, inner] : loops) {
@@ -204,7 +215,7 @@ class LoopSplit {
         const uint32_t high = at(source).statement;
         if (source < run_.begin || high < low) continue;
         if (block_of(at(source)) != block_of(at(i))) continue;
-        if (at(source).iteration[level_] == at(i).iteration[level_]) continue;
+        if (nest(source).iteration[level_] == nest(i).iteration[level_]) continue;
         for (auto entry = cuts_.lower_bound(low - std::min(low, longest));
              entry != cuts_.end() && entry->first <= high;) {
           const Cut& cut = entry->second;
@@ -256,8 +267,9 @@ class LoopSplit {
   size_t level_;
   int64_t first_iteration_ = 0;
   int64_t trips_ = 0;
-  int64_t block_ = 0;                                ///< iterations that are split together
-  std::map<uint32_t, Cut> cuts_;                     ///< by first statement
+  int64_t block_ = 0;                                      ///< iterations that are split together
+  std::map<std::pair<uint32_t, size_t>, uint32_t> nests_;  ///< by nest before, piece
+  std::map<uint32_t, Cut> cuts_;                           ///< by first statement
   std::vector<Span> spans_;                          ///< of the cuts, when the block was chosen
   std::map<uint32_t, StraightInstruction> batches_;  ///< by first member
   std::vector<bool> batched_;                        ///< by position in the run: other members
@@ -266,7 +278,7 @@ class LoopSplit {
 /// Whether a loop of this level may be split.
 bool has_candidates(const StraightLine& line, const BatchRule& rule, size_t level) {
   const auto is_candidate = [&](const StraightInstruction& instance) {
-    const auto depth = static_cast<size_t>(instance.depth);
+    const auto depth = static_cast<size_t>(line.nest_of(instance).depth);
     if (rule.around_sums && depth == level + 2) return true;
     return depth == level + 1 && rule.most && instance.instruction.type->is_stackable &&
            rule.most(line, instance) >= 2;

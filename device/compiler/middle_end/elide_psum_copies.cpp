@@ -89,8 +89,8 @@ class StatementElision {
   /// Whether the reader is in the same iteration of the loops around the copy: not the reader of a
   /// copy that was moved out of its loop (hoist_invariants.h).
   bool in_loops_of(uint32_t copy, uint32_t reader) {
-    const StraightInstruction& a = at(copy);
-    const StraightInstruction& b = at(reader);
+    const Nest& a = line_.nest_of(at(copy));
+    const Nest& b = line_.nest_of(at(reader));
     const auto depth = static_cast<uint8_t>(std::min(a.depth, b.depth));
     return std::equal(a.iteration.begin(), a.iteration.begin() + depth, b.iteration.begin());
   }

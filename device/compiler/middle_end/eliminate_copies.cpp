@@ -87,8 +87,8 @@ class Elimination {
   /// Whether the reader is in the same iteration of the loops around the copy: not the reader of a
   /// copy that was moved out of its loop.
   bool in_loops_of(uint32_t copy, uint32_t reader) const {
-    const StraightInstruction& a = line_.instructions[copy];
-    const StraightInstruction& b = line_.instructions[reader];
+    const Nest& a = line_.nest_of(line_.instructions[copy]);
+    const Nest& b = line_.nest_of(line_.instructions[reader]);
     const auto depth = std::min(a.depth, b.depth);
     for (size_t level = 0; level < static_cast<size_t>(depth); ++level) {
       if (a.loops[level] != b.loops[level]) return true;

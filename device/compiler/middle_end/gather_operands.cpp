@@ -54,12 +54,11 @@ class Gatherings {
  private:
   /// Whether the instance is in the same run of its innermost loop as the one before it.
   bool same_run(const StraightInstruction& instance) {
-    const auto depth = static_cast<size_t>(instance.depth);
-    const StraightInstruction* before = std::exchange(last_, &instance);
-    if (before == nullptr || before->depth != instance.depth || depth == 0) return false;
-    return std::equal(instance.loops.begin(), instance.loops.begin() + instance.depth,
-                      before->loops.begin()) &&
-           std::equal(instance.iteration.begin(), instance.iteration.begin() + (instance.depth - 1),
+    const Nest& nest = line_.nest_of(instance);
+    const Nest* before = std::exchange(last_, &nest);
+    if (before == nullptr || before->depth != nest.depth || nest.depth == 0) return false;
+    return std::equal(nest.loops.begin(), nest.loops.begin() + nest.depth, before->loops.begin()) &&
+           std::equal(nest.iteration.begin(), nest.iteration.begin() + (nest.depth - 1),
                       before->iteration.begin());
   }
 
@@ -208,7 +207,7 @@ class Gatherings {
 
   StraightLine& line_;
   const TileUses uses_;
-  const StraightInstruction* last_ = nullptr;
+  const Nest* last_ = nullptr;
   std::vector<Gathering> gatherings_;
   /// By statement and operand: the copies that the next instances of a loop may join.
   std::map<std::pair<uint32_t, uint32_t>, size_t> open_;

@@ -32,7 +32,8 @@ class LabelledLine {
       const std::string word = labels_.at(i).substr(0, labels_[i].find(' '));
       line.instructions[i].statement =
           statements.emplace(word, static_cast<uint32_t>(statements.size())).first->second;
-      line.instructions[i].iteration[0] = static_cast<int32_t>(i);  // survives reordering
+      line.instructions[i].nest = static_cast<uint32_t>(line.nests.size());  // survives reordering
+      line.nests.push_back({.iteration = {static_cast<int32_t>(i)}});
     }
   }
 
@@ -41,7 +42,7 @@ class LabelledLine {
     std::vector<std::string> result;
     for (const StraightInstruction& instance : line.instructions) {
       if (instance.instruction.engine != engine) continue;
-      result.push_back(labels_.at(static_cast<size_t>(instance.iteration[0])));
+      result.push_back(labels_.at(static_cast<size_t>(line.nest_of(instance).iteration[0])));
     }
     return result;
   }

@@ -63,9 +63,10 @@ TEST(StraightLine, InstancesKnowTheirStatementAndIteration) {
   ASSERT_EQ(line.instructions.size(), 8U);
   const StraightInstruction& last = line.instructions.back();
   EXPECT_EQ(last.statement, 1U);
-  EXPECT_EQ(last.depth, 2);
-  EXPECT_EQ(last.iteration[0], 1);
-  EXPECT_EQ(last.iteration[1], 2);
+  const Nest& nest = line.nest_of(last);
+  EXPECT_EQ(nest.depth, 2);
+  EXPECT_EQ(nest.iteration[0], 1);
+  EXPECT_EQ(nest.iteration[1], 2);
   EXPECT_EQ(line.operands_of(last)[0].tile, tile.tile());  // (1 + 2) mod 3
   EXPECT_EQ(line.instructions[4].statement, 0U);
   EXPECT_EQ(line.operands_of(line.instructions[4])[0].tile, tile.tile() + 1);
