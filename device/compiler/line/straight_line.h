@@ -138,6 +138,9 @@ void move_to_tile(const StraightLine& line, Operand& operand, TileId tile);
 /// Gives a tile on chip another address; all operands follow (one sweep for all tiles).
 /// `addresses`: per tile, its new first byte within each partition, or -1 to leave it.
 void move_tiles(StraightLine& line, const std::vector<int64_t>& addresses);
+/// After many instances were replaced: frees the operands that nothing refers to, if they are most
+/// of the pool. Sweeps over the pool would read them all.
+void compact_operands(StraightLine& line);
 /// Another tile like that one, at the same address until it is allocated.
 TileId add_version(StraightLine& line, TileId tile);
 /// Gives the instance a private copy of its attributes, to change one of them.

@@ -96,6 +96,20 @@ void move_tiles(StraightLine& line, const std::vector<int64_t>& addresses) {
   }
 }
 
+void compact_operands(StraightLine& line) {
+  size_t used = 0;
+  for (const StraightInstruction& each : line.instructions) used += each.instruction.operand_count;
+  if (2 * used >= line.operands.size()) return;
+  std::vector<Operand> operands;
+  operands.reserve(used);
+  for (StraightInstruction& instance : line.instructions) {
+    const auto own = line.operands_of(instance);
+    instance.instruction.first_operand = static_cast<uint32_t>(operands.size());
+    operands.insert(operands.end(), own.begin(), own.end());
+  }
+  line.operands = std::move(operands);
+}
+
 TileId add_version(StraightLine& line, TileId tile) {
   const auto source = static_cast<size_t>(tile);
   line.tiles.push_back(Tile(line.tiles[source]));

@@ -33,8 +33,8 @@ std::vector<TilePlace> TileMerges::places(StraightLine& line, const std::vector<
                                           bool psum) {
   std::vector<TilePlace> places;
   for (const TileId part : parts) {
-    const auto known = place_of_.find(part);
-    if (known != place_of_.end()) places.push_back(known->second);
+    const TilePlace known = place_of(part);
+    if (known.tile != kNoTile) places.push_back(known);
   }
   if (!places.empty()) {
     const bool together = places.size() == parts.size() &&
@@ -49,15 +49,17 @@ std::vector<TilePlace> TileMerges::places(StraightLine& line, const std::vector<
   line.tiles[static_cast<size_t>(merged)].bytes = bytes * static_cast<int64_t>(parts.size());
   for (const TileId part : parts) {
     places.push_back({merged, bytes * static_cast<int64_t>(places.size())});
-    place_of_[part] = places.back();
+    place_of_.resize(std::max(place_of_.size(), static_cast<size_t>(part) + 1));
+    place_of_[static_cast<size_t>(part)] = places.back();
     pending_.push_back(part);
   }
   return places;
 }
 
-void TileMerges::drop() {
-  for (const TileId part : pending_) place_of_.erase(part);
-  pending_.clear();
+void TileMerges::drop(size_t kept) {
+  for (; pending_.size() > kept; pending_.pop_back()) {
+    place_of_[static_cast<size_t>(pending_.back())] = {};
+  }
 }
 
 void TileMerges::apply(StraightLine& line) {
@@ -65,11 +67,11 @@ void TileMerges::apply(StraightLine& line) {
   if (place_of_.empty()) return;
   for (Operand& operand : line.operands) {
     if (!operand.present()) continue;
-    const auto found = place_of_.find(operand.tile);
-    if (found == place_of_.end()) continue;
-    move_to_tile(line, operand, found->second.tile);
-    operand.offset += found->second.bytes;
-    operand.region.low += found->second.bytes;
+    const TilePlace place = place_of(operand.tile);
+    if (place.tile == kNoTile) continue;
+    move_to_tile(line, operand, place.tile);
+    operand.offset += place.bytes;
+    operand.region.low += place.bytes;
   }
   place_of_.clear();
 }

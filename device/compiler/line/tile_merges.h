@@ -1,7 +1,6 @@
 #pragma once
 // Tiles on chip laid side by side in one tile, so that one instruction can reach them all.
 
-#include <map>
 #include <vector>
 
 #include "device/compiler/line/straight_line.h"
@@ -24,12 +23,21 @@ class TileMerges {
   std::vector<TilePlace> places(StraightLine& line, const std::vector<TileId>& parts, bool psum);
   /// Keeps, or discards, the merges requested since the last keep() or drop().
   void keep() { pending_.clear(); }
-  void drop();
+  void drop() { drop(0); }
+  /// How many parts the merges since then have.
+  size_t pending() const { return pending_.size(); }
+  /// Discards all but the first `kept` of these parts.
+  void drop(size_t kept);
   /// Moves all operands on kept parts.
   void apply(StraightLine& line);
 
  private:
-  std::map<TileId, TilePlace> place_of_;
+  TilePlace place_of(TileId tile) const {
+    const auto index = static_cast<size_t>(tile);
+    return index < place_of_.size() ? place_of_[index] : TilePlace{};
+  }
+
+  std::vector<TilePlace> place_of_;  ///< per tile, up to the last one that became a part
   std::vector<TileId> pending_;
 };
 

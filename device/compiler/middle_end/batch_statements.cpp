@@ -1,13 +1,13 @@
 #include "device/compiler/middle_end/batch_statements.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
-#include <numeric>
 #include <tuple>
 
 #include "device/compiler/line/dependences.h"
-#include "device/compiler/line/kept_tiles.h"
 #include "device/compiler/line/loop_runs.h"
+#include "device/compiler/middle_end/split_room.h"
 #include "device/compiler/middle_end/stack_instances.h"
 
 namespace neuron_sim {
@@ -17,6 +17,7 @@ namespace {
 struct Cut {
   uint32_t last = 0;
   std::vector<uint32_t> members;  ///< instances of the one statement to batch; or none
+  int64_t most = std::numeric_limits<int64_t>::max();  ///< members that may become one instruction
 };
 
 /// Statements of a cut.
@@ -28,10 +29,11 @@ struct Span {
 class LoopSplit {
  public:
   LoopSplit(StraightLine& line, const BatchRule& rule, const Dependences& dependences,
-            TileMerges& merges, InstanceChecks& checks, LoopRun run, size_t level)
+            SplitRoom& room, TileMerges& merges, InstanceChecks& checks, LoopRun run, size_t level)
       : line_(line),
         rule_(rule),
         dependences_(dependences),
+        room_(room),
         merges_(merges),
         checks_(checks),
         run_(run),
@@ -43,7 +45,7 @@ class LoopSplit {
     while (!cuts_.empty()) {
       choose_block();
       if (block_ < 2) return false;
-      if (drop_forbidden() || drop_unstackable()) continue;
+      if (drop_forbidden() || !stack_cuts()) continue;
       merges_.keep();
       return true;
     }
@@ -94,39 +96,45 @@ class LoopSplit {
     return rule_.iterations > 0 ? std::min(rule_.iterations, trips_) : trips_;
   }
   /// Pieces of the body: before, at, and after each cut.
-  size_t piece_of(uint32_t statement) const {
-    const auto next = std::partition_point(
-        spans_.begin(), spans_.end(), [&](const Span& span) { return span.first <= statement; });
-    const auto begun = static_cast<size_t>(next - spans_.begin());
-    const bool inside = begun > 0 && statement <= std::prev(next)->last;
-    return 2 * begun - (inside ? 1 : 0);
-  }
+  size_t piece_of(uint32_t statement) const { return pieces_[statement - first_statement_]; }
 
   void find_candidates() {
     first_iteration_ = nest(run_.begin).iteration[level_];
+    first_statement_ = at(run_.begin).statement;
+    uint32_t last_statement = first_statement_;
     for (uint32_t i = run_.begin; i < run_.end; ++i) {
       const int64_t iteration = nest(i).iteration[level_];
       first_iteration_ = std::min(first_iteration_, iteration);
       trips_ = std::max(trips_, iteration + 1);
+      first_statement_ = std::min(first_statement_, at(i).statement);
+      last_statement = std::max(last_statement, at(i).statement);
     }
     trips_ -= first_iteration_;
+    pieces_.resize(last_statement - first_statement_ + 1);
+    if (rule_.most) find_members();
+    if (rule_.around_sums) find_sums();
+  }
+
+  /// Finds statements whose instances may become one.
+  void find_members() {
+    std::vector<Cut*> known(pieces_.size());  // by statement
     for (uint32_t i = run_.begin; i < run_.end; ++i) {
       const StraightInstruction& instance = at(i);
       const bool innermost = static_cast<size_t>(nest(i).depth) == level_ + 1;
       if (!innermost || !instance.instruction.type->is_stackable) continue;
-      const auto known = cuts_.find(instance.statement);
-      if (known != cuts_.end()) {
-        known->second.members.push_back(i);
-      } else if (rule_.most && rule_.most(line_, instance) >= 2) {
-        cuts_[instance.statement] = {instance.statement, {i}};
-      }
+      const int64_t most = rule_.most(line_, instance);
+      Cut*& cut = known[instance.statement - first_statement_];
+      if (cut == nullptr && most < 2) continue;
+      if (cut == nullptr) cut = &cuts_[instance.statement];
+      cut->last = instance.statement;
+      cut->members.push_back(i);
+      cut->most = std::min(cut->most, most);
     }
     std::erase_if(cuts_, [&](const auto& entry) {
       const std::vector<uint32_t>& members = entry.second.members;
       const bool short_of = !rule_.partly && rule_.most(line_, at(members.front())) < wanted();
       return members.size() < 2 || short_of;
     });
-    if (rule_.around_sums) find_sums();
   }
 
   /// Finds inner loops of only products that add to PSUM.
@@ -160,47 +168,32 @@ class LoopSplit {
     spans_.clear();
     for (const auto& [statement, cut] : cuts_) {
       spans_.push_back({statement, cut.last});
-      for (const uint32_t member : cut.members) {
-        block_ = std::min(block_, rule_.most(line_, at(member)));
-      }
+      block_ = std::min(block_, cut.most);
     }
+    number_pieces();
     if (rule_.joins_psum) return;
     const int64_t fit = iterations_that_fit();
     if (fit < block_) block_ = rule_.partly ? fit : 0;
   }
 
+  void number_pieces() {
+    auto span = spans_.begin();
+    for (size_t i = 0, begun = 0; i < pieces_.size(); ++i) {
+      const uint32_t statement = first_statement_ + static_cast<uint32_t>(i);
+      for (; span != spans_.end() && span->first <= statement; ++span) ++begun;
+      const bool inside = begun > 0 && statement <= std::prev(span)->last;
+      pieces_[i] = 2 * begun - (inside ? 1 : 0);
+    }
+  }
+
   /// Iterations whose tiles that live from one piece to the next fit SBUF and PSUM.
-  int64_t iterations_that_fit() const {
-    std::vector<std::pair<TileId, size_t>> uses;  // tiles with the pieces that use them
+  int64_t iterations_that_fit() {
+    room_.begin(2 * cuts_.size() + 1);
     for (uint32_t i = run_.begin; i < run_.end; ++i) {
       const size_t piece = piece_of(at(i).statement);
-      for (const Operand& operand : line_.operands_of(at(i))) {
-        if (operand.memory != MemoryKind::kPsum && operand.memory != MemoryKind::kSbuf) continue;
-        uses.emplace_back(operand.tile, piece);
-      }
+      for (const Operand& operand : line_.operands_of(at(i))) room_.use(operand, piece);
     }
-    std::sort(uses.begin(), uses.end());
-    const Limits& limits = line_.architecture->limits;
-    const int64_t bank = limits.psum_bank.count;
-    std::vector<int64_t> banks(2 * cuts_.size() + 1), bytes(banks.size());  // after each piece
-    for (size_t begin = 0; begin < uses.size();) {  // what changes from one piece to the next
-      size_t end = begin + 1;
-      while (end < uses.size() && uses[end].first == uses[begin].first) ++end;
-      const Tile& tile = line_.tiles[static_cast<size_t>(uses[begin].first)];
-      const bool psum = tile.memory == MemoryKind::kPsum;
-      const int64_t amount = psum ? (tile.bytes + bank - 1) / bank : tile.bytes;
-      (psum ? banks : bytes)[uses[begin].second] += amount;
-      (psum ? banks : bytes)[uses[end - 1].second] -= amount;
-      begin = end;
-    }
-    const auto fitting = [&](std::vector<int64_t>& amounts, int64_t room) {
-      std::partial_sum(amounts.begin(), amounts.end(), amounts.begin());
-      const int64_t needed = *std::max_element(amounts.begin(), amounts.end());
-      if (needed == 0 || needed <= room) return trips_;
-      return std::max<int64_t>(room, 0) / ((needed + trips_ - 1) / trips_);
-    };
-    return std::min(fitting(banks, limits.psum_banks),
-                    fitting(bytes, limits.sbuf_usable.count - kDescriptorBytes));
+    return room_.iterations(trips_);
   }
 
   /// Drops cuts that a dependence forbids: one from an iteration to a later one of the block, from
@@ -227,20 +220,30 @@ class LoopSplit {
     return cuts_.size() < before;
   }
 
-  bool drop_unstackable() {
+  /// Stacks the members of all cuts and drops the cuts where that is impossible. False when the
+  /// block is another one without them, so that all is to be stacked anew.
+  bool stack_cuts() {
     batches_.clear();
     batched_.assign(run_.end - run_.begin, false);
-    for (const auto& [statement, cut] : cuts_) {
-      if (stack_blocks(cut.members)) continue;
+    const int64_t block = block_;
+    for (auto entry = cuts_.begin(); entry != cuts_.end();) {
+      if (stack_blocks(entry->second.members)) {
+        ++entry;
+        continue;
+      }
+      entry = cuts_.erase(entry);
+      choose_block();
+      if (block_ == block) continue;
       merges_.drop();
-      cuts_.erase(statement);
-      return true;
+      return false;
     }
-    return false;
+    return true;
   }
 
-  /// One instruction per block of members; false when a block cannot be stacked.
+  /// One instruction per block of members. False when a block cannot be stacked: then none is.
   bool stack_blocks(const std::vector<uint32_t>& members) {
+    const size_t merged = merges_.pending();
+    std::vector<std::pair<std::span<const uint32_t>, StraightInstruction>> batches;
     for (size_t begin = 0; begin < members.size();) {
       size_t end = begin + 1;
       while (end < members.size() && block_of(at(members[end])) == block_of(at(members[begin]))) {
@@ -249,11 +252,17 @@ class LoopSplit {
       if (end > begin + 1) {
         const std::span<const uint32_t> block(members.data() + begin, end - begin);
         const auto batch = stack(line_, block, rule_.joins_psum, merges_, checks_);
-        if (!batch) return false;
-        batches_.emplace(members[begin], *batch);
-        for (size_t i = begin + 1; i < end; ++i) batched_[members[i] - run_.begin] = true;
+        if (!batch) {
+          merges_.drop(merged);
+          return false;
+        }
+        batches.emplace_back(block, *batch);
       }
       begin = end;
+    }
+    for (const auto& [block, batch] : batches) {
+      batches_.emplace(block.front(), batch);
+      for (const uint32_t member : block.subspan(1)) batched_[member - run_.begin] = true;
     }
     return true;
   }
@@ -261,6 +270,7 @@ class LoopSplit {
   StraightLine& line_;
   const BatchRule& rule_;
   const Dependences& dependences_;
+  SplitRoom& room_;
   TileMerges& merges_;
   InstanceChecks& checks_;
   LoopRun run_;
@@ -270,7 +280,9 @@ class LoopSplit {
   int64_t block_ = 0;                                      ///< iterations that are split together
   std::map<std::pair<uint32_t, size_t>, uint32_t> nests_;  ///< by nest before, piece
   std::map<uint32_t, Cut> cuts_;                           ///< by first statement
-  std::vector<Span> spans_;                          ///< of the cuts, when the block was chosen
+  std::vector<Span> spans_;  ///< of the cuts, when the block was chosen
+  uint32_t first_statement_ = 0;
+  std::vector<size_t> pieces_;                       ///< by statement, from the first one
   std::map<uint32_t, StraightInstruction> batches_;  ///< by first member
   std::vector<bool> batched_;                        ///< by position in the run: other members
 };
@@ -290,6 +302,7 @@ void split_level(StraightLine& line, const BatchRule& rule, size_t level) {
   if (!has_candidates(line, rule, level)) return;
   const std::vector<LoopRun> runs = runs_at(line, level);
   const Dependences dependences(line);
+  SplitRoom room(line);
   TileMerges merges;
   InstanceChecks checks;
   std::vector<StraightInstruction> order;
@@ -301,7 +314,7 @@ void split_level(StraightLine& line, const BatchRule& rule, size_t level) {
   };
   for (const LoopRun& run : runs) {
     copy_until(run.begin);
-    LoopSplit split(line, rule, dependences, merges, checks, run, level);
+    LoopSplit split(line, rule, dependences, room, merges, checks, run, level);
     if (split.plan()) {
       split.append(order);
       done = run.end;
@@ -311,6 +324,7 @@ void split_level(StraightLine& line, const BatchRule& rule, size_t level) {
   }
   copy_until(static_cast<uint32_t>(line.instructions.size()));
   line.instructions = std::move(order);
+  compact_operands(line);
   merges.apply(line);
 }
 
