@@ -55,6 +55,8 @@ struct Pass {
   int gives_way = 0;
   const char* on = nullptr;  ///< the switch shared with another pass; else the one of its name
   int keeps_less = 0;        ///< its turn among them to keep in half of the room; 0: it never does
+  /// It changes no line without an instance of that type, and is skipped there.
+  const InstructionType* only_with = nullptr;
 
   const char* switched_by() const { return on != nullptr ? on : name; }
 };

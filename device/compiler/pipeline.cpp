@@ -31,6 +31,12 @@
 #include "device/compiler/middle_end/split_sums.h"
 #include "device/compiler/pass.h"
 #include "device/compiler/verify.h"
+#include "device/isa/activation/activation.h"
+#include "device/isa/dma/dma_copy.h"
+#include "device/isa/movement/memset.h"
+#include "device/isa/movement/tensor_copy.h"
+#include "device/isa/tensor/nc_matmul.h"
+#include "device/isa/tensor/nc_transpose.h"
 
 namespace neuron_sim {
 namespace {
@@ -85,36 +91,44 @@ bool run_allocate_psum(StraightLine& line, PassState& state) {
 
 constexpr Keeps kOrderAndPlaces{.order = true, .places = true};
 constexpr Keeps kInstancesAndPlaces{.instances = true, .places = true};
+constexpr Keeps kPlaces{.places = true};
 constexpr Keeps kOrderAndInstances{.order = true, .instances = true};
 constexpr Keeps kKeepsAll{.order = true, .instances = true, .places = true};
 
 constexpr Stage kMiddle = Stage::kMiddleEnd;
 // name, stage, whether it needs versions, what it keeps, how it runs, when it gives way, its
-// switch, when it keeps less
+// switch, when it keeps less, the instruction without which it has nothing to do
 constexpr Pass kPipeline[] = {
     {"rename_buffers", Stage::kVersions, false, kKeepsAll, run_rename_buffers},
-    {"share_constants", kMiddle, true, kOrderAndPlaces, run<share_constants>, 0, "rename_buffers"},
+    {"share_constants", kMiddle, true, kOrderAndPlaces, run<share_constants>, 0, "rename_buffers",
+     0, &kMemset},
     {"accumulate_products", kMiddle, true, kOrderAndPlaces, run<accumulate_products>, 0,
-     "rename_buffers"},
-    {"forward_stores", kMiddle, true, kOrderAndPlaces, run<forward_stores>, 7},
-    {"reuse_loads", kMiddle, true, kOrderAndPlaces, run_reuse_loads, 4, nullptr, 2},
+     "rename_buffers", 0, &kNcMatmul},
+    {"forward_stores", kMiddle, true, kOrderAndPlaces, run<forward_stores>, 7, nullptr, 0,
+     &kDmaCopy},
+    {"reuse_loads", kMiddle, true, kOrderAndPlaces, run_reuse_loads, 4, nullptr, 2, &kDmaCopy},
     {"hoist_invariants", kMiddle, true, kOrderAndPlaces, run<hoist_invariants>, 3},
-    {"eliminate_copies", kMiddle, true, kOrderAndPlaces, run<eliminate_copies>},
-    {"reuse_transposes", kMiddle, true, kOrderAndPlaces, run<reuse_transposes>, 8},
-    {"fold_zeros", kMiddle, true, kOrderAndPlaces, run<fold_zeros>},
-    {"batch_narrow_operations", kMiddle, true, {.places = true}, run<batch_narrow_operations>, 1},
+    {"eliminate_copies", kMiddle, true, kOrderAndPlaces, run<eliminate_copies>, 0, nullptr, 0,
+     &kTensorCopy},
+    {"reuse_transposes", kMiddle, true, kOrderAndPlaces, run<reuse_transposes>, 8, nullptr, 0,
+     &kNcTranspose},
+    {"fold_zeros", kMiddle, true, kOrderAndPlaces, run<fold_zeros>, 0, nullptr, 0, &kMemset},
+    {"batch_narrow_operations", kMiddle, true, kPlaces, run<batch_narrow_operations>, 1},
     {"eliminate_dead_stores", kMiddle, true, kOrderAndPlaces, run<eliminate_dead_stores>, 0,
-     "fold_zeros"},
+     "fold_zeros", 0, &kMemset},
     {"split_sums", kMiddle, true, kInstancesAndPlaces, run<split_sums>, 0,
      "batch_narrow_operations"},
-    {"batch_transposes", kMiddle, true, {.places = true}, run<batch_transposes>},
-    {"merge_dma", kMiddle, true, {.places = true}, run<merge_dma>, 5},
-    {"elide_psum_copies", kMiddle, true, kOrderAndPlaces, run<elide_psum_copies>, 6},
+    {"batch_transposes", kMiddle, true, kPlaces, run<batch_transposes>, 0, nullptr, 0,
+     &kTensorCopy},
+    {"merge_dma", kMiddle, true, kPlaces, run<merge_dma>, 5, nullptr, 0, &kDmaCopy},
+    {"elide_psum_copies", kMiddle, true, kOrderAndPlaces, run<elide_psum_copies>, 6, nullptr, 0,
+     &kTensorCopy},
     {"gather_operands", kMiddle, true, kOrderAndPlaces, run<gather_operands>},
     {"select_activations", kMiddle, true, kKeepsAll, run<select_activations>},
-    {"infer_psum_tensors", kMiddle, true, kOrderAndInstances, run<infer_psum_tensors>},
-    {"spill_psum", Stage::kSpills, true, {.places = true}, run_spill_psum, 0, "rename_buffers"},
-    {"spill_sbuf", Stage::kSpills, true, {.places = true}, run_spill_sbuf, 0, "rename_buffers"},
+    {"infer_psum_tensors", kMiddle, true, kOrderAndInstances, run<infer_psum_tensors>, 0, nullptr,
+     0, &kActivation},
+    {"spill_psum", Stage::kSpills, true, kPlaces, run_spill_psum, 0, "rename_buffers"},
+    {"spill_sbuf", Stage::kSpills, true, kPlaces, run_spill_sbuf, 0, "rename_buffers"},
     {"assign_queues", Stage::kPlaces, false, kKeepsAll, run<assign_queues>},
     {"allocate_sbuf", Stage::kPlaces, true, kOrderAndInstances, run_allocate_sbuf, 0,
      "rename_buffers"},
@@ -186,6 +200,15 @@ constexpr PassSetting kSettings[] = {
      "loads that wait for nothing come first, in the order of their first readers"},
 };
 
+/// Whether the line has an instance that the pass is made for.
+bool has_work(const Pass& pass, const StraightLine& line) {
+  return pass.only_with == nullptr ||
+         std::any_of(line.instructions.begin(), line.instructions.end(),
+                     [&](const StraightInstruction& instance) {
+                       return instance.instruction.type == pass.only_with;
+                     });
+}
+
 }  // namespace
 
 std::span<const PassSetting> pass_settings() { return kSettings; }
@@ -201,7 +224,7 @@ const Pass& pass_named(std::string_view name) {
 
 bool run_pass(const Pass& pass, StraightLine& line, PassState& state) {
   const StraightLine before = verifies_passes() ? line : StraightLine{};
-  const bool fits = pass.run(line, state);
+  const bool fits = has_work(pass, line) ? pass.run(line, state) : true;
   if (verifies_passes()) verify(pass, before, line);
   dump(pass, line);
   return fits;

@@ -39,16 +39,20 @@ class Hoist {
     }
     constexpr uint32_t kNone = UINT32_MAX;
     std::vector<uint32_t> latest(statements, kNone);
+    bool found = false;
     for (uint32_t i = 0; i < line_.instructions.size(); ++i) {
       poll_interruption();
       follow_results(i);
       uint32_t& before = latest[line_.instructions[i].statement];
-      const bool again = before != kNone && is_computation(i) && computes_the_same(before, i);
+      const bool again = before != kNone && are_alike(before, i, 0) && is_computation(i) &&
+                         computes_the_same(before, i);
+      found = found || again;
       if (again) result_of_[static_cast<size_t>(result(i).tile)] = result(before).tile;
       // PSUM has too few banks to keep a result in: only copies from it may be removed.
       removed_[i] = again && result(i).memory == MemoryKind::kSbuf;
       if (!again) before = i;
     }
+    if (!found) return;
     remove_unread_products();
     remove_instances(line_, removed_);
   }
@@ -105,6 +109,17 @@ class Hoist {
     return operands[0].present() && first_write_[tile] == index && last_write_[tile] == index;
   }
 
+  /// Whether an operand of two instances of a statement lies at the same place within its tile.
+  bool are_alike(uint32_t before, uint32_t index, size_t operand) const {
+    const auto a = line_.operands_of(line_.instructions[before]),
+               b = line_.operands_of(line_.instructions[index]);
+    if (a.size() <= operand || b.size() <= operand) return false;
+    const Operand &x = a[operand], &y = b[operand];
+    return x.present() && y.present() &&
+           x.offset - line_.tile_of(x).address == y.offset - line_.tile_of(y).address &&
+           access_alike(x, y);
+  }
+
   bool computes_the_same(uint32_t before, uint32_t index) const {
     const StraightInstruction& a = line_.instructions[before];
     const StraightInstruction& b = line_.instructions[index];
@@ -113,11 +128,9 @@ class Hoist {
     for (size_t i = 0; i < x.size(); ++i) {
       if (x[i].present() != y[i].present()) return false;
       if (!x[i].present()) continue;
+      if (!are_alike(before, index, i)) return false;
       const Tile& s = line_.tile_of(x[i]);
       const Tile& t = line_.tile_of(y[i]);
-      if (!access_alike(x[i], y[i]) || x[i].offset - s.address != y[i].offset - t.address) {
-        return false;
-      }
       const bool same =
           i == 0 ? s.bytes == t.bytes && s.partitions == t.partitions && s.dtype == t.dtype
                  : holds_the_same(x[i].tile, y[i].tile, before, index);

@@ -31,6 +31,16 @@ bool is_load(const StraightLine& line, const TileUses& uses, const std::vector<b
          !conflicts_with_peer(line, src) && fills_alone(line, uses, dst.tile, index);
 }
 
+/// Whether the line copies to SBUF at least twice.
+bool has_loads(const StraightLine& line) {
+  int loads = 0;
+  for (const StraightInstruction& instance : line.instructions) {
+    if (instance.instruction.type != &kDmaCopy) continue;
+    if (line.operands_of(instance)[0].memory == MemoryKind::kSbuf && ++loads == 2) return true;
+  }
+  return false;
+}
+
 FilledTile load_of(const StraightLine& line, uint32_t index) {
   const StraightInstruction& instance = line.instructions[index];
   const auto operands = line.operands_of(instance);
@@ -46,6 +56,7 @@ FilledTile load_of(const StraightLine& line, uint32_t index) {
 }  // namespace
 
 void reuse_loads(StraightLine& line, int64_t room) {
+  if (!has_loads(line)) return;
   const TileUses uses(line);
   std::vector<bool> written;
   for (size_t tile = 0; tile < line.tiles.size(); ++tile) {
