@@ -4,6 +4,7 @@
 
 #include "device/base/errors.h"
 #include "device/base/interruption.h"
+#include "device/check/iteration_windows.h"
 #include "device/check/operand_overlap.h"
 #include "device/check/output_coverage.h"
 
@@ -103,7 +104,8 @@ void ShadowWalk::choose_tracked() {
   }
 }
 
-/// Of the tiles only those that parallel iterations write, and the outputs that nothing writes.
+/// Of the tiles only those of which parallel iterations may write the same bytes, and the outputs
+/// that nothing writes.
 void ShadowWalk::track_iterations() {
   std::vector<bool> wanted(tracked_.size());
   for (size_t i = 0; i < wanted.size(); ++i) {
@@ -120,7 +122,8 @@ void ShadowWalk::track_iterations() {
       }
     }
   }
-  for (size_t i = 0; i < wanted.size(); ++i) tracked_[i] = tracked_[i] && wanted[i];
+  const std::vector<bool> apart = tiles_apart(program_, options_.iterations);
+  for (size_t i = 0; i < wanted.size(); ++i) tracked_[i] = tracked_[i] && wanted[i] && !apart[i];
 }
 
 bool ShadowWalk::takes_part(const Visit& visit, size_t position) const {
