@@ -204,7 +204,9 @@ Unrolled unroll(const Program& program, size_t core, int64_t maximum) {
   line.loops = static_cast<uint32_t>(program.loops.size());
   const Block& block = program.cores.at(core);
   line.instructions.reserve(static_cast<size_t>(count_instances(program, block)));
-  line.operands.reserve(count_operands(program, block));
+  // With room for what passes add: a larger pool would be a copy of this one.
+  const size_t operands = count_operands(program, block);
+  line.operands.reserve(operands + operands / 4);
   Unroll visitor(program, core, line);
   Cursor<Unroll>(program, visitor).walk();
   if (program.cores.size() > 1) line.peer = visitor.peer();

@@ -42,6 +42,7 @@ class LoopSplit {
   /// Whether there is something to batch; sets the block size.
   bool plan() {
     find_candidates();
+    if (!cuts_.empty() && !rule_.joins_psum) room_.note(run_);
     while (!cuts_.empty()) {
       choose_block();
       if (block_ < 2) return false;
@@ -172,7 +173,8 @@ class LoopSplit {
     }
     number_pieces();
     if (rule_.joins_psum) return;
-    const int64_t fit = iterations_that_fit();
+    const int64_t fit = room_.iterations(trips_, 2 * cuts_.size() + 1,
+                                         [&](uint32_t statement) { return piece_of(statement); });
     if (fit < block_) block_ = rule_.partly ? fit : 0;
   }
 
@@ -184,16 +186,6 @@ class LoopSplit {
       const bool inside = begun > 0 && statement <= std::prev(span)->last;
       pieces_[i] = 2 * begun - (inside ? 1 : 0);
     }
-  }
-
-  /// Iterations whose tiles that live from one piece to the next fit SBUF and PSUM.
-  int64_t iterations_that_fit() {
-    room_.begin(2 * cuts_.size() + 1);
-    for (uint32_t i = run_.begin; i < run_.end; ++i) {
-      const size_t piece = piece_of(at(i).statement);
-      for (const Operand& operand : line_.operands_of(at(i))) room_.use(operand, piece);
-    }
-    return room_.iterations(trips_);
   }
 
   /// Drops cuts that a dependence forbids: one from an iteration to a later one of the block, from
