@@ -7,7 +7,7 @@
 
 #include "device/compiler/line/dependences.h"
 #include "device/compiler/line/loop_runs.h"
-#include "device/compiler/middle_end/split_room.h"
+#include "device/compiler/line/split_room.h"
 #include "device/compiler/middle_end/stack_instances.h"
 
 namespace neuron_sim {

@@ -1,4 +1,4 @@
-#include "device/compiler/middle_end/split_room.h"
+#include "device/compiler/line/split_room.h"
 
 #include <algorithm>
 #include <numeric>
