@@ -1,4 +1,4 @@
-// The patterns of Tensor.ap: [[step, size], ...] on the storage, in row-major order.
+// The patterns of Tensor.ap: [[step, size], ...] on the storage or the view, in row-major order.
 
 #include <nanobind/nanobind.h>
 
@@ -70,6 +70,32 @@ bool read_row(const TensorObject* tensor, int64_t& row) {
   }
 }
 
+/// Whether the elements that a view has of a partition follow each other in row-major order, and
+/// how many they are.
+bool is_dense(const Pattern& view, int64_t& row) {
+  row = 1;
+  for (int i = view.rank - 1; i > 0; --i) {
+    if (view.shape[i] != 1 && view.steps[i] != row) return false;
+    row *= view.shape[i];
+  }
+  return view.axis == 0;
+}
+
+/// Places a pattern by its offset, in the storage with `row` elements of a partition or, when its
+/// first step is the elements that the view itself has of one, in the view. False with an error.
+bool place(PyObject* self, PyObject* offset, int64_t row, Pattern& pattern) {
+  if (pattern.steps[0] == row || pattern.shape[0] == 1) return split(offset, row, pattern);
+  Pattern view;
+  int64_t own = 0;
+  if (!read_pattern(as_tensor(self), view)) return false;
+  if (!is_dense(view, own) || pattern.steps[0] != own) {
+    refuse("partition_step", self, pattern.steps[0], row);
+    return false;
+  }
+  return split(offset, own, pattern) && add_scaled(pattern.partition, view.partition, 1) &&
+         add_scaled(pattern.start, view.start, 1);
+}
+
 }  // namespace
 
 PyObject* row_of(PyObject* self, void*) {
@@ -91,10 +117,7 @@ PyObject* pattern_of(PyObject* self, PyObject* const* arguments, Py_ssize_t coun
   if (!is_tensor(self)) return derived(self, pattern);  // which is refused: its tiles lie apart
   int64_t row = 0;
   if (!read_row(as_tensor(self), row)) return nullptr;
-  if (pattern.steps[0] != row && pattern.shape[0] != 1) {
-    return refuse("partition_step", self, pattern.steps[0], row), nullptr;
-  }
-  if (!split(arguments[1], row, pattern)) return nullptr;
+  if (!place(self, arguments[1], row, pattern)) return nullptr;
   pattern.axis = 0;
   pattern.steps[0] = 1;
   if (pattern.rank == 1 && !pattern.append(1, 1)) return nullptr;

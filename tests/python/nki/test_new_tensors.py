@@ -109,6 +109,17 @@ def test_an_access_pattern_addresses_the_storage():
     assert np.array_equal(kernel(b), [[flat[3 + i + 25 * j] for j in range(4)] for i in range(6)])
 
 
+def test_a_pattern_with_the_partition_step_of_a_dense_view_counts_in_the_view():
+    b = A.reshape(8, 24)
+    kernel = through(lambda t: t[1:6, 4:16].ap([[12, 3], [2, 4]], offset=12 + 3), (3, 4))
+    assert np.array_equal(kernel(b), b[2:5, 4 + 3 : 4 + 11 : 2])
+    for offset in (0, None):
+        half = through(lambda t, o=offset: t[0:8, 12:24].ap([[12, 8], [1, 12]], offset=o), (8, 12))
+        assert np.array_equal(half(b), b[:, 12:])
+    sparse = through(lambda t: t[0:8, 0:24:2].ap([[12, 8], [1, 12]], offset=0), (8, 12))
+    assert "the step 12 of the partition dimension must be the 24 elements" in error_of(sparse, b)
+
+
 def test_the_partition_step_of_an_access_pattern_is_fixed():
     kernel = through(lambda t: t.ap([[48, 4], [1, 24]]), (4, 24))
     assert error_of(kernel, A.reshape(8, 24)) == (

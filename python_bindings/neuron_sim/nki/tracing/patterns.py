@@ -49,16 +49,17 @@ def ap(
     """The pattern [[step, size], ...] on the storage, whatever view this is called on.
 
     Steps and offset count elements of `dtype` in row-major order. On chip the first step is the
-    elements of a partition. offset None: the view's. scalar_offset: a tile of one element, a
-    register or the variable of a loop, vector_offset: a tile [P, 1]; they count steps of dimension
-    `indirect_dim`.
+    elements of a partition. Where it is those of the view alone, and they follow each other, steps
+    and offset count in the view: nki-library calls ap on parts of tiles so. offset None: the
+    view's. scalar_offset: a tile of one element, a register or the variable of a loop,
+    vector_offset: a tile [P, 1]; they count steps of dimension `indirect_dim`.
     """
     is_plain = dtype is None and scalar_offset is None and vector_offset is None
     if is_plain and offset is not None:
         return tensor.pattern(pattern, offset)
     kind = tensor.dtype if dtype is None else dtype_of(dtype)
     base = tensor if kind is tensor.dtype else methods.reinterpreted(_whole(tensor), kind)
-    result = base.pattern(pattern, _begin(tensor, base, offset))
+    result = base.pattern(pattern, _begin(tensor, base, pattern, offset))
     if scalar_offset is not None and vector_offset is not None:
         raise ValueError("ap: at most one of scalar_offset and vector_offset can be given.")
     if scalar_offset is not None:
@@ -118,9 +119,12 @@ def _whole(tensor):
     return type(tensor)(storage, storage.shape, storage.dtype, steps, 0)
 
 
-def _begin(tensor, base, offset_elements):
+def _begin(tensor, base, pattern, offset_elements):
     if offset_elements is not None:
         return offset_elements
+    (step, size), *_ = pattern
+    if base.axis is not None and size != 1 and step != base.row:
+        return 0  # counts in the view
     if base is tensor:
         return offset(tensor)
     return offset(tensor) * tensor.dtype.itemsize // base.dtype.itemsize
