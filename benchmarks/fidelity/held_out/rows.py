@@ -45,6 +45,12 @@ class Row:
     """On how many cores of a logical core the time was measured; None: as the test launches."""
 
 
+def _cores(test: Mapping[str, Any], parameters: Mapping[str, str]) -> int | None:
+    """A number, or that of the column that `cores` names."""
+    cores = test.get("cores")
+    return int(parameters[cores]) if isinstance(cores, str) else cores
+
+
 def _rows(document: Mapping[str, Any], suite: Suite, where: str) -> list[Row]:
     rows = []
     for test in document["test"]:
@@ -68,7 +74,8 @@ def _rows(document: Mapping[str, Any], suite: Suite, where: str) -> list[Row]:
                 "split": "held_out",
             }
             measurement = parse_measurement(entry)
-            rows.append(Row(measurement, suite, test["method"], parameters, test.get("cores")))
+            cores = _cores(test, parameters)
+            rows.append(Row(measurement, suite, test["method"], parameters, cores))
     return rows
 
 

@@ -149,6 +149,10 @@ def test_the_cores_of_a_test_are_those_of_its_rows(tmp_path):
         ROWS.replace('method = "TestCopy.run_copy"', 'method = "TestCopy.run_copy"\ncores = 1')
     )
     assert [row.cores for row in read_rows(path)] == [None, None, 1, None]
+    path.write_text(path.read_text().replace("cores = 1", 'cores = "lnc_degree"'))
+    assert [row.cores for row in read_rows(path)] == [None, None, 1, None]
+    path.write_text(path.read_text().replace('9 = "1, WIDTH', '9 = "2, WIDTH'))
+    assert [row.cores for row in read_rows(path)] == [None, None, 2, None]
 
 
 def test_a_suite_that_cannot_be_imported_fails_its_rows_with_one_reason(rows, tmp_path):
@@ -190,7 +194,7 @@ def test_a_row_that_has_not_one_value_per_column_is_refused(tmp_path):
 def test_the_stored_rows_are_apart_from_the_measurements_of_the_suite():
     measured = [row.measurement for row in held_out_rows()]
     identifiers = [each.id for each in measured]
-    assert len(measured) == 179 == len(set(identifiers))
+    assert len(measured) == 225 == len(set(identifiers))
     assert not set(identifiers) & {each.id for each in load_measurements()}
     for row in held_out_rows():
         assert re.fullmatch("[0-9a-f]{40}", row.suite.source.commit)
