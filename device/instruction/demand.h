@@ -82,6 +82,7 @@ struct Step {
   int64_t fragments = 0;           ///< DMA: contiguous runs per descriptor (1 = contiguous)
   int64_t padded_bytes = 0;        ///< DMA: bytes per descriptor that count for time; 0: `bytes`
   int64_t partial_words = 0;       ///< DMA: HBM words that it writes in part
+  int64_t loaded_run = 0;          ///< DMA: bytes in a row that a partition gets of HBM; 0: no load
 };
 
 /// At most two steps: nc_matmul loads stationary, then multiplies moving.

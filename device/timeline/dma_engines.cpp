@@ -117,8 +117,10 @@ bool is_transpose(TransferClass transfer) {
   return transfer == TransferClass::kTransposeHbm || transfer == TransferClass::kTransposeSbuf;
 }
 
-/// Bytes that one element of a transfer moves in one piece.
-int64_t contiguous_bytes(const Step& step) {
+/// Bytes of a loaded row: what the transfer reads in one piece. How the partition takes them up
+/// does not matter to HBM.
+int64_t loaded_row(const Step& step) {
+  if (step.loaded_run > 0) return step.loaded_run;
   return step.bytes / std::max<int64_t>(step.fragments, 1);
 }
 
@@ -135,7 +137,7 @@ Picoseconds DmaEngines::engine_time(const Step& step, int64_t descriptors, bool 
       step.store ? timing_.bytes_per_nanosecond_store : timing_.bytes_per_nanosecond;
   const Picoseconds stream = from_nanoseconds(static_cast<double>(bytes) / rate);
   Picoseconds each = step.store && !pieces ? timing_.packet_store : timing_.packet;
-  if (!step.store && contiguous_bytes(step) < timing_.small_row) {
+  if (!step.store && loaded_row(step) < timing_.small_row) {
     each = std::max(each, timing_.small_row_packet);
   }
   // The share of a transpose counts from the peak of a copy (trainium2_arch.rst, DMA Transpose):

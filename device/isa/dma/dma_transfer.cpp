@@ -109,6 +109,17 @@ int64_t partial_words(std::span<const Dimension> to, Dtype dtype, int64_t elemen
   return pitch == run ? (runs * run + kHbmWord - 1) / kHbmWord : runs;
 }
 
+/// Bytes that lie in a row in HBM and go to one partition.
+int64_t loaded_run(std::span<const Dimension> from, Dtype dtype, int64_t elements_of_partition) {
+  const int64_t item = itemsize(dtype);
+  int64_t run = 1;
+  for (size_t i = from.size(); i-- > 0;) {
+    if (from[i].size > 1 && from[i].stride != run * item) break;
+    run *= from[i].size;
+  }
+  return std::min(run, elements_of_partition) * item;
+}
+
 }  // namespace
 
 void count_descriptors(const View& dst, const View& src, Step& step) {
@@ -116,6 +127,9 @@ void count_descriptors(const View& dst, const View& src, Step& step) {
   const size_t from_rank = descriptor_dimensions(src, from);
   const size_t to_rank = descriptor_dimensions(dst, to);
   count_descriptors({to.data(), to_rank}, dst.dtype(), {from.data(), from_rank}, src.dtype(), step);
+  if (src.memory() == MemoryKind::kHbm && dst.memory() == MemoryKind::kSbuf) {
+    step.loaded_run = loaded_run({from.data(), from_rank}, src.dtype(), dst.free_elements());
+  }
   if (dst.memory() != MemoryKind::kHbm || step.elements == 0) return;
   const int64_t item = std::max(itemsize(src.dtype()), itemsize(dst.dtype()));
   step.partial_words = partial_words({to.data(), to_rank}, dst.dtype(),

@@ -224,25 +224,6 @@ TEST(DmaEngines, ALoadBehindALoadOfItsQueueStallsAgain) {
   EXPECT_EQ(late.end, ns(5400 + 500 + 100));
 }
 
-TEST(DmaEngines, LoadedRowsBelowABoundTakeALeastTime) {
-  Architecture a = round_numbers();
-  a.dma.small_row = 64;
-  a.dma.small_row_packet = ns(25);
-  const auto length = [&](int64_t bytes, bool store, int64_t fragments = 1) {
-    DmaEngines dma(a);
-    Step step = copy(kStatic, 16, bytes, store);
-    step.fragments = fragments;
-    const Span span = dma.transfer(step, kSync, ns(0), ns(0));
-    return span.end - span.start;
-  };
-  EXPECT_EQ(length(64, false), ns(10 + 64));
-  EXPECT_EQ(length(63, false), ns(25 + 63));
-  EXPECT_EQ(length(63, true), ns(10 + 63));
-  EXPECT_EQ(length(64, false, 2), ns(2 * 25 + 64));  // pieces of 32 bytes
-  a.dma.small_row_packet = ns(5);                    // never less than a packet takes
-  EXPECT_EQ(length(63, false), ns(10 + 63));
-}
-
 TEST(DmaEngines, ShareTheBandwidthOfHbm) {
   Architecture a = round_numbers();
   for (const int64_t bandwidth : {8, 16, 32}) {  // bytes per ns of all 16 engines

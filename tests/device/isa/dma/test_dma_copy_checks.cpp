@@ -164,6 +164,27 @@ TEST(DmaCopyDemand, CountsDescriptorsBytesAndFragments) {
          tensor.slice(0, 0, 1).slice(1, 0, 1).slice(2, 0, 255), 1, 1020, 1);
 }
 
+TEST(DmaCopyDemand, CountsTheBytesThatAPartitionGetsOfHbmInARow) {
+  InstructionBench bench;
+  const View tile = bench.tile(kSbuf, kBf16, {128, 4, 32}, "tile");
+  const auto run = [&](const View& dst, const View& src) {
+    return bench.demand(kDmaCopy, DmaCopy{.dst = dst, .src = src}.draft()).steps[0].loaded_run;
+  };
+  // 32 neighbours for each partition and token, [token, partition, 32] in HBM.
+  const View tokens = bench.tile(kHbm, kBf16, {4, 128, 32}, "tokens");
+  EXPECT_EQ(run(tile, tokens.permute({1, 0, 2})), 64);
+  // A partition's own row, whatever the tile makes of it.
+  const View rows = bench.tile(kHbm, kBf16, {128, 4, 32}, "rows");
+  EXPECT_EQ(run(tile, rows), 256);
+  EXPECT_EQ(run(tile.permute({0, 2, 1}), rows.permute({0, 2, 1})), 2);
+  const View wide = bench.tile(kSbuf, kBf16, {128, 4, 64}, "wide");
+  EXPECT_EQ(run(wide.slice(2, 0, 32), rows), 256);
+  // Every second element of HBM; a cast reads the source's bytes; a store loads nothing.
+  EXPECT_EQ(run(tile.slice(2, 0, 16), rows.slice(2, 0, 16, 2)), 2);
+  EXPECT_EQ(run(bench.tile(kSbuf, kFp32, {128, 4, 32}, "cast"), rows), 256);
+  EXPECT_EQ(run(rows, tile), 0);
+}
+
 TEST(DmaCopyDemand, CountsWordsOfHbmThatItWritesInPart) {
   InstructionBench bench;
   const View tile = bench.tile(kSbuf, kFp32, {128, 64}, "tile");

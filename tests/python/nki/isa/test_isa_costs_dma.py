@@ -60,6 +60,25 @@ def test_a_sum_of_two_tensors_moves_them_at_half_of_the_rate(architecture):
 
 
 @pytest.mark.parametrize("architecture", ["trn2", "trn3"])
+def test_rows_of_hbm_below_256_bytes_take_a_least_time(architecture):
+    def load_of(elements):
+        def body(n):  # a token has `elements` for each partition
+            tokens = nl.ndarray((n, 128, elements), nl.float32, buffer=nl.hbm)
+            tile = nl.ndarray((128, n, elements), nl.float32, buffer=nl.sbuf)
+            nisa.dma_copy(tile, tokens.permute((1, 0, 2)))
+
+        return body
+
+    def fixed(elements):  # nanoseconds of a row beside its bytes; an engine moves 8 rows per token
+        row = per_byte("dma_copy", load_of(elements), architecture) * 128 * 4 / 8
+        return row - 4 * elements / ENGINE_RATE[architecture]
+
+    assert fixed(2) == pytest.approx(22, abs=0.1)
+    assert fixed(63) == pytest.approx(22, abs=0.1)
+    assert fixed(64) < 6
+
+
+@pytest.mark.parametrize("architecture", ["trn2", "trn3"])
 @pytest.mark.parametrize("language", ["new", "old"])
 def test_a_transpose_reaches_at_most_90_percent_of_a_copy(language, architecture):
     def new(n):
