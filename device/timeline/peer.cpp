@@ -16,31 +16,36 @@ std::array<uint32_t, kMaximumCores> indices_of(const Meeting& meeting) {
   return result;
 }
 
+/// When a core goes on that tells the other one and waits for it.
+Picoseconds met(const PeerTiming& timing, const Times& arrived, size_t core) {
+  return timing.signal + std::max(arrived[core], arrived[1 - core] + timing.latency);
+}
+
 void meet_at_barrier(const PeerTiming& timing, const Meeting& meeting, const Times& arrived,
                      std::array<CoreWalk*, kMaximumCores> walks) {
   const auto indices = indices_of(meeting);
   for (size_t core = 0; core < kMaximumCores; ++core) {
-    const Picoseconds own = arrived[core] + timing.signal;
-    const Picoseconds other = arrived[1 - core] + timing.signal + timing.latency;
-    walks[core]->hold(indices[core], arrived[core], std::max(own, other), timing.signal);
+    walks[core]->hold(indices[core], arrived[core], met(timing, arrived, core), timing.signal);
   }
 }
 
+/// The cores meet at a core barrier before the transfers, whose targets must be free, and after
+/// them: all operations of a group complete before any can proceed (nki.isa.sendrecv).
 void exchange_by_dma(const PeerTiming& timing, const Meeting& meeting, const Times& arrived,
                      std::array<CoreWalk*, kMaximumCores> walks) {
   const auto indices = indices_of(meeting);
   std::array<Span, kMaximumCores> triggers, transfers;
+  Times ready, sent;
   for (size_t core = 0; core < kMaximumCores; ++core) {
     triggers[core] = walks[core]->trigger(indices[core], arrived[core]);
+    ready[core] = triggers[core].start;
   }
   for (size_t core = 0; core < kMaximumCores; ++core) {
-    const Picoseconds start =
-        std::max(triggers[core].start, triggers[1 - core].start + timing.latency);
-    transfers[core] = walks[core]->send(indices[core], triggers[core], start);
+    transfers[core] = walks[core]->send(indices[core], triggers[core], met(timing, ready, core));
+    sent[core] = transfers[core].done;
   }
-  const Picoseconds done = std::max(transfers[0].done, transfers[1].done);
   for (size_t core = 0; core < kMaximumCores; ++core) {
-    walks[core]->receive(indices[core], transfers[core], done);
+    walks[core]->receive(indices[core], transfers[core], met(timing, sent, core));
   }
 }
 

@@ -12,10 +12,10 @@ namespace neuron_sim {
 ///
 /// core_barrier: each engine writes a semaphore of the other core (peer.signal) and goes on when it
 /// sees the other core's semaphore (peer.latency later).
-/// sendrecv by DMA: each engine triggers its transfer and goes on; a transfer starts peer.latency
-/// after the other core's trigger at the earliest, because its dst must be free. Both directions
-/// complete together.
-/// sendrecv by gpsimd_dma: the same, but GpSimd itself waits and moves the tile.
+/// sendrecv by DMA: each engine triggers its transfer and goes on. The transfers are between two
+/// barriers of that kind (nki.isa.sendrecv: "with CoreBarrier synchronization"): dst must be free,
+/// and all operations of a group complete before any can proceed.
+/// sendrecv by gpsimd_dma: GpSimd waits for the other core's signal and moves the tile itself.
 void meet_in_time(const Program& program, const PeerTiming& timing, const Meeting& meeting,
                   std::array<CoreWalk*, kMaximumCores> walks);
 

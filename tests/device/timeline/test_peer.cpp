@@ -151,7 +151,7 @@ TEST(Peer, BarrierWaitsForItsTensorAndItsTensorForTheBarrier) {
   EXPECT_EQ(events[1][1].span.start, written + ns(60));  // trigger on Sync
 }
 
-TEST(Peer, ExchangeByDmaStartsWhenBothAreThereAndCompletesTogether) {
+TEST(Peer, ExchangeByDmaIsBetweenTwoBarriers) {
   for (const int64_t late : {0, 1, 300}) {
     Bench bench;
     if (late > 0) bench.work(1, kVector, late, bench.t[1]);  // visible at late + 100
@@ -172,20 +172,23 @@ TEST(Peer, ExchangeByDmaStartsWhenBothAreThereAndCompletesTogether) {
     const Picoseconds arrived = late > 0 ? ns(late + 100) : ns(0);
     EXPECT_EQ(trigger0.span.start, ns(0));
     EXPECT_EQ(trigger1.span.start, arrived);
-    // A store of hardware descriptors, after the other core's trigger and its way here.
+    // A store of hardware descriptors, between two barriers: a signal of 10 ns, and 50 ns until
+    // the other core sees it.
     const DmaTiming& dma = bench.program->architecture->dma;
-    EXPECT_EQ(move0.span.start, arrived + ns(50) + dma.hardware_first_store);
-    EXPECT_EQ(move1.span.start, std::max(arrived, ns(50)) + dma.hardware_first_store);
-    EXPECT_EQ(move0.span.done, move1.span.done);
-    EXPECT_EQ(move0.span.done, std::max(move0.span.end, move1.span.end) + dma.complete_store);
+    EXPECT_EQ(move0.span.start, arrived + ns(60) + dma.hardware_first_store);
+    EXPECT_EQ(move1.span.start, std::max(arrived, ns(50)) + ns(10) + dma.hardware_first_store);
+    const Picoseconds sent0 = move0.span.end + dma.complete_store;
+    const Picoseconds sent1 = move1.span.end + dma.complete_store;
+    EXPECT_EQ(move0.span.done, std::max(sent0, sent1 + ns(50)) + ns(10));
+    EXPECT_EQ(move1.span.done, std::max(sent1, sent0 + ns(50)) + ns(10));
     EXPECT_EQ(move0.bytes, 128 * 2048);
     // Vector goes on, but what reads the tile waits.
     EXPECT_EQ(events[0][2].span.start, ns(0));
     EXPECT_EQ(events[0][3].span.start, move0.span.done);
-    EXPECT_EQ(events[1][first + 3].span.start, move0.span.done);
+    EXPECT_EQ(events[1][first + 3].span.start, move1.span.done);
     EXPECT_EQ(bench.timing.dma_transfers, 2);
     EXPECT_EQ(bench.timing.dma_bytes, 2 * 128 * 2048);
-    EXPECT_EQ(bench.timing.cores[0].waiting, arrived + ns(50));
+    EXPECT_EQ(bench.timing.cores[0].waiting, arrived + ns(60));
   }
 }
 
