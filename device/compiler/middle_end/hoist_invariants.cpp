@@ -5,6 +5,7 @@
 
 #include "device/analysis/access_runs.h"
 #include "device/base/interruption.h"
+#include "device/compiler/line/invariant_tiles.h"
 #include "device/compiler/line/meetings.h"
 #include "device/compiler/line/tile_uses.h"
 #include "device/compiler/middle_end/stack_instances.h"
@@ -154,6 +155,9 @@ class Hoist {
 
 }  // namespace
 
-void hoist_invariants(StraightLine& line) { Hoist(line).run(); }
+void hoist_invariants(StraightLine& line) {
+  Hoist(line).run();
+  keep_invariant_tiles(line);
+}
 
 }  // namespace neuron_sim
