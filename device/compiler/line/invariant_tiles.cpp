@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "device/base/interruption.h"
 #include "device/compiler/line/kept_tiles.h"
@@ -65,6 +66,9 @@ class InvariantTiles {
 
  private:
   static size_t index(TileId tile) { return static_cast<size_t>(tile); }
+  uint32_t statement_of(const Filling& filling) const {
+    return line_.instructions[filling.writers.front()].statement;
+  }
   uint32_t first_use(TileId tile) const { return uses_.of(tile).front().instance; }
 
   /// Looks for an earlier tile of the same contents.
@@ -84,6 +88,7 @@ class InvariantTiles {
     if (!is_new && newest_[index(line_.version_of[index(earlier)])] == earlier) {
       filling.earlier = earlier;
     } else {
+      if (!is_new) bound_.insert(statement_of(filling));
       earlier = tile;
     }
     newest = earlier;
@@ -145,7 +150,8 @@ class InvariantTiles {
   void replace(TileId tile) {
     const Filling& filling = fillings_[index(tile)];
     if (filling.earlier == kNoTile || !filling.computes || readers_[index(tile)] == 0 ||
-        line_.tiles[index(tile)].memory != MemoryKind::kSbuf) {
+        line_.tiles[index(tile)].memory != MemoryKind::kSbuf ||
+        bound_.contains(statement_of(filling))) {
       return;
     }
     // An earlier tile whose own readers are gone is gone, too.
@@ -228,6 +234,7 @@ class InvariantTiles {
   std::vector<bool> written_;         ///< per tile: by any instance
   std::vector<uint32_t> last_write_;  ///< per tile: an instance
   std::map<ContentsKey, std::pair<int64_t, TileId>> known_;  ///< contents, tile that holds them
+  std::set<uint32_t> bound_;  ///< statements that stay in their loops
   std::map<const InstructionType*, int64_t> types_;
   std::vector<bool> removed_;
 };

@@ -8,7 +8,7 @@ namespace neuron_sim {
 /// Loop-invariant code motion out of outer loops: removes what fills a tile of SBUF again with what
 /// one line of the source (one statement, where there are no lines) computed before from the same
 /// inputs, loads included; the readers read the earlier tile. It must still hold that: a
-/// computation whose tile the loops in between fill with other contents is not moved, because that
+/// statement whose tile the loops in between fill with other contents is not moved, because that
 /// would take a larger tile than the kernel declares. SBUF must hold the tiles that live longer, or
 /// the line must be one that spills in any case and the loads that disappear bring at least the
 /// tile's bytes: the tile is then reloaded instead. Needs single-assignment versions
