@@ -10,7 +10,6 @@ namespace neuron_sim {
 namespace {
 
 constexpr int64_t kFloat = sizeof(float);
-constexpr int64_t kVectors = 64;  // columns that every product kernel computes without a rest
 
 std::optional<RowsColumns> pair_of(const Draft& draft, int first) {
   const RowsColumns pair{draft.attribute(first).integer(), draft.attribute(first + 1).integer()};
@@ -20,35 +19,11 @@ std::optional<RowsColumns> pair_of(const Draft& draft, int first) {
 
 std::string describe(const RowsColumns& pair) { return text("(", pair[0], ", ", pair[1], ")"); }
 
-/// The product goes straight to dst when every run of moving falls into one run of dst.
-bool fits_in_place(const Pattern& dst, const Pattern& moving, const Access& access) {
-  return access.dtype == Dtype::kFloat32 && dst.stride == kFloat &&
-         dst.length % moving.length == 0 && access.partition_stride % kFloat == 0 &&
-         (access.partitions == 1 || access.partition_stride >= moving.length * kFloat);
-}
-
-/// Joins the runs of `moving`, [K][N], which a product of all of them reads faster: its kernels
-/// compute whole vectors of columns.
-FloatOperand joined(const FloatOperand& moving, int64_t depth) {
-  thread_local std::vector<float> buffer;
-  constexpr int64_t kLine = 16;  // floats of a cache line
-  const Pattern& pattern = moving.pattern;
-  const int64_t runs = pattern.runs(), length = pattern.length, elements = pattern.elements();
-  const int64_t pitch = ((elements + kLine - 1) / kLine | 1) * kLine;  // spread over the cache
-  if (static_cast<int64_t>(buffer.size()) < depth * pitch) {
-    buffer.resize(static_cast<size_t>(depth * pitch));
-  }
-  for (int64_t r = 0; r < runs; ++r) {
-    const float* from = moving.data + pattern.offset(r);
-    float* to = buffer.data() + r * length;
-    for (int64_t k = 0; k < depth; ++k, from += moving.pitch, to += pitch) {
-      std::copy_n(from, length, to);
-    }
-  }
-  FloatOperand whole{buffer.data(), pitch, Pattern{}, moving.bf16};
-  whole.pattern.length = elements;
-  whole.pattern.stride = 1;
-  return whole;
+/// Whether `length` elements of the product after the other go straight to dst.
+bool fits_in_place(const Pattern& dst, int64_t length, const Access& access) {
+  return access.dtype == Dtype::kFloat32 && dst.stride == kFloat && dst.length % length == 0 &&
+         access.partition_stride % kFloat == 0 &&
+         (access.partitions == 1 || access.partition_stride >= length * kFloat);
 }
 
 /// The sums so far, [M][N], where the product is added to them.
@@ -133,36 +108,33 @@ void multiply_operands(const Access& dst, const FloatOperand& stationary,
                        const FloatOperand& moving, int64_t depth, bool accumulate) {
   std::vector<float>& result = row_scratch().result;
   const Pattern pattern = free_pattern(dst);
-  const bool fills_vectors = moving.pattern.length % kVectors == 0;
-  const bool joins = moving.pattern.runs() > 1 && !fills_vectors &&
-                     pattern.length % moving.pattern.elements() == 0;
-  const FloatOperand stream = joins ? joined(moving, depth) : moving;
-  const int64_t elements = stream.pattern.elements();
-  const int64_t length = stream.pattern.length;
-  const bool in_place = fits_in_place(pattern, stream.pattern, dst);
+  const int64_t elements = moving.pattern.elements();
+  // The elements that are contiguous in dst where the product goes straight to it: runs of moving.
+  const int64_t length = pattern.length % elements == 0 ? elements : moving.pattern.length;
+  const bool in_place = fits_in_place(pattern, length, dst);
   TileProduct product{dst.partitions,
-                      length,
+                      in_place ? length : elements,
                       depth,
                       stationary.data,
                       stationary.pitch,
                       nullptr,
-                      stream.pitch,
+                      moving.pitch,
                       nullptr,
                       elements,
                       accumulate,
                       stationary.bf16 && moving.bf16};
+  if (product.elements > moving.pattern.length) product.runs = &moving.pattern;
   if (in_place) {
     product.target_pitch = std::max<int64_t>(dst.partition_stride / kFloat, length);
   } else {
     result.resize(static_cast<size_t>(dst.partitions * elements));
     if (accumulate) read_sums(dst, result.data());
   }
-  const int64_t runs = stream.pattern.runs();
-  for (int64_t r = 0; r < runs; ++r) {
-    product.moving = stream.data + stream.pattern.offset(r);
-    product.target = in_place
-                         ? reinterpret_cast<float*>(dst.data + pattern.element_offset(r * length))
-                         : result.data() + r * length;
+  for (int64_t first = 0; first < elements; first += product.elements) {
+    product.moving = moving.data;
+    if (product.runs == nullptr) product.moving += moving.pattern.element_offset(first);
+    product.target = in_place ? reinterpret_cast<float*>(dst.data + pattern.element_offset(first))
+                              : result.data();
     multiply_tile(product);
   }
   for (int64_t m = 0; m < dst.partitions && !in_place; ++m) {

@@ -46,9 +46,9 @@ void product_room(std::string_view instruction, const View& dst, int64_t columns
 
 }  // namespace checks
 
-/// dst = or += stationary.T @ moving over `depth` rows (multiply_tile for each contiguous run of
-/// `moving`, or for all of them at once), and for accumulation one fp32 addition per element; a
-/// bf16 dst is widened before it and rounded once, to nearest even, after it.
+/// dst = or += stationary.T @ moving over `depth` rows (multiply_tile of as many elements as are
+/// contiguous in dst), and for accumulation one fp32 addition per element; a bf16 dst is widened
+/// before it and rounded once, to nearest even, after it.
 void multiply_operands(const Access& dst, const FloatOperand& stationary,
                        const FloatOperand& moving, int64_t depth, bool accumulate);
 

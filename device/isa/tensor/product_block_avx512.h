@@ -5,7 +5,10 @@
 
 #include <immintrin.h>
 
+#include <algorithm>
+#include <array>
 #include <bit>
+#include <utility>
 
 #include "device/isa/tensor/product_kernel.h"
 
@@ -17,28 +20,57 @@ namespace {
 
 constexpr int64_t kLanes = 16;
 
+using Words [[gnu::vector_size(kLanes * sizeof(uint32_t))]] = uint32_t;
+
+NEURON_SIM_TARGET __mmask16 lanes_before(int64_t count) {
+  return static_cast<__mmask16>((1U << std::clamp<int64_t>(count, 0, kLanes)) - 1);
+}
+
+/// Words of a row from `i` on, zeros from `length` on.
+NEURON_SIM_TARGET Words words_at(const float* row, int64_t i, int64_t length) {
+  return reinterpret_cast<Words>(_mm512_maskz_loadu_epi32(lanes_before(length - i), row + i));
+}
+
+NEURON_SIM_TARGET void copy_rows(const RowCopy& rows) {
+  for (int64_t k = 0; k < rows.depth; ++k) {
+    const float* from = rows.from + k * rows.from_pitch;
+    float* to = rows.to + k * rows.to_pitch;
+    for (int64_t i = 0; i < rows.padded; i += kLanes) {
+      const auto words = reinterpret_cast<__m512i>(words_at(from, i, rows.length));
+      _mm512_mask_storeu_epi32(to + i, lanes_before(rows.padded - i), words);
+    }
+  }
+}
+
 struct MultiplyAdd {
   NEURON_SIM_TARGET static __m512 add(__m512 sum, __m512 factor, __m512 values) {
     return _mm512_fmadd_ps(factor, values, sum);
   }
 };
 
-/// 12 rows x 2 vectors are 24 sums of the 32 registers; the operations broadcast the factors.
-template <typename Operation, int kRows, int kVectors>
+/// 12 rows x 2 vectors are 24 sums of the 32 registers; the operations broadcast the factors. The
+/// target, whose rows are pages apart, is brought near while the sums are computed.
+template <typename Operation, int kRows, int kVectors, bool kPacks>
 NEURON_SIM_TARGET void multiply(const BlockProduct& product) {
   const int64_t left_pitch = product.left_pitch, right_pitch = product.right_pitch;
   const float* left = product.left;
   const float* right = product.right;
+  float* packed = product.packed;
   __m512 sum[kRows][kVectors];
   NEURON_SIM_UNROLL for (int row = 0; row < kRows; ++row) {
-    NEURON_SIM_UNROLL for (int v = 0; v < kVectors; ++v) sum[row][v] = _mm512_setzero_ps();
+    NEURON_SIM_UNROLL for (int v = 0; v < kVectors; ++v) {
+      __builtin_prefetch(product.target + row * product.target_pitch + v * kLanes, 1);
+      sum[row][v] = _mm512_setzero_ps();
+    }
   }
 #pragma GCC unroll 2
   for (int64_t k = 0; k < product.depth; ++k) {
     __m512 values[kVectors];
     NEURON_SIM_UNROLL for (int v = 0; v < kVectors; ++v) {
       values[v] = _mm512_loadu_ps(right + v * kLanes);
+      if constexpr (kPacks) _mm512_store_ps(packed + v * kLanes, values[v]);
     }
+    if constexpr (kPacks) packed += kVectors * kLanes;
     NEURON_SIM_UNROLL for (int row = 0; row < kRows; ++row) {
       const __m512 factor = _mm512_set1_ps(left[row]);
       NEURON_SIM_UNROLL for (int v = 0; v < kVectors; ++v) {
@@ -59,7 +91,7 @@ NEURON_SIM_TARGET void multiply(const BlockProduct& product) {
   __mmask16 is_nan = 0;
   NEURON_SIM_UNROLL for (int row = 0; row < kRows; ++row) {
     NEURON_SIM_UNROLL for (int v = 0; v < kVectors; v += 2) {
-      is_nan |= _mm512_cmp_ps_mask(sum[row][v], sum[row][v + 1], _CMP_UNORD_Q);
+      is_nan |= _mm512_cmp_ps_mask(sum[row][v], sum[row][kVectors > 1 ? v + 1 : v], _CMP_UNORD_Q);
     }
   }
   const bool any_nan = is_nan != 0;
@@ -80,16 +112,24 @@ NEURON_SIM_TARGET void multiply(const BlockProduct& product) {
   }
 }
 
+/// multiply() of 1 to sizeof...(kRows) rows.
+template <typename Operation, int kVectors, bool kPacks, int... kRows>
+constexpr std::array<BlockMultiply, sizeof...(kRows)> blocks_of(
+    std::integer_sequence<int, kRows...>) {
+  return {multiply<Operation, kRows + 1, kVectors, kPacks>...};
+}
+
+template <typename Operation, int kVectors, bool kPacks>
+constexpr auto kBlocks =
+    blocks_of<Operation, kVectors, kPacks>(std::make_integer_sequence<int, 12>());
 template <typename Operation>
-constexpr BlockMultiply kBlocks[] = {
-    multiply<Operation, 1, 2>,  multiply<Operation, 2, 2>,  multiply<Operation, 3, 2>,
-    multiply<Operation, 4, 2>,  multiply<Operation, 5, 2>,  multiply<Operation, 6, 2>,
-    multiply<Operation, 7, 2>,  multiply<Operation, 8, 2>,  multiply<Operation, 9, 2>,
-    multiply<Operation, 10, 2>, multiply<Operation, 11, 2>, multiply<Operation, 12, 2>};
-template <typename Operation>
-constexpr BlockMultiply kFlatBlocks[] = {multiply<Operation, 1, 4>, multiply<Operation, 2, 4>,
-                                         multiply<Operation, 3, 4>, multiply<Operation, 4, 4>,
-                                         multiply<Operation, 5, 4>, multiply<Operation, 6, 4>};
+constexpr auto kFlatBlocks = blocks_of<Operation, 4, false>(std::make_integer_sequence<int, 6>());
+/// Of values of fp32.
+constexpr BlockShape kBlockShape{2 * kLanes, kBlocks<MultiplyAdd, 2, false>,
+                                 kBlocks<MultiplyAdd, 2, true>};
+constexpr BlockShape kNarrowShape{kLanes, kBlocks<MultiplyAdd, 1, false>,
+                                  kBlocks<MultiplyAdd, 1, true>};
+constexpr BlockShape kFlatShape{4 * kLanes, kFlatBlocks<MultiplyAdd>};
 
 }  // namespace
 }  // namespace neuron_sim

@@ -18,35 +18,40 @@ struct BlockProduct {
   float* target = nullptr;
   int64_t target_pitch = 0;
   bool accumulate = false;  ///< add to target with one fp32 addition, else overwrite it unread
+  /// Where BlockShape::packing copies the columns of right, row after row; aligned to cache lines.
+  float* packed = nullptr;
 };
 
 using BlockMultiply = void (*)(const BlockProduct&);
 
-/// multiply[rows - 1] multiplies a block of `rows` rows and `columns` columns.
+/// multiply[rows - 1] multiplies a block of `rows` rows and `columns` columns; packing[rows - 1],
+/// where there is one, writes BlockProduct::packed on the way.
 struct BlockShape {
   int64_t columns = 0;  ///< a multiple of 16
   std::span<const BlockMultiply> multiply;
+  std::span<const BlockMultiply> packing{};
 
   int64_t rows() const { return static_cast<int64_t>(multiply.size()); }
 };
 
-/// Rows of values of bf16, each held in an fp32, and where two and two of them become one: row 2 k
-/// in the high halves of words, row 2 k + 1 (zeros after the last row) in the low ones.
-struct PairedRows {
-  int64_t depth = 0;
+/// Rows of floats that are copied: `length` of each, then zeros up to `padded`.
+struct RowCopy {
+  int64_t depth = 0;  ///< rows
   int64_t length = 0;
   const float* from = nullptr;
   int64_t from_pitch = 0;
   float* to = nullptr;
   int64_t to_pitch = 0;
-  int64_t padded = 0;  ///< words that are written of each row: the rest are zeros
+  int64_t padded = 0;
 };
 
 /// Products of values of bf16, for which some hosts have an operation that makes two fused
 /// multiply-adds per lane, but counts numbers below the normal ones as zeros.
 struct PairedProduct {
-  /// Returns the bits of the smallest nonzero magnitude, or 0 when all values are zero.
-  uint32_t (*pack)(const PairedRows&) = nullptr;
+  /// Makes one row of two: row 2 k in the high halves of words, row 2 k + 1 (zeros after the last
+  /// row) in the low ones. Returns the bits of the smallest nonzero magnitude, or 0 when all values
+  /// are zero.
+  uint32_t (*pack)(const RowCopy&) = nullptr;
   BlockShape blocks;  ///< of packed rows: their depth is the number of pairs
 };
 
@@ -54,10 +59,12 @@ struct PairedProduct {
 /// in ascending order that starts from +0, then one fp32 addition when it accumulates; any NaN
 /// becomes kProductNanBits. So variants may be vectorised over rows and columns, never over depth.
 struct ProductKernel {
-  std::string_view name;   ///< as in NEURON_SIM_PRODUCT_KERNEL
-  bool (*runs_here)();     ///< whether this host has its instructions
-  BlockShape blocks;       ///< for products of many rows
-  BlockShape flat;         ///< for products of at most flat.rows() rows
+  std::string_view name;  ///< as in NEURON_SIM_PRODUCT_KERNEL
+  bool (*runs_here)();    ///< whether this host has its instructions
+  BlockShape blocks;      ///< for products of many rows
+  BlockShape flat;        ///< for products of at most flat.rows() rows
+  void (*copy)(const RowCopy&);
+  BlockShape narrow{};     ///< as many rows as `blocks`, fewer columns; empty where there is none
   PairedProduct paired{};  ///< empty where the host has no such operation
 };
 

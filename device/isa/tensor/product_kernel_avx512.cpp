@@ -10,9 +10,7 @@ bool runs_here() { return __builtin_cpu_supports("avx512f") != 0; }
 
 }  // namespace
 
-const ProductKernel kAvx512Product = {"avx512",
-                                      runs_here,
-                                      {2 * kLanes, kBlocks<MultiplyAdd>},
-                                      {4 * kLanes, kFlatBlocks<MultiplyAdd>}};
+const ProductKernel kAvx512Product = {"avx512",   runs_here, kBlockShape,
+                                      kFlatShape, copy_rows, kNarrowShape};
 
 }  // namespace neuron_sim

@@ -1,7 +1,5 @@
 // Blocks of a product on hosts with AVX-512F and AVX512_BF16.
 
-#include <algorithm>
-
 #define NEURON_SIM_TARGET __attribute__((target("avx512f,avx512bf16")))
 #include "device/isa/tensor/product_block_avx512.h"
 
@@ -16,22 +14,12 @@ struct MultiplyAddPairs {
   }
 };
 
-using Words [[gnu::vector_size(kLanes * sizeof(uint32_t))]] = uint32_t;
-
-/// Words of a row from `i` on, zeros from `length` on.
-NEURON_SIM_TARGET Words words_at(const float* row, int64_t i, int64_t length) {
-  if (i + kLanes <= length) return reinterpret_cast<Words>(_mm512_loadu_si512(row + i));
-  const int64_t rest = std::clamp<int64_t>(length - i, 0, kLanes);
-  const auto here = static_cast<__mmask16>((1U << rest) - 1);
-  return reinterpret_cast<Words>(_mm512_maskz_loadu_epi32(here, row + i));
-}
-
 NEURON_SIM_TARGET Words minimum(Words a, Words b) { return a < b ? a : b; }
 
 /// The magnitudes less one, in units of the last place: zeros become the largest numbers.
 NEURON_SIM_TARGET Words below_magnitude(Words bits) { return (bits & 0x7FFFFFFFU) - 1U; }
 
-NEURON_SIM_TARGET uint32_t pack_pairs(const PairedRows& rows) {
+NEURON_SIM_TARGET uint32_t pack_pairs(const RowCopy& rows) {
   Words least = Words{} - 1U;
   for (int64_t k = 0; k < rows.depth; k += 2) {
     const float* first = rows.from + k * rows.from_pitch;
@@ -66,10 +54,13 @@ bool runs_here() {
 
 }  // namespace
 
-const ProductKernel kAvx512Bf16Product = {"avx512_bf16",
-                                          runs_here,
-                                          {2 * kLanes, kBlocks<MultiplyAdd>},
-                                          {4 * kLanes, kFlatBlocks<MultiplyAdd>},
-                                          {pack_pairs, {2 * kLanes, kBlocks<MultiplyAddPairs>}}};
+const ProductKernel kAvx512Bf16Product = {
+    "avx512_bf16",
+    runs_here,
+    kBlockShape,
+    kFlatShape,
+    copy_rows,
+    kNarrowShape,
+    {pack_pairs, {2 * kLanes, kBlocks<MultiplyAddPairs, 2, false>}}};
 
 }  // namespace neuron_sim

@@ -1,5 +1,6 @@
 // Blocks of a product on any host: fused multiply-adds built from fp64 operations.
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 
@@ -59,6 +60,14 @@ void multiply(const BlockProduct& product) {
   }
 }
 
+void copy_rows(const RowCopy& rows) {
+  for (int64_t k = 0; k < rows.depth; ++k) {
+    float* to = rows.to + k * rows.to_pitch;
+    std::copy_n(rows.from + k * rows.from_pitch, rows.length, to);
+    std::fill(to + rows.length, to + rows.padded, 0.0F);
+  }
+}
+
 constexpr BlockMultiply kBlocks[] = {multiply<1>};
 
 bool runs_here() { return true; }
@@ -66,6 +75,6 @@ bool runs_here() { return true; }
 }  // namespace
 
 const ProductKernel kPortableProduct = {
-    "portable", runs_here, {kVectors * kLanes, kBlocks}, {kVectors * kLanes, kBlocks}};
+    "portable", runs_here, {kVectors * kLanes, kBlocks}, {kVectors * kLanes, kBlocks}, copy_rows};
 
 }  // namespace neuron_sim

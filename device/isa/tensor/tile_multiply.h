@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "device/instruction/pattern.h"
 #include "device/isa/tensor/product_kernel.h"
 
 namespace neuron_sim {
@@ -21,6 +22,9 @@ struct TileProduct {
   int64_t target_pitch = 0;
   bool accumulate = false;  ///< add to C with one fp32 addition per element, else overwrite C
   bool bf16 = false;  ///< every value of A and B is one of bf16, or too small for its exponents
+  /// Where the elements of a row of B stand, in floats, their innermost stride being 1; null: one
+  /// after the other.
+  const Pattern* runs = nullptr;
 };
 
 /// Every element of C is a chain of fused multiply-adds over k = 0, 1, ... from +0, then one fp32
