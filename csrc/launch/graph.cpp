@@ -12,6 +12,7 @@
 #include "csrc/runtime/errors.h"
 #include "csrc/runtime/runtime.h"
 #include "csrc/runtime/values.h"
+#include "device/memory/write_watch.h"
 #include "device/runtime/devices.h"
 #include "device/runtime/launch.h"
 #include "device/runtime/timing_only.h"
@@ -45,8 +46,9 @@ class Run {
       addresses.push_back(address_of(argument.memory) + argument.byte_offset);
       const size_t index = addresses.size() - 1;
       if (index < step.zeroed_from || timing_only()) continue;
-      std::memset(addresses.back(), 0,
-                  static_cast<size_t>(step.kernel->program().arguments[index].bytes));
+      const int64_t bytes = step.kernel->program().arguments[index].bytes;
+      std::memset(addresses.back(), 0, static_cast<size_t>(bytes));
+      note_write({addresses.back(), addresses.back() + bytes});
     }
     neuron_sim::launch(device_.index(), current_stream(device_.index()), step.kernel,
                        {addresses.data(), addresses.size()});

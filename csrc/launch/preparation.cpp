@@ -17,7 +17,8 @@ namespace neuron_sim {
 namespace {
 
 /// A hash of bytes that differs when any one word does; four chains, so that memory is the limit.
-uint64_t fingerprint(const std::byte* begin, const std::byte* end) {
+uint64_t fingerprint(const HostBytes& bytes) {
+  const std::byte *begin = bytes.begin, *const end = bytes.end;
   constexpr uint64_t kMultiplier = 0x9E3779B97F4A7C15;  // odd, so that multiplying loses nothing
   std::array<uint64_t, 4> chains{1, 2, 3, 4};
   std::array<uint64_t, 4> words{};
@@ -58,8 +59,7 @@ void Preparation::read(const std::vector<GraphTensor>& constants, Addresses addr
     if (std::find(constants_.begin(), constants_.end(), range) != constants_.end()) continue;
     constants_.push_back(range);
     if (timing_only()) continue;
-    const std::byte* const memory = address(range.memory);
-    fingerprints_.push_back(fingerprint(memory + range.begin, memory + range.end));
+    fingerprints_.push_back(fingerprint(range.at(address(range.memory))));
   }
 }
 
@@ -92,13 +92,20 @@ void Preparation::perform(const Step& step, Addresses address) const {
   compute(device_.index(), computation.kernel, addresses);
 }
 
+bool Preparation::take_written(size_t i, const HostBytes& bytes) const {
+  std::unique_ptr<WriteWatch>& watch = watches_[i];
+  if (watch == nullptr || watch->bytes() != bytes) watch = std::make_unique<WriteWatch>(bytes);
+  return watch->take_written();
+}
+
 std::shared_ptr<const Preparation::Storages> Preparation::contents(Addresses address) const {
   const std::lock_guard lock(mutex_);
   if (timing_only()) return made_;
-  std::vector<uint64_t> found;
-  for (const Range& range : constants_) {
-    const std::byte* const memory = address(range.memory);
-    found.push_back(fingerprint(memory + range.begin, memory + range.end));
+  std::vector<uint64_t> found = fingerprints_;
+  watches_.resize(constants_.size());
+  for (size_t i = 0; i < constants_.size(); ++i) {
+    const HostBytes bytes = constants_[i].at(address(constants_[i].memory));
+    if (take_written(i, bytes)) found[i] = fingerprint(bytes);
   }
   if (found == fingerprints_) return made_;
   const auto made = std::make_shared<Storages>();

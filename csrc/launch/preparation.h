@@ -2,7 +2,8 @@
 // What a captured graph computes from its constants (parameters and buffers that it does not write)
 // before its runs: programs of kernels that depend on nothing else, and operands in the order in
 // which kernels load them. Made when the graph is captured, and anew before a run that finds
-// other bytes in the constants: changes through `tensor.data` count no version.
+// other bytes in constants that were written since (device/memory/write_watch.h): changes through
+// `tensor.data` count no version.
 
 #include <ATen/core/Tensor.h>
 #include <c10/core/Storage.h>
@@ -15,6 +16,7 @@
 #include <variant>
 #include <vector>
 
+#include "device/memory/write_watch.h"
 #include "device/runtime/kernel.h"
 #include "ops/graph/constants.h"
 #include "ops/graph/graph_program.h"
@@ -50,6 +52,7 @@ class Preparation {
     size_t memory = 0;
     int64_t begin = 0, end = 0;
     bool operator==(const Range&) const = default;
+    HostBytes at(const std::byte* address) const { return {address + begin, address + end}; }
   };
   struct Computation {
     std::shared_ptr<const Kernel> kernel;
@@ -57,12 +60,15 @@ class Preparation {
   };
   using Step = std::variant<Computation, ArrangedConstant>;
   void perform(const Step& step, Addresses address) const;
+  /// Whether constant `i` may have changed since the last call; the others are watched from now on.
+  bool take_written(size_t i, const HostBytes& bytes) const;
 
   at::Device device_;
   std::vector<Range> constants_;
   std::vector<Step> steps_;
   mutable std::mutex mutex_;
-  mutable std::vector<uint64_t> fingerprints_;  ///< of `constants_`, when made
+  mutable std::vector<uint64_t> fingerprints_;                ///< of `constants_`, when made
+  mutable std::vector<std::unique_ptr<WriteWatch>> watches_;  ///< of `constants_` in the last run
   mutable std::shared_ptr<Storages> made_ = std::make_shared<Storages>();
 };
 

@@ -8,10 +8,22 @@
 #include "csrc/launch/capture.h"
 #include "csrc/runtime/errors.h"
 #include "csrc/runtime/values.h"
+#include "device/memory/write_watch.h"
 #include "device/runtime/devices.h"
 #include "device/runtime/timing_only.h"
 
 namespace neuron_sim {
+namespace {
+
+/// A device storage that CPU kernels write too.
+struct SharedMemory {
+  SharedMemory(const c10::Storage& device, const HostBytes& bytes) : storage(device), open(bytes) {}
+
+  c10::Storage storage;
+  OpenForWriting open;
+};
+
+}  // namespace
 
 std::byte* backing(const at::Tensor& tensor) {
   TORCH_CHECK(on_device(tensor),
@@ -54,9 +66,10 @@ c10::Storage host_storage(const c10::Storage& device_storage) {
     check_values(*device_storage.unsafeGetStorageImpl());
     host_pointer = translate_errors([&] { return hbm().backing(device_pointer); });
   }
-  auto* owner = new c10::Storage(device_storage);
+  const auto* const begin = static_cast<const std::byte*>(host_pointer);
+  auto* owner = new SharedMemory(device_storage, {begin, begin + device_storage.nbytes()});
   c10::DataPtr data(
-      host_pointer, owner, [](void* kept) { delete static_cast<c10::Storage*>(kept); }, c10::kCPU);
+      host_pointer, owner, [](void* kept) { delete static_cast<SharedMemory*>(kept); }, c10::kCPU);
   return c10::Storage(c10::Storage::use_byte_size_t(), device_storage.nbytes(), std::move(data),
                       c10::GetCPUAllocator(), /*resizable=*/true);
 }

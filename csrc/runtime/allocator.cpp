@@ -8,6 +8,7 @@
 #include "csrc/runtime/errors.h"
 #include "csrc/runtime/runtime.h"
 #include "csrc/runtime/values.h"
+#include "device/memory/write_watch.h"
 #include "device/runtime/devices.h"
 #include "device/runtime/timing_only.h"
 
@@ -50,7 +51,11 @@ class DeviceAllocator final : public c10::DeviceAllocator {
   c10::DeleterFnPtr raw_deleter() const override { return &free_device_pointer; }
   void copy_data(void* target, const void* source, size_t bytes) const override {
     if (bytes == 0 || timing_only()) return;
-    translate_errors([&] { std::memcpy(hbm().backing(target), hbm().backing(source), bytes); });
+    translate_errors([&] {
+      std::byte* const to = hbm().backing(target);
+      std::memcpy(to, hbm().backing(source), bytes);
+      note_write({to, to + bytes});
+    });
   }
 
   bool initialized() override { return true; }

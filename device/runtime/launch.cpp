@@ -11,6 +11,7 @@
 #include "device/base/errors.h"
 #include "device/base/interruption.h"
 #include "device/execute/executor.h"
+#include "device/memory/write_watch.h"
 #include "device/runtime/checking.h"
 #include "device/runtime/devices.h"
 #include "device/runtime/timing_only.h"
@@ -88,11 +89,25 @@ void check_aliases(const Program& program, std::span<std::byte* const> arguments
   }
 }
 
+/// Says that a program wrote its arguments, also when it ended by an error.
+struct WritesOf {
+  const Program& program;
+  std::span<std::byte* const> arguments;
+
+  ~WritesOf() {
+    for (size_t i = 0; i < arguments.size(); ++i) {
+      const Argument& argument = program.arguments[i];
+      if (argument.written) note_write({arguments[i], arguments[i] + argument.bytes});
+    }
+  }
+};
+
 /// Computes the bytes, unless only time is wanted; the log of the run.
 ControlLog run(LogicalCore& core, const std::shared_ptr<const Kernel>& kernel,
                const Program& program, std::span<std::byte* const> arguments) {
   if (timing_only()) return {};
   const std::span<CoreMemory* const> memories = core.of(program);
+  const WritesOf writes{program, arguments};
   return checking() ? checked_launch(kernel, program, memories, arguments, thread_pool())
                     : execute(program, kernel->plan(), memories, arguments, thread_pool());
 }
@@ -135,6 +150,7 @@ void compute(int device, const std::shared_ptr<const Kernel>& kernel,
   schedule(device);  // KernelError when there is no such device
   LogicalCore& core = core_of(device);
   const auto lock = interruptible_lock(core.mutex);
+  const WritesOf writes{program, arguments};
   execute(program, kernel->plan(), core.of(program), arguments, thread_pool());
 }
 

@@ -9,6 +9,7 @@
 #include "csrc/runtime/errors.h"
 #include "csrc/runtime/runtime.h"
 #include "device/base/errors.h"
+#include "device/memory/write_watch.h"
 #include "device/runtime/devices.h"
 #include "device/runtime/launch.h"
 
@@ -74,6 +75,7 @@ void launch_kernel(const py::capsule& capsule, const std::vector<at::Tensor>& te
     for (size_t i = first_new; i < addresses.size(); ++i) {
       if (addresses[i] != nullptr) {
         std::memset(addresses[i], 0, static_cast<size_t>(program.arguments[i].bytes));
+        note_write({addresses[i], addresses[i] + program.arguments[i].bytes});
       }
     }
     if (capture != nullptr) return capture->add_program(kernel, tensors, first_new);

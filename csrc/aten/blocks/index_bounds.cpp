@@ -9,6 +9,7 @@
 #include "csrc/aten/dispatch/host_step.h"
 #include "csrc/launch/capture.h"
 #include "csrc/launch/tensor_access.h"
+#include "device/memory/write_watch.h"
 #include "device/runtime/timing_only.h"
 
 namespace neuron_sim {
@@ -97,6 +98,8 @@ Tensor add_rows(const std::vector<IndexedDimension>& dimensions, IntArrayRef ste
     for_each_index(dimension.indices, dimension.bounds,
                    [&](int64_t index) { *next++ += index * dimension.stride; });
   }
+  const auto* const begin = reinterpret_cast<const std::byte*>(elements(rows));
+  note_write({begin, begin + tensor_bytes(rows).count});
   return rows;
 }
 

@@ -11,6 +11,7 @@
 #include "csrc/launch/tensor_access.h"
 #include "csrc/launch/transfer.h"
 #include "csrc/launch/written_memory.h"
+#include "device/memory/write_watch.h"
 #include "device/runtime/devices.h"
 #include "device/runtime/timing_only.h"
 
@@ -26,7 +27,9 @@ void reflect(const at::Tensor& host, const at::Tensor& device) {
   if (host_memory.data() != before) {
     resize_storage(device_memory, host_memory.nbytes());
     if (host_memory.nbytes() > 0) {
-      std::memcpy(hbm().backing(device_memory.data()), host_memory.data(), host_memory.nbytes());
+      std::byte* const to = hbm().backing(device_memory.data());
+      std::memcpy(to, host_memory.data(), host_memory.nbytes());
+      note_write({to, to + host_memory.nbytes()});
     }
   }
   c10::TensorImpl* implementation = device.unsafeGetTensorImpl();

@@ -63,6 +63,14 @@ CHANGES = {
     "one element": lambda weight: weight.data.view(-1)[-1:].add_(1),
     "another tensor": lambda weight: setattr(weight, "data", weight.data * 3),
     "from the host": lambda weight: weight.data.copy_(torch.ones(weight.shape)),
+    "as bytes": lambda weight: weight.untyped_storage().copy_(
+        torch.ones(weight.shape, dtype=weight.dtype).untyped_storage()
+    ),
+    "by an operator on the CPU": lambda weight: (
+        torch.nn.init.orthogonal_(weight.data.float()).sum()
+        and weight.data.lerp_(weight.data * 2, 0.5)
+    ),
+    "by a compiled graph": lambda weight: compiled(lambda w: w.mul_(2))(weight.data),
 }
 
 

@@ -51,7 +51,9 @@ TEST(ProductKernel, HasBlocksOfWholeCacheLines) {
       EXPECT_EQ(shape.columns % 16, 0) << kernel->name;
     }
     EXPECT_EQ(kernel->narrow.columns % 16, 0) << kernel->name;
-    if (kernel->narrow.columns > 0) EXPECT_EQ(kernel->narrow.rows(), kernel->blocks.rows());
+    if (kernel->narrow.columns > 0) {
+      EXPECT_EQ(kernel->narrow.rows(), kernel->blocks.rows());
+    }
     EXPECT_EQ(kernel->paired.pack != nullptr, kernel->paired.blocks.rows() > 0) << kernel->name;
     EXPECT_EQ(kernel->paired.blocks.columns % 16, 0) << kernel->name;
   }
