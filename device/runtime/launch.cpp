@@ -26,6 +26,10 @@ void use_large_pages(const CoreMemory& memory, int64_t partitions) {
     madvise(memory.at(kind, 0, 0), static_cast<size_t>(memory.pitch(kind) * partitions),
             MADV_HUGEPAGE);
   }
+  for (const int itemsize : {1, 2}) {  // products read fp32 copies where they stand, too
+    madvise(memory.widened(itemsize, 0, 0),
+            static_cast<size_t>(memory.widened_pitch(itemsize) * partitions), MADV_HUGEPAGE);
+  }
 }
 
 /// On-chip memories of one device: of every physical core of its logical core. One program at a

@@ -9,14 +9,12 @@ namespace neuron_sim {
 namespace {
 
 // A stationary operand that more panels than this read is copied first: its rows are pages apart.
-constexpr int64_t kPanelsInPlace = 2;
-// Rows that a copy brings near before it reads them.
-constexpr int64_t kRowsAhead = 8;
+constexpr int64_t kPanelsInPlace = 2000;
 // Operands of more blocks of rows than this are multiplied in pairs, if they can be.
 constexpr int64_t kBlocksUnpaired = 2;
 
 struct Buffers {
-  LineBuffer left, right, edge, left_pairs, right_pairs;
+  LineBuffer right, edge, left_pairs, right_pairs;
 };
 Buffers& buffers() {
   thread_local Buffers mine;
@@ -34,18 +32,11 @@ int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 /// cache.
 int64_t spread_pitch(int64_t length) { return (divide_up(length, kLineFloats) | 1) * kLineFloats; }
 
-/// A copy, whose rows are brought near before they are read.
-Matrix copied(const Matrix& from, int64_t rows, int64_t length, const ProductKernel& kernel,
-              LineBuffer& buffer) {
-  const int64_t pitch = spread_pitch(length);
-  float* data = buffer.floats(rows * pitch);
+/// Brings `rows` rows of one cache line towards the processor.
+void bring_near(const Matrix& lines, int64_t rows) {
   for (int64_t row = 0; row < rows; ++row) {
-    const float* ahead = from.data + std::min(row + kRowsAhead, rows - 1) * from.pitch;
-    for (int64_t line = 0; line < length; line += kLineFloats) __builtin_prefetch(ahead + line);
-    kernel.copy(
-        {1, length, from.data + row * from.pitch, from.pitch, data + row * pitch, pitch, length});
+    __builtin_prefetch(lines.data + row * lines.pitch, 0, 2);
   }
-  return {data, pitch};
 }
 
 /// The columns [first, first + columns) of the moving operand.
@@ -151,6 +142,7 @@ void multiply_panel(const TileProduct& product, const BlockShape& shape, int64_t
     const auto& kernels = packs ? shape.packing : shape.multiply;
     const BlockMultiply multiply = kernels[static_cast<size_t>(rows - 1)];
     part.left = left.data + row;
+    if (panel.first() == 0) bring_near({part.left + rows, left.pitch}, depth);
     part.target = product.target + row * product.target_pitch + panel.first();
     ahead.fetch();
     if (panel.columns() == shape.columns) {
@@ -230,10 +222,7 @@ void multiply_panels(const TileProduct& product, const ProductKernel& kernel) {
                      product.columns > kBlocksUnpaired * kernel.paired.blocks.rows();
   if (pairs) return multiply_pairs(product, kernel);
   const BlockShape& shape = product.columns <= kernel.flat.rows() ? kernel.flat : kernel.blocks;
-  Matrix left{product.stationary, product.stationary_pitch};
-  if (product.elements > kPanelsInPlace * shape.columns) {
-    left = copied(left, product.depth, product.columns, kernel, buffers().left);
-  }
+  const Matrix left{product.stationary, product.stationary_pitch};
   for (int64_t first = 0; first < product.elements; first += shape.columns) {
     const bool is_narrow =
         &shape == &kernel.blocks && product.elements - first <= kernel.narrow.columns;
