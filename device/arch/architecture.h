@@ -87,13 +87,14 @@ struct TensorTiming {
   double minimum_columns = 0;        ///< shortest multiply, in columns (64)
   double columns_init = 0;           ///< added to every pass (64 on generation 2, else 0)
   double passes_fp32 = 0;            ///< cycles per column for fp32 operands (4)
-  double passes_fp32_transpose = 0;  ///< the same for an fp32 transpose (2; 4 on generation 2)
+  double passes_fp32_transpose = 0;  ///< the same for an fp32 transpose (2)
   double passes_fp32_onezero = 0;    ///< the same when one operand holds ones and zeros only (2)
-  int64_t fp32_pairs = 0;        ///< LoadStationary and MultiplyMoving each, per fp32 matmul (2)
-  double load_cycles_16bit = 0;  ///< LoadStationary of 128 columns, 16-bit and narrower (32)
+  int64_t fp32_pairs = 0;  ///< LoadStationary and MultiplyMoving each, per fp32 matmul (2)
+  int64_t fp32_transpose_pairs = 0;  ///< the same per fp32 transpose (1; 2 on generation 2)
+  double load_cycles_16bit = 0;      ///< LoadStationary of 128 columns, 16-bit and narrower (32)
   double load_cycles_16bit_strided = 0;   ///< the same, stationary innermost stride > 16 bytes
   double load_cycles_fp32 = 0;            ///< the same, fp32: one of the fp32_pairs (256)
-  double load_cycles_fp32_transpose = 0;  ///< the same, fp32 transpose (128)
+  double load_cycles_fp32_transpose = 0;  ///< the same, one of the fp32_transpose_pairs
   double strided_load_factor = 0;         ///< fp32 with a stationary innermost stride > 16 bytes
   Picoseconds load_latency{};             ///< end of a load to its completion, fixed part
   double load_latency_cycles = 0;         ///< and its clocked part

@@ -137,6 +137,7 @@ void add_tensor(std::vector<Field>& fields) {
   tensor.add("passes_fp32_transpose", "cycles", kRate, &TensorTiming::passes_fp32_transpose);
   tensor.add("passes_fp32_onezero", "cycles", kRate, &TensorTiming::passes_fp32_onezero);
   tensor.add("fp32_pairs", "1", kPairs, &TensorTiming::fp32_pairs);
+  tensor.add("fp32_transpose_pairs", "1", kPairs, &TensorTiming::fp32_transpose_pairs);
   tensor.add("load_cycles_16bit", "cycles", kRate, &TensorTiming::load_cycles_16bit);
   tensor.add("load_cycles_16bit_strided", "cycles", kRate,
              &TensorTiming::load_cycles_16bit_strided);

@@ -86,6 +86,7 @@ class TensorEngine {
   double load_cycles(const Step& step) const;
   double multiply_cycles(const Step& step) const;
   int64_t pairs(const Step& step) const {
+    if (step.matmul == MatmulClass::kFp32Transpose) return timing_.fp32_transpose_pairs;
     return step.matmul == MatmulClass::kFp32 ? timing_.fp32_pairs : 1;
   }
   void divide();

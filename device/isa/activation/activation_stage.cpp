@@ -126,8 +126,9 @@ float* grown(std::vector<float>& buffer, int64_t count) {
   return buffer.data();
 }
 
-/// The last function of several partitions and its values: kernels that normalise rows compute the
-/// exponentials of a tile for their sum and again for the result.
+/// The last function of several partitions and its values, which the next one may take once:
+/// kernels that normalise rows compute the exponentials of a tile for their sum and again for the
+/// result.
 struct LastFunction {
   Activation op = Activation::kIdentity;
   size_t count = 0;
@@ -140,11 +141,12 @@ struct LastFunction {
 };
 
 /// op of `count` values in `inputs`, which are kept.
-const float* apply_once(Activation op, std::vector<float>& inputs, int64_t count) {
+const float* apply_or_repeat(Activation op, std::vector<float>& inputs, int64_t count) {
   thread_local LastFunction last;
   const auto number = static_cast<size_t>(count);
-  if (last.is(op, inputs.data(), number)) return last.results.data();
-  last.count = 0;  // until both are there
+  const bool is_repeated = last.is(op, inputs.data(), number);
+  last.count = 0;  // taken, or until both are there
+  if (is_repeated) return last.results.data();
   apply(op, inputs.data(), grown(last.results, count), count);
   std::swap(last.inputs, inputs);
   last.op = op;
@@ -215,7 +217,7 @@ void run(const Instance& instance, ReduceCommand command) {
     const int64_t taken = std::min(at_once, data.partitions - first);
     if (at_once > 1) {
       affinity.apply(read, first, taken, count, {grown(scratch.second, taken * count), bytes});
-      const float* const results = apply_once(op, scratch.second, taken * count);
+      const float* const results = apply_or_repeat(op, scratch.second, taken * count);
       for (int64_t i = 0; i < taken; ++i) {
         const float* const row = results + i * count;
         if (accumulates) accumulate({command}, accumulator, result, first + i, row, count);

@@ -144,6 +144,17 @@ TEST_F(TensorEngineTest, WorkIsThatOfOnePairAtEitherClock) {
   EXPECT_EQ(narrow.multiply.cold, ns(100));
 }
 
+TEST_F(TensorEngineTest, TransposesOfGeneration2AreAPairForEachHalf) {
+  const Step load{.matmul = MatmulClass::kFp32Transpose, .elements = 128};
+  const Step stream{.matmul = MatmulClass::kFp32Transpose, .elements = 128};
+  const Architecture& trn1 = load_architecture("trn1");
+  const MatmulWork halves = TensorEngine(trn1, true, {}).work(load, stream);
+  EXPECT_EQ(halves.pairs, 2);
+  EXPECT_EQ(halves.load.warm, PeClock(trn1, true, {}).time_of(128).warm);
+  EXPECT_EQ(halves.multiply.warm, PeClock(trn1, true, {}).time_of(128 + 64).warm);
+  EXPECT_EQ(TensorEngine(load_architecture("trn2"), true, {}).work(load, stream).pairs, 1);
+}
+
 TEST_F(TensorEngineTest, OverlappingMultipliesCountAsBusyOnce) {
   architecture.features.clock_gating = true;
   architecture.clocks = {{2}, {1}, {1}, {1}, {1}, {1}};

@@ -24,6 +24,7 @@ BEST = {
     "dma.small_row": 1,
     "tensor.columns_init": 0,
     "tensor.fp32_pairs": 1,
+    "tensor.fp32_transpose_pairs": 1,
     "tensor.gate_down": 0,
     "tensor.gate_up": 0.2,  # as gate_down, which is no larger
     "tensor.minimum_columns": 1,
