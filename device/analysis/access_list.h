@@ -120,7 +120,7 @@ class AccessList {
   [[gnu::noinline]] void make_room() {
     constexpr size_t kLeast = 4;
     const size_t count = size();
-    std::move(begin(), end(), entries_.begin());
+    if (first_ > 0) std::move(begin(), end(), entries_.begin());
     if (first_ * 2 <= entries_.size()) {
       entries_.resize(std::max(kLeast, entries_.size() * 2));
       bounds_.resize(entries_.size() * 2);

@@ -292,5 +292,24 @@ TEST(TileHistory, KeepsTheEntriesOfAPlainList) {
   EXPECT_GT(merged, 1000);
 }
 
+/// The executor's stamps own memory, which a move to the same place would release.
+struct Numbers {
+  std::vector<int64_t> all;
+  void merge(const Numbers& other) { all.insert(all.end(), other.all.begin(), other.all.end()); }
+};
+
+TEST(TileHistory, KeepsStampsThatOwnMemoryWhenItGrows) {
+  TileHistory<Numbers> history;
+  for (int64_t number = 0; number < 40; ++number) {
+    history.record(bytes(number * 8, 8), true, 0, {{number}});
+    std::vector<int64_t> found;
+    const auto add = [&](const HistoryEntry<Numbers>& entry, bool) {
+      found.insert(found.end(), entry.stamp.all.begin(), entry.stamp.all.end());
+    };
+    history.collect(bytes(0, 8 * 40), true, false, add);
+    ASSERT_EQ(found.size(), static_cast<size_t>(number) + 1);
+  }
+}
+
 }  // namespace
 }  // namespace neuron_sim
