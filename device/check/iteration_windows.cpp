@@ -48,7 +48,7 @@ std::vector<bool> tiles_apart(const Program& program, const std::vector<Iteratio
         if (operand.memory != MemoryKind::kSbuf) continue;
         const int64_t step = mark.level < 0 ? 0 : step_of(program, operand, mark.level);
         for (int32_t turn = 0; turn < operand.ring; ++turn) {
-          const auto tile = static_cast<size_t>(operand.tile + turn);
+          const size_t tile = static_cast<size_t>(operand.tile) + static_cast<size_t>(turn);
           widen(windows[tile], operand, step, !is_touched[tile]);
           if (!is_touched[tile]) touched.push_back(tile);
           is_touched[tile] = true;

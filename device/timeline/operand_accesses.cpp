@@ -99,7 +99,7 @@ void OperandAccesses::move(LoopMotion& loop, int64_t by) {
 
 void OperandAccesses::turn(OperandAccess& access, Turn& turn, int64_t by) {
   int64_t next = turn.turn + by;
-  if (next >= turn.ring && next < 2 * turn.ring) next -= turn.ring;
+  if (next >= turn.ring && next < int64_t{2} * turn.ring) next -= turn.ring;
   if (next < 0 || next >= turn.ring) {
     next %= turn.ring;
     if (next < 0) next += turn.ring;
