@@ -18,8 +18,8 @@ inline bool on_device(const at::Tensor& tensor) {
 }
 
 /// Host memory that backs the first element of a device tensor (its storage offset included).
-/// nullptr for a tensor without elements. c10::Error when the tensor is not on the device. Who
-/// writes there calls note_write() after it (device/memory/write_watch.h).
+/// nullptr for a tensor without elements. c10::Error when the tensor is not on the device. Callers
+/// that write there must call note_write() afterwards (device/memory/write_watch.h).
 NEURON_SIM_TORCH_API std::byte* backing(const at::Tensor& tensor);
 
 /// Index of the device the tensor lives on; c10::Error when it is not on a neuron_sim device.

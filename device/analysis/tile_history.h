@@ -49,7 +49,7 @@ class TileHistory {
   void record(const Region& region, bool writes, Slot slot, const Stamp& stamp) {
     if (writes) {
       record_write(region, slot, stamp);
-    } else if (!is_repeated(region, slot, stamp)) {
+    } else if (!merge_repeated(region, slot, stamp)) {
       record_read(region, slot, stamp);
     }
   }
@@ -84,10 +84,10 @@ class TileHistory {
     writes_.append(region, high, slot, stamp);
   }
 
-  /// Whether the read is that of the entry after the one read last, as in a loop: into which it
-  /// merges. No earlier entry covers it: an exact one would have taken that entry in, and widened
-  /// ones take in no exact region.
-  bool is_repeated(const Region& region, Slot slot, const Stamp& stamp) {
+  /// Merges the read into the entry that follows the one read last, if it has the same region and
+  /// slot, as reads in a loop do; returns whether it did. No earlier entry can cover the read: an
+  /// exact one would have absorbed that entry, and widened ones absorb no exact region.
+  bool merge_repeated(const Region& region, Slot slot, const Stamp& stamp) {
     if (next_read_ >= reads_.size()) next_read_ = 0;
     if (reads_.empty() || !region.exact) return false;
     Entry& entry = reads_[next_read_];

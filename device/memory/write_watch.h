@@ -34,11 +34,11 @@ class WriteWatch {
   std::atomic<bool> written_ = true;
 };
 
-/// Says that these bytes were written. To be called after the write: a reader that looks between
+/// Reports that these bytes were written. To be called after the write: a reader that looks between
 /// the two must look again. Nearly free while nothing is watched.
 void note_write(const HostBytes& bytes);
 
-/// Bytes that code which says nothing may write while this lives.
+/// Bytes that code without note_write() may write while this lives, such as CPU kernels.
 class OpenForWriting {
  public:
   explicit OpenForWriting(const HostBytes& bytes);

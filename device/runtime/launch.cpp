@@ -93,7 +93,7 @@ void check_aliases(const Program& program, std::span<std::byte* const> arguments
   }
 }
 
-/// Says that a program wrote its arguments, also when it ended by an error.
+/// Reports the arguments that a program wrote, even if it ended in an error.
 struct WritesOf {
   const Program& program;
   std::span<std::byte* const> arguments;

@@ -77,7 +77,7 @@ class OperandAccesses {
   std::vector<PendingAccesses*> pending_of_tile_;  // null: needs none
   std::vector<Planned> planned_;                   // by instruction; empty without loops
   std::vector<LoopMotion> loops_;                  // by loop; empty without loops
-  // Those of planned instructions, then those of the instance that was resolved last.
+  // Accesses of planned instructions, followed by those of the instance resolved last.
   std::vector<OperandAccess> accesses_;
   std::vector<Turn> turns_;           // by planned access
   std::vector<uint32_t> open_loops_;  // while planning

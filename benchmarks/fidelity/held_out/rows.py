@@ -46,7 +46,7 @@ class Row:
 
 
 def _cores(test: Mapping[str, Any], parameters: Mapping[str, str]) -> int | None:
-    """A number, or that of the column that `cores` names."""
+    """The number of cores of a row: `cores` is that number or names the column that has it."""
     cores = test.get("cores")
     return int(parameters[cores]) if isinstance(cores, str) else cores
 

@@ -10,7 +10,7 @@
 namespace neuron_sim {
 
 /// The tiles that a loop uses, and its statements between which it does. One for all loops of a
-/// line: a loop costs the time of its own uses, once for all the ways to split it.
+/// line: the uses of a loop are read once, however many ways to split it are tried.
 class SplitRoom {
  public:
   explicit SplitRoom(const StraightLine& line) : line_(line), statements_(line.tiles.size()) {}

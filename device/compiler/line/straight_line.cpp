@@ -105,7 +105,7 @@ class Unroll {
     line_.instructions.push_back(instance);
   }
 
-  /// The nest of an instance: that of the last one at the same depth when nothing differs.
+  /// The loop nest of an instance; equal to the previous one at that depth, that nest is reused.
   uint32_t nest_at(uint32_t index, const int64_t* variables) {
     Nest nest = nests_.nests[nests_.of[index]];
     const auto depth = static_cast<size_t>(nest.depth);

@@ -79,7 +79,7 @@ class LoopSplit {
  private:
   const StraightInstruction& at(uint32_t instance) const { return line_.instructions[instance]; }
   const Nest& nest(uint32_t instance) const { return line_.nest_of(at(instance)); }
-  /// The nest after the split: each piece of the body has a loop of its own.
+  /// The loop nest of an instance after the split, which gives each piece of the body its own loop.
   uint32_t nest_in_piece(uint32_t nest, size_t piece) {
     const auto [entry, fresh] =
         nests_.try_emplace({nest, piece}, static_cast<uint32_t>(line_.nests.size()));

@@ -64,7 +64,7 @@ struct ProductKernel {
   BlockShape blocks;      ///< for products of many rows
   BlockShape flat;        ///< for products of at most flat.rows() rows
   void (*copy)(const RowCopy&);
-  BlockShape narrow{};     ///< as many rows as `blocks`, fewer columns; empty where there is none
+  BlockShape narrow{};  ///< for the last columns: the rows of `blocks`, fewer columns; may be empty
   PairedProduct paired{};  ///< empty where the host has no such operation
 };
 

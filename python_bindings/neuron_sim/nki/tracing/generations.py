@@ -39,7 +39,7 @@ _OTHER_CHIPS = {"inf2": "inf2.xlarge"}
 
 
 def instance_type(architecture: str, generation: int) -> str:
-    """A profile's instance_type: the smallest instance with the chip. A user's chip takes the
-    instance of its generation, or its own name if that generation has none."""
+    """A profile's instance_type: the smallest instance with the chip. For a
+    user's chip, the instance of its generation, or the chip's own name if there is none."""
     known = GENERATIONS.get(generation)
     return _OTHER_CHIPS.get(architecture) or (known.instance if known else architecture)

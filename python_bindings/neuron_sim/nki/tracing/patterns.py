@@ -49,8 +49,8 @@ def ap(
     """The pattern [[step, size], ...] on the storage, whatever view this is called on.
 
     Steps and offset count elements of `dtype` in row-major order. On chip the first step is the
-    elements of a partition. Where it is those of the view alone, and they follow each other, steps
-    and offset count in the view: nki-library calls ap on parts of tiles so. offset None: the
+    elements of a partition of the tile. If it equals those of a contiguous view instead, steps and
+    offset count within the view, as nki-library uses ap on parts of tiles. offset None: the
     view's. scalar_offset: a tile of one element, a register or the variable of a loop,
     vector_offset: a tile [P, 1]; they count steps of dimension `indirect_dim`.
     """
