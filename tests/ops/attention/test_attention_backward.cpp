@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 #include "tests/ops/run_op.h"
 
@@ -20,13 +21,14 @@ struct Specs {
   TensorSpec q, k, v, out, sums;
 };
 
+TensorSpec dense(std::vector<int64_t> shape) { return {std::move(shape), {}}; }
+
 Specs specs_of(const Case& c) {
   const int64_t members = c.members();
-  return {{{1, c.key_heads, members, c.queries, c.depth}},
-          {{1, c.key_heads, 1, c.keys, c.depth}},
-          {{1, c.key_heads, 1, c.keys, c.width}},
-          {{1, c.key_heads, members, c.queries, c.width}},
-          {{1, c.key_heads, members, c.queries}}};
+  return {dense({1, c.key_heads, members, c.queries, c.depth}),
+          dense({1, c.key_heads, 1, c.keys, c.depth}), dense({1, c.key_heads, 1, c.keys, c.width}),
+          dense({1, c.key_heads, members, c.queries, c.width}),
+          dense({1, c.key_heads, members, c.queries})};
 }
 
 BuiltOp build(const Case& c) {
