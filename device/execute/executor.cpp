@@ -41,7 +41,7 @@ class GraphRun {
       try {
         if (worker == 0) poll_interruption();
         runner.run(program_.instructions[instance.instruction],
-                   graph_.locations.data() + instance.first_location);
+                   graph_.locations.data() + instance.first_location, graph_.replaced_of(instance));
       } catch (...) {
         stop();
         throw;
@@ -155,7 +155,8 @@ ControlLog run_serial(const Program& program, const ExecutionPlan& plan, Instanc
     for (const PlannedInstance& instance : plan.graph.instances) {
       poll_interruption();
       runner.run(program.instructions[instance.instruction],
-                 plan.graph.locations.data() + instance.first_location);
+                 plan.graph.locations.data() + instance.first_location,
+                 plan.graph.replaced_of(instance));
       if (runner.moved_rows() >= 0) log.values.push_back(runner.moved_rows());
     }
     return log;

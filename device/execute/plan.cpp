@@ -8,6 +8,7 @@
 #include "device/analysis/instance_history.h"
 #include "device/base/errors.h"
 #include "device/base/interruption.h"
+#include "device/execute/read_ahead.h"
 #include "device/program/cursor.h"
 
 namespace neuron_sim {
@@ -143,13 +144,27 @@ size_t GraphBuilder::size() const { return state_->graph.instances.size(); }
 void GraphBuilder::add(uint32_t index, const int64_t* variables) {
   poll_interruption();
   State& state = *state_;
-  const Program& program = state.program;
-  const Instruction& instruction = program.instructions[index];
-  const auto id = static_cast<uint32_t>(state.graph.instances.size());
   const size_t first = state.graph.locations.size();
-  append(program, index, variables, state.graph);
+  append(state.program, index, variables, state.graph);
+  add_dependencies(index, first);
+}
+
+void GraphBuilder::add(uint32_t index, const Location* locations) {
+  poll_interruption();
+  InstanceGraph& graph = state_->graph;
+  const size_t first = graph.locations.size();
+  graph.instances.push_back({index, static_cast<uint32_t>(first)});
+  const int count = state_->program.instructions[index].operand_count;
+  graph.locations.insert(graph.locations.end(), locations, locations + count);
+  add_dependencies(index, first);
+}
+
+void GraphBuilder::add_dependencies(uint32_t index, size_t first) {
+  State& state = *state_;
+  const Program& program = state.program;
+  const auto operands = program.operands_of(program.instructions[index]);
+  const auto id = static_cast<uint32_t>(state.graph.instances.size()) - 1;
   state.sources.clear();
-  const auto operands = program.operands_of(instruction);
   const auto group_of = [&](const Location& location) {
     return program.tiles[static_cast<size_t>(location.tile)].hazard_group;
   };
@@ -197,12 +212,45 @@ InstanceGraph GraphBuilder::take() {
 
 namespace {
 
-/// All instances with their dependencies.
+/// Drops the instances that others make needless, and the operands that these then read.
+void omit(const LoadsInPlace& in_place, const Program& program, InstanceGraph& graph) {
+  InstanceGraph kept;
+  for (size_t i = 0; i < graph.instances.size(); ++i) {
+    if (in_place.omitted[i]) continue;
+    const auto [index, first, later] = graph.instances[i];
+    const uint32_t end = first + program.instructions[index].operand_count;
+    kept.instances.push_back({index, static_cast<uint32_t>(kept.locations.size()), later});
+    for (uint32_t at = first; at < end; ++at) {
+      kept.locations.push_back(graph.locations[at]);
+      kept.replaced.push_back(in_place.replaced[at]);
+    }
+  }
+  graph = std::move(kept);
+}
+
+/// All instances that need to run, without their dependencies.
+InstanceGraph needed_instances(const Program& program) {
+  InstanceGraph graph = in_program_order(program);
+  LoadsInPlace in_place = loads_in_place(program, graph.instances, graph.locations);
+  if (in_place.omitted.empty()) return graph;
+  omit(in_place, program, graph);
+  graph.operands = std::move(in_place.operands);
+  read_ahead(program, graph);
+  return graph;
+}
+
+/// The same with their dependencies.
 InstanceGraph graph_of(const Program& program) {
+  InstanceGraph needed = needed_instances(program);
   GraphBuilder builder(program);
-  for_each_instance(
-      program, [&](uint32_t index, const int64_t* variables) { builder.add(index, variables); });
-  return builder.take();
+  for (const PlannedInstance& instance : needed.instances) {
+    builder.add(instance.instruction, needed.locations.data() + instance.first_location);
+  }
+  InstanceGraph graph = builder.take();
+  graph.instances = std::move(needed.instances);
+  graph.operands = std::move(needed.operands);
+  graph.replaced = std::move(needed.replaced);
+  return graph;
 }
 
 }  // namespace
@@ -227,7 +275,7 @@ ExecutionPlan make_plan(const Program& program) {
               : kept ? ExecutionPlan::Mode::kGraph
                      : ExecutionPlan::Mode::kWindows;
   if (kept) {
-    plan.graph = program.uses_registers ? in_program_order(program) : graph_of(program);
+    plan.graph = program.uses_registers ? needed_instances(program) : graph_of(program);
     plan.resolved = true;
   }
   return plan;

@@ -6,23 +6,31 @@
 #include <memory>
 #include <vector>
 
+#include "device/execute/loads_in_place.h"
 #include "device/program/program.h"
 
 namespace neuron_sim {
-
-/// One instance with its operands' locations.
-struct PlannedInstance {
-  uint32_t instruction = 0;
-  uint32_t first_location = 0;
-};
 
 /// Instances of a stretch of the program and the order they need.
 struct InstanceGraph {
   std::vector<PlannedInstance> instances;
   std::vector<Location> locations;
-  std::vector<int32_t> waits;             ///< per instance: how many earlier ones it waits for
+  std::vector<Operand> operands;  ///< in place of those of the instructions
+  std::vector<int32_t> replaced;  ///< per location: index into `operands`, or -1; empty: none is
+  std::vector<int32_t> waits;     ///< per instance: how many earlier ones it waits for
   std::vector<uint32_t> first_successor;  ///< per instance, one more at the end
   std::vector<uint32_t> successors;
+
+  /// Operands of an instance that are not those of its instruction.
+  ReplacedOperands replaced_of(const PlannedInstance& instance) const {
+    if (replaced.empty()) return {};
+    ReplacedOperands result{replaced.data() + instance.first_location, operands.data()};
+    if (instance.later != PlannedInstance::kNoLocation) {
+      result.later = operands.data() + replaced[instance.later];
+      result.later_location = locations.data() + instance.later;
+    }
+    return result;
+  }
 };
 
 /// How a program is executed. Immutable, cached with the program.
@@ -51,12 +59,15 @@ class GraphBuilder {
   ~GraphBuilder();
   /// Appends an instance and the edges from the instances it must wait for.
   void add(uint32_t instruction, const int64_t* variables);
+  /// The same with the locations known.
+  void add(uint32_t instruction, const Location* locations);
   size_t size() const;
   /// The graph of everything added; the builder starts over.
   InstanceGraph take();
 
  private:
   struct State;
+  void add_dependencies(uint32_t instruction, size_t first_location);
   static void note_edges(State& state, uint32_t instruction, uint32_t id);
   std::unique_ptr<State> state_;
 };

@@ -146,9 +146,10 @@ void InstanceRunner::widen(const Access& access) {
   }
 }
 
-void InstanceRunner::run(const Instruction& instruction, const Location* locations) {
+void InstanceRunner::run(const Instruction& instruction, const Location* locations,
+                         const ReplacedOperands& replaced) {
   try {
-    compute(instruction, locations);
+    compute(instruction, locations, replaced);
   } catch (const OutOfBounds&) {
     throw;  // has its line
   } catch (const KernelError& error) {
@@ -159,11 +160,12 @@ void InstanceRunner::run(const Instruction& instruction, const Location* locatio
   }
 }
 
-void InstanceRunner::compute(const Instruction& instruction, const Location* locations) {
+void InstanceRunner::compute(const Instruction& instruction, const Location* locations,
+                             const ReplacedOperands& replaced) {
   const auto operands = program_.operands_of(instruction);
   bool indirect = false, moves = true, widened = false;
   for (size_t i = 0; i < operands.size(); ++i) {
-    resolve(operands[i], locations[i], accesses_[i]);
+    resolve(replaced.at(i, operands[i]), locations[i], accesses_[i]);
     indirect = indirect || operands[i].indirect;
     widened = widened || accesses_[i].widened != nullptr;
     if (operands[i].register_index >= 0) {
@@ -183,7 +185,9 @@ void InstanceRunner::compute(const Instruction& instruction, const Location* loc
     require(member_.ranks != nullptr, "a program with collectives runs on ranks");
     member_.ranks->meet(member_.rank, program_, instruction, accesses);
   } else {
-    call(instruction, accesses);
+    Access later;
+    if (replaced.later != nullptr) resolve(*replaced.later, *replaced.later_location, later);
+    call(instruction, accesses, replaced.later != nullptr ? &later : nullptr);
   }
   for (size_t i = 0; widened && i < operands.size(); ++i) {
     if (operands[i].writes() && accesses_[i].widened != nullptr) widen(accesses_[i]);
@@ -197,7 +201,8 @@ const ReplicaGroups* InstanceRunner::groups_of(const Instruction& instruction) c
   return program_.replica_groups[static_cast<size_t>(index)].get();
 }
 
-void InstanceRunner::call(const Instruction& instruction, std::span<const Access> accesses) {
+void InstanceRunner::call(const Instruction& instruction, std::span<const Access> accesses,
+                          const Access* later) {
   Instance instance;
   instance.engine = instruction.engine;
   instance.architecture = program_.architecture;
@@ -207,6 +212,7 @@ void InstanceRunner::call(const Instruction& instruction, std::span<const Access
     instance.registers = &registers(instruction.core, instruction.engine);
   }
   instance.rank = member_.rank;
+  instance.later = later;
   if (!program_.replica_groups.empty()) instance.groups = groups_of(instruction);
   instruction.type->run(instance);
   if (program_.uses_registers && !instruction.engine_given) share_register(instruction);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "device/base/errors.h"
+#include "device/execute/loads_in_place.h"
 #include "device/execute/rank_rendezvous.h"
 #include "device/execute/run_observer.h"
 #include "device/memory/core_memory.h"
@@ -37,8 +38,10 @@ class InstanceRunner {
   InstanceRunner(const Program& program, std::span<CoreMemory* const> memories,
                  std::span<std::byte* const> arguments);
 
-  /// `locations` has one entry per operand. A KernelError names the instruction's source line.
-  void run(const Instruction& instruction, const Location* locations);
+  /// `locations` has one entry per operand, of the one in its place where `replaced` has one. A
+  /// KernelError names the instruction's source line.
+  void run(const Instruction& instruction, const Location* locations,
+           const ReplacedOperands& replaced = {});
   /// One direction of an exchange: `target`'s dst becomes `source`'s src.
   void receive(const Instruction& target, const Location* target_locations,
                const Instruction& source, const Location* source_locations);
@@ -66,8 +69,10 @@ class InstanceRunner {
   using RegisterFiles = std::array<std::array<RegisterFile, kEngineCount>, kMaximumCores>;
   std::byte* tensor(const Tile& tile) const;
   void resolve(const Operand& operand, const Location& location, Access& access) const;
-  void compute(const Instruction& instruction, const Location* locations);
-  void call(const Instruction& instruction, std::span<const Access> accesses);
+  void compute(const Instruction& instruction, const Location* locations,
+               const ReplacedOperands& replaced);
+  void call(const Instruction& instruction, std::span<const Access> accesses,
+            const Access* later = nullptr);
   const ReplicaGroups* groups_of(const Instruction& instruction) const;
   void resolve_rows(const Instruction& instruction, std::span<Access> accesses);
   /// First byte of the operand in its tile, and the one after its last.

@@ -105,6 +105,7 @@ struct Instance {
   RegisterFile* registers = nullptr;
   int64_t rank = 0;                       ///< of the program among those that run together
   const ReplicaGroups* groups = nullptr;  ///< of an instruction with kReplicaGroups
+  const Access* later = nullptr;          ///< an operand in HBM that is read soon; null: none
 
   const Access& operand(int index) const { return operands[static_cast<size_t>(index)]; }
   const Attribute& attribute(int index) const { return attributes[static_cast<size_t>(index)]; }

@@ -26,6 +26,13 @@ bool fits_in_place(const Pattern& dst, int64_t length, const Access& access) {
          (access.partitions == 1 || access.partition_stride >= length * kFloat);
 }
 
+/// The first run of each partition of an operand of fp32.
+LaterRows rows_of(const Access& access) {
+  const Pattern pattern = free_pattern(access);
+  return {reinterpret_cast<const float*>(access.data), access.partition_stride / kFloat,
+          pattern.stride == kFloat ? pattern.length : 1, access.partitions};
+}
+
 /// The sums so far, [M][N], where the product is added to them.
 void read_sums(const Access& dst, float* sums) {
   const int64_t elements = dst.elements();
@@ -105,7 +112,8 @@ void product_room(std::string_view instruction, const View& dst, int64_t columns
 }  // namespace checks
 
 void multiply_operands(const Access& dst, const FloatOperand& stationary,
-                       const FloatOperand& moving, int64_t depth, bool accumulate) {
+                       const FloatOperand& moving, int64_t depth, bool accumulate,
+                       const Access* later) {
   std::vector<float>& result = row_scratch().result;
   const Pattern pattern = free_pattern(dst);
   const int64_t elements = moving.pattern.elements();
@@ -124,6 +132,7 @@ void multiply_operands(const Access& dst, const FloatOperand& stationary,
                       accumulate,
                       stationary.bf16 && moving.bf16};
   if (product.elements > moving.pattern.length) product.runs = &moving.pattern;
+  if (later != nullptr) product.later = rows_of(*later);
   if (in_place) {
     product.target_pitch = std::max<int64_t>(dst.partition_stride / kFloat, length);
   } else {
@@ -136,6 +145,7 @@ void multiply_operands(const Access& dst, const FloatOperand& stationary,
     product.target = in_place ? reinterpret_cast<float*>(dst.data + pattern.element_offset(first))
                               : result.data();
     multiply_tile(product);
+    product.later = {};
   }
   for (int64_t m = 0; m < dst.partitions && !in_place; ++m) {
     write_row(dst, m, result.data() + m * elements);

@@ -48,8 +48,10 @@ void product_room(std::string_view instruction, const View& dst, int64_t columns
 
 /// dst = or += stationary.T @ moving over `depth` rows (multiply_tile of as many elements as are
 /// contiguous in dst), and for accumulation one fp32 addition per element; a bf16 dst is widened
-/// before it and rounded once, to nearest even, after it.
+/// before it and rounded once, to nearest even, after it. `later`: an operand of another product,
+/// which is brought towards the processor; null: none.
 void multiply_operands(const Access& dst, const FloatOperand& stationary,
-                       const FloatOperand& moving, int64_t depth, bool accumulate);
+                       const FloatOperand& moving, int64_t depth, bool accumulate,
+                       const Access* later = nullptr);
 
 }  // namespace neuron_sim

@@ -230,7 +230,7 @@ void run(const Instance& instance) {
   }
   const FloatOperand weights = float_operand(stationary, RunRule::kOne, scratch.first);
   const FloatOperand stream = float_operand(moving, RunRule::kKeep, scratch.second);
-  multiply_operands(dst, weights, stream, stationary.partitions, add);
+  multiply_operands(dst, weights, stream, stationary.partitions, add, instance.later);
 }
 
 MatmulClass matmul_class(const Draft& draft, const Architecture& architecture) {

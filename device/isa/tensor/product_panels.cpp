@@ -57,6 +57,7 @@ class Panel {
   Matrix matrix() const { return {start_, product_.moving_pitch}; }
   /// The columns that are contiguous from the first on.
   int64_t contiguous() const { return contiguous_; }
+  LaterRows rows() const { return {start_, product_.moving_pitch, contiguous_, product_.depth}; }
 
   /// A copy, with zeros up to `width`.
   Matrix gathered(int64_t width, const ProductKernel& kernel, LineBuffer& buffer) const {
@@ -86,16 +87,16 @@ class Panel {
   const float* start_ = nullptr;
 };
 
-/// Rows of a panel that are brought towards the processor while it computes.
+/// Rows that are brought towards the processor while it computes.
 class Ahead {
  public:
   /// Over `calls` calls of fetch().
-  Ahead(const Panel& panel, int64_t depth, int64_t calls)
-      : row_(panel.matrix().data),
-        pitch_(panel.matrix().pitch),
-        length_(panel.contiguous()),
-        left_(row_ == nullptr ? 0 : depth),
-        share_(divide_up(depth, calls)) {}
+  Ahead(const LaterRows& rows, int64_t calls)
+      : row_(rows.data),
+        pitch_(rows.pitch),
+        length_(rows.length),
+        left_(row_ == nullptr ? 0 : rows.rows),
+        share_(divide_up(rows.rows, calls)) {}
 
   void fetch() {
     const int64_t rows = std::min(share_, left_);
@@ -130,9 +131,11 @@ void multiply_edge(const BlockProduct& block, int64_t rows, int64_t columns, int
 /// All rows of the columns of `panel`; `depth` rows of left and right. The first block of rows
 /// writes to `packed`, unless it is null, from where the others read.
 void multiply_panel(const TileProduct& product, const BlockShape& shape, int64_t depth,
-                    const Matrix& left, const Matrix& right, const Panel& panel, float* packed) {
+                    const Matrix& left, const Matrix& right, const Panel& panel, float* packed,
+                    Ahead& later) {
   const int64_t blocks = divide_up(product.columns, shape.rows());
-  Ahead ahead({product, panel.first() + panel.columns(), panel.columns()}, product.depth, blocks);
+  const Panel next(product, panel.first() + panel.columns(), panel.columns());
+  Ahead ahead(next.rows(), blocks);
   BlockProduct part{depth,       nullptr, left.pitch,           right.data,
                     right.pitch, nullptr, product.target_pitch, product.accumulate,
                     packed};
@@ -145,6 +148,7 @@ void multiply_panel(const TileProduct& product, const BlockShape& shape, int64_t
     if (panel.first() == 0) bring_near({part.left + rows, left.pitch}, depth);
     part.target = product.target + row * product.target_pitch + panel.first();
     ahead.fetch();
+    later.fetch();
     if (panel.columns() == shape.columns) {
       multiply(part);
     } else {
@@ -159,13 +163,14 @@ void multiply_panel(const TileProduct& product, const BlockShape& shape, int64_t
 }
 
 void multiply_floats(const TileProduct& product, const ProductKernel& kernel,
-                     const BlockShape& shape, const Matrix& left, const Panel& panel) {
+                     const BlockShape& shape, const Matrix& left, const Panel& panel,
+                     Ahead& later) {
   const bool in_place = panel.in_place(shape.columns);
   const Matrix right =
       in_place ? panel.matrix() : panel.gathered(shape.columns, kernel, buffers().right);
   const bool packs = in_place && product.columns > shape.rows() && !shape.packing.empty();
   float* packed = packs ? buffers().right.floats(product.depth * shape.columns) : nullptr;
-  multiply_panel(product, shape, product.depth, left, right, panel, packed);
+  multiply_panel(product, shape, product.depth, left, right, panel, packed, later);
 }
 
 /// Rows of values of bf16, two and two in one.
@@ -193,12 +198,19 @@ bool sums_are_normal(const PairedMatrix& left, const PairedMatrix& right) {
   return a > 0 && b > 0 && a + b >= kBias + 1 + kBothUnits;
 }
 
+/// Over all blocks of a product.
+Ahead later_rows(const TileProduct& product, const BlockShape& shape) {
+  return {product.later,
+          divide_up(product.elements, shape.columns) * divide_up(product.columns, shape.rows())};
+}
+
 /// The product of values of bf16, in pairs wherever that gives the same bytes.
 void multiply_pairs(const TileProduct& product, const ProductKernel& kernel) {
   const BlockShape& shape = kernel.paired.blocks;
   const Matrix unpaired{product.stationary, product.stationary_pitch};
   const PairedMatrix left =
       paired(unpaired, product.depth, product.columns, kernel.paired, buffers().left_pairs);
+  Ahead later = later_rows(product, shape);
   for (int64_t first = 0; first < product.elements; first += shape.columns) {
     const Panel panel(product, first, shape.columns);
     const bool in_place = panel.contiguous() == panel.columns();
@@ -208,9 +220,9 @@ void multiply_pairs(const TileProduct& product, const ProductKernel& kernel) {
         paired(from, product.depth, panel.columns(), kernel.paired, buffers().right_pairs);
     if (sums_are_normal(left, right)) {
       multiply_panel(product, shape, divide_up(product.depth, 2), left.matrix, right.matrix, panel,
-                     nullptr);
+                     nullptr, later);
     } else {
-      multiply_floats(product, kernel, kernel.blocks, unpaired, panel);
+      multiply_floats(product, kernel, kernel.blocks, unpaired, panel, later);
     }
   }
 }
@@ -223,11 +235,12 @@ void multiply_panels(const TileProduct& product, const ProductKernel& kernel) {
   if (pairs) return multiply_pairs(product, kernel);
   const BlockShape& shape = product.columns <= kernel.flat.rows() ? kernel.flat : kernel.blocks;
   const Matrix left{product.stationary, product.stationary_pitch};
+  Ahead later = later_rows(product, shape);
   for (int64_t first = 0; first < product.elements; first += shape.columns) {
     const bool is_narrow =
         &shape == &kernel.blocks && product.elements - first <= kernel.narrow.columns;
     multiply_floats(product, kernel, is_narrow ? kernel.narrow : shape, left,
-                    {product, first, shape.columns});
+                    {product, first, shape.columns}, later);
   }
 }
 

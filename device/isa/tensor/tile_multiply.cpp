@@ -38,7 +38,7 @@ void multiply_transposed(const TileProduct& product, const ProductKernel& kernel
   }
   multiply_panels({rows, length, product.depth, whole.moving, whole.moving_pitch,
                    product.stationary, product.stationary_pitch, transposed, length,
-                   product.accumulate, product.bf16},
+                   product.accumulate, product.bf16, nullptr, product.later},
                   kernel);
   for (int64_t i = 0; i < length; ++i) {
     float* to = product.target + i * product.target_pitch;

@@ -8,6 +8,14 @@
 
 namespace neuron_sim {
 
+/// Rows of floats that a later product reads, `pitch` floats apart.
+struct LaterRows {
+  const float* data = nullptr;  ///< null: none
+  int64_t pitch = 0;
+  int64_t length = 0;
+  int64_t rows = 0;
+};
+
 /// C[columns, elements] (+)= A[depth, columns].T @ B[depth, elements], row-major fp32 matrices
 /// whose rows are `pitch` floats apart (pitch >= row length).
 struct TileProduct {
@@ -25,6 +33,7 @@ struct TileProduct {
   /// Where the elements of a row of B stand, in floats, their innermost stride being 1; null: one
   /// after the other.
   const Pattern* runs = nullptr;
+  LaterRows later{};  ///< brought towards the processor meanwhile
 };
 
 /// Every element of C is a chain of fused multiply-adds over k = 0, 1, ... from +0, then one fp32

@@ -29,7 +29,11 @@ void expect_like_interpretation(const std::shared_ptr<const Program>& program,
       const std::string where =
           text(what, ", threads ", threads, ", mode ", static_cast<int>(mode));
       ASSERT_TRUE(run.bytes() == oracle.bytes()) << where;
-      ASSERT_TRUE(run.on_chip() == oracle.on_chip()) << where;
+      // Loads whose readers find the bytes in HBM leave nothing in SBUF.
+      const bool walks = !plan.resolved || (mode == Mode::kWindows && threads > 1);
+      if (walks || plan.graph.replaced.empty()) {
+        ASSERT_TRUE(run.on_chip() == oracle.on_chip()) << where;
+      }
     }
   }
 }

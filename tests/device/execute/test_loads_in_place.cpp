@@ -1,0 +1,171 @@
+#include "device/execute/loads_in_place.h"
+
+#include "device/isa/movement/tensor_copy.h"
+#include "device/isa/tensor/nc_transpose.h"
+#include "tests/device/execute/run_program.h"
+#include "tests/device/program/random_program.h"
+
+namespace neuron_sim {
+namespace {
+
+/// A product of two tensors, whose tiles a test loads as it likes.
+struct Product {
+  explicit Product(Dtype dtype = Dtype::kFloat32)
+      : builder("product", load_architecture("trn2")),
+        a(builder.argument("a", {64, 48}, dtype)),
+        b(builder.argument("b", {64, 64}, dtype)),
+        output(builder.argument("output", {48, 64}, Dtype::kFloat32)),
+        stationary(builder.sbuf("stationary", {64, 48}, dtype)),
+        moving(builder.sbuf("moving", {64, 64}, dtype)),
+        sum(builder.psum("sum", {48, 64}, Dtype::kFloat32)),
+        result(builder.sbuf("result", {48, 64}, Dtype::kFloat32)) {}
+
+  void load(const View& dst, const View& src) { builder.emit(DmaCopy{.dst = dst, .src = src}); }
+  void multiply(const View& weights, const View& stream) {
+    builder.emit(NcMatmul{.dst = sum, .stationary = weights, .moving = stream});
+  }
+  /// Instances that need not run, after a comparison with an interpretation in program order.
+  int64_t omitted() {
+    builder.emit(TensorCopy{result, sum});
+    load(output, result);
+    const std::shared_ptr<const Program> program = builder.finish();
+    const ExecutionPlan plan = make_plan(*program);
+    EXPECT_TRUE(plan.resolved);
+    ProgramRun oracle(program), run(program);
+    oracle.randomise(3);
+    run.randomise(3);
+    oracle.interpret(plan.fill);
+    ThreadPool pool(1);
+    run.execute(plan, pool);
+    EXPECT_TRUE(run.bytes() == oracle.bytes());
+    return std::ssize(program->instructions) - std::ssize(plan.graph.instances);
+  }
+
+  Builder builder;
+  View a, b, output, stationary, moving, sum, result;
+};
+
+TEST(LoadsInPlace, OperandsThatOnlyAProductReadsStayInHbm) {
+  Product product;
+  product.load(product.stationary, product.a);
+  product.load(product.moving, product.b);
+  product.multiply(product.stationary, product.moving);
+  EXPECT_EQ(product.omitted(), 2);
+}
+
+TEST(LoadsInPlace, WhatATransposeReadsStaysInHbm) {
+  Product product;
+  const View turned = product.builder.psum("turned", {48, 64}, Dtype::kFloat32);
+  product.load(product.stationary, product.a);
+  product.builder.emit(NcTranspose{.dst = turned, .data = product.stationary});
+  product.builder.emit(TensorCopy{product.result, turned});
+  product.load(product.output, product.result);
+  product.load(product.moving, product.b);
+  product.multiply(product.stationary, product.moving);
+  EXPECT_EQ(product.omitted(), 2);
+}
+
+TEST(LoadsInPlace, RowsColumnsAndStridesOfALoadAreFoundInItsSource) {
+  Product product;
+  const View whole = product.builder.sbuf("whole", {64, 2, 64}, Dtype::kFloat32);
+  product.load(whole.select(1, 0), product.b);
+  product.load(whole.select(1, 1), product.b);
+  product.load(product.stationary, product.a);
+  product.multiply(product.stationary.slice(0, 32, 32), whole.select(1, 1).slice(0, 32, 32));
+  product.multiply(product.stationary, whole.select(1, 0));
+  EXPECT_EQ(product.omitted(), 3);
+}
+
+TEST(LoadsInPlace, ATransferInAnotherOrderIsReadInItsOrder) {
+  Product product;
+  // Element [p, i, j] of the tile is element [p, j, i] of the tensor.
+  const View tile = product.moving.split(1, 8, 8);
+  product.load(tile, product.b.split(1, 8, 8).permute({0, 2, 1}));
+  product.load(product.stationary, product.a);
+  product.multiply(product.stationary, tile);
+  EXPECT_EQ(product.omitted(), 2);
+}
+
+TEST(LoadsInPlace, BytesThatAnotherEngineReadsAreLoaded) {
+  Product product;
+  product.load(product.stationary, product.a);
+  product.load(product.moving, product.b);
+  product.multiply(product.stationary, product.moving);
+  product.builder.emit(TensorCopy{product.result, product.moving.slice(0, 0, 48)});
+  EXPECT_EQ(product.omitted(), 1);
+}
+
+TEST(LoadsInPlace, AnOperandOfTwoTransfersIsLoaded) {
+  Product product;
+  product.load(product.stationary, product.a);
+  product.load(product.moving.slice(1, 0, 32), product.b.slice(1, 0, 32));
+  product.load(product.moving.slice(1, 32, 32), product.b.slice(1, 32, 32));
+  product.multiply(product.stationary, product.moving);
+  EXPECT_EQ(product.omitted(), 1);
+}
+
+TEST(LoadsInPlace, BytesOverwrittenInPartAreLoaded) {
+  Product product;
+  product.load(product.stationary, product.a);
+  product.load(product.moving, product.b);
+  product.builder.emit(Memset{product.moving.slice(1, 5, 1), 3});
+  product.multiply(product.stationary, product.moving);
+  EXPECT_EQ(product.omitted(), 1);
+}
+
+TEST(LoadsInPlace, BytesOverwrittenAfterTheLastProductStayInHbm) {
+  Product product;
+  product.load(product.stationary, product.a);
+  product.load(product.moving, product.b);
+  product.multiply(product.stationary, product.moving);
+  product.builder.emit(Memset{product.moving, 3});
+  product.multiply(product.stationary, product.moving);
+  EXPECT_EQ(product.omitted(), 2);
+}
+
+TEST(LoadsInPlace, ATensorThatTheProgramWritesIsLoaded) {
+  Product product;
+  const View again = product.builder.sbuf("again", {32, 64}, Dtype::kFloat32);
+  product.load(product.stationary, product.a);
+  product.load(again, product.output.slice(0, 0, 32));
+  product.multiply(product.stationary.slice(0, 0, 32), again);
+  EXPECT_EQ(product.omitted(), 1);
+}
+
+TEST(LoadsInPlace, TilesWithACopyInFp32AreLoaded) {
+  for (const Dtype dtype : {Dtype::kBfloat16, Dtype::kFloat16}) {
+    Product product(dtype);
+    product.load(product.stationary, product.a);
+    product.load(product.moving, product.b);
+    product.multiply(product.stationary, product.moving);
+    EXPECT_EQ(product.omitted(), 0);
+  }
+}
+
+TEST(LoadsInPlace, RandomProgramsStoreTheBytesOfAnInterpretation) {
+  int64_t omitted = 0;
+  for (uint64_t seed = 500; seed < 560; ++seed) {
+    RandomProgramOptions options;
+    options.blocks = 6;
+    options.longest_loop = 4;
+    options.matmul_share = 60;
+    options.moving_windows = 30;
+    const auto program = RandomProgram(seed, load_architecture("trn2"), options).build();
+    const ExecutionPlan plan = make_plan(*program);
+    omitted += plan.graph.replaced.empty() ? 0 : 1;
+    ProgramRun oracle(program);
+    oracle.randomise(seed);
+    oracle.interpret(plan.fill);
+    for (const int threads : {1, 2}) {
+      ThreadPool pool(threads);
+      ProgramRun run(program);
+      run.randomise(seed);
+      run.execute(plan, pool);
+      ASSERT_TRUE(run.bytes() == oracle.bytes()) << "seed " << seed << ", threads " << threads;
+    }
+  }
+  EXPECT_GT(omitted, 0);
+}
+
+}  // namespace
+}  // namespace neuron_sim
