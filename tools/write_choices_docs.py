@@ -48,10 +48,9 @@ rule switched off, a value {factor:g} times as large. The suite has kernels rewr
 Builder; some rules apply only to the authors' own files, which have a column. MAPE is
 the suite's error without the choice ({mape:.2f} % with all choices). Choices that fewer than
 {least} kernels determine are marked. Such rules are off: `gather_operands`, copies of scattered
-operands of products, which compiled programs of two convolutions on generation 2 show,
-`select_activations`, products and sums on Scalar, which compiled programs of ten convolutions show,
-but on which the times of two kernels depend, and `infer_psum_tensors`, results of Scalar in PSUM,
-which the profile of one kernel shows (NKIBench's adamw). There are at most {most} choices.
+operands of products, which compiled programs of two convolutions on generation 2 show, and
+`infer_psum_tensors`, results of Scalar in PSUM, which the profile of one kernel shows (NKIBench's
+adamw). There are at most {most} choices.
 
 Not a choice is what a document, a traced instruction or the language states. Values of that kind
 are in the architecture files with their sources ([fidelity.md](fidelity.md)). Of the compiler's

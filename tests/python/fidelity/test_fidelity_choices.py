@@ -26,7 +26,7 @@ def test_every_rule_that_a_stack_has_on_is_a_choice_but_what_is_asked_for():
     names = choices.rules()
     assert "schedule" in names and "hoist_invariants" in names
     assert "disable_dge" not in names
-    off = {"forward_stores", "gather_operands", "infer_psum_tensors", "select_activations"}
+    off = {"forward_stores", "gather_operands", "infer_psum_tensors"}
     assert off.isdisjoint(names), "off in every stack"
     assert set(names) < set(_core.pass_settings())
 
@@ -47,7 +47,7 @@ def test_a_choice_is_determined_by_the_cases_that_change_without_it(small):
     ]
     assert rule.kind == "rule" and list(rule.determined_by) == changed
     assert rule.mape_percent > choices.mape(small)
-    assert found["copy_psum_on_scalar"].determined_by == ()
+    assert found["select_activations"].determined_by == ()
     assert {each.kind for each in found.values()} == {"rule", "value"}
 
 
