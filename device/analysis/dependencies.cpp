@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "device/analysis/hazard_groups.h"
 #include "device/analysis/instance_history.h"
 #include "device/analysis/tile_history.h"
 #include "device/base/errors.h"
@@ -15,7 +16,8 @@ namespace {
 class DependencyWalk {
  public:
   explicit DependencyWalk(const Program& program)
-      : program_(program), histories_(static_cast<size_t>(program.hazard_groups)) {}
+      : program_(program),
+        histories_(histories_of_hazard_groups<TileHistory<Instances>>(program)) {}
 
   int64_t trip_count(const Loop& loop) const {
     if (loop.register_index < 0) return loop.trip_count;

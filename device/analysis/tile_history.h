@@ -14,15 +14,19 @@ namespace neuron_sim {
 /// only with writes, a write with both. `Stamp` has `void merge(const Stamp&)`: whatever waits for
 /// the merged entry waits for both.
 ///
-/// Lists are bounded: beyond the bound two neighbouring entries of one slot merge into their
-/// bounding region: of writes those that add the fewest bytes, of reads the oldest. That is
-/// conservative (an access may wait longer than it must), and is counted.
+/// Lists are bounded, by as much as the tiles of the group would have one by one: beyond the bound
+/// two neighbouring entries of one slot merge into their bounding region: of writes those that add
+/// the fewest bytes, of reads the oldest. That is conservative (an access may wait longer than it
+/// must), and is counted.
 template <typename Stamp>
 class TileHistory {
  public:
   using Entry = HistoryEntry<Stamp>;
-  static constexpr size_t kMaximumReads = 12;
-  static constexpr size_t kMaximumWrites = 64;
+  static constexpr size_t kReadsOfTile = 12;
+  static constexpr size_t kWritesOfTile = 64;
+
+  explicit TileHistory(size_t tiles = 1)
+      : maximum_reads_(kReadsOfTile * tiles), maximum_writes_(kWritesOfTile * tiles) {}
 
   /// Calls `edge(entry, is_write)` for every pending access that this one must wait for.
   template <typename Edge>
@@ -80,7 +84,7 @@ class TileHistory {
     };
     writes_.erase_if(covered);
     reads_.erase_if(covered);
-    if (writes_.size() >= kMaximumWrites) merge_cheapest(writes_, slot);
+    if (writes_.size() >= maximum_writes_) merge_cheapest(writes_, slot);
     writes_.append(region, high, slot, stamp);
   }
 
@@ -113,7 +117,7 @@ class TileHistory {
       }
     }
     // Only writes wait for reads, which end in order: the oldest two cost little.
-    if (reads_.size() >= kMaximumReads) merge_oldest(reads_, slot);
+    if (reads_.size() >= maximum_reads_) merge_oldest(reads_, slot);
     reads_.append(region, high, slot, stamp);
   }
 
@@ -166,6 +170,7 @@ class TileHistory {
     if (newer != nullptr) merge(entries, older, newer);
   }
 
+  size_t maximum_reads_, maximum_writes_;
   AccessList<Stamp> reads_, writes_;
   size_t next_read_ = 0;  // after the read that merged last: a guess
   int64_t widened_ = 0;

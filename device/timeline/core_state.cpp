@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "device/analysis/hazard_groups.h"
+
 namespace neuron_sim {
 namespace {
 
@@ -31,7 +33,7 @@ CoreState::CoreState(const Program& program, const Architecture& architecture, b
       dma(architecture, cores_on_stack(program, architecture)),
       ports(architecture),
       semaphores(architecture),
-      pending(static_cast<size_t>(program.hazard_groups)) {}
+      pending(histories_of_hazard_groups<PendingAccesses>(program)) {}
 
 Picoseconds CoreState::next_issue(EngineKind engine) const {
   const Picoseconds pipeline = pipelines[static_cast<size_t>(engine)].next_issue();

@@ -27,6 +27,9 @@ struct Completion {
 /// of the instance or its queue.
 class PendingAccesses {
  public:
+  /// `tiles`: how many the hazard group has.
+  explicit PendingAccesses(size_t tiles = 1) : history_(tiles) {}
+
   bool is_settled(bool writes, Slot own) const {
     return ((settled_writes_ & (settled_reads_ | (writes ? 0U : ~0U))) >> own & 1U) != 0;
   }

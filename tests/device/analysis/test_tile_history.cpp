@@ -80,14 +80,14 @@ TEST(TileHistory, AReadOfAWidenedRegionMergesIntoItsLikeOnly) {
 }
 
 TEST(TileHistory, TheTwoOldestOfASlotBecomeOneBeyondTheBound) {
-  const auto maximum = static_cast<int64_t>(History::kMaximumReads);
+  const auto maximum = static_cast<int64_t>(History::kReadsOfTile);
   History history;
   for (int64_t i = 0; i < maximum; ++i) history.record(bytes(10 * i, 4), false, 0, {i});
   EXPECT_EQ(history.widened(), 0);
   EXPECT_TRUE(edges(history, bytes(4, 6), true).empty());
   history.record(bytes(10 * maximum, 4), false, 0, {maximum});
   EXPECT_EQ(history.widened(), 1);
-  EXPECT_EQ(history.reads().size(), History::kMaximumReads);
+  EXPECT_EQ(history.reads().size(), History::kReadsOfTile);
   EXPECT_EQ(edges(history, bytes(4, 6), true), (std::set<Edge>{{1, false}}));  // between the two
   EXPECT_TRUE(edges(history, bytes(14, 6), true).empty());
   Region both = bytes(0, 14);
@@ -99,7 +99,7 @@ TEST(TileHistory, TheTwoOldestOfASlotBecomeOneBeyondTheBound) {
 TEST(TileHistory, RowsBeyondTheBoundStayApartFromRowsThatAReadLeavesAlone) {
   // Two matrices of two halves each, row by row: both first halves, then both second ones.
   constexpr int64_t kRow = 18, kHalf = 128 * kRow;
-  static_assert(128 > History::kMaximumWrites);
+  static_assert(128 > History::kWritesOfTile);
   History history;
   int64_t number = 0;
   for (const int64_t half : {0, 2, 1, 3}) {
@@ -107,7 +107,7 @@ TEST(TileHistory, RowsBeyondTheBoundStayApartFromRowsThatAReadLeavesAlone) {
       history.record(bytes(low, kRow), true, 0, {number++});
     }
   }
-  EXPECT_EQ(history.writes().size(), History::kMaximumWrites);
+  EXPECT_EQ(history.writes().size(), History::kWritesOfTile);
   const auto waits = [&](int64_t half) {
     const std::set<Edge> found = edges(history, bytes(half * kHalf, kHalf), false);
     return std::pair(found.begin()->number / 128, found.rbegin()->number / 128);
@@ -230,7 +230,7 @@ struct PlainHistory {
       const auto covered = [&](const Entry& entry) { return covers(region, entry.region); };
       std::erase_if(writes, covered);
       std::erase_if(reads, covered);
-      widened += bound(writes, History::kMaximumWrites, slot, true);
+      widened += bound(writes, History::kWritesOfTile, slot, true);
       writes.push_back({region, slot, stamp, region.high()});
       return;
     }
@@ -240,7 +240,7 @@ struct PlainHistory {
       entry.stamp.merge(stamp);
       return;
     }
-    widened += bound(reads, History::kMaximumReads, slot, false);
+    widened += bound(reads, History::kReadsOfTile, slot, false);
     reads.push_back({region, slot, stamp, region.high()});
   }
 };
