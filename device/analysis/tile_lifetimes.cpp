@@ -1,7 +1,6 @@
 #include "device/analysis/tile_lifetimes.h"
 
 #include <algorithm>
-#include <map>
 
 namespace neuron_sim {
 namespace {
@@ -96,7 +95,7 @@ TileLifetimes tile_lifetimes(const Program& program, const std::vector<UnplacedT
 
 LivePeak live_peak(const std::vector<UnplacedTile>& tiles, const TileLifetimes& lifetimes,
                    const std::vector<size_t>& chosen, int64_t taken) {
-  std::map<uint32_t, int64_t> changes;
+  std::vector<int64_t> changes(lifetimes.instructions.size() + 1);  // by position
   for (const size_t i : chosen) {
     const int64_t bytes = tiles[i].pitch * tiles[i].count;
     changes[lifetimes.of[i].first] += bytes;
@@ -104,9 +103,9 @@ LivePeak live_peak(const std::vector<UnplacedTile>& tiles, const TileLifetimes& 
   }
   LivePeak peak;
   int64_t live = taken;
-  for (const auto& [position, change] : changes) {
-    live += change;
-    if (live > peak.bytes) peak = {live, position};
+  for (uint32_t position = 0; position < changes.size(); ++position) {
+    live += changes[position];
+    if (changes[position] > 0 && live > peak.bytes) peak = {live, position};
   }
   return peak;
 }

@@ -180,6 +180,14 @@ uint32_t store_attributes(Program& program, const Draft& draft) {
   return static_cast<uint32_t>(first);
 }
 
+/// Makes room for that many more operands; fourfold where there are many, because moving to larger
+/// memory touches all of its pages anew, and pages that stay unused are not touched.
+void make_room(std::vector<Operand>& operands, size_t count) {
+  constexpr size_t kMany = 1024;
+  const size_t needed = operands.size() + count;
+  if (needed > kMany && needed > operands.capacity()) operands.reserve(4 * needed);
+}
+
 }  // namespace
 
 void Builder::append(Draft draft) {
@@ -188,7 +196,7 @@ void Builder::append(Draft draft) {
   const bool engine_given = draft.engine != EngineKind::kAuto;
   const std::vector<uint32_t> loops = loop_path();
   const int32_t loop = open_loops_.empty() ? -1 : static_cast<int32_t>(open_loops_.back().loop);
-  std::optional<uint32_t> repeated;
+  std::optional<Repeated> repeated;
   try {
     accumulation_.settle(draft, loops);
     if (draft.engine == EngineKind::kAuto) draft.engine = type.choose_engine(draft, architecture_);
@@ -209,18 +217,21 @@ void Builder::append(Draft draft) {
   accumulation_.note(draft, loops);
   Instruction instruction;
   if (repeated) {
-    instruction = program_->instructions[*repeated];
+    instruction = program_->instructions[repeated->instruction];
   } else {
     instruction = instruction_of(draft, source_line_);
-    instruction.first_operand = static_cast<uint32_t>(program_->operands.size());
     instruction.demand = store_demand(type.demand(draft, architecture_));
+    instruction.first_attribute = store_attributes(*program_, draft);
+  }
+  if (!repeated || !repeated->has_same_tiles) {
+    instruction.first_operand = static_cast<uint32_t>(program_->operands.size());
+    make_room(program_->operands, draft.operands.size());
     for (int i = 0; i < draft.operand_count(); ++i) {
       Operand operand = store_operand(draft, type, i);
       if (operand.present()) add_terms(draft.operand(i), operand);
       if (operand.indirect || operand.register_index >= 0) program_->uses_registers = true;
       program_->operands.push_back(operand);
     }
-    instruction.first_attribute = store_attributes(*program_, draft);
   }
   instruction.engine_given = engine_given;
   if (type.synchronises == Synchronisation::kCollective) program_->has_collectives = true;

@@ -25,13 +25,20 @@ bool has_terms(const Program& program, const Operand& operand, const View& view)
   return known == operand.term_count;
 }
 
+/// Whether a view is stored as `operand`, except for its tile, which may be another one like it.
 bool is_stored_as(const Program& program, const View& view, const Operand& operand) {
   if (view.memory() != operand.memory) return false;
   if (!view.present()) return true;
   const bool on_chip = view.memory() == MemoryKind::kSbuf || view.memory() == MemoryKind::kPsum;
   if (!on_chip && view.memory() != MemoryKind::kHbm) return false;
-  if (view.tile() != operand.tile) return false;
   const Tile& tile = program.tiles[static_cast<size_t>(operand.tile)];
+  if (view.tile() != operand.tile) {
+    const Tile& other = program.tiles[static_cast<size_t>(view.tile())];
+    if (other.bytes != tile.bytes || other.partitions != tile.partitions ||
+        other.core != tile.core) {
+      return false;
+    }
+  }
   const bool fixed = view.ring() == 1 && operand.ring == 1 && view.register_index() < 0 &&
                      operand.register_index < 0 && !view.is_indirect() && !operand.indirect;
   if (!fixed || view.dtype() != operand.dtype || view.rank() != operand.rank + 1 ||
@@ -46,6 +53,19 @@ bool is_stored_as(const Program& program, const View& view, const Operand& opera
     if (view.size(i) != free.size || view.dimension(i).stride != free.stride) return false;
   }
   return has_terms(program, operand, view);
+}
+
+/// Whether operands of the draft share a tile exactly where those of the instruction do.
+bool shares_tiles_alike(std::span<const Operand> operands, const Draft& draft) {
+  for (size_t i = 0; i < operands.size(); ++i) {
+    for (size_t j = 0; j < i; ++j) {
+      if ((operands[i].tile == operands[j].tile) !=
+          (draft.operands[i].tile() == draft.operands[j].tile())) {
+        return false;
+      }
+    }
+  }
+  return true;
 }
 
 bool is_alike(const Program& program, const Instruction& instruction, const Draft& draft) {
@@ -65,20 +85,33 @@ bool is_alike(const Program& program, const Instruction& instruction, const Draf
 
 }  // namespace
 
-std::optional<uint32_t> repeated_instruction(const Program& program, const Draft& draft,
+std::optional<Repeated> repeated_instruction(const Program& program, const Draft& draft,
                                              int32_t source_line,
                                              const std::vector<int32_t>& loop_of, int32_t loop) {
   if (source_line < 0 || draft.groups != nullptr) return {};
+  const auto newest = static_cast<TileId>(program.tiles.size()) - 1;
+  const bool uses_newest = std::any_of(draft.operands.begin(), draft.operands.end(),
+                                       [&](const View& view) { return view.tile() == newest; });
   const size_t count = program.instructions.size();
   size_t left = kOfTheLine;
+  std::optional<Repeated> on_other_tiles;
   for (size_t i = count; left > 0 && i > 0 && count - i < kInstructions; --i) {
-    if (program.instructions[i - 1].source_line != source_line) continue;
-    if (loop_of[i - 1] == loop && is_alike(program, program.instructions[i - 1], draft)) {
-      return static_cast<uint32_t>(i - 1);
-    }
+    const Instruction& instruction = program.instructions[i - 1];
+    if (instruction.source_line != source_line) continue;
     --left;
+    if (loop_of[i - 1] != loop || !is_alike(program, instruction, draft)) continue;
+    const auto operands = program.operands_of(instruction);
+    const auto number = static_cast<uint32_t>(i - 1);
+    if (std::equal(operands.begin(), operands.end(), draft.operands.begin(),
+                   [](const Operand& a, const View& b) { return a.tile == b.tile(); })) {
+      return Repeated{number, true};
+    }
+    if (!on_other_tiles && shares_tiles_alike(operands, draft)) {
+      on_other_tiles = Repeated{number, false};
+      if (uses_newest) break;  // hardly any earlier instruction does
+    }
   }
-  return {};
+  return on_other_tiles;
 }
 
 }  // namespace neuron_sim

@@ -21,14 +21,20 @@ bool SlotAllocator::place_again(int64_t address, int64_t bytes, const Lifetime& 
   const auto slot = slots_.find(address);
   if (slot == slots_.end() || slot->second.bytes != bytes) return false;
   if (slot->second.last >= lifetime.first) return false;
-  drop(slot);
   occupy(address, bytes, lifetime.last);
   return true;
 }
 
 void SlotAllocator::occupy(int64_t address, int64_t bytes, uint32_t last) {
-  slots_[address] = {bytes, last};
-  by_size_[bytes].insert({last, address});
+  const auto [slot, is_new] = slots_.try_emplace(address, Slot{bytes, last});
+  auto& of_size = by_size_[bytes];
+  if (is_new) {
+    of_size.insert({last, address});
+    return;
+  }
+  auto entry = of_size.extract({slot->second.last, address});  // keeps its memory
+  entry.value().first = slot->second.last = last;
+  of_size.insert(std::move(entry));
 }
 
 SlotAllocator::Slots::iterator SlotAllocator::drop(Slots::iterator slot) {
@@ -60,7 +66,9 @@ int64_t SlotAllocator::freed(int64_t bytes, uint32_t first) {
     if (size->second.empty() || size->second.begin()->first >= oldest.first) continue;
     oldest = *size->second.begin();
   }
-  return oldest.second < 0 ? -1 : join(slots_.find(oldest.second), bytes);
+  if (oldest.second < 0) return -1;
+  const auto slot = slots_.find(oldest.second);
+  return slot->second.bytes == bytes ? slot->first : join(slot, bytes);
 }
 
 bool SlotAllocator::is_scarce(int64_t bytes) {

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "device/builder/builder.h"
 #include "device/isa/dma/dma_copy.h"
@@ -76,6 +77,29 @@ TEST_F(RepeatedInstruction, DiffersInAnythingThatIsStored) {
     const size_t before = builder.program()->operands.size();
     EXPECT_EQ(operands_of_two(body) - before, 2U);
   }
+}
+
+TEST_F(RepeatedInstruction, OnOtherTilesOfTheSameSizesSharesAttributesAndDemandOnly) {
+  const View wide = builder.sbuf("wide", {128, 128}, kFloat);
+  builder.set_source_line("k.py:1");
+  builder.emit(TensorCopy{x, y});
+  builder.emit(TensorCopy{y, x});
+  const Program& program = *builder.program();
+  EXPECT_EQ(program.operands.size(), 4U);
+  EXPECT_EQ(program.demands.size(), 1U);
+  EXPECT_EQ(program.operands[2].tile, y.tile());
+  builder.emit(TensorCopy{x, x});  // the operands share a tile
+  builder.emit(TensorCopy{wide.slice(1, 0, 64), y});
+  EXPECT_EQ(program.demands.size(), 3U);
+}
+
+TEST_F(RepeatedInstruction, OnTheSameTilesIsPreferred) {
+  const std::vector<View> tiles = {x, y, x};
+  builder.set_source_line("k.py:1");
+  for (const View& each : tiles) builder.emit(Memset{each, 3});
+  const Program& program = *builder.program();
+  EXPECT_EQ(program.operands.size(), 2U);
+  EXPECT_EQ(program.instructions[2].first_operand, program.instructions[0].first_operand);
 }
 
 TEST_F(RepeatedInstruction, OfAnotherLineOrOfNoneHasItsOwnOperands) {
