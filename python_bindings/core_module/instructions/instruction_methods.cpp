@@ -59,6 +59,31 @@ struct Parameter : PythonParameter<typename Parameters<T>::template Type<i>> {
   }
 };
 
+/// Sets parameter `i` from an argument of exactly its type; false for any other.
+template <typename T, size_t i>
+bool set_plain(T& instruction, PyObject* const* arguments, size_t count) {
+  using P = Parameter<T, i>;
+  if (i >= count && (P::kIsRequired || !P::kTakesNone)) return !P::kIsRequired;
+  PyObject* argument = i < count ? arguments[i] : Py_None;
+  if (!P::kTakesNone || argument != Py_None) {
+    return P::set_plain(P::kDeclared, instruction, argument);
+  }
+  if constexpr (requires { P::set_none(P::kDeclared, instruction); }) {
+    P::set_none(P::kDeclared, instruction);
+  }
+  return true;
+}
+
+template <typename T, size_t... i>
+bool emit_plain(Builder& builder, PyObject* const* arguments, size_t count) {
+  T instruction;
+  if (count > sizeof...(i) || !(set_plain<T, i>(instruction, arguments, count) && ...)) {
+    return false;
+  }
+  builder.emit(instruction);
+  return true;
+}
+
 template <typename T, size_t... i>
 void bind(nb::class_<Builder>& builder, const InstructionType& type, std::index_sequence<i...>) {
   const auto method = [](Builder& self, typename Parameter<T, i>::Argument... values) {
@@ -90,6 +115,15 @@ void bind_instructions(nb::class_<Builder>& builder) {
   for_each_declared([&]<typename T>(const InstructionType& type, auto indices) {
     bind<T>(builder, type, indices);
   });
+}
+
+PlainEmission plain_emission(std::string_view instruction) {
+  PlainEmission found = nullptr;
+  for_each_declared(
+      [&]<typename T, size_t... i>(const InstructionType& type, std::index_sequence<i...>) {
+        if (type.name == instruction) found = &emit_plain<T, i...>;
+      });
+  return found;
 }
 
 nb::dict instruction_parameters() {

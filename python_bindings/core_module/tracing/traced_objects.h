@@ -224,12 +224,10 @@ PyObject* plain_binary(PyObject* module, PyObject* const* arguments, Py_ssize_t 
 PyObject* trace_settle(PyObject* self, PyObject*);
 PyObject* trace_builder(PyObject* self, void*);
 PyObject* current_builder(PyObject* module, PyObject*);
-/// `instruction(dst, *operands)` at once.
 /// Sets the builder's source line to that of a place.
 bool go_to(TraceObject* trace, PyObject* place);
 /// The trace has a tile that is placed automatically: not in a kernel with addresses.
 bool note_tile(TraceObject* trace, PyObject* name);
-PyObject* call_instruction(PyObject* self, PyObject* arguments, PyObject* keywords);
 
 // traced_assignments.cpp
 int assign_subscript(PyObject* self, PyObject* index, PyObject* value);

@@ -4,89 +4,12 @@
 
 #include "device/base/errors.h"
 #include "device/builder/builder.h"
-#include "python_bindings/core_module/tracing/traced_objects.h"
+#include "python_bindings/core_module/tracing/traced_calls.h"
 
 namespace nb = nanobind;
 
 namespace neuron_sim::tracing {
 namespace {
-
-constexpr Py_ssize_t kMostOperands = 16;
-
-bool too_many_operands() {
-  PyErr_Format(PyExc_TypeError, "an instruction takes at most %zd operands.", kMostOperands);
-  return false;
-}
-
-/// The builder's argument for an operand: the View of a tensor, anything else unchanged.
-PyObject* argument_of(PyObject* operand) {
-  if (is_tensor(operand)) return access_of(as_tensor(operand));
-  if (PyObject_TypeCheck(operand, tensor_type) != 0) {
-    return PyObject_GetAttrString(operand, "access");
-  }
-  return Py_NewRef(operand);
-}
-
-/// The instruction again, in parts, when the error is that an operand has no access pattern; false
-/// with an error.
-bool emit_in_parts(const InstructionObject* instruction, PyObject* dst, PyObject* const* operands,
-                   Py_ssize_t count) {
-  PyObject *type = nullptr, *error = nullptr, *traceback = nullptr;
-  PyErr_Fetch(&type, &error, &traceback);
-  PyErr_NormalizeException(&type, &error, &traceback);
-  const Py_ssize_t first = dst == nullptr ? 0 : 1;
-  PyObject* all = PyTuple_New(first + count);
-  PyObject* done = nullptr;
-  if (all != nullptr) {
-    if (dst != nullptr) PyTuple_SET_ITEM(all, 0, Py_NewRef(dst));
-    for (Py_ssize_t i = 0; i < count; ++i) {
-      PyTuple_SET_ITEM(all, first + i, Py_NewRef(operands[i]));
-    }
-    done = PyObject_CallFunctionObjArgs(connections.split, instruction, all, error, nullptr);
-  }
-  Py_XDECREF(all);
-  Py_XDECREF(type);
-  Py_XDECREF(error);
-  Py_XDECREF(traceback);
-  Py_XDECREF(done);
-  return done != nullptr;
-}
-
-/// method(builder, operands...) with `accumulate` put in at its position; false with an error.
-bool emit_instruction(TraceObject* trace, const InstructionObject* instruction, PyObject* dst,
-                      PyObject* const* operands, Py_ssize_t count, PyObject* accumulate) {
-  PyObject* arguments[kMostOperands + 3];
-  Py_ssize_t filled = 0;
-  if (accumulate == nullptr && instruction->accumulate_at >= 0) accumulate = Py_None;
-  bool good = count <= kMostOperands || too_many_operands();
-  const auto append = [&](PyObject* argument) {
-    good = argument != nullptr;
-    if (good) arguments[filled++] = argument;
-  };
-  append(Py_NewRef(trace->field[TraceObject::kBuilder]));
-  if (dst != nullptr && good) append(argument_of(dst));
-  for (Py_ssize_t i = 0; i < count && good; ++i) {
-    if (accumulate != nullptr && filled == instruction->accumulate_at + 1) {
-      append(Py_NewRef(accumulate));
-    }
-    append(argument_of(operands[i]));
-  }
-  if (good && accumulate != nullptr && filled == instruction->accumulate_at + 1) {
-    append(Py_NewRef(accumulate));
-  }
-  PyObject* result = nullptr;
-  if (good) {
-    result = PyObject_Vectorcall(instruction->field[InstructionObject::kMethod], arguments,
-                                 static_cast<size_t>(filled), nullptr);
-  }
-  for (Py_ssize_t i = 0; i < filled; ++i) Py_DECREF(arguments[i]);
-  Py_XDECREF(result);
-  if (result == nullptr && instruction->accumulate_at < 0 &&
-      PyErr_ExceptionMatches(connections.not_one_pattern) != 0) {
-    return emit_in_parts(instruction, dst, operands, count);
-  }
-  return result != nullptr;
-}
 
 /// emit(target, *operands[, accumulate=...]) of a function of Python; false with an error.
 bool call_emit(const PendingObject* pending, PyObject* target, PyObject* accumulate) {
@@ -327,23 +250,6 @@ PyObject* current_builder(PyObject*, PyObject*) {
   PyObject* builder = trace == nullptr ? nullptr : trace_builder(trace, nullptr);
   Py_XDECREF(trace);
   return builder;
-}
-
-PyObject* call_instruction(PyObject* self, PyObject* arguments, PyObject*) {
-  PyObject* builder = current_builder(nullptr, nullptr);  // settles, and goes to the line
-  if (builder == nullptr) return nullptr;
-  Py_DECREF(builder);
-  if (PyList_GET_SIZE(connections.running) == 0) {
-    PyErr_SetString(PyExc_RuntimeError, "an instruction is called outside of a trace.");
-    return nullptr;
-  }
-  PyObject* trace = PyList_GET_ITEM(connections.running, PyList_GET_SIZE(connections.running) - 1);
-  const auto* instruction = reinterpret_cast<InstructionObject*>(self);
-  if (!emit_instruction(as_trace(trace), instruction, nullptr, &PyTuple_GET_ITEM(arguments, 0),
-                        PyTuple_GET_SIZE(arguments), nullptr)) {
-    return nullptr;
-  }
-  Py_RETURN_NONE;
 }
 
 }  // namespace neuron_sim::tracing

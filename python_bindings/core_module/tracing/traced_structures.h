@@ -9,6 +9,10 @@
 #include <cstddef>
 #include <cstdint>
 
+namespace neuron_sim {
+class Builder;
+}
+
 namespace neuron_sim::tracing {
 
 inline constexpr int kMaximumTerms = 12;       ///< loop variables in one index expression
@@ -159,12 +163,22 @@ struct TraceObject {
   char has_tiles;  ///< the allocation knows of a tile that is placed automatically
 };
 
+/// The handle of an emitted instruction.
+struct HandleObject {
+  enum { kNumber, kTrace, kFields };
+  PyObject ob_base;
+  PyObject* field[kFields];
+};
+
 /// A builder method that emits a result: operands are tensors, or what the method takes.
 struct InstructionObject {
   enum { kMethod, kFields };
   PyObject ob_base;
   PyObject* field[kFields];
   long long accumulate_at;  ///< position of the parameter `accumulate`, -1 without
+  /// The same without the method, see plain_emission(); null when it has none.
+  bool (*emit_plain)(Builder& builder, PyObject* const* arguments, size_t count);
+  vectorcallfunc call;
 };
 
 }  // namespace neuron_sim::tracing

@@ -1,7 +1,10 @@
 // The types of traces and of their results for Python, and the functions with them.
 
+#include "python_bindings/core_module/instructions/instruction_methods.h"
+#include "python_bindings/core_module/instructions/python_parameter.h"
 #include "python_bindings/core_module/tracing/bindings.h"
 #include "python_bindings/core_module/tracing/python_types.h"
+#include "python_bindings/core_module/tracing/traced_calls.h"
 
 namespace neuron_sim::tracing {
 
@@ -33,8 +36,16 @@ int initialise_instruction(PyObject* self, PyObject* arguments, PyObject*) {
   auto* instruction = reinterpret_cast<InstructionObject*>(self);
   PyObject* method = nullptr;
   instruction->accumulate_at = -1;
+  instruction->call = call_instruction;
   if (PyArg_ParseTuple(arguments, "O|L", &method, &instruction->accumulate_at) == 0) return -1;
   set_field(instruction->field[InstructionObject::kMethod], method);
+  PyObject* name = PyObject_GetAttrString(method, "__name__");
+  if (name == nullptr) return -1;
+  std::string_view instruction_name;
+  if (plain_word(name, instruction_name)) {
+    instruction->emit_plain = plain_emission(instruction_name);
+  }
+  Py_DECREF(name);
   return 0;
 }
 
@@ -89,7 +100,18 @@ void bind_trace(nanobind::module_& module) {
       object_member<InstructionObject>("method", InstructionObject::kMethod, READONLY), {}};
   instruction_type = made<InstructionObject>(module, "neuron_sim._core.Instruction", of_instruction,
                                              initialise_instruction, nullptr, nullptr,
-                                             {Py_tp_call, pointer(call_instruction)});
+                                             {Py_tp_call, pointer(PyVectorcall_Call)});
+  instruction_type->tp_vectorcall_offset = offsetof(InstructionObject, call);
+  instruction_type->tp_flags |= Py_TPFLAGS_HAVE_VECTORCALL;
+}
+
+/// Frees objects of a class as those of its base: what Python would do in between is only for
+/// classes with fields of their own.
+void free_as_base(PyTypeObject* type) {
+  if (type->tp_basicsize == type->tp_base->tp_basicsize && type->tp_del == nullptr &&
+      type->tp_finalize == nullptr) {
+    type->tp_dealloc = type->tp_base->tp_dealloc;
+  }
 }
 
 /// Stores the Python classes whose objects are created here.
@@ -111,6 +133,34 @@ void connect(const nanobind::dict& classes) {
                  object("sbuf"),           object("psum"),
                  object("refusal"),        object("not_one_pattern"),
                  object("split"),          object("scope_at")};
+  for (PyTypeObject* each : {connections.expression, connections.tensor, connections.storage,
+                             connections.mask, connections.dynamic_slice}) {
+    free_as_base(each);
+  }
+}
+
+/// The same for traced_calls.cpp.
+void connect_calls(const nanobind::dict& objects) {
+  const auto object = [&](const char* name) {
+    return nanobind::object(objects[name]).release().ptr();
+  };
+  calls = {object("dma_copy"),
+           object("matmul"),
+           object("activation"),
+           object("tensor_copy"),
+           object("tensor_reduce"),
+           object("operator_names"),
+           reinterpret_cast<PyTypeObject*>(object("handle")),
+           object("name_instruction")};
+  free_as_base(calls.handle);
+}
+
+void bind_handle(nanobind::module_& module) {
+  using Handle = HandleObject;
+  static PyMemberDef members[] = {object_member<Handle>("number", Handle::kNumber),
+                                  object_member<Handle>("trace", Handle::kTrace),
+                                  {}};
+  made<Handle>(module, "neuron_sim._core.InstructionHandle", members, initialise_nothing);
 }
 
 }  // namespace
@@ -127,6 +177,7 @@ void bind_traced_objects(nanobind::module_& module) {
   bind_loop_and_storage(module);
   bind_tensor(module);
   bind_trace(module);
+  bind_handle(module);
   bind_merged(module);
   bind_entry(module);
   static PyMethodDef functions[] = {
@@ -143,8 +194,13 @@ void bind_traced_objects(nanobind::module_& module) {
   for (PyMethodDef& function : functions) {
     module.attr(function.ml_name) = nanobind::steal(PyCFunction_New(&function, nullptr));
   }
+  for (PyMethodDef* each = plain_calls; each->ml_name != nullptr; ++each) {
+    module.attr(each->ml_name) = nanobind::steal(PyCFunction_New(each, nullptr));
+  }
   module.def("connect_tracing", &connect, nanobind::arg("classes"),
              "The classes and functions of neuron_sim.nki.tracing that C++ makes objects of.");
+  module.def("connect_calls", &connect_calls, nanobind::arg("objects"),
+             "The objects of neuron_sim.nki.isa that plain calls need.");
 }
 
 }  // namespace neuron_sim

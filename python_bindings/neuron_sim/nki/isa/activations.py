@@ -5,12 +5,16 @@ that instructions of the family share; reduce_cmd says what an instruction does 
 reads it out. `name` is for with_schedule.
 """
 
+from neuron_sim import _core
+
+from ..tracing.instructions import ACTIVATION
 from ..tracing.splitting import NotOnePattern, in_parts
 from .constants import named
 from .constants import reduce_cmd as reduce_commands
 from .instruction import builder, emitted
 from .operators import operand, operator_name
 
+emit_plain = _core.emit_plain
 _IDLE = reduce_commands.idle
 
 
@@ -33,7 +37,11 @@ def activation(
     that receives it (about 64 cycles more).
     """
     if reduce_cmd is _IDLE and reduce_res is None and reduce_op is None:
-        word, offset = operator_name(op), 0.0 if bias is None else operand(bias)
+        offset = 0.0 if bias is None else bias
+        handle = emit_plain(ACTIVATION, name, "totnn", dst, op, data, offset, scale)
+        if handle is not None:
+            return handle
+        word, offset = operator_name(op), operand(offset)
         factor = operand(scale)
         try:
             builder().activation(dst.access, word, data.access, offset, factor)

@@ -8,12 +8,18 @@ several instructions. `name` only names the instruction for Kernel.with_schedule
 ValueError and TypeError of the builder name instruction, operand, value and limit.
 """
 
+from neuron_sim import _core
+
 from ..tracing.dtypes import dtype_of
+from ..tracing.instructions import TENSOR_COPY, TENSOR_SCALAR, TENSOR_TENSOR
 from ..tracing.splitting import NotOnePattern, in_parts
 from .constants import engine as engines
 from .constants import named
 from .instruction import builder, emitted
 from .operators import operand, operator_name, predicate_view
+
+emit_plain = _core.emit_plain
+_UNKNOWN = engines.unknown
 
 
 def tensor_copy(dst, src, engine=engines.unknown, name=None, dtype=None):
@@ -24,6 +30,10 @@ def tensor_copy(dst, src, engine=engines.unknown, name=None, dtype=None):
     """
     if dtype is not None:
         dtype_of(dtype)
+    if engine is _UNKNOWN:
+        handle = emit_plain(TENSOR_COPY, name, "tt", dst, src)
+        if handle is not None:
+            return handle
     try:
         builder().tensor_copy(dst.access, src.access, named(engine, engines, "engine"))
     except NotOnePattern as error:
@@ -38,6 +48,10 @@ def tensor_tensor(dst, data1, data2, op, engine=engines.unknown, name=None):
     engine: vector or gpsimd; unknown puts operands that are all int32 or uint32 in SBUF on GpSimd,
     which computes them exactly.
     """
+    if engine is _UNKNOWN:
+        handle = emit_plain(TENSOR_TENSOR, name, "ttto", dst, data1, data2, op)
+        if handle is not None:
+            return handle
     word, where = operator_name(op), named(engine, engines, "engine")
     try:
         builder().tensor_tensor(dst.access, data1.access, data2.access, word, where)
@@ -68,6 +82,10 @@ def tensor_scalar(
     unary operators. Both operators are bitwise or both are arithmetic. engine: vector, scalar
     (multiply, then add; Trn2 and later) or gpsimd (rsqrt).
     """
+    if engine is _UNKNOWN and op1 is None and operand1 is None and operand0 is not None:
+        handle = emit_plain(TENSOR_SCALAR, name, "ttonf", dst, data, op0, operand0, bool(reverse0))
+        if handle is not None:
+            return handle
     settings = (
         operator_name(op0, "op0"),
         0.0 if operand0 is None else operand(operand0),

@@ -2,17 +2,14 @@
 
 from neuron_sim import _core
 
-from ..tracing.active import running
+from ..tracing import instructions
+from .operators import NAMES
 
 
-class NkiInstruction:
-    """Handle of an emitted instruction: its number in the program of `trace`."""
+class NkiInstruction(_core.InstructionHandle):
+    """Handle of an emitted instruction: its `number` in the program of `trace`."""
 
-    __slots__ = ("number", "trace")
-
-    def __init__(self, number, trace):
-        self.number = number
-        self.trace = trace
+    __slots__ = ()
 
     def depends_on(self, *producers):
         """This instruction starts after `producers` are complete; returns itself.
@@ -37,14 +34,25 @@ class NkiValidationError(Exception):
     """The vendor's exception for violated limits of the hardware."""
 
 
-def emitted(name=None):
-    """The handle of the instruction that was emitted last; `name` is for Kernel.with_schedule."""
-    trace = running[-1]
-    number = trace._builder.instruction_count - 1
+def _name_instruction(trace, name, number):
+    """Enters the name of an instruction, which is for Kernel.with_schedule."""
     if name:
         trace.control.named.setdefault(name, []).append(number)
-    return NkiInstruction(number, trace)
 
 
+_core.connect_calls(
+    {
+        "dma_copy": instructions.DMA_COPY,
+        "matmul": instructions.MATMUL,
+        "activation": instructions.ACTIVATION,
+        "tensor_copy": instructions.TENSOR_COPY,
+        "tensor_reduce": instructions.TENSOR_REDUCE,
+        "operator_names": NAMES,
+        "handle": NkiInstruction,
+        "name_instruction": _name_instruction,
+    }
+)
+#: emitted(name): the handle of the instruction that was emitted last.
+emitted = _core.emitted
 #: builder(): the `_core.Builder` of the kernel that is being traced.
 builder = _core.current_builder

@@ -1,9 +1,15 @@
 """nki.isa: matrix products and transposes of the Tensor engine, and quantisation for it."""
 
+from neuron_sim import _core
+
+from ..tracing.instructions import MATMUL
 from .constants import engine as engines
 from .constants import matmul_perf_mode, named
 from .instruction import builder, emitted
 from .versions import nc_generation
+
+emit_plain = _core.emit_plain
+_NO_MODE = matmul_perf_mode.none
 
 
 def nc_matmul(
@@ -30,7 +36,11 @@ def nc_matmul(
     neither. perf_mode.double_row: fp8 operands [K, 2, M] and [K, 2, N].
     """
     whole = type(tile_position) is type(tile_size) is tuple and not tile_position + tile_size
-    if whole and perf_mode is matmul_perf_mode.none:
+    if whole and perf_mode is _NO_MODE:
+        modes = (is_transpose, is_stationary_onezero, is_moving_onezero)
+        handle = emit_plain(MATMUL, name, "ttt?fff", dst, stationary, moving, accumulate, *modes)
+        if handle is not None:
+            return handle
         builder().nc_matmul(
             dst.access,
             stationary.access,

@@ -52,7 +52,7 @@ def emitted(x, dtype, mask, function, instruction, *operands, default=None):
 
 def unary(name, x, dtype=None, mask=None):
     """A function of one tile, by name: an activation, or one of the other engines' operators."""
-    special = _SPECIAL.get(name)
+    special = SPECIAL.get(name)
     if special is not None:
         return special(x, dtype, mask)
     tiles.on_chip(x, "x", name)
@@ -234,7 +234,7 @@ def _remainder(op, x, y, dtype, mask):
     return masked(compute, wanted, mask, x, y)
 
 
-_SPECIAL = {
+SPECIAL = {
     "negative": negative,
     "reciprocal": reciprocal,
     "logical_not": logical_not,

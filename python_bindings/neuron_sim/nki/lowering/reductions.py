@@ -73,6 +73,9 @@ def reducible(x, axes):
 def reduction(function, op, x, axis, dtype=None, mask=None, keepdims=False):
     """One tensor_reduce with the operator `op` of the builder."""
     if mask is None:
+        made = None if dtype is not None else _core.plain_reduction(op, x, axis)
+        if made is not None:
+            return made
         tiles.on_chip(x, "x", function)
         rank = len(x.shape)
         axes = reduced_axes(axis, rank, function)

@@ -138,6 +138,8 @@ def dtype_of(value) -> DType:
 
     TypeError for dtypes the device does not have (int64, float64 and others).
     """
+    if type(value) is DType:
+        return value
     try:
         found = _known.get(value)
     except TypeError:  # not hashable

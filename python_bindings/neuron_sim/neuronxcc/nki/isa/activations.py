@@ -1,15 +1,16 @@
 """neuronxcc.nki.isa: activation functions of the Scalar engine, which return their result."""
 
+from neuron_sim import _core
 from neuron_sim.nki.isa import activations as new
 from neuron_sim.nki.isa.operators import operator_name, tile_or_number
 from neuron_sim.nki.tracing import Tensor, current
-from neuron_sim.nki.tracing.dtypes import float32
 from neuron_sim.nki.tracing.instructions import ACTIVATION
 from neuron_sim.nki.tracing.operators import instruction_result
 
 from .constants import reduce_cmd as reduce_commands
 from .results import refuse, result, tile
 
+plain_activation = _core.plain_activation
 _IDLE = reduce_commands.idle
 _BIAS = ("float32", "float16", "bfloat16")
 
@@ -39,14 +40,6 @@ def _check_operands(bias, scale):
         )
 
 
-def _is_column(operand):
-    """Whether an operand is one fp32 per partition [P, 1]."""
-    if type(operand) is not Tensor or operand.dtype is not float32:
-        return False
-    shape = operand.shape
-    return len(shape) == 2 and shape[1] == 1
-
-
 def activation(
     op,
     data,
@@ -67,17 +60,13 @@ def activation(
     """
     if kwargs:
         refuse("activation", kwargs)
+    reduces = reduce_op is not None or reduce_res is not None or reduce_cmd is not _IDLE
+    if mask is None and dtype is None and not reduces:
+        made = plain_activation(op, data, bias, scale)
+        if made is not None:
+            return made
     if type(data) is not Tensor:
         tile(data, "activation", "data")
-    reduces = reduce_op is not None or reduce_res is not None or reduce_cmd is not _IDLE
-    has_bias = bias is not None
-    if (
-        not reduces
-        and (type(scale) is float or _is_column(scale))
-        and (_is_column(bias) if has_bias else not current().allocation.directly)
-    ):
-        operands = (operator_name(op), data, bias if has_bias else 0.0, scale)
-        return instruction_result(data.shape, dtype, data.dtype, mask, ACTIVATION, *operands)
     _check_operands(bias, scale)
     if not reduces:
         offset = 0.0 if bias is None else tile_or_number(bias)

@@ -4,6 +4,7 @@ Each is the instruction of nki.isa of the same name. `dtype`: of the result, the
 operand's unless given; `mask`: the part of the tiles that takes part.
 """
 
+from neuron_sim import _core
 from neuron_sim.nki.isa import elementwise as new
 from neuron_sim.nki.isa.constants import named
 from neuron_sim.nki.isa.operators import operator_name, tile_or_number
@@ -20,8 +21,9 @@ from neuron_sim.nki.tracing.operators import instruction_result
 
 from .constants import engine as engines
 from .results import in_place, refuse, result
-from .scalar_operands import is_plain, per_partition
+from .scalar_operands import per_partition
 
+plain_pair, plain_scalar = _core.plain_pair, _core.plain_scalar
 _UNKNOWN = engines.unknown
 
 
@@ -47,6 +49,10 @@ def tensor_tensor(data1, data2, op, *, dtype=None, mask=None, engine=engines.unk
     partition is repeated along the other."""
     if kwargs:
         refuse("tensor_tensor", kwargs)
+    if engine is _UNKNOWN and dtype is None and mask is None:
+        made = plain_pair(data1, data2, op)
+        if made is not None:
+            return made
     if data1.shape != data2.shape:
         data1, data2 = _repeated(data1, data2), _repeated(data2, data1)
     default = data1.dtype if data1.dtype is data2.dtype else promote(data1.dtype, data2.dtype)
@@ -76,16 +82,10 @@ def tensor_scalar(
     """(data op0 operand0) op1 operand1; operands are numbers or tiles [P, 1]."""
     if kwargs:
         refuse("tensor_scalar", kwargs)
-    if (
-        engine is _UNKNOWN
-        and (type(operand0) is float or is_plain(operand0))
-        and not (reverse0 or reverse1)
-        and (operand1 is None if op1 is None else is_plain(operand1))
-    ):
-        plain: tuple = (data, operator_name(op0, "op0"), operand0)
-        if op1 is not None:
-            plain = (*plain, False, operator_name(op1, "op1"), operand1)
-        return instruction_result(data.shape, dtype, data.dtype, mask, TENSOR_SCALAR, *plain)
+    if engine is _UNKNOWN and dtype is None and mask is None and not (reverse0 or reverse1):
+        made = plain_scalar(data, op0, operand0, op1, operand1)
+        if made is not None:
+            return made
     operands = (
         data,
         operator_name(op0, "op0"),

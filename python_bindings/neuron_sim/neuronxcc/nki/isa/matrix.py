@@ -1,30 +1,21 @@
 """neuronxcc.nki.isa: matrix products and transposes, whose results are in PSUM."""
 
+from neuron_sim import _core
 from neuron_sim.nki.isa import dma, elementwise
 from neuron_sim.nki.isa import matrix as new
 from neuron_sim.nki.isa.constants import named
 from neuron_sim.nki.isa.versions import nc_generation
 from neuron_sim.nki.lowering.elementwise import in_sbuf
-from neuron_sim.nki.tracing import Tensor, boxes, current, dtype_of
+from neuron_sim.nki.tracing import boxes, current, dtype_of
 from neuron_sim.nki.tracing.dtypes import float32
-from neuron_sim.nki.tracing.instructions import MATMUL
 
 from .constants import engine as engines
 from .constants import matmul_perf_mode
 from .results import in_parts, refuse, result
 
+plain_product = _core.plain_product
 _NO_MODE = matmul_perf_mode.none
-
-
-def is_plain_product(stationary, moving):
-    """Whether operands are tiles [K, M] and [K, N] in SBUF, which are multiplied directly."""
-    return (
-        type(stationary) is Tensor
-        and type(moving) is Tensor
-        and len(stationary.shape) == len(moving.shape) == 2
-        and stationary.memory == "sbuf"
-        and moving.memory == "sbuf"
-    )
+_WHOLE = ()  # the array
 
 
 def nc_matmul(
@@ -34,8 +25,8 @@ def nc_matmul(
     is_stationary_onezero=False,
     is_moving_onezero=False,
     is_transpose=False,
-    tile_position=(),
-    tile_size=(),
+    tile_position=_WHOLE,
+    tile_size=_WHOLE,
     mask=None,
     **kwargs,
 ):
@@ -46,12 +37,20 @@ def nc_matmul(
     "double_row_gen3": fp8 operands [K, 2, M] and [K, 2, N]. Operands in PSUM, such as what
     nc_transpose returns, are copied to SBUF first.
     """
-    whole = type(tile_position) is type(tile_size) is tuple and not tile_position + tile_size
-    plain = whole and mask is None and is_plain_product(stationary, moving)
-    if plain and not (kwargs or is_transpose):
-        shape = (stationary.shape[1], moving.shape[1])
-        operands = (stationary, moving, False, is_stationary_onezero, is_moving_onezero)
-        return current().result(shape, float32, "psum", MATMUL, True, False, operands)
+    whole = tile_position is _WHOLE and tile_size is _WHOLE and mask is None
+    if whole and not (kwargs or is_transpose):
+        made = plain_product(stationary, moving, is_stationary_onezero, is_moving_onezero)
+        if made is not None:
+            return made
+    modes = (is_stationary_onezero, is_moving_onezero, is_transpose)
+    where = (tile_position, tile_size)
+    shape, dtype, emit = _product(stationary, moving, modes, where, mask, kwargs)
+    return current().result(shape, dtype, "psum", emit, accumulates=True)
+
+
+def _product(stationary, moving, modes, where, mask, kwargs):
+    """(shape, dtype, emit) of nc_matmul's result."""
+    is_stationary_onezero, is_moving_onezero, is_transpose = modes
     perf_mode = _NO_MODE
     if kwargs:
         perf_mode = _performance_mode(kwargs.pop("perf_mode", None))
@@ -75,8 +74,7 @@ def nc_matmul(
                 is_moving_onezero,
                 is_transpose,
                 accumulate,
-                tile_position,
-                tile_size,
+                *where,
                 perf_mode,
             )
 
@@ -86,7 +84,7 @@ def nc_matmul(
         for box, fixed, streamed in cut:
             multiply(dst.narrow(box), stationary.narrow(fixed), moving.narrow(streamed))
 
-    return current().result(shape, dtype, "psum", emit, accumulates=True)
+    return shape, dtype, emit
 
 
 def _performance_mode(value):

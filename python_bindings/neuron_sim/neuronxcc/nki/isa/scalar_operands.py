@@ -6,11 +6,6 @@ from neuron_sim.nki.tracing.dtypes import float32
 from neuron_sim.nki.tracing.operators import copy
 
 
-def is_plain(operand):
-    """Whether an instruction takes the operand unchanged: a float, or a tile of fp32."""
-    return type(operand) is float or (type(operand) is Tensor and operand.dtype is float32)
-
-
 def per_partition(operand):
     """A number as a float; a tile [P, 1] of another floating dtype cast to fp32, which is what
     engines read (docs/hardware_facts.md#scalar-operands). Other tiles, and those of kernels with

@@ -1,19 +1,31 @@
 """load, store and copy of the old language."""
 
+from neuron_sim import _core
 from neuron_sim.nki.tracing import movement, operators
 from neuron_sim.nki.tracing.dtypes import dtype_of
+
+plain_load, plain_store, plain_copy = _core.plain_load, _core.plain_store, _core.plain_copy
 
 
 def load(src, *, mask=None, dtype=None, **_options):
     """A new SBUF tile with the elements of an HBM tensor."""
+    if dtype is None:
+        made = plain_load(src, mask)
+        if made is not None:
+            return made
     return movement.load(src, mask, dtype)
 
 
 def store(dst, value, *, mask=None, **_options):
     """Elements of a tile, or a number, to an HBM tensor."""
-    movement.store(dst, value, mask)
+    if plain_store(dst, value, mask) is None:
+        movement.store(dst, value, mask)
 
 
 def copy(src, *, mask=None, dtype=None, **_options):
     """A new SBUF tile with the elements of a tile."""
+    if mask is None and dtype is None:
+        made = plain_copy(src)
+        if made is not None:
+            return made
     return operators.copy(src, None if dtype is None else dtype_of(dtype), mask)

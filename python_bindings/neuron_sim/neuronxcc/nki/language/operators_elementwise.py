@@ -5,11 +5,14 @@ broadcast. `dtype`: of the result, the promoted one unless given (bool for compa
 part that takes part. Results are written straight into their assignment targets.
 """
 
+from neuron_sim import _core
 from neuron_sim.neuronxcc.nki.isa.results import refuse
 from neuron_sim.nki.isa.operators import NAMES
 from neuron_sim.nki.lowering import elementwise as lowering
 from neuron_sim.nki.tracing import current
 from neuron_sim.nki.tracing.operators import PLAIN, plain_binary
+
+plain_unary = _core.plain_unary
 
 
 def _named(function, name, text, operator):
@@ -46,10 +49,15 @@ def _remainder(name, text):
 
 def _unary(name, text, operator=True):
     by_activation = name in lowering.ACTIVATIONS
+    is_plain = by_activation and name not in lowering.SPECIAL
 
     def function(x, *, dtype=None, mask=None, **kwargs):
         if kwargs:
             refuse(name, kwargs)
+        if is_plain and dtype is None and mask is None:
+            made = plain_unary(name, x)
+            if made is not None:
+                return made
         if by_activation:
             allocation = current().allocation
             if allocation.directly:
@@ -117,5 +125,5 @@ erf_dx = _unary("erf_dx", "The derivative of erf.")
 
 
 __all__ = [name for name in list(globals()) if not name.startswith("_")]
-for _name in ("NAMES", "PLAIN", "current", "lowering", "plain_binary", "refuse"):
+for _name in ("NAMES", "PLAIN", "current", "lowering", "plain_binary", "plain_unary", "refuse"):
     __all__.remove(_name)

@@ -1,0 +1,269 @@
+// Functions of kernels with the most common kinds of arguments. They are None for any others, which
+// the functions of Python take, or refuse: nothing here raises an error of its own.
+
+#include <nanobind/nanobind.h>
+
+#include "device/builder/builder.h"
+#include "python_bindings/core_module/tracing/python_types.h"
+#include "python_bindings/core_module/tracing/traced_calls.h"
+
+namespace neuron_sim::tracing {
+
+namespace {
+
+PyObject* shape_of(PyObject* tensor) { return as_tensor(tensor)->field[TensorObject::kShape]; }
+PyObject* dtype_of(PyObject* tensor) { return as_tensor(tensor)->field[TensorObject::kDtype]; }
+
+/// Whether it is a tensor in HBM with at least two dimensions, none of them an index in memory.
+bool is_plain_in_hbm(PyObject* object) {
+  if (!is_tensor(object)) return false;
+  const TensorObject* tensor = as_tensor(object);
+  return tensor->field[TensorObject::kAxis] == Py_None &&
+         !is_absent(tensor->field[TensorObject::kStorage]) &&
+         is_absent(tensor->field[TensorObject::kIndex]) &&
+         PyTuple_CheckExact(tensor->field[TensorObject::kShape]) != 0 &&
+         PyTuple_GET_SIZE(tensor->field[TensorObject::kShape]) >= 2;
+}
+
+/// Whether it is a tile in SBUF, or a result that will be one.
+bool is_in_sbuf(PyObject* object) {
+  if (!is_tensor(object) || as_tensor(object)->field[TensorObject::kAxis] == Py_None) return false;
+  if (!is_absent(as_tensor(object)->field[TensorObject::kStorage])) {
+    return storage_of(object)->in_psum == 0;
+  }
+  PyObject* pending = as_tensor(object)->field[TensorObject::kPending];
+  return !is_absent(pending) && as_pending(pending)->in_psum == 0;
+}
+
+bool is_on_chip(PyObject* object) {
+  return is_tensor(object) && as_tensor(object)->field[TensorObject::kAxis] != Py_None;
+}
+
+bool is_number(PyObject* object, long number) {
+  return PyLong_CheckExact(object) != 0 && PyLong_AsLong(object) == number;
+}
+
+/// Whether it is one fp32 number per partition, [P, 1].
+bool is_column(PyObject* object) {
+  if (!is_tensor(object) || dtype_of(object) != connections.float32) return false;
+  PyObject* shape = shape_of(object);
+  return PyTuple_CheckExact(shape) != 0 && PyTuple_GET_SIZE(shape) == 2 &&
+         is_number(PyTuple_GET_ITEM(shape, 1), 1);
+}
+
+bool are_equal(PyObject* a, PyObject* b) {
+  return a == b || PyObject_RichCompareBool(a, b, Py_EQ) == 1;
+}
+
+/// Whether a mask leaves all of a shape: 1, 0, or -1 with an error.
+int leaves_all(PyObject* mask, PyObject* shape) {
+  if (mask == Py_None) return 1;
+  if (Py_TYPE(mask) != connections.mask) return 0;
+  PyObject* arguments[] = {mask, shape};
+  PyObject* left = boxes(nullptr, arguments, 2);
+  if (left == nullptr) return -1;
+  Py_DECREF(left);
+  return left == Py_None ? 1 : 0;
+}
+
+/// Whether a kernel gives its tiles addresses.
+bool is_allocated(const TraceObject* trace) {
+  static PyObject* word = PyUnicode_InternFromString("directly");
+  PyObject* tile = PyObject_GetAttr(trace->field[TraceObject::kAllocation], word);
+  const bool found = tile == nullptr || PyObject_IsTrue(tile) != 0;
+  if (tile == nullptr) PyErr_Clear();
+  Py_XDECREF(tile);
+  return found;
+}
+
+/// The result in SBUF of an instruction with operands, which are borrowed, on `data`.
+template <class... Operands>
+PyObject* result_like(TraceObject* trace, PyObject* data, PyObject* instruction,
+                      Operands... operands) {
+  return deferred(trace, {.shape = shape_of(data),
+                          .dtype = dtype_of(data),
+                          .emit = instruction,
+                          .operands = PyTuple_Pack(sizeof...(operands), operands...)});
+}
+
+/// (src, mask): the result of nl.load without a dtype.
+PyObject* plain_load(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
+  TraceObject* trace = running_trace();
+  PyObject* src = arguments[0];
+  if (count != 2 || trace == nullptr || !is_plain_in_hbm(src)) Py_RETURN_NONE;
+  const int all = leaves_all(arguments[1], shape_of(src));
+  if (all < 0) return nullptr;
+  const Builder* builder = open_builder(trace->field[TraceObject::kBuilder]);
+  PyObject* partitions = PyTuple_GET_ITEM(shape_of(src), 0);
+  if (all == 0 || builder == nullptr || PyLong_CheckExact(partitions) == 0 ||
+      PyLong_AsLong(partitions) > builder->limits().partitions) {
+    Py_RETURN_NONE;
+  }
+  return result_like(trace, src, calls.dma_copy, src);
+}
+
+/// (dst, value, mask): nl.store of a tile as it is; True when it is done.
+PyObject* plain_store(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
+  TraceObject* trace = running_trace();
+  PyObject *dst = arguments[0], *value = arguments[1];
+  if (count != 3 || trace == nullptr || !is_plain_in_hbm(dst) || !is_in_sbuf(value) ||
+      storage_of(dst)->is_mutable == 0 || !are_equal(shape_of(dst), shape_of(value))) {
+    Py_RETURN_NONE;
+  }
+  PyObject* steps = as_tensor(dst)->field[TensorObject::kSteps];
+  if (PyTuple_CheckExact(steps) == 0 || PyTuple_GET_SIZE(steps) == 0 ||
+      is_number(PyTuple_GET_ITEM(steps, 0), 1)) {
+    Py_RETURN_NONE;
+  }
+  if (arguments[2] == Py_None && PyList_GET_SIZE(trace->field[TraceObject::kLoops]) > 0) {
+    PyObject* repeats = trace_repeats(&trace->ob_base, dst);
+    if (repeats == nullptr) return nullptr;
+    Py_DECREF(repeats);
+    if (repeats == Py_True) Py_RETURN_NONE;
+  }
+  const int all = leaves_all(arguments[2], shape_of(dst));
+  if (all < 0) return nullptr;
+  if (all == 0) Py_RETURN_NONE;
+  storage_of(dst)->written = 1;
+  if (!emit_now(reinterpret_cast<InstructionObject*>(calls.dma_copy), arguments, 2)) {
+    return nullptr;
+  }
+  Py_RETURN_TRUE;
+}
+
+/// (stationary, moving, is_stationary_onezero, is_moving_onezero): the product of two tiles.
+PyObject* plain_product(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
+  TraceObject* trace = running_trace();
+  PyObject *stationary = arguments[0], *moving = arguments[1];
+  if (count != 4 || trace == nullptr || !is_in_sbuf(stationary) || !is_in_sbuf(moving)) {
+    Py_RETURN_NONE;
+  }
+  PyObject *rows = shape_of(stationary), *columns = shape_of(moving);
+  if (PyTuple_CheckExact(rows) == 0 || PyTuple_CheckExact(columns) == 0 ||
+      PyTuple_GET_SIZE(rows) != 2 || PyTuple_GET_SIZE(columns) != 2) {
+    Py_RETURN_NONE;
+  }
+  PyObject* shape = PyTuple_Pack(2, PyTuple_GET_ITEM(rows, 1), PyTuple_GET_ITEM(columns, 1));
+  if (shape == nullptr) return nullptr;
+  PyObject* result = deferred(
+      trace, {.shape = shape,
+              .dtype = connections.float32,
+              .emit = calls.matmul,
+              .operands = PyTuple_Pack(5, stationary, moving, Py_False, arguments[2], arguments[3]),
+              .in_psum = true,
+              .accumulates = true});
+  Py_DECREF(shape);
+  return result;
+}
+
+/// (op, data, bias, scale): the activation of a tile; bias and scale are columns or numbers.
+PyObject* plain_activation(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
+  TraceObject* trace = running_trace();
+  PyObject *data = arguments[1], *bias = arguments[2], *scale = arguments[3];
+  static PyObject* zero = PyFloat_FromDouble(0);
+  if (count != 4 || trace == nullptr || !is_tensor(data) ||
+      (PyFloat_CheckExact(scale) == 0 && !is_column(scale)) ||
+      (bias == Py_None ? is_allocated(trace) : !is_column(bias))) {
+    Py_RETURN_NONE;
+  }
+  PyObject* name = listed_name(arguments[0]);
+  if (name == nullptr) Py_RETURN_NONE;
+  return result_like(trace, data, calls.activation, name, data, bias == Py_None ? zero : bias,
+                     scale);
+}
+
+bool is_scalar_operand(PyObject* operand) {
+  return PyFloat_CheckExact(operand) != 0 ||
+         (is_tensor(operand) && dtype_of(operand) == connections.float32);
+}
+
+/// (data, op0, operand0, op1, operand1): tensor_scalar; the operands are floats or tiles of fp32.
+PyObject* plain_scalar(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
+  TraceObject* trace = running_trace();
+  PyObject *data = arguments[0], *op1 = arguments[3], *operand1 = arguments[4];
+  if (count != 5 || trace == nullptr || !is_tensor(data) || !is_scalar_operand(arguments[2])) {
+    Py_RETURN_NONE;
+  }
+  PyObject* first = listed_name(arguments[1]);
+  if (first == nullptr) Py_RETURN_NONE;
+  if (op1 == Py_None && operand1 == Py_None) {
+    return result_like(trace, data, connections.tensor_scalar, data, first, arguments[2]);
+  }
+  PyObject* second = is_scalar_operand(operand1) ? listed_name(op1) : nullptr;
+  if (second == nullptr) Py_RETURN_NONE;
+  return result_like(trace, data, connections.tensor_scalar, data, first, arguments[2], Py_False,
+                     second, operand1);
+}
+
+/// (data1, data2, op): tensor_tensor of tiles of one shape and dtype.
+PyObject* plain_pair(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
+  TraceObject* trace = running_trace();
+  PyObject *a = arguments[0], *b = arguments[1];
+  static PyObject* engine = PyUnicode_InternFromString("auto");
+  if (count != 3 || trace == nullptr || !is_tensor(a) || !is_tensor(b) ||
+      dtype_of(a) != dtype_of(b) || !are_equal(shape_of(a), shape_of(b))) {
+    Py_RETURN_NONE;
+  }
+  PyObject* name = listed_name(arguments[2]);
+  if (name == nullptr) Py_RETURN_NONE;
+  return result_like(trace, a, connections.tensor_tensor, a, b, name, engine);
+}
+
+/// (name, x): the activation of that name of a tile.
+PyObject* plain_unary(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
+  TraceObject* trace = running_trace();
+  if (count != 2 || trace == nullptr || !is_on_chip(arguments[1]) || is_allocated(trace)) {
+    Py_RETURN_NONE;
+  }
+  return result_like(trace, arguments[1], calls.activation, arguments[0], arguments[1]);
+}
+
+/// (src): a copy of a tile.
+PyObject* plain_copy(PyObject*, PyObject* src) {
+  TraceObject* trace = running_trace();
+  if (trace == nullptr || !is_on_chip(src)) Py_RETURN_NONE;
+  return result_like(trace, src, calls.tensor_copy, src);
+}
+
+/// (op, x, axis): the reduction of the columns of a tile [P, F].
+PyObject* plain_reduction(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
+  TraceObject* trace = running_trace();
+  PyObject* x = arguments[1];
+  static PyObject* one = PyLong_FromLong(1);
+  if (count != 3 || trace == nullptr || !is_on_chip(x) || !is_number(arguments[2], 1) ||
+      PyTuple_CheckExact(shape_of(x)) == 0 || PyTuple_GET_SIZE(shape_of(x)) != 2) {
+    Py_RETURN_NONE;
+  }
+  PyObject* shape = PyTuple_Pack(2, PyTuple_GET_ITEM(shape_of(x), 0), one);
+  if (shape == nullptr) return nullptr;
+  PyObject* result = deferred(trace, {.shape = shape,
+                                      .dtype = dtype_of(x),
+                                      .emit = calls.tensor_reduce,
+                                      .operands = PyTuple_Pack(3, x, arguments[0], one)});
+  Py_DECREF(shape);
+  return result;
+}
+
+}  // namespace
+
+PyMethodDef plain_calls[] = {
+    {"plain_load", fast(plain_load), METH_FASTCALL, "(src, mask): nl.load without a dtype."},
+    {"plain_store", fast(plain_store), METH_FASTCALL,
+     "(dst, value, mask): nl.store of a tile as it is; True when it is done."},
+    {"plain_product", fast(plain_product), METH_FASTCALL,
+     "(stationary, moving, is_stationary_onezero, is_moving_onezero): a product in PSUM."},
+    {"plain_activation", fast(plain_activation), METH_FASTCALL, "(op, data, bias, scale)."},
+    {"plain_scalar", fast(plain_scalar), METH_FASTCALL, "(data, op0, operand0, op1, operand1)."},
+    {"plain_pair", fast(plain_pair), METH_FASTCALL, "(data1, data2, op)."},
+    {"plain_unary", fast(plain_unary), METH_FASTCALL, "(name, x): an activation."},
+    {"plain_copy", plain_copy, METH_O, "(src): a copy of a tile."},
+    {"plain_reduction", fast(plain_reduction), METH_FASTCALL,
+     "(op, x, axis): the columns of a tile reduced."},
+    {"emitted", fast(emitted), METH_FASTCALL,
+     "(name=None): the handle of the instruction that was emitted last."},
+    {"emit_plain", fast(emit_plain), METH_FASTCALL,
+     "(instruction, name, kinds, *operands): emits it and returns its handle. `kinds`, a character "
+     "per operand: t a tensor, n a float or a tensor, o an operator, f a flag, ? one or None."},
+    {}};
+
+}  // namespace neuron_sim::tracing
