@@ -3,6 +3,7 @@
 
 #include "python_bindings/core_module/tracing/integers.h"
 #include "python_bindings/core_module/tracing/traced_objects.h"
+#include "python_bindings/core_module/tracing/traced_parts.h"
 
 namespace neuron_sim::tracing {
 namespace {
@@ -205,7 +206,10 @@ PyObject* indexed(PyObject* self, PyObject* items) { return made_of(self, items,
 PyObject* subscript(PyObject* self, PyObject* index) {
   if (!settle_tensor(self)) return nullptr;
   if (index == Py_Ellipsis) return Py_NewRef(self);
+  Part known;
+  if (known.find(self, index)) return Py_NewRef(known.part);
   PyObject* part = made_of(self, index, false);
+  if (part != nullptr) known.keep(part);
   if (part == nullptr && PyErr_Occurred() == nullptr) return call_method(self, "_indexed", index);
   if (part == nullptr && PyErr_ExceptionMatches(PyExc_OverflowError) != 0) {
     PyErr_Clear();

@@ -152,6 +152,7 @@ struct TraceObject {
     kOpenScopes,
     kAllocation,
     kUnshadowed,
+    kParts,
     kFields
   };
   PyObject ob_base;

@@ -70,6 +70,7 @@ void bind_trace(nanobind::module_& module) {
       object_member<Trace>("open_scopes", Trace::kOpenScopes),
       object_member<Trace>("allocation", Trace::kAllocation),
       object_member<Trace>("_unshadowed", Trace::kUnshadowed, READONLY),
+      object_member<Trace>("_parts", Trace::kParts),
       {"uses", T_LONGLONG, offsetof(Trace, uses), 0, nullptr},
       {"widens", T_BOOL, offsetof(Trace, widens), 0, nullptr},
       {"_emitting", T_BOOL, offsetof(Trace, emitting), 0, nullptr},

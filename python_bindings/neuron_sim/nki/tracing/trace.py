@@ -238,6 +238,7 @@ class Trace(_core.TraceState):
         if self._failed is not None:
             raise self._failed
         self.settle()
+        self._parts = None  # which hold the trace
         spills = not self.has_widened and (self.splits_blocks or not self.has_blocks)
         return self._builder.finish(spills)
 

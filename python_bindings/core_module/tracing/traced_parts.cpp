@@ -1,0 +1,155 @@
+// Parts of tensors that a kernel names again: unrolled loops slice the same tiles at the same
+// numbers, and the part with its View is the one that was made before.
+
+#include <cstdint>
+#include <cstring>
+
+#include "python_bindings/core_module/tracing/integers.h"
+#include "python_bindings/core_module/tracing/traced_objects.h"
+#include "python_bindings/core_module/tracing/traced_parts.h"
+
+namespace neuron_sim::tracing {
+namespace {
+
+/// Parts that a trace remembers: each at the place of its hash, the latest of two at one place.
+constexpr size_t kPlaces = 128;
+/// What a place holds, one after the other: the tensor, the index, the part.
+constexpr Py_ssize_t kEntry = 3;
+
+constexpr uint64_t kFactor = 0x9E3779B97F4A7C15;
+
+void mix(uint64_t& hash, uint64_t value) {
+  hash = (hash ^ value) * kFactor;
+  hash ^= hash >> 32;
+}
+void mix(uint64_t& hash, const void* pointer) { mix(hash, reinterpret_cast<uintptr_t>(pointer)); }
+
+bool mix_item(uint64_t& hash, PyObject* item);
+
+bool mix_expression(uint64_t& hash, const ExpressionObject* expression) {
+  mix(hash, static_cast<uint64_t>(expression->constant));
+  for (int i = 0; i < expression->terms; ++i) {
+    mix(hash, expression->term[i].loop);
+    mix(hash, static_cast<uint64_t>(expression->term[i].coefficient));
+  }
+  return true;
+}
+
+bool mix_slice(uint64_t& hash, const PySliceObject* slice) {
+  return mix_item(hash, slice->start) && mix_item(hash, slice->stop) && mix_item(hash, slice->step);
+}
+
+/// Adds an index to a hash; false for one that may mean something else another time.
+bool mix_item(uint64_t& hash, PyObject* item) {
+  if (PyLong_CheckExact(item) != 0) {
+    int overflow = 0;
+    mix(hash, static_cast<uint64_t>(PyLong_AsLongLongAndOverflow(item, &overflow)));
+    return overflow == 0;
+  }
+  if (item == Py_None || item == Py_Ellipsis) return mix(hash, item), true;
+  if (PySlice_Check(item)) return mix_slice(hash, reinterpret_cast<PySliceObject*>(item));
+  if (is_expression(item)) return mix_expression(hash, as_expression(item));
+  if (Py_TYPE(item) != connections.dynamic_slice) return false;
+  const auto* slice = reinterpret_cast<DynamicSliceObject*>(item);
+  mix(hash, static_cast<uint64_t>(slice->size));
+  return mix_item(hash, slice->field[DynamicSliceObject::kStart]);
+}
+
+bool is_same(PyObject* a, PyObject* b);
+
+bool is_same_expression(const ExpressionObject* a, const ExpressionObject* b) {
+  if (a->constant != b->constant || a->terms != b->terms || a->rank != b->rank) return false;
+  for (int i = 0; i < a->terms; ++i) {
+    if (a->term[i].loop != b->term[i].loop || a->term[i].coefficient != b->term[i].coefficient) {
+      return false;
+    }
+  }
+  const size_t bytes = static_cast<size_t>(a->rank) * sizeof(int64_t);
+  return std::memcmp(a->steps, b->steps, bytes) == 0 && std::memcmp(a->shape, b->shape, bytes) == 0;
+}
+
+/// Whether two indices of which mix_item() is true are the same.
+bool is_same(PyObject* a, PyObject* b) {
+  if (a == b) return true;
+  if (Py_TYPE(a) != Py_TYPE(b)) return false;
+  if (PyLong_CheckExact(a) != 0) return PyLong_AsLongLong(a) == PyLong_AsLongLong(b);
+  if (PySlice_Check(a)) {
+    const auto* one = reinterpret_cast<PySliceObject*>(a);
+    const auto* other = reinterpret_cast<PySliceObject*>(b);
+    return is_same(one->start, other->start) && is_same(one->stop, other->stop) &&
+           is_same(one->step, other->step);
+  }
+  if (is_expression(a)) return is_same_expression(as_expression(a), as_expression(b));
+  if (Py_TYPE(a) != connections.dynamic_slice) return false;
+  const auto* one = reinterpret_cast<DynamicSliceObject*>(a);
+  const auto* other = reinterpret_cast<DynamicSliceObject*>(b);
+  return one->size == other->size &&
+         is_same(one->field[DynamicSliceObject::kStart], other->field[DynamicSliceObject::kStart]);
+}
+
+bool is_same_index(PyObject* a, PyObject* b) {
+  if (PyTuple_CheckExact(a) == 0 || PyTuple_CheckExact(b) == 0) return is_same(a, b);
+  if (PyTuple_GET_SIZE(a) != PyTuple_GET_SIZE(b)) return false;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(a); ++i) {
+    if (!is_same(PyTuple_GET_ITEM(a, i), PyTuple_GET_ITEM(b, i))) return false;
+  }
+  return true;
+}
+
+/// The places of a trace, made on first use; null with an error.
+PyObject* places_of(TraceObject* trace) {
+  PyObject*& places = trace->field[TraceObject::kParts];
+  if (is_absent(places)) {
+    Py_XDECREF(places);
+    constexpr Py_ssize_t kSize = static_cast<Py_ssize_t>(kPlaces) * kEntry;
+    places = PyList_New(kSize);
+    for (Py_ssize_t i = 0; places != nullptr && i < kSize; ++i) {
+      PyList_SET_ITEM(places, i, Py_NewRef(Py_None));
+    }
+  }
+  return places;
+}
+
+void set_item(PyObject* list, Py_ssize_t at, PyObject* value) {
+  PyObject* old = PyList_GET_ITEM(list, at);
+  PyList_SET_ITEM(list, at, Py_NewRef(value));
+  Py_XDECREF(old);
+}
+
+}  // namespace
+
+bool Part::find(PyObject* of, PyObject* by) {
+  tensor = of;
+  index = by;
+  uint64_t hash = kFactor;
+  mix(hash, of);
+  bool is_fixed = is_tensor(of);
+  if (PyTuple_CheckExact(by) == 0) {
+    is_fixed = is_fixed && mix_item(hash, by);
+  } else {
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(by) && is_fixed; ++i) {
+      is_fixed = mix_item(hash, PyTuple_GET_ITEM(by, i));
+    }
+  }
+  if (!is_fixed) return false;
+  places = places_of(as_trace(storage_of(of)->field[StorageObject::kTrace]));
+  if (places == nullptr) {
+    PyErr_Clear();
+    return false;
+  }
+  at = static_cast<Py_ssize_t>(hash % kPlaces) * kEntry;
+  if (PyList_GET_ITEM(places, at) != of || !is_same_index(PyList_GET_ITEM(places, at + 1), by)) {
+    return false;
+  }
+  part = PyList_GET_ITEM(places, at + 2);
+  return true;
+}
+
+void Part::keep(PyObject* made) const {
+  if (places == nullptr || !is_tensor(made)) return;
+  set_item(places, at, tensor);
+  set_item(places, at + 1, index);
+  set_item(places, at + 2, made);
+}
+
+}  // namespace neuron_sim::tracing
