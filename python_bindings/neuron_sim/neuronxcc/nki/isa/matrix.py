@@ -51,6 +51,7 @@ def nc_matmul(
 def _product(stationary, moving, modes, where, mask, kwargs):
     """(shape, dtype, emit) of nc_matmul's result."""
     is_stationary_onezero, is_moving_onezero, is_transpose = modes
+    tile_position, tile_size = where
     perf_mode = _NO_MODE
     if kwargs:
         perf_mode = _performance_mode(kwargs.pop("perf_mode", None))
@@ -74,7 +75,8 @@ def _product(stationary, moving, modes, where, mask, kwargs):
                 is_moving_onezero,
                 is_transpose,
                 accumulate,
-                *where,
+                tile_position,
+                tile_size,
                 perf_mode,
             )
 
