@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import itertools
 import json
 import sys
 from pathlib import Path
@@ -22,6 +23,7 @@ import neuron_sim._core as core
 from fidelity_tables import number, table
 from neuron_sim.fidelity import choices
 from neuron_sim.fidelity.measurement import load_measurements
+from neuron_sim.fidelity.published.thresholds import TOLERANCE
 from neuron_sim.fidelity.report import fitted_parameters
 
 FOLDER = Path(__file__).resolve().parents[1] / "docs"
@@ -44,7 +46,9 @@ What could have been chosen otherwise: {rules} rules of the compiler's model tha
 switch on, {values} fitted values of the architectures, and {costs} costs of the compiler's
 scheduler, against {cases} measured kernels and four traces. A choice is determined by the kernels
 whose simulated number changes by more than {change:.0%} when it is made neutral, all else equal: a
-rule switched off, a value {factor:g} times as large. The suite has kernels rewritten with the
+rule switched off, a value {factor:g} times as large. Where these are fewer than {least}, so do the
+thresholds that hardware met ([fidelity.md](fidelity.md#thresholds-that-hardware-met)) and that the
+author's file misses by more than {tolerance:.0%} without the rule. The suite has kernels rewritten with the
 Builder; some rules apply only to the authors' own files, which have a column. MAPE is
 the suite's error without the choice ({mape:.2f} % with all choices). Choices that fewer than
 {least} kernels determine are marked. Such rules are off: `gather_operands`, copies of scattered
@@ -81,12 +85,20 @@ def compute(checkouts: Path) -> dict[str, Any]:
     """The effects of all choices on the suite and on the authors' files."""
     counted = [each for each in load_measurements() if each.split == "calibration"]
     cases = choices.build(counted)
-    return {
+    stored: dict[str, Any] = {
         "cases": len(cases),
         "mape_percent": choices.mape(cases),
         "effects": [dataclasses.asdict(each) for each in choices.effects(cases)],
         "authors_files": choices.authors_files(counted, checkouts),
+        "thresholds": {},
     }
+    few = [
+        each["choice"]
+        for each in stored["effects"]
+        if each["kind"] == "rule" and len(_determined_by(each, stored)) < LEAST
+    ]
+    stored["thresholds"] = choices.missed_thresholds(checkouts, few)
+    return stored
 
 
 def _costs() -> dict[str, dict[str, Any]]:
@@ -96,9 +108,9 @@ def _costs() -> dict[str, dict[str, Any]]:
 
 
 def _determined_by(effect: dict[str, Any], stored: dict[str, Any]) -> list[str]:
-    """Measurements in either column."""
-    files = stored["authors_files"].get(effect["choice"], [])
-    return list(dict.fromkeys([*effect["determined_by"], *files]))
+    """Measurements in either column, and thresholds of hardware."""
+    more = (stored[each].get(effect["choice"], []) for each in ("authors_files", "thresholds"))
+    return list(dict.fromkeys([*effect["determined_by"], *itertools.chain(*more)]))
 
 
 def _row(effect: dict[str, Any], stored: dict[str, Any]) -> list[str]:
@@ -128,6 +140,7 @@ def page(stored: dict[str, Any]) -> str:
         cases=stored["cases"],
         mape=stored["mape_percent"],
         change=choices.CHANGE,
+        tolerance=TOLERANCE,
         factor=choices.CHANGED_VALUE,
         least=LEAST,
         most=MOST,

@@ -21,6 +21,7 @@ from neuron_sim.fidelity.case import Case, Timings
 from neuron_sim.fidelity.evaluate import TIMES, pass_settings
 from neuron_sim.fidelity.measurement import Measurement
 from neuron_sim.fidelity.published.evaluate import without_rules
+from neuron_sim.fidelity.published.thresholds import TOLERANCE, published_thresholds
 from neuron_sim.fidelity.report import fitted_parameters
 from neuron_sim.fidelity.statistics import error_percent
 from neuron_sim.fidelity.suite import find_case
@@ -117,6 +118,22 @@ def authors_files(
             if abs(numbers[name] / numbers["published"] - 1) > CHANGE:
                 changed[name].append(measurement.id)
     return {name: tuple(found) for name, found in changed.items()}
+
+
+def missed_thresholds(checkouts: Path, names: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """By rule of `names`: the thresholds that files in `checkouts` meet, as they did on hardware,
+    and miss by more than TOLERANCE without it."""
+    missed: dict[str, list[str]] = {name: [] for name in names}
+    for threshold in published_thresholds():
+        measurement = threshold.measurement
+        numbers = without_rules(measurement, checkouts, names, threshold.kernel)
+        bound = (1 + TOLERANCE) * measurement.value
+        if not numbers or numbers["published"] > bound:
+            continue
+        for name in names:
+            if numbers[name] > bound:
+                missed[name].append(measurement.id)
+    return {name: tuple(found) for name, found in missed.items()}
 
 
 def switched_off(settings: Mapping[str, Any], rules: Iterable[str]) -> dict[str, Any]:

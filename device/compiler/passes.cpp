@@ -73,9 +73,9 @@ bool has_places(const StraightLine& line, const std::vector<int64_t>& addresses)
 }
 
 /// What the compiler may do with space in SBUF once all of it was used; nothing stands for
-/// rotate_sbuf(), the order in which it was freed whatever the sizes. Logs of the compiler name a
-/// pass that rotates addresses, after its allocator (issue 803 of aws-neuron-sdk); what
-/// either does is not public.
+/// rotate_sbuf(), the order in which it was freed whatever the sizes. Public logs of the compiler
+/// (issues 803, 947, 948, 892 and 1265 of aws-neuron-sdk) name a pass that rotates addresses after
+/// the allocator; what either does is not public.
 constexpr std::optional<SbufReuse> kReuses[] = {SbufReuse::kSameSize, SbufReuse::kLargerSpace,
                                                 std::nullopt};
 

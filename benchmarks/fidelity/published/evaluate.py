@@ -55,11 +55,14 @@ def evaluate_kernel(
 
 
 def without_rules(
-    measurement: Measurement, checkouts: Path, rules: Sequence[str]
+    measurement: Measurement,
+    checkouts: Path,
+    rules: Sequence[str],
+    kernel: PublishedKernel | None = None,
 ) -> dict[str, float]:
-    """The simulated time of the author's file, under "published", and without single rules of the
-    compiler, under their names; nothing when the file does not run here."""
-    kernel = published_kernels().get(measurement.id)
+    """The simulated time of the author's file, or of another `kernel`, under "published", and
+    without single rules of the compiler, under their names; nothing when it does not run here."""
+    kernel = kernel or published_kernels().get(measurement.id)
     if kernel is None or not kernel.source.folder(checkouts).is_dir():
         return {}
     folder = kernel.source.folder(checkouts)

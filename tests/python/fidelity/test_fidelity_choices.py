@@ -73,7 +73,29 @@ def test_three_kernels_determine_each_choice_and_there_are_no_more_than_forty():
 
 def test_choices_that_few_kernels_determine_are_marked():
     effect = dataclasses.asdict(choices.Effect("a", "rule", ("x", "y"), 5.0))
-    few = tool.page({"cases": 9, "mape_percent": 5.0, "effects": [effect], "authors_files": {}})
+    stored = {"cases": 9, "mape_percent": 5.0, "effects": [effect]}
+    stored |= {"authors_files": {}, "thresholds": {}}
+    few = tool.page(stored)
     assert "| `a` (few) | 2 | 0 | 5.00 | `x`, `y` |" in few
-    stored = {"cases": 9, "mape_percent": 5.0, "effects": [effect], "authors_files": {"a": ["z"]}}
+    stored["authors_files"] = {"a": ["z"]}
     assert "| `a` | 2 | 1 | 5.00 | `x`, `y`, `z` |" in tool.page(stored)
+    stored |= {"authors_files": {}, "thresholds": {"a": ["t"]}}
+    assert "| `a` | 2 | 0 | 5.00 | `x`, `y`, `t` |" in tool.page(stored)
+
+
+def test_a_threshold_determines_the_rules_without_which_it_is_missed(monkeypatch, tmp_path):
+    first, second, *others = choices.published_thresholds()
+    over = {"missed": 1.051, "met": 1.049}
+
+    def times(measurement, checkouts, rules, kernel):
+        if measurement.id == first.measurement.id:
+            return dict.fromkeys(["published", *rules], 1.06 * measurement.value)
+        if measurement.id == second.measurement.id:
+            return {}  # no checkout
+        return {"published": measurement.value} | {
+            rule: over[rule] * measurement.value for rule in rules
+        }
+
+    monkeypatch.setattr(choices, "without_rules", times)
+    found = choices.missed_thresholds(tmp_path, ["missed", "met"])
+    assert found == {"missed": tuple(each.measurement.id for each in others), "met": ()}
