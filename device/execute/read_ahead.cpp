@@ -6,42 +6,64 @@ namespace neuron_sim {
 namespace {
 
 // Products between the one that brings an operand and the reader, at most: with more, the operand
-// would leave the processor's caches before it is read.
-constexpr size_t kProductsAhead = 4;
+// would leave the processor's L2 cache before it is read.
+constexpr size_t kProductsAhead = 8;
 
 struct LaterRead {
   uint32_t location = 0;
   size_t products = 0;  // seen after it, towards the start of the program
 };
 
-bool same_place(const Location& a, const Location& b) {
-  return a.tile == b.tile && a.offset == b.offset;
-}
+class Assignment {
+ public:
+  Assignment(const Program& program, InstanceGraph& graph) : program_(program), graph_(graph) {}
+
+  void run() {
+    for (size_t i = graph_.instances.size(); i-- > 0;) {
+      PlannedInstance& instance = graph_.instances[i];
+      const Instruction& instruction = program_.instructions[instance.instruction];
+      if (program_.demands[instruction.demand].multiply_accumulates > 0) give_product(instance);
+      for (uint32_t k = 0; k < instruction.operand_count; ++k) {
+        const uint32_t location = instance.first_location + k;
+        if (graph_.replaced[location] >= 0) note(location, instance);
+      }
+    }
+  }
+
+ private:
+  void give_product(PlannedInstance& product) {
+    if (!reads_.empty()) {
+      product.later = reads_.back().location;
+      reads_.pop_back();
+    }
+    for (LaterRead& read : reads_) ++read.products;
+    while (!reads_.empty() && reads_.front().products >= kProductsAhead) reads_.pop_front();
+  }
+
+  void note(uint32_t location, PlannedInstance& reader) {
+    if (!reads_.empty() && is_same(reads_.back().location, location)) return;
+    // A transpose takes over what products before it could not bring in time.
+    if (reader.later == PlannedInstance::kNoLocation && reads_.size() >= kProductsAhead) {
+      reader.later = reads_.back().location;
+      reads_.pop_back();
+    }
+    reads_.push_back({location, 0});
+  }
+
+  bool is_same(uint32_t a, uint32_t b) const {
+    const Location &first = graph_.locations[a], &second = graph_.locations[b];
+    return first.tile == second.tile && first.offset == second.offset;
+  }
+
+  const Program& program_;
+  InstanceGraph& graph_;
+  std::deque<LaterRead> reads_;  // the soonest at the back
+};
 
 }  // namespace
 
 void read_ahead(const Program& program, InstanceGraph& graph) {
-  std::deque<LaterRead> reads;  // the soonest at the back
-  for (size_t i = graph.replaced.empty() ? 0 : graph.instances.size(); i-- > 0;) {
-    PlannedInstance& instance = graph.instances[i];
-    const Instruction& instruction = program.instructions[instance.instruction];
-    const bool is_product = program.demands[instruction.demand].multiply_accumulates > 0;
-    if (is_product) {
-      if (!reads.empty()) {
-        instance.later = reads.back().location;
-        reads.pop_back();
-      }
-      for (LaterRead& read : reads) ++read.products;
-      while (!reads.empty() && reads.front().products >= kProductsAhead) reads.pop_front();
-    }
-    for (uint32_t k = 0; k < instruction.operand_count; ++k) {
-      const uint32_t location = instance.first_location + k;
-      if (graph.replaced[location] < 0) continue;
-      const bool again = !reads.empty() && same_place(graph.locations[reads.back().location],
-                                                      graph.locations[location]);
-      if (!again) reads.push_back({location, 0});
-    }
-  }
+  if (!graph.replaced.empty()) Assignment(program, graph).run();
 }
 
 }  // namespace neuron_sim

@@ -26,13 +26,6 @@ bool fits_in_place(const Pattern& dst, int64_t length, const Access& access) {
          (access.partitions == 1 || access.partition_stride >= length * kFloat);
 }
 
-/// The first run of each partition of an operand of fp32.
-LaterRows rows_of(const Access& access) {
-  const Pattern pattern = free_pattern(access);
-  return {reinterpret_cast<const float*>(access.data), access.partition_stride / kFloat,
-          pattern.stride == kFloat ? pattern.length : 1, access.partitions};
-}
-
 /// The sums so far, [M][N], where the product is added to them.
 void read_sums(const Access& dst, float* sums) {
   const int64_t elements = dst.elements();
@@ -132,7 +125,7 @@ void multiply_operands(const Access& dst, const FloatOperand& stationary,
                       accumulate,
                       stationary.bf16 && moving.bf16};
   if (product.elements > moving.pattern.length) product.runs = &moving.pattern;
-  if (later != nullptr) product.later = rows_of(*later);
+  product.later = later_rows(later);
   if (in_place) {
     product.target_pitch = std::max<int64_t>(dst.partition_stride / kFloat, length);
   } else {

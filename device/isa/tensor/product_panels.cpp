@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "device/isa/tensor/later_rows.h"
 #include "device/isa/tensor/line_buffer.h"
 
 namespace neuron_sim {
@@ -85,32 +86,6 @@ class Panel {
   const TileProduct& product_;
   int64_t first_ = 0, columns_ = 0, contiguous_ = 0;
   const float* start_ = nullptr;
-};
-
-/// Rows that are brought towards the processor while it computes.
-class Ahead {
- public:
-  /// Over `calls` calls of fetch().
-  Ahead(const LaterRows& rows, int64_t calls)
-      : row_(rows.data),
-        pitch_(rows.pitch),
-        length_(rows.length),
-        left_(row_ == nullptr ? 0 : rows.rows),
-        share_(divide_up(rows.rows, calls)) {}
-
-  void fetch() {
-    const int64_t rows = std::min(share_, left_);
-    for (int64_t i = 0; i < rows; ++i, row_ += pitch_) {
-      for (int64_t line = 0; line < length_; line += kLineFloats) {
-        __builtin_prefetch(row_ + line, 0, 2);
-      }
-    }
-    left_ -= rows;
-  }
-
- private:
-  const float* row_;
-  int64_t pitch_, length_, left_, share_;
 };
 
 /// A block with only `columns` valid columns.
@@ -199,7 +174,7 @@ bool sums_are_normal(const PairedMatrix& left, const PairedMatrix& right) {
 }
 
 /// Over all blocks of a product.
-Ahead later_rows(const TileProduct& product, const BlockShape& shape) {
+Ahead later_rows_of(const TileProduct& product, const BlockShape& shape) {
   return {product.later,
           divide_up(product.elements, shape.columns) * divide_up(product.columns, shape.rows())};
 }
@@ -210,7 +185,7 @@ void multiply_pairs(const TileProduct& product, const ProductKernel& kernel) {
   const Matrix unpaired{product.stationary, product.stationary_pitch};
   const PairedMatrix left =
       paired(unpaired, product.depth, product.columns, kernel.paired, buffers().left_pairs);
-  Ahead later = later_rows(product, shape);
+  Ahead later = later_rows_of(product, shape);
   for (int64_t first = 0; first < product.elements; first += shape.columns) {
     const Panel panel(product, first, shape.columns);
     const bool in_place = panel.contiguous() == panel.columns();
@@ -235,7 +210,7 @@ void multiply_panels(const TileProduct& product, const ProductKernel& kernel) {
   if (pairs) return multiply_pairs(product, kernel);
   const BlockShape& shape = product.columns <= kernel.flat.rows() ? kernel.flat : kernel.blocks;
   const Matrix left{product.stationary, product.stationary_pitch};
-  Ahead later = later_rows(product, shape);
+  Ahead later = later_rows_of(product, shape);
   for (int64_t first = 0; first < product.elements; first += shape.columns) {
     const bool is_narrow =
         &shape == &kernel.blocks && product.elements - first <= kernel.narrow.columns;

@@ -4,17 +4,10 @@
 #include <cstdint>
 
 #include "device/instruction/pattern.h"
+#include "device/isa/tensor/later_rows.h"
 #include "device/isa/tensor/product_kernel.h"
 
 namespace neuron_sim {
-
-/// Rows of floats that a later product reads, `pitch` floats apart.
-struct LaterRows {
-  const float* data = nullptr;  ///< null: none
-  int64_t pitch = 0;
-  int64_t length = 0;
-  int64_t rows = 0;
-};
 
 /// C[columns, elements] (+)= A[depth, columns].T @ B[depth, elements], row-major fp32 matrices
 /// whose rows are `pitch` floats apart (pitch >= row length).
