@@ -215,6 +215,8 @@ namespace {
 /// Drops the instances that others make needless, and the operands that these then read.
 void omit(const LoadsInPlace& in_place, const Program& program, InstanceGraph& graph) {
   InstanceGraph kept;
+  kept.locations.reserve(graph.locations.size());
+  kept.replaced.reserve(graph.locations.size());
   for (size_t i = 0; i < graph.instances.size(); ++i) {
     if (in_place.omitted[i]) continue;
     const auto [index, first, later] = graph.instances[i];
