@@ -46,15 +46,15 @@ What could have been chosen otherwise: {rules} rules of the compiler's model tha
 switch on, {values} fitted values of the architectures, and {costs} costs of the compiler's
 scheduler, against {cases} measured kernels and four traces. A choice is determined by the kernels
 whose simulated number changes by more than {change:.0%} when it is made neutral, all else equal: a
-rule switched off, a value {factor:g} times as large. Where these are fewer than {least}, so do the
-thresholds that hardware met ([fidelity.md](fidelity.md#thresholds-that-hardware-met)) and that the
-author's file misses by more than {tolerance:.0%} without the rule. The suite has kernels rewritten with the
-Builder; some rules apply only to the authors' own files, which have a column. MAPE is
-the suite's error without the choice ({mape:.2f} % with all choices). Choices that fewer than
-{least} kernels determine are marked. Such rules are off: `gather_operands`, copies of scattered
-operands of products, which compiled programs of two convolutions on generation 2 show, and
-`infer_psum_tensors`, results of Scalar in PSUM, which the profile of one kernel shows (NKIBench's
-adamw). There are at most {most} choices.
+rule switched off, a value {factor:g} times as large. Where these are fewer than {least}, a
+threshold that hardware met ([fidelity.md](fidelity.md#thresholds-that-hardware-met)) counts, too,
+if the author's file misses it by more than {tolerance:.0%} without the rule. The suite has kernels
+rewritten with the Builder; some rules apply only to the authors' own files, which have a column.
+MAPE is the suite's error without the choice ({mape:.2f} % with all choices). Choices that fewer
+than {least} kernels determine are marked. Such rules are off: `gather_operands`, copies of
+scattered operands of products, which compiled programs of two convolutions on generation 2 show,
+and `infer_psum_tensors`, results of Scalar in PSUM, which the profile of one kernel shows
+(NKIBench's adamw). There are at most {most} choices.
 
 Not a choice is what a document, a traced instruction or the language states. Values of that kind
 are in the architecture files with their sources ([fidelity.md](fidelity.md)). Of the compiler's
