@@ -108,10 +108,11 @@ std::optional<CopyNest> nested_loops(const Operand& src, const Operand& dst) {
   return nest;
 }
 
-/// Whether the PE array reads the operands.
+/// Whether the PE array multiplies the operands. A transpose reads a few elements of each row after
+/// the other: rows of SBUF are apart such that they spread over the processor's caches, those of
+/// HBM often are not, which takes longer than a copy.
 bool is_product(const Program& program, const Instruction& instruction) {
-  const Unit unit = program.demands[instruction.demand].steps[0].unit;
-  return unit == Unit::kLoadStationary || unit == Unit::kMultiplyMoving;
+  return program.demands[instruction.demand].multiply_accumulates > 0;
 }
 
 /// A transfer whose bytes in SBUF are still there.

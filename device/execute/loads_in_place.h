@@ -1,6 +1,6 @@
 #pragma once
-// Loads that need not happen on the host: tiles that only the PE array reads, which finds the same
-// bytes in the HBM tensor that they come from.
+// Loads that need not happen on the host: tiles that only products read, which find the same bytes
+// in the HBM tensor that they come from.
 
 #include <cstdint>
 #include <vector>
@@ -42,7 +42,7 @@ struct LoadsInPlace {
 };
 
 /// Finds the transfers from tensors that the program never writes whose bytes in SBUF only operands
-/// of the Tensor engine read, each within one transfer, before they are overwritten. Weights and
+/// of products read, each within one transfer, before they are overwritten. Weights and
 /// activations of a product are such: copying them first would take as long as reading them from
 /// HBM. Programs with edges keep all of theirs. `instances` are all of a program without registers,
 /// in program order; the `locations` of operands replaced become those in HBM. The bytes that a

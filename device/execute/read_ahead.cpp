@@ -25,7 +25,7 @@ class Assignment {
       if (program_.demands[instruction.demand].multiply_accumulates > 0) give_product(instance);
       for (uint32_t k = 0; k < instruction.operand_count; ++k) {
         const uint32_t location = instance.first_location + k;
-        if (graph_.replaced[location] >= 0) note(location, instance);
+        if (graph_.replaced[location] >= 0) note(location);
       }
     }
   }
@@ -40,13 +40,8 @@ class Assignment {
     while (!reads_.empty() && reads_.front().products >= kProductsAhead) reads_.pop_front();
   }
 
-  void note(uint32_t location, PlannedInstance& reader) {
+  void note(uint32_t location) {
     if (!reads_.empty() && is_same(reads_.back().location, location)) return;
-    // A transpose takes over what products before it could not bring in time.
-    if (reader.later == PlannedInstance::kNoLocation && reads_.size() >= kProductsAhead) {
-      reader.later = reads_.back().location;
-      reads_.pop_back();
-    }
     reads_.push_back({location, 0});
   }
 

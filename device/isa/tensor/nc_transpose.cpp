@@ -9,7 +9,6 @@
 #include "device/instruction/rows.h"
 #include "device/instruction/tile_limits.h"
 #include "device/isa/tensor/exact_transpose.h"
-#include "device/isa/tensor/later_rows.h"
 #include "device/isa/tensor/tile_multiply.h"
 
 namespace neuron_sim {
@@ -79,11 +78,12 @@ void check(const Draft& draft, const Architecture& architecture) {
   }
 }
 
-/// Partitions of data that move before more of the later rows are brought near.
-constexpr int32_t kPartitionsAtOnce = 16;
-
 /// Bit by bit. In row-major order of dst the partition of data runs fastest.
-void move_partitions(const Access& dst, const Access& data) {
+void move_bits(const Access& dst, const Access& data) {
+  if (dst.dtype != data.dtype) {  // 1-byte elements into 16-bit ones
+    for (int64_t p = 0; p < data.partitions; ++p) move_row_to_column(data, p, dst, p);
+    return;
+  }
   std::array<Dimension, kMaximumCopyRank> from{}, to{};
   std::copy_n(data.free.begin(), data.rank, from.begin());
   from[static_cast<size_t>(data.rank)] = {data.partitions, data.partition_stride};
@@ -91,30 +91,6 @@ void move_partitions(const Access& dst, const Access& data) {
   std::copy_n(dst.free.begin(), dst.rank, to.begin() + 1);
   copy_elements({data.data, {from.data(), static_cast<size_t>(data.rank) + 1}},
                 {dst.data, {to.data(), static_cast<size_t>(dst.rank) + 1}}, itemsize(data.dtype));
-}
-
-/// The same some partitions after the other, and rows of a later operand with each.
-void move_while_fetching(const Access& dst, const Access& data, const Access& later) {
-  Ahead ahead(later_rows(&later), (data.partitions + kPartitionsAtOnce - 1) / kPartitionsAtOnce);
-  Access part = data, column = dst;
-  for (int32_t p = 0; p < data.partitions; p += kPartitionsAtOnce) {
-    ahead.fetch();
-    part.data = data.partition(p);
-    part.partitions = std::min(kPartitionsAtOnce, data.partitions - p);
-    column.data = dst.data + p * dst.free[0].stride;
-    column.free[0].size = part.partitions;
-    move_partitions(column, part);
-  }
-}
-
-void move_bits(const Access& dst, const Access& data, const Access* later) {
-  if (dst.dtype != data.dtype) {  // 1-byte elements into 16-bit ones
-    for (int64_t p = 0; p < data.partitions; ++p) move_row_to_column(data, p, dst, p);
-  } else if (later != nullptr && dst.rank == 1) {
-    move_while_fetching(dst, data, *later);
-  } else {
-    move_partitions(dst, data);
-  }
 }
 
 /// data.T @ identity in fp32.
@@ -138,7 +114,7 @@ void run(const Instance& instance) {
   if (is_product(instance.engine, dst.dtype, data.dtype, *instance.architecture)) {
     multiply_identity(dst, data);
   } else {
-    move_bits(dst, data, instance.later);
+    move_bits(dst, data);
   }
 }
 

@@ -53,7 +53,7 @@ TEST(LoadsInPlace, OperandsThatOnlyAProductReadsStayInHbm) {
   EXPECT_EQ(product.omitted(), 2);
 }
 
-TEST(LoadsInPlace, WhatATransposeReadsStaysInHbm) {
+TEST(LoadsInPlace, WhatATransposeReadsIsLoaded) {
   Product product;
   const View turned = product.builder.psum("turned", {48, 64}, Dtype::kFloat32);
   product.load(product.stationary, product.a);
@@ -62,7 +62,7 @@ TEST(LoadsInPlace, WhatATransposeReadsStaysInHbm) {
   product.load(product.output, product.result);
   product.load(product.moving, product.b);
   product.multiply(product.stationary, product.moving);
-  EXPECT_EQ(product.omitted(), 2);
+  EXPECT_EQ(product.omitted(), 1);
 }
 
 TEST(LoadsInPlace, RowsColumnsAndStridesOfALoadAreFoundInItsSource) {

@@ -1,6 +1,5 @@
 #include "device/execute/read_ahead.h"
 
-#include "device/isa/tensor/nc_transpose.h"
 #include "tests/device/execute/run_program.h"
 #include "tests/device/program/random_program.h"
 
@@ -26,7 +25,7 @@ struct Blocks {
   std::vector<View> tiles;
 };
 
-/// Per instance of the Tensor engine: which block it brings near, -1 for none; after a comparison
+/// Per product: which block it brings near, -1 for none; after a comparison
 /// with an interpretation in program order.
 std::vector<int64_t> brought(Blocks& blocks) {
   const std::shared_ptr<const Program> program = blocks.builder.finish();
@@ -63,20 +62,6 @@ TEST(ReadAhead, AProductBringsTheOperandOfTheNextOne) {
   ASSERT_EQ(found.size(), 2U * kBlocks);
   EXPECT_EQ(found[1], 1);
   EXPECT_EQ(found[3], 2);
-  EXPECT_EQ(found.back(), -1);
-}
-
-TEST(ReadAhead, TransposesInARowBringWhatNoProductBefore) {
-  Blocks blocks;
-  for (int i = 0; i < kBlocks; ++i) {
-    blocks.builder.emit(
-        NcTranspose{.dst = blocks.sum, .data = blocks.tiles[static_cast<size_t>(i)]});
-    blocks.builder.emit(TensorCopy{blocks.result, blocks.sum});
-    blocks.builder.emit(DmaCopy{.dst = blocks.output.select(0, i), .src = blocks.result});
-  }
-  const std::vector<int64_t> found = brought(blocks);
-  ASSERT_EQ(found.size(), static_cast<size_t>(kBlocks));
-  EXPECT_EQ(found[0], 1);
   EXPECT_EQ(found.back(), -1);
 }
 
