@@ -180,8 +180,8 @@ uint32_t store_attributes(Program& program, const Draft& draft) {
   return static_cast<uint32_t>(first);
 }
 
-/// Makes room for that many more operands; fourfold where there are many, because moving to larger
-/// memory touches all of its pages anew, and pages that stay unused are not touched.
+/// Reserves memory for that many more operands, four times as much where there are many: each move
+/// to larger memory touches all of its pages again, while unused pages cost nothing.
 void make_room(std::vector<Operand>& operands, size_t count) {
   constexpr size_t kMany = 1024;
   const size_t needed = operands.size() + count;

@@ -25,7 +25,7 @@ bool has_terms(const Program& program, const Operand& operand, const View& view)
   return known == operand.term_count;
 }
 
-/// Whether a view is stored as `operand`, except for its tile, which may be another one like it.
+/// Whether a view is stored like `operand`, on the same tile or on another one of the same size.
 bool is_stored_as(const Program& program, const View& view, const Operand& operand) {
   if (view.memory() != operand.memory) return false;
   if (!view.present()) return true;
@@ -55,7 +55,7 @@ bool is_stored_as(const Program& program, const View& view, const Operand& opera
   return has_terms(program, operand, view);
 }
 
-/// Whether operands of the draft share a tile exactly where those of the instruction do.
+/// Whether the same pairs of operands share a tile in the draft and in the instruction.
 bool shares_tiles_alike(std::span<const Operand> operands, const Draft& draft) {
   for (size_t i = 0; i < operands.size(); ++i) {
     for (size_t j = 0; j < i; ++j) {

@@ -19,8 +19,8 @@ struct Repeated {
 /// One of the last instructions of that source line that differs from `draft` in nothing but its
 /// number, or else in its tiles: its checks hold for `draft` as well, and its attributes and demand
 /// serve both. `loop_of`: the innermost loop around each instruction; `loop`: the one around the
-/// draft. Empty without a source
-/// line, and for operands in rings, at registers or with indices in memory.
+/// draft. Empty without a source line, and for operands in rings, at registers or with indices in
+/// memory.
 std::optional<Repeated> repeated_instruction(const Program& program, const Draft& draft,
                                              int32_t source_line,
                                              const std::vector<int32_t>& loop_of, int32_t loop);

@@ -108,13 +108,6 @@ std::optional<CopyNest> nested_loops(const Operand& src, const Operand& dst) {
   return nest;
 }
 
-/// Whether the PE array multiplies the operands. A transpose reads a few elements of each row after
-/// the other: rows of SBUF are apart such that they spread over the processor's caches, those of
-/// HBM often are not, which takes longer than a copy.
-bool is_product(const Program& program, const Instruction& instruction) {
-  return program.demands[instruction.demand].multiply_accumulates > 0;
-}
-
 /// A transfer whose bytes in SBUF are still there.
 struct Load {
   uint32_t instance = 0;
@@ -171,6 +164,8 @@ class Search {
     const Region region = region_at(operand, location);
     for (Load& load : loads_at(location)) {
       if (load.copied || !overlap(load.region, region)) continue;
+      // Transposes read columns. Rows of SBUF are pitched so that these spread over the processor's
+      // caches; in HBM they often compete for a few sets, which takes longer than the copy.
       load.copied = load.overwritten || !is_product(program_, instruction) || operand.writes() ||
                     operand.indirect || itemsize(operand.dtype) != load.item ||
                     !add_reader(load, operand, place);

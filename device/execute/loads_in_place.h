@@ -32,6 +32,11 @@ struct ReplacedOperands {
   }
 };
 
+/// Whether the PE array multiplies the operands of an instruction.
+inline bool is_product(const Program& program, const Instruction& instruction) {
+  return program.demands[instruction.demand].multiply_accumulates > 0;
+}
+
 /// Which instances of a program need not run because others read HBM in place of their results.
 struct LoadsInPlace {
   std::vector<bool> omitted;      ///< per instance; empty when none is

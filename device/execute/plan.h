@@ -15,7 +15,7 @@ namespace neuron_sim {
 struct InstanceGraph {
   std::vector<PlannedInstance> instances;
   std::vector<Location> locations;
-  std::vector<Operand> operands;  ///< in place of those of the instructions
+  std::vector<Operand> operands;  ///< that replace operands of the instructions
   std::vector<int32_t> replaced;  ///< per location: index into `operands`, or -1; empty: none is
   std::vector<int32_t> waits;     ///< per instance: how many earlier ones it waits for
   std::vector<uint32_t> first_successor;  ///< per instance, one more at the end

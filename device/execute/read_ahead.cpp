@@ -22,7 +22,7 @@ class Assignment {
     for (size_t i = graph_.instances.size(); i-- > 0;) {
       PlannedInstance& instance = graph_.instances[i];
       const Instruction& instruction = program_.instructions[instance.instruction];
-      if (program_.demands[instruction.demand].multiply_accumulates > 0) give_product(instance);
+      if (is_product(program_, instruction)) give_product(instance);
       for (uint32_t k = 0; k < instruction.operand_count; ++k) {
         const uint32_t location = instance.first_location + k;
         if (graph_.replaced[location] >= 0) note(location);

@@ -1,5 +1,5 @@
-// Functions of kernels with the most common kinds of arguments. They are None for any others, which
-// the functions of Python take, or refuse: nothing here raises an error of its own.
+// Functions of kernels, for the most common kinds of arguments. For any others they return None,
+// and the Python functions handle or refuse the call, so that errors are raised in one place.
 
 #include <nanobind/nanobind.h>
 

@@ -43,7 +43,7 @@ PyObject* emitted(PyObject* module, PyObject* const* arguments, Py_ssize_t count
 /// (instruction, name, kinds, *operands): emits it at once and returns its handle; None when an
 /// operand is not of its kind. `kinds`: those of plain_operand(), a character per operand.
 PyObject* emit_plain(PyObject* module, PyObject* const* arguments, Py_ssize_t count);
-/// The innermost trace that runs; null when there is none.
+/// The innermost active trace, or null.
 inline TraceObject* running_trace() {
   const Py_ssize_t depth = PyList_GET_SIZE(connections.running);
   return depth == 0 ? nullptr : as_trace(PyList_GET_ITEM(connections.running, depth - 1));

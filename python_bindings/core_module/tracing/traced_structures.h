@@ -177,7 +177,7 @@ struct InstructionObject {
   PyObject ob_base;
   PyObject* field[kFields];
   long long accumulate_at;  ///< position of the parameter `accumulate`, -1 without
-  /// The same without the method, see plain_emission(); null when it has none.
+  /// Emits without calling the method (plain_emission()); null where that is not possible.
   bool (*emit_plain)(Builder& builder, PyObject* const* arguments, size_t count);
   vectorcallfunc call;
 };

@@ -40,6 +40,6 @@ _OTHER_CHIPS = {"inf2": "inf2.xlarge"}
 
 def instance_type(architecture: str, generation: int) -> str:
     """A profile's instance_type: the smallest instance with the chip. For a
-    user's chip, the instance of its generation, or the chip's own name if there is none."""
+    user's chip, the instance of its generation, or, failing both, the chip's own name."""
     known = GENERATIONS.get(generation)
     return _OTHER_CHIPS.get(architecture) or (known.instance if known else architecture)
