@@ -19,7 +19,7 @@ std::optional<RegisterWrite> register_write(const Program& program,
                                              : RegisterWrite::Source::kConstant;
     write.constant = attributes[1].integer();
   } else if (instruction.type == &kRegisterAlloc) {  // dst, x_constant, has_constant
-    const bool loads = program.operands_of(instruction)[0].present();
+    const bool loads = has_operand(program.operands_of(instruction), 0);
     if (!loads && !attributes[2].flag()) return std::nullopt;
     if (!loads) write.source = RegisterWrite::Source::kConstant;
     write.constant = attributes[1].integer();

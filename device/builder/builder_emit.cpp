@@ -158,7 +158,7 @@ Instruction instruction_of(const Draft& draft, int32_t source_line) {
   instruction.type = draft.type;
   instruction.engine = draft.engine;
   instruction.core = static_cast<uint8_t>(draft.core);
-  instruction.operand_count = static_cast<uint8_t>(draft.operand_count());
+  instruction.operand_count = static_cast<uint8_t>(draft.stored_count());
   instruction.attribute_count = static_cast<uint8_t>(draft.attribute_count());
   instruction.source_line = source_line;
   return instruction;
@@ -225,8 +225,8 @@ void Builder::append(Draft draft) {
   }
   if (!repeated || !repeated->has_same_tiles) {
     instruction.first_operand = static_cast<uint32_t>(program_->operands.size());
-    make_room(program_->operands, draft.operands.size());
-    for (int i = 0; i < draft.operand_count(); ++i) {
+    make_room(program_->operands, instruction.operand_count);
+    for (int i = 0; i < instruction.operand_count; ++i) {
       Operand operand = store_operand(draft, type, i);
       if (operand.present()) add_terms(draft.operand(i), operand);
       if (operand.indirect || operand.register_index >= 0) program_->uses_registers = true;

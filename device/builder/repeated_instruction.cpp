@@ -70,7 +70,7 @@ bool shares_tiles_alike(std::span<const Operand> operands, const Draft& draft) {
 
 bool is_alike(const Program& program, const Instruction& instruction, const Draft& draft) {
   if (instruction.type != draft.type || instruction.engine != draft.engine ||
-      instruction.core != draft.core || instruction.operand_count != draft.operands.size() ||
+      instruction.core != draft.core || instruction.operand_count != draft.stored_count() ||
       instruction.attribute_count != draft.attributes.size()) {
     return false;
   }

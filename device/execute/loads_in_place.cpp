@@ -222,7 +222,7 @@ class Search {
     const auto operands = program_.operands_of(instruction);
     const Operand& dst = operands[DmaCopy::kDst];
     const Operand& src = operands[DmaCopy::kSrc];
-    if (operands[DmaCopy::kIndex].present() || src.memory != MemoryKind::kHbm ||
+    if (has_operand(operands, DmaCopy::kIndex) || src.memory != MemoryKind::kHbm ||
         dst.memory != MemoryKind::kSbuf || src.dtype != dst.dtype) {
       return;
     }

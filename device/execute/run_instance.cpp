@@ -172,7 +172,10 @@ void InstanceRunner::compute(const Instruction& instruction, const Location* loc
       moves = reaches(instruction, i, locations[i]) && moves;
     }
   }
-  const std::span<Access> accesses(accesses_.data(), operands.size());
+  const std::span<Access> accesses(accesses_.data(), instruction.type->operands.size());
+  for (Access& absent : accesses.subspan(operands.size())) {
+    if (absent.present()) absent = {};
+  }
   moved_rows_ = -1;
   moves_ = moves;
   if (!moves) {  // oob_skip

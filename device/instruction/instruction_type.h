@@ -58,6 +58,12 @@ struct Draft {
   std::shared_ptr<const ReplicaGroups> groups;
 
   int operand_count() const { return static_cast<int>(operands.size()); }
+  /// Operands up to the last one that is present: those that a Program stores.
+  int stored_count() const {
+    int count = operand_count();
+    while (count > 0 && !operand(count - 1).present()) --count;
+    return count;
+  }
   int attribute_count() const { return static_cast<int>(attributes.size()); }
   const View& operand(int index) const { return operands[static_cast<size_t>(index)]; }
   const Attribute& attribute(int index) const { return attributes[static_cast<size_t>(index)]; }

@@ -70,12 +70,17 @@ struct Operand {
   bool writes() const { return direction != Direction::kRead; }
 };
 
+/// Whether an instruction with those operands has the one of that index.
+inline bool has_operand(std::span<const Operand> operands, size_t index) {
+  return index < operands.size() && operands[index].present();
+}
+
 /// One instruction; operands and attributes are runs of the Program's pools.
 struct Instruction {
   const InstructionType* type = nullptr;
   EngineKind engine{};
   uint8_t core = 0;
-  uint8_t operand_count = 0;
+  uint8_t operand_count = 0;  ///< up to the last one that is present (Draft::stored_count)
   uint8_t attribute_count = 0;
   bool engine_given = false;  ///< the kernel named the engine; else the instruction chose it
   uint32_t first_operand = 0;

@@ -232,7 +232,7 @@ class Spilling {
     if (writer.instruction.type != &kDmaCopy) return false;
     const Operand& source = operands[DmaCopy::kSrc];
     return source.memory == MemoryKind::kHbm && !source.indirect && source.register_index < 0 &&
-           !operands[DmaCopy::kIndex].present() && !operands[DmaCopy::kDst].reads() &&
+           !has_operand(operands, DmaCopy::kIndex) && !operands[DmaCopy::kDst].reads() &&
            !written_[static_cast<size_t>(source.tile)];
   }
 

@@ -88,9 +88,9 @@ StraightInstruction copy_of_tile(StraightLine& line, TileId target, TileId sourc
   Instruction& instruction = copy.instruction;
   instruction.type = form.type;
   instruction.engine_given = false;
-  instruction.operand_count = static_cast<uint8_t>(form.operands.size());
+  instruction.operand_count = 2;
   instruction.first_operand = static_cast<uint32_t>(line.operands.size());
-  line.operands.resize(line.operands.size() + form.operands.size());
+  line.operands.resize(line.operands.size() + instruction.operand_count);
   line.operands_of(copy)[0] = operand_of(line, target, box, Direction::kWrite);
   line.operands_of(copy)[1] = operand_of(line, source, box, Direction::kRead);
   instruction.attribute_count = static_cast<uint8_t>(form.attributes.size());

@@ -35,6 +35,7 @@ Draft draft_of(const StraightLine& line, const StraightInstruction& instance) {
   for (const Operand& operand : line.operands_of(instance)) {
     draft.operands.push_back(view_of(line, operand));
   }
+  draft.operands.resize(draft.type->operands.size());
   const auto attributes = line.attributes_of(instance);
   draft.attributes.assign(attributes.begin(), attributes.end());
   return draft;

@@ -44,7 +44,7 @@ bool moves_rows(const StraightLine& line, const StraightInstruction& instance, c
                 const Operand& hbm) {
   const auto operands = line.operands_of(instance);
   return chip.memory == MemoryKind::kSbuf && hbm.memory == MemoryKind::kHbm &&
-         !operands[2].present() && !operands[0].reads() && chip.dtype == hbm.dtype &&
+         !has_operand(operands, 2) && !operands[0].reads() && chip.dtype == hbm.dtype &&
          !conflicts_with_peer(line, hbm) && !line.tile_of(chip).placed && !hbm.indirect &&
          hbm.register_index < 0 && chip.partitions == hbm.partitions &&
          chip.partition_stride == 1 &&

@@ -27,7 +27,7 @@ bool is_load(const StraightLine& line, const TileUses& uses, const std::vector<b
   const Operand& dst = operands[0];
   const Operand& src = operands[1];
   return src.memory == MemoryKind::kHbm && dst.memory == MemoryKind::kSbuf && !dst.reads() &&
-         !operands[2].present() && !written[static_cast<size_t>(src.tile)] &&
+         !has_operand(operands, 2) && !written[static_cast<size_t>(src.tile)] &&
          !conflicts_with_peer(line, src) && fills_alone(line, uses, dst.tile, index);
 }
 

@@ -39,7 +39,8 @@ std::optional<Draft> as_activation(const StraightLine& line, const StraightInstr
                   .data = view_of(line, operands[Scalars::kData])};
   const auto take = [&](std::optional<size_t> stage, View& tile, double& constant) {
     if (!stage) return;
-    tile = view_of(line, operands[Scalars::kOperand0 + *stage]);
+    const size_t operand = Scalars::kOperand0 + *stage;
+    if (has_operand(operands, operand)) tile = view_of(line, operands[operand]);
     const size_t number = Scalars::kConstant0 + *stage * Scalars::kPerStage;
     if (!tile.present()) constant = attributes[number].real();
   };
@@ -63,13 +64,15 @@ void replace(StraightLine& line, StraightInstruction& instance, const Draft& act
   const auto before = line.operands_of(instance);
   const ScaleAndBias found = *scale_and_bias_of(line.attributes_of(instance));
   const auto operand = [&](std::optional<size_t> stage) {
-    return stage ? before[Scalars::kOperand0 + *stage] : Operand{};
+    const bool given = stage && has_operand(before, Scalars::kOperand0 + *stage);
+    return given ? before[Scalars::kOperand0 + *stage] : Operand{};
   };
   std::vector<Operand> operands(activation.operands.size());
   operands[Activate::kDst] = before[Scalars::kDst];
   operands[Activate::kData] = before[Scalars::kData];
   operands[Activate::kBias] = operand(found.bias);
   operands[Activate::kScale] = operand(found.scale);
+  operands.resize(static_cast<size_t>(activation.stored_count()));
   Instruction& instruction = instance.instruction;
   instruction.type = &kActivation;
   instruction.engine = EngineKind::kScalar;

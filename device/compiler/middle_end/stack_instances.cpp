@@ -107,7 +107,11 @@ std::optional<StraightInstruction> stack(StraightLine& line, std::span<const uin
   const InstructionType& type = *result.instruction.type;
   if (!type.is_stackable || members.size() < 2) return {};
   for (const uint32_t member : members) {
-    if (!same_command(line, result, line.instructions[member])) return {};
+    const StraightInstruction& other = line.instructions[member];
+    if (other.instruction.operand_count != result.instruction.operand_count ||
+        !same_command(line, result, other)) {
+      return {};
+    }
   }
   std::vector<Operand> operands;
   int32_t partitions = -1;

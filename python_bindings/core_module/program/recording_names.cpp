@@ -22,10 +22,10 @@ nb::list operand_list(const Program& program, const Instruction& instruction) {
   nb::list operands;
   const auto fields = instruction.type->operands;
   const auto given = program.operands_of(instruction);
-  for (size_t i = 0; i < given.size(); ++i) {
+  for (size_t i = 0; i < fields.size(); ++i) {
     nb::dict entry;
     entry["name"] = std::string(fields[i].name);
-    if (given[i].present()) {
+    if (has_operand(given, i)) {
       entry["text"] = operand_text(program, given[i]);
       entry["reads"] = given[i].reads();
       entry["writes"] = given[i].writes();

@@ -106,6 +106,7 @@ class ProgramRun {
     for (const Operand& operand : program_->operands_of(instruction)) {
       accesses.push_back(resolve(operand));
     }
+    accesses.resize(instruction.type->operands.size());  // the absent ones after the last
     instruction.type->run({instruction.engine, program_->architecture, accesses,
                            program_->attributes_of(instruction), &registers_});
   }
