@@ -1,5 +1,7 @@
 #include "device/compiler/line/straight_line.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <numeric>
 
@@ -31,6 +33,16 @@ size_t count_operands(const Program& program, const Block& block) {
                   : program.instructions[node.index].operand_count;
   }
   return count;
+}
+
+/// Asks the host for huge pages in a pool that is about to be filled: of a long program its page
+/// faults would take longer than what is written there.
+void prefer_huge_pages(const void* pool, size_t bytes) {
+  constexpr uintptr_t kHugePage = 2 << 20;
+  const auto begin = reinterpret_cast<uintptr_t>(pool);
+  const uintptr_t first = (begin + kHugePage - 1) / kHugePage * kHugePage;
+  const uintptr_t last = (begin + bytes) / kHugePage * kHugePage;
+  if (first < last) madvise(reinterpret_cast<void*>(first), last - first, MADV_HUGEPAGE);
 }
 
 /// The loops around each instruction, without their variables.
@@ -74,7 +86,10 @@ class Unroll {
   void instruction(uint32_t index, const int64_t* variables) {
     if (program_.instructions[index].core == core_) return append(index, variables);
     for (const Operand& operand : program_.operands_of(program_.instructions[index])) {
-      if (operand.memory == MemoryKind::kHbm) peer_.add(resolved(operand, variables));
+      if (operand.memory != MemoryKind::kHbm) continue;
+      Operand access = operand;
+      resolve(access, variables);
+      peer_.add(access);
     }
   }
 
@@ -98,8 +113,8 @@ class Unroll {
     const Instruction& instruction = program_.instructions[index];
     const bool keeps = may_keep_bytes(instruction, program_.attributes_of(instruction));
     for (const Operand& operand : program_.operands_of(instruction)) {
-      line_.operands.push_back(resolved(operand, variables));
-      Operand& copy = line_.operands.back();
+      Operand& copy = line_.operands.emplace_back(operand);
+      resolve(copy, variables);
       if (keeps && copy.writes()) copy.direction = Direction::kReadWrite;
     }
     line_.instructions.push_back(instance);
@@ -107,8 +122,14 @@ class Unroll {
 
   /// The loop nest of an instance; equal to the previous one at that depth, that nest is reused.
   uint32_t nest_at(uint32_t index, const int64_t* variables) {
-    Nest nest = nests_.nests[nests_.of[index]];
-    const auto depth = static_cast<size_t>(nest.depth);
+    const uint32_t loops = nests_.of[index];
+    const auto depth = static_cast<size_t>(nests_.nests[loops].depth);
+    if (const std::optional<uint32_t>& same = last_nests_[depth]; same && last_loops_ == loops) {
+      const auto& iteration = line_.nests[*same].iteration;
+      if (std::equal(variables, variables + depth, iteration.begin())) return *same;
+    }
+    last_loops_ = loops;
+    Nest nest = nests_.nests[loops];
     std::transform(variables, variables + depth, nest.iteration.begin(),
                    [](int64_t variable) { return static_cast<int32_t>(variable); });
     std::optional<uint32_t>& last = last_nests_[depth];
@@ -119,20 +140,21 @@ class Unroll {
     return *last;
   }
 
-  Operand resolved(const Operand& operand, const int64_t* variables) const {
-    if (!operand.present()) return operand;
+  /// Gives the operand its place for these loop variables. Long programs are mostly this: only
+  /// what changes is written.
+  void resolve(Operand& operand, const int64_t* variables) const {
+    if (!operand.present()) return;
     const Location location = locate(program_, operand, variables, nullptr);
-    Operand result = operand;
-    result.region = region_at(operand, location);
-    result.tile = location.tile;
-    result.start_partition = location.partition;
-    result.offset = location.offset;
-    result.ring = 1;
-    result.ring_start = 0;
-    result.ring_stride = 0;
-    result.first_term = 0;
-    result.term_count = 0;
-    return result;
+    operand.region.low += location.offset - operand.offset;
+    operand.region.partition += location.partition - operand.start_partition;
+    operand.tile = location.tile;
+    operand.start_partition = location.partition;
+    operand.offset = location.offset;
+    operand.ring = 1;
+    operand.ring_start = 0;
+    operand.ring_stride = 0;
+    operand.first_term = 0;
+    operand.term_count = 0;
   }
 
   const Program& program_;
@@ -140,6 +162,7 @@ class Unroll {
   StraightLine& line_;
   Nests nests_;
   std::array<std::optional<uint32_t>, kMaximumLoopDepth + 1> last_nests_;  ///< by depth
+  uint32_t last_loops_ = UINT32_MAX;  ///< index into nests_ of the last instance
   PeerAccesses peer_;
 };
 
@@ -207,6 +230,7 @@ Unrolled unroll(const Program& program, size_t core, int64_t maximum) {
   // With room for what passes add: a larger pool would be a copy of this one.
   const size_t operands = count_operands(program, block);
   line.operands.reserve(operands + operands / 4);
+  prefer_huge_pages(line.operands.data(), line.operands.capacity() * sizeof(Operand));
   Unroll visitor(program, core, line);
   Cursor<Unroll>(program, visitor).walk();
   if (program.cores.size() > 1) line.peer = visitor.peer();
