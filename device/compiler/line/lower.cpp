@@ -20,12 +20,14 @@ bool is_common(const StraightLine& line, size_t tile) {
 }
 
 /// Appends the tiles that a line keeps, and returns their numbers: kNoTile for those on chip that
-/// nothing uses. `first`: the numbers of the first core; empty for that one.
+/// nothing uses. `first`: the numbers of the first core; empty for that one. Also notes whether
+/// an index tile names rows, as it reads all operands.
 Numbers append_tiles(const StraightLine& line, const Numbers& first, Program& program) {
   std::vector<bool> used(line.tiles.size());
   for (const StraightInstruction& instance : line.instructions) {
     for (const Operand& operand : line.operands_of(instance)) {
       if (operand.present()) used[static_cast<size_t>(operand.tile)] = true;
+      program.uses_registers = program.uses_registers || operand.indirect;
     }
   }
   Numbers numbers(line.tiles.size(), kNoTile);
@@ -50,18 +52,27 @@ Numbers append_tiles(const StraightLine& line, const Numbers& first, Program& pr
   return numbers;
 }
 
-/// Gives the operands of an instance the tiles of the program and the directions of their fields.
-void rename_tiles(const StraightLine& line, const StraightInstruction& instance,
-                  const std::vector<TileId>& tiles, std::span<Operand> operands) {
-  const Instruction& instruction = instance.instruction;
-  const bool keeps = may_keep_bytes(instruction, line.attributes_of(instance));
+/// Gives the operands of an instance that may keep bytes of its result the directions of their
+/// fields.
+void restore_directions(const StraightLine& line, const StraightInstruction& instance,
+                        std::span<Operand> operands) {
   for (size_t i = 0; i < operands.size(); ++i) {
-    if (operands[i].present()) operands[i].tile = tiles[static_cast<size_t>(operands[i].tile)];
-    const OperandField& field = instruction.type->operands[i];
+    const OperandField& field = instance.instruction.type->operands[i];
     const bool adds =
         field.read_if_attribute >= 0 &&
         line.attributes_of(instance)[static_cast<size_t>(field.read_if_attribute)].flag();
-    if (keeps && !adds) operands[i].direction = field.direction;
+    if (!adds) operands[i].direction = field.direction;
+  }
+}
+
+/// Gives the operands of an instance the tiles of the program and the directions of their fields.
+void rename_tiles(const StraightLine& line, const StraightInstruction& instance,
+                  const std::vector<TileId>& tiles, std::span<Operand> operands) {
+  for (Operand& operand : operands) {
+    if (operand.present()) operand.tile = tiles[static_cast<size_t>(operand.tile)];
+  }
+  if (may_keep_bytes(instance.instruction, line.attributes_of(instance))) {
+    restore_directions(line, instance, operands);
   }
 }
 
@@ -214,17 +225,19 @@ std::shared_ptr<Program> program_of(std::vector<StraightLine>& lines) {
   program->source_lines = std::move(first.source_lines);
   program->sbuf_peak = peak(*program, MemoryKind::kSbuf);
   program->psum_peak = peak(*program, MemoryKind::kPsum);
-  program->uses_registers = std::any_of(program->operands.begin(), program->operands.end(),
-                                        [](const Operand& operand) { return operand.indirect; });
   finish_program(*program);
   return program;
 }
 
-/// What lower() changes of an operand.
-struct Renamed {
-  TileId tile;
-  Direction direction;
-};
+/// Lends the pools of a line to a program, or takes them back.
+void exchange_pools(StraightLine& line, Program& program) {
+  line.operands.swap(program.operands);
+  line.attributes.swap(program.attributes);
+  line.demands.swap(program.demands);
+  line.tiles.swap(program.tiles);
+  line.source_lines.swap(program.source_lines);
+  line.replica_groups.swap(program.replica_groups);
+}
 
 }  // namespace
 
@@ -237,29 +250,32 @@ std::shared_ptr<const Program> lower(StraightLine line) {
 }
 
 void read_lowered(StraightLine& line, const std::function<void(const Program&)>& read) {
-  std::vector<Renamed> before;
-  before.reserve(line.operands.size());
-  for (const Operand& operand : line.operands) before.push_back({operand.tile, operand.direction});
-  // Lent, not copied; the rest is small.
-  auto instructions = std::exchange(line.instructions, {});
-  auto operands = std::exchange(line.operands, {});
-  auto tiles = std::exchange(line.tiles, {});
-  auto constants = std::exchange(line.constants, {});
-  std::vector<StraightLine> lines{line};
-  StraightLine& lent = lines.front();
-  lent.instructions = std::move(instructions);
-  lent.operands = std::move(operands);
-  lent.tiles = std::move(tiles);
-  const std::shared_ptr<Program> program = program_of(lines);
-  read(*program);
-  line.instructions = std::move(lent.instructions);
-  line.operands = std::move(lent.operands.empty() ? program->operands : lent.operands);
-  line.tiles = std::move(lent.tiles);
-  line.constants = std::move(constants);
-  for (size_t i = 0; i < line.operands.size(); ++i) {
-    if (!line.operands[i].present()) continue;  // or nothing refers to it
-    line.operands[i].tile = before[i].tile;
-    line.operands[i].direction = before[i].direction;
+  Program program;
+  program.kernel = line.kernel;
+  program.architecture = line.architecture;
+  program.arguments = line.arguments;
+  program.edges = edges_of_line(line, true);
+  program.instructions.reserve(line.instructions.size());
+  Block& block = program.cores.emplace_back();
+  block.reserve(line.instructions.size());
+  std::vector<std::pair<uint32_t, Direction>> before;  // by operand: what is changed below
+  for (const StraightInstruction& instance : line.instructions) {
+    const Instruction& instruction = instance.instruction;
+    block.push_back({Node::Kind::kInstruction, static_cast<uint32_t>(block.size())});
+    program.instructions.push_back(instruction);
+    if (!may_keep_bytes(instruction, line.attributes_of(instance))) continue;
+    const std::span<Operand> operands = line.operands_of(instance);
+    for (uint32_t i = 0; i < operands.size(); ++i) {
+      before.emplace_back(instruction.first_operand + i, operands[i].direction);
+    }
+    restore_directions(line, instance, operands);
+  }
+  exchange_pools(line, program);
+  finish_program(program);
+  read(program);
+  exchange_pools(line, program);
+  for (auto each = before.rbegin(); each != before.rend(); ++each) {
+    line.operands[each->first].direction = each->second;
   }
 }
 

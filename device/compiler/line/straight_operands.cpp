@@ -1,5 +1,6 @@
 // An instance as its instruction sees it, for passes that change instances.
 
+#include <algorithm>
 #include <utility>
 
 #include "device/base/errors.h"
@@ -8,7 +9,7 @@
 namespace neuron_sim {
 
 bool may_keep_bytes(const Instruction& instruction, std::span<const Attribute> attributes) {
-  const int index = attribute_index(*instruction.type, "oob_skip");
+  const int index = instruction.type->oob_skip_attribute;
   return index >= 0 && attributes[static_cast<size_t>(index)].flag();
 }
 
@@ -84,6 +85,11 @@ void move_to_tile(const StraightLine& line, Operand& operand, TileId tile) {
 
 void move_tiles(StraightLine& line, const std::vector<int64_t>& addresses) {
   require(addresses.size() == line.tiles.size(), "one address per tile");
+  const bool stay = std::equal(addresses.begin(), addresses.end(), line.tiles.begin(),
+                               [](int64_t address, const Tile& tile) {
+                                 return address < 0 || address == tile.address;
+                               });
+  if (stay) return;
   for (Operand& operand : line.operands) {
     if (!operand.present()) continue;
     const auto tile = static_cast<size_t>(operand.tile);
