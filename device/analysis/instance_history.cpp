@@ -22,9 +22,9 @@ bool is_contiguous(const Region& region) { return region.count == 1 && region.ex
 void InstanceHistory::collect(const Region& region, bool writes, std::vector<uint32_t>& ids) const {
   const auto collect_from = [&](const std::vector<Access>& accesses) {
     for (const Access& access : accesses) {
-      if (overlap(access.region, region)) {
-        ids.insert(ids.end(), access.ids.begin(), access.ids.end());
-      }
+      if (!overlap(access.region, region)) continue;
+      ids.push_back(access.id);
+      ids.insert(ids.end(), access.others.begin(), access.others.end());
     }
   };
   auto segment = segments_.upper_bound(region.low);
@@ -73,11 +73,14 @@ void InstanceHistory::remove_covered(std::vector<Access>& accesses, const Region
 void InstanceHistory::add(std::vector<Access>& accesses, size_t maximum, const Region& region,
                           uint32_t id) {
   if (accesses.size() >= maximum) {
-    accesses[0].region = bounding(accesses[0].region, accesses[1].region);
-    accesses[0].ids.insert(accesses[0].ids.end(), accesses[1].ids.begin(), accesses[1].ids.end());
+    Access& first = accesses[0];
+    const Access& second = accesses[1];
+    first.region = bounding(first.region, second.region);
+    first.others.push_back(second.id);
+    first.others.insert(first.others.end(), second.others.begin(), second.others.end());
     accesses.erase(accesses.begin() + 1);
   }
-  accesses.push_back({region, {id}});
+  accesses.push_back({region, id});
 }
 
 void InstanceHistory::record(const Region& region, bool writes, uint32_t id) {
@@ -98,7 +101,7 @@ void InstanceHistory::record(const Region& region, bool writes, uint32_t id) {
     if (same == here.reads.end()) {
       add(here.reads, kMaximumReads, region, id);
     } else {
-      same->ids.push_back(id);
+      same->others.push_back(id);
     }
   }
 }

@@ -34,7 +34,8 @@ class InstanceHistory {
  private:
   struct Access {
     Region region;
-    std::vector<uint32_t> ids;
+    uint32_t id = 0;                    ///< mostly the only one: no memory of its own
+    std::vector<uint32_t> others = {};  ///< instances that the entry stands for, too
   };
   struct Segment {
     int64_t end = 0;

@@ -10,13 +10,29 @@
 namespace neuron_sim {
 namespace {
 
+/// One use of a tile, with what is read of its operand time and again: operands are large.
+struct TileAccess {
+  Operand* operand = nullptr;
+  uint32_t instance = 0;
+  Direction direction{};
+  Region region;
+
+  bool reads() const { return direction != Direction::kWrite; }
+  bool writes() const { return direction != Direction::kRead; }
+};
+
 /// The uses of a tile in program order; within an instance reads come before writes.
-std::vector<TileUse> accesses_of(const StraightLine& line, std::span<const TileUse> uses) {
-  std::vector<TileUse> accesses(uses.begin(), uses.end());
-  const auto key = [&](const TileUse& use) {
-    return std::pair(use.instance, operand_at(line, use).direction == Direction::kWrite);
+std::vector<TileAccess> accesses_of(StraightLine& line, std::span<const TileUse> uses) {
+  std::vector<TileAccess> accesses;
+  accesses.reserve(uses.size());
+  for (const TileUse& use : uses) {
+    Operand& operand = operand_at(line, use);
+    accesses.push_back({&operand, use.instance, operand.direction, operand.region});
+  }
+  const auto key = [&](const TileAccess& access) {
+    return std::pair(access.instance, access.direction == Direction::kWrite);
   };
-  const auto before = [&](const TileUse& a, const TileUse& b) { return key(a) < key(b); };
+  const auto before = [&](const TileAccess& a, const TileAccess& b) { return key(a) < key(b); };
   if (!std::is_sorted(accesses.begin(), accesses.end(), before)) {
     std::stable_sort(accesses.begin(), accesses.end(), before);
   }
@@ -62,8 +78,8 @@ void add_write(std::vector<Pending>& pending, const Region& region, uint32_t web
 /// The accesses of one tile, split into versions.
 class Versions {
  public:
-  Versions(const StraightLine& line, const std::vector<TileUse>& accesses)
-      : line_(line), accesses_(accesses), parent_(accesses.size()), last_(accesses.size()) {
+  explicit Versions(const std::vector<TileAccess>& accesses)
+      : accesses_(accesses), parent_(accesses.size()), last_(accesses.size()) {
     std::iota(parent_.begin(), parent_.end(), 0U);
   }
 
@@ -72,17 +88,17 @@ class Versions {
   void join() {
     std::vector<Pending> pending;
     for (uint32_t i = 0; i < accesses_.size(); ++i) {
-      const Operand& operand = operand_of(i);
-      if (operand.reads()) {
+      const TileAccess& access = accesses_[i];
+      if (access.reads()) {
         for (const Pending& entry : pending) {
-          if (overlap(entry.region, operand.region)) unite(entry.web, i);
+          if (overlap(entry.region, access.region)) unite(entry.web, i);
         }
       }
-      if (!operand.writes()) continue;
-      for (uint32_t j = i; j-- > 0 && accesses_[j].instance == accesses_[i].instance;) {
-        if (overlap(operand_of(j).region, operand.region)) unite(i, j);
+      if (!access.writes()) continue;
+      for (uint32_t j = i; j-- > 0 && accesses_[j].instance == access.instance;) {
+        if (overlap(accesses_[j].region, access.region)) unite(i, j);
       }
-      add_write(pending, operand.region, i);
+      add_write(pending, access.region, i);
     }
     for (uint32_t i = 0; i < accesses_.size(); ++i) last_[root(i)] = i;
   }
@@ -93,10 +109,10 @@ class Versions {
     std::vector<Pending> pending;
     uint32_t first = 0, live_until = 0;
     for (uint32_t i = 0; i < accesses_.size(); ++i) {
-      const Operand& operand = operand_of(i);
-      const bool begins = i > first && live_until < i && operand.direction == Direction::kWrite &&
+      const TileAccess& access = accesses_[i];
+      const bool begins = i > first && live_until < i && access.direction == Direction::kWrite &&
                           std::any_of(pending.begin(), pending.end(), [&](const Pending& entry) {
-                            return overlap(entry.region, operand.region);
+                            return overlap(entry.region, access.region);
                           });
       if (begins) {
         version(first, i);
@@ -104,13 +120,12 @@ class Versions {
         pending.clear();
       }
       live_until = std::max(live_until, last_[root(i)]);
-      if (operand.writes()) add_write(pending, operand.region, i);
+      if (access.writes()) add_write(pending, access.region, i);
     }
     version(first, static_cast<uint32_t>(accesses_.size()));
   }
 
  private:
-  const Operand& operand_of(uint32_t access) const { return operand_at(line_, accesses_[access]); }
   uint32_t root(uint32_t access) {
     while (parent_[access] != access) {
       parent_[access] = parent_[parent_[access]];
@@ -120,8 +135,7 @@ class Versions {
   }
   void unite(uint32_t a, uint32_t b) { parent_[root(b)] = root(a); }
 
-  const StraightLine& line_;
-  const std::vector<TileUse>& accesses_;
+  const std::vector<TileAccess>& accesses_;
   std::vector<uint32_t> parent_;  ///< webs: writes and the reads that see them
   std::vector<uint32_t> last_;    ///< by root: last access of the web
 };
@@ -166,12 +180,13 @@ void rename_buffers(StraightLine& line, const std::vector<TileId>& undefined, bo
     if (line.tiles[tile].placed || whole[tile] || !is_on_chip(line.tiles[tile]) ||
         uses.of(id).empty())
       continue;
-    const std::vector<TileUse> accesses = accesses_of(line, uses.of(id));
-    Versions versions(line, accesses);
+    const std::vector<TileAccess> accesses = accesses_of(line, uses.of(id));
+    Versions versions(accesses);
     versions.join();
     versions.each([&](uint32_t first, uint32_t end) {
-      if (first > 0) id = add_version(line, static_cast<TileId>(tile));
-      for (uint32_t i = first; i < end; ++i) operand_at(line, accesses[i]).tile = id;
+      if (first == 0) return;  // it keeps the tile
+      id = add_version(line, static_cast<TileId>(tile));
+      for (uint32_t i = first; i < end; ++i) accesses[i].operand->tile = id;
     });
   }
 }
