@@ -142,6 +142,7 @@ class DefinednessWalk {
 
   void visit(uint32_t index, int position, const Operand& operand, const int64_t* variables,
              bool reads) {
+    if (operand.ring == 1 && written_[static_cast<size_t>(operand.tile)].complete) return;
     const Location location = locate(program_, operand, variables, registers_.data());
     const Tile& tile = program_.tiles[static_cast<size_t>(location.tile)];
     Written& written = written_[static_cast<size_t>(location.tile)];

@@ -133,20 +133,28 @@ void group_hbm(Program& program, const Usage& usage) {
 }
 
 void group_on_chip(Program& program) {
-  std::vector<size_t> order;
+  struct Place {
+    uint8_t core;
+    MemoryKind memory;
+    uint32_t tile;
+    int64_t address;
+  };
+  std::vector<Place> order;  // tiles are large: a compiled program may have tens of thousands
+  order.reserve(program.tiles.size());
   for (size_t i = 0; i < program.tiles.size(); ++i) {
-    if (program.tiles[i].memory != MemoryKind::kHbm) order.push_back(i);
+    const Tile& tile = program.tiles[i];
+    if (tile.memory == MemoryKind::kHbm) continue;
+    order.push_back({tile.core, tile.memory, static_cast<uint32_t>(i), tile.address});
   }
-  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-    const Tile& x = program.tiles[a];
-    const Tile& y = program.tiles[b];
-    return std::tie(x.core, x.memory, x.address) < std::tie(y.core, y.memory, y.address);
+  std::sort(order.begin(), order.end(), [](const Place& a, const Place& b) {
+    return std::tie(a.core, a.memory, a.address, a.tile) <
+           std::tie(b.core, b.memory, b.address, b.tile);
   });
   int64_t end = 0;
   MemoryKind memory = MemoryKind::kNone;
   uint8_t core = 0;
-  for (const size_t i : order) {
-    Tile& tile = program.tiles[i];
+  for (const Place& place : order) {
+    Tile& tile = program.tiles[place.tile];
     if (tile.core != core || tile.memory != memory || tile.address >= end) {
       ++program.hazard_groups;
       end = 0;

@@ -95,18 +95,37 @@ bool has_places(const StraightLine& line, const std::vector<int64_t>& addresses)
                     });
 }
 
+/// Whether tiles that may get another place in SBUF differ in size. If they do not, all space that
+/// is free again is of the same size, and it does not matter how it is reused.
+bool has_several_sizes(const StraightLine& line) {
+  int64_t size = -1;
+  return std::any_of(line.tiles.begin(), line.tiles.end(), [&](const Tile& tile) {
+    if (tile.memory != MemoryKind::kSbuf || tile.placed) return false;
+    const int64_t bytes = SlotAllocator::rounded(tile.bytes);
+    if (size < 0) size = bytes;
+    return bytes != size;
+  });
+}
+
 /// The shorter of the back end's results for both ways to reuse SBUF, measured by the compiler's
 /// own costs. That the compiler weighs its allocations is assumed; which one it takes is not known,
 /// and each is far off for one of two public attention kernels.
 std::optional<StraightLine> shorter_back_end(StraightLine line, PassState& state) {
-  Arrangement start{line.instructions, addresses_of(line)};
+  const bool several_sizes = has_several_sizes(line);
+  // Queues are assigned once: without a second way to reuse SBUF only the places may go back.
+  Arrangement start{{}, addresses_of(line)};
+  if (several_sizes) start.instructions = line.instructions;
   const bool fits = place(line, state, SbufReuse::kSameSize);
-  Places places = places_of(line);
-  arrange(line, start);
-  const bool differs =
-      place(line, state, SbufReuse::kLargerSpace) && !(fits && has_places(line, places.addresses));
-  Places others = differs ? places_of(line) : Places{};
-  set_places(line, std::exchange(places, {}));
+  Places others;
+  bool differs = false;
+  if (several_sizes) {
+    Places places = places_of(line);
+    arrange(line, start);
+    differs = place(line, state, SbufReuse::kLargerSpace) &&
+              !(fits && has_places(line, places.addresses));
+    if (differs) others = places_of(line);
+    set_places(line, places);
+  }
   const std::optional<Picoseconds> length = fits ? order(line, state) : std::nullopt;
   if (differs) {
     // Of a long line only one of the two is kept: the result, or where it started.
@@ -119,7 +138,8 @@ std::optional<StraightLine> shorter_back_end(StraightLine line, PassState& state
     if (length) arrange(line, std::move(first));
   }
   if (length) return line;
-  arrange(line, std::move(start));
+  if (several_sizes) line.instructions = std::move(start.instructions);
+  move_tiles(line, start.addresses);
   if (state.settings["place_large_first"] == 0) return std::nullopt;
   if (!place(line, state, std::nullopt)) return std::nullopt;
   return order(line, state) ? std::optional(std::move(line)) : std::nullopt;

@@ -12,15 +12,18 @@
 namespace neuron_sim {
 namespace {
 
+bool is_rotated(const Tile& tile) { return tile.memory == MemoryKind::kPsum && !tile.placed; }
+
 /// PSUM tiles that get banks while scheduling, in the order of their first instances.
 std::vector<size_t> rotated_tiles(const StraightLine& line, const PassSettings& settings) {
-  if (settings["rename_buffers"] == 0) return {};
+  if (settings["rename_buffers"] == 0 ||
+      std::none_of(line.tiles.begin(), line.tiles.end(), is_rotated)) {
+    return {};
+  }
   const std::vector<Lifetime> lives = lifetimes(line);
   std::vector<size_t> tiles;
   for (size_t i = 0; i < line.tiles.size(); ++i) {
-    const Tile& tile = line.tiles[i];
-    const bool rotated = tile.memory == MemoryKind::kPsum && !tile.placed;
-    if (rotated && lives[i].used()) tiles.push_back(i);
+    if (is_rotated(line.tiles[i]) && lives[i].used()) tiles.push_back(i);
   }
   std::stable_sort(tiles.begin(), tiles.end(),
                    [&](size_t a, size_t b) { return lives[a].first < lives[b].first; });
@@ -59,6 +62,8 @@ class ProblemBuilder {
         buffer_of_(line.tiles.size(), -1) {
     problem_.wake_up = from_nanoseconds(costs.wake_up_ns);
     problem_.same_engine = from_nanoseconds(costs.same_engine_ns);
+    problem_.tasks.reserve(line.instructions.size());
+    if (rotated.empty()) return;
     const PsumBanks banks(line);
     const std::vector<Lifetime> lives = lifetimes(line);
     for (const size_t tile : rotated) {
@@ -98,7 +103,15 @@ class ProblemBuilder {
     const double stride = line_.architecture->vector.stride_factor;
     task.cost =
         compiler_cost(costs_, demand, task.any_engine ? EngineKind::kScalar : task.engine, stride);
-    task.vector_cost = compiler_cost(costs_, demand, EngineKind::kVector, stride);
+    if (task.any_engine) {
+      task.vector_cost = compiler_cost(costs_, demand, EngineKind::kVector, stride);
+    }
+    if (!problem_.buffer_banks.empty()) add_buffers(instance, task);
+    problem_.tasks.push_back(std::move(task));
+  }
+
+  /// The buffers that the instance touches.
+  void add_buffers(const StraightInstruction& instance, Task& task) {
     for (const Operand& operand : line_.operands_of(instance)) {
       if (!operand.present()) continue;
       const int32_t buffer = buffer_of_[static_cast<size_t>(operand.tile)];
@@ -107,7 +120,6 @@ class ProblemBuilder {
       task.buffers.push_back(buffer);
       ++problem_.buffer_tasks[static_cast<size_t>(buffer)];
     }
-    problem_.tasks.push_back(std::move(task));
   }
 
   /// Whether a free copy is not free after all.

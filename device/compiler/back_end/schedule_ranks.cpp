@@ -96,7 +96,10 @@ Ranks rank_instances(const StraightLine& line, const InstanceGraph& graph,
   ranks.rank.resize(line.instructions.size());
   std::iota(ranks.rank.begin(), ranks.rank.end(), int64_t{0});
   ranks.group.assign(line.instructions.size(), -1);
-  if (settings["keep_groups_together"] != 0) {
+  const bool has_psum = std::any_of(line.tiles.begin(), line.tiles.end(), [](const Tile& tile) {
+    return tile.memory == MemoryKind::kPsum;
+  });
+  if (has_psum && settings["keep_groups_together"] != 0) {
     find_groups(line, ranks);
     rank_groups(line, ranks);
   }

@@ -121,6 +121,7 @@ class InvariantTiles {
     if (loads && (instruction.type != &kDmaCopy || conflicts_with_peer(line_, instance))) {
       return false;
     }
+    if (!loads && reads_unknown(instance)) return false;
     const auto type = types_.try_emplace(instruction.type, static_cast<int64_t>(types_.size()));
     const int64_t place = instruction.source_line >= 0
                               ? int64_t{instruction.source_line}
@@ -134,6 +135,15 @@ class InvariantTiles {
     filling.computes = filling.computes || !loads;
     filling.writers.push_back(writer);
     return true;
+  }
+
+  /// Whether an instance reads a tile of contents that are not known, which most do: asked first,
+  /// because a key takes memory.
+  bool reads_unknown(const StraightInstruction& instance) const {
+    const auto operands = line_.operands_of(instance);
+    return std::any_of(operands.begin() + 1, operands.end(), [&](const Operand& operand) {
+      return operand.present() && fillings_[index(operand.tile)].contents < 0;
+    });
   }
 
   bool describe_operand(const Operand& operand, bool is_result, bool loads, ContentsKey& key) {
