@@ -20,9 +20,9 @@ CopyOrigins::CopyOrigins(const StraightLine& line, const CopiedTile& copied)
 }
 
 const CopyOrigins::Element* CopyOrigins::at(int64_t byte) const {
-  const int64_t within = byte - base_;
-  const auto index = static_cast<size_t>(within / itemsize_);
-  if (within < 0 || index >= elements_.size()) return nullptr;
+  if (byte < base_) return nullptr;
+  const size_t index = index_of(byte);
+  if (index >= elements_.size()) return nullptr;
   return elements_[index].tile == kNoTile ? nullptr : &elements_[index];
 }
 
@@ -46,7 +46,7 @@ bool CopyOrigins::add(const StraightLine& line, uint32_t copy) {
   size_t next = 0;
   bool once = true;
   each_element(dst, [&](int64_t byte) {
-    Element& element = elements_[static_cast<size_t>((byte - base_) / itemsize_)];
+    Element& element = elements_[index_of(byte)];
     once = once && element.tile == kNoTile;
     element = {copy, src.tile, sources[next++]};
   });

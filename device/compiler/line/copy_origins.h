@@ -1,6 +1,7 @@
 #pragma once
 // Where the elements of a tile come from that copies within SBUF fill.
 
+#include <bit>
 #include <cstdint>
 #include <vector>
 
@@ -38,6 +39,11 @@ class CopyOrigins {
   bool holds(const Operand& reader) const;
 
  private:
+  /// The element that has a byte from `base_` on. Sizes are powers of two: dividing each byte by
+  /// one would be most of the work.
+  size_t index_of(int64_t byte) const {
+    return static_cast<size_t>(byte - base_) >> std::countr_zero(static_cast<uint64_t>(itemsize_));
+  }
   bool add(const StraightLine& line, uint32_t copy);
   bool is_beside(const Operand& write) const;
 
