@@ -1,8 +1,9 @@
 #include "device/compiler/line/copy_origins.h"
 
 #include <algorithm>
+#include <numeric>
 
-#include "device/compiler/line/access_pattern.h"
+#include "device/analysis/access_runs.h"
 
 namespace neuron_sim {
 
@@ -12,18 +13,39 @@ CopyOrigins::CopyOrigins(const StraightLine& line, const CopiedTile& copied)
       base_(line.tile_of(first_).address) {
   const Operand& source = line.operands_of(line.instructions[copied.copies.front()])[1];
   shift_ = source.start_partition - first_.start_partition;
-  elements_.resize(static_cast<size_t>(line.tile_of(first_).bytes / itemsize_));
   valid_ = std::all_of(copied.copies.begin(), copied.copies.end(),
-                       [&](uint32_t copy) { return add(line, copy); }) &&
-           std::all_of(copied.other_writes.begin(), copied.other_writes.end(),
-                       [&](const TileUse& use) { return is_beside(operand_at(line, use)); });
+                       [&](uint32_t copy) { return add(line, copy); });
+  std::sort(runs_.begin(), runs_.end(),
+            [](const Run& a, const Run& b) { return a.begin < b.begin; });
+  valid_ = valid_ && fills_once() &&
+           std::none_of(copied.other_writes.begin(), copied.other_writes.end(),
+                        [&](const TileUse& use) { return touch(operand_at(line, use)); });
 }
 
-const CopyOrigins::Element* CopyOrigins::at(int64_t byte) const {
-  if (byte < base_) return nullptr;
-  const size_t index = index_of(byte);
-  if (index >= elements_.size()) return nullptr;
-  return elements_[index].tile == kNoTile ? nullptr : &elements_[index];
+std::vector<CopyOrigins::Run>::const_iterator CopyOrigins::run_after(int64_t byte) const {
+  return std::partition_point(runs_.begin(), runs_.end(),
+                              [&](const Run& run) { return run.end <= byte; });
+}
+
+std::optional<CopyOrigins::Origin> CopyOrigins::at(int64_t byte) const {
+  return of_contiguous(byte, 1);
+}
+
+std::optional<CopyOrigins::Origin> CopyOrigins::of_contiguous(int64_t byte, int64_t bytes) const {
+  const auto run = run_after(byte);
+  if (run == runs_.end() || byte < run->begin || byte + bytes > run->end) return std::nullopt;
+  Origin origin = run->first;
+  origin.byte += byte - run->begin;
+  return origin;
+}
+
+bool CopyOrigins::touch(const Operand& operand) const {
+  bool touched = false;
+  each_free_run(operand, operand.offset, [&](int64_t byte, int64_t bytes) {
+    const auto run = run_after(byte);
+    touched = touched || (run != runs_.end() && run->begin < byte + bytes);
+  });
+  return touched;
 }
 
 bool CopyOrigins::holds(const Operand& reader) const {
@@ -41,25 +63,25 @@ bool CopyOrigins::add(const StraightLine& line, uint32_t copy) {
       (dst.offset - base_) % itemsize_ != 0) {
     return false;
   }
+  const int64_t length = std::gcd(innermost_run(dst).bytes, innermost_run(src).bytes);
   std::vector<int64_t> sources;
-  each_element(src, [&](int64_t byte) { sources.push_back(byte); });
-  size_t next = 0;
-  bool once = true;
-  each_element(dst, [&](int64_t byte) {
-    Element& element = elements_[index_of(byte)];
-    once = once && element.tile == kNoTile;
-    element = {copy, src.tile, sources[next++]};
+  each_free_run(src, src.offset, [&](int64_t byte, int64_t bytes) {
+    for (int64_t i = 0; i < bytes; i += length) sources.push_back(byte + i);
   });
-  return once;
+  auto source = sources.begin();
+  each_free_run(dst, dst.offset, [&](int64_t byte, int64_t bytes) {
+    for (int64_t i = 0; i < bytes; i += length) {
+      runs_.push_back({byte + i, byte + i + length, {copy, src.tile, *source++}});
+    }
+  });
+  return true;
 }
 
-/// Whether a write touches no element that a copy writes.
-bool CopyOrigins::is_beside(const Operand& write) const {
-  bool beside = true;
-  each_element(write, [&](int64_t byte) {
-    beside = beside && at(byte) == nullptr && at(byte + itemsize(write.dtype) - 1) == nullptr;
-  });
-  return beside;
+/// Whether no byte is in two runs, which are in order.
+bool CopyOrigins::fills_once() const {
+  return std::adjacent_find(runs_.begin(), runs_.end(), [](const Run& a, const Run& b) {
+           return a.end > b.begin;
+         }) == runs_.end();
 }
 
 }  // namespace neuron_sim

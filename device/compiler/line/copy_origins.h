@@ -1,8 +1,8 @@
 #pragma once
-// Where the elements of a tile come from that copies within SBUF fill.
+// Where the bytes of a tile come from that copies within SBUF fill.
 
-#include <bit>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "device/compiler/line/tile_uses.h"
@@ -16,42 +16,49 @@ struct CopiedTile {
   std::vector<TileUse> other_writes;
 };
 
-/// The source of each element of a copied tile. Refers to the line as it was at construction.
+/// The source of each byte of a copied tile. Refers to the line as it was at construction.
 class CopyOrigins {
  public:
   CopyOrigins(const StraightLine& line, const CopiedTile& copied);
 
-  struct Element {
+  struct Origin {
     uint32_t copy = 0;
-    TileId tile = kNoTile;  ///< none: no copy writes it
-    int64_t byte = 0;       ///< in the source, like Operand::offset
+    TileId tile = kNoTile;
+    int64_t byte = 0;  ///< in the source, like Operand::offset
   };
 
-  /// Whether each element comes from one write, and all copies have the same dtype, write the same
+  /// Whether each byte comes from one write, and all copies have the same dtype, write the same
   /// partitions and move them by the same number.
   bool valid() const { return valid_; }
   /// Partition of the source minus partition of the copied tile.
   int32_t shift() const { return shift_; }
-  /// The element at that byte of the copied tile, like Operand::offset; null when no copy writes
+  /// The origin of that byte of the copied tile, like Operand::offset; empty when no copy writes
   /// it.
-  const Element* at(int64_t byte) const;
+  std::optional<Origin> at(int64_t byte) const;
+  /// The origin of the first of those bytes if one copy fills them with as many contiguous ones.
+  std::optional<Origin> of_contiguous(int64_t byte, int64_t bytes) const;
+  /// Whether an operand touches a byte that a copy writes.
+  bool touch(const Operand& operand) const;
   /// Whether an operand reads whole elements of partitions that the copies write.
   bool holds(const Operand& reader) const;
 
  private:
-  /// The element that has a byte from `base_` on. Sizes are powers of two: dividing each byte by
-  /// one would be most of the work.
-  size_t index_of(int64_t byte) const {
-    return static_cast<size_t>(byte - base_) >> std::countr_zero(static_cast<uint64_t>(itemsize_));
-  }
+  /// Bytes that a copy fills with contiguous ones.
+  struct Run {
+    int64_t begin = 0, end = 0;
+    Origin first;
+  };
+
+  /// The first run that ends after that byte.
+  std::vector<Run>::const_iterator run_after(int64_t byte) const;
   bool add(const StraightLine& line, uint32_t copy);
-  bool is_beside(const Operand& write) const;
+  bool fills_once() const;
 
   Operand first_;  ///< the destination of the first copy
   int64_t itemsize_ = 1, base_ = 0;
   int32_t shift_ = 0;
   bool valid_ = false;
-  std::vector<Element> elements_;
+  std::vector<Run> runs_;  ///< in order of their bytes, none of which is in two
 };
 
 }  // namespace neuron_sim

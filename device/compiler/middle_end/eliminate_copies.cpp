@@ -117,7 +117,7 @@ class Elimination {
     const auto note = [&](const TileUse& use) {
       const Operand& operand = operand_at(line_, use);
       if (operand.tile != copied.tile || !operand.reads() || removed_[use.instance]) return;
-      if (is_touched(operand, origins)) readers.push_back(use);
+      if (origins.touch(operand)) readers.push_back(use);
     };
     for (const TileUse& use : uses_.of(copied.tile)) note(use);
     const auto moved = moved_.find(copied.tile);
@@ -127,25 +127,20 @@ class Elimination {
     });
   }
 
-  /// Whether an operand reads an element that a copy writes.
-  static bool is_touched(const Operand& operand, const CopyOrigins& origins) {
-    bool touched = false;
-    each_element(operand, [&](int64_t byte) { touched = touched || origins.at(byte) != nullptr; });
-    return touched;
-  }
-
   /// Lets a reader read the source.
   bool redirect(const TileUse& use, const CopyOrigins& origins) {
     Operand& operand = operand_at(line_, use);
     if (operand.direction != Direction::kRead || !origins.holds(operand)) return false;
-    const std::optional<std::vector<int64_t>> bytes = source_bytes(use, origins);
-    if (!bytes) return false;
+    const std::optional<CopyOrigins::Origin> row = origin_of_row(use, origins);
+    std::optional<std::vector<int64_t>> bytes;
+    if (!row) bytes = source_bytes(use, origins);
+    if (!row && !bytes) return false;
     const Operand before = operand;
-    const CopyOrigins::Element& first = *origins.at(operand.offset);
+    const CopyOrigins::Origin first = row ? *row : *origins.at(operand.offset);
     operand.start_partition += origins.shift();
     operand.tile = first.tile;
     operand.offset = first.byte;
-    const bool composed = keeps_dimensions(operand, *bytes) || takes_dimensions(use, *bytes);
+    const bool composed = row || keeps_dimensions(operand, *bytes) || takes_dimensions(use, *bytes);
     if (composed) renew_region(line_, operand);
     const bool transfers = is_transfer(line_, line_.instructions[use.instance]);
     if (!composed || (transfers && innermost_run(operand).bytes < innermost_run(before).bytes)) {
@@ -156,22 +151,37 @@ class Elimination {
     return true;
   }
 
+  /// Whether a copy precedes a reader, in the same iteration of the loops around the copy.
+  bool serves(uint32_t copy, uint32_t reader) const {
+    return copy < reader && in_loops_of(copy, reader);
+  }
+
+  /// The origin of the contiguous bytes that an operand reads, if one copy fills them: those of the
+  /// source are contiguous too, and the operand keeps its dimensions.
+  std::optional<CopyOrigins::Origin> origin_of_row(const TileUse& use,
+                                                   const CopyOrigins& origins) const {
+    const Operand& operand = operand_at(line_, use);
+    const InnermostRun run = innermost_run(operand);
+    if (run.outer > 0) return std::nullopt;
+    const auto origin = origins.of_contiguous(operand.offset, run.bytes);
+    return origin && serves(origin->copy, use.instance) ? origin : std::nullopt;
+  }
+
   /// Bytes of the one source in the order in which an operand reads their copies.
-  std::optional<std::vector<int64_t>> source_bytes(const TileUse& use, const CopyOrigins& origins) {
+  std::optional<std::vector<int64_t>> source_bytes(const TileUse& use,
+                                                   const CopyOrigins& origins) const {
     const Operand& operand = operand_at(line_, use);
     std::vector<int64_t> bytes;
     bytes.reserve(static_cast<size_t>(free_elements(operand)));
-    const CopyOrigins::Element* last = nullptr;
+    std::optional<CopyOrigins::Origin> last;
     bool found = true;
     each_element(operand, [&](int64_t byte) {
-      const CopyOrigins::Element* element = found ? origins.at(byte) : nullptr;
-      found = element != nullptr && (last == nullptr || element->tile == last->tile);
+      const auto origin = found ? origins.at(byte) : std::nullopt;
+      found = origin && (!last || origin->tile == last->tile);
       if (!found) return;
-      if (last == nullptr || element->copy != last->copy) {
-        found = element->copy < use.instance && in_loops_of(element->copy, use.instance);
-      }
-      bytes.push_back(element->byte);
-      last = element;
+      if (!last || origin->copy != last->copy) found = serves(origin->copy, use.instance);
+      bytes.push_back(origin->byte);
+      last = origin;
     });
     return found ? std::optional(std::move(bytes)) : std::nullopt;
   }
