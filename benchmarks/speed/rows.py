@@ -49,12 +49,15 @@ ROWS = (
     Row(
         "nki",
         "tracing and compiling kernels that emit 10,000 instructions, in both NKI languages; the "
-        "passes unroll loops, of which three kernels have one of 8 iterations",
+        "passes unroll loops, of which three kernels have one of 8 iterations: their time is per "
+        "instance, and for comparison per instruction",
         {
             "tracing, median": ("us per instruction", Goal(2)),
             "tracing, slowest": ("us per instruction", Goal(2)),
-            "passes, median": ("us per instruction", Goal(5)),
-            "passes, slowest": ("us per instruction", Goal(5)),
+            "passes, median": ("us per instance", Goal(5)),
+            "passes, slowest": ("us per instance", Goal(5)),
+            "passes per traced instruction, median": ("us", NO_GOAL),
+            "passes per traced instruction, slowest": ("us", NO_GOAL),
         },
         tracing.per_instruction,
     ),
