@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <memory>
 #include <numeric>
 
 #include "device/base/errors.h"
@@ -37,12 +38,10 @@ size_t count_operands(const Program& program, const Block& block) {
 
 /// Asks the host for huge pages in a pool that is about to be filled: of a long program its page
 /// faults would take longer than what is written there.
-void prefer_huge_pages(const void* pool, size_t bytes) {
-  constexpr uintptr_t kHugePage = 2 << 20;
-  const auto begin = reinterpret_cast<uintptr_t>(pool);
-  const uintptr_t first = (begin + kHugePage - 1) / kHugePage * kHugePage;
-  const uintptr_t last = (begin + bytes) / kHugePage * kHugePage;
-  if (first < last) madvise(reinterpret_cast<void*>(first), last - first, MADV_HUGEPAGE);
+void prefer_huge_pages(void* pool, size_t bytes) {
+  constexpr size_t kHugePage = 2 << 20;
+  if (std::align(kHugePage, kHugePage, pool, bytes) == nullptr) return;
+  madvise(pool, bytes / kHugePage * kHugePage, MADV_HUGEPAGE);
 }
 
 /// The loops around each instruction, without their variables.
