@@ -46,6 +46,20 @@ TEST(ClockPhase, AWindowBusyForLessThanTheShareStaysCold) {
   EXPECT_TRUE(at.warm(ns(700)));
 }
 
+/// The vendor's profiler documents that the clock falls back below about half of a window, of Trn2
+/// and Trn3; a window of the traces that counts as busy for 0.43 kept it.
+TEST(ClockGate, IsLostInAWindowThatIsBusyForAThirdButNotForNearlyHalf) {
+  for (const char* name : {"trn2", "trn3"}) {
+    const Architecture& architecture = load_architecture(name);
+    const Picoseconds window = architecture.tensor.gate_window;
+    for (const int64_t percent : {33, 41, 43, 50}) {
+      PeClock clock(architecture, true);
+      clock.mark_busy(ns(0), {window.count * percent / 100});
+      EXPECT_EQ(clock.warm(window), percent > 42) << name << ' ' << percent;
+    }
+  }
+}
+
 /// A loop of matmuls on round tiles.
 std::shared_ptr<const Program> matmuls(const Architecture& architecture, int64_t trips) {
   Builder builder("matmuls", architecture);

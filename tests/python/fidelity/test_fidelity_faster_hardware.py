@@ -26,7 +26,7 @@ BEST = {
     "tensor.fp32_pairs": 1,
     "tensor.fp32_transpose_pairs": 1,
     "tensor.gate_down": 0,
-    "tensor.gate_up": 0.2,  # as gate_down, which is no larger
+    "tensor.gate_up": 0.42,  # as gate_down, which is no larger
     "tensor.minimum_columns": 1,
     "tensor.strided_load_factor": 1,
     "features.background_transpose": True,
