@@ -65,6 +65,7 @@ int table_of(Activation function) {
     case Activation::kSign:
     case Activation::kAbs:
     case Activation::kPrelu: return -1;
+    case Activation::kLog: return static_cast<int>(Activation::kExp);
     default: return static_cast<int>(function);
   }
 }

@@ -57,8 +57,8 @@ std::optional<Activation> parse_activation(std::string_view name);
 void apply(Activation function, const float* source, float* target, int64_t count, float slope = 0);
 
 /// Functions of one table need no reload between them. -1: in every table (copy, relu, square,
-/// sign, abs, prelu). Assumed: every other function has a separate table; which ones share one is
-/// not published.
+/// sign, abs, prelu). exp and log share one, "natural_log_exp_and_others", in the list of tables of
+/// the vendor's work-with-neff-files.rst. Assumed: every other function has a separate table.
 int table_of(Activation function);
 
 }  // namespace neuron_sim

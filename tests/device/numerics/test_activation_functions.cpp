@@ -132,9 +132,11 @@ TEST(ActivationFunctions, functions_in_every_table_have_no_table_of_their_own) {
   std::set<int> tables;
   for (int i = 0; i < kActivationCount; ++i) {
     const int table = table_of(static_cast<Activation>(i));
+    if (static_cast<Activation>(i) == Activation::kLog) continue;
     EXPECT_TRUE(table == -1 || tables.insert(table).second) << name(static_cast<Activation>(i));
   }
-  EXPECT_EQ(tables.size(), static_cast<size_t>(kActivationCount - 6));
+  EXPECT_EQ(tables.size(), static_cast<size_t>(kActivationCount - 7));
+  EXPECT_EQ(table_of(Activation::kLog), table_of(Activation::kExp));
 }
 
 TEST(ActivationFunctions, names_are_the_vendor_s_and_parse_back) {

@@ -175,6 +175,21 @@ TEST(Timeline, LoadsAnActivationTableWhenTheFunctionChangesAndWaitsForNoDataToDo
   }
 }
 
+TEST(Timeline, LoadsOneTableForExponentialsAndLogarithms) {
+  Architecture a = round_numbers();
+  a.scalar.table_load = ns(1000);
+  Bench bench(a);
+  const View t = bench.tile();
+  for (const Activation op :
+       {Activation::kExp, Activation::kLog, Activation::kExp, Activation::kGelu}) {
+    bench.builder.emit(Activate{.dst = bench.tile(), .data = t, .op = op});
+  }
+  const auto events = bench.run();
+  EXPECT_EQ(std::count_if(events.begin(), events.end(),
+                          [](const StepEvent& e) { return e.kind == EventKind::kTableLoad; }),
+            2);
+}
+
 /// Steps of products with `columns` columns each; stationary tiles alternate when `alternate`.
 std::vector<StepEvent> products(Bench& bench, int count, int64_t columns, bool alternate,
                                 Dtype dtype = Dtype::kBfloat16, bool warm = false) {
