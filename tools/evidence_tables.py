@@ -1,13 +1,35 @@
-"""Tables of docs/fidelity.md: thresholds that hardware met, and authors left out of the choices."""
+"""Tables of docs/fidelity.md about kernels that the model was not fitted to, all or in turns."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping
 from typing import Any
 
-from fidelity_tables import number, table
+from fidelity_tables import ERROR_TITLES, foreign_files, number, statistics_cells, table
+from neuron_sim.fidelity.held_out.rows import held_out_rows
 from neuron_sim.fidelity.left_out_report import chosen_text
 from neuron_sim.fidelity.published.thresholds import TOLERANCE
+from neuron_sim.fidelity.report import statistics_entry
+from neuron_sim.fidelity.statistics import Pair, summarize
+
+
+def held_out(stored: Mapping[str, Any] | None) -> list[str]:
+    """Errors per family, and by the execution that the rows' harness profiles."""
+    lines = foreign_files(stored)
+    if stored is None or stored["overall"] is None:
+        return lines
+    executions = {row.measurement.family: row.suite.execution for row in held_out_rows()}
+    groups: defaultdict[int, list[Pair]] = defaultdict(list)
+    for case in stored["cases"]:
+        if case["simulated"] is not None:
+            pair = Pair(case["family"], case["measured"], case["simulated"])
+            groups[executions[case["family"]]].append(pair)
+    rows = []
+    for execution, pairs in sorted(groups.items()):
+        errors = statistics_entry(summarize(pairs))
+        rows.append(statistics_cells(str(execution), errors or {}, None)[:-1])
+    return [*lines, "", *table(f"profiled execution;{ERROR_TITLES}", "lrrrrrr", rows)]
 
 
 def thresholds(stored: Mapping[str, Any] | None) -> list[str]:

@@ -13,6 +13,9 @@ from neuron_sim.nki.measurement.interval import KINDS, MeasuredError, interval
 MISSES = Path(__file__).resolve().parents[1] / "docs" / "templates" / "fidelity_misses.md"
 """Beginnings of the ids of cases, and the mechanism that is missing."""
 
+ERROR_TITLES = "cases;MAPE %;median %;worst %;bias %;rank correlation"
+"""Of the numbers of a group of cases."""
+
 LARGE_ERROR = 20
 """Percent from which a case needs a reason."""
 
@@ -36,7 +39,10 @@ def table(titles: str, alignment: str, rows: Iterable[Sequence[object]]) -> list
     return lines + [row(each) for each in rows]
 
 
-def _statistics(name: str, each: Mapping[str, Any], off: Mapping[str, Any] | None) -> list[object]:
+def statistics_cells(
+    name: str, each: Mapping[str, Any], off: Mapping[str, Any] | None
+) -> list[object]:
+    """A row of errors; the last cell is that with all passes off."""
     return [
         name,
         each["cases"],
@@ -53,12 +59,12 @@ def families(report: Mapping[str, Any]) -> list[str]:
     """Errors per family and overall, with all passes off beside them."""
     off = report["passes_off"]
     rows = [
-        _statistics(name, each, off["families"].get(name))
+        statistics_cells(name, each, off["families"].get(name))
         for name, each in report["families"].items()
     ]
     if report["overall"] is not None:
-        rows.append(_statistics("**overall**", report["overall"], off["overall"]))
-    titles = "family;cases;MAPE %;median %;worst %;bias %;rank correlation;MAPE %, passes off"
+        rows.append(statistics_cells("**overall**", report["overall"], off["overall"]))
+    titles = f"family;{ERROR_TITLES};MAPE %, passes off"
     return table(titles, "lrrrrrrr", rows)
 
 
@@ -70,16 +76,6 @@ def ladder(report: Mapping[str, Any] | None) -> str:
     names = "; ".join(f"`{low}` was measured before `{high}`" for low, high in wrong)
     text = f"{pairs - len(wrong)} of {pairs} pairs are in the measured order"
     return f"{text}. The others: {names}." if wrong else f"{text}."
-
-
-def authors_files(published: Mapping[str, Any] | None) -> list[str]:
-    """Errors of the authors' own files per family, and the kernels that did not run."""
-    return _errors_and_failures(published)
-
-
-def held_out(stored: Mapping[str, Any] | None) -> list[str]:
-    """The same for the kernels that nothing was fitted to."""
-    return _errors_and_failures(stored)
 
 
 def intervals(errors: Sequence[MeasuredError]) -> list[str]:
@@ -98,12 +94,13 @@ def intervals(errors: Sequence[MeasuredError]) -> list[str]:
     return [*lines, "", *table("left out;kernels;inside", "lrr", rows)]
 
 
-def _errors_and_failures(published: Mapping[str, Any] | None) -> list[str]:
+def foreign_files(published: Mapping[str, Any] | None) -> list[str]:
+    """Errors of the authors' own files per family, and the kernels that did not run."""
     if published is None or published["overall"] is None:
         return ["No run is stored."]
     groups = {**published["families"], "**overall**": published["overall"]}
-    rows = [_statistics(name, each, None)[:-1] for name, each in groups.items()]
-    titles = "family;cases;MAPE %;median %;worst %;bias %;rank correlation"
+    rows = [statistics_cells(name, each, None)[:-1] for name, each in groups.items()]
+    titles = f"family;{ERROR_TITLES}"
     reasons = {case["id"]: case.get("reason") for case in published["cases"]}
     failed = [[f"`{each}`", reasons[each]] for each in published["failed"]]
     lines = table(titles, "lrrrrrr", rows)

@@ -48,7 +48,8 @@ def _case(evaluated: Evaluated, stack: str) -> dict[str, Any]:
     return entry
 
 
-def _statistics(statistics: Statistics | None) -> dict[str, Any] | None:
+def statistics_entry(statistics: Statistics | None) -> dict[str, Any] | None:
+    """The numbers of a group in a report; None for no case."""
     if statistics is None:
         return None
     return {
@@ -62,8 +63,8 @@ def _statistics(statistics: Statistics | None) -> dict[str, Any] | None:
 
 
 def _groups(pairs: Sequence[Pair]) -> dict[str, Any]:
-    families = {name: _statistics(each) for name, each in by_family(pairs).items()}
-    return {"families": families, "overall": _statistics(summarize(pairs))}
+    families = {name: statistics_entry(each) for name, each in by_family(pairs).items()}
+    return {"families": families, "overall": statistics_entry(summarize(pairs))}
 
 
 def fitted_parameters(

@@ -27,6 +27,8 @@ class Suite:
     """Folders of the checkout on the import path."""
     stand_ins: tuple[str, ...]
     """Modules that the file imports and a simulation does not need."""
+    execution: int
+    """Which execution of a kernel its harness profiles: the first one has warm-up delays."""
     repairs: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """By module: its `file` and `edits`, texts that keep it from being imported."""
 
@@ -87,6 +89,7 @@ def read_rows(path: Path) -> list[Row]:
         document["file"],
         tuple(document["paths"]),
         tuple(document["stand_ins"]),
+        document["execution"],
         document.get("repairs", {}),
     )
     return _rows(document, suite, f"'{path.name}'")

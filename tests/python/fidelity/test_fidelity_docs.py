@@ -2,6 +2,7 @@
 
 import importlib
 import json
+import statistics
 import sys
 from pathlib import Path
 
@@ -14,6 +15,7 @@ ROOT = Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "tools"))
 tool = importlib.import_module("write_fidelity_docs")
 tables = importlib.import_module("fidelity_tables")
+evidence_tables = importlib.import_module("evidence_tables")
 
 QUICK_FAMILIES = ("vector_add", "engine", "transpose")
 
@@ -64,6 +66,20 @@ def test_the_stored_numbers_come_out_again(stored):
                 )
             compared += 1
     assert compared >= 10
+
+
+def test_the_rows_that_nothing_was_fitted_to_are_summed_up_by_the_profiled_execution(stored):
+    errors = {"1": [], "10": []}
+    for case in stored["held_out"]["cases"]:
+        tenth = case["family"] == "nki_library_mlp_tkg"
+        errors["10" if tenth else "1"].append(case["error_percent"])
+    lines = evidence_tables.held_out(stored["held_out"])
+    for execution, found in errors.items():
+        (line,) = [each for each in lines if each.startswith(f"| {execution} | {len(found)} |")]
+        mean, bias = sum(map(abs, found)) / len(found), sum(found) / len(found)
+        assert f"| {mean:.1f} | {statistics.median(map(abs, found)):.1f} |" in line
+        assert f"| {bias:+.1f} |" in line
+    assert evidence_tables.held_out(None) == ["No run is stored."]
 
 
 def test_the_page_holds_every_case_family_and_number(stored):
@@ -141,7 +157,7 @@ def test_the_page_has_the_errors_of_the_authors_files(stored):
         assert f"| {name} | {each['cases']} | {each['mape_percent']:.1f} |" in text
     for identifier in published["failed"]:
         assert text.count(f"| `{identifier}` |") >= 2
-    assert tables.authors_files(None) == ["No run is stored."]
+    assert tables.foreign_files(None) == ["No run is stored."]
 
 
 def test_published_stores_the_commands_report(monkeypatch, tmp_path, stored):

@@ -67,6 +67,7 @@ commit = "0000000000000000000000000000000000000000"
 file = "tests/test_copy.py"
 paths = ["", "tests"]
 stand_ins = ["not_public", "harness"]
+execution = 10
 [repairs."kernels.copy"]
 file = "kernels/copy.py"
 edits = { '    the rest\"\"\"' = "" }
@@ -118,6 +119,7 @@ def test_rows_are_measurements_with_their_lines_as_names(rows):
     assert measured[0].author == "author/suite"
     assert measured[0].time == "profile_us"
     assert {each.split for each in measured} == {"held_out"}
+    assert {row.suite.execution for row in rows} == {10}
 
 
 def test_a_row_is_timed_as_its_test_launches_the_kernel(rows, tmp_path):
@@ -199,6 +201,8 @@ def test_the_stored_rows_are_apart_from_the_measurements_of_the_suite():
     for row in held_out_rows():
         assert re.fullmatch("[0-9a-f]{40}", row.suite.source.commit)
         assert row.measurement.time == "profile_us"
+        generates_tokens = row.measurement.family == "nki_library_mlp_tkg"
+        assert row.suite.execution == (10 if generates_tokens else 1)
 
 
 def test_held_out_rows_need_checkouts_and_known_families(tmp_path, capsys):
