@@ -2,10 +2,11 @@
 
 All kernels of one author are left out, every rule and fitted value is chosen again with the kernels
 of the others, and the left-out kernels are timed with what was chosen. The search is coarse: one
-choice after the other takes the candidate with the smallest mean absolute error of the training
-kernels while the others stay, in SWEEPS rounds from the published choices. A choice that no
-training kernel tells anything about takes its neutral candidate, the first: a rule off, a cost of
-nothing. The costs of the compiler's scheduler stay: they follow the order of traces, not times.
+choice after the other leaves what it has, at first the published candidate, for the one with the
+smallest mean absolute error of the training kernels, if the error falls by more than its standard
+error (is_gain) while the other choices stay, in SWEEPS rounds. A choice that no training kernel
+tells anything about takes its neutral candidate, the first: a rule off, a cost of nothing. The
+costs of the compiler's scheduler stay: they follow the order of traces, not times.
 
 The searches without each author go on together and ask for numbers in batches, so that what
 several of them need is simulated once. A candidate is dropped as soon as the errors of the kernels
@@ -14,9 +15,10 @@ asked for so far, which come in portions, exceed those of all kernels with the p
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import fmean
+from statistics import fmean, stdev
 from typing import TypeAlias, TypeVar
 
 from neuron_sim.fidelity.statistics import error_percent
@@ -49,6 +51,8 @@ Asked: TypeAlias = list[tuple[str, Taken]]
 """Kernels, by their measurements' ids, with the choices to time them with."""
 Numbers: TypeAlias = Callable[[Asked], Sequence[float]]
 """The simulated number of each."""
+Errors: TypeAlias = dict[str, float]
+"""Errors in percent, by kernel."""
 Found = TypeVar("Found")
 Search: TypeAlias = Generator[Asked, Sequence[float], Found]
 """Yields what it asks for and is sent the numbers."""
@@ -91,7 +95,7 @@ def portions(kernels: Sequence[Measured]) -> list[Sequence[Measured]]:
     return [kernels[first:end] for first, end in zip([0, *ends], ends, strict=False)]
 
 
-def _errors(kernels: Sequence[Measured], taken: Taken) -> Search[dict[str, float]]:
+def _errors(kernels: Sequence[Measured], taken: Taken) -> Search[Errors]:
     """Errors of the kernels in percent, by id."""
     numbers = yield [(each.id, taken) for each in kernels]
     pairs = zip(kernels, numbers, strict=True)
@@ -103,33 +107,55 @@ def _total(errors: Mapping[str, float]) -> float:
 
 
 def _best(
-    choice: Choice, portions: Sequence[Sequence[Measured]], taken: Taken, present: float
-) -> Search[tuple[float, float]]:
-    """The candidate with the smallest sum of absolute errors, and that sum; of several the first.
-    `present`: the sum with what is taken now."""
+    choice: Choice, portions: Sequence[Sequence[Measured]], taken: Taken, present: Errors
+) -> Search[tuple[float, Errors]]:
+    """The candidate to take, with the kernels' errors: that with the smallest sum of absolute
+    errors if its gain is more than chance, else what is taken now (`present`: its errors), or the
+    first candidate whose sum is the same."""
     bar = min(choice.candidates, key=lambda each: abs(each - taken[choice.name]))
     if bar != taken[choice.name]:  # as published, which need not be a candidate
         every = [each for kernels in portions for each in kernels]
-        present = _total((yield from _errors(every, {**taken, choice.name: bar})))
-    sums = {each: 0.0 for each in choice.candidates if each != bar}
+        present = yield from _errors(every, {**taken, choice.name: bar})
+    errors = yield from _errors_of_rivals(choice, bar, portions, taken, _total(present))
+    errors[bar] = present
+    sums = {
+        each: round(_total(errors[each]), ALIKE) for each in choice.candidates if each in errors
+    }
+    best = min(sums, key=lambda each: sums[each])  # of several the first
+    if not is_gain(present, errors[best]):
+        best = next(each for each, sum_ in sums.items() if sum_ == sums[bar])
+    return best, errors[best]
+
+
+def _errors_of_rivals(
+    choice: Choice, bar: float, portions: Sequence[Sequence[Measured]], taken: Taken, present: float
+) -> Search[dict[float, Errors]]:
+    """The errors with each candidate other than `bar` whose sum is at most `present`."""
+    errors: dict[float, Errors] = {each: {} for each in choice.candidates if each != bar}
     for kernels in portions:
-        pairs = [(each, candidate) for candidate in sums for each in kernels]
+        pairs = [(each, candidate) for candidate in errors for each in kernels]
         found = yield [(each.id, {**taken, choice.name: candidate}) for each, candidate in pairs]
         for (each, candidate), number in zip(pairs, found, strict=True):
-            sums[candidate] += abs(error_percent(each.value, number))
-        sums = {each: sum_ for each, sum_ in sums.items() if round(sum_ - present, ALIKE) <= 0}
-    sums[bar] = present
-    least = min(sums.values())
-    first = next(each for each in choice.candidates
-                 if each in sums and round(sums[each] - least, ALIKE) <= 0)  # fmt: skip
-    return first, sums[first]
+            errors[candidate][each.id] = error_percent(each.value, number)
+        errors = {each: some for each, some in errors.items()
+                  if round(_total(some) - present, ALIKE) <= 0}  # fmt: skip
+    return errors
+
+
+def is_gain(present: Mapping[str, float], other: Mapping[str, float]) -> bool:
+    """Whether the mean absolute error falls by more than the standard error of the fall, kernel by
+    kernel, from `present` to `other`: the one-standard-error rule of model selection (Breiman et
+    al., Classification and Regression Trees, 1984). What one kernel alone gains never is."""
+    falls = [abs(error) - abs(other[name]) for name, error in present.items()]
+    if sum(round(each, ALIKE) != 0 for each in falls) < 2:
+        return False  # the fall is its standard error, but for rounding
+    return fmean(falls) > stdev(falls) / math.sqrt(len(falls))
 
 
 def refit(choices: Sequence[Choice], portions: Sequence[Sequence[Measured]]) -> Search[Taken]:
     """The candidates that coordinate search takes for the kernels of these portions."""
     taken = {each.name: each.published for each in choices}
-    errors = yield from _errors([each for kernels in portions for each in kernels], taken)
-    present = _total(errors)
+    present = yield from _errors([each for kernels in portions for each in kernels], taken)
     for _ in range(SWEEPS):
         before = dict(taken)
         for choice in choices:

@@ -3,6 +3,7 @@
 from statistics import fmean
 
 import pytest
+import scipy.stats
 from neuron_sim import command_line
 from neuron_sim.fidelity import left_out_report
 from neuron_sim.fidelity.leave_out import (
@@ -11,6 +12,7 @@ from neuron_sim.fidelity.leave_out import (
     Choice,
     Measured,
     answered,
+    is_gain,
     leave_out_authors,
     overall_percent,
     portions,
@@ -71,6 +73,7 @@ def test_the_search_finds_a_value_that_the_published_one_hides():
 
 def test_choices_that_need_each_other_are_found_in_a_second_round():
     first, second = Choice("first", (0, 1), 0), Choice("second", (0, 1), 0)
+    kernels = [Measured("x", "x", 100.0), Measured("y", "y", 99.0)]
     asked_for = []
     times = {(0, 0): 130.0, (0, 1): 120.0, (1, 0): 140.0, (1, 1): 100.0}
 
@@ -78,24 +81,69 @@ def test_choices_that_need_each_other_are_found_in_a_second_round():
         asked_for.extend(taken for _, taken in asked)
         return [times[taken["first"], taken["second"]] for _, taken in asked]
 
-    search = refit([first, second], [[Measured("x", "x", 100.0)]])
+    search = refit([first, second], [kernels])
     assert found_by(search, together) == {"first": 1, "second": 1}
-    assert len(asked_for) == 1 + SWEEPS * 2, "all as published, then each other candidate"
+    searched = 1 + SWEEPS * 2  # all as published, then each other candidate
+    assert len(asked_for) == searched * len(kernels)
+
+
+def rule_taken(errors_on, errors_off):
+    """What becomes of a published rule with these errors of kernels of 100."""
+    errors = {1: errors_on, 0: errors_off}
+    kernels = [Measured(str(index), "a", 100.0) for index in range(len(errors_on))]
+    search = refit([RULE], [kernels])
+    return found_by(
+        search, lambda asked: [100.0 + errors[taken["rule"]][int(id)] for id, taken in asked]
+    )["rule"]
+
+
+@pytest.mark.parametrize(("loss", "taken"), [(1.1, 1), (0.9, 0)])
+def test_a_choice_is_left_where_the_error_falls_by_more_than_its_standard_error(loss, taken):
+    on, off = [6.0, 6.0, 6.0, 6.0 - loss], [5.0, 5.0, 5.0, 6.0]
+    falls = [1.0, 1.0, 1.0, -loss]
+    assert (scipy.stats.ttest_1samp(falls, 0.0).statistic > 1.0) == (taken == 0)
+    assert rule_taken(on, off) == taken
+
+
+def test_other_kernels_that_a_choice_leaves_alone_do_not_decide_about_it():
+    for unmoved in (0, 10, 1000):
+        same = [3.0] * unmoved
+        assert rule_taken([6.0, 6.0, *same], [5.0, 5.9, *same]) == 0
+        assert rule_taken([6.0, 6.0, *same], [5.0, 7.1, *same]) == 1
+
+
+@pytest.mark.parametrize("unmoved", [0, 1, 3, 96])
+def test_what_one_kernel_gains_is_no_reason_to_leave_a_choice(unmoved):
+    same = [3.0] * unmoved
+    assert rule_taken([50.0, *same], [0.0, *same]) == 1
+    assert not is_gain({"x": 50.0}, {"x": 0.0})
+
+
+def test_a_choice_that_is_worse_for_the_others_stays_though_it_concerns_few_of_them():
+    assert rule_taken([1.0, 2.0], [1.5, 2.0]) == 1
+    assert rule_taken([1.0, 2.0], [1.0, 2.0]) == 0, "they say nothing of it"
 
 
 def exhaustive(choices, kernels):
-    """The same search, every candidate timed with every kernel."""
+    """The same search, every candidate timed with every kernel, by a t-statistic of scipy."""
     taken = {each.name: each.published for each in choices}
     for _ in range(SWEEPS):
         for choice in choices:
-            errors = [
-                fmean(
+            errors = {
+                value: [
                     abs(error_percent(each.value, number(each.id, {**taken, choice.name: value})))
                     for each in kernels
-                )
+                ]
                 for value in choice.candidates
-            ]
-            taken[choice.name] = choice.candidates[errors.index(min(errors))]
+            }
+            bar = min(choice.candidates, key=lambda each: abs(each - taken[choice.name]))
+            best = min(choice.candidates, key=lambda each: round(fmean(errors[each]), 9))
+            falls = [now - then for now, then in zip(errors[bar], errors[best], strict=True)]
+            gains = sum(fall != 0 for fall in falls) > 1
+            if not (gains and scipy.stats.ttest_1samp(falls, 0.0).statistic > 1.0):
+                present = fmean(errors[bar])
+                best = next(each for each in errors if abs(fmean(errors[each]) - present) < 1e-9)
+            taken[choice.name] = best
     return taken
 
 
